@@ -58,7 +58,7 @@ pub(crate) fn retrace<C: Codec>(store: &mut dyn Store, codec: &C) -> Result<u64,
 
 impl Trial {
     fn go_on(&mut self, at: Time, record: &Record) -> Result<(), String> {
-        let event = self.state.tells(record);
+        let event = self.state.market_event(record);
         self.state.apply(at, record).map_err(|wrong| wrong.to_string())?;
         match record {
             Record::Gridded { pools, .. } if self.retrace.is_none() => {

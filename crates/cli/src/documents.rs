@@ -189,7 +189,7 @@ fn value(change: &Change, request: &Request) -> Option<Amount> {
         Change::Deadline(_) => request.deadline.map(|time| Amount::Seconds(time.0)),
         Change::EarliestStart(_) => request.earliest_start.map(|time| Amount::Seconds(time.0)),
         Change::MinPerformance(_) => {
-            request.min_performance.map(|least| Amount::Performance(least.thousandths()))
+            request.min_performance.map(|min| Amount::Performance(min.thousandths()))
         }
         Change::Tasks(_) => Some(Amount::Count(request.tasks)),
         Change::Attribute(_) => None,

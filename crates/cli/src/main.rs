@@ -5,7 +5,7 @@ mod brackets;
 mod cli;
 mod client;
 mod commands;
-mod crew;
+mod worker_pool;
 mod decisions;
 mod documents;
 mod exit;

@@ -76,15 +76,15 @@ pub(crate) fn csv(rows: &[Vec<String>]) -> Result<String, Failure> {
 /// Columns to keep to: as many as `COLUMNS` says, else those of the terminal. `None` where there
 /// is neither: whoever reads a pipe wants lines whole.
 pub(crate) fn width() -> Option<usize> {
-    const LEAST: usize = 40;
-    const MOST: usize = 160;
+    const MIN: usize = 40;
+    const MAX: usize = 160;
     let said = std::env::var("COLUMNS").ok().and_then(|text| text.parse::<usize>().ok());
     if let Some(columns) = said.filter(|columns| *columns > 0) {
-        return Some(columns.clamp(LEAST, usize::from(u16::MAX)));
+        return Some(columns.clamp(MIN, usize::from(u16::MAX)));
     }
     let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stdout());
     let columns = || comfy_table::Table::new().width().map_or(DRAWING, usize::from);
-    is_terminal.then(columns).map(|columns| columns.clamp(LEAST, MOST))
+    is_terminal.then(columns).map(|columns| columns.clamp(MIN, MAX))
 }
 
 /// Columns of a drawing where nothing says how many there are.

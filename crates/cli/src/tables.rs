@@ -35,14 +35,14 @@ fn within(width: Option<usize>, columns: &[Column], rows: Vec<Vec<String>>) -> S
     }
     table.set_header(columns.iter().map(|(head, _)| *head));
     let places = 0..columns.len();
-    let least: Vec<u16> =
+    let min: Vec<u16> =
         places.clone().map(|place| least_width(cells(columns, &rows, place))).collect();
     let whole: usize = places.map(|place| whole_width(cells(columns, &rows, place)) + 2).sum();
     table.add_rows(rows);
-    for ((column, (_, side)), least) in table.column_iter_mut().zip(columns).zip(least) {
+    for ((column, (_, side)), min) in table.column_iter_mut().zip(columns).zip(min) {
         column.set_padding((0, 2));
         if width.is_some_and(|width| whole > width) {
-            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least + 2)));
+            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(min + 2)));
         }
         column.set_cell_alignment(match side {
             Side::Left => CellAlignment::Left,
@@ -76,8 +76,8 @@ fn cells<'a>(
 fn least_width<'a>(cells: impl Iterator<Item = &'a str>) -> u16 {
     let words = cells.flat_map(str::split_whitespace);
     let longest = words.map(|word| word.chars().count()).max().unwrap_or(0);
-    let least = if longest > WORD { NARROW } else { longest };
-    u16::try_from(least).unwrap_or(u16::MAX)
+    let min = if longest > WORD { NARROW } else { longest };
+    u16::try_from(min).unwrap_or(u16::MAX)
 }
 
 /// How wide a column is of which no line is broken.

@@ -76,8 +76,8 @@ impl Site for Hangs {
     fn forget(&mut self, _: &Tag) -> Result<(), SiteError> {
         Ok(())
     }
-    fn output(&mut self, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError> {
-        self.reading(tag, most)?.run()
+    fn output(&mut self, tag: &Tag, max: usize) -> Result<Vec<u8>, SiteError> {
+        self.reading(tag, max)?.run()
     }
     fn reading(&mut self, _: &Tag, _: usize) -> Result<Reading, SiteError> {
         let gate = self.reads.clone();

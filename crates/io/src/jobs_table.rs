@@ -296,15 +296,15 @@ fn columns(labels: &RunLabels, rows: &[JobRow]) -> Vec<Cells> {
     ]
 }
 
-/// Turnaround over run time, the latter at least `least`; none for a run of no length.
+/// Turnaround over run time, the latter at least `min`; none for a run of no length.
 #[expect(clippy::cast_precision_loss, reason = "a quotient for reading; it decides nothing")]
-fn slowdown(row: &JobRow, least: Span) -> Option<f64> {
-    let run = row.run()?.max(least);
+fn slowdown(row: &JobRow, min: Span) -> Option<f64> {
+    let run = row.run()?.max(min);
     (run.0 > 0).then_some(row.turnaround()?.0 as f64 / run.0 as f64)
 }
 
-fn bounded(row: &JobRow, least: Span) -> Option<f64> {
-    slowdown(row, least).map(|it| it.max(1.0))
+fn bounded(row: &JobRow, min: Span) -> Option<f64> {
+    slowdown(row, min).map(|it| it.max(1.0))
 }
 
 /// A column of few different words, numbered as they first appear.

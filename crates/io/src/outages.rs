@@ -4,7 +4,7 @@ mod targets;
 #[cfg(test)]
 mod tests;
 
-use tradewind_model::{Cause, Closure, Horizon, Pools, SiteId, Span, Time};
+use tradewind_model::{Cause, Outage, Horizon, Pools, SiteId, Span, Time};
 
 use crate::diagnostics::{Diagnostics, excerpt, suggestion};
 use crate::fields::{Fields, Notes};
@@ -22,7 +22,7 @@ const LISTED_KEYS: [&str; 8] =
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Planned {
     /// The first time.
-    pub what: Closure,
+    pub what: Outage,
     /// When policies learn of it.
     pub known: Known,
     /// From one beginning to the next; never shorter than the closure itself.
@@ -42,12 +42,12 @@ pub enum Known {
 
 impl Planned {
     /// The most repetitions of one entry that are listed: a limit against absurd ones.
-    pub const MOST: i64 = 1_000_000;
+    pub const MAX: i64 = 1_000_000;
 
     /// The closures that have not ended before the horizon, each with the moment of its
     /// announcement, which is not before the horizon. Of repeated ones, those that begin within it:
     /// a single one also counts beyond, as jobs are planned around it long before.
-    pub fn closures(&self, within: Horizon) -> impl Iterator<Item = (Time, Closure)> + use<> {
+    pub fn closures(&self, within: Horizon) -> impl Iterator<Item = (Time, Outage)> + use<> {
         let Planned { what, known, repeat } = *self;
         let step = repeat.map_or(0, |repeat| repeat.0);
         // The first that may end within the horizon, and the first that begins beyond it.
@@ -57,7 +57,7 @@ impl Planned {
         let last = (u64::try_from(ahead).unwrap_or(0))
             .checked_div(step.unsigned_abs())
             .map_or(0, |count| i64::try_from(count).unwrap_or(i64::MAX));
-        let last = last.min(first.saturating_add(Self::MOST));
+        let last = last.min(first.saturating_add(Self::MAX));
         let each = move |index: i64| {
             let by = Span(index * step);
             let (from, until) = (what.from + by, what.until + by);
@@ -66,9 +66,9 @@ impl Planned {
                 Known::At(at) => at + by,
                 Known::Ahead(span) => from - span,
             };
-            (told.min(from).max(within.start), Closure { from, until, ..what })
+            (told.min(from).max(within.start), Outage { from, until, ..what })
         };
-        let inside = move |(_, it): &(Time, Closure)| {
+        let inside = move |(_, it): &(Time, Outage)| {
             it.until > within.start && (repeat.is_none() || it.from < within.end)
         };
         (first..=last).map(each).filter(inside)
@@ -184,7 +184,7 @@ fn closures(
     among: Among<'_>,
     cause: Cause,
     notes: &mut Notes<'_>,
-) -> Vec<Closure> {
+) -> Vec<Outage> {
     fields.require(&["from", "until"], notes);
     let found = target(fields, among, notes);
     let nodes = fields.whole("nodes", 1..=i64::from(Pools::MAX_NODES), notes);
@@ -206,7 +206,7 @@ fn closures(
         return Vec::new();
     }
     let parts = target.split(nodes.min(there_are), cause).into_iter();
-    parts.map(|(pool, nodes, cause)| Closure { pool, nodes, from, until, cause }).collect()
+    parts.map(|(pool, nodes, cause)| Outage { pool, nodes, from, until, cause }).collect()
 }
 
 /// What the entry names; the only pool if it names none.

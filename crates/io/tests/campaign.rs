@@ -45,8 +45,8 @@ fn good_documents_pass_both() {
     document["trim"] = json!({});
     document["loads"] = Value::Null;
     assert_eq!(verdicts(&schema, &document), (true, true));
-    let least = json!({"workload": [{"log": ["a.swf"]}], "policies": ["easy"]});
-    assert_eq!(verdicts(&schema, &least), (true, true));
+    let min = json!({"workload": [{"log": ["a.swf"]}], "policies": ["easy"]});
+    assert_eq!(verdicts(&schema, &min), (true, true));
 }
 
 #[test]

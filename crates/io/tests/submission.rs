@@ -86,8 +86,8 @@ fn the_schema_of_jobs_takes_what_the_reader_takes() {
     assert_eq!(verdicts(&schema, &shaped), (true, true));
     let tasks = json!({"name": "x", "command": ["/bin/true"], "ntasks": 8, "time": 60});
     assert_eq!(verdicts(&schema, &tasks), (true, true));
-    let most = json!({"name": "x", "command": ["/bin/true"], "max_nodes": 8, "time": 60});
-    assert_eq!(verdicts(&schema, &most), (false, false));
+    let max = json!({"name": "x", "command": ["/bin/true"], "max_nodes": 8, "time": 60});
+    assert_eq!(verdicts(&schema, &max), (false, false));
     for (key, value) in [
         ("ntasks", json!(0)),
         ("cpus_per_task", json!("2")),

@@ -61,7 +61,7 @@ impl Attribute {
         match (have, wanted) {
             (None, Attribute::Flag(false)) => true,
             (None, _) => false,
-            (Some(Attribute::Number(have)), Attribute::Number(least)) => have >= least,
+            (Some(Attribute::Number(have)), Attribute::Number(min)) => have >= min,
             (Some(Attribute::Text(have)), Attribute::OneOf(names)) => names.contains(have),
             (Some(have), wanted) => have == wanted,
         }

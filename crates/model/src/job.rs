@@ -75,7 +75,7 @@ impl Request {
     /// Whether `node` has the performance and the attributes asked for. Price and time are
     /// judged by each search by its own rule.
     pub fn suits(&self, node: &Node) -> bool {
-        self.min_performance.is_none_or(|least| node.performance >= least)
+        self.min_performance.is_none_or(|min| node.performance >= min)
             && self
                 .attributes
                 .iter()

@@ -27,15 +27,15 @@ mod window;
 pub use grid::{Attribute, Attributes, Grid, GridError, Node, NodeId, Site, SiteId};
 pub use job::{Criterion, Job, Request};
 pub use market::{
-    Cause, Closure, ClosureId, Command, Demand, Event, JobId, JobState, Ledger, Market,
-    MarketError, MarketState, Pass, Running, RunningState, Terms, Trade, cost,
+    Cause, Outage, OutageId, Command, Demand, Event, JobId, JobState, Ledger, Market,
+    MarketError, MarketState, SkipReason, Running, RunningState, Terms, Trade, cost,
 };
 pub use money::{Money, Price};
 pub use performance::Performance;
 pub use plan::{Gap, JobPlan, Limits, Outcome, Plan, Sum, Totals};
 pub use policy::{Limit, Measure, Objective, Rho, VoPolicy};
 pub use pool::{Admission, Place, Pool, PoolId, Pools, PoolsError, Share};
-pub use profile::{FOR_EVER, Level, Profile};
+pub use profile::{Level, Profile};
 pub use reason::Reason;
 pub use slot::{Slot, SlotError, SlotList};
 pub use snapshot::{Snapshot, SnapshotError};

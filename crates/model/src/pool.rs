@@ -59,9 +59,9 @@ impl Admission {
 
     /// Whether a job of so many tasks that expects to run for `length` here may come.
     pub fn admits(&self, processors: u32, length: Span) -> bool {
-        self.min_processors.is_none_or(|least| processors >= least)
-            && self.max_processors.is_none_or(|most| processors <= most)
-            && self.max_time.is_none_or(|most| length <= most)
+        self.min_processors.is_none_or(|min| processors >= min)
+            && self.max_processors.is_none_or(|max| processors <= max)
+            && self.max_time.is_none_or(|max| length <= max)
     }
 }
 
@@ -73,8 +73,8 @@ impl Pool {
         let has = |(name, wanted): (&String, &Attribute)| {
             Attribute::meets(self.attributes.get(name), wanted)
         };
-        terms.min_performance.is_none_or(|least| self.performance >= least)
-            && terms.max_price.is_none_or(|most| self.price <= most)
+        terms.min_performance.is_none_or(|min| self.performance >= min)
+            && terms.max_price.is_none_or(|max| self.price <= max)
             && terms.attributes.iter().all(has)
             && (self.admission == Admission::NONE
                 || self.admission.admits(demand.processors, self.length_of(demand)))

@@ -33,8 +33,8 @@ struct Change {
 struct Sum {
     first: Time,
     total: i64,
-    least: i64,
-    most: i64,
+    min: i64,
+    max: i64,
 }
 
 impl Item for Change {
@@ -46,15 +46,15 @@ impl Item for Change {
     }
 
     fn sum(&self) -> Sum {
-        Sum { first: self.at, total: self.by, least: self.by, most: self.by }
+        Sum { first: self.at, total: self.by, min: self.by, max: self.by }
     }
 
     fn join(first: Sum, second: Sum) -> Sum {
         Sum {
             first: first.first,
             total: first.total + second.total,
-            least: first.least.min(first.total + second.least),
-            most: first.most.max(first.total + second.most),
+            min: first.min.min(first.total + second.min),
+            max: first.max.max(first.total + second.max),
         }
     }
 }
@@ -97,7 +97,7 @@ impl Profile {
 
     /// The fewest processors that are free at any moment; may be negative. Constant time.
     pub fn lowest(&self) -> i64 {
-        self.free + self.changes.sum().map_or(0, |sum| sum.least.min(0))
+        self.free + self.changes.sum().map_or(0, |sum| sum.min.min(0))
     }
 
     /// Free processors at `at` (at the origin, if `at` is earlier).
@@ -138,10 +138,10 @@ impl Profile {
     }
 
     /// The fewest processors that are free at a moment of `[start, start + span)`; may be negative.
-    pub fn least(&self, start: Time, span: Span) -> i64 {
+    pub fn min(&self, start: Time, span: Span) -> i64 {
         let until = start + span.max(Span(1));
-        let least = (start <= self.origin).then_some(self.free);
-        let mut reader = Least { from: start, until, free: self.free, least };
+        let min = (start <= self.origin).then_some(self.free);
+        let mut reader = Least { from: start, until, free: self.free, min };
         self.changes.scan(&mut reader);
         reader.result()
     }
@@ -149,7 +149,7 @@ impl Profile {
     /// The earliest start from `from` on at which `processors` are free for `span`; `None` if
     /// they never are. Exact.
     pub fn earliest(&self, processors: u32, span: Span, from: Time) -> Option<Time> {
-        self.earlier(processors, span, from, FOR_EVER)
+        self.earlier(processors, span, from, Time::INFINITY)
     }
 
     /// The earliest start in `[from, held)` to which a reservation of `processors` for `span`
@@ -169,7 +169,7 @@ impl Profile {
         from: Time,
         until: Time,
     ) -> Option<Time> {
-        self.room(processors, span, Starts { from, until, held: FOR_EVER })
+        self.room(processors, span, Starts { from, until, held: Time::INFINITY })
     }
 
     fn room(&self, processors: u32, span: Span, starts: Starts) -> Option<Time> {
@@ -223,7 +223,7 @@ impl Profile {
     /// How the least number of free processors since `from` sinks as time goes on: the level at
     /// `from`, then each moment at which it is lower than ever since. The last is the first level
     /// of 0 or less, if there is one.
-    pub fn lows(&self, from: Time, to: &mut Vec<Level>) {
+    pub fn running_minima(&self, from: Time, to: &mut Vec<Level>) {
         let from = from.max(self.origin);
         let low = self.free_at(from);
         to.push(Level { at: from, free: low });
@@ -252,7 +252,7 @@ impl PartialEq for Profile {
     fn eq(&self, other: &Profile) -> bool {
         let steps = |profile: &Profile| {
             let mut levels = Vec::new();
-            profile.levels(profile.origin, FOR_EVER, &mut levels);
+            profile.levels(profile.origin, Time::INFINITY, &mut levels);
             levels
         };
         steps(self) == steps(other)

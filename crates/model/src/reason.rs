@@ -28,7 +28,7 @@ pub enum Reason {
         /// Nodes asked for.
         needed: u32,
         /// The most that are free together, each for its task's length.
-        most: u32,
+        max: u32,
         /// The deadline that was applied.
         deadline: Option<Time>,
     },
@@ -73,14 +73,14 @@ pub enum Reason {
         /// The limit.
         limit: Span,
         /// The least time of all combinations when this job was given up.
-        least: Span,
+        min: Span,
     },
     /// Every combination with this job breaks the VO's budget limit.
     BudgetLimit {
         /// The limit.
         limit: Money,
         /// The least cost of all combinations when this job was given up.
-        least: Money,
+        min: Money,
     },
     /// Each of the VO's limits can be kept alone, but no combination with this job keeps both.
     BothLimits {
@@ -122,12 +122,12 @@ impl fmt::Display for Reason {
             Reason::TooFewNodes { needed, suitable, min_performance } => {
                 write!(f, "only {suitable} of {needed} nodes suit")?;
                 match min_performance {
-                    Some(least) => write!(f, " (performance at least {least})"),
+                    Some(min) => write!(f, " (performance at least {min})"),
                     None => Ok(()),
                 }
             }
-            Reason::NoCommonTime { needed, most, deadline } => {
-                write!(f, "at most {most} of {needed} nodes are free together for long enough")?;
+            Reason::NoCommonTime { needed, max, deadline } => {
+                write!(f, "at most {max} of {needed} nodes are free together for long enough")?;
                 match deadline {
                     Some(deadline) => write!(f, " before the deadline at {deadline}"),
                     None => write!(f, " within the horizon"),
@@ -153,11 +153,11 @@ impl fmt::Display for Reason {
             }
             Reason::Outbid => write!(f, "other jobs took every window"),
             Reason::Declined => write!(f, "the policy declined it"),
-            Reason::TimeLimit { limit, least } => {
-                write!(f, "the batch needs at least {least} s and the VO's time limit is {limit} s")
+            Reason::TimeLimit { limit, min } => {
+                write!(f, "the batch needs at least {min} s and the VO's time limit is {limit} s")
             }
-            Reason::BudgetLimit { limit, least } => {
-                write!(f, "the batch costs at least {least} and the VO's budget limit is {limit}")
+            Reason::BudgetLimit { limit, min } => {
+                write!(f, "the batch costs at least {min} and the VO's budget limit is {limit}")
             }
             Reason::BothLimits { time, budget } => {
                 write!(f, "no combination keeps to both {time} s and {budget} credits")

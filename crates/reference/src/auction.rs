@@ -2,7 +2,7 @@
 //! asks are sorted, and every queue on the way is searched from the beginning.
 
 use tradewind_model::{
-    Admission, Attributes, Cause, Closure, ClosureId, Command, Demand, Event, JobId, Market, Money,
+    Admission, Attributes, Cause, Outage, OutageId, Command, Demand, Event, JobId, Market, Money,
     Performance, Pool, PoolId, Pools, Price, Site, SiteId, Span, Terms, Time, Times, random,
 };
 use tradewind_sched::policy::Policy;
@@ -152,8 +152,8 @@ fn local_load(seed: u64, pools: &Pools) -> Vec<Event> {
             }
             left -= nodes;
             let (from, cause) = (Time(0), Cause::Local);
-            let what = Closure { pool: id, nodes: nodes as u32, from, until, cause };
-            let closure = ClosureId(events.len() as u32);
+            let what = Outage { pool: id, nodes: nodes as u32, from, until, cause };
+            let closure = OutageId(events.len() as u32);
             events.push(Event::Announced { closure, what });
         }
     }
@@ -185,7 +185,7 @@ impl Plain {
     fn new(id: PoolId, pool: &Pool, market: &Market) -> Plain {
         let levels = vec![(market.now(), i64::from(pool.nodes))];
         let mut plain = Plain { id, pool: pool.clone(), levels };
-        for (_, closure) in market.closures().filter(|(_, closure)| closure.pool == id) {
+        for (_, closure) in market.outages().filter(|(_, closure)| closure.pool == id) {
             plain.take(i64::from(closure.nodes), closure.from, closure.until);
         }
         for job in market.running().filter(|job| job.nodes_in(id) > 0) {

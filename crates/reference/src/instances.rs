@@ -102,8 +102,8 @@ pub fn bounds(jobs: &[Vec<Choice>], objective: Objective) -> Bounds {
         let auto = tradewind_model::Limit::Auto;
         return limits(jobs, objective, auto, auto).unwrap_or_default();
     }
-    let least: i64 = jobs.iter().filter_map(|job| job.iter().map(|it| it.cost).min()).sum();
+    let min: i64 = jobs.iter().filter_map(|job| job.iter().map(|it| it.cost).min()).sum();
     let fastest = |job: &Vec<Choice>| job.iter().map(|it| (it.time, it.cost)).min();
-    let most: i64 = jobs.iter().filter_map(fastest).map(|(_, cost)| cost).sum();
-    Bounds { time: None, budget: Some(least + (most - least) / 2) }
+    let max: i64 = jobs.iter().filter_map(fastest).map(|(_, cost)| cost).sum();
+    Bounds { time: None, budget: Some(min + (max - min) / 2) }
 }

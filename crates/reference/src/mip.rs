@@ -37,10 +37,10 @@ pub fn best(
     for job in &columns {
         model.row(Bound::Exactly(1), job.iter().map(|&column| (column, 1)));
     }
-    let mut limit = |most: Option<i64>, of: fn(&Choice) -> i64| {
-        let Some(most) = most else { return };
+    let mut limit = |max: Option<i64>, of: fn(&Choice) -> i64| {
+        let Some(max) = max else { return };
         let choices = columns.iter().flatten().zip(jobs.iter().flatten());
-        model.row(Bound::AtMost(most), choices.map(|(&column, it)| (column, of(it))));
+        model.row(Bound::AtMost(max), choices.map(|(&column, it)| (column, of(it))));
     };
     limit(bounds.time, |it| it.time);
     limit(bounds.budget, |it| it.cost);
@@ -91,11 +91,11 @@ fn pack(
     for job in &columns {
         model.row(Bound::AtMost(1), job.iter().map(|&column| (column, 1)));
     }
-    if let Some(most) = bounds.time {
-        model.row(Bound::AtMost(most), all().map(|(at, it)| (at, it.choice.time)));
+    if let Some(max) = bounds.time {
+        model.row(Bound::AtMost(max), all().map(|(at, it)| (at, it.choice.time)));
     }
-    if let Some(most) = bounds.budget {
-        model.row(Bound::AtMost(most), all().map(|(at, it)| (at, it.choice.cost)));
+    if let Some(max) = bounds.budget {
+        model.row(Bound::AtMost(max), all().map(|(at, it)| (at, it.choice.cost)));
     }
     if let Some(placed) = placed {
         model.row(Bound::AtLeast(placed as i64), all().map(|(at, _)| (at, 1)));

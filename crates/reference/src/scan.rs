@@ -59,7 +59,7 @@ pub fn find(grid: &Grid, slots: &SlotList, request: &Request) -> Option<(i64, Ti
             Criterion::Runtime => shortest(&alive, wanted, cheapest, budget, &mut chosen),
             _ => cheapest,
         };
-        if best.is_none_or(|(least, _)| value < least) {
+        if best.is_none_or(|(min, _)| value < min) {
             best = Some((value, Time(now)));
         }
     }

@@ -190,17 +190,17 @@ impl Trial<'_> {
         changes.into_iter().filter_map(with_window).collect()
     }
 
-    /// The least `by` in 1..=`most` for which the change places the job.
-    fn least(
+    /// The least `by` in 1..=`max` for which the change places the job.
+    fn min(
         &mut self,
         request: &Request,
-        most: i64,
+        max: i64,
         change: impl Fn(i64) -> Change,
     ) -> Option<Change> {
-        if most < 1 || !self.possible(&change(most).apply(request)) {
+        if max < 1 || !self.possible(&change(max).apply(request)) {
             return None;
         }
-        let (mut short, mut enough) = (0, most);
+        let (mut short, mut enough) = (0, max);
         while enough - short > 1 {
             let middle = short + (enough - short) / 2;
             match self.possible(&change(middle).apply(request)) {
@@ -212,8 +212,8 @@ impl Trial<'_> {
     }
 
     fn budget(&mut self, request: &Request) -> Option<Change> {
-        let most = Money::MAX - request.budget?;
-        self.least(request, most.0, |by| Change::Budget(Money(by)))
+        let max = Money::MAX - request.budget?;
+        self.min(request, max.0, |by| Change::Budget(Money(by)))
     }
 
     fn max_price(&mut self, request: &Request) -> Option<Change> {
@@ -222,30 +222,30 @@ impl Trial<'_> {
             && request.budget.is_none();
         // A cap above every price rules out nothing more; a derived budget has no such end.
         let dearest = self.grid.nodes().iter().map(|node| node.price.0).max().unwrap_or(0);
-        let most = if derives { Money::MAX.0 - cap.0 } else { dearest - cap.0 };
-        self.least(request, most, |by| Change::MaxPrice(Price(by)))
+        let max = if derives { Money::MAX.0 - cap.0 } else { dearest - cap.0 };
+        self.min(request, max, |by| Change::MaxPrice(Price(by)))
     }
 
     fn deadline(&mut self, request: &Request) -> Option<Change> {
         let last = self.slots.as_slice().iter().map(|slot: &Slot| slot.end).max()?;
-        let most = last - request.deadline?;
-        self.least(request, most.0, |by| Change::Deadline(Span(by)))
+        let max = last - request.deadline?;
+        self.min(request, max.0, |by| Change::Deadline(Span(by)))
     }
 
     fn earliest_start(&mut self, request: &Request) -> Option<Change> {
         let first = self.slots.as_slice().first()?.start;
-        let most = request.earliest_start? - first;
-        self.least(request, most.0, |by| Change::EarliestStart(Span(by)))
+        let max = request.earliest_start? - first;
+        self.min(request, max.0, |by| Change::EarliestStart(Span(by)))
     }
 
     fn min_performance(&mut self, request: &Request) -> Option<Change> {
         let asked = request.min_performance?.thousandths();
-        let most = asked - Performance::MIN.thousandths();
-        self.least(request, i64::from(most), |by| Change::MinPerformance(by as u32))
+        let max = asked - Performance::MIN.thousandths();
+        self.min(request, i64::from(max), |by| Change::MinPerformance(by as u32))
     }
 
     fn tasks(&mut self, request: &Request) -> Option<Change> {
-        self.least(request, i64::from(request.tasks) - 1, |by| Change::Tasks(by as u32))
+        self.min(request, i64::from(request.tasks) - 1, |by| Change::Tasks(by as u32))
     }
 
     fn attributes(&mut self, request: &Request) -> Vec<Change> {
@@ -268,8 +268,8 @@ impl Change {
                 relaxed.earliest_start = relaxed.earliest_start.map(|start| start - *by);
             }
             Change::MinPerformance(by) => {
-                let slower = |least: Performance| {
-                    Performance::from_thousandths(least.thousandths().saturating_sub(*by))
+                let slower = |min: Performance| {
+                    Performance::from_thousandths(min.thousandths().saturating_sub(*by))
                 };
                 relaxed.min_performance = relaxed.min_performance.and_then(slower);
             }

@@ -146,7 +146,7 @@ impl Rejected {
         let missing = |(name, wanted): (&String, &Attribute)| {
             !Attribute::meets(node.attributes.get(name), wanted)
         };
-        if request.min_performance.is_some_and(|least| node.performance < least) {
+        if request.min_performance.is_some_and(|min| node.performance < min) {
             &mut self.too_slow
         } else if request.attributes.iter().any(missing) {
             &mut self.lacks_attribute

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 
 use tradewind_model::{
-    ClosureId, Command, Demand, Event, JobId, Market, MarketError, Place, PoolId, Reason, Span,
+    OutageId, Command, Demand, Event, JobId, Market, MarketError, Place, PoolId, Reason, Span,
     Time, Trade,
 };
 use tradewind_sched::policy::Policy;
@@ -138,7 +138,7 @@ struct Kernel<'a> {
     ends: BinaryHeap<Reverse<End>>,
     /// Outages announced so far; they come in the workload's order.
     announced: usize,
-    outages: BinaryHeap<Reverse<(Time, Turn, ClosureId)>>,
+    outages: BinaryHeap<Reverse<(Time, Turn, OutageId)>>,
     wake: Option<Time>,
     estimator: Estimator,
     jobs: Vec<Ran>,
@@ -277,7 +277,7 @@ impl<'a> Kernel<'a> {
         while let Some(next) = self.workload.outages.get(self.announced)
             && next.announced <= self.now
         {
-            let closure = ClosureId(u32::try_from(self.announced).unwrap_or(u32::MAX));
+            let closure = OutageId(u32::try_from(self.announced).unwrap_or(u32::MAX));
             self.announced += 1;
             self.outages.push(Reverse((next.what.from, Turn::Closes, closure)));
             self.outages.push(Reverse((next.what.until, Turn::Reopens, closure)));
@@ -295,7 +295,7 @@ impl<'a> Kernel<'a> {
         Ok(self.events.len() > before)
     }
 
-    fn close(&mut self, closure: ClosureId) -> Result<(), SimError> {
+    fn close(&mut self, closure: OutageId) -> Result<(), SimError> {
         let what = self.workload.outages[closure.0 as usize].what;
         let hit = outage::hit(&self.market, &what);
         while let Some(job) = outage::victim(&self.market, &what, &hit) {

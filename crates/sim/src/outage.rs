@@ -1,7 +1,7 @@
 //! Nodes that are missing for a while: the owner's own load, maintenance, failures.
 
 use tradewind_model::{
-    Cause, Closure, Horizon, JobId, Market, PoolId, Pools, Profile, Slot, Span, Time, random,
+    Cause, Outage, Horizon, JobId, Market, PoolId, Pools, Profile, Slot, Span, Time, random,
 };
 
 use crate::models::LocalLoad;
@@ -9,31 +9,31 @@ use crate::workload::{Job, Workload};
 
 /// A closure, and when the market learns of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Outage {
+pub struct AnnouncedOutage {
     /// The moment at which policies are told.
     pub announced: Time,
     /// What they are told.
-    pub what: Closure,
+    pub what: Outage,
 }
 
 /// Puts outages in the order in which the market learns of them and drops what cannot be: an
 /// outage does not begin before it is announced, and never takes more nodes of a pool than others
 /// have left of it.
-pub fn in_order(pools: &Pools, mut outages: Vec<Outage>) -> Vec<Outage> {
+pub fn in_order(pools: &Pools, mut outages: Vec<AnnouncedOutage>) -> Vec<AnnouncedOutage> {
     for outage in &mut outages {
         outage.what.from = outage.what.from.max(outage.announced);
     }
     outages.retain(|outage| {
-        let Closure { pool, from, until, .. } = outage.what;
+        let Outage { pool, from, until, .. } = outage.what;
         pool.index() < pools.as_slice().len() && from < until
     });
     outages.sort_by_key(|outage| (outage.announced, outage.what.from, outage.what.pool));
     let start = outages.first().map_or(Time(0), |outage| outage.announced);
     let fresh = |pool: &tradewind_model::Pool| Profile::new(pool.nodes, start);
     let mut left: Vec<Profile> = pools.as_slice().iter().map(fresh).collect();
-    for Outage { what, .. } in &mut outages {
+    for AnnouncedOutage { what, .. } in &mut outages {
         let profile = &mut left[what.pool.index()];
-        what.nodes = what.nodes.min(least(profile, what));
+        what.nodes = what.nodes.min(min(profile, what));
         profile.take(what.nodes, what.from, what.until);
     }
     outages.retain(|outage| outage.what.nodes > 0);
@@ -66,21 +66,21 @@ pub fn owners_load(
     seed: u64,
     (pool, nodes): (PoolId, u32),
     horizon: Horizon,
-) -> Vec<Outage> {
+) -> Vec<AnnouncedOutage> {
     // Pools of one seed have loads of their own.
     let seed = random::within(&mut random::stream(seed, "owner", pool.0.into()), 0, i64::MAX);
     let period = load.period.0.max(1);
     let outage = |task: &Slot| {
         let (from, until, cause) = (task.start, task.end, Cause::Local);
         let into = (from - horizon.start).0.rem_euclid(period);
-        let what = Closure { pool, nodes: 1, from, until, cause };
-        Outage { announced: Time(from.0 - into), what }
+        let what = Outage { pool, nodes: 1, from, until, cause };
+        AnnouncedOutage { announced: Time(from.0 - into), what }
     };
     load.draw(seed.unsigned_abs(), nodes, horizon).iter().map(outage).collect()
 }
 
 /// The fewest nodes left at any moment of the closure.
-fn least(profile: &Profile, closure: &Closure) -> u32 {
+fn min(profile: &Profile, closure: &Outage) -> u32 {
     let span: Span = closure.until - closure.from;
     let (mut fits, mut fails) = (0, closure.nodes + 1);
     while fits + 1 < fails {
@@ -95,7 +95,7 @@ fn least(profile: &Profile, closure: &Closure) -> u32 {
 
 /// The running job that has to go next so that the closure can have its nodes; `None` when nobody
 /// has to. `hit` are those whose own nodes break.
-pub(crate) fn victim(market: &Market, closure: &Closure, hit: &[JobId]) -> Option<JobId> {
+pub(crate) fn victim(market: &Market, closure: &Outage, hit: &[JobId]) -> Option<JobId> {
     let mut running = market.running().filter(|job| job.nodes_in(closure.pool) > 0);
     if let Some(job) = running.find(|job| hit.contains(&job.job)) {
         return Some(job.job);
@@ -109,7 +109,7 @@ pub(crate) fn victim(market: &Market, closure: &Closure, hit: &[JobId]) -> Optio
 }
 
 /// The jobs that hold the nodes that break; see [`Cause::Failure`].
-pub(crate) fn hit(market: &Market, closure: &Closure) -> Vec<JobId> {
+pub(crate) fn hit(market: &Market, closure: &Outage) -> Vec<JobId> {
     let Cause::Failure(first) = closure.cause else { return Vec::new() };
     let last = first.saturating_add(closure.nodes);
     let mut counted = 0u32;
@@ -131,10 +131,10 @@ mod tests {
     use super::*;
     use crate::workload::{LogJob, Overrun, prepare};
 
-    fn outage(announced: i64, nodes: u32, from: i64, until: i64) -> Outage {
+    fn outage(announced: i64, nodes: u32, from: i64, until: i64) -> AnnouncedOutage {
         let (from, until, cause) = (Time(from), Time(until), Cause::Local);
-        let what = Closure { pool: PoolId(0), nodes, from, until, cause };
-        Outage { announced: Time(announced), what }
+        let what = Outage { pool: PoolId(0), nodes, from, until, cause };
+        AnnouncedOutage { announced: Time(announced), what }
     }
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
         let horizon = Horizon { start: Time(7), end: Time(5_007) };
         let outages = owners_load(&load, 1, (PoolId(2), 3), horizon);
         assert!(outages.len() > 15);
-        for Outage { announced, what } in &outages {
+        for AnnouncedOutage { announced, what } in &outages {
             assert_eq!((announced.0 - 7) % 1_000, 0);
             assert!(*announced <= what.from && what.until.0 <= announced.0 + 1_000);
         }

@@ -150,7 +150,7 @@ fn holds(workload: &Workload, run: &Run) -> Vec<Hold> {
     let last = run.jobs.iter().map(|ran| ran.end).max();
     for (index, outage) in workload.outages.iter().enumerate() {
         let holder = run.jobs.len() + run.lost.len() + index;
-        let tradewind_model::Closure { pool, nodes, from: start, until: end, .. } = outage.what;
+        let tradewind_model::Outage { pool, nodes, from: start, until: end, .. } = outage.what;
         if last.is_some_and(|last| start < last) {
             let share = Share { pool, nodes };
             holds.push(Hold { holder, share, start, end, class: CLOSE });

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tradewind_model::{Pool, Pools, Span, Terms, Time, TimeMode};
 
 use crate::Semantics;
-use crate::outage::Outage;
+use crate::outage::AnnouncedOutage;
 
 /// One job as a log has it; `None` and widths of 0 stand for what is missing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -108,7 +108,7 @@ pub struct Workload {
     /// The grid.
     pub pools: Arc<Pools>,
     /// When nodes are missing; see [`crate::outage::in_order`].
-    pub outages: Vec<Outage>,
+    pub outages: Vec<AnnouncedOutage>,
     /// By submit time, then by number, then as in the log.
     pub jobs: Vec<Job>,
     /// Jobs that can never run, in the order of the log.

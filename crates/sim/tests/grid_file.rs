@@ -13,7 +13,7 @@ use tradewind_sched::policy::Policy as _;
 use tradewind_sched::policy::gridfill::{GridFill, Settings as Knobs};
 use tradewind_sim::metrics::{self, Value};
 use tradewind_sim::models::{Faults, LocalLoad, Repair};
-use tradewind_sim::outage::{self, Outage};
+use tradewind_sim::outage::{self, AnnouncedOutage};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
 use tradewind_sim::{Run, Settings, check, run};
 
@@ -25,11 +25,11 @@ fn example(name: &str) -> String {
 }
 
 /// All that makes nodes go missing, as the file says or draws it.
-fn outages(grid: &GridFile, workload: &Workload) -> Vec<Outage> {
+fn outages(grid: &GridFile, workload: &Workload) -> Vec<AnnouncedOutage> {
     let within = outage::horizon(workload);
     let planned = grid.planned.iter().flat_map(|planned| planned.closures(within));
-    let mut all: Vec<Outage> =
-        planned.map(|(announced, what)| Outage { announced, what }).collect();
+    let mut all: Vec<AnnouncedOutage> =
+        planned.map(|(announced, what)| AnnouncedOutage { announced, what }).collect();
     for (id, pool) in workload.pools.iter() {
         for (_, law) in grid.failures.iter().filter(|(site, _)| *site == pool.site) {
             let repair = match law.repair_sigma {

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tradewind_model::{Cause, Closure, PoolId, Pools, Span, Time};
+use tradewind_model::{Cause, Outage, PoolId, Pools, Span, Time};
 use tradewind_sched::policy::Policy as _;
 use tradewind_sched::policy::backfill::{Backfill, Depth, Order, Settings as Knobs};
 use tradewind_sim::metrics::{self, Value};
-use tradewind_sim::outage::{Outage, in_order};
+use tradewind_sim::outage::{AnnouncedOutage, in_order};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
 use tradewind_sim::{Estimate, Run, Semantics, Settings, check, placement, run};
 
@@ -20,7 +20,7 @@ type Job = (i64, i64, u32, i64);
 const FCFS: Depth = Depth::First(0);
 const EASY: Depth = Depth::First(1);
 
-fn workload(jobs: &[Job], outages: &[Outage], semantics: Semantics, overrun: Overrun) -> Workload {
+fn workload(jobs: &[Job], outages: &[AnnouncedOutage], semantics: Semantics, overrun: Overrun) -> Workload {
     let job = |(number, &(submit, run, processors, requested)): (i64, &Job)| LogJob {
         number,
         submit: Some(Time(submit)),
@@ -43,21 +43,21 @@ fn replay(workload: &Workload, depth: Depth, settings: Settings) -> Run {
 }
 
 /// Starts under textbook semantics, and the attempts that came to nothing: (job, start, end).
-fn starts(jobs: &[Job], outages: &[Outage], depth: Depth) -> (Vec<i64>, Vec<(usize, i64, i64)>) {
+fn starts(jobs: &[Job], outages: &[AnnouncedOutage], depth: Depth) -> (Vec<i64>, Vec<(usize, i64, i64)>) {
     let workload = workload(jobs, outages, Semantics::Textbook, Overrun::Kill);
     let run = replay(&workload, depth, Settings::default());
     let lost = run.lost.iter().map(|lost| (lost.job, lost.start.0, lost.end.0)).collect();
     (run.jobs.iter().map(|ran| ran.start.0).collect(), lost)
 }
 
-fn outage(announced: i64, nodes: u32, (from, until): (i64, i64), cause: Cause) -> Outage {
+fn outage(announced: i64, nodes: u32, (from, until): (i64, i64), cause: Cause) -> AnnouncedOutage {
     let (from, until) = (Time(from), Time(until));
-    let what = Closure { pool: PoolId(0), nodes, from, until, cause };
-    Outage { announced: Time(announced), what }
+    let what = Outage { pool: PoolId(0), nodes, from, until, cause };
+    AnnouncedOutage { announced: Time(announced), what }
 }
 
 /// `nodes` nodes break, from the `first` on.
-fn failure(first: u32, nodes: u32, span: (i64, i64)) -> Outage {
+fn failure(first: u32, nodes: u32, span: (i64, i64)) -> AnnouncedOutage {
     outage(span.0, nodes, span, Cause::Failure(first))
 }
 
@@ -133,7 +133,7 @@ fn job() -> impl Strategy<Value = Job> {
     (0i64..60, 0i64..25, 1..=NODES, 1i64..25)
 }
 
-fn any_outage() -> impl Strategy<Value = Outage> {
+fn any_outage() -> impl Strategy<Value = AnnouncedOutage> {
     let cause = prop_oneof![
         Just(Cause::Local),
         Just(Cause::Maintenance),
@@ -197,7 +197,7 @@ proptest! {
         let known = |&(nodes, from, span): &(u32, i64, i64)| {
             outage(-1, nodes, (from, from + span), Cause::Maintenance)
         };
-        let outages: Vec<Outage> = closures.iter().map(known).collect();
+        let outages: Vec<AnnouncedOutage> = closures.iter().map(known).collect();
         let workload = workload(&jobs, &outages, semantics, Overrun::Kill);
         let estimate = if exact { Estimate::Exact } else { Estimate::Requested };
         let run = replay(&workload, depth, Settings { semantics, estimate });

@@ -19,8 +19,8 @@ use tradewind_model::{
 };
 
 use crate::documents::{Explanation, QueuePlan, WhatIf, WhatIfQuestion};
-use crate::doors::Doors;
-use crate::doors::ours::Scheme;
+use crate::auth::Doors;
+use crate::auth::ours::Scheme;
 use crate::failure::{Answer, Failure};
 use crate::feed::Feed;
 use crate::metrics::Metrics;
@@ -29,7 +29,7 @@ use crate::oidc::{Oidc, Provider};
 use crate::page::{Basis, Boards, Compared, Copied, Piece, Runs};
 use crate::turns::{Bounds, Turns};
 use crate::watch::Watch;
-use crate::week::{Lived, Week};
+use crate::week::{ReplayResult, Week};
 
 /// All that the API needs.
 #[derive(Debug, Clone)]
@@ -81,7 +81,7 @@ impl Default for SignIn {
 
 /// What tasks have written. Sites are behind threads of their own, so this may take its time.
 pub trait Outputs: Debug + Send + Sync {
-    /// The last `most` bytes of the task's standard output so far. The permit is held for as long as
+    /// The last `max` bytes of the task's standard output so far. The permit is held for as long as
     /// the read really takes, also when nobody waits for it any more.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ pub trait Outputs: Debug + Send + Sync {
         &self,
         site: SiteId,
         tag: &Tag,
-        most: usize,
+        max: usize,
         permit: Permit,
     ) -> Result<Vec<u8>, SiteError>;
 
@@ -247,13 +247,13 @@ pub trait Advisor: Debug + Send + Sync {
     ///
     /// # Errors
     /// If nothing can be said.
-    fn relive(
+    fn replay_with_prices(
         &self,
         view: &MarketView,
         week: &Week,
         asked: &[(Time, PoolId, Price)],
         watch: &Watch,
-    ) -> Result<Lived, Refusal>;
+    ) -> Result<ReplayResult, Refusal>;
 
     /// Why a job that waits does so; the caller may see it.
     ///
@@ -387,7 +387,7 @@ pub(crate) struct Inside {
     pub(crate) tariffs: Arc<dyn Tariffs>,
     pub(crate) limits: Limits,
     pub(crate) audit: Audit,
-    pub(crate) doors: Doors,
+    pub(crate) auth: Doors,
     pub(crate) feed: Arc<Feed>,
     pub(crate) metrics: Metrics,
     pub(crate) turns: Arc<Turns>,
@@ -408,7 +408,7 @@ impl Context {
         let Api { market, outputs, advisor, tariffs, limits, audit, sign_in } = api;
         let provider = sign_in.provider.clone().zip(sign_in.url.as_ref());
         let oidc = provider.map(|(provider, url)| Oidc::new(provider, url)).transpose()?;
-        let doors = Doors::new(&limits, scheme, &sign_in);
+        let auth = Doors::new(&limits, scheme, &sign_in);
         let turns = Arc::new(Turns::new(Bounds {
             all: limits.advice,
             per_user: limits.advice_per_user,
@@ -423,7 +423,7 @@ impl Context {
             tariffs,
             limits,
             audit,
-            doors,
+            auth,
             feed,
             metrics,
             turns,

@@ -10,8 +10,8 @@ use serde::de::DeserializeOwned;
 use tradewind_daemon::live::Usage;
 
 use crate::api::Context;
-use crate::doors::Caller;
-use crate::doors::bodies::{Room, SMALL};
+use crate::auth::Caller;
+use crate::auth::bodies::{Room, SMALL};
 use crate::failure::{Answer, Failure};
 
 /// A whole body that says it is JSON.
@@ -43,14 +43,14 @@ impl Large {
 /// # Errors
 /// If the user has submitted too much lately.
 fn budget(context: &Context, user: &str, bytes: usize) -> Answer<()> {
-    let (doors, now) = (&context.doors, Instant::now());
-    let taken = doors.submissions.take(user.to_owned(), 1, now);
+    let (auth, now) = (&context.auth, Instant::now());
+    let taken = auth.submissions.take(user.to_owned(), 1, now);
     taken.map_err(|usage| Failure::short("too many submissions of this user", usage))?;
     spend(context, user, bytes)
 }
 
 fn spend(context: &Context, user: &str, bytes: usize) -> Answer<()> {
-    let taken = context.doors.submitted_bytes.take(user.to_owned(), bytes as u64, Instant::now());
+    let taken = context.auth.submitted_bytes.take(user.to_owned(), bytes as u64, Instant::now());
     taken.map_err(|usage| Failure::short("too many bytes of submissions of this user", usage))
 }
 
@@ -60,9 +60,9 @@ impl FromRequest<Context> for Large {
     async fn from_request(request: Request, context: &Context) -> Result<Large, Failure> {
         let length = request.headers().get(header::CONTENT_LENGTH);
         let told = length.and_then(|it| it.to_str().ok()).and_then(|it| it.parse().ok());
-        let most = context.limits.body_bytes;
+        let max = context.limits.body_bytes;
         // Who does not say may send all that is allowed.
-        let length: usize = told.unwrap_or(most).min(most);
+        let length: usize = told.unwrap_or(max).min(max);
         let user = request.extensions().get::<Caller>().map(|it| it.actor.user.clone());
         if let Some(user) = &user {
             budget(context, user, told.map_or(0, |_| length))?;
@@ -70,7 +70,7 @@ impl FromRequest<Context> for Large {
         let room = match user.as_ref().filter(|_| length > SMALL) {
             None => None,
             Some(user) => {
-                let room = context.doors.bodies.room(user, length);
+                let room = context.auth.bodies.room(user, length);
                 Some(room.map_err(|usage| {
                     Failure::short("too many bytes of requests are being read", usage)
                 })?)
@@ -108,7 +108,7 @@ impl FromRequest<Context> for Json {
 /// The most bytes of a [`Document`].
 const DOCUMENT: usize = 1 << 20;
 
-async fn body_of(request: Request, most: usize, time: Duration) -> Result<Bytes, Failure> {
+async fn body_of(request: Request, max: usize, time: Duration) -> Result<Bytes, Failure> {
     let kind = request.headers().get(header::CONTENT_TYPE);
     let kind = kind.map_or(Some("application/json"), |kind| kind.to_str().ok());
     let kind = kind.and_then(|kind| kind.split(';').next()).map(str::trim);
@@ -116,17 +116,17 @@ async fn body_of(request: Request, most: usize, time: Duration) -> Result<Bytes,
         let (status, hint) = (StatusCode::UNSUPPORTED_MEDIA_TYPE, "send `application/json`");
         return Err(Failure::new(status, "media_type", "the body is not JSON", hint));
     }
-    whole(request.into_body(), most, time).await
+    whole(request.into_body(), max, time).await
 }
 
-async fn whole(body: Body, most: usize, time: Duration) -> Result<Bytes, Failure> {
-    match tokio::time::timeout(time, axum::body::to_bytes(body, most)).await {
+async fn whole(body: Body, max: usize, time: Duration) -> Result<Bytes, Failure> {
+    match tokio::time::timeout(time, axum::body::to_bytes(body, max)).await {
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(wrong)) if is_too_long(&wrong) => {
-            let message = format!("the body has more than {most} bytes");
+            let message = format!("the body has more than {max} bytes");
             let status = StatusCode::PAYLOAD_TOO_LARGE;
             let failure = Failure::new(status, "too_large", message, "keep data in files");
-            let (limit, allowed) = ("body".to_owned(), most as u64);
+            let (limit, allowed) = ("body".to_owned(), max as u64);
             Err(failure.with(Usage { limit, used: allowed, allowed, wait: 0 }))
         }
         Ok(Err(_)) => Err(Failure::malformed("the body is broken off", "send all of it")),
@@ -154,8 +154,8 @@ impl<T: DeserializeOwned> FromRequest<Context> for Document<T> {
 
     async fn from_request(request: Request, context: &Context) -> Result<Document<T>, Failure> {
         // Nothing that is a document of the API, but for submissions, is large.
-        let most = context.limits.body_bytes.min(DOCUMENT);
-        read(&body_of(request, most, context.limits.request_time).await?).map(Document)
+        let max = context.limits.body_bytes.min(DOCUMENT);
+        read(&body_of(request, max, context.limits.request_time).await?).map(Document)
     }
 }
 

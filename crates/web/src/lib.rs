@@ -14,7 +14,7 @@
 mod ahead;
 mod api;
 pub mod documents;
-mod doors;
+mod auth;
 mod extract;
 mod failure;
 mod feed;
@@ -35,11 +35,11 @@ pub use api::{
     Advisor, Api, Limits, MarketView, Outputs, Plan, Planned, Proposal, Quoted, Rate, SignIn,
     Tariffs, present,
 };
-pub use doors::{hash_of, new_secret};
+pub use auth::{hash_of, new_secret};
 pub use feed::{Events, Notice};
 pub use oidc::Provider;
 pub use server::{Listen, ServeError, Server, Tls, serve};
 pub use views::offers::offer;
 pub use views::words::{moment, sentence};
 pub use watch::Watch;
-pub use week::{Earned, Had, Lived, Missing, Other, PastJob, Week};
+pub use week::{Earned, Usage, ReplayResult, Missing, Other, PastJob, Week};

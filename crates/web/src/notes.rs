@@ -7,7 +7,7 @@ use tradewind_daemon::live::rights::Role;
 use tradewind_daemon::live::{Ask, Refusal, Reply, Wish};
 
 use crate::api::Context;
-use crate::doors::Caller;
+use crate::auth::Caller;
 use crate::failure::Failure;
 
 /// What a wish changes that is written down, and about what it is. Notes of people are left out:

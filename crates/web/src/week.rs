@@ -2,9 +2,9 @@
 //! missing.
 
 use tradewind_daemon::live::Live;
-use tradewind_daemon::live::past::Gone;
+use tradewind_daemon::live::recent_history::Gone;
 use tradewind_daemon::live::state::{Finish, Happening, Job, Part, Phase, State, Why};
-use tradewind_model::{Cause, Closure, Demand, PoolId, Price, Span, Time, Times};
+use tradewind_model::{Cause, Outage, Demand, PoolId, Price, Span, Time, Times};
 
 use crate::views::trends;
 
@@ -24,7 +24,7 @@ pub struct Week {
     /// What pools cost, from when on, in the order of time; all that are known from the beginning.
     pub asked: Vec<(Time, PoolId, Price)>,
     /// What jobs really had.
-    pub real: Lived,
+    pub real: ReplayResult,
 }
 
 /// A job of that week.
@@ -45,21 +45,21 @@ pub struct Missing {
     /// ahead, and of all else the beginning is told.
     pub announced: Time,
     /// What. Its end is the real one.
-    pub what: Closure,
+    pub what: Outage,
 }
 
 /// What jobs had of a week, or would have had.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Lived {
+pub struct ReplayResult {
     /// Their nodes.
-    pub had: Vec<Had>,
+    pub had: Vec<Usage>,
     /// How many of the week's jobs began.
     pub ran: u32,
 }
 
 /// Nodes that a job had in a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Had {
+pub struct Usage {
     /// Which pool.
     pub pool: PoolId,
     /// How many.
@@ -102,7 +102,7 @@ impl Week {
             jobs: Vec::new(),
             missing: Vec::new(),
             asked: Vec::new(),
-            real: Lived::default(),
+            real: ReplayResult::default(),
         };
         for job in state.jobs.values().filter(|job| counts(job)) {
             week.add(live, job);
@@ -146,7 +146,7 @@ impl Week {
     }
 
     /// What the pool had of it: only what lies within the week.
-    pub fn earned(&self, lived: &Lived, pool: PoolId) -> Earned {
+    pub fn earned(&self, lived: &ReplayResult, pool: PoolId) -> Earned {
         let mut earned = Earned::default();
         for had in lived.had.iter().filter(|had| had.pool == pool) {
             let span = self.within(had.from, had.until);
@@ -229,11 +229,11 @@ fn counts(job: &Job) -> bool {
 }
 
 /// The nodes on which the part's work ran, for as long as it pays.
-fn had(job: &Job, part: &Part, until: Time) -> Option<Had> {
+fn had(job: &Job, part: &Part, until: Time) -> Option<Usage> {
     let from = job.works_since(part)?;
     let until = from + job.worked(part, until);
     let Part { pool, nodes, price, .. } = *part;
-    Some(Had { pool, nodes, price, from, until })
+    Some(Usage { pool, nodes, price, from, until })
 }
 
 /// `None`: it was over before the week, or was set aside for a job of the market.
@@ -247,7 +247,7 @@ fn missing(state: &State, from: Time, gone: &Gone) -> Option<Missing> {
         false => expected_end(state, &gone.why).map_or(gone.until, |end| end.max(gone.until)),
     };
     let (pool, nodes) = (gone.why.pool(), gone.nodes);
-    let what = Closure { pool, nodes, from: begin, until, cause };
+    let what = Outage { pool, nodes, from: begin, until, cause };
     (begin < until).then_some(Missing { announced, what })
 }
 
@@ -271,7 +271,7 @@ fn planned(state: &State, announced: Time) -> impl Iterator<Item = Missing> {
     state.closures.iter().filter_map(move |(why, id)| {
         cause(why)?;
         let (what, begun) = state.market.closure_state(*id)?;
-        let what = Closure { from: what.from.max(now), ..what };
+        let what = Outage { from: what.from.max(now), ..what };
         (!begun && what.from < what.until).then_some(Missing { announced, what })
     })
 }
@@ -298,12 +298,12 @@ mod tests {
     /// From 0 to 100; pool `A` costs 10 until 50 and 30 from then on, `B` 5.
     fn week() -> Week {
         let gone = |pool, nodes, from, until, cause| {
-            let what = Closure { pool, nodes, from: Time(from), until: Time(until), cause };
+            let what = Outage { pool, nodes, from: Time(from), until: Time(until), cause };
             Missing { announced: Time(0), what }
         };
         let had = |pool, from, until| {
             let (nodes, price) = (2, Price(10));
-            Had { pool, nodes, price, from: Time(from), until: Time(until) }
+            Usage { pool, nodes, price, from: Time(from), until: Time(until) }
         };
         Week {
             from: Time(0),
@@ -316,7 +316,7 @@ mod tests {
                 gone(B, 9, 0, 100, Cause::Local),
             ],
             asked: vec![(Time(0), A, Price(10)), (Time(0), B, Price(5)), (Time(50), A, Price(30))],
-            real: Lived { had: vec![had(A, -10, 20), had(A, 95, 300), had(B, 0, 100)], ran: 3 },
+            real: ReplayResult { had: vec![had(A, -10, 20), had(A, 95, 300), had(B, 0, 100)], ran: 3 },
         }
     }
 

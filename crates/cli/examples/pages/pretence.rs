@@ -23,7 +23,7 @@ use tradewind_model::{
 use tradewind_sched::policy::{Policy, gridfill};
 use tradewind_web::documents::{Explanation, QueuePlan, WhatIf, WhatIfQuestion};
 use tradewind_web::{
-    Advisor, Api, Limits, Listen, Lived, MarketView, Outputs, Plan, Planned, Quoted, Tariffs,
+    Advisor, Api, Limits, Listen, ReplayResult, MarketView, Outputs, Plan, Planned, Quoted, Tariffs,
     Watch, Week, new_secret, serve,
 };
 
@@ -137,13 +137,13 @@ impl Advisor for First {
     fn whatif(&self, _: &MarketView, _: &WhatIfQuestion, _: &Watch) -> Result<WhatIf, Refusal> {
         Err(cannot())
     }
-    fn relive(
+    fn replay_with_prices(
         &self,
         _: &MarketView,
         _: &Week,
         _: &[(Time, PoolId, Price)],
         _: &Watch,
-    ) -> Result<Lived, Refusal> {
+    ) -> Result<ReplayResult, Refusal> {
         Err(cannot())
     }
     fn explain(&self, _: &MarketView, _: JobId, _: &Watch) -> Result<Explanation, Refusal> {

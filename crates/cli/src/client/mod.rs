@@ -279,12 +279,12 @@ pub(crate) struct Patience {
     answered: bool,
     /// Since when there is no answer.
     since: Option<Instant>,
-    most: Duration,
+    max: Duration,
 }
 
 impl Patience {
     pub(crate) fn new(place: &Place) -> Patience {
-        Patience { answered: false, since: None, most: place.timeout() }
+        Patience { answered: false, since: None, max: place.timeout() }
     }
 
     /// It has answered.
@@ -299,7 +299,7 @@ impl Patience {
     /// The failure, if it has lasted too long, or there never was an answer.
     pub(crate) fn pause(&mut self, failure: Failure) -> Result<(), Failure> {
         let since = *self.since.get_or_insert_with(Instant::now);
-        if !self.answered || since.elapsed() > self.most {
+        if !self.answered || since.elapsed() > self.max {
             return Err(failure);
         }
         std::thread::sleep(PAUSE);

@@ -227,7 +227,7 @@ fn asked(job: &Job) -> String {
             words.push_str(&what);
         }
     };
-    add(request.min_performance.map(|least| format!("performance at least {least}")));
+    add(request.min_performance.map(|min| format!("performance at least {min}")));
     add(request.max_price.map(|cap| format!("at most {cap} credits per node-second")));
     add(request.budget.map(|budget| format!("budget {budget} credits")));
     add(request.earliest_start.map(|start| format!("not before {start} s")));

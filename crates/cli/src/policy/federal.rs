@@ -125,8 +125,8 @@ impl Federal {
     pub(super) fn draws(&self) -> bool {
         let Storm { loss, twice, late, .. } = self.storm;
         let samples = self.negotiation.discover != Discover::All;
-        let (least, most) = self.links.latency;
-        self.migrate == Migrate::On && (samples || least != most || loss + twice + late > 0)
+        let (min, max) = self.links.latency;
+        self.migrate == Migrate::On && (samples || min != max || loss + twice + late > 0)
     }
 
     /// Whether the network is cut for ever.
@@ -285,10 +285,10 @@ fn discover(text: &str) -> Result<Discover, Wrong> {
 
 /// `1s`, or from the least to the longest: `1s..5s`.
 fn latency(text: &str) -> Result<(Span, Span), Wrong> {
-    let (least, most) = text.split_once("..").unwrap_or((text, text));
-    let (least, most) = (duration::parse_span(least)?, duration::parse_span(most)?);
-    match least <= most {
-        true => Ok((least, most)),
+    let (min, max) = text.split_once("..").unwrap_or((text, text));
+    let (min, max) = (duration::parse_span(min)?, duration::parse_span(max)?);
+    match min <= max {
+        true => Ok((min, max)),
         false => Err("ends before it begins".to_owned().into()),
     }
 }

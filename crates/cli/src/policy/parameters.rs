@@ -131,9 +131,9 @@ pub(super) fn word<T: Clone>(text: &str, all: &[(T, &'static str)]) -> Result<T,
     })
 }
 
-pub(super) fn number(text: &str, least: u32) -> Result<u32, Wrong> {
-    let number = text.parse().ok().filter(|number| *number >= least);
-    number.ok_or_else(|| format!("not a whole number from {least} to {}", u32::MAX).into())
+pub(super) fn number(text: &str, min: u32) -> Result<u32, Wrong> {
+    let number = text.parse().ok().filter(|number| *number >= min);
+    number.ok_or_else(|| format!("not a whole number from {min} to {}", u32::MAX).into())
 }
 
 /// A span of at least a second.
@@ -205,7 +205,7 @@ pub(super) fn cycles(to: &mut Settings, key: &str, value: &str) -> Result<(), Wr
         }
         "max-alternatives" => {
             to.cyclic.max_alternatives = match values::count_or_all(value)? {
-                Count::Number(most) => Some(most),
+                Count::Number(max) => Some(max),
                 Count::Word => None,
             };
         }
@@ -270,8 +270,8 @@ fn part(text: &str) -> Result<Part, Wrong> {
 }
 
 /// Of a list price.
-fn thousandths(text: &str, least: u32) -> Result<u32, Wrong> {
-    let number = number(text, least)?;
+fn thousandths(text: &str, min: u32) -> Result<u32, Wrong> {
+    let number = number(text, min)?;
     match number <= MOST_THOUSANDTHS {
         true => Ok(number),
         false => Err(format!("more than {MOST_THOUSANDTHS} thousandths").into()),

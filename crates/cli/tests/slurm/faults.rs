@@ -73,8 +73,8 @@ fn check(market: &Market, jobs: &BTreeMap<u64, Value>, promised: &Promised) {
         assert_eq!(job["name"], mark.as_str());
         let restarts = job["restarts"].as_u64().unwrap() as usize;
         let reruns = number_of(mark) % 2 == 1;
-        let most = if reruns { 1 + restarts } else { 1 };
-        assert!(ran <= most, "{}", shown());
+        let max = if reruns { 1 + restarts } else { 1 };
+        assert!(ran <= max, "{}", shown());
         assert!(job["state"] != "COMPLETED" || ran >= 1, "{}", shown());
         assert!(job["state"] == "COMPLETED" || !reruns, "{}", shown());
     }

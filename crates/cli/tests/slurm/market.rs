@@ -236,11 +236,11 @@ impl Market {
         self.until_within(Duration::from_secs(120), what, holds);
     }
 
-    pub(crate) fn until_within(&self, most: Duration, what: &str, holds: impl Fn() -> bool) {
+    pub(crate) fn until_within(&self, max: Duration, what: &str, holds: impl Fn() -> bool) {
         let began = Instant::now();
         while !holds() {
             let jobs = || String::from_utf8(self.run(&["jobs", "--all"]).stdout).unwrap();
-            let is_late = began.elapsed() > most;
+            let is_late = began.elapsed() > max;
             assert!(!is_late, "it does not come about that {what}\n{}\n{}", jobs(), self.log());
             std::thread::sleep(Duration::from_millis(50));
         }

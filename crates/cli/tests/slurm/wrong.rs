@@ -141,8 +141,8 @@ fn with_jobs(pair: &Pair, on_lost: &str) -> (Market, u64, u64) {
 /// What doctor and log say of it; and that nobody is promised its nodes.
 fn is_known_to_be_gone(market: &Market) {
     // Nodes are listed every two minutes, unless a task of ours is late.
-    let most = Duration::from_secs(240);
-    market.until_within(most, "its nodes are gone", || market.pool("alpha")["down"] == 2);
+    let max = Duration::from_secs(240);
+    market.until_within(max, "its nodes are gone", || market.pool("alpha")["down"] == 2);
     names(&doctor(market), &["pool alpha-main", "no node is in partition", "extra", "there are: "]);
     logged(
         market,

@@ -167,7 +167,7 @@ impl Audit {
         }
     }
 
-    /// Rows after `after`, in order, at most `most`, of those that `wanted` takes among the next
+    /// Rows after `after`, in order, at most `max`, of those that `wanted` takes among the next
     /// `looked` ones; and the last row that was looked at, if there are more. Waits for the disk.
     ///
     /// # Errors
@@ -175,7 +175,7 @@ impl Audit {
     pub fn read(
         &self,
         after: u64,
-        (most, looked): (usize, usize),
+        (max, looked): (usize, usize),
         since: Option<i64>,
         wanted: impl Fn(&Kept) -> bool,
     ) -> Result<(Vec<Kept>, Option<u64>), StoreError> {
@@ -196,7 +196,7 @@ impl Audit {
                 let entry = serde_json::from_slice(&row.body).ok();
                 let kept = entry.map(|entry| Kept { seq: row.seq, at: row.at, entry });
                 found.extend(kept.filter(&wanted));
-                if found.len() >= most || seen >= looked {
+                if found.len() >= max || seen >= looked {
                     return Ok((found, Some(at).filter(|at| *at < store.last())));
                 }
             }

@@ -5,26 +5,26 @@ use std::sync::Arc;
 use serde_json::Value;
 use tradewind_io::submission::Submission;
 
-use super::wire::{Fault, Fields, Get, Object, Put, choice, object};
+use super::wire::{Fault, Fields, Decode, Object, Encode, choice, object};
 use crate::live::choice::Choice;
-use crate::live::gather::Rendezvous;
+use crate::live::gather::StartBarrier;
 use crate::live::money::{Account, Accounts, Motive, Posting};
-use crate::live::past::{Asked, Gone, Past};
+use crate::live::recent_history::{Asked, Gone, RecentHistory};
 use crate::live::rights::{Role, SignedIn};
 use crate::live::state::{
     Booking, EarlierSecret, Finish, Happening, Hold, Job, Known, Part, Phase, Quote, Setback, Task,
     Token, Wanted, Why,
 };
 use crate::site::{Exit, Seen, Tag};
-use tradewind_sched::policy::weigh::{Against, Verdict, Weighed};
+use tradewind_sched::policy::evaluate::{Against, Verdict, Weighed};
 
-impl Put for Tag {
+impl Encode for Tag {
     fn put(&self, out: &mut Vec<u8>) {
         self.to_string().put(out);
     }
 }
 
-impl Get for Tag {
+impl Decode for Tag {
     fn get(value: Value) -> Result<Self, Fault> {
         let tag = Tag::parse(&String::get(value)?);
         tag.ok_or_else(|| Fault::new("expected a tag `tw-MARKET-JOB-ATTEMPT-PART`"))
@@ -108,7 +108,7 @@ choice!(Finish {
 });
 choice!(Setback {
     "refused" => Refused(words), "displaced" => Displaced, "lost" => Lost, "funds" => Funds,
-    "preempted" => Preempted, "slipped" => Slipped(pool, why), "capped" => Capped(pool, word),
+    "preempted" => Preempted, "slipped" => BarrierTimedOut(pool, why), "capped" => Capped(pool, word),
 });
 object!(Part { pool, nodes, price, limit, names, since, exit });
 choice!(Happening {
@@ -122,10 +122,10 @@ object!(Choice { at, policy, others, left_out });
 object!(Weighed { pool, price, length, verdict });
 choice!(Verdict { "from" => From(start), "against" => Against(why) });
 choice!(Against {
-    "attribute" => Attribute(name), "slow" => Slow(has), "dear" => Dear(most), "size" => Size,
-    "narrow" => Narrow(nodes), "budget" => Budget(most), "late" => Late(finish), "never" => Never,
+    "attribute" => Attribute(name), "slow" => Slow(has), "dear" => Dear(max), "size" => Size,
+    "narrow" => Narrow(nodes), "budget" => Budget(max), "late" => Late(finish), "never" => Never,
 });
-object!(Rendezvous { at, slipped, began });
+object!(StartBarrier { at, slipped, began });
 choice!(Wanted { "run" => Run, "stop" => Stop, "recall" => Recall });
 choice!(Known {
     "nothing" => Nothing, "declined" => Declined(words), "withdrawn" => Withdrawn(why),
@@ -143,7 +143,7 @@ choice!(Why {
     "local" => Local(pool, name), "stray" => Stray(pool, tag), "down" => Down(pool),
     "withheld" => Withheld(pool, from), "booked" => Booked(pool, job),
 });
-object!(Past { prices, closures, forgotten });
+object!(RecentHistory { prices, closures, forgotten });
 object!(Asked { points, thinned });
 object!(Gone { why, nodes, from, until });
 object!(Quote { number, user, tasks, work, times, booking, cost, expires });
@@ -161,7 +161,7 @@ choice!(Motive {
 });
 object!(Posting { number, at, from, to, amount, motive });
 
-impl Put for Accounts {
+impl Encode for Accounts {
     fn put(&self, out: &mut Vec<u8>) {
         let balances: Vec<(&Account, i128)> = self.balances().collect();
         let postings: Vec<&Posting> = self.postings().collect();
@@ -173,7 +173,7 @@ impl Put for Accounts {
     }
 }
 
-impl Get for Accounts {
+impl Decode for Accounts {
     fn get(value: Value) -> Result<Self, Fault> {
         let mut fields = Fields::of(value)?;
         let (balances, postings) = (fields.take("balances")?, fields.take("postings")?);

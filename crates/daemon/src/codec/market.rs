@@ -2,25 +2,25 @@
 
 use serde_json::Value;
 use tradewind_model::{
-    Admission, Attribute, Cause, Closure, ClosureId, Command, Criterion, Demand, JobId, JobState,
-    Market, MarketState, Money, Pass, Performance, Place, Pool, PoolId, Pools, Price, Reason,
+    Admission, Attribute, Cause, Outage, OutageId, Command, Criterion, Demand, JobId, JobState,
+    Market, MarketState, Money, SkipReason, Performance, Place, Pool, PoolId, Pools, Price, Reason,
     RunningState, Share, Site, SiteId, Span, Terms, Time, TimeMode, Times, Trade,
 };
 
-use super::wire::{Fault, Fields, Get, Object, Put, choice, object};
+use super::wire::{Fault, Fields, Decode, Object, Encode, choice, object};
 
 /// A number of its own kind.
 macro_rules! number {
     ($($type:ident),*) => { $(
-        impl Put for $type {
+        impl Encode for $type {
             fn put(&self, out: &mut Vec<u8>) {
                 self.0.put(out);
             }
         }
 
-        impl Get for $type {
+        impl Decode for $type {
             fn get(value: Value) -> Result<Self, Fault> {
-                Get::get(value).map($type)
+                Decode::get(value).map($type)
             }
         }
 
@@ -33,15 +33,15 @@ macro_rules! number {
     )* };
 }
 
-number!(JobId, PoolId, SiteId, ClosureId, Money, Price, Time, Span);
+number!(JobId, PoolId, SiteId, OutageId, Money, Price, Time, Span);
 
-impl Put for Performance {
+impl Encode for Performance {
     fn put(&self, out: &mut Vec<u8>) {
         self.thousandths().put(out);
     }
 }
 
-impl Get for Performance {
+impl Decode for Performance {
     fn get(value: Value) -> Result<Self, Fault> {
         let performance = Performance::from_thousandths(u32::get(value)?);
         performance.ok_or_else(|| Fault::new("expected thousandths from 1 to 1000000000"))
@@ -58,7 +58,7 @@ choice!(Criterion {
 /// Work, which all times were once, is left out.
 macro_rules! times {
     ($type:ident: $work:expr, $($name:literal => $other:expr),*) => {
-        impl Put for $type {
+        impl Encode for $type {
             fn put(&self, out: &mut Vec<u8>) {
                 let others = [$(($name, $other)),*];
                 let name = others.iter().find(|(_, it)| it == self).map_or("work", |(name, _)| name);
@@ -70,7 +70,7 @@ macro_rules! times {
             }
         }
 
-        impl Get for $type {
+        impl Decode for $type {
             fn get(value: Value) -> Result<Self, Fault> {
                 let name = String::get(value)?;
                 let all = [("work", $work), $(($name, $other)),*];
@@ -118,8 +118,8 @@ choice!(Cause {
     "local" => Local, "withheld" => Withheld, "booked" => Booked, "maintenance" => Maintenance,
     "failure" => Failure(place),
 });
-object!(Closure { pool, nodes, from, until, cause });
-choice!(Pass {
+object!(Outage { pool, nodes, from, until, cause });
+choice!(SkipReason {
     "closed" => Closed, "low-bid" => LowBid, "dear" => Dear, "full" => Full, "late" => Late,
 });
 object!(Trade { pool, price, reserve, limit, expected, bid, ask, rank, passed, passed_in_all });
@@ -132,7 +132,7 @@ choice!(Command {
 choice!(Reason {
     "wider-than-grid" => WiderThanGrid { needed, nodes },
     "too-few-nodes" => TooFewNodes { needed, suitable, min_performance },
-    "no-common-time" => NoCommonTime { needed, most, deadline },
+    "no-common-time" => NoCommonTime { needed, max, deadline },
     "budget-short" => BudgetShort { cheapest, budget },
     "too-late" => TooLate { earliest, deadline },
     "wider-than-queues" => WiderThanQueues { needed, widest },
@@ -140,12 +140,12 @@ choice!(Reason {
     "priced-out" => PricedOut { bid, ask },
     "outbid" => Outbid,
     "declined" => Declined,
-    "vo-time-limit" => TimeLimit { limit, least },
-    "vo-budget-limit" => BudgetLimit { limit, least },
+    "vo-time-limit" => TimeLimit { limit, min },
+    "vo-budget-limit" => BudgetLimit { limit, min },
     "vo-limits" => BothLimits { time, budget },
 });
 
-impl Put for Pools {
+impl Encode for Pools {
     fn put(&self, out: &mut Vec<u8>) {
         let mut object = Object::begin(out);
         object.field("sites", &self.sites());
@@ -154,7 +154,7 @@ impl Put for Pools {
     }
 }
 
-impl Get for Pools {
+impl Decode for Pools {
     fn get(value: Value) -> Result<Self, Fault> {
         let mut fields = Fields::of(value)?;
         let (sites, pools) = (fields.take("sites")?, fields.take("pools")?);
@@ -167,13 +167,13 @@ object!(MarketState { now, pools, submitted, jobs, announced, closures, paid, in
 object!(JobState { job, demand, paid, trade, running });
 object!(RunningState { start, place, released, hold, prices });
 
-impl Put for Market {
+impl Encode for Market {
     fn put(&self, out: &mut Vec<u8>) {
         self.state().put(out);
     }
 }
 
-impl Get for Market {
+impl Decode for Market {
     fn get(value: Value) -> Result<Self, Fault> {
         let state = MarketState::get(value)?;
         Market::restore(state).map_err(|error| Fault::new(error.to_string()))

@@ -27,7 +27,7 @@ mod wire;
 use std::fmt::Debug;
 
 use crate::live::{Record, State};
-use wire::{Fault, Get, Put};
+use wire::{Fault, Decode, Encode};
 
 /// Writes records and states, and reads what any release before this one wrote.
 pub trait Codec: Debug + Send {

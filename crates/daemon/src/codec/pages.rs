@@ -18,7 +18,7 @@ use tradewind_io::submission::Submission;
 use tradewind_model::{JobId, JobState, Market, MarketState, Terms};
 
 use super::books::{get_job, put_job};
-use super::wire::{Fault, Fields, Get, Put, parse};
+use super::wire::{Fault, Fields, Decode, Encode, parse};
 use super::{CodecError, state};
 use crate::live::State;
 use crate::live::job_table::JobTable;
@@ -136,7 +136,7 @@ impl Making<'_> {
     }
 
     /// Entries by page, in order.
-    fn lists<T: Put>(&mut self, kind: u8, entries: impl Iterator<Item = (u64, T)>) {
+    fn lists<T: Encode>(&mut self, kind: u8, entries: impl Iterator<Item = (u64, T)>) {
         let mut open: Option<(u64, Vec<u8>)> = None;
         for (page, entry) in entries {
             match &mut open {
@@ -302,7 +302,7 @@ impl Draft {
 /// A value that is read later.
 struct AnyJson(Value);
 
-impl Get for AnyJson {
+impl Decode for AnyJson {
     fn get(value: Value) -> Result<Self, Fault> {
         Ok(AnyJson(value))
     }

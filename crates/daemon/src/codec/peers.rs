@@ -11,33 +11,33 @@ use tradewind_sched::negotiation::{
 };
 
 use super::CodecError;
-use super::wire::{self, Fault, Fields, Get, Object, Put, choice, object};
+use super::wire::{self, Fault, Fields, Decode, Object, Encode, choice, object};
 use crate::live::peers::{
-    Away, Fate, Known, Letter, News, Origin, Peers, Report, Traveller, Wanted, Word,
+    Away, Fate, Known, PeerMessage, News, Origin, Peers, Report, Traveller, Wanted, Word,
 };
 
-impl Put for Peer {
+impl Encode for Peer {
     fn put(&self, out: &mut Vec<u8>) {
         self.0.put(out);
     }
 }
 
-impl Get for Peer {
+impl Decode for Peer {
     fn get(value: Value) -> Result<Self, Fault> {
-        Get::get(value).map(Peer)
+        Decode::get(value).map(Peer)
     }
 }
 
 /// `[epoch,number]`.
-impl Put for Serial {
+impl Encode for Serial {
     fn put(&self, out: &mut Vec<u8>) {
         (self.epoch, self.number).put(out);
     }
 }
 
-impl Get for Serial {
+impl Decode for Serial {
     fn get(value: Value) -> Result<Self, Fault> {
-        Get::get(value).map(|(epoch, number)| Serial { epoch, number })
+        Decode::get(value).map(|(epoch, number)| Serial { epoch, number })
     }
 }
 
@@ -64,7 +64,7 @@ object!(News { since, nodes, finish, charged });
 object!(Wanted { job, transfer, cancel });
 object!(Report { job, transfer, fate });
 choice!(Fate { "unknown" => Unknown, "there" => There(news), "back" => Back(why) });
-object!(Letter { settled, word });
+object!(PeerMessage { settled, word });
 choice!(Word {
     "discover" => Discover { inquiry, job, lead }, "volunteer" => Volunteer { inquiry, offer },
     "commit" => Commit { inquiry, job, offer, lead }, "accepted" => Accepted { inquiry, offer },
@@ -74,7 +74,7 @@ choice!(Word {
 });
 
 /// The submission is the API's document: whoever reads it checks all of it.
-impl Put for Traveller {
+impl Encode for Traveller {
     fn put(&self, out: &mut Vec<u8>) {
         let mut object = Object::begin(out);
         object.field("job", &self.job);
@@ -86,7 +86,7 @@ impl Put for Traveller {
     }
 }
 
-impl Get for Traveller {
+impl Decode for Traveller {
     fn get(value: Value) -> Result<Self, Fault> {
         let mut fields = Fields::of(value)?;
         let user: String = fields.take("user")?;
@@ -122,21 +122,21 @@ fn named(user: &str) -> Result<(), Fault> {
 /// Any JSON.
 struct Document(Value);
 
-impl Put for Document {
+impl Encode for Document {
     fn put(&self, out: &mut Vec<u8>) {
         // Neither a document nor a vector makes trouble.
         let _ = serde_json::to_writer(out, &self.0);
     }
 }
 
-impl Get for Document {
+impl Decode for Document {
     fn get(value: Value) -> Result<Self, Fault> {
         Ok(Document(value))
     }
 }
 
 /// Whether the numbers of a letter are those of this world: nothing overflows by them.
-fn sound(letter: &Letter) -> Result<(), Fault> {
+fn sound(letter: &PeerMessage) -> Result<(), Fault> {
     let moment = |at: Time| (Time(0)..=Time::MAX).contains(&at);
     let offer = match &letter.word {
         Word::Volunteer { offer, .. }
@@ -178,7 +178,7 @@ pub struct Post {
     /// When, on the sender's clock.
     pub sent: Time,
     /// What it says.
-    pub letters: Vec<Letter>,
+    pub letters: Vec<PeerMessage>,
 }
 
 /// Questions about jobs that went, as they go over the wire.
@@ -220,7 +220,7 @@ object!(Answers { jobs });
 object!(Glance { protocol, market, job, transfer, bytes });
 
 /// The most letters or questions of one message.
-const MOST: usize = 1_000;
+const MAX: usize = 1_000;
 /// The longest name of a market.
 const MAX_MARKET: usize = 64;
 
@@ -233,13 +233,13 @@ fn head(protocol: u32, market: &str, count: usize) -> Result<(), Fault> {
     if market.is_empty() || market.len() > MAX_MARKET || !market.chars().all(good) {
         return Err(Fault::new("expected a market's name").within("market"));
     }
-    match count <= MOST {
+    match count <= MAX {
         true => Ok(()),
-        false => Err(Fault::new(format!("expected {MOST} entries at most"))),
+        false => Err(Fault::new(format!("expected {MAX} entries at most"))),
     }
 }
 
-fn bytes(it: &impl Put) -> Vec<u8> {
+fn bytes(it: &impl Encode) -> Vec<u8> {
     let mut out = Vec::with_capacity(1_024);
     it.put(&mut out);
     out
@@ -256,7 +256,7 @@ impl Post {
     /// # Errors
     /// What is wrong with them, and where.
     pub fn read(value: Value) -> Result<Post, CodecError> {
-        let post: Post = Get::get(value)?;
+        let post: Post = Decode::get(value)?;
         head(post.protocol, &post.market, post.letters.len())?;
         if !(Time(0)..=Time::MAX).contains(&post.sent) {
             return Err(Fault::new("expected a moment").within("sent").into());
@@ -280,7 +280,7 @@ impl Questions {
     /// # Errors
     /// What is wrong with them, and where.
     pub fn read(value: Value) -> Result<Questions, CodecError> {
-        let questions: Questions = Get::get(value)?;
+        let questions: Questions = Decode::get(value)?;
         head(questions.protocol, &questions.market, questions.jobs.len())?;
         Ok(questions)
     }
@@ -297,7 +297,7 @@ impl Glance {
     /// # Errors
     /// What is wrong with it, and where.
     pub fn read(value: Value) -> Result<Glance, CodecError> {
-        let glance: Glance = Get::get(value)?;
+        let glance: Glance = Decode::get(value)?;
         head(glance.protocol, &glance.market, 1)?;
         Ok(glance)
     }
@@ -314,13 +314,13 @@ impl Answers {
     /// # Errors
     /// What is wrong with them, and where.
     pub fn read(body: &[u8]) -> Result<Answers, CodecError> {
-        let answers: Answers = Get::get(wire::parse(body)?)?;
+        let answers: Answers = Decode::get(wire::parse(body)?)?;
         for (place, report) in answers.jobs.iter().enumerate() {
             let fine = match &report.fate {
                 Fate::There(News { since, charged, nodes, .. }) => {
                     since.is_none_or(|since| (Time(0)..=Time::MAX).contains(&since))
                         && (0..=Money::MAX.0).contains(&charged.0)
-                        && nodes.len() <= MOST
+                        && nodes.len() <= MAX
                 }
                 Fate::Unknown | Fate::Back(_) => true,
             };

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::wire::{Fault, Get, Put, choice, object};
+use super::wire::{Fault, Decode, Encode, choice, object};
 use crate::live::projects::{
     Change, Limits, Member, MemberRole, Project, Projects, Spent, Warned, Which,
 };
@@ -27,7 +27,7 @@ choice!(Change {
     "eased" => Eased { user, which, level },
 });
 
-impl Put for Uses {
+impl Encode for Uses {
     fn put(&self, out: &mut Vec<u8>) {
         self.0.put(out);
     }
@@ -37,9 +37,9 @@ impl Put for Uses {
     }
 }
 
-impl Get for Uses {
+impl Decode for Uses {
     fn get(value: Value) -> Result<Self, Fault> {
-        Get::get(value).map(Uses)
+        Decode::get(value).map(Uses)
     }
 
     fn absent() -> Option<Self> {
@@ -47,7 +47,7 @@ impl Get for Uses {
     }
 }
 
-impl Put for Projects {
+impl Encode for Projects {
     fn put(&self, out: &mut Vec<u8>) {
         self.0.put(out);
     }
@@ -58,9 +58,9 @@ impl Put for Projects {
     }
 }
 
-impl Get for Projects {
+impl Decode for Projects {
     fn get(value: Value) -> Result<Self, Fault> {
-        Get::get(value).map(Projects)
+        Decode::get(value).map(Projects)
     }
 
     fn absent() -> Option<Self> {

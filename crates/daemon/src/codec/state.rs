@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use tradewind_model::MarketState;
 
-use super::wire::{Fault, Fields, Get, Object, Put};
+use super::wire::{Fault, Fields, Decode, Object, Encode};
 use crate::live::State;
 use crate::live::job_table::JobTable;
 use crate::live::money::Account;
@@ -14,7 +14,7 @@ use crate::live::state::Job;
 /// Every field of a state, each written and read under its name.
 macro_rules! state {
     ($($field:ident),* $(,)?) => {
-        impl Put for State {
+        impl Encode for State {
             fn put(&self, out: &mut Vec<u8>) {
                 let State { $($field),* } = self;
                 let mut object = Object::begin(out);
@@ -23,7 +23,7 @@ macro_rules! state {
             }
         }
 
-        impl Get for State {
+        impl Decode for State {
             fn get(value: Value) -> Result<Self, Fault> {
                 let mut fields = Fields::of(value)?;
                 let state = State { $($field: fields.take(stringify!($field))?),* };
@@ -95,14 +95,14 @@ head!(
     last_quote, slips, peers, past, lead, projects, rules, used,
 );
 
-impl Put for JobTable {
+impl Encode for JobTable {
     fn put(&self, out: &mut Vec<u8>) {
         (**self).put(out);
     }
 }
 
-impl Get for JobTable {
+impl Decode for JobTable {
     fn get(value: Value) -> Result<Self, Fault> {
-        <BTreeMap<u64, Job> as Get>::get(value).map(JobTable::from)
+        <BTreeMap<u64, Job> as Decode>::get(value).map(JobTable::from)
     }
 }

@@ -9,11 +9,11 @@ use tradewind_io::submission::{Submission, document};
 use tradewind_model::{Performance, Pools};
 use tradewind_sched::negotiation::{Peer, Serial};
 
-use super::wire::{Get, Put, parse};
+use super::wire::{Decode, Encode, parse};
 use super::*;
 use crate::live::money::{Accounts, Posting};
-use crate::live::past::Past;
-use crate::live::peers::{Letter, Peers, Report, Traveller, Wanted};
+use crate::live::recent_history::RecentHistory;
+use crate::live::peers::{PeerMessage, Peers, Report, Traveller, Wanted};
 use crate::live::projects::Project;
 use crate::live::state::{Job, Quote, Task, Token};
 use crate::live::used::{Place, Used};
@@ -37,8 +37,8 @@ impl Dice {
 
     /// The first three are tame.
     fn one<T: Copy>(&mut self, all: &[T]) -> T {
-        let most = if self.tame { 3 } else { all.len() };
-        self.of(&all[..most.min(all.len())])
+        let max = if self.tame { 3 } else { all.len() };
+        self.of(&all[..max.min(all.len())])
     }
 
     fn few<T: Any>(&mut self) -> Vec<T> {
@@ -166,14 +166,14 @@ impl<A: Any, B: Any, C: Any> Any for (A, B, C) {
     }
 }
 
-fn text(value: &impl Put) -> String {
+fn text(value: &impl Encode) -> String {
     let mut out = Vec::new();
     value.put(&mut out);
     String::from_utf8(out).unwrap()
 }
 
 /// It is read as it was written, and on one line.
-fn survives<T: Any + Put + Get + PartialEq + std::fmt::Debug>(dice: &mut Dice) {
+fn survives<T: Any + Encode + Decode + PartialEq + std::fmt::Debug>(dice: &mut Dice) {
     let value = T::any(dice);
     let written = text(&value);
     assert!(!written.contains('\n'), "{written}");
@@ -202,10 +202,10 @@ proptest! {
         survives::<Token>(dice);
         survives::<Posting>(dice);
         survives::<Peers>(dice);
-        survives::<Past>(dice);
+        survives::<RecentHistory>(dice);
         survives::<Project>(dice);
         survives::<(Place, Used)>(dice);
-        survives::<Letter>(dice);
+        survives::<PeerMessage>(dice);
         survives::<Wanted>(dice);
         survives::<Report>(dice);
         survives::<Accounts>(dice);

@@ -6,21 +6,21 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::wire::{Fault, Get, Put};
+use super::wire::{Fault, Decode, Encode};
 
 macro_rules! whole {
     ($($type:ty),*) => { $(
-        impl Put for $type {
+        impl Encode for $type {
             fn put(&self, out: &mut Vec<u8>) {
                 // Writing to a vector cannot fail.
                 let _ = write!(out, "{self}");
             }
         }
 
-        impl Get for $type {
+        impl Decode for $type {
             fn get(value: Value) -> Result<Self, Fault> {
-                let (least, most) = (<$type>::MIN, <$type>::MAX);
-                let wrong = || Fault::new(format!("expected a whole number from {least} to {most}"));
+                let (min, max) = (<$type>::MIN, <$type>::MAX);
+                let wrong = || Fault::new(format!("expected a whole number from {min} to {max}"));
                 let Value::Number(number) = value else { return Err(wrong()) };
                 number.as_str().parse().map_err(|_| wrong())
             }
@@ -30,32 +30,32 @@ macro_rules! whole {
 
 whole!(u32, i32, u64, i64, i128);
 
-impl Put for bool {
+impl Encode for bool {
     fn put(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(if *self { b"true" } else { b"false" });
     }
 }
 
-impl Get for bool {
+impl Decode for bool {
     fn get(value: Value) -> Result<Self, Fault> {
         value.as_bool().ok_or_else(|| Fault::new("expected true or false"))
     }
 }
 
-impl Put for str {
+impl Encode for str {
     fn put(&self, out: &mut Vec<u8>) {
         // Neither a text nor a vector makes trouble.
         let _ = serde_json::to_writer(out, self);
     }
 }
 
-impl Put for String {
+impl Encode for String {
     fn put(&self, out: &mut Vec<u8>) {
         self.as_str().put(out);
     }
 }
 
-impl Get for String {
+impl Decode for String {
     fn get(value: Value) -> Result<Self, Fault> {
         match value {
             Value::String(text) => Ok(text),
@@ -64,7 +64,7 @@ impl Get for String {
     }
 }
 
-impl<T: Put> Put for Option<T> {
+impl<T: Encode> Encode for Option<T> {
     fn put(&self, out: &mut Vec<u8>) {
         match self {
             Some(value) => value.put(out),
@@ -77,7 +77,7 @@ impl<T: Put> Put for Option<T> {
     }
 }
 
-impl<T: Get> Get for Option<T> {
+impl<T: Decode> Decode for Option<T> {
     fn get(value: Value) -> Result<Self, Fault> {
         match value {
             Value::Null => Ok(None),
@@ -90,7 +90,7 @@ impl<T: Get> Get for Option<T> {
     }
 }
 
-impl<T: Put + ?Sized> Put for &T {
+impl<T: Encode + ?Sized> Encode for &T {
     fn put(&self, out: &mut Vec<u8>) {
         (**self).put(out);
     }
@@ -100,26 +100,26 @@ impl<T: Put + ?Sized> Put for &T {
     }
 }
 
-impl<T: Put + ?Sized> Put for Arc<T> {
+impl<T: Encode + ?Sized> Encode for Arc<T> {
     fn put(&self, out: &mut Vec<u8>) {
         (**self).put(out);
     }
 }
 
-impl<T: Get> Get for Arc<T> {
+impl<T: Decode> Decode for Arc<T> {
     fn get(value: Value) -> Result<Self, Fault> {
         T::get(value).map(Arc::new)
     }
 }
 
-impl<T: Get> Get for Arc<[T]> {
+impl<T: Decode> Decode for Arc<[T]> {
     fn get(value: Value) -> Result<Self, Fault> {
         Vec::get(value).map(Arc::from)
     }
 }
 
 /// Writes `[…]`.
-fn put_all<T: Put>(all: impl IntoIterator<Item = T>, out: &mut Vec<u8>) {
+fn put_all<T: Encode>(all: impl IntoIterator<Item = T>, out: &mut Vec<u8>) {
     out.push(b'[');
     for (index, one) in all.into_iter().enumerate() {
         if index > 0 {
@@ -138,7 +138,7 @@ fn list(value: Value) -> Result<Vec<Value>, Fault> {
 }
 
 /// Reads `[…]`.
-fn get_all<T: Get, C: FromIterator<T>>(value: Value) -> Result<C, Fault> {
+fn get_all<T: Decode, C: FromIterator<T>>(value: Value) -> Result<C, Fault> {
     let one =
         |(index, value)| T::get(value).map_err(|fault: Fault| fault.within(index_name(index)));
     list(value)?.into_iter().enumerate().map(one).collect()
@@ -148,55 +148,55 @@ fn index_name(index: usize) -> String {
     index.to_string()
 }
 
-impl<T: Put> Put for [T] {
+impl<T: Encode> Encode for [T] {
     fn put(&self, out: &mut Vec<u8>) {
         put_all(self, out);
     }
 }
 
-impl<T: Put> Put for Vec<T> {
+impl<T: Encode> Encode for Vec<T> {
     fn put(&self, out: &mut Vec<u8>) {
         put_all(self, out);
     }
 }
 
-impl<T: Get> Get for Vec<T> {
+impl<T: Decode> Decode for Vec<T> {
     fn get(value: Value) -> Result<Self, Fault> {
         get_all(value)
     }
 }
 
-impl<T: Put> Put for VecDeque<T> {
+impl<T: Encode> Encode for VecDeque<T> {
     fn put(&self, out: &mut Vec<u8>) {
         put_all(self, out);
     }
 }
 
-impl<T: Get> Get for VecDeque<T> {
+impl<T: Decode> Decode for VecDeque<T> {
     fn get(value: Value) -> Result<Self, Fault> {
         get_all(value)
     }
 }
 
-impl<T: Put> Put for BTreeSet<T> {
+impl<T: Encode> Encode for BTreeSet<T> {
     fn put(&self, out: &mut Vec<u8>) {
         put_all(self, out);
     }
 }
 
-impl<T: Get + Ord> Get for BTreeSet<T> {
+impl<T: Decode + Ord> Decode for BTreeSet<T> {
     fn get(value: Value) -> Result<Self, Fault> {
         get_all(value)
     }
 }
 
-impl<K: Put, V: Put> Put for BTreeMap<K, V> {
+impl<K: Encode, V: Encode> Encode for BTreeMap<K, V> {
     fn put(&self, out: &mut Vec<u8>) {
         put_all(self, out);
     }
 }
 
-impl<K: Get + Ord, V: Get> Get for BTreeMap<K, V> {
+impl<K: Decode + Ord, V: Decode> Decode for BTreeMap<K, V> {
     fn get(value: Value) -> Result<Self, Fault> {
         let pairs: Vec<(K, V)> = get_all(value)?;
         let many = pairs.len();
@@ -208,7 +208,7 @@ impl<K: Get + Ord, V: Get> Get for BTreeMap<K, V> {
     }
 }
 
-impl<A: Put, B: Put> Put for (A, B) {
+impl<A: Encode, B: Encode> Encode for (A, B) {
     fn put(&self, out: &mut Vec<u8>) {
         out.push(b'[');
         self.0.put(out);
@@ -218,7 +218,7 @@ impl<A: Put, B: Put> Put for (A, B) {
     }
 }
 
-impl<A: Get, B: Get> Get for (A, B) {
+impl<A: Decode, B: Decode> Decode for (A, B) {
     fn get(value: Value) -> Result<Self, Fault> {
         let two = <[Value; 2]>::try_from(list(value)?);
         let [a, b] = two.map_err(|_| Fault::new("expected a list of two"))?;
@@ -227,7 +227,7 @@ impl<A: Get, B: Get> Get for (A, B) {
     }
 }
 
-impl<A: Put, B: Put, C: Put> Put for (A, B, C) {
+impl<A: Encode, B: Encode, C: Encode> Encode for (A, B, C) {
     fn put(&self, out: &mut Vec<u8>) {
         out.push(b'[');
         self.0.put(out);
@@ -239,7 +239,7 @@ impl<A: Put, B: Put, C: Put> Put for (A, B, C) {
     }
 }
 
-impl<A: Get, B: Get, C: Get> Get for (A, B, C) {
+impl<A: Decode, B: Decode, C: Decode> Decode for (A, B, C) {
     fn get(value: Value) -> Result<Self, Fault> {
         let three = <[Value; 3]>::try_from(list(value)?);
         let [a, b, c] = three.map_err(|_| Fault::new("expected a list of three"))?;
@@ -250,7 +250,7 @@ impl<A: Get, B: Get, C: Get> Get for (A, B, C) {
 }
 
 /// 32 bytes as 64 hexadecimal digits.
-impl Put for [u8; 32] {
+impl Encode for [u8; 32] {
     fn put(&self, out: &mut Vec<u8>) {
         out.push(b'"');
         for byte in self {
@@ -260,7 +260,7 @@ impl Put for [u8; 32] {
     }
 }
 
-impl Get for [u8; 32] {
+impl Decode for [u8; 32] {
     fn get(value: Value) -> Result<Self, Fault> {
         let wrong = || Fault::new("expected 64 hexadecimal digits");
         let digits = value.as_str().filter(|text| text.len() == 64).ok_or_else(wrong)?;

@@ -36,7 +36,7 @@ impl Fault {
 }
 
 /// What can be written.
-pub(super) trait Put {
+pub(super) trait Encode {
     /// Adds it as JSON on one line.
     fn put(&self, out: &mut Vec<u8>);
 
@@ -47,7 +47,7 @@ pub(super) trait Put {
 }
 
 /// What can be read.
-pub(super) trait Get: Sized {
+pub(super) trait Decode: Sized {
     /// What was written as this.
     fn get(value: Value) -> Result<Self, Fault>;
 
@@ -76,7 +76,7 @@ impl<'a> Object<'a> {
     }
 
     /// Adds a field, unless it is to be left out.
-    pub(super) fn field(&mut self, name: &str, value: &impl Put) {
+    pub(super) fn field(&mut self, name: &str, value: &impl Encode) {
         if value.is_absent() {
             return;
         }
@@ -108,7 +108,7 @@ impl Fields {
     }
 
     /// The field of this name.
-    pub(super) fn take<T: Get>(&mut self, name: &str) -> Result<T, Fault> {
+    pub(super) fn take<T: Decode>(&mut self, name: &str) -> Result<T, Fault> {
         match self.0.swap_remove(name) {
             Some(value) => T::get(value).map_err(|fault| fault.within(name)),
             None => T::absent().ok_or_else(|| Fault::new("it is missing").within(name)),
@@ -150,7 +150,7 @@ pub(super) fn none(carried: Option<&Value>) -> Result<(), Fault> {
 }
 
 /// `{"name":…}`, also where what it carries is no value.
-pub(super) fn put_alternative(name: &str, carried: &impl Put, out: &mut Vec<u8>) {
+pub(super) fn put_alternative(name: &str, carried: &impl Encode, out: &mut Vec<u8>) {
     out.push(b'{');
     name.put(out);
     out.push(b':');
@@ -161,7 +161,7 @@ pub(super) fn put_alternative(name: &str, carried: &impl Put, out: &mut Vec<u8>)
 /// A struct, by the names of all its fields: an object.
 macro_rules! object {
     ($type:ident { $($field:ident),* $(,)? }) => {
-        impl $crate::codec::wire::Put for $type {
+        impl $crate::codec::wire::Encode for $type {
             fn put(&self, out: &mut Vec<u8>) {
                 let $type { $($field),* } = self;
                 let mut object = $crate::codec::wire::Object::begin(out);
@@ -170,7 +170,7 @@ macro_rules! object {
             }
         }
 
-        impl $crate::codec::wire::Get for $type {
+        impl $crate::codec::wire::Decode for $type {
             fn get(value: serde_json::Value) -> Result<Self, $crate::codec::wire::Fault> {
                 let mut fields = $crate::codec::wire::Fields::of(value)?;
                 let it = $type { $($field: fields.take(stringify!($field))?),* };
@@ -193,7 +193,7 @@ macro_rules! choice {
     ($type:ident { $(
         $name:literal => $variant:ident $(( $($item:ident),* ))? $({ $($field:ident),* })?
     ),* $(,)? }) => {
-        impl $crate::codec::wire::Put for $type {
+        impl $crate::codec::wire::Encode for $type {
             fn put(&self, out: &mut Vec<u8>) {
                 match self {
                     $(Self::$variant $(( $($item),* ))? $({ $($field),* })? => {
@@ -203,7 +203,7 @@ macro_rules! choice {
             }
         }
 
-        impl $crate::codec::wire::Get for $type {
+        impl $crate::codec::wire::Decode for $type {
             fn get(value: serde_json::Value) -> Result<Self, $crate::codec::wire::Fault> {
                 let (name, carried) = $crate::codec::wire::alternative(value)?;
                 let read = match name.as_str() {
@@ -233,7 +233,7 @@ macro_rules! choice {
         }
     };
 
-    (@put $out:ident, $name:literal) => { $crate::codec::wire::Put::put($name, $out) };
+    (@put $out:ident, $name:literal) => { $crate::codec::wire::Encode::put($name, $out) };
     (@put $out:ident, $name:literal ( $a:ident )) => {
         $crate::codec::wire::put_alternative($name, $a, $out)
     };
@@ -242,7 +242,7 @@ macro_rules! choice {
     };
     (@put $out:ident, $name:literal { $($field:ident),* }) => {{
         $out.push(b'{');
-        $crate::codec::wire::Put::put($name, $out);
+        $crate::codec::wire::Encode::put($name, $out);
         $out.push(b':');
         let mut object = $crate::codec::wire::Object::begin($out);
         $(object.field(stringify!($field), $field);)*
@@ -254,11 +254,11 @@ macro_rules! choice {
         $crate::codec::wire::none($carried.as_ref()).map(|()| Self::$variant)
     };
     (@get $carried:ident, $variant:ident ( $a:ident )) => {
-        $crate::codec::wire::some($carried).and_then($crate::codec::wire::Get::get)
+        $crate::codec::wire::some($carried).and_then($crate::codec::wire::Decode::get)
             .map(|$a| Self::$variant($a))
     };
     (@get $carried:ident, $variant:ident ( $a:ident, $b:ident )) => {
-        $crate::codec::wire::some($carried).and_then($crate::codec::wire::Get::get)
+        $crate::codec::wire::some($carried).and_then($crate::codec::wire::Decode::get)
             .map(|($a, $b)| Self::$variant($a, $b))
     };
     (@get $carried:ident, $variant:ident { $($field:ident),* }) => {

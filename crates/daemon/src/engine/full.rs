@@ -28,7 +28,7 @@ pub(super) struct Unwritten {
 }
 
 /// As many records wait for room.
-const MOST: usize = 20_000;
+const MAX: usize = 20_000;
 
 impl Unwritten {
     /// Writes it down; the letters may leave then.
@@ -110,7 +110,7 @@ impl<C: Codec> Loop<C> {
         let (Some(live), Some(unwritten)) = (&mut self.live, &mut self.unwritten) else {
             return Err(unavailable());
         };
-        if !may_be_done(live, &ask) || unwritten.records.len() >= MOST {
+        if !may_be_done(live, &ask) || unwritten.records.len() >= MAX {
             return Err(read_only());
         }
         let at = live.state().now();

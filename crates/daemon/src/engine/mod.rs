@@ -21,7 +21,7 @@ mod sites;
 
 pub use gauges::Gauges;
 pub use handle::{Gone, Handle, News, Watch};
-pub use peers::{Courier, PeerSetup};
+pub use peers::{PeerTransport, PeerSetup};
 pub use reads::Reader;
 pub use recovery::{RecoveryError, begun, recover, recover_pages, replay};
 pub use run::{Engine, Open, Setup, Timing};

@@ -12,15 +12,15 @@ use tradewind_sched::negotiation::Peer;
 
 use super::handle::Handle;
 use crate::live::Input;
-use crate::live::peers::{Letter, Report, Wanted, Word};
+use crate::live::peers::{PeerMessage, Report, Wanted, Word};
 
 /// How one peer is reached. Calls may take some seconds, and then fail.
-pub trait Courier: Debug + Send {
+pub trait PeerTransport: Debug + Send {
     /// Brings letters of `market` to the peer, all or none.
     ///
     /// # Errors
     /// Why it is not known that the peer has them; for people.
-    fn deliver(&mut self, market: &str, sent: Time, letters: &[Letter]) -> Result<(), String>;
+    fn deliver(&mut self, market: &str, sent: Time, letters: &[PeerMessage]) -> Result<(), String>;
 
     /// Asks the peer about jobs of `market`.
     ///
@@ -35,7 +35,7 @@ pub struct PeerSetup {
     /// As the configuration calls it.
     pub name: String,
     /// How it is reached.
-    pub courier: Box<dyn Courier>,
+    pub courier: Box<dyn PeerTransport>,
 }
 
 /// A peer that did not answer is left alone for so long.
@@ -44,13 +44,13 @@ const REST: Duration = Duration::from_secs(1);
 const AT_ONCE: usize = 64;
 
 enum Errand {
-    Letters(Time, Vec<Letter>),
+    Letters(Time, Vec<PeerMessage>),
     Ask(Vec<Wanted>),
 }
 
 /// A peer's thread. It ends with the engine, or a moment after it.
 #[derive(Debug)]
-pub(super) struct Postman(Sender<Errand>);
+pub(super) struct PeerSender(Sender<Errand>);
 
 impl Debug for Errand {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -58,21 +58,21 @@ impl Debug for Errand {
     }
 }
 
-impl Postman {
+impl PeerSender {
     pub(super) fn start(
         peer: Peer,
         market: String,
         setup: PeerSetup,
         engine: Handle,
-    ) -> std::io::Result<Postman> {
+    ) -> std::io::Result<PeerSender> {
         let (errands, receive) = channel();
         let name = format!("peer-{}", setup.name);
         let round = Round { peer, market, setup, engine, there: None, rest: None };
         std::thread::Builder::new().name(name).spawn(move || round.go_on(&receive))?;
-        Ok(Postman(errands))
+        Ok(PeerSender(errands))
     }
 
-    pub(super) fn letters(&self, sent: Time, letters: Vec<Letter>) {
+    pub(super) fn letters(&self, sent: Time, letters: Vec<PeerMessage>) {
         drop(self.0.send(Errand::Letters(sent, letters)));
     }
 
@@ -111,7 +111,7 @@ impl Round {
             }
             self.rest = None;
             // A job with all that it runs goes alone: it may be large.
-            let alone = |one: &Letter| matches!(one.word, Word::Migrate { .. });
+            let alone = |one: &PeerMessage| matches!(one.word, Word::Migrate { .. });
             let (jobs, words): (Vec<_>, Vec<_>) = letters.into_iter().partition(alone);
             for some in words.chunks(AT_ONCE).chain(jobs.chunks(1)) {
                 let sent = when.unwrap_or(Time(0));

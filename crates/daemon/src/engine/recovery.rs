@@ -4,7 +4,7 @@ use tradewind_model::Time;
 
 use crate::codec::Codec;
 use crate::codec::pages::{self, Draft, Pages};
-use crate::live::{State, Wrong};
+use crate::live::{State, ApplyError};
 use crate::store::{Snapshot, Store, StoreError};
 
 /// Rows that are read at once.
@@ -127,7 +127,7 @@ pub fn replay<C: Codec>(
             let record = record.map_err(|wrong| RecoveryError::row(row.seq, &wrong))?;
             let at = Time(row.at);
             let applied = state.apply(at, &record);
-            applied.map_err(|wrong: Wrong| RecoveryError::row(row.seq, &wrong))?;
+            applied.map_err(|wrong: ApplyError| RecoveryError::row(row.seq, &wrong))?;
             seq = row.seq;
         }
     }

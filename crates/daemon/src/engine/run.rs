@@ -13,12 +13,12 @@ use super::clock::{self, Clock, Reading};
 use super::full::Unwritten;
 use super::handle::{Handle, Message, News};
 use super::journal::Journal;
-use super::peers::{PeerSetup, Postman};
+use super::peers::{PeerSetup, PeerSender};
 use super::recovery::{RecoveryError, recover_pages};
 use super::sites::{self, Reader, SiteSetup, Worker};
 use crate::codec::Codec;
 use crate::codec::pages::Pages;
-use crate::live::peers::Letter;
+use crate::live::peers::PeerMessage;
 use crate::live::state::{Job, Phase};
 use crate::live::{Act, Input, Kind, Live, Make, Record, Refusal, Reply, Settings, State, Step};
 use crate::site::{Aside, Demand, Tag};
@@ -234,19 +234,19 @@ fn same_grid(state: &State, pools: &Pools, owners: &[String]) -> bool {
 }
 
 /// Letters, and to whom.
-pub(super) type Letters = Vec<(Peer, Letter)>;
+pub(super) type Letters = Vec<(Peer, PeerMessage)>;
 
 /// A thread for each peer, by its number here.
 fn postmen(
     live: &Live,
     peers: Vec<PeerSetup>,
     handle: &Handle,
-) -> Result<BTreeMap<Peer, Postman>, String> {
+) -> Result<BTreeMap<Peer, PeerSender>, String> {
     let mut postmen = BTreeMap::new();
     for setup in peers {
         let Some(peer) = live.state().peers.number_of(&setup.name) else { continue };
         let market = live.state().name.clone();
-        let started = Postman::start(peer, market, setup, handle.clone());
+        let started = PeerSender::start(peer, market, setup, handle.clone());
         let started = started.map_err(|wrong| format!("no thread for a peer: {wrong}"))?;
         postmen.insert(peer, started);
     }
@@ -275,7 +275,7 @@ pub(super) struct Loop<C> {
     pub(super) watchers: Vec<SyncSender<News>>,
     /// When it was last tried to go on.
     pub(super) tried: Option<Instant>,
-    postmen: BTreeMap<Peer, Postman>,
+    postmen: BTreeMap<Peer, PeerSender>,
     /// When peers were last asked about jobs that went there.
     asked: Option<Instant>,
 }
@@ -480,7 +480,7 @@ impl<C: Codec> Loop<C> {
 
     /// Letters leave: what they tell of is written down.
     pub(super) fn post(&self, letters: Letters) {
-        let mut by_peer = BTreeMap::<Peer, Vec<Letter>>::new();
+        let mut by_peer = BTreeMap::<Peer, Vec<PeerMessage>>::new();
         for (peer, letter) in letters {
             by_peer.entry(peer).or_default().push(letter);
         }

@@ -231,8 +231,8 @@ impl Talk {
                         return;
                     }
                 }
-                Ok(Errand::Read(tag, most, answer)) => {
-                    drop(answer.send(self.setup.site.reading(&tag, most)));
+                Ok(Errand::Read(tag, max, answer)) => {
+                    drop(answer.send(self.setup.site.reading(&tag, max)));
                 }
                 Ok(Errand::Wake) => is_woken = true,
                 Ok(Errand::Expect(demand)) => self.setup.site.expect(demand),

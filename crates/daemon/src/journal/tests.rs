@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use tradewind_io::submission::{Conditions, OnLost, Submission, Surroundings, TimeLimit, Work};
 use tradewind_model::{
-    Cause, Closure, Command, Demand, JobId, Money, Place, PoolId, Pools, Price, Span, Trade,
+    Cause, Outage, Command, Demand, JobId, Money, Place, PoolId, Pools, Price, Span, Trade,
 };
 
 use super::*;
@@ -57,7 +57,7 @@ fn history() -> Vec<(i64, Record)> {
     let start = |job| Command::Start { job: JobId(job), place: Place::Pool(PoolId(0)) };
     let trade = Arc::new(Trade::at(PoolId(0), Price(1_500), Time(1010)));
     let down = || Why::Down(PoolId(0));
-    let closure = Closure {
+    let closure = Outage {
         pool: PoolId(0),
         nodes: 1,
         from: Time(1020),

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tradewind_model::{
-    Closure, ClosureId, Command, Event, JobId, Market, MarketError, Money, Place, PoolId, Price,
+    Outage, OutageId, Command, Event, JobId, Market, MarketError, Money, Place, PoolId, Price,
     SiteId, Span, Time,
 };
 
@@ -19,7 +19,7 @@ use crate::site::{Exit, Tag};
 
 /// Why a record cannot follow from the state: a journal that is damaged, or a mistake of ours.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Wrong {
+pub enum ApplyError {
     /// The market says no.
     #[error(transparent)]
     Market(#[from] MarketError),
@@ -40,7 +40,7 @@ impl State {
     /// # Errors
     /// If it cannot follow from the state, which is then of no use any more: whoever replays a
     /// journal stops there.
-    pub fn apply(&mut self, at: Time, record: &Record) -> Result<(), Wrong> {
+    pub fn apply(&mut self, at: Time, record: &Record) -> Result<(), ApplyError> {
         self.market.pass_to(at)?;
         match record {
             Record::Created { market } => self.name.clone_from(market),
@@ -98,16 +98,16 @@ impl State {
             | Record::Negotiated { .. }
             | Record::Heard { .. }
             | Record::CameBack { .. } => self.apply_to_peers(record)?,
-            Record::Gathered { .. }
+            Record::BarrierReached { .. }
             | Record::Went { .. }
-            | Record::Slipped { .. }
+            | Record::BarrierTimedOut { .. }
             | Record::Launched { .. } => self.apply_to_rendezvous(record)?,
             _ => self.apply_to_job(record)?,
         }
         Ok(())
     }
 
-    fn apply_to_job(&mut self, record: &Record) -> Result<(), Wrong> {
+    fn apply_to_job(&mut self, record: &Record) -> Result<(), ApplyError> {
         match record {
             Record::Submitted { .. } => self.submit(record)?,
             Record::Element { job, first, index } => {
@@ -154,7 +154,7 @@ impl State {
                 self.note(*job, Happening::Unkept(SiteId(*site), why.clone()))?;
             }
             Record::Dropped { job } => {
-                let gone = self.jobs.remove(job).ok_or(Wrong::Job(*job))?;
+                let gone = self.jobs.remove(job).ok_or(ApplyError::Job(*job))?;
                 if let Some(key) = gone.key {
                     self.keys.remove(&(gone.user, key));
                 }
@@ -162,35 +162,35 @@ impl State {
                     self.peers.taken.remove(&(origin.peer, origin.transfer));
                 }
             }
-            _ => return Err(Wrong::Other("a record of another kind")),
+            _ => return Err(ApplyError::Other("a record of another kind")),
         }
         Ok(())
     }
 
-    pub(super) fn job(&mut self, number: u64) -> Result<&mut Job, Wrong> {
-        self.jobs.get_mut(&number).ok_or(Wrong::Job(number))
+    pub(super) fn job(&mut self, number: u64) -> Result<&mut Job, ApplyError> {
+        self.jobs.get_mut(&number).ok_or(ApplyError::Job(number))
     }
 
-    fn held(&mut self, number: u64) -> Result<(), Wrong> {
+    fn held(&mut self, number: u64) -> Result<(), ApplyError> {
         match self.job(number)?.phase {
             Phase::Held(_) => Ok(()),
-            _ => Err(Wrong::Job(number)),
+            _ => Err(ApplyError::Job(number)),
         }
     }
 
-    fn waiting(&mut self, number: u64) -> Result<JobId, Wrong> {
+    fn waiting(&mut self, number: u64) -> Result<JobId, ApplyError> {
         let job = self.job(number)?;
         let id = job.id.filter(|_| job.phase == Phase::Waiting);
-        id.ok_or(Wrong::Job(number))
+        id.ok_or(ApplyError::Job(number))
     }
 
-    pub(super) fn running(&mut self, number: u64) -> Result<JobId, Wrong> {
+    pub(super) fn running(&mut self, number: u64) -> Result<JobId, ApplyError> {
         let job = self.job(number)?;
         let id = job.id.filter(|_| job.phase == Phase::Running);
-        id.ok_or(Wrong::Job(number))
+        id.ok_or(ApplyError::Job(number))
     }
 
-    pub(super) fn note(&mut self, number: u64, what: Happening) -> Result<(), Wrong> {
+    pub(super) fn note(&mut self, number: u64, what: Happening) -> Result<(), ApplyError> {
         let at = self.now();
         let job = self.job(number)?;
         job.history.push_back((at, what));
@@ -201,18 +201,18 @@ impl State {
     }
 
     /// The submission that a further job of an array stands for.
-    fn element(&self, job: u64, first: u64, index: u32) -> Result<Record, Wrong> {
-        let leader = self.jobs.get(&first).ok_or(Wrong::Job(first))?;
+    fn element(&self, job: u64, first: u64, index: u32) -> Result<Record, ApplyError> {
+        let leader = self.jobs.get(&first).ok_or(ApplyError::Job(first))?;
         let (user, submission) = (leader.user.clone(), Arc::clone(&leader.submission));
         Ok(Record::Submitted { job, user, submission, array: Some((first, index)), key: None })
     }
 
-    fn submit(&mut self, record: &Record) -> Result<(), Wrong> {
+    fn submit(&mut self, record: &Record) -> Result<(), ApplyError> {
         let Record::Submitted { job, user, submission, array, key } = record else {
-            return Err(Wrong::Other("not a submission"));
+            return Err(ApplyError::Other("not a submission"));
         };
         if *job != self.last_job + 1 {
-            return Err(Wrong::Job(*job));
+            return Err(ApplyError::Job(*job));
         }
         self.last_job = *job;
         if !self.users.contains(user) {
@@ -253,23 +253,23 @@ impl State {
         self.note(*job, Happening::Submitted)
     }
 
-    fn hold(&mut self, number: u64, hold: &Hold) -> Result<(), Wrong> {
+    fn hold(&mut self, number: u64, hold: &Hold) -> Result<(), ApplyError> {
         let job = self.job(number)?;
         if !matches!(job.phase, Phase::Waiting | Phase::Held(_)) {
-            return Err(Wrong::Job(number));
+            return Err(ApplyError::Job(number));
         }
         job.phase = Phase::Held(hold.clone());
         self.note(number, Happening::Held(hold.clone()))
     }
 
-    fn enter(&mut self, number: u64, id: JobId) -> Result<(), Wrong> {
+    fn enter(&mut self, number: u64, id: JobId) -> Result<(), ApplyError> {
         let job = self.job(number)?;
         job.id = Some(id);
         job.phase = Phase::Waiting;
         self.note(number, Happening::Queued)
     }
 
-    fn decided(&mut self, command: &Command) -> Result<(), Wrong> {
+    fn decided(&mut self, command: &Command) -> Result<(), ApplyError> {
         match command {
             Command::Trade { job, trade } => {
                 self.market.apply(&Event::Traded { job: *job, trade: Arc::clone(trade) })?;
@@ -290,13 +290,13 @@ impl State {
         Ok(())
     }
 
-    fn number(&self, id: JobId) -> Result<u64, Wrong> {
-        self.numbers.get(&id).copied().ok_or(Wrong::Other("a job that the books do not know"))
+    fn number(&self, id: JobId) -> Result<u64, ApplyError> {
+        self.numbers.get(&id).copied().ok_or(ApplyError::Other("a job that the books do not know"))
     }
 
     /// What the job pays in each share of its place: what it agreed on, or else the price of now.
-    fn prices(&self, id: JobId, place: &Place) -> Result<Vec<Price>, Wrong> {
-        let demand = self.market.demand(id).ok_or(Wrong::Other("a job without a demand"))?;
+    fn prices(&self, id: JobId, place: &Place) -> Result<Vec<Price>, ApplyError> {
+        let demand = self.market.demand(id).ok_or(ApplyError::Other("a job without a demand"))?;
         let agreed = self.market.trade(id);
         let price = |pool: PoolId| {
             let agreed = agreed.filter(|trade| trade.pool == pool);
@@ -305,9 +305,9 @@ impl State {
         Ok(place.shares(demand.processors).map(|share| price(share.pool)).collect())
     }
 
-    fn start_booked(&mut self, number: u64) -> Result<(), Wrong> {
+    fn start_booked(&mut self, number: u64) -> Result<(), ApplyError> {
         let id = self.waiting(number)?;
-        let booking = self.job(number)?.booking.clone().ok_or(Wrong::Job(number))?;
+        let booking = self.job(number)?.booking.clone().ok_or(ApplyError::Job(number))?;
         self.market.apply(&Event::Started { job: id, place: booking.place.clone() })?;
         self.begin(number, &booking.place, &booking.prices)?;
         self.job(number)?.in_window = true;
@@ -315,10 +315,10 @@ impl State {
     }
 
     /// The job has its nodes: what it may cost is held, and sites are to be told.
-    fn begin(&mut self, number: u64, place: &Place, prices: &[Price]) -> Result<(), Wrong> {
+    fn begin(&mut self, number: u64, place: &Place, prices: &[Price]) -> Result<(), ApplyError> {
         let (at, name) = (self.now(), self.name.clone());
-        let id = self.job(number)?.id.ok_or(Wrong::Job(number))?;
-        let demand = self.market.demand(id).cloned().ok_or(Wrong::Job(number))?;
+        let id = self.job(number)?.id.ok_or(ApplyError::Job(number))?;
+        let demand = self.market.demand(id).cloned().ok_or(ApplyError::Job(number))?;
         let mut parts = Vec::new();
         for (share, price) in place.shares(demand.processors).zip(prices) {
             let limit = self.market.pools().pool(share.pool).length_of(&demand);
@@ -334,7 +334,7 @@ impl State {
         job.parts = parts;
         let tags: Vec<(Tag, PoolId)> =
             (0..job.parts.len()).map(|part| (job.tag(&name, part), job.parts[part].pool)).collect();
-        let (payer, hold) = (job.payer(), job.most());
+        let (payer, hold) = (job.payer(), job.max());
         for (tag, pool) in tags {
             let (wanted, known) = (Wanted::Run, Known::Nothing);
             let task = Task { pool, wanted, known, go: None, begun: None, held: None };
@@ -348,7 +348,7 @@ impl State {
     }
 
     /// The tasks of the job's present attempt.
-    pub(super) fn stop_tasks(&mut self, number: u64) -> Result<(), Wrong> {
+    pub(super) fn stop_tasks(&mut self, number: u64) -> Result<(), ApplyError> {
         let name = self.name.clone();
         let job = self.job(number)?;
         let tags: Vec<Tag> = (0..job.parts.len()).map(|part| job.tag(&name, part)).collect();
@@ -361,7 +361,7 @@ impl State {
     }
 
     /// The tasks of the job's present attempt that are to run, or that their sites have declined.
-    fn recall_tasks(&mut self, number: u64) -> Result<(), Wrong> {
+    fn recall_tasks(&mut self, number: u64) -> Result<(), ApplyError> {
         let name = self.name.clone();
         let job = self.job(number)?;
         let tags: Vec<Tag> = (0..job.parts.len()).map(|part| job.tag(&name, part)).collect();
@@ -374,7 +374,7 @@ impl State {
         Ok(())
     }
 
-    fn drop_tasks(&mut self, number: u64) -> Result<(), Wrong> {
+    fn drop_tasks(&mut self, number: u64) -> Result<(), ApplyError> {
         let name = self.name.clone();
         let job = self.job(number)?;
         let tags: Vec<Tag> = (0..job.parts.len()).map(|part| job.tag(&name, part)).collect();
@@ -384,7 +384,7 @@ impl State {
         Ok(())
     }
 
-    fn interrupt(&mut self, number: u64, setback: &Setback) -> Result<(), Wrong> {
+    fn interrupt(&mut self, number: u64, setback: &Setback) -> Result<(), ApplyError> {
         let id = self.running(number)?;
         self.market.apply(&Event::Interrupted { job: id })?;
         match setback {
@@ -393,7 +393,7 @@ impl State {
             _ => self.stop_tasks(number)?,
         }
         self.refund(number)?;
-        if let Setback::Slipped(pool, _) = setback {
+        if let Setback::BarrierTimedOut(pool, _) = setback {
             self.learn_slip(number, *pool)?;
         }
         let job = self.job(number)?;
@@ -409,7 +409,7 @@ impl State {
         self.note(number, Happening::Setback(setback.clone()))
     }
 
-    fn cancelling(&mut self, number: u64, by: &str) -> Result<(), Wrong> {
+    fn cancelling(&mut self, number: u64, by: &str) -> Result<(), ApplyError> {
         match self.job(number)?.phase {
             // Whoever has it is told, as soon as that is known.
             Phase::Handing | Phase::Away => {}
@@ -420,7 +420,7 @@ impl State {
         self.note(number, Happening::Cancelling(by.to_owned()))
     }
 
-    fn end(&mut self, number: u64, finish: &Finish) -> Result<(), Wrong> {
+    fn end(&mut self, number: u64, finish: &Finish) -> Result<(), ApplyError> {
         let job = self.job(number)?;
         let job_is_own = job.origin.is_none();
         match (job.phase.clone(), job.id) {
@@ -439,12 +439,12 @@ impl State {
                 self.pay_peer(number)?;
                 self.refund(number)?;
             }
-            _ => return Err(Wrong::Job(number)),
+            _ => return Err(ApplyError::Job(number)),
         }
         self.over(number, finish)
     }
 
-    fn over(&mut self, number: u64, finish: &Finish) -> Result<(), Wrong> {
+    fn over(&mut self, number: u64, finish: &Finish) -> Result<(), ApplyError> {
         let at = self.now();
         let job = self.job(number)?;
         // It ended when its last part did, whenever that was seen.
@@ -460,7 +460,7 @@ impl State {
 
     /// Owners get what was used: from the moment at which a part's work ran until it ended, at
     /// most for its limit.
-    fn settle(&mut self, number: u64) -> Result<(), Wrong> {
+    fn settle(&mut self, number: u64) -> Result<(), ApplyError> {
         let (at, rules) = (self.now(), self.rules);
         let job = self.job(number)?;
         let seconds = |part: &Part| job.charged(part, at, rules);
@@ -479,7 +479,7 @@ impl State {
     }
 
     /// What is still held goes back.
-    pub(super) fn refund(&mut self, number: u64) -> Result<(), Wrong> {
+    pub(super) fn refund(&mut self, number: u64) -> Result<(), ApplyError> {
         let (at, account) = (self.now(), Account::Held(number));
         let payer = self.job(number)?.payer();
         let rest = i64::try_from(self.accounts.balance(&account)).unwrap_or(i64::MAX);
@@ -491,7 +491,7 @@ impl State {
     }
 
     /// How much later than expected the job began, for its first part's site.
-    fn learn(&mut self, number: u64) -> Result<(), Wrong> {
+    fn learn(&mut self, number: u64) -> Result<(), ApplyError> {
         let job = self.job(number)?;
         let (Some(since), Some(expected)) = (job.began(), job.expected) else { return Ok(()) };
         let Some(pool) = job.parts.first().map(|part| part.pool) else { return Ok(()) };
@@ -511,18 +511,18 @@ impl State {
     /// As many slips of a site are remembered.
     pub const SLIPS: usize = 256;
 
-    fn announce(&mut self, what: Closure, why: &Why) -> Result<(), Wrong> {
+    fn announce(&mut self, what: Outage, why: &Why) -> Result<(), ApplyError> {
         if self.closures.contains_key(why) {
-            return Err(Wrong::Other("announced twice"));
+            return Err(ApplyError::Other("announced twice"));
         }
-        let closure = ClosureId(self.market.announced());
+        let closure = OutageId(self.market.announced());
         self.market.apply(&Event::Announced { closure, what })?;
         self.closures.insert(why.clone(), closure);
         Ok(())
     }
 
-    fn closure(&mut self, why: &Why, event: impl Fn(ClosureId) -> Event) -> Result<(), Wrong> {
-        let closure = self.closures.get(why).ok_or(Wrong::Other("a closure that is not there"))?;
+    fn closure(&mut self, why: &Why, event: impl Fn(OutageId) -> Event) -> Result<(), ApplyError> {
+        let closure = self.closures.get(why).ok_or(ApplyError::Other("a closure that is not there"))?;
         Ok(self.market.apply(&event(*closure))?)
     }
 

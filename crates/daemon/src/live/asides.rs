@@ -6,7 +6,7 @@ use tradewind_model::{Share, SiteId, Time};
 
 use super::record::Record;
 use super::state::{Happening, Hold, Job, Phase, State};
-use super::{Live, Wrong};
+use super::{Live, ApplyError};
 use crate::site::Aside;
 
 impl Live {
@@ -31,7 +31,7 @@ impl Live {
         at: Time,
         site: SiteId,
         denied: Vec<(u64, String)>,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), ApplyError> {
         for (number, why) in denied {
             let job = self.state.jobs.get(&number).filter(|job| job.has_window());
             let said = Happening::Unkept(site, why.clone());

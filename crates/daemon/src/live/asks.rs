@@ -14,9 +14,9 @@ use super::record::Record;
 use super::rights::{Actor, Role};
 use super::state::{Finish, Hold, Phase, Quote};
 use super::tokens::{NewToken, Rotation};
-use super::{Live, Wrong, times};
+use super::{Live, ApplyError, times};
 
-pub(super) type Answer = Result<Result<Reply, Refusal>, Wrong>;
+pub(super) type Answer = Result<Result<Reply, Refusal>, ApplyError>;
 
 pub(super) fn refused(kind: Kind, message: impl Into<String>, hint: impl Into<String>) -> Answer {
     Ok(Err(Refusal::new(kind, message, hint)))
@@ -39,8 +39,8 @@ impl Live {
                 self.submit(at, actor, &submission, key.as_ref(), quote)
             }
             Ask::Cancel { job } => self.cancel(at, actor, job),
-            Ask::Hold { job } => self.keep_out(at, actor, job),
-            Ask::Release { job } => self.let_in(at, actor, job),
+            Ask::Hold { job } => self.hold_job(at, actor, job),
+            Ask::Release { job } => self.release_job(at, actor, job),
             Ask::Keep { quote } => self.keep(at, actor, quote),
             Ask::Tariff { pool, text } => {
                 let Some(found) = self.state.market.pools().as_slice().get(pool.index()) else {
@@ -127,13 +127,13 @@ impl Live {
                 None if submission.held => {
                     self.put(at, Record::Held { job, hold: Hold::User })?;
                 }
-                None => self.settle_in(at, job)?,
+                None => self.enqueue(at, job)?,
             }
             numbers.push(job);
         }
         if quote.is_some() {
             // What is promised now others cannot spend.
-            self.mind_funds(at, |own| *own == payer)?;
+            self.recheck_funds(at, |own| *own == payer)?;
         }
         Ok(Ok(Reply::Jobs(numbers)))
     }
@@ -250,9 +250,9 @@ impl Live {
     }
 
     /// Accepts the quote for the job: its nodes are set aside from now on.
-    pub(super) fn book(&mut self, at: Time, job: u64, number: u64) -> Result<(), Wrong> {
+    pub(super) fn book(&mut self, at: Time, job: u64, number: u64) -> Result<(), ApplyError> {
         let quote = self.state.quotes.get(&number).cloned();
-        let Quote { booking, tasks, .. } = quote.ok_or(Wrong::Other("a quote is not there"))?;
+        let Quote { booking, tasks, .. } = quote.ok_or(ApplyError::Other("a quote is not there"))?;
         self.put(at, Record::Taken { quote: number, job: Some(job) })?;
         self.put(at, Record::Held { job, hold: Hold::Booked })?;
         let shares: Vec<_> =
@@ -260,7 +260,7 @@ impl Live {
         for (share, until) in shares {
             let (pool, nodes, from) = (share.pool, share.nodes, booking.start);
             let cause = tradewind_model::Cause::Booked;
-            let what = tradewind_model::Closure { pool, nodes, from, until, cause };
+            let what = tradewind_model::Outage { pool, nodes, from, until, cause };
             let why = super::state::Why::Booked(pool, job);
             self.put(at, Record::Announced { what, why })?;
         }
@@ -300,7 +300,7 @@ impl Live {
         job.map(|job| job.phase.clone()).ok_or_else(unknown)
     }
 
-    fn keep_out(&mut self, at: Time, actor: &Actor, number: u64) -> Answer {
+    fn hold_job(&mut self, at: Time, actor: &Actor, number: u64) -> Answer {
         match self.find(actor, number) {
             Err(refusal) => return Ok(Err(refusal)),
             Ok(Phase::Waiting) => self.put(at, Record::Left { job: number, hold: Hold::User })?,
@@ -315,12 +315,12 @@ impl Live {
         Ok(Ok(Reply::Done))
     }
 
-    fn let_in(&mut self, at: Time, actor: &Actor, number: u64) -> Answer {
+    fn release_job(&mut self, at: Time, actor: &Actor, number: u64) -> Answer {
         match self.find(actor, number) {
             Err(refusal) => return Ok(Err(refusal)),
             Ok(Phase::Held(Hold::User | Hold::Lost | Hold::Rejected(_))) => {
                 self.caps.pardon(number);
-                self.settle_in(at, number)?;
+                self.enqueue(at, number)?;
             }
             Ok(_) => {
                 let message = format!("job {number} is not held by its user");
@@ -343,11 +343,11 @@ impl Live {
         self.put(at, Record::Moved { from, to, amount, note })?;
         for account in both {
             if let Account::Project(name) = account {
-                self.mind_budgets(at, &name)?;
+                self.recheck_budgets(at, &name)?;
             }
         }
         self.afford(at)?;
-        self.mind_funds(at, |payer| *payer == poorer)?;
+        self.recheck_funds(at, |payer| *payer == poorer)?;
         Ok(Ok(Reply::Done))
     }
 
@@ -379,7 +379,7 @@ impl Live {
     }
 
     /// A project that is about to have money is there.
-    fn make_known(&mut self, at: Time, actor: &Actor, account: &Account) -> Result<(), Wrong> {
+    fn make_known(&mut self, at: Time, actor: &Actor, account: &Account) -> Result<(), ApplyError> {
         let Account::Project(name) = account else { return Ok(()) };
         if self.state.projects.get(name).is_some() {
             return Ok(());

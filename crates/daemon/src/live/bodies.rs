@@ -84,7 +84,7 @@ impl Bodies {
                 settings.max_bytes_per_user
             }),
         ];
-        let met = limits.into_iter().find(|(_, _, _, (used, more), most)| used + more > *most);
+        let met = limits.into_iter().find(|(_, _, _, (used, more), max)| used + more > *max);
         let Some((limit, who, what, (used, more), allowed)) = met else { return Ok(()) };
         let message = format!(
             "{who} has {used} {what}, {more} more would come, and {allowed} are allowed (`{limit}`)"
@@ -109,11 +109,11 @@ pub fn check_environment(submission: &Submission, settings: &Settings) -> Result
         ("environment_variables", "variables", variables, settings.max_variables),
         ("environment_bytes", "bytes", submission.environment_bytes(), settings.max_environment),
     ];
-    let met = limits.into_iter().find(|(_, _, used, most)| used > most);
-    let Some((limit, what, used, most)) = met else { return Ok(()) };
-    let message = format!("the environment has {used} {what}, and {most} are allowed (`{limit}`)");
+    let met = limits.into_iter().find(|(_, _, used, max)| used > max);
+    let Some((limit, what, used, max)) = met else { return Ok(()) };
+    let message = format!("the environment has {used} {what}, and {max} are allowed (`{limit}`)");
     let hint = "export only what the job needs: `--export=NAME,…`; keep data in files";
-    let usage = Usage { limit: limit.to_owned(), used: used as u64, allowed: most as u64, wait: 0 };
+    let usage = Usage { limit: limit.to_owned(), used: used as u64, allowed: max as u64, wait: 0 };
     Err(Refusal { kind: Kind::Limit, ..Refusal::limit(message, hint, usage) })
 }
 

@@ -20,7 +20,7 @@ use super::demand::{Chosen, choose, promised};
 use super::input::Refusal;
 use super::record::Record;
 use super::state::{Hold, Job, Known, Phase, Setback};
-use super::{Live, Wrong};
+use super::{Live, ApplyError};
 use crate::site::limits::{Cap, Charged, Holds, Limits};
 use crate::site::{Survey, Tag};
 
@@ -43,7 +43,7 @@ struct Whose {
 struct Met {
     word: String,
     /// So many jobs were there then, ours and others, or as many as were tried since.
-    most: u32,
+    max: u32,
     /// When one more is tried.
     until: Time,
     wait: Span,
@@ -211,7 +211,7 @@ impl Live {
         width: Option<u32>,
         closed: &BTreeMap<PoolId, Reason>,
     ) -> Result<Chosen, Refusal> {
-        choose(submission, self.place_of(user), &self.state, &self.most, width, closed)
+        choose(submission, self.place_of(user), &self.state, &self.max, width, closed)
     }
 
     fn site_named(&self, site: SiteId) -> &str {
@@ -267,10 +267,10 @@ impl Live {
 
     fn fullness(&self, site: SiteId, user: &str, whose: &Whose) -> Option<String> {
         let told = self.caps.told.get(&site);
-        if let Some((told, most)) = told.and_then(|it| Some((it, it.limits.all_jobs?)))
-            && told.all_jobs >= most
+        if let Some((told, max)) = told.and_then(|it| Some((it, it.limits.all_jobs?)))
+            && told.all_jobs >= max
         {
-            return Some(format!("MaxJobCount: {} of {most} jobs are there", told.all_jobs));
+            return Some(format!("MaxJobCount: {} of {max} jobs are there", told.all_jobs));
         }
         if !self.caps.counts_at(site) {
             return None;
@@ -278,11 +278,11 @@ impl Live {
         let ours = self.counts().get(&(site, whose.clone())).copied().unwrap_or(0);
         let ours = ours + told.map_or(0, |it| it.lingering(&whose.account));
         let foreign = told.map_or(0, |it| it.foreign(&whose.account));
-        let say = |word: &str, there: u32, most: u32| {
-            format!("{word}: {there} of {most} jobs of {user} are there")
+        let say = |word: &str, there: u32, max: u32| {
+            format!("{word}: {there} of {max} jobs of {user} are there")
         };
         let read = told.and_then(|it| it.limits.of(&whose.account, &whose.charged).ok()?.jobs);
-        if let Some((most, word)) = read {
+        if let Some((max, word)) = read {
             // Of others it is not known which QOS and which project they have.
             let only = |limits: &Limits| {
                 let own = limits.users.as_ref().and_then(|users| users.get(&whose.account));
@@ -291,13 +291,13 @@ impl Live {
             };
             let counts = word.starts_with("Assoc") && told.is_some_and(|it| only(&it.limits));
             let there = ours + if counts { foreign } else { 0 };
-            if there >= most {
-                return Some(say(&word, there, most));
+            if there >= max {
+                return Some(say(&word, there, max));
             }
         }
         let met = self.caps.met.get(&(site, whose.clone()))?;
         let there = ours.saturating_add(foreign);
-        (there >= met.most).then(|| say(&met.word, there, met.most))
+        (there >= met.max).then(|| say(&met.word, there, met.max))
     }
 
     /// Jobs in the queue count wherever they may go.
@@ -339,7 +339,7 @@ impl Live {
         let (user, submission) = (&job.user, &job.submission);
         if job.booking.is_some() {
             let place = self.place_of(user);
-            let chosen = promised(submission, place, &self.state, &self.most, job.nodes());
+            let chosen = promised(submission, place, &self.state, &self.max, job.nodes());
             return chosen.map_or_else(Fit::Never, |chosen| Fit::Fits(chosen, false));
         }
         let mut chosen = match self.pick(user, submission, None, &BTreeMap::new()) {
@@ -425,7 +425,7 @@ impl Live {
         at: Time,
         site: SiteId,
         survey: &Survey,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), ApplyError> {
         if let Some(limits) = &survey.limits {
             let (limits, foreign) = (Arc::clone(limits), survey.foreign.clone());
             let (lingering, all_jobs) = (survey.lingering.clone(), survey.all_jobs);
@@ -476,14 +476,14 @@ impl Live {
                 let others = self.caps.told.get(&site).map_or(0, |told| {
                     told.foreign(&whose.account).saturating_add(told.lingering(&whose.account))
                 });
-                let most = self.there(site, &whose).saturating_add(others);
+                let max = self.there(site, &whose).saturating_add(others);
                 let known = self.caps.met.get(&(site, whose.clone()));
                 let wait = match known {
                     Some(met) if met.is_raised => Span((met.wait.0 * 2).min(LAST_WAIT.0)),
                     Some(met) => met.wait,
                     None => FIRST_WAIT,
                 };
-                let met = Met { word: cap.word, most, until: at + wait, wait, is_raised: false };
+                let met = Met { word: cap.word, max, until: at + wait, wait, is_raised: false };
                 self.caps.met.insert((site, whose), met);
                 self.caps.counts = OnceCell::new();
             }
@@ -520,7 +520,7 @@ impl Live {
         at: Time,
         number: u64,
         (pool, word): (PoolId, String),
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), ApplyError> {
         let why = format!("{}: {word}", self.state.market.pools().pool(pool).name);
         self.put(at, Record::Interrupted { job: number, setback: Setback::Capped(pool, word) })?;
         match self.state.jobs.get(&number).is_some_and(|job| job.origin.is_some()) {
@@ -528,7 +528,7 @@ impl Live {
             true => self.shelve(at, number, Hold::Rejected(why)),
             false => {
                 self.shelve(at, number, Hold::Capped(why))?;
-                self.settle_in(at, number)
+                self.enqueue(at, number)
             }
         }
     }

@@ -1,11 +1,11 @@
 //! What a job could have had when it was given its nodes: written down for people who ask why.
 
 use tradewind_model::{Command, Market, Money, Place, Time};
-use tradewind_sched::policy::weigh::Scales;
-pub use tradewind_sched::policy::weigh::{Against, Verdict, Weighed};
+use tradewind_sched::policy::evaluate::PoolReport;
+pub use tradewind_sched::policy::evaluate::{Against, Verdict, Weighed};
 
 use super::Live;
-use super::apply::Wrong;
+use super::apply::ApplyError;
 use super::state::{Job, State};
 
 /// Pools that could have had all of the job instead, at the moment of the decision.
@@ -101,7 +101,7 @@ impl Live {
         let mut scales = None;
         let choice = |(job, place)| {
             let (number, demand) = (*self.state.numbers.get(job)?, market.demand(*job)?);
-            let scales = scales.get_or_insert_with(|| Scales::of(market));
+            let scales = scales.get_or_insert_with(|| PoolReport::of(market));
             let weighed = scales.weigh(market, demand);
             scales.take(market, demand, place);
             let policy = &self.state.policy;
@@ -116,13 +116,13 @@ impl Live {
     /// If no nodes could ever meet what it asks for: the message says what is missing.
     pub fn weigh(&self, job: &Job) -> Result<Vec<Weighed>, super::Refusal> {
         let demand = self.demand_of(&job.user, &job.submission)?;
-        Ok(Scales::of(&self.state.market).weigh(&self.state.market, &demand))
+        Ok(PoolReport::of(&self.state.market).weigh(&self.state.market, &demand))
     }
 }
 
 impl State {
     /// A job has just been given its nodes.
-    pub(super) fn chose(&mut self, number: u64, choice: &Choice) -> Result<(), Wrong> {
+    pub(super) fn chose(&mut self, number: u64, choice: &Choice) -> Result<(), ApplyError> {
         self.running(number)?;
         self.job(number)?.choice = Some(choice.clone());
         Ok(())

@@ -42,14 +42,14 @@ impl Live {
     /// If it names sites, pools or classes that are not there.
     pub fn wish_of(&self, user: &str, submission: &Submission) -> Result<Demand, Refusal> {
         let place = self.place_of(user);
-        let wishes = Wishes::of(submission, place, &self.state, &self.most)?;
+        let wishes = Wishes::of(submission, place, &self.state, &self.max)?;
         Ok(wishes.best(None).demand)
     }
 
     /// Whether it may need fewer nodes than it seems, since not all pools were looked at yet.
     pub(super) fn may_be_smaller(&self, submission: &Submission) -> bool {
         let mut pools = self.state.market.pools().iter();
-        submission.shape.is_some() && pools.any(|(id, _)| !self.most.contains_key(&id))
+        submission.shape.is_some() && pools.any(|(id, _)| !self.max.contains_key(&id))
     }
 
     pub(super) fn place_of(&self, user: &str) -> usize {
@@ -66,9 +66,9 @@ pub(super) fn demand(
     submission: &Submission,
     place: usize,
     state: &State,
-    most: &Most,
+    max: &Most,
 ) -> Result<Demand, Refusal> {
-    choose(submission, place, state, most, None, &BTreeMap::new()).map(|chosen| chosen.demand)
+    choose(submission, place, state, max, None, &BTreeMap::new()).map(|chosen| chosen.demand)
 }
 
 /// What a job asks for whose window of so many nodes is booked: these, whatever is known of nodes
@@ -80,12 +80,12 @@ pub(super) fn promised(
     submission: &Submission,
     place: usize,
     state: &State,
-    most: &Most,
+    max: &Most,
     width: u32,
 ) -> Result<Chosen, Refusal> {
-    let wishes = Wishes::of(submission, place, state, most)?;
+    let wishes = Wishes::of(submission, place, state, max)?;
     if wishes.groups.iter().any(|group| group.width == width) {
-        return choose(submission, place, state, most, Some(width), &BTreeMap::new());
+        return choose(submission, place, state, max, Some(width), &BTreeMap::new());
     }
     let terms = Some(Arc::new(wishes.base));
     let demand = Demand { processors: width, estimate: wishes.estimate, terms };
@@ -105,17 +105,17 @@ pub(super) fn choose(
     submission: &Submission,
     place: usize,
     state: &State,
-    most: &Most,
+    max: &Most,
     width: Option<u32>,
     closed: &BTreeMap<PoolId, String>,
 ) -> Result<Chosen, Refusal> {
-    let mut wishes = Wishes::of(submission, place, state, most)?;
+    let mut wishes = Wishes::of(submission, place, state, max)?;
     wishes.close(closed);
     let chosen = wishes.best(width);
     let nodes = suitable(&chosen.demand, state.market.pools());
     match nodes >= u64::from(chosen.demand.processors) && !wishes.groups.is_empty() {
         true => Ok(chosen),
-        false => Err(wishes.refusal(&chosen, nodes, most)),
+        false => Err(wishes.refusal(&chosen, nodes, max)),
     }
 }
 
@@ -139,7 +139,7 @@ impl<'a> Wishes<'a> {
         submission: &'a Submission,
         place: usize,
         state: &'a State,
-        most: &Most,
+        max: &Most,
     ) -> Result<Wishes<'a>, Refusal> {
         let market = &state.market;
         let (terms, pools) = (&submission.terms, market.pools());
@@ -169,7 +169,7 @@ impl<'a> Wishes<'a> {
             attributes,
             times: submission.time.mode(),
         };
-        let (groups, unfit) = groups(submission, pools, most);
+        let (groups, unfit) = groups(submission, pools, max);
         Ok(Wishes { submission, market, base, estimate, groups, unfit })
     }
 
@@ -231,12 +231,12 @@ impl<'a> Wishes<'a> {
     }
 
     /// Why no nodes could ever meet what was asked for.
-    fn refusal(&self, chosen: &Chosen, nodes: u64, most: &Most) -> Refusal {
+    fn refusal(&self, chosen: &Chosen, nodes: u64, max: &Most) -> Refusal {
         let pools = self.market.pools();
         let asked = Resources::asked(&self.submission.passed_through);
-        let is_rich = |has: &Has| has.most.as_ref().is_none_or(|most| most.hold(&asked));
-        if !most.values().all(is_rich) {
-            return poor(chosen.demand.processors, &asked, nodes, pools, most);
+        let is_rich = |has: &Has| has.max.as_ref().is_none_or(|max| max.hold(&asked));
+        if !max.values().all(is_rich) {
+            return poor(chosen.demand.processors, &asked, nodes, pools, max);
         }
         if !self.groups.is_empty() || self.unfit.is_empty() {
             return few(chosen.demand.processors, nodes);
@@ -333,10 +333,10 @@ fn few(tasks: u32, nodes: u64) -> Refusal {
 }
 
 /// The same, where some have too little memory or too few generic resources.
-fn poor(width: u32, asked: &Resources, nodes: u64, pools: &Pools, most: &Most) -> Refusal {
+fn poor(width: u32, asked: &Resources, nodes: u64, pools: &Pools, max: &Most) -> Refusal {
     let message = format!("needs {width} nodes that have {asked} each, and {nodes} suit");
-    let known = most.iter().filter_map(|(id, has)| Some((id, has.most.as_ref()?)));
-    let each = known.map(|(id, most)| format!("{}: {most}", pools.pool(*id).name));
+    let known = max.iter().filter_map(|(id, has)| Some((id, has.max.as_ref()?)));
+    let each = known.map(|(id, max)| format!("{}: {max}", pools.pool(*id).name));
     let each: Vec<String> = each.collect();
     let hint = format!("the most that a node has: {}", each.join("; "));
     Refusal::new(Kind::Invalid, message, hint)

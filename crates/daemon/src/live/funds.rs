@@ -7,7 +7,7 @@ use tradewind_model::{Demand, JobId, Money, PoolId, Pools, Time};
 use super::money::Account;
 use super::record::Record;
 use super::state::{Hold, Job, Phase, Setback, State, Why};
-use super::{Live, Wrong};
+use super::{Live, ApplyError};
 
 impl State {
     /// What the account's booked windows that have not come will cost at most: it is promised, and
@@ -52,7 +52,7 @@ impl Job {
 
     /// What its booked window costs.
     fn promised(&self) -> Option<Money> {
-        self.booking.as_ref().map(|booking| booking.most(self.nodes()))
+        self.booking.as_ref().map(|booking| booking.max(self.nodes()))
     }
 }
 
@@ -74,25 +74,25 @@ impl Live {
     }
 
     fn lacks_in(&self, purses: &mut Purses, job: &Job, demand: &Demand) -> Option<Money> {
-        let least = least_cost(demand, self.state.market.pools());
+        let min = least_cost(demand, self.state.market.pools());
         // Its window has the prices of the day when it was booked, and its money is its own.
         let booked = job.promised().filter(|_| job.is_booked());
-        let least = booked.map_or(least, |cost| cost.min(least));
+        let min = booked.map_or(min, |cost| cost.min(min));
         let there = match booked {
             Some(_) => self.state.accounts.balance(&job.payer()),
             None => purses.of(job, &self.state),
         };
-        (least > Money::ZERO && there < i128::from(least.0)).then_some(least)
+        (min > Money::ZERO && there < i128::from(min.0)).then_some(min)
     }
 
     /// Waiting jobs of these payers that cannot be paid for anywhere leave the queue: policies hold
     /// nodes for whoever is first in it. What a job has agreed on with a pool is left alone.
     /// Linear in the queue.
-    pub(super) fn mind_funds(
+    pub(super) fn recheck_funds(
         &mut self,
         at: Time,
         is_asked: impl Fn(&Account) -> bool,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), ApplyError> {
         let market = &self.state.market;
         let mut purses = Purses::default();
         let lack = |id: JobId| {
@@ -115,20 +115,20 @@ impl Live {
         at: Time,
         number: u64,
         needed: Money,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), ApplyError> {
         self.short.insert(number);
         self.shelve(at, number, Hold::Funds(needed))
     }
 
     /// A job that was just given nodes which its payer cannot pay for gives them back; so does one
     /// that would spend what is promised to booked windows.
-    pub(super) fn mind_price(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+    pub(super) fn mind_price(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         if let Some(why) = self.state.barred(job) {
             self.put(at, Record::Interrupted { job: number, setback: Setback::Funds })?;
             return self.shelve(at, number, Hold::Rejected(why));
         }
-        let (needed, held) = (job.most(), self.state.accounts.balance(&Account::Held(number)));
+        let (needed, held) = (job.max(), self.state.accounts.balance(&Account::Held(number)));
         let keeps_promises = || {
             let none = job.in_window || needed <= Money::ZERO || self.booked.is_empty();
             none || self.state.to_spend(&job.payer()) >= 0
@@ -143,7 +143,7 @@ impl Live {
     }
 
     /// Jobs that their payers can pay for now join the queue.
-    pub(super) fn afford(&mut self, at: Time) -> Result<(), Wrong> {
+    pub(super) fn afford(&mut self, at: Time) -> Result<(), ApplyError> {
         let mut purses = Purses::default();
         let can = |number: &u64| {
             let job = self.state.jobs.get(number)?;
@@ -156,19 +156,19 @@ impl Live {
     }
 
     /// Prices are others: who waits for money may need less now, and who waits in the queue more.
-    pub(super) fn afford_anew(&mut self, at: Time) -> Result<(), Wrong> {
+    pub(super) fn afford_anew(&mut self, at: Time) -> Result<(), ApplyError> {
         let all = self.short.iter().copied().collect();
         self.try_again(at, all)?;
-        self.mind_funds(at, |_| true)
+        self.recheck_funds(at, |_| true)
     }
 
-    fn try_again(&mut self, at: Time, jobs: Vec<u64>) -> Result<(), Wrong> {
+    fn try_again(&mut self, at: Time, jobs: Vec<u64>) -> Result<(), ApplyError> {
         for number in jobs {
             let phase = self.state.jobs.get(&number).map(|job| &job.phase);
             let is_short = matches!(phase, Some(Phase::Held(Hold::Funds(_))));
             self.short.remove(&number);
             if is_short {
-                self.settle_in(at, number)?;
+                self.enqueue(at, number)?;
             }
         }
         Ok(())
@@ -189,11 +189,11 @@ fn least_cost(demand: &Demand, pools: &Pools) -> Money {
     let mut offers: Vec<_> = suits.map(|pool| (each(1, pool), pool)).collect();
     offers.sort_by_key(|(cost, _)| *cost);
     let mut open = demand.processors;
-    let mut least = Money::ZERO;
+    let mut min = Money::ZERO;
     for (_, pool) in offers {
         let nodes = open.min(pool.nodes);
-        least += each(nodes, pool);
+        min += each(nodes, pool);
         open -= nodes;
     }
-    if open > 0 { Money::ZERO } else { least }
+    if open > 0 { Money::ZERO } else { min }
 }

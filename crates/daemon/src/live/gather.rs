@@ -5,7 +5,7 @@ use tradewind_model::{PoolId, Span, Time};
 
 use super::record::Record;
 use super::state::{Job, Part, Phase, Setback, State, Wanted};
-use super::{Live, Wrong};
+use super::{Live, ApplyError};
 use crate::site::{Exit, Survey, Tag};
 
 /// From the moment at which all parts are there until their work begins: sites must have heard of
@@ -23,7 +23,7 @@ const GRACE: Span = Span(60);
 
 /// How a running job's parts come together.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Rendezvous {
+pub struct StartBarrier {
     /// When their work begins; `None`: they are not all there.
     pub at: Option<Time>,
     /// They did not come together: the pool of the one that was missing, and why.
@@ -106,19 +106,19 @@ impl Job {
     /// That its parts did not come together, if so.
     pub(super) fn slip(&self) -> Option<Setback> {
         let (pool, why) = self.rendezvous.as_ref()?.slipped.clone()?;
-        Some(Setback::Slipped(pool, why))
+        Some(Setback::BarrierTimedOut(pool, why))
     }
 
     /// The same, when all of them are gone and nobody wanted that.
     pub(super) fn vanished(&self) -> Option<Setback> {
         let first = self.parts.first().filter(|_| self.rendezvous.is_some())?;
-        Some(Setback::Slipped(first.pool, gone(first)))
+        Some(Setback::BarrierTimedOut(first.pool, gone(first)))
     }
 
     /// How its parts come together if it is started in so many.
-    pub(super) fn rendezvous_of(&self, parts: usize) -> Option<Rendezvous> {
+    pub(super) fn rendezvous_of(&self, parts: usize) -> Option<StartBarrier> {
         let together = parts > 1 && self.submission.gather != Some(Gather::Apart);
-        together.then(Rendezvous::default)
+        together.then(StartBarrier::default)
     }
 }
 
@@ -152,7 +152,7 @@ impl Live {
     }
 
     /// Jobs whose parts wait for each other: whether they have come together, or will not.
-    pub(super) fn gather_all(&mut self, at: Time) -> Result<(), Wrong> {
+    pub(super) fn gather_all(&mut self, at: Time) -> Result<(), ApplyError> {
         for number in self.gathering.clone() {
             self.gather(at, number)?;
         }
@@ -161,7 +161,7 @@ impl Live {
 
     /// Whether the parts of a running job that wait for each other are all there, or one of them
     /// will not come, or not in time.
-    pub(super) fn gather(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+    pub(super) fn gather(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let job = self.state.jobs.get(&number);
         let Some(job) = job.filter(|job| job.phase == Phase::Running && job.is_gathering()) else {
             self.gathering.remove(&number);
@@ -186,8 +186,8 @@ impl Live {
             },
         };
         match slipped {
-            Some((pool, why)) => self.put(at, Record::Slipped { job: number, pool, why }),
-            None => self.put(at, Record::Gathered { job: number, at: at + LEAD }),
+            Some((pool, why)) => self.put(at, Record::BarrierTimedOut { job: number, pool, why }),
+            None => self.put(at, Record::BarrierReached { job: number, at: at + LEAD }),
         }
     }
 
@@ -204,7 +204,7 @@ impl Live {
 
     /// When the work of parts really began, as the site says: written down once all are known. Before
     /// jobs are judged by the same survey: what is not known by a job's end is not asked for any more.
-    pub(super) fn learn_beginnings(&mut self, at: Time, survey: &Survey) -> Result<(), Wrong> {
+    pub(super) fn learn_beginnings(&mut self, at: Time, survey: &Survey) -> Result<(), ApplyError> {
         let news: Vec<(Tag, i64)> =
             survey.began.iter().map(|(tag, at)| (tag.clone(), *at)).collect();
         for (tag, began) in news {
@@ -224,7 +224,7 @@ impl Live {
         })
     }
 
-    fn launched(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+    fn launched(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let tags = (0..job.parts.len()).map(|part| job.tag(&self.state.name, part));
         let began: Option<Vec<i64>> = tags.map(|tag| self.began.get(&tag).copied()).collect();
@@ -264,16 +264,16 @@ impl State {
         })
     }
 
-    pub(super) fn apply_to_rendezvous(&mut self, record: &Record) -> Result<(), Wrong> {
+    pub(super) fn apply_to_rendezvous(&mut self, record: &Record) -> Result<(), ApplyError> {
         match record {
-            Record::Gathered { job, at } => self.gathered(*job, *at),
+            Record::BarrierReached { job, at } => self.gathered(*job, *at),
             Record::Went { tag } => {
                 let task = self.tasks.get_mut(tag);
-                let task = task.ok_or_else(|| Wrong::Task(tag.to_string()))?;
+                let task = task.ok_or_else(|| ApplyError::Task(tag.to_string()))?;
                 task.go = None;
                 Ok(())
             }
-            Record::Slipped { job, pool, why } => {
+            Record::BarrierTimedOut { job, pool, why } => {
                 self.rendezvous(*job)?.slipped = Some((*pool, why.clone()));
                 self.stop_tasks(*job)
             }
@@ -285,29 +285,29 @@ impl State {
                 }
                 Ok(())
             }
-            _ => Err(Wrong::Other("a record of another kind")),
+            _ => Err(ApplyError::Other("a record of another kind")),
         }
     }
 
-    fn rendezvous(&mut self, number: u64) -> Result<&mut Rendezvous, Wrong> {
-        self.job(number)?.rendezvous.as_mut().ok_or(Wrong::Job(number))
+    fn rendezvous(&mut self, number: u64) -> Result<&mut StartBarrier, ApplyError> {
+        self.job(number)?.rendezvous.as_mut().ok_or(ApplyError::Job(number))
     }
 
-    fn gathered(&mut self, number: u64, at: Time) -> Result<(), Wrong> {
+    fn gathered(&mut self, number: u64, at: Time) -> Result<(), ApplyError> {
         self.running(number)?;
         self.rendezvous(number)?.at = Some(at);
         let name = self.name.clone();
         let job = self.job(number)?;
         let tags: Vec<Tag> = (0..job.parts.len()).map(|part| job.tag(&name, part)).collect();
         for tag in tags {
-            let task = self.tasks.get_mut(&tag).ok_or_else(|| Wrong::Task(tag.to_string()))?;
+            let task = self.tasks.get_mut(&tag).ok_or_else(|| ApplyError::Task(tag.to_string()))?;
             task.go = Some(at);
         }
         self.note(number, super::state::Happening::Began)
     }
 
     /// The job's parts did not come together: by so much its start was late, at least.
-    pub(super) fn learn_slip(&mut self, number: u64, pool: PoolId) -> Result<(), Wrong> {
+    pub(super) fn learn_slip(&mut self, number: u64, pool: PoolId) -> Result<(), ApplyError> {
         let now = self.now();
         let Some(started) = self.job(number)?.started else { return Ok(()) };
         let site = self.site_of(pool);

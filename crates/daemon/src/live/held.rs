@@ -4,7 +4,7 @@ use tradewind_model::{SiteId, Time};
 
 use super::record::Record;
 use super::state::{Job, Known, Phase, State, Wanted};
-use super::{Live, Wrong};
+use super::{Live, ApplyError};
 use crate::site::{Held, Seen, Survey, Tag};
 
 impl Live {
@@ -14,7 +14,7 @@ impl Live {
         at: Time,
         site: SiteId,
         survey: &Survey,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), ApplyError> {
         for (tag, why) in self.state.changed_holds(site, survey) {
             self.put(at, Record::HeldThere { tag, why })?;
         }
@@ -33,7 +33,7 @@ impl Live {
         // Where another part of it works, its user decides.
         let waits = job.is_some_and(|job| job.began().is_none());
         let is_wanted = task.is_some_and(|task| task.wanted == Wanted::Run);
-        waits && is_wanted && since.is_some_and(|since| since + held.most <= at)
+        waits && is_wanted && since.is_some_and(|since| since + held.max <= at)
     }
 }
 

@@ -7,7 +7,7 @@ use tradewind_model::{Money, PoolId, Price, SiteId, Span, Time};
 use tradewind_sched::negotiation::Peer;
 
 use super::money::Account;
-use super::peers::{Letter, Report, Wanted};
+use super::peers::{PeerMessage, Report, Wanted};
 use super::projects::import::Row;
 use super::projects::{Limits, MemberRole};
 use super::rights::{Actor, Expiry, Role, Terms, TokenHash};
@@ -215,7 +215,7 @@ pub enum Ask {
         /// When it sent them, on its clock.
         sent: Time,
         /// In any order.
-        letters: Vec<Letter>,
+        letters: Vec<PeerMessage>,
     },
     /// A peer: to know what became of its jobs, and to have some of them stopped.
     Report {

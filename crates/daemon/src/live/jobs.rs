@@ -11,12 +11,12 @@ use super::input::{Kind, Refusal};
 use super::peers::may_travel;
 use super::record::Record;
 use super::state::{Finish, Hold, Job, Part, Phase, Setback, Wanted};
-use super::{Live, Wrong};
+use super::{Live, ApplyError};
 use crate::site::Exit;
 
 impl Live {
     /// A held job joins the queue, if nothing else holds it.
-    pub(super) fn settle_in(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+    pub(super) fn enqueue(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         if let Some(why) = self.state.barred(job) {
             return self.shelve(at, number, Hold::Rejected(why));
@@ -59,7 +59,7 @@ impl Live {
     }
 
     /// A job that cannot go on by itself is held; a peer's goes home.
-    pub(super) fn shelve(&mut self, at: Time, number: u64, hold: Hold) -> Result<(), Wrong> {
+    pub(super) fn shelve(&mut self, at: Time, number: u64, hold: Hold) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         if job.origin.is_some() {
             let why = match hold {
@@ -75,7 +75,7 @@ impl Live {
         }
     }
 
-    fn held(&mut self, at: Time, number: u64, hold: Hold) -> Result<(), Wrong> {
+    fn held(&mut self, at: Time, number: u64, hold: Hold) -> Result<(), ApplyError> {
         match self.state.jobs.get(&number).map(|job| &job.phase) {
             Some(Phase::Held(now)) if *now == hold && hold != Hold::User => Ok(()),
             _ => self.put(at, Record::Held { job: number, hold }),
@@ -86,17 +86,17 @@ impl Live {
     fn array_is_full(&self, number: u64) -> bool {
         let Some(job) = self.state.jobs.get(&number) else { return false };
         let Some((first, _)) = job.array else { return false };
-        let Some(most) = job.submission.array.as_ref().and_then(|it| it.at_once) else {
+        let Some(max) = job.submission.array.as_ref().and_then(|it| it.at_once) else {
             return false;
         };
         let others = self.state.jobs.range(first..).map(|(_, job)| job);
         let others = others.take_while(|job| job.array.is_some_and(|(of, _)| of == first));
         let busy = others.filter(|job| matches!(job.phase, Phase::Waiting | Phase::Running));
-        busy.count() >= most as usize
+        busy.count() >= max as usize
     }
 
     /// What follows from how a running job's parts are.
-    pub(super) fn judge(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+    pub(super) fn judge(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         if job.phase != Phase::Running {
             return Ok(());
@@ -131,7 +131,7 @@ impl Live {
 
     /// The job is to be planned again, if that is possible without harm: what has begun runs on.
     /// The work of parts that still gather runs nowhere, so they are stopped.
-    pub(super) fn take_back(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+    pub(super) fn take_back(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let gathers = self.state.jobs.get(&number).is_some_and(|job| job.rendezvous.is_some());
         match gathers {
             true => self.put(at, Record::Stopping { job: number }),
@@ -141,7 +141,7 @@ impl Live {
 
     /// Some parts may be over while others run: good ones give their nodes back, a bad one stops
     /// the others.
-    fn part_over(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+    fn part_over(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let Some(id) = job.id else { return Ok(()) };
         let exits = job.parts.iter().filter_map(|part| Some((part.pool, &part.exit.as_ref()?.1)));
@@ -159,7 +159,7 @@ impl Live {
     }
 
     /// All parts are over.
-    fn conclude(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+    fn conclude(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         if job.cancelled_by.is_some() {
             return self.finish(at, number, Finish::Cancelled);
@@ -182,7 +182,7 @@ impl Live {
     }
 
     /// No part has begun, as far as sites say, or none was told to.
-    fn never_ran(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+    fn never_ran(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let exits: Vec<&Exit> =
             job.parts.iter().filter_map(|part| Some(&part.exit.as_ref()?.1)).collect();
@@ -215,7 +215,7 @@ impl Live {
             },
         };
         let said = match &setback {
-            Setback::Refused(why) | Setback::Slipped(_, why) => Some(why.clone()),
+            Setback::Refused(why) | Setback::BarrierTimedOut(_, why) => Some(why.clone()),
             _ => None,
         };
         self.put(at, Record::Interrupted { job: number, setback })?;
@@ -227,7 +227,7 @@ impl Live {
 
     /// A job that was refused joins the queue anew if it would ask for other pools now: what nodes
     /// have may have become known since it joined.
-    fn reconsider(&mut self, at: Time, number: u64, why: String) -> Result<(), Wrong> {
+    fn reconsider(&mut self, at: Time, number: u64, why: String) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let pools = |demand: &Demand| {
             (demand.processors, demand.terms().attributes.get(RESOURCES).cloned())
@@ -238,18 +238,18 @@ impl Live {
             return Ok(());
         }
         self.shelve(at, number, Hold::Rejected(why))?;
-        self.settle_in(at, number)
+        self.enqueue(at, number)
     }
 
     /// Nodes died, or nobody knows what became of the job: as its user wants.
-    fn lost(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+    fn lost(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let then = job.submission.on_lost;
         self.interrupted(at, number, Setback::Lost, then)
     }
 
     /// A site took nodes away for a job of higher priority.
-    fn preempted(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+    fn preempted(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let then = job.submission.on_preempted.unwrap_or(job.submission.on_lost);
         self.interrupted(at, number, Setback::Preempted, then)
@@ -263,7 +263,7 @@ impl Live {
         number: u64,
         setback: Setback,
         then: OnLost,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), ApplyError> {
         if then == OnLost::Fail {
             return self.finish(at, number, Finish::NodeFail);
         }
@@ -283,14 +283,14 @@ impl Live {
     }
 
     /// A job with a budget that has paid joins the queue again with what is left of it.
-    fn spend_less(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+    fn spend_less(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         if job.paid <= Money::ZERO || job.submission.terms.budget.is_none() {
             return Ok(());
         }
         let why = "what it has paid counts for its budget".to_owned();
         self.shelve(at, number, Hold::Rejected(why))?;
-        self.settle_in(at, number)
+        self.enqueue(at, number)
     }
 
     /// Whether sites were told to stop the job's parts, or to take them back.
@@ -302,13 +302,13 @@ impl Live {
         })
     }
 
-    pub(super) fn finish(&mut self, at: Time, number: u64, finish: Finish) -> Result<(), Wrong> {
+    pub(super) fn finish(&mut self, at: Time, number: u64, finish: Finish) -> Result<(), ApplyError> {
         self.put(at, Record::Ended { job: number, finish })?;
         self.is_over(at, number)
     }
 
     /// Whatever waited for the job's end.
-    pub(super) fn is_over(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+    pub(super) fn is_over(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let array = job.array;
         self.active.remove(job);
@@ -330,20 +330,20 @@ impl Live {
         self.afford(at)
     }
 
-    fn settle_if(&mut self, at: Time, number: u64, hold: &Hold) -> Result<(), Wrong> {
+    fn settle_if(&mut self, at: Time, number: u64, hold: &Hold) -> Result<(), ApplyError> {
         let phase = self.state.jobs.get(&number).map(|job| &job.phase);
         match phase == Some(&Phase::Held(hold.clone())) {
-            true => self.settle_in(at, number),
+            true => self.enqueue(at, number),
             false => Ok(()),
         }
     }
 
-    fn next_of_array(&mut self, at: Time, first: u64) -> Result<(), Wrong> {
+    fn next_of_array(&mut self, at: Time, first: u64) -> Result<(), ApplyError> {
         let others = self.state.jobs.range(first..).map(|(_, job)| job);
         let mut others = others.take_while(|job| job.array.is_some_and(|(of, _)| of == first));
         let next = others.find(|job| job.phase == Phase::Held(Hold::Array));
         match next.map(|job| job.number) {
-            Some(next) => self.settle_in(at, next),
+            Some(next) => self.enqueue(at, next),
             None => Ok(()),
         }
     }

@@ -13,7 +13,7 @@ mod asks;
 mod bodies;
 mod caps;
 pub mod choice;
-mod closures;
+mod outages;
 mod demand;
 mod dependencies;
 mod funds;
@@ -27,14 +27,14 @@ pub mod money;
 mod names;
 mod orders;
 mod pass;
-pub mod past;
+pub mod recent_history;
 pub mod peers;
 pub mod projects;
 pub mod record;
 pub mod rights;
 pub mod state;
 mod surveys;
-mod tells;
+mod market_event;
 #[cfg(test)]
 mod tests;
 mod tick;
@@ -56,13 +56,13 @@ use tradewind_sched::policy::outlook::Outlook;
 
 use crate::site::Tag;
 
-pub use apply::Wrong;
+pub use apply::ApplyError;
 pub use bodies::check_environment;
 use demand::Most;
 pub use demand::RESOURCES;
 pub use input::{Act, Ask, Input, Kind, Refusal, Reply, Unknown, Usage, Wish, Withheld};
 pub use orders::Instruction;
-use peers::Letter;
+use peers::PeerMessage;
 pub use record::Record;
 pub use state::State;
 
@@ -187,13 +187,13 @@ pub struct Live {
     contacts: BTreeMap<Peer, (bool, Time)>,
     /// By pool, the most that a node can give a job, where the site knows: as far as was noticed since
     /// the start.
-    most: Most,
+    max: Most,
     /// By pool, why it has no nodes at all, if so: as far as was noticed since the start.
     problems: BTreeMap<PoolId, String>,
     /// Limits of sites.
     caps: caps::Caps,
     /// What the present step wants said to peers.
-    letters: Vec<(Peer, Letter)>,
+    letters: Vec<(Peer, PeerMessage)>,
     /// The month of the last look at limits of months, months since January 1970.
     month: i64,
 }
@@ -213,7 +213,7 @@ pub struct Step {
     /// For whoever asked, once they are.
     pub answer: Option<Result<Reply, Refusal>>,
     /// For peers, once they are. They may be lost.
-    pub letters: Vec<(Peer, Letter)>,
+    pub letters: Vec<(Peer, PeerMessage)>,
 }
 
 impl Live {
@@ -252,7 +252,7 @@ impl Live {
             nowhere: BTreeSet::new(),
             away: BTreeSet::new(),
             contacts: BTreeMap::new(),
-            most: Most::new(),
+            max: Most::new(),
             problems: BTreeMap::new(),
             caps: caps::Caps::default(),
             letters: Vec::new(),
@@ -306,7 +306,7 @@ impl Live {
     ///
     /// # Errors
     /// A mistake of ours: the state must be made anew from what is written down.
-    pub fn step(&mut self, at: Time, input: Input) -> Result<Step, Wrong> {
+    pub fn step(&mut self, at: Time, input: Input) -> Result<Step, ApplyError> {
         let at = at.max(self.state.now());
         let answer = match input {
             Input::Tick => {
@@ -358,7 +358,7 @@ impl Live {
     }
 
     /// The policy that was just made begins.
-    fn go_on(&mut self, at: Time, policy: &str) -> Result<(), Wrong> {
+    fn go_on(&mut self, at: Time, policy: &str) -> Result<(), ApplyError> {
         (self.fresh, self.wake) = (true, None);
         let usage = self.state.usage(at);
         self.policy.resume(&usage);
@@ -367,8 +367,8 @@ impl Live {
     }
 
     /// Makes a change, and keeps what the policy must hear of it.
-    fn put(&mut self, at: Time, record: Record) -> Result<(), Wrong> {
-        let event = self.state.tells(&record);
+    fn put(&mut self, at: Time, record: Record) -> Result<(), ApplyError> {
+        let event = self.state.market_event(&record);
         self.remember_peers(&record);
         self.caps.heed(&record);
         self.state.apply(at, &record)?;

@@ -4,7 +4,7 @@ use tradewind_model::{Command, Span, Time};
 
 use super::record::Record;
 use super::state::Phase;
-use super::{Live, Step, Wrong};
+use super::{Live, Step, ApplyError};
 use tradewind_sched::negotiation::Negotiator;
 
 impl Live {
@@ -17,7 +17,7 @@ impl Live {
     ///
     /// # Errors
     /// If the policy asked for what cannot be: the state must be made anew.
-    pub fn plan(&mut self, at: Time) -> Result<Step, Wrong> {
+    pub fn plan(&mut self, at: Time) -> Result<Step, ApplyError> {
         let at = at.max(self.state.now());
         if self.is_due(at) {
             self.state.market.pass_to(at)?;
@@ -44,7 +44,7 @@ impl Live {
             }
             let payers = self.payers(&touched);
             if !payers.is_empty() {
-                self.mind_funds(at, |payer| payers.contains(payer))?;
+                self.recheck_funds(at, |payer| payers.contains(payer))?;
             }
         }
         self.mind_searches(at)?;
@@ -62,7 +62,7 @@ impl Live {
     }
 
     /// A job that its payer cannot pay for gives its nodes back; a refused one is over.
-    pub(super) fn after_decision(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+    pub(super) fn after_decision(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         match job.phase {
             Phase::Over(_) => self.is_over(at, number),
@@ -80,7 +80,7 @@ impl Live {
     pub fn due(&self) -> Option<Time> {
         let booked = self.booked.first().map(|(start, _)| *start);
         let quotes = self.state.quotes.values().map(|quote| quote.expires).min();
-        let closures = self.state.market.closures();
+        let closures = self.state.market.outages();
         let now = self.state.now();
         let begins = closures.map(|(_, what)| what.from).filter(|from| *from > now).min();
         let gathered = self.next_deadline().map(|deadline| deadline + Span(1));

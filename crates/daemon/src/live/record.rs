@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tradewind_io::submission::Submission;
-use tradewind_model::{Closure, Command, Demand, Money, PoolId, Pools, Price, Span, Time};
+use tradewind_model::{Outage, Command, Demand, Money, PoolId, Pools, Price, Span, Time};
 use tradewind_sched::negotiation::{Entry, Peer};
 
 use super::choice::Choice;
@@ -207,7 +207,7 @@ pub enum Record {
     /// Nodes will be missing.
     Announced {
         /// Which, and for how long.
-        what: Closure,
+        what: Outage,
         /// On whose account.
         why: Why,
     },
@@ -351,7 +351,7 @@ pub enum Record {
         hold: Hold,
     },
     /// All parts of a job are on their nodes: their work begins together.
-    Gathered {
+    BarrierReached {
         /// Which.
         job: u64,
         /// When.
@@ -363,7 +363,7 @@ pub enum Record {
         tag: Tag,
     },
     /// A job's parts did not come together: all are to stop.
-    Slipped {
+    BarrierTimedOut {
         /// Which.
         job: u64,
         /// Where the one was to be that is missing.

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use tradewind_io::submission::Submission;
 use tradewind_model::{
-    ClosureId, JobId, Market, Money, Place, PoolId, Pools, Price, Reason, SiteId, Span, Time,
+    OutageId, JobId, Market, Money, Place, PoolId, Pools, Price, Reason, SiteId, Span, Time,
     TimeMode,
 };
 
 use super::choice::Choice;
-use super::gather::Rendezvous;
+use super::gather::StartBarrier;
 use super::job_table::JobTable;
 use super::money::{Account, Accounts};
-use super::past::Past;
+use super::recent_history::RecentHistory;
 use super::peers::{Away, Origin, Peers};
 use super::projects::Projects;
 use super::rights::{Role, SignedIn, TokenHash};
@@ -46,7 +46,7 @@ pub struct State {
     /// What sites were or are to be told of, and have not forgotten.
     pub tasks: BTreeMap<Tag, Task>,
     /// Closures that are not over.
-    pub closures: BTreeMap<Why, ClosureId>,
+    pub closures: BTreeMap<Why, OutageId>,
     /// Prices that owners set while the market ran: tables in TOML.
     pub tariffs: BTreeMap<PoolId, String>,
     /// Where the money is.
@@ -64,7 +64,7 @@ pub struct State {
     /// Other markets, and what is agreed with them.
     pub peers: Peers,
     /// What was lately, for people.
-    pub past: Past,
+    pub past: RecentHistory,
     /// By how much the market's time is ahead of the system's clock, since that was set back;
     /// `None`: it never was.
     pub lead: Option<Span>,
@@ -119,7 +119,7 @@ pub struct Job {
     /// What else it could have had when it was given its nodes, if that was written down.
     pub choice: Option<Choice>,
     /// How its parts come together, if they begin together.
-    pub rendezvous: Option<Rendezvous>,
+    pub rendezvous: Option<StartBarrier>,
     /// When the work of its parts really began, if they do not wait for each other: milliseconds
     /// since 1970 by part, once all are known.
     pub apart: Option<Vec<i64>>,
@@ -157,7 +157,7 @@ impl Job {
     }
 
     /// What its present parts cost if all last to their limits.
-    pub fn most(&self) -> Money {
+    pub fn max(&self) -> Money {
         self.parts.iter().map(|part| part.price.of(part.nodes, part.limit)).sum()
     }
 
@@ -258,7 +258,7 @@ pub enum Setback {
     /// Its payer had too little.
     Funds,
     /// Its parts did not come together: the pool of the one that was missing, and why.
-    Slipped(PoolId, String),
+    BarrierTimedOut(PoolId, String),
     /// It met a limit of the pool's site; the manager's word for it.
     Capped(PoolId, String),
 }
@@ -464,7 +464,7 @@ pub struct Booking {
 
 impl Booking {
     /// What it costs a job of so many tasks at most.
-    pub fn most(&self, tasks: u32) -> Money {
+    pub fn max(&self, tasks: u32) -> Money {
         let shares = self.place.shares(tasks).zip(&self.ends).zip(&self.prices);
         shares.map(|((share, end), price)| price.of(share.nodes, *end - self.start)).sum()
     }
@@ -495,7 +495,7 @@ impl State {
             last_quote: 0,
             slips: BTreeMap::new(),
             peers: Peers::default(),
-            past: Past::default(),
+            past: RecentHistory::default(),
             lead: None,
             projects: Projects::default(),
             rules: None,

@@ -8,7 +8,7 @@ use super::input::Act;
 use super::record::Record;
 use super::state::{Hold, Job, Known, Phase, Wanted};
 use super::width::Has;
-use super::{Live, Wrong};
+use super::{Live, ApplyError};
 use crate::site::{Exit, LocalTask, Seen, SiteError, Survey, Tag};
 
 impl Live {
@@ -19,7 +19,7 @@ impl Live {
         tag: &Tag,
         act: Act,
         answer: Result<(), SiteError>,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), ApplyError> {
         let Some(task) = self.state.tasks.get(tag) else { return Ok(()) };
         match (act, answer, &task.known) {
             (Act::Submit, Ok(()), Known::Nothing | Known::Declined(_)) => {
@@ -50,7 +50,7 @@ impl Live {
 
     /// A site would not take the task. It may have taken it when it was asked before, and the work may
     /// have begun: then it is the job's.
-    fn declined(&mut self, at: Time, tag: &Tag) -> Result<(), Wrong> {
+    fn declined(&mut self, at: Time, tag: &Tag) -> Result<(), ApplyError> {
         let job = self.state.jobs.get(&tag.job).filter(|job| job.phase == Phase::Running);
         let is_all = job.is_some_and(|it| it.parts.len() == 1 && it.cancelled_by.is_none());
         match is_all && self.is_current(tag) {
@@ -60,7 +60,7 @@ impl Live {
     }
 
     /// What is left of the job stops, since this part of it will not run.
-    pub(super) fn stop_rest(&mut self, at: Time, tag: &Tag) -> Result<(), Wrong> {
+    pub(super) fn stop_rest(&mut self, at: Time, tag: &Tag) -> Result<(), ApplyError> {
         let runs = self.state.jobs.get(&tag.job).map(|job| &job.phase) == Some(&Phase::Running);
         match runs && self.is_current(tag) && self.runs_on(tag.job) {
             true => self.put(at, Record::Stopping { job: tag.job }),
@@ -69,7 +69,7 @@ impl Live {
     }
 
     /// The task was to be taken back, and its work has begun: it runs on.
-    fn runs_after_all(&mut self, at: Time, tag: &Tag) -> Result<(), Wrong> {
+    fn runs_after_all(&mut self, at: Time, tag: &Tag) -> Result<(), ApplyError> {
         let Some(task) = self.state.tasks.get(tag).filter(|task| !task.is_over()) else {
             return Ok(());
         };
@@ -95,7 +95,7 @@ impl Live {
         at: Time,
         site: SiteId,
         survey: Result<Survey, SiteError>,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), ApplyError> {
         let away = self.state.away.contains_key(&site);
         let pools = self.state.market.pools().iter().filter(|(_, pool)| pool.site == site).count();
         let Some(survey) = survey.ok().filter(|survey| is_sane(survey, pools, at)) else {
@@ -137,7 +137,7 @@ impl Live {
 
     /// The site says that the task is over and that its work never began, though the task was seen
     /// with its nodes.
-    fn count_as_never_run(&mut self, at: Time, tag: &Tag) -> Result<(), Wrong> {
+    fn count_as_never_run(&mut self, at: Time, tag: &Tag) -> Result<(), ApplyError> {
         let job = self.state.jobs.get(&tag.job).filter(|job| job.phase == Phase::Running);
         let part = job.and_then(|job| job.parts.get(tag.part as usize));
         match part.is_some_and(|part| part.since.is_some()) && self.is_current(tag) {
@@ -148,7 +148,7 @@ impl Live {
 
     /// A journal that was brought back from a backup must not give numbers again: a site would
     /// take the new job for the old one.
-    fn skip_numbers(&mut self, at: Time, survey: &Survey) -> Result<(), Wrong> {
+    fn skip_numbers(&mut self, at: Time, survey: &Survey) -> Result<(), ApplyError> {
         let (last, own) = (self.state.last_job, &self.state.name);
         let likely = last + 1..=last.saturating_add(FORGOTTEN);
         let ours = survey.tasks.keys().filter(|tag| tag.market == *own).map(|tag| tag.job);
@@ -163,8 +163,8 @@ impl Live {
         let mut is_news = false;
         let pools = self.state.market.pools().iter().filter(|(_, pool)| pool.site == site);
         for ((id, _), seen) in pools.zip(&survey.pools) {
-            let has = Has { most: seen.most.clone(), size: seen.size };
-            let before = self.most.insert(id, has);
+            let has = Has { max: seen.max.clone(), size: seen.size };
+            let before = self.max.insert(id, has);
             is_news |= before.is_none_or(|before| before.size != seen.size);
             match &seen.problem {
                 Some(problem) => drop(self.problems.insert(id, problem.clone())),
@@ -176,13 +176,13 @@ impl Live {
 
     /// Jobs that joined the queue before it was known how large nodes are join again, if they need
     /// another number of nodes; those for which there seemed to be too few nodes join now.
-    fn resize_waiting(&mut self, at: Time) -> Result<(), Wrong> {
+    fn resize_waiting(&mut self, at: Time) -> Result<(), ApplyError> {
         let is_out =
             |job: &&Job| job.phase == Phase::Held(Hold::Nowhere) && job.submission.shape.is_some();
         let out = self.state.jobs.values().filter(is_out);
         let out: Vec<u64> = out.map(|job| job.number).collect();
         for job in out {
-            self.settle_in(at, job)?;
+            self.enqueue(at, job)?;
         }
         let is_guess = |job: &&Job| {
             let is_counted = job.submission.shape.is_some() && job.booking.is_none();
@@ -197,7 +197,7 @@ impl Live {
         for job in others {
             let why = "how large nodes are has become known: it needs another number of them";
             self.put(at, Record::Left { job, hold: Hold::Rejected(why.to_owned()) })?;
-            self.settle_in(at, job)?;
+            self.enqueue(at, job)?;
         }
         Ok(())
     }

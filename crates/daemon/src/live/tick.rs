@@ -5,13 +5,13 @@ use tradewind_model::{Span, Time};
 use super::projects::{Change, Which, month_of};
 use super::record::Record;
 use super::state::Phase;
-use super::{Live, Wrong};
+use super::{Live, ApplyError};
 
 /// Records of one kind in one step, at most: a step is written down at once.
 const AT_ONCE: usize = 1_000;
 
 impl Live {
-    pub(super) fn tick(&mut self, at: Time) -> Result<(), Wrong> {
+    pub(super) fn tick(&mut self, at: Time) -> Result<(), ApplyError> {
         self.close_due(at)?;
         self.start_booked(at)?;
         self.gather_all(at)?;
@@ -27,13 +27,13 @@ impl Live {
     }
 
     /// Jobs whose booked window has come.
-    pub(super) fn start_booked(&mut self, at: Time) -> Result<(), Wrong> {
+    pub(super) fn start_booked(&mut self, at: Time) -> Result<(), ApplyError> {
         while let Some(&(start, number)) = self.booked.first()
             && start <= at
         {
             self.booked.pop_first();
             self.call_off(at, number)?;
-            self.settle_in(at, number)?;
+            self.enqueue(at, number)?;
             if self.may_start(number) {
                 self.put(at, Record::Started { job: number })?;
                 self.after_decision(at, number)?;
@@ -47,7 +47,7 @@ impl Live {
 
     /// In a new month there is more to spend within limits of months. It is written down, so that
     /// the market's time is in that month, too.
-    fn begin_month(&mut self, at: Time) -> Result<(), Wrong> {
+    fn begin_month(&mut self, at: Time) -> Result<(), ApplyError> {
         let month = month_of(at);
         if self.month == month {
             return Ok(());
@@ -75,7 +75,7 @@ impl Live {
     }
 
     /// Jobs that are over for long leave the state; the journal keeps them.
-    fn drop_old(&mut self, at: Time) -> Result<(), Wrong> {
+    fn drop_old(&mut self, at: Time) -> Result<(), ApplyError> {
         let limit = at - self.settings.keep;
         let old = self.over.iter().take_while(|(end, _)| *end < limit);
         let old: Vec<(Time, u64)> = old.take(AT_ONCE).copied().collect();
@@ -86,7 +86,7 @@ impl Live {
         Ok(())
     }
 
-    pub(super) fn forecast(&mut self, at: Time, starts: Vec<(u64, Time)>) -> Result<(), Wrong> {
+    pub(super) fn forecast(&mut self, at: Time, starts: Vec<(u64, Time)>) -> Result<(), ApplyError> {
         let unknown = |(number, _): &(u64, Time)| {
             let job = self.state.jobs.get(number);
             job.is_some_and(|job| job.expected.is_none() && job.phase == Phase::Waiting)
@@ -98,8 +98,8 @@ impl Live {
         }
     }
 
-    /// How long until the next thing that time brings, at most `most`.
-    pub fn sleep(&self, at: Time, most: Span) -> Span {
-        self.due().map_or(most, |due| Span((due - at).0.clamp(0, most.0)))
+    /// How long until the next thing that time brings, at most `max`.
+    pub fn sleep(&self, at: Time, max: Span) -> Span {
+        self.due().map_or(max, |due| Span((due - at).0.clamp(0, max.0)))
     }
 }

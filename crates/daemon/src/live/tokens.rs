@@ -9,7 +9,7 @@ use super::input::{Kind, Reply};
 use super::record::Record;
 use super::rights::{Actor, Expiry, Role, SignedIn, Terms, TokenHash};
 use super::state::{EarlierSecret, State, Token};
-use super::{Live, Wrong};
+use super::{Live, ApplyError};
 
 /// How long an expired token is kept, so that its use is answered with the reason.
 const KEPT: Span = Span(30 * 86_400);
@@ -134,11 +134,11 @@ impl State {
         gone.into_iter().map(|(token, ..)| token).collect()
     }
 
-    pub(super) fn apply_to_token(&mut self, record: &Record) -> Result<(), Wrong> {
+    pub(super) fn apply_to_token(&mut self, record: &Record) -> Result<(), ApplyError> {
         match record {
             Record::Admitted { token, user, role, hash, note } => {
                 if *token != self.last_token + 1 {
-                    return Err(Wrong::Other("a token's number is not the next one"));
+                    return Err(ApplyError::Other("a token's number is not the next one"));
                 }
                 self.last_token = *token;
                 let (user, note, issued) = (user.clone(), note.clone(), self.now());
@@ -164,9 +164,9 @@ impl State {
                 token.signed_in = Some(signed_in.clone());
                 Ok(())
             }
-            _ => Err(Wrong::Other("a record of another kind")),
+            _ => Err(ApplyError::Other("a record of another kind")),
         }
     }
 }
 
-const MISSING: Wrong = Wrong::Other("a token that is not there");
+const MISSING: ApplyError = ApplyError::Other("a token that is not there");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use tradewind_model::{Money, Span};
 
-use super::Wrong;
+use super::ApplyError;
 use super::money::Account;
 use super::projects::month_of;
 use super::state::State;
@@ -51,13 +51,13 @@ impl State {
         payee: &Account,
         (nodes, time): (u32, Span),
         charged: Money,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), ApplyError> {
         // Older releases kept none: a replay of theirs keeps none, either.
         if self.rules.is_none() || (time <= Span(0) && charged <= Money::ZERO) {
             return Ok(());
         }
         let month = month_of(self.now());
-        let job = self.jobs.get(&number).ok_or(Wrong::Job(number))?;
+        let job = self.jobs.get(&number).ok_or(ApplyError::Job(number))?;
         let site = match payee {
             Account::Owner(site) => site.clone(),
             other => other.to_string(),

@@ -13,7 +13,7 @@ use crate::site::size::Size;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Has {
     /// The most of each resource that a node can give a job, where that is known.
-    pub most: Option<Resources>,
+    pub max: Option<Resources>,
     /// How large nodes are, where that is known.
     pub size: Option<Size>,
 }
@@ -39,15 +39,15 @@ pub(super) struct Group {
 pub(super) fn groups(
     submission: &Submission,
     pools: &Pools,
-    most: &Most,
+    max: &Most,
 ) -> (Vec<Group>, Vec<(PoolId, String)>) {
     let asked = Resources::asked(&submission.passed_through);
     let mut groups: BTreeMap<u32, Group> = BTreeMap::new();
     let mut unfit = Vec::new();
     for (id, _) in pools.iter() {
         let none = Has::default();
-        let has = most.get(&id).unwrap_or(&none);
-        if let Some(node) = has.most.as_ref().filter(|most| !most.hold(&asked)) {
+        let has = max.get(&id).unwrap_or(&none);
+        if let Some(node) = has.max.as_ref().filter(|max| !max.hold(&asked)) {
             unfit.push((id, node.to_string()));
             continue;
         }
@@ -62,7 +62,7 @@ pub(super) fn groups(
         let first = Group { width, processors, is_known: false, pools: Vec::new() };
         let group = groups.entry(width).or_insert(first);
         group.processors = group.processors.zip(processors).map(|(one, other)| one.min(other));
-        group.is_known |= most.contains_key(&id);
+        group.is_known |= max.contains_key(&id);
         group.pools.push(id);
     }
     (groups.into_values().collect(), unfit)
@@ -88,8 +88,8 @@ fn width(submission: &Submission, has: &Has) -> Result<u32, String> {
 fn whole(submission: &Submission, has: &Has, processors: u32) -> Result<u32, String> {
     let (shape, wants) = (submission.layout(), Wants::of(submission));
     let many = || format!("{processors} processors a node");
-    let gpus = has.most.as_ref().map(|most| most.generic.get("gpu").copied().unwrap_or(0));
-    let memory = has.most.as_ref().map(|most| most.memory);
+    let gpus = has.max.as_ref().map(|max| max.generic.get("gpu").copied().unwrap_or(0));
+    let memory = has.max.as_ref().map(|max| max.memory);
     // All processors of a node are the job's, and each comes with its memory.
     let needed = wants.memory_per_cpu.saturating_mul(u64::from(processors));
     if let Some(memory) = memory.filter(|memory| needed > *memory) {
@@ -117,9 +117,9 @@ fn whole(submission: &Submission, has: &Has, processors: u32) -> Result<u32, Str
     let needed = wants.tasks(&shape).div_ceil(most_each).max(for_gpus);
     let needed = u32::try_from(needed).unwrap_or(u32::MAX).min(Request::MAX_TASKS);
     let width = needed.max(shape.nodes.unwrap_or(1));
-    match shape.max_nodes.filter(|most| width > *most) {
-        Some(most) => {
-            Err(format!("{}: {width} nodes are needed, and {most} were asked for", many()))
+    match shape.max_nodes.filter(|max| width > *max) {
+        Some(max) => {
+            Err(format!("{}: {width} nodes are needed, and {max} were asked for", many()))
         }
         None => Ok(width),
     }

@@ -110,7 +110,7 @@ pub struct Held {
     /// The manager's word for it.
     pub why: String,
     /// After so long the market should take it back, as the site's owner has set it.
-    pub most: Span,
+    pub max: Span,
 }
 
 /// What is free in a pool, and what the owner has there.
@@ -123,7 +123,7 @@ pub struct PoolSurvey {
     /// The owner's jobs that wait for nodes here.
     pub local_waiting: u32,
     /// The most of each that one of its nodes can give a job; `None`: nobody knows, or cares.
-    pub most: Option<Resources>,
+    pub max: Option<Resources>,
     /// Why the pool has no nodes at all, and what there is instead: the configuration is wrong.
     pub problem: Option<String>,
     /// How large its nodes are; `None`: nobody knows, and each is enough for one task.
@@ -406,19 +406,19 @@ pub trait Site: Debug + Send {
         Err(SiteError::Refused(format!("{tag} cannot wait here for others until {}", go.at)))
     }
 
-    /// The last `most` bytes of what the task has written to standard output so far.
+    /// The last `max` bytes of what the task has written to standard output so far.
     ///
     /// # Errors
     /// See [`SiteError`].
-    fn output(&mut self, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError>;
+    fn output(&mut self, tag: &Tag, max: usize) -> Result<Vec<u8>, SiteError>;
 
     /// The same, to be done elsewhere: what may take long, or for ever, belongs into it. Whoever
     /// implements this makes [`Site::output`] of it.
     ///
     /// # Errors
     /// See [`SiteError`].
-    fn reading(&mut self, tag: &Tag, most: usize) -> Result<Reading, SiteError> {
-        let bytes = self.output(tag, most);
+    fn reading(&mut self, tag: &Tag, max: usize) -> Result<Reading, SiteError> {
+        let bytes = self.output(tag, max);
         Ok(Reading::by(move || bytes))
     }
 

@@ -38,7 +38,7 @@ impl fmt::Debug for Reading {
     }
 }
 
-/// The last `most` bytes of a file. Nothing if there is no such file yet, or a device in its place.
+/// The last `max` bytes of a file. Nothing if there is no such file yet, or a device in its place.
 ///
 /// `links` says whether a link at the end of the path may be followed: only where the process that
 /// reads may read no more than the job's user. `may_show` says of the open file whether it may be
@@ -49,7 +49,7 @@ impl fmt::Debug for Reading {
 /// [`SiteError::Unknown`] if it cannot be read.
 pub(in crate::site) fn tail(
     path: &Path,
-    most: usize,
+    max: usize,
     links: Links,
     may_show: &dyn Fn(&File) -> io::Result<bool>,
 ) -> Result<Vec<u8>, SiteError> {
@@ -67,7 +67,7 @@ pub(in crate::site) fn tail(
         let why = format!("{} is in the state folder, which jobs do not see", path.display());
         return Err(SiteError::Refused(why));
     }
-    last_bytes(file, most).map_err(|error| unknown(&error))
+    last_bytes(file, max).map_err(|error| unknown(&error))
 }
 
 /// Whether a link at the end of a path is followed.
@@ -113,12 +113,12 @@ fn open(path: &Path, links: Links) -> io::Result<Found> {
     }
 }
 
-fn last_bytes(mut file: File, most: usize) -> io::Result<Vec<u8>> {
-    let most = u64::try_from(most).unwrap_or(u64::MAX);
+fn last_bytes(mut file: File, max: usize) -> io::Result<Vec<u8>> {
+    let max = u64::try_from(max).unwrap_or(u64::MAX);
     let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(max)))?;
     let mut bytes = Vec::new();
-    file.take(most).read_to_end(&mut bytes)?;
+    file.take(max).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -38,12 +38,12 @@ impl Resources {
     /// Whether a node with these could have what is asked for.
     pub fn hold(&self, asked: &Resources) -> bool {
         let has =
-            |(name, least): (&String, &u64)| self.generic.get(name).copied().unwrap_or(0) >= *least;
+            |(name, min): (&String, &u64)| self.generic.get(name).copied().unwrap_or(0) >= *min;
         self.memory >= asked.memory && asked.generic.iter().all(has)
     }
 
     /// The more of each, of nodes that differ.
-    pub fn most(mut self, other: &Resources) -> Resources {
+    pub fn max(mut self, other: &Resources) -> Resources {
         self.memory = self.memory.max(other.memory);
         self.widen(&other.generic);
         self
@@ -51,8 +51,8 @@ impl Resources {
 
     fn widen(&mut self, generic: &BTreeMap<String, u64>) {
         for (name, count) in generic {
-            let most = self.generic.entry(name.clone()).or_default();
-            *most = (*most).max(*count);
+            let max = self.generic.entry(name.clone()).or_default();
+            *max = (*max).max(*count);
         }
     }
 }
@@ -191,11 +191,11 @@ mod tests {
             let of = |(memory, gpus): (u64, u64)| {
                 Resources { memory, generic: [("gpu".to_owned(), gpus)].into() }
             };
-            let most = of(one).most(&of(other));
+            let max = of(one).max(&of(other));
             let either = |pick: fn(&(u64, u64)) -> u64| {
                 pick(&one) >= pick(&want) || pick(&other) >= pick(&want)
             };
-            prop_assert_eq!(most.hold(&of(want)), either(|it| it.0) && either(|it| it.1));
+            prop_assert_eq!(max.hold(&of(want)), either(|it| it.0) && either(|it| it.1));
         }
     }
 }

@@ -185,13 +185,13 @@ impl Store for Memory {
         }
     }
 
-    fn read(&mut self, after: u64, most: usize) -> Result<Vec<Row>, StoreError> {
+    fn read(&mut self, after: u64, max: usize) -> Result<Vec<Row>, StoreError> {
         let contents = self.alive()?;
         let from = usize::try_from(after).unwrap_or(usize::MAX).min(contents.rows.len());
         let before = from.checked_sub(1).map(|before| contents.rows[before].1);
         let mut before = before.unwrap_or_else(|| self.disk.origin.digest());
         let mut read = Vec::new();
-        for (row, digest) in contents.rows[from..].iter().take(most) {
+        for (row, digest) in contents.rows[from..].iter().take(max) {
             if link(before, row.seq, row.at, &row.body) != *digest {
                 let what = "it is not what was written".to_owned();
                 return Err(StoreError::Damaged { path: PATH.to_owned(), seq: row.seq, what });

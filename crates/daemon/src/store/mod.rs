@@ -147,11 +147,11 @@ pub trait Store: Debug + Send {
     /// more is added, and only the next opening tells.
     fn append(&mut self, rows: &[(i64, Vec<u8>)]) -> Result<(), StoreError>;
 
-    /// Rows after `seq`, in order, at most `most` and some megabytes; their chain is verified.
+    /// Rows after `seq`, in order, at most `max` and some megabytes; their chain is verified.
     ///
     /// # Errors
     /// If they cannot be read, or are not what was written.
-    fn read(&mut self, after: u64, most: usize) -> Result<Vec<Row>, StoreError>;
+    fn read(&mut self, after: u64, max: usize) -> Result<Vec<Row>, StoreError>;
 
     /// The latest snapshot that is as it was kept; a damaged one is passed over with a warning.
     ///

@@ -7,7 +7,7 @@ use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use tradewind_daemon::codec::Codec as _;
 use tradewind_daemon::engine::recover;
-use tradewind_daemon::live::peers::Letter;
+use tradewind_daemon::live::peers::PeerMessage;
 use tradewind_daemon::live::rights::Actor;
 use tradewind_daemon::live::{
     Act, Ask, Input, Instruction, Live, Make, Record, Refusal, Reply, Settings, State, Step,
@@ -133,7 +133,7 @@ impl Market {
     }
 
     /// Starts the daemon from what is written down.
-    pub(crate) fn start(&mut self, now: Time) -> Result<Vec<(Peer, Letter)>, Broken> {
+    pub(crate) fn start(&mut self, now: Time) -> Result<Vec<(Peer, PeerMessage)>, Broken> {
         let mut store = self.disk.open().map_err(|wrong| unsound(&wrong))?;
         let state = recover(&mut store, &self.shelf).map_err(|wrong| unsound(&wrong))?;
         self.written = state.clone();
@@ -151,7 +151,7 @@ impl Market {
     }
 
     /// Writes a step down; what it said is worth nothing if that fails.
-    fn close(&mut self, step: Step) -> Result<(Answer, Vec<(Peer, Letter)>), Broken> {
+    fn close(&mut self, step: Step) -> Result<(Answer, Vec<(Peer, PeerMessage)>), Broken> {
         let Step { records, answer, letters } = step;
         match self.write(&records)? {
             true => Ok((answer, letters)),
@@ -197,7 +197,7 @@ impl Market {
         now: Time,
         actor: Actor,
         ask: Ask,
-    ) -> Result<(Answer, Vec<(Peer, Letter)>), Broken> {
+    ) -> Result<(Answer, Vec<(Peer, PeerMessage)>), Broken> {
         let at = self.clock(now);
         let Some((live, _)) = &mut self.daemon else { return Ok((None, vec![])) };
         let step = live.step(at, Input::Asked { actor, ask }).map_err(|wrong| unsound(&wrong))?;
@@ -205,7 +205,7 @@ impl Market {
     }
 
     /// The engine hears everything that has come in.
-    pub(crate) fn take_in(&mut self, now: Time) -> Result<Vec<(Peer, Letter)>, Broken> {
+    pub(crate) fn take_in(&mut self, now: Time) -> Result<Vec<(Peer, PeerMessage)>, Broken> {
         let at = self.clock(now);
         let Some((live, _)) = &mut self.daemon else { return Ok(vec![]) };
         let (mut records, mut letters) = (Vec::new(), Vec::new());
@@ -221,7 +221,7 @@ impl Market {
         Ok(if written { letters } else { vec![] })
     }
 
-    pub(crate) fn plan(&mut self, now: Time) -> Result<Vec<(Peer, Letter)>, Broken> {
+    pub(crate) fn plan(&mut self, now: Time) -> Result<Vec<(Peer, PeerMessage)>, Broken> {
         let at = self.clock(now);
         let mut letters = Vec::new();
         for _ in 0..4 {

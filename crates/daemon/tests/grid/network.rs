@@ -2,13 +2,13 @@
 
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
-use tradewind_daemon::live::peers::{Letter, Report, Wanted};
+use tradewind_daemon::live::peers::{PeerMessage, Report, Wanted};
 use tradewind_model::{Span, Time};
 
 /// What is on its way.
 #[derive(Debug, Clone)]
 pub(crate) enum Packet {
-    Letters { sent: Time, letters: Vec<Letter> },
+    Letters { sent: Time, letters: Vec<PeerMessage> },
     Question(Vec<Wanted>),
     Answer(Vec<Report>),
 }

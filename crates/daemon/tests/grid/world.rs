@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
-use tradewind_daemon::live::peers::{Fate, Letter, Report, Word};
+use tradewind_daemon::live::peers::{Fate, PeerMessage, Report, Word};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::{Job, Phase};
 use tradewind_daemon::live::{Ask, Input, Reply};
@@ -99,9 +99,9 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(seed: u64, mutant: Option<Mutant>) -> World {
         let mut rng = Pcg64Mcg::seed_from_u64(seed);
-        let mut rate = |most: u32| match rng.random_range(0..3) {
+        let mut rate = |max: u32| match rng.random_range(0..3) {
             0 => 0,
-            _ => rng.random_range(0..=most),
+            _ => rng.random_range(0..=max),
         };
         let rates = Rates {
             site: rate(60),
@@ -280,7 +280,7 @@ impl World {
         self.markets.iter_mut().for_each(|market| market.site.advance(now));
     }
 
-    fn send(&mut self, from: usize, letters: Vec<(Peer, Letter)>) {
+    fn send(&mut self, from: usize, letters: Vec<(Peer, PeerMessage)>) {
         let sent = self.markets[from].clock(self.now);
         for (peer, letter) in letters {
             self.went.returned += u64::from(matches!(letter.word, Word::Returned { .. }));

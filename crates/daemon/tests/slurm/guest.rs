@@ -63,12 +63,12 @@ fn guest<'c>(
 
 impl Guest<'_> {
     /// Waits until the next turn is due or the site wakes us, and takes it.
-    fn turn(&mut self, most: Duration) -> Option<Turn> {
+    fn turn(&mut self, max: Duration) -> Option<Turn> {
         let site = self.bench.site();
         let due = site.due().unwrap().saturating_duration_since(Instant::now());
-        let is_woken = self.woken.recv_timeout(due.min(most)).is_ok();
+        let is_woken = self.woken.recv_timeout(due.min(max)).is_ok();
         while self.woken.try_recv().is_ok() {}
-        if !is_woken && due > most {
+        if !is_woken && due > max {
             return None;
         }
         let turn = site.turn();

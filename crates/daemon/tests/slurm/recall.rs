@@ -111,7 +111,7 @@ fn a_job_that_somebody_holds_is_told_with_slurms_word() {
     let held = survey(&mut bench).held;
     let words: Vec<&str> = held.values().map(|held| held.why.as_str()).collect();
     assert_eq!(words, ["JobHeldAdmin", "JobHeldUser", "JobHeldAdmin"]);
-    assert!(held.values().all(|held| held.most == Span(77)));
+    assert!(held.values().all(|held| held.max == Span(77)));
     // It was released before its time was over: as if nothing had been.
     cluster.say(&["scontrol", "release", &number(&cluster, &runs.tag)]);
     assert!(!survey(&mut bench).held.contains_key(&runs.tag));

@@ -68,7 +68,7 @@ impl Mutant {
             }
             Mutant::PaysForWaiting => {
                 let slipped =
-                    |what: &Happening| matches!(what, Happening::Setback(Setback::Slipped(..)));
+                    |what: &Happening| matches!(what, Happening::Setback(Setback::BarrierTimedOut(..)));
                 let mut jobs = state.jobs.values_mut().filter(|job| job.phase == Phase::Waiting);
                 let job = jobs.find(|job| job.history.iter().any(|(_, what)| slipped(what)));
                 if let Some(job) = job {

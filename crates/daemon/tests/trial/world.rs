@@ -9,7 +9,7 @@ use tradewind_daemon::codec::Codec as _;
 use tradewind_daemon::engine::{recover, replay};
 use tradewind_daemon::live::state::Wanted;
 use tradewind_daemon::live::{
-    Act, Input, Instruction, Live, Make, Record, Settings, State, Step, Wrong,
+    Act, Input, Instruction, Live, Make, Record, Settings, State, Step, ApplyError,
 };
 use tradewind_daemon::site::fake::{FakeSite, Fault, LocalJob};
 use tradewind_daemon::site::{PoolSetup, Site as _, SiteError, Tag};
@@ -122,9 +122,9 @@ impl World {
         let mut rng = Pcg64Mcg::seed_from_u64(seed);
         let pools = pools(&mut rng);
         let disk = Disk::new(Origin { market: "trial".to_owned(), created: DAWN.0 });
-        let mut rate = |most: u32| match rng.random_range(0..3) {
+        let mut rate = |max: u32| match rng.random_range(0..3) {
             0 => 0,
-            _ => rng.random_range(0..=most),
+            _ => rng.random_range(0..=max),
         };
         let rates = Rates {
             site: rate(200),
@@ -347,11 +347,11 @@ impl World {
         if rows.is_empty() || store.append(&rows).is_ok() {
             for record in records {
                 match record {
-                    Record::Gathered { job, at } => {
+                    Record::BarrierReached { job, at } => {
                         self.counts.gathered += 1;
                         self.promises.gathered.entry(*job).or_default().insert(*at);
                     }
-                    Record::Slipped { .. } => self.counts.slipped += 1,
+                    Record::BarrierTimedOut { .. } => self.counts.slipped += 1,
                     Record::Launched { job, .. } => {
                         let job = live.state().jobs.get(job);
                         match job.is_some_and(|job| job.rendezvous.is_some()) {
@@ -431,7 +431,7 @@ impl World {
                 self.told.remove(&(tag.clone(), *act));
             }
             let step = live.step(at, input);
-            records.extend(step.map_err(|wrong: Wrong| unsound(&wrong))?.records);
+            records.extend(step.map_err(|wrong: ApplyError| unsound(&wrong))?.records);
         }
         self.write(&records);
         if self.chance(20) {

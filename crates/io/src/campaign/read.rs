@@ -213,8 +213,8 @@ fn workload(
         let message = format!("`from` {from} is not before `to` {to}");
         notes.error(fields.line_of("to"), &fields.place("to"), message, "leave some time between");
     }
-    let count = |key: &str, most: u32, notes: &mut Notes<'_>| {
-        fields.whole(key, 1..=i64::from(most), notes).and_then(|count| u32::try_from(count).ok())
+    let count = |key: &str, max: u32, notes: &mut Notes<'_>| {
+        fields.whole(key, 1..=i64::from(max), notes).and_then(|count| u32::try_from(count).ok())
     };
     let file = |key: &str, notes: &mut Notes<'_>| {
         fields.text(key, notes).map(|path| beside(folder, path.trim()))

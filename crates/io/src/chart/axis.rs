@@ -32,8 +32,8 @@ pub(super) struct Tick {
 }
 
 impl Axis {
-    /// An axis with at most `most` steps.
-    pub(super) fn new(horizon: Horizon, most: usize) -> Axis {
+    /// An axis with at most `max` steps.
+    pub(super) fn new(horizon: Horizon, max: usize) -> Axis {
         let span = horizon.span().0.max(1);
         let unit = match span {
             ..1_801 => SECONDS,
@@ -41,7 +41,7 @@ impl Axis {
             14_401..259_201 => HOURS,
             _ => DAYS,
         };
-        let fits = |step: &i64| span / (step * unit.seconds) <= most.max(1) as i64;
+        let fits = |step: &i64| span / (step * unit.seconds) <= max.max(1) as i64;
         let listed = unit.steps.iter().copied().find(fits);
         let step = listed.unwrap_or_else(|| {
             let mut step = unit.steps[unit.steps.len() - 1] * 2;

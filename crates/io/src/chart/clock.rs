@@ -45,11 +45,11 @@ impl Clock {
         self.left + from as f64 / span as f64 * self.width
     }
 
-    /// Round moments and what to write there, at most `most` steps apart.
-    pub(super) fn ticks(&self, most: usize) -> Vec<(Time, String)> {
+    /// Round moments and what to write there, at most `max` steps apart.
+    pub(super) fn ticks(&self, max: usize) -> Vec<(Time, String)> {
         let Horizon { start, end } = self.horizon;
         let span = (end - start).0.max(1);
-        let fits = |step: &i64| span / step <= most.max(1) as i64;
+        let fits = |step: &i64| span / step <= max.max(1) as i64;
         let step = STEPS.into_iter().find(fits).unwrap_or_else(|| {
             let mut step = 200 * DAY;
             while !fits(&step) {

@@ -58,7 +58,7 @@ impl Spread {
     }
 
     /// The value at the left end of the logarithm.
-    fn least(self) -> i64 {
+    fn min(self) -> i64 {
         match self {
             Spread::Wait | Spread::Turnaround => 1,
             Spread::BoundedSlowdown => 1_000,
@@ -115,10 +115,10 @@ impl Curves {
             return sheet::empty(pen, &self.title, "nothing ran");
         }
         let jobs = || shown.iter().map(|(_, curve)| curve.values.len());
-        let (least, most) = (jobs().min().unwrap_or(0), jobs().max().unwrap_or(0));
-        let count = match least == most {
-            true => grouped(most as usize),
-            false => format!("{} to {}", grouped(least as usize), grouped(most as usize)),
+        let (min, max) = (jobs().min().unwrap_or(0), jobs().max().unwrap_or(0));
+        let count = match min == max {
+            true => grouped(max as usize),
+            false => format!("{} to {}", grouped(min as usize), grouped(max as usize)),
         };
         let subtitle = format!("share of jobs at or below each value; {count} jobs");
         let mut ink = sheet::open(pen, &self.title, &subtitle);
@@ -184,27 +184,27 @@ pub(super) fn look(index: usize, width: &str) -> String {
 struct LogAxis {
     measure: Spread,
     frame: Rect,
-    most: f64,
+    max: f64,
     zero: f64,
 }
 
 impl LogAxis {
     fn new(measure: Spread, shown: &[(usize, &Curve)], frame: Rect) -> LogAxis {
-        let most = shown.iter().map(|(_, curve)| curve.values.most()).max().unwrap_or(0);
-        let least = measure.least();
+        let max = shown.iter().map(|(_, curve)| curve.values.max()).max().unwrap_or(0);
+        let min = measure.min();
         let zero = if measure == Spread::BoundedSlowdown { 0.0 } else { ZERO };
         // At least one decade, and a little room after the last value.
-        LogAxis { measure, frame, most: (most.max(least * 10) as f64) * 1.1, zero }
+        LogAxis { measure, frame, max: (max.max(min * 10) as f64) * 1.1, zero }
     }
 
     fn x(&self, value: i64) -> f64 {
-        let least = self.measure.least();
+        let min = self.measure.min();
         let left = self.frame.x + self.zero;
-        if value < least {
+        if value < min {
             return self.frame.x;
         }
-        let range = scale::log2(self.most / least as f64);
-        let share = scale::log2(value as f64 / least as f64) / range;
+        let range = scale::log2(self.max / min as f64);
+        let share = scale::log2(value as f64 / min as f64) / range;
         left + share.clamp(0.0, 1.0) * (self.frame.width - self.zero)
     }
 
@@ -228,7 +228,7 @@ impl LogAxis {
         if self.zero > 0.0 {
             label(ink, self.frame.x, "0");
         }
-        for (value, text) in self.measure.ticks().iter().filter(|t| t.0 as f64 <= self.most) {
+        for (value, text) in self.measure.ticks().iter().filter(|t| t.0 as f64 <= self.max) {
             let x = self.x(*value);
             ink.line((x, self.frame.y), (x, bottom), &format!("stroke=\"{GRID}\""));
             label(ink, x, text);

@@ -12,7 +12,7 @@ pub struct Distribution {
     /// Values in the bucket that ends with this threshold, the threshold included.
     buckets: BTreeMap<i64, u64>,
     total: u64,
-    most: i64,
+    max: i64,
 }
 
 /// Bits of a number that its threshold keeps.
@@ -24,7 +24,7 @@ impl Distribution {
         let value = value.max(0);
         *self.buckets.entry(threshold(value)).or_default() += 1;
         self.total += 1;
-        self.most = self.most.max(value);
+        self.max = self.max.max(value);
     }
 
     /// Counts all that `other` counted.
@@ -33,7 +33,7 @@ impl Distribution {
             *self.buckets.entry(threshold).or_default() += count;
         }
         self.total += other.total;
-        self.most = self.most.max(other.most);
+        self.max = self.max.max(other.max);
     }
 
     /// How many values there are.
@@ -47,8 +47,8 @@ impl Distribution {
     }
 
     /// The largest value, 0 if there is none.
-    pub fn most(&self) -> i64 {
-        self.most
+    pub fn max(&self) -> i64 {
+        self.max
     }
 
     /// Each threshold with the share of values at or below it: ascending, and 1 in the end.
@@ -56,7 +56,7 @@ impl Distribution {
         let mut below = 0;
         let share = |(&threshold, &count): (&i64, &u64)| {
             below += count;
-            (threshold.min(self.most), below as f64 / self.total as f64)
+            (threshold.min(self.max), below as f64 / self.total as f64)
         };
         self.buckets.iter().map(share).collect()
     }

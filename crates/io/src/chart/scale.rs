@@ -60,9 +60,9 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// For values up to `most`.
-    pub(super) fn new(unit: Unit, most: f64) -> Scale {
-        let (size, label) = match (unit, most) {
+    /// For values up to `max`.
+    pub(super) fn new(unit: Unit, max: f64) -> Scale {
+        let (size, label) = match (unit, max) {
             (Unit::Seconds, 259_200.0..) => (86_400.0, "d"),
             (Unit::Seconds, 7_200.0..) => (3_600.0, "h"),
             (Unit::Seconds, 300.0..) => (60.0, "min"),
@@ -133,27 +133,27 @@ fn pair(count: usize, small_in_large: usize, names: [&str; 2]) -> String {
 }
 
 /// Round values from at or below `low` to at or above `high`, and zero among them; at most
-/// `most` + 1 steps apart by 1, 2 or 5 times a power of ten.
-pub(super) fn ticks(low: f64, high: f64, most: usize) -> Vec<f64> {
+/// `max` + 1 steps apart by 1, 2 or 5 times a power of ten.
+pub(super) fn ticks(low: f64, high: f64, max: usize) -> Vec<f64> {
     let low = if low.is_finite() { low.min(0.0) } else { 0.0 };
     let high = if high.is_finite() { high.max(0.0) } else { 0.0 };
-    ticks_between(low, high, most)
+    ticks_between(low, high, max)
 }
 
 /// The same, but zero is there only if it lies between `low` and `high`; both are finite.
-pub(super) fn ticks_between(low: f64, high: f64, most: usize) -> Vec<f64> {
+pub(super) fn ticks_between(low: f64, high: f64, max: usize) -> Vec<f64> {
     let range = if high - low > 0.0 { high - low } else { 1.0 };
-    let most = most.max(1) as f64;
+    let max = max.max(1) as f64;
     let mut power = 1.0;
-    while range / power > most {
+    while range / power > max {
         power *= 10.0;
     }
-    while range / (power / 10.0) <= most && power > 1e-9 {
+    while range / (power / 10.0) <= max && power > 1e-9 {
         power /= 10.0;
     }
     let step = [power / 5.0, power / 2.0, power]
         .into_iter()
-        .find(|step| range / step <= most)
+        .find(|step| range / step <= max)
         .unwrap_or(power);
     let first = (low / step).floor();
     let last = (high / step).ceil().max(first + 1.0);

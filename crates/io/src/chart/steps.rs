@@ -17,10 +17,10 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// At most `most` columns of at least a second each.
-    pub(super) fn new(horizon: Horizon, most: usize) -> Columns {
+    /// At most `max` columns of at least a second each.
+    pub(super) fn new(horizon: Horizon, max: usize) -> Columns {
         let seconds = usize::try_from(horizon.span().0.max(1)).unwrap_or(usize::MAX);
-        Columns { horizon, count: most.clamp(1, seconds) }
+        Columns { horizon, count: max.clamp(1, seconds) }
     }
 
     pub(super) fn len(&self) -> usize {

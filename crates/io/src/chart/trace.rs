@@ -28,13 +28,13 @@ impl Trace {
     }
 
     /// Of a level that changes in steps: `levels` has each with the moment at which it begins, in
-    /// the order of time, and the last one is where the trace ends. Means over at most `most`
+    /// the order of time, and the last one is where the trace ends. Means over at most `max`
     /// columns of equal length, each in the middle of its column. O(levels + columns).
-    pub fn of_steps(levels: &[(Time, f64)], most: usize) -> Trace {
+    pub fn of_steps(levels: &[(Time, f64)], max: usize) -> Trace {
         let (Some(first), Some(last)) = (levels.first(), levels.last()) else {
             return Trace::default();
         };
-        let columns = Columns::new(Horizon { start: first.0, end: last.0 }, most);
+        let columns = Columns::new(Horizon { start: first.0, end: last.0 }, max);
         let mut points = Vec::with_capacity(columns.len() + 1);
         let mut level = 0;
         for index in 0..columns.len() {

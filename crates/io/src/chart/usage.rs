@@ -138,8 +138,8 @@ impl Drawn {
     }
 
     fn queue(&self, ink: &mut Ink, clock: &Clock, edges: &[f64], frame: Rect) {
-        let most = self.queue.iter().copied().fold(0.0, f64::max);
-        let ticks = scale::ticks(0.0, most.max(1.0), 4);
+        let max = self.queue.iter().copied().fold(0.0, f64::max);
+        let ticks = scale::ticks(0.0, max.max(1.0), 4);
         let high = ticks.last().copied().unwrap_or(1.0);
         let panel = Panel { frame, low: 0.0, high };
         let none = vec![0.0; self.queue.len()];

@@ -1,7 +1,7 @@
 //! Sites to simulate on, as a file: pools of like nodes and their queues, the owners' own load,
 //! maintenance and failures. JSON or TOML; `docs/grid.md` has the format.
 
-mod laws;
+mod distributions;
 mod pools;
 mod queues;
 mod read;

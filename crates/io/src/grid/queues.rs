@@ -57,11 +57,11 @@ pub(super) fn admission(
         max_processors: own.max_processors.or(others.max_processors),
         max_time: own.max_time.or(others.max_time),
     };
-    if let (Some(least), Some(most)) = (all.min_processors, all.max_processors)
-        && least > most
+    if let (Some(min), Some(max)) = (all.min_processors, all.max_processors)
+        && min > max
         && own != Admission::NONE
     {
-        let message = format!("`min_processors` {least} is above `max_processors` {most}");
+        let message = format!("`min_processors` {min} is above `max_processors` {max}");
         let hint = "a queue takes jobs from the one up to the other, both included";
         let key = if own.min_processors.is_some() { "min_processors" } else { "max_processors" };
         notes.error(fields.line_of(key), &fields.place(key), message, hint);
@@ -71,9 +71,9 @@ pub(super) fn admission(
 
 /// Notes a pool or queue at this line and path that is too small for all jobs that it admits.
 pub(super) fn somebody_fits(pool: &Pool, (line, path): (u32, &str), notes: &mut Notes<'_>) {
-    if let Some(least) = pool.admission.min_processors.filter(|least| *least > pool.nodes) {
+    if let Some(min) = pool.admission.min_processors.filter(|min| *min > pool.nodes) {
         let message = format!(
-            "it takes jobs of {least} processors or more, and `{}` has {}",
+            "it takes jobs of {min} processors or more, and `{}` has {}",
             excerpt(&pool.name),
             pool.nodes
         );

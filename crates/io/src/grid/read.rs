@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tradewind_model::{Cause, Pools, Price, Site, SiteId};
 
 use super::pools::{self, Charge};
-use super::{GridFile, laws};
+use super::{GridFile, distributions};
 use crate::diagnostics::{Diagnostics, excerpt};
 use crate::fields::{Fields, Notes};
 use crate::input::Input;
@@ -60,9 +60,9 @@ fn grid(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<GridFile> {
         let id = SiteId(i as u32);
         planned(site, &reader.pools.targets, id, &mut file.0, notes);
         let failures = site.get("failures");
-        let failures = failures.and_then(|it| laws::failures(it, site.place("failures"), notes));
+        let failures = failures.and_then(|it| distributions::failures(it, site.place("failures"), notes));
         file.1.extend(failures.map(|it| (id, it)));
-        let load = site.get("load").and_then(|it| laws::load(it, site.place("load"), notes));
+        let load = site.get("load").and_then(|it| distributions::load(it, site.place("load"), notes));
         file.2.extend(load.map(|it| (id, it)));
     }
     file.0.extend(outages::listed(fields, "outage", &reader.pools.targets, notes));

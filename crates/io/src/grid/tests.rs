@@ -1,4 +1,4 @@
-use tradewind_model::{Admission, Attribute, Cause, Closure, Horizon, PoolId, Price, Time};
+use tradewind_model::{Admission, Attribute, Cause, Outage, Horizon, PoolId, Price, Time};
 
 use super::*;
 use crate::outages::Known;
@@ -93,7 +93,7 @@ fn planned_outages_repeat_within_the_horizon() {
     let later = Horizon { start: Time(0), end: Time(20 * day) };
     let all: Vec<_> = grid.planned[1].closures(later).collect();
     let (pool, from, until) = (PoolId(1), Time(10 * day), Time(11 * day));
-    let what = Closure { pool, nodes: 100, from, until, cause: Cause::Maintenance };
+    let what = Outage { pool, nodes: 100, from, until, cause: Cause::Maintenance };
     assert_eq!(all, [(Time(3 * day), what)], "all nodes, a week ahead");
     assert_eq!(grid.planned[2].known, Known::Ahead(Span(3)));
     let [broken] = grid.planned[3].closures(later).collect::<Vec<_>>()[..] else {
@@ -176,7 +176,7 @@ type Seen = Vec<(String, u32, (Option<u32>, Option<u32>, Option<i64>))>;
 fn seen(text: &str) -> Seen {
     let pools = toml(text).unwrap().pools(1);
     let limits =
-        |it: &Admission| (it.min_processors, it.max_processors, it.max_time.map(|most| most.0));
+        |it: &Admission| (it.min_processors, it.max_processors, it.max_time.map(|max| max.0));
     pools.iter().map(|(_, it)| (it.name.clone(), it.nodes, limits(&it.admission))).collect()
 }
 

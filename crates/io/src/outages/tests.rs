@@ -18,7 +18,7 @@ fn a_table_is_read() {
     let pool = PoolId(0);
     let closure = |nodes, from, until, cause| {
         let (from, until) = (Time(from), Time(until));
-        Closure { pool, nodes, from, until, cause }
+        Outage { pool, nodes, from, until, cause }
     };
     let expected = [
         (closure(1, 100, 7_200, Cause::Failure(3)), Known::Ahead(Span::ZERO)),

@@ -75,8 +75,8 @@ fn group() -> impl Strategy<Value = Vec<Cells>> {
         (words, cells(any::<proptest::sample::Index>())),
     )
         .prop_map(|(few, mut a, mut b, mut c, mut d, mut e, (words, mut f))| {
-            let least = [b.len(), c.len(), d.len(), e.len(), f.len()].into_iter().min();
-            let rows = if few == 0 { 0 } else { a.len().min(least.unwrap()) };
+            let min = [b.len(), c.len(), d.len(), e.len(), f.len()].into_iter().min();
+            let rows = if few == 0 { 0 } else { a.len().min(min.unwrap()) };
             a.truncate(rows);
             b.truncate(rows);
             c.truncate(rows);

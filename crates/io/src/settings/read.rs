@@ -69,14 +69,14 @@ fn meetings(settings: &Settings, fields: &Fields<'_, '_>, notes: &mut Notes<'_>)
             continue;
         };
         // One look when the job is handed in, one at which all parts must be there.
-        let least = Span(2 * cluster.survey_every.0);
-        if settings.sites.len() > 1 && gather < least {
+        let min = Span(2 * cluster.survey_every.0);
+        if settings.sites.len() > 1 && gather < min {
             let message = format!(
                 "looked at every {} s, and parts of a job wait {} s for each other: jobs with a \
                  part at {:?} may never begin",
                 cluster.survey_every.0, gather.0, site.name
             );
-            let hint = format!("set `market.gather` to {} s or more, or look more often", least.0);
+            let hint = format!("set `market.gather` to {} s or more, or look more often", min.0);
             let field = format!("site[{place}].survey_every");
             notes.warning(fields.line_of("site"), &field, message, &hint);
         }
@@ -147,8 +147,8 @@ fn market(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Market {
         }
     }
     let policy = text(fields, "policy", notes).unwrap_or_else(|| Market::default().policy);
-    let most = crate::submission::Submission::MAX_GATHER;
-    let gather = fields.span("gather", 1..=most.0, notes);
+    let max = crate::submission::Submission::MAX_GATHER;
+    let gather = fields.span("gather", 1..=max.0, notes);
     let gather = gather.unwrap_or(Market::default().gather);
     Market { policy, rules: Schedule { rules }, gather }
 }
@@ -261,8 +261,8 @@ const LIMITS: [&str; 19] = [
 
 fn limits(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Limits {
     let usual = Limits::default();
-    let mut whole = |key: &str, most: i64, usual: u32| {
-        let found = fields.whole(key, 1..=most, notes);
+    let mut whole = |key: &str, max: i64, usual: u32| {
+        let found = fields.whole(key, 1..=max, notes);
         found.and_then(|it| u32::try_from(it).ok()).unwrap_or(usual)
     };
     const MANY: i64 = 10_000_000;

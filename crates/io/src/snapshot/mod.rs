@@ -6,7 +6,7 @@
 
 mod batch;
 mod history;
-mod laws;
+mod distributions;
 mod machine;
 mod offers;
 mod processors;

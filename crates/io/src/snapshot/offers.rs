@@ -55,23 +55,23 @@ impl Offers {
         Offers { offers, law }
     }
 
-    fn at_least(&self, least: Performance) -> impl Iterator<Item = &Offer> {
-        self.offers.iter().filter(move |offer| offer.performance >= least)
+    fn at_least(&self, min: Performance) -> impl Iterator<Item = &Offer> {
+        self.offers.iter().filter(move |offer| offer.performance >= min)
     }
 
     /// How many nodes have at least this performance.
-    pub(super) fn count(&self, least: Performance) -> usize {
-        self.at_least(least).map(|offer| offer.nodes).sum()
+    pub(super) fn count(&self, min: Performance) -> usize {
+        self.at_least(min).map(|offer| offer.nodes).sum()
     }
 
     /// The price of the `tasks`-th cheapest node with at least this performance.
-    pub(super) fn price_for(&self, tasks: u32, least: Performance) -> Option<Price> {
+    pub(super) fn price_for(&self, tasks: u32, min: Performance) -> Option<Price> {
         let mut before = 0;
         let enough = |offer: &&Offer| {
             before += offer.nodes;
             tasks > 0 && before >= tasks as usize
         };
-        self.at_least(least).find(enough).map(|offer| offer.price)
+        self.at_least(min).find(enough).map(|offer| offer.price)
     }
 
     /// What a node of this performance usually costs; if there is none, the next faster one.
@@ -90,8 +90,8 @@ impl Offers {
 
     /// The slowest class of performance.
     pub(super) fn slowest(&self, model: &[Performance]) -> Performance {
-        let least = self.classes_among(model).into_iter().min();
-        least.unwrap_or(Performance::REFERENCE)
+        let min = self.classes_among(model).into_iter().min();
+        min.unwrap_or(Performance::REFERENCE)
     }
 
     /// The classes of performance: those of the side model if it drew the nodes, else those that

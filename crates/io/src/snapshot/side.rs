@@ -12,7 +12,7 @@ use tradewind_model::{Criterion, Job, Money, Node, Performance, Price, Span, Ter
 use super::Refusal;
 use super::offers::Offers;
 
-pub use super::laws::{DeadlineOf, JobTerms, Model, NodeTerms, Term, Worth};
+pub use super::distributions::{DeadlineOf, JobTerms, Model, NodeTerms, Term, Worth};
 pub use super::replayed::{Asker, Replayed};
 pub use super::side_file::{load, parse};
 
@@ -106,21 +106,21 @@ impl Side {
         &self,
         seed: u64,
         ask: &Ask,
-        least: Option<Performance>,
+        min: Option<Performance>,
         offers: &Offers,
     ) -> Terms {
         let (model, key) = (&self.model, ask.key);
         let draws = |term: Term| model.draw.contains(&term);
         let drawn = || model.least_performance(seed, ask, offers);
-        let asked = least.or_else(|| draws(Term::MinPerformance).then(drawn));
-        let least = asked.unwrap_or_else(|| offers.slowest(&model.classes));
-        let price = offers.usual(least);
+        let asked = min.or_else(|| draws(Term::MinPerformance).then(drawn));
+        let min = asked.unwrap_or_else(|| offers.slowest(&model.classes));
+        let price = offers.usual(min);
         let capped = || within(&mut stream(seed, "capped", key), 1, 1_000) <= model.capped.into();
         let cap = (draws(Term::MaxPrice) && capped()).then(|| {
             let cap = Price(scaled(price.0, draw(seed, "cap", key, model.cap)));
-            offers.price_for(ask.tasks, least).map_or(cap, |needed| cap.max(needed))
+            offers.price_for(ask.tasks, min).map_or(cap, |needed| cap.max(needed))
         });
-        let worth = value(price, least.length_of(ask.work), ask.tasks);
+        let worth = value(price, min.length_of(ask.work), ask.tasks);
         let share =
             |noun, range| Money(scaled(worth.0, draw(seed, noun, key, range)).min(Money::MAX.0));
         let worth = |law| match law {
@@ -243,7 +243,7 @@ fn value(price: Price, length: Span, tasks: u32) -> Money {
 /// The power is made of squarings and square roots, which IEEE 754 rounds exactly, so that the
 /// result is the same on every machine.
 pub(super) fn market_price(base: u32, performance: Performance) -> Price {
-    const MOST: f64 = 1e12;
+    const MAX: f64 = 1e12;
     let base = f64::from(base) / 1_000.0;
     let exponent = performance.thousandths();
     let mut power = 1.0;
@@ -260,7 +260,7 @@ pub(super) fn market_price(base: u32, performance: Performance) -> Price {
             power *= root;
         }
     }
-    Price((power * 1e6).clamp(0.0, MOST).round() as i64)
+    Price((power * 1e6).clamp(0.0, MAX).round() as i64)
 }
 
 #[cfg(test)]

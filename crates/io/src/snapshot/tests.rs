@@ -216,9 +216,9 @@ fn drawn_terms_are_within_the_models_ranges() {
     assert_eq!(classes, Model::default().classes);
     for job in &snapshot.jobs {
         let request = &job.request;
-        let least = request.min_performance.unwrap();
-        let value = side::market_price(1_700, least).0
-            * least.length_of(request.work).0
+        let min = request.min_performance.unwrap();
+        let value = side::market_price(1_700, min).0
+            * min.length_of(request.work).0
             * i64::from(request.tasks);
         let budget = request.budget.unwrap().0;
         assert!((value..=value * 8 / 5).contains(&budget));

@@ -15,9 +15,9 @@ const ARRAY: &str = "write `0-9`, `1,3,5-7`, `0-9:2`, and `%4` behind it for 4 a
 pub(super) fn array(text: &str) -> Result<Array, Wrong> {
     let refused = |what: &str| wrong(format!("`{}` is no part of an array", excerpt(what)), ARRAY);
     let (list, at_once) = match text.split_once('%') {
-        Some((list, most)) => match digits(most).and_then(|most| u32::try_from(most).ok()) {
-            Some(most @ 1..) => (list, Some(most)),
-            _ => return Err(refused(most)),
+        Some((list, max)) => match digits(max).and_then(|max| u32::try_from(max).ok()) {
+            Some(max @ 1..) => (list, Some(max)),
+            _ => return Err(refused(max)),
         },
         None => (text, None),
     };
@@ -59,7 +59,7 @@ pub(super) fn array_text(array: &Array) -> String {
     };
     let list = parts.iter().map(show).collect::<Vec<_>>().join(",");
     match array.at_once {
-        Some(most) => format!("{list}%{most}"),
+        Some(max) => format!("{list}%{max}"),
         None => list,
     }
 }

@@ -25,7 +25,7 @@ impl Shape {
     /// Whether it only says that there are so many nodes, or nothing at all.
     pub fn is_plain(&self) -> bool {
         let Shape { nodes, max_nodes, tasks, tasks_per_node, cpus_per_task } = *self;
-        max_nodes.is_none_or(|most| nodes == Some(most))
+        max_nodes.is_none_or(|max| nodes == Some(max))
             && tasks.or(tasks_per_node).or(cpus_per_task).is_none()
     }
 

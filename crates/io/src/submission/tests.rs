@@ -112,9 +112,9 @@ fn shape() -> impl Strategy<Value = Option<Shape>> {
     let nodes = of((1u32..99, 0u32..9));
     let rest = (of(1u32..99), of(1u32..9), of(1u32..9));
     (nodes, rest).prop_map(|(nodes, (tasks, tasks_per_node, cpus_per_task))| {
-        let most = nodes.map(|(least, more)| least + more);
-        let nodes = nodes.map(|(least, _)| least);
-        Some(Shape { nodes, max_nodes: most, tasks, tasks_per_node, cpus_per_task })
+        let max = nodes.map(|(min, more)| min + more);
+        let nodes = nodes.map(|(min, _)| min);
+        Some(Shape { nodes, max_nodes: max, tasks, tasks_per_node, cpus_per_task })
     })
 }
 

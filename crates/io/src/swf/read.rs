@@ -44,19 +44,19 @@ const MAX_CARRIED: i64 = 1 << 50;
 #[derive(Clone, Copy)]
 enum Kind {
     /// A whole number, -1 for missing; a fraction is rounded up.
-    Count { most: i64 },
+    Count { max: i64 },
     /// Up to three decimals (more are cut), -1 for missing; kept in thousandths.
     Decimal,
     /// Any whole number.
     Carried,
 }
 
-const SECONDS: Kind = Kind::Count { most: Span::MAX.0 };
-const PROCESSORS: Kind = Kind::Count { most: Grid::MAX_NODES as i64 };
+const SECONDS: Kind = Kind::Count { max: Span::MAX.0 };
+const PROCESSORS: Kind = Kind::Count { max: Grid::MAX_NODES as i64 };
 
 const KINDS: [Kind; FIELDS] = [
-    Kind::Count { most: MAX_CARRIED },
-    Kind::Count { most: Time::MAX.0 },
+    Kind::Count { max: MAX_CARRIED },
+    Kind::Count { max: Time::MAX.0 },
     SECONDS,
     SECONDS,
     PROCESSORS,
@@ -265,7 +265,7 @@ impl Reader<'_> {
 /// What the field may hold, in words.
 fn hint(kind: Kind) -> String {
     match kind {
-        Kind::Count { most } => format!("write 0 to {most}, or -1 for what is missing"),
+        Kind::Count { max } => format!("write 0 to {max}, or -1 for what is missing"),
         _ => "write -1 for what is missing".to_owned(),
     }
 }
@@ -344,12 +344,12 @@ fn number(word: &Word<'_>, kind: Kind) -> Result<(i64, bool), String> {
         (Some(value), _) => (value, false),
         (None, _) => fraction(word.text, kind)?,
     };
-    let (least, most) = match kind {
-        Kind::Count { most } => (-1, most),
+    let (min, max) = match kind {
+        Kind::Count { max } => (-1, max),
         Kind::Decimal => (-1, MAX_CARRIED * 1_000),
         Kind::Carried => (-MAX_CARRIED, MAX_CARRIED),
     };
-    if value < least || value > most {
+    if value < min || value > max {
         let shown = String::from_utf8_lossy(word.text);
         return Err(format!("`{}` is out of range", excerpt(&shown)));
     }

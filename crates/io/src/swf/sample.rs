@@ -53,8 +53,8 @@ fn shape(seed: u64, number: i64, processors: u32) -> Record {
     let widest = (processors / 2).max(1).ilog2();
     let width = 1u32 << within(&mut rng, 0, i64::from(widest));
     // Log-uniform by whole doublings, and uniform within each.
-    let least = 60i64 << within(&mut rng, 0, 8);
-    let run = within(&mut rng, least, 2 * least);
+    let min = 60i64 << within(&mut rng, 0, 8);
+    let run = within(&mut rng, min, 2 * min);
     let asked = run * within(&mut rng, 100, 400) / 100;
     let quarters = (asked + 899) / 900;
     let user = within(&mut rng, 1, 12);

@@ -53,9 +53,9 @@ impl Log {
         say(count(&|job| job.run.is_none()), "have no run time");
         say(count(&|job| job.run == Some(Span(0))), "ran for 0 s");
         say(self.summary.without_processors, "have no number of processors, held or requested");
-        if let Some(most) = self.header.max_procs() {
-            let wide = |job: &Record| job.held().is_some_and(|held| held > most);
-            say(count(&wide), &format!("are wider than the {most} processors of the header"));
+        if let Some(max) = self.header.max_procs() {
+            let wide = |job: &Record| job.held().is_some_and(|held| held > max);
+            say(count(&wide), &format!("are wider than the {max} processors of the header"));
         }
         say(self.summary.without_request, "have no requested time");
         let asked = |job: &Record| job.requested_time.filter(|it| it.0 > 0);

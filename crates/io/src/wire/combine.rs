@@ -162,8 +162,8 @@ fn alternatives(items: &[Value<'_>], path: &str, notes: &mut Notes<'_>) -> Vec<A
 /// Notes if the dearest or the longest combination would leave the range of integers.
 fn check_sums(jobs: &[Job], fields: &Fields<'_, '_>, notes: &mut Notes<'_>) {
     let sum = |measure: fn(&Alternative) -> i64| -> i128 {
-        let most = |job: &Job| job.alternatives.iter().map(measure).max().unwrap_or(0);
-        jobs.iter().map(|job| i128::from(most(job))).sum()
+        let max = |job: &Job| job.alternatives.iter().map(measure).max().unwrap_or(0);
+        jobs.iter().map(|job| i128::from(max(job))).sum()
     };
     let too_much = sum(|it| it.time.0) > i128::from(MAX_TIME_SUM)
         || sum(|it| it.cost.0) > i128::from(Money::MAX.0);

@@ -55,9 +55,9 @@ fn numbers(reason: &model::Reason) -> BTreeMap<&'static str, Amount> {
             ("suitable", Some(Amount::Count(*suitable))),
             ("min_performance", min_performance.map(|it| Amount::Performance(it.thousandths()))),
         ],
-        R::NoCommonTime { needed, most, deadline } => vec![
+        R::NoCommonTime { needed, max, deadline } => vec![
             ("needed", Some(Amount::Count(*needed))),
-            ("most", Some(Amount::Count(*most))),
+            ("most", Some(Amount::Count(*max))),
             ("deadline", deadline.map(|it| Amount::Seconds(it.0))),
         ],
         R::BudgetShort { cheapest, budget } => vec![
@@ -76,12 +76,12 @@ fn numbers(reason: &model::Reason) -> BTreeMap<&'static str, Amount> {
             vec![("bid", Some(credits(*bid))), ("ask", Some(credits(*ask)))]
         }
         R::NoValue | R::Outbid | R::Declined => Vec::new(),
-        R::TimeLimit { limit, least } => vec![
+        R::TimeLimit { limit, min } => vec![
             ("limit", Some(Amount::Seconds(limit.0))),
-            ("least", Some(Amount::Seconds(least.0))),
+            ("least", Some(Amount::Seconds(min.0))),
         ],
-        R::BudgetLimit { limit, least } => {
-            vec![("limit", Some(credits(*limit))), ("least", Some(credits(*least)))]
+        R::BudgetLimit { limit, min } => {
+            vec![("limit", Some(credits(*limit))), ("least", Some(credits(*min)))]
         }
         R::BothLimits { time, budget } => vec![
             ("time_limit", Some(Amount::Seconds(time.0))),

@@ -56,7 +56,7 @@ fn a_plan_has_the_documented_shape_and_exact_amounts() {
 
 #[test]
 fn every_reason_has_its_numbers() {
-    let (limit, least) = (Span(1), Span(2));
+    let (limit, min) = (Span(1), Span(2));
     let (money, more) = (Money(1_500_000), Money(2_000_000));
     let min_performance = Performance::from_thousandths(2_500);
     let deadline = Some(Time(9));
@@ -66,9 +66,9 @@ fn every_reason_has_its_numbers() {
             Why::TooFewNodes { needed: 5, suitable: 3, min_performance },
             r#""min_performance":2.5,"needed":5,"suitable":3"#,
         ),
-        (Why::NoCommonTime { needed: 5, most: 4, deadline }, r#""deadline":9,"most":4,"needed":5"#),
-        (Why::TimeLimit { limit, least }, r#""least":2,"limit":1"#),
-        (Why::BudgetLimit { limit: money, least: more }, r#""least":2,"limit":1.5"#),
+        (Why::NoCommonTime { needed: 5, max: 4, deadline }, r#""deadline":9,"most":4,"needed":5"#),
+        (Why::TimeLimit { limit, min }, r#""least":2,"limit":1"#),
+        (Why::BudgetLimit { limit: money, min: more }, r#""least":2,"limit":1.5"#),
         (Why::BothLimits { time: limit, budget: money }, r#""budget_limit":1.5,"time_limit":1"#),
     ] {
         let text = serde_json::to_string(&Reason::from(&why)).unwrap();

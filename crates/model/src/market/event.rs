@@ -130,7 +130,7 @@ pub enum Cause {
 
 /// Nodes of one pool that the market's jobs cannot have during `[from, until)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Closure {
+pub struct Outage {
     /// Whose.
     pub pool: PoolId,
     /// How many.
@@ -145,7 +145,7 @@ pub struct Closure {
 
 /// A closure's place in the order of announcements, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ClosureId(pub u32);
+pub struct OutageId(pub u32);
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -210,20 +210,20 @@ pub enum Event {
     /// ids, without gaps.
     Announced {
         /// Which.
-        closure: ClosureId,
+        closure: OutageId,
         /// What.
-        what: Closure,
+        what: Outage,
     },
     /// The announced nodes are gone.
     Closed {
         /// Which.
-        closure: ClosureId,
+        closure: OutageId,
     },
     /// They are back, sooner or later than announced; or the closure is called off before it has
     /// begun.
     Reopened {
         /// Which.
-        closure: ClosureId,
+        closure: OutageId,
     },
 }
 
@@ -277,9 +277,9 @@ pub enum MarketError {
     },
     /// The event does not follow from the closure's state.
     #[error("closure {} cannot do this in its state", closure.0)]
-    Closure {
+    Outage {
         /// Which.
-        closure: ClosureId,
+        closure: OutageId,
     },
     /// Not enough free nodes.
     #[error("job {} takes {wanted} nodes, and {free} are free", job.0)]

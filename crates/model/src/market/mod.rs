@@ -17,10 +17,10 @@ use crate::{Money, Place, PoolId, Pools, Price, Share, Span, Time, TimeMode};
 
 use entries::Entries;
 
-pub use event::{Cause, Closure, ClosureId, Command, Demand, Event, JobId, MarketError, Terms};
+pub use event::{Cause, Outage, OutageId, Command, Demand, Event, JobId, MarketError, Terms};
 pub use ledger::{Ledger, cost};
 pub use state::{JobState, MarketState, RunningState};
-pub use trade::{Pass, Trade};
+pub use trade::{SkipReason, Trade};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -114,9 +114,9 @@ pub struct Market {
     jobs: Entries,
     queue: BTreeSet<JobId>,
     running: BTreeMap<JobId, Held>,
-    closures: Vec<(Closure, Stage)>,
+    closures: Vec<(Outage, Stage)>,
     /// Those that are not over.
-    ahead: BTreeSet<ClosureId>,
+    ahead: BTreeSet<OutageId>,
     ledger: Ledger,
     /// Events so far; of no matter to anything else in here.
     version: u64,
@@ -227,12 +227,12 @@ impl Market {
     }
 
     /// Closures that are not over, in the order of announcement.
-    pub fn closures(&self) -> impl Iterator<Item = (ClosureId, Closure)> + '_ {
+    pub fn outages(&self) -> impl Iterator<Item = (OutageId, Outage)> + '_ {
         self.ahead.iter().map(|&id| (id, self.closures[id.0 as usize].0))
     }
 
     /// A closure that is not over, and whether it has begun.
-    pub fn closure_state(&self, closure: ClosureId) -> Option<(Closure, bool)> {
+    pub fn closure_state(&self, closure: OutageId) -> Option<(Outage, bool)> {
         let (what, stage) = self.closures.get(closure.0 as usize)?;
         (*stage != Stage::Over).then_some((*what, *stage == Stage::Closed))
     }
@@ -429,31 +429,31 @@ impl Market {
         }
     }
 
-    fn announce(&mut self, closure: ClosureId, what: Closure) -> Result<(), MarketError> {
+    fn announce(&mut self, closure: OutageId, what: Outage) -> Result<(), MarketError> {
         let known = self.pools.as_slice().get(what.pool.index());
         let fits = known.is_some_and(|pool| what.nodes <= pool.nodes);
         if closure.0 as usize != self.closures.len() || !fits {
-            return Err(MarketError::Closure { closure });
+            return Err(MarketError::Outage { closure });
         }
         self.closures.push((what, Stage::Announced));
         self.ahead.insert(closure);
         Ok(())
     }
 
-    fn close(&mut self, closure: ClosureId) -> Result<(), MarketError> {
-        let Closure { pool, nodes, .. } = self.closure(closure, Stage::Announced)?.0;
+    fn close(&mut self, closure: OutageId) -> Result<(), MarketError> {
+        let Outage { pool, nodes, .. } = self.closure(closure, Stage::Announced)?.0;
         if self.free_in(pool) < nodes {
-            return Err(MarketError::Closure { closure });
+            return Err(MarketError::Outage { closure });
         }
         self.closures[closure.0 as usize].1 = Stage::Closed;
         self.take(Share { pool, nodes });
         Ok(())
     }
 
-    fn reopen(&mut self, closure: ClosureId) -> Result<(), MarketError> {
+    fn reopen(&mut self, closure: OutageId) -> Result<(), MarketError> {
         let called_off = self.closure(closure, Stage::Announced).is_ok();
         if !called_off {
-            let Closure { pool, nodes, .. } = self.closure(closure, Stage::Closed)?.0;
+            let Outage { pool, nodes, .. } = self.closure(closure, Stage::Closed)?.0;
             self.free_up(Share { pool, nodes });
         }
         self.closures[closure.0 as usize].1 = Stage::Over;
@@ -466,9 +466,9 @@ impl Market {
         entry.ok_or(MarketError::State { job })
     }
 
-    fn closure(&self, closure: ClosureId, stage: Stage) -> Result<(Closure, Stage), MarketError> {
+    fn closure(&self, closure: OutageId, stage: Stage) -> Result<(Outage, Stage), MarketError> {
         let found = self.closures.get(closure.0 as usize).filter(|(_, at)| *at == stage);
-        found.copied().ok_or(MarketError::Closure { closure })
+        found.copied().ok_or(MarketError::Outage { closure })
     }
 
     /// Adds the books up anew: linear in all jobs, for tests and checked runs.

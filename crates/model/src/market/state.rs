@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::entries::Entries;
 use super::{Entry, Held, Phase, Stage};
 use crate::{
-    Closure, ClosureId, Demand, Event, JobId, Ledger, Market, MarketError, Money, Place, PoolId,
+    Outage, OutageId, Demand, Event, JobId, Ledger, Market, MarketError, Money, Place, PoolId,
     Pools, Price, Share, Time, Trade,
 };
 
@@ -24,7 +24,7 @@ pub struct MarketState {
     /// Closures announced so far.
     pub announced: u32,
     /// Those that are not over, in the order of announcement, and whether they have begun.
-    pub closures: Vec<(ClosureId, Closure, bool)>,
+    pub closures: Vec<(OutageId, Outage, bool)>,
     /// Micro-credits that users have paid.
     pub paid: i128,
     /// By site: micro-credits that its owner has earned.
@@ -66,7 +66,7 @@ impl Market {
     pub fn state(&self) -> MarketState {
         let live = self.jobs.iter().enumerate();
         let live = live.filter(|(_, e)| matches!(e.phase, Phase::Queued | Phase::Running));
-        let closure = |(id, what): (ClosureId, Closure)| {
+        let closure = |(id, what): (OutageId, Outage)| {
             (id, what, self.closures[id.0 as usize].1 == Stage::Closed)
         };
         MarketState {
@@ -75,7 +75,7 @@ impl Market {
             submitted: self.jobs.len() as u32,
             jobs: live.map(|(index, entry)| self.job_state(index, entry)).collect(),
             announced: self.closures.len() as u32,
-            closures: self.closures().map(closure).collect(),
+            closures: self.outages().map(closure).collect(),
             paid: self.ledger.paid(),
             income: self.ledger.income().to_vec(),
         }
@@ -101,7 +101,7 @@ impl Market {
     /// which of its shares it has given back, is in [`Market::running`].
     pub fn history(&self) -> Vec<Event> {
         let mut events = Vec::new();
-        for (closure, what) in self.closures() {
+        for (closure, what) in self.outages() {
             events.push(Event::Announced { closure, what });
             if self.closures[closure.0 as usize].1 == Stage::Closed {
                 events.push(Event::Closed { closure });
@@ -137,7 +137,7 @@ impl Market {
         };
         market.jobs = Entries::of(&over, submitted as usize);
         jobs.into_iter().try_for_each(|job| market.put_back(job))?;
-        let nothing = Closure {
+        let nothing = Outage {
             pool: PoolId(0),
             nodes: 0,
             from: now,
@@ -178,11 +178,11 @@ impl Market {
 
     fn put_closure_back(
         &mut self,
-        closure: ClosureId,
-        what: Closure,
+        closure: OutageId,
+        what: Outage,
         begun: bool,
     ) -> Result<(), MarketError> {
-        let wrong = MarketError::Closure { closure };
+        let wrong = MarketError::Outage { closure };
         let slot = self.closures.get_mut(closure.0 as usize).ok_or(wrong)?;
         *slot = (what, if begun { Stage::Closed } else { Stage::Announced });
         self.ahead.insert(closure);

@@ -88,11 +88,11 @@ fn closed_nodes_are_gone_until_they_reopen_and_an_interrupted_job_waits_again() 
     market.apply(&submitted(0, 3)).unwrap();
     market.apply(&submitted(1, 1)).unwrap();
     market.apply(&here(a)).unwrap();
-    let closure = ClosureId(0);
+    let closure = OutageId(0);
     let (pool, from, until) = (PoolId(0), Time(5), Time(9));
-    let what = Closure { pool, nodes: 2, from, until, cause: Cause::Maintenance };
+    let what = Outage { pool, nodes: 2, from, until, cause: Cause::Maintenance };
     market.apply(&Event::Announced { closure, what }).unwrap();
-    assert_eq!(market.apply(&Event::Closed { closure }), Err(MarketError::Closure { closure }));
+    assert_eq!(market.apply(&Event::Closed { closure }), Err(MarketError::Outage { closure }));
     market.pass_to(Time(5)).unwrap();
     market.apply(&Event::Interrupted { job: a }).unwrap();
     market.apply(&Event::Closed { closure }).unwrap();
@@ -101,7 +101,7 @@ fn closed_nodes_are_gone_until_they_reopen_and_an_interrupted_job_waits_again() 
     market.apply(&here(b)).unwrap();
     market.apply(&Event::Reopened { closure }).unwrap();
     market.check().unwrap();
-    assert_eq!((market.free(), market.closures().count()), (3, 0));
+    assert_eq!((market.free(), market.outages().count()), (3, 0));
 }
 
 #[test]

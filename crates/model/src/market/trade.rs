@@ -4,7 +4,7 @@ use crate::{Money, PoolId, Price, Time};
 
 /// Why a job passed a queue by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Pass {
+pub enum SkipReason {
     /// The queue does not take such jobs: limits, size, performance, attributes, price cap.
     Closed,
     /// The bid is below the ask.
@@ -17,14 +17,14 @@ pub enum Pass {
     Late,
 }
 
-impl Pass {
+impl SkipReason {
     /// All of them, with the names that scripts know.
-    pub const ALL: [(Pass, &'static str); 5] = [
-        (Pass::Closed, "closed"),
-        (Pass::LowBid, "low-bid"),
-        (Pass::Dear, "dear"),
-        (Pass::Full, "full"),
-        (Pass::Late, "late"),
+    pub const ALL: [(SkipReason, &'static str); 5] = [
+        (SkipReason::Closed, "closed"),
+        (SkipReason::LowBid, "low-bid"),
+        (SkipReason::Dear, "dear"),
+        (SkipReason::Full, "full"),
+        (SkipReason::Late, "late"),
     ];
 }
 
@@ -48,7 +48,7 @@ pub struct Trade {
     /// The job's place among those that wanted to trade in this cycle, from 1.
     pub rank: u32,
     /// Queues that it passed by before this one: the first [`Trade::MAX_PASSED`].
-    pub passed: Vec<(PoolId, Pass)>,
+    pub passed: Vec<(PoolId, SkipReason)>,
     /// How many they were in all.
     pub passed_in_all: u32,
 }

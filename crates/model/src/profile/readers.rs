@@ -48,7 +48,7 @@ impl Fits {
 
 impl Scan<Change> for Fits {
     fn part(&mut self, last: Time, sum: Sum) -> Visit {
-        if last <= self.from || self.begun && self.free + sum.least >= self.wanted {
+        if last <= self.from || self.begun && self.free + sum.min >= self.wanted {
             self.free += sum.total;
             return if last >= self.until { Visit::Stop } else { Visit::Over };
         }
@@ -75,23 +75,23 @@ pub(super) struct Least {
     pub(super) until: Time,
     pub(super) free: i64,
     /// `None` until the level at `from` has been looked at.
-    pub(super) least: Option<i64>,
+    pub(super) min: Option<i64>,
 }
 
 impl Least {
     pub(super) fn result(&self) -> i64 {
-        self.least.unwrap_or(self.free)
+        self.min.unwrap_or(self.free)
     }
 }
 
 impl Scan<Change> for Least {
     fn part(&mut self, last: Time, sum: Sum) -> Visit {
-        let inner = self.least.is_some() && last < self.until;
+        let inner = self.min.is_some() && last < self.until;
         if last > self.from && !inner {
             return if sum.first >= self.until { Visit::Stop } else { Visit::Into };
         }
-        if let Some(least) = &mut self.least {
-            *least = (*least).min(self.free + sum.least);
+        if let Some(min) = &mut self.min {
+            *min = (*min).min(self.free + sum.min);
         }
         self.free += sum.total;
         Visit::Over
@@ -99,11 +99,11 @@ impl Scan<Change> for Least {
 
     fn item(&mut self, change: &Change) -> Visit {
         if change.at > self.from {
-            let least = self.least.get_or_insert(self.free);
+            let min = self.min.get_or_insert(self.free);
             if change.at >= self.until {
                 return Visit::Stop;
             }
-            *least = (*least).min(self.free + change.by);
+            *min = (*min).min(self.free + change.by);
         }
         self.free += change.by;
         Visit::Over
@@ -158,8 +158,8 @@ impl Scan<Change> for Room {
     fn part(&mut self, last: Time, sum: Sum) -> Visit {
         let dull = match self.start {
             _ if !self.begun => last <= self.starts.from,
-            Some(_) => self.free + sum.least >= self.wanted,
-            None => self.free + sum.most < self.wanted,
+            Some(_) => self.free + sum.min >= self.wanted,
+            None => self.free + sum.max < self.wanted,
         };
         if !dull {
             return Visit::Into;
@@ -232,7 +232,7 @@ pub(super) struct Lows<'t> {
 
 impl Scan<Change> for Lows<'_> {
     fn part(&mut self, last: Time, sum: Sum) -> Visit {
-        if last > self.from && self.free + sum.least < self.low {
+        if last > self.from && self.free + sum.min < self.low {
             return Visit::Into;
         }
         self.free += sum.total;
@@ -265,7 +265,7 @@ impl Scan<Change> for LowsBack<'_> {
         let before = self.free - sum.total;
         let low = self.low.unwrap_or(self.free);
         let later = sum.first >= self.until;
-        if later || last < self.until && before + sum.least.min(0) >= low {
+        if later || last < self.until && before + sum.min.min(0) >= low {
             self.low = if later { None } else { Some(low) };
             self.free = before;
             return Visit::Over;

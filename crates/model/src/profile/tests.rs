@@ -64,8 +64,8 @@ proptest! {
         prop_assert_eq!(profile.earliest(wanted, Span(span), Time(from)), expected.map(Time));
         let fits = profile.fits(wanted, Time(from), Span(span));
         prop_assert_eq!(fits, flat_fits(&flat, wanted, from, span));
-        let least = (from..from + span).map(|at| flat_at(&flat, at)).min();
-        prop_assert_eq!(Some(profile.least(Time(from), Span(span))), least);
+        let min = (from..from + span).map(|at| flat_at(&flat, at)).min();
+        prop_assert_eq!(Some(profile.min(Time(from), Span(span))), min);
     }
 
     #[test]
@@ -86,9 +86,9 @@ proptest! {
     ) {
         let (profile, flat) = both(&changes, origin);
         let (from, until) = (origin + later, origin + later + length);
-        let (mut levels, mut lows, mut back) = (vec![], vec![], vec![]);
+        let (mut levels, mut running_minima, mut back) = (vec![], vec![], vec![]);
         profile.levels(Time(from), Time(until), &mut levels);
-        profile.lows(Time(from), &mut lows);
+        profile.running_minima(Time(from), &mut running_minima);
         profile.lows_back(Time(until), &mut back);
         let level = |at: i64| Level { at: Time(at), free: flat_at(&flat, at) };
         let changes = |at: &i64| *at == from || level(*at).free != level(*at - 1).free;
@@ -101,11 +101,11 @@ proptest! {
                 expected.push(low);
             }
         }
-        prop_assert_eq!(lows, expected);
-        let least = |since: i64| (since..until).map(|at| level(at).free).min().unwrap_or_default();
-        let ends = |at: &i64| least(*at) > 0 && (*at == origin || least(*at - 1) < least(*at));
+        prop_assert_eq!(running_minima, expected);
+        let min = |since: i64| (since..until).map(|at| level(at).free).min().unwrap_or_default();
+        let ends = |at: &i64| min(*at) > 0 && (*at == origin || min(*at - 1) < min(*at));
         let expected: Vec<Level> = (origin..until).rev().filter(ends)
-            .map(|at| Level { at: Time(at), free: least(at) }).collect();
+            .map(|at| Level { at: Time(at), free: min(at) }).collect();
         prop_assert_eq!(back, expected);
     }
 

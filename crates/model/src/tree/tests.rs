@@ -31,14 +31,14 @@ impl Item for Entry {
 /// Finds the first entry after a key with a value of at most so much; counts what it looks at.
 struct Find {
     after: i32,
-    most: i32,
+    max: i32,
     found: Option<Entry>,
     looks: usize,
 }
 
 impl Scan<Entry> for Find {
     fn part(&mut self, last: i32, sum: (usize, i32)) -> Visit {
-        match last <= self.after || sum.1 > self.most {
+        match last <= self.after || sum.1 > self.max {
             true => Visit::Over,
             false => Visit::Into,
         }
@@ -46,7 +46,7 @@ impl Scan<Entry> for Find {
 
     fn item(&mut self, item: &Entry) -> Visit {
         self.looks += 1;
-        if item.key <= self.after || item.value > self.most {
+        if item.key <= self.after || item.value > self.max {
             return Visit::Over;
         }
         self.found = Some(*item);
@@ -84,7 +84,7 @@ proptest! {
     #[test]
     fn holds_what_a_map_holds(
         edits in prop::collection::vec((0i32..60, prop::option::of(0i32..100)), 0..300),
-        after in -1i32..60, most in 0i32..100,
+        after in -1i32..60, max in 0i32..100,
     ) {
         let (mut tree, mut map) = (Tree::default(), BTreeMap::new());
         for (key, value) in edits {
@@ -106,11 +106,11 @@ proptest! {
         prop_assert_eq!(&all.0, &entries);
         prop_assert_eq!(&back.0, &entries);
         prop_assert_eq!((tree.len(), tree.first()), (entries.len(), entries.first()));
-        let least = entries.iter().map(|it| it.value).min();
-        prop_assert_eq!(tree.sum(), least.map(|least| (entries.len(), least)));
-        let mut find = Find { after, most, found: None, looks: 0 };
+        let min = entries.iter().map(|it| it.value).min();
+        prop_assert_eq!(tree.sum(), min.map(|min| (entries.len(), min)));
+        let mut find = Find { after, max, found: None, looks: 0 };
         tree.scan(&mut find);
-        let expected = entries.iter().find(|it| it.key > after && it.value <= most);
+        let expected = entries.iter().find(|it| it.key > after && it.value <= max);
         prop_assert_eq!(find.found.as_ref(), expected);
     }
 }
@@ -121,7 +121,7 @@ fn a_scan_looks_at_a_leaf_or_two_and_removal_leaves_no_crumbs() {
     for key in 0..10_000 {
         tree.edit(key, |_| Some(Entry { key, value: 10_000 - key }));
     }
-    let mut find = Find { after: 17, most: 3, found: None, looks: 0 };
+    let mut find = Find { after: 17, max: 3, found: None, looks: 0 };
     tree.scan(&mut find);
     assert_eq!(find.found.map(|it| it.key), Some(9_997));
     assert!(find.looks <= 2 * LEAF, "{} looks", find.looks);

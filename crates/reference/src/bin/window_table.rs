@@ -27,7 +27,7 @@ fn main() {
 }
 
 /// The least time of one call: as many calls as fit 0.3 s, at least three.
-fn least(mut call: impl FnMut()) -> Duration {
+fn min(mut call: impl FnMut()) -> Duration {
     let mut best = Duration::MAX;
     let begin = Instant::now();
     for round in 0.. {
@@ -82,14 +82,14 @@ fn speed() {
     ];
     for (slots, nodes, tasks) in sizes {
         let market = Market::random(1, slots, nodes);
-        let pass = ns_per_slot(&market, least(|| one_pass(&market)));
+        let pass = ns_per_slot(&market, min(|| one_pass(&market)));
         for (name, criterion, percent) in &ROWS {
             let request = request(&market, tasks, criterion, *percent);
             let mut scratch = Scratch::default();
-            let ours = least(|| {
+            let ours = min(|| {
                 black_box(search(&market, &request, &mut scratch));
             });
-            let theirs = least(|| {
+            let theirs = min(|| {
                 black_box(scan::find(&market.grid, &market.slots, &request));
             });
             let (ours, theirs) = (ns_per_slot(&market, ours), ns_per_slot(&market, theirs));
@@ -118,7 +118,7 @@ fn growth() {
         for market in &markets {
             let request = request(market, 5, criterion, *percent);
             let mut scratch = Scratch::default();
-            let time = least(|| {
+            let time = min(|| {
                 black_box(search(market, &request, &mut scratch));
             });
             points.push(((market.slots.len() as f64).ln(), time.as_secs_f64().ln()));
@@ -200,7 +200,7 @@ fn ms(time: Duration) -> String {
 fn csa_time(market: &Market, request: &Request, variant: Variant) -> Duration {
     let search = Search { variant, ..Search::new(Algorithm::Csa(Criterion::Finish)) };
     let mut scratch = Scratch::default();
-    least(|| {
+    min(|| {
         let searcher = Searcher::new(&market.grid, request, &search);
         black_box(searcher.find(&market.slots, Time::MIN, &mut scratch));
     })

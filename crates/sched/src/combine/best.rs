@@ -71,10 +71,10 @@ pub fn best(
     feasible_alone(jobs, bounds)?;
     let Bounds { time, budget } = bounds;
     let chosen = match objective {
-        Objective::MinTime => Some(least(jobs, TIME, Other { quantity: COST, most: budget })),
-        Objective::MinCost => Some(least(jobs, COST, Other { quantity: TIME, most: time })),
-        Objective::MaxIncome => most(jobs, COST, budget, Other { quantity: TIME, most: time }),
-        Objective::MinIdle => most(jobs, TIME, time, Other { quantity: COST, most: budget }),
+        Objective::MinTime => Some(min(jobs, TIME, Other { quantity: COST, max: budget })),
+        Objective::MinCost => Some(min(jobs, COST, Other { quantity: TIME, max: time })),
+        Objective::MaxIncome => max(jobs, COST, budget, Other { quantity: TIME, max: time }),
+        Objective::MinIdle => max(jobs, TIME, time, Other { quantity: COST, max: budget }),
     };
     let combination = chosen.map(|chosen| Combination::of(jobs, chosen));
     match (combination, time, budget) {
@@ -91,16 +91,16 @@ fn feasible_alone(jobs: &[Vec<Choice>], bounds: Bounds) -> Result<(), Infeasible
     if let Some(job) = jobs.iter().position(Vec::is_empty) {
         return Err(Infeasible::NoAlternative { job });
     }
-    let least = |of: Quantity| {
+    let min = |of: Quantity| {
         jobs.iter().filter_map(|job| job.iter().map(|choice| of.of(choice)).min()).sum()
     };
-    let (time, cost): (i64, i64) = (least(TIME), least(COST));
+    let (time, cost): (i64, i64) = (min(TIME), min(COST));
     match bounds {
         Bounds { time: Some(limit), .. } if time > limit => {
-            Err(Infeasible::Time { limit, least: time })
+            Err(Infeasible::Time { limit, min: time })
         }
         Bounds { budget: Some(limit), .. } if cost > limit => {
-            Err(Infeasible::Budget { limit, least: cost })
+            Err(Infeasible::Budget { limit, min: cost })
         }
         _ => Ok(()),
     }
@@ -110,52 +110,52 @@ fn feasible_alone(jobs: &[Vec<Choice>], bounds: Bounds) -> Result<(), Infeasible
 #[derive(Clone, Copy)]
 pub(super) struct Other {
     pub(super) quantity: Quantity,
-    pub(super) most: Option<i64>,
+    pub(super) max: Option<i64>,
 }
 
 /// The least sum of `wanted`, then the least of the other, within the other's limit, which some
 /// combination keeps.
-fn least(jobs: &[Vec<Choice>], wanted: Quantity, other: Other) -> Vec<usize> {
-    let Some(most) = other.most else {
+fn min(jobs: &[Vec<Choice>], wanted: Quantity, other: Other) -> Vec<usize> {
+    let Some(max) = other.max else {
         return each(jobs, wanted, other.quantity);
     };
     let classes = classes(jobs, other.quantity, wanted);
     // Without a known selection there always is a better one; the fallback is never taken.
-    knapsack::solve(&classes, most, Goal::Cheapest, None)
+    knapsack::solve(&classes, max, Goal::Cheapest, None)
         .unwrap_or_else(|| each(jobs, other.quantity, wanted))
 }
 
 /// The most of `wanted` that is at most `limit`, then the least of the other, within the other's
 /// limit, which some combination keeps; `None` if no combination keeps to both limits.
-pub(super) fn most(
+pub(super) fn max(
     jobs: &[Vec<Choice>],
     wanted: Quantity,
     limit: Option<i64>,
     other: Other,
 ) -> Option<Vec<usize>> {
-    let unlimited = least(jobs, wanted.negative(), other);
+    let unlimited = min(jobs, wanted.negative(), other);
     let Some(limit) = limit.filter(|&limit| wanted.sum(jobs, &unlimited) > limit) else {
         return Some(unlimited);
     };
     let items = classes(jobs, wanted, other.quantity);
-    let Some(most) = other.most else {
+    let Some(max) = other.max else {
         return knapsack::solve(&items, limit, Goal::Fullest, None);
     };
-    let smallest = least(jobs, wanted, other);
+    let smallest = min(jobs, wanted, other);
     let known =
         Sums { weight: wanted.sum(jobs, &smallest), value: other.quantity.sum(jobs, &smallest) };
     if known.weight > limit {
         return None;
     }
-    let fuller = knapsack::solve(&items, limit, Goal::FullestWithin(most), Some(known));
+    let fuller = knapsack::solve(&items, limit, Goal::FullestWithin(max), Some(known));
     Some(fuller.unwrap_or(smallest))
 }
 
 /// For each job alone, the alternative with the least of `first`, then of `second`.
 fn each(jobs: &[Vec<Choice>], first: Quantity, second: Quantity) -> Vec<usize> {
     let key = |choice: &Choice| (first.of(choice), second.of(choice));
-    let least = |job: &Vec<Choice>| (0..job.len()).min_by_key(|&index| key(&job[index]));
-    jobs.iter().filter_map(least).collect()
+    let min = |job: &Vec<Choice>| (0..job.len()).min_by_key(|&index| key(&job[index]));
+    jobs.iter().filter_map(min).collect()
 }
 
 fn classes(jobs: &[Vec<Choice>], weight: Quantity, value: Quantity) -> Vec<Vec<Item>> {

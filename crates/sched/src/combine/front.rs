@@ -40,9 +40,9 @@ pub fn front(jobs: &[Vec<Choice>], max_points: usize) -> Front {
     }
 }
 
-/// At most `most` of the indices below `count`, evenly spread, the first and the last included.
-fn evenly(count: usize, most: usize) -> impl Iterator<Item = usize> {
-    let shown = count.min(most);
+/// At most `max` of the indices below `count`, evenly spread, the first and the last included.
+fn evenly(count: usize, max: usize) -> impl Iterator<Item = usize> {
+    let shown = count.min(max);
     (0..shown).map(move |i| if shown == count { i } else { i * (count - 1) / (shown - 1) })
 }
 
@@ -73,10 +73,10 @@ fn stages(jobs: &[Vec<Choice>]) -> Option<Vec<Vec<Point>>> {
             .collect();
         // The stable sort finds the runs of each alternative and merges them.
         points.sort();
-        let mut least = i64::MAX;
+        let mut min = i64::MAX;
         points.retain(|point| {
-            let kept = point.time < least;
-            least = least.min(point.time);
+            let kept = point.time < min;
+            min = min.min(point.time);
             kept
         });
         points.shrink_to_fit();

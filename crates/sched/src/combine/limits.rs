@@ -47,6 +47,6 @@ pub fn limits(
 fn explicit(limit: Limit<i64>) -> Option<i64> {
     match limit {
         Limit::Auto => None,
-        Limit::At(most) => Some(most),
+        Limit::At(max) => Some(max),
     }
 }

@@ -71,8 +71,8 @@ impl Combination {
 impl Bounds {
     /// Whether `combination` keeps to both limits.
     pub fn admit(&self, combination: &Combination) -> bool {
-        self.time.is_none_or(|most| combination.time <= most)
-            && self.budget.is_none_or(|most| combination.cost <= most)
+        self.time.is_none_or(|max| combination.time <= max)
+            && self.budget.is_none_or(|max| combination.cost <= max)
     }
 }
 
@@ -86,24 +86,24 @@ pub enum Infeasible {
         job: usize,
     },
     /// The least time of all combinations breaks the time limit.
-    #[error("every combination takes at least {least} s and the time limit is {limit} s")]
+    #[error("every combination takes at least {min} s and the time limit is {limit} s")]
     Time {
         /// The limit, seconds.
         limit: i64,
         /// The least Σ time, seconds.
-        least: i64,
+        min: i64,
     },
     /// The least cost of all combinations breaks the budget limit.
     #[error(
         "every combination costs at least {} and the budget limit is {}",
-        Money(*least),
+        Money(*min),
         Money(*limit)
     )]
     Budget {
         /// The limit, micro-credits.
         limit: i64,
         /// The least Σ cost, micro-credits.
-        least: i64,
+        min: i64,
     },
     /// Each limit can be kept alone, but not both together.
     #[error("no combination keeps to both {time} s and {} credits", Money(*budget))]

@@ -47,10 +47,10 @@ fn enumerated(
     let least_cost = all.iter().map(|it| it.cost).min().unwrap();
     match bounds {
         Bounds { time: Some(limit), .. } if least_time > limit => {
-            return Err(Infeasible::Time { limit, least: least_time });
+            return Err(Infeasible::Time { limit, min: least_time });
         }
         Bounds { budget: Some(limit), .. } if least_cost > limit => {
-            return Err(Infeasible::Budget { limit, least: least_cost });
+            return Err(Infeasible::Budget { limit, min: least_cost });
         }
         _ => {}
     }
@@ -83,10 +83,10 @@ fn choice() -> impl Strategy<Value = Choice> {
     .prop_map(|(time, cost)| Choice { time, cost })
 }
 
-fn job(least: usize, most: usize) -> impl Strategy<Value = Vec<Choice>> {
+fn job(min: usize, max: usize) -> impl Strategy<Value = Vec<Choice>> {
     prop_oneof![
-        prop::collection::vec(choice(), least..=most),
-        prop::collection::vec((0..9i64).prop_map(|n| Choice { time: n, cost: 3 * n }), 1..=most),
+        prop::collection::vec(choice(), min..=max),
+        prop::collection::vec((0..9i64).prop_map(|n| Choice { time: n, cost: 3 * n }), 1..=max),
     ]
 }
 
@@ -107,9 +107,9 @@ fn limit() -> impl Strategy<Value = Option<i64>> {
 
 /// A number `at` thousandths of the way between the least and the most of a sum.
 fn between(jobs: &[Vec<Choice>], of: impl Fn(&Choice) -> i64, at: i64) -> i64 {
-    let least: i64 = jobs.iter().map(|job| job.iter().map(&of).min().unwrap()).sum();
-    let most: i64 = jobs.iter().map(|job| job.iter().map(&of).max().unwrap()).sum();
-    least + (most - least) * at / 1000 - i64::from(at < 0)
+    let min: i64 = jobs.iter().map(|job| job.iter().map(&of).min().unwrap()).sum();
+    let max: i64 = jobs.iter().map(|job| job.iter().map(&of).max().unwrap()).sum();
+    min + (max - min) * at / 1000 - i64::from(at < 0)
 }
 
 fn permuted(jobs: &[Vec<Choice>], seed: u64) -> Vec<Vec<Choice>> {
@@ -149,36 +149,36 @@ proptest! {
             // Without a second component the least of the other sum decides.
             order.iter().chain(&[Cost, Time]).map(|of| component(it, of)).collect()
         };
-        let least = all(&jobs).iter().filter(|it| bounds.admit(it)).map(vector).min();
+        let min = all(&jobs).iter().filter(|it| bounds.admit(it)).map(vector).min();
         let found = lexicographic(&jobs, &order, bounds).ok().map(|it| vector(&it));
         let both_most = order.contains(&LostIncome) && order.contains(&Idleness);
         if both_most && bounds.time.is_some() && bounds.budget.is_some() {
             // The documented exception: only the first component is promised.
-            prop_assert_eq!(found.map(|it| it[0]), least.map(|it| it[0]));
+            prop_assert_eq!(found.map(|it| it[0]), min.map(|it| it[0]));
         } else {
-            prop_assert_eq!(found, least);
+            prop_assert_eq!(found, min);
         }
     }
 
     #[test]
-    fn front_is_what_full_enumeration_finds((jobs, _) in instance(5), most in 2..40usize) {
+    fn front_is_what_full_enumeration_finds((jobs, _) in instance(5), max in 2..40usize) {
         let mut all: Vec<(i64, i64)> = all(&jobs).iter().map(|it| (it.cost, it.time)).collect();
         all.sort_unstable();
-        let mut least = i64::MAX;
+        let mut min = i64::MAX;
         all.retain(|&(_, time)| {
-            let kept = time < least;
-            least = least.min(time);
+            let kept = time < min;
+            min = min.min(time);
             kept
         });
-        let front = front(&jobs, most);
+        let front = front(&jobs, max);
         let points: Vec<(i64, i64)> = front.points.iter().map(|it| (it.cost, it.time)).collect();
-        prop_assert_eq!(front.complete, all.len() <= most);
+        prop_assert_eq!(front.complete, all.len() <= max);
         if front.complete {
             prop_assert_eq!(&points, &all);
         } else {
-            prop_assert_eq!(points.len(), most);
+            prop_assert_eq!(points.len(), max);
             prop_assert!(points.iter().all(|point| all.contains(point)));
-            prop_assert_eq!((points[0], points[most - 1]), (all[0], all[all.len() - 1]));
+            prop_assert_eq!((points[0], points[max - 1]), (all[0], all[all.len() - 1]));
         }
         for point in &front.points {
             prop_assert_eq!(point, &Combination::of(&jobs, point.chosen.clone()));
@@ -222,7 +222,7 @@ proptest! {
             let scaled: Vec<Vec<Choice>> = jobs.iter().map(|job| {
                 job.iter().map(|it| Choice { cost: it.cost * factor, ..*it }).collect()
             }).collect();
-            let scaled_bounds = Bounds { budget: bounds.budget.map(|most| most * factor), ..bounds };
+            let scaled_bounds = Bounds { budget: bounds.budget.map(|max| max * factor), ..bounds };
             let by_cost = best(&scaled, objective, scaled_bounds);
             let sums = |it: &Combination| (it.time, it.cost);
             prop_assert_eq!(
@@ -241,8 +241,8 @@ proptest! {
             let more = best(&wider, objective, bounds).unwrap();
             prop_assert!(key(objective, &more) <= key(objective, &plain));
             let raised = Bounds {
-                time: bounds.time.map(|most| most + 5),
-                budget: bounds.budget.map(|most| most + 5),
+                time: bounds.time.map(|max| max + 5),
+                budget: bounds.budget.map(|max| max + 5),
             };
             let more = best(&jobs, objective, raised).unwrap();
             prop_assert!(key(objective, &more).0 <= key(objective, &plain).0);
@@ -320,7 +320,7 @@ fn automatic_limits_are_the_mean_and_the_income_under_it() {
     assert_eq!(min_time(Limit::At(11), Limit::Auto), both(Some(11), Some(29)));
     assert_eq!(min_time(Limit::At(9), Limit::At(4)), both(Some(9), Some(4)));
     let impossible = limits(jobs, Objective::MinTime, Limit::At(7), Limit::Auto);
-    assert_eq!(impossible, Err(Infeasible::Time { limit: 7, least: 8 }));
+    assert_eq!(impossible, Err(Infeasible::Time { limit: 7, min: 8 }));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use tradewind_model::Objective;
 
-use super::best::{COST, Other, Quantity, TIME, most};
+use super::best::{COST, Other, Quantity, TIME, max};
 use super::{Bounds, Choice, Combination, Infeasible, best};
 
 /// One component of the vector; all are wanted small.
@@ -96,11 +96,11 @@ pub fn lexicographic(
     let (leading, lead_limit) = first.quantity(bounds);
     let (following, follow_limit) = second.quantity(bounds);
     let chosen = if first.wants_most() && lead_limit.is_some() {
-        most(jobs, leading, lead_limit, Other { quantity: following.negative(), most: None })
+        max(jobs, leading, lead_limit, Other { quantity: following.negative(), max: None })
     } else {
         let quantity = if first.wants_most() { leading.negative() } else { leading };
-        let fixed = Other { quantity, most: Some(quantity.total(&leader)) };
-        most(jobs, following, follow_limit, fixed)
+        let fixed = Other { quantity, max: Some(quantity.total(&leader)) };
+        max(jobs, following, follow_limit, fixed)
     };
     let combination = chosen.map(|chosen| Combination::of(jobs, chosen));
     let keeps = |it: &Combination| bounds.admit(it) && leading.total(it) == leading.total(&leader);

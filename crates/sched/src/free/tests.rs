@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Admission, Attributes, Cause, Closure, ClosureId, Criterion, Event, JobId, Money, PoolId,
+    Admission, Attributes, Cause, Outage, OutageId, Criterion, Event, JobId, Money, PoolId,
     Pools, Price, Share, Site, SiteId, Span, Terms, Time, TimeMode, Times,
 };
 
@@ -38,13 +38,13 @@ fn pools(drawn: &[(u32, u32, i64)]) -> Arc<Pools> {
 fn market(pools: Arc<Pools>, running: &[Running], missing: &[Missing], now: Time) -> Market {
     let count = pools.as_slice().len() as u32;
     let mut market = Market::new(pools, Time(0));
-    let mut closures = (0..).map(ClosureId);
+    let mut closures = (0..).map(OutageId);
     for &(pool, nodes, from, length, begun) in missing {
         let pool = PoolId(pool % count);
         let nodes = nodes.min(market.free_in(pool));
         let (from, cause) = (if begun { 0 } else { from }, Cause::Maintenance);
         let until = Time(from + length);
-        let what = Closure { pool, nodes, from: Time(from), until, cause };
+        let what = Outage { pool, nodes, from: Time(from), until, cause };
         let closure = closures.next().unwrap();
         market.apply(&Event::Announced { closure, what }).unwrap();
         if begun {
@@ -90,8 +90,8 @@ fn free(market: &Market, taken: &[Taken], pool: PoolId, at: Time) -> i64 {
         }
     }
     let history = market.history();
-    for (closure, Closure { nodes, from, until, .. }) in
-        market.closures().filter(|(_, it)| it.pool == pool)
+    for (closure, Outage { nodes, from, until, .. }) in
+        market.outages().filter(|(_, it)| it.pool == pool)
     {
         let missing = match history.contains(&Event::Closed { closure }) {
             true => at < from + expected_span(until - from, market.now() - from),

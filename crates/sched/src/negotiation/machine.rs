@@ -15,7 +15,7 @@ use super::volunteer::Pledge;
 
 /// Whether a job could as well stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wish {
+pub enum Preference {
     /// It goes on waiting here, and may start here at any time before it is sent.
     Better,
     /// It cannot run here: it is asked for until somebody takes it.
@@ -30,7 +30,7 @@ pub enum Input {
     /// A job that waits here should go to a site that can do more for it. Ignored while it is
     /// asked for, is left alone after a failed search, has been passed on as often as allowed, or
     /// is not here.
-    PassOn(Arc<Parcel>, Wish),
+    PassOn(Arc<Parcel>, Preference),
     /// The job starts here: stop asking.
     Started(Ticket),
     /// A job of this site has ended, was refused or withdrawn. A job in doubt cannot be withdrawn

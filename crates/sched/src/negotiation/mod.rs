@@ -33,6 +33,6 @@ mod tests;
 mod volunteer;
 
 pub use durable::{Durable, Entry, Handing, Tombstones, Verdict};
-pub use machine::{Host, Input, Member, Negotiator, Output, Pledged, Wish};
+pub use machine::{Host, Input, Member, Negotiator, Output, Pledged, Preference};
 pub use message::{Body, Envelope, Kind, Offer, Parcel, Peer, Quote, Serial, Ticket};
 pub use settings::{Choose, Discover, Settings, SettingsError};

@@ -7,7 +7,7 @@ use tradewind_model::{Span, Time};
 
 use super::choice;
 use super::durable::{Entry, Handing};
-use super::machine::{Alarm, Negotiator, Output, Step, Wish};
+use super::machine::{Alarm, Negotiator, Output, Step, Preference};
 use super::message::{Body, Offer, Parcel, Peer, Quote, Serial, Ticket};
 use super::settings::Discover;
 
@@ -15,7 +15,7 @@ use super::settings::Discover;
 #[derive(Debug)]
 pub(super) struct Inquiry {
     parcel: Arc<Parcel>,
-    wish: Wish,
+    wish: Preference,
     /// Rounds begun.
     round: u32,
     /// How long offers are collected now: twice as long after every rest.
@@ -46,7 +46,7 @@ pub(super) struct Retry {
 }
 
 impl Negotiator {
-    pub(super) fn pass_on(&mut self, step: &mut Step<'_>, parcel: Arc<Parcel>, wish: Wish) {
+    pub(super) fn pass_on(&mut self, step: &mut Step<'_>, parcel: Arc<Parcel>, wish: Preference) {
         let ticket = parcel.ticket;
         let far = parcel.hops >= self.settings.hops;
         let here = self.durable.here.contains(&ticket);
@@ -138,15 +138,15 @@ impl Negotiator {
     fn choose(&mut self, step: &mut Step<'_>, id: Serial, mut inquiry: Inquiry) {
         let (now, choose) = (step.now, self.settings.choose);
         let home = match inquiry.wish {
-            Wish::Better => step.host.at_home(&inquiry.parcel),
-            Wish::Must => None,
+            Preference::Better => step.host.at_home(&inquiry.parcel),
+            Preference::Must => None,
         };
         let budget = inquiry.parcel.demand.terms().budget;
         inquiry.offers.retain(|from, Offer { quote, expires }| {
             let there = self.clock_of(*from, now);
             let here = Quote { start: quote.start - (there - now), ..*quote };
             there <= *expires
-                && budget.is_none_or(|most| quote.cost <= most)
+                && budget.is_none_or(|max| quote.cost <= max)
                 && home.is_none_or(|home| choice::gains(choose, &here, &home))
                 && step.host.affords(&inquiry.parcel, quote)
         });
@@ -178,7 +178,7 @@ impl Negotiator {
     /// Nobody was found in this round.
     fn ask_on(&mut self, step: &mut Step<'_>, id: Serial, mut inquiry: Inquiry) {
         let ticket = inquiry.parcel.ticket;
-        if inquiry.wish == Wish::Better && inquiry.round >= self.settings.rounds {
+        if inquiry.wish == Preference::Better && inquiry.round >= self.settings.rounds {
             self.asking.remove(&ticket);
             self.resting.insert(ticket, step.now + self.settings.pause);
             return;

@@ -82,12 +82,12 @@ impl Default for Settings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
     /// A value below its least one.
-    #[error("`{name}` must be at least {least}")]
+    #[error("`{name}` must be at least {min}")]
     TooSmall {
         /// Of the knob.
         name: &'static str,
         /// What it may be.
-        least: i64,
+        min: i64,
     },
 }
 
@@ -106,7 +106,7 @@ impl Settings {
             Discover::All => 1,
             Discover::Sample(choices) => i64::from(choices),
         };
-        let least = [
+        let min = [
             ("discover", choices, 1),
             ("rounds", i64::from(self.rounds), 1),
             ("window", self.window.0, 1),
@@ -117,8 +117,8 @@ impl Settings {
             ("horizon", self.horizon.0, 0),
             ("hops", i64::from(self.hops), 1),
         ];
-        match least.into_iter().find(|(_, value, least)| value < least) {
-            Some((name, _, least)) => Err(SettingsError::TooSmall { name, least }),
+        match min.into_iter().find(|(_, value, min)| value < min) {
+            Some((name, _, min)) => Err(SettingsError::TooSmall { name, min }),
             None => Ok(self),
         }
     }

@@ -120,7 +120,7 @@ impl Sites {
     }
 
     fn pass_on(&mut self) {
-        self.give(0, Input::PassOn(parcel(), Wish::Better));
+        self.give(0, Input::PassOn(parcel(), Preference::Better));
     }
 
     /// Lets time pass, alarm by alarm, without delivering anything.
@@ -192,7 +192,7 @@ fn nobody_volunteers_and_the_job_is_left_alone_for_a_while() {
 #[test]
 fn a_job_that_must_go_is_asked_for_until_somebody_takes_it() {
     let mut sites = Sites::new(&[Toy::BUSY, Toy::BUSY], Settings::default());
-    sites.give(0, Input::PassOn(parcel(), Wish::Must));
+    sites.give(0, Input::PassOn(parcel(), Preference::Must));
     for _ in 0..20 {
         assert_eq!(sites.deliver(), [Kind::Discover]);
         while sites.post.is_empty() {
@@ -362,7 +362,7 @@ fn tombstones_survive_crashes_and_go_when_they_are_settled() {
     let other =
         Arc::new(Parcel { ticket: Ticket { job: JobId(8), ..TICKET }, ..Parcel::clone(&parcel()) });
     sites.give(0, Input::Joined(other.ticket));
-    sites.give(0, Input::PassOn(other, Wish::Better));
+    sites.give(0, Input::PassOn(other, Preference::Better));
     sites.deliver();
     assert!(sites.all[1].durable().tombstones[&Peer(0)].closed.is_empty());
     sites.drop_post();
@@ -408,7 +408,7 @@ fn a_job_that_comes_back_while_its_first_journey_is_in_doubt_stays() {
     sites.deliver();
     sites.drop_post(); // the Done
     let back = Arc::new(Parcel { hops: 1, ..Parcel::clone(&parcel()) });
-    sites.give(1, Input::PassOn(back, Wish::Better));
+    sites.give(1, Input::PassOn(back, Preference::Better));
     for _ in 0..6 {
         sites.deliver();
     }
@@ -440,7 +440,7 @@ fn what_costs_more_than_the_budget_is_no_offer() {
         let terms = tradewind_model::Terms { budget: Some(Money(budget)), ..Default::default() };
         let demand = Demand { terms: Some(Arc::new(terms)), ..Demand::new(4, Span(10)) };
         let parcel = Arc::new(Parcel { demand, ..Parcel::clone(&parcel()) });
-        sites.give(0, Input::PassOn(parcel, Wish::Better));
+        sites.give(0, Input::PassOn(parcel, Preference::Better));
         sites.deliver();
         sites.deliver();
         sites.post.len()

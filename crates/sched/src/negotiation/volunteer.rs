@@ -61,8 +61,8 @@ impl Negotiator {
     ) -> bool {
         let quote = self.weigh(step, key, parcel, from);
         let start = offer.quote.start.max(from);
-        let most = offer.quote;
-        let keeps = |now: Quote| now.price <= most.price && now.cost <= most.cost;
+        let max = offer.quote;
+        let keeps = |now: Quote| now.price <= max.price && now.cost <= max.cost;
         quote.is_some_and(|now| now.start <= start && keeps(now))
     }
 

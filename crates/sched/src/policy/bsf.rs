@@ -129,7 +129,7 @@ impl Bsf {
 
     fn join(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>) {
         let resumed = std::mem::take(&mut self.resumed);
-        for (job, comes) in inbox::joiners(market, events) {
+        for (job, comes) in inbox::arrivals(market, events) {
             let comes = if resumed { Comes::Again } else { comes };
             let joined = match self.first.nobody() {
                 true => self.fill.join(market, (job, comes)),

@@ -15,7 +15,7 @@ pub(super) enum Comes {
 }
 
 /// Jobs that joined the queue since the last call and still wait, each once.
-pub(super) fn joiners<'a>(
+pub(super) fn arrivals<'a>(
     market: &'a Market,
     events: &'a [Event],
 ) -> impl Iterator<Item = (JobId, Comes)> + 'a {
@@ -39,7 +39,7 @@ pub(super) fn without_limits(demand: &Demand) -> Demand {
 }
 
 /// Jobs about which somebody else decided: they were started, taken back or refused.
-pub(super) fn leavers(events: &[Event]) -> impl Iterator<Item = JobId> + '_ {
+pub(super) fn departures(events: &[Event]) -> impl Iterator<Item = JobId> + '_ {
     events.iter().filter_map(|event| match event {
         Event::Started { job, .. } | Event::Cancelled { job } | Event::Refused { job } => {
             Some(*job)

@@ -9,7 +9,7 @@ mod plain;
 
 use std::fmt::Debug;
 
-use tradewind_model::{Closure, ClosureId, JobId, PoolId, Share, Span, Time};
+use tradewind_model::{Outage, OutageId, JobId, PoolId, Share, Span, Time};
 
 use super::Promise;
 pub use isolated::{Isolated, home};
@@ -89,14 +89,14 @@ pub trait Local: Debug + Send {
 
     /// Nodes of this site will be missing (or are from now on). The closure's pool is not looked
     /// at. Reservations that stand in its way are made anew.
-    fn announced(&mut self, closure: ClosureId, what: Closure, now: Time);
+    fn announced(&mut self, closure: OutageId, what: Outage, now: Time);
 
     /// The announced nodes are gone, perhaps sooner or later than announced: they are missing from
     /// now on until the closure is over.
-    fn closed(&mut self, closure: ClosureId, now: Time);
+    fn closed(&mut self, closure: OutageId, now: Time);
 
     /// The closure is over, perhaps sooner or later than announced.
-    fn reopened(&mut self, closure: ClosureId, now: Time);
+    fn reopened(&mut self, closure: OutageId, now: Time);
 
     /// Adds the jobs that start now, in order, to `starts`: they count as running from now on.
     /// Adds to `surplus` the waiting jobs that the site would rather pass on, in order, each

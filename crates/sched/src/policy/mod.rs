@@ -19,7 +19,7 @@ mod order;
 pub mod outlook;
 mod share;
 pub mod tail;
-pub mod weigh;
+pub mod evaluate;
 
 pub use grid::Spread;
 

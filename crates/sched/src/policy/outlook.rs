@@ -9,7 +9,7 @@ use tradewind_model::{
     Demand, JobId, Longest, Market, Money, Performance, Place, Price, Span, Terms, Time,
 };
 
-use super::grid::{Availability, Booking, Part, Spread, Wish};
+use super::grid::{Availability, Booking, Part, Spread, PlacementRequest};
 use super::inbox::Comes;
 
 /// The waiting jobs of a market, each at the earliest place that it can afford and that delays
@@ -19,7 +19,7 @@ pub struct Outlook {
     at: Time,
     /// What is free beside all of them: searches remember where they found nothing.
     books: RefCell<Availability>,
-    openings: BTreeMap<JobId, Opening>,
+    openings: BTreeMap<JobId, StartEstimate>,
     /// Jobs that wait.
     load: u32,
     /// Whether there were no more of them than were looked at.
@@ -28,7 +28,7 @@ pub struct Outlook {
 
 /// Where a job can be, and what it costs there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Opening {
+pub struct StartEstimate {
     /// When it starts.
     pub start: Time,
     /// Where.
@@ -39,7 +39,7 @@ pub struct Opening {
     pub cost: Money,
 }
 
-impl Opening {
+impl StartEstimate {
     /// The dearest of its nodes, per second.
     pub fn price(&self) -> Price {
         self.terms.iter().map(|(price, _)| *price).max().unwrap_or_default()
@@ -57,13 +57,13 @@ pub struct Promised {
 
 impl Outlook {
     /// The outlook at `at`, if nothing has happened since the market's own last moment. Places the
-    /// first `most` waiting jobs; a search through time for each of them. Exact for the order of
+    /// first `max` waiting jobs; a search through time for each of them. Exact for the order of
     /// submission; a market whose policy prefers others may do better or worse for single jobs.
-    pub fn new(market: &Market, at: Time, most: usize) -> Outlook {
+    pub fn new(market: &Market, at: Time, max: usize) -> Outlook {
         let at = at.max(market.now());
         let mut books = Availability::of_market(market);
         let mut openings = BTreeMap::new();
-        for job in market.queue().take(most) {
+        for job in market.queue().take(max) {
             let Some(demand) = market.demand(job) else { continue };
             if let Some(booking) = earliest(market, &mut books, (job, demand), at) {
                 books.book(&booking);
@@ -71,7 +71,7 @@ impl Outlook {
             }
         }
         let load = market.queue().len();
-        let complete = load <= most;
+        let complete = load <= max;
         Outlook {
             at,
             books: RefCell::new(books),
@@ -92,7 +92,7 @@ impl Outlook {
     }
 
     /// What a waiting job has to expect here, if it is one of the first and can be placed.
-    pub fn of(&self, job: JobId) -> Option<&Opening> {
+    pub fn of(&self, job: JobId) -> Option<&StartEstimate> {
         self.openings.get(&job)
     }
 
@@ -105,7 +105,7 @@ impl Outlook {
         demand: &Demand,
         from: Time,
         promised: Promised,
-    ) -> Option<Opening> {
+    ) -> Option<StartEstimate> {
         // No job of the market has this number: so many do not fit.
         let job = JobId(u32::MAX);
         if !self.complete {
@@ -142,17 +142,17 @@ fn earliest(
     (job, demand): (JobId, &Demand),
     from: Time,
 ) -> Option<Booking> {
-    let wish = Wish::of(market, (job, Comes::Again), demand, Spread::Grid).ok()?;
+    let wish = PlacementRequest::of(market, (job, Comes::Again), demand, Spread::Grid).ok()?;
     wish.earliest(books.free_mut(), from)
 }
 
-fn opening(market: &Market, booking: &Booking) -> Opening {
+fn opening(market: &Market, booking: &Booking) -> StartEstimate {
     // A place names its pools in their order.
     let mut parts = booking.parts.clone();
     parts.sort_by_key(|part| part.pool);
     let price = |part: &Part| market.pools().pool(part.pool).price;
     let cost = parts.iter().map(|part| price(part).of(part.nodes, part.length)).sum();
-    Opening {
+    StartEstimate {
         start: booking.start,
         place: booking.place(),
         terms: parts.iter().map(|part| (price(part), part.length)).collect(),

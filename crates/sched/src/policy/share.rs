@@ -30,7 +30,7 @@ const LOG2_E: u128 = 406_082_553_034_799;
 /// Processor-seconds are kept in such parts.
 const PARTS: u32 = 20;
 /// As much as is ever kept of one user: 16 million processors for a thousand years.
-const MOST: u128 = 1 << (60 + PARTS);
+const MAX: u128 = 1 << (60 + PARTS);
 
 const fn roots() -> [u64; BITS as usize] {
     let mut roots = [0; BITS as usize];
@@ -86,7 +86,7 @@ impl Usage {
     /// What users had used when the policy began.
     pub(super) fn resume(&mut self, usage: &BTreeMap<i64, u64>) {
         for (user, used) in usage {
-            let used = (u128::from(*used) << PARTS).min(MOST);
+            let used = (u128::from(*used) << PARTS).min(MAX);
             self.accounts.insert(*user, Account { used, holds: 0 });
         }
     }
@@ -136,7 +136,7 @@ impl Usage {
             let kept = (account.used >> PARTS) * u128::from(left);
             let rest = (account.used & ((1 << PARTS) - 1)) * u128::from(left);
             let kept = (kept >> (BITS - PARTS)) + (rest >> BITS);
-            account.used = (kept + each * u128::from(account.holds)).min(MOST);
+            account.used = (kept + each * u128::from(account.holds)).min(MAX);
         }
     }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use tradewind_model::{JobId, Market, Place, Span, Time};
 
 use super::availability::{Capacity, Taken};
-use super::grid::{Availability, Booking, Spread, Wish};
+use super::grid::{Availability, Booking, Spread, PlacementRequest};
 use super::inbox::Comes;
 
 /// So many different demands of one width and length are remembered.
@@ -41,7 +41,7 @@ pub struct Tail {
     books: Availability,
     /// By width and length: demands, and where the last job of each was placed. Nothing becomes
     /// free here, so that the next one of them starts no earlier.
-    floors: BTreeMap<(u32, Span), Vec<(Wish, Time)>>,
+    floors: BTreeMap<(u32, Span), Vec<(PlacementRequest, Time)>>,
 }
 
 impl Tail {
@@ -65,7 +65,7 @@ impl Tail {
     /// was placed, or else from the beginning.
     pub fn place(&mut self, market: &Market, job: JobId) -> Option<Placed> {
         let demand = market.demand(job)?;
-        let wish = Wish::of(market, (job, Comes::Again), demand, Spread::Grid).ok()?;
+        let wish = PlacementRequest::of(market, (job, Comes::Again), demand, Spread::Grid).ok()?;
         let alike = self.floors.entry((demand.processors, demand.estimate)).or_default();
         let known = alike.iter().position(|(other, _)| *other == wish);
         let from = known.map_or(self.books.now(), |at| alike[at].1.max(self.books.now()));

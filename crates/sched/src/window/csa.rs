@@ -9,7 +9,7 @@ use tradewind_model::{Criterion, Slot, Task, Time, Window};
 use super::cheapest::Cheapest;
 use super::ranking::{Fit, Ranking};
 use super::search::{Found, Proof, Scratch, Searcher};
-use super::sweep::Bracket;
+use super::sweep::StartBounds;
 
 /// The rest of a slot after a task was cut out of it: (start, last start, rank).
 type Rest = Reverse<(i64, i64, u32)>;
@@ -19,7 +19,7 @@ type Rest = Reverse<(i64, i64, u32)>;
 pub(super) fn find(
     searcher: &Searcher,
     slots: &[Slot],
-    bracket: Bracket,
+    bracket: StartBounds,
     scratch: &mut Scratch,
 ) -> Option<Found> {
     let criterion = searcher.search.algorithm.criterion();
@@ -27,7 +27,7 @@ pub(super) fn find(
     let mut best: Option<(Score, Vec<Task>)> = None;
     cut_all(searcher, slots, bracket, scratch, |start, ranks| {
         let score = Score::of(criterion, start, ranks, ranking);
-        if best.as_ref().is_none_or(|(least, _)| score < *least) {
+        if best.as_ref().is_none_or(|(min, _)| score < *min) {
             best = Some((score, ranks.iter().map(|&rank| ranking.task(rank)).collect()));
         }
     });
@@ -77,7 +77,7 @@ impl Score {
 fn cut_all(
     searcher: &Searcher,
     slots: &[Slot],
-    bracket: Bracket,
+    bracket: StartBounds,
     scratch: &mut Scratch,
     mut each: impl FnMut(i64, &[u32]),
 ) {

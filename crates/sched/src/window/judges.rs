@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use super::cheapest::Cheapest;
 use super::ranking::Ranking;
-use super::sweep::{ANY_LENGTH, Judge};
+use super::sweep::{ANY_LENGTH, SweepVisitor};
 
 /// The earliest start at which the m cheapest keep to the budget.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(super) struct Earliest {
     pub(super) found: Option<i64>,
 }
 
-impl Judge for Earliest {
+impl SweepVisitor for Earliest {
     fn close(&mut self, now: i64, cheapest: &mut Cheapest<'_>) -> ControlFlow<()> {
         if cheapest.sum().is_some_and(|sum| sum <= self.budget) {
             self.found = Some(now);
@@ -34,7 +34,7 @@ pub(super) struct Least {
     pub(super) found: Option<(i64, i128)>,
 }
 
-impl Judge for Least {
+impl SweepVisitor for Least {
     fn close(&mut self, now: i64, cheapest: &mut Cheapest<'_>) -> ControlFlow<()> {
         if let Some(sum) = cheapest.sum()
             && sum <= self.ceiling
@@ -121,7 +121,7 @@ impl<'a> Shrinking<'a> {
     }
 }
 
-impl Judge for Shrinking<'_> {
+impl SweepVisitor for Shrinking<'_> {
     fn open(&mut self, now: i64, cheapest: &mut Cheapest<'_>) -> i64 {
         let limit = self.limit(now);
         if self.edge == Edge::Finish && self.found.is_some() {

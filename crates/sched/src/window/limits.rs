@@ -34,16 +34,16 @@ impl Limits {
 /// does not shorten it. Saturates at the range of money.
 pub fn derived_budget(request: &Request, rho: Rho) -> Option<Money> {
     let cap = i128::from(request.max_price?.0);
-    let least = match request.times {
+    let min = match request.times {
         TimeMode::Fixed(Times::Work) => request.min_performance,
         TimeMode::Fixed(Times::Wall) | TimeMode::Owner => None,
     };
-    let least = least.unwrap_or(Performance::REFERENCE);
+    let min = min.unwrap_or(Performance::REFERENCE);
     // ρ and P_min are both in thousandths, which cancel.
     let all = i128::from(rho.thousandths())
         .saturating_mul(cap)
         .saturating_mul(i128::from(request.work.0))
         .saturating_mul(i128::from(request.tasks))
-        .div_euclid(i128::from(least.thousandths()));
+        .div_euclid(i128::from(min.thousandths()));
     Some(Money(all.clamp(0, i128::from(i64::MAX)) as i64))
 }

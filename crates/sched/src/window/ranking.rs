@@ -62,7 +62,7 @@ impl Ranking {
     ) -> Ranking {
         let mut nodes = Vec::with_capacity(grid.len());
         for (id, node) in grid.iter() {
-            let affordable = limits.max_price.is_none_or(|most| node.price <= most);
+            let affordable = limits.max_price.is_none_or(|max| node.price <= max);
             if !affordable || !request.suits(node) {
                 continue;
             }

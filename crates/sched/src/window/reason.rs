@@ -6,13 +6,13 @@ use super::cheapest::Cheapest;
 use super::judges::Least;
 use super::ranking::Ranking;
 use super::search::{Scratch, Searcher};
-use super::sweep::{Bracket, sweep};
+use super::sweep::{StartBounds, sweep};
 
 /// The first reason that holds, from the grid's size to the budget.
 pub(super) fn reason(
     searcher: &Searcher,
     slots: &[Slot],
-    bracket: Bracket,
+    bracket: StartBounds,
     scratch: &mut Scratch,
 ) -> Reason {
     let needed = searcher.wanted as u32;
@@ -24,34 +24,34 @@ pub(super) fn reason(
         let min_performance = searcher.min_performance;
         return Reason::TooFewNodes { needed, suitable, min_performance };
     }
-    let most = most_alive(&searcher.ranking, slots, bracket);
-    if most < needed {
-        return Reason::NoCommonTime { needed, most, deadline: searcher.deadline };
+    let max = most_alive(&searcher.ranking, slots, bracket);
+    if max < needed {
+        return Reason::NoCommonTime { needed, max, deadline: searcher.deadline };
     }
     let cheapest = cheapest_window(searcher, slots, bracket, scratch);
     Reason::BudgetShort { cheapest, budget: searcher.budget.unwrap_or(cheapest) }
 }
 
 /// The most nodes that are free together, each for its task's length.
-fn most_alive(ranking: &Ranking, slots: &[Slot], bracket: Bracket) -> u32 {
+fn most_alive(ranking: &Ranking, slots: &[Slot], bracket: StartBounds) -> u32 {
     let fits = |slot: &Slot| bracket.starts(slot, ranking.fits[slot.node.0 as usize].length);
     let (firsts, mut lasts): (Vec<i64>, Vec<i64>) = slots.iter().filter_map(fits).unzip();
     lasts.sort_unstable();
-    let (mut expired, mut most) = (0, 0);
+    let (mut expired, mut max) = (0, 0);
     for (i, &now) in firsts.iter().enumerate() {
         while lasts[expired] < now {
             expired += 1;
         }
-        most = most.max(i + 1 - expired);
+        max = max.max(i + 1 - expired);
     }
-    most as u32
+    max as u32
 }
 
 /// What the cheapest of all windows costs, budget or not.
 fn cheapest_window(
     searcher: &Searcher,
     slots: &[Slot],
-    bracket: Bracket,
+    bracket: StartBounds,
     scratch: &mut Scratch,
 ) -> Money {
     let by_cost = searcher.ranking.reweighted(|it| it.cost);

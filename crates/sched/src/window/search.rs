@@ -12,7 +12,7 @@ use super::cheapest::{Buffers, Cheapest};
 use super::judges::{Earliest, Edge, Least, Lengths, Shrinking};
 use super::limits::Limits;
 use super::ranking::{By, Ranking};
-use super::sweep::{ANY_LENGTH, Bracket, sweep};
+use super::sweep::{ANY_LENGTH, StartBounds, sweep};
 use super::{csa, paper, reason};
 
 /// How to choose a window.
@@ -194,7 +194,7 @@ impl Searcher {
         let slots = list.as_slice();
         match &self.method {
             Method::Earliest => self.earliest(slots, bracket, scratch),
-            Method::Least => self.least(slots, bracket, scratch),
+            Method::Least => self.min(slots, bracket, scratch),
             Method::Shrinking(edge, sorted) => {
                 let lengths = Lengths { ranking: &self.ranking, sorted };
                 self.shrink(*edge, &lengths, slots, bracket, scratch)
@@ -217,8 +217,8 @@ impl Searcher {
         self.budget
     }
 
-    pub(super) fn bracket(&self, from: Time) -> Bracket {
-        Bracket {
+    pub(super) fn bracket(&self, from: Time) -> StartBounds {
+        StartBounds {
             from: self.earliest_start.unwrap_or(from).max(from).0,
             until: self.deadline.map_or(i64::MAX, |deadline| deadline.0),
         }
@@ -229,7 +229,7 @@ impl Searcher {
         self.budget.map_or(i128::MAX, |budget| i128::from(budget.0))
     }
 
-    fn earliest(&self, slots: &[Slot], bracket: Bracket, scratch: &mut Scratch) -> Option<Found> {
+    fn earliest(&self, slots: &[Slot], bracket: StartBounds, scratch: &mut Scratch) -> Option<Found> {
         let mut cheapest = Cheapest::new(&self.ranking, self.wanted, &mut scratch.buffers);
         let mut judge = Earliest { budget: self.ceiling(), found: None };
         sweep(&self.ranking, slots, bracket, &mut cheapest, &mut judge);
@@ -237,7 +237,7 @@ impl Searcher {
         exact(judge.found?, tasks)
     }
 
-    fn least(&self, slots: &[Slot], bracket: Bracket, scratch: &mut Scratch) -> Option<Found> {
+    fn min(&self, slots: &[Slot], bracket: StartBounds, scratch: &mut Scratch) -> Option<Found> {
         let ceiling = match self.search.algorithm.criterion() {
             Criterion::Cost => self.ceiling(),
             // No budget applies here, or the search would be a bounded one.
@@ -255,7 +255,7 @@ impl Searcher {
         edge: Edge,
         lengths: &Lengths<'_>,
         slots: &[Slot],
-        bracket: Bracket,
+        bracket: StartBounds,
         scratch: &mut Scratch,
     ) -> Option<Found> {
         let ranking = &self.ranking;
@@ -273,7 +273,7 @@ impl Searcher {
         start: i64,
         longest: i64,
         slots: &[Slot],
-        bracket: Bracket,
+        bracket: StartBounds,
         ranks: &mut Vec<u32>,
     ) -> Vec<Task> {
         alive_at(&self.ranking, start, slots, bracket, ranks);
@@ -291,7 +291,7 @@ pub(super) fn alive_at(
     ranking: &Ranking,
     start: i64,
     slots: &[Slot],
-    bracket: Bracket,
+    bracket: StartBounds,
     ranks: &mut Vec<u32>,
 ) {
     ranks.clear();

@@ -12,14 +12,14 @@ pub(super) const ANY_LENGTH: i64 = i64::MAX;
 
 /// The times between which tasks must lie.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bracket {
+pub(super) struct StartBounds {
     /// No task starts before.
     pub(super) from: i64,
     /// Every task has ended by then.
     pub(super) until: i64,
 }
 
-impl Bracket {
+impl StartBounds {
     /// The first and the last start of a task of `length` in `slot`; `None` if it does not fit.
     #[inline]
     pub(super) fn starts(self, slot: &Slot, length: i64) -> Option<(i64, i64)> {
@@ -31,7 +31,7 @@ impl Bracket {
 
 /// What one search does at each start time on the way. Only starts of slots need a look: between
 /// two of them nodes only expire.
-pub(super) trait Judge {
+pub(super) trait SweepVisitor {
     /// A new start time. Returns the length at and beyond which tasks are of no use from here on;
     /// it must never rise.
     fn open(&mut self, _now: i64, _cheapest: &mut Cheapest<'_>) -> i64 {
@@ -48,9 +48,9 @@ pub(super) trait Judge {
 pub(super) fn sweep(
     ranking: &Ranking,
     slots: &[Slot],
-    bracket: Bracket,
+    bracket: StartBounds,
     cheapest: &mut Cheapest<'_>,
-    judge: &mut impl Judge,
+    judge: &mut impl SweepVisitor,
 ) {
     let mut now = i64::MIN;
     let mut limit = ANY_LENGTH;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Closure, ClosureId, Event, JobId, Market, PoolId, Share};
+use tradewind_model::{Outage, OutageId, Event, JobId, Market, PoolId, Share};
 
 use super::{Checker, Violation};
 
@@ -11,7 +11,7 @@ use super::{Checker, Violation};
 pub(super) struct Capacity {
     demands: BTreeMap<JobId, u32>,
     holds: BTreeMap<JobId, Vec<Share>>,
-    closures: BTreeMap<ClosureId, Closure>,
+    closures: BTreeMap<OutageId, Outage>,
     held: BTreeMap<PoolId, u64>,
 }
 
@@ -52,12 +52,12 @@ impl Capacity {
                 self.closures.insert(*closure, *what);
             }
             Event::Closed { closure } => {
-                if let Some(Closure { pool, nodes, .. }) = self.closures.get(closure).copied() {
+                if let Some(Outage { pool, nodes, .. }) = self.closures.get(closure).copied() {
                     self.take(Share { pool, nodes });
                 }
             }
             Event::Reopened { closure } => {
-                if let Some(Closure { pool, nodes, .. }) = self.closures.remove(closure) {
+                if let Some(Outage { pool, nodes, .. }) = self.closures.remove(closure) {
                     self.give(Share { pool, nodes });
                 }
             }

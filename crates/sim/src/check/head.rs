@@ -43,7 +43,7 @@ fn possible(market: &Market, policy: &dyn Policy, head: JobId) -> Option<Time> {
     for job in market.running() {
         profile.take(job.nodes_in(id), now, expected_end(market, &job, id, now));
     }
-    for (_, closure) in market.closures() {
+    for (_, closure) in market.outages() {
         profile.take(closure.nodes, closure.from.max(now), closure.until);
     }
     profile.earliest(demand.processors, pool.length_of(demand), now)

@@ -2,10 +2,10 @@
 
 mod beliefs;
 mod capacity;
-mod doors;
+mod admission;
 mod head;
-mod kept;
-mod lives;
+mod reservations;
+mod lifecycle;
 mod money;
 #[cfg(test)]
 mod tests;
@@ -52,15 +52,15 @@ pub trait Checker {
 pub fn all(promise: Promise) -> Vec<Box<dyn Checker>> {
     let mut checkers: Vec<Box<dyn Checker>> = vec![
         Box::new(capacity::Capacity::default()),
-        Box::new(lives::Lives::default()),
-        Box::new(doors::Doors),
+        Box::new(lifecycle::Lives::default()),
+        Box::new(admission::Doors),
         Box::new(money::Conserved::default()),
     ];
     match promise {
         Promise::Nothing => {}
         Promise::Order => checkers.push(Box::new(head::InOrder)),
         Promise::Head => checkers.push(Box::new(head::NotDelayed::default())),
-        Promise::Reservations => checkers.push(Box::new(kept::Kept::default())),
+        Promise::Reservations => checkers.push(Box::new(reservations::Kept::default())),
     }
     checkers
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tradewind_model::{
-    Admission, Attributes, Cause, Closure, ClosureId, Command, Demand, JobId, Performance, Place,
+    Admission, Attributes, Cause, Outage, OutageId, Command, Demand, JobId, Performance, Place,
     Pool, PoolId, Pools, Price, Site, SiteId, Span, Time, Times,
 };
 
@@ -89,8 +89,8 @@ fn ended(job: u32) -> Event {
 
 fn announced(nodes: u32, from: i64, until: i64) -> Event {
     let (pool, from, until, cause) = (PoolId(0), Time(from), Time(until), Cause::Maintenance);
-    let what = Closure { pool, nodes, from, until, cause };
-    Event::Announced { closure: ClosureId(0), what }
+    let what = Outage { pool, nodes, from, until, cause };
+    Event::Announced { closure: OutageId(0), what }
 }
 
 /// Says what it is told to say.
@@ -112,7 +112,7 @@ fn overbooking_is_seen() {
     assert_eq!(stage.fed(&started(1)), Err("capacity"));
     let stage = &mut Stage::new(capacity::Capacity::default());
     stage.jobs(&[(3, 10)]).fine(&announced(2, 5, 9)).fine(&started(0)).at(5);
-    assert_eq!(stage.fed(&Event::Closed { closure: ClosureId(0) }), Err("capacity"));
+    assert_eq!(stage.fed(&Event::Closed { closure: OutageId(0) }), Err("capacity"));
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_job_in_a_queue_that_does_not_admit_it_is_seen() {
     let narrow = Admission { max_processors: Some(2), ..Admission::NONE };
     let pools = two.as_slice().iter().map(|pool| Pool { admission: narrow, ..pool.clone() });
     let pools = Pools::new(two.sites().to_vec(), pools.collect()).unwrap();
-    let stage = &mut Stage::on(pools, doors::Doors);
+    let stage = &mut Stage::on(pools, admission::Doors);
     stage.jobs(&[(2, 10), (3, 10)]).fine(&started(0));
     assert_eq!(stage.fed(&started(1)), Err("doors"));
 }
@@ -138,7 +138,7 @@ fn nodes_that_are_not_given_back_are_seen() {
 #[test]
 fn a_job_that_runs_twice_or_never_is_seen() {
     let stage = || {
-        let mut stage = Stage::new(lives::Lives::default());
+        let mut stage = Stage::new(lifecycle::Lives::default());
         stage.jobs(&[(1, 10), (1, 10)]).fine(&started(0)).fine(&ended(0));
         stage
     };
@@ -214,7 +214,7 @@ fn delaying_the_head_is_seen() {
 #[test]
 fn broken_reservations_are_seen() {
     let stage = || {
-        let mut stage = Stage::cluster(kept::Kept::default());
+        let mut stage = Stage::cluster(reservations::Kept::default());
         stage.jobs(&[(4, 10), (2, 10)]).fine(&started(0));
         assert_eq!(stage.pass(&Says(vec![None, Some(10)])), Ok(()));
         stage
@@ -236,7 +236,7 @@ fn broken_reservations_are_seen() {
 #[test]
 fn promises_lapse_when_they_must_and_only_then() {
     let says = |at| Says(vec![None, Some(at)]);
-    let mut stage = Stage::cluster(kept::Kept::default());
+    let mut stage = Stage::cluster(reservations::Kept::default());
     stage.jobs(&[(4, 10), (2, 10)]).fine(&started(0));
     assert_eq!(stage.pass(&says(10)), Ok(()));
     assert_eq!(stage.fine(&announced(1, 12, 14)).pass(&says(14)), Ok(()));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tradewind_model::{PoolId, Time};
 use tradewind_sched::negotiation::{
-    Durable, Entry, Envelope, Input, Member, Negotiator, Output, Peer, Settings, Wish,
+    Durable, Entry, Envelope, Input, Member, Negotiator, Output, Peer, Settings, Preference,
 };
 
 use super::bells::Bells;
@@ -194,7 +194,7 @@ impl Federation {
             .cards
             .values()
             .filter(|card| card.site == site && card.whereabouts == Whereabouts::Homeless);
-        let wish = |parcel| (site, Input::PassOn(parcel, Wish::Must));
+        let wish = |parcel| (site, Input::PassOn(parcel, Preference::Must));
         moment.inputs.extend(homeless.map(|card| wish(Arc::clone(&card.parcel))));
     }
 

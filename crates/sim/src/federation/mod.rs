@@ -18,9 +18,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tradewind_model::{
-    ClosureId, Command, Demand, Event, JobId, Market, Place, Pool, PoolId, Pools, Time,
+    OutageId, Command, Demand, Event, JobId, Market, Place, Pool, PoolId, Pools, Time,
 };
-use tradewind_sched::negotiation::{self, Input, Offer, Parcel, Peer, Ticket, Wish};
+use tradewind_sched::negotiation::{self, Input, Offer, Parcel, Peer, Ticket, Preference};
 use tradewind_sched::policy::local::Local;
 use tradewind_sched::policy::{Policy, Promise};
 
@@ -69,7 +69,7 @@ pub struct Federation {
     /// How many of them do not run.
     waiting: usize,
     /// Whose closure it is.
-    closures: BTreeMap<ClosureId, PoolId>,
+    closures: BTreeMap<OutageId, PoolId>,
     /// Jobs that join at their earliest start.
     later: BTreeSet<(Time, JobId)>,
     /// When each site wants to be asked again.
@@ -239,7 +239,7 @@ impl Federation {
         let demand = &card.parcel.demand;
         if pool.nodes < demand.processors || !pool.suits(demand) {
             card.whereabouts = Whereabouts::Homeless;
-            let wish = Input::PassOn(Arc::clone(&card.parcel), Wish::Must);
+            let wish = Input::PassOn(Arc::clone(&card.parcel), Preference::Must);
             moment.inputs.push((card.site, wish));
             return;
         }
@@ -302,7 +302,7 @@ impl Federation {
         for job in late.into_iter().chain(surplus) {
             moment.fresh.remove(&job);
             if let Some(card) = self.cards.get(&job) {
-                let wish = Input::PassOn(Arc::clone(&card.parcel), Wish::Better);
+                let wish = Input::PassOn(Arc::clone(&card.parcel), Preference::Better);
                 moment.inputs.push((site, wish));
             }
         }

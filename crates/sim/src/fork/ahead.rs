@@ -4,12 +4,12 @@ use tradewind_model::{Market, PoolId, Price, Time};
 
 use super::{Beliefs, Coming};
 use crate::kernel::earlier;
-use crate::outage::{self, Outage};
+use crate::outage::{self, AnnouncedOutage};
 
 /// Three lists, the next one of each last.
 pub(super) struct Ahead {
     jobs: Vec<Coming>,
-    missing: Vec<Outage>,
+    missing: Vec<AnnouncedOutage>,
     asked: Vec<(Time, PoolId, Price)>,
 }
 
@@ -49,7 +49,7 @@ impl Ahead {
     }
 
     /// The next outage that is known by `now`.
-    pub(super) fn outage(&mut self, now: Time) -> Option<Outage> {
+    pub(super) fn outage(&mut self, now: Time) -> Option<AnnouncedOutage> {
         self.missing.pop_if(|outage| outage.announced <= now)
     }
 

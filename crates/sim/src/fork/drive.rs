@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::ops::ControlFlow;
 
 use tradewind_model::{
-    Cause, Closure, ClosureId, Command, Event, JobId, Market, Place, Running, Share, Time,
+    Cause, Outage, OutageId, Command, Event, JobId, Market, Place, Running, Share, Time,
 };
 use tradewind_sched::free::Taken;
 use tradewind_sched::policy::Policy;
@@ -28,10 +28,10 @@ pub(super) struct Drive<'a> {
     income: Vec<i128>,
     ahead: Ahead,
     ends: BinaryHeap<Reverse<End>>,
-    turns: BinaryHeap<Reverse<(Time, Turn, ClosureId)>>,
-    closures: BTreeMap<ClosureId, Closure>,
+    turns: BinaryHeap<Reverse<(Time, Turn, OutageId)>>,
+    closures: BTreeMap<OutageId, Outage>,
     /// What should have begun, and waits for nodes; called off, as far as policies know.
-    late: Vec<Closure>,
+    late: Vec<Outage>,
     wake: Option<Time>,
     started: u32,
     /// Of jobs that were interrupted: how often.
@@ -75,7 +75,7 @@ impl<'a> Drive<'a> {
             ahead,
             ends: BinaryHeap::new(),
             turns: BinaryHeap::new(),
-            closures: market.closures().collect(),
+            closures: market.outages().collect(),
             late: Vec::new(),
             wake: None,
             started: 0,
@@ -109,7 +109,7 @@ impl<'a> Drive<'a> {
             Event::Closed { closure } => Some(*closure),
             _ => None,
         };
-        let begun: BTreeSet<ClosureId> = self.events.iter().filter_map(begun).collect();
+        let begun: BTreeSet<OutageId> = self.events.iter().filter_map(begun).collect();
         for (&id, closure) in &self.closures {
             let begun = begun.contains(&id);
             if !begun && closure.until <= self.from {
@@ -255,8 +255,8 @@ impl<'a> Drive<'a> {
         self.begin_late()
     }
 
-    fn announce(&mut self, what: Closure) -> Result<ClosureId, SimError> {
-        let closure = ClosureId(self.market.announced());
+    fn announce(&mut self, what: Outage) -> Result<OutageId, SimError> {
+        let closure = OutageId(self.market.announced());
         self.closures.insert(closure, what);
         self.happen(Event::Announced { closure, what })?;
         Ok(closure)
@@ -276,7 +276,7 @@ impl<'a> Drive<'a> {
         Ok(())
     }
 
-    fn close(&mut self, closure: ClosureId) -> Result<(), SimError> {
+    fn close(&mut self, closure: OutageId) -> Result<(), SimError> {
         let Some(what) = self.closures.get(&closure).copied() else { return Ok(()) };
         if self.beliefs.clash == Clash::Interrupts || matches!(what.cause, Cause::Failure(_)) {
             self.make_room(&what)?;
@@ -290,7 +290,7 @@ impl<'a> Drive<'a> {
     }
 
     /// Jobs begin anew until the closure can have its nodes.
-    fn make_room(&mut self, what: &Closure) -> Result<(), SimError> {
+    fn make_room(&mut self, what: &Outage) -> Result<(), SimError> {
         let hit = outage::hit(&self.market, what);
         while let Some(job) = outage::victim(&self.market, what, &hit) {
             *self.attempts.entry(job).or_default() += 1;
@@ -314,11 +314,11 @@ impl<'a> Drive<'a> {
             };
             let nodes = what.nodes.min(self.market.free_in(what.pool));
             if nodes > 0 && from < until {
-                let closure = self.announce(Closure { nodes, from, until, ..what })?;
+                let closure = self.announce(Outage { nodes, from, until, ..what })?;
                 self.close(closure)?;
             }
             if nodes < what.nodes && from < until {
-                self.late.push(Closure { nodes: what.nodes - nodes, ..what });
+                self.late.push(Outage { nodes: what.nodes - nodes, ..what });
             }
         }
         Ok(())

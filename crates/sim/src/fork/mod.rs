@@ -18,7 +18,7 @@ use tradewind_sched::free::Taken;
 use tradewind_sched::policy::Policy;
 
 use crate::SimError;
-use crate::outage::Outage;
+use crate::outage::AnnouncedOutage;
 
 pub use compare::{Change, Comparison, compare};
 pub use totals::Totals;
@@ -48,7 +48,7 @@ pub struct Beliefs {
     /// Nodes that will be missing beside those of closures that were announced by the fork, and
     /// when that becomes known. With those of the fork they must not be more than there are;
     /// among themselves they are cut: see [`crate::outage::in_order`].
-    pub missing: Vec<Outage>,
+    pub missing: Vec<AnnouncedOutage>,
     /// What a node of a pool will cost, and from when on.
     pub asked: Vec<(Time, PoolId, Price)>,
     /// Who gives way. Nodes that break take their jobs with them in any case.

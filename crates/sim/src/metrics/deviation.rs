@@ -67,18 +67,18 @@ pub(super) fn entries(workload: &Workload, run: &Run, window: Window) -> Vec<Ent
         return Vec::new();
     }
     let points = load_deviation(workload, run);
-    let (mut area, mut most) = (0.0, 0.0f64);
+    let (mut area, mut max) = (0.0, 0.0f64);
     for pair in points.windows(2) {
         let seconds = window.seconds_of(pair[0].at, pair[1].at);
         if seconds > 0 {
             area += pair[0].load * seconds as f64;
-            most = most.max(pair[0].load);
+            max = max.max(pair[0].load);
         }
     }
     let span = window.span().0;
     let some = |value: f64| (span > 0).then_some(Value::Quotient(value));
     vec![
         entry("load_deviation_mean", Unit::Ratio, Better::Lower, some(area / span.max(1) as f64)),
-        entry("load_deviation_max", Unit::Ratio, Better::Lower, some(most)),
+        entry("load_deviation_max", Unit::Ratio, Better::Lower, some(max)),
     ]
 }

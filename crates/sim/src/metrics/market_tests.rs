@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Admission, Attributes, Cause, Closure, Command, Event, JobId, Market, Money, Performance,
+    Admission, Attributes, Cause, Outage, Command, Event, JobId, Market, Money, Performance,
     Place, Pool, PoolId, Pools, Price, Reason, Site, SiteId, Terms, Time, Times, Trade,
 };
 use tradewind_sched::policy::Policy;
 
 use super::*;
-use crate::outage::{self, Outage};
+use crate::outage::{self, AnnouncedOutage};
 use crate::result::{Ran, Struck};
 use crate::workload::{Job, LogJob, Overrun, Refusal, Rejected, prepare};
 use crate::{Settings, run};
@@ -143,8 +143,8 @@ fn the_load_deviation_by_hand() {
 #[test]
 fn misses_add_up_in_the_order_of_submission() {
     let (workload, run) = case();
-    let points = |most| -> Vec<(u64, u64)> {
-        let points = misses(&workload, &run, most);
+    let points = |max| -> Vec<(u64, u64)> {
+        let points = misses(&workload, &run, max);
         points.iter().map(|point| (point.applications, point.missed)).collect()
     };
     assert_eq!(points(500), [(0, 0), (1, 0), (2, 0), (3, 1), (4, 2), (5, 3)]);
@@ -216,8 +216,8 @@ fn replay(rows: &[Row], outages: &[(u32, i64, i64)]) -> (Workload, Run) {
     let mut workload = prepare(&log, pools(), Default::default(), Overrun::Kill);
     let closed = |&(nodes, from, span): &(u32, i64, i64)| {
         let (pool, from, until) = (PoolId(0), Time(from), Time(from + span));
-        let what = Closure { pool, nodes, from, until, cause: Cause::Failure(0) };
-        Outage { announced: from, what }
+        let what = Outage { pool, nodes, from, until, cause: Cause::Failure(0) };
+        AnnouncedOutage { announced: from, what }
     };
     workload.outages = outage::in_order(&workload.pools, outages.iter().map(closed).collect());
     let run = run(&workload, Settings::default(), &mut Trader, &mut []).unwrap();
@@ -257,7 +257,7 @@ fn kept((job, ran): &(&Job, Option<&Ran>)) -> bool {
 proptest! {
     /// Each class against a plain sum of floats, and all classes against the totals.
     #[test]
-    fn classes_and_the_curve_add_up(rows in rows(), outages in outages(), most in 2usize..40) {
+    fn classes_and_the_curve_add_up(rows in rows(), outages in outages(), max in 2usize..40) {
         let (workload, run) = replay(&rows, &outages);
         let all = measure(&workload, &run, Options::default());
         let everybody = everybody(&workload, &run);
@@ -300,8 +300,8 @@ proptest! {
             let ratio = all.get(&format!("success_{}", class.key));
             prop_assert_eq!(ratio, quotient(succeeded, jobs));
         }
-        let curve = misses(&workload, &run, most);
-        prop_assert!(curve.len() <= most);
+        let curve = misses(&workload, &run, max);
+        prop_assert!(curve.len() <= max);
         for Missed { applications, missed } in &curve {
             let first = &everybody[..*applications as usize];
             prop_assert_eq!(*missed as usize, first.iter().filter(|it| !kept(it)).count());
@@ -338,7 +338,7 @@ proptest! {
         let (workload, run) = replay(&rows, &outages);
         let points = load_deviation(&workload, &run);
         let window = Window::of(&workload, &run, Trim::default());
-        let (mut area, mut most) = (0.0, 0.0f64);
+        let (mut area, mut max) = (0.0, 0.0f64);
         for second in window.from.0..window.until.0 {
             let mut held = [0.0; 2];
             let attempts = run.lost.iter().map(|it| (it.job, it.start, it.end, &it.place));
@@ -356,13 +356,13 @@ proptest! {
             let point = points.iter().rfind(|point| point.at.0 <= second);
             let found = point.map_or(0.0, |point| point.load);
             prop_assert!((found - deviation).abs() < 1e-9, "{second}: {found}, not {deviation}");
-            (area, most) = (area + deviation, most.max(deviation));
+            (area, max) = (area + deviation, max.max(deviation));
         }
         let all = measure(&workload, &run, Options::default());
         let found = |name| all.get(name).map(Value::as_f64);
         if let Some(mean) = found("load_deviation_mean") {
             prop_assert!((mean - area / window.span().0 as f64).abs() < 1e-9);
-            prop_assert!((found("load_deviation_max").unwrap() - most).abs() < 1e-9);
+            prop_assert!((found("load_deviation_max").unwrap() - max).abs() < 1e-9);
         }
         prop_assert!(points.last().is_none_or(|last| last.load == 0.0));
     }

@@ -92,16 +92,16 @@ pub struct Missed {
 }
 
 /// How deadlines missed add up over the applications of the whole replay, untrimmed: at most
-/// `most` points (at least 2) at equal distances, each exact, from nothing up to all. Empty if no
+/// `max` points (at least 2) at equal distances, each exact, from nothing up to all. Empty if no
 /// job has a deadline. O(n log n) for n jobs.
-pub fn misses(workload: &Workload, run: &Run, most: usize) -> Vec<Missed> {
+pub fn misses(workload: &Workload, run: &Run, max: usize) -> Vec<Missed> {
     let promises = all(workload, run);
     let kept = promises.iter().filter(|it| it.terms.deadline.is_some()).map(|it| it.kept);
     let kept: Vec<bool> = kept.collect();
     if kept.is_empty() {
         return Vec::new();
     }
-    let steps = kept.len().min(most.max(2) - 1);
+    let steps = kept.len().min(max.max(2) - 1);
     let (mut from, mut missed) = (0, 0);
     let point = |step: usize| {
         let applications = kept.len() * step / steps;

@@ -25,7 +25,7 @@ impl Class {
     #[expect(clippy::cast_precision_loss, reason = "quotients are for reading")]
     fn add(&mut self, job: &Job, ran: &Ran, shortest: i64, bound: i64) {
         let (response, run) = ((ran.end - job.submit).0, (ran.end - ran.start).0);
-        let scaled = |least: i64| response as f64 / run.max(least).max(1) as f64;
+        let scaled = |min: i64| response as f64 / run.max(min).max(1) as f64;
         self.jobs += 1;
         self.responded += i128::from(response);
         self.by_width += scaled(shortest) / f64::from(job.processors.max(1));

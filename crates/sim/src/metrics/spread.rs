@@ -88,8 +88,8 @@ mod tests {
                 let enough = |&v: &i64| {
                     values.iter().filter(|it| **it <= v).count() * 100 >= values.len() * percent
                 };
-                let least = values.iter().copied().filter(enough).min().unwrap();
-                prop_assert_eq!(found, Value::Whole(least.into()));
+                let min = values.iter().copied().filter(enough).min().unwrap();
+                prop_assert_eq!(found, Value::Whole(min.into()));
             }
             let mut quotients: Vec<f64> = values.iter().map(|v| *v as f64).collect();
             let same = Spread::of_quotients(&mut quotients).unwrap();

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Cause, Closure, Money, Place, Pool, PoolId, Pools, Price, Reason, Terms, Time,
+    Cause, Outage, Money, Place, Pool, PoolId, Pools, Price, Reason, Terms, Time,
 };
 use tradewind_sched::policy::backfill::{Backfill, Depth, Order, Settings as Knobs};
 
 use super::*;
-use crate::outage::{self, Outage};
+use crate::outage::{self, AnnouncedOutage};
 use crate::result::{Lost, Ran};
 use crate::workload::{Job, LogJob, Overrun, Refusal, Rejected, prepare};
 use crate::{Settings, run};
@@ -44,9 +44,9 @@ fn ran(start: i64, end: i64, cost: i64) -> Ran {
     Ran { start, end, cost, ..Ran::nothing(Time(0)) }
 }
 
-fn closed(nodes: u32, from: i64, until: i64) -> Outage {
+fn closed(nodes: u32, from: i64, until: i64) -> AnnouncedOutage {
     let (pool, from, until, cause) = (PoolId(0), Time(from), Time(until), Cause::Failure(2));
-    Outage { announced: from, what: Closure { pool, nodes, from, until, cause } }
+    AnnouncedOutage { announced: from, what: Outage { pool, nodes, from, until, cause } }
 }
 
 /// A wide job waits for a long one; a small one overtakes it, loses a node at 22, starts again
@@ -237,8 +237,8 @@ proptest! {
         let queue = Queue::of(&workload, &run, window);
         prop_assert_eq!(queue.job_seconds, i128::from(waits - in_vain));
         prop_assert_eq!(queued, queue.job_seconds);
-        let most = points.iter().map(|point| i128::from(point.queued)).max();
-        prop_assert_eq!(Some(queue.most_jobs), most);
+        let max = points.iter().map(|point| i128::from(point.queued)).max();
+        prop_assert_eq!(Some(queue.most_jobs), max);
         let all = i128::from(window.span().0) * 4;
         prop_assert_eq!(metrics.get("utilisation"), quotient(used, all));
         prop_assert_eq!(metrics.get("open_utilisation"), quotient(used, all - closed));

@@ -137,8 +137,8 @@ impl Environment {
     /// × task length. Rounded to micro-credits.
     pub fn market_value(&self, request: &Request) -> Option<Money> {
         let (slowest, fastest) = self.performance;
-        let least = request.min_performance.map_or(0, Performance::thousandths).div_ceil(1_000);
-        let speeds = slowest.max(least.min(fastest))..=fastest;
+        let min = request.min_performance.map_or(0, Performance::thousandths).div_ceil(1_000);
+        let speeds = slowest.max(min.min(fastest))..=fastest;
         let count = f64::from(fastest - speeds.start().min(&fastest) + 1);
         let mut sum = 0.0;
         for speed in speeds {
@@ -154,11 +154,11 @@ impl Environment {
         let mut job = |number: u32| {
             let tasks = draws.within(wide(self.tasks)).max(1) as u32;
             let work = Span(draws.within((self.work.0.0, self.work.1.0)).max(1));
-            let least = u32::try_from(draws.within(wide(self.min_performance))).ok()?;
+            let min = u32::try_from(draws.within(wide(self.min_performance))).ok()?;
             let last = self.criteria.len() as i64 - 1;
             let criterion = self.criteria.get(draws.within((0, last)) as usize).cloned();
             let mut request = Request {
-                min_performance: Some(whole(least)?).filter(|_| least > self.performance.0),
+                min_performance: Some(whole(min)?).filter(|_| min > self.performance.0),
                 criterion: criterion.unwrap_or_default(),
                 ..Request::new(tasks, work)
             };

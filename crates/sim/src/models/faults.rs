@@ -1,9 +1,9 @@
 //! Nodes that break, and are mended.
 
-use tradewind_model::{Cause, Closure, Horizon, PoolId, Span};
+use tradewind_model::{Cause, Outage, Horizon, PoolId, Span};
 
 use super::draws::{Draws, wide};
-use crate::outage::Outage;
+use crate::outage::AnnouncedOutage;
 
 /// Failures in a pool of like nodes. The times between them follow a Weibull law, of which shape
 /// 1 is the exponential one; logs of large machines have shapes of 0.7 to 0.8, and repairs that
@@ -48,11 +48,11 @@ impl Default for Faults {
 
 impl Faults {
     /// The most failures that are drawn for one pool: a limit against absurd parameters.
-    pub const MOST: usize = 1_000_000;
+    pub const MAX: usize = 1_000_000;
 
     /// The failures of a pool of `nodes` nodes within the horizon, in their order. A longer
     /// horizon begins with the same ones. O(n) for n failures.
-    pub fn draw(&self, seed: u64, pool: PoolId, nodes: u32, horizon: Horizon) -> Vec<Outage> {
+    pub fn draw(&self, seed: u64, pool: PoolId, nodes: u32, horizon: Horizon) -> Vec<AnnouncedOutage> {
         let stream = |noun: &str| Draws::new(seed, &format!("{noun}-{}", pool.0));
         let (mut gaps, mut repairs) = (stream("failure"), stream("repair"));
         let (mut places, mut bursts) = (stream("failed-node"), stream("burst"));
@@ -66,13 +66,13 @@ impl Faults {
         let scale = mean / libm::tgamma(1.0 + 1.0 / shape);
         let length = horizon.span().0 as f64;
         let (mut at, mut outages) = (gaps.weibull(shape, scale), Vec::new());
-        while at < length && outages.len() < Self::MOST {
+        while at < length && outages.len() < Self::MAX {
             let from = horizon.start + Span(at as i64);
             let together = bursts.within(wide(burst)) as u32;
             let first = places.within((0, i64::from(nodes - together))) as u32;
             let until = from + self.repair.draw(&mut repairs);
-            let what = Closure { pool, nodes: together, from, until, cause: Cause::Failure(first) };
-            outages.push(Outage { announced: from, what });
+            let what = Outage { pool, nodes: together, from, until, cause: Cause::Failure(first) };
+            outages.push(AnnouncedOutage { announced: from, what });
             at += gaps.weibull(shape, scale);
         }
         outages
@@ -106,12 +106,12 @@ mod tests {
         Horizon { start: Time(1_000), end: Time(1_000 + days * DAY) }
     }
 
-    fn drawn(faults: Faults) -> Vec<Outage> {
+    fn drawn(faults: Faults) -> Vec<AnnouncedOutage> {
         faults.draw(5, PoolId(0), 100, horizon(2_000))
     }
 
     /// Failed nodes, and the mean repair.
-    fn sums(outages: &[Outage]) -> (f64, f64) {
+    fn sums(outages: &[AnnouncedOutage]) -> (f64, f64) {
         let nodes: u32 = outages.iter().map(|it| it.what.nodes).sum();
         let repair: i64 = outages.iter().map(|it| (it.what.until - it.what.from).0).sum();
         (f64::from(nodes), repair as f64 / outages.len() as f64)
@@ -133,7 +133,7 @@ mod tests {
             let (nodes, repair) = sums(&outages);
             assert!((nodes - 10_000.0).abs() < 600.0, "{faults:?}: {nodes} nodes");
             assert!((repair / mean.0 as f64 - 1.0).abs() < 0.06, "{faults:?}: {repair} s");
-            let far = |it: &Outage| it.what.cause != Cause::Failure(0) && it.what.nodes <= 7;
+            let far = |it: &AnnouncedOutage| it.what.cause != Cause::Failure(0) && it.what.nodes <= 7;
             assert!(outages.iter().filter(|it| far(it)).count() > outages.len() * 9 / 10);
         }
     }
@@ -143,7 +143,7 @@ mod tests {
         let faults = Faults { mtbf: Span(DAY), burst: (2, 500), ..Faults::default() };
         let outages = faults.draw(1, PoolId(3), 4, horizon(50));
         assert!(outages.windows(2).all(|pair| pair[0].announced <= pair[1].announced));
-        for Outage { announced, what } in &outages {
+        for AnnouncedOutage { announced, what } in &outages {
             assert!((1..=4).contains(&what.nodes) && what.pool == PoolId(3));
             assert!(*announced == what.from && what.from < horizon(50).end);
             assert!(matches!(what.cause, Cause::Failure(first) if first + what.nodes <= 4));
@@ -157,6 +157,6 @@ mod tests {
     #[test]
     fn absurd_parameters_end() {
         let faults = Faults { mtbf: Span(0), shape: 0, burst: (9, 1), ..Faults::default() };
-        assert!(faults.draw(1, PoolId(0), 3, horizon(1)).len() <= Faults::MOST);
+        assert!(faults.draw(1, PoolId(0), 3, horizon(1)).len() <= Faults::MAX);
     }
 }

@@ -1,9 +1,9 @@
 //! The owners' own load, which is there first (paper 000, sections 5 and 6.1).
 
-use tradewind_model::{Cause, Closure, Horizon, NodeId, PoolId, Slot, Span};
+use tradewind_model::{Cause, Outage, Horizon, NodeId, PoolId, Slot, Span};
 
 use super::draws::{Draws, wide};
-use crate::outage::Outage;
+use crate::outage::AnnouncedOutage;
 
 /// Local tasks on each node, period by period. A node's load in a period is drawn by the
 /// hypergeometric distribution: from an urn of 2·`steps` balls, half of them marked, `steps` are
@@ -61,14 +61,14 @@ impl LocalLoad {
         seed: u64,
         (pool, nodes): (PoolId, u32),
         horizon: Horizon,
-    ) -> Vec<Outage> {
+    ) -> Vec<AnnouncedOutage> {
         let noun = format!("load-{}", pool.0);
         let streams = (0..nodes).map(|node| Draws::of(seed, &noun, u64::from(node)));
         let period = self.period.0.max(1);
         let outage = |task: Slot| {
             let announced = horizon.start + Span((task.start - horizon.start).0 / period * period);
             let (from, until) = (task.start, task.end);
-            Outage { announced, what: Closure { pool, nodes: 1, from, until, cause: Cause::Local } }
+            AnnouncedOutage { announced, what: Outage { pool, nodes: 1, from, until, cause: Cause::Local } }
         };
         self.all(streams, horizon).into_iter().map(outage).collect()
     }
@@ -90,10 +90,10 @@ impl LocalLoad {
     /// One node's tasks in one period.
     fn fill(&self, draws: &mut Draws, period: Horizon, node: NodeId, busy: &mut Vec<Slot>) {
         let length = period.span().0;
-        let (least, most) = wide(self.share);
+        let (min, max) = wide(self.share);
         let steps = i64::from(self.steps.max(1));
         let drawn = i64::from(draws.hypergeometric(self.steps));
-        let share = least + (most - least) * drawn / steps;
+        let share = min + (max - min) * drawn / steps;
         let load = (length * share / 1_000).clamp(0, length);
         let mut tasks = Vec::new();
         let mut taken = 0;
@@ -160,7 +160,7 @@ mod tests {
         let of = |pool| load.outages(1, (PoolId(pool), 5), horizon(6_000));
         let outages = of(2);
         assert!(outages.len() > 5 * 10);
-        for Outage { announced, what } in &outages {
+        for AnnouncedOutage { announced, what } in &outages {
             assert!(announced.0 % 600 == 0 && (0..600).contains(&(what.from - *announced).0));
             assert!(what.until <= *announced + Span(600) && what.nodes == 1);
         }

@@ -58,7 +58,7 @@ pub struct RunTimes {
     /// Of p.
     pub offset: f64,
     /// Above this it is drawn again (12: 45 hours).
-    pub most: f64,
+    pub max: f64,
 }
 
 /// ln of the gap between arrivals at the mean pace is of the law `gap`; the pace follows the
@@ -72,7 +72,7 @@ pub struct Arrivals {
     /// Of half hours.
     pub day: Gamma,
     /// Above this a gap is drawn again (13: five days).
-    pub most: f64,
+    pub max: f64,
 }
 
 /// How often a number is drawn again: with published parameters, never more than a few times.
@@ -95,13 +95,13 @@ impl Lublin {
             long: Gamma { shape: 639.1, scale: 0.0156 },
             slope: -0.003,
             offset: 0.6986,
-            most: 12.0,
+            max: 12.0,
         };
         let arrivals = Arrivals {
             gap: Gamma { shape: 6.0415, scale: 0.8531 },
             rush: 1.0519,
             day: Gamma { shape: 6.1271, scale: 5.274 },
-            most: 13.0,
+            max: 13.0,
         };
         Lublin { widths, runs, arrivals }
     }
@@ -120,13 +120,13 @@ impl Lublin {
             long: Gamma { shape: 7.073, scale: 0.6856 },
             slope: -0.0118,
             offset: 0.9156,
-            most: 12.0,
+            max: 12.0,
         };
         let arrivals = Arrivals {
             gap: Gamma { shape: 6.551, scale: 0.6621 },
             rush: 0.9797,
             day: Gamma { shape: 8.9186, scale: 3.668 },
-            most: 13.0,
+            max: 13.0,
         };
         Lublin { widths, runs, arrivals }
     }
@@ -144,13 +144,13 @@ impl Lublin {
             long: Gamma { shape: 312.0, scale: 0.03 },
             slope: -0.0054,
             offset: 0.78,
-            most: 12.0,
+            max: 12.0,
         };
         let arrivals = Arrivals {
             gap: Gamma { shape: 10.2303, scale: 0.4871 },
             rush: 1.0225,
             day: Gamma { shape: 8.1737, scale: 3.9631 },
-            most: 13.0,
+            max: 13.0,
         };
         Lublin { widths, runs, arrivals }
     }
@@ -212,7 +212,7 @@ impl RunTimes {
 
     fn draw(&self, draws: &mut Draws, processors: u32) -> Span {
         let chance = self.short_chance(processors);
-        let log = at_most(self.most, || {
+        let log = at_most(self.max, || {
             let law = if draws.unit() <= chance { self.short } else { self.long };
             draws.gamma(law)
         });
@@ -224,7 +224,7 @@ impl Arrivals {
     /// Seconds at the mean pace.
     fn draw(&self, draws: &mut Draws) -> f64 {
         let law = Gamma { shape: self.gap.shape * self.rush, ..self.gap };
-        libm::exp(at_most(self.most, || draws.gamma(law)))
+        libm::exp(at_most(self.max, || draws.gamma(law)))
     }
 
     /// The pace in each half hour from midnight on, 1 in the mean: the share of the law `day`
@@ -255,9 +255,9 @@ impl Arrivals {
     }
 }
 
-/// Draws again what is above `most`; after [`REDRAWS`] times, it is `most`.
-fn at_most(most: f64, mut draw: impl FnMut() -> f64) -> f64 {
-    (0..REDRAWS).map(|_| draw()).find(|drawn| *drawn <= most).unwrap_or(most)
+/// Draws again what is above `max`; after [`REDRAWS`] times, it is `max`.
+fn at_most(max: f64, mut draw: impl FnMut() -> f64) -> f64 {
+    (0..REDRAWS).map(|_| draw()).find(|drawn| *drawn <= max).unwrap_or(max)
 }
 
 /// A clock that goes faster where the day's weights are high: seconds at the mean pace go in,

@@ -22,13 +22,13 @@ pub enum ParameterError {
     #[error("the model has no such parameter")]
     Unknown,
     /// Shapes, scales, means and gaps are above 0.
-    #[error("must be above 0 and at most {}", Domain::MOST)]
+    #[error("must be above 0 and at most {}", Domain::MAX)]
     NotPositive,
     /// Shares are from 0 to 1.
     #[error("must be from 0 to 1")]
     NotAShare,
     /// Not even a number.
-    #[error("must be a number within ±{}", Domain::MOST)]
+    #[error("must be a number within ±{}", Domain::MAX)]
     NotFinite,
 }
 
@@ -42,10 +42,10 @@ enum Domain {
 
 impl Domain {
     /// More than any sensible parameter.
-    const MOST: i64 = 1_000_000_000;
+    const MAX: i64 = 1_000_000_000;
 
     fn check(self, value: f64) -> Result<(), ParameterError> {
-        let small = value.abs() <= Self::MOST as f64;
+        let small = value.abs() <= Self::MAX as f64;
         match self {
             Domain::Positive if !(small && value > 0.0) => Err(ParameterError::NotPositive),
             Domain::Share if !(0.0..=1.0).contains(&value) => Err(ParameterError::NotAShare),

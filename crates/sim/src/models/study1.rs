@@ -111,10 +111,10 @@ impl Study1 {
         let mut job = |number: i64| {
             let tasks = draws.within(wide(self.tasks)).max(1) as u32;
             let work = self.time(draws.within(wide(self.work))).max(1);
-            let least = performance(draws.within(wide(self.min_performance)));
-            let cap = least.map(|least| self.price(least, 1.0));
+            let min = performance(draws.within(wide(self.min_performance)));
+            let cap = min.map(|min| self.price(min, 1.0));
             let request = Request {
-                min_performance: least,
+                min_performance: min,
                 max_price: cap,
                 ..Request::new(tasks, Span(work))
             };

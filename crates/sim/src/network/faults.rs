@@ -70,7 +70,7 @@ impl Faults {
     /// may be absent.
     pub fn draw(seed: u64, sites: u32, from: Time, until: Time) -> Faults {
         let mut rng = random::stream(seed, "storm", 0);
-        let mut chance = |most: i64| random::within(&mut rng, -most, most).max(0) as u32;
+        let mut chance = |max: i64| random::within(&mut rng, -max, max).max(0) as u32;
         let (loss, twice, late) = (chance(500), chance(500), chance(500));
         let lateness = Span(i64::from(chance(300)).max(1));
         Faults {

@@ -138,8 +138,8 @@ impl Network {
     }
 
     fn post(&mut self, now: Time, envelope: Envelope, storm: Storm) {
-        let (least, most) = self.links.latency;
-        let mut takes = random::within(&mut self.latency, least.0, most.0);
+        let (min, max) = self.links.latency;
+        let mut takes = random::within(&mut self.latency, min.0, max.0);
         if let Body::Migrate { parcel, .. } = &envelope.body {
             takes += self.links.travel(parcel.data_mb).0;
         }

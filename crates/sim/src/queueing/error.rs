@@ -172,7 +172,7 @@ pub enum BadParameter {
     /// Too many partitions for the site.
     #[error(
         "{processors} processors cannot be cut into {queues} partitions, each larger than the one \
-         before, the last with {widest} for the widest job: at most {most} can be"
+         before, the last with {widest} for the widest job: at most {max} can be"
     )]
     TooManyQueues {
         /// How many were asked for.
@@ -182,15 +182,15 @@ pub enum BadParameter {
         /// The widest job.
         widest: u32,
         /// As many as there can be.
-        most: u32,
+        max: u32,
     },
     /// More cuts than can be searched for the best.
-    #[error("the best cut would need {states} numbers to be kept, more than {most}")]
+    #[error("the best cut would need {states} numbers to be kept, more than {max}")]
     TooManyCuts {
         /// Of the search.
         states: usize,
         /// The limit.
-        most: usize,
+        max: usize,
     },
 }
 

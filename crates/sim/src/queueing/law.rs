@@ -163,7 +163,7 @@ impl Law {
     }
 
     fn pareto(&self, shape: f64, scale: f64) -> Result<Moments, Infinite> {
-        let finite = |moment, least: f64, why, value: f64| match shape > least {
+        let finite = |moment, min: f64, why, value: f64| match shape > min {
             true => Ok(value),
             false => Err(Infinite { moment, law: self.name(), why }),
         };
@@ -205,7 +205,7 @@ impl Law {
     /// Whether the parameters make sense.
     fn check(&self) -> Result<(), BadParameter> {
         let law = self.name();
-        let at_least = |name, value: f64, least: f64| match value.is_finite() && value >= least {
+        let at_least = |name, value: f64, min: f64| match value.is_finite() && value >= min {
             true => Ok(()),
             false => Err(BadParameter::Law { law, name, value }),
         };

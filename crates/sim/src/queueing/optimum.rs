@@ -3,7 +3,7 @@
 //! A partition's size is also the limit of the widths that it takes, so a cut is a row of growing
 //! whole numbers r₁ < … < rₙ that sum to the processors, the last at least the widest job. The
 //! mean over jobs is a sum with one term per pair of neighbours, which is what dynamic programming
-//! needs: `least[s][r]` after j partitions is the least sum of terms if the j-th has r processors
+//! needs: `min[s][r]` after j partitions is the least sum of terms if the j-th has r processors
 //! and all j together s. The last partition takes the rest.
 
 use super::error::{BadParameter, Place, QueueingError, Unstable, checked_rate};
@@ -51,8 +51,8 @@ pub fn best(site: &Site<'_>, queues: u32, goal: Goal) -> Result<Vec<u32>, Queuei
             (Reading::Corrected, Some(inverse)) => (inverse[upto] - inverse[above]) * wait,
         }
     };
-    let (sizes, least) = search(&room, term, |a, b| a + b);
-    if least.is_finite() {
+    let (sizes, min) = search(&room, term, |a, b| a + b);
+    if min.is_finite() {
         return Ok(sizes);
     }
     let (_, load) = search(&room, |above, upto| sums.load(site.rate, above, upto), f64::max);
@@ -86,8 +86,8 @@ impl Room {
             return Err(BadParameter::None("partitions"));
         }
         if !fits(queues.into()) {
-            let most = (1..).take_while(|n| fits(u64::from(*n))).last().unwrap_or(0);
-            return Err(BadParameter::TooManyQueues { queues, processors, widest, most });
+            let max = (1..).take_while(|n| fits(u64::from(*n))).last().unwrap_or(0);
+            return Err(BadParameter::TooManyQueues { queues, processors, widest, max });
         }
         let as_usize = |count: u32| count as usize;
         let room = Room {
@@ -96,10 +96,10 @@ impl Room {
             widest: as_usize(widest),
             reach: as_usize(widest) + as_usize(queues),
         };
-        let states = (1..room.queues).map(|j| (room.most(j) + 1) * (room.largest(j) + 1)).sum();
+        let states = (1..room.queues).map(|j| (room.max(j) + 1) * (room.largest(j) + 1)).sum();
         match states <= STATES_MOST {
             true => Ok(room),
-            false => Err(BadParameter::TooManyCuts { states, most: STATES_MOST }),
+            false => Err(BadParameter::TooManyCuts { states, max: STATES_MOST }),
         }
     }
 
@@ -116,7 +116,7 @@ impl Room {
     }
 
     /// The most that partitions 1 to `j` can have together.
-    fn most(&self, j: usize) -> usize {
+    fn max(&self, j: usize) -> usize {
         self.budget().min(j * self.largest(j))
     }
 }
@@ -154,28 +154,28 @@ impl Sums {
     }
 }
 
-/// `least` of one number of partitions: rows are sums, columns are the last one's size.
+/// `min` of one number of partitions: rows are sums, columns are the last one's size.
 struct Layer {
     columns: usize,
-    least: Vec<f64>,
+    min: Vec<f64>,
 }
 
 impl Layer {
     fn new(room: &Room, j: usize) -> Layer {
         let columns = room.largest(j) + 1;
-        Layer { columns, least: vec![f64::INFINITY; (room.most(j) + 1) * columns] }
+        Layer { columns, min: vec![f64::INFINITY; (room.max(j) + 1) * columns] }
     }
 
     fn rows(&self) -> usize {
-        self.least.len() / self.columns
+        self.min.len() / self.columns
     }
 
     fn row(&self, sum: usize) -> &[f64] {
-        &self.least[sum * self.columns..][..self.columns]
+        &self.min[sum * self.columns..][..self.columns]
     }
 
-    fn set(&mut self, sum: usize, size: usize, least: f64) {
-        self.least[sum * self.columns + size] = least;
+    fn set(&mut self, sum: usize, size: usize, min: f64) {
+        self.min[sum * self.columns + size] = min;
     }
 }
 
@@ -200,8 +200,8 @@ fn search(
     for size in 1..last.columns {
         let rest = term(size, room.reach);
         // The last partition is larger than this one, and has room for the widest job.
-        let most = room.processors - room.widest.max(size + 1);
-        for sum in size..last.rows().min(most + 1) {
+        let max = room.processors - room.widest.max(size + 1);
+        for sum in size..last.rows().min(max + 1) {
             let all = join(last.row(sum)[size], rest);
             if all < found.0 {
                 found = (all, sum, size);
@@ -232,13 +232,13 @@ fn next(
         let terms: Vec<f64> =
             (0..size.min(before.columns)).map(|above| term(above, size)).collect();
         // This one and those after it, but for the last, are at least `size`.
-        let Some(most) = room.budget().checked_sub(size * (room.queues - j)) else { break };
-        for sum in j - 1..before.rows().min(most + 1) {
+        let Some(max) = room.budget().checked_sub(size * (room.queues - j)) else { break };
+        for sum in j - 1..before.rows().min(max + 1) {
             // The last of j − 1 growing numbers is above their mean.
             let (low, high) = (sum.div_ceil(j - 1), terms.len().min(sum + 1));
             if low < high {
-                let least = least(&before.row(sum)[low..high], &terms[low..], join);
-                layer.set(sum + size, size, least);
+                let min = min(&before.row(sum)[low..high], &terms[low..], join);
+                layer.set(sum + size, size, min);
             }
         }
     }
@@ -246,7 +246,7 @@ fn next(
 }
 
 /// The least `join` of neighbours in both. Four at once, so that the processor need not wait.
-fn least(before: &[f64], terms: &[f64], join: &impl Fn(f64, f64) -> f64) -> f64 {
+fn min(before: &[f64], terms: &[f64], join: &impl Fn(f64, f64) -> f64) -> f64 {
     const LANES: usize = 4;
     let terms = &terms[..before.len()];
     let (wide, wide_terms) = (before.chunks_exact(LANES), terms.chunks_exact(LANES));
@@ -266,11 +266,11 @@ fn least(before: &[f64], terms: &[f64], join: &impl Fn(f64, f64) -> f64) -> f64 
 fn walk_back(
     room: &Room,
     layers: &[Layer],
-    (least, mut sum, mut size): (f64, usize, usize),
+    (min, mut sum, mut size): (f64, usize, usize),
     term: &impl Fn(usize, usize) -> f64,
     join: &impl Fn(f64, f64) -> f64,
 ) -> Vec<u32> {
-    if least.is_infinite() {
+    if min.is_infinite() {
         return Vec::new();
     }
     let mut sizes = vec![(room.processors - sum) as u32];

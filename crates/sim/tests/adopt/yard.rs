@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tradewind_model::{
-    Cause, Closure, ClosureId, Command, Demand, Event, JobId, Market, MarketState, Place, PoolId,
+    Cause, Outage, OutageId, Command, Demand, Event, JobId, Market, MarketState, Place, PoolId,
     Pools, Price, Share, Span, Terms, Time, TimeMode,
 };
 use tradewind_sched::policy::availability::expected_span;
@@ -97,7 +97,7 @@ pub(crate) struct Yard<'w> {
     pub(crate) market: Market,
     deeds: BTreeSet<(i64, Deed)>,
     /// Of gaps, booked jobs' nodes, and renewals.
-    closures: BTreeMap<u32, ClosureId>,
+    closures: BTreeMap<u32, OutageId>,
     announced: u32,
     events: Vec<Event>,
     wake: Option<Time>,
@@ -240,12 +240,12 @@ impl<'w> Yard<'w> {
     }
 
     /// What is closed under this number.
-    fn what(&self, gap: u32) -> Closure {
+    fn what(&self, gap: u32) -> Outage {
         let pools = self.market.pools();
         let of = |pool: u32, nodes: u32, from, until, cause| {
             let pool = PoolId(pool % pools.as_slice().len() as u32);
             let nodes = nodes.min(pools.pool(pool).nodes);
-            Closure { pool, nodes, from: Time(from), until: Time(until), cause }
+            Outage { pool, nodes, from: Time(from), until: Time(until), cause }
         };
         if gap >= RENEWED {
             let Gap { pool, nodes, until, end, .. } = self.world.gaps[(gap - RENEWED) as usize];
@@ -262,7 +262,7 @@ impl<'w> Yard<'w> {
     }
 
     fn announce(&mut self, gap: u32) {
-        let closure = ClosureId(self.announced);
+        let closure = OutageId(self.announced);
         let what = self.what(gap);
         if (BOOKED..RENEWED).contains(&gap) {
             // Room is set aside only where nothing else could need it.
@@ -270,7 +270,7 @@ impl<'w> Yard<'w> {
             let demand =
                 Demand { terms: job.terms.clone(), ..Demand::new(job.processors, Span(job.asked)) };
             let suits = self.market.pools().pool(what.pool).suits(&demand);
-            if what.nodes < job.processors || !suits || self.market.closures().next().is_some() {
+            if what.nodes < job.processors || !suits || self.market.outages().next().is_some() {
                 return;
             }
         }
@@ -326,7 +326,7 @@ impl<'w> Yard<'w> {
         let booked = self.closures.get(&(BOOKED + at)).copied();
         if let Some(closure) = booked {
             // Its nodes are there: they were set aside, and are closed by now.
-            if self.market.closures().any(|(id, _)| id == closure) {
+            if self.market.outages().any(|(id, _)| id == closure) {
                 let now = self.market.now().0;
                 if self.deeds.remove(&(now, Deed::Close(BOOKED + at))) {
                     self.close(BOOKED + at);
@@ -413,7 +413,7 @@ impl<'w> Yard<'w> {
                 late(job.start, pool.length_of(job.demand))
             })
         });
-        jobs || self.market.closures().any(|(_, it)| late(it.from, it.until - it.from))
+        jobs || self.market.outages().any(|(_, it)| late(it.from, it.until - it.from))
     }
 
     /// Whether what was promised holds. It lapses when expectations fail.
@@ -453,7 +453,7 @@ impl<'w> Yard<'w> {
         let eager = matches!(policy.promise(), Promise::Order | Promise::Head);
         let one = self.market.pools().as_slice().len() == 1;
         let plain = self.world.jobs.iter().all(|job| job.terms.is_none());
-        if eager && one && plain && self.market.closures().next().is_none() {
+        if eager && one && plain && self.market.outages().next().is_none() {
             let head = self.market.head().and_then(|job| self.market.demand(job));
             let room = head.is_some_and(|head| head.processors <= self.market.free());
             assert!(!room, "at {}: the first job has room", self.market.now());

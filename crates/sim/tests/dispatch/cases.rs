@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use tradewind_model::{
-    Admission, Cause, Closure, Money, Pass, Place, Pool, PoolId, Pools, Price, Reason, Span, Terms,
+    Admission, Cause, Outage, Money, SkipReason, Place, Pool, PoolId, Pools, Price, Reason, Span, Terms,
     Time,
 };
 use tradewind_sched::policy::dispatch::{
     Deadline, Dispatch, Gate, Rule, Settings as Knobs, Slots, Ties, Wait,
 };
-use tradewind_sim::outage::Outage;
+use tradewind_sim::outage::AnnouncedOutage;
 use tradewind_sim::workload::{LogJob, Overrun};
 use tradewind_sim::{Run, Settings};
 
@@ -18,7 +18,7 @@ use crate::worlds::*;
 /// Submission, run, processors, terms.
 type Job = (i64, i64, u32, Terms);
 
-fn play_with(pools: &Arc<Pools>, jobs: &[Job], knobs: Knobs, outages: Vec<Outage>) -> Run {
+fn play_with(pools: &Arc<Pools>, jobs: &[Job], knobs: Knobs, outages: Vec<AnnouncedOutage>) -> Run {
     let of = |(number, (submit, run, processors, terms)): (i64, &Job)| LogJob {
         number,
         submit: Some(Time(*submit)),
@@ -109,8 +109,8 @@ fn the_highest_bid_takes_the_lowest_ask_and_says_why() {
     let pools = site(vec![queue(4, 1_000, 2), queue(1, 1_000, 1), queue(4, 1_000, 3)]);
     let (from, until) = (Time(0), Time(5));
     let closed = |pool, nodes| {
-        let what = Closure { pool: PoolId(pool), nodes, from, until, cause: Cause::Local };
-        Outage { announced: Time(0), what }
+        let what = Outage { pool: PoolId(pool), nodes, from, until, cause: Cause::Local };
+        AnnouncedOutage { announced: Time(0), what }
     };
     let jobs = [(0, 10, 3, by(100, Terms { value: Some(Money(1_000)), ..Terms::NONE }))];
     let outages = vec![closed(0, 4), closed(2, 4)];
@@ -118,7 +118,7 @@ fn the_highest_bid_takes_the_lowest_ask_and_says_why() {
     let trade = &run.trades[0].trade;
     assert_eq!((trade.pool, trade.expected, trade.rank), (PoolId(0), Time(5), 1));
     assert_eq!((trade.bid, trade.ask), (Some(Money(10)), Some(Money(10))));
-    assert_eq!((trade.passed.clone(), trade.passed_in_all), (vec![(PoolId(1), Pass::Closed)], 1));
+    assert_eq!((trade.passed.clone(), trade.passed_in_all), (vec![(PoolId(1), SkipReason::Closed)], 1));
 }
 
 #[test]
@@ -198,14 +198,14 @@ fn slots_are_for_now_or_up_to_the_horizon() {
 #[test]
 fn an_interrupted_job_trades_again() {
     let pools = site(vec![queue(2, 1_000, 1), queue(2, 1_000, 1)]);
-    let what = Closure {
+    let what = Outage {
         pool: PoolId(0),
         nodes: 2,
         from: Time(4),
         until: Time(50),
         cause: Cause::Failure(0),
     };
-    let outages = vec![Outage { announced: Time(4), what }];
+    let outages = vec![AnnouncedOutage { announced: Time(4), what }];
     let jobs = [(0, 10, 2, worth(9))];
     let run = play_with(&pools, &jobs, Knobs::auction(), outages);
     assert_eq!(places(&run), [at(1, 10)]);
@@ -219,7 +219,7 @@ fn budgets_choose_the_queue() {
     let jobs = [(0, 10, 1, Terms { budget: Some(Money(20)), ..worth(1) }), (0, 10, 2, worth(1))];
     let run = play(&pools, &jobs, Knobs { ties: Ties::Index, ..Knobs::auction() });
     assert_eq!(places(&run), [at(1, 0), at(0, 0)]);
-    assert_eq!(run.trades[0].trade.passed, [(PoolId(0), Pass::Dear)]);
+    assert_eq!(run.trades[0].trade.passed, [(PoolId(0), SkipReason::Dear)]);
     assert_eq!(run.trades[0].trade.price, Price(1));
     assert_eq!(run.jobs[0].cost, Money(10));
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Cause, Closure, Demand, Money, Pass, Place, Pool, PoolId, Pools, Price, Span, Terms, Time,
+    Cause, Outage, Demand, Money, SkipReason, Place, Pool, PoolId, Pools, Price, Span, Terms, Time,
     Trade,
 };
 use tradewind_sched::policy::backfill::{self, Backfill, Depth, Order};
@@ -12,7 +12,7 @@ use tradewind_sched::policy::dispatch::{
     Clearing, Deadline, Dispatch, Dynamics, Gate, Prices, Rule, Settings as Knobs, Slots, Ties,
     Valuation,
 };
-use tradewind_sim::outage::Outage;
+use tradewind_sim::outage::AnnouncedOutage;
 use tradewind_sim::workload::{LogJob, Overrun};
 use tradewind_sim::{Ran, Run, Semantics, Settings};
 
@@ -224,8 +224,8 @@ fn worth(log: &[LogJob], factor: i64) -> Vec<LogJob> {
 fn jobs_outlast_long_outages() {
     let pools = site(vec![queue(2, 1_000, 0)]);
     let (from, until) = (Time(0), Time(300_000));
-    let what = Closure { pool: PoolId(0), nodes: 2, from, until, cause: Cause::Maintenance };
-    let outages = vec![Outage { announced: Time(0), what }];
+    let what = Outage { pool: PoolId(0), nodes: 2, from, until, cause: Cause::Maintenance };
+    let outages = vec![AnnouncedOutage { announced: Time(0), what }];
     let log = [LogJob {
         number: 1,
         submit: Some(Time(1)),
@@ -240,6 +240,6 @@ fn jobs_outlast_long_outages() {
         let knobs = Knobs { slots: Slots::Immediate, ..Knobs::of(rule) };
         let run = replay(&workload, Settings::default(), &mut Dispatch::new(knobs));
         assert_eq!(run.jobs[0].start, Time(300_001), "{rule:?}");
-        assert_eq!(run.trades[0].trade.passed, Vec::<(PoolId, Pass)>::new());
+        assert_eq!(run.trades[0].trade.passed, Vec::<(PoolId, SkipReason)>::new());
     }
 }

@@ -8,10 +8,10 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tradewind_model::{Cause, Closure, Money, Pool, PoolId, Pools, Span, Terms, Time};
+use tradewind_model::{Cause, Outage, Money, Pool, PoolId, Pools, Span, Terms, Time};
 use tradewind_sched::policy::dispatch::{Dispatch, Settings as Knobs, Slots, Wait};
 use tradewind_sim::Settings;
-use tradewind_sim::outage::Outage;
+use tradewind_sim::outage::AnnouncedOutage;
 use tradewind_sim::workload::{LogJob, Overrun};
 
 use crate::worlds::*;
@@ -86,14 +86,14 @@ fn best(bids: &[(i128, Bid)], queues: &[Sells], horizon: i64) -> Vec<Option<usiz
     possible.min_by(|a, b| a.0.cmp(&b.0)).unwrap().1
 }
 
-fn market(queues: &[Sells]) -> (Arc<Pools>, Vec<Outage>) {
+fn market(queues: &[Sells]) -> (Arc<Pools>, Vec<AnnouncedOutage>) {
     let pools: Vec<Pool> =
         queues.iter().map(|&(nodes, price, speed, ..)| queue(nodes, speed, price)).collect();
     let closed = (0..).zip(queues).map(|(at, &(nodes, _, _, closed, until))| {
         let (from, until) = (Time(0), Time(until));
         let nodes = closed.min(nodes);
-        let what = Closure { pool: PoolId(at), nodes, from, until, cause: Cause::Local };
-        Outage { announced: Time(0), what }
+        let what = Outage { pool: PoolId(at), nodes, from, until, cause: Cause::Local };
+        AnnouncedOutage { announced: Time(0), what }
     });
     (site(pools), closed.collect())
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tradewind_model::{
-    Command, Demand, Event, JobId, Market, Money, Pass, Place, Pool, PoolId, Price, Reason, Span,
+    Command, Demand, Event, JobId, Market, Money, SkipReason, Place, Pool, PoolId, Price, Reason, Span,
     Time, Trade, random,
 };
 use tradewind_sched::policy::Policy;
@@ -110,7 +110,7 @@ impl Now<'_> {
         for (job, end) in self.running(queue) {
             take(&mut free, 0, end - self.at, self.wide(job));
         }
-        for (_, closure) in self.market.closures() {
+        for (_, closure) in self.market.outages() {
             if closure.pool.index() == queue {
                 let (from, until) = (closure.from.0 - self.at, closure.until.0 - self.at);
                 take(&mut free, from, until, i64::from(closure.nodes));
@@ -168,12 +168,12 @@ impl Naive {
             Reason::WiderThanQueues { needed: demand.processors, widest }
         } else if fitting.iter().all(|queue| !self.could_afford(now, job, *queue)) {
             let cost = |queue: &Queue| self.lowest_price(now, *queue) * now.size(job, *queue);
-            let costs = fitting.iter().map(|queue| (cost(queue), self.most(now, job, *queue)));
-            let (cheapest, most) = costs.min().unwrap();
-            let (cheapest, most) = (Money(cheapest as i64), Money(most as i64));
+            let costs = fitting.iter().map(|queue| (cost(queue), self.max(now, job, *queue)));
+            let (cheapest, max) = costs.min().unwrap();
+            let (cheapest, max) = (Money(cheapest as i64), Money(max as i64));
             match demand.terms().budget {
                 Some(budget) if budget < cheapest => Reason::BudgetShort { cheapest, budget },
-                _ => Reason::PricedOut { bid: most, ask: cheapest },
+                _ => Reason::PricedOut { bid: max, ask: cheapest },
             }
         } else {
             self.pending.insert(job);
@@ -273,17 +273,17 @@ impl Naive {
         (at <= self.until(now) && at + length <= self.end(now, job)).then_some(at)
     }
 
-    fn why(&self, now: &Now<'_>, turn: Turn, queue: Queue, until: i64) -> Pass {
+    fn why(&self, now: &Now<'_>, turn: Turn, queue: Queue, until: i64) -> SkipReason {
         if !now.suits(turn.job, queue) {
-            Pass::Closed
+            SkipReason::Closed
         } else if !self.gate_opens(now, turn, queue) {
-            Pass::LowBid
+            SkipReason::LowBid
         } else if !self.affords(now, turn.job, queue) {
-            Pass::Dear
+            SkipReason::Dear
         } else if self.end(now, turn.job) - now.length(turn.job, queue) < until {
-            Pass::Late
+            SkipReason::Late
         } else {
-            Pass::Full
+            SkipReason::Full
         }
     }
 

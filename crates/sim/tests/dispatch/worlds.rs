@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Admission, Attributes, Cause, Closure, Money, Performance, Pool, PoolId, Pools, Price, Site,
+    Admission, Attributes, Cause, Outage, Money, Performance, Pool, PoolId, Pools, Price, Site,
     SiteId, Span, Terms, Time, Times,
 };
 use tradewind_sched::policy::Policy;
@@ -12,7 +12,7 @@ use tradewind_sched::policy::dispatch::{
     Clearing, Deadline, Dynamics, Gate, Part, Prices, Ratio, Rule, Settings as Knobs, ShareOf,
     Slots, Ties, Valuation, Wait,
 };
-use tradewind_sim::outage::{Outage, in_order};
+use tradewind_sim::outage::{AnnouncedOutage, in_order};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
 use tradewind_sim::{Estimate, Run, Semantics, Settings, check, run};
 
@@ -37,10 +37,10 @@ pub(crate) fn site(queues: Vec<Pool>) -> Arc<Pools> {
 }
 
 fn any_admission() -> impl Strategy<Value = Admission> {
-    let least = prop::option::weighted(0.1, 1u32..3);
-    let most = prop::option::weighted(0.1, 1u32..5);
+    let min = prop::option::weighted(0.1, 1u32..3);
+    let max = prop::option::weighted(0.1, 1u32..5);
     let time = prop::option::weighted(0.1, (5i64..30).prop_map(Span));
-    (least, most, time).prop_map(|(min_processors, max_processors, max_time)| Admission {
+    (min, max, time).prop_map(|(min_processors, max_processors, max_time)| Admission {
         min_processors,
         max_processors,
         max_time,
@@ -95,7 +95,7 @@ pub(crate) fn any_log() -> impl Strategy<Value = Vec<LogJob>> {
     })
 }
 
-pub(crate) fn any_outages() -> impl Strategy<Value = Vec<Outage>> {
+pub(crate) fn any_outages() -> impl Strategy<Value = Vec<AnnouncedOutage>> {
     let cause = prop_oneof![
         Just(Cause::Local),
         Just(Cause::Maintenance),
@@ -105,8 +105,8 @@ pub(crate) fn any_outages() -> impl Strategy<Value = Vec<Outage>> {
         |(pool, nodes, announced, notice, length, cause)| {
             let from = Time(announced + notice);
             let (pool, until) = (PoolId(pool), from + Span(length));
-            let what = Closure { pool, nodes, from, until, cause };
-            Outage { announced: Time(announced), what }
+            let what = Outage { pool, nodes, from, until, cause };
+            AnnouncedOutage { announced: Time(announced), what }
         },
     );
     prop::collection::vec(one, 0..4)
@@ -186,7 +186,7 @@ pub(crate) fn workload(
     pools: &Arc<Pools>,
     log: &[LogJob],
     overrun: Overrun,
-    outages: Vec<Outage>,
+    outages: Vec<AnnouncedOutage>,
 ) -> Workload {
     let workload = prepare(log, pools.clone(), Semantics::Textbook, overrun);
     let outages = in_order(&workload.pools, outages);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rand_pcg::Pcg64Mcg;
 use tradewind_model::{
-    Admission, Attributes, Closure, ClosureId, JobId, Performance, Pool, Pools, Price, Site,
+    Admission, Attributes, Outage, OutageId, JobId, Performance, Pool, Pools, Price, Site,
     SiteId, Span, Terms, Time, Times, random,
 };
 use tradewind_sched::negotiation::{self, Choose, Discover};
@@ -63,7 +63,7 @@ impl Local for Gullible {
         self.0.adopt(wanted, start, now);
     }
 
-    fn closed(&mut self, closure: ClosureId, now: Time) {
+    fn closed(&mut self, closure: OutageId, now: Time) {
         self.0.closed(closure, now);
     }
 
@@ -73,10 +73,10 @@ impl Local for Gullible {
     fn interrupted(&mut self, job: JobId, now: Time) {
         self.0.interrupted(job, now);
     }
-    fn announced(&mut self, closure: ClosureId, what: Closure, now: Time) {
+    fn announced(&mut self, closure: OutageId, what: Outage, now: Time) {
         self.0.announced(closure, what, now);
     }
-    fn reopened(&mut self, closure: ClosureId, now: Time) {
+    fn reopened(&mut self, closure: OutageId, now: Time) {
         self.0.reopened(closure, now);
     }
     fn decide(&mut self, now: Time, starts: &mut Vec<JobId>, surplus: &mut Vec<JobId>) {
@@ -202,7 +202,7 @@ pub(crate) fn world(seed: u64) -> World {
     jobs.sort_by_key(|job| job.1);
     let mut workload = workload(&pools, &jobs);
     if within(0, 2) == 0 {
-        let closure = |pool, from: i64, nodes| Closure {
+        let closure = |pool, from: i64, nodes| Outage {
             pool,
             nodes,
             from: Time(from),
@@ -212,7 +212,7 @@ pub(crate) fn world(seed: u64) -> World {
         let one = |(pool, it): (tradewind_model::PoolId, &Pool)| {
             let (announced, nodes) = (within(0, 800), within(1, i64::from(it.nodes)) as u32);
             let what = closure(pool, announced + within(0, 50), nodes);
-            outage::Outage { announced: Time(announced), what }
+            outage::AnnouncedOutage { announced: Time(announced), what }
         };
         workload.outages = outage::in_order(&pools, pools.iter().map(one).collect());
     }

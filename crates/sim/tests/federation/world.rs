@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rand_pcg::Pcg64Mcg;
 use tradewind_model::{Demand, JobId, Price, Span, Time, random};
 use tradewind_sched::negotiation::{
-    Durable, Entry, Input, Member, Negotiator, Output, Parcel, Peer, Settings, Ticket, Wish,
+    Durable, Entry, Input, Member, Negotiator, Output, Parcel, Peer, Settings, Ticket, Preference,
 };
 use tradewind_sim::network::{Faults, Links, Network, Traffic};
 
@@ -314,8 +314,8 @@ impl World {
         let better = waiting
             .into_iter()
             .filter(|ticket| !stays(ticket))
-            .map(|ticket| (ticket, Wish::Better));
-        for (ticket, wish) in better.chain(homeless.into_iter().map(|ticket| (ticket, Wish::Must)))
+            .map(|ticket| (ticket, Preference::Better));
+        for (ticket, wish) in better.chain(homeless.into_iter().map(|ticket| (ticket, Preference::Must)))
         {
             let parcel = Arc::clone(&self.parcels[&ticket]);
             self.work.push_back((peer, Input::PassOn(parcel, wish)));

@@ -79,7 +79,7 @@ fn a_horizon_that_does_not_stretch_refuses_what_is_longer() {
     let run = play(&pools, &jobs, &mut Cycles::new(knobs));
     assert_eq!(starts(&run), [Some(0), None, None]);
     let reason = run.jobs[1].refused.as_deref();
-    assert_eq!(reason, Some(&Reason::NoCommonTime { needed: 3, most: 2, deadline: None }));
+    assert_eq!(reason, Some(&Reason::NoCommonTime { needed: 3, max: 2, deadline: None }));
     let own = play(&pools, &jobs, &mut Cycles::new(css()));
     assert!(own.jobs.iter().all(|ran| ran.refused.is_none()));
 }

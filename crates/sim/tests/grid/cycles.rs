@@ -45,14 +45,14 @@ fn any_cyclic() -> impl Strategy<Value = Cyclic> {
     let variant = prop_oneof![3 => Just(Variant::Exact), 1 => Just(Variant::Paper)];
     let offers = prop_oneof![3 => Just(Offers::Disjoint), 1 => Just(Offers::Overlapping)];
     (offers, sub_batches, slice_by, any_search(), variant, 1u32..5).prop_map(
-        |(offers, sub_batches, slice_by, search, variant, most)| Cyclic {
+        |(offers, sub_batches, slice_by, search, variant, max)| Cyclic {
             offers,
             choice_limit: 2_000,
             sub_batches,
             slice_by,
             search,
             variant,
-            max_alternatives: Some(most),
+            max_alternatives: Some(max),
             ..Cyclic::default()
         },
     )

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Cause, Closure, ClosureId, Demand, Event, JobId, Market, Money, Place, PoolId, Pools, Price,
+    Cause, Outage, OutageId, Demand, Event, JobId, Market, Money, Place, PoolId, Pools, Price,
     Share, Span, Time,
 };
 use tradewind_sched::policy::Policy;
@@ -16,7 +16,7 @@ use tradewind_sched::policy::gridfill::{GridFill, Settings as Knobs};
 use tradewind_sim::fork::{
     Beliefs, Clash, Coming, Forecast, Limits, Outcome, Runs, Stopped, compare, fork,
 };
-use tradewind_sim::outage::Outage;
+use tradewind_sim::outage::AnnouncedOutage;
 use tradewind_sim::workload::{self, Workload};
 use tradewind_sim::{Ran, Run, Settings, run};
 
@@ -67,9 +67,9 @@ fn fared(ran: &Ran) -> Outcome {
 }
 
 /// All outages are known from the beginning.
-fn known(workload: Workload, outages: Vec<Outage>) -> Workload {
+fn known(workload: Workload, outages: Vec<AnnouncedOutage>) -> Workload {
     let first = workload.jobs.first().map_or(Time(0), |job| job.submit);
-    let told = |it: Outage| Outage { announced: first, ..it };
+    let told = |it: AnnouncedOutage| AnnouncedOutage { announced: first, ..it };
     with_outages(workload, outages.into_iter().map(told).collect())
 }
 
@@ -125,7 +125,7 @@ proptest! {
         let mut beliefs = Beliefs { coming: coming(&workload, 0), ..Beliefs::default() };
         match surprises {
             true => beliefs.missing.clone_from(&workload.outages),
-            false => for (closure, outage) in (0..).map(ClosureId).zip(&workload.outages) {
+            false => for (closure, outage) in (0..).map(OutageId).zip(&workload.outages) {
                 market.apply(&Event::Announced { closure, what: outage.what }).unwrap();
             },
         }
@@ -187,8 +187,8 @@ proptest! {
 fn owners_load_waits_for_jobs_or_sends_them_back() {
     let ends = |clash: Clash, cause: Cause| {
         let (from, until) = (Time(5), Time(15));
-        let what = Closure { pool: PoolId(0), nodes: 3, from, until, cause };
-        let missing = vec![Outage { announced: Time(5), what }];
+        let what = Outage { pool: PoolId(0), nodes: 3, from, until, cause };
+        let missing = vec![AnnouncedOutage { announced: Time(5), what }];
         let beliefs = Beliefs { missing, clash, ..Beliefs::default() };
         let runs = spans(&forecast(&market(), &mut Greedy, &beliefs)).into_iter();
         runs.map(|run| run.map_or(0, |(_, end)| end)).collect::<Vec<_>>()
@@ -258,10 +258,10 @@ fn closures_go_on_even_if_they_are_late() {
     let mut market = market();
     for (closure, (from, until)) in (0..).zip([(1, 5), (3, 40), (2, 9)]) {
         let (pool, nodes, cause) = (PoolId(0), 1, Cause::Maintenance);
-        let what = Closure { pool, nodes, from: Time(from), until: Time(until), cause };
-        market.apply(&Event::Announced { closure: ClosureId(closure), what }).unwrap();
+        let what = Outage { pool, nodes, from: Time(from), until: Time(until), cause };
+        market.apply(&Event::Announced { closure: OutageId(closure), what }).unwrap();
     }
-    market.apply(&Event::Closed { closure: ClosureId(0) }).unwrap();
+    market.apply(&Event::Closed { closure: OutageId(0) }).unwrap();
     market.pass_to(Time(9)).unwrap();
     // The first is expected to last until 17, the second begins now, the third never.
     let short = Beliefs { runs: BTreeMap::from([(JobId(0), Span(30))]), ..Beliefs::default() };

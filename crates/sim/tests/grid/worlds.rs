@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Attributes, Cause, Closure, Criterion, Money, Performance, Pool, PoolId, Pools, Price, Site,
+    Attributes, Cause, Outage, Criterion, Money, Performance, Pool, PoolId, Pools, Price, Site,
     SiteId, Span, Terms, Time, TimeMode, Times,
 };
 use tradewind_sched::policy::Policy;
-use tradewind_sim::outage::{Outage, in_order};
+use tradewind_sim::outage::{AnnouncedOutage, in_order};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
 use tradewind_sim::{Estimate, Run, Semantics, Settings, check, run};
 
@@ -115,7 +115,7 @@ pub(crate) fn plain_log() -> impl Strategy<Value = Vec<LogJob>> {
         .prop_map(numbered)
 }
 
-pub(crate) fn any_outages() -> impl Strategy<Value = Vec<Outage>> {
+pub(crate) fn any_outages() -> impl Strategy<Value = Vec<AnnouncedOutage>> {
     let cause = prop_oneof![
         Just(Cause::Local),
         Just(Cause::Maintenance),
@@ -125,8 +125,8 @@ pub(crate) fn any_outages() -> impl Strategy<Value = Vec<Outage>> {
         |(pool, nodes, announced, notice, length, cause)| {
             let from = Time(announced + notice);
             let (pool, until) = (PoolId(pool), from + Span(length));
-            let what = Closure { pool, nodes, from, until, cause };
-            Outage { announced: Time(announced), what }
+            let what = Outage { pool, nodes, from, until, cause };
+            AnnouncedOutage { announced: Time(announced), what }
         },
     );
     prop::collection::vec(one, 0..4)
@@ -147,7 +147,7 @@ pub(crate) fn workload(pools: &Arc<Pools>, log: &[LogJob], overrun: Overrun) -> 
     prepare(log, pools.clone(), Semantics::Textbook, overrun)
 }
 
-pub(crate) fn with_outages(workload: Workload, outages: Vec<Outage>) -> Workload {
+pub(crate) fn with_outages(workload: Workload, outages: Vec<AnnouncedOutage>) -> Workload {
     let outages = in_order(&workload.pools, outages);
     Workload { outages, ..workload }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use tradewind_model::{Cause, Closure, ClosureId, JobId, PoolId, Span, Time};
+use tradewind_model::{Cause, Outage, OutageId, JobId, PoolId, Span, Time};
 use tradewind_sched::policy::local::{Load, Local, Origin, Wanted};
 
 pub(crate) const PROCESSORS: u32 = 7;
@@ -104,7 +104,7 @@ impl Drive<'_> {
     fn gaps(&mut self, site: &mut dyn Local) -> bool {
         let (now, mut any, mut back) = (self.now, false, Vec::new());
         for (index, gap) in self.world.gaps.iter().enumerate() {
-            let closure = ClosureId(u32::try_from(index).unwrap());
+            let closure = OutageId(u32::try_from(index).unwrap());
             if gap.back == now {
                 self.closed -= gap.nodes;
                 site.reopened(closure, Time(now));
@@ -112,7 +112,7 @@ impl Drive<'_> {
             }
             if gap.announced == now {
                 let (from, until) = (Time(gap.from), Time(gap.until));
-                let what = Closure {
+                let what = Outage {
                     pool: PoolId(0),
                     nodes: gap.nodes,
                     from,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use tradewind_model::{Closure, ClosureId, JobId, Span, Time};
+use tradewind_model::{Outage, OutageId, JobId, Span, Time};
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::local::{Load, Local, Origin, Plain, PlainSettings, Turn, Wanted};
 use tradewind_sched::policy::multiqueue::{
@@ -75,7 +75,7 @@ impl Local for Visited {
         self.site.adopt(wanted, start, now);
     }
 
-    fn closed(&mut self, closure: ClosureId, now: Time) {
+    fn closed(&mut self, closure: OutageId, now: Time) {
         self.site.closed(closure, now);
     }
 
@@ -87,11 +87,11 @@ impl Local for Visited {
         self.site.interrupted(job, now);
     }
 
-    fn announced(&mut self, closure: ClosureId, what: Closure, now: Time) {
+    fn announced(&mut self, closure: OutageId, what: Outage, now: Time) {
         self.site.announced(closure, what, now);
     }
 
-    fn reopened(&mut self, closure: ClosureId, now: Time) {
+    fn reopened(&mut self, closure: OutageId, now: Time) {
         self.site.reopened(closure, now);
     }
 

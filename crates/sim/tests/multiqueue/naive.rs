@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Closure, ClosureId, JobId, Span, Time};
+use tradewind_model::{Outage, OutageId, JobId, Span, Time};
 use tradewind_sched::policy::availability::expected_span;
 use tradewind_sched::policy::local::{Load, Local, Origin, Wanted};
 use tradewind_sched::policy::multiqueue::{
@@ -51,7 +51,7 @@ pub(crate) struct Naive {
     alpha: f64,
     waiting: Vec<Waits>,
     running: Vec<Runs>,
-    closures: BTreeMap<ClosureId, Closure>,
+    closures: BTreeMap<OutageId, Outage>,
     ran: Vec<i64>,
     joins: usize,
     starts: u64,
@@ -188,7 +188,7 @@ impl Naive {
         tired.retain(|it| {
             let passed = self.starts - it.started_before;
             it.place != In::JobQueue
-                && self.settings.patience.is_some_and(|most| passed >= u64::from(most.get()))
+                && self.settings.patience.is_some_and(|max| passed >= u64::from(max.get()))
         });
         tired.sort_by_key(|it| (it.started_before, it.job));
         tired.iter().for_each(|it| self.move_up(it.job, surplus));
@@ -270,7 +270,7 @@ impl Local for Naive {
         unreachable!("nobody else starts jobs here");
     }
 
-    fn closed(&mut self, _closure: ClosureId, _now: Time) {}
+    fn closed(&mut self, _closure: OutageId, _now: Time) {}
 
     fn ended(&mut self, job: JobId, ran: Span, _now: Time) {
         self.running.retain(|it| it.job != job.0);
@@ -283,12 +283,12 @@ impl Local for Naive {
         self.upset = true;
     }
 
-    fn announced(&mut self, closure: ClosureId, what: Closure, _now: Time) {
+    fn announced(&mut self, closure: OutageId, what: Outage, _now: Time) {
         self.closures.insert(closure, what);
         self.upset = true;
     }
 
-    fn reopened(&mut self, closure: ClosureId, _now: Time) {
+    fn reopened(&mut self, closure: OutageId, _now: Time) {
         self.closures.remove(&closure);
         self.freed = true;
     }

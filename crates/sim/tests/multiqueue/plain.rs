@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tradewind_model::{Cause, Closure, PoolId, Pools, Span, Time};
+use tradewind_model::{Cause, Outage, PoolId, Pools, Span, Time};
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::backfill::{Backfill, Depth, Order, Settings as Knobs};
 use tradewind_sched::policy::local::{Isolated, Local, Plain, PlainSettings, Turn};
 use tradewind_sched::policy::multiqueue::MultiQueue;
-use tradewind_sim::outage::{Outage, in_order};
+use tradewind_sim::outage::{AnnouncedOutage, in_order};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
 use tradewind_sim::{Semantics, Settings, check, run};
 
@@ -31,13 +31,13 @@ fn log() -> impl Strategy<Value = Vec<LogJob>> {
     })
 }
 
-fn outages() -> impl Strategy<Value = Vec<Outage>> {
+fn outages() -> impl Strategy<Value = Vec<AnnouncedOutage>> {
     let one = (0i64..60, 0i64..20, 1i64..20, 1u32..3, any::<bool>());
     let outage = one.prop_map(|(announced, notice, length, nodes, fails)| {
         let from = Time(announced + notice);
         let cause = if fails { Cause::Failure(0) } else { Cause::Maintenance };
-        let what = Closure { pool: PoolId(0), nodes, from, until: from + Span(length), cause };
-        Outage { announced: Time(announced), what }
+        let what = Outage { pool: PoolId(0), nodes, from, until: from + Span(length), cause };
+        AnnouncedOutage { announced: Time(announced), what }
     });
     prop::collection::vec(outage, 0..3)
 }
@@ -49,7 +49,7 @@ fn starts(workload: &Workload, semantics: Semantics, policy: &mut dyn Policy) ->
     run.jobs.iter().map(|ran| ran.start.0).collect()
 }
 
-fn workload(log: &[LogJob], outages: Vec<Outage>, overrun: Overrun) -> Workload {
+fn workload(log: &[LogJob], outages: Vec<AnnouncedOutage>, overrun: Overrun) -> Workload {
     let pools = Arc::new(Pools::cluster(PROCESSORS));
     let workload = prepare(log, pools, Semantics::Textbook, overrun);
     Workload { outages: in_order(&workload.pools, outages), ..workload }

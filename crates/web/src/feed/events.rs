@@ -6,7 +6,7 @@ use super::{Entry, Feed, Position};
 use crate::documents::Event;
 
 /// Events at once; more only if a row has more.
-const MOST: usize = 1_000;
+const MAX: usize = 1_000;
 
 /// An event, and what must be known of it to pass it on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Events {
     /// Those since the last call, in order and by whole rows; never waits. If some are gone
     /// because nobody asked for long, the first is a `reset`.
     pub fn fresh(&mut self) -> Vec<Notice> {
-        let (entries, position, lost) = self.feed.after(self.position, MOST);
+        let (entries, position, lost) = self.feed.after(self.position, MAX);
         let mut notices: Vec<Notice> = Vec::with_capacity(entries.len());
         if lost {
             // The row before those that are left is one of those that are gone.

@@ -22,7 +22,7 @@ use tradewind_daemon::live::rights::{Actor, Role};
 use crate::api::Context;
 use crate::documents::Event;
 pub use events::{Events, Notice};
-use tell::Teller;
+use tell::EventEncoder;
 
 /// Events that are kept.
 const KEPT: usize = 20_000;
@@ -136,7 +136,7 @@ impl Feed {
     pub(crate) fn after(
         &self,
         position: Position,
-        most: usize,
+        max: usize,
     ) -> (Vec<Arc<Entry>>, Position, bool) {
         let kept = self.kept();
         // A number from the future is of another journal.
@@ -146,7 +146,7 @@ impl Feed {
         let mut found = Vec::new();
         for entry in kept.entries.range(first..) {
             let new_row = found.last().is_none_or(|last: &Arc<Entry>| last.seq != entry.seq);
-            if found.len() >= most && new_row {
+            if found.len() >= max && new_row {
                 let seq = found.last().map_or(seq, |last| last.seq);
                 return (found, Position { seq }, lost);
             }
@@ -179,7 +179,7 @@ impl Feed {
 pub(crate) fn follow(context: &Context) -> Result<std::thread::JoinHandle<()>, String> {
     let gone = |gone: Gone| gone.to_string();
     let watch = context.market.watch().map_err(gone)?;
-    let (teller, last) = Teller::new(context).map_err(gone)?;
+    let (teller, last) = EventEncoder::new(context).map_err(gone)?;
     context.feed.begin(last);
     let context = context.clone();
     let thread = std::thread::Builder::new().name("events".to_owned());
@@ -187,7 +187,7 @@ pub(crate) fn follow(context: &Context) -> Result<std::thread::JoinHandle<()>, S
     spawned.map_err(|wrong| format!("no thread for events: {wrong}"))
 }
 
-fn listen(context: &Context, watch: &Watch, mut teller: Teller, mut last: u64) {
+fn listen(context: &Context, watch: &Watch, mut teller: EventEncoder, mut last: u64) {
     let feed = &context.feed;
     while !feed.is_stopped() {
         let news = match watch.within(Duration::from_millis(200)) {
@@ -213,11 +213,11 @@ fn listen(context: &Context, watch: &Watch, mut teller: Teller, mut last: u64) {
 /// Rows were missed: all that was remembered may be wrong, and what else has come meanwhile is let
 /// go, so that there is room again. The row up to which all is known anew: if nobody can look at the
 /// market, as while its journal cannot be written, one before `news`, and the next row tries again.
-fn missed(context: &Context, watch: &Watch, teller: &mut Teller, news: &News) -> u64 {
+fn missed(context: &Context, watch: &Watch, teller: &mut EventEncoder, news: &News) -> u64 {
     while watch.within(Duration::ZERO).is_ok() {}
-    let found = Teller::new(context);
+    let found = EventEncoder::new(context);
     // After that look: what is not told any more may have been that a token opens nothing now.
-    context.doors.forget_all();
+    context.auth.forget_all();
     let Ok((anew, seq)) = found else { return news.seq - 1 };
     *teller = anew;
     let seq = seq.max(news.seq);
@@ -230,11 +230,11 @@ fn missed(context: &Context, watch: &Watch, teller: &mut Teller, news: &News) ->
 fn on_doors(context: &Context, news: &News) {
     match news.record {
         Record::Expelled { token } => {
-            context.doors.expel(token);
-            context.doors.sessions.end(|_, it| it.who.token == token);
+            context.auth.expel(token);
+            context.auth.sessions.end(|_, it| it.who.token == token);
         }
         Record::TokenExpires { token, .. } | Record::TokenRotated { token, .. } => {
-            context.doors.expel(token);
+            context.auth.expel(token);
         }
         _ => {}
     }
@@ -249,8 +249,8 @@ mod tests {
         Entry::new(&event, Audience::Users(vec!["ana".to_owned()]))
     }
 
-    fn seqs(feed: &Feed, seq: u64, most: usize) -> (Vec<u64>, u64, bool) {
-        let (entries, position, lost) = feed.after(Position { seq }, most);
+    fn seqs(feed: &Feed, seq: u64, max: usize) -> (Vec<u64>, u64, bool) {
+        let (entries, position, lost) = feed.after(Position { seq }, max);
         (entries.iter().map(|it| it.seq).collect(), position.seq, lost)
     }
 

@@ -8,7 +8,7 @@ use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::state::{State, Why};
 use tradewind_daemon::live::{Live, Record};
 use tradewind_daemon::site::Seen;
-use tradewind_model::{Closure, Command, JobId, Place, PoolId, Reason, Time};
+use tradewind_model::{Outage, Command, JobId, Place, PoolId, Reason, Time};
 
 use super::{Audience, Entry, projects};
 use crate::api::Context;
@@ -17,13 +17,13 @@ use crate::views::words;
 
 /// What must be remembered to tell of records: they name jobs and pools by number.
 #[derive(Debug)]
-pub(super) struct Teller {
+pub(super) struct EventEncoder {
     jobs: BTreeMap<u64, Known>,
     /// By site: its name and owner.
     sites: Vec<(String, String)>,
     /// By pool: its name and site.
     pools: Vec<(String, usize)>,
-    closures: BTreeMap<Why, Closure>,
+    closures: BTreeMap<Why, Outage>,
 }
 
 #[derive(Debug, Clone)]
@@ -37,14 +37,14 @@ struct Known {
     began: bool,
 }
 
-impl Teller {
+impl EventEncoder {
     /// What is to be known now, and the row up to which that is so.
-    pub(super) fn new(context: &Context) -> Result<(Teller, u64), Gone> {
+    pub(super) fn new(context: &Context) -> Result<(EventEncoder, u64), Gone> {
         let gauges = Arc::clone(context.market.gauges());
-        context.market.look(move |live: &Live| (Teller::of(live.state()), gauges.last_row()))
+        context.market.look(move |live: &Live| (EventEncoder::of(live.state()), gauges.last_row()))
     }
 
-    fn of(state: &State) -> Teller {
+    fn of(state: &State) -> EventEncoder {
         let pools = state.market.pools();
         let jobs = state.jobs.values().map(|job| {
             let known = Known {
@@ -59,7 +59,7 @@ impl Teller {
         });
         let sites = pools.sites().iter().zip(&state.owners);
         let closures = state.closures.iter();
-        Teller {
+        EventEncoder {
             jobs: jobs.collect(),
             sites: sites.map(|(site, owner)| (site.name.clone(), owner.clone())).collect(),
             pools: pools.iter().map(|(_, it)| (it.name.clone(), it.site.0 as usize)).collect(),
@@ -144,7 +144,7 @@ impl Teller {
                 let message = Some(format!("start skew {skew} ms"));
                 vec![self.of_job(*job, Event { kind: "launched".to_owned(), message, ..base })]
             }
-            Record::Gathered { job, at } => {
+            Record::BarrierReached { job, at } => {
                 self.observe(context, *job, *at);
                 let time = Some(at.0);
                 vec![self.of_job(*job, Event { kind: "running".to_owned(), time, ..base })]
@@ -157,7 +157,7 @@ impl Teller {
                 starts.iter().map(of).collect()
             }
             Record::Gridded { .. } | Record::Created { .. } => {
-                if let Ok((anew, _)) = Teller::new(context) {
+                if let Ok((anew, _)) = EventEncoder::new(context) {
                     *self = anew;
                 }
                 Vec::new()
@@ -253,7 +253,7 @@ impl Teller {
             Record::CameBack { job, why, .. } => {
                 (job, Event { message: Some(why.clone()), ..event("came_back") })
             }
-            Record::Slipped { job, pool, why } => {
+            Record::BarrierTimedOut { job, pool, why } => {
                 let (pools, site) = (vec![self.pool(*pool)], self.site_of(*pool));
                 (job, Event { pools, site, message: Some(why.clone()), ..event("slipped") })
             }

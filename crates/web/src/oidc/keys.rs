@@ -5,7 +5,7 @@ use jsonwebtoken::{Algorithm, DecodingKey};
 use serde_json::Value;
 
 /// Keys that are looked at: more than any provider has.
-const MOST: usize = 64;
+const MAX: usize = 64;
 
 /// Its keys, those of kinds that we do not know left out.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,7 +17,7 @@ impl Keys {
         let Some(Value::Array(all)) = document.get("keys") else {
             return Err("there are no `keys`".to_owned());
         };
-        let known = all.iter().take(MOST).filter_map(|it| serde_json::from_value(it.clone()).ok());
+        let known = all.iter().take(MAX).filter_map(|it| serde_json::from_value(it.clone()).ok());
         Ok(Keys(known.collect()))
     }
 

@@ -10,12 +10,12 @@ use super::shell::Shell;
 use super::words;
 use crate::api::Context;
 use crate::documents::{Role, Session, Token};
-use crate::doors::Caller;
+use crate::auth::Caller;
 use crate::failure::Failure;
 use crate::routes::{sessions, tokens};
 
 /// Rows of each table: an administrator of a large market lists the rest on the command line.
-const MOST: usize = 200;
+const MAX: usize = 200;
 
 #[derive(Template)]
 #[template(path = "page/access.html")]
@@ -40,9 +40,9 @@ impl Access {
 pub(crate) async fn show_all(State(context): State<Context>, caller: Caller) -> Shown {
     let shell = Shell::new(&context, &caller, "Access").await?;
     let mut sessions = sessions::seen_by(&context, &caller);
-    sessions.truncate(MOST);
+    sessions.truncate(MAX);
     let (actor, own) = (caller.actor.clone(), caller.token);
-    let tokens = context.look(move |live| tokens::seen_by(live, &actor, MOST)).await?;
+    let tokens = context.look(move |live| tokens::seen_by(live, &actor, MAX)).await?;
     show(&Access { shell, sessions, tokens, own })
 }
 
@@ -62,10 +62,10 @@ pub(crate) async fn end(
     match what.as_str() {
         "session" => {
             let actor = &caller.actor;
-            let mine = |it: &crate::doors::sessions::Session| {
+            let mine = |it: &crate::auth::sessions::Session| {
                 it.id == id && actor.may_act_for(&it.who.user)
             };
-            let ended = context.doors.sessions.end(|_, it| mine(it));
+            let ended = context.auth.sessions.end(|_, it| mine(it));
             sessions::close(&context, ended).await?;
         }
         "token" => tokens::expel(&context, caller.actor, id).await?,

@@ -15,7 +15,7 @@ use super::shell::Shell;
 use super::words;
 use crate::api::{Context, blocking, present};
 use crate::documents::{Credits, Explanation, Job, Limit};
-use crate::doors::Caller;
+use crate::auth::Caller;
 use crate::extract::At;
 use crate::failure::{Answer, Failure};
 use crate::notes;

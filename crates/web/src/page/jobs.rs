@@ -14,7 +14,7 @@ use super::shell::Shell;
 use super::words;
 use crate::api::Context;
 use crate::documents;
-use crate::doors::Caller;
+use crate::auth::Caller;
 use crate::extract::Selection;
 use crate::views::{self, words as states};
 

@@ -13,7 +13,7 @@ use super::shell::Shell;
 use super::words;
 use crate::api::Context;
 use crate::documents::{AccountList, POSTING_COLUMNS, Posting};
-use crate::doors::Caller;
+use crate::auth::Caller;
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
 use crate::notes;

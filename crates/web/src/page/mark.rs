@@ -1,6 +1,6 @@
 //! What a comparison of policies hangs on: it is old when one of these is different.
 
-use tradewind_model::{ClosureId, JobId, Market, Price, Time};
+use tradewind_model::{OutageId, JobId, Market, Price, Time};
 
 /// A market as far as it decides what would become of its queue. Times of surveys, postings,
 /// tokens and the like are not in it.
@@ -12,18 +12,18 @@ pub(crate) struct Mark {
     /// By pool: nodes, and what each costs.
     asks: Vec<(u32, Price)>,
     /// Whether it has begun.
-    missing: Vec<(ClosureId, bool)>,
+    missing: Vec<(OutageId, bool)>,
 }
 
 impl Mark {
     /// Linear in what waits, runs and is missing.
     pub(crate) fn of(market: &Market) -> Mark {
-        let begun = |id: ClosureId| market.closure_state(id).is_some_and(|(_, begun)| begun);
+        let begun = |id: OutageId| market.closure_state(id).is_some_and(|(_, begun)| begun);
         Mark {
             waits: market.queue().collect(),
             runs: market.running().map(|it| (it.job, it.start, it.shares().count())).collect(),
             asks: market.pools().iter().map(|(_, pool)| (pool.nodes, pool.price)).collect(),
-            missing: market.closures().map(|(id, _)| (id, begun(id))).collect(),
+            missing: market.outages().map(|(id, _)| (id, begun(id))).collect(),
         }
     }
 
@@ -47,16 +47,16 @@ impl Mark {
 mod tests {
     use std::sync::Arc;
 
-    use tradewind_model::{Cause, Closure, Demand, Event, Place, PoolId, Pools, Span};
+    use tradewind_model::{Cause, Outage, Demand, Event, Place, PoolId, Pools, Span};
 
     use super::*;
 
     #[test]
     fn what_decides_nothing_changes_nothing() {
         let mut market = Market::new(Arc::new(Pools::cluster(4)), Time(0));
-        let (job, pool, closure) = (JobId(0), PoolId(0), ClosureId(0));
+        let (job, pool, closure) = (JobId(0), PoolId(0), OutageId(0));
         let (from, until, cause) = (Time(9), Time(12), Cause::Local);
-        let what = Closure { pool, nodes: 1, from, until, cause };
+        let what = Outage { pool, nodes: 1, from, until, cause };
         let demand = Demand::new(1, Span(5));
         let steps = [
             (Event::Submitted { job, demand }, "jobs that wait"),

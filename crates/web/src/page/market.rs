@@ -11,14 +11,14 @@ use tradewind_daemon::live::rights::Actor;
 use tradewind_model::{PoolId, Price, Time};
 
 use super::chart::{Figure, HATCHES};
-use super::lately::{Ahead, BACK, Back, Chosen, figures};
+use super::recent::{Ahead, BACK, Back, Chosen, figures};
 use super::reply::{Shown, go, show as page};
 use super::shell::Shell;
 use super::trial::{Trial, trial};
 use super::words;
 use crate::api::{Context, blocking, present};
 use crate::documents::{Credits, PriceChange, SiteList};
-use crate::doors::Caller;
+use crate::auth::Caller;
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
 use crate::routes::sites as prices;

@@ -16,9 +16,9 @@ mod considered;
 mod curve;
 mod job;
 mod jobs;
-mod lately;
+mod recent;
 mod ledger;
-mod looks;
+mod timeline_api;
 mod mark;
 mod market;
 mod next;
@@ -32,7 +32,7 @@ mod runs;
 mod scene;
 mod session;
 mod shell;
-mod tiers;
+mod breakdown;
 mod trial;
 mod words;
 
@@ -45,7 +45,7 @@ use axum::routing::{get, post};
 use std::net::SocketAddr;
 
 use crate::api::Context;
-use crate::doors;
+use crate::auth;
 use crate::failure::Failure;
 use reply::Trouble;
 
@@ -81,10 +81,10 @@ pub(crate) fn router(context: &Context) -> Router<Context> {
         .route("/projects", get(projects::show))
         .route("/policy", get(policy::show).post(policy::switch))
         .route("/access", get(access::show_all).post(access::end))
-        .route("/page/board", get(looks::frame))
-        .route("/page/board/picture", get(looks::picture))
-        .route("/page/board/digest", get(looks::digest))
-        .route("/page/board/places", get(looks::places))
+        .route("/page/board", get(timeline_api::frame))
+        .route("/page/board/picture", get(timeline_api::picture))
+        .route("/page/board/digest", get(timeline_api::digest))
+        .route("/page/board/places", get(timeline_api::places))
         .route_layer(from_fn_with_state(context.clone(), guard));
     Router::new()
         .route("/signin", get(session::form).post(session::begin))
@@ -103,9 +103,9 @@ async fn guard(
     request: Request,
     next: Next,
 ) -> Response {
-    let entered = doors::enter(&context, peer, request.method(), request.headers()).await;
+    let entered = auth::enter(&context, peer, request.method(), request.headers()).await;
     match entered {
-        Ok(caller) => doors::told(caller, request, next).await,
+        Ok(caller) => auth::told(caller, request, next).await,
         Err(failure) if failure.is_unauthorized() => session::to_the_door(request.uri()),
         Err(failure) => Trouble::from(failure).into_response(),
     }

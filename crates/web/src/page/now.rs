@@ -12,7 +12,7 @@ use super::shell::Shell;
 use super::words;
 use crate::api::{Context, present};
 use crate::documents::{self, Credits, Pool};
-use crate::doors::Caller;
+use crate::auth::Caller;
 use crate::views;
 
 #[derive(Template)]
@@ -111,7 +111,7 @@ fn next_free(state: &Books, id: PoolId) -> NextFree {
     let pool = state.market.pools().pool(id);
     let running = state.market.running().filter(|job| job.nodes_in(id) > 0);
     let ends = running.map(|job| job.start + pool.length_of(job.demand));
-    let closed = state.market.closures().filter(|(closure, what)| {
+    let closed = state.market.outages().filter(|(closure, what)| {
         what.pool == id && state.market.closure_state(*closure).is_some_and(|(_, begun)| begun)
     });
     let ends = ends.chain(closed.map(|(_, what)| what.until));

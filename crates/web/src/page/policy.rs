@@ -14,17 +14,17 @@ use super::mark::Mark;
 use super::reply::{Shown, go, show as page};
 use super::runs::{Run, advised};
 use super::shell::Shell;
-use super::tiers::{Known, Sum, Tier, sums, tiers};
+use super::breakdown::{Known, Sum, Tier, sums, tiers};
 use super::words;
 use crate::api::{Advisor, Context, MarketView};
 use crate::documents::{WhatIf, WhatIfQuestion};
-use crate::doors::Caller;
+use crate::auth::Caller;
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
 use crate::watch::Watch;
 
 /// Policies that are compared at once, at most.
-const MOST: usize = 6;
+const MAX: usize = 6;
 /// What is compared if nobody says otherwise.
 const USUAL: &str = "fcfs, easy, conservative, css";
 /// Jobs of a tier that are shown.
@@ -134,8 +134,8 @@ async fn compared(
     shell: &Shell,
     all: Vec<String>,
 ) -> Answer<Comparison> {
-    let cut = all.len().saturating_sub(MOST);
-    let all: Vec<String> = all.into_iter().take(MOST).collect();
+    let cut = all.len().saturating_sub(MAX);
+    let all: Vec<String> = all.into_iter().take(MAX).collect();
     let question = all.join(",");
     let run = match context.compared.get(&question, &shell.policy) {
         Some(run) => run,
@@ -239,7 +239,7 @@ pub(crate) async fn switch(
 ) -> Shown {
     may(&caller)?;
     if policy.is_empty() {
-        let names: Vec<String> = names(&again).into_iter().take(MOST).collect();
+        let names: Vec<String> = names(&again).into_iter().take(MAX).collect();
         context.compared.forget(&names.join(","));
         return Ok(go(&format!("/policy?compare={}", words::in_address(&again))));
     }

@@ -9,7 +9,7 @@ use super::shell::Shell;
 use super::words;
 use crate::api::{Context, present};
 use crate::documents::{Credits, ProjectList, SpendingLimits};
-use crate::doors::Caller;
+use crate::auth::Caller;
 use crate::extract::Selection;
 use crate::views::projects;
 

@@ -10,9 +10,9 @@ use super::next::own;
 use super::reply::{Shown, go, show};
 use super::session::{door, start};
 use crate::api::Context;
-use crate::doors::new_secret;
-use crate::doors::ours::SameSite;
-use crate::doors::sessions::{Newcomer, agent_of};
+use crate::auth::new_secret;
+use crate::auth::ours::SameSite;
+use crate::auth::sessions::{Newcomer, agent_of};
 use crate::failure::{Answer, Failure};
 use crate::oidc::{Attempt, Identity, Oidc, Refused};
 use crate::routes::sign_in;
@@ -64,7 +64,7 @@ pub(crate) async fn begin(
     match oidc.address(Attempt { secret: &secret, next }).await? {
         Ok(address) => {
             // The provider leads back from another site.
-            let set = context.doors.ours.set(COOKIE, &secret, PATIENCE, SameSite::Lax);
+            let set = context.auth.ours.set(COOKIE, &secret, PATIENCE, SameSite::Lax);
             Ok(go(&address).with(header::SET_COOKIE, &set))
         }
         Err(refused) => refuse(&context, next, &refused).await,
@@ -78,7 +78,7 @@ pub(crate) async fn back(
     Query(Back { state, code, error, iss }): Query<Back>,
 ) -> Shown {
     let oidc = provider(&context)?;
-    let secret = context.doors.ours.cookie(COOKIE, &headers);
+    let secret = context.auth.ours.cookie(COOKIE, &headers);
     let begun = secret.and_then(|it| Some((it, Attempt::next_of(it, &state)?)));
     let Some((secret, next)) = begun else {
         let why = "the state is not of a sign-in that this browser began in the last ten minutes";
@@ -104,7 +104,7 @@ async fn enter(context: &Context, headers: &HeaderMap, who: Identity, next: &str
     let who = Newcomer { hash, token, user, agent, is_own_token: true };
     let page = show(&Onward { version: VERSION, next })?;
     let page = start(context, headers, who, page).await?;
-    let gone = context.doors.ours.set(COOKIE, "", 0, SameSite::Lax);
+    let gone = context.auth.ours.set(COOKIE, "", 0, SameSite::Lax);
     Ok(page.and(header::SET_COOKIE, &gone))
 }
 

@@ -19,7 +19,7 @@ use super::shell::Shell;
 use super::words;
 use crate::api::Context;
 use crate::documents::{Credits, Offer, Quotes, SiteList};
-use crate::doors::Caller;
+use crate::auth::Caller;
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
 use crate::routes::advice::{self, Standing};

@@ -204,10 +204,10 @@ fn elsewhere(state: &State, scene: &mut Scene) {
     }
     for (name, tasks) in peers {
         let pool = scene.pools.len();
-        let most = most_at_once(&tasks);
-        let nodes = most.clamp(1, PEER_ROWS);
-        let name = match most > nodes {
-            true => format!("at {name} ({nodes} of {most} nodes)"),
+        let max = most_at_once(&tasks);
+        let nodes = max.clamp(1, PEER_ROWS);
+        let name = match max > nodes {
+            true => format!("at {name} ({nodes} of {max} nodes)"),
             false => format!("at {name}"),
         };
         scene.pools.push(Lane { name, nodes, price: None, away: None });

@@ -14,10 +14,10 @@ use super::next::own;
 use super::reply::{Html, Shown, go, show};
 use super::words;
 use crate::api::{Context, Limits};
-use crate::doors::guesses::{self, Verdict};
-use crate::doors::ours::SameSite;
-use crate::doors::sessions::{COOKIE, Newcomer, agent_of};
-use crate::doors::{self, Caller, hash_of, looks_right, new_secret};
+use crate::auth::guesses::{self, Verdict};
+use crate::auth::ours::SameSite;
+use crate::auth::sessions::{COOKIE, Newcomer, agent_of};
+use crate::auth::{self, Caller, hash_of, looks_right, new_secret};
 use crate::failure::{Answer, Failure};
 use crate::routes::sessions;
 
@@ -76,18 +76,18 @@ pub(crate) async fn begin(
     headers: HeaderMap,
     Form(Filled { token, next }): Form<Filled>,
 ) -> Shown {
-    context.doors.ours.own_page(&Method::POST, &headers)?;
+    context.auth.ours.own_page(&Method::POST, &headers)?;
     let (next, token) = (own(&next), token.trim());
     let hash = hash_of(token);
     let found = match looks_right(token) {
-        true => doors::identify(&context, hash).await,
+        true => auth::identify(&context, hash).await,
         false => Err(Failure::unauthorized("this is no token")),
     };
     let address = format!("from {}", peer.ip().to_canonical());
     match found {
         Ok(Caller { actor, token: number, .. }) => {
             context.audit.note(&actor.user, Kind::SignIn, address, "done");
-            context.doors.guesses.right(&guesses::of_token(token));
+            context.auth.guesses.right(&guesses::of_token(token));
             let (user, agent) = (actor.user, agent_of(&headers));
             let who = Newcomer { hash, token: number, user, agent, is_own_token: false };
             Ok(start(&context, &headers, who, go(next)).await?)
@@ -95,7 +95,7 @@ pub(crate) async fn begin(
         Err(failure) if failure.is_unauthorized() => {
             let who = format!("@{}", peer.ip().to_canonical());
             context.audit.note(&who, Kind::SignIn, address, "wrong token");
-            drop(doors::knock(&context, peer.ip(), Limits::WRONG_TOKEN));
+            drop(auth::admit(&context, peer.ip(), Limits::WRONG_TOKEN));
             refuse(&context, peer, token, (next, &failure))
         }
         Err(failure) => Err(failure.into()),
@@ -106,7 +106,7 @@ pub(crate) async fn begin(
 fn refuse(context: &Context, peer: SocketAddr, token: &str, why: (&str, &Failure)) -> Shown {
     let (next, failure) = why;
     let identity = guesses::of_token(token);
-    let verdict = context.doors.guesses.wrong(&identity);
+    let verdict = context.auth.guesses.wrong(&identity);
     let address = peer.ip();
     tracing::warn!(%address, identity = ?identity, ?verdict, "a sign-in was refused");
     let message = match verdict {
@@ -136,24 +136,24 @@ pub(super) async fn start(
 ) -> Answer<Html> {
     leave(context, headers).await?;
     let (cookie, cookie_hash) = new_secret().map_err(Failure::unavailable)?;
-    let doors = &context.doors;
-    doors.sessions.begin(cookie_hash, who);
-    let longest = doors.sessions.longest().as_secs();
-    let set = doors.ours.set(COOKIE, &cookie, longest, SameSite::Strict);
+    let auth = &context.auth;
+    auth.sessions.begin(cookie_hash, who);
+    let longest = auth.sessions.longest().as_secs();
+    let set = auth.ours.set(COOKIE, &cookie, longest, SameSite::Strict);
     Ok(to.with(header::SET_COOKIE, &set))
 }
 
 /// Ends the browser's session, with all that it has opened.
 async fn leave(context: &Context, headers: &HeaderMap) -> Answer<()> {
-    let doors = &context.doors;
-    let Some(cookie) = doors.ours.cookie(COOKIE, headers) else { return Ok(()) };
+    let auth = &context.auth;
+    let Some(cookie) = auth.ours.cookie(COOKIE, headers) else { return Ok(()) };
     let cookie = hash_of(cookie);
-    let ended = doors.sessions.end(|it, _| *it == cookie);
+    let ended = auth.sessions.end(|it, _| *it == cookie);
     sessions::close(context, ended).await
 }
 
 pub(crate) async fn end(State(context): State<Context>, headers: HeaderMap) -> Shown {
-    let ours = &context.doors.ours;
+    let ours = &context.auth.ours;
     ours.own_page(&Method::POST, &headers)?;
     leave(&context, &headers).await?;
     let gone = ours.set(COOKIE, "", 0, SameSite::Strict);

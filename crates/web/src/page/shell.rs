@@ -4,7 +4,7 @@ use tradewind_daemon::live::rights::{Actor, Role};
 
 use super::assets::VERSION;
 use crate::api::{Context, present};
-use crate::doors::Caller;
+use crate::auth::Caller;
 use crate::failure::Answer;
 
 /// What stands around every page.

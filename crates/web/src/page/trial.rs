@@ -10,7 +10,7 @@ use super::runs::{Run, advised};
 use super::words;
 use crate::api::{Advisor, Context, MarketView};
 use crate::documents::Credits;
-use crate::doors::Caller;
+use crate::auth::Caller;
 use crate::failure::{Answer, Failure};
 use crate::watch::Watch;
 use crate::week::{Earned, Other, Week, hundredths, share};
@@ -195,7 +195,7 @@ async fn go(
         let both = Arc::clone(&both);
         let look = move |advisor: &dyn Advisor, watch: &Watch| {
             let (view, week) = &*both;
-            let lived = advisor.relive(view, week, &week.with(pool, other), watch)?;
+            let lived = advisor.replay_with_prices(view, week, &week.with(pool, other), watch)?;
             let earned = week.earned(&lived, pool);
             Ok(PriceTrial { price: price.into(), earned, ran: lived.ran })
         };

@@ -12,7 +12,7 @@ use utoipa::IntoParams;
 use super::page;
 use crate::api::Context;
 use crate::documents::{AccountList, Statement, Transfer};
-use crate::doors::Caller;
+use crate::auth::Caller;
 use crate::extract::{At, Document, Selection};
 use crate::failure::{Answer, Failure};
 use crate::notes;

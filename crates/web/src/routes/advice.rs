@@ -14,7 +14,7 @@ use super::submission;
 use crate::ahead::Ahead;
 use crate::api::{Advisor, Context, MarketView, Proposal, Quoted, now};
 use crate::documents::{Credits, Explanation, Quotes, WhatIf, WhatIfQuestion};
-use crate::doors::Caller;
+use crate::auth::Caller;
 use crate::extract::{self, At, Document};
 use crate::failure::{Answer, Failure};
 use crate::openapi::{Refusals, Work};

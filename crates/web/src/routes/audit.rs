@@ -9,7 +9,7 @@ use utoipa::IntoParams;
 use super::page;
 use crate::api::{Context, blocking};
 use crate::documents::{AuditList, AuditRow};
-use crate::doors::Caller;
+use crate::auth::Caller;
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
 use crate::openapi::Refusals;

@@ -18,9 +18,9 @@ use utoipa::IntoParams;
 
 use crate::api::Context;
 use crate::documents::Event;
-use crate::doors::Caller;
-use crate::doors::places::Busy;
-use crate::doors::seats::Seat;
+use crate::auth::Caller;
+use crate::auth::places::Busy;
+use crate::auth::seats::Seat;
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
 use crate::feed::{Entry, Position};
@@ -63,7 +63,7 @@ pub(crate) async fn stream(
     busy: Option<Extension<Arc<Busy>>>,
     headers: HeaderMap,
 ) -> Answer<Response> {
-    let seat = context.doors.seats.take(&caller.actor);
+    let seat = context.auth.seats.take(&caller.actor);
     let seat = seat.map_err(|usage| Failure::short("there are too many streams", usage))?;
     // A browser that comes back asks the same address again: what it saw last is newer.
     let seq = last_id(&headers)?.or(from.after).unwrap_or_else(|| context.feed.last());
@@ -97,7 +97,7 @@ struct Reader {
 impl Reader {
     async fn go_on(mut self) {
         let mut changes = self.context.feed.changes();
-        while !self.context.feed.is_stopped() && self.context.doors.knows(&self.caller) {
+        while !self.context.feed.is_stopped() && self.context.auth.knows(&self.caller) {
             let (entries, next, lost) = self.context.feed.after(self.position, AT_ONCE);
             if lost && self.send.send(reset(&entries, next)).await.is_err() {
                 return;

@@ -13,7 +13,7 @@ use crate::api::Context;
 use crate::documents::{
     Credits, ImportKind, ImportRole, ImportRow, ImportTable, Imported, LimitName, UsageList,
 };
-use crate::doors::Caller;
+use crate::auth::Caller;
 use crate::extract::{Document, Selection};
 use crate::failure::{Answer, Failure};
 use crate::openapi::Refusals;

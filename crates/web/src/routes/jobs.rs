@@ -17,7 +17,7 @@ use utoipa::IntoParams;
 use super::page;
 use crate::api::{Context, blocking};
 use crate::documents::{Job, JobList};
-use crate::doors::Caller;
+use crate::auth::Caller;
 use crate::extract::{At, Selection};
 use crate::failure::{Answer, Failure};
 use crate::feed::Position;
@@ -192,10 +192,10 @@ pub(crate) async fn wait(
     At(number): At<u64>,
     Selection(how_long): Selection<HowLong>,
 ) -> Answer<Json<Job>> {
-    let (most, usual) = WAIT;
+    let (max, usual) = WAIT;
     let seconds = how_long.seconds.unwrap_or(usual);
-    if seconds > most {
-        let message = format!("nobody waits for more than {most} seconds at once");
+    if seconds > max {
+        let message = format!("nobody waits for more than {max} seconds at once");
         return Err(Failure::malformed(message, "ask again").in_field("seconds"));
     }
     let mut position = Position { seq: context.feed.last() };
@@ -257,10 +257,10 @@ pub(crate) async fn output(
     At(number): At<u64>,
     Selection(how_much): Selection<HowMuch>,
 ) -> Answer<Response> {
-    let (most, usual) = OUTPUT;
+    let (max, usual) = OUTPUT;
     let bytes = how_much.bytes.unwrap_or(usual);
-    if !(1..=most).contains(&bytes) {
-        let message = format!("an answer has 1 to {most} bytes");
+    if !(1..=max).contains(&bytes) {
+        let message = format!("an answer has 1 to {max} bytes");
         return Err(Failure::malformed(message, "read the file at its site").in_field("bytes"));
     }
     let user = caller.actor.user.clone();

@@ -58,9 +58,9 @@ pub(super) async fn read_on(
     response
 }
 
-async fn rest_of(mut shared: Shared, most: usize) {
+async fn rest_of(mut shared: Shared, max: usize) {
     let (mut read, mut paused) = (0_usize, 0_usize);
-    while read <= most {
+    while read <= max {
         match poll_fn(|context| Pin::new(&mut shared).poll_next(context)).await {
             Some(Ok(bytes)) => read = read.saturating_add(bytes.len()),
             Some(Err(_)) | None => return,

@@ -6,7 +6,7 @@ use tradewind_daemon::live::Ask;
 
 use crate::api::Context;
 use crate::documents::{Market, PolicyChoice, Report};
-use crate::doors::Caller;
+use crate::auth::Caller;
 use crate::extract::Document;
 use crate::failure::{Answer, Failure};
 use crate::openapi::Refusals;

@@ -31,7 +31,7 @@ use axum::routing::{delete, get, post, put};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::api::Context;
-use crate::doors;
+use crate::auth;
 use crate::failure::Failure;
 use crate::metrics::Request as Label;
 use crate::notes;
@@ -44,12 +44,12 @@ const ALWAYS_ENCRYPTED: HeaderValue = HeaderValue::from_static("max-age=31536000
 
 /// How many entries a page has.
 fn page(limit: Option<u32>) -> Result<usize, Failure> {
-    let (most, usual) = PAGE;
+    let (max, usual) = PAGE;
     let limit = limit.map_or(usual, |limit| limit as usize);
-    match (1..=most).contains(&limit) {
+    match (1..=max).contains(&limit) {
         true => Ok(limit),
         false => {
-            let message = format!("a page has 1 to {most} entries");
+            let message = format!("a page has 1 to {max} entries");
             Err(Failure::malformed(message, "ask for the rest with `after`").in_field("limit"))
         }
     }
@@ -57,10 +57,10 @@ fn page(limit: Option<u32>) -> Result<usize, Failure> {
 
 /// Everything.
 pub(crate) fn router(context: &Context) -> Router {
-    let guarded = guarded().route_layer(from_fn_with_state(context.clone(), doors::guard));
+    let guarded = guarded().route_layer(from_fn_with_state(context.clone(), auth::guard));
     let metrics = Router::new()
         .route("/metrics", get(open::metrics))
-        .route_layer(from_fn_with_state(context.clone(), doors::guard_metrics));
+        .route_layer(from_fn_with_state(context.clone(), auth::guard_metrics));
     Router::new()
         .route("/healthz", get(open::healthy))
         .route("/readyz", get(open::ready))
@@ -131,7 +131,7 @@ async fn count(
     next: Next,
 ) -> Response {
     let begin = Instant::now();
-    let busy = context.doors.places.begin(peer).map(Arc::new);
+    let busy = context.auth.places.begin(peer).map(Arc::new);
     // A stream of events holds it until it ends: its connection is not idle.
     if let Some(busy) = busy.clone() {
         request.extensions_mut().insert(busy);
@@ -141,7 +141,7 @@ async fn count(
     let mut response = next.run(request).await;
     if response.status() == StatusCode::TOO_MANY_REQUESTS {
         // Who does not wait as told is made to: else refusing would be all that is done.
-        tokio::time::sleep(doors::DELAY).await;
+        tokio::time::sleep(auth::DELAY).await;
     }
     let failure = response.extensions_mut().remove::<Failure>();
     let took = begin.elapsed();
@@ -157,7 +157,7 @@ async fn count(
     let headers = response.headers_mut();
     let kept = headers.entry(header::CACHE_CONTROL);
     kept.or_insert(HeaderValue::from_static("no-store"));
-    if context.doors.ours.is_encrypted() {
+    if context.auth.ours.is_encrypted() {
         headers.insert(header::STRICT_TRANSPORT_SECURITY, ALWAYS_ENCRYPTED);
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

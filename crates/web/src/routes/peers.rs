@@ -13,7 +13,7 @@ use tradewind_daemon::live::{Ask, Reply};
 
 use crate::api::{Context, blocking};
 use crate::documents::{PeerAnswers, PeerGlance, PeerLetters, PeerList, PeerQuestions};
-use crate::doors::Caller;
+use crate::auth::Caller;
 use crate::extract::Json;
 use crate::failure::{Answer, Failure};
 use crate::openapi::Refusals;
@@ -98,10 +98,10 @@ pub(crate) async fn output(
     });
     let nothing = || Failure::unknown("there is no such job, or it has not begun");
     let (site, tag) = found.await?.ok_or_else(nothing)?;
-    let most = (bytes as usize).clamp(1, job_routes::OUTPUT.0);
+    let max = (bytes as usize).clamp(1, job_routes::OUTPUT.0);
     let permit = context.may_read(&user)?;
     let outputs = std::sync::Arc::clone(&context.outputs);
-    job_routes::told(blocking(move || outputs.tail(site, &tag, most, permit)).await?)
+    job_routes::told(blocking(move || outputs.tail(site, &tag, max, permit)).await?)
 }
 
 fn value(bytes: &[u8]) -> Answer<Value> {

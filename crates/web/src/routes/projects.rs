@@ -12,7 +12,7 @@ use utoipa::IntoParams;
 use super::page;
 use crate::api::{Context, present};
 use crate::documents::{Credits, LimitChange, Membership, NewProject, Project, ProjectList};
-use crate::doors::Caller;
+use crate::auth::Caller;
 use crate::extract::{At, Document, Selection};
 use crate::failure::{Answer, Failure};
 use crate::openapi::Refusals;

@@ -9,7 +9,7 @@ use utoipa::IntoParams;
 use super::{page, tokens};
 use crate::api::Context;
 use crate::documents::{Session, SessionList};
-use crate::doors::{Caller, sessions};
+use crate::auth::{Caller, sessions};
 use crate::extract::{At, Selection};
 use crate::failure::{Answer, Failure};
 use crate::openapi::Refusals;
@@ -47,8 +47,8 @@ pub(crate) async fn list(
 
 /// The sessions that the caller may see.
 pub(crate) fn seen_by(context: &Context, caller: &Caller) -> Vec<Session> {
-    let doors = &context.doors;
-    let longest = i64::try_from(doors.sessions.longest().as_secs()).unwrap_or(i64::MAX);
+    let auth = &context.auth;
+    let longest = i64::try_from(auth.sessions.longest().as_secs()).unwrap_or(i64::MAX);
     let document = |it: sessions::Session| Session {
         id: it.id,
         user: it.who.user,
@@ -58,7 +58,7 @@ pub(crate) fn seen_by(context: &Context, caller: &Caller) -> Vec<Session> {
         browser: it.who.agent,
         own: caller.session == Some(it.id),
     };
-    let own = doors.sessions.list(|it| caller.actor.may_act_for(&it.who.user));
+    let own = auth.sessions.list(|it| caller.actor.may_act_for(&it.who.user));
     own.into_iter().map(document).collect()
 }
 
@@ -74,7 +74,7 @@ pub(crate) async fn end(
     At(id): At<u64>,
 ) -> Answer<StatusCode> {
     let actor = caller.actor;
-    let ended = context.doors.sessions.end(|_, it| it.id == id && actor.may_act_for(&it.who.user));
+    let ended = context.auth.sessions.end(|_, it| it.id == id && actor.may_act_for(&it.who.user));
     match ended.is_empty() {
         true => Err(Failure::unknown(format!("you have no session {id}"))),
         false => {

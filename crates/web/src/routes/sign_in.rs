@@ -16,7 +16,7 @@ use tradewind_model::Span;
 use super::tokens;
 use crate::api::Context;
 use crate::documents::{DeviceAnswer, DeviceQuestion, DeviceSignIn, NewSession, SignInWays};
-use crate::doors::{self, new_secret};
+use crate::auth::{self, new_secret};
 use crate::extract::Document;
 use crate::failure::{Answer, Failure};
 use crate::oidc::{Identity, Oidc, Polled, Provider, Refused};
@@ -168,7 +168,7 @@ pub(crate) async fn begin(
     State(context): State<Context>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
 ) -> Answer<Json<DeviceSignIn>> {
-    doors::knock(&context, peer.ip(), 1)?;
+    auth::admit(&context, peer.ip(), 1)?;
     let oidc = provider(&context)?;
     let device = match oidc.device().await? {
         Ok(device) => device,
@@ -204,7 +204,7 @@ pub(crate) async fn end(
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     Document(DeviceQuestion { device_code }): Document<DeviceQuestion>,
 ) -> Answer<Response> {
-    doors::knock(&context, peer.ip(), 1)?;
+    auth::admit(&context, peer.ip(), 1)?;
     let oidc = provider(&context)?;
     if device_code.is_empty() || device_code.len() > MAX_CODE {
         let message = "this is no code of a sign-in";

@@ -9,7 +9,7 @@ use tradewind_model::PoolId;
 
 use crate::api::{Context, blocking};
 use crate::documents::{PriceChange, SiteList};
-use crate::doors::Caller;
+use crate::auth::Caller;
 use crate::extract::{At, Document};
 use crate::failure::{Answer, Failure};
 use crate::openapi::Refusals;

@@ -12,7 +12,7 @@ use utoipa::IntoParams;
 use super::submission;
 use crate::api::Context;
 use crate::documents::Submitted;
-use crate::doors::Caller;
+use crate::auth::Caller;
 use crate::extract::{self, Selection};
 use crate::failure::{Answer, Failure};
 use crate::openapi::{Refusals, Work};

@@ -13,7 +13,7 @@ use utoipa::IntoParams;
 use super::page;
 use crate::api::{Context, present};
 use crate::documents::{IssuedToken, Myself, NewSecret, NewToken, Role, Token, TokenList};
-use crate::doors::{Caller, new_secret};
+use crate::auth::{Caller, new_secret};
 use crate::extract::{At, Document, Selection};
 use crate::failure::{Answer, Failure};
 use crate::openapi::Refusals;
@@ -141,12 +141,12 @@ pub(crate) async fn issue(
     Ok((StatusCode::CREATED, Json(IssuedToken { id, token, expires })))
 }
 
-/// Seconds from 0 to `most`.
-fn seconds_in(seconds: i64, most: i64, field: &str) -> Answer<Option<Span>> {
-    match (0..=most).contains(&seconds) {
+/// Seconds from 0 to `max`.
+fn seconds_in(seconds: i64, max: i64, field: &str) -> Answer<Option<Span>> {
+    match (0..=max).contains(&seconds) {
         true => Ok(Some(Span(seconds))),
         false => {
-            let message = format!("`{field}` is a number of seconds from 0 to {most}");
+            let message = format!("`{field}` is a number of seconds from 0 to {max}");
             Err(Failure::invalid(message, "give another length").in_field(field))
         }
     }
@@ -182,7 +182,7 @@ pub(crate) async fn rotate(
     let ask = Ask::Rotate { token: id, hash, grace, expiry: expiry_after };
     context.ask(caller.actor, ask).await?;
     // Whom the present secret lets in, and until when, is asked for again.
-    context.doors.expel(id);
+    context.auth.expel(id);
     let expires = expiry(&context, id).await?;
     Ok(Json(IssuedToken { id, token, expires }))
 }
@@ -205,8 +205,8 @@ pub(crate) async fn revoke(
 /// A token and all that was signed in with it end.
 pub(crate) async fn expel(context: &Context, actor: Actor, token: u64) -> Answer<()> {
     context.ask(actor, Ask::Expel { token }).await?;
-    context.doors.expel(token);
-    context.doors.sessions.end(|_, it| it.who.token == token);
+    context.auth.expel(token);
+    context.auth.sessions.end(|_, it| it.who.token == token);
     Ok(())
 }
 
@@ -227,8 +227,8 @@ fn document(id: u64, it: &state::Token, at: Time) -> Token {
 }
 
 /// The tokens that the actor may see: those of one user, or all.
-pub(crate) fn seen_by(live: &Live, actor: &Actor, most: usize) -> Vec<Token> {
+pub(crate) fn seen_by(live: &Live, actor: &Actor, max: usize) -> Vec<Token> {
     let at = present(live.state());
     let own = live.state().tokens.iter().filter(|(_, it)| actor.may_act_for(&it.user));
-    own.take(most).map(|(id, it)| document(*id, it, at)).collect()
+    own.take(max).map(|(id, it)| document(*id, it, at)).collect()
 }

@@ -1,4 +1,4 @@
-//! So many connections and no more: `doors/places.rs` says which.
+//! So many connections and no more: `auth/places.rs` says which.
 
 use std::future::{Ready, ready};
 use std::io;
@@ -11,7 +11,7 @@ use axum_server::accept::Accept;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-use crate::doors::places::{Line, Places};
+use crate::auth::places::{Line, Places};
 
 /// Hangs up on those for whom there is no room.
 #[derive(Debug, Clone)]

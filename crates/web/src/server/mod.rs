@@ -14,8 +14,8 @@ use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use hyper_util::rt::TokioTimer;
 
 use crate::api::{Api, Context};
-use crate::doors::ours::Scheme;
-use crate::doors::places::Places;
+use crate::auth::ours::Scheme;
+use crate::auth::places::Places;
 use crate::feed::{self, Events};
 use crate::routes;
 use connections::Counted;
@@ -159,7 +159,7 @@ async fn run(
     handle: Handle<SocketAddr>,
 ) -> std::io::Result<()> {
     let limits = &context.limits;
-    let places = &context.doors.places;
+    let places = &context.auth.places;
     tokio::spawn(sweep(Arc::clone(places)));
     let counted = Counted::new(Arc::clone(places));
     let mut server = axum_server::from_tcp(listener)?.handle(handle).http1_only();

@@ -121,16 +121,16 @@ impl Scratch {
     }
 
     fn cell(&self, column: usize, room: i64) -> u8 {
-        let (mut all, mut most, mut worst) = (0, (0, None), (0, None));
+        let (mut all, mut max, mut worst) = (0, (0, None), (0, None));
         for kind in &self.kinds {
             let held = self.held[*kind as usize * self.columns + column];
             all += held;
-            let best = if kind.is_alarm() { &mut worst } else { &mut most };
+            let best = if kind.is_alarm() { &mut worst } else { &mut max };
             if held > 0 && held >= best.0 {
                 *best = (held, Some(*kind));
             }
         }
-        let Some(kind) = worst.1.or(most.1) else { return 0 };
+        let Some(kind) = worst.1.or(max.1) else { return 0 };
         let level = (all.saturating_mul(FULL) / room.max(1)).clamp(1, FULL);
         ((kind as u8) << 4) | level as u8
     }

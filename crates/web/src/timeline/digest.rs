@@ -41,7 +41,7 @@ impl Board {
     pub(crate) fn digest(
         &self,
         area: &Area,
-        most: usize,
+        max: usize,
         sight: &dyn Fn(&Task) -> Sight,
     ) -> Digest {
         let mut held = BTreeMap::<u32, Held<'_>>::new();
@@ -61,7 +61,7 @@ impl Board {
         let mut order: Vec<&Held<'_>> = held.values().collect();
         order.sort_by_key(|it| (!it.task.kind.is_alarm(), -it.node_seconds, it.task.start, it.row));
         let mut writer = Writer::default();
-        for it in order.into_iter().take(most) {
+        for it in order.into_iter().take(max) {
             writer.add(it.task, sight(it.task));
             digest.rows.push(it.row);
         }

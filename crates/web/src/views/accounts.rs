@@ -137,12 +137,12 @@ pub(crate) struct Wanted {
 }
 
 /// Postings with numbers below `before` that fit and that the caller may see, the newest first;
-/// `most` at most, and how many fit in all. Linear in the postings that are kept.
+/// `max` at most, and how many fit in all. Linear in the postings that are kept.
 pub(crate) fn postings(
     state: &State,
     actor: &Actor,
     wanted: &Wanted,
-    (before, most): (u64, usize),
+    (before, max): (u64, usize),
 ) -> (Vec<Posting>, usize) {
     let mut seen: BTreeMap<&Account, Sight> = BTreeMap::new();
     let (mut page, mut count) = (Vec::new(), 0);
@@ -162,7 +162,7 @@ pub(crate) fn postings(
         };
         if is_seen {
             count += 1;
-            if it.number < before && page.len() < most {
+            if it.number < before && page.len() < max {
                 page.push(posting(it));
             }
         }

@@ -130,15 +130,15 @@ fn against(why: &Against, job: &Job) -> String {
                 amounts::performance(&Thousandths::from(*has))
             )
         }
-        Against::Dear(most) => {
-            let most = amounts::credits(&Credits(i128::from(most.0) * 3_600));
-            format!("dearer than the {most} credits per node-hour that it may ask")
+        Against::Dear(max) => {
+            let max = amounts::credits(&Credits(i128::from(max.0) * 3_600));
+            format!("dearer than the {max} credits per node-hour that it may ask")
         }
         Against::Size => "it takes no jobs of this size".to_owned(),
         Against::Narrow(nodes) => {
             format!("{nodes} of the {tasks} nodes that it needs: only with others")
         }
-        Against::Budget(most) => format!("beyond the budget of {} credits", credits(*most)),
+        Against::Budget(max) => format!("beyond the budget of {} credits", credits(*max)),
         Against::Late(finish) => {
             format!("over by {} at the earliest, after the deadline", moment(*finish))
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tradewind_daemon::live::money::{Account, Motive};
-use tradewind_daemon::live::past::Past;
+use tradewind_daemon::live::recent_history::RecentHistory;
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::{State, Why};
 use tradewind_model::{Price, Time};
@@ -96,7 +96,7 @@ pub(crate) fn trends(state: &State, actor: &Actor, step: i64, spans: usize) -> T
     Trends { bins, now: now.0, known: known(state).0, waited, sites, pools: counted }
 }
 
-fn prices(asked: &tradewind_daemon::live::past::Asked) -> Vec<(i64, Price)> {
+fn prices(asked: &tradewind_daemon::live::recent_history::Asked) -> Vec<(i64, Price)> {
     asked.points.iter().map(|(at, price)| (at.0, *price)).collect()
 }
 
@@ -104,7 +104,7 @@ fn prices(asked: &tradewind_daemon::live::past::Asked) -> Vec<(i64, Price)> {
 pub(crate) fn known(state: &State) -> Time {
     let first = state.past.prices.values().filter_map(|it| it.points.front()).map(|it| it.0);
     let first = first.min().unwrap_or(state.now());
-    let kept = state.now() - Past::SPAN;
+    let kept = state.now() - RecentHistory::SPAN;
     first.max(kept).max(state.past.forgotten.unwrap_or(kept))
 }
 

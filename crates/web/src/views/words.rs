@@ -28,10 +28,10 @@ pub fn sentence(reason: &Reason) -> String {
             let (earliest, deadline) = (moment(*earliest), moment(*deadline));
             format!("finishes at {earliest} at the earliest, the deadline is {deadline}")
         }
-        Reason::NoCommonTime { needed, most, deadline: Some(deadline) } => {
+        Reason::NoCommonTime { needed, max, deadline: Some(deadline) } => {
             let deadline = moment(*deadline);
             format!(
-                "at most {most} of {needed} nodes are free together for long enough before the \
+                "at most {max} of {needed} nodes are free together for long enough before the \
                  deadline at {deadline}"
             )
         }
@@ -243,7 +243,7 @@ pub(crate) fn set_back(setback: &Setback, pool: impl Fn(PoolId) -> String) -> St
         Setback::Preempted => "its nodes were taken away for a job of higher priority".to_owned(),
         Setback::Funds => "its payer had too little".to_owned(),
         Setback::Capped(at, word) => format!("{} has a limit: {word}", pool(*at)),
-        Setback::Slipped(missing, why) => {
+        Setback::BarrierTimedOut(missing, why) => {
             format!("its parts did not come together: {}: {why}", pool(*missing))
         }
     }
@@ -280,7 +280,7 @@ mod tests {
         let (early, late) = (Time(1_800_000_000), Time(1_800_000_060));
         for reason in [
             Reason::TooLate { earliest: late, deadline: early },
-            Reason::NoCommonTime { needed: 2, most: 1, deadline: Some(late) },
+            Reason::NoCommonTime { needed: 2, max: 1, deadline: Some(late) },
         ] {
             let text = sentence(&reason);
             assert!(text.contains("2027-01-1") && !text.contains("1800000"), "{text}");

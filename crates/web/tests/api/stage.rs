@@ -28,7 +28,7 @@ use tradewind_model::{
 use tradewind_sched::policy::{Policy, gridfill};
 use tradewind_web::documents::{Explanation, QueuePlan, Totals, WhatIf, WhatIfQuestion};
 use tradewind_web::{
-    Advisor, Api, Limits, Listen, Lived, MarketView, Outputs, Plan, Proposal, Quoted, ServeError,
+    Advisor, Api, Limits, Listen, ReplayResult, MarketView, Outputs, Plan, Proposal, Quoted, ServeError,
     Server, SignIn, Tariffs, Tls, Watch, Week, new_secret, serve,
 };
 
@@ -115,9 +115,9 @@ impl Site for ByHand {
 pub(crate) struct ByRote;
 
 impl Outputs for ByRote {
-    fn tail(&self, _: SiteId, tag: &Tag, most: usize, _: Permit) -> Result<Vec<u8>, SiteError> {
+    fn tail(&self, _: SiteId, tag: &Tag, max: usize, _: Permit) -> Result<Vec<u8>, SiteError> {
         let text = format!("output of {}", tag.job).into_bytes();
-        Ok(text[text.len().saturating_sub(most)..].to_vec())
+        Ok(text[text.len().saturating_sub(max)..].to_vec())
     }
 }
 
@@ -147,13 +147,13 @@ impl ByRote {
 }
 
 impl Advisor for ByRote {
-    fn relive(
+    fn replay_with_prices(
         &self,
         _: &MarketView,
         week: &Week,
         _: &[(Time, PoolId, Price)],
         _: &Watch,
-    ) -> Result<Lived, Refusal> {
+    ) -> Result<ReplayResult, Refusal> {
         Ok(week.real.clone())
     }
 

@@ -55,8 +55,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, format: Format) -> Outcome {
     let jobs = wire::combine::parse(&input::read(&args.file)?)?;
-    if let Some(most) = args.front {
-        return vector::front(&jobs, &choices(&jobs), most.get(), format);
+    if let Some(max) = args.front {
+        return vector::front(&jobs, &choices(&jobs), max.get(), format);
     }
     if !args.order.is_empty() {
         return vector::ordered(&jobs, args, format);

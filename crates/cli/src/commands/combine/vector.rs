@@ -41,11 +41,11 @@ impl ComponentName {
     }
 }
 
-pub(super) fn front(jobs: &[Job], choices: &[Vec<Choice>], most: usize, format: Format) -> Outcome {
+pub(super) fn front(jobs: &[Job], choices: &[Vec<Choice>], max: usize, format: Format) -> Outcome {
     if let Some(job) = choices.iter().position(Vec::is_empty) {
         return super::refuse(jobs, "front", &Infeasible::NoAlternative { job }, format);
     }
-    let front = combine::front(choices, most);
+    let front = combine::front(choices, max);
     let point =
         |best: &Combination| Point { chosen: best.chosen.clone(), totals: super::sums(best) };
     let document =

@@ -36,17 +36,17 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Exit::Ok)
 }
 
-/// The last `most` bytes of what it has written: from its site, or, where the site has forgotten
+/// The last `max` bytes of what it has written: from its site, or, where the site has forgotten
 /// the job and is on this machine, from the file.
-pub(super) fn tail(market: &Market, job: u64, most: u64) -> Result<Vec<u8>, Failure> {
-    let asked = market.bytes(&format!("/v1/jobs/{job}/output?bytes={most}"));
+pub(super) fn tail(market: &Market, job: u64, max: u64) -> Result<Vec<u8>, Failure> {
+    let asked = market.bytes(&format!("/v1/jobs/{job}/output?bytes={max}"));
     let Err(failure) = asked else { return asked };
     if failure.exit != Exit::Negative || !market.is_here() {
         return Err(failure);
     }
     let job: Job = market.get(&format!("/v1/jobs/{job}"))?.read()?;
     let file = job.ended.and_then(|_| file(&job)).ok_or_else(|| failure.clone())?;
-    end_of(&file, most)
+    end_of(&file, max)
         .map_err(|wrong| Failure::negative(format!("failed to read `{}`: {wrong}", file.display())))
 }
 
@@ -58,11 +58,11 @@ fn file(job: &Job) -> Option<PathBuf> {
     (!name.contains('%')).then(|| Path::new(text("directory").unwrap_or(".")).join(name))
 }
 
-fn end_of(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+fn end_of(path: &Path, max: u64) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(max)))?;
     let mut bytes = Vec::new();
-    file.take(most).read_to_end(&mut bytes)?;
+    file.take(max).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

@@ -47,7 +47,7 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    fn least(&self, quotes: &[Offer]) -> &str {
+    fn min(&self, quotes: &[Offer]) -> &str {
         match self.criteria.split(", ").count() == quotes.len() {
             true => "every criterion",
             false => &self.criteria,
@@ -86,7 +86,7 @@ fn table(all: &Quotes) -> String {
         let proof = if *exact { "" } else { " (heuristic)" };
         vec![
             id.map(|id| id.to_string()).unwrap_or_default(),
-            format!("{}{proof}", line.least(quotes)),
+            format!("{}{proof}", line.min(quotes)),
             show(start),
             show(finish),
             cost.map(|cost| cost.to_string()).unwrap_or_default(),

@@ -213,7 +213,7 @@ impl Args {
                 VariantName::Paper => Variant::Paper,
             },
             max_alternatives: match self.max_alternatives {
-                Count::Number(most) => Some(most),
+                Count::Number(max) => Some(max),
                 Count::Word => None,
             },
             work_limit: self.work_limit,

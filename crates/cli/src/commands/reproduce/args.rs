@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tradewind_io::{diagnostics, digest, input, swf};
 use tradewind_lab::{Case, Experiment, LogFile, Parameter, Size, Study, experiments, studies};
 
-use crate::crew;
+use crate::worker_pool;
 use crate::exit::Failure;
 
 /// Which studies, and how.
@@ -83,7 +83,7 @@ impl Args {
             sweep: self.sweep,
             command: self.command(&logs),
             out: self.out.clone(),
-            threads: self.threads.map_or_else(crew::cores, usize::from),
+            threads: self.threads.map_or_else(worker_pool::cores, usize::from),
             logs,
         })
     }

@@ -21,7 +21,7 @@ use store::Store;
 use work::Run;
 
 use crate::cli::Format;
-use crate::crew;
+use crate::worker_pool;
 use crate::exit::{Exit, Outcome};
 use crate::report::Report;
 
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let plan = Plan::new(&settings, report)?;
     let store = Store::new(settings.out.as_deref())?;
     let stop = Arc::new(AtomicBool::new(false));
-    crew::listen(&stop);
+    worker_pool::listen(&stop);
     let tallies = work::run(&plan.runs, &store, settings.threads, &stop, report)?;
     let Some(tallies) = tallies.filter(|_| !stop.load(Ordering::Relaxed)) else {
         report.note(match settings.out {

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use tradewind_lab::{Case, Experiment, Tally};
 
 use super::store::{self, Store};
-use crate::crew;
+use crate::worker_pool;
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::report::Report;
@@ -56,7 +56,7 @@ pub(super) fn run(
         let tally = (runs[run].experiment.part)(&runs[run].case, part);
         store::write(folders[run].as_deref(), part, &tally).map(|()| tally)
     };
-    let results = crew::work(pieces.len(), threads, stop, tick, one);
+    let results = worker_pool::work(pieces.len(), threads, stop, tick, one);
     let took = progress.finish();
     report.detail(|| format!("{} parts in {:.1} s", pieces.len(), took.as_secs_f64()));
     for (piece, result) in pieces.iter().zip(results) {

@@ -11,7 +11,7 @@ use tradewind_io::duration::{parse_span, parse_time};
 use tradewind_model::{Pools, Span, Time};
 
 use super::model;
-use crate::crew;
+use crate::worker_pool;
 use crate::exit::{Exit, Failure};
 use crate::input;
 use crate::policy;
@@ -176,7 +176,7 @@ impl Args {
         Settings {
             out: self.out.clone(),
             check: self.check,
-            threads: self.threads.map_or_else(crew::cores, usize::from),
+            threads: self.threads.map_or_else(worker_pool::cores, usize::from),
             shard: self.shard,
             force: self.force,
             answer_within: self.policy_timeout,

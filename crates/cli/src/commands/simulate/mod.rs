@@ -29,7 +29,7 @@ use std::time::Instant;
 use tradewind_io::campaign::Campaign;
 
 use crate::cli::Format;
-use crate::crew;
+use crate::worker_pool;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::policy::{self, Lots};
 use crate::progress::Progress;
@@ -132,7 +132,7 @@ impl Work<'_> {
             report.note(&format!("{} of {} runs were there already", summaries.len(), mine.len()));
         }
         let signals = Arc::new(Signals::default());
-        crew::listen(&signals.stop);
+        worker_pool::listen(&signals.stop);
         let mut failures = Vec::new();
         for (at, result) in todo.iter().zip(self.work(&todo, &signals, report)) {
             match result {
@@ -178,7 +178,7 @@ impl Work<'_> {
             progress.set(ended, all, || format!("{done} of {} runs", todo.len()));
         };
         let one = |at: usize| self.one(todo[at], signals, report);
-        let results = crew::work(todo.len(), self.settings.threads, &signals.stop, tick, one);
+        let results = worker_pool::work(todo.len(), self.settings.threads, &signals.stop, tick, one);
         progress.finish();
         results
     }

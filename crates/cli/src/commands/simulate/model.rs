@@ -54,18 +54,18 @@ pub(super) fn objection(text: &str) -> Option<(String, String)> {
 
 /// The size of the machine that the jobs are made for.
 fn machine(name: &str, text: &str) -> Result<u32, Failure> {
-    let most = Pools::MAX_NODES;
-    text.parse().ok().filter(|count| (1..=most).contains(count)).ok_or_else(|| {
-        Failure::usage(format!("model `{name}`: `procs` is a number from 1 to {most}"))
+    let max = Pools::MAX_NODES;
+    text.parse().ok().filter(|count| (1..=max).contains(count)).ok_or_else(|| {
+        Failure::usage(format!("model `{name}`: `procs` is a number from 1 to {max}"))
     })
 }
 
 impl Model {
     fn set(&mut self, name: &str, key: &str, value: &str) -> Result<(), Failure> {
         let wrong = |what: &str| Failure::usage(format!("model `{name}`: `{key}` {what}"));
-        let count = |most: usize| {
-            let count = value.parse().ok().filter(|count| (1..=most).contains(count));
-            count.ok_or_else(|| wrong(&format!("is a number from 1 to {most}")))
+        let count = |max: usize| {
+            let count = value.parse().ok().filter(|count| (1..=max).contains(count));
+            count.ok_or_else(|| wrong(&format!("is a number from 1 to {max}")))
         };
         match key {
             // It was needed before all others.

@@ -9,7 +9,7 @@ use tradewind_io::outages::{self, Planned, Targets};
 use tradewind_io::snapshot::side::{self, Asker, Replayed, Side};
 use tradewind_model::{Pools, SiteId, Span, Terms};
 use tradewind_sim::models::{Faults, LocalLoad, Repair};
-use tradewind_sim::outage::{self, Outage};
+use tradewind_sim::outage::{self, AnnouncedOutage};
 use tradewind_sim::workload::Workload;
 
 use super::homes::{Homes, Newcomer};
@@ -92,11 +92,11 @@ impl Sites {
     }
 
     /// All that makes nodes go missing, as the files say or draw it.
-    pub(super) fn outages(&self, seed: u64, workload: &Workload) -> Vec<Outage> {
+    pub(super) fn outages(&self, seed: u64, workload: &Workload) -> Vec<AnnouncedOutage> {
         let (within, pools) = (outage::horizon(workload), &workload.pools);
         let planned = self.planned.iter().flat_map(|planned| planned.closures(within));
-        let mut all: Vec<Outage> =
-            planned.map(|(announced, what)| Outage { announced, what }).collect();
+        let mut all: Vec<AnnouncedOutage> =
+            planned.map(|(announced, what)| AnnouncedOutage { announced, what }).collect();
         let Some(grid) = self.grid() else { return outage::in_order(pools, all) };
         for (id, pool) in pools.iter() {
             for (_, law) in grid.failures.iter().filter(|(site, _)| *site == pool.site) {

@@ -18,7 +18,7 @@ use tradewind_web::documents::{
     Explanation, Fate, JobChange, LookedAt, Offer, Relaxation, Totals, WhatIf, WhatIfQuestion,
 };
 use tradewind_web::{
-    Advisor, Lived, MarketView, Plan, Proposal, Quoted, Watch, Week, moment, offer, sentence,
+    Advisor, ReplayResult, MarketView, Plan, Proposal, Quoted, Watch, Week, moment, offer, sentence,
 };
 
 use super::planner::Plans;
@@ -34,11 +34,11 @@ const FALL_BACKS: usize = 3;
 
 /// Advises by the kept plan of the queue, and by simulation.
 #[derive(Debug, Default)]
-pub(crate) struct Lookout {
+pub(crate) struct SimulationAdvisor {
     pub(crate) plans: Arc<Plans>,
 }
 
-impl Advisor for Lookout {
+impl Advisor for SimulationAdvisor {
     fn quote(&self, view: &MarketView, demand: &Demand, watch: &Watch) -> Result<Quoted, Refusal> {
         let kept = self.plans.plan(view, watch)?;
         let taken: Vec<Taken> = kept.taken(&view.market).collect();
@@ -79,14 +79,14 @@ impl Advisor for Lookout {
         Ok(WhatIf { looked_at, ..difference(view, after, &as_it_is, &as_asked) })
     }
 
-    fn relive(
+    fn replay_with_prices(
         &self,
         view: &MarketView,
         week: &Week,
         asked: &[(Time, PoolId, Price)],
         watch: &Watch,
-    ) -> Result<Lived, Refusal> {
-        trials::relive(view, week, asked, watch)
+    ) -> Result<ReplayResult, Refusal> {
+        trials::replay_with_prices(view, week, asked, watch)
     }
 
     fn plan(&self) -> Option<Arc<Plan>> {
@@ -338,7 +338,7 @@ mod tests {
     use std::time::Duration;
 
     use tradewind_io::settings::Settings;
-    use tradewind_model::{Cause, Closure, ClosureId, Event, Pools, Terms};
+    use tradewind_model::{Cause, Outage, OutageId, Event, Pools, Terms};
 
     use super::super::planner::draft::Draft;
     use super::*;
@@ -357,8 +357,8 @@ mod tests {
     #[test]
     fn nobody_is_promised_nodes_that_do_not_work() {
         let mut market = Market::new(Pools::cluster(4).into(), Time(0));
-        let (pool, closure, cause) = (PoolId(0), ClosureId(0), Cause::Failure(0));
-        let what = Closure { pool, nodes: 3, from: Time(0), until: Time(86_400), cause };
+        let (pool, closure, cause) = (PoolId(0), OutageId(0), Cause::Failure(0));
+        let what = Outage { pool, nodes: 3, from: Time(0), until: Time(86_400), cause };
         let demand = |processors| Demand { processors, estimate: Span(60), terms: None };
         let join =
             |job, processors| Event::Submitted { job: JobId(job), demand: demand(processors) };

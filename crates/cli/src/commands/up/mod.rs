@@ -274,7 +274,7 @@ fn listen(
     let api = Api {
         market: engine.handle.clone(),
         outputs: Arc::new(Readers(engine.readers.clone(), peers::Reading::of(settings)?)),
-        advisor: Arc::new(advice::Lookout { plans: Arc::clone(plans) }),
+        advisor: Arc::new(advice::SimulationAdvisor { plans: Arc::clone(plans) }),
         tariffs: Arc::new(tables::Tables::of(settings)),
         limits,
         sign_in: sign_in::of(settings)?,
@@ -352,12 +352,12 @@ impl Outputs for Readers {
         &self,
         site: SiteId,
         tag: &Tag,
-        most: usize,
+        max: usize,
         permit: Permit,
     ) -> Result<Vec<u8>, SiteError> {
         let reader = self.0.get(site.0 as usize);
         let reader = reader.ok_or_else(|| SiteError::Away("the site is gone".to_owned()))?;
-        reader.tail(tag, most, permit)
+        reader.tail(tag, max, permit)
     }
 
     fn abroad(
@@ -365,9 +365,9 @@ impl Outputs for Readers {
         market: &str,
         peer: &str,
         wanted: &Wanted,
-        most: usize,
+        max: usize,
         _permit: Permit,
     ) -> Result<Vec<u8>, SiteError> {
-        self.1.tail(market, peer, wanted, most)
+        self.1.tail(market, peer, wanted, max)
     }
 }

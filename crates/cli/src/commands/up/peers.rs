@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use tradewind_daemon::codec::peers::{Answers, Glance, PROTOCOL, Post, Questions};
-use tradewind_daemon::engine::{Courier, PeerSetup};
-use tradewind_daemon::live::peers::{Letter, Report, Wanted};
+use tradewind_daemon::engine::{PeerTransport, PeerSetup};
+use tradewind_daemon::live::peers::{PeerMessage, Report, Wanted};
 use tradewind_daemon::site::SiteError;
 use tradewind_io::settings::{Peer, Settings};
 use tradewind_model::Time;
@@ -102,7 +102,7 @@ impl Reading {
         settings.peers.iter().map(way).collect::<Result<_, Failure>>().map(Reading)
     }
 
-    /// The last `most` bytes that the job has written there.
+    /// The last `max` bytes that the job has written there.
     ///
     /// # Errors
     /// What the peer says.
@@ -111,7 +111,7 @@ impl Reading {
         market: &str,
         peer: &str,
         wanted: &Wanted,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<u8>, SiteError> {
         let away = |why: String| SiteError::Away(format!("{peer}: {why}"));
         let http = self.0.get(peer).ok_or_else(|| away("it is no peer any more".to_owned()))?;
@@ -120,15 +120,15 @@ impl Reading {
             market: market.to_owned(),
             job: wanted.job,
             transfer: wanted.transfer,
-            bytes: u32::try_from(most).unwrap_or(u32::MAX),
+            bytes: u32::try_from(max).unwrap_or(u32::MAX),
         };
         let mut http = http.lock().unwrap_or_else(PoisonError::into_inner);
         http.post("/v1/peers/output", &glance.bytes()).map_err(away)
     }
 }
 
-impl Courier for Http {
-    fn deliver(&mut self, market: &str, sent: Time, letters: &[Letter]) -> Result<(), String> {
+impl PeerTransport for Http {
+    fn deliver(&mut self, market: &str, sent: Time, letters: &[PeerMessage]) -> Result<(), String> {
         let (market, letters) = (market.to_owned(), letters.to_vec());
         let post = Post { protocol: PROTOCOL, market, sent, letters };
         self.post("/v1/peers/letters", &post.bytes()).map(drop)

@@ -162,7 +162,7 @@ fn loads(live: &Live) -> BTreeMap<PoolId, u32> {
 /// Nodes with jobs of the market or of the owner: those that are withheld or broken do not count.
 fn used(market: &Market, pool: PoolId) -> u32 {
     let ours: u32 = market.running().map(|job| job.nodes_in(pool)).sum();
-    let owners = market.closures().filter(|(id, what)| {
+    let owners = market.outages().filter(|(id, what)| {
         let begun = market.closure_state(*id).is_some_and(|(_, begun)| begun);
         begun && what.pool == pool && what.cause == Cause::Local
     });

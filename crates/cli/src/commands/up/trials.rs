@@ -6,8 +6,8 @@ use std::time::Instant;
 use tradewind_daemon::live::{Kind, Refusal};
 use tradewind_model::{Market, PoolId, Price, Time};
 use tradewind_sim::fork::{self, Beliefs, Clash, Coming, Limits, Stopped};
-use tradewind_sim::outage::Outage;
-use tradewind_web::{Had, Lived, MarketView, Watch, Week};
+use tradewind_sim::outage::AnnouncedOutage;
+use tradewind_web::{Usage, ReplayResult, MarketView, Watch, Week};
 
 use super::policies::words;
 use crate::policy;
@@ -21,12 +21,12 @@ fn conflict(wrong: impl std::fmt::Display) -> Refusal {
 
 /// The week with these prices, until the moment at which it was left. The market is empty at
 /// first. Owners' load waits for jobs that run, as at a site, and comes before all that wait.
-pub(super) fn relive(
+pub(super) fn replay_with_prices(
     view: &MarketView,
     week: &Week,
     asked: &[(Time, PoolId, Price)],
     watch: &Watch,
-) -> Result<Lived, Refusal> {
+) -> Result<ReplayResult, Refusal> {
     let market = Market::new(Arc::new(view.market.pools().clone()), week.from);
     let mut policy = policy::live(&view.policy, market.pools(), SEED)
         .map_err(|wrong| Refusal::new(Kind::Invalid, words(&wrong), ""))?;
@@ -47,14 +47,14 @@ pub(super) fn relive(
             )));
         }
     }
-    let had = forecast.sold().map(|sold| Had {
+    let had = forecast.sold().map(|sold| Usage {
         pool: sold.taken.share.pool,
         nodes: sold.taken.share.nodes,
         price: sold.price,
         from: sold.taken.from,
         until: sold.taken.until,
     });
-    Ok(Lived { had: had.collect(), ran: forecast.totals.started })
+    Ok(ReplayResult { had: had.collect(), ran: forecast.totals.started })
 }
 
 fn beliefs(week: &Week, asked: &[(Time, PoolId, Price)]) -> Beliefs {
@@ -64,7 +64,7 @@ fn beliefs(week: &Week, asked: &[(Time, PoolId, Price)]) -> Beliefs {
         run: job.run,
     });
     let missing = week.missing.iter();
-    let missing = missing.map(|it| Outage { announced: it.announced, what: it.what });
+    let missing = missing.map(|it| AnnouncedOutage { announced: it.announced, what: it.what });
     Beliefs {
         coming: coming.collect(),
         missing: missing.collect(),

@@ -2,14 +2,14 @@
 
 use tradewind_model::{Event, Time};
 
-use super::Wrong;
+use super::ApplyError;
 use crate::live::record::Record;
 use crate::live::state::{Happening, Known, Phase, State, Wanted, Why};
 use crate::site::{Seen, Tag};
 
 impl State {
-    pub(super) fn apply_to_task(&mut self, record: &Record) -> Result<(), Wrong> {
-        let missing = |tag: &Tag| Wrong::Task(tag.to_string());
+    pub(super) fn apply_to_task(&mut self, record: &Record) -> Result<(), ApplyError> {
+        let missing = |tag: &Tag| ApplyError::Task(tag.to_string());
         match record {
             Record::Acknowledged { tag } => {
                 let task = self.tasks.get_mut(tag).ok_or_else(|| missing(tag))?;
@@ -55,16 +55,16 @@ impl State {
             Record::Forgot { tag } => {
                 self.tasks.remove(tag).map(|_| ()).ok_or_else(|| missing(tag))
             }
-            _ => Err(Wrong::Other("a record of another kind")),
+            _ => Err(ApplyError::Other("a record of another kind")),
         }
     }
 
     /// The task runs on, unless its job was cancelled meanwhile.
-    fn resume(&mut self, tag: &Tag) -> Result<(), Wrong> {
+    fn resume(&mut self, tag: &Tag) -> Result<(), ApplyError> {
         let at = self.now();
         let job = self.jobs.get(&tag.job).filter(|job| job.attempt == tag.attempt);
         let may = job.is_some_and(|it| it.cancelled_by.is_none() && it.phase == Phase::Running);
-        let task = self.tasks.get_mut(tag).ok_or_else(|| Wrong::Task(tag.to_string()))?;
+        let task = self.tasks.get_mut(tag).ok_or_else(|| ApplyError::Task(tag.to_string()))?;
         task.wanted = if may { Wanted::Run } else { Wanted::Stop };
         task.begun = Some(at);
         if matches!(task.known, Known::Nothing | Known::Declined(_)) {
@@ -74,7 +74,7 @@ impl State {
     }
 
     /// What a site sees of a task is written down with the job, if it is of its present attempt.
-    fn saw(&mut self, tag: &Tag, seen: &Seen) -> Result<(), Wrong> {
+    fn saw(&mut self, tag: &Tag, seen: &Seen) -> Result<(), ApplyError> {
         let Some(job) = self.jobs.get_mut(&tag.job) else { return Ok(()) };
         if job.attempt != tag.attempt || job.phase != Phase::Running {
             return Ok(());
@@ -102,7 +102,7 @@ impl State {
     }
 
     /// The closure is over; if it had begun, people may look back at it.
-    pub(super) fn reopen(&mut self, at: Time, why: &Why) -> Result<(), Wrong> {
+    pub(super) fn reopen(&mut self, at: Time, why: &Why) -> Result<(), ApplyError> {
         let known = self.closures.get(why).and_then(|id| self.market.closure_state(*id));
         self.closure(why, |closure| Event::Reopened { closure })?;
         self.closures.remove(why);
@@ -112,11 +112,11 @@ impl State {
         Ok(())
     }
 
-    pub(super) fn apply_to_quote(&mut self, record: &Record) -> Result<(), Wrong> {
+    pub(super) fn apply_to_quote(&mut self, record: &Record) -> Result<(), ApplyError> {
         match record {
             Record::Quoted { quote } => {
                 if quote.number != self.last_quote + 1 {
-                    return Err(Wrong::Other("a quote's number is not the next one"));
+                    return Err(ApplyError::Other("a quote's number is not the next one"));
                 }
                 self.last_quote = quote.number;
                 self.quotes.insert(quote.number, quote.clone());
@@ -124,7 +124,7 @@ impl State {
             }
             Record::Taken { quote, job } => {
                 let gone = self.quotes.remove(quote);
-                let gone = gone.ok_or(Wrong::Other("a quote that is not there"))?;
+                let gone = gone.ok_or(ApplyError::Other("a quote that is not there"))?;
                 match job {
                     Some(job) => {
                         let job = self.job(*job)?;
@@ -135,7 +135,7 @@ impl State {
                 }
                 Ok(())
             }
-            _ => Err(Wrong::Other("a record of another kind")),
+            _ => Err(ApplyError::Other("a record of another kind")),
         }
     }
 }

@@ -6,7 +6,7 @@ use tradewind_model::Time;
 
 use super::super::record::Record;
 use super::super::state::{Hold, Job, Phase};
-use super::super::{Live, Wrong};
+use super::super::{Live, ApplyError};
 use super::{FIRST_WAIT, Fit};
 use crate::site::limits::Charged;
 
@@ -15,7 +15,7 @@ const AT_ONCE: usize = 64;
 
 impl Live {
     /// Jobs that waited for a limit join the queue if they may be tried again.
-    pub(in crate::live) fn mind_caps(&mut self, at: Time) -> Result<(), Wrong> {
+    pub(in crate::live) fn mind_caps(&mut self, at: Time) -> Result<(), ApplyError> {
         if self.caps.held.is_empty() && self.caps.narrowed.is_empty() {
             return Ok(());
         }
@@ -50,7 +50,7 @@ impl Live {
                 let hold = Hold::Capped("it is looked at again where it may run".to_owned());
                 self.put(at, Record::Left { job: number, hold })?;
             }
-            self.settle_in(at, number)?;
+            self.enqueue(at, number)?;
         }
         Ok(())
     }
@@ -80,13 +80,13 @@ impl Live {
                 told.foreign(&whose.account).saturating_add(told.lingering(&whose.account))
             });
             let there = ours.saturating_add(others);
-            if met.until > at || there < met.most {
+            if met.until > at || there < met.max {
                 continue;
             }
             // None of those that were tried last has met it again.
             let step = if met.is_raised { there / 4 + 1 } else { 1 };
             met.wait = if met.is_raised { FIRST_WAIT } else { met.wait };
-            met.most = there.saturating_add(step);
+            met.max = there.saturating_add(step);
             (met.until, met.is_raised) = (at + met.wait, true);
         }
     }

@@ -29,16 +29,16 @@ pub(super) fn over(
     // Managers count whole minutes.
     let length = Span((length.0.max(1) + 59) / 60 * 60);
     let wall = [&pool.wall, &own.wall].into_iter().flatten();
-    let wall = wall.filter(|(most, _)| *most < length).min();
+    let wall = wall.filter(|(max, _)| *max < length).min();
     let wide = [&pool.nodes, &own.nodes].into_iter().flatten();
-    let wide = wide.filter(|(most, _)| *most < nodes).min();
-    let long = wall.map(|(most, word)| {
-        let (most, length) = (clock(*most), clock(length));
-        format!("{word}: a job may run for {most} there, and this one asks for {length}")
+    let wide = wide.filter(|(max, _)| *max < nodes).min();
+    let long = wall.map(|(max, word)| {
+        let (max, length) = (clock(*max), clock(length));
+        format!("{word}: a job may run for {max} there, and this one asks for {length}")
     });
     long.or_else(|| {
-        let (most, word) = wide?;
-        Some(format!("{word}: a job may have {most} nodes there, and this one asks for {nodes}"))
+        let (max, word) = wide?;
+        Some(format!("{word}: a job may have {max} nodes there, and this one asks for {nodes}"))
     })
 }
 

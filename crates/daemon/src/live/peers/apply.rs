@@ -4,7 +4,7 @@ use tradewind_model::{Event, Money};
 use tradewind_sched::negotiation::{Entry, Handing, Offer, Peer, Serial};
 
 use super::{Away, Known, News, Origin, Peers};
-use crate::live::Wrong;
+use crate::live::ApplyError;
 use crate::live::money::{Account, Motive};
 use crate::live::record::Record;
 use crate::live::state::{Happening, Hold, Phase, State};
@@ -15,14 +15,14 @@ impl Peers {
         self.directory.iter().find(|(_, known)| known.name == name).map(|(peer, _)| *peer)
     }
 
-    fn name_of(&self, peer: Peer) -> Result<String, Wrong> {
-        let known = self.directory.get(&peer).ok_or(Wrong::Other("a peer that is not known"))?;
+    fn name_of(&self, peer: Peer) -> Result<String, ApplyError> {
+        let known = self.directory.get(&peer).ok_or(ApplyError::Other("a peer that is not known"))?;
         Ok(known.name.clone())
     }
 }
 
 impl State {
-    pub(in crate::live) fn apply_to_peers(&mut self, record: &Record) -> Result<(), Wrong> {
+    pub(in crate::live) fn apply_to_peers(&mut self, record: &Record) -> Result<(), ApplyError> {
         match record {
             Record::Peered { peer, known } => self.peered(*peer, known),
             Record::Negotiated { entry, guest } => {
@@ -31,7 +31,7 @@ impl State {
                     Entry::Gave(transfer) => self.gave(*transfer)?,
                     Entry::Kept(transfer) => self.kept(*transfer)?,
                     Entry::Took { from, transfer, parcel, offer } => {
-                        let (number, array) = guest.ok_or(Wrong::Other("nobody came in"))?;
+                        let (number, array) = guest.ok_or(ApplyError::Other("nobody came in"))?;
                         let origin = Origin {
                             peer: *from,
                             name: self.peers.name_of(*from)?,
@@ -53,22 +53,22 @@ impl State {
             }
             Record::Heard { job, news } => self.heard(*job, news),
             Record::CameBack { job, why, hold } => self.came_back(*job, why, hold),
-            _ => Err(Wrong::Other("a record of another kind")),
+            _ => Err(ApplyError::Other("a record of another kind")),
         }
     }
 
-    fn peered(&mut self, peer: Peer, known: &Known) -> Result<(), Wrong> {
+    fn peered(&mut self, peer: Peer, known: &Known) -> Result<(), ApplyError> {
         let last = self.peers.directory.keys().next_back().map_or(0, |peer| peer.0);
         let named = self.peers.number_of(&known.name);
         if named != Some(peer) && (named.is_some() || peer.0 != last + 1) {
-            return Err(Wrong::Other("a peer's number is not the next one"));
+            return Err(ApplyError::Other("a peer's number is not the next one"));
         }
         self.peers.directory.insert(peer, known.clone());
         Ok(())
     }
 
     /// The job is in doubt: out of the queue, and what it may cost there is held.
-    fn hand(&mut self, transfer: Serial, handing: &Handing) -> Result<(), Wrong> {
+    fn hand(&mut self, transfer: Serial, handing: &Handing) -> Result<(), ApplyError> {
         let number = u64::from(handing.parcel.ticket.job.0);
         let name = self.peers.name_of(handing.to)?;
         let at = self.now();
@@ -79,7 +79,7 @@ impl State {
                 self.numbers.remove(&id);
             }
             (Phase::Held(Hold::Nowhere), _) => {}
-            _ => return Err(Wrong::Job(number)),
+            _ => return Err(ApplyError::Job(number)),
         }
         let (peer, Offer { quote, .. }) = (handing.to, handing.offer);
         let away = Away { peer, name: name.clone(), transfer, offer: handing.offer, news: None };
@@ -93,17 +93,17 @@ impl State {
     }
 
     /// The number of the job that is in doubt by this hand-over.
-    fn in_doubt(&mut self, transfer: Serial) -> Result<u64, Wrong> {
+    fn in_doubt(&mut self, transfer: Serial) -> Result<u64, ApplyError> {
         let handing = self.peers.durable.handing.get(&transfer);
-        let handing = handing.ok_or(Wrong::Other("a hand-over that is not there"))?;
+        let handing = handing.ok_or(ApplyError::Other("a hand-over that is not there"))?;
         let number = u64::from(handing.parcel.ticket.job.0);
         match self.job(number)?.phase {
             Phase::Handing => Ok(number),
-            _ => Err(Wrong::Job(number)),
+            _ => Err(ApplyError::Job(number)),
         }
     }
 
-    fn gave(&mut self, transfer: Serial) -> Result<(), Wrong> {
+    fn gave(&mut self, transfer: Serial) -> Result<(), ApplyError> {
         let number = self.in_doubt(transfer)?;
         let job = self.job(number)?;
         job.phase = Phase::Away;
@@ -111,7 +111,7 @@ impl State {
         self.note(number, Happening::HandedOver(name))
     }
 
-    fn kept(&mut self, transfer: Serial) -> Result<(), Wrong> {
+    fn kept(&mut self, transfer: Serial) -> Result<(), ApplyError> {
         let number = self.in_doubt(transfer)?;
         self.refund(number)?;
         let job = self.job(number)?;
@@ -121,20 +121,20 @@ impl State {
         self.note(number, Happening::CameBack(format!("{name} did not take it")))
     }
 
-    fn take(&mut self, number: u64, origin: Origin) -> Result<(), Wrong> {
+    fn take(&mut self, number: u64, origin: Origin) -> Result<(), ApplyError> {
         self.peers.taken.insert((origin.peer, origin.transfer), number);
         let name = origin.name.clone();
         self.job(number)?.origin = Some(origin);
         self.note(number, Happening::TakenIn(name))
     }
 
-    fn away(&mut self, number: u64) -> Result<&mut Away, Wrong> {
+    fn away(&mut self, number: u64) -> Result<&mut Away, ApplyError> {
         let job = self.job(number)?;
         let away = job.away.as_mut().filter(|_| job.phase == Phase::Away);
-        away.ok_or(Wrong::Job(number))
+        away.ok_or(ApplyError::Job(number))
     }
 
-    fn heard(&mut self, number: u64, news: &News) -> Result<(), Wrong> {
+    fn heard(&mut self, number: u64, news: &News) -> Result<(), ApplyError> {
         let away = self.away(number)?;
         let begins = news.since.is_some() && away.news.as_ref().is_none_or(|it| it.since.is_none());
         away.news = Some(news.clone());
@@ -145,7 +145,7 @@ impl State {
         Ok(())
     }
 
-    fn came_back(&mut self, number: u64, why: &str, hold: &Hold) -> Result<(), Wrong> {
+    fn came_back(&mut self, number: u64, why: &str, hold: &Hold) -> Result<(), ApplyError> {
         self.away(number)?;
         self.refund(number)?;
         let job = self.job(number)?;
@@ -157,7 +157,7 @@ impl State {
     }
 
     /// What the peer was paid goes to its account here, but no more than was agreed.
-    pub(in crate::live) fn pay_peer(&mut self, number: u64) -> Result<(), Wrong> {
+    pub(in crate::live) fn pay_peer(&mut self, number: u64) -> Result<(), ApplyError> {
         let at = self.now();
         let away = self.away(number)?;
         let charged = away.news.as_ref().map_or(Money::ZERO, |news| news.charged);

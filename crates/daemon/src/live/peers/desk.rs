@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use tradewind_model::{Span, Time};
 use tradewind_sched::negotiation::{Host, Parcel, Peer, Pledged, Quote};
-use tradewind_sched::policy::outlook::{Opening, Outlook, Promised};
+use tradewind_sched::policy::outlook::{StartEstimate, Outlook, Promised};
 
 use super::MOST_WAITING;
 use crate::live::Settings;
@@ -32,7 +32,7 @@ impl Desk<'_> {
         self.outlook.get_or_init(|| Outlook::new(&self.state.market, self.at, MOST_WAITING))
     }
 
-    fn quoted(&self, opening: &Opening) -> Quote {
+    fn quoted(&self, opening: &StartEstimate) -> Quote {
         let load = self.outlook().load();
         Quote { start: opening.start, price: opening.price(), cost: opening.cost, load }
     }

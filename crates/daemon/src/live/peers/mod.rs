@@ -2,15 +2,15 @@
 //!
 //! Who takes which job is agreed by the state machine of [`tradewind_sched::negotiation`]. Its
 //! durable entries are records of the journal like all others, in the same step as what they mean
-//! for the books; its messages leave as [`Letter`]s once the step is written down. What becomes
+//! for the books; its messages leave as [`PeerMessage`]s once the step is written down. What becomes
 //! of a job that went, its home asks again and again ([`Wanted`], [`Report`]): questions and
 //! answers change nothing by being lost, doubled or late, as both name the hand-over.
 
 mod apply;
 mod desk;
-mod fates;
-mod letter;
-mod talk;
+mod status;
+mod message;
+mod negotiate;
 #[cfg(test)]
 mod tests;
 
@@ -20,8 +20,8 @@ use tradewind_model::{Money, Time};
 use tradewind_sched::negotiation::{Durable, Offer, Peer, Serial};
 
 use super::state::Finish;
-pub use letter::{Letter, Traveller, Word};
-pub(super) use talk::may_travel;
+pub use message::{PeerMessage, Traveller, Word};
+pub(super) use negotiate::may_travel;
 
 /// What must not be forgotten of peers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -8,7 +8,7 @@ use tradewind_model::{
 use tradewind_sched::negotiation::Peer;
 use tradewind_sched::policy::{Policy, gridfill};
 
-use super::{Fate, Letter, Report, Word};
+use super::{Fate, PeerMessage, Report, Word};
 use crate::live::money::Account;
 use crate::live::rights::{Actor, Role};
 use crate::live::state::{Finish, Hold, Phase};
@@ -31,7 +31,7 @@ const DAWN: Time = Time(1_800_000_000);
 /// Two markets, `a` with one node and `b` with four, and the letters between them.
 struct Pair {
     lives: [Live; 2],
-    post: VecDeque<(usize, Letter)>,
+    post: VecDeque<(usize, PeerMessage)>,
     now: Time,
 }
 

@@ -5,7 +5,7 @@ use tradewind_model::{Money, Time};
 use super::{Change, Limits, Project, Spent, Which, month_of};
 use crate::live::money::Account;
 use crate::live::state::{Job, State};
-use crate::live::{Live, Record, Wrong};
+use crate::live::{Live, Record, ApplyError};
 
 /// Per cent of a budget at which people are warned.
 const LEVELS: [u32; 3] = [50, 80, 95];
@@ -177,7 +177,7 @@ impl State {
 impl Live {
     /// People are warned where more was spent than a level, and again if they could spend more
     /// meanwhile.
-    pub(in crate::live) fn mind_budgets(&mut self, at: Time, name: &str) -> Result<(), Wrong> {
+    pub(in crate::live) fn recheck_budgets(&mut self, at: Time, name: &str) -> Result<(), ApplyError> {
         let Some(project) = self.state.projects.get(name) else { return Ok(()) };
         let mut changes = Vec::new();
         for share in self.state.shares(name) {
@@ -198,10 +198,10 @@ impl Live {
     }
 
     /// The same for the project that pays for the job, if one does.
-    pub(in crate::live) fn mind_budgets_of(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+    pub(in crate::live) fn mind_budgets_of(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let job = self.state.jobs.get(&number);
         match job.and_then(Job::paying_project).map(str::to_owned) {
-            Some(project) => self.mind_budgets(at, &project),
+            Some(project) => self.recheck_budgets(at, &project),
             None => Ok(()),
         }
     }

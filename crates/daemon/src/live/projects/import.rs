@@ -11,7 +11,7 @@ use crate::live::input::{Kind, Refusal};
 use crate::live::money::Account;
 use crate::live::rights::{Actor, Role};
 use crate::live::state::State;
-use crate::live::{Live, Record, Wrong};
+use crate::live::{Live, Record, ApplyError};
 
 /// What a field says.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -141,7 +141,7 @@ impl Live {
         at: Time,
         actor: &Actor,
         rows: &[Row],
-    ) -> Result<Result<Vec<String>, Refusal>, Wrong> {
+    ) -> Result<Result<Vec<String>, Refusal>, ApplyError> {
         let plan = match self.plan_import(actor, rows) {
             Ok(plan) => plan,
             Err(mistake) => return Ok(Err(mistake.refusal)),
@@ -170,13 +170,13 @@ impl Live {
         }
         for name in &touched {
             self.turn_away(at, name)?;
-            self.mind_budgets(at, name)?;
+            self.recheck_budgets(at, name)?;
         }
         for (project, user) in joined {
             self.let_back(at, &project, &user)?;
         }
         self.afford(at)?;
-        self.mind_funds(at, |payer| matches!(payer, Account::Project(it) if touched.contains(it)))?;
+        self.recheck_funds(at, |payer| matches!(payer, Account::Project(it) if touched.contains(it)))?;
         Ok(Ok(plan.words))
     }
 }

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use tradewind_model::{Money, Time};
 
-use super::Wrong;
+use super::ApplyError;
 use super::state::{Job, State};
 
 pub use budget::{Limited, Share};
@@ -270,11 +270,11 @@ impl Job {
 
 impl State {
     /// One change of a project.
-    pub(super) fn apply_to_project(&mut self, name: &str, change: &Change) -> Result<(), Wrong> {
+    pub(super) fn apply_to_project(&mut self, name: &str, change: &Change) -> Result<(), ApplyError> {
         let at = self.now();
         if let Change::Made { note, spent, .. } = change {
             if self.projects.0.contains_key(name) {
-                return Err(Wrong::Other("a project that is there already"));
+                return Err(ApplyError::Other("a project that is there already"));
             }
             let note = note.clone();
             let mut made = Project { made: at.0, note, ..Project::default() };
@@ -285,14 +285,14 @@ impl State {
             self.projects.0.insert(name.to_owned(), made);
             return Ok(());
         }
-        let missing = Wrong::Other("a project that is not there");
+        let missing = ApplyError::Other("a project that is not there");
         self.projects.0.get_mut(name).ok_or(missing)?.apply(at, change)
     }
 
     /// A job has paid this.
-    pub(super) fn count_spent(&mut self, number: u64, amount: Money) -> Result<(), Wrong> {
+    pub(super) fn count_spent(&mut self, number: u64, amount: Money) -> Result<(), ApplyError> {
         let at = self.now();
-        let job = self.jobs.get(&number).ok_or(Wrong::Job(number))?;
+        let job = self.jobs.get(&number).ok_or(ApplyError::Job(number))?;
         if let Some(name) = job.paying_project()
             && let Some(project) = self.projects.0.get_mut(name)
         {
@@ -315,10 +315,10 @@ impl State {
 }
 
 impl Project {
-    fn apply(&mut self, at: Time, change: &Change) -> Result<(), Wrong> {
-        let stranger = Wrong::Other("a user who is no member");
+    fn apply(&mut self, at: Time, change: &Change) -> Result<(), ApplyError> {
+        let stranger = ApplyError::Other("a user who is no member");
         match change {
-            Change::Made { .. } => return Err(Wrong::Other("a project that is there already")),
+            Change::Made { .. } => return Err(ApplyError::Other("a project that is there already")),
             Change::Noted { note } => self.note.clone_from(note),
             Change::Joined { user, role } => match self.members.get_mut(user) {
                 Some(member) => member.role = *role,

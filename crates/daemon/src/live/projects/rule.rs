@@ -10,7 +10,7 @@ use crate::live::money::Account;
 use crate::live::names::unknown_project;
 use crate::live::rights::{Actor, Role};
 use crate::live::state::{Hold, Job, Phase, State};
-use crate::live::{Live, Record, Wrong};
+use crate::live::{Live, Record, ApplyError};
 
 /// What is counted as [`State::rules`] says: 1 charges tasks by the second that they began.
 const RULES: u32 = 1;
@@ -62,7 +62,7 @@ impl Live {
     }
 
     /// What a state of an older release lacks: it is written down, so that a replay does the same.
-    pub(in crate::live) fn renew(&mut self, at: Time) -> Result<(), Wrong> {
+    pub(in crate::live) fn renew(&mut self, at: Time) -> Result<(), ApplyError> {
         if self.state.rules.unwrap_or(0) < RULES {
             self.put(at, Record::Rules { version: RULES })?;
         }
@@ -81,7 +81,7 @@ impl Live {
     }
 
     /// A project of an older journal: whose jobs have spent from it are its members.
-    fn adopt(&mut self, at: Time, name: &str) -> Result<(), Wrong> {
+    fn adopt(&mut self, at: Time, name: &str) -> Result<(), ApplyError> {
         let mut spent = BTreeMap::<String, Money>::new();
         for job in self.state.jobs.values().filter(|it| it.paying_project() == Some(name)) {
             let held = self.state.accounts.balance(&Account::Held(job.number));
@@ -103,7 +103,7 @@ impl Live {
         at: Time,
         project: &str,
         change: Change,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), ApplyError> {
         self.put(at, Record::Project { project: project.to_owned(), change })
     }
 
@@ -114,7 +114,7 @@ impl Live {
         actor: &Actor,
         name: &str,
         wish: Wish,
-    ) -> Result<Result<(), Refusal>, Wrong> {
+    ) -> Result<Result<(), Refusal>, ApplyError> {
         if let Err(refusal) = self.may_wish(actor, name, &wish) {
             return Ok(Err(refusal));
         }
@@ -134,9 +134,9 @@ impl Live {
             Change::Left { .. } => self.turn_away(at, name)?,
             Change::Joined { user, .. } => self.let_back(at, name, &user)?,
             Change::Limited { .. } => {
-                self.mind_budgets(at, name)?;
+                self.recheck_budgets(at, name)?;
                 let account = Account::Project(name.to_owned());
-                self.mind_funds(at, |payer| *payer == account)?;
+                self.recheck_funds(at, |payer| *payer == account)?;
                 self.afford(at)?;
             }
             _ => {}
@@ -223,7 +223,7 @@ impl Live {
 
     /// Waiting jobs of users who may not spend the project's money leave the queue. What runs goes
     /// on to its end: its money was set aside before. Linear in the jobs.
-    pub(super) fn turn_away(&mut self, at: Time, name: &str) -> Result<(), Wrong> {
+    pub(super) fn turn_away(&mut self, at: Time, name: &str) -> Result<(), ApplyError> {
         let jobs = self.state.jobs.values();
         let own = jobs.filter(|job| job.paying_project() == Some(name));
         let waiting = own.filter(|job| job.phase == Phase::Waiting);
@@ -236,13 +236,13 @@ impl Live {
     }
 
     /// Jobs that were held since their user was no member try again.
-    pub(super) fn let_back(&mut self, at: Time, name: &str, user: &str) -> Result<(), Wrong> {
+    pub(super) fn let_back(&mut self, at: Time, name: &str, user: &str) -> Result<(), ApplyError> {
         let held = Phase::Held(Hold::Rejected(no_member(user, name)));
         let jobs = self.state.jobs.values();
         let own = jobs.filter(|it| it.paying_project() == Some(name) && it.user == user);
         let back: Vec<u64> = own.filter(|it| it.phase == held).map(|it| it.number).collect();
         for number in back {
-            self.settle_in(at, number)?;
+            self.enqueue(at, number)?;
         }
         Ok(())
     }

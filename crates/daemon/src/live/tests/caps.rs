@@ -11,8 +11,8 @@ fn cap(holds: Holds, word: &str) -> Cap {
     Cap { holds, word: word.to_owned() }
 }
 
-fn limit<T>(most: T, word: &str) -> Limit<T> {
-    Some((most, word.to_owned()))
+fn limit<T>(max: T, word: &str) -> Limit<T> {
+    Some((max, word.to_owned()))
 }
 
 /// A look at a site that says more of limits.
@@ -40,10 +40,10 @@ fn phases(stage: &Stage) -> Vec<&'static str> {
     stage.live.state().jobs.values().map(|job| name(&job.phase)).collect()
 }
 
-/// What the site says to each of its orders: it takes `most` tasks at one time, of those that are
+/// What the site says to each of its orders: it takes `max` tasks at one time, of those that are
 /// not over.
 struct Manager {
-    most: usize,
+    max: usize,
     tasks: BTreeMap<Tag, Seen>,
     refused: BTreeMap<Tag, Cap>,
     refusals: usize,
@@ -70,7 +70,7 @@ impl Manager {
     fn told(&mut self, tag: &Tag, act: Act, at: Time) -> Result<(), SiteError> {
         let is_open = |seen: &&Seen| !matches!(seen, Seen::Ended { .. });
         match act {
-            Act::Submit if self.tasks.values().filter(is_open).count() >= self.most => {
+            Act::Submit if self.tasks.values().filter(is_open).count() >= self.max => {
                 self.refusals += 1;
                 self.refused.insert(tag.clone(), cap(Holds::ForNow, "AssocMaxSubmitJobLimit"));
                 return Err(SiteError::Refused("AssocMaxSubmitJobLimit".to_owned()));
@@ -105,7 +105,7 @@ fn a_cap_on_jobs_is_learned_and_is_no_refusal() {
     let mut stage = Stage::new();
     stage.survey(DAY, 0, vec![], &[]);
     let mut site =
-        Manager { most: 1, tasks: BTreeMap::new(), refused: BTreeMap::new(), refusals: 0 };
+        Manager { max: 1, tasks: BTreeMap::new(), refused: BTreeMap::new(), refusals: 0 };
     for _ in 0..20 {
         stage.submit(DAY, only_b()).unwrap();
     }
@@ -134,14 +134,14 @@ fn a_cap_that_stays_is_tried_again_more_and_more_seldom() {
     let mut stage = Stage::new();
     stage.survey(DAY, 0, vec![], &[]);
     let mut site =
-        Manager { most: 0, tasks: BTreeMap::new(), refused: BTreeMap::new(), refusals: 0 };
+        Manager { max: 0, tasks: BTreeMap::new(), refused: BTreeMap::new(), refusals: 0 };
     stage.submit(DAY, only_b()).unwrap();
     for second in 1..=3_600 {
         site.answer(&mut stage, later(second), 1);
     }
     assert_eq!(phases(&stage), ["capped"]);
     assert!((5..=12).contains(&site.refusals), "{}", site.refusals);
-    site.most = 1;
+    site.max = 1;
     for second in 3_601..=4_600 {
         site.answer(&mut stage, later(second), 1);
     }

@@ -121,7 +121,7 @@ fn book(stage: &mut Stage, seconds: i64) {
     let (start, end) = (later(100), later(100 + seconds));
     let place = Place::Pool(PoolId(1));
     let booking = Booking { start, ends: vec![end], place, prices: vec![Price(1_000_000)] };
-    let (expires, cost, user) = (later(50), booking.most(1), "ana".to_owned());
+    let (expires, cost, user) = (later(50), booking.max(1), "ana".to_owned());
     let work = Span(2 * seconds);
     let times = TimeMode::WORK;
     let quote = Quote { number: 0, user, tasks: 1, work, times, booking, cost, expires };

@@ -98,7 +98,7 @@ fn a_late_part_sends_all_home_and_costs_nothing() {
     let late = &stage.live.state().jobs[&1];
     assert_eq!((late.attempt, late.paid, &late.phase), (1, Money::ZERO, &Phase::Running));
     let slipped = late.history.iter().find_map(|(_, what)| match what {
-        Happening::Setback(Setback::Slipped(pool, why)) => Some((*pool, why.as_str())),
+        Happening::Setback(Setback::BarrierTimedOut(pool, why)) => Some((*pool, why.as_str())),
         _ => None,
     });
     assert_eq!(slipped, Some((PoolId(1), "it was not there within 90 s")));

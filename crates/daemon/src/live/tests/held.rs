@@ -4,7 +4,7 @@ use super::*;
 use crate::live::state::{Happening, Setback};
 use crate::site::Held;
 
-const MOST: Span = Span(600);
+const MAX: Span = Span(600);
 
 fn acts(stage: &Stage) -> Vec<Act> {
     stage.orders().iter().map(|order| order.act).collect()
@@ -12,7 +12,7 @@ fn acts(stage: &Stage) -> Vec<Act> {
 
 /// A survey in which the task waits, held or not.
 fn look_at(stage: &mut Stage, at: Time, site: u32, tag: &Tag, why: Option<&str>) {
-    let held = why.map(|why| (tag.clone(), Held { why: why.to_owned(), most: MOST }));
+    let held = why.map(|why| (tag.clone(), Held { why: why.to_owned(), max: MAX }));
     let waits = look(vec![(tag.clone(), Seen::Waiting)]);
     let survey = Ok(Survey { held: held.into_iter().collect(), ..waits });
     stage.step(at, Input::Surveyed { site: SiteId(site), survey });

@@ -19,7 +19,7 @@ fn accept(stage: &mut Stage, at: Time, (pool, start): (u32, Time)) -> Result<Rep
         tasks: 2,
         work: Span(20),
         times: TimeMode::WORK,
-        cost: booking.most(2),
+        cost: booking.max(2),
         booking,
         expires: later(1_000),
     };

@@ -146,8 +146,8 @@ fn a_folder_that_is_missing_has_one_fate() {
 fn a_job_that_never_began_is_planned_again_whatever_its_user_wants_if_it_is_lost() {
     let mut stage = Stage::new();
     stage.submit(DAY, job(2, 60)).unwrap();
-    let most = Settings::default().max_refusals;
-    for attempt in 0..most {
+    let max = Settings::default().max_refusals;
+    for attempt in 0..max {
         assert_eq!(stage.live.state().jobs[&1].attempt, attempt);
         let orders = stage.orders().into_iter().find(|it| it.act == Act::Submit);
         let Some(order) = orders else { panic!("attempt {attempt}") };

@@ -8,8 +8,8 @@ use crate::site::resources::Resources;
 
 /// A site says what its nodes have at most.
 fn surveyed(stage: &mut Stage, site: u32, memory: u64, tasks: Vec<(Tag, Seen)>) {
-    let most = Some(Resources { memory, ..Resources::default() });
-    let pools = vec![PoolSurvey { up: 2, most, ..PoolSurvey::default() }];
+    let max = Some(Resources { memory, ..Resources::default() });
+    let pools = vec![PoolSurvey { up: 2, max, ..PoolSurvey::default() }];
     let survey = Ok(Survey { pools, ..look(tasks) });
     stage.step(later(1), Input::Surveyed { site: SiteId(site), survey });
 }

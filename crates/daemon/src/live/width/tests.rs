@@ -20,7 +20,7 @@ fn asked(options: &str) -> Submission {
 /// Nodes of four processors, 4,000 MB and two accelerators.
 fn whole_nodes() -> Has {
     let generic = [("gpu".to_owned(), 2)].into();
-    Has { most: Some(Resources { memory: 4_000, generic }), size: Some(Size::Node(4)) }
+    Has { max: Some(Resources { memory: 4_000, generic }), size: Some(Size::Node(4)) }
 }
 
 /// As Slurm 22.05 has answered on such nodes, where it gives whole ones.
@@ -83,7 +83,7 @@ fn what_fits_on_no_node_is_refused_as_slurm_does() {
 
 #[test]
 fn units_are_shares_of_tasks() {
-    let cores = |cores| Has { most: None, size: Some(Size::Cores(cores)) };
+    let cores = |cores| Has { max: None, size: Some(Size::Cores(cores)) };
     for (options, cores, units) in [
         ("-n 8 -c 2", cores(2), 8),
         ("-n 8 -c 4", cores(2), 16),

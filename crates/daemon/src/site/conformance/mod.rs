@@ -232,7 +232,7 @@ fn must_end(bench: &mut dyn Bench, order: &Order, wanted: &Exit) -> Result<(Time
     Ok((since, at))
 }
 
-fn output(bench: &mut dyn Bench, tag: &Tag, most: usize) -> Result<String, String> {
-    let bytes = told("output", bench.site().output(tag, most))?;
+fn output(bench: &mut dyn Bench, tag: &Tag, max: usize) -> Result<String, String> {
+    let bytes = told("output", bench.site().output(tag, max))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

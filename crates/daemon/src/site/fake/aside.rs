@@ -21,8 +21,8 @@ impl Cluster {
     /// The same for a task of ours that waits.
     pub(super) fn kept_from(&self, tag: &Tag) -> u32 {
         let Some(task) = self.live.get(tag) else { return 0 };
-        let most = task.gather.map_or(task.limit, |gather| task.limit + gather);
-        self.kept(task.pool, self.now + most, task.aside.then_some(tag))
+        let max = task.gather.map_or(task.limit, |gather| task.limit + gather);
+        self.kept(task.pool, self.now + max, task.aside.then_some(tag))
     }
 
     /// Nodes of it that its job's tasks have.

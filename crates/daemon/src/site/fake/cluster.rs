@@ -243,7 +243,7 @@ impl Cluster {
         let now = self.now;
         let Some(task) = self.live.get_mut(tag) else { return };
         let (end, exit) = match (task.gather, task.go) {
-            (Some(most), None) => (now + most, Exit::Withdrawn),
+            (Some(max), None) => (now + max, Exit::Withdrawn),
             _ => (Time::MAX, Exit::Withdrawn),
         };
         let waits = task.gather.is_some();
@@ -270,9 +270,9 @@ impl Cluster {
         let Some(pool) = self.pools.iter().position(|pool| pool.name == order.pool) else {
             return Err(format!("there is no pool {:?}", order.pool));
         };
-        let most = self.pools.get(pool).map_or(0, |pool| pool.nodes);
-        if order.nodes == 0 || order.nodes > most {
-            return Err(format!("{} nodes: the pool has {most}", order.nodes));
+        let max = self.pools.get(pool).map_or(0, |pool| pool.nodes);
+        if order.nodes == 0 || order.nodes > max {
+            return Err(format!("{} nodes: the pool has {max}", order.nodes));
         }
         let task = Task {
             pool,
@@ -427,8 +427,8 @@ impl Cluster {
             (tag.clone(), Seen::Ended { since, at, exit })
         });
         let waits = |tag: &Tag| self.live.get(tag).is_some_and(|task| task.running.is_none());
-        let held = self.held.iter().filter(|(tag, _)| waits(tag)).map(|(tag, most)| {
-            let held = Held { why: "JobHeldAdmin".to_owned(), most: *most };
+        let held = self.held.iter().filter(|(tag, _)| waits(tag)).map(|(tag, max)| {
+            let held = Held { why: "JobHeldAdmin".to_owned(), max: *max };
             (tag.clone(), held)
         });
         let held = held.collect();
@@ -452,7 +452,7 @@ impl Cluster {
             local: local.collect(),
             local_waiting: u32::try_from(own().filter(|(_, own)| waits(own)).count())
                 .unwrap_or(u32::MAX),
-            most: None,
+            max: None,
             problem: None,
             size: None,
         }

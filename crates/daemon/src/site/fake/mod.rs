@@ -160,8 +160,8 @@ impl FakeSite {
     }
 
     /// The manager's operator holds a task that waits; it does not start until it is released.
-    pub fn hold(&mut self, tag: &Tag, most: Span) {
-        self.cluster.held.insert(tag.clone(), most);
+    pub fn hold(&mut self, tag: &Tag, max: Span) {
+        self.cluster.held.insert(tag.clone(), max);
     }
 
     /// The manager takes the nodes of a task that runs, for a job of higher priority.
@@ -309,14 +309,14 @@ impl Site for FakeSite {
         }
     }
 
-    fn output(&mut self, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError> {
+    fn output(&mut self, tag: &Tag, max: usize) -> Result<Vec<u8>, SiteError> {
         match self.next_fault() {
             None | Some(Fault::Twice | Fault::Stale) => {
                 if !self.cluster.knows(tag) {
                     return Err(SiteError::Refused(format!("{tag} is not known here")));
                 }
                 let said = self.cluster.output(tag);
-                Ok(said.get(said.len().saturating_sub(most)..).unwrap_or_default().to_vec())
+                Ok(said.get(said.len().saturating_sub(max)..).unwrap_or_default().to_vec())
             }
             Some(_) => Err(silence()),
         }

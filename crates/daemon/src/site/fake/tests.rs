@@ -155,12 +155,12 @@ impl Site for Bad {
         self.0.forget(tag)
     }
 
-    fn output(&mut self, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError> {
+    fn output(&mut self, tag: &Tag, max: usize) -> Result<Vec<u8>, SiteError> {
         match self.1 {
             Flaw::GivesTheHead => {
-                self.0.output(tag, usize::MAX).map(|all| all.into_iter().take(most).collect())
+                self.0.output(tag, usize::MAX).map(|all| all.into_iter().take(max).collect())
             }
-            _ => self.0.output(tag, most),
+            _ => self.0.output(tag, max),
         }
     }
 

@@ -188,13 +188,13 @@ impl GridEngine {
     /// Tasks that wait since somebody holds their jobs: we never do.
     pub(super) fn held(&self, status: &Status, tasks: &BTreeMap<Tag, Seen>) -> BTreeMap<Tag, Held> {
         let jobs = by_name(status);
-        let most = self.settings.held_after;
+        let max = self.settings.held_after;
         let waiting = tasks.iter().filter(|(_, seen)| **seen == Seen::Waiting);
         let held = waiting.filter_map(|(tag, _)| {
             let account = self.tickets.get(tag)?.account.clone();
             let job = jobs.get(&(words::job_name(tag), account))?;
             let is_held = !job.is_placed() && job.state.contains('h');
-            is_held.then(|| (tag.clone(), Held { why: job.state.clone(), most }))
+            is_held.then(|| (tag.clone(), Held { why: job.state.clone(), max }))
         });
         held.collect()
     }

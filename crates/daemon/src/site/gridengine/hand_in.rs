@@ -3,7 +3,7 @@
 use super::replies::Job;
 use super::{GridEngine, Mode, USER, now, unknown, words};
 use crate::site::local::sheet;
-use crate::site::managed::bundle::{Bundle, Paths, ahead, near};
+use crate::site::managed::bundle::{TaskScript, Paths, ahead, near};
 use crate::site::managed::stage::Stage;
 use crate::site::managed::tickets::{Ticket, stamp};
 use crate::site::{Order, SiteError, Tag};
@@ -13,9 +13,9 @@ impl GridEngine {
     fn check(&self, order: &Order) -> Result<usize, String> {
         let place = self.pool(&order.pool);
         let place = place.ok_or_else(|| format!("there is no pool {:?}", order.pool))?;
-        let most = self.setups.get(place).map_or(0, |setup| setup.nodes);
-        if order.nodes == 0 || order.nodes > most {
-            return Err(format!("{} nodes: pool {:?} has {most}", order.nodes, order.pool));
+        let max = self.setups.get(place).map_or(0, |setup| setup.nodes);
+        if order.nodes == 0 || order.nodes > max {
+            return Err(format!("{} nodes: pool {:?} has {max}", order.nodes, order.pool));
         }
         if let Some(name) = words::unmet(order) {
             return Err(format!("{name:?} means nothing to Grid Engine: leave it out"));
@@ -120,7 +120,7 @@ impl GridEngine {
             reservation: reserved.as_ref().map(|one| one.id.as_str()),
             options: &self.settings.options,
         });
-        let bundle = Bundle {
+        let bundle = TaskScript {
             order,
             variables: &order.variables,
             paths,

@@ -324,13 +324,13 @@ impl Site for GridEngine {
         }
     }
 
-    fn output(&mut self, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError> {
-        self.reading(tag, most)?.run()
+    fn output(&mut self, tag: &Tag, max: usize) -> Result<Vec<u8>, SiteError> {
+        self.reading(tag, max)?.run()
     }
 
-    fn reading(&mut self, tag: &Tag, most: usize) -> Result<Reading, SiteError> {
+    fn reading(&mut self, tag: &Tag, max: usize) -> Result<Reading, SiteError> {
         match self.tickets.get(tag) {
-            Some(ticket) => Ok(self.spool(ticket).reading(&ticket.output, most)),
+            Some(ticket) => Ok(self.spool(ticket).reading(&ticket.output, max)),
             None => Err(SiteError::Refused(format!("{tag} is not known here"))),
         }
     }

@@ -56,8 +56,8 @@ fn size(pool: &Pool, status: &Status) -> Option<Size> {
 
 fn look_at(pool: &Pool, status: &Status, others: &Others<'_>) -> PoolSurvey {
     // Whoever asks for any of that is refused: see `words::unmet`.
-    let most = Some(Resources::default());
-    let mut survey = PoolSurvey { most, size: size(pool, status), ..PoolSurvey::default() };
+    let max = Some(Resources::default());
+    let mut survey = PoolSurvey { max, size: size(pool, status), ..PoolSurvey::default() };
     for instance in status.instances.iter().filter(|instance| pool.has(instance)) {
         survey.up += match instance.is_well() {
             true => instance.slots / pool.slots_on(instance),
@@ -199,7 +199,7 @@ mod tests {
             jobs: vec![job("1", &[("q@h1", 3)], Some(60)), job("2", &[("q@h2", 4)], None)],
         };
         let seen = survey(&pool(1), &status, &[], &[]);
-        assert_eq!((seen.up, seen.most), (12, Some(Resources::default())));
+        assert_eq!((seen.up, seen.max), (12, Some(Resources::default())));
         let one = LocalTask { nodes: 3, from: Time(90), until: Time(150) };
         let two = LocalTask { nodes: 4, from: Time(90), until: Time(90) + FOR_EVER };
         assert_eq!(

@@ -91,20 +91,20 @@ impl Account {
     /// # Errors
     /// [`SiteError::Refused`] if the account may not read it or it is no regular file;
     /// [`SiteError::Unknown`] if nothing can be run as the account.
-    pub(super) fn tail(&self, path: &std::path::Path, most: usize) -> Result<Vec<u8>, SiteError> {
+    pub(super) fn tail(&self, path: &std::path::Path, max: usize) -> Result<Vec<u8>, SiteError> {
         let failed = |why: &dyn std::fmt::Display| {
             SiteError::Unknown(format!("cannot read as account {}: {why}", self.name))
         };
         let mut command = self.command(super::READ);
-        command.arg(path).arg(most.to_string());
+        command.arg(path).arg(max.to_string());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.process_group(0).spawn().map_err(|wrong| failed(&wrong))?;
         let (answer, read) = sync_channel(1);
         let (out, err) = (child.stdout.take(), child.stderr.take());
-        let most = u64::try_from(most).unwrap_or(u64::MAX);
+        let max = u64::try_from(max).unwrap_or(u64::MAX);
         let hear = move || {
             let mut bytes = Vec::new();
-            let done = out.map_or(Ok(0), |out| out.take(most).read_to_end(&mut bytes));
+            let done = out.map_or(Ok(0), |out| out.take(max).read_to_end(&mut bytes));
             drop(answer.send(done.map(|_| (bytes, said(err)))));
         };
         std::thread::Builder::new().spawn(hear).map_err(|wrong| failed(&wrong))?;

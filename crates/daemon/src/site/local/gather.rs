@@ -20,7 +20,7 @@ pub(super) enum Met {
 
 /// Waits until the task is told when to begin; one that waits for nobody begins at its start.
 pub(super) fn wait(folder: &Folder, sheet: &Sheet, events: &Receiver<Event>) -> io::Result<Met> {
-    let Some(most) = sheet.gather else {
+    let Some(max) = sheet.gather else {
         return Ok(Met::Go(Go { at: sheet.start_at(now()), variables: Default::default() }));
     };
     // A supervisor before this one may have begun to wait.
@@ -39,7 +39,7 @@ pub(super) fn wait(folder: &Folder, sheet: &Sheet, events: &Receiver<Event>) -> 
         if let Some(go) = folder.read::<Go>(Folder::GO)? {
             return Ok(Met::Go(go));
         }
-        let left = most.saturating_mul(1_000) - (now_ms() - since);
+        let left = max.saturating_mul(1_000) - (now_ms() - since);
         let Some(left) = u64::try_from(left).ok().filter(|left| *left > 0) else {
             return Ok(Met::InVain);
         };

@@ -110,10 +110,10 @@ impl Kept {
         command.spawn().ok().map(|child| child.id().cast_signed())
     }
 
-    /// Until none of the task's processes is left, or `most` has passed.
-    pub(super) fn clear_away(mut self, events: &Receiver<Event>, most: Duration) {
+    /// Until none of the task's processes is left, or `max` has passed.
+    pub(super) fn clear_away(mut self, events: &Receiver<Event>, max: Duration) {
         self.orders = None;
-        let end = Instant::now() + most;
+        let end = Instant::now() + max;
         let mut killer = None;
         // A keeper that has cleared away by itself needs a moment to end.
         let mut next = Instant::now() + AGAIN;

@@ -369,9 +369,9 @@ impl Site for Local {
         let Some(pool) = self.pool(&order.pool) else {
             return refuse(format!("there is no pool {:?}", order.pool));
         };
-        let most = self.settings.pools.get(pool).map_or(0, |pool| pool.nodes);
-        if order.nodes == 0 || order.nodes > most {
-            return refuse(format!("{} nodes: pool {:?} has {most}", order.nodes, order.pool));
+        let max = self.settings.pools.get(pool).map_or(0, |pool| pool.nodes);
+        if order.nodes == 0 || order.nodes > max {
+            return refuse(format!("{} nodes: pool {:?} has {max}", order.nodes, order.pool));
         }
         if let Some(why) = sheet::refusal(order) {
             return refuse(why);
@@ -434,11 +434,11 @@ impl Site for Local {
         entry.go(&go).map_err(|error| unknown(&error))
     }
 
-    fn output(&mut self, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError> {
-        self.reading(tag, most)?.run()
+    fn output(&mut self, tag: &Tag, max: usize) -> Result<Vec<u8>, SiteError> {
+        self.reading(tag, max)?.run()
     }
 
-    fn reading(&mut self, tag: &Tag, most: usize) -> Result<Reading, SiteError> {
+    fn reading(&mut self, tag: &Tag, max: usize) -> Result<Reading, SiteError> {
         let past = || self.written.iter().find(|(known, _)| known == tag).map(|(_, output)| output);
         let Some(output) = self.entries.get(tag).map(|entry| &entry.output).or_else(past) else {
             return Err(SiteError::Refused(format!("{tag} is not known here any more")));
@@ -450,8 +450,8 @@ impl Site for Local {
             None => Ok(true),
         };
         Ok(Reading::by(move || match account {
-            Some(account) => account.tail(&path, most),
-            None => tail(&path, most, Links::Refused, &may_show),
+            Some(account) => account.tail(&path, max),
+            None => tail(&path, max, Links::Refused, &may_show),
         }))
     }
 

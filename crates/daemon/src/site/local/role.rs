@@ -35,13 +35,13 @@ pub fn play(arguments: &[OsString]) -> ExitCode {
     let Some(owner) = owner else { return ExitCode::from(2) };
     match (role, rest) {
         (KEEP, []) => keeper::keep(owner),
-        (READ, [path, most]) => read(owner, path, most.parse().unwrap_or(0)),
+        (READ, [path, max]) => read(owner, path, max.parse().unwrap_or(0)),
         (KILL, [folder, processes @ ..]) => kill(owner, folder, processes),
         _ => ExitCode::from(2),
     }
 }
 
-fn read(owner: u32, path: &str, most: usize) -> ExitCode {
+fn read(owner: u32, path: &str, max: usize) -> ExitCode {
     use std::io::Write;
     if let Err(wrong) = keeper::check(owner) {
         complain(&wrong);
@@ -53,7 +53,7 @@ fn read(owner: u32, path: &str, most: usize) -> ExitCode {
     });
     drop(watch);
     let place = Home::own().place(Path::new(path));
-    match tail(&place, most, Links::Followed, &|_| Ok(true)) {
+    match tail(&place, max, Links::Followed, &|_| Ok(true)) {
         Ok(bytes) => match std::io::stdout().write_all(&bytes) {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::FAILURE,

@@ -50,7 +50,7 @@ pub(super) fn of(
         start: order.start.0,
         handed_in: Some(records::now().0),
         limit: order.limit.0,
-        gather: order.gather.map(|most| most.0),
+        gather: order.gather.map(|max| max.0),
         argv: argv(&order.work, folder),
         output,
         error: around.error.as_deref().map(place),

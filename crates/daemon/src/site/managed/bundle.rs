@@ -59,7 +59,7 @@ pub struct Words {
 
 /// What a task's script is made of.
 #[derive(Debug, Clone, Copy)]
-pub struct Bundle<'a> {
+pub struct TaskScript<'a> {
     /// The task.
     pub order: &'a Order,
     /// Those of its variables that the manager does not set itself.
@@ -109,7 +109,7 @@ impl Paths {
     }
 }
 
-impl Bundle<'_> {
+impl TaskScript<'_> {
     /// The script.
     pub fn script(&self) -> String {
         let mut packed = base64(self.payload().as_bytes());

@@ -177,18 +177,18 @@ impl Spool<'_> {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn tail(&self, file: &str, most: usize) -> Result<Vec<u8>, SiteError> {
-        let mut out = self.run("tail", &[file.to_owned(), most.to_string()])?.out;
+    pub fn tail(&self, file: &str, max: usize) -> Result<Vec<u8>, SiteError> {
+        let mut out = self.run("tail", &[file.to_owned(), max.to_string()])?.out;
         out.truncate(out.len().saturating_sub(LAST.len() + 1));
         Ok(out)
     }
 
     /// [`Spool::tail`], to be done elsewhere: by the account's own command, which is killed if it takes
     /// longer than commands may.
-    pub fn reading(&self, file: &str, most: usize) -> Reading {
+    pub fn reading(&self, file: &str, max: usize) -> Reading {
         let (tool, account) = (self.tool.clone(), self.account.to_owned());
         let (path, file) = (self.path.to_owned(), file.to_owned());
-        Reading::by(move || Spool { tool: &tool, account: &account, path: &path }.tail(&file, most))
+        Reading::by(move || Spool { tool: &tool, account: &account, path: &path }.tail(&file, max))
     }
 
     /// Makes the folder `bells` of the spool, with `word` in its file `.here`; its whole path.

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use tradewind_io::submission::{OnLost, Surroundings, Work};
 use tradewind_model::{Span, Time};
 
-use super::bundle::{Bundle, Paths, Words, base64, from_base64};
+use super::bundle::{TaskScript, Paths, Words, base64, from_base64};
 use super::spool::{Spool, Taken, Trace};
 use super::tool::{Prefix, Tool};
 use crate::site::conformance::Act;
@@ -47,7 +47,7 @@ impl Place {
     fn start(&self, order: &Order) -> Child {
         let home = self.folder.path().to_string_lossy();
         let variables: BTreeMap<String, String> = order.variables.clone();
-        let bundle = Bundle {
+        let bundle = TaskScript {
             order,
             variables: &variables,
             paths: &Paths::of(order, &home),

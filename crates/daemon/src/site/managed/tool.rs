@@ -22,7 +22,7 @@ use crate::site::slurm::munge;
 pub(super) const KEPT: [&str; 6] =
     ["PATH", "HOME", "USER", "LOGNAME", "SSH_AUTH_SOCK", "KRB5CCNAME"];
 /// More than this is no answer: bytes.
-const MOST: u64 = 256 << 20;
+const MAX: u64 = 256 << 20;
 /// What a killed command has said by then is waited for so long.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 /// Stands for the account in the user's prefix.
@@ -186,7 +186,7 @@ impl Tool {
             let said = complaint(&said).map_or(String::new(), |said| format!("; it said: {said}"));
             return Err(Trouble::Killed(named(&format!("{what}{said}"))));
         };
-        if out.len() as u64 >= MOST {
+        if out.len() as u64 >= MAX {
             return Err(Trouble::Killed(named("said more than can be true")));
         }
         Ok(Answer { code, out, err: String::from_utf8_lossy(&err).into_owned() })
@@ -292,7 +292,7 @@ fn drain(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
         let mut bytes = Vec::new();
         if let Some(pipe) = pipe {
             // What was read before an error is told; the exit code tells the rest.
-            let _ = pipe.take(MOST).read_to_end(&mut bytes);
+            let _ = pipe.take(MAX).read_to_end(&mut bytes);
         }
         drop(sender.send(bytes));
     });

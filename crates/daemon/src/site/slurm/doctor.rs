@@ -191,7 +191,7 @@ impl Slurm {
         Some(finding("jobs are handed in to this cluster", verdict, found, NO_CLUSTERS))
     }
 
-    fn pool_is_there(&self, name: &str, most: u32, members: &Members, nodes: &[Node]) -> Finding {
+    fn pool_is_there(&self, name: &str, max: u32, members: &Members, nodes: &[Node]) -> Finding {
         let what = format!("pool {name} has its nodes");
         let own = pools::belonging(nodes, members);
         let units = |node: &&Node| pools::units(node, self.cluster.unit);
@@ -215,16 +215,16 @@ impl Slurm {
                 "set `hosts` of the pool to names that are there, and `nodes` to their number";
             return finding(&what, Verdict::Bad, found, remedy);
         }
-        let found = format!("{all} of {most}, {up} up {}", down.join(", ")).trim().to_owned();
+        let found = format!("{all} of {max}, {up} up {}", down.join(", ")).trim().to_owned();
         match (all, up) {
             (0, _) => {
                 let there = pools::there_is(nodes);
-                let found = format!("Slurm has no node of it, and {most} are wanted; {there}");
+                let found = format!("Slurm has no node of it, and {max} are wanted; {there}");
                 let remedy = "no node has all of the pool's `partition`, `features` and `hosts`: \
                               set them to what is there";
                 finding(&what, Verdict::Bad, found, remedy)
             }
-            (all, _) if all != most => {
+            (all, _) if all != max => {
                 let remedy = "set `nodes` of the pool to what is there";
                 finding(&what, Verdict::Warning, found, remedy)
             }

@@ -1,7 +1,7 @@
 //! Names of nodes as Slurm shortens them: `a[1-3,07],b`.
 
 /// Names of one list, at most: more nodes than any cluster has.
-const MOST: usize = 1_000_000;
+const MAX: usize = 1_000_000;
 /// Bytes of all names of one part, about, at most.
 const MOST_BYTES: usize = 64 << 20;
 
@@ -9,7 +9,7 @@ const MOST_BYTES: usize = 64 << 20;
 /// than a million names; of the whole list no more than a million are taken.
 pub(in crate::site) fn expand(text: &str) -> Vec<String> {
     let parts = split(text).into_iter().filter(|part| !part.is_empty());
-    parts.flat_map(one).take(MOST).collect()
+    parts.flat_map(one).take(MAX).collect()
 }
 
 /// The parts between commas that are outside brackets.
@@ -36,9 +36,9 @@ fn opened(part: &str) -> Option<Vec<String>> {
     let mut names = vec![String::new()];
     let mut rest = part;
     while let Some((before, inside, after)) = first_brackets(rest) {
-        let numbers: Vec<String> = inside.split(',').flat_map(range).take(MOST + 1).collect();
+        let numbers: Vec<String> = inside.split(',').flat_map(range).take(MAX + 1).collect();
         let count = names.len().saturating_mul(numbers.len());
-        if count > MOST || count.saturating_mul(part.len()) > MOST_BYTES {
+        if count > MAX || count.saturating_mul(part.len()) > MOST_BYTES {
             return None;
         }
         let all = |name: &String| {
@@ -97,7 +97,7 @@ mod tests {
         for text in ["a[0-999999]b[0-999999]", "a[0-18446744073709551615]"] {
             assert_eq!(expand(text), [text]);
         }
-        assert_eq!(expand("a[0-999999],b[0-999999]").len(), MOST);
+        assert_eq!(expand("a[0-999999],b[0-999999]").len(), MAX);
         let long = "x".repeat(10_000);
         assert_eq!(expand(&format!("{long}[0-99999]")).len(), 1);
         let zeros = "0".repeat(100_000);

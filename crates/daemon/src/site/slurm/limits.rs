@@ -177,8 +177,8 @@ impl Slurm {
         let limits = self.read_limits();
         let mut found = Vec::new();
         for (pool, own) in self.pools.iter().zip(&limits.pools) {
-            let wall = own.wall.as_ref().map(|(most, _)| format!("{} s", most.0));
-            let nodes = own.nodes.as_ref().map(|(most, _)| format!("{most} nodes"));
+            let wall = own.wall.as_ref().map(|(max, _)| format!("{} s", max.0));
+            let nodes = own.nodes.as_ref().map(|(max, _)| format!("{max} nodes"));
             let own: Vec<String> = wall.into_iter().chain(nodes).collect();
             if !own.is_empty() {
                 found.push(format!("a job in {} may have {}", pool.name, own.join(" and ")));
@@ -187,7 +187,7 @@ impl Slurm {
         if let Some(users) = &limits.users {
             found.push(format!("{} users have accounts in slurmdbd", users.len()));
         }
-        found.extend(limits.all_jobs.map(|most| format!("the controller holds {most} jobs")));
+        found.extend(limits.all_jobs.map(|max| format!("the controller holds {max} jobs")));
         let unread = std::mem::take(&mut self.caps.unread);
         let (verdict, found) = match unread.is_empty() {
             true => (Verdict::Good, found.join("; ")),

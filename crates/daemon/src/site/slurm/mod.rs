@@ -121,9 +121,9 @@ impl Slurm {
         let tickets = Tickets::open(&folder)?;
         let (pools, members) = pools.into_iter().unzip();
         let tool = Tool::of(&name, &cluster);
-        let least = Duration::from_secs(u64::try_from(cluster.survey_every.0).unwrap_or(1));
+        let min = Duration::from_secs(u64::try_from(cluster.survey_every.0).unwrap_or(1));
         Ok(Slurm {
-            rhythm: rhythm::Rhythm::of(cluster.requests_at_rest, cluster.requests_busy, least),
+            rhythm: rhythm::Rhythm::of(cluster.requests_at_rest, cluster.requests_busy, min),
             name,
             cluster,
             pools,
@@ -359,13 +359,13 @@ impl Site for Slurm {
         }
     }
 
-    fn output(&mut self, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError> {
-        self.reading(tag, most)?.run()
+    fn output(&mut self, tag: &Tag, max: usize) -> Result<Vec<u8>, SiteError> {
+        self.reading(tag, max)?.run()
     }
 
-    fn reading(&mut self, tag: &Tag, most: usize) -> Result<Reading, SiteError> {
+    fn reading(&mut self, tag: &Tag, max: usize) -> Result<Reading, SiteError> {
         match self.tickets.get(tag).filter(|ticket| !ticket.is_forgotten) {
-            Some(ticket) => Ok(self.spool(ticket).reading(&ticket.output, most)),
+            Some(ticket) => Ok(self.spool(ticket).reading(&ticket.output, max)),
             None => Err(SiteError::Refused(format!("{tag} is not known here"))),
         }
     }

@@ -80,7 +80,7 @@ pub(super) fn belonging<'n>(nodes: &'n [Node], members: &Members) -> Vec<&'n Nod
 
 /// What there is, for somebody who asked for something else: partitions and how many nodes each has.
 pub(super) fn there_is(nodes: &[Node]) -> String {
-    const MOST: usize = 8;
+    const MAX: usize = 8;
     let mut by_name: BTreeMap<&str, usize> = BTreeMap::new();
     for name in nodes.iter().flat_map(|node| &node.partitions) {
         *by_name.entry(name).or_default() += 1;
@@ -88,14 +88,14 @@ pub(super) fn there_is(nodes: &[Node]) -> String {
     if by_name.is_empty() {
         return "Slurm lists no node in any partition".to_owned();
     }
-    let shown = by_name.iter().take(MOST).map(|(name, count)| format!("{name} ({count} nodes)"));
-    let more = if by_name.len() > MOST { ", …" } else { "" };
+    let shown = by_name.iter().take(MAX).map(|(name, count)| format!("{name} ({count} nodes)"));
+    let more = if by_name.len() > MAX { ", …" } else { "" };
     format!("there are: {}{more}", shown.collect::<Vec<_>>().join(", "))
 }
 
 /// That some of the pool's `hosts` are no nodes of the cluster, if so.
 pub(super) fn absent_hosts(nodes: &[Node], members: &Members) -> Option<String> {
-    const MOST: usize = 5;
+    const MAX: usize = 5;
     let hosts = hostlist::expand(members.hosts.as_deref()?);
     let there: BTreeSet<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
     let absent: Vec<&str> =
@@ -103,8 +103,8 @@ pub(super) fn absent_hosts(nodes: &[Node], members: &Members) -> Option<String> 
     if absent.is_empty() {
         return None;
     }
-    let shown = absent.iter().take(MOST).copied().collect::<Vec<_>>().join(", ");
-    let more = if absent.len() > MOST { ", …" } else { "" };
+    let shown = absent.iter().take(MAX).copied().collect::<Vec<_>>().join(", ");
+    let more = if absent.len() > MAX { ", …" } else { "" };
     Some(format!("{} of {} `hosts` do not exist: {shown}{more}", absent.len(), hosts.len()))
 }
 
@@ -149,15 +149,15 @@ pub(super) struct Listed<'a> {
     pub now: Time,
 }
 
-/// The pool, of `most` market nodes.
-pub(super) fn survey(listed: &Listed<'_>, members: &Members, unit: Unit, most: u32) -> PoolSurvey {
+/// The pool, of `max` market nodes.
+pub(super) fn survey(listed: &Listed<'_>, members: &Members, unit: Unit, max: u32) -> PoolSurvey {
     let own = belonging(listed.nodes, members);
     let problem = own.is_empty().then(|| {
         let absent = absent_hosts(listed.nodes, members).map(|text| format!("{text}; "));
         let there = there_is(listed.nodes);
         format!("no node of Slurm's belongs to it: {}{there}", absent.unwrap_or_default())
     });
-    let has = own.iter().map(|node| node.has.clone()).reduce(|one, other| one.most(&other));
+    let has = own.iter().map(|node| node.has.clone()).reduce(|one, other| one.max(&other));
     let size = size(&own, unit);
     let nodes: BTreeMap<&str, &Node> =
         own.into_iter().filter(|node| node.is_up).map(|node| (node.name.as_str(), node)).collect();
@@ -184,7 +184,7 @@ pub(super) fn survey(listed: &Listed<'_>, members: &Members, unit: Unit, most: u
         reserve(&mut local, reservation, &nodes, &busy, unit);
     }
     let local_waiting = waiting(listed, members);
-    PoolSurvey { up: up.min(most), local, local_waiting, most: has, size, problem }
+    PoolSurvey { up: up.min(max), local, local_waiting, max: has, size, problem }
 }
 
 /// How large the market's nodes are: by the smallest one, so that enough of them are asked for.

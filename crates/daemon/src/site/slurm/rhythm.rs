@@ -52,7 +52,7 @@ pub(super) struct Rhythm {
     /// So many may come at once, if there were none for long.
     burst: u32,
     /// Between two looks, at least.
-    least: Duration,
+    min: Duration,
     /// When all requests so far would have come, had they kept their distance.
     paid: Option<Instant>,
     /// When jobs, nodes and reservations were last asked for.
@@ -70,14 +70,14 @@ fn apart(requests: u32) -> Duration {
 
 impl Rhythm {
     /// At most so many requests in a minute at rest, and otherwise.
-    pub(super) fn of(at_rest: u32, busy: u32, least: Duration) -> Rhythm {
+    pub(super) fn of(at_rest: u32, busy: u32, min: Duration) -> Rhythm {
         let burst = if busy < SMALL { 1 } else { 2 };
         let spare = if busy < SMALL { 0 } else { burst - 1 + MORE };
         Rhythm {
             rest: apart(at_rest.min(busy)),
             busy: apart(busy - spare),
             burst,
-            least,
+            min,
             paid: None,
             asked: [None; 3],
             last: None,
@@ -91,12 +91,12 @@ impl Rhythm {
         let gap = match need {
             Need::Rest => self.rest,
             Need::Demand => self.busy,
-            Need::Urgent => self.least,
+            Need::Urgent => self.min,
         };
-        let gap = gap.max(self.least);
+        let gap = gap.max(self.min);
         let slow = if took < LONG { Duration::ZERO } else { (took * (SHARE - 1)).min(RARELY) };
         // A burst is for news, not for somebody who does not answer.
-        let base = if self.failures > 0 { gap.max(self.busy).max(self.least) } else { gap };
+        let base = if self.failures > 0 { gap.max(self.busy).max(self.min) } else { gap };
         let backed = base * 2_u32.saturating_pow(self.failures.min(3));
         let pause = backed.min(RARELY.max(base)).max(slow);
         let paid = self.paid.unwrap_or(last);
@@ -188,36 +188,36 @@ mod tests {
     }
 
     /// The most in any minute that begins with one of them, from a moment on.
-    fn most(all: &[u64], from: u64) -> usize {
+    fn max(all: &[u64], from: u64) -> usize {
         let within =
             |first: &u64| all.iter().filter(|it| (*first..first + 60_000).contains(it)).count();
         all.iter().filter(|first| **first >= from).map(within).max().unwrap_or(0)
     }
 
-    const LEAST: Duration = Duration::from_secs(1);
+    const MIN: Duration = Duration::from_secs(1);
 
     #[test]
     fn no_minute_has_more_requests_than_the_budget() {
         for (rest, busy) in [(2, 10), (1, 2), (2, 6), (5, 30), (10, 10)] {
-            let rhythm = Rhythm::of(rest, busy, LEAST);
+            let rhythm = Rhythm::of(rest, busy, MIN);
             let calm = requests(rhythm.clone(), |_| Need::Rest, 20, false);
-            assert!(most(&calm, 1) <= rest as usize, "{rest} {busy}: {calm:?}");
+            assert!(max(&calm, 1) <= rest as usize, "{rest} {busy}: {calm:?}");
             let is_spent = calm.len() + 2 >= 10 * rest as usize;
             assert!(is_spent || 2 * rest > busy, "{rest} {busy}: {calm:?}");
             for need in [Need::Demand, Need::Urgent] {
                 let all = requests(rhythm.clone(), |_| need, 20, false);
-                assert!(most(&all, 1) <= busy as usize, "{rest} {busy} {need:?}: {all:?}");
+                assert!(max(&all, 1) <= busy as usize, "{rest} {busy} {need:?}: {all:?}");
             }
             // Now calm, now everything at once.
             let turns = |ms: u64| if ms % 45_000 < 30_000 { Need::Rest } else { Need::Urgent };
             let all = requests(rhythm, turns, 20, false);
-            assert!(most(&all, 1) <= busy as usize, "{rest} {busy}: {all:?}");
+            assert!(max(&all, 1) <= busy as usize, "{rest} {busy}: {all:?}");
         }
     }
 
     #[test]
     fn what_is_urgent_comes_at_once_after_a_rest() {
-        let rhythm = Rhythm::of(2, 10, LEAST);
+        let rhythm = Rhythm::of(2, 10, MIN);
         let need = |ms: u64| if ms < 100_000 { Need::Rest } else { Need::Urgent };
         let all = requests(rhythm, need, 20, false);
         let soon = all.iter().filter(|ms| (100_000..102_000).contains(*ms)).count();
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn everything_is_asked_for_at_rest() {
-        let mut rhythm = Rhythm::of(2, 10, LEAST);
+        let mut rhythm = Rhythm::of(2, 10, MIN);
         let begin = Instant::now();
         let mut counts = [0; 3];
         for slot in 0..40 {
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn who_is_slow_or_silent_is_asked_less() {
-        let rhythm = Rhythm::of(2, 10, LEAST);
+        let rhythm = Rhythm::of(2, 10, MIN);
         let usual = requests(rhythm.clone(), |_| Need::Urgent, 20, false).len();
         let slow = requests(rhythm.clone(), |_| Need::Urgent, 2_000, false).len();
         let silent = requests(rhythm.clone(), |_| Need::Urgent, 20, true).len();

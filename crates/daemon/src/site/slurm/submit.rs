@@ -13,7 +13,7 @@ use super::{Slurm, caps, is_unanswered, pools, unwritten};
 use crate::site::limits::Cap;
 use crate::site::local::records::now;
 use crate::site::local::sheet::refusal;
-use crate::site::managed::bundle::{Bundle, Paths, Words, ahead, near};
+use crate::site::managed::bundle::{TaskScript, Paths, Words, ahead, near};
 use crate::site::managed::news::bells;
 use crate::site::managed::stage::Stage;
 use crate::site::managed::tickets::{Ticket, stamp};
@@ -133,7 +133,7 @@ impl Slurm {
         let variables = order.variables.clone().into_iter();
         let variables = variables.filter(|(name, _)| is_ours(name)).collect();
         let bells = bells(&order.tag.market, &self.name);
-        let bundle = Bundle {
+        let bundle = TaskScript {
             bells: &bells,
             order,
             variables: &variables,
@@ -180,9 +180,9 @@ impl Slurm {
         let Some(pool) = self.pool(&order.pool) else {
             return refuse(format!("there is no pool {:?}", order.pool));
         };
-        let most = self.pools.get(pool).map_or(0, |pool| pool.nodes);
-        if order.nodes == 0 || order.nodes > most {
-            return refuse(format!("{} nodes: pool {:?} has {most}", order.nodes, order.pool));
+        let max = self.pools.get(pool).map_or(0, |pool| pool.nodes);
+        if order.nodes == 0 || order.nodes > max {
+            return refuse(format!("{} nodes: pool {:?} has {max}", order.nodes, order.pool));
         }
         match refusal(order) {
             Some(why) => refuse(why),

@@ -304,8 +304,8 @@ impl Slurm {
         let is_ours = ticket.is_held && job.reason == "JobHeldUser";
         let is_foreign = job.waits() && job.is_held && !is_ours;
         let is_foreign = is_foreign && !self.is_own_hold(ticket, job, now().0);
-        let most = self.cluster.held_after;
-        is_foreign.then(|| Held { why: job.reason.clone(), most })
+        let max = self.cluster.held_after;
+        is_foreign.then(|| Held { why: job.reason.clone(), max })
     }
 
     /// What tasks wrote for whom Slurm's word is not enough, and now and then all that run: one
@@ -418,7 +418,7 @@ impl Slurm {
 
     /// Says in the log, once for each, which states in Slurm's answers are not known.
     fn tell_unknown(&mut self, jobs: &[Job]) {
-        const MOST: usize = 100;
+        const MAX: usize = 100;
         let of_jobs = jobs.iter().filter(|job| job.is_unknown());
         let of_jobs = of_jobs.map(|job| format!("state {} of job {}", job.state, job.id));
         let of_nodes = self.nodes.iter().flat_map(|node| {
@@ -429,7 +429,7 @@ impl Slurm {
             .map(|text| (text.split(" of ").next().unwrap_or_default().to_owned(), text))
             .collect();
         for (word, text) in all {
-            if self.unknown.len() < MOST && self.unknown.insert(word) {
+            if self.unknown.len() < MAX && self.unknown.insert(word) {
                 let site = &self.name;
                 tracing::warn!(
                     site,

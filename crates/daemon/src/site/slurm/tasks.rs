@@ -182,10 +182,10 @@ fn found_begun(trace: &Trace, job: &Job) -> bool {
 
 /// After a crash of its controller, Slurm uses numbers again and begins jobs again that have ended
 /// meanwhile, and a node on which a job of the same number has ended refuses this one: it is
-/// cancelled at once, `most` after it began, and nobody wanted that.
-fn was_revoked(ticket: &Ticket, job: &Job, most: Span) -> bool {
+/// cancelled at once, `max` after it began, and nobody wanted that.
+fn was_revoked(ticket: &Ticket, job: &Job, max: Span) -> bool {
     let had_nodes = !job.nodes.is_empty() && job.start > 0;
-    let is_soon = Time(job.end) - Time(job.start) <= most;
+    let is_soon = Time(job.end) - Time(job.start) <= max;
     job.state == "CANCELLED" && had_nodes && is_soon && !ticket.is_withdrawn
 }
 

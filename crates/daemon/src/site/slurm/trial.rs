@@ -23,7 +23,7 @@ const OUTPUT: Duration = Duration::from_secs(10);
 /// What the job writes, before the name of its node.
 const WORD: &str = "tradewind-doctor";
 /// More of its output is not read, bytes.
-const MOST: usize = 4_096;
+const MAX: usize = 4_096;
 
 /// What became of the job.
 enum Outcome {
@@ -163,7 +163,7 @@ impl Slurm {
     fn output_of(&self, ticket: &Ticket) -> String {
         let end = Instant::now() + OUTPUT;
         loop {
-            let read = self.spool(ticket).tail(&ticket.output, MOST).unwrap_or_default();
+            let read = self.spool(ticket).tail(&ticket.output, MAX).unwrap_or_default();
             let text = String::from_utf8_lossy(&read).into_owned();
             if text.contains(WORD) || Instant::now() > end {
                 return text;

@@ -250,13 +250,13 @@ impl Store for Sqlite {
         }
     }
 
-    fn read(&mut self, after: u64, most: usize) -> Result<Vec<Row>, StoreError> {
+    fn read(&mut self, after: u64, max: usize) -> Result<Vec<Row>, StoreError> {
         // One view of the file: a row that is missing below the last is missing indeed.
         let behaviour = TransactionBehavior::Deferred;
         let view = self.connection.transaction_with_behavior(behaviour);
         let view = view.map_err(|e| explain(&self.path, after.saturating_add(1), &e))?;
         let read = rows::Reading { path: &self.path, origin: &self.origin, last: self.end.seq };
-        read.rows(&view, after, most)
+        read.rows(&view, after, max)
     }
 
     fn snapshot(&mut self) -> Result<Option<Snapshot>, StoreError> {

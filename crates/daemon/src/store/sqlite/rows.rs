@@ -48,12 +48,12 @@ pub(super) struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// At most `most` rows behind `after`, verified.
+    /// At most `max` rows behind `after`, verified.
     pub(super) fn rows(
         &self,
         view: &Connection,
         after: u64,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<Row>, StoreError> {
         let last =
             last(view).map_err(|e| explain(self.path, after.saturating_add(1), &e))?.max(self.last);
@@ -61,7 +61,7 @@ impl Reading<'_> {
             return Ok(vec![]);
         }
         let mut before = digest_at(view, self.path, self.origin, after)?;
-        let wanted = (last - after).min(most as u64);
+        let wanted = (last - after).min(max as u64);
         let mut rows = Vec::new();
         let mut seq = after;
         let explain = |seq, e| explain(self.path, seq, &e);

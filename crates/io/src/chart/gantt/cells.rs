@@ -131,10 +131,10 @@ impl Grid {
 /// The paint with most of a cell; `None` if most of it is idle.
 fn dominant(whole: i128, areas: &[Vec<i128>], column: usize) -> Option<Paint> {
     let used: i128 = areas.iter().map(|paint| paint[column]).sum();
-    let (mut best, mut most) = (None, whole - used);
+    let (mut best, mut max) = (None, whole - used);
     for (slot, paint_areas) in areas.iter().enumerate() {
-        if paint_areas[column] > most {
-            (best, most) = (Some(paint(slot)), paint_areas[column]);
+        if paint_areas[column] > max {
+            (best, max) = (Some(paint(slot)), paint_areas[column]);
         }
     }
     best

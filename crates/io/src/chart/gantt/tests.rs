@@ -54,9 +54,9 @@ proptest! {
             let areas = [Paint::Closed, Paint::Other, Paint::Fill(0), Paint::Fill(7)]
                 .map(|paint| (Some(paint), area(&bars, paint, processors, seconds)));
             let idle = whole - areas.iter().map(|area| area.1).sum::<i64>();
-            let most = areas.iter().map(|area| area.1).max().unwrap_or(0).max(idle);
+            let max = areas.iter().map(|area| area.1).max().unwrap_or(0).max(idle);
             let held = areas.iter().find(|area| area.0 == *cell).map_or(idle, |area| area.1);
-            prop_assert_eq!(held, most, "row {}, column {}", row, column);
+            prop_assert_eq!(held, max, "row {}, column {}", row, column);
         }
     }
 

@@ -27,7 +27,7 @@ pub(super) struct Area<'a> {
     /// Round values upwards.
     ups: Vec<f64>,
     /// The least value, where what runs upwards is logarithmic.
-    least: Option<f64>,
+    min: Option<f64>,
     /// Said of the axis: what a reader would not expect.
     remark: &'static str,
     /// Across, from the left edge to the right.
@@ -38,20 +38,20 @@ pub(super) struct Area<'a> {
 impl<'a> Area<'a> {
     pub(super) fn new(of: &'a PlotPanel, frame: Rect) -> Area<'a> {
         let heights = || of.values().flat_map(ends);
-        let most = heights().fold(0.0, f64::max);
-        let least = of.spread(heights);
+        let max = heights().fold(0.0, f64::max);
+        let min = of.spread(heights);
         let floor = of.floor(heights);
-        let ups = match least {
-            Some(least) => round_powers(least, most),
-            None => scale::ticks_between(floor, most, 6),
+        let ups = match min {
+            Some(min) => round_powers(min, max),
+            None => scale::ticks_between(floor, max, 6),
         };
         let ticks = (*ups.first().unwrap_or(&0.0), *ups.last().unwrap_or(&1.0));
-        let (low, high) = match least {
-            Some(least) => (0.0, scale::log2(most / least)),
-            None if of.has_bars() => with_room(ticks, (floor, most)),
+        let (low, high) = match min {
+            Some(min) => (0.0, scale::log2(max / min)),
+            None if of.has_bars() => with_room(ticks, (floor, max)),
             None => ticks,
         };
-        let remark = match least {
+        let remark = match min {
             Some(_) => " (logarithmic)",
             None if low > 0.0 => " (not from zero)",
             None => "",
@@ -61,7 +61,7 @@ impl<'a> Area<'a> {
             PlotAcross::Cases(names) => (-0.5, names.len() as f64 - 0.5),
             PlotAcross::Numbers(_) => of.breadth(),
         };
-        Area { of, panel, ups, least, remark, left, right }
+        Area { of, panel, ups, min, remark, left, right }
     }
 
     pub(super) fn draw(&self, ink: &mut Ink, names: &[&str]) {
@@ -98,7 +98,7 @@ impl<'a> Area<'a> {
 
     /// In the units of the panel.
     fn height(&self, value: f64) -> f64 {
-        self.least.map_or(value, |least| scale::log2(value / least))
+        self.min.map_or(value, |min| scale::log2(value / min))
     }
 
     fn y(&self, value: f64) -> f64 {
@@ -194,10 +194,10 @@ fn ends(value: &PlotValue) -> [f64; 3] {
 }
 
 /// `ticks` with room for numbers beyond bars that reach from one of `ends` to the other.
-fn with_room((low, high): (f64, f64), (least, most): (f64, f64)) -> (f64, f64) {
+fn with_room((low, high): (f64, f64), (min, max): (f64, f64)) -> (f64, f64) {
     let room = ROOM * (high - low);
-    let below = if least < 0.0 { least - room } else { 0.0 };
-    (low.min(below), high.max(most + room))
+    let below = if min < 0.0 { min - room } else { 0.0 };
+    (low.min(below), high.max(max + room))
 }
 
 /// `value` above a bar of this width: without decimals if they do not fit.
@@ -216,22 +216,22 @@ impl PlotPanel {
     /// Where the axis begins: at zero or below it; but lines that are all far above it would be
     /// one if they shared the panel with it.
     fn floor<I: Iterator<Item = f64>>(&self, heights: impl Fn() -> I) -> f64 {
-        let least = heights().fold(f64::INFINITY, f64::min);
-        let most = heights().fold(0.0, f64::max);
-        let several = heights().any(|height| height != most);
-        match several && !self.has_bars() && least > FLAT * most {
-            true => least,
-            false => least.min(0.0),
+        let min = heights().fold(f64::INFINITY, f64::min);
+        let max = heights().fold(0.0, f64::max);
+        let several = heights().any(|height| height != max);
+        match several && !self.has_bars() && min > FLAT * max {
+            true => min,
+            false => min.min(0.0),
         }
     }
 
     /// The least of `heights`, if they are so far apart that only a logarithm shows them all. Bars
     /// begin at zero, which has none.
     fn spread<I: Iterator<Item = f64>>(&self, heights: impl Fn() -> I) -> Option<f64> {
-        let least = heights().fold(f64::INFINITY, f64::min);
-        let most = heights().fold(0.0, f64::max);
-        let fits = least.is_normal() && least > 0.0 && (FAR..FARTHEST).contains(&(most / least));
-        (fits && !self.has_bars()).then_some(least)
+        let min = heights().fold(f64::INFINITY, f64::min);
+        let max = heights().fold(0.0, f64::max);
+        let fits = min.is_normal() && min > 0.0 && (FAR..FARTHEST).contains(&(max / min));
+        (fits && !self.has_bars()).then_some(min)
     }
 
     /// From the least x to the greatest; a lone one above zero is in the middle, from zero on.
@@ -248,22 +248,22 @@ impl PlotPanel {
     }
 }
 
-/// 1, 2 and 5 times the powers of ten within `least` and `most`, or the powers alone if those
+/// 1, 2 and 5 times the powers of ten within `min` and `max`, or the powers alone if those
 /// are many.
-fn round_powers(least: f64, most: f64) -> Vec<f64> {
+fn round_powers(min: f64, max: f64) -> Vec<f64> {
     const MANY: f64 = 1e4;
-    let steps: &[f64] = if most / least > MANY { &[1.0] } else { &[1.0, 2.0, 5.0] };
+    let steps: &[f64] = if max / min > MANY { &[1.0] } else { &[1.0, 2.0, 5.0] };
     let mut power = 1.0;
-    while power > least {
+    while power > min {
         power /= 10.0;
     }
-    while power * 10.0 <= least {
+    while power * 10.0 <= min {
         power *= 10.0;
     }
     let mut rounds = Vec::new();
-    while power <= most {
+    while power <= max {
         let these = steps.iter().map(|step| step * power);
-        rounds.extend(these.filter(|round| (least..=most).contains(round)));
+        rounds.extend(these.filter(|round| (min..=max).contains(round)));
         power *= 10.0;
     }
     rounds

@@ -71,11 +71,11 @@ fn the_best_is_what_reads_as_the_best() {
 proptest! {
     #[test]
     fn ticks_cover_their_values_and_are_few(
-        low in -1e12_f64..=0.0, high in 0.0_f64..1e12, shrink in 0_i32..18, most in 2_usize..12,
+        low in -1e12_f64..=0.0, high in 0.0_f64..1e12, shrink in 0_i32..18, max in 2_usize..12,
     ) {
         let (low, high) = (low / 10_f64.powi(shrink), high / 10_f64.powi(shrink));
-        let ticks = ticks(low, high, most);
-        prop_assert!(ticks.len() >= 2 && ticks.len() <= most + 3, "{ticks:?}");
+        let ticks = ticks(low, high, max);
+        prop_assert!(ticks.len() >= 2 && ticks.len() <= max + 3, "{ticks:?}");
         prop_assert!(ticks[0] <= low + 1e-9 && ticks[ticks.len() - 1] >= high - 1e-9, "{ticks:?}");
         prop_assert!(ticks.windows(2).all(|pair| pair[0] < pair[1]), "{ticks:?}");
         prop_assert!(ticks.iter().any(|tick| tick.abs() < 1e-12), "{ticks:?}");

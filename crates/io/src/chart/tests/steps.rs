@@ -22,10 +22,10 @@ fn level(spans: &[(i64, i64, i64)], at: i64) -> i64 {
 proptest! {
     #[test]
     fn columns_hold_what_counting_seconds_gives(
-        spans in spans(), start in -20_i64..100, length in 1_i64..300, most in 1_usize..40,
+        spans in spans(), start in -20_i64..100, length in 1_i64..300, max in 1_usize..40,
     ) {
         let horizon = Horizon { start: Time(start), end: Time(start + length) };
-        let columns = Columns::new(horizon, most);
+        let columns = Columns::new(horizon, max);
         let areas = columns.areas(&changes(&spans));
         prop_assert_eq!(areas.len(), columns.len());
         let mut from = start;

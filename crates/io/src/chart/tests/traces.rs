@@ -29,11 +29,11 @@ proptest! {
 
     /// However wide columns are, what they cover is the same.
     #[test]
-    fn columns_keep_the_area(levels in levels(), most in 1_usize..30) {
+    fn columns_keep_the_area(levels in levels(), max in 1_usize..30) {
         let span = levels[levels.len() - 1].0.0 - levels[0].0.0;
-        let columns = (most as i64).min(span);
+        let columns = (max as i64).min(span);
         let width = |index: i64| span * (index + 1) / columns - span * index / columns;
-        let trace = Trace::of_steps(&levels, most);
+        let trace = Trace::of_steps(&levels, max);
         let means = trace.points().iter().take(trace.points().len() - 1);
         let covered: f64 = (0..).zip(means).map(|(index, it)| it.1 * width(index) as f64).sum();
         let area: f64 =

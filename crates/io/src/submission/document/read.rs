@@ -134,8 +134,8 @@ fn shape(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Shape {
     };
     let place = ("max_nodes", fields.line_of("max_nodes"));
     match (shape.nodes, shape.max_nodes) {
-        (Some(least), Some(most)) if most < least => {
-            let message = format!("less than `nodes`, which is {least}");
+        (Some(min), Some(max)) if max < min => {
+            let message = format!("less than `nodes`, which is {min}");
             notes.error(
                 place.1,
                 place.0,

@@ -90,9 +90,9 @@ pub(super) fn object(it: &Submission) -> Map<String, Value> {
 
 fn shape(all: &mut Object, it: &Submission) {
     let Some(shape) = &it.shape else { return all.put("nodes", Some(it.tasks)) };
-    let most = shape.max_nodes.filter(|most| shape.nodes != Some(*most));
+    let max = shape.max_nodes.filter(|max| shape.nodes != Some(*max));
     all.put("nodes", shape.nodes);
-    all.put("max_nodes", most);
+    all.put("max_nodes", max);
     all.put("ntasks", shape.tasks);
     all.put("ntasks_per_node", shape.tasks_per_node);
     all.put("cpus_per_task", shape.cpus_per_task);

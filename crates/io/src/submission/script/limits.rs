@@ -104,17 +104,17 @@ pub(in crate::submission) fn digits(text: &str) -> Option<i64> {
 }
 
 /// A count from 1, with `k` or `m` for 1,024 and 1,048,576 as `sbatch` takes them.
-pub(super) fn count(text: &str, most: u32) -> Result<u32, Wrong> {
+pub(super) fn count(text: &str, max: u32) -> Result<u32, Wrong> {
     let (number, unit) = match text.as_bytes().last() {
         Some(b'k' | b'K') => (&text[..text.len() - 1], 1 << 10),
         Some(b'm' | b'M') => (&text[..text.len() - 1], 1 << 20),
         _ => (text, 1),
     };
     match digits(number).map(|number| number.saturating_mul(unit)) {
-        Some(count) if (1..=i64::from(most)).contains(&count) => Ok(count as u32),
+        Some(count) if (1..=i64::from(max)).contains(&count) => Ok(count as u32),
         _ => {
             let message = format!("`{}` is not a number of them", excerpt(text));
-            Err(wrong(message, format!("write a whole number from 1 to {most}")))
+            Err(wrong(message, format!("write a whole number from 1 to {max}")))
         }
     }
 }

@@ -29,15 +29,15 @@ impl Said {
     /// If the tasks do not fit on the nodes whatever their size.
     pub(super) fn shape(mut self) -> Result<(u32, Option<Shape>, Option<Warning>), Wrong> {
         let warning = self.fewer_nodes();
-        if let (Some((_, most)), Some(tasks), Some(each)) = (self.nodes, self.tasks, self.per_node)
-            && u64::from(most) * u64::from(each) < u64::from(tasks)
+        if let (Some((_, max)), Some(tasks), Some(each)) = (self.nodes, self.tasks, self.per_node)
+            && u64::from(max) * u64::from(each) < u64::from(tasks)
         {
-            let message = format!("{tasks} tasks do not fit on {most} nodes of {each} tasks each");
+            let message = format!("{tasks} tasks do not fit on {max} nodes of {each} tasks each");
             return Err(wrong(message, "change `--ntasks`, `--nodes` or `--ntasks-per-node`"));
         }
         let shape = Shape {
-            nodes: self.nodes.map(|(least, _)| least),
-            max_nodes: self.nodes.map(|(_, most)| most),
+            nodes: self.nodes.map(|(min, _)| min),
+            max_nodes: self.nodes.map(|(_, max)| max),
             tasks: self.tasks,
             tasks_per_node: self.per_node,
             cpus_per_task: self.cpus,
@@ -49,23 +49,23 @@ impl Said {
 
     /// Nodes without a task are left out, as `sbatch` does it.
     fn fewer_nodes(&mut self) -> Option<Warning> {
-        let (Some((least, most)), Some(tasks)) = (self.nodes, self.tasks) else { return None };
-        if tasks >= least {
+        let (Some((min, max)), Some(tasks)) = (self.nodes, self.tasks) else { return None };
+        if tasks >= min {
             return None;
         }
-        self.nodes = Some((tasks, most.min(tasks)));
-        let message = format!("{tasks} tasks leave some of {least} nodes without one");
+        self.nodes = Some((tasks, max.min(tasks)));
+        let message = format!("{tasks} tasks leave some of {min} nodes without one");
         Some(wrong(message, format!("the job gets {tasks} nodes, as with `sbatch`")))
     }
 }
 
 /// `2`, `2-2` or `1-4`: least and most.
 pub(super) fn nodes(text: &str) -> Result<(u32, u32), Wrong> {
-    let (least, most) = text.split_once('-').unwrap_or((text, text));
-    let least = limits::count(least, Request::MAX_TASKS)?;
-    let most = limits::count(most, Request::MAX_TASKS)?;
-    match least <= most {
-        true => Ok((least, most)),
+    let (min, max) = text.split_once('-').unwrap_or((text, text));
+    let min = limits::count(min, Request::MAX_TASKS)?;
+    let max = limits::count(max, Request::MAX_TASKS)?;
+    match min <= max {
+        true => Ok((min, max)),
         false => {
             let message = format!("`{}` begins with the larger number", excerpt(text));
             Err(wrong(message, "write the least number of nodes first, as in `1-4`"))

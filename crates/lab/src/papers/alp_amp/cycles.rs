@@ -15,7 +15,7 @@ use crate::tally::Tally;
 /// 25,000 cycles at full size. A cycle counts only if every job has an alternative under both.
 ///
 /// Names in the tally: `all/…` of all cycles, the rest of those that count; `alp/…`, `amp/…` of a
-/// search; `least-time/…`, `least-cost/…` of a combination, per job; `gain/…` of ours beside AMP.
+/// search; `min-time/…`, `min-cost/…` of a combination, per job; `gain/…` of ours beside AMP.
 pub(super) static CYCLES: Experiment = Experiment {
     id: "alp-amp-cycles",
     summary: "draws slots and a batch, finds all alternatives by ALP and by AMP, and combines them \
@@ -170,11 +170,11 @@ fn compare(goal: &str, number: u64, alp: PerJob, amp: PerJob, tally: &mut Tally)
 /// Whether T* of equation (2) as printed can be kept.
 fn printed(world: &World, choices: &[Vec<Vec<Choice>>; 2], tally: &mut Tally) {
     for (name, jobs) in ["alp", "amp"].iter().zip(choices) {
-        let least = |job: &Vec<Choice>| job.iter().map(|choice| choice.time).min().unwrap_or(0);
-        let least: i64 = jobs.iter().map(least).sum();
+        let min = |job: &Vec<Choice>| job.iter().map(|choice| choice.time).min().unwrap_or(0);
+        let min: i64 = jobs.iter().map(min).sum();
         tally.add_if(
             &format!("{name}/printed-limit-kept"),
-            least <= printed_limit(jobs, world.ticks),
+            min <= printed_limit(jobs, world.ticks),
         );
     }
 }

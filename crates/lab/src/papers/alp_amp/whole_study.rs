@@ -30,7 +30,7 @@ fn findings(_: &Case, tally: &Tally) -> Findings {
 const PLANNED: [&str; 3] = [GOALS[0].0, GOALS[1].0, SCARCELY];
 
 /// The worst of all.
-fn least(tally: &Tally, name: &str) -> Estimate {
+fn min(tally: &Tally, name: &str) -> Estimate {
     let all = PLANNED.map(|goal| tally.mean(&format!("{goal}/whole/{name}")));
     all.into_iter().min_by(|a, b| a.mean.total_cmp(&b.mean)).unwrap_or_else(Estimate::none)
 }
@@ -57,17 +57,17 @@ fn claims(tally: &Tally) -> Vec<Claim> {
     vec![
         Claim::always(
             "Whole-batch places at least as many jobs as CSS in every cycle",
-            least(tally, "over-css/no-fewer"),
+            min(tally, "over-css/no-fewer"),
             shares(tally, "over-css/no-fewer"),
         ),
         Claim::always(
             "Where both place as many, its criterion is never worse than that of CSS",
-            least(tally, "over-css/no-worse"),
+            min(tally, "over-css/no-worse"),
             shares(tally, "over-css/no-worse"),
         ),
         Claim::always(
             "Every choice is proven best among the windows found",
-            least(tally, "proven"),
+            min(tally, "proven"),
             shares(tally, "proven"),
         )
         .because("The choice may take only so many looks (`choice-limit`)."),
@@ -198,7 +198,7 @@ fn notes(tally: &Tally) -> Vec<String> {
     let complete =
         |goal: &str, scheme: &str| percent(tally.mean(&format!("{goal}/{scheme}/complete")).mean);
     let looks = tally.mean("least-time/whole/looks").mean;
-    let most = tally.series("least-time/whole/looks").max;
+    let max = tally.series("least-time/whole/looks").max;
     vec![
         format!(
             "Against CSS under the same limits, letting windows overlap until the choice gives {} \
@@ -216,7 +216,7 @@ fn notes(tally: &Tally) -> Vec<String> {
         ),
         format!(
             "It finds {:.1} times as many windows, and its choices look at a window {looks:.0} times \
-             in a cycle in the mean, {most:.0} times at most (least time).",
+             in a cycle in the mean, {max:.0} times at most (least time).",
             pairs("windows").ratio().mean
         ),
         "Limits of CSS and whole-batch are the same by definition; batch-slicer has T* and B* of \

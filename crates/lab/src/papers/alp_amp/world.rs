@@ -55,11 +55,11 @@ impl World {
             let factor = case.number(&CAP) * (1.0 + spread * case.number(&CAP_SPREAD));
             let cap = request.max_price.map(|cap| cap.0 as f64 * factor);
             request.max_price = cap.map(|cap| Price(cap.round() as i64));
-            let least = match case.word(&RESERVED) {
+            let min = match case.word(&RESERVED) {
                 "reference" => Performance::REFERENCE,
                 _ => request.min_performance.unwrap_or(Performance::REFERENCE),
             };
-            let span = request.work.0 as f64 * 1_000.0 / f64::from(least.thousandths());
+            let span = request.work.0 as f64 * 1_000.0 / f64::from(min.thousandths());
             let budget = cap.map(|cap| cap * span * f64::from(request.tasks));
             request.budget = budget.map(|budget| Money(budget.floor() as i64));
         }
@@ -176,8 +176,8 @@ fn mean_down(jobs: &[Vec<Choice>], ticks: f64) -> i64 {
     let ticks = ticks as i64;
     let of_job = |job: &Vec<Choice>| {
         let sum: i64 = job.iter().map(|choice| choice.time).sum();
-        let least = job.iter().map(|choice| choice.time).min().unwrap_or(0);
-        (sum / (job.len() as i64).max(1) / ticks * ticks).max(least)
+        let min = job.iter().map(|choice| choice.time).min().unwrap_or(0);
+        (sum / (job.len() as i64).max(1) / ticks * ticks).max(min)
     };
     jobs.iter().map(of_job).sum()
 }

@@ -73,9 +73,9 @@ fn claims(tally: &Tally) -> Vec<Claim> {
     let rising = |id: &str| (1..TWELFTHS).filter(|at| part(id, *at) > part(id, *at - 1)).count();
     let rise: usize = rivals().map(|(id, _)| rising(id)).sum();
     let steps = (MECHANISMS.len() - 1) * (TWELFTHS - 1);
-    let least = rivals().all(|(id, _)| mean("dam") <= mean(id));
+    let min = rivals().all(|(id, _)| mean("dam") <= mean(id));
     let nearest = rivals().all(|(id, _)| mean("edf-fq") <= mean(id));
-    let most = rivals().all(|(id, _)| mean("fair-share") >= mean(id));
+    let max = rivals().all(|(id, _)| mean("fair-share") >= mean(id));
     vec![
         claim(
             "DAM keeps the deviation of load almost at 0",
@@ -84,10 +84,10 @@ fn claims(tally: &Tally) -> Vec<Claim> {
             all.clone(),
         )
         .because(FULL),
-        claim("DAM's deviation of load is the least", least, tally, all.clone()).because(FULL),
+        claim("DAM's deviation of load is the least", min, tally, all.clone()).because(FULL),
         claim("EDF-FQ comes nearest to DAM", nearest, tally, all.clone())
             .because("The rivals but FairShare take the same earliest slots and deviate alike."),
-        claim("FairShare's deviation is the greatest", most, tally, all).because(
+        claim("FairShare's deviation is the greatest", max, tally, all).because(
             "With shares of free processors it is by far; with shares of all, it is like HVFQ's \
                  and FCFS's.",
         ),

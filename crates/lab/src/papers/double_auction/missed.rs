@@ -53,7 +53,7 @@ fn claims(tally: &Tally) -> Vec<Claim> {
     let missed = |id: &str, sixths: u32| tally.mean(&format!("{id}/missed-{sixths}")).mean;
     let rises = |id: &str| (2..=6).all(|at| missed(id, at) >= missed(id, at - 1));
     let rising = MECHANISMS.iter().filter(|(id, ..)| rises(id)).count();
-    let least = (1..=6u32)
+    let min = (1..=6u32)
         .filter(|at| rivals().all(|(id, _)| missed("dam", *at) <= missed(id, *at)))
         .count();
     let all = MECHANISMS.map(|(id, name, _)| format!("{name} {:.1}", missed(id, 6))).join(", ");
@@ -62,9 +62,9 @@ fn claims(tally: &Tally) -> Vec<Claim> {
     vec![
         graded(
             "DAM misses the fewest deadlines, however many applications there are",
-            of(least, 6),
+            of(min, 6),
             tally,
-            format!("at {least} of 6 numbers; of all applications: {all}"),
+            format!("at {min} of 6 numbers; of all applications: {all}"),
         )
         .because(GATE),
         graded(

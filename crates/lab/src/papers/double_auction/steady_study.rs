@@ -139,7 +139,7 @@ fn claims(tally: &Tally) -> Vec<Claim> {
     let (dam, steps) = rises(tally, "dam");
     let (model, _) = rises(tally, "printed");
     let (mended, _) = rises(tally, "corrected");
-    let (least, most) = gaps(tally, "corrected");
+    let (min, max) = gaps(tally, "corrected");
     let (near, far) = gaps_of(tally, "wide", "printed");
     let gap = |of: Estimate| of.mean;
     vec![
@@ -171,12 +171,12 @@ fn claims(tally: &Tally) -> Vec<Claim> {
         ),
         Claim::new(
             "The model shows that DAM is near the optimum",
-            if gap(most) <= 35.0 { Verdict::Trend } else { Verdict::NotReproduced },
+            if gap(max) <= 35.0 { Verdict::Trend } else { Verdict::NotReproduced },
             format!(
                 "as corrected, the model's waits are such that DAM's are {:.1} to {:.1} % below them \
                  (scale 25)",
-                gap(least),
-                gap(most)
+                gap(min),
+                gap(max)
             ),
         )
         .because(

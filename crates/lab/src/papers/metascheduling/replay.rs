@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use tradewind_model::{
-    Admission, Cause, Closure, Performance, Pool, PoolId, Pools, Snapshot, Span, Terms, Time,
+    Admission, Cause, Outage, Performance, Pool, PoolId, Pools, Snapshot, Span, Terms, Time,
     Times, Window, random,
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sim::models::Cycle;
-use tradewind_sim::outage::Outage;
+use tradewind_sim::outage::AnnouncedOutage;
 use tradewind_sim::workload::{Job, Workload};
 use tradewind_sim::{Settings, run};
 
@@ -68,10 +68,10 @@ impl Replay {
         let pools = Pools::new(snapshot.grid.sites().to_vec(), pools).ok()?;
         let outage = |task: &tradewind_model::Slot| {
             let (pool, from, until) = (PoolId(task.node.0), task.start, task.end);
-            let what = Closure { pool, nodes: 1, from, until, cause: Cause::Local };
-            Outage { announced: snapshot.horizon.start, what }
+            let what = Outage { pool, nodes: 1, from, until, cause: Cause::Local };
+            AnnouncedOutage { announced: snapshot.horizon.start, what }
         };
-        let mut outages: Vec<Outage> = busy.iter().map(outage).collect();
+        let mut outages: Vec<AnnouncedOutage> = busy.iter().map(outage).collect();
         outages.sort_by_key(|outage| (outage.what.from, outage.what.pool));
         let real = real_times(case, snapshot, seed);
         let jobs = jobs(snapshot);
@@ -96,9 +96,9 @@ impl Replay {
 
 /// A part of what each job reserves, uniform from the case's least one to all of it.
 fn real_times(case: &Case, snapshot: &Snapshot, seed: u64) -> Vec<Span> {
-    let least = (case.number(&SHORTEST) * 1e6).round() as i64;
+    let min = (case.number(&SHORTEST) * 1e6).round() as i64;
     let real = |(key, job): (u64, &tradewind_model::Job)| {
-        let part = random::within(&mut random::stream(seed, "real-run", key), least, 1_000_000);
+        let part = random::within(&mut random::stream(seed, "real-run", key), min, 1_000_000);
         Span((job.request.work.0 * part).div_euclid(1_000_000).max(1))
     };
     (0..).zip(&snapshot.jobs).map(real).collect()

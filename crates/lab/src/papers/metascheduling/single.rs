@@ -124,9 +124,9 @@ fn compare(request: &Request, all: &[Option<Window>], csa: &[Window], tally: &mu
         tally.add("min-finish/budget-used", credits(finish) / budget.0 as f64);
     }
     let time = |window: &Window| window.processor_time().0 as f64;
-    let least = csa.iter().map(time).min_by(f64::total_cmp);
-    if let (Some(processor), Some(least)) = (processor, least) {
-        tally.add_pair("min-proc-time/over-csa", time(processor), least);
+    let min = csa.iter().map(time).min_by(f64::total_cmp);
+    if let (Some(processor), Some(min)) = (processor, min) {
+        tally.add_pair("min-proc-time/over-csa", time(processor), min);
     }
 }
 

@@ -116,13 +116,13 @@ fn printed(measure: &str) -> PlotSeries {
 
 fn claims(tally: &Tally) -> Vec<Claim> {
     let mean = |name: &str| tally.mean(name).mean;
-    let least = |measure: &str| {
+    let min = |measure: &str| {
         let all = STRATEGIES.iter().map(|(name, _)| (*name, mean(&format!("{name}/{measure}"))));
         all.fold(("", f64::INFINITY), |best, one| if one.1 < best.1 { one } else { best })
     };
     let best = [("runtime", "min-runtime"), ("finish", "min-finish"), ("cost", "min-cost")];
-    let held = best.iter().filter(|(measure, name)| least(measure).0 == *name).count();
-    let first = least("start").1 == mean("amp/start");
+    let held = best.iter().filter(|(measure, name)| min(measure).0 == *name).count();
+    let first = min("start").1 == mean("amp/start");
     let all = held == best.len() && first;
     vec![
         Claim::new(
@@ -185,7 +185,7 @@ fn beats_csa(tally: &Tally) -> Claim {
 
 fn all_rounder(tally: &Tally) -> Claim {
     let mean = |name: &str| tally.mean(name).mean;
-    let near = |measure: &str, least: f64| mean(&format!("min-finish/{measure}")) <= 1.05 * least;
+    let near = |measure: &str, min: f64| mean(&format!("min-finish/{measure}")) <= 1.05 * min;
     let runtime = mean("min-runtime/runtime");
     let processor = mean("min-runtime/proc-time").min(mean("min-proc-time/proc-time"));
     let holds = near("runtime", runtime)

@@ -101,9 +101,9 @@ fn one(case: &Case, level: &str, snapshot: &Snapshot, tally: &mut Tally) {
 fn gains(case: &Case, level: &str, snapshot: &Snapshot, tally: &mut Tally) {
     let Some(paper) = schedule(case, snapshot, scheme(case, 5)) else { return };
     let first_fit = SearchBy::All(Algorithm::Amp);
-    let least = SearchBy::All(Algorithm::Best(Criterion::ProcessorTime));
+    let min = SearchBy::All(Algorithm::Best(Criterion::ProcessorTime));
     let ours =
-        [("best-count", first_fit, SubBatches::Auto), ("least-time", least, SubBatches::Count(5))];
+        [("best-count", first_fit, SubBatches::Auto), ("least-time", min, SubBatches::Count(5))];
     for (name, search, count) in ours {
         let plan = schedule_by(case, snapshot, search, count);
         tally.add_if(&format!("{level}/gain/{name}/failed"), plan.is_none());

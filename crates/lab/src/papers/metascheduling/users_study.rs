@@ -156,10 +156,10 @@ fn own_best(tally: &Tally) -> Verdict {
     let of = |row: &str, measure: &str| tally.mean(&format!("{row}/{measure}"));
     let rows = || ROWS.iter().map(|(row, _, _)| *row).chain(["css"]);
     let asked = ["runtime", "finish", "cost"];
-    let least = |about: &&str| rows().all(|row| of(about, about).mean <= of(row, about).mean);
+    let min = |about: &&str| rows().all(|row| of(about, about).mean <= of(row, about).mean);
     let near = |about: &&str| rows().all(|row| of(about, about).low <= of(row, about).high);
     match () {
-        () if asked.iter().all(least) => Verdict::Reproduced,
+        () if asked.iter().all(min) => Verdict::Reproduced,
         () if asked.iter().all(near) => Verdict::Trend,
         () => Verdict::NotReproduced,
     }
@@ -167,7 +167,7 @@ fn own_best(tally: &Tally) -> Verdict {
 
 fn claims(tally: &Tally) -> Vec<Claim> {
     let mean = |row: &str, measure: &str| tally.mean(&format!("{row}/{measure}")).mean;
-    let least = |measure: &str| {
+    let min = |measure: &str| {
         let rows = ROWS.iter().map(|(row, _, _)| *row).chain(["css"]);
         let all = rows.map(|row| (row, mean(row, measure)));
         all.fold(("", f64::INFINITY), |best, one| if one.1 < best.1 { one } else { best }).0
@@ -183,9 +183,9 @@ fn claims(tally: &Tally) -> Vec<Claim> {
             own_best(tally),
             format!(
                 "least runtime: {}, finish: {}, cost: {}",
-                least("runtime"),
-                least("finish"),
-                least("cost")
+                min("runtime"),
+                min("finish"),
+                min("cost")
             ),
         )
         .because(

@@ -187,9 +187,9 @@ pub(super) fn batch_policy() -> VoPolicy {
 /// The market of batches with so much more local load on every node, as a part of the interval.
 pub(super) fn loaded(case: &Case, more: f64) -> Environment {
     let environment = batches(case);
-    let LocalLoad { share: (least, most), .. } = environment.load;
+    let LocalLoad { share: (min, max), .. } = environment.load;
     let add = |share: u32| (f64::from(share) + 1_000.0 * more).round().max(0.0) as u32;
-    let load = LocalLoad { share: (add(least), add(most)), ..environment.load };
+    let load = LocalLoad { share: (add(min), add(max)), ..environment.load };
     Environment { load, ..environment }
 }
 

@@ -87,7 +87,7 @@ fn part(case: &Case, part: u32) -> Tally {
     let Some(log) = case.log(CTC) else { return tally };
     let month = part as usize;
     let jobs = of_month(log, month);
-    let wide = |most: u32| jobs.iter().filter(|job| job.held().is_some_and(|n| n <= most)).count();
+    let wide = |max: u32| jobs.iter().filter(|job| job.held().is_some_and(|n| n <= max)).count();
     let name = TABLE[month].month;
     for (column, count) in [("total", jobs.len()), ("a", wide(256)), ("b", wide(128))] {
         let restored = if name == "January" { case.number(&FLURRY) } else { 0.0 };
@@ -119,12 +119,12 @@ fn of_month(log: &Log, month: usize) -> Vec<Record> {
 
 /// The jobs that fit a site, with homes, at the load that is wanted; at quick size the first ones.
 fn dealt(case: &Case, jobs: &[Record], number: u32) -> Option<Workload> {
-    let most = match case.size {
+    let max = match case.size {
         Size::Full => usize::MAX,
         Size::Quick => 800,
     };
     let fits = |job: &&Record| job.ran() && job.held().is_some_and(|n| n <= PROCESSORS);
-    let jobs: Vec<&Record> = jobs.iter().filter(fits).take(most).collect();
+    let jobs: Vec<&Record> = jobs.iter().filter(fits).take(max).collect();
     let (first, last) = (jobs.first()?.submit, jobs.last()?.submit);
     let work = |job: &&Record| {
         f64::from(job.held().unwrap_or(0)) * job.run.map_or(0.0, |run| run.0 as f64)

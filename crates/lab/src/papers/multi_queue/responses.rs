@@ -119,8 +119,8 @@ fn steeper(tally: &Tally) -> Claim {
 fn ends(tally: &Tally, schemes: &[Scheme]) -> String {
     let at = |load: &str| listed(tally, load, schemes, "response", 1);
     let (low, high) = (LOADS[0].0, LOADS[LOADS.len() - 1].0);
-    let most = more_at_loads(tally, schemes[0], schemes[1], "response");
-    let smaller = most.iter().filter(|(_, of)| less(*of).low > 0.0).count();
+    let max = more_at_loads(tally, schemes[0], schemes[1], "response");
+    let smaller = max.iter().filter(|(_, of)| less(*of).low > 0.0).count();
     format!(
         "in hours: {} at load {low}; {} at {high}; surely less at {smaller} of {} loads",
         at(low),

@@ -148,11 +148,11 @@ fn in_proportion(case: &Case, tally: &Tally) -> Claim {
 
 fn two_do_not_grow(case: &Case, tally: &Tally) -> Claim {
     let two = at_all(case, tally, HYBRID_TWO, "messages");
-    let (least, most) =
-        two.iter().fold((f64::INFINITY, 0.0f64), |(least, most), x| (least.min(*x), most.max(*x)));
+    let (min, max) =
+        two.iter().fold((f64::INFINITY, 0.0f64), |(min, max), x| (min.min(*x), max.max(*x)));
     Claim::new(
         "Ours: asking two at random costs the same in every grid",
-        if most < 1.25 * least { Verdict::Reproduced } else { Verdict::NotReproduced },
+        if max < 1.25 * min { Verdict::Reproduced } else { Verdict::NotReproduced },
         format!("{} messages per job in grids of {} sites", shown(&two), sizes(case)),
     )
     .because("Within a quarter of each other was asked for.")

@@ -61,9 +61,9 @@ fn part(case: &Case, number: u32) -> Tally {
         for (beta, hours) in BETAS.iter().zip(row) {
             tally.add(&cell(*alpha, *beta), *hours);
         }
-        let [least, _, middle, _, most] = *row;
-        tally.add(&format!("small-beta/{alpha}"), least - middle);
-        tally.add(&format!("levels-off/{alpha}"), (least - middle).abs() - (middle - most).abs());
+        let [min, _, middle, _, max] = *row;
+        tally.add(&format!("small-beta/{alpha}"), min - middle);
+        tally.add(&format!("levels-off/{alpha}"), (min - middle).abs() - (middle - max).abs());
     }
     let last = ALPHAS.len() - 1;
     for (at, beta) in BETAS.iter().enumerate() {

@@ -76,11 +76,11 @@ pub(super) fn draw(case: &Case, draw: Draw) -> Option<Workload> {
     let drawn = Poisson { gap_s, runs, widths }.draw(seed(case, number), jobs);
     let mut homes = Homes::new(case, sites, number);
     let mut asks = random::stream(case.seed, "multi-queue-request", number.into());
-    let most = (1_000.0 * case.number(&OVERESTIMATE)) as i64;
+    let max = (1_000.0 * case.number(&OVERESTIMATE)) as i64;
     let log: Vec<LogJob> = (1..)
         .zip(drawn)
         .map(|(id, job)| {
-            let thousandths = random::within(&mut asks, 1_000, most);
+            let thousandths = random::within(&mut asks, 1_000, max);
             LogJob {
                 number: id,
                 submit: Some(job.submit),

@@ -42,7 +42,7 @@ pub(super) struct Core {
     cells: Vec<u32>,
     pub(super) cell_count: usize,
     /// By job, the least value of its items.
-    least: Vec<i128>,
+    min: Vec<i128>,
     /// `i64::MAX` where there is none.
     pub(super) limits: [i64; ROWS],
     /// What one unit of the objective is worth in values, with the sign of its direction.
@@ -65,7 +65,7 @@ impl Core {
             jobs: Vec::new(),
             cells: Vec::new(),
             cell_count: cells.count,
-            least: Vec::new(),
+            min: Vec::new(),
             limits,
             unit: worth.unit,
         };
@@ -82,7 +82,7 @@ impl Core {
                 core.push(None, worth.none, [0, 0, 1], &[]);
             }
             let values = core.items[first..].iter().map(|item| item.value);
-            core.least.push(values.min().unwrap_or_default());
+            core.min.push(values.min().unwrap_or_default());
             core.jobs.push(first..core.items.len());
         }
         core
@@ -100,7 +100,7 @@ impl Core {
 
     /// The least value of the job's items.
     pub(super) fn least_value(&self, job: usize) -> i128 {
-        self.least[job]
+        self.min[job]
     }
 
     /// Σ value.
@@ -148,8 +148,8 @@ impl Worth {
             return Worth { round, unit: 1, other: 0, none: 1 };
         };
         let greatest = |of: fn(&Choice, Objective) -> i64| -> i128 {
-            let most = |job: &Vec<Offer>| job.iter().map(|it| of(&it.choice, objective)).max();
-            jobs.iter().filter_map(most).map(i128::from).sum()
+            let max = |job: &Vec<Offer>| job.iter().map(|it| of(&it.choice, objective)).max();
+            jobs.iter().filter_map(max).map(i128::from).sum()
         };
         let unit = greatest(other) + 1;
         let ties = (greatest(wanted) + 1).checked_mul(unit).is_some_and(|sum| sum < MOST_VALUE);

@@ -9,7 +9,7 @@ pub(super) struct Taken<'a> {
     cells: Vec<bool>,
     left: [i64; ROWS],
     /// By job, the least that it weighs.
-    least: Vec<[i64; ROWS]>,
+    min: Vec<[i64; ROWS]>,
     /// The sums of that over the open jobs.
     reserved: [i64; ROWS],
 }
@@ -21,17 +21,17 @@ impl<'a> Taken<'a> {
             let weights = core.items[job.clone()].iter().map(|item| item.weights[row]);
             weights.min().unwrap_or_default()
         };
-        let least: Vec<[i64; ROWS]> =
+        let min: Vec<[i64; ROWS]> =
             core.jobs.iter().map(|job| std::array::from_fn(|row| of_row(job, row))).collect();
-        let reserved = std::array::from_fn(|row| least.iter().map(|least| least[row]).sum());
-        Taken { core, cells: vec![false; core.cell_count], left: core.limits, least, reserved }
+        let reserved = std::array::from_fn(|row| min.iter().map(|min| min[row]).sum());
+        Taken { core, cells: vec![false; core.cell_count], left: core.limits, min, reserved }
     }
 
     /// Whether the open `job` may have `item` and the other open jobs their least.
     pub(super) fn fits(&self, job: usize, item: usize) -> bool {
         let weights = &self.core.items[item].weights;
         let rows = (0..ROWS).all(|row| {
-            weights[row] <= self.left[row] - (self.reserved[row] - self.least[job][row])
+            weights[row] <= self.left[row] - (self.reserved[row] - self.min[job][row])
         });
         rows && self.core.cells_of(item).iter().all(|&cell| !self.cells[cell as usize])
     }
@@ -50,7 +50,7 @@ impl<'a> Taken<'a> {
         for row in 0..ROWS {
             // A row without a limit only ever sees sums that fit.
             self.left[row] -= sign * self.core.items[item].weights[row];
-            self.reserved[row] -= sign * self.least[job][row];
+            self.reserved[row] -= sign * self.min[job][row];
         }
         for &cell in self.core.cells_of(item) {
             self.cells[cell as usize] = sign > 0;

@@ -128,10 +128,10 @@ pub fn select(
 ) -> Selected {
     let cells = cells::Cells::new(jobs);
     let mut steps = 0;
-    let most = Core::new(jobs, &cells, bounds, Round::MostJobs);
-    let known = known.and_then(|known| most.items_of(known));
-    let first = solve(&most, known, work_limit / 2, &mut steps);
-    let chosen = most.offers_of(&first.items);
+    let max = Core::new(jobs, &cells, bounds, Round::MostJobs);
+    let known = known.and_then(|known| max.items_of(known));
+    let first = solve(&max, known, work_limit / 2, &mut steps);
+    let chosen = max.offers_of(&first.items);
     let left_out = chosen.iter().filter(|offer| offer.is_none()).count();
     let could_place = jobs.len() - first.bound.clamp(0, left_out as i128) as usize;
 

@@ -64,8 +64,8 @@ fn worth_a_look(core: &Core, priced: &Priced, value: i128) -> Vec<Vec<usize>> {
     let cheapest = |job: &std::ops::Range<usize>| job.clone().min_by_key(price);
     let root: i128 = core.jobs.iter().filter_map(cheapest).map(|it| priced.reduced[it]).sum();
     let of_job = |job: &std::ops::Range<usize>| {
-        let least = cheapest(job).map_or(0, |item| priced.reduced[item]);
-        let others = root - priced.whole - least;
+        let min = cheapest(job).map_or(0, |item| priced.reduced[item]);
+        let others = root - priced.whole - min;
         let better = |item: &usize| ceil(others + priced.reduced[*item]) < value;
         let mut items: Vec<usize> = job.clone().filter(better).collect();
         items.sort_unstable_by_key(price);
@@ -118,8 +118,8 @@ impl Search<'_> {
             bound += first;
             let regret = second.map_or(i128::MAX, |second| second - first);
             // Positions in `open` change; jobs do not.
-            let better = |&(most, other, _): &(i128, usize, i128)| {
-                regret > most || (regret == most && job < self.open[other])
+            let better = |&(max, other, _): &(i128, usize, i128)| {
+                regret > max || (regret == max && job < self.open[other])
             };
             if chosen.as_ref().is_none_or(better) {
                 chosen = Some((regret, at, first));

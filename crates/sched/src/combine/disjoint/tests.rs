@@ -19,8 +19,8 @@ fn keeps_the_rules(jobs: &[Vec<Offer>], bounds: Bounds, selection: &Selection) -
         jobs.iter().zip(&selection.chosen).filter_map(|(job, at)| at.map(|at| &job[at])).collect();
     let apart =
         taken.iter().enumerate().all(|(i, a)| taken[i + 1..].iter().all(|b| !collide(a, b)));
-    let within = bounds.time.is_none_or(|most| selection.time <= most)
-        && bounds.budget.is_none_or(|most| selection.cost <= most);
+    let within = bounds.time.is_none_or(|max| selection.time <= max)
+        && bounds.budget.is_none_or(|max| selection.cost <= max);
     apart && within && *selection == Selection::of(jobs, selection.chosen.clone())
 }
 
@@ -130,8 +130,8 @@ proptest! {
                 if best.0 == mine.0 {
                     let sign = best.1.signum() * mine.1.signum();
                     prop_assert!(sign >= 0);
-                    let most = matches!(objective, Objective::MaxIncome | Objective::MinIdle);
-                    let possible = if most { -gap.objective } else { gap.objective };
+                    let max = matches!(objective, Objective::MaxIncome | Objective::MinIdle);
+                    let possible = if max { -gap.objective } else { gap.objective };
                     prop_assert!(possible <= best.1, "{:?} {:?} {:?}", gap, mine, best);
                 }
             }
@@ -172,7 +172,7 @@ fn papers_sizes_are_proven() {
 fn a_large_batch_ends_within_its_work_with_a_gap_that_is_small() {
     let jobs = market(200, 50, 40, 600, 1);
     // By how many thousandths of the sum the bound may lie below it.
-    for (objective, most) in [(Objective::MinTime, 20), (Objective::MinCost, 150)] {
+    for (objective, max) in [(Objective::MinTime, 20), (Objective::MinCost, 150)] {
         let auto = tradewind_model::Limit::Auto;
         let bounds = limits(&numbers(&jobs), objective, auto, auto).unwrap();
         let found = select(&jobs, objective, bounds, None, 2_000_000);
@@ -181,7 +181,7 @@ fn a_large_batch_ends_within_its_work_with_a_gap_that_is_small() {
         let gap = found.gap.unwrap();
         assert_eq!((found.selection.placed(), gap.placed), (200, 200));
         let sum = found.selection.objective(objective);
-        assert!(gap.objective < sum && (sum - gap.objective) * 1_000 < sum * most, "{sum} {gap:?}");
+        assert!(gap.objective < sum && (sum - gap.objective) * 1_000 < sum * max, "{sum} {gap:?}");
     }
 }
 

@@ -40,8 +40,8 @@ impl Reduced {
         unit = Sums { weight: unit.weight.max(1), value: unit.value.max(1) };
         // Sums move in whole units from the origin, so the limits may be rounded down to units.
         let goal_in_units = match goal {
-            Goal::FullestWithin(most) => {
-                Goal::FullestWithin((most - origin.value).div_euclid(unit.value))
+            Goal::FullestWithin(max) => {
+                Goal::FullestWithin((max - origin.value).div_euclid(unit.value))
             }
             other => other,
         };

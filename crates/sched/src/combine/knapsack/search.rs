@@ -43,7 +43,7 @@ fn base_sums(reduced: &Reduced, relaxed: &Relaxed) -> Sums {
 
 fn better_than_known(reduced: &Reduced, relaxed: &Relaxed, known: Option<Sums>) -> bool {
     let base = base_sums(reduced, relaxed);
-    let within = !matches!(reduced.goal, Goal::FullestWithin(most) if base.value > most);
+    let within = !matches!(reduced.goal, Goal::FullestWithin(max) if base.value > max);
     within && known.is_none_or(|known| reduced.goal.prefers(base, known))
 }
 
@@ -150,7 +150,7 @@ impl<'a> Search<'a> {
             _ => Sums { weight: 0, value: 0 },
         };
         let goal = match reduced.goal {
-            Goal::FullestWithin(most) => Goal::FullestWithin(most - sums.value),
+            Goal::FullestWithin(max) => Goal::FullestWithin(max - sums.value),
             other => other,
         };
         let chosen = base_wins.then(|| relaxed.base.clone());
@@ -226,8 +226,8 @@ impl<'a> Search<'a> {
         match self.goal {
             Goal::Cheapest => loss(self.slack, value - 1).max(loss(weight - 1, value)),
             Goal::Fullest if fuller => i128::MAX,
-            Goal::FullestWithin(most) if fuller => {
-                loss(weight, value - 1).max(loss(weight + 1, most)).max(loss(self.slack, most))
+            Goal::FullestWithin(max) if fuller => {
+                loss(weight, value - 1).max(loss(weight + 1, max)).max(loss(self.slack, max))
             }
             Goal::Fullest | Goal::FullestWithin(_) => loss(weight, value - 1),
         }
@@ -257,10 +257,10 @@ impl<'a> Search<'a> {
         State { weight: to.weight - from.weight, value: to.value - from.value }
     }
 
-    /// The classes of the first `most` candidates in this order, each with its base's member first;
+    /// The classes of the first `max` candidates in this order, each with its base's member first;
     /// classes in order of their first candidate.
-    fn open(&self, candidates: &mut [Candidate], most: usize, order: Order) -> Vec<Open> {
-        let take = most.min(candidates.len());
+    fn open(&self, candidates: &mut [Candidate], max: usize, order: Order) -> Vec<Open> {
+        let take = max.min(candidates.len());
         if take < candidates.len() {
             candidates.select_nth_unstable_by_key(take, order);
         }
@@ -309,11 +309,11 @@ impl<'a> Search<'a> {
     /// Looks for the best pair of states, one of each list, on top of `sum`.
     fn sweep(&mut self, lists: [&[State]; 2], sum: State, taken: &[usize]) {
         match self.goal {
-            Goal::FullestWithin(most) => {
+            Goal::FullestWithin(max) => {
                 // Mostly the heaviest partners keep to the limit, and fill the capacity.
                 self.sweep_heaviest(lists, sum, taken);
                 if !self.only_ties_are_left() {
-                    self.sweep_within(lists, sum, taken, most);
+                    self.sweep_within(lists, sum, taken, max);
                 }
             }
             Goal::Cheapest | Goal::Fullest => self.sweep_heaviest(lists, sum, taken),
@@ -344,7 +344,7 @@ impl<'a> Search<'a> {
         [left, right]: [&[State]; 2],
         sum: State,
         taken: &[usize],
-        most: i64,
+        max: i64,
     ) {
         let by_value = |list: &[State]| {
             let mut sorted = list.to_vec();
@@ -356,7 +356,7 @@ impl<'a> Search<'a> {
         let mut weights = BTreeSet::new();
         let mut heaviest = None;
         for a in by_value(left).iter().rev() {
-            let room = most - sum.value - a.value;
+            let room = max - sum.value - a.value;
             while let Some(b) = allowed.next_if(|b| b.value <= room) {
                 weights.insert(b.weight);
             }
@@ -378,7 +378,7 @@ impl<'a> Search<'a> {
     fn offer(&mut self, a: State, b: State, sum: State, taken: &[usize]) {
         let State { weight, value } = a.plus(b).plus(sum);
         let sums = Sums { weight, value };
-        let within = !matches!(self.goal, Goal::FullestWithin(most) if value > most);
+        let within = !matches!(self.goal, Goal::FullestWithin(max) if value > max);
         if within && self.goal.prefers(sums, self.best) {
             self.best = sums;
             self.found = Some(Found { halves: [a, b], rest: taken.to_vec() });
@@ -401,14 +401,14 @@ impl<'a> Search<'a> {
 }
 
 /// Deals classes in turn to two halves and lists the states of each, as long as no list gets
-/// longer than `most`; the classes left over are the rest.
+/// longer than `max`; the classes left over are the rest.
 ///
 /// States from which the other classes cannot reach the weights that are `wanted` are left out.
 fn halves(
     open: Vec<Open>,
     sieve: &Sieve,
     wanted: (i64, i64),
-    most: usize,
+    max: usize,
 ) -> (Core, [Vec<State>; 2]) {
     let (down, up) = open.iter().map(Open::reach).fold((0, 0), add);
     // What the classes outside each half can still take away or add.
@@ -423,7 +423,7 @@ fn halves(
         let (down, up) = outside[half];
         let weights = (wanted.0.saturating_sub(up), wanted.1.saturating_sub(down));
         let sieve = Sieve { weights, ..*sieve };
-        let Ok(longer) = sieve.extend(&lists[half], &class.moves, most) else {
+        let Ok(longer) = sieve.extend(&lists[half], &class.moves, max) else {
             core.rest.push(class);
             break;
         };

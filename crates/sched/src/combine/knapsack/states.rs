@@ -42,16 +42,16 @@ impl Sieve {
         &self,
         list: &[State],
         moves: &[State],
-        most: usize,
+        max: usize,
     ) -> Result<Vec<State>, TooLong> {
         if let [one] = moves {
             return Ok(self.shifted(list, *one));
         }
         let (left, right) = moves.split_at(moves.len() / 2);
-        let left = self.extend(list, left, most)?;
-        let right = self.extend(list, right, most)?;
+        let left = self.extend(list, left, max)?;
+        let right = self.extend(list, right, max)?;
         let merged = self.merge(&left, &right);
-        if merged.len() > most { Err(TooLong) } else { Ok(merged) }
+        if merged.len() > max { Err(TooLong) } else { Ok(merged) }
     }
 
     fn shifted(&self, list: &[State], step: State) -> Vec<State> {

@@ -15,7 +15,7 @@ mod outages;
 mod overrun;
 
 use tradewind_model::{
-    Closure, ClosureId, Event, JobId, Market, PoolId, Profile, Share, Span, Time,
+    Outage, OutageId, Event, JobId, Market, PoolId, Profile, Share, Span, Time,
 };
 
 pub(super) use capacity::Capacity;
@@ -67,7 +67,7 @@ impl<C: Capacity> Availability<C> {
     pub(super) fn of(free: C, market: &Market) -> Availability<C> {
         let now = market.now();
         let mut all = Availability { running: Holds::of(market), ..Availability::new(free) };
-        for (id, what) in market.closures() {
+        for (id, what) in market.outages() {
             all.outages.announced(id, what, now);
             if market.closure_state(id).is_some_and(|(_, begun)| begun) {
                 all.outages.closed(id, now);
@@ -189,14 +189,14 @@ impl<C: Capacity> Availability<C> {
     }
 
     /// Nodes will be missing.
-    pub(super) fn announced(&mut self, id: ClosureId, what: Closure, now: Time) {
+    pub(super) fn announced(&mut self, id: OutageId, what: Outage, now: Time) {
         self.advance(now);
         let taken = self.outages.announced(id, what, now);
         self.lose(taken);
     }
 
     /// They are gone.
-    pub(super) fn closed(&mut self, id: ClosureId, now: Time) {
+    pub(super) fn closed(&mut self, id: OutageId, now: Time) {
         self.advance(now);
         let early = self.outages.closed(id, now);
         early.into_iter().for_each(|taken| self.lose(taken));
@@ -208,7 +208,7 @@ impl<C: Capacity> Availability<C> {
     }
 
     /// They are back. Whether the outage was one of these.
-    pub(super) fn reopened(&mut self, id: ClosureId, now: Time) -> bool {
+    pub(super) fn reopened(&mut self, id: OutageId, now: Time) -> bool {
         let Some(left) = self.outages.reopened(id, now) else { return false };
         self.advance(now);
         left.into_iter().for_each(|left| self.give(left));

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tradewind_model::{Closure, ClosureId, Time};
+use tradewind_model::{Outage, OutageId, Time};
 
 use super::capacity::Taken;
 use super::overrun::missing_time;
 
 #[derive(Debug, Clone, Copy)]
 struct Outage {
-    what: Closure,
+    what: Outage,
     /// Whether the nodes are gone.
     begun: bool,
     /// What is taken for it.
@@ -22,9 +22,9 @@ struct Outage {
 /// [`missing_time`].
 #[derive(Debug, Clone, Default)]
 pub(super) struct Outages {
-    all: BTreeMap<ClosureId, Outage>,
+    all: BTreeMap<OutageId, Outage>,
     /// Of those that have begun: when their nodes are expected back.
-    due: BTreeSet<(Time, ClosureId)>,
+    due: BTreeSet<(Time, OutageId)>,
 }
 
 impl Outages {
@@ -34,7 +34,7 @@ impl Outages {
     }
 
     /// Nodes will be missing; what to take.
-    pub(super) fn announced(&mut self, id: ClosureId, what: Closure, now: Time) -> Taken {
+    pub(super) fn announced(&mut self, id: OutageId, what: Outage, now: Time) -> Taken {
         let (from, until) = missing_time(&what, false, now);
         let taken = Taken::new(what.pool, what.nodes, from, until);
         self.all.insert(id, Outage { what, begun: false, taken });
@@ -42,7 +42,7 @@ impl Outages {
     }
 
     /// They are gone; what to take besides, if they went before their time.
-    pub(super) fn closed(&mut self, id: ClosureId, now: Time) -> Option<Taken> {
+    pub(super) fn closed(&mut self, id: OutageId, now: Time) -> Option<Taken> {
         let outage = self.all.get_mut(&id)?;
         outage.begun = true;
         self.due.insert((outage.taken.until, id));
@@ -53,7 +53,7 @@ impl Outages {
 
     /// They are back; what to give, if that is sooner than expected. `None`: the outage is not
     /// known.
-    pub(super) fn reopened(&mut self, id: ClosureId, now: Time) -> Option<Option<Taken>> {
+    pub(super) fn reopened(&mut self, id: OutageId, now: Time) -> Option<Option<Taken>> {
         let Outage { taken, .. } = self.all.remove(&id)?;
         self.due.remove(&(taken.until, id));
         let left = Taken { from: taken.from.max(now), ..taken };
@@ -98,11 +98,11 @@ mod tests {
 
     use super::*;
 
-    const ID: ClosureId = ClosureId(0);
+    const ID: OutageId = OutageId(0);
 
     fn announced(from: i64, until: i64, now: i64) -> Outages {
         let (from, until) = (Time(from), Time(until));
-        let what = Closure { pool: PoolId(0), nodes: 2, from, until, cause: Cause::Local };
+        let what = Outage { pool: PoolId(0), nodes: 2, from, until, cause: Cause::Local };
         let mut outages = Outages::default();
         outages.announced(ID, what, Time(now));
         outages

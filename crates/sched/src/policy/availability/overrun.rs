@@ -1,6 +1,6 @@
 //! The one belief about jobs and outages that last longer than announced.
 
-use tradewind_model::{Closure, Span, Time};
+use tradewind_model::{Outage, Span, Time};
 
 /// How long a job is expected to run in all, if it has been running for `elapsed`: its estimate,
 /// doubled until it exceeds that.
@@ -22,8 +22,8 @@ pub fn expected_end(start: Time, estimate: Span, now: Time) -> Time {
 /// are missing from now on; if they should have been back by now, the outage is expected to last
 /// like a job that outlives its estimate. An outage that has not begun is expected as announced;
 /// the end may be at `now` or before.
-pub fn missing_time(outage: &Closure, begun: bool, now: Time) -> (Time, Time) {
-    let Closure { from, until, .. } = *outage;
+pub fn missing_time(outage: &Outage, begun: bool, now: Time) -> (Time, Time) {
+    let Outage { from, until, .. } = *outage;
     match begun {
         true => (now, expected_end(from, until - from, now)),
         false => (from.max(now), until),

@@ -25,7 +25,7 @@ pub(in crate::policy) struct Line {
     /// The same: where new jobs may go.
     pub(super) bounds: Bounds,
     /// A buffer.
-    lows: Vec<Level>,
+    running_minima: Vec<Level>,
 }
 
 impl Line {
@@ -36,7 +36,7 @@ impl Line {
             queue.shelve(Reservations::Ignored);
         }
         let (moves, bounds) = (Moves::default(), Bounds::default());
-        Line { depth, queue, moves, bounds, lows: Vec::new() }
+        Line { depth, queue, moves, bounds, running_minima: Vec::new() }
     }
 
     /// The same, looking at jobs that may have come to fit only, however short the line is.
@@ -230,7 +230,7 @@ impl Line {
         started: &mut Vec<Waiting>,
     ) {
         while profile.free_now() > 0
-            && let Some(waiting) = self.queue.next_that_fits(after, profile, &mut self.lows)
+            && let Some(waiting) = self.queue.next_that_fits(after, profile, &mut self.running_minima)
         {
             after = Some(waiting.rank);
             self.start(profile, &waiting, started);
@@ -284,26 +284,26 @@ impl Line {
     }
 }
 
-/// How long a job of this width may take to fit now; `None` if it cannot fit. `lows` is how the
+/// How long a job of this width may take to fit now; `None` if it cannot fit. `running_minima` is how the
 /// least level from now on sinks.
-fn limits(lows: &[Level], processors: u32) -> Option<Limits> {
+fn limits(running_minima: &[Level], processors: u32) -> Option<Limits> {
     let wanted = i64::from(processors);
-    let now = lows.first().filter(|low| low.free >= wanted)?.at;
-    let short = lows.iter().find(|low| low.free < wanted);
+    let now = running_minima.first().filter(|low| low.free >= wanted)?.at;
+    let short = running_minima.iter().find(|low| low.free < wanted);
     Some(Limits::within(short.map_or(Span(i64::MAX), |low| low.at - now)))
 }
 
 impl Queue {
-    /// The first job after `after` that fits now. There must be shelves; `lows` is a buffer.
+    /// The first job after `after` that fits now. There must be shelves; `running_minima` is a buffer.
     pub(in crate::policy) fn next_that_fits(
         &self,
         after: Option<Rank>,
         profile: &Profile,
-        lows: &mut Vec<Level>,
+        running_minima: &mut Vec<Level>,
     ) -> Option<Waiting> {
-        lows.clear();
-        profile.lows(profile.origin(), lows);
-        let rank = self.next(after, None, |processors| limits(lows, processors))?;
+        running_minima.clear();
+        profile.running_minima(profile.origin(), running_minima);
+        let rank = self.next(after, None, |processors| limits(running_minima, processors))?;
         self.get(rank)
     }
 }

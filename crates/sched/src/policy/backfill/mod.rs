@@ -92,7 +92,7 @@ impl Backfill {
     /// Jobs leave the queue about which somebody else decided.
     fn dismiss(&mut self, nodes: &mut Availability<Profile>, events: &[Event]) {
         let now = nodes.now();
-        for job in inbox::leavers(events) {
+        for job in inbox::departures(events) {
             if let Some(rank) = self.line.find(job).map(|waiting| waiting.rank) {
                 self.line.remove(nodes.free_mut(), rank);
             }
@@ -179,7 +179,7 @@ impl Policy for Backfill {
         let quiet = !events.is_empty() && self.looks_at_new_jobs_alone(now);
         let upset = self.follow(&mut nodes, market, events);
         let whole = upset || !quiet || events.iter().any(may_free);
-        for (job, _) in inbox::joiners(market, events) {
+        for (job, _) in inbox::arrivals(market, events) {
             let Some(demand) = market.demand(job) else { continue };
             let waiting = self.waiting(job, demand, market);
             match whole {

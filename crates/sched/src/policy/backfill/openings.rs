@@ -1,6 +1,6 @@
 //! Processors that became free, and who could move there.
 
-use tradewind_model::{FOR_EVER, Level, Profile, Span, Time};
+use tradewind_model::{Level, Profile, Span, Time};
 
 use super::shelves::Limits;
 use super::waiting::Rank;
@@ -73,7 +73,7 @@ impl Outline {
         right.clear();
         profile.lows_back(from, left);
         profile.levels(from, until, levels);
-        profile.lows(until, right);
+        profile.running_minima(until, right);
         let cap = |side: &mut Vec<Level>, inner: i64| {
             side.iter_mut().for_each(|level| level.free = level.free.min(inner));
         };
@@ -86,7 +86,7 @@ impl Outline {
         left.append(right);
         std::mem::swap(left, levels);
         let end = levels.last().filter(|level| level.free > 0);
-        levels.extend(end.map(|_| Level { at: FOR_EVER, free: 0 }));
+        levels.extend(end.map(|_| Level { at: Time::INFINITY, free: 0 }));
     }
 
     /// The largest rectangles under the outline, from the highest down; each takes in what the

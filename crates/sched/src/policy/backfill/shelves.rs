@@ -5,7 +5,7 @@
 //! goes straight to the first job within them: O(log n) per shelf.
 
 use tradewind_model::tree::{Item, Scan, Tree, Visit};
-use tradewind_model::{FOR_EVER, Span, Time};
+use tradewind_model::{Span, Time};
 
 use super::waiting::{Rank, Waiting};
 
@@ -67,7 +67,7 @@ impl Item for Entry {
     }
 }
 
-const NOTHING: Sum = Sum { shortest: Span::MAX, first: FOR_EVER, last: FOR_EVER };
+const NOTHING: Sum = Sum { shortest: Span::MAX, first: Time::INFINITY, last: Time::INFINITY };
 
 #[derive(Debug, Clone)]
 struct Shelf {
@@ -106,7 +106,7 @@ impl Shelves {
     /// Puts the job, or what has become of it, on its shelf.
     pub(super) fn put(&mut self, waiting: &Waiting) {
         let Waiting { rank, processors, estimate, reserved, .. } = *waiting;
-        let entry = Entry { rank, estimate, held: reserved.unwrap_or(FOR_EVER) };
+        let entry = Entry { rank, estimate, held: reserved.unwrap_or(Time::INFINITY) };
         self.edit(processors, rank, Some(entry));
     }
 

@@ -53,15 +53,15 @@ pub(super) fn search(
     let mut scratch = Scratch::default();
     let mut quests: Vec<Quest> =
         batch.iter().map(|&job| Quest::new(snapshot, cyclic, job)).collect();
-    let most = cyclic.max_alternatives.map_or(usize::MAX, |most| most as usize);
+    let max = cyclic.max_alternatives.map_or(usize::MAX, |max| max as usize);
     let shortest = shortest_lengths(snapshot, batch);
     loop {
         let mut any = false;
-        drop_useless(&mut list, &shortest, &quests, most);
+        drop_useless(&mut list, &shortest, &quests, max);
         for (quest, &job) in quests.iter_mut().zip(batch) {
-            if quest.state == State::Open && quest.found.windows.len() < most {
+            if quest.state == State::Open && quest.found.windows.len() < max {
                 any |= quest.step(snapshot, cyclic, job, &mut list, &mut scratch);
-                match quest.is_done(most) {
+                match quest.is_done(max) {
                     true => meter.job_done(),
                     false => meter.window_found(),
                 }
@@ -71,27 +71,27 @@ pub(super) fn search(
             break;
         }
     }
-    quests.into_iter().map(|quest| quest.finish(&snapshot.slots, most, &mut scratch)).collect()
+    quests.into_iter().map(|quest| quest.finish(&snapshot.slots, max, &mut scratch)).collect()
 }
 
 /// By node, the length of the shortest task that any job of the batch would run there.
 fn shortest_lengths(snapshot: &Snapshot, batch: &[usize]) -> Vec<Span> {
     // Of each way of counting, the shortest time is enough.
-    let mut least: BTreeMap<TimeMode, &Request> = BTreeMap::new();
+    let mut min: BTreeMap<TimeMode, &Request> = BTreeMap::new();
     for request in batch.iter().map(|&job| &snapshot.jobs[job].request) {
-        let known = least.entry(request.times).or_insert(request);
+        let known = min.entry(request.times).or_insert(request);
         if request.work < known.work {
             *known = request;
         }
     }
-    let shortest = |node| least.values().map(|request| request.length_on(node)).min();
+    let shortest = |node| min.values().map(|request| request.length_on(node)).min();
     snapshot.grid.nodes().iter().map(|node| shortest(node).unwrap_or_default()).collect()
 }
 
 /// Drops the slots that are too short for every job from here on: scraps that earlier windows
 /// left, and what lies before all searches that resume. No search would have used them.
-fn drop_useless(list: &mut SlotList, shortest: &[Span], quests: &[Quest], most: usize) {
-    let open = quests.iter().filter(|quest| !quest.is_done(most));
+fn drop_useless(list: &mut SlotList, shortest: &[Span], quests: &[Quest], max: usize) {
+    let open = quests.iter().filter(|quest| !quest.is_done(max));
     let Some(from) = open.map(|quest| quest.from).min() else { return };
     list.retain(|slot| slot.end - slot.start.max(from) >= shortest[slot.node.0 as usize]);
 }
@@ -130,13 +130,13 @@ impl Quest {
         true
     }
 
-    fn is_done(&self, most: usize) -> bool {
-        self.state == State::Exhausted || self.found.windows.len() >= most
+    fn is_done(&self, max: usize) -> bool {
+        self.state == State::Exhausted || self.found.windows.len() >= max
     }
 
     /// `all` is the list before anybody took anything.
-    fn finish(mut self, all: &SlotList, most: usize, scratch: &mut Scratch) -> Found {
-        self.found.cut = self.state == State::Open && self.found.windows.len() >= most;
+    fn finish(mut self, all: &SlotList, max: usize, scratch: &mut Scratch) -> Found {
+        self.found.cut = self.state == State::Open && self.found.windows.len() >= max;
         if self.found.windows.is_empty() {
             let alone = self.searcher.find(all, Time::MIN, scratch);
             self.found.reason = Some(match alone {

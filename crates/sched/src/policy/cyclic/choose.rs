@@ -76,11 +76,11 @@ fn as_number<T>(limit: Limit<T>, number: impl Fn(T) -> i64) -> Limit<i64> {
 
 fn reason(infeasible: &Infeasible) -> Reason {
     match *infeasible {
-        Infeasible::Time { limit, least } => {
-            Reason::TimeLimit { limit: Span(limit), least: Span(least) }
+        Infeasible::Time { limit, min } => {
+            Reason::TimeLimit { limit: Span(limit), min: Span(min) }
         }
-        Infeasible::Budget { limit, least } => {
-            Reason::BudgetLimit { limit: Money(limit), least: Money(least) }
+        Infeasible::Budget { limit, min } => {
+            Reason::BudgetLimit { limit: Money(limit), min: Money(min) }
         }
         Infeasible::Both { time, budget } => {
             Reason::BothLimits { time: Span(time), budget: Money(budget) }

@@ -14,9 +14,9 @@ use crate::window::{self, Search};
 /// The numbers of sub-batches that [`super::SubBatches::Auto`] tries for `jobs` jobs: the Fibonacci
 /// numbers 1, 2, 3, 5, 8, … below it, and one job each.
 pub fn candidates(jobs: usize) -> Vec<u32> {
-    let most = jobs.max(1) as u32;
+    let max = jobs.max(1) as u32;
     let fibonacci = std::iter::successors(Some((1, 2)), |&(now, next)| Some((next, now + next)));
-    fibonacci.map(|(now, _)| now).take_while(|&count| count < most).chain([most]).collect()
+    fibonacci.map(|(now, _)| now).take_while(|&count| count < max).chain([max]).collect()
 }
 
 /// Plans with every count of [`candidates`] and keeps the best result.

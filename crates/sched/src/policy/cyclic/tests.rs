@@ -20,8 +20,8 @@ fn sliced(count: u32) -> Cyclic {
     Cyclic { sub_batches: SubBatches::Count(count), ..all_alternatives() }
 }
 
-pub(super) fn any_batch(most: usize) -> impl Strategy<Value = Snapshot> {
-    let jobs = prop::collection::vec((any_request(), 0i64..3), 1..=most);
+pub(super) fn any_batch(max: usize) -> impl Strategy<Value = Snapshot> {
+    let jobs = prop::collection::vec((any_request(), 0i64..3), 1..=max);
     (any_market(), jobs, any_policy()).prop_map(|((grid, slots), jobs, policy)| {
         let named = |(i, (request, priority)): (usize, (Request, i64))| Job {
             name: format!("j{i}"),
@@ -199,7 +199,7 @@ fn a_tight_explicit_limit_postpones_the_lowest_priority_first() {
     snapshot.jobs[1].priority = 7;
     let plan = plan_of(&snapshot, &all_alternatives());
     assert!(plan.jobs[1].window().is_some());
-    let expected = Reason::BudgetLimit { limit: Money::credits(30), least: Money::credits(40) };
+    let expected = Reason::BudgetLimit { limit: Money::credits(30), min: Money::credits(40) };
     assert_eq!(plan.jobs[0].outcome, Outcome::Postponed(expected));
     assert!(!plan.jobs[0].alternatives.is_empty());
 }

@@ -93,8 +93,8 @@ impl Purse {
     /// it can be paid.
     pub(super) fn limit(&self, processors: u32, length: Span) -> Price {
         let seconds = i128::from(processors) * i128::from(length.0);
-        let most = i128::from(self.whole.0) / seconds.max(1);
-        Price(i64::try_from(most).unwrap_or(i64::MAX)).min(self.each)
+        let max = i128::from(self.whole.0) / seconds.max(1);
+        Price(i64::try_from(max).unwrap_or(i64::MAX)).min(self.each)
     }
 }
 

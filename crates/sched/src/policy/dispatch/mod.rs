@@ -11,7 +11,7 @@
 //! - The **auction** (`auction`): the highest bid first; the lowest ask that the bid reaches, and
 //!   that has a slot for the job, within its budget and before its deadline. Bids and asks:
 //!   `valuation`.
-//! - Its **rivals** (`rivals`) take the same jobs in orders of their own to the earliest slot, or
+//! - Its **rivals** (`baselines`) take the same jobs in orders of their own to the earliest slot, or
 //!   by shares; [`Rule::Admission`] is the auction's gate without its order.
 //! - Jobs that expect to run late are refused as soon as no queue could finish them in time any
 //!   more even if it were empty, unless deadlines are ignored.
@@ -33,7 +33,7 @@ mod obey;
 mod price;
 mod pricing;
 mod queue;
-mod rivals;
+mod baselines;
 mod round;
 mod settings;
 mod unit;
@@ -42,7 +42,7 @@ mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tradewind_model::{Command, Event, FOR_EVER, JobId, Market, Span, Time};
+use tradewind_model::{Command, Event, JobId, Market, Span, Time};
 
 use super::Policy;
 use super::inbox::Comes;
@@ -226,7 +226,7 @@ impl Dispatch {
         self.changed |= !self.news.is_empty();
         for at in self.news.drain(..) {
             self.queues[at].start(now, commands);
-            self.looks[at] = self.queues[at].look_at().unwrap_or(FOR_EVER);
+            self.looks[at] = self.queues[at].look_at().unwrap_or(Time::INFINITY);
         }
     }
 
@@ -277,10 +277,10 @@ impl Dispatch {
                 let mut asks = auction::Asks::new(&round);
                 turns.iter().map(|turn| asks.bid(&mut round, turn)).collect()
             }
-            Rule::Admission => turns.iter().map(|turn| rivals::first(&mut round, turn)).collect(),
-            Rule::FairShare => rivals::fair_shares(&mut round, &turns),
+            Rule::Admission => turns.iter().map(|turn| baselines::first(&mut round, turn)).collect(),
+            Rule::FairShare => baselines::fair_shares(&mut round, &turns),
             Rule::Fcfs | Rule::Sjf | Rule::EdfFq | Rule::Hvfq => {
-                turns.iter().map(|turn| rivals::earliest(&mut round, turn)).collect::<Vec<_>>()
+                turns.iter().map(|turn| baselines::earliest(&mut round, turn)).collect::<Vec<_>>()
             }
         };
         round.settle(first_trade);
@@ -338,7 +338,7 @@ impl Policy for Dispatch {
         if self.queues.is_empty() {
             let pools = market.pools().iter();
             self.queues = pools.map(|(id, pool)| Queue::new(id, pool.nodes, now)).collect();
-            self.looks = vec![FOR_EVER; self.queues.len()];
+            self.looks = vec![Time::INFINITY; self.queues.len()];
             let Settings { cycle, .. } = self.settings;
             self.board = Some(Board::new(market.pools(), self.settings.dynamics(), cycle));
         }

@@ -108,8 +108,8 @@ impl Dispatch {
             self.dear.keys().filter_map(|job| Some((*job, over(job)?))).collect();
         for (job, deadline) in over {
             self.dear.remove(&job);
-            let least = market.demand(job).map_or(Span(1), |demand| demand.estimate);
-            let reason = Reason::TooLate { earliest: now + least, deadline };
+            let min = market.demand(job).map_or(Span(1), |demand| demand.estimate);
+            let reason = Reason::TooLate { earliest: now + min, deadline };
             commands.push(Command::Refuse { job, reason });
         }
     }

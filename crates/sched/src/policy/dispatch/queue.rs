@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tradewind_model::{
-    Closure, ClosureId, Command, JobId, Place, PoolId, Profile, Share, Span, Time,
+    Outage, OutageId, Command, JobId, Place, PoolId, Profile, Share, Span, Time,
 };
 
 use crate::policy::availability::Availability;
@@ -156,17 +156,17 @@ impl Queue {
     }
 
     /// It became known that processors will be missing.
-    pub(super) fn announce(&mut self, id: ClosureId, what: Closure, now: Time) {
+    pub(super) fn announce(&mut self, id: OutageId, what: Outage, now: Time) {
         self.nodes.announced(id, what, now);
     }
 
     /// They are gone.
-    pub(super) fn close(&mut self, id: ClosureId, now: Time) {
+    pub(super) fn close(&mut self, id: OutageId, now: Time) {
         self.nodes.closed(id, now);
     }
 
     /// They are back. Whether they are this queue's.
-    pub(super) fn reopen(&mut self, id: ClosureId, now: Time) -> bool {
+    pub(super) fn reopen(&mut self, id: OutageId, now: Time) -> bool {
         self.nodes.reopened(id, now)
     }
 

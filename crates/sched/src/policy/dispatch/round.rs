@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tradewind_model::{Command, Market, Pass, PoolId, Price, Span, Time, Trade};
+use tradewind_model::{Command, Market, SkipReason, PoolId, Price, Span, Time, Trade};
 
 use super::clearing::{self, Clearing, Range};
 use super::known::Known;
@@ -154,20 +154,20 @@ impl<'a> Round<'a> {
 
     /// Why the job passes the queue by, if it has no slot there by `until`. Where its deadline is
     /// nearer than that, it is the deadline that it would miss.
-    fn why(&self, turn: &Turn<'_>, at: usize, until: Time) -> Pass {
+    fn why(&self, turn: &Turn<'_>, at: usize, until: Time) -> SkipReason {
         let (pool, waiting) = (&self.market.pools().as_slice()[at], turn.waiting);
         let suits = |demand| pool.nodes >= waiting.processors && pool.suits(demand);
         if !self.market.demand(waiting.job).is_some_and(suits) {
-            return Pass::Closed;
+            return SkipReason::Closed;
         }
         if !self.gate_opens(turn.bid, at) {
-            return Pass::LowBid;
+            return SkipReason::LowBid;
         }
         match waiting.in_queue(at) {
-            None => Pass::Dear,
-            Some((_, length)) if !self.affords(waiting, at, length) => Pass::Dear,
-            Some((latest, _)) if latest < until => Pass::Late,
-            Some(_) => Pass::Full,
+            None => SkipReason::Dear,
+            Some((_, length)) if !self.affords(waiting, at, length) => SkipReason::Dear,
+            Some((latest, _)) if latest < until => SkipReason::Late,
+            Some(_) => SkipReason::Full,
         }
     }
 

@@ -25,8 +25,8 @@ pub(super) fn ask(wait: Span, price: Price, occupied: i64, nodes: u32) -> i128 {
 
 /// As far as an amount can be written down.
 pub(super) fn money(amount: i128) -> Money {
-    let most = i128::from(Money::MAX.0);
-    Money(i64::try_from(amount.clamp(-most, most)).unwrap_or(Money::MAX.0))
+    let max = i128::from(Money::MAX.0);
+    Money(i64::try_from(amount.clamp(-max, max)).unwrap_or(Money::MAX.0))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A job that waits to be handed to a queue.
 
-use tradewind_model::{Demand, FOR_EVER, JobId, Money, Pool, Pools, Price, Reason, Span, Time};
+use tradewind_model::{Demand, JobId, Money, Pool, Pools, Price, Reason, Span, Time};
 
 use super::clearing::Purse;
 use super::price;
@@ -22,7 +22,7 @@ pub(super) struct Waiting {
     pub(super) value: Money,
     purse: Purse,
     pub(super) deadline: Option<Time>,
-    /// When it has to be finished; [`FOR_EVER`] if it need not be.
+    /// When it has to be finished; [`Time::INFINITY`] if it need not be.
     end: Time,
     /// By queue: when it begins there at the latest; [`NEVER`] if it may not go there.
     latest: Box<[Time]>,
@@ -53,8 +53,8 @@ impl Waiting {
             false => Money::ZERO,
         };
         let end = match settings.deadline {
-            Deadline::Check => terms.deadline.unwrap_or(FOR_EVER),
-            Deadline::Ignore => FOR_EVER,
+            Deadline::Check => terms.deadline.unwrap_or(Time::INFINITY),
+            Deadline::Ignore => Time::INFINITY,
         };
         let purse = Purse::of(terms, settings);
         let pays = |pool: &Pool, length| {
@@ -146,15 +146,15 @@ fn nowhere(pools: &Pools, settings: &Settings, demand: &Demand) -> Reason {
     let fits = suits().filter(|pool| pool.nodes >= needed);
     let cost = |pool: &Pool| {
         let length = pool.length_of(demand).max(Span(1));
-        let least = pricing::lowest(pool, settings.dynamics()).of(needed, length);
-        (least, purse.whole.min(purse.each.of(needed, length)))
+        let min = pricing::lowest(pool, settings.dynamics()).of(needed, length);
+        (min, purse.whole.min(purse.each.of(needed, length)))
     };
-    let Some((cheapest, most)) = fits.map(cost).min() else {
+    let Some((cheapest, max)) = fits.map(cost).min() else {
         let widest = suits().map(|pool| pool.nodes).max().unwrap_or(0);
         return Reason::WiderThanQueues { needed, widest };
     };
     match terms.budget.filter(|budget| *budget < cheapest) {
         Some(budget) => Reason::BudgetShort { cheapest, budget },
-        None => Reason::PricedOut { bid: most, ask: cheapest },
+        None => Reason::PricedOut { bid: max, ask: cheapest },
     }
 }

@@ -1,6 +1,6 @@
 //! What is free in each pool, and in all of them together.
 
-use tradewind_model::{FOR_EVER, Pool, Pools, Profile, Time};
+use tradewind_model::{Pool, Pools, Profile, Time};
 
 use super::rooms::{Rooms, Wanted};
 use super::search::Starts;
@@ -16,7 +16,7 @@ pub(in crate::policy) struct Opening {
 impl Opening {
     /// Nothing became free.
     pub(in crate::policy) const NONE: Opening =
-        Opening { from: FOR_EVER, until: Time(-FOR_EVER.0) };
+        Opening { from: Time::INFINITY, until: Time(-Time::INFINITY.0) };
 
     /// Both.
     pub(in crate::policy) fn and(self, other: Opening) -> Opening {

@@ -14,7 +14,7 @@ pub(super) use free::Opening;
 pub(crate) use names::Names;
 pub(super) use search::Starts;
 pub use wish::Spread;
-pub(super) use wish::Wish;
+pub(super) use wish::PlacementRequest;
 
 /// What is free in each pool, and in all of them together.
 pub(super) type Availability = super::availability::Availability<Free>;

@@ -13,7 +13,7 @@ pub(crate) struct Names {
     /// By pool: its first node, and how many have names.
     pools: Vec<(u32, u32)>,
     /// The most named nodes of a pool.
-    pub(crate) most: u32,
+    pub(crate) max: u32,
 }
 
 impl Names {
@@ -22,8 +22,8 @@ impl Names {
     ///
     /// # Errors
     /// None in practice: pools have unique names, and so have their nodes.
-    pub(crate) fn new(pools: &Pools, most: u32) -> Result<(Names, Grid), GridError> {
-        Names::of(pools, most, |_| true)
+    pub(crate) fn new(pools: &Pools, max: u32) -> Result<(Names, Grid), GridError> {
+        Names::of(pools, max, |_| true)
     }
 
     /// The same, of those pools alone that are `wanted`.
@@ -32,12 +32,12 @@ impl Names {
     /// As above.
     pub(crate) fn of(
         pools: &Pools,
-        most: u32,
+        max: u32,
         wanted: impl Fn(&Pool) -> bool,
     ) -> Result<(Names, Grid), GridError> {
         let (mut named, mut nodes) = (Vec::new(), Vec::new());
         for pool in pools.as_slice() {
-            let count = if wanted(pool) { pool.nodes.min(most) } else { 0 };
+            let count = if wanted(pool) { pool.nodes.min(max) } else { 0 };
             named.push((nodes.len() as u32, count));
             nodes.extend((0..count).map(|number| Node {
                 name: format!("{}/{number}", pool.name),
@@ -49,7 +49,7 @@ impl Names {
                 times: pool.times,
             }));
         }
-        Ok((Names { pools: named, most }, Grid::new(pools.sites().to_vec(), nodes)?))
+        Ok((Names { pools: named, max }, Grid::new(pools.sites().to_vec(), nodes)?))
     }
 
     /// Whose node it is.

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{FOR_EVER, Profile, Span, Time};
+use tradewind_model::{Profile, Span, Time};
 
 use super::search::Starts;
 
@@ -76,13 +76,13 @@ impl Rooms {
         starts: Starts,
         lifted: Option<Starts>,
     ) -> Option<Time> {
-        let least = wanted.class();
-        let class = self.classes.entry((least.nodes, least.length)).or_insert_with(Class::new);
-        class.follow(&self.given, self.forgotten, least.length);
-        let found = class.earliest(profile, (least, wanted), starts);
+        let min = wanted.class();
+        let class = self.classes.entry((min.nodes, min.length)).or_insert_with(Class::new);
+        class.follow(&self.given, self.forgotten, min.length);
+        let found = class.earliest(profile, (min, wanted), starts);
         let lifted = lifted.and_then(|Starts { from, until }| {
             let from = starts.from.max(from - wanted.length + Span(1));
-            let until = starts.until.min(until).min(found.unwrap_or(FOR_EVER));
+            let until = starts.until.min(until).min(found.unwrap_or(Time::INFINITY));
             (from < until).then(|| wanted.earliest(profile, Starts { from, until }))?
         });
         lifted.or(found)
@@ -91,7 +91,7 @@ impl Rooms {
 
 impl Class {
     fn new() -> Class {
-        Class { starts: vec![Starts::from(Time(-FOR_EVER.0))], seen: 0 }
+        Class { starts: vec![Starts::from(Time(-Time::INFINITY.0))], seen: 0 }
     }
 
     /// Takes note of what was given.
@@ -123,7 +123,7 @@ impl Class {
     fn earliest(
         &mut self,
         profile: &Profile,
-        (least, job): (Wanted, Wanted),
+        (min, job): (Wanted, Wanted),
         among: Starts,
     ) -> Option<Time> {
         let mut found = None;
@@ -142,7 +142,7 @@ impl Class {
             if starts.from < from {
                 kept.push(Starts { from: starts.from, until: from });
             }
-            let first = least.earliest(profile, Starts { from, until });
+            let first = min.earliest(profile, Starts { from, until });
             let left = first.unwrap_or(until);
             if left < starts.until {
                 kept.push(Starts { from: left, until: starts.until });

@@ -1,11 +1,11 @@
 //! The earliest place that a job can afford.
 
-use tradewind_model::{FOR_EVER, Profile, Span, Time};
+use tradewind_model::{Profile, Span, Time};
 
 use super::booking::{Booking, Part};
 use super::free::Free;
 use super::rooms::Wanted;
-use super::wish::{Group, Offer, Wish};
+use super::wish::{Group, Offer, PlacementRequest};
 
 /// A start in `[from, until)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(in crate::policy) struct Starts {
 impl Starts {
     /// From a moment on.
     pub(in crate::policy) fn from(from: Time) -> Starts {
-        Starts { from, until: FOR_EVER }
+        Starts { from, until: Time::INFINITY }
     }
 }
 
@@ -41,7 +41,7 @@ impl Bounds {
 /// A booking and what it costs.
 type Found = (i128, Booking);
 
-impl Wish {
+impl PlacementRequest {
     /// The earliest place from `from` on: at each moment AMP's rule takes the nodes that cost
     /// least of those that are free for as long as a task takes on them, and they must keep to
     /// the budget. Of sites that are equally early, the cheapest, then the first. Exact.
@@ -189,12 +189,12 @@ impl View<'_> {
     }
 
     fn look(&mut self, at: Time) {
-        let least = match at < self.until {
-            true => self.profile.least(at, self.offer.length),
+        let min = match at < self.until {
+            true => self.profile.min(at, self.offer.length),
             false => 0,
         };
         self.at = at;
-        self.usable = least.clamp(0, i64::from(self.offer.nodes)) as u32;
+        self.usable = min.clamp(0, i64::from(self.offer.nodes)) as u32;
     }
 
     /// The first moment before `until` at which so many nodes more are usable.

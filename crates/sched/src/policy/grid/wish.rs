@@ -1,7 +1,7 @@
 //! What a job wants of the pools.
 
 use tradewind_model::{
-    Demand, FOR_EVER, JobId, Market, Money, Performance, Pool, PoolId, Pools, Price, Reason, Span,
+    Demand, JobId, Market, Money, Performance, Pool, PoolId, Pools, Price, Reason, Span,
     Time, Trade,
 };
 
@@ -46,7 +46,7 @@ pub(super) struct Group {
 
 /// A job's demand, prepared for the pools of a market.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::policy) struct Wish {
+pub(in crate::policy) struct PlacementRequest {
     pub(super) wanted: u32,
     pub(super) budget: i128,
     pub(super) earliest_start: Option<Time>,
@@ -55,7 +55,7 @@ pub(in crate::policy) struct Wish {
     pub(super) groups: Vec<Group>,
 }
 
-impl Wish {
+impl PlacementRequest {
     /// Which pools suit the job, together or site by site. Every limit that the job states
     /// applies. A job that agreed with a queue goes there, at that price. O(p log p) for p pools,
     /// times a logarithm where there is a budget or a deadline.
@@ -67,8 +67,8 @@ impl Wish {
         job: JobId,
         demand: &Demand,
         spread: Spread,
-    ) -> Result<Wish, Reason> {
-        let (wish, reason) = Wish::with_reason(market, job, demand, spread);
+    ) -> Result<PlacementRequest, Reason> {
+        let (wish, reason) = PlacementRequest::with_reason(market, job, demand, spread);
         match reason {
             Some(reason) => Err(reason),
             None => wish.too_late(market.now()).map_or(Ok(wish), Err),
@@ -78,19 +78,19 @@ impl Wish {
     /// The same; a job that waited before is not refused for the prices of the moment.
     ///
     /// # Errors
-    /// As [`Wish::new`].
+    /// As [`PlacementRequest::new`].
     pub(in crate::policy) fn of(
         market: &Market,
         (job, comes): (JobId, Comes),
         demand: &Demand,
         spread: Spread,
-    ) -> Result<Wish, Reason> {
-        let found = Wish::new(market, job, demand, spread);
+    ) -> Result<PlacementRequest, Reason> {
+        let found = PlacementRequest::new(market, job, demand, spread);
         if comes == Comes::Newly || found.is_ok() {
             return found;
         }
-        Wish::new(market, job, &inbox::without_limits(demand), spread)?;
-        Ok(Wish::anew(market, job, demand, spread))
+        PlacementRequest::new(market, job, &inbox::without_limits(demand), spread)?;
+        Ok(PlacementRequest::anew(market, job, demand, spread))
     }
 
     /// The same for a job that waits already, when prices have changed: if it cannot run at
@@ -100,8 +100,8 @@ impl Wish {
         job: JobId,
         demand: &Demand,
         spread: Spread,
-    ) -> Wish {
-        Wish::with_reason(market, job, demand, spread).0
+    ) -> PlacementRequest {
+        PlacementRequest::with_reason(market, job, demand, spread).0
     }
 
     /// Without groups, if there is a reason.
@@ -110,13 +110,13 @@ impl Wish {
         job: JobId,
         demand: &Demand,
         spread: Spread,
-    ) -> (Wish, Option<Reason>) {
+    ) -> (PlacementRequest, Option<Reason>) {
         let terms = demand.terms();
-        let mut wish = Wish {
+        let mut wish = PlacementRequest {
             wanted: demand.processors,
             budget: terms.budget.map_or(i128::MAX, |budget| i128::from(budget.0)),
             earliest_start: terms.earliest_start,
-            deadline: terms.deadline.unwrap_or(FOR_EVER),
+            deadline: terms.deadline.unwrap_or(Time::INFINITY),
             groups: Vec::new(),
         };
         let offers = match market.trade(job) {
@@ -216,7 +216,7 @@ impl Wish {
     /// The first moment from which on the job cannot meet its deadline any more, whatever is
     /// free.
     pub(in crate::policy) fn expires(&self) -> Option<Time> {
-        (self.deadline < FOR_EVER).then(|| self.deadline - self.least_runtime() + Span(1))
+        (self.deadline < Time::INFINITY).then(|| self.deadline - self.least_runtime() + Span(1))
     }
 
     /// Why the job cannot start at `now` or later, if it cannot.
@@ -252,7 +252,7 @@ fn offer(id: PoolId, pool: &Pool, price: Price, demand: &Demand) -> Offer {
 /// The pool that the job agreed on, if it suits. The price was agreed, too, whatever it is.
 fn agreed(pools: &Pools, demand: &Demand, trade: &Trade) -> Vec<Offer> {
     let pool = pools.pool(trade.pool);
-    let asked = demand.terms().max_price.map_or(trade.price, |most| trade.price.min(most));
+    let asked = demand.terms().max_price.map_or(trade.price, |max| trade.price.min(max));
     let suits = Pool { price: asked, ..pool.clone() }.suits(demand);
     suits.then(|| offer(trade.pool, pool, trade.price, demand)).into_iter().collect()
 }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Command, Event, FOR_EVER, JobId, Market, PoolId, Reason, Span, Time};
+use tradewind_model::{Command, Event, JobId, Market, PoolId, Reason, Span, Time};
 
 use super::openings::Openings;
 use super::waiting::Waiting;
 use super::{Depth, Order, Settings};
 use crate::policy::availability::News;
 use crate::policy::backfill::{Plain, Rank};
-use crate::policy::grid::{Availability, Booking, Part, Starts, Wish};
+use crate::policy::grid::{Availability, Booking, Part, Starts, PlacementRequest};
 use crate::policy::inbox::{self, Comes};
 use crate::policy::order::Ranking;
 use crate::policy::{Promise, Standing};
@@ -64,7 +64,7 @@ impl Fill {
             let Some(demand) = market.demand(job.rank.job) else { continue };
             let joined = *fill.joined.entry(job.rank.job).or_insert(now);
             let key = if settings.order == Order::Arrival { now.0 } else { job.rank.key };
-            let wish = Wish::anew(market, job.rank.job, demand, settings.spread);
+            let wish = PlacementRequest::anew(market, job.rank.job, demand, settings.spread);
             let mut waiting = Waiting::new(Rank { key, ..job.rank }, joined, wish);
             let part = Part { pool: PoolId(0), nodes: job.processors, length: job.estimate };
             waiting.reserved = job.reserved.map(|start| Booking { start, parts: vec![part] });
@@ -110,7 +110,7 @@ impl Fill {
         events: &[Event],
     ) {
         self.ranking.follow(market);
-        for job in inbox::leavers(events) {
+        for job in inbox::departures(events) {
             self.leave(books, job);
             match market.run_of(job) {
                 // If it loses its nodes, it has its old place.
@@ -124,7 +124,7 @@ impl Fill {
             for waiting in self.queue.iter_mut().chain(self.later.values_mut()) {
                 let job = waiting.rank.job;
                 if let Some(demand) = market.demand(job) {
-                    let wish = Wish::anew(market, job, demand, spread);
+                    let wish = PlacementRequest::anew(market, job, demand, spread);
                     waiting.settled &= wish == waiting.wish;
                     waiting.wish = wish;
                 }
@@ -143,7 +143,7 @@ impl Fill {
     ) -> Result<(), Reason> {
         let Some(demand) = market.demand(job) else { return Ok(()) };
         let now = market.now();
-        let wish = Wish::of(market, (job, comes), demand, self.settings.spread)?;
+        let wish = PlacementRequest::of(market, (job, comes), demand, self.settings.spread)?;
         let joins = match self.settings.depth {
             Depth::All => now,
             Depth::First(_) => wish.earliest_start().unwrap_or(now).max(now),
@@ -319,7 +319,7 @@ impl Fill {
         let kept = waiting.settled && !due;
         if kept {
             let better = self.openings.starts(waiting.rank, &waiting.wish);
-            let until = waiting.reserved_start().map_or(FOR_EVER, |start| start + Span(1));
+            let until = waiting.reserved_start().map_or(Time::INFINITY, |start| start + Span(1));
             starts = Starts { from: better.from.max(now), until: better.until.min(until) };
         }
         if starts.from >= starts.until {

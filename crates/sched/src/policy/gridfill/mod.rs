@@ -140,7 +140,7 @@ impl Policy for GridFill {
         let news = nodes.follow(market, events);
         fill.follow(news, events);
         fill.obey(market, nodes, events);
-        for (job, comes) in inbox::joiners(market, events) {
+        for (job, comes) in inbox::arrivals(market, events) {
             let comes = if resumed { Comes::Again } else { comes };
             if let Err(reason) = fill.join(market, (job, comes)) {
                 commands.push(Command::Refuse { job, reason });

@@ -9,7 +9,7 @@
 use tradewind_model::Span;
 
 use crate::policy::backfill::Rank;
-use crate::policy::grid::{Availability, Opening, Starts, Wish};
+use crate::policy::grid::{Availability, Opening, Starts, PlacementRequest};
 
 /// What became free, by pool.
 #[derive(Debug, Default)]
@@ -73,7 +73,7 @@ impl Openings {
     }
 
     /// Starts at which the job could do better. To be asked in queue order.
-    pub(super) fn starts(&mut self, rank: Rank, wish: &Wish) -> Starts {
+    pub(super) fn starts(&mut self, rank: Rank, wish: &PlacementRequest) -> Starts {
         for pool in &mut self.pools {
             let behind = |(before, _): &(Rank, Opening)| *before <= rank;
             pool.passed += pool.missed[pool.passed..].iter().take_while(|it| behind(it)).count();

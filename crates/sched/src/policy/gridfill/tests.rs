@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Admission, Attributes, Cause, Closure, ClosureId, Demand, Money, Place, Pool, PoolId, Pools,
+    Admission, Attributes, Cause, Outage, OutageId, Demand, Money, Place, Pool, PoolId, Pools,
     Price, Site, SiteId, Span, Terms, Times,
 };
 
@@ -47,7 +47,7 @@ enum Act {
     Refuse(usize),
     Start(usize, u32),
     Price(u32, i64),
-    Announce(Closure),
+    Announce(Outage),
     Close(u32),
     Reopen(u32),
 }
@@ -81,7 +81,7 @@ fn any_terms(percent: u32) -> impl Strategy<Value = Option<Arc<Terms>>> {
 fn any_act(terms: u32, dearest: i64) -> impl Strategy<Value = Act> {
     let closure = (0u32..4, 1u32..4, 0i64..60, 1i64..40).prop_map(|(pool, nodes, from, length)| {
         let (from, until) = (Time(from), Time(from + length));
-        Closure { pool: PoolId(pool), nodes, from, until, cause: Cause::Local }
+        Outage { pool: PoolId(pool), nodes, from, until, cause: Cause::Local }
     });
     prop_oneof![
         12 => (1u32..7, 1i64..30, any_terms(terms)).prop_map(|(n, l, terms)| Act::Submit(n, l, terms)),
@@ -97,9 +97,9 @@ fn any_act(terms: u32, dearest: i64) -> impl Strategy<Value = Act> {
     ]
 }
 
-fn any_pools(most: usize) -> impl Strategy<Value = Arc<Pools>> {
+fn any_pools(max: usize) -> impl Strategy<Value = Arc<Pools>> {
     let speed = prop::sample::select(vec![500u32, 1_000, 1_000, 1_500]);
-    let pools = prop::collection::vec((0u32..3, 1u32..6, speed, 0i64..4), 1..=most);
+    let pools = prop::collection::vec((0u32..3, 1u32..6, speed, 0i64..4), 1..=max);
     pools.prop_map(|pools| {
         let pool = |(at, (site, nodes, speed, price)): (usize, (u32, u32, u32, i64))| Pool {
             name: format!("pool{at}"),
@@ -153,13 +153,13 @@ impl World {
             }
             Act::Announce(what) => {
                 let ahead = Span(self.market.now().0);
-                let what = Closure { from: what.from + ahead, until: what.until + ahead, ..*what };
+                let what = Outage { from: what.from + ahead, until: what.until + ahead, ..*what };
                 let known = (what.pool.index()) < self.market.pools().as_slice().len();
-                let closure = ClosureId(self.market.announced());
+                let closure = OutageId(self.market.announced());
                 known.then_some(Event::Announced { closure, what })
             }
-            Act::Close(id) => Some(Event::Closed { closure: ClosureId(*id) }),
-            Act::Reopen(id) => Some(Event::Reopened { closure: ClosureId(*id) }),
+            Act::Close(id) => Some(Event::Closed { closure: OutageId(*id) }),
+            Act::Reopen(id) => Some(Event::Reopened { closure: OutageId(*id) }),
         };
         event.into_iter().for_each(|event| self.happens(event));
     }

@@ -3,14 +3,14 @@
 use tradewind_model::Time;
 
 use crate::policy::backfill::Rank;
-use crate::policy::grid::{Availability, Booking, Wish};
+use crate::policy::grid::{Availability, Booking, PlacementRequest};
 
 /// A job that waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Waiting {
     pub(super) rank: Rank,
     pub(super) joined: Time,
-    pub(super) wish: Wish,
+    pub(super) wish: PlacementRequest,
     /// Where and when it is to start, if that is set down: taken in the books.
     pub(super) reserved: Option<Booking>,
     /// Whether that was the best there was when the job was looked at last.
@@ -18,7 +18,7 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    pub(super) fn new(rank: Rank, joined: Time, wish: Wish) -> Waiting {
+    pub(super) fn new(rank: Rank, joined: Time, wish: PlacementRequest) -> Waiting {
         Waiting { rank, joined, wish, reserved: None, settled: false }
     }
 

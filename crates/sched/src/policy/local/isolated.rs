@@ -4,7 +4,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::{
-    ClosureId, Command, Demand, Event, JobId, Market, Place, Pool, PoolId, Pools, Reason, Share,
+    OutageId, Command, Demand, Event, JobId, Market, Place, Pool, PoolId, Pools, Reason, Share,
     Span, Time,
 };
 
@@ -80,7 +80,7 @@ pub struct Isolated {
     /// Where jobs are that have not ended.
     homes: BTreeMap<JobId, Home>,
     /// Whose closure it is.
-    closures: BTreeMap<ClosureId, PoolId>,
+    closures: BTreeMap<OutageId, PoolId>,
     /// Jobs that join at their earliest start.
     later: BTreeSet<(Time, JobId)>,
     /// Jobs that wait until a site of theirs costs less.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Closure, ClosureId, JobId, Profile, Span, Time};
+use tradewind_model::{Outage, OutageId, JobId, Profile, Span, Time};
 
 use super::{Load, Local, Origin, Wanted};
 use crate::policy::Promise;
@@ -128,15 +128,15 @@ impl Local for Plain {
         self.nodes.interrupted(job, now);
     }
 
-    fn announced(&mut self, closure: ClosureId, what: Closure, now: Time) {
+    fn announced(&mut self, closure: OutageId, what: Outage, now: Time) {
         self.nodes.announced(closure, what, now);
     }
 
-    fn closed(&mut self, closure: ClosureId, now: Time) {
+    fn closed(&mut self, closure: OutageId, now: Time) {
         self.nodes.closed(closure, now);
     }
 
-    fn reopened(&mut self, closure: ClosureId, now: Time) {
+    fn reopened(&mut self, closure: OutageId, now: Time) {
         self.nodes.reopened(closure, now);
         self.whole = true;
     }

@@ -39,9 +39,9 @@ pub(in crate::policy) fn market(
         market.apply(&Event::Submitted { job, demand }).unwrap();
         market.apply(&Event::Started { job, place: Place::Pool(PoolId(0)) }).unwrap();
     }
-    let most = market.processors();
+    let max = market.processors();
     for ((tasks, estimate, budget), job) in waiting.iter().copied().zip(jobs) {
-        let demand = demand((tasks.min(most), estimate, budget));
+        let demand = demand((tasks.min(max), estimate, budget));
         market.apply(&Event::Submitted { job, demand }).unwrap();
     }
     market
@@ -98,8 +98,8 @@ impl<'m> Grid<'m> {
         let (mut left, mut cost, mut takes) = (demand.processors, Money::ZERO, Vec::new());
         for (id, pool) in offers {
             let span = at..at + length(pool).0 as usize;
-            let least = *self.free[id.index()][span.clone()].iter().min().unwrap();
-            let nodes = left.min(least.max(0) as u32);
+            let min = *self.free[id.index()][span.clone()].iter().min().unwrap();
+            let nodes = left.min(min.max(0) as u32);
             cost += pool.price.of(nodes, length(pool));
             takes.push((id, span, nodes));
             left -= nodes;
@@ -145,7 +145,7 @@ proptest! {
         let promised = Promised { processors, longest };
         let open = outlook.open(&market, &demand(one), Time(from as i64), promised);
         prop_assert_eq!(open.as_ref().map(|it| (it.start.0, it.cost)), expected);
-        if let Some(Opening { place, terms, cost, .. }) = open {
+        if let Some(StartEstimate { place, terms, cost, .. }) = open {
             let of = |(share, (price, span)): (Share, &(Price, Span))| price.of(share.nodes, *span);
             prop_assert_eq!(place.shares(one.0).zip(&terms).map(of).sum::<Money>(), cost);
         }
@@ -155,8 +155,8 @@ proptest! {
 #[test]
 fn a_market_that_cannot_see_the_end_of_its_queue_offers_nothing() {
     let market = market(&[(2, 1_000, 1)], &[(2, 10, None); 3], None);
-    let open = |most| {
-        Outlook::new(&market, Time(0), most).open(
+    let open = |max| {
+        Outlook::new(&market, Time(0), max).open(
             &market,
             &demand((1, 1, None)),
             Time(0),

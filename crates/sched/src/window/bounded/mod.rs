@@ -19,7 +19,7 @@ use self::one::{Item, Multiplier, Work};
 use super::cheapest::{Buffers, Cheapest};
 use super::ranking::{Ranked, Ranking};
 use super::search::{Found, Proof, Scratch, Searcher, alive_at};
-use super::sweep::{Bracket, Judge, sweep};
+use super::sweep::{StartBounds, SweepVisitor, sweep};
 
 /// Starts left for which a further pass over the list is not worth it.
 const FEW_STARTS: usize = 8;
@@ -54,9 +54,9 @@ struct Incumbent {
 }
 
 /// One search under way.
-struct Hunt<'a> {
+struct BranchAndBound<'a> {
     searcher: &'a Searcher,
-    bracket: Bracket,
+    bracket: StartBounds,
     /// The nodes that can be in a better window,
     useful: Ranking,
     /// and their slots.
@@ -72,11 +72,11 @@ pub(super) fn find(
     searcher: &Searcher,
     bounded: &Bounded,
     slots: &[Slot],
-    bracket: Bracket,
+    bracket: StartBounds,
     scratch: &mut Scratch,
 ) -> Option<Found> {
     let Scratch { buffers, ranks } = scratch;
-    let mut hunt = Hunt::begin(searcher, bounded, slots, bracket, buffers)?;
+    let mut hunt = BranchAndBound::begin(searcher, bounded, slots, bracket, buffers)?;
     hunt.raise_bounds(Multiplier::VALUE_ONLY, buffers);
     let proof = hunt.run(buffers, ranks);
     hunt.lower_cost(slots, ranks);
@@ -85,19 +85,19 @@ pub(super) fn find(
     Some(Found { window, proof })
 }
 
-impl<'a> Hunt<'a> {
+impl<'a> BranchAndBound<'a> {
     /// The starts within the budget, and the cheapest window as the first incumbent.
     fn begin(
         searcher: &'a Searcher,
         bounded: &Bounded,
         slots: &'a [Slot],
-        bracket: Bracket,
+        bracket: StartBounds,
         buffers: &mut Buffers,
-    ) -> Option<Hunt<'a>> {
+    ) -> Option<BranchAndBound<'a>> {
         let mut cheapest = Cheapest::new(&bounded.by_cost, searcher.wanted, buffers);
-        let mut judge = Affordable { budget: searcher.ceiling(), starts: Vec::new(), least: None };
+        let mut judge = Affordable { budget: searcher.ceiling(), starts: Vec::new(), min: None };
         sweep(&bounded.by_cost, slots, bracket, &mut cheapest, &mut judge);
-        let (cost, at) = judge.least?;
+        let (cost, at) = judge.min?;
         let useful = searcher.ranking.clone();
         let mut ranks = Vec::new();
         alive_at(&useful, at, slots, bracket, &mut ranks);
@@ -108,7 +108,7 @@ impl<'a> Hunt<'a> {
         let best = Incumbent { value, at, cost, nodes };
         let work = Work::new(searcher.search.work_limit);
         let slots = slots.to_vec();
-        Some(Hunt { searcher, bracket, useful, slots, starts: judge.starts, best, work })
+        Some(BranchAndBound { searcher, bracket, useful, slots, starts: judge.starts, best, work })
     }
 
     /// Solves start after start until none can be better, or the work limit is hit.
@@ -210,17 +210,17 @@ struct Affordable {
     budget: i128,
     starts: Vec<Start>,
     /// (cost, start) of the cheapest window.
-    least: Option<(i128, i64)>,
+    min: Option<(i128, i64)>,
 }
 
-impl Judge for Affordable {
+impl SweepVisitor for Affordable {
     fn close(&mut self, now: i64, cheapest: &mut Cheapest<'_>) -> ControlFlow<()> {
         if let Some(sum) = cheapest.sum()
             && sum <= self.budget
         {
             self.starts.push(Start { at: now, bound: i128::MIN });
-            if self.least.is_none_or(|(least, _)| sum < least) {
-                self.least = Some((sum, now));
+            if self.min.is_none_or(|(min, _)| sum < min) {
+                self.min = Some((sum, now));
             }
         }
         ControlFlow::Continue(())
@@ -250,7 +250,7 @@ impl Raise<'_> {
     }
 }
 
-impl Judge for Raise<'_> {
+impl SweepVisitor for Raise<'_> {
     fn close(&mut self, now: i64, cheapest: &mut Cheapest<'_>) -> ControlFlow<()> {
         self.give_up_before(now);
         let Some(start) = self.starts.get_mut(self.next) else {

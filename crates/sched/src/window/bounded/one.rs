@@ -52,8 +52,8 @@ impl Multiplier {
 
     /// Whether [`Multiplier::bound`] is below `cutoff`, without a division.
     fn admits(self, sum: i128, limit: i128, cutoff: i128) -> bool {
-        let least = if self.b == 0 { sum } else { sum - self.b * limit };
-        least <= self.a.saturating_mul(cutoff - 1)
+        let min = if self.b == 0 { sum } else { sum - self.b * limit };
+        min <= self.a.saturating_mul(cutoff - 1)
     }
 
     fn weigh(self, objective: i64, constraint: i64) -> i128 {
@@ -68,8 +68,8 @@ impl Multiplier {
     /// Scaled down (any ratio gives a valid bound) until no weight of (|objective|, |constraint|)
     /// up to `greatest` reaches 2^`bits`.
     fn scaled(mut self, greatest: (u64, u64), bits: u32) -> Multiplier {
-        let most = (1_i128 << (bits - 1)) - 1;
-        let by = |x: u64| most / i128::from(x.max(1));
+        let max = (1_i128 << (bits - 1)) - 1;
+        let by = |x: u64| max / i128::from(x.max(1));
         while self.a > by(greatest.0) || self.b > by(greatest.1) {
             self.a /= 2;
             self.b /= 2;
@@ -158,9 +158,9 @@ impl Problem {
         if self.wanted < self.items.len() {
             self.items.select_nth_unstable_by_key(self.wanted, key);
         }
-        let least = &self.items[..self.wanted];
-        let objective = least.iter().map(|it| i128::from(it.objective)).sum();
-        let constraint = least.iter().map(|it| i128::from(it.constraint)).sum();
+        let min = &self.items[..self.wanted];
+        let objective = min.iter().map(|it| i128::from(it.objective)).sum();
+        let constraint = min.iter().map(|it| i128::from(it.constraint)).sum();
         self.offer(objective, constraint, |problem| {
             problem.items[..problem.wanted].iter().map(|it| it.rank).collect()
         });
@@ -303,7 +303,7 @@ impl Classes {
         let mut objectives: Vec<i64> = items.iter().map(|it| it.objective).collect();
         objectives.sort_unstable();
         objectives.dedup();
-        let class = |it: &Item| objectives.partition_point(|&least| least < it.objective) as u32;
+        let class = |it: &Item| objectives.partition_point(|&min| min < it.objective) as u32;
         let is_shut = vec![false; objectives.len()];
         Classes { class: items.iter().map(class).collect(), is_shut, shut: Vec::new() }
     }
@@ -345,11 +345,11 @@ impl Floors {
             prefix.push(sum);
         }
         let suffix = |number: fn(&Item) -> i64| {
-            let mut least = vec![i128::MAX; items.len() + 1];
+            let mut min = vec![i128::MAX; items.len() + 1];
             for (i, it) in items.iter().enumerate().rev() {
-                least[i] = least[i + 1].min(i128::from(number(it)));
+                min[i] = min[i + 1].min(i128::from(number(it)));
             }
-            least
+            min
         };
         let objective = suffix(|it| it.objective);
         let constraint = suffix(|it| it.constraint);

@@ -58,18 +58,18 @@ proptest! {
     ) {
         let item = |((objective, constraint), rank)| Item { objective, constraint, rank };
         let items: Vec<Item> = numbers.iter().copied().zip(0..).map(item).collect();
-        let mut least = None;
+        let mut min = None;
         for mask in 0_u32..1 << items.len() {
             let chosen = || items.iter().filter(|it| mask >> it.rank & 1 == 1);
             let constraint: i128 = chosen().map(|it| i128::from(it.constraint)).sum();
             let objective: i128 = chosen().map(|it| i128::from(it.objective)).sum();
             if chosen().count() == wanted && constraint <= limit && objective < cutoff {
-                least = Some(least.map_or(objective, |least: i128| least.min(objective)));
+                min = Some(min.map_or(objective, |min: i128| min.min(objective)));
             }
         }
         let answer = one::solve(items.clone(), wanted, limit, cutoff, &mut Work::new(u64::MAX));
         prop_assert!(answer.complete);
-        prop_assert_eq!(answer.best.as_ref().map(|set| set.objective), least);
+        prop_assert_eq!(answer.best.as_ref().map(|set| set.objective), min);
         if let Some(set) = answer.best {
             let sum: i128 = set.ranks.iter().map(|&i| i128::from(items[i as usize].objective)).sum();
             prop_assert!(set.ranks.len() == wanted && sum == set.objective);

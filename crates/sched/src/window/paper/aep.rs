@@ -8,12 +8,12 @@ use tradewind_model::{Criterion, Slot};
 
 use super::{Cut, Task, min_proc_time, min_runtime};
 use crate::window::csa::Score;
-use crate::window::sweep::Bracket;
+use crate::window::sweep::StartBounds;
 
 /// Algorithm 1 of paper 000, mended: it minimises, and each step keeps to the budget. The step
 /// is the m cheapest for start and cost, Algorithm 2 for runtime and finish, and a random window
 /// for processor time and other sums. The first of equals wins.
-pub(super) fn find(task: &Task<'_>, slots: &[Slot], bracket: Bracket, seed: u64) -> Option<Cut> {
+pub(super) fn find(task: &Task<'_>, slots: &[Slot], bracket: StartBounds, seed: u64) -> Option<Cut> {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut best: Option<(i128, Cut)> = None;
     task.expand(slots, bracket, |now, alive| {
@@ -26,7 +26,7 @@ pub(super) fn find(task: &Task<'_>, slots: &[Slot], bracket: Bracket, seed: u64)
         };
         if let Some(ranks) = step {
             let value = Score::of(task.criterion, now, &ranks, task.ranking).value();
-            if best.as_ref().is_none_or(|(least, _)| value < *least) {
+            if best.as_ref().is_none_or(|(min, _)| value < *min) {
                 best = Some((value, (now, ranks)));
             }
         }

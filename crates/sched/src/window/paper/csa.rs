@@ -4,11 +4,11 @@ use tradewind_model::{SlotList, Time};
 
 use super::{Cut, Task, amp};
 use crate::window::csa::Score;
-use crate::window::sweep::Bracket;
+use crate::window::sweep::StartBounds;
 
 /// AMP again and again on what the earlier windows left (paper 000, section 6.1, strategy 6); the
 /// first of equals by (criterion, start, cost, finish).
-pub(super) fn find(task: &Task<'_>, slots: &SlotList, bracket: Bracket) -> Option<Cut> {
+pub(super) fn find(task: &Task<'_>, slots: &SlotList, bracket: StartBounds) -> Option<Cut> {
     let mut left = slots.clone();
     let mut best: Option<(Score, Cut)> = None;
     while let Some((start, ranks)) = amp::find(task, left.as_slice(), bracket) {
@@ -18,7 +18,7 @@ pub(super) fn find(task: &Task<'_>, slots: &SlotList, bracket: Bracket) -> Optio
             break;
         }
         let score = Score::of(task.criterion, start, &ranks, task.ranking);
-        if best.as_ref().is_none_or(|(least, _)| score < *least) {
+        if best.as_ref().is_none_or(|(min, _)| score < *min) {
             best = Some((score, (start, ranks)));
         }
     }

@@ -19,7 +19,7 @@ use tradewind_model::{Criterion, Slot, SlotList, Time, Window};
 
 use super::ranking::Ranking;
 use super::search::{Algorithm, Found, Proof, Searcher};
-use super::sweep::Bracket;
+use super::sweep::StartBounds;
 
 /// A slot in the expanded window.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +42,7 @@ struct Task<'a> {
 }
 
 /// Runs the paper's version of the search.
-pub(super) fn find(searcher: &Searcher, slots: &SlotList, bracket: Bracket) -> Option<Found> {
+pub(super) fn find(searcher: &Searcher, slots: &SlotList, bracket: StartBounds) -> Option<Found> {
     let task = Task {
         ranking: &searcher.ranking,
         wanted: searcher.wanted,
@@ -64,7 +64,7 @@ impl Task<'_> {
     fn expand(
         &self,
         slots: &[Slot],
-        bracket: Bracket,
+        bracket: StartBounds,
         mut judge: impl FnMut(i64, &[Alive]) -> ControlFlow<()>,
     ) {
         let mut alive: Vec<Alive> = Vec::new();

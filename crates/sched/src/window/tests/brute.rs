@@ -166,10 +166,10 @@ proptest! {
                     prop_assert_eq!(suitable as usize, grid.nodes().iter().filter(suits).count());
                     prop_assert!(n == needed && suitable < n && grid.len() >= n as usize);
                 }
-                Reason::NoCommonTime { needed: n, most, deadline } => {
-                    prop_assert!(n == needed && most < n && deadline == request.deadline);
-                    prop_assert!(most == 0 || !width(most).is_empty());
-                    prop_assert!(width(most + 1).is_empty());
+                Reason::NoCommonTime { needed: n, max, deadline } => {
+                    prop_assert!(n == needed && max < n && deadline == request.deadline);
+                    prop_assert!(max == 0 || !width(max).is_empty());
+                    prop_assert!(width(max + 1).is_empty());
                 }
                 Reason::BudgetShort { cheapest, budget } => {
                     prop_assert_eq!(Some(budget), request.budget);

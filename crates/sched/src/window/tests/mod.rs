@@ -98,12 +98,12 @@ fn any_request() -> impl Strategy<Value = Request> {
     let times = (prop::option::weighted(0.3, 0_i64..25), prop::option::weighted(0.3, 5_i64..45));
     let times = (times, crate::testing::any_mode());
     (1_u32..5, 1_i64..13, limits, times, prop::bool::weighted(0.15)).prop_map(
-        |(tasks, work, (budget, cap, least), ((earliest, deadline), mode), arm)| {
+        |(tasks, work, (budget, cap, min), ((earliest, deadline), mode), arm)| {
             let mut request = Request::new(tasks, Span(work));
             request.times = mode;
             request.budget = budget.map(Money);
             request.max_price = cap.map(Price);
-            request.min_performance = least.map(speed);
+            request.min_performance = min.map(speed);
             request.earliest_start = earliest.map(Time);
             request.deadline = deadline.map(Time);
             if arm {

@@ -72,7 +72,7 @@ fn reasons_come_in_order() {
     let few = Reason::TooFewNodes { needed: 3, suitable: 2, min_performance };
     assert_eq!(reason(&request), few);
     request.tasks = 2;
-    assert_eq!(reason(&request), Reason::NoCommonTime { needed: 2, most: 1, deadline: None });
+    assert_eq!(reason(&request), Reason::NoCommonTime { needed: 2, max: 1, deadline: None });
     request.work = Span(4);
     request.budget = Some(Money(19));
     assert_eq!(reason(&request), Reason::BudgetShort { cheapest: Money(20), budget: Money(19) });

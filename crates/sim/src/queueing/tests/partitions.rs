@@ -69,7 +69,7 @@ fn run_times_may_go_with_widths() {
 #[test]
 fn laws_of_widths() {
     let log = Mix::alike(&Widths::LogUniform { low: 1, high: 63 }, constant(1.0)).unwrap();
-    let upto = |most| log.widths().iter().filter(|it| it.width <= most).map(|it| it.share).sum();
+    let upto = |max| log.widths().iter().filter(|it| it.width <= max).map(|it| it.share).sum();
     close(upto(1), 1.0 / 6.0);
     close(upto(7), 0.5);
     close(upto(63), 1.0);
@@ -179,11 +179,11 @@ proptest! {
         let all = cuts(0, processors, queues);
         let values: Vec<f64> =
             all.iter().filter_map(|sizes| value(&site, sizes, goal).ok()).collect();
-        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let min = values.iter().copied().fold(f64::INFINITY, f64::min);
         match best(&site, queues, goal) {
             Ok(sizes) => {
                 let found = value(&site, &sizes, goal).unwrap();
-                prop_assert!((found - least).abs() <= 1e-9 * least.abs(), "{sizes:?}: {found}, not {least}");
+                prop_assert!((found - min).abs() <= 1e-9 * min.abs(), "{sizes:?}: {found}, not {min}");
             }
             Err(QueueingError::Unstable(why)) => {
                 prop_assert!(values.is_empty(), "{values:?}");
@@ -256,7 +256,7 @@ fn misprints_of_the_network() {
 fn as_printed_the_model_has_the_size_of_figure_5() {
     for (scale, rate, wait, slowdown) in [(20.0, 0.28, 1.8, 0.16), (25.0, 0.22, 2.5, 0.16)] {
         let answer = network(rate, &paper(scale, Readings::printed())).unwrap();
-        let within = |found: f64, most: f64| found > 0.6 * most && found < most;
+        let within = |found: f64, max: f64| found > 0.6 * max && found < max;
         assert!(within(answer.wait, wait), "{}", answer.wait);
         assert!(within(answer.slowdown.unwrap(), slowdown), "{:?}", answer.slowdown);
         let right = network(rate, &paper(scale, Readings::corrected())).unwrap();

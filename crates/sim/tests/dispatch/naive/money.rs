@@ -42,27 +42,27 @@ impl Naive {
     }
 
     /// The most that the job can pay in the queue, in all.
-    pub(super) fn most(&self, now: &Now<'_>, job: JobId, queue: Queue) -> i128 {
+    pub(super) fn max(&self, now: &Now<'_>, job: JobId, queue: Queue) -> i128 {
         let terms = now.demand(job).terms();
-        let mut most = i128::from(i64::MAX);
+        let mut max = i128::from(i64::MAX);
         if let Some(budget) = terms.budget {
-            most = most.min(i128::from(budget.0));
+            max = max.min(i128::from(budget.0));
         }
         if self.knobs.clearing != Clearing::List {
-            most = most.min(self.value(now, job));
+            max = max.min(self.value(now, job));
         }
         if self.gate_wants_worth() {
-            most =
-                most.min(self.value(now, job) * i128::from(self.knobs.ratio.thousandths()) / 1_000);
+            max =
+                max.min(self.value(now, job) * i128::from(self.knobs.ratio.thousandths()) / 1_000);
         }
         if let Some(cap) = terms.max_price {
-            most = most.min(i128::from(cap.0) * now.size(job, queue));
+            max = max.min(i128::from(cap.0) * now.size(job, queue));
         }
-        most
+        max
     }
 
     pub(super) fn pays(&self, now: &Now<'_>, job: JobId, queue: Queue, price: i128) -> bool {
-        price * now.size(job, queue) <= self.most(now, job, queue)
+        price * now.size(job, queue) <= self.max(now, job, queue)
     }
 
     pub(super) fn affords(&self, now: &Now<'_>, job: JobId, queue: Queue) -> bool {
@@ -120,7 +120,7 @@ impl Naive {
     }
 
     pub(super) fn limit(&self, now: &Now<'_>, job: JobId, queue: Queue) -> i128 {
-        self.most(now, job, queue) / now.size(job, queue)
+        self.max(now, job, queue) / now.size(job, queue)
     }
 
     /// What each of a cycle's trades costs per node and second.

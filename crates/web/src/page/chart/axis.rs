@@ -15,9 +15,9 @@ pub(super) fn round_up(largest: f64) -> f64 {
     steps.into_iter().find(fits).unwrap_or(10.0) * size
 }
 
-/// A number with as many digits as it needs next to others of the size of `most`.
-pub(crate) fn short(value: f64, most: f64) -> String {
-    let digits = (2.0 - most.max(f64::MIN_POSITIVE).log10().floor()).clamp(0.0, 6.0) as usize;
+/// A number with as many digits as it needs next to others of the size of `max`.
+pub(crate) fn short(value: f64, max: f64) -> String {
+    let digits = (2.0 - max.max(f64::MIN_POSITIVE).log10().floor()).clamp(0.0, 6.0) as usize;
     let text = format!("{value:.digits$}");
     let text = match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
@@ -34,11 +34,11 @@ pub(crate) fn short(value: f64, most: f64) -> String {
 
 /// Values upwards: three ticks with lines across, the unit above them. `top` and `height` in
 /// pixels.
-pub(super) fn upwards(svg: &mut String, most: f64, unit: &str, (top, height): (i64, i64)) {
+pub(super) fn upwards(svg: &mut String, max: f64, unit: &str, (top, height): (i64, i64)) {
     let _ = write!(svg, "<text class=\"unit\" x=\"-{LEFT}\" y=\"{}\">{unit}</text>", top - 12);
     for part in [0.0, 0.5, 1.0] {
         let y = top + height - (height as f64 * part).round() as i64;
-        let text = short(most * part, most);
+        let text = short(max * part, max);
         let base = y + 4;
         let _ = write!(svg, "<text x=\"-8\" y=\"{base}\" text-anchor=\"end\">{text}</text>");
     }
@@ -55,16 +55,16 @@ pub(super) fn grid(svg: &mut String) {
 const STEPS: [i64; 12] =
     [300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800];
 /// Ticks at most.
-const MOST: i64 = 8;
+const MAX: i64 = 8;
 
 /// Moments under the plot, of `height` pixels; scripts tell them on another clock.
 pub(super) fn across(svg: &mut String, from: i64, until: i64, height: i64) {
-    let fits = |step: &&i64| (until - from) / **step <= MOST;
+    let fits = |step: &&i64| (until - from) / **step <= MAX;
     let step = *STEPS.iter().find(fits).unwrap_or(&STEPS[STEPS.len() - 1]);
     let form = if step >= 86_400 { "day" } else { "hour" };
     let mut at = (from.div_euclid(step) + 1) * step;
     // Where there is little room, every other one of many is left out.
-    let many = (until - from) / step > MOST / 2;
+    let many = (until - from) / step > MAX / 2;
     let mut odd = false;
     while at < until {
         let part = (at - from) as f64 / (until - from) as f64;

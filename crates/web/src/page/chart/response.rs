@@ -39,12 +39,12 @@ pub(crate) fn response(title: &str, tried: &[Tried]) -> String {
         bottom + 48,
         escaped(title)
     );
-    let most = round_up(tried.iter().map(|it| it.income).fold(0.0, f64::max));
+    let max = round_up(tried.iter().map(|it| it.income).fold(0.0, f64::max));
     let full = round_up(tried.iter().map(|it| it.used).fold(0.0, f64::max)).min(100.0);
     let best = tried.iter().map(|it| it.income).fold(0.0, f64::max);
-    upwards(&mut svg, most, "income, credits", INCOME);
+    upwards(&mut svg, max, "income, credits", INCOME);
     upwards(&mut svg, full, "nodes used, %", USE);
-    let income = |it: &Tried| it.income / most;
+    let income = |it: &Tried| it.income / max;
     let used = |it: &Tried| it.used / full;
     panel(&mut svg, INCOME, 0, tried, &income);
     panel(&mut svg, USE, 2, tried, &used);
@@ -113,7 +113,7 @@ fn panel(
 
 /// Where one stops from price to price: halfway to its neighbours on both sides.
 fn stops(svg: &mut String, tried: &[Tried], height: i64) {
-    let most = tried.iter().map(|it| it.income).fold(0.0, f64::max);
+    let max = tried.iter().map(|it| it.income).fold(0.0, f64::max);
     for (at, it) in tried.iter().enumerate() {
         let before =
             at.checked_sub(1).and_then(|at| tried.get(at)).map_or(-it.place, |it| it.place);
@@ -127,7 +127,7 @@ fn stops(svg: &mut String, tried: &[Tried], height: i64) {
             percent(right - left),
             INCOME.0,
             escaped(&it.price),
-            short(it.income, most),
+            short(it.income, max),
             short(it.used, 100.0),
             escaped(&it.note)
         );

@@ -7,7 +7,7 @@ fn frame() -> Frame {
         unit: "credits per node-hour",
         span: (0, 40_000),
         now: Some(20_000),
-        most: None,
+        max: None,
         stops: vec![0, 20_000],
     }
 }
@@ -18,7 +18,7 @@ fn scales_end_at_round_numbers() {
     assert_eq!(all, [1.0, 1.0, 1.0, 8.0, 100.0, 120.0, 4_000.0]);
     let told = [(0.0, 8.0), (7.25, 8.0), (3.6, 3.6), (1_234.0, 4_000.0), (0.000_18, 0.001)];
     assert_eq!(
-        told.map(|(value, most)| short(value, most)),
+        told.map(|(value, max)| short(value, max)),
         ["0", "7.25", "3.6", "1,234", "0.00018"]
     );
 }
@@ -44,7 +44,7 @@ fn areas_stand_on_each_other_and_the_smallest_is_seen() {
         kind,
         values: values.map(Some).to_vec(),
     };
-    let full = Frame { most: Some(100.0), unit: "%", ..frame() };
+    let full = Frame { max: Some(100.0), unit: "%", ..frame() };
     let svg = areas(&full, &[layer("worked", [50.0, 0.0]), layer("owners", [50.0, 0.01])]);
     assert!(
         svg.contains("class=\"area worked\" x=\"0.00%\" width=\"50.00%\" y=\"85\" height=\"85\"")

@@ -18,7 +18,7 @@ pub(crate) struct Frame {
     /// Where what was ends and what is planned begins, if that is within.
     pub(crate) now: Option<i64>,
     /// The scale's end; `None`: above the largest value.
-    pub(crate) most: Option<f64>,
+    pub(crate) max: Option<f64>,
     /// Where one stops when one looks from value to value.
     pub(crate) stops: Vec<i64>,
 }
@@ -66,14 +66,14 @@ impl Frame {
         (percent(self.x(begin)), percent(self.x(next) - self.x(begin)))
     }
 
-    fn begin(&self, most: f64) -> String {
+    fn begin(&self, max: f64) -> String {
         let (top, height) = PLACE;
         let title = escaped(&self.title);
         let mut svg = format!(
             "<svg class=\"chart\" height=\"{}\" role=\"img\" tabindex=\"0\" aria-label=\"{title}\">",
             top + height + 26
         );
-        upwards(&mut svg, most, self.unit, PLACE);
+        upwards(&mut svg, max, self.unit, PLACE);
         let _ = write!(
             svg,
             "<text class=\"unit zone\" x=\"100%\" y=\"{}\" text-anchor=\"end\">UTC</text>",
@@ -121,14 +121,14 @@ impl Frame {
 /// Step lines over time.
 pub(crate) fn lines(frame: &Frame, all: &[Line]) -> String {
     let values = all.iter().flat_map(|line| line.steps.iter().filter_map(|(_, value)| *value));
-    let most = frame.most.unwrap_or_else(|| round_up(values.fold(0.0, f64::max)));
-    let mut svg = frame.begin(most);
+    let max = frame.max.unwrap_or_else(|| round_up(values.fold(0.0, f64::max)));
+    let mut svg = frame.begin(max);
     for line in all {
         // What is ahead is drawn otherwise than what was.
         let now = frame.now.unwrap_or(frame.span.1);
         for (class, from, until) in [("line", frame.span.0, now), ("line ahead", now, frame.span.1)]
         {
-            let path = stepped(frame, line, (from, until), most);
+            let path = stepped(frame, line, (from, until), max);
             if !path.is_empty() {
                 let shade = line.shade % SHADES;
                 let _ = write!(svg, "<path class=\"{class} s{shade}\" d=\"{path}\"/>");
@@ -142,7 +142,7 @@ pub(crate) fn lines(frame: &Frame, all: &[Line]) -> String {
     })
 }
 
-fn stepped(frame: &Frame, line: &Line, (from, until): (i64, i64), most: f64) -> String {
+fn stepped(frame: &Frame, line: &Line, (from, until): (i64, i64), max: f64) -> String {
     let mut path = String::new();
     if from >= until {
         return path;
@@ -159,7 +159,7 @@ fn stepped(frame: &Frame, line: &Line, (from, until): (i64, i64), most: f64) -> 
             pen = false;
             continue;
         };
-        let y = HIGH - HIGH * (value / most).clamp(0.0, 1.0);
+        let y = HIGH - HIGH * (value / max).clamp(0.0, 1.0);
         let (x, right) = (frame.x(start) * WIDE, frame.x(end) * WIDE);
         let _ = match pen {
             true => write!(path, "V{y:.0}H{right:.0}"),
@@ -176,9 +176,9 @@ pub(crate) fn areas(frame: &Frame, layers: &[Layer]) -> String {
         layers.iter().filter_map(|it| it.values.get(stop).copied().flatten()).sum::<f64>()
     };
     let largest = (0..frame.stops.len()).map(sum).fold(0.0, f64::max);
-    let most = frame.most.unwrap_or_else(|| round_up(largest));
+    let max = frame.max.unwrap_or_else(|| round_up(largest));
     let (_, height) = PLACE;
-    let y = |value: f64| (height as f64 * (1.0 - (value / most).clamp(0.0, 1.0))).round() as i64;
+    let y = |value: f64| (height as f64 * (1.0 - (value / max).clamp(0.0, 1.0))).round() as i64;
     let mut floor = vec![0.0; frame.stops.len()];
     let mut drawn = String::new();
     for layer in layers {
@@ -204,10 +204,10 @@ pub(crate) fn areas(frame: &Frame, layers: &[Layer]) -> String {
             }
         }
     }
-    frame.end(frame.begin(most), &drawn, |stop| {
+    frame.end(frame.begin(max), &drawn, |stop| {
         let known = layers.iter().filter_map(|it| Some((it, it.values.get(stop).copied()??)));
         known
-            .map(|(it, value)| format!("{}: {} {}", it.name, short(value, most), frame.unit))
+            .map(|(it, value)| format!("{}: {} {}", it.name, short(value, max), frame.unit))
             .collect()
     })
 }

@@ -241,9 +241,9 @@ fn limit(args: &LimitArgs, format: Format) -> Result<(), Failure> {
     let mut sent = market.get(&path(&args.project))?;
     if args.total.is_some() || args.month.is_some() {
         let before = limits_of(&sent.read()?, args.user.as_deref())?;
-        let credits = |most: Option<Most>, before: Option<Credits>| match most {
+        let credits = |max: Option<Most>, before: Option<Credits>| match max {
             None => before,
-            Some(Most(most)) => most.map(Credits::from),
+            Some(Most(max)) => max.map(Credits::from),
         };
         let (total, month) = (credits(args.total, before.total), credits(args.month, before.month));
         let change = LimitChange { user: args.user.clone(), total, month };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tradewind_model::{
-    Attribute, Cause, Closure, ClosureId, Command, Criterion, Demand, Event, JobId, Market, Money,
+    Attribute, Cause, Outage, OutageId, Command, Criterion, Demand, Event, JobId, Market, Money,
     Performance, Place, Pool, PoolId, Pools, Price, Share, Site, SiteId, Span, Terms, Time, Times,
 };
 
@@ -43,9 +43,9 @@ fn the_grid_comes_first() {
 
 #[test]
 fn every_event_has_its_line() {
-    let (job, closure, pool) = (JobId(3), ClosureId(2), PoolId(1));
+    let (job, closure, pool) = (JobId(3), OutageId(2), PoolId(1));
     let shares = [Share { pool: PoolId(0), nodes: 1 }, Share { pool, nodes: 2 }];
-    let what = |cause| Closure { pool, nodes: 2, from: Time(10), until: Time(20), cause };
+    let what = |cause| Outage { pool, nodes: 2, from: Time(10), until: Time(20), cause };
     let said = [
         (
             Event::Submitted { job, demand: Demand::new(8, Span(600)) },

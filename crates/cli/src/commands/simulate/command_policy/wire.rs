@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tradewind_io::scenario::criterion_name;
 use tradewind_io::wire::Amount;
 use tradewind_model::{
-    Attribute, Attributes, Cause, Closure, ClosureId, Command, Demand, Event, JobId, Market, Place,
+    Attribute, Attributes, Cause, Outage, OutageId, Command, Demand, Event, JobId, Market, Place,
     PoolId, Pools, Share, Terms, Time,
 };
 use tradewind_sched::policy::Promise;
@@ -172,7 +172,7 @@ impl<'a> Conditions<'a> {
             value: terms.value.map(Amount::Credits),
             min_performance: terms
                 .min_performance
-                .map(|least| Amount::Performance(least.thousandths())),
+                .map(|min| Amount::Performance(min.thousandths())),
             max_price: terms.max_price.map(Amount::Price),
             budget: terms.budget.map(Amount::Credits),
             earliest_start: terms.earliest_start.map(|at| at.0),
@@ -215,7 +215,7 @@ fn submitted(job: JobId, demand: &Demand) -> Told<'_> {
     }
 }
 
-fn announced(closure: ClosureId, what: &Closure) -> Told<'static> {
+fn announced(closure: OutageId, what: &Outage) -> Told<'static> {
     Told::Announced {
         closure: closure.0,
         pool: what.pool.0,

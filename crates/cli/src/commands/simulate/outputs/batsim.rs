@@ -72,7 +72,7 @@ pub(super) fn schedule(finished: &Finished<'_>, fates: &Fates<'_>) -> (String, S
 fn unavailable(finished: &Finished<'_>, tally: &Tally) -> i128 {
     let workload = &finished.prepared.workload;
     let Some((first, last)) = tally.ends() else { return 0 };
-    let within = |outage: &tradewind_sim::outage::Outage| {
+    let within = |outage: &tradewind_sim::outage::AnnouncedOutage| {
         let what = &outage.what;
         let length = (what.until.min(last) - what.from.max(first)).0.max(0);
         i128::from(length) * i128::from(what.nodes)

@@ -1,7 +1,7 @@
 //! `trades.csv` and `refused.csv`: what jobs agreed on with queues, and why others did not run.
 
 use tradewind_io::decimal;
-use tradewind_model::{Money, Pass, Price, Time};
+use tradewind_model::{Money, SkipReason, Price, Time};
 use tradewind_sim::{Run, Struck};
 
 use super::super::replay::Finished;
@@ -42,7 +42,7 @@ pub(super) fn trades(finished: &Finished<'_>) -> Result<Option<String>, Failure>
     let row = |(Struck { job, at, trade }, term): (&Struck, &Term)| {
         let (of, pool) = (&prepared.workload.jobs[*job], pools.pool(trade.pool));
         let passed = trade.passed.iter().map(|(queue, why)| {
-            let why = Pass::ALL.iter().find(|(pass, _)| pass == why);
+            let why = SkipReason::ALL.iter().find(|(pass, _)| pass == why);
             format!("{}:{}", pools.pool(*queue).name, why.map_or("", |(_, name)| name))
         });
         let ran = Some(&run.jobs[*job]).filter(|ran| term.is_last && ran.refused.is_none());

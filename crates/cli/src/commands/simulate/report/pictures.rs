@@ -120,7 +120,7 @@ fn class_of_jobs(cells: &[Vec<&Summary>], class: &Class) -> ClassOfJobs {
     let sizes = cells.iter().filter_map(|cell| estimate(cell, &measure("jobs")));
     let size = sizes
         .map(|size| size.mean)
-        .fold(None, |most: Option<f64>, size| Some(most.map_or(size, |most| most.max(size))));
+        .fold(None, |max: Option<f64>, size| Some(max.map_or(size, |max| max.max(size))));
     ClassOfJobs {
         label: class.label.to_owned(),
         size: size.map_or_else(String::new, |size| format!("{} jobs", Unit::Count.say(size))),

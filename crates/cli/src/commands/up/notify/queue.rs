@@ -9,7 +9,7 @@ use std::time::Duration;
 pub(super) struct Queue<T> {
     inside: Mutex<Inside<T>>,
     changed: Condvar,
-    most: usize,
+    max: usize,
 }
 
 #[derive(Debug)]
@@ -20,9 +20,9 @@ struct Inside<T> {
 }
 
 impl<T> Queue<T> {
-    pub(super) fn new(most: usize) -> Queue<T> {
+    pub(super) fn new(max: usize) -> Queue<T> {
         let inside = Inside { waiting: VecDeque::new(), dropped: 0, closed: false };
-        Queue { inside: Mutex::new(inside), changed: Condvar::new(), most }
+        Queue { inside: Mutex::new(inside), changed: Condvar::new(), max }
     }
 
     fn inside(&self) -> MutexGuard<'_, Inside<T>> {
@@ -32,7 +32,7 @@ impl<T> Queue<T> {
     pub(super) fn push(&self, item: T) {
         let mut inside = self.inside();
         inside.waiting.push_back(item);
-        while inside.waiting.len() > self.most {
+        while inside.waiting.len() > self.max {
             inside.waiting.pop_front();
             inside.dropped += 1;
         }

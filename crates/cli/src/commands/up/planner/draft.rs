@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tradewind_daemon::live::{Kind, Refusal};
-use tradewind_model::{Cause, Closure, Demand, Event, JobId, Market, PoolId, Span, Time};
+use tradewind_model::{Cause, Outage, Demand, Event, JobId, Market, PoolId, Span, Time};
 use tradewind_sched::free::Taken;
 use tradewind_sched::policy::tail::{Placed, Tail};
 use tradewind_sim::fork::{self, Beliefs, Clash, Forecast, Limits, Progress};
@@ -228,7 +228,7 @@ impl Draft {
 /// which run.
 pub(crate) fn is_exact(policy: &str, market: &Market) -> bool {
     let has_begun = |id| market.closure_state(id).is_some_and(|(_, has_begun)| has_begun);
-    policy::is_conservative(policy) && market.closures().all(|(id, _)| has_begun(id))
+    policy::is_conservative(policy) && market.outages().all(|(id, _)| has_begun(id))
 }
 
 /// The waiting jobs: those that are simulated, and the others, in the policy's order.
@@ -305,8 +305,8 @@ pub(crate) fn working(market: &Market, pool: PoolId) -> u32 {
 }
 
 /// Nodes that do not work.
-pub(crate) fn dead(market: &Market) -> impl Iterator<Item = Closure> {
-    let closures = market.closures().map(|(_, what)| what);
+pub(crate) fn dead(market: &Market) -> impl Iterator<Item = Outage> {
+    let closures = market.outages().map(|(_, what)| what);
     closures.filter(|what| matches!(what.cause, Cause::Failure(_)))
 }
 

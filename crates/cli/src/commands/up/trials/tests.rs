@@ -23,10 +23,10 @@ const OWN: PoolId = PoolId(0);
 struct Draw(u64);
 
 impl Draw {
-    fn between(&mut self, least: i64, most: i64) -> i64 {
+    fn between(&mut self, min: i64, max: i64) -> i64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        least + ((self.0 >> 33) % (most - least + 1) as u64) as i64
+        min + ((self.0 >> 33) % (max - min + 1) as u64) as i64
     }
 }
 
@@ -174,7 +174,7 @@ impl World {
 /// Income and use of the pool, as they really were and for parts of its prices, in hundredths.
 fn tried(world: &World, week: &Week, parts: &[i64]) -> Vec<(i128, i64)> {
     let lived = |part: &i64| {
-        relive(
+        replay_with_prices(
             &world.view(),
             week,
             &week.with(OWN, Other::Part(*part)),
@@ -185,7 +185,7 @@ fn tried(world: &World, week: &Week, parts: &[i64]) -> Vec<(i128, i64)> {
     [week.real.clone()].into_iter().chain(all).map(|it| sums(week, &it)).collect()
 }
 
-fn sums(week: &Week, lived: &Lived) -> (i128, i64) {
+fn sums(week: &Week, lived: &ReplayResult) -> (i128, i64) {
     let earned = week.earned(lived, OWN);
     (earned.income, earned.used)
 }

@@ -43,7 +43,7 @@ const SILENCE: Duration = Duration::from_secs(90);
 /// Whether the thread is to end is looked at so often.
 const STOP: Duration = Duration::from_secs(1);
 /// No file of a task's folder that is read here is longer, nor any line.
-const MOST: u64 = 64 << 10;
+const MAX: u64 = 64 << 10;
 
 /// What a listener needs.
 pub(super) struct Work {
@@ -202,7 +202,7 @@ impl Work {
 /// The next line, without its end; `None`: there is none, or it is too long to be one of ours.
 fn next_line(out: &mut impl BufRead) -> Option<String> {
     let mut line = Vec::new();
-    let read = out.take(MOST).read_until(b'\n', &mut line).ok()?;
+    let read = out.take(MAX).read_until(b'\n', &mut line).ok()?;
     (read > 0 && line.pop() == Some(b'\n')).then(|| String::from_utf8_lossy(&line).into_owned())
 }
 
@@ -213,7 +213,7 @@ fn read(path: &Path) -> Option<String> {
     let file = open.read(true).custom_flags(i32::try_from(flags.bits()).ok()?).open(path).ok()?;
     file.metadata().ok().filter(fs::Metadata::is_file)?;
     let mut text = String::new();
-    file.take(MOST).read_to_string(&mut text).ok()?;
+    file.take(MAX).read_to_string(&mut text).ok()?;
     text.split_once('\n').map(|(line, _)| line.to_owned())
 }
 
@@ -243,8 +243,8 @@ impl Watch {
     /// Waits for a bell for a while; whether there was one.
     fn wait(&self) -> io::Result<bool> {
         let mut wanted = [PollFd::new(&self.0, PollFlags::IN)];
-        let most = Timespec::try_from(STOP).map_err(io::Error::other)?;
-        match poll(&mut wanted, Some(&most)) {
+        let max = Timespec::try_from(STOP).map_err(io::Error::other)?;
+        match poll(&mut wanted, Some(&max)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(false),
             other => other?,
         };

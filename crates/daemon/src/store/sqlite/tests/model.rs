@@ -28,7 +28,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => Just(Step::Reopen),
         1 => Just(Step::Crash),
         1 => Just(Step::Keep),
-        3 => (0u64..60, 0usize..30).prop_map(|(after, most)| Step::Read(after, most)),
+        3 => (0u64..60, 0usize..30).prop_map(|(after, max)| Step::Read(after, max)),
     ];
     prop::collection::vec(step, 1..24)
 }
@@ -107,10 +107,10 @@ impl Pair {
                 self.store().keep(&snapshot).unwrap();
                 self.kept = Some(snapshot);
             }
-            Step::Read(after, most) => {
-                let behind = self.model.iter().skip(*after as usize).take(*most);
+            Step::Read(after, max) => {
+                let behind = self.model.iter().skip(*after as usize).take(*max);
                 let expected: Vec<Row> = behind.cloned().collect();
-                assert_eq!(self.store().read(*after, *most).unwrap(), expected);
+                assert_eq!(self.store().read(*after, *max).unwrap(), expected);
             }
         }
     }

@@ -191,7 +191,7 @@ impl Policy for Cycles {
         self.planner.follow(&mut books, news);
         let freed = self.planner.obey(market, &mut books, events);
         let resumed = std::mem::take(&mut self.resumed);
-        for (job, comes) in inbox::joiners(market, events) {
+        for (job, comes) in inbox::arrivals(market, events) {
             let comes = if resumed { Comes::Again } else { comes };
             if let Err(reason) = self.planner.join(market, (job, comes)) {
                 commands.push(Command::Refuse { job, reason });

@@ -11,7 +11,7 @@ use tradewind_model::{
 use super::{Replan, Settings, Stretch, Turn};
 use crate::policy::availability::News;
 use crate::policy::cyclic::{self, SearchBy, SliceBy};
-use crate::policy::grid::{Availability, Booking, Names, Part, Spread, Wish};
+use crate::policy::grid::{Availability, Booking, Names, Part, Spread, PlacementRequest};
 use crate::policy::inbox::{self, Comes};
 use crate::policy::share::Usage;
 use crate::policy::{Promise, Standing};
@@ -24,7 +24,7 @@ pub(in crate::policy) type Key = (Reverse<i64>, JobId);
 #[derive(Debug)]
 struct Booked {
     key: Key,
-    wish: Wish,
+    wish: PlacementRequest,
     booking: Booking,
 }
 
@@ -34,7 +34,7 @@ pub(in crate::policy) struct Planner {
     settings: Settings,
     /// The grid of named nodes, with the last cycle's slots and jobs; `None` before the first.
     world: Option<(Names, Snapshot)>,
-    waiting: BTreeMap<Key, Wish>,
+    waiting: BTreeMap<Key, PlacementRequest>,
     booked: BTreeMap<JobId, Booked>,
     /// The first submission: periods are counted from there.
     origin: Option<Time>,
@@ -95,7 +95,7 @@ impl Planner {
     ) -> bool {
         self.usage.iter_mut().for_each(|usage| usage.follow(market));
         let mut freed = false;
-        for job in inbox::leavers(events) {
+        for job in inbox::departures(events) {
             self.leave(market, job);
             if let Some(Booked { booking, .. }) = self.booked.remove(&job) {
                 books.cancel(&booking);
@@ -114,7 +114,7 @@ impl Planner {
         let anew = |job: JobId| {
             let demand = market.demand(job)?;
             let relaxed = relaxed(&self.settings.cyclic.search, demand);
-            Some(Wish::anew(market, job, relaxed.as_ref().unwrap_or(demand), Spread::Grid))
+            Some(PlacementRequest::anew(market, job, relaxed.as_ref().unwrap_or(demand), Spread::Grid))
         };
         for ((_, job), wish) in &mut self.waiting {
             anew(*job).into_iter().for_each(|new| *wish = new);
@@ -144,11 +144,11 @@ impl Planner {
         let Some(demand) = market.demand(job) else { return Ok(()) };
         let relaxed = relaxed(&self.settings.cyclic.search, demand);
         let demand = relaxed.as_ref().unwrap_or(demand);
-        let wish = Wish::of(market, (job, comes), demand, Spread::Grid)?;
+        let wish = PlacementRequest::of(market, (job, comes), demand, Spread::Grid)?;
         let horizon = self.settings.look_ahead();
         if self.settings.stretch == Stretch::Fixed && wish.least_runtime() > horizon {
-            let (needed, most) = (demand.processors, wish.nodes_within(horizon));
-            return Err(Reason::NoCommonTime { needed, most, deadline: None });
+            let (needed, max) = (demand.processors, wish.nodes_within(horizon));
+            return Err(Reason::NoCommonTime { needed, max, deadline: None });
         }
         self.wait(market.now(), self.key(market, job), wish);
         Ok(())
@@ -195,7 +195,7 @@ impl Planner {
         self.usage.iter_mut().for_each(|usage| usage.started(market, commands));
     }
 
-    fn wait(&mut self, now: Time, key: Key, wish: Wish) {
+    fn wait(&mut self, now: Time, key: Key, wish: PlacementRequest) {
         self.origin.get_or_insert(now);
         let cycle = self.first_cycle(&wish, now);
         self.next = if self.waiting.is_empty() { cycle } else { self.next.min(cycle) };
@@ -204,7 +204,7 @@ impl Planner {
 
     /// The first cycle from `from` on that could book the job: one that looks as far ahead as its
     /// earliest start.
-    fn first_cycle(&self, wish: &Wish, from: Time) -> Time {
+    fn first_cycle(&self, wish: &PlacementRequest, from: Time) -> Time {
         let ahead = self.settings.look_ahead();
         let from = wish.earliest_start().map_or(from, |start| from.max(start - ahead));
         let period = self.settings.period.max(Span(1)).0;
@@ -255,7 +255,7 @@ impl Planner {
         });
         let horizon = self.horizon(now);
         let first = self.waiting.iter().take(Settings::MAX_LOOKED_AT);
-        let mut fits = |wish: &Wish| {
+        let mut fits = |wish: &PlacementRequest| {
             let end = self.end_for(wish, horizon);
             wish.fits_by(books.free_mut(), now, end)
         };
@@ -268,7 +268,7 @@ impl Planner {
         let ahead = self.settings.look_ahead();
         let booked = self.booked.values().map(|booked| &booked.wish);
         let all = self.waiting.values().chain(booked);
-        let longest = || all.map(Wish::longest_task).max().unwrap_or_default();
+        let longest = || all.map(PlacementRequest::longest_task).max().unwrap_or_default();
         let end = match self.settings.stretch {
             Stretch::Fixed => now + ahead,
             Stretch::Own => now + ahead + longest(),
@@ -278,7 +278,7 @@ impl Planner {
     }
 
     /// By when a job must be over to be planned within the horizon.
-    fn end_for(&self, wish: &Wish, horizon: Horizon) -> Time {
+    fn end_for(&self, wish: &PlacementRequest, horizon: Horizon) -> Time {
         match self.settings.stretch {
             Stretch::Own => horizon.start + self.settings.look_ahead() + wish.longest_task(),
             Stretch::Fixed | Stretch::Longest => horizon.end,
@@ -375,13 +375,13 @@ impl Planner {
     /// Makes the snapshot of a batch.
     fn picture(&mut self, market: &Market, books: &Availability, batch: &[Key], horizon: Horizon) {
         let policy = self.settings.vo;
-        let most = self.names_needed(market, batch);
+        let max = self.names_needed(market, batch);
         let fresh = || {
-            let (names, grid) = Names::new(market.pools(), most).ok()?;
+            let (names, grid) = Names::new(market.pools(), max).ok()?;
             let (slots, jobs) = (SlotList::default(), Vec::new());
             Some((names, Snapshot { horizon, grid, slots, jobs, policy }))
         };
-        let world = self.world.take().filter(|(names, _)| names.most == most).or_else(fresh);
+        let world = self.world.take().filter(|(names, _)| names.max == max).or_else(fresh);
         let job = |key: &Key| {
             let (Reverse(priority), job) = *key;
             let booked = || self.booked.get(&job).map(|booked| &booked.wish);

@@ -82,8 +82,8 @@ proptest! {
         let horizon = Horizon { start: Time(0), end: Time(80) };
         let tasks: u32 = jobs.iter().map(|job| job.request.tasks).sum();
         let cyclic = Cyclic { max_alternatives: Some(alternatives), ..Cyclic::default() };
-        let bookings = |most: u32| -> Vec<Option<Booking>> {
-            let (names, grid) = Names::new(&pools, most).unwrap();
+        let bookings = |max: u32| -> Vec<Option<Booking>> {
+            let (names, grid) = Names::new(&pools, max).unwrap();
             let slots = names.slots(&profiles, horizon);
             let snapshot = Snapshot { horizon, grid, slots, jobs: jobs.clone(), policy: VoPolicy::default() };
             let plan = plan(&snapshot, &cyclic, &mut |_| {});

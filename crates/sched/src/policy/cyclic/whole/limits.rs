@@ -43,9 +43,9 @@ fn choices(candidate: &Candidate) -> Vec<Choice> {
 fn within(jobs: Vec<Vec<Choice>>, limit: Option<i64>) -> Vec<Vec<Choice>> {
     let mut left = limit.unwrap_or(i64::MAX);
     let fits = |job: &Vec<Choice>| {
-        let least = job.iter().map(|choice| choice.time).min().unwrap_or_default();
-        let fits = least <= left;
-        left -= if fits { least } else { 0 };
+        let min = job.iter().map(|choice| choice.time).min().unwrap_or_default();
+        let fits = min <= left;
+        left -= if fits { min } else { 0 };
         fits
     };
     let mut fits = fits;

@@ -195,18 +195,18 @@ fn reasons(candidates: &[Candidate], bounds: Bounds, chosen: &[Option<usize>]) -
         let free: Vec<Choice> =
             candidate.offers.iter().filter(is_free).map(|offer| offer.choice).collect();
         let fits = |it: &Choice| {
-            bounds.time.is_none_or(|most| time + it.time <= most)
-                && bounds.budget.is_none_or(|most| cost + it.cost <= most)
+            bounds.time.is_none_or(|max| time + it.time <= max)
+                && bounds.budget.is_none_or(|max| cost + it.cost <= max)
         };
         let shortest = free.iter().map(|choice| time + choice.time).min();
         let cheapest = free.iter().map(|choice| cost + choice.cost).min();
         let (Some(shortest), Some(cheapest)) = (shortest, cheapest) else { return Reason::Outbid };
         match bounds {
             Bounds { time: Some(limit), .. } if shortest > limit => {
-                Reason::TimeLimit { limit: Span(limit), least: Span(shortest) }
+                Reason::TimeLimit { limit: Span(limit), min: Span(shortest) }
             }
             Bounds { budget: Some(limit), .. } if cheapest > limit => {
-                Reason::BudgetLimit { limit: Money(limit), least: Money(cheapest) }
+                Reason::BudgetLimit { limit: Money(limit), min: Money(cheapest) }
             }
             Bounds { time: Some(time), budget: Some(budget) } if !free.iter().any(fits) => {
                 Reason::BothLimits { time: Span(time), budget: Money(budget) }

@@ -139,7 +139,7 @@ fn a_limit_is_the_reason_where_windows_are_free() {
     let mut snapshot = snapshot(grid(&[(1_000, 1), (1_000, 1)]), 20, free, jobs);
     snapshot.policy = VoPolicy { time_limit: Limit::At(Span(30)), ..VoPolicy::default() };
     let planned = plan_of(&snapshot, &whole());
-    let reason = Reason::TimeLimit { limit: Span(30), least: Span(40) };
+    let reason = Reason::TimeLimit { limit: Span(30), min: Span(40) };
     assert_eq!(planned.jobs.iter().filter(|job| job.window().is_some()).count(), 1);
     assert!(planned.jobs.iter().any(|job| job.outcome == Outcome::Postponed(reason.clone())));
 }
@@ -157,6 +157,6 @@ fn a_choice_without_work_states_its_gap() {
     assert_eq!(proven.gap, None);
     let totals = proven.totals(snapshot.policy.measure);
     assert!(gap.placed >= totals.placed);
-    let Sum::Cost(least) = gap.sum else { panic!("{gap:?}") };
-    assert!(least <= totals.cost);
+    let Sum::Cost(min) = gap.sum else { panic!("{gap:?}") };
+    assert!(min <= totals.cost);
 }

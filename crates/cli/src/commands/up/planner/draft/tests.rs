@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tradewind_model::{ClosureId, Performance, Place, Pool, Pools, Price, Site, SiteId, Terms};
+use tradewind_model::{OutageId, Performance, Place, Pool, Pools, Price, Site, SiteId, Terms};
 use tradewind_sched::free::FreeTime;
 
 use super::*;
@@ -55,8 +55,8 @@ impl Draw {
         if self.below(2) == 0 {
             let from = Time(1_000 + 100 * self.below(5));
             let until = from + Span(100);
-            let what = Closure { pool: PoolId(0), nodes: 1, from, until, cause: Cause::Local };
-            let closure = ClosureId(0);
+            let what = Outage { pool: PoolId(0), nodes: 1, from, until, cause: Cause::Local };
+            let closure = OutageId(0);
             market.apply(&Event::Announced { closure, what }).unwrap();
             if from == market.now() && market.free_in(PoolId(0)) > 0 {
                 market.apply(&Event::Closed { closure }).unwrap();

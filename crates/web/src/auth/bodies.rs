@@ -19,7 +19,7 @@ pub(crate) const SMALL: usize = 64 << 10;
 /// What there is of large bodies.
 #[derive(Debug)]
 pub(crate) struct Bodies {
-    most: usize,
+    max: usize,
     per_user: usize,
     held: Mutex<Held>,
     /// Parsed at once.
@@ -51,9 +51,9 @@ pub(crate) struct Room {
 impl Bodies {
     pub(crate) fn new(limits: &Limits) -> Bodies {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let (most, per_user) = (limits.bodies_bytes, limits.bodies_bytes_per_user);
+        let (max, per_user) = (limits.bodies_bytes, limits.bodies_bytes_per_user);
         let parsers = Arc::new(Semaphore::new((cores / 2).max(1)));
-        Bodies { most, per_user, held: Mutex::default(), parsers }
+        Bodies { max, per_user, held: Mutex::default(), parsers }
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
@@ -70,11 +70,11 @@ impl Bodies {
         let own = held.users.get(user).map_or(0, |own| own.bytes);
         let limits = [
             ("request_bytes_per_user", own, self.per_user),
-            ("request_bytes", held.all, self.most),
+            ("request_bytes", held.all, self.max),
         ];
-        let met = limits.into_iter().find(|(_, used, most)| *used > 0 && used + bytes > *most);
-        if let Some((limit, used, most)) = met {
-            let (used, allowed) = (used as u64, most as u64);
+        let met = limits.into_iter().find(|(_, used, max)| *used > 0 && used + bytes > *max);
+        if let Some((limit, used, max)) = met {
+            let (used, allowed) = (used as u64, max as u64);
             return Err(Usage { limit: limit.to_owned(), used, allowed, wait: 1 });
         }
         held.all += bytes;

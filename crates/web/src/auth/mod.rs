@@ -160,19 +160,19 @@ impl Doors {
 /// The hash of the token that the request came with, or that its page was signed in with; and the
 /// session then.
 fn token_of(
-    doors: &Doors,
+    auth: &Doors,
     method: &Method,
     headers: &HeaderMap,
 ) -> Answer<(TokenHash, Option<u64>)> {
     if headers.contains_key(header::AUTHORIZATION) {
         return Ok((hash_of(bearer(headers)?), None));
     }
-    let cookie = doors.ours.cookie(sessions::COOKIE, headers);
+    let cookie = auth.ours.cookie(sessions::COOKIE, headers);
     let cookie = cookie.ok_or_else(|| Failure::unauthorized("there is no token"))?;
-    let found = doors.sessions.find(&hash_of(cookie), Use::of(method, headers));
+    let found = auth.sessions.find(&hash_of(cookie), Use::of(method, headers));
     let (token, session) =
         found.ok_or_else(|| Failure::unauthorized("nobody is signed in any more"))?;
-    doors.ours.own_page(method, headers)?;
+    auth.ours.own_page(method, headers)?;
     Ok((token, Some(session)))
 }
 
@@ -239,9 +239,9 @@ pub(crate) async fn guard_metrics(
 ///
 /// # Errors
 /// If there were too many lately.
-pub(crate) fn knock(context: &Context, address: IpAddr, cost: u32) -> Answer<()> {
-    let doors = &context.doors;
-    let bucket = if cost > 1 { &doors.failures } else { &doors.addresses };
+pub(crate) fn admit(context: &Context, address: IpAddr, cost: u32) -> Answer<()> {
+    let auth = &context.auth;
+    let bucket = if cost > 1 { &auth.failures } else { &auth.addresses };
     let taken = bucket.take(address.to_canonical(), cost.into(), Instant::now());
     taken.map_err(|usage| Failure::short("too many requests from this address", usage))
 }
@@ -254,8 +254,8 @@ pub(crate) async fn enter(
     method: &Method,
     headers: &HeaderMap,
 ) -> Answer<Caller> {
-    let doors = &context.doors;
-    let found = match token_of(doors, method, headers) {
+    let auth = &context.auth;
+    let found = match token_of(auth, method, headers) {
         Ok((hash, session)) => {
             let caller = identify(context, hash).await;
             caller.map(|caller| Caller { session, ..caller })
@@ -265,33 +265,33 @@ pub(crate) async fn enter(
     let caller = match found {
         Ok(caller) => caller,
         Err(failure) if failure.is_unauthorized() => {
-            knock(context, peer.ip(), Limits::WRONG_TOKEN)?;
+            admit(context, peer.ip(), Limits::WRONG_TOKEN)?;
             return Err(failure);
         }
         Err(failure) => return Err(failure),
     };
     let (now, user) = (Instant::now(), &caller.actor.user);
     let limit = |what: &'static str| move |usage| Failure::short(what, usage).to(user);
-    let taken = doors.places.known(peer, user, now);
+    let taken = auth.places.known(peer, user, now);
     taken.map_err(limit("you have too many connections"))?;
-    let taken = doors.tokens.take(caller.token, 1, now);
+    let taken = auth.tokens.take(caller.token, 1, now);
     taken.map_err(limit("too many requests with this token"))?;
-    let taken = doors.users.take(user.clone(), 1, now);
+    let taken = auth.users.take(user.clone(), 1, now);
     taken.map_err(limit("too many requests of this user"))?;
-    let taken = doors.addresses.take(peer.ip().to_canonical(), 1, now);
+    let taken = auth.addresses.take(peer.ip().to_canonical(), 1, now);
     taken.map_err(limit("too many requests from this address"))?;
     Ok(caller)
 }
 
 /// Whose token it is.
 pub(crate) async fn identify(context: &Context, hash: TokenHash) -> Answer<Caller> {
-    let (known, gone) = context.doors.find(&hash);
+    let (known, gone) = context.auth.find(&hash);
     let caller = match known {
         Some(caller) => caller,
         None => {
             let found = context.look(move |live| look_up(live.state(), &hash)).await?;
             let caller = found.ok_or_else(|| Failure::unauthorized("this token does not open"))?;
-            context.doors.admit(hash, caller.clone(), gone);
+            context.auth.admit(hash, caller.clone(), gone);
             caller
         }
     };

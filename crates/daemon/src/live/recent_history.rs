@@ -3,17 +3,17 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use tradewind_model::{Closure, PoolId, Price, Span, Time};
+use tradewind_model::{Outage, PoolId, Price, Span, Time};
 
 use super::state::{State, Why};
 
 /// What was lately. It follows from the records alone, so that a replay tells the same.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Past {
+pub struct RecentHistory {
     /// By pool.
     pub prices: BTreeMap<PoolId, Asked>,
     /// Closures that had begun and are over, by their ends, the oldest first: those of the last
-    /// [`Past::SPAN`], but [`Past::CLOSURES`] at most.
+    /// [`RecentHistory::SPAN`], but [`RecentHistory::CLOSURES`] at most.
     pub closures: VecDeque<Gone>,
     /// Closures that ended up to this moment were too many, and are forgotten.
     pub forgotten: Option<Time>,
@@ -22,7 +22,7 @@ pub struct Past {
 /// What a pool's nodes cost from when on.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Asked {
-    /// Changes, the oldest first: those of the last [`Past::SPAN`] and the one before them, but
+    /// Changes, the oldest first: those of the last [`RecentHistory::SPAN`] and the one before them, but
     /// [`Asked::POINTS`] at most. No two of one moment, and each to another price than before.
     pub points: VecDeque<(Time, Price)>,
     /// There were too many: before this moment only some of the changes are there.
@@ -42,7 +42,7 @@ pub struct Gone {
     pub until: Time,
 }
 
-impl Past {
+impl RecentHistory {
     /// So far back: as long as jobs are kept after their ends, unless the settings say otherwise.
     pub const SPAN: Span = Span(7 * 24 * 3_600);
     /// Closures that are kept.
@@ -62,7 +62,7 @@ impl Past {
 
     /// A closure that had begun is over. One that was announced anew, because its end had changed,
     /// goes on where it stopped. Linear in what ended since it began.
-    pub(super) fn reopened(&mut self, at: Time, why: &Why, what: &Closure) {
+    pub(super) fn reopened(&mut self, at: Time, why: &Why, what: &Outage) {
         let since = self.closures.iter().rev().take_while(|it| it.until > what.from);
         let last = since.enumerate().find(|(_, it)| it.why == *why).map(|(behind, _)| behind);
         let last = last.map(|behind| self.closures.len() - 1 - behind);
@@ -77,11 +77,11 @@ impl Past {
         if gone.from < gone.until {
             self.closures.push_back(gone);
         }
-        let old = |it: &Gone| it.until <= at - Past::SPAN;
+        let old = |it: &Gone| it.until <= at - RecentHistory::SPAN;
         while self.closures.front().is_some_and(old) {
             self.closures.pop_front();
         }
-        while self.closures.len() > Past::CLOSURES {
+        while self.closures.len() > RecentHistory::CLOSURES {
             self.forgotten = self.closures.pop_front().map(|it| it.until);
         }
     }
@@ -106,7 +106,7 @@ impl Asked {
         if count > 1 && same(count - 1, count - 2) {
             self.points.pop_back();
         }
-        while self.points.get(1).is_some_and(|(next, _)| *next <= at - Past::SPAN) {
+        while self.points.get(1).is_some_and(|(next, _)| *next <= at - RecentHistory::SPAN) {
             self.points.pop_front();
         }
         if self.points.len() > Asked::POINTS {
@@ -149,5 +149,5 @@ impl State {
 }
 
 #[cfg(test)]
-#[path = "tests/past.rs"]
+#[path = "tests/recent_history.rs"]
 mod tests;

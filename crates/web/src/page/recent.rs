@@ -65,7 +65,7 @@ fn stops(trends: &Trends) -> Vec<i64> {
 
 fn frame(trends: &Trends, title: String, unit: &'static str) -> Frame {
     let span = (trends.bins.from, trends.bins.end());
-    Frame { title, unit, span, now: None, most: None, stops: stops(trends) }
+    Frame { title, unit, span, now: None, max: None, stops: stops(trends) }
 }
 
 fn prices(trends: &Trends, chosen: &Chosen<'_>, ahead: &Ahead) -> Figure {
@@ -173,7 +173,7 @@ fn use_of(trends: &Trends, chosen: &Chosen<'_>) -> Figure {
     };
     let layers: Vec<Layer> = USES.iter().enumerate().map(layer).collect();
     let title = format!("What nodes of {} were for, over time", chosen.name);
-    let frame = Frame { most: Some(100.0), ..frame(trends, title, "% of node time") };
+    let frame = Frame { max: Some(100.0), ..frame(trends, title, "% of node time") };
     let row = |span: usize| {
         let it = by_span[span]?;
         let told = it.map(|part| format!("{part:.1} %"));

@@ -11,9 +11,9 @@ use crate::api::Limits;
 /// Who has how many.
 #[derive(Debug)]
 pub(crate) struct Seats {
-    most: usize,
+    max: usize,
     per_user: usize,
-    /// Of `most`, for administrators alone.
+    /// Of `max`, for administrators alone.
     reserved: usize,
     taken: Mutex<BTreeMap<String, usize>>,
 }
@@ -27,8 +27,8 @@ pub(crate) struct Seat {
 
 impl Seats {
     pub(crate) fn new(limits: &Limits) -> Seats {
-        let (most, per_user) = (limits.streams, limits.streams_per_user);
-        Seats { most, per_user, reserved: limits.streams_reserved, taken: Mutex::default() }
+        let (max, per_user) = (limits.streams, limits.streams_per_user);
+        Seats { max, per_user, reserved: limits.streams_reserved, taken: Mutex::default() }
     }
 
     /// One for the caller.
@@ -39,11 +39,11 @@ impl Seats {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let all: usize = taken.values().sum();
         let own = taken.get(&actor.user).copied().unwrap_or(0);
-        let (most, per_user) = match actor.role {
-            Role::Administrator => (self.most, self.most),
-            _ => (self.most.saturating_sub(self.reserved), self.per_user),
+        let (max, per_user) = match actor.role {
+            Role::Administrator => (self.max, self.max),
+            _ => (self.max.saturating_sub(self.reserved), self.per_user),
         };
-        for (limit, used, allowed) in [("streams_per_user", own, per_user), ("streams", all, most)]
+        for (limit, used, allowed) in [("streams_per_user", own, per_user), ("streams", all, max)]
         {
             if used >= allowed {
                 let (used, allowed) = (used as u64, allowed as u64);

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Cause, Closure, PoolId, SiteId, Span, Time};
+use tradewind_model::{Cause, Outage, PoolId, SiteId, Span, Time};
 use tradewind_sched::free::Taken;
-use tradewind_sched::policy::weigh::Scales;
+use tradewind_sched::policy::evaluate::PoolReport;
 
 use super::input::Withheld;
 use super::record::Record;
 use super::state::{Job, Quote, State, Why};
-use super::{Live, Wrong};
+use super::{Live, ApplyError};
 use crate::site::{Seen, Survey};
 
 /// Dead nodes are expected back after this, and then again.
@@ -24,7 +24,7 @@ impl Live {
         at: Time,
         site: SiteId,
         survey: &Survey,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), ApplyError> {
         let wanted = self.state.missing(at, site, survey);
         let here = |why: &Why| {
             let kind = matches!(why, Why::Local(..) | Why::Stray(..) | Why::Down(_));
@@ -40,7 +40,7 @@ impl Live {
         at: Time,
         prices: &[(PoolId, tradewind_model::Price)],
         withheld: &[Withheld],
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), ApplyError> {
         let mut is_other = false;
         for &(pool, price) in prices {
             let now = self.state.market.pools().as_slice().get(pool.index()).map(|it| it.price);
@@ -55,7 +55,7 @@ impl Live {
         let kind = |why: &&Why| matches!(why, Why::Withheld(..));
         let known: Vec<Why> = self.state.closures.keys().filter(kind).cloned().collect();
         let cause = Cause::Withheld;
-        let what = |it: &Withheld| Closure {
+        let what = |it: &Withheld| Outage {
             pool: it.pool,
             nodes: it.nodes,
             from: it.from,
@@ -72,8 +72,8 @@ impl Live {
         &mut self,
         at: Time,
         known: Vec<Why>,
-        mut wanted: BTreeMap<Why, Closure>,
-    ) -> Result<(), Wrong> {
+        mut wanted: BTreeMap<Why, Outage>,
+    ) -> Result<(), ApplyError> {
         for why in known {
             let same = match (self.state.closure_of(&why), wanted.get(&why)) {
                 (Some(now), Some(then)) => is_same(at, &now, then),
@@ -92,9 +92,9 @@ impl Live {
 
     /// Takes away the nodes that are gone by now; a job that has not begun gives way to the
     /// owner's.
-    pub(super) fn close_due(&mut self, at: Time) -> Result<(), Wrong> {
-        let due = |(why, what): &(Why, Closure)| what.from <= at && !matches!(why, Why::Booked(..));
-        let open: Vec<(Why, Closure)> = self.state.not_begun().into_iter().filter(due).collect();
+    pub(super) fn close_due(&mut self, at: Time) -> Result<(), ApplyError> {
+        let due = |(why, what): &(Why, Outage)| what.from <= at && !matches!(why, Why::Booked(..));
+        let open: Vec<(Why, Outage)> = self.state.not_begun().into_iter().filter(due).collect();
         for (why, what) in open {
             let strict = !matches!(why, Why::Withheld(..));
             if strict {
@@ -108,7 +108,7 @@ impl Live {
     }
 
     /// Takes jobs back that have not begun, the last ones first, until enough nodes are or will be free.
-    fn make_room(&mut self, at: Time, what: &Closure) -> Result<(), Wrong> {
+    fn make_room(&mut self, at: Time, what: &Outage) -> Result<(), ApplyError> {
         let mut room = self.state.market.free_in(what.pool);
         let mut idle = self.state.not_begun_in(what.pool);
         idle.retain(|(number, nodes)| {
@@ -127,7 +127,7 @@ impl Live {
     }
 
     /// The job's bookings are called off, if it has any.
-    pub(super) fn call_off(&mut self, at: Time, job: u64) -> Result<(), Wrong> {
+    pub(super) fn call_off(&mut self, at: Time, job: u64) -> Result<(), ApplyError> {
         let own = |why: &&Why| matches!(why, Why::Booked(_, of) if *of == job);
         let booked: Vec<Why> = self.state.closures.keys().filter(own).cloned().collect();
         for why in booked {
@@ -138,21 +138,21 @@ impl Live {
 }
 
 /// Whether what is known says the same as what is seen now.
-fn is_same(at: Time, known: &Closure, seen: &Closure) -> bool {
+fn is_same(at: Time, known: &Outage, seen: &Outage) -> bool {
     let begun = known.from <= at && seen.from <= at;
     let until = known.until == seen.until || (seen.until <= at + OVERDUE && known.until > at);
     known.nodes == seen.nodes && (begun || known.from == seen.from) && until
 }
 
 impl State {
-    fn closure_of(&self, why: &Why) -> Option<Closure> {
+    fn closure_of(&self, why: &Why) -> Option<Outage> {
         let id = self.closures.get(why)?;
         self.market.closure_state(*id).map(|(what, _)| what)
     }
 
     /// Closures that have been announced and have not begun.
-    fn not_begun(&self) -> Vec<(Why, Closure)> {
-        let of = |(why, id): (&Why, &tradewind_model::ClosureId)| {
+    fn not_begun(&self) -> Vec<(Why, Outage)> {
+        let of = |(why, id): (&Why, &tradewind_model::OutageId)| {
             let (what, begun) = self.market.closure_state(*id)?;
             (!begun).then(|| (why.clone(), what))
         };
@@ -180,7 +180,7 @@ impl State {
     }
 
     /// All that a survey says is missing.
-    fn missing(&self, at: Time, site: SiteId, survey: &Survey) -> BTreeMap<Why, Closure> {
+    fn missing(&self, at: Time, site: SiteId, survey: &Survey) -> BTreeMap<Why, Outage> {
         let mut missing = BTreeMap::new();
         let pools = self.market.pools().iter().filter(|(_, pool)| pool.site == site);
         for ((id, pool), seen) in pools.zip(&survey.pools) {
@@ -188,7 +188,7 @@ impl State {
                 let nodes = nodes.min(pool.nodes);
                 let until = until.max(at + OVERDUE);
                 if nodes > 0 {
-                    missing.insert(why, Closure { pool: id, nodes, from, until, cause });
+                    missing.insert(why, Outage { pool: id, nodes, from, until, cause });
                 }
             };
             let down = pool.nodes.saturating_sub(seen.up);
@@ -200,7 +200,7 @@ impl State {
         }
         for (tag, pool, nodes) in self.strays(site, survey) {
             let closure =
-                Closure { pool, nodes, from: at, until: at + REPAIR, cause: Cause::Local };
+                Outage { pool, nodes, from: at, until: at + REPAIR, cause: Cause::Local };
             missing.insert(Why::Stray(pool, tag), closure);
         }
         // A dead node stays dead until it is seen again: do not count its time anew each time.
@@ -218,10 +218,10 @@ impl State {
     fn strays(&self, site: SiteId, survey: &Survey) -> Vec<(crate::site::Tag, PoolId, u32)> {
         let first = self.market.pools().iter().find(|(_, pool)| pool.site == site);
         let Some((pool, found)) = first else { return Vec::new() };
-        let most = found.nodes;
+        let max = found.nodes;
         let stray = |(tag, seen): (&crate::site::Tag, &Seen)| match seen {
             Seen::Running { nodes, .. } if !self.tasks.contains_key(tag) => {
-                Some((tag.clone(), pool, (nodes.len() as u32).clamp(1, most)))
+                Some((tag.clone(), pool, (nodes.len() as u32).clamp(1, max)))
             }
             _ => None,
         };
@@ -232,7 +232,7 @@ impl State {
     pub(super) fn stands(&self, quote: &Quote) -> Result<(), String> {
         let booking = &quote.booking;
         let now = self.now();
-        let free = Scales::of(&self.market);
+        let free = PoolReport::of(&self.market);
         if quote.expires < now {
             return Err(format!("quote {} expired at {}", quote.number, quote.expires));
         }

@@ -15,7 +15,7 @@ const FREE: u32 = 10;
 /// How long a lock lasts after the last wrong guess.
 const LOCK: Duration = Duration::from_secs(15 * 60);
 /// Identities that are remembered.
-const MOST: usize = 10_000;
+const MAX: usize = 10_000;
 /// Letters of a token that name it: those of its beginning, and three, which is 15 bits of 200.
 const PREFIX: usize = 6;
 
@@ -40,10 +40,10 @@ impl Guesses {
 
     fn wrong_at(&self, identity: &str, at: Instant) -> Verdict {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= MOST {
+        if all.len() >= MAX {
             all.retain(|_, (_, last)| at.saturating_duration_since(*last) < LOCK);
         }
-        if all.len() >= MOST {
+        if all.len() >= MAX {
             // As many identities as nobody has: one person tries them all.
             all.clear();
         }
@@ -89,10 +89,10 @@ mod tests {
     #[test]
     fn memory_is_bounded() {
         let guesses = Guesses::default();
-        for number in 0..2 * MOST {
+        for number in 0..2 * MAX {
             guesses.wrong(&number.to_string());
         }
-        assert!(guesses.0.lock().unwrap().len() <= MOST);
+        assert!(guesses.0.lock().unwrap().len() <= MAX);
         assert_eq!(of_token("tw_abcdefgh"), "tw_abc");
         assert_eq!(of_token("\u{202e} \n"), "");
     }

@@ -25,7 +25,7 @@ proptest! {
         steps in prop::collection::vec((0..4_000_i64, 1..4_i64), 1..3_000),
         slow: bool,
     ) {
-        let (mut past, mut said, mut now) = (Past::default(), Vec::new(), Time(1_000_000));
+        let (mut past, mut said, mut now) = (RecentHistory::default(), Vec::new(), Time(1_000_000));
         for (gap, price) in steps {
             now = now + Span(if slow { gap } else { gap % 3 });
             said.push((now, Price(price)));
@@ -42,7 +42,7 @@ proptest! {
         let prices: Vec<Price> = kept.points.iter().map(|it| it.1).collect();
         prop_assert!(prices.windows(2).all(|pair| pair[0] != pair[1]), "a step that is none");
         // A week is covered, and wherever nothing was thinned it is told as it was.
-        let begin = all[0].0.max(now - Past::SPAN);
+        let begin = all[0].0.max(now - RecentHistory::SPAN);
         prop_assert!(kept.points[0].0 <= begin);
         for moment in [begin, begin.max(exact), now, now - Span((now - begin).0 / 3)] {
             if moment >= exact {
@@ -61,7 +61,7 @@ proptest! {
         let whys = ["a", "b", "c"].map(|name| Why::Local(PoolId(0), name.to_owned()));
         // By name: since when it runs, and how many nodes it has now.
         let mut running: BTreeMap<usize, (Time, u32)> = BTreeMap::new();
-        let (mut past, mut now) = (Past::default(), Time(1_000));
+        let (mut past, mut now) = (RecentHistory::default(), Time(1_000));
         let (mut counted, mut levels) = (Vec::new(), BTreeMap::<usize, u32>::new());
         for (who, gap, nodes, ends) in steps {
             for moment in now.0..(now + Span(gap)).0 {
@@ -71,7 +71,7 @@ proptest! {
             if let Some((from, had)) = running.remove(&who) {
                 let cause = Cause::Local;
                 let what =
-                    Closure { pool: PoolId(0), nodes: had, from, until: now + Span(9), cause };
+                    Outage { pool: PoolId(0), nodes: had, from, until: now + Span(9), cause };
                 past.reopened(now, &whys[who], &what);
                 levels.remove(&who);
                 // The same task, with another end or other nodes: it began when it began.
@@ -86,7 +86,7 @@ proptest! {
         }
         // What still runs is not over: it counts from where its last piece ended.
         for (who, (from, had)) in running {
-            let what = Closure {
+            let what = Outage {
                 pool: PoolId(0), nodes: had, from, until: now, cause: Cause::Local,
             };
             past.reopened(now, &whys[who], &what);
@@ -102,21 +102,21 @@ proptest! {
 
 #[test]
 fn old_and_too_many_closures_are_forgotten() {
-    let mut past = Past::default();
-    let closure = |from: i64| Closure {
+    let mut past = RecentHistory::default();
+    let closure = |from: i64| Outage {
         pool: PoolId(0),
         nodes: 1,
         from: Time(from),
         until: Time(from + 1),
         cause: Cause::Local,
     };
-    let most = Past::CLOSURES as i64;
-    for moment in 0..most + 3 {
+    let max = RecentHistory::CLOSURES as i64;
+    for moment in 0..max + 3 {
         let why = Why::Local(PoolId(0), moment.to_string());
         past.reopened(Time(moment + 1), &why, &closure(moment));
     }
-    assert_eq!((past.closures.len(), past.forgotten), (Past::CLOSURES, Some(Time(3))));
-    let late = Past::SPAN.0 + most;
+    assert_eq!((past.closures.len(), past.forgotten), (RecentHistory::CLOSURES, Some(Time(3))));
+    let late = RecentHistory::SPAN.0 + max;
     past.reopened(Time(late + 1), &Why::Down(PoolId(0)), &closure(late));
     assert_eq!(past.closures.len(), 3, "what ended more than a week ago is gone");
 }

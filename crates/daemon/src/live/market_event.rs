@@ -1,6 +1,6 @@
 //! What a record means to policies.
 
-use tradewind_model::{ClosureId, Event, JobId, PoolId};
+use tradewind_model::{OutageId, Event, JobId, PoolId};
 
 use tradewind_sched::negotiation::Entry;
 
@@ -10,7 +10,7 @@ use super::state::{Phase, State};
 impl State {
     /// The market's event that the record stands for, before it is applied. Decisions tell
     /// nothing: who decided knows.
-    pub fn tells(&self, record: &Record) -> Option<Event> {
+    pub fn market_event(&self, record: &Record) -> Option<Event> {
         let id = |job: &u64| self.jobs.get(job).and_then(|job| job.id);
         match record {
             Record::Joined { demand, .. } => {
@@ -33,7 +33,7 @@ impl State {
                 id(&u64::from(handing.parcel.ticket.job.0)).map(|job| Event::Cancelled { job })
             }
             Record::Announced { what, .. } => {
-                let closure = ClosureId(self.market.announced());
+                let closure = OutageId(self.market.announced());
                 Some(Event::Announced { closure, what: *what })
             }
             Record::Closed { why } => {

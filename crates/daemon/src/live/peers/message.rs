@@ -12,7 +12,7 @@ use crate::live::state::{Job, State};
 
 /// One message to or from a peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Letter {
+pub struct PeerMessage {
     /// As [`Envelope::settled`].
     pub settled: Serial,
     /// What is said.
@@ -107,15 +107,15 @@ pub(super) fn weight(submission: &Submission) -> usize {
 }
 
 /// The same for whoever takes it in: it costs no more than was agreed.
-pub(super) fn taken_in(submission: &Submission, most: Money) -> Submission {
+pub(super) fn taken_in(submission: &Submission, max: Money) -> Submission {
     let mut taken = abroad(submission);
-    taken.terms.budget = Some(taken.terms.budget.map_or(most, |budget| budget.min(most)));
+    taken.terms.budget = Some(taken.terms.budget.map_or(max, |budget| budget.min(max)));
     taken
 }
 
 impl State {
     /// The message as a letter; `None` if its job is gone.
-    pub(super) fn letter(&self, envelope: Envelope) -> Option<(Peer, Letter)> {
+    pub(super) fn letter(&self, envelope: Envelope) -> Option<(Peer, PeerMessage)> {
         let Envelope { to, settled, body, .. } = envelope;
         let asked = |parcel: &Parcel| {
             let mut job = self.traveller(parcel)?;
@@ -142,7 +142,7 @@ impl State {
             Body::Done { transfer } => Word::Done { transfer },
             Body::Returned { transfer } => Word::Returned { transfer },
         };
-        Some((to, Letter { settled, word }))
+        Some((to, PeerMessage { settled, word }))
     }
 
     fn traveller(&self, parcel: &Parcel) -> Option<Traveller> {
@@ -157,8 +157,8 @@ impl State {
     }
 
     /// The letter as a message; `None` if it is about a job that could not run here at all.
-    pub(super) fn envelope(&self, from: Peer, letter: &Letter, most: &Most) -> Option<Envelope> {
-        let parcel = |job: &Traveller| Some(Arc::new(self.parcel_of(from, job, most)?));
+    pub(super) fn envelope(&self, from: Peer, letter: &PeerMessage, max: &Most) -> Option<Envelope> {
+        let parcel = |job: &Traveller| Some(Arc::new(self.parcel_of(from, job, max)?));
         let body = match letter.word.clone() {
             Word::Discover { inquiry, job, lead } => {
                 Body::Discover { inquiry, parcel: parcel(&job)?, lead }
@@ -172,7 +172,7 @@ impl State {
             Word::Cancel { inquiry } => Body::Cancel { inquiry },
             // It must be answered, whatever it asks for.
             Word::Migrate { transfer, inquiry, job, offer } => {
-                let parcel = Arc::new(self.any_parcel_of(from, &job, most));
+                let parcel = Arc::new(self.any_parcel_of(from, &job, max));
                 Body::Migrate { transfer, inquiry, parcel, offer }
             }
             Word::Done { transfer } => Body::Done { transfer },
@@ -181,14 +181,14 @@ impl State {
         Some(Envelope { from, to: Peer(0), settled: letter.settled, body })
     }
 
-    fn parcel_of(&self, from: Peer, job: &Traveller, most: &Most) -> Option<Parcel> {
-        let demand = demand(&job.submission, self.users.len(), self, most).ok()?;
-        Some(Parcel { demand, ..self.any_parcel_of(from, job, most) })
+    fn parcel_of(&self, from: Peer, job: &Traveller, max: &Most) -> Option<Parcel> {
+        let demand = demand(&job.submission, self.users.len(), self, max).ok()?;
+        Some(Parcel { demand, ..self.any_parcel_of(from, job, max) })
     }
 
-    fn any_parcel_of(&self, from: Peer, job: &Traveller, most: &Most) -> Parcel {
+    fn any_parcel_of(&self, from: Peer, job: &Traveller, max: &Most) -> Parcel {
         let place = self.users.len();
-        let suits = demand(&job.submission, place, self, most);
+        let suits = demand(&job.submission, place, self, max);
         Parcel {
             ticket: Ticket { home: from, job: JobId(job.job) },
             demand: suits.unwrap_or_else(|_| loosely(&job.submission, place)),

@@ -17,7 +17,7 @@ proptest! {
     ) {
         let taken: Vec<_> = taken.into_iter().map(|(tasks, time)| (tasks, time, None)).collect();
         let mut market = market(&pools, &taken, running);
-        let mut scales = Scales::of(&market);
+        let mut scales = PoolReport::of(&market);
         let first = market.queue().next();
         if let Some(job) = first {
             let place = Place::Pool(PoolId(0));
@@ -63,7 +63,7 @@ fn what_speaks_against_a_pool_is_said() {
         change(&mut terms);
         let terms = Some(std::sync::Arc::new(terms));
         let asked = Demand { terms, ..Demand::new(tasks, Span(10)) };
-        Scales::of(&market).weigh(&market, &asked).remove(0).verdict
+        PoolReport::of(&market).weigh(&market, &asked).remove(0).verdict
     };
     let against = |change: &dyn Fn(&mut Terms)| verdict(change, 1);
     assert_eq!(against(&|_| ()), Verdict::From(Time(0)));

@@ -17,7 +17,7 @@ use crate::api::now;
 /// The cookie's name, before its prefix.
 pub(crate) const COOKIE: &str = "tradewind";
 /// Sessions of all users at once: the one that was used longest ago ends for a new one.
-const MOST: usize = 10_000;
+const MAX: usize = 10_000;
 /// Sessions of one user at once, likewise.
 const MOST_OF_A_USER: usize = 50;
 /// Bytes kept of what a browser says that it is.
@@ -129,7 +129,7 @@ impl Sessions {
         let mut book = self.all();
         book.open.retain(|_, session| self.lasts(session, at));
         book.make_room(|it| it.who.user == who.user, MOST_OF_A_USER);
-        book.make_room(|_| true, MOST);
+        book.make_room(|_| true, MAX);
         book.last += 1;
         let end = who.agent.char_indices().map(|(i, c)| i + c.len_utf8());
         let end = end.take_while(|end| *end <= MAX_AGENT).last().unwrap_or(0);
@@ -182,9 +182,9 @@ impl Sessions {
 }
 
 impl Book {
-    /// Ends those that were used longest ago, until there are fewer than `most` of a kind.
-    fn make_room(&mut self, kind: impl Fn(&Session) -> bool, most: usize) {
-        while self.open.values().filter(|it| kind(it)).count() >= most {
+    /// Ends those that were used longest ago, until there are fewer than `max` of a kind.
+    fn make_room(&mut self, kind: impl Fn(&Session) -> bool, max: usize) {
+        while self.open.values().filter(|it| kind(it)).count() >= max {
             let oldest = self.open.iter().filter(|(_, it)| kind(it));
             let oldest = oldest.min_by_key(|(_, it)| it.used).map(|(cookie, _)| *cookie);
             let Some(oldest) = oldest else { return };

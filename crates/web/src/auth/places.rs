@@ -48,7 +48,7 @@ impl Line {
 /// All open connections.
 #[derive(Debug)]
 pub(crate) struct Places {
-    most: usize,
+    max: usize,
     strangers: usize,
     per_address: usize,
     per_user: usize,
@@ -104,7 +104,7 @@ impl Drop for Busy {
 impl Places {
     pub(crate) fn new(limits: &Limits) -> Places {
         Places {
-            most: limits.connections,
+            max: limits.connections,
             strangers: limits.connections.saturating_sub(limits.connections_reserved).max(1),
             per_address: limits.connections_per_address.max(1),
             per_user: limits.connections_per_user.max(1),
@@ -127,15 +127,15 @@ impl Places {
             inside.give_up(now, |it| it.user.is_none() && it.address == address);
         }
         let strangers = inside.all.values().filter(|it| it.user.is_none()).count();
-        if strangers >= self.strangers || inside.all.len() >= self.most {
+        if strangers >= self.strangers || inside.all.len() >= self.max {
             let crowd = inside.crowd();
             inside.give_up(now, |it| it.user.is_none() && Some(it.address) == crowd);
         }
-        if inside.all.len() >= self.most {
+        if inside.all.len() >= self.max {
             let user = inside.largest_user();
             inside.give_up(now, |it| it.busy == 0 && it.user == user);
         }
-        if inside.all.len() >= self.most {
+        if inside.all.len() >= self.max {
             return None;
         }
         inside.last += 1;
@@ -195,8 +195,8 @@ impl Places {
     pub(crate) fn sweep(&self, now: Instant) {
         let mut inside = self.inside();
         let late = |(number, it): (&u64, &Place)| {
-            let most = if it.busy == 0 { self.idle } else { self.request };
-            let late = it.user.is_none() && now.saturating_duration_since(it.since) >= most;
+            let max = if it.busy == 0 { self.idle } else { self.request };
+            let late = it.user.is_none() && now.saturating_duration_since(it.since) >= max;
             late.then_some(*number)
         };
         let late: Vec<u64> = inside.all.iter().filter_map(late).collect();

@@ -11,7 +11,7 @@ use crate::live::input::Refusal;
 use crate::live::record::Record;
 use crate::live::rights::Actor;
 use crate::live::state::{Finish, Hold, Job, Phase, State};
-use crate::live::{Live, Wrong};
+use crate::live::{Live, ApplyError};
 
 impl Live {
     /// By peer: what is to be asked of jobs that went there. Linear in those.
@@ -36,7 +36,7 @@ impl Live {
         actor: &Actor,
         market: &str,
         wanted: &[Wanted],
-    ) -> Result<Result<Vec<Report>, Refusal>, Wrong> {
+    ) -> Result<Result<Vec<Report>, Refusal>, ApplyError> {
         let peer = match self.recognise(at, actor, market)? {
             Ok(peer) => peer,
             Err(refusal) => return Ok(Err(refusal)),
@@ -61,7 +61,7 @@ impl Live {
         number: u64,
         phase: &Phase,
         by: &str,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), ApplyError> {
         match phase {
             Phase::Running if !self.is_cancelled(number) => {
                 self.put(at, Record::Cancelling { job: number, by: by.to_owned() })?;
@@ -83,7 +83,7 @@ impl Live {
         at: Time,
         peer: Peer,
         reports: &[Report],
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), ApplyError> {
         for Report { job: number, transfer, fate } in reports {
             let Some(job) = self.state.jobs.get(number) else { continue };
             let Some(away) = job.away.as_ref().filter(|_| job.phase == Phase::Away) else {
@@ -112,7 +112,7 @@ impl Live {
         Ok(())
     }
 
-    fn ended_away(&mut self, at: Time, number: u64, finish: Finish) -> Result<(), Wrong> {
+    fn ended_away(&mut self, at: Time, number: u64, finish: Finish) -> Result<(), ApplyError> {
         self.away.remove(&number);
         match finish {
             Finish::NodeFail => self.lost_away(at, number, "the peer lost it"),
@@ -121,7 +121,7 @@ impl Live {
     }
 
     /// It may have run in part, and will not go on: as its user wants.
-    fn lost_away(&mut self, at: Time, number: u64, why: &str) -> Result<(), Wrong> {
+    fn lost_away(&mut self, at: Time, number: u64, why: &str) -> Result<(), ApplyError> {
         self.away.remove(&number);
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let cancelled = job.cancelled_by.is_some();
@@ -137,14 +137,14 @@ impl Live {
     }
 
     /// It waits here again.
-    fn came_back(&mut self, at: Time, number: u64, why: &str) -> Result<(), Wrong> {
+    fn came_back(&mut self, at: Time, number: u64, why: &str) -> Result<(), ApplyError> {
         self.away.remove(&number);
         if self.is_cancelled(number) {
             return self.finish(at, number, Finish::Cancelled);
         }
         let (why, hold) = (why.to_owned(), Hold::Nowhere);
         self.put(at, Record::CameBack { job: number, why, hold })?;
-        self.settle_in(at, number)
+        self.enqueue(at, number)
     }
 }
 

@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 use super::board::{Shown, board};
 use super::choice::{Choice, Order, Whose, sight};
 use crate::api::{Context, blocking};
-use crate::doors::Caller;
+use crate::auth::Caller;
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
 use crate::timeline::{Area, Picture, Table, View};
 
 /// Pixels across and down, at most.
-const MOST: u32 = 4_096;
+const MAX: u32 = 4_096;
 /// Rows whose names are told at once.
 const NAMES: u32 = 400;
 /// Tasks that a digest tells of, at most.
@@ -111,7 +111,7 @@ pub(crate) struct Wanted {
     #[serde(default = "one")]
     lines: u32,
     #[serde(default)]
-    most: usize,
+    max: usize,
     #[serde(flatten)]
     of: Rows,
 }
@@ -126,8 +126,8 @@ impl Wanted {
         let sane = from < until
             && from.checked_add(1 << 40).is_some()
             && (0..=(1_i64 << 40)).contains(&(until.saturating_sub(from)))
-            && (1..=MOST).contains(&columns)
-            && (1..=MOST).contains(&lines)
+            && (1..=MAX).contains(&columns)
+            && (1..=MAX).contains(&lines)
             && rows > 0;
         let until_row = first.checked_add(rows).filter(|_| sane);
         let last = until_row.ok_or_else(|| Failure::malformed("there is no such part", ""))?;
@@ -200,8 +200,8 @@ pub(crate) async fn digest(
     let told = blocking(move || {
         let board = &shown.board;
         let area = Area { from: view.from, until: view.until, rows: view.rows };
-        let most = wanted.most.min(MOST_TASKS);
-        let found = board.digest(&area, most, &|task| sight(&caller.actor, task));
+        let max = wanted.max.min(MOST_TASKS);
+        let found = board.digest(&area, max, &|task| sight(&caller.actor, task));
         let lane = |row: u32| board.lanes().iter().find(|lane| lane.rows.contains(&row));
         let pool = |row: u32| lane(row).map_or("", |lane| lane.name.as_str());
         let name = |row: &u32| format!("{} {}", pool(*row), board.row_name(*row));

@@ -6,24 +6,24 @@ use std::sync::Arc;
 use tradewind_io::submission::Submission;
 use tradewind_model::{Money, Time};
 use tradewind_sched::negotiation::{
-    Durable, Entry, Input, Member, Negotiator, Offer, Output, Parcel, Peer, Ticket, Wish,
+    Durable, Entry, Input, Member, Negotiator, Offer, Output, Parcel, Peer, Ticket, Preference,
 };
-use tradewind_sched::policy::outlook::{Opening, Outlook, Promised};
+use tradewind_sched::policy::outlook::{StartEstimate, Outlook, Promised};
 
 use super::desk::Desk;
-use super::letter::{taken_in, ticket, weight};
-use super::{HEAVIEST, Known, LOOK, Letter, MOST_WAITING, SEARCHES, Traveller};
+use super::message::{taken_in, ticket, weight};
+use super::{HEAVIEST, Known, LOOK, PeerMessage, MOST_WAITING, SEARCHES, Traveller};
 use crate::live::input::{Kind, Refusal};
 use crate::live::money::Account;
 use crate::live::record::Record;
 use crate::live::rights::{Actor, Role};
 use crate::live::state::{Booking, Finish, Hold, Job, Phase, Quote};
-use crate::live::{Live, Wrong};
+use crate::live::{Live, ApplyError};
 
 impl Live {
     /// Peers that are configured get numbers, and the negotiation goes on. A market that never
     /// had any has nothing to do with it.
-    pub(in crate::live) fn meet(&mut self, at: Time) -> Result<(), Wrong> {
+    pub(in crate::live) fn meet(&mut self, at: Time) -> Result<(), ApplyError> {
         for name in self.settings.peers.clone() {
             if self.state.peers.number_of(&name).is_none() {
                 let last = self.state.peers.directory.keys().next_back().map_or(0, |peer| peer.0);
@@ -80,7 +80,7 @@ impl Live {
         at: Time,
         input: Input,
         traveller: Option<&Traveller>,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), ApplyError> {
         let Some(mut negotiator) = self.negotiator.take() else { return Ok(()) };
         if self.outlook.get().is_some_and(|outlook| outlook.at() < at) {
             self.outlook = OnceCell::new();
@@ -98,7 +98,7 @@ impl Live {
         at: Time,
         out: Vec<Output>,
         traveller: Option<&Traveller>,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), ApplyError> {
         for output in out {
             match output {
                 Output::Record(entry) => self.write_entry(at, entry, traveller)?,
@@ -120,11 +120,11 @@ impl Live {
         at: Time,
         entry: Entry,
         traveller: Option<&Traveller>,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), ApplyError> {
         let Entry::Took { from, offer, .. } = &entry else {
             return self.put(at, Record::Negotiated { entry, guest: None });
         };
-        let nobody = Wrong::Other("a job came in of which nothing is known");
+        let nobody = ApplyError::Other("a job came in of which nothing is known");
         let traveller = traveller.ok_or_else(|| nobody.clone())?;
         let name = self.state.peers.directory.get(from).ok_or(nobody)?.name.clone();
         let number = self.state.last_job + 1;
@@ -137,7 +137,7 @@ impl Live {
     }
 
     /// A new account gets what new users get.
-    pub(in crate::live) fn welcome(&mut self, at: Time, account: Account) -> Result<(), Wrong> {
+    pub(in crate::live) fn welcome(&mut self, at: Time, account: Account) -> Result<(), ApplyError> {
         if self.state.accounts.knows(&account) || self.settings.new_user_grant <= Money::ZERO {
             return Ok(());
         }
@@ -156,22 +156,22 @@ impl Live {
         from: Peer,
         parcel: &Parcel,
         offer: Offer,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), ApplyError> {
         let number = self.state.last_job;
         let ours = self.state.jobs.get(&number).and_then(ticket) == Some(parcel.ticket);
         if !ours || parcel.ticket.home != from {
-            return Err(Wrong::Job(number));
+            return Err(ApplyError::Job(number));
         }
         let latest = offer.quote.start.max(at) + self.settings.negotiation.horizon;
         let opening = self.opening(at, number).filter(|opening| opening.start <= latest);
         match opening {
             Some(opening) => self.book_guest(at, number, opening),
-            None => self.settle_in(at, number),
+            None => self.enqueue(at, number),
         }
     }
 
     /// The earliest place for a job that is not in the queue.
-    fn opening(&self, at: Time, number: u64) -> Option<Opening> {
+    fn opening(&self, at: Time, number: u64) -> Option<StartEstimate> {
         let job = self.state.jobs.get(&number)?;
         let demand = self.demand_of(&job.user, &job.submission).ok()?;
         let outlook = || Outlook::new(&self.state.market, at, MOST_WAITING);
@@ -180,11 +180,11 @@ impl Live {
     }
 
     /// As if its user had accepted a quote.
-    fn book_guest(&mut self, at: Time, number: u64, opening: Opening) -> Result<(), Wrong> {
-        let Some(job) = self.state.jobs.get(&number) else { return Err(Wrong::Job(number)) };
+    fn book_guest(&mut self, at: Time, number: u64, opening: StartEstimate) -> Result<(), ApplyError> {
+        let Some(job) = self.state.jobs.get(&number) else { return Err(ApplyError::Job(number)) };
         let demand = self.demand_of(&job.user, &job.submission);
-        let Ok(demand) = demand else { return self.settle_in(at, number) };
-        let Opening { start, place, terms, cost } = opening;
+        let Ok(demand) = demand else { return self.enqueue(at, number) };
+        let StartEstimate { start, place, terms, cost } = opening;
         let ends = terms.iter().map(|(_, length)| start + *length).collect();
         let prices = terms.iter().map(|(price, _)| *price).collect();
         let quote = Quote {
@@ -203,11 +203,11 @@ impl Live {
     }
 
     /// A job that was in doubt is this market's, and here.
-    fn back_home(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+    fn back_home(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         match job.cancelled_by.is_some() {
             true => self.finish(at, number, Finish::Cancelled),
-            false => self.settle_in(at, number),
+            false => self.enqueue(at, number),
         }
     }
 
@@ -218,8 +218,8 @@ impl Live {
         at: Time,
         actor: &Actor,
         (market, sent): (&str, Time),
-        letters: &[Letter],
-    ) -> Result<Result<(), Refusal>, Wrong> {
+        letters: &[PeerMessage],
+    ) -> Result<Result<(), Refusal>, ApplyError> {
         let peer = match self.recognise(at, actor, market)? {
             Ok(peer) => peer,
             Err(refusal) => return Ok(Err(refusal)),
@@ -228,7 +228,7 @@ impl Live {
             negotiator.clock_is_ahead(peer, ahead(at, sent));
         }
         for letter in letters {
-            if let Some(envelope) = self.state.envelope(peer, letter, &self.most) {
+            if let Some(envelope) = self.state.envelope(peer, letter, &self.max) {
                 self.negotiate(at, Input::Heard(envelope), letter.word.job())?;
             }
         }
@@ -241,7 +241,7 @@ impl Live {
         at: Time,
         actor: &Actor,
         market: &str,
-    ) -> Result<Result<Peer, Refusal>, Wrong> {
+    ) -> Result<Result<Peer, Refusal>, ApplyError> {
         let refuse = |kind, message: String, hint: &str| Ok(Err(Refusal::new(kind, message, hint)));
         if actor.role != Role::Peer {
             let hint = "`tradewind token new NAME --role peer` makes a peer's token";
@@ -274,7 +274,7 @@ impl Live {
     }
 
     /// What time brings to negotiations.
-    pub(in crate::live) fn negotiations_due(&mut self, at: Time) -> Result<(), Wrong> {
+    pub(in crate::live) fn negotiations_due(&mut self, at: Time) -> Result<(), ApplyError> {
         let due = self.negotiator.as_ref().and_then(Negotiator::due);
         if due.is_some_and(|due| due <= at) {
             self.negotiate(at, Input::Tick, None)?;
@@ -284,7 +284,7 @@ impl Live {
 
     /// Searches for those that wait and could go, the first ones first; unless the policy has
     /// news, and may start them.
-    pub(in crate::live) fn seek(&mut self, at: Time) -> Result<(), Wrong> {
+    pub(in crate::live) fn seek(&mut self, at: Time) -> Result<(), ApplyError> {
         if !self.has_peers() || self.is_due(at) {
             return Ok(());
         }
@@ -294,14 +294,14 @@ impl Live {
             return Ok(());
         }
         let may = |ticket: Ticket| negotiator.would_search(ticket, at);
-        let lost = self.nowhere.iter().map(|number| (*number, Wish::Must));
+        let lost = self.nowhere.iter().map(|number| (*number, Preference::Must));
         let queue = self.state.market.queue().take(LOOK);
-        let queue = queue.filter_map(|id| Some((*self.state.numbers.get(&id)?, Wish::Better)));
+        let queue = queue.filter_map(|id| Some((*self.state.numbers.get(&id)?, Preference::Better)));
         let go = lost.chain(queue).filter_map(|(number, wish)| {
             let job = self.state.jobs.get(&number).filter(|job| self.may_go(at, job, wish))?;
             ticket(job).filter(|ticket| may(*ticket)).map(|ticket| (number, ticket, wish))
         });
-        let go: Vec<(u64, Ticket, Wish)> = go.take(room).collect();
+        let go: Vec<(u64, Ticket, Preference)> = go.take(room).collect();
         for (number, ticket, wish) in go {
             if !self.state.peers.durable.here.contains(&ticket) {
                 self.negotiate(at, Input::Joined(ticket), None)?;
@@ -314,10 +314,10 @@ impl Live {
         Ok(())
     }
 
-    fn may_go(&self, at: Time, job: &Job, wish: Wish) -> bool {
+    fn may_go(&self, at: Time, job: &Job, wish: Preference) -> bool {
         let here = match wish {
-            Wish::Better => job.phase == Phase::Waiting,
-            Wish::Must => job.phase == Phase::Held(Hold::Nowhere),
+            Preference::Better => job.phase == Phase::Waiting,
+            Preference::Must => job.phase == Phase::Held(Hold::Nowhere),
         };
         let lead = self.state.lead();
         let ripe = job.submission.terms.earliest_start.is_none_or(|start| start + lead <= at);
@@ -327,7 +327,7 @@ impl Live {
     }
 
     /// Searches end for jobs that do not wait any more.
-    pub(in crate::live) fn mind_searches(&mut self, at: Time) -> Result<(), Wrong> {
+    pub(in crate::live) fn mind_searches(&mut self, at: Time) -> Result<(), ApplyError> {
         let Some(negotiator) = &self.negotiator else { return Ok(()) };
         let waits = |ticket: &Ticket| {
             let job = self.state.jobs.get(&u64::from(ticket.job.0));
@@ -341,7 +341,7 @@ impl Live {
     }
 
     /// A job that the negotiation knows is over.
-    pub(in crate::live) fn over_for_peers(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+    pub(in crate::live) fn over_for_peers(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         self.nowhere.remove(&number);
         let Some(ticket) = self.state.jobs.get(&number).and_then(ticket) else { return Ok(()) };
         match self.state.peers.durable.here.contains(&ticket) {

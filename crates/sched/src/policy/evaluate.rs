@@ -10,7 +10,7 @@ use super::availability::{Capacity, Taken, free_in_each};
 /// What is free in each pool beside running jobs, as long as they expect to run, and closures that
 /// are announced. Whoever waits does not count.
 #[derive(Debug)]
-pub struct Scales {
+pub struct PoolReport {
     profiles: Vec<Profile>,
 }
 
@@ -57,10 +57,10 @@ pub enum Against {
     Never,
 }
 
-impl Scales {
+impl PoolReport {
     /// Of the market as it stands. O((r + c)·log n) for r running jobs and c closures.
-    pub fn of(market: &Market) -> Scales {
-        Scales { profiles: free_in_each(market) }
+    pub fn of(market: &Market) -> PoolReport {
+        PoolReport { profiles: free_in_each(market) }
     }
 
     /// The job takes nodes now.
@@ -117,11 +117,11 @@ fn against(pool: &Pool, demand: &Demand, length: Span) -> Option<Against> {
     if let Some((name, _)) = missing {
         return Some(Against::Attribute(name.clone()));
     }
-    if terms.min_performance.is_some_and(|least| pool.performance < least) {
+    if terms.min_performance.is_some_and(|min| pool.performance < min) {
         return Some(Against::Slow(pool.performance));
     }
-    if let Some(most) = terms.max_price.filter(|most| pool.price > *most) {
-        return Some(Against::Dear(most));
+    if let Some(max) = terms.max_price.filter(|max| pool.price > *max) {
+        return Some(Against::Dear(max));
     }
     if !pool.suits(demand) {
         return Some(Against::Size);
