@@ -74,6 +74,14 @@ impl Profile {
         Profile { origin: from, free: i64::from(processors), changes: Tree::default() }
     }
 
+    /// All processors are free from `now` on, whatever was taken. O(1).
+    pub fn clear(&mut self, now: Time) {
+        // Whatever is taken is given back at last.
+        self.free += self.changes.sum().map_or(0, |sum| sum.total);
+        self.changes = Tree::default();
+        self.origin = now;
+    }
+
     /// The first moment that the profile knows of.
     pub fn origin(&self) -> Time {
         self.origin
@@ -100,13 +108,16 @@ impl Profile {
 
     /// Forgets what was before `now`. A `now` before the origin changes nothing.
     pub fn advance(&mut self, now: Time) {
+        if now <= self.origin {
+            return;
+        }
         while let Some(&Change { at, by }) = self.changes.first()
             && at <= now
         {
             self.free += by;
             self.changes.edit(at, |_| None);
         }
-        self.origin = self.origin.max(now);
+        self.origin = now;
     }
 
     /// Whether `processors` are free throughout `[start, start + span)`.

@@ -2,23 +2,14 @@
 //! [`crate::explain`](mod@crate::explain) and the search for windows answer for the market of now.
 
 use tradewind_model::{
-    Demand, Grid, GridError, Horizon, Market, Place, Pool, Share, SlotList, Snapshot,
-    SnapshotError, Time, VoPolicy, Window,
+    Demand, Grid, GridError, Horizon, Market, Place, Pool, SlotList, Snapshot, SnapshotError,
+    VoPolicy, Window,
 };
 
-use crate::policy::grid::{Names, free_in_each};
+use crate::policy::availability::free_in_each;
+use crate::policy::grid::Names;
 
-/// Nodes that somebody has during `[from, until)`: beside running jobs and closures, which the
-/// market knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Taken {
-    /// Which.
-    pub share: Share,
-    /// First second.
-    pub from: Time,
-    /// First second after it.
-    pub until: Time,
-}
+pub use crate::policy::availability::Taken;
 
 /// What a job can be given of a market.
 #[derive(Debug)]
@@ -80,13 +71,7 @@ impl FreeTime {
 
     /// The nodes of the window, by pool. The window must be of this problem.
     pub fn taken(&self, window: &Window) -> Vec<Taken> {
-        let booking = self.names.booking(window);
-        let part = |part: &crate::policy::grid::Part| Taken {
-            share: Share { pool: part.pool, nodes: part.nodes },
-            from: booking.start,
-            until: booking.start + part.length,
-        };
-        booking.parts.iter().map(part).collect()
+        self.names.booking(window).taken().collect()
     }
 
     /// The window as a place of the market. The window must be of this problem.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tradewind_model::{Pools, Span, Time};
 use tradewind_sched::policy::Policy as _;
-use tradewind_sched::policy::backfill::{Backfill, Depth, Order, Settings as Knobs, expected_span};
+use tradewind_sched::policy::availability::expected_span;
+use tradewind_sched::policy::backfill::{Backfill, Depth, Order, Settings as Knobs};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
 use tradewind_sim::{Estimate, Run, Semantics, Settings, check, run};
 

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use tradewind_model::{Cause, Outage, PoolId, SiteId, Span, Time};
+use tradewind_sched::free::Taken;
+use tradewind_sched::policy::evaluate::PoolReport;
 
 use super::input::Withheld;
 use super::record::Record;
@@ -229,6 +231,7 @@ impl State {
     pub(super) fn stands(&self, quote: &Quote) -> Result<(), String> {
         let booking = &quote.booking;
         let now = self.now();
+        let free = PoolReport::of(&self.market);
         if quote.expires < now {
             return Err(format!("quote {} expired at {}", quote.number, quote.expires));
         }
@@ -240,38 +243,12 @@ impl State {
                 let name = &pool.name;
                 return Err(format!("{name} asks {} now, and asked {price} then", pool.price));
             }
-            let max = self.taken(share.pool, booking.start.max(now), *end);
-            if u64::from(pool.nodes) < max + u64::from(share.nodes) {
+            let wanted = Taken { share, from: booking.start.max(now), until: *end };
+            if wanted.from < wanted.until && !free.fits(&wanted) {
                 let name = &pool.name;
                 return Err(format!("{name} has not enough free nodes any more at that time"));
             }
         }
         Ok(())
-    }
-
-    /// The most nodes of the pool that are taken at one moment of `[from, until)`.
-    fn taken(&self, pool: PoolId, from: Time, until: Time) -> u64 {
-        let mut changes: Vec<(Time, i64)> = Vec::new();
-        let mut add = |nodes: u32, begin: Time, end: Time| {
-            let (begin, end) = (begin.max(from), end.min(until));
-            if begin < end {
-                changes.push((begin, i64::from(nodes)));
-                changes.push((end, -i64::from(nodes)));
-            }
-        };
-        for (_, what) in self.market.outages().filter(|(_, what)| what.pool == pool) {
-            add(what.nodes, what.from, what.until.max(self.now() + Span(1)));
-        }
-        for job in self.market.running() {
-            let nodes = job.nodes_in(pool);
-            let length = self.market.pools().pool(pool).length_of(job.demand);
-            add(nodes, job.start, (job.start + length).max(self.now() + Span(1)));
-        }
-        changes.sort_unstable();
-        let levels = changes.iter().scan(0i64, |level, (_, change)| {
-            *level += change;
-            Some(*level)
-        });
-        levels.max().unwrap_or(0).max(0) as u64
     }
 }

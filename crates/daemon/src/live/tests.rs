@@ -21,6 +21,7 @@ mod gather;
 mod held;
 mod preempted;
 mod projects;
+mod quotes;
 mod recall;
 mod redact;
 mod resources;

@@ -81,7 +81,7 @@ pub struct Running<'a> {
 
 impl<'a> Running<'a> {
     /// The shares that it holds still.
-    pub fn shares(&self) -> impl Iterator<Item = Share> + 'a {
+    pub fn shares(&self) -> impl Iterator<Item = Share> + use<'a> {
         self.held.shares(self.demand.processors)
     }
 

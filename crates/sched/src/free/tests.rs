@@ -3,12 +3,12 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tradewind_model::{
     Admission, Attributes, Cause, Criterion, Event, JobId, Money, Outage, OutageId, PoolId, Pools,
-    Price, Site, SiteId, Span, Terms, TimeMode, Times,
+    Price, Share, Site, SiteId, Span, Terms, Time, TimeMode, Times,
 };
 
 use super::*;
 use crate::explain::explain;
-use crate::policy::backfill::expected_span;
+use crate::policy::availability::expected_span;
 use crate::quote;
 use crate::testing::{any_mode, performance};
 use crate::window::Search;

@@ -16,7 +16,7 @@ use tradewind_model::{Command, Event, JobId, Market, Time};
 
 use super::cyclic::SliceBy;
 use super::cyclic::market::{self, Key, Planner};
-use super::grid::Books;
+use super::grid::Availability;
 use super::gridfill::{self, Fill};
 use super::inbox::{self, Comes};
 use super::{Policy, Promise, Standing};
@@ -114,7 +114,7 @@ pub struct Bsf {
     planner: Planner,
     fill: Fill,
     /// `None` until the first call.
-    books: Option<Books>,
+    books: Option<Availability>,
     /// Whether the first call is yet to come, and goes on from another policy.
     resumed: bool,
 }
@@ -142,7 +142,7 @@ impl Bsf {
     }
 
     /// Divides those who wait, and plans the first of them.
-    fn cycle(&mut self, market: &Market, books: &mut Books, commands: &mut Vec<Command>) {
+    fn cycle(&mut self, market: &Market, books: &mut Availability, commands: &mut Vec<Command>) {
         self.fill.withdraw(books);
         let batch = self.planner.batch(market, books, commands);
         let count = self.first.of(batch.len());
@@ -171,7 +171,7 @@ impl Bsf {
 
 impl Policy for Bsf {
     fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>) {
-        let mut books = self.books.take().unwrap_or_else(|| Books::new(market));
+        let mut books = self.books.take().unwrap_or_else(|| Availability::of_pools(market));
         let news = books.follow(market, events);
         self.planner.follow(&mut books, news);
         self.fill.follow(news, events);

@@ -5,7 +5,7 @@ use tradewind_model::{
     Attribute, Demand, Market, Money, Performance, Place, Pool, PoolId, Price, Profile, Span, Time,
 };
 
-use super::grid::free_in_each;
+use super::availability::{Capacity, Taken, free_in_each};
 
 /// What is free in each pool beside running jobs, as long as they expect to run, and closures that
 /// are announced. Whoever waits does not count.
@@ -70,6 +70,11 @@ impl PoolReport {
             let length = market.pools().pool(share.pool).length_of(demand);
             self.profiles[share.pool.index()].take(share.nodes, now, now + length);
         }
+    }
+
+    /// Whether the nodes are free; what lies before the moment of the market does not count.
+    pub fn fits(&self, taken: &Taken) -> bool {
+        self.profiles.fits(taken)
     }
 
     /// All pools, in their order, for a job that could start from now on. Logarithmic in what is

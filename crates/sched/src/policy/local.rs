@@ -4,17 +4,15 @@
 //! run at once. Nothing here knows how sites find each other: a job that should be passed on is
 //! named, and stays until somebody takes it away with [`Local::leave`].
 
-mod floor;
 mod isolated;
 mod plain;
 mod timers;
 
 use std::fmt::Debug;
 
-use tradewind_model::{JobId, Outage, OutageId, Span, Time};
+use tradewind_model::{JobId, Outage, OutageId, PoolId, Share, Span, Time};
 
 use super::Promise;
-pub(super) use floor::{Floor, Opened};
 pub use isolated::{Isolated, home};
 pub use plain::{Plain, Settings as PlainSettings, Turn};
 pub use timers::Timers;
@@ -39,6 +37,13 @@ pub struct Wanted {
     pub length: Span,
     /// When its user submitted it, wherever that was.
     pub submitted: Time,
+}
+
+impl Wanted {
+    /// What it takes of the site's only pool.
+    pub(super) fn share(&self) -> Share {
+        Share { pool: PoolId(0), nodes: self.processors }
+    }
 }
 
 /// How busy a site is.

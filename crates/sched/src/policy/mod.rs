@@ -2,8 +2,10 @@
 //!
 //! [`backfill`] decides instant by instant on one pool, [`gridfill`] on several; [`cyclic`] plans a
 //! batch from a snapshot, cycle by cycle in a market; [`bsf`] is both together. [`local`] is what a
-//! site of its own must offer to be part of a grid without a centre.
+//! site of its own must offer to be part of a grid without a centre. What is free for all of them is
+//! kept in [`availability`].
 
+pub mod availability;
 pub mod backfill;
 pub mod bsf;
 pub mod cyclic;
@@ -15,7 +17,6 @@ mod inbox;
 pub mod local;
 pub mod multiqueue;
 mod order;
-mod outages;
 pub mod outlook;
 mod share;
 pub mod tail;

@@ -9,7 +9,7 @@ use tradewind_model::{
     Demand, JobId, Longest, Market, Money, Performance, Place, Price, Span, Terms, Time,
 };
 
-use super::grid::{Booking, Books, Part, PlacementRequest, Spread};
+use super::grid::{Availability, Booking, Part, PlacementRequest, Spread};
 use super::inbox::Comes;
 
 /// The waiting jobs of a market, each at the earliest place that it can afford and that delays
@@ -18,7 +18,7 @@ use super::inbox::Comes;
 pub struct Outlook {
     at: Time,
     /// What is free beside all of them: searches remember where they found nothing.
-    books: RefCell<Books>,
+    books: RefCell<Availability>,
     openings: BTreeMap<JobId, StartEstimate>,
     /// Jobs that wait.
     load: u32,
@@ -61,12 +61,12 @@ impl Outlook {
     /// submission; a market whose policy prefers others may do better or worse for single jobs.
     pub fn new(market: &Market, at: Time, max: usize) -> Outlook {
         let at = at.max(market.now());
-        let mut books = Books::of(market);
+        let mut books = Availability::of_market(market);
         let mut openings = BTreeMap::new();
         for job in market.queue().take(max) {
             let Some(demand) = market.demand(job) else { continue };
             if let Some(booking) = earliest(market, &mut books, (job, demand), at) {
-                books.take(&booking);
+                books.book(&booking);
                 openings.insert(job, opening(market, &booking));
             }
         }
@@ -117,9 +117,9 @@ impl Outlook {
             0 => None,
             _ => Some(earliest(market, &mut books, (job, &block), self.at)?),
         };
-        block.iter().for_each(|block| books.take(block));
+        block.iter().for_each(|block| books.book(block));
         let booking = earliest(market, &mut books, (job, demand), from);
-        block.iter().for_each(|block| books.give(block));
+        block.iter().for_each(|block| books.cancel(block));
         booking.map(|booking| opening(market, &booking))
     }
 }
@@ -138,12 +138,12 @@ fn block(market: &Market, promised: Promised) -> Demand {
 
 fn earliest(
     market: &Market,
-    books: &mut Books,
+    books: &mut Availability,
     (job, demand): (JobId, &Demand),
     from: Time,
 ) -> Option<Booking> {
     let wish = PlacementRequest::of(market, (job, Comes::Again), demand, Spread::Grid).ok()?;
-    wish.earliest(books.free(), from)
+    wish.earliest(books.free_mut(), from)
 }
 
 fn opening(market: &Market, booking: &Booking) -> StartEstimate {

@@ -6,11 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{JobId, Market, Place, Share, Span, Time};
+use tradewind_model::{JobId, Market, Place, Span, Time};
 
-use super::grid::{Booking, Books, PlacementRequest, Spread};
+use super::availability::{Capacity, Taken};
+use super::grid::{Availability, Booking, PlacementRequest, Spread};
 use super::inbox::Comes;
-use crate::free::Taken;
 
 /// So many different demands of one width and length are remembered.
 const ALIKE: usize = 16;
@@ -38,7 +38,7 @@ impl Placed {
 /// What is free beside all jobs that have been placed so far.
 #[derive(Debug)]
 pub struct Tail {
-    books: Books,
+    books: Availability,
     /// By width and length: demands, and where the last job of each was placed. Nothing becomes
     /// free here, so that the next one of them starts no earlier.
     floors: BTreeMap<(u32, Span), Vec<(PlacementRequest, Time)>>,
@@ -47,16 +47,14 @@ pub struct Tail {
 impl Tail {
     /// Behind running jobs, closures, and what others have `taken`. O(n log n).
     pub fn new(market: &Market, taken: impl IntoIterator<Item = Taken>) -> Tail {
-        let mut books = Books::of(market);
-        for Taken { share, from, until } in taken {
-            books.set_aside(share, from, until);
-        }
+        let mut books = Availability::of_market(market);
+        taken.into_iter().for_each(|taken| books.free_mut().take(taken));
         Tail { books, floors: BTreeMap::new() }
     }
 
     /// Lets time pass: no job is placed before `now`.
     pub fn pass_to(&mut self, now: Time) {
-        self.books.pass_to(now);
+        self.books.advance(now);
     }
 
     /// Places a waiting job of the market, which has the same pools and prices as the one that the
@@ -71,26 +69,20 @@ impl Tail {
         let alike = self.floors.entry((demand.processors, demand.estimate)).or_default();
         let known = alike.iter().position(|(other, _)| *other == wish);
         let from = known.map_or(self.books.now(), |at| alike[at].1.max(self.books.now()));
-        let booking = wish.earliest(self.books.free(), from)?;
+        let booking = wish.earliest(self.books.free_mut(), from)?;
         match known {
             Some(at) => alike[at].1 = booking.start,
             None if alike.len() < ALIKE => alike.push((wish, booking.start)),
             None => {}
         }
-        self.books.take(&booking);
+        self.books.book(&booking);
         Some(placed(job, &booking))
     }
 }
 
 fn placed(job: JobId, booking: &Booking) -> Placed {
-    let start = booking.start;
-    let part = |part: &super::grid::Part| Taken {
-        share: Share { pool: part.pool, nodes: part.nodes },
-        from: start,
-        until: start + part.length,
-    };
-    let parts = booking.parts.iter().map(part).collect();
-    Placed { job, start, place: booking.place(), parts }
+    let parts = booking.taken().collect();
+    Placed { job, start: booking.start, place: booking.place(), parts }
 }
 
 #[cfg(test)]

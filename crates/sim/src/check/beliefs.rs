@@ -1,7 +1,7 @@
 //! Until when estimates hold: every promise of a policy rests on them.
 
 use tradewind_model::{Market, PoolId, Running, Span, Time};
-use tradewind_sched::policy::backfill::expected_span;
+use tradewind_sched::policy::availability::expected_span;
 
 /// When the job's tasks in `pool` are expected to end, seen from `seen`.
 pub(super) fn expected_end(market: &Market, job: &Running<'_>, pool: PoolId, seen: Time) -> Time {

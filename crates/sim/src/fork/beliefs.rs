@@ -1,7 +1,7 @@
 //! How long jobs are believed to run.
 
 use tradewind_model::{JobId, Market, Pool, Span, TimeMode};
-use tradewind_sched::policy::backfill::expected_span;
+use tradewind_sched::policy::availability::expected_span;
 
 use super::Beliefs;
 

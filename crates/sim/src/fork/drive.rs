@@ -9,7 +9,7 @@ use tradewind_model::{
 };
 use tradewind_sched::free::Taken;
 use tradewind_sched::policy::Policy;
-use tradewind_sched::policy::backfill::expected_span;
+use tradewind_sched::policy::availability::missing_time;
 
 use super::ahead::Ahead;
 use super::totals::{self, Stay};
@@ -78,7 +78,9 @@ impl Engine<'_, Future> {
         let closures: Vec<_> = self.market.outages().map(|(id, _)| id).collect();
         for id in closures {
             match self.market.closure_state(id) {
-                Some((what, true)) => self.turn(expected_end(&what, now), Turn::Reopens, id),
+                Some((what, true)) => {
+                    self.turn(missing_time(&what, true, now).1, Turn::Reopens, id)
+                }
                 Some((what, false)) if what.until > now => {
                     self.turn(what.from.max(now), Turn::Closes, id);
                 }
@@ -258,15 +260,5 @@ impl World for Future {
 
     fn passed(&mut self, _market: &Market, _policy: &dyn Policy) -> Result<(), SimError> {
         Ok(())
-    }
-}
-
-/// When a closure is over that is not by now: whoever overstays needs twice as long as believed so
-/// far.
-fn expected_end(closure: &Outage, now: Time) -> Time {
-    let Outage { from, until, .. } = *closure;
-    match until > now {
-        true => until,
-        false => from + expected_span(until - from, now - from),
     }
 }

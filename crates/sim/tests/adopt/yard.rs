@@ -8,7 +8,7 @@ use tradewind_model::{
     Cause, Command, Demand, Event, JobId, Market, MarketState, Outage, OutageId, Place, PoolId,
     Pools, Price, Share, Span, Terms, Time, TimeMode,
 };
-use tradewind_sched::policy::backfill::expected_span;
+use tradewind_sched::policy::availability::expected_span;
 use tradewind_sched::policy::{Policy, Promise};
 
 /// How a job comes to its nodes.

@@ -11,7 +11,7 @@ use tradewind_model::{
     Span, Time, Trade, random,
 };
 use tradewind_sched::policy::Policy;
-use tradewind_sched::policy::backfill::expected_span;
+use tradewind_sched::policy::availability::expected_span;
 use tradewind_sched::policy::dispatch::{
     Clearing, Deadline, Dynamics, Gate, Prices, Rule, Settings as Knobs, ShareOf, Slots, Ties,
     Valuation, Wait,

@@ -1,7 +1,7 @@
 //! Backfilling on several pools, second by second with flat arrays.
 
 use tradewind_model::{Demand, PoolId, Share, Span, TimeMode, Times};
-use tradewind_sched::policy::backfill::expected_span;
+use tradewind_sched::policy::availability::expected_span;
 use tradewind_sched::policy::gridfill::{Depth, Order, Settings, Spread};
 use tradewind_sim::workload::Workload;
 

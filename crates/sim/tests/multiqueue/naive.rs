@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tradewind_model::{JobId, Outage, OutageId, Span, Time};
-use tradewind_sched::policy::backfill::expected_span;
+use tradewind_sched::policy::availability::expected_span;
 use tradewind_sched::policy::local::{Load, Local, Origin, Wanted};
 use tradewind_sched::policy::multiqueue::{
     Age, Borders, Guard, Moves, Overflow, RemoteClasses, Settings, ShortFirst,

@@ -15,7 +15,7 @@ const CLASSES: usize = 80;
 /// In a shorter queue a search is quicker than the bounds.
 const LONG_QUEUE: usize = 256;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Bounds {
     /// [`LONG_QUEUE`], but in tests.
     pub(super) long_queue: usize,

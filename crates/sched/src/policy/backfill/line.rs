@@ -11,11 +11,12 @@ use super::moves::Moves;
 use super::queue::Queue;
 use super::shelves::{Limits, Reservations};
 use super::waiting::{Rank, Waiting};
+use crate::policy::availability::Taken;
 
 /// The waiting jobs of one pool, and what their reservations need. Reservations are taken in the
 /// profile that is given with each call; jobs that start take their place there, too, leave the
 /// line and are added to `started`.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(in crate::policy) struct Line {
     depth: Depth,
     pub(super) queue: Queue,
@@ -61,6 +62,23 @@ impl Line {
         self.queue.get(rank)
     }
 
+    /// Jobs that wait, in order.
+    pub(in crate::policy) fn iter(&self) -> impl Iterator<Item = &Waiting> {
+        self.queue.iter()
+    }
+
+    /// The first in the order.
+    pub(in crate::policy) fn first(&self) -> Option<Rank> {
+        self.queue.first()
+    }
+
+    /// Gives all reservations back in a copy of the profile.
+    pub(in crate::policy) fn lift(&self, copy: &mut Profile) {
+        for (start, waiting) in self.queue.reservations() {
+            waiting.give(copy, start);
+        }
+    }
+
     /// The last in the order.
     pub(in crate::policy) fn last(&self) -> Option<Rank> {
         self.queue.last()
@@ -88,7 +106,11 @@ impl Line {
     }
 
     /// Processors became free that were taken in the profile.
-    pub(in crate::policy) fn opened(&mut self, from: Time, until: Time) {
+    pub(in crate::policy) fn note(&mut self, opened: impl Iterator<Item = Taken>) {
+        opened.for_each(|Taken { from, until, .. }| self.opened(from, until));
+    }
+
+    fn opened(&mut self, from: Time, until: Time) {
         if self.depth == Depth::All {
             self.moves.open(from, until);
             self.bounds.clear();
@@ -184,8 +206,46 @@ impl Line {
             let start = self.place(profile, &waiting, started);
             kept += usize::from(start != Some(profile.origin()));
         }
-        while let Some(waiting) = self.next_to_start(profile, after, count) {
+        match count {
+            0 => self.start_heads(profile, started),
+            _ => self.fill(profile, after, started),
+        }
+    }
+
+    /// Starts the first jobs as long as they fit.
+    fn start_heads(&mut self, profile: &mut Profile, started: &mut Vec<Waiting>) {
+        while profile.free_now() > 0
+            && let Some(head) = self.queue.after(None).filter(|head| head.fits(profile))
+        {
+            self.start(profile, &head, started);
+        }
+    }
+
+    /// Starts every job after `after` that fits beside all reservations, in order. The line must
+    /// have been made for it: with a depth of 1 or more.
+    pub(in crate::policy) fn fill(
+        &mut self,
+        profile: &mut Profile,
+        mut after: Option<Rank>,
+        started: &mut Vec<Waiting>,
+    ) {
+        while profile.free_now() > 0
+            && let Some(waiting) =
+                self.queue.next_that_fits(after, profile, &mut self.running_minima)
+        {
             after = Some(waiting.rank);
+            self.start(profile, &waiting, started);
+        }
+    }
+
+    /// Starts a job that waits, if it fits beside all reservations.
+    pub(in crate::policy) fn try_start(
+        &mut self,
+        profile: &mut Profile,
+        rank: Rank,
+        started: &mut Vec<Waiting>,
+    ) {
+        if let Some(waiting) = self.queue.get(rank).filter(|waiting| waiting.fits(profile)) {
             self.start(profile, &waiting, started);
         }
     }
@@ -195,20 +255,6 @@ impl Line {
         let head = self.queue.after(None)?;
         let held = head.reserved.filter(|start| *start > profile.origin())?;
         head.earlier(profile, held).is_none().then_some(head.rank)
-    }
-
-    /// The first job after `after` that can start now, all reservations made.
-    fn next_to_start(
-        &mut self,
-        profile: &Profile,
-        after: Option<Rank>,
-        count: usize,
-    ) -> Option<Waiting> {
-        match count {
-            _ if profile.free_now() <= 0 => None,
-            0 => self.queue.after(after).filter(|head| head.fits(profile)),
-            _ => self.queue.next_that_fits(after, profile, &mut self.running_minima),
-        }
     }
 
     /// Adds a job that comes after all others (with a reservation for every job: anywhere) and

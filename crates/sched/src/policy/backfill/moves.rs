@@ -31,7 +31,7 @@ const JOBS_PER_SEARCH: usize = 64;
 const LEAST_SEARCHES: usize = 4;
 
 /// What the next walk has to look at.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Moves {
     /// [`JOBS_PER_SEARCH`], but in tests.
     pub(super) jobs_per_search: usize,

@@ -7,7 +7,7 @@ use super::waiting::Rank;
 
 /// More processors have become free in `[from, until)`: a job can have come to fit somewhere
 /// earlier than its reservation only where its new place touches such an opening.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Opening {
     from: Time,
     until: Time,
@@ -55,7 +55,7 @@ impl Opening {
 
 /// The free processors in and around an opening. To its left and right only the ever lower levels
 /// count, as they can be had together with the opening.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Outline {
     /// Ascending; each level holds up to the next one's moment, the last is nothing.
     levels: Vec<Level>,

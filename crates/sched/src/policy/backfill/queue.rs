@@ -9,7 +9,7 @@ use super::shelves::{Limits, Reservations, Shelves};
 use super::waiting::{Rank, Waiting};
 
 /// The queue. Every change is logarithmic in its length.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(in crate::policy) struct Queue {
     jobs: BTreeMap<Rank, Waiting>,
     /// Reservations by time.
@@ -133,6 +133,11 @@ impl Queue {
         let before = *waiting;
         waiting.reserved = None;
         Some(before)
+    }
+
+    /// Jobs with a reservation, and when it begins.
+    pub(super) fn reservations(&self) -> impl Iterator<Item = (Time, Waiting)> + '_ {
+        self.starts.iter().filter_map(|&(start, rank)| Some((start, self.get(rank)?)))
     }
 
     /// When the first reservation begins.

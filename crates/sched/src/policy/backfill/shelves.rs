@@ -69,7 +69,7 @@ impl Item for Entry {
 
 const NOTHING: Sum = Sum { shortest: Span::MAX, first: Time::INFINITY, last: Time::INFINITY };
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Shelf {
     processors: u32,
     sum: Sum,
@@ -84,7 +84,7 @@ pub(in crate::policy) enum Reservations {
 }
 
 /// All waiting jobs, by width.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Shelves {
     /// By width, ascending; none is empty.
     shelves: Vec<Shelf>,

@@ -1,7 +1,8 @@
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tradewind_model::Pools;
+use tradewind_model::{Pools, Span};
 
 use super::*;
 
@@ -113,7 +114,7 @@ proptest! {
         let mut policy = Backfill::new(Settings { depth: Depth::First(1), order });
         replay(&drawn, &mut policy, |policy| {
             let Some(head) = policy.line.queue.after(None) else { return };
-            let mut profile = policy.profile.clone().unwrap();
+            let mut profile = policy.nodes.as_ref().unwrap().free().clone();
             let mut others = policy.line.queue.from(Some(head.rank));
             assert!(others.all(|other| !other.fits(&profile)));
             let held = head.reserved.unwrap();
@@ -137,18 +138,11 @@ proptest! {
         replay(&drawn, &mut policy, |policy| {
             let reserved = policy.line.queue.iter().filter(|it| it.reserved.is_some()).count();
             assert_eq!(reserved, policy.line.queue.len().min(depth as usize));
-            assert!(policy.profile.as_ref().unwrap().free_now() >= 0);
+            assert!(policy.nodes.as_ref().unwrap().free().free_now() >= 0);
         });
         // When all is over, nothing is left in the books.
-        let profile = policy.profile.unwrap();
-        prop_assert_eq!(&profile, &Profile::new(PROCESSORS, profile.origin()));
-        prop_assert!(policy.due.is_empty() && policy.line.queue.len() == 0);
+        let nodes = policy.nodes.unwrap();
+        prop_assert_eq!(nodes.free(), &Profile::new(PROCESSORS, nodes.now()));
+        prop_assert!(nodes.idle() && policy.line.len() == 0);
     }
-}
-
-#[test]
-fn expectations_double_until_they_hold() {
-    let span = |estimate, elapsed| expected_span(Span(estimate), Span(elapsed)).0;
-    assert_eq!([span(10, 0), span(10, 9), span(10, 10), span(10, 45)], [10, 10, 20, 80]);
-    assert_eq!(span(0, 0), 1);
 }

@@ -1,6 +1,8 @@
 //! A job in the queue.
 
-use tradewind_model::{JobId, Profile, Span, Time};
+use tradewind_model::{JobId, PoolId, Profile, Span, Time};
+
+use crate::policy::availability::Taken;
 
 /// A place in the order of the queue: lower comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,6 +51,11 @@ impl Waiting {
     /// Where it can move from its reservation at `held`: the earliest start before that.
     pub(in crate::policy) fn earlier(&self, profile: &Profile, held: Time) -> Option<Time> {
         profile.earlier(self.processors, self.estimate, profile.origin(), held)
+    }
+
+    /// What it takes of the only pool if it starts at `start`.
+    pub(in crate::policy) fn taken(&self, start: Time) -> Taken {
+        Taken::new(PoolId(0), self.processors, start, start + self.estimate)
     }
 
     /// Takes its processors from `start` on.

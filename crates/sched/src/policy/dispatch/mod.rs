@@ -50,7 +50,7 @@ pub use clearing::{Clearing, Part};
 use clock::Clock;
 use pricing::Board;
 pub use pricing::{Dynamics, Prices};
-use queue::{Queue, Task};
+use queue::Queue;
 use round::{Fate, Round, Turn};
 pub use settings::{Deadline, Gate, Ratio, Rule, Settings, ShareOf, Slots, Ties, Wait};
 pub use unit::Valuation;
@@ -128,7 +128,7 @@ impl Dispatch {
             }
             Event::Ended { job } => drop(self.release(market, *job, now)),
             Event::Interrupted { job } => {
-                let since = self.release(market, *job, now).map_or(now, |task| task.since);
+                let since = self.release(market, *job, now).unwrap_or(now);
                 self.join(market, (*job, since), Comes::Again, commands);
             }
             Event::Released { job, pool } => {
@@ -157,22 +157,22 @@ impl Dispatch {
         }
     }
 
-    /// A job gave its processors back; what was known of it.
-    fn release(&mut self, market: &Market, job: JobId, now: Time) -> Option<Task> {
+    /// A job gave its processors back; since when it had waited for a queue.
+    fn release(&mut self, market: &Market, job: JobId, now: Time) -> Option<Time> {
         if self.foreign.remove(&job) {
             let mut found = None;
             for (at, queue) in self.queues.iter_mut().enumerate() {
-                if let Some(task) = queue.release(job, now) {
+                if let Some(since) = queue.release(job, now) {
                     self.news.push(at);
-                    found = Some(task);
+                    found = Some(since);
                 }
             }
             return found;
         }
         let (at, queue) = self.home(market, job)?;
-        let task = queue.release(job, now);
+        let since = queue.release(job, now);
         self.news.push(at);
-        task
+        since
     }
 
     /// A job may start from now on.

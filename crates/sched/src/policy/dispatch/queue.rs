@@ -1,11 +1,13 @@
 //! One queue: who runs in it, who waits in it, and who is to run when.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use tradewind_model::{Command, JobId, Outage, OutageId, Place, PoolId, Profile, Span, Time};
+use tradewind_model::{
+    Command, JobId, Outage, OutageId, Place, PoolId, Profile, Share, Span, Time,
+};
 
-use crate::policy::backfill::expected_span;
-use crate::policy::outages::{Outages, Taken};
+use crate::policy::availability::Availability;
+use crate::policy::backfill::{Depth, Line, Rank, Waiting};
 
 /// Longer than anything lasts.
 const FOR_GOOD: Span = Span(1 << 60);
@@ -22,75 +24,68 @@ pub(super) struct Task {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Hold {
-    task: Task,
-    start: Time,
-    /// When it is expected to end.
-    end: Time,
-}
-
-#[derive(Debug, Clone, Copy)]
 struct Local {
-    task: Task,
+    /// Its place while it waits.
+    rank: Option<Rank>,
+    /// Since when it waited for a queue.
+    since: Time,
     /// When it starts by the plan, if the plan is up to date.
     planned: Option<Time>,
 }
 
-/// A queue's books, its local scheduler and its plan.
+/// A queue's local scheduler and its plan.
 ///
-/// Jobs that wait here are started by EASY: the first holds a reservation, the others start when
-/// they do not delay it. The plan is what is promised to newcomers: every waiting job, in order,
-/// at the earliest place beside those before it. EASY may start a job earlier than planned, and so
-/// delay one that is not the first. Both are functions of who runs, who waits and what is closed;
-/// the plan is made anew only where it would come out differently.
+/// Jobs that wait here are started by EASY (see [`backfill`](crate::policy::backfill)), in the order
+/// of trades. The plan is what is promised to newcomers: every waiting job, in order, at the
+/// earliest place beside those before it. EASY may start a job earlier than planned, and so delay
+/// one that is not the first. Both are functions of who runs, who waits and what is closed; the plan
+/// is made anew only where it would come out differently.
 #[derive(Debug, Clone)]
 pub(super) struct Queue {
     pool: PoolId,
-    nodes: u32,
-    running: BTreeMap<JobId, Hold>,
-    /// When running jobs are expected to end.
-    due: BTreeSet<(Time, JobId)>,
-    absences: Outages,
-    /// What running jobs and closures leave.
-    free: Profile,
-    /// In the order of trades.
-    local: Vec<Local>,
-    /// When the first of them is to start.
+    size: u32,
+    /// What running jobs, outages and the first waiting job leave.
+    nodes: Availability<Profile>,
+    line: Line,
+    /// Jobs that wait or run.
+    local: BTreeMap<JobId, Local>,
+    /// Jobs that have waited here so far.
+    joined: i64,
+    /// When the first of those that wait is to start.
     reserved: Option<Time>,
-    /// What waiting jobs leave besides, unless it is `stale`.
+    /// What running jobs, outages and all waiting jobs leave, unless it is `stale`.
     plan: Profile,
     stale: bool,
-    /// Σ processors × expected end of running jobs, and Σ processors × length of waiting ones.
+    /// Node-seconds of waiting jobs.
     work: i128,
-    /// Processors of running jobs.
-    held: i128,
+    /// A buffer.
+    started: Vec<Waiting>,
 }
 
 impl Queue {
     pub(super) fn new(pool: PoolId, nodes: u32, now: Time) -> Queue {
         Queue {
             pool,
-            nodes,
-            running: BTreeMap::new(),
-            due: BTreeSet::new(),
-            absences: Outages::default(),
-            free: Profile::new(nodes, now),
-            local: Vec::new(),
+            size: nodes,
+            nodes: Availability::of_pool(nodes, now),
+            line: Line::new(Depth::First(1)),
+            local: BTreeMap::new(),
+            joined: 0,
             reserved: None,
             plan: Profile::new(nodes, now),
             stale: false,
             work: 0,
-            held: 0,
+            started: Vec::new(),
         }
     }
 
     /// Whether nothing runs or waits here.
     pub(super) fn idle(&self) -> bool {
-        self.running.is_empty() && self.local.is_empty()
+        self.local.is_empty()
     }
 
     pub(super) fn nodes(&self) -> u32 {
-        self.nodes
+        self.size
     }
 
     /// When the first waiting job is to start.
@@ -100,160 +95,106 @@ impl Queue {
 
     /// The first moment at which waiting jobs may start or move although nothing happens.
     pub(super) fn look_at(&self) -> Option<Time> {
-        let end = self.due.first().map(|(end, _)| *end);
-        let due = end.into_iter().chain(self.absences.next_due());
-        let due = due.filter(|_| !self.local.is_empty());
+        let due = self.nodes.next_end().filter(|_| self.line.len() > 0);
         self.reserved.into_iter().chain(due).chain(self.next_unsaid_end()).min()
     }
 
     /// When processors are there again for which a closure was announced that never began.
     pub(super) fn next_unsaid_end(&self) -> Option<Time> {
-        self.absences.next_unsaid_end(self.free.origin())
+        self.nodes.next_unsaid_end()
     }
 
-    fn hold(&mut self, hold: Hold) {
-        let Hold { task, end, .. } = hold;
-        self.running.insert(task.job, hold);
-        self.due.insert((end, task.job));
-        self.held += i128::from(task.processors);
-        self.work += i128::from(task.processors) * i128::from(end.0);
-    }
-
-    fn strike(&mut self, job: JobId) -> Option<Hold> {
-        let hold = self.running.remove(&job)?;
-        self.due.remove(&(hold.end, job));
-        self.held -= i128::from(hold.task.processors);
-        self.work -= i128::from(hold.task.processors) * i128::from(hold.end.0);
-        Some(hold)
-    }
-
-    /// A job gave its processors back; what was known of it.
-    pub(super) fn release(&mut self, job: JobId, now: Time) -> Option<Task> {
-        let Hold { task, end, .. } = self.strike(job)?;
-        self.free.advance(now);
-        self.free.give(task.processors, now, end);
-        self.stale |= end != now;
-        Some(task)
+    /// A job gave its processors back; since when it had waited for a queue.
+    pub(super) fn release(&mut self, job: JobId, now: Time) -> Option<Time> {
+        let expected = self.nodes.release(job, None, now)?;
+        self.stale |= expected != now;
+        self.local.remove(&job).map(|local| local.since)
     }
 
     /// Whether the job waits here.
     pub(super) fn has(&self, job: JobId) -> bool {
-        self.local.iter().any(|local| local.task.job == job)
+        self.local.get(&job).is_some_and(|local| local.rank.is_some())
     }
 
     /// Whether the job runs here.
     pub(super) fn runs(&self, job: JobId) -> bool {
-        self.running.contains_key(&job)
+        self.local.get(&job).is_some_and(|local| local.rank.is_none())
     }
 
     /// A job runs here since `start`, by somebody else's decision.
     pub(super) fn adopt(&mut self, task: Task, start: Time, now: Time) {
-        let end = start + expected_span(task.length, now - start);
-        self.free.advance(now);
-        self.free.take(task.processors, now, end);
-        self.hold(Hold { task, start, end });
+        let Task { job, since, processors, length } = task;
+        let share = Share { pool: self.pool, nodes: processors };
+        self.nodes.adopt(job, share, (start, length), now);
+        self.local.insert(job, Local { rank: None, since, planned: None });
         self.stale = true;
     }
 
     /// A job waits here behind all others, as it has agreed with somebody else.
     pub(super) fn line_up(&mut self, task: Task) {
-        self.work += i128::from(task.processors) * i128::from(task.length.0);
-        self.local.push(Local { task, planned: None });
+        self.wait_for(task, None);
         self.stale = true;
+    }
+
+    fn wait_for(&mut self, task: Task, planned: Option<Time>) {
+        let Task { job, since, processors, length } = task;
+        let waiting = Waiting::keyed(self.joined, job, processors, length);
+        self.joined += 1;
+        self.work += waiting.work();
+        self.local.insert(job, Local { rank: Some(waiting.rank), since, planned });
+        self.line.insert(waiting);
     }
 
     /// A job waits here no more. Whether it did.
     pub(super) fn leave(&mut self, job: JobId) -> bool {
-        let place = self.local.iter().position(|local| local.task.job == job);
-        let Some(Local { task, .. }) = place.map(|place| self.local.remove(place)) else {
-            return false;
-        };
-        self.work -= i128::from(task.processors) * i128::from(task.length.0);
+        let Some(rank) = self.local.get(&job).and_then(|local| local.rank) else { return false };
+        self.local.remove(&job);
+        let waiting = self.line.remove(self.nodes.free_mut(), rank);
+        self.work -= waiting.map_or(0, |waiting| waiting.work());
         self.stale = true;
         true
     }
 
     /// It became known that processors will be missing.
     pub(super) fn announce(&mut self, id: OutageId, what: Outage, now: Time) {
-        self.free.advance(now);
-        let taken = self.absences.announced(id, what, now);
-        self.lose(taken);
+        self.nodes.announced(id, what, now);
     }
 
     /// They are gone.
     pub(super) fn close(&mut self, id: OutageId, now: Time) {
-        self.free.advance(now);
-        let early = self.absences.closed(id, now);
-        early.into_iter().for_each(|taken| self.lose(taken));
-    }
-
-    fn lose(&mut self, taken: Taken) {
-        self.free.take(taken.nodes, taken.from, taken.until);
-        self.stale = true;
+        self.nodes.closed(id, now);
     }
 
     /// They are back. Whether they are this queue's.
     pub(super) fn reopen(&mut self, id: OutageId, now: Time) -> bool {
-        let Some((_, left)) = self.absences.reopened(id, now) else { return false };
-        self.free.advance(now);
-        if let Some(Taken { nodes, from, until, .. }) = left {
-            self.free.give(nodes, from, until);
-            self.stale = true;
-        }
-        true
+        self.nodes.reopened(id, now)
     }
 
-    /// Who should have ended, or be back, is expected to need twice as long as believed so far.
+    /// Comes to `now`, with all that happened written down.
     fn refresh(&mut self, now: Time) {
-        self.free.advance(now);
-        while let Some((_, job)) = self.due.first().copied().filter(|(end, _)| *end <= now) {
-            let Some(Hold { task, start, .. }) = self.strike(job) else { return };
-            let end = start + expected_span(task.length, now - start);
-            self.free.take(task.processors, now, end);
-            self.hold(Hold { task, start, end });
+        self.stale |= self.nodes.opened().next().is_some();
+        if self.nodes.settle(now) {
+            self.line.forget();
             self.stale = true;
-        }
-        while let Some(taken) = self.absences.extend_one(now) {
-            self.lose(taken);
         }
     }
 
-    /// EASY: starts whoever waits here and can start.
-    ///
-    /// O(w·(log n + p)) for w waiting jobs, n steps of the profile and p of them that are too
-    /// short.
+    /// EASY: starts whoever waits here and can start. Costs what a pass of
+    /// [`Backfill`](crate::policy::backfill::Backfill) costs.
     pub(super) fn start(&mut self, now: Time, commands: &mut Vec<Command>) {
         self.refresh(now);
-        self.reserved = None;
-        let mut kept: Vec<Local> = Vec::with_capacity(self.local.len());
-        for local in std::mem::take(&mut self.local) {
-            let Task { processors, length, .. } = local.task;
-            let room = self.free.free_now() >= i64::from(processors);
-            if room && self.free.fits(processors, now, length) {
-                self.begin(local, now, commands);
-                continue;
+        self.line.pass(self.nodes.free_mut(), &mut self.started);
+        self.reserved = self.line.first_reservation();
+        for waiting in self.started.drain(..) {
+            let job = waiting.rank.job;
+            self.nodes.start(job, waiting.taken(now), waiting.estimate);
+            self.work -= waiting.work();
+            if let Some(local) = self.local.get_mut(&job) {
+                self.stale |= local.planned != Some(now);
+                local.rank = None;
             }
-            if kept.is_empty() {
-                self.reserved = self.free.earliest(processors, length, now);
-                if let Some(at) = self.reserved {
-                    self.free.take(processors, at, at + length);
-                }
-            }
-            kept.push(local);
+            commands.push(Command::Start { job, place: Place::Pool(self.pool) });
         }
-        if let (Some(first), Some(at)) = (kept.first(), self.reserved) {
-            self.free.give(first.task.processors, at, at + first.task.length);
-        }
-        self.local = kept;
-    }
-
-    fn begin(&mut self, local: Local, now: Time, commands: &mut Vec<Command>) {
-        let Local { task, planned } = local;
-        self.stale |= planned != Some(now);
-        self.free.take(task.processors, now, now + task.length);
-        self.work -= i128::from(task.processors) * i128::from(task.length.0);
-        self.hold(Hold { task, start: now, end: now + task.length });
-        commands.push(Command::Start { job: task.job, place: Place::Pool(self.pool) });
     }
 
     /// Brings the plan up to date.
@@ -263,11 +204,13 @@ impl Queue {
         if !std::mem::take(&mut self.stale) {
             return;
         }
-        self.plan = self.free.clone();
-        for Local { task, planned } in &mut self.local {
-            *planned = self.plan.earliest(task.processors, task.length, now);
-            if let Some(at) = *planned {
-                self.plan.take(task.processors, at, at + task.length);
+        self.plan = self.nodes.free().clone();
+        self.line.lift(&mut self.plan);
+        for waiting in self.line.iter() {
+            let planned = waiting.earliest(&self.plan, now);
+            planned.into_iter().for_each(|at| waiting.take(&mut self.plan, at));
+            if let Some(local) = self.local.get_mut(&waiting.rank.job) {
+                local.planned = planned;
             }
         }
     }
@@ -285,13 +228,12 @@ impl Queue {
     /// The job waits here from now on, to start at `start`, which the plan allows.
     pub(super) fn join(&mut self, task: Task, start: Time) {
         self.plan.take(task.processors, start, start + task.length);
-        self.work += i128::from(task.processors) * i128::from(task.length.0);
-        self.local.push(Local { task, planned: Some(start) });
+        self.wait_for(task, Some(start));
     }
 
     /// Processors that nobody has now, by the plan.
     pub(super) fn free_now(&self) -> i64 {
-        self.plan.free_now().clamp(0, i64::from(self.nodes))
+        self.plan.free_now().clamp(0, i64::from(self.size))
     }
 
     /// Node-seconds that nobody has until then, by the plan.
@@ -308,7 +250,7 @@ impl Queue {
 
     /// Processors that somebody has now, by the plan.
     pub(super) fn occupied(&self) -> i64 {
-        i64::from(self.nodes) - self.free_now()
+        i64::from(self.size) - self.free_now()
     }
 
     /// How long until a processor is free for good, by the plan.
@@ -317,9 +259,9 @@ impl Queue {
         self.plan.earliest(1, FOR_GOOD, now).map_or(FOR_GOOD, |at| at - now)
     }
 
-    /// How long its jobs would keep all processors busy, rounded down.
+    /// How long its jobs would keep all processors busy, rounded down. O(r) for r running jobs.
     pub(super) fn backlog(&self) -> Span {
-        let left = self.work - self.held * i128::from(self.plan.origin().0);
-        Span(i64::try_from(left / i128::from(self.nodes)).unwrap_or(FOR_GOOD.0))
+        let left = self.work + self.nodes.work();
+        Span(i64::try_from(left / i128::from(self.size)).unwrap_or(FOR_GOOD.0))
     }
 }

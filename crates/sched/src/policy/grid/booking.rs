@@ -1,9 +1,11 @@
 //! Nodes of pools that are set aside for a job.
 
-use tradewind_model::{Place, PoolId, Share, Span, Time};
+use tradewind_model::{JobId, Market, Place, PoolId, Profile, Share, Span, Time};
 
+use super::Availability;
+use super::free::Free;
 use super::search::Starts;
-use crate::policy::outages::Taken;
+use crate::policy::availability::{self, Capacity, Taken};
 
 /// Nodes of one pool, for as long as a task takes there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,9 +17,9 @@ pub(crate) struct Part {
 
 impl Part {
     /// What it takes, from its start on.
-    pub(super) fn taken(&self, start: Time) -> Taken {
+    fn taken(&self, start: Time) -> Taken {
         let Part { pool, nodes, length } = *self;
-        Taken { pool, nodes, from: start, until: start + length }
+        Taken::new(pool, nodes, start, start + length)
     }
 }
 
@@ -30,6 +32,11 @@ pub(crate) struct Booking {
 }
 
 impl Booking {
+    /// What it takes, pool by pool.
+    pub(crate) fn taken(&self) -> impl Iterator<Item = Taken> + '_ {
+        self.parts.iter().map(|part| part.taken(self.start))
+    }
+
     /// From its start until all its tasks are over.
     pub(super) fn extent(&self) -> Starts {
         let longest = self.parts.iter().map(|part| part.length).max().unwrap_or_default();
@@ -40,5 +47,65 @@ impl Booking {
     pub(crate) fn place(&self) -> Place {
         let share = |part: &Part| Share { pool: part.pool, nodes: part.nodes };
         Place::of(self.parts.iter().map(share).collect())
+    }
+}
+
+/// Bookings of several pools. Who makes one takes it here, and gives it back.
+impl Availability {
+    /// Of pools of which nothing is taken.
+    pub(in crate::policy) fn of_pools(market: &Market) -> Availability {
+        availability::Availability::new(Free::new(market.pools(), market.now()))
+    }
+
+    /// Of one pool that was looked at alone until now.
+    pub(in crate::policy) fn of_one(nodes: availability::Availability<Profile>) -> Availability {
+        nodes.map(Free::of_pool)
+    }
+
+    /// Of a market as it stands, for one that does not follow it.
+    pub(in crate::policy) fn of_market(market: &Market) -> Availability {
+        availability::Availability::of(Free::new(market.pools(), market.now()), market)
+    }
+
+    /// What is free in each pool.
+    pub(in crate::policy) fn profiles(&self) -> &[Profile] {
+        self.free().profiles()
+    }
+
+    /// Whether any node is free now.
+    pub(in crate::policy) fn any_free(&self) -> bool {
+        self.profiles().iter().any(|profile| profile.free_now() > 0)
+    }
+
+    /// Whether the booking can be taken.
+    pub(in crate::policy) fn fits(&self, booking: &Booking) -> bool {
+        booking.taken().all(|taken| self.free().fits(&taken))
+    }
+
+    /// A job starts now where it was booked; the booking has been taken.
+    pub(in crate::policy) fn begin(&mut self, job: JobId, booking: &Booking) {
+        for part in &booking.parts {
+            self.start(job, part.taken(booking.start), part.length);
+        }
+    }
+
+    /// Sets nodes aside.
+    pub(in crate::policy) fn book(&mut self, booking: &Booking) {
+        booking.taken().for_each(|taken| self.free_mut().take(taken));
+    }
+
+    /// Gives them back.
+    pub(in crate::policy) fn cancel(&mut self, booking: &Booking) {
+        booking.taken().for_each(|taken| self.free_mut().give(taken));
+    }
+
+    /// Gives them back without noting it, as they may be taken again.
+    pub(in crate::policy) fn lift(&mut self, booking: &Booking) {
+        booking.taken().for_each(|taken| self.free_mut().lift(taken));
+    }
+
+    /// What was lifted will not be taken again.
+    pub(in crate::policy) fn open(&mut self, booking: &Booking) {
+        booking.taken().for_each(|taken| self.free_mut().open(taken));
     }
 }

@@ -4,7 +4,7 @@ use tradewind_model::{Pool, Pools, Profile, Time};
 
 use super::rooms::{Rooms, Wanted};
 use super::search::Starts;
-use crate::policy::outages::Taken;
+use crate::policy::availability::{Capacity, Taken};
 
 /// A time that holds all times at which nodes of a pool became free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +48,18 @@ impl Free {
         }
     }
 
+    /// Of one pool.
+    pub(super) fn of_pool(profile: Profile) -> Free {
+        let (sum, rooms) = (profile.clone(), Rooms::default());
+        Free { profiles: vec![profile], sum, rooms, openings: vec![Opening::NONE] }
+    }
+
+    /// Searches begin again without what they know.
+    #[cfg(test)]
+    pub(in crate::policy) fn forget(&mut self) {
+        self.rooms = Rooms::default();
+    }
+
     /// By pool.
     pub(in crate::policy) fn profiles(&self) -> &[Profile] {
         &self.profiles
@@ -55,8 +67,8 @@ impl Free {
 
     /// A booking was lifted for good.
     pub(super) fn open(&mut self, taken: Taken) {
-        let Taken { pool, from, until, .. } = taken;
-        let opening = &mut self.openings[pool.index()];
+        let Taken { share, from, until } = taken;
+        let opening = &mut self.openings[share.pool.index()];
         *opening = opening.and(Opening { from, until });
         self.rooms.give(from, until);
     }
@@ -67,33 +79,47 @@ impl Free {
         (&self.profiles, Sum { sound, profile: &self.sum, rooms: &mut self.rooms })
     }
 
-    /// Forgets what was before `now`.
-    pub(super) fn advance(&mut self, now: Time) {
-        self.profiles.iter_mut().for_each(|profile| profile.advance(now));
+    /// Gives nodes back without noting it, as they may be taken again.
+    pub(super) fn lift(&mut self, taken: Taken) {
+        self.profiles.give(taken);
+        Capacity::give(&mut self.sum, taken);
+    }
+
+    /// By pool, what has been given since the last call.
+    pub(in crate::policy) fn opened(&mut self) -> impl Iterator<Item = Opening> + '_ {
+        self.openings.iter_mut().map(|opening| std::mem::replace(opening, Opening::NONE))
+    }
+}
+
+impl Capacity for Free {
+    fn now(&self) -> Time {
+        self.profiles.now()
+    }
+
+    fn advance(&mut self, now: Time) {
+        self.profiles.advance(now);
         self.sum.advance(now);
     }
 
-    pub(super) fn take(&mut self, taken: Taken) {
-        let Taken { pool, nodes, from, until } = taken;
-        self.profiles[pool.index()].take(nodes, from, until);
-        self.sum.take(nodes, from, until);
+    fn clear(&mut self, now: Time) {
+        Capacity::clear(&mut self.profiles, now);
+        self.sum.clear(now);
+        self.rooms = Rooms::default();
+        self.openings.fill(Opening::NONE);
     }
 
-    pub(super) fn give(&mut self, taken: Taken) {
+    fn take(&mut self, taken: Taken) {
+        self.profiles.take(taken);
+        Capacity::take(&mut self.sum, taken);
+    }
+
+    fn give(&mut self, taken: Taken) {
         self.lift(taken);
         self.open(taken);
     }
 
-    /// The same without a word to anybody, as it may be taken again.
-    pub(super) fn lift(&mut self, taken: Taken) {
-        let Taken { pool, nodes, from, until } = taken;
-        self.profiles[pool.index()].give(nodes, from, until);
-        self.sum.give(nodes, from, until);
-    }
-
-    /// By pool, what has been given since the last call.
-    pub(super) fn opened(&mut self) -> impl Iterator<Item = Opening> + '_ {
-        self.openings.iter_mut().map(|opening| std::mem::replace(opening, Opening::NONE))
+    fn fits(&self, taken: &Taken) -> bool {
+        self.profiles.fits(taken)
     }
 }
 

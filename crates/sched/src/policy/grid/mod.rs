@@ -2,20 +2,19 @@
 //! what is taken already.
 
 mod booking;
-mod books;
 mod free;
 mod names;
-#[cfg(test)]
-mod plain;
 mod rooms;
 mod search;
 mod wish;
 
 pub(crate) use booking::{Booking, Part};
-pub(super) use books::News;
-pub(crate) use books::{Books, free_in_each};
+use free::Free;
 pub(super) use free::Opening;
 pub(crate) use names::Names;
 pub(super) use search::Starts;
 pub(super) use wish::PlacementRequest;
 pub use wish::Spread;
+
+/// What is free in each pool, and in all of them together.
+pub(super) type Availability = super::availability::Availability<Free>;

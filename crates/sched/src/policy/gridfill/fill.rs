@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Command, Event, JobId, Market, Reason, Span, Time};
+use tradewind_model::{Command, Event, JobId, Market, PoolId, Reason, Span, Time};
 
 use super::openings::Openings;
-use super::waiting::{Rank, Waiting};
+use super::waiting::Waiting;
 use super::{Depth, Order, Settings};
-#[cfg(test)]
-use crate::policy::grid::Booking;
-use crate::policy::grid::{Books, News, PlacementRequest, Starts};
+use crate::policy::availability::News;
+use crate::policy::backfill::{Plain, Rank};
+use crate::policy::grid::{Availability, Booking, Part, PlacementRequest, Starts};
 use crate::policy::inbox::{self, Comes};
 use crate::policy::order::Ranking;
 use crate::policy::{Promise, Standing};
@@ -49,6 +49,30 @@ impl Fill {
         }
     }
 
+    /// The queue of a plain market, which is one no more: its pool is the first. Jobs have their
+    /// old places and reservations.
+    pub(super) fn of(settings: Settings, plain: Plain, market: &Market) -> Fill {
+        let Plain { ranking, waiting, mut joined, running } = plain;
+        let now = market.now();
+        if !settings.order.moves() {
+            // In the order of arrival they come before all that join from now on, in their order.
+            let all = waiting.iter().map(|waiting| waiting.rank.job).chain(running);
+            joined = all.map(|job| (job, now)).collect();
+        }
+        let mut fill = Fill { ranking, joined, ..Fill::new(settings) };
+        for job in waiting {
+            let Some(demand) = market.demand(job.rank.job) else { continue };
+            let joined = *fill.joined.entry(job.rank.job).or_insert(now);
+            let key = if settings.order == Order::Arrival { now.0 } else { job.rank.key };
+            let wish = PlacementRequest::anew(market, job.rank.job, demand, settings.spread);
+            let mut waiting = Waiting::new(Rank { key, ..job.rank }, joined, wish);
+            let part = Part { pool: PoolId(0), nodes: job.processors, length: job.estimate };
+            waiting.reserved = job.reserved.map(|start| Booking { start, parts: vec![part] });
+            fill.queue.push(waiting);
+        }
+        fill
+    }
+
     /// Takes note of what happened and was written into the books.
     pub(in crate::policy) fn follow(&mut self, news: News, events: &[Event]) {
         if news.upset {
@@ -79,14 +103,20 @@ impl Fill {
     }
 
     /// Takes note of what others decided, and of new prices.
-    pub(in crate::policy) fn obey(&mut self, market: &Market, books: &mut Books, events: &[Event]) {
+    pub(in crate::policy) fn obey(
+        &mut self,
+        market: &Market,
+        books: &mut Availability,
+        events: &[Event],
+    ) {
         self.ranking.follow(market);
         for job in inbox::departures(events) {
             self.leave(books, job);
             match market.run_of(job) {
                 // If it loses its nodes, it has its old place.
-                Some(_) => drop(self.joined.entry(job).or_insert(market.now())),
-                None => drop(self.joined.remove(&job)),
+                Some(_) => _ = self.joined.entry(job).or_insert(market.now()),
+                None if market.waits(job) => {} // it has lost its nodes already
+                None => _ = self.joined.remove(&job),
             }
         }
         if inbox::terms_changed(events) {
@@ -137,7 +167,7 @@ impl Fill {
     }
 
     /// Everybody gives reservations back.
-    pub(in crate::policy) fn withdraw(&mut self, books: &mut Books) {
+    pub(in crate::policy) fn withdraw(&mut self, books: &mut Availability) {
         self.queue.iter_mut().for_each(|waiting| waiting.cancel(books));
         self.whole = true;
     }
@@ -151,7 +181,7 @@ impl Fill {
     }
 
     /// A job leaves the queue.
-    pub(in crate::policy) fn leave(&mut self, books: &mut Books, job: JobId) {
+    pub(in crate::policy) fn leave(&mut self, books: &mut Availability, job: JobId) {
         if let Some(place) = self.queue.iter().position(|waiting| waiting.rank.job == job) {
             self.queue.remove(place).cancel(books);
         }
@@ -163,7 +193,7 @@ impl Fill {
     pub(in crate::policy) fn decide(
         &mut self,
         market: &Market,
-        books: &mut Books,
+        books: &mut Availability,
         woken: bool,
         commands: &mut Vec<Command>,
     ) {
@@ -190,7 +220,7 @@ impl Fill {
     }
 
     /// Looks at the whole queue.
-    fn walk(&mut self, market: &Market, books: &mut Books, commands: &mut Vec<Command>) {
+    fn walk(&mut self, market: &Market, books: &mut Availability, commands: &mut Vec<Command>) {
         let now = books.now();
         let mut queue = std::mem::take(&mut self.queue);
         self.put_in_order(market, books, &mut queue);
@@ -218,7 +248,7 @@ impl Fill {
 
     /// What a walk makes anew: reservations where not all jobs have one or jobs change places, and
     /// those places.
-    fn put_in_order(&self, market: &Market, books: &mut Books, queue: &mut [Waiting]) {
+    fn put_in_order(&self, market: &Market, books: &mut Availability, queue: &mut [Waiting]) {
         let moves = self.settings.order.moves();
         if self.settings.depth != Depth::All || moves {
             queue.iter_mut().for_each(|waiting| waiting.cancel(books));
@@ -235,7 +265,7 @@ impl Fill {
     }
 
     /// Looks at one job, if it waits.
-    fn try_one(&mut self, books: &mut Books, rank: Rank, commands: &mut Vec<Command>) {
+    fn try_one(&mut self, books: &mut Availability, rank: Rank, commands: &mut Vec<Command>) {
         let mut queue = std::mem::take(&mut self.queue);
         if let Ok(at) = queue.binary_search_by_key(&rank, |waiting| waiting.rank) {
             let placeable = |waiting: &&Waiting| !waiting.wish.is_priced_out();
@@ -259,7 +289,7 @@ impl Fill {
         &mut self,
         waiting: &mut Waiting,
         before: usize,
-        books: &mut Books,
+        books: &mut Availability,
         commands: &mut Vec<Command>,
     ) -> bool {
         match self.settings.depth {
@@ -270,7 +300,7 @@ impl Fill {
             Some(booking) if booking.start == books.now() => {
                 let job = waiting.rank.job;
                 commands.push(Command::Start { job, place: booking.place() });
-                books.start(job, booking);
+                books.begin(job, booking);
                 true
             }
             _ => {
@@ -282,7 +312,7 @@ impl Fill {
 
     /// Moves the job to the earliest place beside all others. If it was there when it was looked
     /// at last, starts at which nothing has become free since are passed over.
-    fn settle(&mut self, waiting: &mut Waiting, books: &mut Books) {
+    fn settle(&mut self, waiting: &mut Waiting, books: &mut Availability) {
         let now = books.now();
         let due = waiting.reserved_start().is_some_and(|start| start <= now);
         let mut starts = Starts::from(now);
@@ -297,9 +327,9 @@ impl Fill {
         }
         let before = waiting.reserved.take();
         before.iter().for_each(|booking| books.lift(booking));
-        let found = waiting.wish.earliest_among(books.free(), starts, before.as_ref());
+        let found = waiting.wish.earliest_among(books.free_mut(), starts, before.as_ref());
         let found = found.or_else(|| before.clone().filter(|_| kept));
-        found.iter().for_each(|booking| books.take(booking));
+        found.iter().for_each(|booking| books.book(booking));
         if found != before {
             before.iter().for_each(|booking| books.open(booking));
             self.openings.note_move(books, waiting.rank);
@@ -318,21 +348,21 @@ impl Fill {
     }
 
     /// When to ask again, even if nothing happens.
-    pub(in crate::policy) fn next_wake(&self, books: &Books) -> Option<Time> {
+    pub(in crate::policy) fn next_wake(&self, books: &Availability) -> Option<Time> {
         let later = self.later.keys().next().map(|(at, _)| *at);
         let unsaid = books.next_unsaid_end().filter(|_| !self.queue.is_empty());
         [self.next_reservation(), self.expires, later, unsaid].into_iter().flatten().min()
     }
 
-    /// With a reservation for all, and for the head alone in the order of arrival, reservations
-    /// never move back. Those of the second and third in the queue may: the head's may move to
-    /// nodes that stood in nobody's way before.
+    /// See [`promise`].
     pub(in crate::policy) fn promise(&self) -> Promise {
-        match (self.settings.depth, self.settings.order) {
-            (_, order) if order.moves() => Promise::Nothing,
-            (Depth::All, _) | (Depth::First(1), Order::Arrival) => Promise::Reservations,
-            _ => Promise::Nothing,
-        }
+        promise(self.settings)
+    }
+
+    /// Every job is looked at again at the next walk, wherever nodes became free.
+    #[cfg(test)]
+    pub(super) fn unsettle(&mut self) {
+        self.queue.iter_mut().for_each(|waiting| waiting.settled = false);
     }
 
     /// Every reservation, in queue order.
@@ -347,16 +377,27 @@ impl Fill {
     }
 }
 
+/// With a reservation for all, and for the head alone in the order of arrival, reservations
+/// never move back. Those of the second and third in the queue may: the head's may move to
+/// nodes that stood in nobody's way before.
+pub(super) fn promise(settings: Settings) -> Promise {
+    match (settings.depth, settings.order) {
+        (_, order) if order.moves() => Promise::Nothing,
+        (Depth::All, _) | (Depth::First(1), Order::Arrival) => Promise::Reservations,
+        _ => Promise::Nothing,
+    }
+}
+
 /// The same where the first jobs alone have a reservation, made anew each time: so many come
 /// before this one.
-fn place_first(waiting: &mut Waiting, before: usize, depth: usize, books: &mut Books) {
+fn place_first(waiting: &mut Waiting, before: usize, depth: usize, books: &mut Availability) {
     let now = books.now();
     waiting.cancel(books);
     let booking = match before < depth {
-        true => waiting.wish.earliest(books.free(), now),
+        true => waiting.wish.earliest(books.free_mut(), now),
         false if depth == 0 && before > 0 || !books.any_free() => None,
-        false => waiting.wish.now(books.free(), now),
+        false => waiting.wish.now(books.free_mut(), now),
     };
-    booking.iter().for_each(|booking| books.take(booking));
+    booking.iter().for_each(|booking| books.book(booking));
     waiting.reserved = booking;
 }

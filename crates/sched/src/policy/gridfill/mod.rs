@@ -7,6 +7,9 @@
 //! starts exactly when [`Backfill`](super::backfill::Backfill) starts it. Exact with respect to
 //! this rule.
 //!
+//! Where there is one pool, it is [`Backfill`] that decides, until a job asks for more than nodes and
+//! time, or the price changes: it does the same, and is much quicker.
+//!
 //! - A job that could not run even if all pools were free is refused, when it is submitted or as
 //!   soon as time has made it so.
 //! - With a finite depth a job joins the queue at its earliest start, as if submitted then. With
@@ -20,18 +23,17 @@
 mod fill;
 mod openings;
 #[cfg(test)]
-mod plain;
-#[cfg(test)]
 mod tests;
 mod waiting;
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Command, Event, JobId, Market, Time};
+use tradewind_model::{Admission, Command, Demand, Event, JobId, Market, Pool, Terms, Time};
 
 pub use super::Order;
 pub use super::backfill::Depth;
-use super::grid::Books;
+use super::backfill::{self, Backfill};
+use super::grid::Availability;
 pub use super::grid::Spread;
 use super::inbox::{self, Comes};
 use super::{Policy, Promise, Standing};
@@ -66,53 +68,112 @@ impl Default for Settings {
 /// through time; the others look at the present moment.
 #[derive(Debug)]
 pub struct GridFill {
-    fill: Fill,
-    /// `None` until the first call.
-    books: Option<Books>,
+    settings: Settings,
+    queue: Queue,
     /// Whether the first call is yet to come, and goes on from another policy.
     resumed: bool,
+}
+
+/// Where jobs wait.
+#[derive(Debug)]
+enum Queue {
+    /// There is one pool, and all jobs so far ask for nodes and time only.
+    Plain(Box<Backfill>),
+    Pools(Box<(Fill, Availability)>),
 }
 
 impl GridFill {
     /// A policy that has seen nothing so far.
     pub fn new(settings: Settings) -> GridFill {
-        GridFill { fill: Fill::new(settings), books: None, resumed: false }
+        let Settings { depth, order, .. } = settings;
+        let plain = Backfill::new(backfill::Settings { depth, order });
+        GridFill { settings, queue: Queue::Plain(Box::new(plain)), resumed: false }
     }
+
+    /// From now on jobs may ask for anything.
+    fn widen(&mut self, market: &Market) {
+        let Queue::Plain(plain) = &mut self.queue else { return };
+        let Settings { depth, order, .. } = self.settings;
+        let empty = Backfill::new(backfill::Settings { depth, order });
+        let (plain, nodes) = std::mem::replace(&mut **plain, empty).into_parts();
+        let fresh = || Availability::of_pools(market);
+        let fill = Fill::of(self.settings, plain, market);
+        self.queue = Queue::Pools(Box::new((fill, nodes.map_or_else(fresh, Availability::of_one))));
+    }
+}
+
+/// Whether nothing happened for which plain backfilling on one pool does not do.
+fn is_plain(market: &Market, events: &[Event]) -> bool {
+    let Some(pool) = market.pools().single().map(|id| market.pools().pool(id)) else {
+        return false;
+    };
+    events.iter().all(|event| match event {
+        Event::Submitted { demand, .. } => asks_for_time_only(pool, demand),
+        Event::Priced { .. } | Event::Traded { .. } => false,
+        _ => true,
+    })
+}
+
+/// Whether the job could run in the pool at any time.
+fn asks_for_time_only(pool: &Pool, demand: &Demand) -> bool {
+    let anytime = |terms: &Terms| {
+        let price = pool.price * pool.length_of(demand);
+        let cost = i128::from(price.0) * i128::from(demand.processors);
+        terms.earliest_start.is_none()
+            && terms.deadline.is_none()
+            && terms.budget.is_none_or(|budget| cost <= i128::from(budget.0))
+    };
+    let simple = demand.terms.is_none() && pool.admission == Admission::NONE;
+    simple || demand.terms.as_deref().is_none_or(anytime) && pool.suits(demand)
 }
 
 impl Policy for GridFill {
     fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>) {
-        let mut books = self.books.take().unwrap_or_else(|| Books::new(market));
-        let news = books.follow(market, events);
-        self.fill.follow(news, events);
-        self.fill.obey(market, &mut books, events);
         let resumed = std::mem::take(&mut self.resumed);
+        if !is_plain(market, events) {
+            self.widen(market);
+        }
+        let (fill, nodes) = match &mut self.queue {
+            Queue::Plain(plain) => return plain.decide(market, events, commands),
+            Queue::Pools(pools) => (&mut pools.0, &mut pools.1),
+        };
+        let news = nodes.follow(market, events);
+        fill.follow(news, events);
+        fill.obey(market, nodes, events);
         for (job, comes) in inbox::arrivals(market, events) {
             let comes = if resumed { Comes::Again } else { comes };
-            if let Err(reason) = self.fill.join(market, (job, comes)) {
+            if let Err(reason) = fill.join(market, (job, comes)) {
                 commands.push(Command::Refuse { job, reason });
             }
         }
-        self.fill.decide(market, &mut books, events.is_empty(), commands);
-        self.fill.started(market, commands);
-        commands.extend(self.fill.next_wake(&books).map(|at| Command::Wake { at }));
-        self.books = Some(books);
+        fill.decide(market, nodes, events.is_empty(), commands);
+        fill.started(market, commands);
+        commands.extend(fill.next_wake(nodes).map(|at| Command::Wake { at }));
     }
 
     fn resume(&mut self, usage: &BTreeMap<i64, u64>) {
         self.resumed = true;
-        self.fill.resume(usage);
+        match &mut self.queue {
+            Queue::Plain(plain) => plain.resume(usage),
+            Queue::Pools(pools) => pools.0.resume(usage),
+        }
     }
 
     fn standing(&self, now: Time) -> Vec<Standing> {
-        self.fill.standing(now)
+        match &self.queue {
+            Queue::Plain(plain) => plain.standing(now),
+            Queue::Pools(pools) => pools.0.standing(now),
+        }
     }
 
     fn promise(&self) -> Promise {
-        self.fill.promise()
+        fill::promise(self.settings)
     }
 
     fn reservation(&self, job: JobId) -> Option<Time> {
-        self.fill.reservation(job)
+        match &self.queue {
+            Queue::Plain(plain) => plain.reservation(job),
+            Queue::Pools(pools) => pools.0.reservation(job),
+        }
     }
 }

@@ -8,8 +8,8 @@
 
 use tradewind_model::Span;
 
-use super::waiting::Rank;
-use crate::policy::grid::{Books, Opening, PlacementRequest, Starts};
+use crate::policy::backfill::Rank;
+use crate::policy::grid::{Availability, Opening, PlacementRequest, Starts};
 
 /// What became free, by pool.
 #[derive(Debug, Default)]
@@ -41,16 +41,16 @@ impl Default for Openness {
 impl Openings {
     /// Takes note of what became free since the last call, for every job of the next walk, or
     /// those that this one has not reached.
-    pub(super) fn note(&mut self, books: &mut Books) {
+    pub(super) fn note(&mut self, books: &mut Availability) {
         self.pools.resize_with(books.profiles().len(), Openness::default);
-        for (pool, opening) in self.pools.iter_mut().zip(books.opened()) {
+        for (pool, opening) in self.pools.iter_mut().zip(books.free_mut().opened()) {
             pool.ahead = pool.ahead.and(opening);
         }
     }
 
     /// The same as a job moved away or left.
-    pub(super) fn note_move(&mut self, books: &mut Books, rank: Rank) {
-        for (pool, opening) in self.pools.iter_mut().zip(books.opened()) {
+    pub(super) fn note_move(&mut self, books: &mut Availability, rank: Rank) {
+        for (pool, opening) in self.pools.iter_mut().zip(books.free_mut().opened()) {
             if opening != Opening::NONE {
                 pool.ahead = pool.ahead.and(opening);
                 pool.next.push((rank, opening));

@@ -1,4 +1,4 @@
-//! The walk that looks only where nodes became free, beside the plain one.
+//! Backfilling with its short cuts beside the same without them.
 
 use std::sync::Arc;
 
@@ -8,31 +8,29 @@ use tradewind_model::{
     Price, Site, SiteId, Span, Terms, Times,
 };
 
-use super::plain::PlainFill;
 use super::*;
+use crate::policy::backfill::Waiting;
+use crate::policy::grid::{Booking, Part};
 use crate::testing::{any_mode, performance};
 
-/// [`GridFill`] with the plain queue.
-struct Plain {
-    fill: PlainFill,
-    books: Option<Books>,
-}
+/// The same policy without short cuts: one pool is like many, every job may go anywhere, and every
+/// search begins at the beginning. What it decides then is compared with an implementation of its
+/// own in the simulator's tests.
+struct Plain(GridFill);
 
 impl Plain {
+    fn new(settings: Settings, market: &Market) -> Plain {
+        let mut policy = GridFill::new(settings);
+        policy.widen(market);
+        Plain(policy)
+    }
+
     fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>) {
-        let mut books = self.books.take().unwrap_or_else(|| Books::new(market));
-        let news = books.follow(market, events);
-        self.fill.follow(news, events);
-        self.fill.obey(market, &mut books, events);
-        for (job, comes) in inbox::arrivals(market, events) {
-            if let Err(reason) = self.fill.join(market, (job, comes)) {
-                commands.push(Command::Refuse { job, reason });
-            }
+        if let Queue::Pools(pools) = &mut self.0.queue {
+            pools.0.unsettle();
+            pools.1.free_mut().forget();
         }
-        self.fill.decide(market, &mut books, events.is_empty(), commands);
-        self.fill.started(market, commands);
-        commands.extend(self.fill.next_wake(&books).map(|at| Command::Wake { at }));
-        self.books = Some(books);
+        self.0.decide(market, events, commands);
     }
 }
 
@@ -54,7 +52,8 @@ enum Act {
     Reopen(u32),
 }
 
-fn any_terms() -> impl Strategy<Value = Option<Arc<Terms>>> {
+/// Terms of so many jobs of a hundred.
+fn any_terms(percent: u32) -> impl Strategy<Value = Option<Arc<Terms>>> {
     let limits = (
         prop::option::weighted(0.5, 0i64..300),
         prop::option::weighted(0.2, 0i64..4),
@@ -74,31 +73,33 @@ fn any_terms() -> impl Strategy<Value = Option<Arc<Terms>>> {
             ..Terms::NONE
         })
     });
-    prop::option::weighted(0.5, terms)
+    (0u32..100, terms).prop_map(move |(drawn, terms)| (drawn < percent).then_some(terms))
 }
 
-fn any_act() -> impl Strategy<Value = Act> {
+/// In a market where so many jobs of a hundred have terms, and a price may become so high; if that
+/// is negative, prices stay.
+fn any_act(terms: u32, dearest: i64) -> impl Strategy<Value = Act> {
     let closure = (0u32..4, 1u32..4, 0i64..60, 1i64..40).prop_map(|(pool, nodes, from, length)| {
         let (from, until) = (Time(from), Time(from + length));
         Outage { pool: PoolId(pool), nodes, from, until, cause: Cause::Local }
     });
     prop_oneof![
-        12 => (1u32..7, 1i64..30, any_terms()).prop_map(|(n, l, terms)| Act::Submit(n, l, terms)),
+        12 => (1u32..7, 1i64..30, any_terms(terms)).prop_map(|(n, l, terms)| Act::Submit(n, l, terms)),
         6 => (0usize..4).prop_map(Act::End),
         1 => (0usize..4).prop_map(Act::Interrupt),
         2 => (0usize..12).prop_map(Act::Cancel),
         1 => (0usize..12).prop_map(Act::Refuse),
         1 => (0usize..12, 0u32..4).prop_map(|(job, pool)| Act::Start(job, pool)),
-        1 => (0u32..4, 0i64..4).prop_map(|(pool, price)| Act::Price(pool, price)),
+        1 => (0u32..4, (-1..=dearest)).prop_map(|(pool, price)| Act::Price(pool, price)),
         1 => closure.prop_map(Act::Announce),
         1 => (0u32..3).prop_map(Act::Close),
         1 => (0u32..3).prop_map(Act::Reopen),
     ]
 }
 
-fn any_pools() -> impl Strategy<Value = Arc<Pools>> {
+fn any_pools(max: usize) -> impl Strategy<Value = Arc<Pools>> {
     let speed = prop::sample::select(vec![500u32, 1_000, 1_000, 1_500]);
-    let pools = prop::collection::vec((0u32..3, 1u32..6, speed, 0i64..4), 1..5);
+    let pools = prop::collection::vec((0u32..3, 1u32..6, speed, 0i64..4), 1..=max);
     pools.prop_map(|pools| {
         let pool = |(at, (site, nodes, speed, price)): (usize, (u32, u32, u32, i64))| Pool {
             name: format!("pool{at}"),
@@ -222,28 +223,60 @@ fn any_settings() -> impl Strategy<Value = Settings> {
     (depth, order, spread).prop_map(|(depth, order, spread)| Settings { depth, order, spread })
 }
 
+/// Every reservation, in queue order.
+fn reservations(tested: &GridFill) -> Vec<(JobId, Option<Booking>)> {
+    let booking = |waiting: &Waiting| {
+        let part = Part { pool: PoolId(0), nodes: waiting.processors, length: waiting.estimate };
+        waiting.reserved.map(|start| Booking { start, parts: vec![part] })
+    };
+    match &tested.queue {
+        Queue::Plain(plain) => plain.reservations().map(|it| (it.rank.job, booking(it))).collect(),
+        Queue::Pools(pools) => pools.0.reservations(),
+    }
+}
+
+type Steps = Vec<(Vec<Act>, i64)>;
+
+fn any_steps(terms: u32, dearest: i64) -> impl Strategy<Value = Steps> {
+    let acts = prop::collection::vec(any_act(terms, dearest), 0..4);
+    prop::collection::vec((acts, 0i64..12), 1..120)
+}
+
+fn compare(pools: Arc<Pools>, settings: Settings, steps: Steps) -> Result<(), TestCaseError> {
+    let mut world = World { market: Market::new(pools, Time(0)), events: vec![] };
+    let mut plain = Plain::new(settings, &world.market);
+    let mut tested = GridFill::new(settings);
+    let mut wake = None;
+    for (acts, span) in steps {
+        world.pass(Span(span), wake);
+        acts.iter().for_each(|act| world.act(act));
+        let events = std::mem::take(&mut world.events);
+        let (mut expected, mut commands) = (vec![], vec![]);
+        plain.decide(&world.market, &events, &mut expected);
+        tested.decide(&world.market, &events, &mut commands);
+        prop_assert_eq!(&commands, &expected);
+        prop_assert_eq!(reservations(&tested), reservations(&plain.0));
+        wake = world.obey(&commands);
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
     fn every_decision_and_every_reservation_is_that_of_the_plain_walk(
-        pools in any_pools(), settings in any_settings(),
-        steps in prop::collection::vec((prop::collection::vec(any_act(), 0..4), 0i64..12), 1..120),
+        pools in any_pools(4), settings in any_settings(), steps in any_steps(50, 3),
     ) {
-        let mut world = World { market: Market::new(pools, Time(0)), events: vec![] };
-        let mut plain = Plain { fill: PlainFill::new(settings), books: None };
-        let mut tested = GridFill::new(settings);
-        let mut wake = None;
-        for (acts, span) in steps {
-            world.pass(Span(span), wake);
-            acts.iter().for_each(|act| world.act(act));
-            let events = std::mem::take(&mut world.events);
-            let (mut expected, mut commands) = (vec![], vec![]);
-            plain.decide(&world.market, &events, &mut expected);
-            tested.decide(&world.market, &events, &mut commands);
-            prop_assert_eq!(&commands, &expected);
-            prop_assert_eq!(tested.fill.reservations(), plain.fill.reservations());
-            wake = world.obey(&commands);
-        }
+        compare(pools, settings, steps)?;
+    }
+
+    /// Most of the time, or always, nobody asks for more than nodes and time.
+    #[test]
+    fn on_one_pool_the_quick_queue_decides_the_same_until_it_does_not_do(
+        pools in any_pools(1), settings in any_settings(),
+        steps in prop_oneof![any_steps(0, -1), any_steps(2, -1), any_steps(0, 3)],
+    ) {
+        compare(pools, settings, steps)?;
     }
 }

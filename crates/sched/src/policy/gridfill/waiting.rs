@@ -1,15 +1,9 @@
-//! A job in the queue, and who comes first.
+//! A job in the queue.
 
-use tradewind_model::{JobId, Time};
+use tradewind_model::Time;
 
-use crate::policy::grid::{Booking, Books, PlacementRequest};
-
-/// A place in the order of the queue: lower comes first, then the job submitted first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Rank {
-    pub(super) key: i64,
-    pub(super) job: JobId,
-}
+use crate::policy::backfill::Rank;
+use crate::policy::grid::{Availability, Booking, PlacementRequest};
 
 /// A job that waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,9 +23,9 @@ impl Waiting {
     }
 
     /// Gives its reservation back, if it has one.
-    pub(super) fn cancel(&mut self, books: &mut Books) {
+    pub(super) fn cancel(&mut self, books: &mut Availability) {
         if let Some(booking) = self.reserved.take() {
-            books.give(&booking);
+            books.cancel(&booking);
         }
         self.settled = false;
     }

@@ -4,11 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{JobId, Outage, OutageId, Span, Time};
+use tradewind_model::{JobId, Outage, OutageId, Profile, Span, Time};
 
-use super::floor::{Floor, Opened};
 use super::{Load, Local, Origin, Wanted};
 use crate::policy::Promise;
+use crate::policy::availability::Availability;
 use crate::policy::backfill::{Depth, Line, Rank, Waiting};
 
 /// Who comes first in the queue, remote jobs behind local ones; ties go to the job that was
@@ -42,7 +42,7 @@ pub struct Settings {
 #[derive(Debug)]
 pub struct Plain {
     settings: Settings,
-    floor: Floor,
+    nodes: Availability<Profile>,
     line: Line,
     /// Jobs that wait, by id.
     ranks: BTreeMap<JobId, Rank>,
@@ -64,20 +64,13 @@ impl Plain {
     pub fn new(processors: u32, settings: Settings) -> Plain {
         Plain {
             settings,
-            floor: Floor::new(processors),
+            nodes: Availability::of_pool(processors.max(1), Time::MIN),
             line: Line::new(settings.depth),
             ranks: BTreeMap::new(),
             new: Vec::new(),
             whole: false,
             work: 0,
             started: Vec::new(),
-        }
-    }
-
-    fn opened(&mut self, opened: Option<Opened>) {
-        self.whole = true;
-        if let Some(Opened { from, until }) = opened {
-            self.line.opened(from, until);
         }
     }
 
@@ -91,7 +84,7 @@ impl Plain {
             match self.whole {
                 true => self.line.insert(waiting),
                 false => {
-                    self.line.try_one(&mut self.floor.profile, waiting, &mut self.started);
+                    self.line.try_one(self.nodes.free_mut(), waiting, &mut self.started);
                 }
             }
         }
@@ -113,80 +106,81 @@ impl Local for Plain {
 
     fn leave(&mut self, job: JobId, now: Time) {
         let Some(rank) = self.ranks.remove(&job) else { return };
-        self.floor.profile.advance(now);
+        self.nodes.advance(now);
         if let Some(place) = self.new.iter().position(|waiting| waiting.rank == rank) {
             self.work -= self.new.remove(place).work();
-        } else if let Some(waiting) = self.line.remove(&mut self.floor.profile, rank) {
+        } else if let Some(waiting) = self.line.remove(self.nodes.free_mut(), rank) {
             self.work -= waiting.work();
             self.whole = true;
         }
     }
 
     fn adopt(&mut self, wanted: Wanted, start: Time, now: Time) {
-        let Wanted { job, processors, length, .. } = wanted;
-        self.floor.adopt(job, processors, (start, length), now);
+        self.nodes.adopt(wanted.job, wanted.share(), (start, wanted.length), now);
     }
 
     fn ended(&mut self, job: JobId, _ran: Span, now: Time) {
-        let opened = self.floor.ended(job, now);
-        self.opened(opened);
+        self.nodes.release(job, None, now);
+        self.whole = true;
     }
 
     fn interrupted(&mut self, job: JobId, now: Time) {
-        self.floor.interrupted(job, now);
+        self.nodes.interrupted(job, now);
     }
 
     fn announced(&mut self, closure: OutageId, what: Outage, now: Time) {
-        self.floor.announced(closure, what, now);
+        self.nodes.announced(closure, what, now);
     }
 
     fn closed(&mut self, closure: OutageId, now: Time) {
-        self.floor.closed(closure, now);
+        self.nodes.closed(closure, now);
     }
 
     fn reopened(&mut self, closure: OutageId, now: Time) {
-        let opened = self.floor.reopened(closure, now);
-        self.opened(opened);
+        self.nodes.reopened(closure, now);
+        self.whole = true;
     }
 
     fn decide(&mut self, now: Time, starts: &mut Vec<JobId>, _surplus: &mut Vec<JobId>) {
-        if self.floor.settle(now) {
+        self.line.note(self.nodes.opened());
+        if self.nodes.settle(now) {
             self.line.forget();
             self.whole = true;
         }
-        self.whole |= self.floor.regained(now);
+        self.whole |= self.nodes.regained(now);
         self.whole |= self.line.first_reservation().is_some_and(|start| start <= now);
         self.take_in();
         if std::mem::take(&mut self.whole) {
-            self.line.pass(&mut self.floor.profile, &mut self.started);
+            self.line.pass(self.nodes.free_mut(), &mut self.started);
         }
         for waiting in self.started.drain(..) {
-            self.floor.start(&waiting);
-            self.ranks.remove(&waiting.rank.job);
+            let job = waiting.rank.job;
+            self.nodes.start(job, waiting.taken(now), waiting.estimate);
+            self.ranks.remove(&job);
             self.work -= waiting.work();
-            starts.push(waiting.rank.job);
+            starts.push(job);
         }
     }
 
     fn wake(&self) -> Option<Time> {
-        let unsaid = self.floor.next_unsaid_end().filter(|_| self.line.len() > 0);
+        let unsaid = self.nodes.next_unsaid_end().filter(|_| self.line.len() > 0);
         self.line.first_reservation().into_iter().chain(unsaid).min()
     }
 
     fn next_end(&self) -> Option<Time> {
-        self.floor.next_end()
+        self.nodes.next_end()
     }
 
     fn promise(&self, wanted: &Wanted, _origin: Origin, now: Time, from: Time) -> Option<Time> {
         if self.settings.depth == Depth::First(0) && !self.ranks.is_empty() {
             return None;
         }
-        self.floor.profile.earliest(wanted.processors, wanted.length, from.max(now))
+        self.nodes.free().earliest(wanted.processors, wanted.length, from.max(now))
     }
 
     fn load(&self) -> Load {
         let queued = u32::try_from(self.ranks.len()).unwrap_or(u32::MAX);
-        Load { queued, backfill: [0; 2], work: self.work, free: self.floor.free() }
+        Load { queued, backfill: [0; 2], work: self.work, free: self.nodes.free_now() }
     }
 
     fn reservation(&self, job: JobId) -> Option<Time> {

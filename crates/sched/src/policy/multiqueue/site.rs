@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tradewind_model::{JobId, Level, Outage, OutageId, Span, Time};
+use tradewind_model::{JobId, Outage, OutageId, Profile, Span, Time};
 
 use super::classes::{Class, JOB_QUEUE, Mean, Queue};
 use super::settings::{Guard, Overflow, Settings};
 use crate::policy::Promise;
-use crate::policy::backfill::{Depth, Line, Queue as Row, Rank, Reservations, Waiting};
-use crate::policy::local::{Floor, Load, Local, Opened, Origin, Wanted};
+use crate::policy::availability::Availability;
+use crate::policy::backfill::{Depth, Line, Rank, Waiting};
+use crate::policy::local::{Load, Local, Origin, Wanted};
 
 /// What the site knows of a waiting job beside its place in the order.
 #[derive(Debug, Clone, Copy)]
@@ -31,11 +32,12 @@ struct Card {
 #[derive(Debug)]
 pub struct MultiQueue {
     settings: Settings,
-    floor: Floor,
+    processors: u32,
+    nodes: Availability<Profile>,
     /// Jobs of the job queue that hold a reservation.
     reserved: Line,
     /// All others, in the order in which they may start.
-    rest: Row,
+    rest: Line,
     /// Who waits.
     cards: BTreeMap<JobId, Card>,
     /// The job queue, by age.
@@ -54,9 +56,8 @@ pub struct MultiQueue {
     new: BTreeSet<Rank>,
     /// Whether anything became free since.
     freed: bool,
-    /// Buffers.
+    /// A buffer.
     started: Vec<Waiting>,
-    running_minima: Vec<Level>,
 }
 
 /// The index of a backfill queue.
@@ -71,13 +72,13 @@ fn backfill(queue: Queue) -> Option<usize> {
 impl MultiQueue {
     /// A site of so many processors (none count as one) with nothing to do.
     pub fn new(processors: u32, settings: Settings) -> MultiQueue {
-        let mut rest = Row::default();
-        rest.shelve(Reservations::Ignored);
+        let processors = processors.max(1);
         MultiQueue {
             settings,
-            floor: Floor::new(processors),
+            processors,
+            nodes: Availability::of_pool(processors, Time::MIN),
             reserved: Line::new(Depth::All),
-            rest,
+            rest: Line::new(Depth::First(1)),
             cards: BTreeMap::new(),
             elders: BTreeSet::new(),
             full: Default::default(),
@@ -89,20 +90,12 @@ impl MultiQueue {
             new: BTreeSet::new(),
             freed: false,
             started: Vec::new(),
-            running_minima: Vec::new(),
         }
     }
 
     /// The queue in which the job waits.
     pub fn queue_of(&self, job: JobId) -> Option<Queue> {
         self.cards.get(&job).map(|card| card.class.queue)
-    }
-
-    fn opened(&mut self, opened: Option<Opened>) {
-        self.freed = true;
-        if let Some(Opened { from, until }) = opened {
-            self.reserved.opened(from, until);
-        }
     }
 
     fn rank(&self, class: Class, joined: i64, job: JobId) -> Rank {
@@ -140,7 +133,7 @@ impl MultiQueue {
     fn note(&mut self, starts: &mut Vec<JobId>) {
         for waiting in std::mem::take(&mut self.started) {
             let job = waiting.rank.job;
-            self.floor.start(&waiting);
+            self.nodes.start(job, waiting.taken(self.nodes.now()), waiting.estimate);
             self.strike(job);
             self.work -= waiting.work();
             self.starts += 1;
@@ -164,11 +157,11 @@ impl MultiQueue {
             && let Some(rank) = self.candidate()
             && let Some(waiting) = self.rest.get(rank)
         {
-            self.rest.remove(rank);
+            self.rest.remove(self.nodes.free_mut(), rank);
             if let Some(card) = self.cards.get_mut(&rank.job) {
                 card.reserved = true;
             }
-            self.reserved.try_one(&mut self.floor.profile, waiting, &mut self.started);
+            self.reserved.try_one(self.nodes.free_mut(), waiting, &mut self.started);
             self.note(starts);
         }
     }
@@ -176,31 +169,16 @@ impl MultiQueue {
     /// Starts jobs that fit beside all reservations.
     fn backfill(&mut self, starts: &mut Vec<JobId>) {
         let new = std::mem::take(&mut self.new);
-        if !std::mem::take(&mut self.freed) {
+        let free = self.nodes.free_mut();
+        match std::mem::take(&mut self.freed) {
+            true => self.rest.fill(free, None, &mut self.started),
             // Nothing that could not start before can start now.
-            for rank in new {
-                let waiting = self.rest.get(rank);
-                if let Some(waiting) = waiting.filter(|it| it.fits(&self.floor.profile)) {
-                    self.start(waiting, starts);
+            false => {
+                for rank in new {
+                    self.rest.try_start(free, rank, &mut self.started);
                 }
             }
-            return;
         }
-        let mut after = None;
-        while self.floor.free() > 0
-            && let profile = &self.floor.profile
-            && let Some(next) = self.rest.next_that_fits(after, profile, &mut self.running_minima)
-        {
-            after = Some(next.rank);
-            self.start(next, starts);
-        }
-    }
-
-    fn start(&mut self, waiting: Waiting, starts: &mut Vec<JobId>) {
-        self.rest.remove(waiting.rank);
-        let now = self.floor.profile.origin();
-        waiting.take(&mut self.floor.profile, now);
-        self.started.push(waiting);
         self.note(starts);
     }
 
@@ -225,7 +203,7 @@ impl MultiQueue {
     fn promote(&mut self, job: JobId, surplus: &mut Vec<JobId>) {
         let Some(card) = self.strike(job) else { return };
         let Some(waiting) = self.rest.get(card.rank) else { return };
-        self.rest.remove(card.rank);
+        self.rest.remove(self.nodes.free_mut(), card.rank);
         let class = card.class.promoted();
         let rank = self.rank(class, card.joined, job);
         self.rest.insert(Waiting::keyed(rank.key, job, waiting.processors, waiting.estimate));
@@ -240,7 +218,7 @@ impl Local for MultiQueue {
     fn join(&mut self, wanted: Wanted, origin: Origin, _now: Time) {
         let Wanted { job, processors, length, .. } = wanted;
         let long = self.mean.is_long(length);
-        let widths = [self.floor.processors(), processors];
+        let widths = [self.processors, processors];
         let class = Class::new(self.settings.borders, widths, long, origin);
         let joined = self.joins;
         self.joins += 1;
@@ -254,58 +232,50 @@ impl Local for MultiQueue {
 
     fn leave(&mut self, job: JobId, now: Time) {
         let Some(card) = self.strike(job) else { return };
-        self.floor.profile.advance(now);
-        let waiting = match card.reserved {
-            true => {
-                self.freed = true;
-                self.reserved.remove(&mut self.floor.profile, card.rank)
-            }
-            false => {
-                let waiting = self.rest.get(card.rank);
-                self.rest.remove(card.rank);
-                waiting
-            }
-        };
+        self.nodes.advance(now);
+        self.freed |= card.reserved;
+        let line = if card.reserved { &mut self.reserved } else { &mut self.rest };
+        let waiting = line.remove(self.nodes.free_mut(), card.rank);
         self.work -= waiting.map_or(0, |waiting| waiting.work());
     }
 
     fn adopt(&mut self, wanted: Wanted, start: Time, now: Time) {
-        let Wanted { job, processors, length, .. } = wanted;
-        self.floor.adopt(job, processors, (start, length), now);
+        self.nodes.adopt(wanted.job, wanted.share(), (start, wanted.length), now);
     }
 
     fn ended(&mut self, job: JobId, ran: Span, now: Time) {
         self.mean.add(ran);
-        let opened = self.floor.ended(job, now);
-        self.opened(opened);
+        self.nodes.release(job, None, now);
+        self.freed = true;
     }
 
     fn interrupted(&mut self, job: JobId, now: Time) {
-        self.floor.interrupted(job, now);
+        self.nodes.interrupted(job, now);
     }
 
     fn announced(&mut self, closure: OutageId, what: Outage, now: Time) {
-        self.floor.announced(closure, what, now);
+        self.nodes.announced(closure, what, now);
     }
 
     fn closed(&mut self, closure: OutageId, now: Time) {
-        self.floor.closed(closure, now);
+        self.nodes.closed(closure, now);
     }
 
     fn reopened(&mut self, closure: OutageId, now: Time) {
-        let opened = self.floor.reopened(closure, now);
-        self.opened(opened);
+        self.nodes.reopened(closure, now);
+        self.freed = true;
     }
 
     fn decide(&mut self, now: Time, starts: &mut Vec<JobId>, surplus: &mut Vec<JobId>) {
-        if self.floor.settle(now) {
+        self.reserved.note(self.nodes.opened());
+        if self.nodes.settle(now) {
             self.reserved.forget();
             self.freed = true;
         }
-        self.freed |= self.floor.regained(now);
+        self.freed |= self.nodes.regained(now);
         self.freed |= self.reserved.first_reservation().is_some_and(|start| start <= now);
         if self.freed {
-            self.reserved.pass(&mut self.floor.profile, &mut self.started);
+            self.reserved.pass(self.nodes.free_mut(), &mut self.started);
             self.note(starts);
         }
         self.reserve(starts);
@@ -315,16 +285,16 @@ impl Local for MultiQueue {
     }
 
     fn wake(&self) -> Option<Time> {
-        let unsaid = self.floor.next_unsaid_end().filter(|_| !self.cards.is_empty());
+        let unsaid = self.nodes.next_unsaid_end().filter(|_| !self.cards.is_empty());
         self.reserved.first_reservation().into_iter().chain(unsaid).min()
     }
 
     fn next_end(&self) -> Option<Time> {
-        self.floor.next_end()
+        self.nodes.next_end()
     }
 
     fn promise(&self, wanted: &Wanted, _origin: Origin, now: Time, from: Time) -> Option<Time> {
-        self.floor.profile.earliest(wanted.processors, wanted.length, from.max(now))
+        self.nodes.free().earliest(wanted.processors, wanted.length, from.max(now))
     }
 
     fn load(&self) -> Load {
@@ -333,7 +303,7 @@ impl Local for MultiQueue {
             queued: count(self.elders.len()),
             backfill: [count(self.full[0].len()), count(self.full[1].len())],
             work: self.work,
-            free: self.floor.free(),
+            free: self.nodes.free_now(),
         }
     }
 

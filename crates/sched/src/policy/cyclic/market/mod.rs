@@ -28,7 +28,7 @@ use std::collections::BTreeMap;
 use tradewind_model::{Command, Event, JobId, Market, Span, Time, VoPolicy};
 
 use super::{Cyclic, Offers, SubBatches};
-use crate::policy::grid::Books;
+use crate::policy::grid::Availability;
 use crate::policy::inbox::{self, Comes};
 use crate::policy::{Policy, Promise, Standing};
 
@@ -172,7 +172,7 @@ impl Replan {
 pub struct Cycles {
     planner: Planner,
     /// `None` until the first call.
-    books: Option<Books>,
+    books: Option<Availability>,
     /// Whether the first call is yet to come, and goes on from another policy.
     resumed: bool,
 }
@@ -186,7 +186,7 @@ impl Cycles {
 
 impl Policy for Cycles {
     fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>) {
-        let mut books = self.books.take().unwrap_or_else(|| Books::new(market));
+        let mut books = self.books.take().unwrap_or_else(|| Availability::of_pools(market));
         let news = books.follow(market, events);
         self.planner.follow(&mut books, news);
         let freed = self.planner.obey(market, &mut books, events);

@@ -9,8 +9,9 @@ use tradewind_model::{
 };
 
 use super::{Replan, Settings, Stretch, Turn};
+use crate::policy::availability::News;
 use crate::policy::cyclic::{self, SearchBy, SliceBy};
-use crate::policy::grid::{Booking, Books, Names, News, Part, PlacementRequest, Spread};
+use crate::policy::grid::{Availability, Booking, Names, Part, PlacementRequest, Spread};
 use crate::policy::inbox::{self, Comes};
 use crate::policy::share::Usage;
 use crate::policy::{Promise, Standing};
@@ -67,7 +68,7 @@ impl Planner {
 
     /// Takes note of what happened and was written into the books: what is booked and does not
     /// fit any more is given up.
-    pub(in crate::policy) fn follow(&mut self, books: &mut Books, news: News) {
+    pub(in crate::policy) fn follow(&mut self, books: &mut Availability, news: News) {
         if !news.upset {
             return;
         }
@@ -76,7 +77,7 @@ impl Planner {
         all.sort_unstable();
         for (_, job) in all {
             if books.fits(&self.booked[&job].booking) {
-                books.take(&self.booked[&job].booking);
+                books.book(&self.booked[&job].booking);
             } else if let Some(booked) = self.booked.remove(&job) {
                 self.wait(books.now(), booked.key, booked.wish);
             }
@@ -89,7 +90,7 @@ impl Planner {
     pub(in crate::policy) fn obey(
         &mut self,
         market: &Market,
-        books: &mut Books,
+        books: &mut Availability,
         events: &[Event],
     ) -> bool {
         self.usage.iter_mut().for_each(|usage| usage.follow(market));
@@ -97,7 +98,7 @@ impl Planner {
         for job in inbox::departures(events) {
             self.leave(market, job);
             if let Some(Booked { booking, .. }) = self.booked.remove(&job) {
-                books.give(&booking);
+                books.cancel(&booking);
                 freed = true;
             }
         }
@@ -108,7 +109,7 @@ impl Planner {
         freed
     }
 
-    fn reprice(&mut self, market: &Market, books: &mut Books) {
+    fn reprice(&mut self, market: &Market, books: &mut Availability) {
         self.world = None;
         let anew = |job: JobId| {
             let demand = market.demand(job)?;
@@ -130,7 +131,7 @@ impl Planner {
         let dear: Vec<JobId> = dear.map(|(job, _)| *job).collect();
         for job in dear {
             if let Some(Booked { key, wish, booking }) = self.booked.remove(&job) {
-                books.give(&booking);
+                books.cancel(&booking);
                 self.wait(market.now(), key, wish);
             }
         }
@@ -245,7 +246,7 @@ impl Planner {
     pub(in crate::policy) fn batch(
         &mut self,
         market: &Market,
-        books: &mut Books,
+        books: &mut Availability,
         commands: &mut Vec<Command>,
     ) -> Vec<Key> {
         self.put_in_order(market);
@@ -261,7 +262,7 @@ impl Planner {
         let first = self.waiting.iter().take(Settings::MAX_LOOKED_AT);
         let mut fits = |wish: &PlacementRequest| {
             let end = self.end_for(wish, horizon);
-            wish.fits_by(books.free(), now, end)
+            wish.fits_by(books.free_mut(), now, end)
         };
         let some = first.filter(|(_, wish)| fits(wish));
         some.map(|(key, _)| *key).take(self.settings.batch.max(1) as usize).collect()
@@ -293,7 +294,7 @@ impl Planner {
     pub(in crate::policy) fn cycle(
         &mut self,
         market: &Market,
-        books: &mut Books,
+        books: &mut Availability,
         batch: &[Key],
         commands: &mut Vec<Command>,
     ) {
@@ -323,11 +324,11 @@ impl Planner {
         }
     }
 
-    /// Books jobs that agreed with a queue: plans know nothing of queues. Returns the others.
+    /// Availability jobs that agreed with a queue: plans know nothing of queues. Returns the others.
     fn book_agreed(
         &mut self,
         market: &Market,
-        books: &mut Books,
+        books: &mut Availability,
         batch: &[Key],
         horizon: Horizon,
     ) -> Vec<Key> {
@@ -337,7 +338,7 @@ impl Planner {
             let Some(wish) = self.waiting.get(&key) else { continue };
             let end = self.end_for(wish, horizon);
             let now = books.now();
-            let booking = wish.earliest(books.free(), now);
+            let booking = wish.earliest(books.free_mut(), now);
             let in_time = |part: &Part, start: Time| start + part.length <= end;
             let booking = booking.filter(|it| it.parts.iter().all(|part| in_time(part, it.start)));
             booking.into_iter().for_each(|booking| self.book(books, key, booking));
@@ -345,9 +346,9 @@ impl Planner {
         free
     }
 
-    fn book(&mut self, books: &mut Books, key: Key, booking: Booking) {
+    fn book(&mut self, books: &mut Availability, key: Key, booking: Booking) {
         if let Some(wish) = self.waiting.remove(&key) {
-            books.take(&booking);
+            books.book(&booking);
             self.booked.insert(key.1, Booked { key, wish, booking });
         }
     }
@@ -356,7 +357,7 @@ impl Planner {
     fn plan(
         &mut self,
         market: &Market,
-        books: &Books,
+        books: &Availability,
         batch: &[Key],
         horizon: Horizon,
     ) -> Vec<Result<Booking, Reason>> {
@@ -377,7 +378,7 @@ impl Planner {
     }
 
     /// Makes the snapshot of a batch.
-    fn picture(&mut self, market: &Market, books: &Books, batch: &[Key], horizon: Horizon) {
+    fn picture(&mut self, market: &Market, books: &Availability, batch: &[Key], horizon: Horizon) {
         let policy = self.settings.vo;
         let max = self.names_needed(market, batch);
         let fresh = || {
@@ -418,7 +419,7 @@ impl Planner {
     pub(in crate::policy) fn pick(
         &mut self,
         market: &Market,
-        books: &Books,
+        books: &Availability,
         batch: &[Key],
         by: SliceBy,
         count: usize,
@@ -437,7 +438,7 @@ impl Planner {
 
     /// Plans what is booked and has not started anew, if that is wanted: the first jobs by the
     /// order of planning, as many as a batch may have.
-    pub(in crate::policy) fn replan(&mut self, market: &Market, books: &mut Books) {
+    pub(in crate::policy) fn replan(&mut self, market: &Market, books: &mut Availability) {
         if self.settings.replan != Replan::OnRelease {
             return;
         }
@@ -453,7 +454,7 @@ impl Planner {
             return;
         }
         let horizon = self.horizon(now);
-        batch.iter().for_each(|(_, job)| books.give(&self.booked[job].booking));
+        batch.iter().for_each(|(_, job)| books.cancel(&self.booked[job].booking));
         let outcomes = self.plan(market, books, &batch, horizon);
         let complete = outcomes.iter().all(Result::is_ok);
         for ((_, job), outcome) in batch.iter().zip(outcomes) {
@@ -461,19 +462,23 @@ impl Planner {
             if let Some(booking) = outcome.ok().filter(|_| complete) {
                 booked.booking = booking;
             }
-            books.take(&booked.booking);
+            books.book(&booked.booking);
         }
     }
 
     /// Starts the jobs whose time has come.
-    pub(in crate::policy) fn start_due(&mut self, books: &mut Books, commands: &mut Vec<Command>) {
+    pub(in crate::policy) fn start_due(
+        &mut self,
+        books: &mut Availability,
+        commands: &mut Vec<Command>,
+    ) {
         let now = books.now();
         let is_due = |booked: &&Booked| booked.booking.start <= now;
         let due: Vec<JobId> = self.booked.values().filter(is_due).map(|it| it.key.1).collect();
         for job in due {
             if let Some(Booked { booking, .. }) = self.booked.remove(&job) {
                 commands.push(Command::Start { job, place: booking.place() });
-                books.start(job, &booking);
+                books.begin(job, &booking);
             }
         }
     }

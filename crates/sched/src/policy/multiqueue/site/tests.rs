@@ -74,7 +74,7 @@ proptest! {
         some.reserved = some.reserved.searching();
         prop_assert_eq!(replay(&drawn, &mut every), replay(&drawn, &mut some));
         // When all is over, nothing is left in the books.
-        let profile = &every.floor.profile;
+        let profile = every.nodes.free();
         prop_assert_eq!(profile, &Profile::new(PROCESSORS, profile.origin()));
         prop_assert!(every.cards.is_empty() && every.elders.is_empty() && every.work == 0);
         prop_assert!(every.patience.is_empty() && every.full.iter().all(BTreeSet::is_empty));

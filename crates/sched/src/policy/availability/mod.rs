@@ -1,0 +1,297 @@
+//! Who holds which nodes until when: running jobs, outages and bookings make free capacity here,
+//! and nowhere else.
+//!
+//! [`Availability`] is generic over what free nodes are kept in ([`Capacity`]): the profile of one
+//! pool, a profile of each pool, or those and what a search over many pools wants to know
+//! (`grid`). Policies that see a market let it follow the events; sites and queues that see none
+//! tell it what happened.
+//!
+//! Jobs and outages that last longer than announced are expected to last twice as long as believed
+//! so far ([`expected_span`]).
+
+mod capacity;
+mod holds;
+mod outages;
+mod overrun;
+
+use tradewind_model::{Event, JobId, Market, Outage, OutageId, PoolId, Profile, Share, Span, Time};
+
+pub(super) use capacity::Capacity;
+pub use capacity::Taken;
+use holds::{Hold, Holds};
+use outages::Outages;
+pub use overrun::{expected_end, expected_span, missing_time};
+
+/// What a call of [`Availability::follow`] found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct News {
+    /// Nodes came back sooner than expected.
+    pub(super) early: bool,
+    /// Expectations failed: all bookings have been struck out, and may not fit any more.
+    pub(super) upset: bool,
+}
+
+/// Free nodes beside running jobs, outages and bookings.
+///
+/// The owner takes bookings in [`Availability::free`] itself, and gives them back there.
+#[derive(Debug, Clone)]
+pub(super) struct Availability<C> {
+    free: C,
+    running: Holds,
+    outages: Outages,
+    /// Something happened that no booking reckoned with.
+    upset: bool,
+    /// Nodes that came back sooner than expected.
+    opened: Vec<Taken>,
+    /// When outages that never began were last looked for.
+    looked: Time,
+}
+
+impl<C: Capacity> Availability<C> {
+    /// Of `free`, of which nothing is taken.
+    pub(super) fn new(free: C) -> Availability<C> {
+        Availability {
+            free,
+            running: Holds::default(),
+            outages: Outages::default(),
+            upset: false,
+            opened: Vec::new(),
+            looked: Time::MIN,
+        }
+    }
+
+    /// Of a market as it stands, where nothing of `free` is taken. O((r + c)·log n) for r running
+    /// jobs and c outages.
+    pub(super) fn of(free: C, market: &Market) -> Availability<C> {
+        let now = market.now();
+        let mut all = Availability { running: Holds::of(market), ..Availability::new(free) };
+        for (id, what) in market.outages() {
+            all.outages.announced(id, what, now);
+            if market.closure_state(id).is_some_and(|(_, begun)| begun) {
+                all.outages.closed(id, now);
+            }
+        }
+        all.rebuild(now);
+        all
+    }
+
+    /// The moment up to which this is kept.
+    pub(super) fn now(&self) -> Time {
+        self.free.now()
+    }
+
+    /// What is free.
+    pub(super) fn free(&self) -> &C {
+        &self.free
+    }
+
+    /// The same, to take bookings and to give them back.
+    pub(super) fn free_mut(&mut self) -> &mut C {
+        &mut self.free
+    }
+
+    /// Forgets what was before `now`.
+    pub(super) fn advance(&mut self, now: Time) {
+        self.free.advance(now);
+    }
+
+    /// Whether nothing runs and no node is missing, now or later.
+    pub(super) fn idle(&self) -> bool {
+        self.running.is_empty() && self.outages.is_empty()
+    }
+
+    /// Jobs that run, each pool of theirs once.
+    pub(super) fn jobs(&self) -> impl Iterator<Item = JobId> + '_ {
+        self.running.jobs()
+    }
+
+    /// The same with what is free kept in something else.
+    pub(super) fn map<D: Capacity>(self, into: impl FnOnce(C) -> D) -> Availability<D> {
+        let Availability { free, running, outages, upset, opened, looked } = self;
+        Availability { free: into(free), running, outages, upset, opened, looked }
+    }
+
+    /// The first moment at which nodes of a running job, or nodes that are missing, are expected
+    /// back.
+    pub(super) fn next_end(&self) -> Option<Time> {
+        self.running.next_end().into_iter().chain(self.outages.next_due()).min()
+    }
+
+    /// When nodes are there again for which an outage was announced that never began.
+    pub(super) fn next_unsaid_end(&self) -> Option<Time> {
+        self.outages.next_unsaid_end(self.now())
+    }
+
+    /// Whether there are such nodes since the last call of this.
+    pub(super) fn regained(&mut self, now: Time) -> bool {
+        let before = std::mem::replace(&mut self.looked, now);
+        self.outages.next_unsaid_end(before).is_some_and(|at| at <= now)
+    }
+
+    /// Node-seconds that running jobs are expected to need from now on.
+    pub(super) fn work(&self) -> i128 {
+        let now = self.now();
+        let left = |hold: &Hold| i128::from(hold.share.nodes) * i128::from((hold.end - now).0);
+        self.running.iter().map(left).sum()
+    }
+
+    /// A job that is expected to run for `length` starts now on nodes that are `taken` already.
+    pub(super) fn start(&mut self, job: JobId, taken: Taken, length: Span) {
+        let Taken { share, until: end, .. } = taken;
+        self.running.add(job, Hold { share, start: self.now(), length, end });
+    }
+
+    /// A job runs here since `start` that somebody else started, and is expected to take `length`
+    /// in all.
+    pub(super) fn adopt(
+        &mut self,
+        job: JobId,
+        share: Share,
+        (start, length): (Time, Span),
+        now: Time,
+    ) {
+        self.advance(now);
+        let end = expected_end(start, length, now);
+        let taken = Taken { share, from: now, until: end };
+        self.upset |= !self.free.fits(&taken);
+        self.free.take(taken);
+        self.running.add(job, Hold { share, start, length, end });
+    }
+
+    /// A job gave back its nodes, or those of one pool. When the last of them were expected back, if
+    /// it had any.
+    pub(super) fn release(&mut self, job: JobId, only: Option<PoolId>, now: Time) -> Option<Time> {
+        let Availability { free, running, opened, .. } = self;
+        let mut expected = None;
+        running.remove(job, only, |Hold { share, end, .. }| {
+            free.advance(now);
+            expected = expected.max(Some(end));
+            if now < end {
+                let taken = Taken { share, from: now, until: end };
+                free.give(taken);
+                opened.push(taken);
+            }
+        });
+        expected
+    }
+
+    fn give(&mut self, taken: Taken) {
+        self.free.give(taken);
+        self.opened.push(taken);
+    }
+
+    /// A job lost its nodes.
+    pub(super) fn interrupted(&mut self, job: JobId, now: Time) {
+        self.release(job, None, now);
+        self.upset = true;
+    }
+
+    /// Nodes will be missing.
+    pub(super) fn announced(&mut self, id: OutageId, what: Outage, now: Time) {
+        self.advance(now);
+        let taken = self.outages.announced(id, what, now);
+        self.lose(taken);
+    }
+
+    /// They are gone.
+    pub(super) fn closed(&mut self, id: OutageId, now: Time) {
+        self.advance(now);
+        let early = self.outages.closed(id, now);
+        early.into_iter().for_each(|taken| self.lose(taken));
+    }
+
+    fn lose(&mut self, taken: Taken) {
+        self.free.take(taken);
+        self.upset = true;
+    }
+
+    /// They are back. Whether the outage was one of these.
+    pub(super) fn reopened(&mut self, id: OutageId, now: Time) -> bool {
+        let Some(left) = self.outages.reopened(id, now) else { return false };
+        self.advance(now);
+        left.into_iter().for_each(|left| self.give(left));
+        true
+    }
+
+    /// What has become free since the last call, sooner than expected.
+    pub(super) fn opened(&mut self) -> impl Iterator<Item = Taken> + '_ {
+        self.opened.drain(..)
+    }
+
+    /// Writes down what happened in the market, and comes to its moment.
+    pub(super) fn follow(&mut self, market: &Market, events: &[Event]) -> News {
+        let now = market.now();
+        self.advance(now);
+        self.opened.clear();
+        let mut foreign = false;
+        for event in events {
+            match event {
+                Event::Started { .. } => foreign = true,
+                Event::Ended { job } => _ = self.release(*job, None, now),
+                Event::Released { job, pool } => _ = self.release(*job, Some(*pool), now),
+                Event::Interrupted { job } => self.interrupted(*job, now),
+                Event::Announced { closure, what } => self.announced(*closure, *what, now),
+                Event::Closed { closure } => self.closed(*closure, now),
+                Event::Reopened { closure } => _ = self.reopened(*closure, now),
+                _ => {}
+            }
+        }
+        for event in events.iter().filter(|_| foreign) {
+            if let Event::Started { job, .. } = event
+                && let Some(run) = market.run_of(*job).filter(|_| !self.running.has(*job))
+            {
+                for Hold { share, start, length, .. } in holds::of_job(market, &run, now) {
+                    self.adopt(*job, share, (start, length), now);
+                }
+            }
+        }
+        News { early: !self.opened.is_empty(), upset: self.settle(now) }
+    }
+
+    /// Comes to `now`, with all that happened written down. `true`: expectations failed, so that
+    /// all bookings have been struck out.
+    pub(super) fn settle(&mut self, now: Time) -> bool {
+        self.advance(now);
+        let upset = self.upset || self.next_end().is_some_and(|end| end <= now);
+        if upset {
+            self.rebuild(now);
+        }
+        upset
+    }
+
+    /// Strikes all bookings out.
+    pub(super) fn rebuild(&mut self, now: Time) {
+        self.running.extend(now);
+        self.free.clear(now);
+        // In the order of time each change comes behind those of before, where it is put soonest.
+        let mut all: Vec<&Hold> = self.running.iter().collect();
+        all.sort_unstable_by_key(|hold| hold.end);
+        for Hold { share, end, .. } in all {
+            self.free.take(Taken { share: *share, from: now, until: *end });
+        }
+        let Availability { outages, free, .. } = self;
+        outages.renew(now).for_each(|taken| free.take(taken));
+        self.upset = false;
+    }
+}
+
+/// One pool: a site or a queue that sees no market.
+impl Availability<Profile> {
+    /// Of so many nodes, all free from `from` on.
+    pub(super) fn of_pool(nodes: u32, from: Time) -> Availability<Profile> {
+        Availability::new(Profile::new(nodes, from))
+    }
+
+    /// Nodes that are free now.
+    pub(super) fn free_now(&self) -> u32 {
+        u32::try_from(self.free.free_now().max(0)).unwrap_or(u32::MAX)
+    }
+}
+
+/// What is free in each pool of a market as it stands, for one question. Cost:
+/// [`Availability::of`].
+pub(crate) fn free_in_each(market: &Market) -> Vec<Profile> {
+    let pools = market.pools().as_slice().iter();
+    let fresh = pools.map(|pool| Profile::new(pool.nodes, market.now())).collect();
+    Availability::<Vec<Profile>>::of(fresh, market).free
+}

@@ -1,0 +1,44 @@
+//! The one belief about jobs and outages that last longer than announced.
+
+use tradewind_model::{Outage, Span, Time};
+
+/// How long a job is expected to run in all, if it has been running for `elapsed`: its estimate,
+/// doubled until it exceeds that.
+pub fn expected_span(estimate: Span, elapsed: Span) -> Span {
+    let mut span = estimate.0.max(1);
+    while span <= elapsed.0 {
+        span *= 2;
+    }
+    Span(span)
+}
+
+/// When something that began at `start`, was to last for `estimate` and is not over at `now` is
+/// expected to end. After `now`.
+pub fn expected_end(start: Time, estimate: Span, now: Time) -> Time {
+    start + expected_span(estimate, now - start)
+}
+
+/// From when until when the nodes of an outage are missing, as seen at `now`. Nodes that are gone
+/// are missing from now on; if they should have been back by now, the outage is expected to last
+/// like a job that outlives its estimate. An outage that has not begun is expected as announced;
+/// the end may be at `now` or before.
+pub fn missing_time(outage: &Outage, begun: bool, now: Time) -> (Time, Time) {
+    let Outage { from, until, .. } = *outage;
+    match begun {
+        true => (now, expected_end(from, until - from, now)),
+        false => (from.max(now), until),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expectations_double_until_they_hold() {
+        let span = |estimate, elapsed| expected_span(Span(estimate), Span(elapsed)).0;
+        assert_eq!([span(10, 0), span(10, 9), span(10, 10), span(10, 45)], [10, 10, 20, 80]);
+        assert_eq!(span(0, 0), 1);
+        assert_eq!(expected_end(Time(100), Span(10), Time(112)), Time(120));
+    }
+}
