@@ -13,6 +13,9 @@ use super::shelves::{Limits, Reservations};
 use super::waiting::{Rank, Waiting};
 use crate::policy::availability::Taken;
 
+/// As long as there were never more jobs than this, it is quicker to look at each.
+const SHORT_QUEUE: usize = if cfg!(test) { 2 } else { 32 };
+
 /// The waiting jobs of one pool, and what their reservations need. Reservations are taken in the
 /// profile that is given with each call; jobs that start take their place there, too, leave the
 /// line and are added to `started`.
@@ -31,12 +34,8 @@ pub(in crate::policy) struct Line {
 impl Line {
     /// Nobody waits.
     pub(in crate::policy) fn new(depth: Depth) -> Line {
-        let mut queue = Queue::default();
-        if matches!(depth, Depth::First(1..)) {
-            queue.shelve(Reservations::Ignored);
-        }
         let (moves, bounds) = (Moves::default(), Bounds::default());
-        Line { depth, queue, moves, bounds, running_minima: Vec::new() }
+        Line { depth, queue: Queue::default(), moves, bounds, running_minima: Vec::new() }
     }
 
     /// The same, looking at jobs that may have come to fit only, however short the line is.
@@ -221,8 +220,7 @@ impl Line {
         }
     }
 
-    /// Starts every job after `after` that fits beside all reservations, in order. The line must
-    /// have been made for it: with a depth of 1 or more.
+    /// Starts every job after `after` that fits beside all reservations, in order.
     pub(in crate::policy) fn fill(
         &mut self,
         profile: &mut Profile,
@@ -230,12 +228,20 @@ impl Line {
         started: &mut Vec<Waiting>,
     ) {
         while profile.free_now() > 0
-            && let Some(waiting) =
-                self.queue.next_that_fits(after, profile, &mut self.running_minima)
+            && let Some(waiting) = self.next_that_fits(after, profile)
         {
             after = Some(waiting.rank);
             self.start(profile, &waiting, started);
         }
+    }
+
+    /// The first job after `after` that fits now.
+    fn next_that_fits(&mut self, after: Option<Rank>, profile: &Profile) -> Option<Waiting> {
+        if self.queue.len() < SHORT_QUEUE && !self.queue.is_shelved() {
+            return self.queue.from(after).find(|waiting| waiting.fits(profile));
+        }
+        self.queue.shelve(Reservations::Ignored);
+        self.queue.next_that_fits(after, profile, &mut self.running_minima)
     }
 
     /// Starts a job that waits, if it fits beside all reservations.

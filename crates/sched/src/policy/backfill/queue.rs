@@ -29,6 +29,11 @@ impl Queue {
         }
     }
 
+    /// Whether jobs can be looked for by width.
+    pub(super) fn is_shelved(&self) -> bool {
+        self.shelves.is_some()
+    }
+
     /// Does without shelves until the next time.
     pub(super) fn unshelve(&mut self) {
         self.shelves = None;
