@@ -12,6 +12,7 @@ pub struct Distribution {
     /// Values in the bucket that ends with this threshold, the threshold included.
     buckets: BTreeMap<i64, u64>,
     total: u64,
+    #[serde(rename = "most")] // as files of earlier releases have it
     max: i64,
 }
 

@@ -104,6 +104,7 @@ pub(crate) struct ClaimEntry {
     /// Pairs of a case's name and an estimate that is above 0.
     pub(super) everywhere: Option<Formula>,
     /// How many of how many.
+    #[serde(rename = "most")]
     pub(super) max: Option<[Formula; 2]>,
     /// Whether it holds,
     pub(super) holds: Option<Formula>,

@@ -110,7 +110,7 @@ pub(crate) struct TimelineQuery {
     columns: u32,
     #[serde(default = "one")]
     lines: u32,
-    #[serde(default)]
+    #[serde(default, rename = "most")]
     max: usize,
     #[serde(flatten)]
     of: Rows,
