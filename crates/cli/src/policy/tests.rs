@@ -170,7 +170,7 @@ fn fair_shares_have_a_half_life_wherever_it_stands() {
     assert_eq!(css.turn, market::Turn::FairShare(Order::HALF_LIFE));
     assert!(
         spec("css[order=fair-share]").half_life().is_some()
-            && !spec("css[order=priority]").half_life().is_some()
+            && spec("css[order=priority]").half_life().is_none()
     );
     for text in ["easy[half-life=1d]", "css[order=priority,half-life=1d]", "css[order=arrival]"] {
         assert!(PolicySpec::parse(text).is_err(), "{text}");

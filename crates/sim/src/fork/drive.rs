@@ -79,7 +79,7 @@ impl Engine<'_, Future> {
         for id in closures {
             match self.market.closure_state(id) {
                 Some((what, true)) => {
-                    self.turn(missing_time(&what, true, now).1, Turn::Reopens, id)
+                    self.turn(missing_time(&what, true, now).1, Turn::Reopens, id);
                 }
                 Some((what, false)) if what.until > now => {
                     self.turn(what.from.max(now), Turn::Closes, id);

@@ -49,7 +49,7 @@ impl Homes {
                     site.widest = site.widest.max(pool.nodes);
                 }
                 None => {
-                    sites.push(HomeSite { id: pool.site, nodes: pool.nodes, widest: pool.nodes })
+                    sites.push(HomeSite { id: pool.site, nodes: pool.nodes, widest: pool.nodes });
                 }
             }
         }
