@@ -7,7 +7,7 @@
 //!
 //! Streams of jobs: [`Lublin`], [`Poisson`], by name [`JobModel`]; [`Requests`] adds users and requested
 //! times, which they lack. Batches with slots: [`Study1`], [`Environment`]; [`LocalLoad`] is the owners' load,
-//! over one cycle or for as long as one likes, and [`Faults`] break nodes.
+//! over one cycle or for as long as one likes, and [`FailureModel`] break nodes.
 
 mod draws;
 mod environment;

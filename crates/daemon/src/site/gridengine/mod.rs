@@ -1,4 +1,4 @@
-//! Grid Engine, as a manager for [`Driver`]: its commands, its lists, and what is special about it.
+//! Grid Engine, as a manager for `Driver`: its commands, its lists, and what is special about it.
 //!
 //! A pool is a queue, or some hosts of one; its nodes are units of so many slots. A task is one
 //! job whose name is the task's tag: numbers of jobs start again from 1 when the cluster is set up

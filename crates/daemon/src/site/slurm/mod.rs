@@ -1,4 +1,4 @@
-//! Slurm, as a manager for [`Driver`]: its commands, its lists, and what is special about it.
+//! Slurm, as a manager for `Driver`: its commands, its lists, and what is special about it.
 //!
 //! Every job's comment is its task's mark; Slurm's own numbers are used again after a crash of its
 //! controller and identify nothing.

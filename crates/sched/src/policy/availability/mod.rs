@@ -1,7 +1,7 @@
 //! Who holds which nodes until when: running jobs, outages and bookings make free capacity here,
 //! and nowhere else.
 //!
-//! [`Availability`] is generic over what free nodes are kept in ([`Capacity`]): the profile of one
+//! `Availability` is generic over what free nodes are kept in (`Capacity`): the profile of one
 //! pool, a profile of each pool, or those and what a search over many pools wants to know
 //! (`grid`). Policies that see a market let it follow the events; sites and queues that see none
 //! tell it what happened.

@@ -1,10 +1,10 @@
 //! Backfilling on unequal priced nodes of several sites (paper 000, section 4; our reading).
 //!
-//! The rule of [`backfill`](super::backfill) with its two knobs, on any pools. A job's place is the
+//! The rule of [`backfill`] with its two knobs, on any pools. A job's place is the
 //! earliest at which nodes that it can afford are free for as long as its tasks take there: the
 //! cheapest of those that are free at that moment, within its budget, not before its earliest
 //! start, finished by its deadline. On one pool of reference nodes without prices every job
-//! starts exactly when [`Backfill`](super::backfill::Backfill) starts it. Exact with respect to
+//! starts exactly when [`Backfill`] starts it. Exact with respect to
 //! this rule.
 //!
 //! Where there is one pool, it is [`Backfill`] that decides, until a job asks for more than nodes and
