@@ -152,7 +152,7 @@ pub(crate) enum Command {
     Events(events::Args),
     /// List, prove or export the audit log: refusals, sign-ins, and who changed or read what.
     Audit(audit::Args),
-    /// Prove, replay or export the market's journal.
+    /// Check, replay, export, archive or compact the market's journal.
     Journal(journal::Args),
     /// Copy the journal, also while the market runs.
     Backup(backup::BackupArgs),

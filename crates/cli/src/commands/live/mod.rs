@@ -95,6 +95,7 @@ fn facts(document: &Value, format: Format) -> Result<(), Failure> {
         (Value::String(text), _) => text.clone(),
         (Value::Null, _) => "none".to_owned(),
         (Value::Array(items), _) if items.is_empty() => "none".to_owned(),
+        (Value::Array(items), _) => listed(items),
         (_, Some(at)) if MOMENTS.contains(&name) => moment(at),
         (other, _) => other.to_string(),
     };
@@ -102,7 +103,7 @@ fn facts(document: &Value, format: Format) -> Result<(), Failure> {
     let cell = |value: &Value| match value {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),
-        Value::Array(items) if items.is_empty() => String::new(),
+        Value::Array(items) => listed(items),
         other => other.to_string(),
     };
     match format {
@@ -118,6 +119,12 @@ fn facts(document: &Value, format: Format) -> Result<(), Failure> {
             print(&csv(&[names, values])?)
         }
     }
+}
+
+/// Values in one cell: texts without quotation marks.
+fn listed(items: &[Value]) -> String {
+    let word = |item: &Value| item.as_str().map_or_else(|| item.to_string(), str::to_owned);
+    items.iter().map(word).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
