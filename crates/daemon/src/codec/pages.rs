@@ -54,6 +54,8 @@ pub struct Pages {
     digests: BTreeMap<PageKey, [u8; 32]>,
     /// By page of jobs: the submissions with pages of their own that it names.
     named: BTreeMap<u64, Vec<OwnPage>>,
+    /// Pages of large submissions that were made before a snapshot needs them.
+    made: Vec<MadePage>,
 }
 
 /// A submission that has a page of its own, and the digest of that page's text.
@@ -61,6 +63,30 @@ type OwnPage = (Arc<Submission>, [u8; 32]);
 
 /// A submission of more bytes has a page of its own.
 const LARGE: usize = 16 << 10;
+
+/// The own page of a large submission. To make it takes as long as hundreds of small requests, so
+/// that is done on a thread of low priority ([`MadePage::of`]), and not while a snapshot is kept.
+#[derive(Debug, Clone)]
+pub struct MadePage {
+    submission: Arc<Submission>,
+    digest: [u8; 32],
+    /// Compressed.
+    body: Vec<u8>,
+}
+
+impl MadePage {
+    /// Whether the submission will have a page of its own, whatever jobs it has.
+    pub fn is_for(submission: &Submission) -> bool {
+        submission.bytes() > LARGE
+    }
+
+    /// The page of this submission. Linear in its bytes.
+    pub fn of(submission: Arc<Submission>) -> MadePage {
+        let mut text = Vec::new();
+        submission.put(&mut text);
+        MadePage { submission, digest: Sha256::digest(&text).into(), body: compressed(&text) }
+    }
+}
 
 /// The number of the page that has a submission with this digest.
 fn place_of(digest: &[u8; 32]) -> u64 {
@@ -78,6 +104,11 @@ struct Making<'a> {
 }
 
 impl Pages {
+    /// Takes pages that the next snapshot will need, unless their jobs are gone by then.
+    pub fn prepare(&mut self, made: impl Iterator<Item = MadePage>) {
+        self.made.extend(made);
+    }
+
     /// The head of a snapshot of the state, and the pages that the store has not yet: those of
     /// jobs are looked at only if they were touched. Linear in the state; what is written, in what
     /// has changed.
@@ -149,7 +180,7 @@ impl Making<'_> {
         // Whether jobs of the array are in other pages, too.
         let is_wide =
             |job: &Job| array(job).is_some_and(|it| it < begin || it >= end || goes_on == Some(it));
-        let has_own = |job: &Job| is_wide(job) || job.submission.bytes() > LARGE;
+        let has_own = |job: &Job| is_wide(job) || MadePage::is_for(&job.submission);
         let mut submissions: Vec<(&Arc<Submission>, bool)> = Vec::new();
         let mut text = br#"{"jobs":["#.to_vec();
         for (place, (_, job)) in jobs.range(begin..end).enumerate() {
@@ -190,15 +221,18 @@ impl Making<'_> {
         if let Some((_, digest)) = known.find(|(it, _)| Arc::ptr_eq(it, submission)) {
             return Some(*digest);
         }
-        let mut text = Vec::new();
-        submission.put(&mut text);
-        let digest: [u8; 32] = Sha256::digest(&text).into();
+        let made = self.known.made.iter().position(|it| Arc::ptr_eq(&it.submission, submission));
+        let made = made.map(|place| self.known.made.swap_remove(place));
+        let made = made.unwrap_or_else(|| MadePage::of(Arc::clone(submission)));
+        let MadePage { submission, digest, body } = made;
         let key = (SUBMISSIONS, place_of(&digest));
         if self.known.digests.get(&key).is_some_and(|known| *known != digest) {
             return None;
         }
-        self.offer(key, &text);
-        self.shared = Some((Arc::clone(submission), digest));
+        if self.known.digests.insert(key, digest).is_none() {
+            self.changed.push(Page { key, body });
+        }
+        self.shared = Some((submission, digest));
         Some(digest)
     }
 
@@ -244,6 +278,7 @@ impl Making<'_> {
     /// Pages that are gone are changes, too.
     fn finish(self) -> Vec<Page> {
         let Making { known, seen, mut changed, shared: _ } = self;
+        known.made.clear();
         let gone = known.digests.keys().filter(|it| !seen.contains(it)).copied();
         for key in gone.collect::<Vec<_>>() {
             known.digests.remove(&key);
