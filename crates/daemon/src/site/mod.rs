@@ -11,6 +11,7 @@ pub mod gridengine;
 pub mod limits;
 pub mod local;
 pub mod managed;
+pub mod queued;
 mod reading;
 pub mod resources;
 pub mod size;
@@ -27,6 +28,7 @@ use tradewind_model::{Attributes, Performance, Span, Time};
 
 use limits::{Cap, Limits};
 use managed::requests::Requests;
+use queued::QueuedJob;
 pub use reading::Reading;
 use resources::Resources;
 use size::Size;
@@ -103,6 +105,13 @@ pub struct Survey {
     pub lingering: BTreeMap<String, u32>,
     /// All jobs that the manager holds, also those that have just ended.
     pub all_jobs: u32,
+    /// Jobs of others that wait, in the order in which the manager looks at them; at most
+    /// [`queued::MAX_QUEUED`]. Never a job of this market.
+    pub queue: Vec<QueuedJob>,
+    /// How many further entries of that queue are left out.
+    pub queue_beyond: u32,
+    /// What is not known of that queue, a sentence each, without a period.
+    pub queue_notes: Vec<String>,
 }
 
 /// A task that its manager holds.

@@ -291,10 +291,19 @@ fn the_owners_job_waits_for_nodes_and_comes_first() {
         LocalJob { pool: 0, nodes: 4, shown: Time(1_005), from: Time(1_005), length: Span(20) };
     bench.0.set_local("late", job);
     bench.0.advance(Time(1_007));
-    let pool = bench.0.survey().unwrap().pools.remove(0);
+    let further = QueuedJob { tasks: 7, ..QueuedJob::of("set", 0, 2, Span(60)) };
+    bench.0.set_queue(vec![further]);
+    let mut survey = bench.0.survey().unwrap();
+    let told: Vec<_> =
+        survey.queue.iter().map(|it| (it.name.as_str(), it.rank, it.nodes, it.tasks)).collect();
+    assert_eq!(told, [("late", 0, 4, 1), ("set", 1, 2, 7)]);
+    let pool = survey.pools.remove(0);
     assert_eq!((pool.local.len(), pool.local_waiting), (0, 1));
     bench.0.advance(Time(1_015));
-    let pool = bench.0.survey().unwrap().pools.remove(0);
+    bench.0.set_queue(Vec::new());
+    let mut survey = bench.0.survey().unwrap();
+    assert!(survey.queue.is_empty(), "it runs");
+    let pool = survey.pools.remove(0);
     let task = LocalTask { nodes: 4, from: Time(1_010), until: Time(1_030) };
     assert_eq!(pool.local.get("late"), Some(&task));
     assert_eq!(bench.seen(2), Some(Seen::Waiting));

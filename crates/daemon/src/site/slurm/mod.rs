@@ -7,6 +7,8 @@ mod brief;
 mod caps;
 mod conf;
 mod doctor;
+#[cfg(test)]
+mod driven;
 mod ends;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
