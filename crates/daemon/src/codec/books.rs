@@ -143,6 +143,7 @@ choice!(Exit {
 choice!(Why {
     "local" => Local(pool, name), "stray" => Stray(pool, tag), "down" => Down(pool),
     "withheld" => Withheld(pool, from), "booked" => Booked(pool, job),
+    "queued" => Queued(pool, number),
 });
 object!(RecentHistory { prices, closures, forgotten });
 object!(Asked { points, thinned });

@@ -55,7 +55,7 @@ impl Job {
 }
 
 impl State {
-    fn asides_of(&self, job: &Job) -> Vec<(Share, Aside)> {
+    pub(super) fn asides_of(&self, job: &Job) -> Vec<(Share, Aside)> {
         let Some(booking) = job.booking.as_ref().filter(|_| job.has_window()) else {
             return Vec::new();
         };

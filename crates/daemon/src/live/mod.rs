@@ -27,6 +27,7 @@ pub mod money;
 mod names;
 mod orders;
 mod outages;
+pub mod owners;
 mod pass;
 pub mod peers;
 pub mod projects;
@@ -50,7 +51,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use tradewind_model::{Event, Money, PoolId, Pools, Span, Time, Times};
+use tradewind_model::{Event, Money, PoolId, Pools, SiteId, Span, Time, Times};
 use tradewind_sched::negotiation::{self, Negotiator, Peer};
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::outlook::Outlook;
@@ -199,6 +200,8 @@ pub struct Live {
     max: Most,
     /// By pool, why it has no nodes at all, if so: as far as was noticed since the start.
     problems: BTreeMap<PoolId, String>,
+    /// By site, the owners' queue: as far as was noticed since the start.
+    queues: BTreeMap<SiteId, owners::OwnersQueue>,
     /// Limits of sites.
     caps: caps::Caps,
     /// What the present step wants said to peers.
@@ -264,6 +267,7 @@ impl Live {
             contacts: BTreeMap::new(),
             max: Most::new(),
             problems: BTreeMap::new(),
+            queues: BTreeMap::new(),
             caps: caps::Caps::default(),
             letters: Vec::new(),
             month: 0,

@@ -15,20 +15,21 @@ use crate::site::{Seen, Survey};
 /// Dead nodes are expected back after this, and then again.
 const REPAIR: Span = Span(24 * 3_600);
 /// Nodes of a task that should have ended are expected back after this, and then again.
-const OVERDUE: Span = Span(60);
+pub(super) const OVERDUE: Span = Span(60);
 
 impl Live {
-    /// The owner's load as it is now.
+    /// The owner's load as it is now, and as it will be by jobs that wait.
     pub(super) fn local_load(
         &mut self,
         at: Time,
         site: SiteId,
         survey: &Survey,
     ) -> Result<(), ApplyError> {
-        let wanted = self.state.missing(at, site, survey);
+        let mut wanted = self.state.missing(at, site, survey);
+        wanted.extend(self.load_to_come(at, site, survey, &wanted));
         let here = |why: &Why| {
-            let kind = matches!(why, Why::Local(..) | Why::Stray(..) | Why::Down(_));
-            kind && self.state.site_of(why.pool()) == site
+            let is_kept = matches!(why, Why::Withheld(..) | Why::Booked(..));
+            !is_kept && self.state.site_of(why.pool()) == site
         };
         let known: Vec<Why> = self.state.closures.keys().filter(|why| here(why)).cloned().collect();
         self.replace(at, known, wanted)
@@ -145,7 +146,7 @@ fn is_same(at: Time, known: &Outage, seen: &Outage) -> bool {
 }
 
 impl State {
-    fn closure_of(&self, why: &Why) -> Option<Outage> {
+    pub(super) fn closure_of(&self, why: &Why) -> Option<Outage> {
         let id = self.closures.get(why)?;
         self.market.closure_state(*id).map(|(what, _)| what)
     }

@@ -378,6 +378,9 @@ pub enum Why {
     Withheld(PoolId, Time),
     /// They are set aside for a job's part.
     Booked(PoolId, u64),
+    /// Owners' jobs that wait at the site are expected to take them. The number tells several such
+    /// loads of a pool apart, and means nothing else.
+    Queued(PoolId, u32),
 }
 
 impl Why {
@@ -388,7 +391,8 @@ impl Why {
             | Why::Stray(pool, _)
             | Why::Down(pool)
             | Why::Withheld(pool, _)
-            | Why::Booked(pool, _) => *pool,
+            | Why::Booked(pool, _)
+            | Why::Queued(pool, _) => *pool,
         }
     }
 }

@@ -96,11 +96,12 @@ impl<'a> Running<'a> {
     }
 }
 
+/// An outage that is not over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Announced,
-    Closed,
-    Over,
+struct Announced {
+    what: Outage,
+    /// Whether its nodes are missing by now.
+    has_begun: bool,
 }
 
 /// The state of all sites and of the queue.
@@ -114,9 +115,10 @@ pub struct Market {
     jobs: Entries,
     queue: BTreeSet<JobId>,
     running: BTreeMap<JobId, Held>,
-    closures: Vec<(Outage, Stage)>,
-    /// Those that are not over.
-    ahead: BTreeSet<OutageId>,
+    /// Outages that are not over.
+    outages: BTreeMap<OutageId, Announced>,
+    /// How many outages were announced so far.
+    announced: u32,
     ledger: Ledger,
     /// Events so far; of no matter to anything else in here.
     version: u64,
@@ -132,8 +134,8 @@ impl Market {
             jobs: Entries::default(),
             queue: BTreeSet::new(),
             running: BTreeMap::new(),
-            closures: Vec::new(),
-            ahead: BTreeSet::new(),
+            outages: BTreeMap::new(),
+            announced: 0,
             ledger: Ledger::new(pools.sites().len()),
             version: 0,
             pools,
@@ -208,7 +210,7 @@ impl Market {
 
     /// Closures announced so far: the next one's id.
     pub fn announced(&self) -> u32 {
-        self.closures.len() as u32
+        self.announced
     }
 
     /// What the job asked for, once it was submitted.
@@ -228,13 +230,12 @@ impl Market {
 
     /// Closures that are not over, in the order of announcement.
     pub fn outages(&self) -> impl Iterator<Item = (OutageId, Outage)> + '_ {
-        self.ahead.iter().map(|&id| (id, self.closures[id.0 as usize].0))
+        self.outages.iter().map(|(&id, it)| (id, it.what))
     }
 
     /// A closure that is not over, and whether it has begun.
     pub fn closure_state(&self, closure: OutageId) -> Option<(Outage, bool)> {
-        let (what, stage) = self.closures.get(closure.0 as usize)?;
-        (*stage != Stage::Over).then_some((*what, *stage == Stage::Closed))
+        self.outages.get(&closure).map(|it| (it.what, it.has_begun))
     }
 
     /// Whether the job runs and has not given its nodes of `pool` back.
@@ -432,43 +433,37 @@ impl Market {
     fn announce(&mut self, closure: OutageId, what: Outage) -> Result<(), MarketError> {
         let known = self.pools.as_slice().get(what.pool.index());
         let fits = known.is_some_and(|pool| what.nodes <= pool.nodes);
-        if closure.0 as usize != self.closures.len() || !fits {
+        if closure.0 != self.announced || !fits {
             return Err(MarketError::Outage { closure });
         }
-        self.closures.push((what, Stage::Announced));
-        self.ahead.insert(closure);
+        self.announced += 1;
+        self.outages.insert(closure, Announced { what, has_begun: false });
         Ok(())
     }
 
     fn close(&mut self, closure: OutageId) -> Result<(), MarketError> {
-        let Outage { pool, nodes, .. } = self.closure(closure, Stage::Announced)?.0;
-        if self.free_in(pool) < nodes {
-            return Err(MarketError::Outage { closure });
+        let wrong = MarketError::Outage { closure };
+        let ahead = self.outages.get_mut(&closure).filter(|it| !it.has_begun).ok_or(wrong)?;
+        let Outage { pool, nodes, .. } = ahead.what;
+        if self.free[pool.index()] < nodes {
+            return Err(wrong);
         }
-        self.closures[closure.0 as usize].1 = Stage::Closed;
+        ahead.has_begun = true;
         self.take(Share { pool, nodes });
         Ok(())
     }
 
     fn reopen(&mut self, closure: OutageId) -> Result<(), MarketError> {
-        let called_off = self.closure(closure, Stage::Announced).is_ok();
-        if !called_off {
-            let Outage { pool, nodes, .. } = self.closure(closure, Stage::Closed)?.0;
-            self.free_up(Share { pool, nodes });
+        let over = self.outages.remove(&closure).ok_or(MarketError::Outage { closure })?;
+        if over.has_begun {
+            self.free_up(Share { pool: over.what.pool, nodes: over.what.nodes });
         }
-        self.closures[closure.0 as usize].1 = Stage::Over;
-        self.ahead.remove(&closure);
         Ok(())
     }
 
     fn entry(&mut self, job: JobId, phase: Phase) -> Result<&mut Entry, MarketError> {
         let entry = self.jobs.get_mut(job.index()).filter(|entry| entry.phase == phase);
         entry.ok_or(MarketError::State { job })
-    }
-
-    fn closure(&self, closure: OutageId, stage: Stage) -> Result<(Outage, Stage), MarketError> {
-        let found = self.closures.get(closure.0 as usize).filter(|(_, at)| *at == stage);
-        found.copied().ok_or(MarketError::Outage { closure })
     }
 
     /// Adds the books up anew: linear in all jobs, for tests and checked runs.
@@ -478,8 +473,8 @@ impl Market {
     pub fn check(&self) -> Result<(), MarketError> {
         let in_phase = |phase| self.jobs.iter().filter(move |entry| entry.phase == phase).count();
         let mut held: Vec<u64> = vec![0; self.free.len()];
-        let closed = self.closures.iter().filter(|(_, stage)| *stage == Stage::Closed);
-        let closed = closed.map(|(what, _)| Share { pool: what.pool, nodes: what.nodes });
+        let closed = self.outages.values().filter(|it| it.has_begun);
+        let closed = closed.map(|it| Share { pool: it.what.pool, nodes: it.what.nodes });
         for share in self.running().flat_map(|job| job.shares().collect::<Vec<_>>()).chain(closed) {
             held[share.pool.index()] += u64::from(share.nodes);
         }

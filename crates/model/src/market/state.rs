@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::entries::Entries;
-use super::{Entry, Held, Phase, Stage};
+use super::{Announced, Entry, Held, Phase};
 use crate::{
     Demand, Event, JobId, Ledger, Market, MarketError, Money, Outage, OutageId, Place, PoolId,
     Pools, Price, Share, Time, Trade,
@@ -66,16 +66,13 @@ impl Market {
     pub fn state(&self) -> MarketState {
         let live = self.jobs.iter().enumerate();
         let live = live.filter(|(_, e)| matches!(e.phase, Phase::Queued | Phase::Running));
-        let closure = |(id, what): (OutageId, Outage)| {
-            (id, what, self.closures[id.0 as usize].1 == Stage::Closed)
-        };
         MarketState {
             now: self.now,
             pools: Arc::clone(&self.pools),
             submitted: self.jobs.len() as u32,
             jobs: live.map(|(index, entry)| self.job_state(index, entry)).collect(),
-            announced: self.closures.len() as u32,
-            closures: self.outages().map(closure).collect(),
+            announced: self.announced,
+            closures: self.outages.iter().map(|(&id, it)| (id, it.what, it.has_begun)).collect(),
             paid: self.ledger.paid(),
             income: self.ledger.income().to_vec(),
         }
@@ -101,9 +98,9 @@ impl Market {
     /// which of its shares it has given back, is in [`Market::running`].
     pub fn history(&self) -> Vec<Event> {
         let mut events = Vec::new();
-        for (closure, what) in self.outages() {
-            events.push(Event::Announced { closure, what });
-            if self.closures[closure.0 as usize].1 == Stage::Closed {
+        for (&closure, it) in &self.outages {
+            events.push(Event::Announced { closure, what: it.what });
+            if it.has_begun {
                 events.push(Event::Closed { closure });
             }
         }
@@ -137,11 +134,9 @@ impl Market {
         };
         market.jobs = Entries::of(&over, submitted as usize);
         jobs.into_iter().try_for_each(|job| market.put_back(job))?;
-        let nothing =
-            Outage { pool: PoolId(0), nodes: 0, from: now, until: now, cause: crate::Cause::Local };
-        market.closures = vec![(nothing, Stage::Over); announced as usize];
-        for (id, what, begun) in closures {
-            market.put_closure_back(id, what, begun)?;
+        market.announced = announced;
+        for (id, what, has_begun) in closures {
+            market.put_outage_back(id, Announced { what, has_begun })?;
         }
         market.check()?;
         Ok(market)
@@ -171,18 +166,14 @@ impl Market {
         Ok(())
     }
 
-    fn put_closure_back(
-        &mut self,
-        closure: OutageId,
-        what: Outage,
-        begun: bool,
-    ) -> Result<(), MarketError> {
-        let wrong = MarketError::Outage { closure };
-        let slot = self.closures.get_mut(closure.0 as usize).ok_or(wrong)?;
-        *slot = (what, if begun { Stage::Closed } else { Stage::Announced });
-        self.ahead.insert(closure);
-        match begun {
-            true => self.claim(Share { pool: what.pool, nodes: what.nodes }).ok_or(wrong),
+    fn put_outage_back(&mut self, outage: OutageId, it: Announced) -> Result<(), MarketError> {
+        let wrong = MarketError::Outage { closure: outage };
+        if outage.0 >= self.announced {
+            return Err(wrong);
+        }
+        self.outages.insert(outage, it);
+        match it.has_begun {
+            true => self.claim(Share { pool: it.what.pool, nodes: it.what.nodes }).ok_or(wrong),
             false => Ok(()),
         }
     }

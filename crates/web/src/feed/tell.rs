@@ -317,6 +317,7 @@ impl EventEncoder {
             Why::Down(_) => "down",
             Why::Withheld(..) => "withheld",
             Why::Booked(..) => "booked",
+            Why::Queued(..) => "queued",
         };
         Some(Event {
             site: self.site_of(what.pool),

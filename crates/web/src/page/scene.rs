@@ -50,6 +50,9 @@ fn missing(state: &State, why: &Why, nodes: u32, (start, end): (Time, Time)) -> 
     let (kind, label, text) = match why {
         Why::Local(_, name) => (Kind::Local, name.clone(), "the owner’s own task"),
         Why::Stray(_, tag) => (Kind::Local, tag.to_string(), "a task that no books know"),
+        Why::Queued(..) => {
+            (Kind::Local, String::new(), "the owner’s jobs that wait are expected to start here")
+        }
         Why::Down(_) => (Kind::Down, String::new(), "these nodes do not work"),
         Why::Withheld(..) => {
             (Kind::Withheld, String::new(), "the owner does not offer these nodes then")

@@ -88,7 +88,7 @@ fn pool(state: &State, id: PoolId) -> Pool {
         free -= if begun { 0 } else { kept };
         match why {
             Why::Down(_) => down += nodes,
-            Why::Local(..) | Why::Stray(..) => local += nodes,
+            Why::Local(..) | Why::Stray(..) | Why::Queued(..) => local += nodes,
             Why::Withheld(..) => withheld += nodes,
             Why::Booked(..) => booked += nodes,
         }

@@ -131,8 +131,8 @@ fn closures(state: &State, now: Time, bins: &Bins, pools: &mut [PoolTrend]) {
         let sum = match gone.why {
             Why::Local(..) | Why::Stray(..) => &mut pool.owners,
             Why::Down(_) | Why::Withheld(..) => &mut pool.missing,
-            // Set aside for the market's own jobs.
-            Why::Booked(..) => continue,
+            // Set aside for the market's own jobs, or for jobs that are counted once they start.
+            Why::Booked(..) | Why::Queued(..) => continue,
         };
         bins.add(sum, gone.from, gone.until, gone.nodes);
     }

@@ -106,7 +106,10 @@ impl State {
         let known = self.closures.get(why).and_then(|id| self.market.closure_state(*id));
         self.closure(why, |closure| Event::Reopened { closure })?;
         self.closures.remove(why);
-        if let Some((what, true)) = known {
+        // Owners' jobs that have started are known by themselves.
+        if let Some((what, true)) = known
+            && !matches!(why, Why::Queued(..))
+        {
             self.past.reopened(at, why, &what);
         }
         Ok(())
