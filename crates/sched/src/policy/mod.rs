@@ -3,7 +3,7 @@
 //! [`backfill`] decides instant by instant on one pool, [`gridfill`] on several; [`cyclic`] plans a
 //! batch from a snapshot, cycle by cycle in a market; [`bsf`] is both together. [`local`] is what a
 //! site of its own must offer to be part of a grid without a centre. What is free for all of them is
-//! kept in [`availability`].
+//! kept in [`availability`]. [`owners`] looks ahead the queue of a site's own scheduler.
 
 pub mod availability;
 pub mod backfill;
@@ -18,6 +18,7 @@ pub mod local;
 pub mod multiqueue;
 mod order;
 pub mod outlook;
+pub mod owners;
 mod share;
 pub mod tail;
 
