@@ -19,6 +19,7 @@ mod choice;
 mod funds;
 mod gather;
 mod held;
+mod owners;
 mod preempted;
 mod projects;
 mod quotes;

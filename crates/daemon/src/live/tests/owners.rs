@@ -1,0 +1,206 @@
+//! Owners' jobs that wait are load to come.
+
+use tradewind_model::{Cause, Outage, PoolId};
+use tradewind_sched::policy::owners::{Expected, Unforeseen};
+
+use super::*;
+use crate::live::state::Why;
+use crate::site::limits::Limits;
+use crate::site::queued::{Blocked, QueueRule, QueuedJob};
+
+/// One of two nodes of site `a` is the owner's until `until`; these jobs wait.
+fn backlog(until: i64, queue: Vec<QueuedJob>) -> Survey {
+    let running = LocalTask { nodes: 1, from: DAY, until: later(until) };
+    let local = [("running".to_owned(), running)].into();
+    let pools = vec![PoolSurvey { up: 2, local, ..PoolSurvey::default() }];
+    Survey { pools, queue, ..Survey::default() }
+}
+
+fn waiting(name: &str, nodes: u32, seconds: i64) -> QueuedJob {
+    QueuedJob::of(name, 0, nodes, Span(seconds))
+}
+
+/// A job of the market that only runs at site `a`.
+fn here(tasks: u32, seconds: i64) -> Submission {
+    let terms = Conditions { sites: vec!["a".to_owned()], ..Conditions::default() };
+    Submission { terms, ..job(tasks, seconds) }
+}
+
+impl Stage {
+    fn see(&mut self, at: Time, survey: Survey) {
+        self.step(at, Input::Surveyed { site: SiteId(0), survey: Ok(survey) });
+    }
+
+    fn to_come(&self) -> Vec<(u32, i64, i64)> {
+        let state = self.live.state();
+        let queued = state.closures.iter().filter(|(why, _)| matches!(why, Why::Queued(..)));
+        let outages = queued.filter_map(|(_, id)| state.market.closure_state(*id));
+        let mut all: Vec<_> = outages
+            .map(|(what, _)| (what.nodes, (what.from - DAY).0, (what.until - DAY).0))
+            .collect();
+        all.sort_unstable();
+        all
+    }
+
+    fn expected(&self, name: &str) -> Expected {
+        let queue = self.live.owners_queue(SiteId(0)).unwrap();
+        queue.jobs.iter().find(|(job, _)| job.name == name).unwrap().1
+    }
+}
+
+fn starts(at: i64) -> Expected {
+    Expected::Starts { start: later(at), pool: PoolId(0), entries: 1, last: later(at) }
+}
+
+#[test]
+fn a_job_runs_only_where_it_delays_no_owners_job() {
+    let mut stage = Stage::new();
+    stage.see(DAY, backlog(240, vec![waiting("wide", 2, 600)]));
+    assert_eq!(stage.expected("wide"), starts(240));
+    assert_eq!(stage.to_come(), [(2, 240, 840)]);
+    stage.submit(DAY, here(1, 300)).unwrap();
+    assert_eq!(*stage.phase(1), Phase::Waiting, "it would delay the owner's job by a minute");
+    stage.submit(DAY, here(1, 240)).unwrap();
+    assert_eq!(*stage.phase(2), Phase::Running, "it is over before");
+    // Everything that looks ahead knows: here the policy's own expectation.
+    assert_eq!(stage.live.state().jobs[&1].expected, Some(later(840)));
+}
+
+#[test]
+fn load_to_come_follows_the_queue() {
+    let mut stage = Stage::new();
+    stage.see(DAY, backlog(240, vec![waiting("wide", 2, 600)]));
+    stage.submit(later(1), here(1, 300)).unwrap();
+    let written = stage.records.len();
+    // The same forecast, some seconds off, is not written again.
+    stage.see(later(5), backlog(245, vec![waiting("wide", 2, 610)]));
+    assert_eq!((stage.records.len(), stage.to_come()), (written, vec![(2, 240, 840)]));
+    // The running job ends early: what waits starts now.
+    let wide = LocalTask { nodes: 2, from: later(9), until: later(609) };
+    let mut survey = backlog(0, Vec::new());
+    survey.pools[0].local = [("wide".to_owned(), wide)].into();
+    stage.see(later(10), survey);
+    assert_eq!(stage.to_come(), []);
+    assert_eq!(stage.live.state().market.free_in(PoolId(0)), 0);
+    stage.see(later(20), look(vec![]));
+    assert_eq!(*stage.phase(1), Phase::Running, "the owner's job is gone");
+}
+
+#[test]
+fn a_job_that_has_not_begun_gives_way_to_a_queue_that_it_would_delay() {
+    let mut stage = Stage::new();
+    stage.submit(DAY, here(2, 600)).unwrap();
+    assert_eq!(*stage.phase(1), Phase::Running);
+    let tag = stage.orders().remove(0).tag;
+    // The manager has not started it, and the owner's job comes first there.
+    let both = vec![(tag.clone(), Seen::Waiting)];
+    let survey = Survey { queue: vec![waiting("own", 2, 60)], ..look(both) };
+    stage.see(later(1), survey);
+    let orders = stage.orders();
+    assert_eq!(orders.iter().map(|it| it.act).collect::<Vec<_>>(), [Act::Recall]);
+    // What has begun keeps its nodes, and the owner's job is expected behind it.
+    let mut stage = Stage::new();
+    stage.submit(DAY, here(2, 600)).unwrap();
+    let tag = stage.orders().remove(0).tag;
+    let survey = look(vec![(tag.clone(), running(DAY))]);
+    stage.see(later(1), Survey { queue: vec![waiting("own", 2, 60)], ..survey });
+    assert_eq!(stage.expected("own"), starts(600));
+    assert_eq!(stage.to_come(), [(2, 600, 660)]);
+    assert_eq!(*stage.phase(1), Phase::Running);
+}
+
+#[test]
+fn there_is_room_for_a_round_of_the_manager() {
+    let mut stage = Stage::new();
+    let rule =
+        |depth| QueueRule { depth, window: Span(86_400), interval: Span(30), changes_order: false };
+    let limits = |depth| Some(Arc::new(Limits { queue: Some(rule(depth)), ..Limits::default() }));
+    let queue = || vec![waiting("wide", 2, 600), waiting("narrow", 1, 100)];
+    stage.see(DAY, Survey { limits: limits(100), ..backlog(240, queue()) });
+    assert_eq!(stage.expected("narrow"), starts(0));
+    assert_eq!(stage.to_come(), [(1, 0, 100), (2, 210, 840)]);
+    // Without backfilling the second job waits for the first.
+    stage.see(later(100), Survey { limits: limits(0), ..backlog(240, queue()) });
+    assert_eq!(stage.expected("narrow"), starts(840));
+}
+
+#[test]
+fn what_cannot_be_foreseen_is_said_and_not_planned_for() {
+    let mut stage = Stage::new();
+    let blocked = |name: &str, blocked| QueuedJob { blocked, ..waiting(name, 1, 60) };
+    let after =
+        |names: &[&str]| Blocked::Dependency(names.iter().map(|name| (*name).to_owned()).collect());
+    let queue = vec![
+        blocked("held", Blocked::Held),
+        blocked("limit", Blocked::Limit("QOSMaxJobsPerUserLimit".to_owned())),
+        blocked("later", Blocked::BeginTime(later(500))),
+        blocked("behind", after(&["later"])),
+        blocked("behind-running", after(&["running"])),
+        blocked("one", after(&["other"])),
+        blocked("other", after(&["one"])),
+        blocked("unknown", after(&["77"])),
+        waiting("too-wide", 9, 60),
+        QueuedJob { pools: vec![usize::MAX], ..waiting("nowhere", 1, 60) },
+        QueuedJob { tasks: 3, at_once: Some(1), ..waiting("array", 1, 100) },
+    ];
+    stage.see(DAY, backlog(240, queue));
+    let no = Expected::No;
+    for (name, expected) in [
+        ("held", no(Unforeseen::Held)),
+        ("limit", no(Unforeseen::Dependency)),
+        ("later", starts(500)),
+        ("behind", starts(560)),
+        ("behind-running", starts(240)),
+        ("one", no(Unforeseen::Dependency)),
+        ("other", no(Unforeseen::Dependency)),
+        ("unknown", no(Unforeseen::Dependency)),
+        ("too-wide", no(Unforeseen::TooWide)),
+        ("nowhere", no(Unforeseen::TooWide)),
+        ("array", starts(0)),
+    ] {
+        assert_eq!(stage.expected(name), expected, "{name}");
+    }
+    let load: i64 =
+        stage.to_come().iter().map(|(nodes, from, until)| *nodes as i64 * (until - from)).sum();
+    assert_eq!(load, 3 * 60 + 3 * 100, "what has a start, and all tasks of the array");
+}
+
+#[test]
+fn an_absurd_queue_changes_little_and_ends_nothing() {
+    let mut stage = Stage::new();
+    let absurd = QueuedJob {
+        pools: vec![0, 0, 7],
+        nodes: u32::MAX,
+        limit: Span::MAX,
+        submitted: Time::MAX,
+        earliest: Some(Time::MAX),
+        expected: Some(Time::MIN),
+        tasks: u32::MAX,
+        at_once: Some(0),
+        ..waiting("absurd", 1, 1)
+    };
+    let late = QueuedJob { earliest: Some(Time::MAX), ..waiting("late", 1, 1) };
+    let many = QueuedJob { tasks: u32::MAX, limit: Span::MAX, ..waiting("many", 1, 1) };
+    stage.see(DAY, backlog(240, vec![absurd, late, many]));
+    stage.submit(later(1), here(1, 200)).unwrap();
+    let all = stage.to_come();
+    assert!(all.len() <= 64, "{}", all.len());
+    stage.see(later(2), look(vec![]));
+    assert_eq!(stage.to_come(), []);
+    assert_eq!(*stage.phase(1), Phase::Running);
+}
+
+#[test]
+fn an_outage_that_was_announced_and_withdrawn_leaves_nothing_behind() {
+    let mut stage = Stage::new();
+    for round in 0..50 {
+        let queue = vec![waiting("wide", 2, 600 + 100 * round)];
+        stage.see(later(round), backlog(240 + 50 * round, queue));
+        assert_eq!(stage.to_come().len(), 1, "round {round}");
+    }
+    let state = stage.live.state();
+    let known: Vec<Outage> = state.market.outages().map(|(_, what)| what).collect();
+    assert_eq!(known.len(), 2, "{known:?}");
+    assert!(known.iter().all(|what| what.cause == Cause::Local));
+    assert_eq!(state.market.state().closures.len(), 2);
+}
