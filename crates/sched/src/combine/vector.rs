@@ -69,15 +69,15 @@ impl Component {
     }
 }
 
-/// The combination within `bounds` that has the least of the first component in `order`, among
-/// those the least of the second, and so on.
+/// The combination within `bounds` that has the minimum of the first component in `order`, among
+/// those the minimum of the second, and so on.
 ///
 /// Cost and lost income mirror each other, as time and idleness do, so at most two components
-/// decide: the first, and the first after it on the other side. Without a second the least of the
+/// decide: the first, and the first after it on the other side. Without a second the minimum of the
 /// other sum breaks ties, as in [`best()`]; an empty order means `[Time]`. Exact, by at most four
 /// searches, with one exception: lost income and idleness together, in either order, with both
 /// limits given. Then the first is exact, and the second is settled only if it keeps its limit
-/// by itself; otherwise the least of that sum breaks the tie.
+/// by itself; otherwise the minimum of that sum breaks the tie.
 ///
 /// # Errors
 /// [`Infeasible`], as of [`best()`].

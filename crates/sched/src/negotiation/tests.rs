@@ -7,7 +7,7 @@ use tradewind_model::{Demand, JobId, Money, Price, Span, Time};
 
 use super::*;
 
-/// A host that offers what it is told to.
+/// A host that offers what the test sets.
 #[derive(Debug, Clone, Copy)]
 struct Toy {
     /// After arrival, and at what price and load; `None`: nothing.
@@ -177,7 +177,7 @@ fn a_job_goes_over_in_six_messages() {
 }
 
 #[test]
-fn nobody_volunteers_and_the_job_is_left_alone_for_a_while() {
+fn no_site_volunteers_and_the_job_is_left_alone_for_a_while() {
     let mut sites = Sites::new(&[Toy::BUSY, Toy::BUSY], Settings::default());
     sites.pass_on();
     assert_eq!(sites.deliver(), [Kind::Discover]);
@@ -190,7 +190,7 @@ fn nobody_volunteers_and_the_job_is_left_alone_for_a_while() {
 }
 
 #[test]
-fn a_job_that_must_go_is_asked_for_until_somebody_takes_it() {
+fn a_job_that_must_go_is_asked_for_until_a_site_takes_it() {
     let mut sites = Sites::new(&[Toy::BUSY, Toy::BUSY], Settings::default());
     sites.give(0, Input::PassOn(parcel(), Preference::Must));
     for _ in 0..20 {
@@ -501,7 +501,7 @@ fn each_choice_has_its_order() {
 }
 
 #[test]
-fn samples_are_distinct_and_leave_nobody_out_in_the_end() {
+fn samples_are_distinct_and_leave_no_site_out_in_the_end() {
     let peers: Vec<Peer> = (0..10).map(Peer).collect();
     let mut rng = tradewind_model::random::stream(3, "test", 0);
     let mut asked = BTreeSet::new();

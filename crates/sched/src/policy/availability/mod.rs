@@ -141,8 +141,8 @@ impl<C: Capacity> Availability<C> {
         self.running.add(job, Hold { share, start: self.now(), length, end });
     }
 
-    /// A job runs here since `start` that somebody else started, and is expected to take `length`
-    /// in all.
+    /// A job runs here since `start` that this policy did not start, and is expected to take
+    /// `length` in all.
     pub(super) fn adopt(
         &mut self,
         job: JobId,

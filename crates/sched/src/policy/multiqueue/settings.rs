@@ -40,7 +40,7 @@ impl Alpha {
         }
     }
 
-    /// In thousandths.
+    /// The number in thousandths.
     pub fn thousandths(self) -> u32 {
         self.0
     }
@@ -133,7 +133,7 @@ pub enum Guard {
     /// The oldest job, whatever its class.
     #[default]
     Oldest,
-    /// Nobody but by its class: as printed, and long jobs may starve.
+    /// No job beyond what its class gives: as printed, and long jobs may starve.
     Nobody,
 }
 
@@ -146,7 +146,7 @@ impl Guard {
 /// The switches of [`MultiQueue`](super::MultiQueue).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// α: how many jobs of the job queue hold a reservation. With none, nobody is promised
+    /// α: how many jobs of the job queue hold a reservation. With none, no job is promised
     /// anything.
     pub alpha: Alpha,
     /// β: at so many jobs a backfill queue overflows.

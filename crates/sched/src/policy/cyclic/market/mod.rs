@@ -2,14 +2,14 @@
 //!
 //! Every period, counted from the first submission, the first jobs of the queue (by priority or by
 //! fair share, then by submission) are planned as a batch on what is free within the horizon beside
-//! running jobs, closures and what earlier cycles planned. The chosen windows are booked and
+//! running jobs, outages and what earlier cycles planned. The chosen windows are booked and
 //! start at their times; jobs that got none wait for the next cycle.
 //!
 //! - Nodes of a pool are alike, so the plan may name them as it likes. The market
-//!   is told how many of each pool.
-//! - A running job is expected to end by its estimate; when it outlives that, it is expected to
+//!   reads how many of each pool.
+//! - A running job is expected to end by its estimate; when it exceeds that, it is expected to
 //!   take twice as long as believed so far. What is booked and does not fit any more beside it, or
-//!   beside a closure that was announced, is given up: the job waits for the next cycle.
+//!   beside an outage that was announced, is given up: the job waits for the next cycle.
 //! - Jobs that could not run even if everything were free are refused, when they are submitted
 //!   or at the first cycle at which time has made it so.
 //! - When prices change, what is booked stays, unless its job cannot pay for it any more: that one
@@ -152,7 +152,7 @@ pub enum Replan {
     /// What it leaves is for the next cycle. What is booked stays.
     #[default]
     NextCycle,
-    /// What is booked and has not started is planned anew at once, and stays as it was if the new
+    /// What is booked and has not started is planned again at once, and stays as it was if the new
     /// plan would place fewer jobs.
     OnRelease,
 }
