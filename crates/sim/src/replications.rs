@@ -20,7 +20,7 @@ pub struct Estimated {
 
 /// The mean of `values` and its 95 % confidence interval; `None` if there are none. Exact but for
 /// the rounding of floats; O(n).
-#[expect(clippy::cast_precision_loss, reason = "nobody makes 2^53 replications")]
+#[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^53 replications")]
 pub fn estimate(values: &[f64]) -> Option<Estimated> {
     let count = values.len();
     let n = count as f64;

@@ -11,7 +11,7 @@ pub struct Ran {
     pub start: Time,
     /// When its last task ended, or it was refused.
     pub end: Time,
-    /// Where.
+    /// Pools and numbers of nodes.
     pub place: Place,
     /// What it paid.
     pub cost: Money,
@@ -46,9 +46,9 @@ pub struct Lost {
 pub struct Struck {
     /// Index in the workload's jobs.
     pub job: usize,
-    /// When.
+    /// The moment in simulated or market time.
     pub at: Time,
-    /// On what.
+    /// The trade on which both sides agreed.
     pub trade: Arc<Trade>,
 }
 

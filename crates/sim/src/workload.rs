@@ -26,7 +26,7 @@ pub struct LogJob {
     pub terms: Option<Arc<Terms>>,
 }
 
-/// What happens to a job that outlives its requested time.
+/// What happens to a job that exceeds its requested time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Overrun {
     /// It is killed at that moment.
@@ -120,7 +120,7 @@ pub struct Workload {
 pub struct Rejected {
     /// Its index in the log as it was given.
     pub source: usize,
-    /// Why.
+    /// The reason.
     pub why: Refusal,
     /// As it would run if it were not too wide; `None` if the log says too little of it.
     pub job: Option<Box<Job>>,

@@ -63,7 +63,7 @@ fn ties_go_to_the_earlier_submission() {
 }
 
 #[test]
-fn an_early_end_moves_everybody_up() {
+fn an_early_end_moves_all_jobs_up() {
     let jobs = [(0, 3, 4, 20), (1, 5, 4, 5), (2, 5, 2, 5)];
     for depth in [FCFS, EASY, Depth::All] {
         assert_eq!(starts(&jobs, depth, Overrun::Kill), [0, 3, 8]);

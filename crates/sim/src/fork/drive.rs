@@ -160,7 +160,7 @@ impl Future {
         self.jobs.insert(run.job, Outcome::Runs(Runs { start: run.start, end, place, cost }));
     }
 
-    /// A job lost its nodes, which it held in vain until now.
+    /// A job lost its nodes, which it held without success until now.
     fn interrupt(&mut self, job: JobId, now: Time) {
         self.jobs.insert(job, OPEN);
         self.waits.entry(job).or_insert(now);

@@ -2,7 +2,7 @@
 
 use super::entry::{Better, Entry, Unit, Value};
 
-/// Mean and quantiles of one measure over jobs. A quantile q is the least of the values that a
+/// Mean and quantiles of one measure over jobs. A quantile q is the minimum of the values that a
 /// share q of them does not exceed (nearest rank): always the value of some job.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Spread {

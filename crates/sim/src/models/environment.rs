@@ -24,7 +24,7 @@ pub struct Environment {
     pub performance: (u32, u32),
     /// The market price of performance P is `price_scale` × `price_base`^P credits per second.
     pub price_scale: f64,
-    /// See `price_scale`.
+    /// Base of prices; see `price_scale`.
     pub price_base: f64,
     /// A node's price is the market price × (1 + N(0, this)): its owner's discount or surcharge.
     pub price_deviation: f64,

@@ -1,4 +1,4 @@
-//! Nodes that break, and are mended.
+//! Nodes that break, and are corrected.
 
 use tradewind_model::{Cause, Horizon, Outage, PoolId, Span};
 
@@ -33,13 +33,13 @@ pub enum Repair {
     Lognormal {
         /// The mean.
         mean: Span,
-        /// In thousandths.
+        /// σ of the logarithm, in thousandths.
         sigma: u32,
     },
 }
 
 impl Default for FailureModel {
-    /// A node breaks once a year, alone, at any time alike, and is mended in four hours.
+    /// A node breaks once a year, alone, at any time alike, and is corrected in four hours.
     fn default() -> FailureModel {
         let (year, repair) = (Span(365 * 86_400), Repair::Exponential(Span(4 * 3_600)));
         FailureModel { mtbf: year, shape: 1_000, repair, burst: (1, 1) }

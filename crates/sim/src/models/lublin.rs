@@ -34,7 +34,7 @@ pub struct WidthLaw {
     pub serial: f64,
     /// Share of all jobs that are parallel and have a power of two for a width.
     pub power_of_two: f64,
-    /// log₂ of the least width of a parallel job.
+    /// log₂ of the minimum width of a parallel job.
     pub low: f64,
     /// log₂ of the width where the density changes.
     pub medium: f64,
@@ -53,9 +53,9 @@ pub struct RunTimes {
     pub short: Gamma,
     /// ln of seconds.
     pub long: Gamma,
-    /// Of p, per processor.
+    /// Slope of p, per processor.
     pub slope: f64,
-    /// Of p.
+    /// Value of p at 0 processors.
     pub offset: f64,
     /// Above this it is drawn again (12: 45 hours).
     pub max: f64,

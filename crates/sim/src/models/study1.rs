@@ -33,7 +33,7 @@ pub struct Study1 {
     pub tasks: (u32, u32),
     /// How much work each of its tasks is.
     pub work: (u32, u32),
-    /// The least performance that a job takes; its price cap is the market price there.
+    /// The minimum performance that a job takes; its price cap is the market price there.
     pub min_performance: (u32, u32),
     /// Ticks of the clock in the paper's unit of time: 1 rounds times to units, 1,000 keeps them
     /// as drawn. Prices are per tick, so that costs stay the same.

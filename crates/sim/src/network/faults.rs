@@ -38,7 +38,7 @@ pub struct Partition {
 /// what it has not written down. The site's nodes and its own scheduler go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stop {
-    /// Whose.
+    /// The site that stops.
     pub peer: Peer,
     /// First second.
     pub from: Time,

@@ -65,7 +65,7 @@ impl Mix {
     ///
     /// # Errors
     /// No jobs, a width of 0, or run times that make no sense.
-    #[expect(clippy::cast_precision_loss, reason = "nobody records 2^53 jobs")]
+    #[expect(clippy::cast_precision_loss, reason = "no log has 2^53 jobs")]
     pub fn recorded(jobs: &[(u32, f64)]) -> Result<Mix, QueueingError> {
         let mut by_width: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for (width, run) in jobs {

@@ -26,7 +26,7 @@ impl Moment {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{} of {law} is infinite: {why}", .moment.symbol())]
 pub struct Infinite {
-    /// Which.
+    /// The moment that is infinite.
     pub moment: Moment,
     /// Of which law: `a Weibull law`.
     pub law: &'static str,

@@ -29,13 +29,13 @@ pub struct Setup {
 /// A site's partitions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Queues {
-    /// These.
+    /// Queues of these sizes.
     Sizes(Vec<u32>),
     /// The best of this many.
     Best {
-        /// How many.
+        /// Number of queues.
         count: u32,
-        /// By what.
+        /// The goal that the sizes serve best.
         goal: Goal,
     },
 }

@@ -9,11 +9,11 @@ use super::single::stable;
 /// A site and what arrives there.
 #[derive(Debug, Clone, Copy)]
 pub struct Site<'a> {
-    /// Its processors.
+    /// Number of processors.
     pub processors: u32,
     /// Arrivals per time at this site: eq. 15.
     pub rate: f64,
-    /// What arrives.
+    /// The mix of arriving jobs.
     pub mix: &'a Mix,
     /// How misprints are taken.
     pub readings: Readings,

@@ -170,7 +170,7 @@ fn rivals_take_the_earliest_slot() {
 }
 
 #[test]
-fn shares_are_by_value_and_an_idle_grid_waits_for_nobody() {
+fn shares_are_by_value_and_an_idle_grid_waits_for_no_job() {
     let pools = site(vec![queue(4, 1_000, 0)]);
     let fair = Knobs { cycle: Span(1), ..Knobs::fair_share() };
     // Of 4 processors the first is worth 3, the second 1 and the third less than 1.
@@ -179,7 +179,7 @@ fn shares_are_by_value_and_an_idle_grid_waits_for_nobody() {
     let run = play(&pools, &jobs, fair);
     assert_eq!(places(&run)[..2], [at(0, 0), at(0, 0)]);
     assert_eq!((code(&run, 2), run.jobs[3].start), (Some("no-value"), Time(10)));
-    // Nobody's share is 3: the one that is worth most goes first, then there are shares.
+    // No job's share is 3: the one that is worth most goes first, then there are shares.
     let jobs = [(0, 10, 3, worth(1)), (0, 10, 3, worth(2)), (0, 10, 3, worth(1))];
     let starts: Vec<i64> = play(&pools, &jobs, fair).jobs.iter().map(|ran| ran.start.0).collect();
     assert_eq!(starts, [10, 0, 20]);

@@ -14,7 +14,7 @@ use crate::checkers::Checker;
 use crate::mutant::Mutant;
 use crate::yard::{Manners, Whose, Yard};
 
-/// What watchers are told.
+/// What watchers get.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum News {
     Started(Peer, Ticket),

@@ -85,7 +85,7 @@ fn a_horizon_that_does_not_stretch_refuses_what_is_longer() {
 }
 
 #[test]
-fn whoever_can_never_run_is_told_why() {
+fn a_job_that_can_never_run_is_refused_with_a_reason() {
     let pools = grid(vec![pool(0, 2, 1_000, 1), pool(1, 2, 2_000, 3)]);
     let jobs = [
         (0, 10, 3, 10, PLAIN),

@@ -101,7 +101,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     /// A fork of an empty market, to which all jobs come, is a replay: whether it knows of outages
-    /// from the beginning, or is told when the market is.
+    /// from the beginning, or learns of them with the market.
     #[test]
     fn from_the_beginning_it_is_a_replay(
         (pools, log, outages, overrun) in (any_grid(), any_log(), any_outages(), any_overrun()),
@@ -139,7 +139,7 @@ proptest! {
         prop_assert_eq!(&found.totals.busy, &busy(&replayed, &workload, first));
         let patient = Beliefs { clash: Clash::Waits, ..beliefs };
         let found = forecast(&market, &mut *filling(which), &patient);
-        prop_assert_eq!(found.stopped, Stopped::Done, "nobody waits for ever");
+        prop_assert_eq!(found.stopped, Stopped::Done, "no job waits for ever");
     }
 
     /// A fork in the middle of a replay, whose beliefs are true, is the rest of the replay.
@@ -148,7 +148,7 @@ proptest! {
         (pools, log, outages, overrun) in (any_grid(), plain_log(), any_outages(), any_overrun()),
         (first_come, keep) in (any::<bool>(), 0usize..40),
     ) {
-        // Others decide anew what they had decided and not begun.
+        // Others decide again what they had decided and not begun.
         let which = if first_come { 3 } else { 0 };
         let workload = known(workload(&pools, &log, overrun), outages);
         let mut recorder = Recorder::new(filling(which), keep);
@@ -308,7 +308,7 @@ fn where_a_forecast_stops_reservations_say_more() {
     let mut policy = fill(Depth::All);
     let found = fork(&market, &mut policy, &Beliefs::default(), limits, go).unwrap();
     let told = |at: u32| found.jobs[&JobId(at)].clone();
-    // The first job has outlived its estimate, and nobody is short enough to go before the second.
+    // The first job has exceeded its estimate, and no job is short enough to go before the second.
     assert_eq!(told(1), Outcome::Open { reserved: Some(Time(20)) });
     assert_eq!(spans(&found), [Some((0, 20)), None, None, None]);
     assert_eq!(told(2), Outcome::Open { reserved: Some(Time(30)) });
