@@ -57,7 +57,7 @@ pub fn read(path: &str) -> Result<Input, Diagnostics> {
     read_within(path, MAX_BYTES)
 }
 
-/// Reads `path` (`-` is standard input) whole, as it is: for whoever wants its bytes before
+/// Reads `path` (`-` is standard input) whole, as it is: for callers that need its bytes before
 /// [`unpacked`] makes text of them.
 ///
 /// # Errors
@@ -127,7 +127,7 @@ fn too_large(path: &str, limit: u64) -> Diagnostics {
 }
 
 /// A gzip file may unpack to so many bytes whatever its size, and to [`MOST_TIMES`] times its size
-/// beyond that: logs shrink to a fifth or a tenth, only made-up ones to a thousandth.
+/// beyond that: logs shrink to a fifth or a tenth, only generated ones to a thousandth.
 const UNPACKED: u64 = 64 << 20;
 /// See [`UNPACKED`].
 const MOST_TIMES: u64 = 100;

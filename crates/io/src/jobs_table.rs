@@ -63,9 +63,9 @@ pub struct RunLabels {
     pub policy: String,
     /// The order within a second.
     pub semantics: String,
-    /// What becomes of jobs that outlive their request.
+    /// What becomes of jobs that exceed their request.
     pub overrun: String,
-    /// What policies are told about run times.
+    /// The run times that policies expect.
     pub estimate: String,
     /// The load that the workload was scaled to, in thousandths of the machine.
     pub load: Option<u32>,
@@ -80,7 +80,7 @@ pub struct RunLabels {
 /// How a job's last run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// By itself.
+    /// The job ended by itself.
     Completed,
     /// At its requested time, by force.
     Killed,
@@ -93,7 +93,7 @@ pub struct Finished {
     pub start: Time,
     /// When that ended.
     pub end: Time,
-    /// How.
+    /// How the job ended.
     pub ending: Ending,
     /// Processor time that this run took, in processor-seconds.
     pub busy: Span,

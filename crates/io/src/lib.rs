@@ -1,6 +1,6 @@
 //! Tradewind's formats: what goes in and what comes out.
 //!
-//! - [`submission`]: what a user hands in to run: scripts, options, documents.
+//! - [`submission`]: what a user submits to run: scripts, options, documents.
 //! - [`settings`]: how a daemon is set up, with prices and offers by hours and load.
 //! - [`swf`]: logs in the Standard Workload Format 2.2, plain or gzip.
 //! - [`scenario`]: a planning problem in JSON or TOML.

@@ -66,7 +66,7 @@ impl Spread {
         }
     }
 
-    /// Values with a tick, as far as anyone waits.
+    /// Values with a tick, up to the longest wait.
     fn ticks(self) -> Vec<(i64, String)> {
         const TIMES: [(i64, &str); 14] = [
             (1, "1 s"),
@@ -244,7 +244,7 @@ impl LogAxis {
         ink.text(right, bottom + 34.0, theme::end(BOLD), self.measure.axis());
     }
 
-    /// From the share of the least values on, a step up at each threshold.
+    /// From the share of the minimum values on, a step up at each threshold.
     fn line(&self, panel: &Panel, values: &Distribution) -> String {
         let mut height = 0.0;
         let mut path = String::new();

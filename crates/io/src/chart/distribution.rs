@@ -62,7 +62,7 @@ impl Distribution {
         self.buckets.iter().map(share).collect()
     }
 
-    /// The least threshold with at least this share of values at or below it: right within 1.6 %.
+    /// The minimum threshold with at least this share of values at or below it: right within 1.6 %.
     pub fn quantile(&self, share: f64) -> Option<i64> {
         self.steps().into_iter().find(|step| step.1 >= share).map(|step| step.0)
     }

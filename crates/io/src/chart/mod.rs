@@ -119,7 +119,7 @@ pub struct ChartJob {
 /// What became of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
-    /// It runs.
+    /// The job is placed in the plan.
     Placed {
         /// First second.
         start: Time,

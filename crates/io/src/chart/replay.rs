@@ -63,7 +63,7 @@ pub struct Processors {
 /// How a job that ran ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunFate {
-    /// By itself.
+    /// The job ended by itself.
     Completed,
     /// Killed at its request.
     Killed,
@@ -87,7 +87,7 @@ pub enum HoldCause {
 /// Processors that were not free for jobs for a while.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hold {
-    /// Why.
+    /// Cause: maintenance, failure or other load.
     pub cause: HoldCause,
     /// Shown when pointed at.
     pub label: String,

@@ -14,7 +14,7 @@ pub use page::{campaign, data_address};
 /// What the page tells.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CampaignReport {
-    /// Above everything.
+    /// Title of the report.
     pub title: String,
     /// `tradewind 0.1.0`.
     pub version: String,
@@ -53,7 +53,7 @@ pub struct WorkloadReport {
 /// A column of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportMeasure {
-    /// Its head.
+    /// Heading of the column.
     pub name: String,
     /// What it counts.
     pub unit: Unit,
@@ -75,7 +75,7 @@ pub struct ReportRow {
 pub struct ReportPicture {
     /// Drawn inside the page.
     pub picture: Picture,
-    /// Below it.
+    /// Caption below the picture.
     pub caption: String,
     /// The same as files of their own.
     pub files: Vec<FileLink>,
@@ -86,7 +86,7 @@ pub struct ReportPicture {
 pub struct DrawnPicture {
     /// A whole SVG document.
     pub svg: String,
-    /// Below it.
+    /// Caption below the picture.
     pub caption: String,
     /// The same as files of their own.
     pub files: Vec<FileLink>,

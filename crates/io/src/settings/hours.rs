@@ -26,7 +26,7 @@ struct Part {
 }
 
 impl Hours {
-    /// Always.
+    /// All hours of the week.
     pub fn always() -> Hours {
         Hours { parts: vec![Part { days: [true; 7], from: 0, until: DAY }] }
     }

@@ -30,7 +30,7 @@ pub use sign_in::{Provider, RoleName, SignIn};
 pub struct Settings {
     /// The zone of hours in schedules and of civil times; `None`: that of the machine.
     pub zone: Option<TimeZone>,
-    /// Who decides.
+    /// The scheduling policy and its settings.
     pub market: Market,
     /// Where it is reached.
     pub listen: Listen,
@@ -42,7 +42,7 @@ pub struct Settings {
     pub journal: Journal,
     /// What users begin with.
     pub money: Credits,
-    /// Who is told.
+    /// Webhooks and mail.
     pub notify: Notify,
     /// In the order of the file; empty: the daemon's own two small ones.
     pub sites: Vec<Site>,
@@ -183,7 +183,7 @@ impl Default for Credits {
     }
 }
 
-/// Who is told of what happens.
+/// Which receivers are notified of which events.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Notify {
     /// Called for every event.
@@ -197,7 +197,7 @@ pub struct Notify {
 /// A cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Site {
-    /// Unique.
+    /// Unique name of the site.
     pub name: String,
     /// How it is reached.
     pub kind: SiteKind,
@@ -256,7 +256,7 @@ pub struct Project {
 /// Another daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Peer {
-    /// Unique.
+    /// Unique name of the peer.
     pub name: String,
     /// Where it is reached.
     pub url: String,

@@ -40,7 +40,7 @@ impl Offers {
         Offers::new(offer.collect(), PriceLaw::Power(price_base))
     }
 
-    /// Of pools that were priced by somebody else.
+    /// Of pools that were priced elsewhere.
     pub(super) fn given(pools: &Pools) -> Offers {
         let offer = |it: &tradewind_model::Pool| Offer {
             performance: it.performance,

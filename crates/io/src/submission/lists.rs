@@ -231,7 +231,7 @@ pub(super) fn is_variable(name: &str) -> bool {
     first && name.bytes().all(|c| c == b'_' || c.is_ascii_alphanumeric())
 }
 
-/// Whether `ALL` takes it along: not what is told to the client itself, such as its token.
+/// Whether `ALL` passes it on: not what is meant for the client itself, such as its token.
 fn is_open(name: &str) -> bool {
     is_variable(name) && !["TRADEWIND_", "SBATCH_"].iter().any(|start| name.starts_with(start))
 }

@@ -34,10 +34,10 @@ pub enum Owner {
     Tradewind,
 }
 
-/// An option.
+/// Description of one option of a submission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OptionSpec {
-    /// Without dashes.
+    /// Long name without dashes.
     pub name: &'static str,
     /// Without its dash.
     pub short: Option<char>,

@@ -2,7 +2,7 @@
 //!
 //! A log of a year on thousands of processors has more rectangles than a picture can show: by
 //! default a week is drawn, and where rectangles would be too many or too thin to see, a grid of
-//! cells takes their place, each in the colour of whoever held most of it.
+//! cells takes their place, each in the colour of the job that held most of it.
 
 mod cells;
 mod draw;
