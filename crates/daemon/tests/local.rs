@@ -173,7 +173,7 @@ fn a_task_outlives_its_adapter() {
     bench.site().submit(&order).unwrap();
     written(&bench, &["a"]);
     bench.local = None;
-    // It ends while nobody looks.
+    // It ends while no survey is made.
     soon(|| task_folder(&bench).join("ended.json").exists().then_some(()));
     bench.restart();
     assert_eq!(
@@ -208,7 +208,7 @@ fn a_number_that_is_used_again_is_a_stranger() {
     bench.site().submit(&order).unwrap();
     until_running(&mut bench);
     let task = pid(&bench, "started.json", "pid");
-    // Births are told in hundredths of a second.
+    // Births are given in hundredths of a second.
     sleep(Duration::from_millis(30));
     let mut stranger = Command::new("sleep").arg("300").process_group(0).spawn().unwrap();
     let mut started = record(&bench, "started.json");
@@ -250,8 +250,8 @@ fn copy(from: &Path, to: &Path, names: &[&str]) {
     }
 }
 
-/// The daemon dies between any two steps of a submission: either nobody knows of the task, and it
-/// can be handed in again, or it runs once.
+/// The daemon dies between any two steps of a submission: either the task is unknown, and it
+/// can be submitted again, or it runs once.
 #[test]
 fn a_daemon_that_dies_on_the_way_neither_loses_nor_doubles_a_task() {
     // Everything that a submission writes, in its order. What it had written when the daemon

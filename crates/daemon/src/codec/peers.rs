@@ -75,7 +75,7 @@ choice!(MessageBody {
     "returned" => Returned { transfer },
 });
 
-/// The submission is the API's document: whoever reads it checks all of it.
+/// The submission is the API's document: its reader checks all of it.
 impl Encode for Traveller {
     fn put(&self, out: &mut Vec<u8>) {
         let mut object = Object::begin(out);
@@ -121,7 +121,7 @@ fn named(user: &str) -> Result<(), Fault> {
     }
 }
 
-/// Any JSON.
+/// A JSON document of any form.
 struct Document(Value);
 
 impl Encode for Document {
@@ -173,7 +173,7 @@ pub const PROTOCOL: u32 = 1;
 /// Letters, as they go over the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Post {
-    /// [`PROTOCOL`].
+    /// Version of the protocol, [`PROTOCOL`].
     pub protocol: u32,
     /// The sender's name.
     pub market: String,
@@ -186,11 +186,11 @@ pub struct Post {
 /// Questions about jobs that went, as they go over the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Questions {
-    /// [`PROTOCOL`].
+    /// Version of the protocol, [`PROTOCOL`].
     pub protocol: u32,
     /// The sender's name.
     pub market: String,
-    /// Which jobs.
+    /// The jobs whose state is asked for.
     pub jobs: Vec<StatusQuery>,
 }
 
@@ -206,7 +206,7 @@ object!(Questions { protocol, market, jobs });
 /// A wish to see what a job that went has written, as it goes over the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glance {
-    /// [`PROTOCOL`].
+    /// Version of the protocol, [`PROTOCOL`].
     pub protocol: u32,
     /// The sender's name.
     pub market: String,

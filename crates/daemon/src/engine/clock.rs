@@ -3,7 +3,7 @@
 //! The market's time never goes back: records are in its order. So when the clock is set back, the
 //! market's time goes on from where it is, second by second, and is ahead of the clock from then on
 //! by its *lead*, which is part of the state. Moments that come from outside are of the clock, and
-//! are converted where they come in: those of sites here, those of people where live/ reads them.
+//! are converted on arrival: those of sites here, those of people where live/ reads them.
 //! A clock that is set forward takes the lead back as far as it goes. While no job is unfinished
 //! nothing needs time to go on: it stands until the clock has caught up, and the lead is gone.
 
@@ -57,7 +57,7 @@ pub(super) struct Market {
     pub is_idle: bool,
 }
 
-/// Compares the system's clock with one that nobody can set.
+/// Compares the system's clock with one that cannot be set.
 #[derive(Debug)]
 pub(super) struct Clock {
     begin: Instant,

@@ -128,7 +128,7 @@ impl Round {
                 if let Some(reports) = self.heard(answer) {
                     let told = self.engine.tell(Input::Reported { peer: self.peer, reports });
                     if told.is_err() {
-                        return; // nobody is there any more
+                        return; // the engine is gone
                     }
                 }
             }

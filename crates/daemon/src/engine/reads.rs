@@ -12,7 +12,7 @@ use super::busy::Busy;
 use super::sites::SiteRequest;
 use crate::site::{SiteError, Tag};
 
-/// So long whoever reads waits for the site, and then for the file.
+/// So long a reader waits for the site, and then for the file.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How many reads there may be at the same time.
@@ -61,7 +61,7 @@ impl Reads {
     }
 }
 
-/// Of [`Reads`].
+/// A permit of [`Reads`].
 #[derive(Debug)]
 pub struct Permit {
     reads: Arc<Reads>,

@@ -59,7 +59,7 @@ pub struct Timing {
     pub batch: usize,
     /// Rows between two snapshots.
     pub snapshot_every: u64,
-    /// How long a site has to answer before it is told again.
+    /// How long a site has to answer before the order is repeated.
     pub patience: Duration,
 }
 
@@ -81,7 +81,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Makes the state anew and starts the threads.
+    /// Makes the state again and starts the threads.
     ///
     /// # Errors
     /// If the journal cannot be read or written, or there is no such policy: for people.
@@ -181,7 +181,7 @@ enum StartError {
 }
 
 impl<C: Codec> Base<C> {
-    /// The market of the journal, with the sites of now, begun anew; and what that writes.
+    /// The market of the journal, with the sites of now, begun again; and what that writes.
     fn live(
         &self,
         journal: &mut Journal,
@@ -342,7 +342,7 @@ impl<C: Codec> Loop<C> {
         }
         let Some(live) = &mut self.live else { return };
         let (last, lead) = (live.state().now(), live.state().lead());
-        // Whoever asks for something gets it without waiting for the clock.
+        // A caller gets an answer without waiting for the clock.
         let is_asked = batch.iter().any(|message| matches!(message, Message::Ask(..)));
         let is_free = || live.is_idle() && live.state().quotes.is_empty();
         let is_idle = lead > Span::ZERO && !is_asked && is_free();
@@ -394,7 +394,7 @@ impl<C: Codec> Loop<C> {
             answers.into_iter().for_each(|(reply, answer)| drop(reply.send(answer)));
         } else {
             answers.into_iter().for_each(|(reply, _)| drop(reply.send(Err(unavailable()))));
-            // Whoever only looks need not hear of it.
+            // Callers that only query need not know of it.
             self.revive();
         }
         if let Some(live) = &self.live {
@@ -402,7 +402,7 @@ impl<C: Codec> Loop<C> {
         }
     }
 
-    /// Writes records down and tells whoever watches. If that fails, the state is of no use any
+    /// Writes records down and notifies subscribers. If that fails, the state is of no use any
     /// more.
     fn write(&mut self, at: Time, sound: bool, records: &[Record]) -> bool {
         let written = match sound {
@@ -421,7 +421,7 @@ impl<C: Codec> Loop<C> {
         true
     }
 
-    /// Tells whoever watches of the last records of the journal.
+    /// Notifies subscribers of the last records of the journal.
     pub(super) fn tell<'a>(&mut self, records: impl ExactSizeIterator<Item = (Time, &'a Record)>) {
         let first = self.journal.store.last() + 1 - records.len() as u64;
         for (place, (at, record)) in records.enumerate() {
@@ -465,7 +465,7 @@ impl<C: Codec> Loop<C> {
         }
         let Some(live) = &mut self.live else { return };
         let at = self.at.max(live.state().now());
-        // A decision may bring news: a job that nobody can pay for leaves the queue again.
+        // A decision may bring news: a job that no account can pay for leaves the queue again.
         for _ in 0..8 {
             let Some(live) = &mut self.live else { return };
             if !live.is_due(at) {

@@ -1,4 +1,4 @@
-//! A thread for each site: it is told, answers, and is looked at again and again.
+//! A thread for each site: it passes orders on, returns answers, and surveys the site repeatedly.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub(super) use super::reads::Reader;
 use crate::live::{Act, Input, Instruction};
 use crate::site::{Aside, Demand, Reading, Seen, Site, SiteError, Survey, Tag, Turn, Wake};
 
-/// The remedy.
+/// What messages recommend to the administrator.
 const DOCTOR: &str = "`tradewind doctor` says what to do";
 
 /// So long all sites together may take to stop.
@@ -28,7 +28,7 @@ const SOONER: u32 = 4;
 /// A site and who owns it.
 #[derive(Debug)]
 pub struct SiteSetup {
-    /// Unique.
+    /// Unique name of the site.
     pub name: String,
     /// A user's name.
     pub owner: String,
@@ -114,7 +114,7 @@ impl Worker {
     }
 }
 
-/// Waits until the sites are told what they were to be told, but not for one that hangs: its thread
+/// Waits until the sites have got their orders, but not for one that hangs: its thread
 /// is left behind, as if the daemon had been killed.
 pub(super) fn stop(workers: Vec<Worker>) {
     for worker in &workers {

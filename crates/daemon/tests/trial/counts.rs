@@ -1,4 +1,4 @@
-//! How much happened in made-up worlds.
+//! How much happened in generated worlds.
 
 /// What happened, to know that enough does.
 #[derive(Debug, Clone, Copy, Default)]

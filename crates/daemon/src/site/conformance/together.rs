@@ -118,7 +118,7 @@ pub(super) fn go_for_others_is_harmless(bench: &mut dyn Bench) -> Result<(), Str
     let now = bench.now();
     go(bench, &waits, now)?;
     let seen = survey(bench)?.tasks.remove(&tag(1));
-    ensure(seen.is_none(), || format!("nobody handed it in: {seen:?}"))?;
+    ensure(seen.is_none(), || format!("it was not submitted: {seen:?}"))?;
     submit(bench, &waits)?;
     must_wait(bench, &waits)?;
     let over = order(bench, 2, &TaskBehaviour::Exit { after: 0, code: 3 });

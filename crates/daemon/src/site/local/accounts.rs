@@ -42,7 +42,7 @@ pub struct Accounts {
 /// The account of one task, as its sheet has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Account {
-    /// Its name.
+    /// Name of the operating-system account.
     pub name: String,
     /// All words that come before what is run as it, and the program in its hidden role.
     pub words: Vec<String>,

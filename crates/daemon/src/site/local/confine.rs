@@ -20,7 +20,7 @@ pub enum Wish {
     Auto,
     /// Or else the site does not open.
     Require,
-    /// No.
+    /// The feature is off.
     Off,
 }
 
@@ -65,7 +65,7 @@ pub(super) struct Confined {
 struct Share {
     /// Thousandths of a processor.
     processors: u64,
-    /// Bytes.
+    /// Memory in bytes.
     memory: u64,
 }
 

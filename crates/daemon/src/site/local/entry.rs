@@ -20,16 +20,16 @@ const LAUNCHES: u32 = 3;
 /// What is left of a task in its cgroup may take so long to end.
 const CLEARING: Duration = Duration::from_secs(5);
 
-/// A task that was handed in and not forgotten.
+/// A task that was submitted and not forgotten.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub folder: Folder,
     /// Index of its pool.
     pub pool: usize,
     pub nodes: u32,
-    /// When it is to start, and when it was handed in.
+    /// When it is to start, and when it was submitted.
     start: (i64, Option<i64>),
-    /// Counts submissions.
+    /// Number of the submission at this site.
     pub number: u64,
     pub output: Output,
     pub state: State,
@@ -58,7 +58,7 @@ pub(super) enum State {
     Waiting,
     /// It has slots and, unless that failed, a supervisor.
     Placed(Vec<u32>),
-    /// It runs.
+    /// The job runs.
     Running { slots: Vec<u32>, since: Time },
     /// It is over.
     Ended(Ended),
@@ -122,7 +122,7 @@ impl Entry {
         self.launch(program)
     }
 
-    /// Looks what has become of it. Reads one or two small files; starts a supervisor anew if
+    /// Looks what has become of it. Reads one or two small files; starts a supervisor again if
     /// one died before it began the task.
     pub(super) fn refresh(&mut self, program: &[PathBuf]) -> io::Result<()> {
         if matches!(self.state, State::Ended(_) | State::Waiting) || self.has_ended()? {
@@ -252,7 +252,7 @@ impl Entry {
         self.withdraw().map(|()| true)
     }
 
-    /// Tells the supervisor to look. If nobody listens yet, it looks by itself before it begins.
+    /// Wakes the supervisor. If it does not listen yet, it looks by itself before it begins.
     fn wake(&self) {
         use std::io::Write;
         use std::os::unix::fs::OpenOptionsExt;

@@ -44,7 +44,7 @@ BEGIN SELECT raise(ABORT, 'rows of a journal stay as they are'); END;
 /// Whose file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Nobody's: there is nothing in it.
+    /// An empty database.
     Empty,
     /// A journal.
     Journal,

@@ -89,9 +89,9 @@ impl Place {
 /// Which limits there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Has {
-    /// Of processors.
+    /// Whether processors can be limited.
     pub cpu: bool,
-    /// Of memory.
+    /// Whether memory can be limited.
     pub memory: bool,
 }
 
