@@ -56,11 +56,11 @@ pub struct SignIn {
     /// The origin at which browsers reach us, as in `https://market.example.org`, if a proxy is
     /// before the server.
     pub url: Option<String>,
-    /// A session on the pages ends when nobody did anything for so long.
+    /// A session on the pages ends after so long without a request.
     pub session_idle: Duration,
     /// It ends after so long in any case.
     pub session_longest: Duration,
-    /// How long a token opens if nobody says; `None`: until it is revoked. Tokens of peers open
+    /// How long a token is valid by default; `None`: until it is revoked. Tokens of peers are valid
     /// until they are revoked.
     pub token_lifetime: Option<Span>,
     /// Who answers for people's identities, besides tokens; needs `url`.
@@ -82,7 +82,7 @@ impl Default for SignIn {
 /// What tasks have written. Sites are behind threads of their own, so this may take its time.
 pub trait Outputs: Debug + Send + Sync {
     /// The last `max` bytes of the task's standard output so far. The permit is held for as long as
-    /// the read really takes, also when nobody waits for it any more.
+    /// the read really takes, also when the caller no longer waits for it.
     ///
     /// # Errors
     /// What the site says.
@@ -137,10 +137,10 @@ pub trait Tariffs: Debug + Send + Sync {
     }
 }
 
-/// The market at one moment, for whoever looks ahead without holding it up.
+/// The market at one moment, for forecasts that must not delay it.
 #[derive(Debug, Clone)]
 pub struct MarketView {
-    /// A copy.
+    /// Copy of the market.
     pub market: Market,
     /// Who decides, as the command line writes it.
     pub policy: String,
@@ -148,7 +148,7 @@ pub struct MarketView {
     pub numbers: std::collections::BTreeMap<JobId, u64>,
     /// Users, by the place that policies know them by.
     pub users: Vec<String>,
-    /// Processor-seconds that users have used lately, by place, as the policy counts them: where
+    /// Processor-seconds that users have used recently, by place, as the policy counts them: where
     /// the order is by fair share. Others have used nothing.
     pub used: std::collections::BTreeMap<i64, u64>,
     /// By how much its time is ahead of the system's clock.
@@ -189,13 +189,13 @@ pub struct Proposal {
 /// Where a job that waits is expected to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Planned {
-    /// Which.
+    /// Id of the job in the market.
     pub job: JobId,
     /// From when on.
     pub start: Time,
     /// Until when its last task holds its node.
     pub end: Time,
-    /// Where.
+    /// Pools and numbers of nodes.
     pub place: Place,
 }
 
@@ -331,7 +331,7 @@ pub struct Limits {
 pub struct Rate {
     /// In the long run.
     pub per_second: u32,
-    /// At once.
+    /// Requests accepted at once after a pause.
     pub burst: u32,
 }
 
@@ -493,7 +493,7 @@ impl Context {
         Ok(seen?)
     }
 
-    /// A copy of the market, for whoever looks ahead.
+    /// A copy of the market, for forecasts.
     pub(crate) async fn view(&self) -> Answer<MarketView> {
         self.view_in(Span(0)).await
     }

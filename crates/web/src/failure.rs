@@ -109,7 +109,7 @@ impl Failure {
         self.who.as_deref()
     }
 
-    /// Status and problem, for whoever shows it otherwise.
+    /// Status and problem, for pages that show it in another form.
     pub(crate) fn parts(&self) -> (StatusCode, &Problem) {
         (self.status, &self.problem)
     }
@@ -177,7 +177,7 @@ impl From<EngineStopped> for Failure {
     }
 }
 
-/// All mistakes of what was handed in: the first, and the others besides.
+/// All mistakes of what was submitted: the first, and the others besides.
 impl From<Diagnostics> for Failure {
     fn from(all: Diagnostics) -> Failure {
         let errors = all.iter().filter(|it| it.severity == Severity::Error);

@@ -44,7 +44,7 @@ impl Guesses {
             all.retain(|_, (_, last)| at.saturating_duration_since(*last) < LOCK);
         }
         if all.len() >= MAX {
-            // As many identities as nobody has: one person tries them all.
+            // More identities than real users have: one person tries them all.
             all.clear();
         }
         let (count, last) = all.entry(identity.to_owned()).or_insert((0, at));

@@ -20,7 +20,7 @@ pub struct Account {
 /// All accounts that the caller may see.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AccountList {
-    /// By name.
+    /// In the order of names.
     pub accounts: Vec<Account>,
     /// There are more: ask for those `after` this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,7 +48,7 @@ pub struct Statement {
 pub struct Posting {
     /// From 1, over all accounts.
     pub number: u64,
-    /// When.
+    /// The moment, in Unix seconds.
     pub at: i64,
     /// Whose balance falls.
     pub from: String,
@@ -97,9 +97,9 @@ pub struct Transfer {
     /// To which account. It must be known: a user who has submitted, has a token or is a member
     /// of a project, a project, or the owner of a site.
     pub to: String,
-    /// Above 0.
+    /// Amount in credits, above 0.
     pub amount: Credits,
-    /// Why.
+    /// Free text that says what the transfer is for.
     #[serde(default)]
     #[schema(max_length = 1_000)]
     pub note: String,

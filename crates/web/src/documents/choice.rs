@@ -13,7 +13,7 @@ use super::amount::Credits;
     "why": "no other pool could have begun it as soon, and none would have cost less",
     "others": [{
         "pool": "beta/slow", "price": 0.5, "length": 900, "cost": 450.0,
-        "start": 1_800_000_620, "verdict": "10 min later, 150 credits dearer"
+        "start": 1_800_000_620, "verdict": "10 min later, 150 credits more expensive"
     }]
 }))]
 pub struct Choice {
@@ -33,7 +33,7 @@ pub struct Choice {
 /// A pool that could have had all of a job, or why it could not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct OtherPool {
-    /// Which.
+    /// Name of the pool, `SITE/POOL`.
     pub pool: String,
     /// What it asked per node and second.
     pub price: Credits,

@@ -10,7 +10,7 @@ use super::amount::{Credits, Thousandths};
 /// A site.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Site {
-    /// Its name.
+    /// Name of the site.
     pub name: String,
     /// Who sets its prices.
     pub owner: String,
@@ -34,7 +34,7 @@ pub struct Site {
     /// Since when it does not answer; left out while it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub away_since: Option<i64>,
-    /// Its nodes.
+    /// Pools of the site.
     pub pools: Vec<Pool>,
     /// How much later than expected its last jobs started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -45,7 +45,7 @@ pub struct Site {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Reach {
-    /// It does.
+    /// The site responds.
     #[default]
     Up,
     /// It does not.

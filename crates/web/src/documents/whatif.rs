@@ -29,7 +29,7 @@ pub struct WhatIf {
     pub before: String,
     /// The policy as asked.
     pub after: String,
-    /// Now.
+    /// Moment of the comparison, which is now, in Unix seconds.
     pub from: i64,
     /// How far both were carried on.
     pub until: i64,
@@ -55,7 +55,7 @@ pub struct WhatIf {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({"jobs": 2_000, "of": 20_000}))]
 pub struct LookedAt {
-    /// Looked at.
+    /// Number of jobs compared.
     pub jobs: u64,
     /// Waiting in all.
     pub of: u64,
@@ -96,11 +96,11 @@ pub struct Totals {
 /// A job whose fate would change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct JobChange {
-    /// Which.
+    /// Id of the job in the market.
     pub job: u64,
     /// As it is.
     pub before: Fate,
-    /// As asked.
+    /// What happens to the job with the change.
     pub after: Fate,
 }
 

@@ -363,7 +363,7 @@ impl EventEncoder {
         Some(Entry::new(&event, Audience::Users(audience)))
     }
 
-    /// Whose account it is, if somebody's.
+    /// Whose account it is, if it is a user's.
     fn whose(&self, account: &Account) -> Option<String> {
         match account {
             Account::User(name) => Some(name.clone()),

@@ -15,7 +15,7 @@ pub(crate) struct Point {
     pub(crate) x: i64,
     /// Its cost, micro-credits.
     pub(crate) y: i128,
-    /// A letter.
+    /// Letter that names the offer.
     pub(crate) name: String,
     /// What it is best by.
     pub(crate) label: String,

@@ -36,14 +36,14 @@ pub(crate) struct JobsQuery {
     /// One of [`COLUMNS`]; with `-` before it, the other way round.
     #[serde(default)]
     sort: String,
-    /// From 1.
+    /// Number of the page, from 1.
     #[serde(default)]
     page: usize,
 }
 
 /// What may be shown: value and name.
 const SHOWS: [(&str, &str); 6] = [
-    ("active", "Not over"),
+    ("active", "Active"),
     ("waiting", "Waiting"),
     ("running", "Running"),
     ("failed", "Failed"),

@@ -51,7 +51,7 @@ pub(crate) fn cents(amount: &Credits) -> String {
     credits(&Credits(amount.0.div_euclid(10_000) * 10_000))
 }
 
-/// A price by the hour: of a node and second it is told in millionths.
+/// A price by the hour: of a node and second it is in millionths.
 pub(crate) fn hourly(price: &Credits) -> String {
     credits(&Credits(price.0.saturating_mul(3_600)))
 }

@@ -36,7 +36,7 @@ use crate::failure::Failure;
 use crate::metrics::Request as Label;
 use crate::notes;
 
-/// Most entries of a page, and how many there are if nobody says.
+/// Most entries of a page, and the default.
 const PAGE: (usize, usize) = (1_000, 100);
 
 /// Browsers that have been here once come back encrypted for a year.
@@ -55,7 +55,7 @@ fn page(limit: Option<u32>) -> Result<usize, Failure> {
     }
 }
 
-/// Everything.
+/// The routes of the API, the pages and the files.
 pub(crate) fn router(context: &Context) -> Router {
     let guarded = guarded().route_layer(from_fn_with_state(context.clone(), auth::guard));
     let metrics = Router::new()
@@ -164,14 +164,14 @@ async fn count(
     response
 }
 
-/// Methods that anybody may invent would make as many counters.
+/// Methods that a client invents would make as many counters.
 pub(crate) fn method_name(method: &axum::http::Method) -> String {
     let known = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"];
     let known = known.into_iter().find(|it| *it == method.as_str());
     known.unwrap_or("other").to_owned()
 }
 
-/// A mistake of ours: whoever asked is told where to find it in the log.
+/// An internal error: the caller learns where to find it in the log.
 #[expect(clippy::needless_pass_by_value, reason = "the layer hands it over")]
 fn caught(panic: Box<dyn std::any::Any + Send>) -> Response {
     use std::hash::{BuildHasher, RandomState};

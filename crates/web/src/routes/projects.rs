@@ -112,7 +112,7 @@ pub(crate) async fn create(
     Ok((StatusCode::CREATED, made))
 }
 
-/// Makes somebody a member, or gives a member another role: managers may, and administrators, who
+/// Makes a user a member, or gives a member another role: managers may, and administrators, who
 /// alone say who is a manager.
 #[utoipa::path(
     put, path = "/v1/projects/{project}/members/{user}", tag = "projects",

@@ -1,4 +1,4 @@
-//! Who may come in.
+//! Tokens of users.
 
 use axum::Json;
 use axum::extract::State;
@@ -21,10 +21,10 @@ use crate::openapi::Refusals;
 /// The longest name of a user, and the longest note.
 const MAX_NAME: usize = 64;
 const MAX_NOTE: usize = 200;
-/// Ten years and 30 days, in seconds: the longest that anybody may mean.
+/// Ten years and 30 days, in seconds: the longest that is sensible.
 const MAX_LIFETIME: i64 = 315_360_000;
 const MAX_GRACE: i64 = 2_592_000;
-/// How long the secret before a new one opens, if nobody says: seconds.
+/// How long the secret before a new one stays valid by default: seconds.
 const GRACE: i64 = 3_600;
 
 /// Which page of tokens.
@@ -181,7 +181,7 @@ pub(crate) async fn rotate(
     let grace = grace.unwrap_or(Span::ZERO);
     let ask = Ask::Rotate { token: id, hash, grace, expiry: expiry_after };
     context.ask(caller.actor, ask).await?;
-    // Whom the present secret lets in, and until when, is asked for again.
+    // The market is asked again for the user of the present secret.
     context.auth.expel(id);
     let expires = expiry(&context, id).await?;
     Ok(Json(IssuedToken { id, token, expires }))

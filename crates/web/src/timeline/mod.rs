@@ -1,4 +1,4 @@
-//! Who has which node when, as something to be drawn.
+//! Node timeline, as something to be drawn.
 //!
 //! A [`Scene`] is plain data: pools, and what holds their nodes from when until when. [`Board`]
 //! gives every task rows to be drawn in, once per state of the market; [`Board::picture`] then
@@ -120,7 +120,7 @@ pub(crate) struct Task {
     pub(crate) label: String,
     /// Why it is there.
     pub(crate) why: String,
-    /// Micro-credits per node and second, if somebody pays.
+    /// Micro-credits per node and second, if a user pays.
     pub(crate) price: Option<i64>,
 }
 

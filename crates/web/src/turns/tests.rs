@@ -34,7 +34,7 @@ fn runtime() -> tokio::runtime::Runtime {
 }
 
 #[test]
-fn users_are_served_in_turn_whoever_asked_most() {
+fn users_are_served_in_turn_however_many_questions_they_ask() {
     let runtime = runtime();
     let _guard = runtime.enter();
     let turns = turns(1, 1, 10);

@@ -56,7 +56,7 @@ fn what_is_expected_is_told_while_it_may_be_true() {
         assert!(begin.elapsed() < Duration::from_secs(10));
     }
     assert_eq!(expected(waiting[1]), None);
-    // Nobody knows when it will be released.
+    // It is unknown when it will be released.
     let path = format!("/v1/jobs/{}/hold", waiting[0]);
     assert_eq!(stage.call("ana", "POST", &path, json!(null)).0, 200);
     assert_eq!(expected(waiting[0]), None);

@@ -45,7 +45,7 @@ fn income_and_postings_are_for_those_whom_they_concern() {
     assert_eq!(earned("otto"), None);
     let owners = |user: &str| page(&stage, user, "/market?try=alpha/x").contains("id=\"trial\"");
     assert!(owners("olga") && owners("root") && !owners("ana"));
-    // Whoever sees neither side of a posting does not see it.
+    // A reader who sees neither side of a posting does not see it.
     let lines = |user: &str, query: &str| {
         let text = page(&stage, user, &format!("/ledger.csv?account={query}"));
         assert!(text.starts_with("number,at,motive,jobid,from,to,amount,note\n"));
@@ -88,7 +88,7 @@ fn policies_stand_side_by_side_and_the_page_knows_when_it_is_old() {
     assert!(!page(&stage, "root", path).contains("The market has changed since"));
     stage.submit("bob", 1);
     assert!(page(&stage, "root", path).contains("The market has changed since: jobs that wait."));
-    // Nobody waits for ever.
+    // No reader waits for ever.
     let broken = page(&stage, "root", "/policy?compare=broken,other");
     assert!(broken.contains("a mistake of the program") && !broken.contains("<progress"));
     stage.stop();
@@ -107,7 +107,7 @@ fn a_job_says_what_else_it_could_have_had() {
     assert_eq!((other["pool"].as_str(), of("start")), (Some("alpha/x"), seen["started"].as_i64()));
     assert_eq!(of("cost"), Some(2 * of("length").unwrap()));
     let verdict = other["verdict"].as_str().unwrap();
-    assert!(verdict.contains("slower, ") && verdict.ends_with("credits dearer"), "{verdict}");
+    assert!(verdict.contains("slower, ") && verdict.ends_with("credits more expensive"), "{verdict}");
     let text = page(&stage, "ana", &format!("/jobs/{first}"));
     for part in [verdict, "✓ chosen", "none would have cost less", "when it was given its nodes"]
     {

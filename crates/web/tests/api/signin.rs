@@ -233,7 +233,7 @@ fn a_new_secret_replaces_the_old_one_after_the_grace() {
     let mut stage = Stage::new();
     let path = |user: &str| format!("/v1/tokens/{}/rotate", stage.get(user, "/v1/me").1["token"]);
     let (ana, bob) = (path("ana"), path("bob"));
-    // Nobody touches others' tokens; nobody but an administrator says when one expires.
+    // No user changes others' tokens; only an administrator says when one expires.
     assert_eq!(stage.call("ana", "POST", &bob, json!({})).0, 404);
     assert_eq!(stage.call("ana", "POST", &ana, json!({"lifetime": 60})).0, 403);
     assert_eq!(stage.call("ana", "POST", &ana, json!({"grace": -1})).0, 422);

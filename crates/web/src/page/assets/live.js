@@ -1,7 +1,7 @@
 // What changes is put in place, part by part, when the market says that something happened.
 //
-// Elements with data-live="NAME" are taken anew from the same page. The view never moves: a part
-// in which somebody works (focus, a chart that is read) waits until they are done, and what was
+// Elements with data-live="NAME" are replaced from the same page. The view never moves: a part
+// in which the reader works (focus, a chart that is read) waits until they are done, and what was
 // opened stays open.
 
 import './ages.js';

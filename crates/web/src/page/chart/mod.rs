@@ -47,7 +47,7 @@ const TOP: i64 = 26;
 /// The plot's own units: it is stretched.
 const WIDE: f64 = 10_000.0;
 const HIGH: f64 = 1_000.0;
-/// As many lines are told apart.
+/// So many lines can be distinguished.
 pub(crate) const SHADES: usize = 8;
 
 /// Where a chart begins: for those who do not see it, `title` says what it is.

@@ -19,7 +19,7 @@ pub(crate) struct Tried {
     pub(crate) is_told: bool,
     /// The price in words, with its unit.
     pub(crate) price: String,
-    /// Credits.
+    /// Income in credits.
     pub(crate) income: f64,
     /// Percent of the pool's time.
     pub(crate) used: f64,
