@@ -74,7 +74,7 @@ pub(crate) fn csv(rows: &[Vec<String>]) -> Result<String, Failure> {
 }
 
 /// Columns to keep to: as many as `COLUMNS` says, else those of the terminal. `None` where there
-/// is neither: whoever reads a pipe wants lines whole.
+/// is neither: programs that read a pipe need whole lines.
 pub(crate) fn width() -> Option<usize> {
     const MIN: usize = 40;
     const MAX: usize = 160;

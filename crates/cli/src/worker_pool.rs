@@ -1,4 +1,4 @@
-//! Pieces of work on all cores. Each thread takes the next when it is free, so results come in
+//! Pieces of work on all cores. Each thread takes the next when it is free, so results arrive in
 //! any order and are put in that of the pieces.
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use signal_hook::flag;
 
 use crate::exit::Exit;
 
-/// How often somebody may look at how far it is.
+/// How often progress may be reported.
 const TICK: Duration = Duration::from_millis(100);
 
 /// One thread per core.

@@ -1,4 +1,4 @@
-//! What replays with deadlines, values and trades leave behind, against sums made anew from it.
+//! What replays with deadlines, values and trades leave behind, against sums made again from it.
 #![expect(clippy::unwrap_used, reason = "a test that cannot read what was written has failed")]
 
 use std::collections::BTreeMap;

@@ -373,18 +373,18 @@ fn strange(what: &str) -> Failure {
     Failure::usage(format!("the answer is not understood: {what}")).hint(hint)
 }
 
-/// Nobody knows whether the job was taken on.
+/// It is unknown whether the job was accepted.
 fn unsure(mut failure: Failure, question: &ApiRequest) -> Failure {
     let key = question.key.as_deref().unwrap_or_default();
     let hint = format!(
-        "nobody knows whether the job was taken on: submit it again with `--key {key}`, and it is \
+        "it is unknown whether the job was accepted: submit it again with `--key {key}`, and it is \
          not taken on twice"
     );
     failure.exit = Exit::Negative;
     failure.hint(hint)
 }
 
-/// A key that nobody else uses.
+/// A key that no other submission uses.
 pub(crate) fn new_key() -> String {
     let half = || RandomState::new().hash_one((SystemTime::now(), std::process::id()));
     format!("{:016x}{:016x}", half(), half())

@@ -1,4 +1,4 @@
-//! `tradewind explain`: which limit binds, and the least that would help.
+//! `tradewind explain`: which limit binds, and the minimum that would help.
 
 use std::fmt::Write as _;
 

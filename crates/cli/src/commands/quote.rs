@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     }
 }
 
-/// Nobody means a file of this name to be a job script.
+/// A file of this name is not meant as a job script.
 fn scenario_without_job(words: &[String]) -> Result<(), Failure> {
     match words {
         [file] if file.ends_with(".json") || file.ends_with(".toml") => {

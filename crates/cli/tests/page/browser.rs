@@ -90,7 +90,7 @@ impl Browser {
         }
     }
 
-    /// Waits until the page says so, without being loaded anew.
+    /// Waits until the page says so, without being loaded again.
     pub(crate) async fn until(&self, wanted: &str) {
         let begun = Instant::now();
         loop {

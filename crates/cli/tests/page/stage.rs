@@ -146,7 +146,7 @@ impl Stage {
         self.run(&mut command, words)
     }
 
-    /// A job on the cheapest nodes: whoever comes now gets others, or waits.
+    /// A job on the cheapest nodes: later jobs get others, or wait.
     pub(crate) fn busy(&self) {
         self.command(&["submit", "--nodes", "2", "--time", "10", "--", "sh", "-c", "sleep 500"]);
     }

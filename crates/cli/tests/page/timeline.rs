@@ -154,7 +154,7 @@ pub(crate) async fn offers_are_one_choice_in_three_places(browser: &Browser) {
 }
 
 /// The address of an answer: the same question and choice, but nothing to take until one asks.
-pub(crate) async fn a_link_shows_what_could_be_had(browser: &Browser, stage: &Stage) {
+pub(crate) async fn a_link_shows_what_is_available(browser: &Browser, stage: &Stage) {
     keys(browser, "]").await;
     let link = browser.client.current_url().await.unwrap();
     let choice = link.fragment().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! Whatever dies while jobs are handed in: nothing is lost, nothing runs twice against the wish of
+//! Whatever dies while jobs are submitted: nothing is lost, nothing runs twice against the wish of
 //! its user, and no money comes or goes.
 
 use std::collections::BTreeMap;

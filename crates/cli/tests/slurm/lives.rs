@@ -60,7 +60,7 @@ fn jobs_that_give_way_to_the_owners_run_once_and_none_is_cancelled() {
     assert!(ran.values().all(|times| *times == 1), "{ran:?}");
     let gave_way = jobs.values().filter(|job| job["restarts"] != 0).count();
     println!("{gave_way} of {} were planned again", jobs.len());
-    assert!(gave_way > 0, "the owner's jobs were in nobody's way");
+    assert!(gave_way > 0, "the owner's jobs displaced no job");
     market.check_money(&jobs);
 }
 

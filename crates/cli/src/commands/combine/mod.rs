@@ -40,8 +40,8 @@ pub(crate) struct Args {
     /// Show every trade of cost against time instead (the Pareto front), at most N of them.
     #[arg(long, value_name = "N", conflicts_with_all = ["objective", "order", "time_limit", "budget_limit"])]
     front: Option<NonZeroUsize>,
-    /// Choose the least of the first, among those the least of the second, and so on; only limits
-    /// that are given apply.
+    /// Choose the minimum of the first, among those the minimum of the second, and so on; only
+    /// limits that are given apply.
     #[arg(long, value_name = "COMPONENT,...", value_enum, value_delimiter = ',')]
     #[arg(conflicts_with = "objective")]
     order: Vec<vector::ComponentName>,

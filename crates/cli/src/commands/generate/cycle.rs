@@ -34,7 +34,7 @@ pub(super) struct EnvironmentArgs {
     /// How much work each of its tasks is, on a node of performance 1.
     #[arg(long, value_name = "A..B", default_value = "150..450", value_parser = values::spans)]
     work: (Span, Span),
-    /// The least performance that a job takes, whole.
+    /// The minimum performance that a job takes, whole.
     #[arg(long, value_name = "A..B", default_value = "2", value_parser = values::range)]
     min_performance: (u32, u32),
     /// A job's budget over the market value of its request.

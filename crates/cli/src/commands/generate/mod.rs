@@ -1,4 +1,4 @@
-//! `tradewind generate`: workloads that nobody recorded, and logs made from logs.
+//! `tradewind generate`: synthetic workloads, and logs made from logs.
 
 mod cycle;
 pub(crate) mod drawing;

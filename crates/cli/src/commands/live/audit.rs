@@ -38,7 +38,7 @@ pub(crate) struct Args {
     /// `90s`, `15m`, `24h`, `7d`.
     #[arg(long, value_name = "WHEN", value_parser = since)]
     since: Option<Since>,
-    /// Of this user; `@ADDRESS` where nobody knows who.
+    /// Of this user; `@ADDRESS` where the user is unknown.
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
     /// Of this kind: refusal, sign-in, read, rights, price, policy, money or lost.

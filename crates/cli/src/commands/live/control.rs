@@ -73,7 +73,7 @@ pub(crate) fn release(args: &ReleaseArgs, format: Format, report: &Report) -> Ou
     })
 }
 
-/// Does it to all of them, and tells of those where it failed.
+/// Does it to all of them, and reports those where it failed.
 fn each(
     Jobs { jobs, place }: &Jobs,
     format: Format,

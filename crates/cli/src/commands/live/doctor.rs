@@ -145,7 +145,7 @@ fn look(
     let scratch = Scratch(folder.join(format!("doctor-{}", std::process::id())));
     std::fs::create_dir_all(&scratch.0).map_err(|wrong| {
         let message = format!("failed to make `{}`: {wrong}", scratch.0.display());
-        Failure::usage(message).hint("is the disk full? does the folder belong to somebody else?")
+        Failure::usage(message).hint("is the disk full? does the folder belong to another user?")
     })?;
     let mut all = Vec::new();
     for mut setup in sites::open_beside(settings, &scratch.0, folder)? {
@@ -205,7 +205,7 @@ struct Scratch(PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What stays behind is empty, and in nobody's way.
+        // What stays behind is empty, and does no harm.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -261,7 +261,7 @@ mod tests {
         std::fs::write(owner.join("mine"), r#"{"pool": "main", "slots": 1}"#).unwrap();
         assert_eq!(bad(&settings), Vec::<String>::new());
         std::fs::write(owner.join("broken"), "{").unwrap();
-        // A link to nowhere is as unreadable, to whoever asks.
+        // A link to nowhere is as unreadable, to any reader.
         std::os::unix::fs::symlink("nowhere", owner.join("dangling")).unwrap();
         let found = bad(&settings);
         let names = |name: &str| {

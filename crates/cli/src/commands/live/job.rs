@@ -28,7 +28,7 @@ Examples:
 
 For a job that waits, its reason, its expected start and its fall-backs are shown, too.")]
 pub(crate) struct Args {
-    /// Its number.
+    /// Id of the job.
     #[arg(value_name = "ID")]
     job: u64,
     /// Show the end of what it has written, too.

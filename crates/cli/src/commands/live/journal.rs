@@ -31,7 +31,7 @@ pub(crate) struct Args {
 enum JournalCommand {
     /// Prove that the journal is whole, and that its state is what its rows make.
     Verify(JournalArgs),
-    /// Make the state anew from the rows alone, up to any of them.
+    /// Make the state again from the rows alone, up to any of them.
     Replay(ReplayArgs),
     /// Write all rows as lines of JSON.
     Export(ExportArgs),

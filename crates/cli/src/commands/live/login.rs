@@ -102,7 +102,7 @@ pub(crate) fn login(args: &LoginArgs, format: Format, report: &Report) -> Outcom
     Ok(Exit::Ok)
 }
 
-/// Asks politely until somebody has confirmed the code, or it has expired.
+/// Asks politely until the user has confirmed the code, or it has expired.
 fn wait(line: &MarketClient, device: &DeviceSignIn) -> Result<NewSession, Failure> {
     let end = Instant::now() + Duration::from_secs(device.lasts.unsigned_abs());
     let mut interval = device.interval.clamp(1, 60);
@@ -130,7 +130,7 @@ fn wait(line: &MarketClient, device: &DeviceSignIn) -> Result<NewSession, Failur
             _ => return Err(refusal(status, &text)),
         }
     }
-    Err(Failure::negative("nobody confirmed the code in time").hint("`tradewind login` again"))
+    Err(Failure::negative("the code was not confirmed in time").hint("`tradewind login` again"))
 }
 
 /// Status and document of an answer that is a good one.

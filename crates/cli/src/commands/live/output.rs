@@ -19,7 +19,7 @@ Examples:
 
 The end of the job's standard output as its site has it, byte for byte.")]
 pub(crate) struct Args {
-    /// Its number.
+    /// Id of the job.
     #[arg(value_name = "ID")]
     job: u64,
     /// The last so many bytes.

@@ -1,4 +1,4 @@
-//! `tradewind token`: who may come in.
+//! `tradewind token`: tokens of users.
 
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,7 @@ enum TokenCommand {
     New(NewArgs),
     /// Give a token another secret; the present one opens for a while yet.
     Rotate(RotateArgs),
-    /// List tokens, without their secrets, which nobody has.
+    /// List tokens, without their secrets, which are not kept.
     List(ListArgs),
     /// Make a token useless, at once.
     Revoke(RevokeArgs),
@@ -50,7 +50,7 @@ Administrators may.")]
 struct NewArgs {
     /// A user's name; one that is new begins with what the configuration grants.
     user: String,
-    /// As what they come in.
+    /// Role of the token.
     #[arg(long, value_enum, default_value_t = TokenAs::User)]
     role: TokenAs,
     /// For people: on which machine it is used, say.
@@ -77,7 +77,7 @@ Examples:
 Without an ID the token that this command uses, and its file gets the new secret. Your own;
 administrators may all, and say when they expire.")]
 struct RotateArgs {
-    /// Its number.
+    /// Id of the token.
     #[arg(value_name = "ID")]
     token: Option<u64>,
     /// For how long the present secret still opens, such as `1h`.
@@ -112,14 +112,14 @@ fn grace(text: &str) -> Result<i64, String> {
     }
 }
 
-/// As what somebody comes in.
+/// Role of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum TokenAs {
     /// Their own jobs and accounts.
     User,
     /// The same, and their sites.
     Owner,
-    /// Everything.
+    /// May see and change everything.
     Administrator,
     /// Another market: to exchange jobs, and nothing else.
     Peer,
@@ -156,7 +156,7 @@ Examples:
 
 Your own; administrators may all.")]
 struct RevokeArgs {
-    /// Its number.
+    /// Id of the token.
     #[arg(value_name = "ID")]
     token: u64,
     #[command(flatten)]
@@ -194,7 +194,7 @@ fn new(args: &NewArgs, format: Format, report: &Report) -> Outcome {
         (None, Format::Json) => sent.print()?,
         (None, Format::Table | Format::Csv) => output::print(&format!("{token}\n"))?,
     }
-    // The token is made: a hint that cannot be had is none.
+    // The token is made: a hint that is not available is left out.
     if let Ok(SiteList { sites }) = market.get("/v1/sites").and_then(|sent| sent.read())
         && let Some(hint) = hint(user, *role, &sites)
     {

@@ -22,7 +22,7 @@ Examples:
 You see what you used, and what was used of projects that you manage; an administrator sees all.
 Months are in UTC; the last 36 are kept.")]
 pub(crate) struct Args {
-    /// What is told apart: `month`, `project`, `user`, `site`, with commas between.
+    /// What sums are grouped by: `month`, `project`, `user`, `site`, with commas between.
     #[arg(long, value_name = "COLUMNS", default_value = "month,project,user,site")]
     by: String,
     /// The first month.

@@ -1,4 +1,4 @@
-//! `tradewind reproduce`: the papers' studies, run anew.
+//! `tradewind reproduce`: the papers' studies, run again.
 //!
 //! `args` says which and how, `work` runs the parts of their experiments on all cores, `store`
 //! keeps finished parts, `files` writes what came of it and `render` prints it.

@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(dealt(Rule::Dealt, 1, 16), [0, 480, 480], "a2 is not a part of a1");
         for rule in [Rule::Nodes, Rule::Users] {
             assert_eq!(dealt(rule, 1, 17), [0, 960, 0]);
-            assert_eq!(dealt(rule, 1, 65).iter().sum::<usize>(), 960, "somebody must refuse it");
+            assert_eq!(dealt(rule, 1, 65).iter().sum::<usize>(), 960, "the rule must refuse it");
         }
     }
 

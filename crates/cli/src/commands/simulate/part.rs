@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use tradewind_io::chart::{Distribution, Trace};
 
-/// Its file.
+/// Name of the file of a report.
 pub(super) const FILE: &str = "report.json";
 
 /// `report.json` of a run.

@@ -44,7 +44,7 @@ pub(super) struct Signals {
     pub(super) stop: Arc<AtomicBool>,
 }
 
-/// Whether somebody also checks every step.
+/// Whether every step is checked, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Watch {
     Nothing,

@@ -1,4 +1,4 @@
-//! A small batch of real commands, for whoever looks at a market for the first time.
+//! A small batch of real commands, for a first look at a market.
 
 use std::sync::Arc;
 use std::thread;

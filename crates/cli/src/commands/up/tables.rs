@@ -1,4 +1,4 @@
-//! What owners' tables of prices say, for whoever shows or takes them.
+//! What owners' tables of prices say, for output and input.
 
 use jiff::tz::TimeZone;
 use tradewind_io::settings::{Pool, Settings};
@@ -22,7 +22,7 @@ impl Tables {
     }
 }
 
-/// Changes of a price that are told, at most.
+/// The largest number of price changes that are shown.
 const CHANGES: usize = 1_000;
 
 impl Tariffs for Tables {

@@ -138,7 +138,7 @@ pub(super) enum Minimize {
 pub(super) enum FormulaSet {
     /// As they must be.
     Corrected,
-    /// As printed, but for (7) and (9), with which the paper's own figure cannot be had.
+    /// As printed, but for (7) and (9), with which the paper's own figure cannot be drawn.
     Printed,
 }
 

@@ -41,7 +41,7 @@ enum ProjectCommand {
     Export(table::ExportArgs),
 }
 
-/// Its name.
+/// Name of the project.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -76,14 +76,14 @@ struct AddArgs {
     /// Who is to be a member.
     #[arg(required = true, value_name = "USER")]
     users: Vec<String>,
-    /// As what.
+    /// Role in the project.
     #[arg(long, value_enum, default_value_t = MemberAs::Member)]
     role: MemberAs,
     #[command(flatten)]
     place: MarketArgs,
 }
 
-/// As what somebody belongs to a project.
+/// Role in a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum MemberAs {
     /// Spends; sees the project's sum and own rows.

@@ -1,4 +1,4 @@
-//! Who is told of what happens: URLs that are called, users who get mail.
+//! Notifications of events: URLs that are called, users who get mail.
 //!
 //! One thread takes events from where the API's streams take them, and puts them into queues that
 //! never wait; each URL has a thread of its own behind its queue, and so has the mail command.
@@ -50,7 +50,7 @@ struct Queues {
 }
 
 impl Notifier {
-    /// Starts to tell; without anybody to tell, there is no thread.
+    /// Starts notifications; without receivers, there is no thread.
     ///
     /// # Errors
     /// If the secret cannot be read, or there is no thread.
@@ -85,8 +85,8 @@ impl Notifier {
         Ok(notifier)
     }
 
-    /// Waits a little until all is told; to be called once the server has stopped, and before the
-    /// market does. What is not told then, is not.
+    /// Waits a little until all is sent; to be called once the server has stopped, and before the
+    /// market does. What is not sent then, is lost.
     pub(super) fn stop(self) {
         let until = Instant::now() + FAREWELL;
         let mut threads: Vec<JoinHandle<()>> =
@@ -98,7 +98,7 @@ impl Notifier {
         let calls: usize = self.queues.calls.iter().map(|queue| queue.len()).sum();
         let mails = self.queues.mails.map_or(0, |queue| queue.len());
         if !threads.is_empty() {
-            tracing::warn!(calls, mails, "stopped before everybody was told");
+            tracing::warn!(calls, mails, "stopped before all were notified");
         }
     }
 }

@@ -136,7 +136,7 @@ fn failures_are_tried_again_and_given_up() {
     check(&[Status(500), Status(200)], &["310.1", "310.1", "311.1"]);
     check(&[Close, Status(429), Status(204)], &["310.1", "310.1", "310.1", "311.1"]);
     check(&[Close], &["310.1", "310.1", "310.1", "311.1", "311.1", "311.1"]);
-    // What is wrong with the call will be wrong again; and nobody is sent elsewhere.
+    // What is wrong with the call will be wrong again; and redirects are not followed.
     check(&[Status(400)], &["310.1", "311.1"]);
     check(&[Status(307)], &["310.1", "311.1"]);
 }
