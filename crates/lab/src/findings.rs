@@ -12,7 +12,7 @@ use crate::verdict::{Ceiling, Verdict, judge};
 pub struct Published {
     /// What it is, in a few words.
     pub name: String,
-    /// As printed.
+    /// Value as printed in the paper.
     pub value: f64,
     /// Digits after the point, as printed.
     pub decimals: u8,
@@ -177,7 +177,7 @@ pub struct Gain {
     pub measure: String,
     /// The paper's algorithm.
     pub paper: Estimate,
-    /// Ours.
+    /// Estimate from the runs here.
     pub ours: Estimate,
     /// Ours over the paper's, paired case by case.
     pub ratio: Estimate,
@@ -222,7 +222,7 @@ pub struct Findings {
     pub claims: Vec<Claim>,
     /// What ours adds.
     pub gains: Vec<Gain>,
-    /// The figure, drawn anew.
+    /// The figure, drawn again.
     pub figure: Option<Figure>,
     /// What a reader should know, a sentence each.
     pub notes: Vec<String>,

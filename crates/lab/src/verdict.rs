@@ -27,7 +27,7 @@ pub enum Verdict {
     Trend,
     /// There is too little data to tell.
     Inconclusive,
-    /// Something else.
+    /// The result differs from the paper.
     NotReproduced,
 }
 

@@ -133,7 +133,7 @@ fn the_model_is_the_one_of_the_documentation() {
     }
 }
 
-/// Nobody trades before the next cycle, so waits are half a cycle at least, and they grow with
+/// No job trades before the next cycle, so waits are half a cycle at least, and they grow with
 /// the load. The model as printed falls first.
 #[test]
 fn waits_rise_and_the_printed_model_falls() {

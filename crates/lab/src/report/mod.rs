@@ -41,7 +41,7 @@ pub struct Report {
 /// A study with what it found.
 #[derive(Debug, Clone)]
 pub struct StudyResult {
-    /// Which one.
+    /// The study that was run.
     pub study: &'static Study,
     /// What it was run with.
     pub case: Case,
@@ -52,7 +52,7 @@ pub struct StudyResult {
 /// An experiment at quick size with one parameter after the other at other values than ours.
 #[derive(Debug, Clone)]
 pub struct Sensitivity {
-    /// Which one.
+    /// The experiment whose parameters vary.
     pub experiment: &'static Experiment,
     /// The first is ours.
     pub rows: Vec<Swept>,

@@ -21,7 +21,7 @@ use crate::tally::Tally;
 /// same jobs; `load` is `0.90`, or `stated` for the stated rate.
 pub(in crate::papers) static LOAD: Experiment = Experiment {
     id: "multi-queue-load",
-    summary: "8 sites of 64 processors under the paper's mechanism, its rivals and controls, from \
+    summary: "8 sites of 64 processors under the paper's mechanism, its baselines and controls, from \
               half of what they can do to more than that",
     parameters: &[
         &RATE,

@@ -28,9 +28,9 @@ pub(super) struct Outcome {
     backfilled: f64,
     /// Of processors, from the first job that counts to the last submission.
     utilisation: f64,
-    /// Per job.
+    /// Messages per job.
     messages: f64,
-    /// Per job.
+    /// Transfers per job.
     passed_on: f64,
     /// Equation (13), by class; not a number for a class without jobs.
     pub(super) by_class: [f64; 6],
