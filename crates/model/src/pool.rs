@@ -184,7 +184,7 @@ impl Pools {
         Pools { sites, nodes: pool.nodes, pools: vec![pool] }
     }
 
-    /// The sites.
+    /// All sites of the market, by id.
     pub fn sites(&self) -> &[Site] {
         &self.sites
     }

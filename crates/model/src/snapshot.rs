@@ -7,7 +7,7 @@ use crate::{Grid, Horizon, Job, Money, Slot, SlotList, Time, VoPolicy};
 pub struct Snapshot {
     /// The interval to plan in; every slot lies within it.
     pub horizon: Horizon,
-    /// The nodes.
+    /// The nodes, with performance, price and attributes.
     pub grid: Grid,
     /// What is idle on them.
     pub slots: SlotList,
