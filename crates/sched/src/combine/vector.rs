@@ -23,11 +23,11 @@ pub enum Component {
 /// The components of one combination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Vector {
-    /// C, micro-credits.
+    /// Cost C in micro-credits.
     pub cost: i64,
     /// B* − C, micro-credits; `None` without a budget limit.
     pub lost_income: Option<i64>,
-    /// T, seconds.
+    /// Time T in seconds.
     pub time: i64,
     /// T* − T, seconds; `None` without a time limit.
     pub idleness: Option<i64>,

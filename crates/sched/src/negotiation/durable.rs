@@ -12,7 +12,7 @@ pub struct Handing {
     pub to: Peer,
     /// The search that led there.
     pub inquiry: Serial,
-    /// The job.
+    /// The job, with what it asks for.
     pub parcel: Arc<Parcel>,
     /// What was agreed.
     pub offer: Offer,

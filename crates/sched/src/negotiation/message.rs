@@ -116,7 +116,7 @@ pub enum Body {
     Discover {
         /// The origin's search.
         inquiry: Serial,
-        /// The job.
+        /// The job, with what it asks for.
         parcel: Arc<Parcel>,
         /// How long it will be until the job is there.
         lead: Span,
@@ -132,7 +132,7 @@ pub enum Body {
     Commit {
         /// The origin's search.
         inquiry: Serial,
-        /// The job.
+        /// The job, with what it asks for.
         parcel: Arc<Parcel>,
         /// What the volunteer had offered.
         offer: Offer,
@@ -164,7 +164,7 @@ pub enum Body {
         transfer: Serial,
         /// Of the commit.
         inquiry: Serial,
-        /// The job.
+        /// The job, with what it asks for.
         parcel: Arc<Parcel>,
         /// What was agreed.
         offer: Offer,

@@ -16,7 +16,7 @@ use super::settings::Discover;
 pub(super) struct Inquiry {
     parcel: Arc<Parcel>,
     wish: Preference,
-    /// Rounds begun.
+    /// Number of rounds begun.
     round: u32,
     /// How long offers are collected now: twice as long after every rest.
     window: Span,

@@ -13,7 +13,7 @@ struct Toy {
     /// After arrival, and at what price and load; `None`: nothing.
     quote: Option<(i64, i64, u32)>,
     home: Option<i64>,
-    /// Processors.
+    /// Number of free processors.
     room: u32,
 }
 

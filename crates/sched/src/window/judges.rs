@@ -30,7 +30,7 @@ impl SweepVisitor for Earliest {
 pub(super) struct Least {
     /// Only a sum of at most this much counts.
     pub(super) ceiling: i128,
-    /// (start, sum).
+    /// Start and sum of the best window so far.
     pub(super) found: Option<(i64, i128)>,
 }
 

@@ -91,7 +91,7 @@ impl Search {
 /// A window, and how good it is known to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// The window.
+    /// The window that was found.
     pub window: Window,
     /// What is known of its criterion's value.
     pub proof: Proof,

@@ -43,7 +43,7 @@ pub struct Part {
 impl Part {
     /// Nothing of it.
     pub const NONE: Part = Part { thousandths: 0 };
-    /// The half.
+    /// Half of the difference between ask and bid.
     pub const HALF: Part = Part { thousandths: 500 };
     /// All of it.
     pub const ALL: Part = Part { thousandths: 1_000 };

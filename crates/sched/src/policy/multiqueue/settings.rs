@@ -96,12 +96,12 @@ impl Age {
 /// Which jobs leave a backfill queue that overflows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Moves {
-    /// The oldest.
+    /// The oldest job.
     #[default]
     Oldest,
     /// Those that come last in the queue's order.
     Lowest,
-    /// The newest.
+    /// The newest job.
     Newest,
 }
 

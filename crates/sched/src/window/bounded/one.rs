@@ -91,7 +91,7 @@ impl Multiplier {
     }
 }
 
-/// m items.
+/// A set of m items with its sums.
 #[derive(Debug, Clone)]
 pub(super) struct Set {
     pub(super) objective: i128,

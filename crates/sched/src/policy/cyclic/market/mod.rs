@@ -67,7 +67,7 @@ pub enum Turn {
 }
 
 impl Settings {
-    /// Ten minutes.
+    /// Period of the cycle by default: ten minutes.
     pub const DEFAULT_PERIOD: Span = Span(600);
     /// The horizon in periods, unless stated otherwise.
     pub const PERIODS_AHEAD: i64 = 4;
