@@ -191,7 +191,7 @@ fn effect(command: &Command) -> Option<Event> {
 /// What a confirmed record leaves.
 #[derive(Debug, Clone)]
 pub struct Retraced {
-    /// Passes compared.
+    /// Number of passes compared.
     pub passes: u64,
     /// The market after the last step.
     pub market: Market,

@@ -105,7 +105,7 @@ impl Refusal {
 /// Jobs to replay on a grid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workload {
-    /// The grid.
+    /// The pools of the grid.
     pub pools: Arc<Pools>,
     /// When nodes are missing; see [`crate::outage::in_order`].
     pub outages: Vec<AnnouncedOutage>,

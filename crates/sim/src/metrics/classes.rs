@@ -20,7 +20,7 @@ pub struct JobClass {
 /// Classes from the minimum to the greatest; each job is in one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Family<const N: usize> {
-    /// The classes.
+    /// The classes, from the smallest to the largest.
     pub classes: [JobClass; N],
 }
 

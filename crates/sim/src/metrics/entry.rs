@@ -58,7 +58,7 @@ pub enum Better {
 pub enum Value {
     /// A whole number.
     Whole(i128),
-    /// Micro-credits.
+    /// An amount in micro-credits.
     Credits(i128),
     /// A quotient; finite.
     Quotient(f64),

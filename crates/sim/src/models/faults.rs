@@ -31,7 +31,7 @@ pub enum Repair {
     Exponential(Span),
     /// With this mean; its logarithm has the standard deviation `sigma`, in thousandths.
     Lognormal {
-        /// The mean.
+        /// Mean time to repair.
         mean: Span,
         /// σ of the logarithm, in thousandths.
         sigma: u32,

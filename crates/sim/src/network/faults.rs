@@ -30,7 +30,7 @@ pub struct Partition {
     pub from: Time,
     /// First second after it.
     pub until: Time,
-    /// One side.
+    /// The sites on one side of the partition.
     pub inside: BTreeSet<Peer>,
 }
 

@@ -106,7 +106,7 @@ pub enum BadParameter {
     Share {
         /// Name of the parameter.
         of: &'static str,
-        /// The share.
+        /// The share as given.
         share: f64,
     },
     /// Chances that are not all there is.
@@ -114,7 +114,7 @@ pub enum BadParameter {
     Shares {
         /// Name of the parameter.
         of: &'static str,
-        /// Their sum.
+        /// Sum of the shares.
         sum: f64,
     },
     /// A law's parameter.
@@ -139,9 +139,9 @@ pub enum BadParameter {
     /// A width of 0, or a range of widths that is empty.
     #[error("widths from {low} to {high}: they are from 1 on, in order")]
     Widths {
-        /// The narrowest.
+        /// Width of the narrowest job.
         low: u32,
-        /// The widest.
+        /// Width of the widest job.
         high: u32,
     },
     /// A width given twice.

@@ -13,7 +13,7 @@ pub enum Law {
     },
     /// Chance to last longer than x: exp(−x / mean).
     Exponential {
-        /// The mean.
+        /// Mean of the distribution.
         mean: f64,
     },
     /// Chance to last longer than x: exp(−(x / scale)^shape).
@@ -37,9 +37,9 @@ pub enum Law {
     },
     /// Anything between two times, equally likely.
     Uniform {
-        /// The shortest.
+        /// Shortest time.
         low: f64,
-        /// The longest.
+        /// Longest time.
         high: f64,
     },
     /// The logarithm is normal.

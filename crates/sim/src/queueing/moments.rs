@@ -3,7 +3,7 @@
 /// One of the means that the formulas use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
-    /// E(X).
+    /// The mean, E(X).
     Mean,
     /// E(X²): waits need it.
     Square,
@@ -37,11 +37,11 @@ pub struct Infinite {
 /// The moments of a time above 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Moments {
-    /// E(X).
+    /// The mean, E(X).
     pub mean: f64,
-    /// E(X²).
+    /// The second moment, E(X²).
     pub square: Result<f64, Infinite>,
-    /// E(1/X).
+    /// The mean of the reciprocal, E(1/X).
     pub inverse: Result<f64, Infinite>,
 }
 

@@ -18,7 +18,7 @@ pub struct Setup {
     pub processors: u32,
     /// Priority classes, the highest first, and how long each one's valuation takes.
     pub classes: Vec<Class>,
-    /// The jobs.
+    /// Widths and run times of the jobs.
     pub mix: Mix,
     /// The partitions of each site.
     pub queues: Queues,

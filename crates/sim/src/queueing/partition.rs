@@ -26,7 +26,7 @@ pub struct Partition {
     pub processors: u32,
     /// The chance that a job is wider than the partition before and fits this one: eq. 16.
     pub share: f64,
-    /// Eq. 18.
+    /// Offered load of the partition, by eq. 18.
     pub load: f64,
     /// Mean time in the queue, without service: eq. 19. 0 where nothing arrives.
     pub wait: f64,

@@ -25,7 +25,7 @@ pub(crate) struct Job {
 pub(crate) struct Gap {
     announced: i64,
     from: i64,
-    /// As announced.
+    /// The end as announced.
     until: i64,
     /// When they are really back: then or sooner.
     back: i64,
