@@ -35,7 +35,7 @@ pub struct Life {
     pub processors: Vec<(u32, u32)>,
 }
 
-/// One line.
+/// One line of the file: a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BatsimRow {
     /// Which of the logs it is from.
@@ -48,7 +48,7 @@ pub struct BatsimRow {
     pub processors: Option<u32>,
     /// The time that it asked for.
     pub requested: Option<Span>,
-    /// `None`: rejected.
+    /// Start and end; `None` for a rejected job.
     pub life: Option<Life>,
 }
 

@@ -114,7 +114,7 @@ pub enum JobOutcome {
     Rejected(String),
 }
 
-/// One job.
+/// One row of the table: a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobRow {
     /// Which of the run's logs it is from.

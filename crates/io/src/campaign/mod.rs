@@ -158,7 +158,7 @@ pub type Check<'c> = &'c dyn Fn(&str) -> Option<(String, String)>;
 /// Those who know what this crate does not.
 #[derive(Clone, Copy)]
 pub struct Checks<'c> {
-    /// Policies.
+    /// Checks the text of a policy.
     pub policy: Check<'c>,
     /// Models of workloads.
     pub model: Check<'c>,

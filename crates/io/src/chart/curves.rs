@@ -29,7 +29,7 @@ pub struct Curves {
     pub curves: Vec<Curve>,
 }
 
-/// One line.
+/// One curve, with its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Curve {
     /// The policy, in the legend.

@@ -47,7 +47,7 @@ pub enum Across {
     Count(String),
 }
 
-/// One line.
+/// One line, with its name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
     /// The policy, in the legend.

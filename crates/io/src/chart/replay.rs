@@ -106,7 +106,7 @@ impl Hold {
 }
 
 impl Replay {
-    /// All processors.
+    /// Number of processors of all pools.
     pub fn processors(&self) -> u64 {
         self.pools.iter().map(|pool| u64::from(pool.processors)).sum()
     }

@@ -16,7 +16,7 @@ pub use page::{campaign, data_address};
 pub struct CampaignReport {
     /// Title of the report.
     pub title: String,
-    /// `tradewind 0.1.0`.
+    /// Program and version, such as `tradewind 0.1.0`.
     pub version: String,
     /// The command line that repeats the campaign.
     pub command: String,
@@ -92,7 +92,7 @@ pub struct DrawnPicture {
     pub files: Vec<FileLink>,
 }
 
-/// One run.
+/// The report of one run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RunReport {
     /// The policy, with whatever else sets the run apart.
@@ -101,9 +101,9 @@ pub struct RunReport {
     pub facts: Vec<(String, String)>,
     /// What a reader should know, a sentence each.
     pub notes: Vec<String>,
-    /// Its pictures.
+    /// Pictures of the run.
     pub pictures: Vec<DrawnPicture>,
-    /// Its files.
+    /// Files of the run.
     pub files: Vec<FileLink>,
 }
 

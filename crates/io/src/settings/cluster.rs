@@ -38,7 +38,7 @@ pub(super) const KEYS: [&str; 20] = [
 /// Keys of its pools beside those that all pools have.
 pub(super) const POOL: [&str; 3] = ["partition", "features", "hosts"];
 pub(super) const SECONDS: RangeInclusive<i64> = 1..=3_600;
-/// Thirty days.
+/// Range of a span, up to thirty days: seconds.
 const DAYS: RangeInclusive<i64> = 1..=30 * 24 * 3_600;
 const REQUESTS: RangeInclusive<i64> = 1..=6_000;
 

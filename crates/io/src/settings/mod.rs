@@ -104,7 +104,7 @@ pub struct Tls {
 /// How much users may have of the daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UserLimits {
-    /// Per token.
+    /// Requests per second of each token.
     pub requests_per_second: u32,
     /// Bytes of one request.
     pub body: u32,
@@ -194,7 +194,7 @@ pub struct Notify {
     pub mail_command: Vec<String>,
 }
 
-/// A cluster.
+/// A site: a cluster or a machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Site {
     /// Unique name of the site.
@@ -253,7 +253,7 @@ pub struct Project {
     pub times: Option<Times>,
 }
 
-/// Another daemon.
+/// A peer: another market.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Peer {
     /// Unique name of the peer.

@@ -97,7 +97,7 @@ const OIDC: [&str; 11] = [
     "ca_file",
 ];
 
-/// Ten years.
+/// The longest span: ten years, in seconds.
 const LONGEST: i64 = 3_650 * 86_400;
 
 pub(super) fn sign_in(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> SignIn {

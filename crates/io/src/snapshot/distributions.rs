@@ -43,7 +43,7 @@ pub enum Term {
     MinPerformance,
     /// The price cap.
     MaxPrice,
-    /// The budget.
+    /// The budget of a job.
     Budget,
     /// Deadline of the job.
     Deadline,

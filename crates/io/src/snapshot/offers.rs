@@ -17,7 +17,7 @@ struct Offer {
 /// All nodes of a grid, as buyers see them.
 #[derive(Debug, Clone)]
 pub(super) struct Offers {
-    /// Cheapest first.
+    /// Offers, from the cheapest on.
     offers: Vec<Offer>,
     law: PriceLaw,
 }

@@ -73,7 +73,7 @@ pub(super) const WHEN: [(&str, When); 6] = [
     ("singleton", When::Singleton),
 ];
 
-/// `afterok:12:13,afterany:14`.
+/// Reads dependencies such as `afterok:12:13,afterany:14`.
 pub(super) fn dependencies(text: &str) -> Result<Vec<Dependency>, Wrong> {
     if text.contains('?') {
         let message = "`?` (one of several) is not supported between dependencies";

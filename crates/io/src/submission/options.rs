@@ -17,7 +17,7 @@ pub enum Support {
 /// Whether an option has a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
-    /// `--hold`.
+    /// No value, as `--hold`.
     Nothing,
     /// `--time 10`, `--time=10`, `-t 10`, `-t10`.
     Value,

@@ -46,7 +46,7 @@ pub struct QuotePoint {
     /// Cost in credits.
     #[serde(serialize_with = "credits")]
     pub cost: Money,
-    /// The window.
+    /// The window at this point.
     pub window: Window,
 }
 

@@ -80,13 +80,13 @@ struct Bar {
 enum Paint {
     /// Local load and maintenance.
     Closed,
-    /// A failure.
+    /// Nodes that have failed.
     Failed,
     /// A job of a user without a colour.
     Other,
     /// A job in this colour.
     Fill(usize),
-    /// An outline.
+    /// A reservation, drawn as an outline.
     Reserved,
 }
 

@@ -77,7 +77,7 @@ pub enum Mark {
     Points,
 }
 
-/// One value.
+/// One value of a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PlotValue {
     /// Value on the horizontal axis.

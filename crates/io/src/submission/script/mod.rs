@@ -34,7 +34,7 @@ pub(super) struct Wrong {
     pub(super) hint: String,
 }
 
-/// A mistake.
+/// Describes a mistake, with a hint.
 pub(super) fn wrong(message: impl Into<String>, hint: impl Into<String>) -> Wrong {
     Wrong { message: message.into(), hint: hint.into() }
 }
