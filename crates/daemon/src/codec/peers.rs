@@ -30,7 +30,7 @@ impl Decode for Peer {
     }
 }
 
-/// `[epoch,number]`.
+/// Written as `[epoch,number]`.
 impl Encode for Serial {
     fn put(&self, out: &mut Vec<u8>) {
         (self.epoch, self.number).put(out);
@@ -248,7 +248,7 @@ fn bytes(it: &impl Encode) -> Vec<u8> {
 }
 
 impl Post {
-    /// As JSON.
+    /// The message as JSON.
     pub fn bytes(&self) -> Vec<u8> {
         bytes(self)
     }
@@ -272,7 +272,7 @@ impl Post {
 }
 
 impl Questions {
-    /// As JSON.
+    /// The message as JSON.
     pub fn bytes(&self) -> Vec<u8> {
         bytes(self)
     }
@@ -289,7 +289,7 @@ impl Questions {
 }
 
 impl Glance {
-    /// As JSON.
+    /// The message as JSON.
     pub fn bytes(&self) -> Vec<u8> {
         bytes(self)
     }
@@ -306,7 +306,7 @@ impl Glance {
 }
 
 impl Answers {
-    /// As JSON.
+    /// The message as JSON.
     pub fn bytes(&self) -> Vec<u8> {
         bytes(self)
     }

@@ -42,7 +42,7 @@ pub struct Setup<C> {
     pub sites: Vec<SiteSetup>,
     /// Markets that jobs are exchanged with: those that the settings name.
     pub peers: Vec<PeerSetup>,
-    /// Makes policies.
+    /// Builds policies from their names.
     pub maker: Arc<dyn Make>,
     /// Which one, unless the journal knows another that was chosen while the market ran.
     pub policy: String,

@@ -264,7 +264,7 @@ fn asked(order: &Order) -> u64 {
     max.unwrap_or(0).saturating_mul(1 << 20)
 }
 
-/// Bytes.
+/// Memory of the machine, in bytes.
 fn machine_memory() -> u64 {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));

@@ -62,7 +62,7 @@ pub(super) struct Sheet {
     /// It sees no processes but its own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub own_processes: bool,
-    /// Its cgroup.
+    /// The control group of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<Cell>,
 }

@@ -46,7 +46,7 @@ BEGIN SELECT raise(ABORT, 'rows of a journal stay as they are'); END;
 pub(super) enum Kind {
     /// An empty database.
     Empty,
-    /// A journal.
+    /// A database with a journal.
     Journal,
     /// A journal of this earlier format.
     Earlier(i64),
