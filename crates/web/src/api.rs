@@ -34,7 +34,7 @@ use crate::week::{ReplayResult, Week};
 /// All that the API needs.
 #[derive(Debug, Clone)]
 pub struct Api {
-    /// The market.
+    /// Handle of the market's engine.
     pub market: Handle,
     /// What tasks have written.
     pub outputs: Arc<dyn Outputs>,

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::amount::Credits;
 
-/// An account.
+/// An account of the ledger, with its balance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({"account": "user:ana", "balance": 880, "held": 120}))]
 pub struct Account {
@@ -30,7 +30,7 @@ pub struct AccountList {
 /// An account and its last postings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Statement {
-    /// The account.
+    /// The account whose postings these are.
     pub account: Account,
     /// By number, oldest first.
     pub postings: Vec<Posting>,

@@ -60,7 +60,7 @@ impl std::fmt::Debug for DeviceQuestion {
     }
 }
 
-/// Not yet.
+/// Answer to a device that asks for its token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({"slower": 0}))]
 pub struct DeviceAnswer {

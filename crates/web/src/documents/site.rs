@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::amount::{Credits, Thousandths};
 
-/// A site.
+/// A site with its pools.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Site {
     /// Name of the site.
@@ -101,7 +101,7 @@ pub struct Pool {
     pub attributes: BTreeMap<String, String>,
 }
 
-/// All sites.
+/// All sites of the market.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SiteList {
     /// In the order of the configuration.
