@@ -16,7 +16,7 @@ use crate::tables::{self, Column, Side};
 use crate::{documents, input, output};
 use tradewind_io::scenario::criterion_name;
 
-/// For which job.
+/// Arguments of `tradewind quote`.
 #[derive(Debug, clap::Args)]
 #[command(infer_long_args = true)]
 #[command(override_usage = "tradewind quote [OPTIONS] SCENARIO --job NAME\n       \

@@ -18,7 +18,7 @@ use crate::output;
 use crate::tables::{self, Column, Side};
 use crate::values;
 
-/// What to combine, and for what.
+/// Arguments of `tradewind combine`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

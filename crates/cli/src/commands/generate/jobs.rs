@@ -26,7 +26,7 @@ Examples:
   tradewind generate lublin --jobs 5000 --procs 256 --offered 0.8 --seed 1 -o lublin.swf
   tradewind generate lublin --kind mixed --seed 1 | tradewind simulate - --policy easy --out run")]
 pub(super) struct LublinArgs {
-    /// Whose parameters.
+    /// The published set of parameters.
     #[arg(long, value_enum, default_value_t)]
     kind: Kind,
     #[command(flatten)]

@@ -14,7 +14,7 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::output;
 use crate::report::Report;
 
-/// Which model, with which parameters.
+/// Arguments of `tradewind generate`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

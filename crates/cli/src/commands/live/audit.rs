@@ -56,7 +56,7 @@ enum AuditCommand {
     Export(ExportArgs),
 }
 
-/// Which log.
+/// Arguments of `tradewind audit verify`.
 #[derive(Debug, clap::Args)]
 struct FileArgs {
     /// The folder of the market [default: `$XDG_STATE_HOME/tradewind`].
@@ -64,7 +64,7 @@ struct FileArgs {
     state: Option<PathBuf>,
 }
 
-/// To where.
+/// Arguments of `tradewind audit export`.
 #[derive(Debug, clap::Args)]
 struct ExportArgs {
     #[command(flatten)]

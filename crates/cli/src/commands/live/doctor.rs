@@ -18,7 +18,7 @@ use crate::report::Report;
 use crate::tables::Side;
 use crate::{input, sites};
 
-/// Of which market.
+/// Arguments of `tradewind doctor`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

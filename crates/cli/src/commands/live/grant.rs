@@ -10,7 +10,7 @@ use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output;
 
-/// To whom, and how much.
+/// Arguments of `tradewind grant`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

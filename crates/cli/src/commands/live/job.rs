@@ -18,7 +18,7 @@ use crate::tables::Side;
 /// Bytes of its output.
 const SHOWN: u64 = 4_096;
 
-/// Which job.
+/// Arguments of `tradewind job`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

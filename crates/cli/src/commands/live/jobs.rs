@@ -9,7 +9,7 @@ use crate::client::{Market, MarketArgs, encode};
 use crate::exit::{Exit, Outcome};
 use crate::tables::Side;
 
-/// Which jobs.
+/// Arguments of `tradewind jobs`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

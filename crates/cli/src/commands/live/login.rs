@@ -23,7 +23,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// Answers that may be missing in a row before it is given up.
 const MISSES: u32 = 5;
 
-/// To which market.
+/// Arguments of `tradewind login`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -39,7 +39,7 @@ pub(crate) struct LoginArgs {
     place: MarketArgs,
 }
 
-/// Of which market.
+/// Arguments of `tradewind logout`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -51,7 +51,7 @@ pub(crate) struct LogoutArgs {
     place: MarketArgs,
 }
 
-/// Of which market.
+/// Arguments of `tradewind whoami`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

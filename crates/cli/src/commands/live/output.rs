@@ -10,7 +10,7 @@ use tradewind_web::documents::Job;
 use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Failure, Outcome};
 
-/// Of which job.
+/// Arguments of `tradewind output`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -12,7 +12,7 @@ use crate::report::Report;
 /// Jobs that are named; more are counted.
 const NAMED: usize = 5;
 
-/// Which one.
+/// Arguments of `tradewind policy`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -9,7 +9,7 @@ use crate::cli::Format;
 use crate::client::{Market, MarketArgs, Sent, encode};
 use crate::exit::{Exit, Failure, Outcome};
 
-/// Of which pool, and what.
+/// Arguments of `tradewind price`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

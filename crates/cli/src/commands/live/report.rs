@@ -12,7 +12,7 @@ use crate::exit::{Exit, Outcome};
 use crate::output;
 use crate::tables::Side;
 
-/// Of which market.
+/// Arguments of `tradewind report`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

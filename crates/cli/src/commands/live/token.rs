@@ -38,7 +38,7 @@ enum TokenCommand {
     Revoke(RevokeArgs),
 }
 
-/// For whom.
+/// Arguments of `tradewind token new`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -66,7 +66,7 @@ struct NewArgs {
     place: MarketArgs,
 }
 
-/// Which, and what then.
+/// Arguments of `tradewind token rotate`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -104,7 +104,7 @@ fn lifetime(text: &str) -> Result<i64, String> {
     }
 }
 
-/// Seconds.
+/// Reads a time of at most 30 days: seconds.
 fn grace(text: &str) -> Result<i64, String> {
     match parse_span(text)?.0 {
         seconds @ 0..=2_592_000 => Ok(seconds),
@@ -136,7 +136,7 @@ impl From<TokenAs> for Role {
     }
 }
 
-/// Of which market.
+/// Arguments of `tradewind token list`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -148,7 +148,7 @@ struct ListArgs {
     place: MarketArgs,
 }
 
-/// Which.
+/// Arguments of `tradewind token revoke`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

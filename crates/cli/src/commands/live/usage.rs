@@ -10,7 +10,7 @@ use crate::exit::{Exit, Outcome};
 use crate::output;
 use crate::tables::Side;
 
-/// Of what.
+/// Arguments of `tradewind usage`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

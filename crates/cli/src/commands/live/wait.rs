@@ -11,7 +11,7 @@ use crate::client::{Market, MarketArgs, words};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::report::Report;
 
-/// For which jobs.
+/// Arguments of `tradewind wait`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

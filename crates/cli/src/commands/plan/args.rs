@@ -12,7 +12,7 @@ use tradewind_sched::window::{Algorithm, Variant};
 use crate::exit::Failure;
 use crate::values::{self, Count};
 
-/// How to plan.
+/// Arguments of `tradewind plan`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     Ok(Exit::Ok)
 }
 
-/// All studies.
+/// All studies, by name.
 fn studies() -> Result<&'static [Study], Failure> {
     Ok(tradewind_lab::studies()?)
 }

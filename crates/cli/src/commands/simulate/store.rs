@@ -24,7 +24,7 @@ const SUMMARY: &str = "summary.json";
 /// What the campaign writes beside that, but for its report.
 const TABLES: [&str; 2] = ["summary.csv", "replications.csv"];
 
-/// `campaign.json`.
+/// Content of `campaign.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(in crate::commands) struct Record {
     /// Of the program.

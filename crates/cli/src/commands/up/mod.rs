@@ -44,7 +44,7 @@ use crate::{client, input, output, sites};
 use place::StateFolder;
 use remains::{Beginning, explain};
 
-/// Where, and with what.
+/// Arguments of `tradewind up`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

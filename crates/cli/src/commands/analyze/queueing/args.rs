@@ -7,7 +7,7 @@ use tradewind_sim::queueing::{Equation, Goal, Law, Reading, Readings, Widths};
 
 use super::values::{self, Classes, Rates, Sizes};
 
-/// Which station, and what arrives there.
+/// Arguments of `tradewind analyze queueing`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -83,7 +83,7 @@ pub(super) struct Pass<'a> {
     pub(super) events: Vec<Told<'a>>,
 }
 
-/// An event.
+/// An event, as the command reads it.
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub(super) enum Told<'a> {

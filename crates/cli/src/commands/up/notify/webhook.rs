@@ -27,7 +27,7 @@ pub(super) const EFFORT: Effort =
 /// Bytes of an answer that are read, so that the connection can be used again.
 const ANSWER: u64 = 64 << 10;
 
-/// A receiver.
+/// A receiver of calls, with its secret.
 #[derive(Debug)]
 pub(super) struct Webhook {
     url: String,
