@@ -36,14 +36,14 @@ pub struct Parameter {
     pub meaning: &'static str,
     /// What the paper says of it; `None` where it is silent.
     pub stated: Option<&'static str>,
-    /// Its values.
+    /// Default, range and values of the sweep.
     pub kind: Kind,
 }
 
 /// The values of a parameter.
 #[derive(Debug)]
 pub enum Kind {
-    /// A number.
+    /// A number in a range.
     Number {
         /// Value used here by default.
         default: f64,

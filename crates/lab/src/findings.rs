@@ -188,7 +188,7 @@ pub struct Gain {
 pub enum Figure {
     /// Curves, bars or points.
     Picture(Box<Picture>),
-    /// A plan.
+    /// A plan, drawn as a chart.
     Plan(Box<Chart>),
 }
 

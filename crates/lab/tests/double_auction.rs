@@ -85,7 +85,7 @@ fn the_auction_leads_by_its_gate() {
     claim("003-fig6c", "DAM misses the fewest", Verdict::Reproduced);
     claim("003-fig6c", "SJF performs worst", Verdict::NotReproduced);
     claim("003-fig7", "almost at 0", Verdict::NotReproduced);
-    claim("003-text", "than all rivals", Verdict::Reproduced);
+    claim("003-text", "than all other policies", Verdict::Reproduced);
     claim("003-text", "by its bids", Verdict::NotReproduced);
 }
 

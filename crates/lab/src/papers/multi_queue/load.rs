@@ -129,7 +129,7 @@ fn classes(all: &[(Scheme, Outcome)], tally: &mut Tally) {
     }
 }
 
-/// Equation (14).
+/// Slowdown ratio, by equation (14).
 pub(super) fn slowdown_ratio(single: f64, multi: f64) -> f64 {
     (single - multi) / single.min(multi)
 }

@@ -20,7 +20,7 @@ pub(super) struct Outcome {
     pub(super) response_h: f64,
     wait_h: f64,
     longest_wait_h: f64,
-    /// Equation (13).
+    /// Slowdown, by equation (13).
     slowdown: f64,
     /// Response over run time, of at least 10 s.
     bounded: f64,
