@@ -16,7 +16,7 @@ use crate::policy::PolicySpec;
 /// Rows that are read at once.
 const PAGE: usize = 4_096;
 
-/// Who decides, and what users had used when it began.
+/// The policy, and what users had used when it began.
 #[derive(Debug, Clone)]
 struct Reign {
     policy: PolicySpec,

@@ -19,7 +19,7 @@ pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Does `count` pieces of work on `threads` threads until `stop`. `tick` hears how many are done,
+/// Does `count` pieces of work on `threads` threads until `stop`. `tick` gets how many are done,
 /// again and again. `None`: stopped before.
 pub(crate) fn work<T: Send>(
     count: usize,
@@ -61,7 +61,7 @@ pub(crate) fn work<T: Send>(
 }
 
 /// Ctrl-C and its like raise `stop`; the second time, they end the program. Where the system
-/// refuses to tell us, they end it at once, and what is finished is still kept.
+/// refuses to receive, they end it at once, and what is finished is still kept.
 pub(crate) fn listen(stop: &Arc<AtomicBool>) {
     for signal in [SIGINT, SIGTERM] {
         let code = i32::from(Exit::Interrupted.code());

@@ -369,7 +369,7 @@ fn jobs_that_wait_are_not_forgotten_by_people() {
         0,
     );
     stage.text(&["submit", "--time", "5", "--nodes", "4", "-p", "main", "--", "true"], 0);
-    // Another policy would refuse what waits: not without being told to.
+    // Another policy would refuse what waits: not without `--yes`.
     let said = error(&["policy", "auction"], 1);
     assert!(said.contains("job 2 (states neither a value nor a budget"), "{said}");
     assert_eq!(stage.json(&["policy"])["policy"], "easy");

@@ -113,7 +113,7 @@ fn files_of_a_market_agree_with_each_other() {
     }
 }
 
-/// Sums up what became of the jobs and compares it with the summary.
+/// Sums up what happened to the jobs and compares it with the summary.
 fn check(run: &Path, jobs: &BTreeMap<String, Job>) {
     let summary = json(&run.join("summary.json"));
     let ran: BTreeMap<String, BTreeMap<String, String>> =

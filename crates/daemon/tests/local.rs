@@ -38,7 +38,7 @@ fn seen(bench: &mut LocalBench) -> Option<Seen> {
     bench.site().survey().unwrap().tasks.remove(&tag(1))
 }
 
-/// What becomes of the check, within some seconds.
+/// What happens to the check, within some seconds.
 fn soon<T>(mut check: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + Duration::from_secs(60);
     loop {
@@ -561,7 +561,7 @@ fn latencies() {
     println!("from submission to an end that is seen, looked at every 5 ms: {:?}", median(ends));
 }
 
-/// A task that says who hears a signal before its limit of six seconds.
+/// A task that says which process gets a signal before its limit of six seconds.
 fn listener(bench: &mut LocalBench, signal: &str) -> Order {
     let text = "trap 'echo script >>heard' USR1\n\
                 sh -c 'trap \"echo child >>heard; exit\" USR1; : >ready; while :; do sleep 0.05; done' &\n\

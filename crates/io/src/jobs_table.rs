@@ -54,7 +54,7 @@ const fn field(name: &'static str, kind: ColumnKind) -> Field {
     Field { name, kind }
 }
 
-/// What all jobs of one run have in common: what tells it from the others of its campaign.
+/// What all jobs of one run have in common: what distinguishes it from the others of its campaign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunLabels {
     /// The workload's name.
@@ -63,7 +63,7 @@ pub struct RunLabels {
     pub policy: String,
     /// The order within a second.
     pub semantics: String,
-    /// What becomes of jobs that exceed their request.
+    /// What happens to jobs that exceed their request.
     pub overrun: String,
     /// The run times that policies expect.
     pub estimate: String,
@@ -86,7 +86,7 @@ pub enum Ending {
     Killed,
 }
 
-/// What became of a job that ran to its end.
+/// What happened to a job that ran to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished {
     /// When its last run started.
@@ -105,7 +105,7 @@ pub struct Finished {
     pub cost: Option<Money>,
 }
 
-/// What became of a job.
+/// What happened to a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobOutcome {
     /// It ran to its end.
@@ -139,7 +139,7 @@ pub struct JobRow {
     pub deadline: Option<Time>,
     /// Processor time of runs that were cut short, in processor-seconds.
     pub lost: Span,
-    /// What became of it.
+    /// What happened to it.
     pub fate: JobOutcome,
 }
 

@@ -143,7 +143,7 @@ impl Claim {
         Claim::new(text, verdict, measured)
     }
 
-    /// Nothing was counted that it could be told by.
+    /// There is no count to decide it.
     pub(crate) fn unknown(text: &'static str, measured: &str, why: Option<&str>) -> Claim {
         let claim = Claim::new(text, Verdict::Inconclusive, measured.to_owned());
         Claim { why: why.map(str::to_owned).or(claim.why), ..claim }

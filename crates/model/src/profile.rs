@@ -82,7 +82,7 @@ impl Profile {
         self.origin = now;
     }
 
-    /// The first moment that the profile knows of.
+    /// The first moment of the profile.
     pub fn origin(&self) -> Time {
         self.origin
     }

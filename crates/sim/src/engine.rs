@@ -55,7 +55,7 @@ pub(crate) trait World {
     fn next_job(&self) -> Option<Time>;
     /// When the next outage is announced, or a price changes.
     fn next_news(&self) -> Option<Time>;
-    /// Whether the end is reached once no job waits, runs or is to come, and the policy wishes to
+    /// Whether the end is reached once no job waits, runs or is to come, and the policy asks to
     /// be asked again at `wake`.
     fn is_over(&self, wake: Option<Time>) -> bool;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tradewind_model::{Money, Place, PoolId, Reason, Time, Trade};
 
-/// What became of one job of the workload.
+/// What happened to one job of the workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
     /// When it started (for good, if it was interrupted before), or was refused.

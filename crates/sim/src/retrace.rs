@@ -1,4 +1,4 @@
-//! The proof that a live scheduler is the simulator's: what a policy was told and what it
+//! The proof that a live scheduler is the simulator's: what a policy got and what it
 //! answered, gone through again.
 //!
 //! A recorded journal becomes [`Step`]s. [`Retrace`] applies them to a market, asks a policy of the
@@ -83,7 +83,7 @@ pub struct Retrace<P, F> {
     policy: Option<Box<dyn Policy>>,
     /// Whether the policy has not been asked yet.
     fresh: bool,
-    /// What the policy has not been told.
+    /// Events that the policy has not got yet.
     events: Vec<Event>,
     commands: Vec<Command>,
     steps: u64,

@@ -18,7 +18,7 @@ fn starts(jobs: &[Job], depth: Depth, overrun: Overrun) -> Vec<i64> {
     ran.iter().map(|ran| ran.start.0).collect()
 }
 
-/// What became of jobs on four processors.
+/// What happened to jobs on four processors.
 fn replay(jobs: &[Job], knobs: Knobs, overrun: Overrun) -> Vec<Ran> {
     let numbered = (1..).zip(jobs);
     let log: Vec<LogJob> = numbered

@@ -142,7 +142,7 @@ pub trait Tariffs: Debug + Send + Sync {
 pub struct MarketView {
     /// Copy of the market.
     pub market: Market,
-    /// Who decides, as the command line writes it.
+    /// The scheduling policy, as the command line writes it.
     pub policy: String,
     /// The numbers of its jobs that wait or run.
     pub numbers: std::collections::BTreeMap<JobId, u64>,
@@ -472,7 +472,7 @@ impl Context {
         Ok(asked?)
     }
 
-    /// What is written down of a wish that changes another user's job.
+    /// The record of a request that changes another user's job.
     async fn change_of_job(&self, actor: &Actor, ask: &Ask) -> Answer<Option<(Kind, String)>> {
         let Some((job, how)) = notes::job_of(ask) else { return Ok(None) };
         if actor.role == Role::User {

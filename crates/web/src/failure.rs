@@ -121,7 +121,7 @@ impl Failure {
     }
 }
 
-/// As the API tells it; a page finds it beside the answer, and tells it otherwise.
+/// As the API reports it; a page finds it beside the answer, and shows it in another form.
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let beside = self.clone();

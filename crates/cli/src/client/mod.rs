@@ -111,7 +111,7 @@ impl Market {
         sent(&answer.map_err(|silence| silence.failure)?)
     }
 
-    /// Asks, and hears of the token's end.
+    /// Sends a request, and reads when the token expires.
     fn put_question(&self, question: &ApiRequest) -> Result<ApiResponse, NoResponse> {
         let answer = transport::ask(&self.agent, &self.found, question)?;
         if let Some(expires) = answer.expires {

@@ -32,7 +32,7 @@ pub(super) enum Migrate {
     Off,
 }
 
-/// When the first half of the sites and the second do not hear each other.
+/// When the first half of the sites and the second cannot reach each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Cut {
     from: Time,

@@ -76,7 +76,7 @@ pub(crate) async fn policies_are_compared(browser: &Browser, stage: &Stage) {
     browser.until("css decides now").await;
 }
 
-/// How long something lasts is counted on, though nothing is heard.
+/// How long something lasts is counted on, though nothing is received.
 pub(crate) async fn time_goes_on_without_the_market(browser: &Browser, stage: &Stage) {
     browser.go(&stage.url("/")).await;
     browser.until("longest for").await;

@@ -88,7 +88,7 @@ impl Stage {
         [site.join("owner"), site.join("owner-away")]
     }
 
-    /// A site of which nothing is heard: its owner's folder cannot be read.
+    /// A site that does not respond: its owner's folder cannot be read.
     pub(crate) fn lose(&self, site: &str) {
         let [here, away] = self.owner(site);
         std::fs::rename(here, away).unwrap();

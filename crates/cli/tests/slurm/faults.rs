@@ -176,6 +176,6 @@ fn jobs_on_a_node_whose_daemon_is_killed() {
     let ran = [fails["id"].to_string(), reruns["id"].to_string()];
     let written = market.written("marks");
     let ran = ran.map(|mark| tally(&written)[mark.as_str()]);
-    assert_eq!(ran, [1, 2], "once, and once more as its user wished");
+    assert_eq!(ran, [1, 2], "once, and once more as its user requested");
     market.check_money(&market.all_over());
 }

@@ -8,7 +8,7 @@ use super::cluster::{Cluster, Plan};
 use super::market::{Market, Offer, marks, micro};
 
 /// Stands before every command of the site. If there is a file `before` or `after` beside it, the
-/// next submission kills its parent, the daemon: before Slurm hears of it, or when Slurm
+/// next submission kills its parent, the daemon: before Slurm gets it, or when Slurm
 /// has accepted it and the market does not know yet. `sprung` says that all is done.
 const PREFIX: &str = r#"#!/bin/sh
 at=${0%/*}
@@ -77,7 +77,7 @@ fn killed(when: &str, there: usize) {
     let market = &stage.market;
     std::fs::write(stage.file(when), "").unwrap();
     let line = marks(&market.work(), "ran", "sleep 2");
-    // Whether it heard of its number or not: with the key it is the same job.
+    // Whether it got its number or not: with the key it is the same job.
     let work = market.work();
     let words = ["submit", "--parsable", "--key", "k", "--time", "0:30", "--on-lost", "fail"];
     let words = [&words[..], &["--chdir", &work, "--wrap", &line]].concat();

@@ -81,7 +81,7 @@ fn as_slurm_comes(cluster: &Cluster) {
     assert!(!shown.contains("sched_interval=1"), "{shown}");
 }
 
-/// Lines of its configuration that begin like this give way to another.
+/// Lines of its configuration that begin like this are replaced by others.
 pub(crate) fn change(cluster: &Cluster, beginning: &str, line: &str) {
     let text = std::fs::read_to_string(cluster.conf()).unwrap();
     let mut lines: Vec<&str> = text.lines().filter(|it| !it.starts_with(beginning)).collect();
@@ -94,7 +94,7 @@ fn moment(text: &str) -> i64 {
     text.split_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// That each part knew the other's address by itself, and heard the same from it.
+/// That each part knew the other's address by itself, and got the same from it.
 fn they_met(market: &Market, number: u64) {
     for (part, own, other) in [(0, "alpha1", "beta1"), (1, "beta1", "alpha1")] {
         let said = market.written(&format!("ring-{number}-{part}.out"));

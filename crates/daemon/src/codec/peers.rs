@@ -203,7 +203,7 @@ pub struct Answers {
 
 object!(Post { protocol, market, sent, letters });
 object!(Questions { protocol, market, jobs });
-/// A wish to see what a job that went has written, as it goes over the wire.
+/// A request for the output of a job that was transferred, as it goes over the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glance {
     /// Version of the protocol, [`PROTOCOL`].
@@ -294,7 +294,7 @@ impl Glance {
         bytes(self)
     }
 
-    /// The wish that was written like this.
+    /// The request that was written like this.
     ///
     /// # Errors
     /// What is wrong with it, and where.

@@ -70,7 +70,7 @@ impl Clock {
         Clock { begin: Instant::now(), before: None }
     }
 
-    /// The market's time now, and what became of the clock; steps are said in the log.
+    /// The market's time now, and what happened to the clock; steps are said in the log.
     pub(super) fn read(&mut self, market: Market) -> ClockReading {
         let reading = self.reading(wall(), self.begin.elapsed(), market);
         report(&reading);
@@ -134,7 +134,7 @@ fn report(reading: &ClockReading) {
     }
 }
 
-/// Orders as sites are to hear them: with moments of the system's clock.
+/// Orders as sites get them: with moments of the system's clock.
 pub(super) fn orders(mut all: Vec<Instruction>, lead: Span) -> Vec<Instruction> {
     for one in &mut all {
         if let Some(order) = &mut one.order {

@@ -65,7 +65,7 @@ impl<C: Codec> Loop<C> {
     }
 
     /// Writes what is not written, if there is room. If the journal fails otherwise, the state is
-    /// of no use any more.
+    /// useless any more.
     pub(super) fn write_up(&mut self) {
         let Some(unwritten) = self.unwritten.take() else { return };
         let records = unwritten.records.clone();

@@ -43,7 +43,7 @@ pub struct CommittedRecord {
     pub record: Record,
 }
 
-/// Records as they are written down. One that is read too slowly misses some: the numbers tell.
+/// Records as they are written down. One that is read too slowly misses some: the numbers show it.
 #[derive(Debug)]
 pub struct Watch(pub(super) Receiver<CommittedRecord>);
 

@@ -1,4 +1,4 @@
-//! A thread for each peer: it carries letters, and asks what became of jobs that went there.
+//! A thread for each peer: it carries letters, and asks what happened to jobs that went there.
 //!
 //! Nothing waits for it. Letters that it cannot deliver are lost, as the negotiation allows; a
 //! peer that does not answer is left alone for a moment.

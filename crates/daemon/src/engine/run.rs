@@ -55,7 +55,7 @@ pub struct Setup<C> {
 /// How often what is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
-    /// Messages that are taken in before the journal is written.
+    /// Messages that are accepted before the journal is written.
     pub batch: usize,
     /// Rows between two snapshots.
     pub snapshot_every: u64,
@@ -272,11 +272,11 @@ pub(super) struct Loop<C> {
     workers: Vec<Worker>,
     /// Submissions that wait for their turns.
     large: Large,
-    /// What sites were told, and when.
+    /// Orders sent to sites, and when.
     pub(super) told: BTreeMap<(Tag, Act), Instant>,
-    /// By site: what it was told to keep free, and when.
+    /// By site: the reservations sent to it, and when.
     asides: BTreeMap<usize, (Vec<Aside>, Instant)>,
-    /// As sites were told.
+    /// As sent to sites.
     demand: Demand,
     pub(super) watchers: Vec<SyncSender<CommittedRecord>>,
     /// When it was last tried to go on.
@@ -402,7 +402,7 @@ impl<C: Codec> Loop<C> {
         }
     }
 
-    /// Writes records down and notifies subscribers. If that fails, the state is of no use any
+    /// Writes records down and notifies subscribers. If that fails, the state is useless any
     /// more.
     fn write(&mut self, at: Time, sound: bool, records: &[Record]) -> bool {
         let written = match sound {
@@ -488,7 +488,7 @@ impl<C: Codec> Loop<C> {
         }
     }
 
-    /// Letters leave: what they tell of is written down.
+    /// Letters leave: their content is written down.
     pub(super) fn post(&self, letters: Letters) {
         let mut by_peer = BTreeMap::<Peer, Vec<PeerMessage>>::new();
         for (peer, letter) in letters {
@@ -501,7 +501,7 @@ impl<C: Codec> Loop<C> {
         }
     }
 
-    /// Asks peers what became of jobs that went there.
+    /// Asks peers what happened to jobs that went there.
     fn inquire(&mut self) {
         let Some(live) = &self.live else { return };
         if self.postmen.is_empty() || self.asked.is_some_and(|asked| asked.elapsed() < ASK_EVERY) {
@@ -515,7 +515,7 @@ impl<C: Codec> Loop<C> {
         }
     }
 
-    /// Tells sites what follows from the state.
+    /// Sends sites the orders that follow from the state.
     fn instruct(&mut self) {
         let Some(live) = &self.live else { return };
         let now = Instant::now();
@@ -534,7 +534,7 @@ impl<C: Codec> Loop<C> {
         }
     }
 
-    /// Tells sites what to keep free: when that changes, and now and then.
+    /// Sends sites their reservations: when that changes, and now and then.
     fn set_aside(&mut self) {
         let Some(live) = &self.live else { return };
         let mut all = live.asides();

@@ -220,7 +220,7 @@ pub struct Order {
     pub work: Work,
     /// Folder and environment of the job.
     pub surroundings: Surroundings,
-    /// Variables that tell the task of its job: number, index, parts, deadline and so on.
+    /// Variables that describe the job to the task: number, index, parts, deadline and so on.
     pub variables: BTreeMap<String, String>,
     /// What its user wants if it is lost.
     pub on_lost: OnLost,
@@ -264,7 +264,7 @@ pub enum SiteError {
     /// The site says no: nothing was done, and nothing will be.
     #[error("{0}")]
     Refused(String),
-    /// No answer, or one that says nothing: it may have been done. A survey will tell.
+    /// No answer, or one that says nothing: it may have been done. A survey will show.
     #[error("{0}")]
     Unknown(String),
     /// The site cannot be reached: nothing was done.
@@ -312,10 +312,11 @@ pub trait Site: Debug + Send {
     /// What is there now. Must see every task whose submission was acknowledged before the call.
     ///
     /// # Errors
-    /// If it cannot tell: never an empty survey instead.
+    /// If the site does not know: never an empty survey instead.
     fn survey(&mut self) -> Result<Survey, SiteError>;
 
-    /// From now on the site may wake its thread when it has news, which a [`Site::turn`] then tells.
+    /// From now on the site may wake its thread when it has news, which a [`Site::turn`] then
+    /// returns.
     fn attend(&mut self, wake: Wake) {
         let _ = wake;
     }

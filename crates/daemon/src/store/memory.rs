@@ -16,7 +16,7 @@ pub enum Fault {
     Full,
     /// The process dies before the rows are safe: they are not there when it is opened again.
     DiesBefore,
-    /// The process dies when the rows are safe and no caller was told: they are there.
+    /// The process dies when the rows are safe and no caller was notified: they are there.
     DiesAfter,
 }
 

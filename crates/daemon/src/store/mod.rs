@@ -146,7 +146,7 @@ pub trait Store: Debug + Send {
     /// # Errors
     /// If they are not safe, or earlier than the row before. They are not there then: the next
     /// rows have their numbers. But where the disk did not say whether it kept them, nothing
-    /// more is added, and only the next opening tells.
+    /// more is added, and only the next opening shows it.
     fn append(&mut self, rows: &[(i64, Vec<u8>)]) -> Result<(), StoreError>;
 
     /// Rows after `seq`, in order, at most `max` and some megabytes; their chain is verified.

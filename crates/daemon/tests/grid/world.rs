@@ -29,7 +29,7 @@ pub(crate) enum Mutant {
     HandingIsNotDurable,
     /// A home learns that a job costs nothing.
     PaysNothing,
-    /// Markets never ask what became of their jobs.
+    /// Markets never ask what happened to their jobs.
     NeverAsks,
 }
 
@@ -47,7 +47,7 @@ impl Mutant {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Went {
     pub(crate) jobs: u64,
-    /// Jobs that were taken in.
+    /// Jobs that were accepted.
     pub(crate) taken: u64,
     /// Jobs that came and were sent back at once.
     pub(crate) returned: u64,

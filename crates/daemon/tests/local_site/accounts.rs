@@ -85,7 +85,7 @@ fn seen(bench: &mut LocalBench, tag: &Tag) -> Seen {
     bench.site().survey().unwrap().tasks.remove(tag).unwrap()
 }
 
-/// What becomes of the check, within some time.
+/// What happens to the check, within some time.
 fn soon<T>(mut check: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + Duration::from_secs(120);
     loop {

@@ -98,7 +98,7 @@ fn what_a_dead_supervisor_leaves_ends_by_its_cgroup() {
         return;
     }
     let mut bench = bench();
-    // Neither mark, nor group, nor session, nor parent tell whose process this is.
+    // Neither mark, nor group, nor session, nor parent show whose process this is.
     let order = shell(
         &mut bench,
         "(env -i setsid sh -c 'echo $$ > a; exec sleep 300' &)\nkill -STOP $PPID\nsleep 300",

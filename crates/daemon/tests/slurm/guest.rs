@@ -253,7 +253,7 @@ fn a_withdrawn_task_is_over_when_it_says_so() {
     assert_eq!(guest.until_ended(&order.tag), Exit::Withdrawn);
     let late = written(&guest, &order.tag).elapsed().unwrap_or_default();
     assert!(late < Duration::from_secs(4), "{late:?}");
-    // One that is held never began: Slurm says what became of it.
+    // One that is held never began: Slurm says what happened to it.
     let start = Time(guest.bench.now().0 + 600);
     let held = ready_later(&mut guest.bench, 2, start);
     guest.bench.site().withdraw(&held.tag).unwrap();

@@ -23,7 +23,7 @@ pub(crate) enum Mutant {
     ForgetsABudget,
     /// A job of the market is forgotten.
     ForgetsANumber,
-    /// A site is never told anything after some time.
+    /// A site gets no orders after some time.
     FallsSilent,
     /// Parts that are to begin together begin at once.
     NeverWaits,

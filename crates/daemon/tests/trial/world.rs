@@ -72,7 +72,7 @@ pub(crate) struct World {
     sites: Vec<FakeSite>,
     /// What each site's thread has still to say.
     orders: Vec<VecDeque<Instruction>>,
-    /// What the engine has still to hear.
+    /// Messages that are on their way to the engine.
     inbox: VecDeque<Input>,
     told: BTreeMap<(Tag, Act), Time>,
     promises: Promises,
@@ -265,7 +265,7 @@ impl World {
         }
     }
 
-    /// The daemon's process ends at once. What sites were told by then, they were told.
+    /// The daemon's process ends at once. Orders sent by then stay sent.
     fn die(&mut self) {
         self.daemon = None;
         self.disk.crash();
@@ -476,7 +476,7 @@ impl World {
         }
     }
 
-    /// The sites' threads tell what is to be kept free.
+    /// The sites' threads send the reservations.
     fn set_aside(&mut self) {
         let Some((live, _)) = &self.daemon else { return };
         let mut all = live.asides();

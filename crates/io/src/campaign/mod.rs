@@ -16,7 +16,7 @@ use crate::input::{self, Input};
 pub use ranges::{OfferedLoad, Seeds, Shard};
 pub use words::{EstimateKind, Homes, Keyword, Output, Overrun, Semantics};
 
-/// Everything that is to be run. Serialised, it tells whether two campaigns are the same: paths
+/// Everything that is to be run. Serialised, it shows whether two campaigns are the same: paths
 /// of files are left out, as their contents count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Campaign {

@@ -35,7 +35,7 @@ pub enum Semantics {
     Pyss,
 }
 
-/// What becomes of a job that exceeds its request.
+/// What happens to a job that exceeds its request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Overrun {
     /// It is killed.

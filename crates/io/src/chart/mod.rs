@@ -112,11 +112,11 @@ pub enum Kind {
 pub struct ChartJob {
     /// The job's name.
     pub name: String,
-    /// What became of it.
+    /// What happened to it.
     pub fate: Fate,
 }
 
-/// What became of a job.
+/// What happened to a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
     /// The job is placed in the plan.

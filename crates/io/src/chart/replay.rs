@@ -194,7 +194,7 @@ impl Replay {
 const DAY: i64 = 86_400;
 const DAYS_PER_WEEK: usize = 7;
 const WEEK: Span = Span(DAYS_PER_WEEK as i64 * DAY);
-/// Days that the search for the busiest week tells apart: more than a century.
+/// Days that the search for the busiest week distinguishes: more than a century.
 const DAYS_MOST: usize = 50_000;
 
 fn step(changes: &mut Vec<Change>, by: i64, from: Time, until: Time) {

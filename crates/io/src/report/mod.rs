@@ -11,7 +11,7 @@ use crate::chart::{Better, Estimate, Picture, Unit};
 
 pub use page::{campaign, data_address};
 
-/// What the page tells.
+/// Content of the report.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CampaignReport {
     /// Title of the report.

@@ -54,7 +54,7 @@ pub struct Settings {
     pub peers: Vec<Peer>,
 }
 
-/// Who decides when.
+/// Policies by hours and load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Market {
     /// Where no rule holds.

@@ -1,9 +1,9 @@
-//! Every option of `sbatch` (22.05) and of `tradewind submit`, and what becomes of each.
+//! Every option of `sbatch` (22.05) and of `tradewind submit`, and what happens to each.
 
 use Support::{Honoured, PassedThrough, Refused};
 use Takes::{Nothing, Perhaps, Value};
 
-/// What becomes of an option. None is ever ignored.
+/// What happens to an option. None is ever ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Support {
     /// It means what it says.
@@ -45,7 +45,7 @@ pub struct OptionSpec {
     pub takes: Takes,
     /// Whose it is.
     pub owner: Owner,
-    /// What becomes of it.
+    /// What happens to it.
     pub kind: Support,
     /// What follows `SBATCH_` in the variable that sets it; empty: there is none.
     pub variable: &'static str,

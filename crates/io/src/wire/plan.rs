@@ -52,7 +52,7 @@ impl From<model::Gap> for Gap {
     }
 }
 
-/// What becomes of one job: a window, or why it is postponed.
+/// What happens to one job: a window, or why it is postponed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct JobPlan {
     /// The job's name.

@@ -189,7 +189,7 @@ pub enum Event {
         /// Id of the job in the market.
         job: JobId,
     },
-    /// A waiting job was told that it will not run.
+    /// A waiting job was refused.
     Refused {
         /// Id of the job in the market.
         job: JobId,
@@ -251,7 +251,7 @@ pub enum Command {
         /// The reason.
         reason: Reason,
     },
-    /// Ask again at this moment, even if nothing happens. The latest wish replaces earlier ones.
+    /// Ask again at this moment, even if nothing happens. The latest request replaces earlier ones.
     Wake {
         /// The moment of the call that is asked for.
         at: Time,

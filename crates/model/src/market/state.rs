@@ -193,7 +193,7 @@ impl Market {
         (*free >= share.nodes).then(|| self.take(share))
     }
 
-    /// Goes on with other pools: those of before, in their order and of the same sites, perhaps
+    /// Continues with other pools: those of before, in their order and of the same sites, perhaps
     /// with more nodes or other properties, and new ones (and new sites) behind them. For the
     /// start of a policy: one that runs does not learn of it.
     ///

@@ -21,7 +21,7 @@ pub struct Handing {
 /// How a hand-over from elsewhere ended here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransferVerdict {
-    /// The job was taken in.
+    /// The job was accepted.
     Taken,
     /// It was sent back.
     Returned,

@@ -87,7 +87,7 @@ pub trait Host: Debug {
     /// pledged and without delaying its own jobs; `None`: nothing.
     fn quote(&self, parcel: &Parcel, from: Time, pledged: Pledged) -> Option<StartQuote>;
 
-    /// What the site will do for a job that waits here, if it can tell.
+    /// What the site will do for a job that waits here, if it is known.
     fn at_home(&self, parcel: &Parcel) -> Option<StartQuote>;
 
     /// How long the job takes from here to there, with its data.
@@ -143,7 +143,7 @@ pub struct Negotiator {
     ahead: BTreeMap<Peer, Span>,
 }
 
-/// What a step works with: the moment, the host, and where its wishes go.
+/// What a step works with: the moment, the host, and where its outputs go.
 pub(super) struct Step<'a> {
     pub(super) now: Time,
     pub(super) host: &'a dyn Host,
@@ -177,7 +177,7 @@ impl Negotiator {
     }
 
     /// A site that comes back with what it had written down. Everything else is forgotten: the
-    /// jobs in doubt are asked about again, and searches have to be wished for again.
+    /// jobs in doubt are asked about again, and searches have to be requested again.
     pub fn restart(
         mut durable: Durable,
         member: Member,
@@ -211,13 +211,14 @@ impl Negotiator {
         self.asking.keys().copied()
     }
 
-    /// Whether a wish to pass the job on would be heard at `now`, as far as earlier searches go.
+    /// Whether a request to pass the job on would be accepted at `now`, as far as earlier searches
+    /// go.
     pub fn would_search(&self, ticket: Ticket, now: Time) -> bool {
         let rests = self.resting.get(&ticket).is_some_and(|until| now < *until);
         !rests && !self.asking.contains_key(&ticket)
     }
 
-    /// The peer's clock is so much ahead of this site's, as far as its messages tell. It matters
+    /// The peer's clock is so much ahead of this site's, as far as its messages show. It matters
     /// for which offer is the best and which has expired, not for safety.
     pub fn clock_is_ahead(&mut self, peer: Peer, by: Span) {
         match by {

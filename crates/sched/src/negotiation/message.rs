@@ -206,7 +206,7 @@ pub struct Envelope {
     /// The receiving site.
     pub to: Peer,
     /// All hand-overs from the speaker to the listener with a lower serial are settled: the
-    /// speaker has heard how they ended, and asks about them no more.
+    /// sender knows how they ended, and asks about them no more.
     pub settled: Serial,
     /// The content of the message.
     pub body: Body,

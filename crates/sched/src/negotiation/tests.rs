@@ -99,7 +99,7 @@ impl Sites {
                 Output::TakeIn { .. } => "take in",
                 Output::Hold(_) => "hold",
                 Output::Release(_) => "release",
-                Output::HandedOver { .. } => "handed over",
+                Output::HandedOver { .. } => "transferred",
             };
             self.seen.push((site as u32, name));
         }
@@ -170,7 +170,7 @@ fn a_job_goes_over_in_six_messages() {
     }
     use Kind::*;
     assert_eq!(said, [Discover, Volunteer, Commit, Accepted, Migrate, Done]);
-    assert_eq!(sites.seen, [(0, "hold"), (1, "take in"), (0, "handed over")]);
+    assert_eq!(sites.seen, [(0, "hold"), (1, "take in"), (0, "transferred")]);
     assert_eq!(sites.owners(), [1]);
     assert_eq!(sites.all[0].due(), None);
     sites.check_entries();
@@ -325,7 +325,7 @@ fn a_lost_migrate_and_a_lost_done_are_made_good() {
     sites.tick_to(14 + 10 + 8); // the wait has doubled
     assert_eq!(sites.deliver(), [Kind::Migrate]);
     assert_eq!(sites.deliver(), [Kind::Done]);
-    assert_eq!(sites.seen, [(0, "hold"), (1, "take in"), (0, "handed over")]);
+    assert_eq!(sites.seen, [(0, "hold"), (1, "take in"), (0, "transferred")]);
     sites.check_entries();
 }
 
@@ -382,7 +382,7 @@ fn a_restarted_origin_asks_about_what_is_in_doubt_and_hears_stale_answers_with_c
     sites.post.extend(before);
     sites.deliver();
     assert_eq!(sites.deliver(), [Kind::Done, Kind::Done]);
-    assert_eq!(sites.seen, [(0, "hold"), (1, "take in"), (0, "handed over")]);
+    assert_eq!(sites.seen, [(0, "hold"), (1, "take in"), (0, "transferred")]);
 }
 
 #[test]

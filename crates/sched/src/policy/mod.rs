@@ -41,7 +41,7 @@ pub trait Policy: Send {
     /// Commands to start a job are carried out at once and in order, and succeed.
     ///
     /// A policy may begin with a market that is not empty: its first call then has the events of
-    /// [`Market::history`], among them starts that it did not decide. Later, too, it may hear of
+    /// [`Market::history`], among them starts that it did not decide. Later, too, it may learn of
     /// a start that was decided elsewhere, in the same call as of the job's submission.
     fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>);
 

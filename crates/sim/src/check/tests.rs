@@ -11,7 +11,7 @@ use super::*;
 use crate::workload::{LogJob, Overrun, prepare};
 use crate::{Settings, SimError, run};
 
-/// A market, and a checker that hears of everything, also of what the market refuses.
+/// A market, and a checker that gets all events, also of what the market refuses.
 struct Stage {
     market: Market,
     checker: Box<dyn Checker>,

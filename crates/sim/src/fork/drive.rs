@@ -48,7 +48,7 @@ pub(super) fn drive(
     Ok(world.into_forecast(&market, until, stopped, passes))
 }
 
-/// What is believed to come, and what becomes of jobs.
+/// What is believed to come, and what happens to jobs.
 struct Future {
     from: Time,
     beliefs: Beliefs,
@@ -204,7 +204,7 @@ impl World for Future {
         self.ahead.next_news()
     }
 
-    /// Nothing more can become of any job, whatever the policy wishes.
+    /// Nothing more can happen to any job, whatever the policy asks for.
     fn is_over(&self, _wake: Option<Time>) -> bool {
         true
     }

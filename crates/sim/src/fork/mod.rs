@@ -23,7 +23,7 @@ use crate::outage::AnnouncedOutage;
 pub use compare::{Change, Comparison, compare};
 pub use totals::Totals;
 
-/// What becomes of jobs that run where an owner's load is to begin, or hours that are not offered.
+/// What happens to jobs that run where an owner's load is to begin, or hours that are not offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Clash {
     /// They begin again, as in replays.
@@ -51,7 +51,7 @@ pub struct Beliefs {
     pub missing: Vec<AnnouncedOutage>,
     /// What a node of a pool will cost, and from when on.
     pub asked: Vec<(Time, PoolId, Price)>,
-    /// Who gives way. Nodes that break take their jobs with them in any case.
+    /// Which job is displaced. Nodes that break take their jobs with them in any case.
     pub clash: Clash,
 }
 
@@ -172,7 +172,7 @@ impl Outcome {
     }
 }
 
-/// What becomes of a market.
+/// What happens to a market.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
     /// The moment of the fork.

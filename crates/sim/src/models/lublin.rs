@@ -131,7 +131,7 @@ impl Lublin {
         Lublin { widths, runs, arrivals }
     }
 
-    /// Both kinds together, not told apart: the published values for the whole sample.
+    /// Both kinds together, not distinguished: the published values for the whole sample.
     pub fn mixed(processors: u32) -> Lublin {
         let widths = WidthLaw {
             serial: 0.244,

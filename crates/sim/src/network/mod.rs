@@ -56,7 +56,7 @@ impl Links {
     }
 }
 
-/// Messages by kind, and what became of them.
+/// Messages by kind, and what happened to them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Traffic {
     sent: [u64; Kind::ALL.len()],

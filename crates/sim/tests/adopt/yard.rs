@@ -83,7 +83,7 @@ enum Deed {
     Price(u32),
 }
 
-/// What became of a job.
+/// What happened to a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fate {
     Open,
@@ -115,7 +115,7 @@ const END: i64 = 40_000;
 const BOOKED: u32 = 1_000;
 const RENEWED: u32 = 2_000;
 
-/// Runs the world to its end; what became of its jobs.
+/// Runs the world to its end; what happened to its jobs.
 pub(crate) fn run(world: &World, fresh: &dyn Fn() -> Box<dyn Policy>) -> Vec<Fate> {
     let mut yard = Yard::new(world);
     let mut policy = fresh();

@@ -130,7 +130,7 @@ fn the_gate_keeps_out_who_bids_less_and_says_so_in_the_end() {
     let poor = Terms { value: Some(Money(1_000)), ..Terms::NONE };
     let jobs = [(0, 34, 2, by(60, worth(1_000))), (1, 10, 1, by(46, poor))];
     let run = play(&pools, &jobs, packaged(Rule::Auction));
-    // At 30 it could have had the slot at 34 for 4 credits; 40 is too late.
+    // At 30 it could have used the slot at 34 for 4 credits; 40 is too late.
     let (bid, ask) = (Money(1_000 * 30 / 16), Money::credits(4));
     assert_eq!(run.jobs[1].refused.as_deref(), Some(&Reason::PricedOut { bid, ask }));
     assert_eq!(run.jobs[1].start, Time(40));

@@ -100,7 +100,7 @@ fn busy(run: &Run, workload: &Workload, from: Time) -> Vec<i128> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    /// A fork of an empty market, to which all jobs come, is a replay: whether it knows of outages
+    /// A fork of an empty market, to which all jobs come, is a replay: whether it knows outages
     /// from the beginning, or learns of them with the market.
     #[test]
     fn from_the_beginning_it_is_a_replay(

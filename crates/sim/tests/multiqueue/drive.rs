@@ -8,7 +8,7 @@ use tradewind_sched::policy::local::{Load, Local, Origin, Wanted};
 
 pub(crate) const PROCESSORS: u32 = 7;
 
-/// A job and what becomes of it.
+/// A job and what happens to it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Job {
     pub(crate) joins: i64,

@@ -64,7 +64,7 @@ impl Guesses {
     }
 }
 
-/// The identity of a token that is tried: enough to tell tokens apart, too little to help.
+/// The identity of a token that is tried: enough to distinguish tokens, too little to help.
 pub(crate) fn of_token(text: &str) -> String {
     text.chars().filter(char::is_ascii_graphic).take(PREFIX).collect()
 }

@@ -55,7 +55,7 @@ impl Caller {
     }
 }
 
-/// Tells clients when their token expires: seconds since 1970.
+/// Header that says when the token expires: seconds since 1970.
 const EXPIRES: HeaderName = HeaderName::from_static("tradewind-token-expires");
 
 /// Known tokens and sessions. The market's own list is asked about the others.

@@ -5,8 +5,8 @@ use utoipa::ToSchema;
 
 use super::amount::Credits;
 
-/// What else a job could have had when it was given its nodes: whole pools, beside what ran and was
-/// promised then.
+/// What else a job could have used when it was given its nodes: whole pools, beside what ran and
+/// was promised then.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "at": 1_800_000_020, "policy": "easy",
@@ -23,14 +23,14 @@ pub struct Choice {
     pub policy: String,
     /// What speaks for what the job got.
     pub why: String,
-    /// The other pools: first those that could have had it, by start and cost.
+    /// The other pools: first those that could have used it, by start and cost.
     pub others: Vec<OtherPool>,
     /// So many more there were.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u32,
 }
 
-/// A pool that could have had all of a job, or why it could not.
+/// A pool that could have used all of a job, or why it could not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct OtherPool {
     /// Name of the pool, `SITE/POOL`.

@@ -87,7 +87,7 @@ pub struct Job {
     /// of one job, not in lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<Limit>,
-    /// What else it could have had when it was given its nodes: of one job, not in lists.
+    /// What else it could have used when it was given its nodes: of one job, not in lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice: Option<Choice>,
     /// Its nodes, pool by pool.

@@ -86,7 +86,7 @@ pub struct PeerQuestions {
     pub jobs: Vec<PeerQuestion>,
 }
 
-/// A wish to see what a job that went has written.
+/// A request for the output of a job that was transferred.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "protocol": 1, "market": "k3m9", "job": 7, "transfer": [1, 4], "bytes": 65_536
@@ -104,7 +104,7 @@ pub struct PeerGlance {
     pub bytes: u32,
 }
 
-/// What became of jobs.
+/// What happened to jobs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({"jobs": [{"job": 7, "transfer": [1, 4], "fate": "unknown"}]}))]
 pub struct PeerAnswers {

@@ -239,7 +239,7 @@ pub struct ScriptSubmission {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,
     /// Words of each option: its name, and its value if it has one. Must be there, and may be
-    /// empty: it tells this form from the other.
+    /// empty: it distinguishes this form from the other.
     pub options: Vec<Vec<String>>,
     /// The script's file name, for messages and as the job's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]

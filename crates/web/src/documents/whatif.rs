@@ -104,7 +104,7 @@ pub struct JobChange {
     pub after: Fate,
 }
 
-/// What would become of a job.
+/// What would happen to a job.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({"start": 1_800_000_100, "end": 1_800_000_700, "cost": 300}))]
 pub struct Fate {

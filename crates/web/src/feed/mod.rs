@@ -27,7 +27,7 @@ use tell::EventEncoder;
 /// Events that are kept.
 const KEPT: usize = 20_000;
 
-/// Who may hear of an event.
+/// Which users may see an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Audience {
     Everyone,
@@ -60,7 +60,7 @@ impl Entry {
         }
     }
 
-    /// Whether what was told before is incomplete from here on.
+    /// Whether what was sent before is incomplete from here on.
     pub(crate) fn is_reset(&self) -> bool {
         self.kind == "reset"
     }
@@ -222,7 +222,7 @@ fn missed(
 ) -> u64 {
     while watch.within(Duration::ZERO).is_ok() {}
     let found = EventEncoder::new(context);
-    // After that look: what is not told any more may have been that a token opens nothing now.
+    // After that look: an event that is no longer sent may have been a revocation.
     context.auth.forget_all();
     let Ok((anew, seq)) = found else { return news.seq - 1 };
     *teller = anew;

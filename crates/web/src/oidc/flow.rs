@@ -64,7 +64,7 @@ pub(crate) struct Device {
     pub(crate) interval: i64,
 }
 
-/// What became of it.
+/// What happened to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Polled {
     /// The user has not answered yet.
@@ -247,7 +247,7 @@ impl Inside {
         identity::of(&self.provider, &claims)
     }
 
-    /// Claims that the ID token lacks, as the provider tells them when asked. Those of the token,
+    /// Claims that the ID token lacks, as the provider answers on request. Those of the token,
     /// which is signed, count first.
     fn more(
         &self,

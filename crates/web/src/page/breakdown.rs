@@ -18,7 +18,7 @@ pub(crate) struct JobFacts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tier {
     pub(crate) name: &'static str,
-    /// It is nothing to wish for.
+    /// It is a change for the worse.
     pub(crate) is_bad: bool,
     /// The largest changes first.
     pub(crate) rows: Vec<ChangedJob>,

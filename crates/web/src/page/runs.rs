@@ -33,7 +33,7 @@ impl<B, T> Default for Runs<B, T> {
 pub(crate) struct Run<B, T> {
     /// What all pieces have in common.
     pub(crate) basis: B,
-    /// What it was asked about: if that is different now, it is of no use.
+    /// What it was asked about: if that is different now, it is useless.
     pub(crate) about: String,
     /// Pieces in all.
     pub(crate) wanted: usize,

@@ -144,7 +144,7 @@ fn of(finish: &Finish) -> Kind {
     }
 }
 
-/// Nodes that a job had and lost, as its history tells. Those of an end without another start are
+/// Nodes that a job had and lost, as its history shows. Those of an end without another start are
 /// left to its parts, if these say when it ran.
 fn set_back(state: &State, job: &Job) -> Vec<Task> {
     let mut lost: Vec<Task> = Vec::new();

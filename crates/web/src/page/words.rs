@@ -13,7 +13,7 @@ pub(crate) fn time(at: &i64) -> Safe<String> {
     Safe(format!("<time datetime=\"{machine}\">{people}</time>"))
 }
 
-/// A moment as the page tells it without scripts.
+/// A moment as the page shows it without scripts.
 pub(crate) fn told(at: i64) -> String {
     let moment = Timestamp::from_second(at);
     moment.map_or_else(|_| at.to_string(), |it| it.strftime("%F %T UTC").to_string())

@@ -44,12 +44,12 @@ pub(crate) async fn quote(
     Ok(Json(offers(&context, &caller, &body, Standing::Kept).await?))
 }
 
-/// What becomes of offers.
+/// What happens to offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
     /// They are written down, and may be accepted until they expire.
     Kept,
-    /// They are only told: nothing changes.
+    /// They are only reported: nothing changes.
     Told,
 }
 

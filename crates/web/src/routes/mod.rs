@@ -140,7 +140,7 @@ async fn count(
     let route = request.extensions().get::<MatchedPath>().map(|it| it.as_str().to_owned());
     let mut response = next.run(request).await;
     if response.status() == StatusCode::TOO_MANY_REQUESTS {
-        // Who does not wait as told is made to: else refusing would be all that is done.
+        // A client that does not wait as asked is delayed: else refusing would be all that is done.
         tokio::time::sleep(auth::DELAY).await;
     }
     let failure = response.extensions_mut().remove::<Failure>();

@@ -158,7 +158,7 @@ async fn expiry(context: &Context, token: u64) -> Answer<Option<i64>> {
 }
 
 /// Gives a token another secret: its user may, and administrators. The present one opens for a
-/// while yet, so that all who use it can be told.
+/// while yet, so that all who use it can get the new one.
 #[utoipa::path(
     post, path = "/v1/tokens/{id}/rotate", tag = "tokens", operation_id = "rotate_token",
     params(("id" = u64, Path, description = "the token")), request_body = NewSecret,

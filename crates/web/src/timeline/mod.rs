@@ -2,7 +2,7 @@
 //!
 //! A [`Scene`] is plain data: pools, and what holds their nodes from when until when. [`Board`]
 //! gives every task rows to be drawn in, once per state of the market; [`Board::picture`] then
-//! answers for any part of it, as rectangles where those can be told apart and as cells where
+//! answers for any part of it, as rectangles where those can be distinguished and as cells where
 //! they cannot.
 //!
 //! *Invariant: zooming out hides nothing.* Whatever is there fills at least one cell, and what

@@ -40,7 +40,7 @@ enum Kind {
     Batch,
     /// Jobs that people wait for.
     Interactive,
-    /// Both, not told apart.
+    /// Both, not distinguished.
     Mixed,
 }
 

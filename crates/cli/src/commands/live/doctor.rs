@@ -113,7 +113,7 @@ fn clock(market: &MarketDocument) -> Option<Finding> {
     })
 }
 
-/// Tokens that have expired or will soon, if a market runs and tells us.
+/// Tokens that have expired or will soon, if a market runs and answers.
 fn tokens(folder: &Path) -> Vec<Finding> {
     let sent = MarketArgs::of_folder(folder).and_then(|place| {
         let sent = Market::open(&place).and_then(|market| market.pages("/v1/tokens", "tokens"));

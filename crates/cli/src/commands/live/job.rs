@@ -230,7 +230,7 @@ fn parts(parts: &[Part]) -> Sheet {
     Sheet { columns, rows: parts.iter().map(row).collect() }
 }
 
-/// Pools that the job could have had instead.
+/// Pools that the job could have used instead.
 fn beside(others: &[OtherPool]) -> Sheet {
     let columns = vec![
         ("INSTEAD", Side::Left),

@@ -50,7 +50,7 @@ pub(super) fn tail(market: &Market, job: u64, max: u64) -> Result<Vec<u8>, Failu
         .map_err(|wrong| Failure::negative(format!("failed to read `{}`: {wrong}", file.display())))
 }
 
-/// Where it was told to write, if that has no pattern but the job's number.
+/// The file for its output, if that has no pattern but the job's number.
 fn file(job: &Job) -> Option<PathBuf> {
     let submission = job.submission.as_ref()?;
     let text = |key: &str| submission.get(key).and_then(Value::as_str);

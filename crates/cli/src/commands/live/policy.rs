@@ -1,4 +1,4 @@
-//! `tradewind policy`: who decides, and the market as a whole.
+//! `tradewind policy`: the scheduling policy, and the market as a whole.
 
 use serde_json::{Value, json};
 use tradewind_web::documents::{Market as Whole, PolicyChoice, WhatIf, WhatIfQuestion};

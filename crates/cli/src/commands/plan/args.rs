@@ -262,7 +262,7 @@ impl Args {
         }
     }
 
-    /// What a reader needs to tell two plans apart: the scenario's title or file, and the policy.
+    /// What a reader needs to distinguish two plans: the scenario's title or file, and the policy.
     pub(super) fn title(&self, scenario: &Scenario, sub_batches: u32) -> String {
         let scheme = match self.scheme {
             Scheme::BatchSlicer => format!("batch-slicer in {sub_batches}"),

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let tallies = work::run(&plan.runs, &store, settings.threads, &stop, report)?;
     let Some(tallies) = tallies.filter(|_| !stop.load(Ordering::Relaxed)) else {
         report.note(match settings.out {
-            Some(_) => "stopped; the same command goes on with the rest",
+            Some(_) => "stopped; the same command resumes the rest",
             None => "stopped; with `--out DIR` the same command would go on where it was",
         });
         return Ok(Exit::Interrupted);

@@ -81,7 +81,7 @@ struct Axes {
     /// What happens in which order within one second [default: textbook].
     #[arg(long, value_delimiter = ',', value_parser = word::<Semantics>())]
     semantics: Vec<Semantics>,
-    /// What becomes of a job that exceeds its request [default: kill].
+    /// What happens to a job that exceeds its request [default: kill].
     #[arg(long, value_delimiter = ',', value_parser = word::<Overrun>())]
     overrun: Vec<Overrun>,
     /// The run times that policies expect [default: requested].

@@ -26,7 +26,7 @@ const BATCH: [DemoJob; 6] = [
     ("report", "ada", 1, 10, 2, None, Criterion::Cost),
 ];
 
-/// Submits the batch, and tells what becomes of it until all of it is over.
+/// Submits the batch, and tells what happens to it until all of it is over.
 ///
 /// # Errors
 /// If the market refuses it.

@@ -67,7 +67,7 @@ pub(crate) struct Args {
     /// The configuration; see docs/reference/tradewind-toml.md.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Also submit a small batch of real commands, and tell what becomes of it.
+    /// Also submit a small batch of real commands, and tell what happens to it.
     #[arg(long)]
     demo: bool,
     /// Begin a new market although something of an earlier one is in the folder, and its journal

@@ -1,4 +1,4 @@
-//! What owners ask and offer, and who decides, as hours and load have it: said to the market
+//! Prices, offers and policy by hours and load: reported to the market
 //! whenever it changes.
 
 use std::collections::BTreeMap;
@@ -64,7 +64,7 @@ struct Eye {
     pools: Vec<Pool>,
     zone: TimeZone,
     rules: tradewind_io::settings::Market,
-    /// What the market was told last.
+    /// What the market got last.
     last: Option<Said>,
     /// The policy that the rules asked for last.
     policy: Option<String>,

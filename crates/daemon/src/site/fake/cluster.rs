@@ -23,9 +23,9 @@ pub(super) struct Task {
     pub(super) behaviour: Behaviour,
     /// It waits so long for others.
     pub(super) gather: Option<Span>,
-    /// What was submitted, if it waits for others: it will be told more.
+    /// What was submitted, if it waits for others: more will be sent.
     pub(super) order: Option<Box<Order>>,
-    /// When it was told that its work begins.
+    /// The moment ordered for the begin of its work.
     pub(super) go: Option<Time>,
     /// It may have nodes that are set aside for its job.
     pub(super) aside: bool,

@@ -75,7 +75,7 @@ pub struct Ran {
     pub nodes: BTreeSet<u32>,
     /// Moment of the start.
     pub since: Time,
-    /// If it waited for others: when it was told that it might begin.
+    /// If it waited for others: the moment that it got for its begin.
     pub told: Option<Time>,
     /// Until when, and how it ended; `None`: it runs.
     pub ended: Option<(Time, Exit)>,

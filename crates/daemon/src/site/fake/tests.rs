@@ -341,7 +341,7 @@ fn step(bench: &mut FakeBench, what: u8, job: u64, much: u32) {
 }
 
 proptest::proptest! {
-    /// Whatever is lost, late or doubled: no tag runs twice, and what the site knows of never has
+    /// Whatever is lost, late or doubled: no tag runs twice, and what the site knows never has
     /// a node twice or more nodes than there are.
     #[test]
     fn nothing_runs_twice(steps in proptest::collection::vec((0u8..12, 0u64..12, 0u32..1_000), 1..120)) {

@@ -122,8 +122,8 @@ impl Entry {
         self.launch(program)
     }
 
-    /// Looks what has become of it. Reads one or two small files; starts a supervisor again if
-    /// one died before it began the task.
+    /// Finds out what has happened to it. Reads one or two small files; starts a supervisor again
+    /// if one died before it began the task.
     pub(super) fn refresh(&mut self, program: &[PathBuf]) -> io::Result<()> {
         if matches!(self.state, State::Ended(_) | State::Waiting) || self.has_ended()? {
             return Ok(());
@@ -167,7 +167,7 @@ impl Entry {
         Ok(())
     }
 
-    /// Lets it begin, if it waits for others and was not told before.
+    /// Lets it begin, if it waits for others and was not released before.
     pub(super) fn go(&mut self, go: &Go) -> io::Result<()> {
         if !self.gathers || self.is_ended() {
             return Ok(());
@@ -294,7 +294,7 @@ impl Entry {
         if self.is_ended() { self.supervisor.take() } else { None }
     }
 
-    /// Whether the supervisor lives. Of one that we did not start the lock tells.
+    /// Whether the supervisor lives. If it was not started here, the lock shows it.
     fn is_supervised(&mut self) -> io::Result<bool> {
         if let Some(child) = &mut self.supervisor {
             if child.try_wait()?.is_none() {
@@ -331,7 +331,7 @@ impl Entry {
         self.end(None, Ending::NotStarted(why.to_owned()))
     }
 
-    /// As the trait tells it; `pool` is the pool's name.
+    /// As the trait defines it; `pool` is the pool's name.
     pub(super) fn seen(&self, pool: &str) -> Seen {
         match &self.state {
             State::Waiting | State::Placed(_) => Seen::Waiting,

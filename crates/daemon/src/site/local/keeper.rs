@@ -4,7 +4,7 @@
 //! Its supervisor, which is the daemon's account and writes the records, cannot open the user's files,
 //! nor always send signals to the user's processes, nor see those of a PID namespace as the task
 //! does. So it starts this one, by the site's `user_command` if there is one, says on its standard input what is to run and which signals are to be sent, and
-//! hears on its standard output how it goes. When the supervisor is gone the input ends, and the
+//! reads its progress from its standard output. When the supervisor is gone the input ends, and the
 //! task with it.
 
 use std::io::{self, BufRead, BufReader, Write};
@@ -208,7 +208,7 @@ fn hear(pid: i32, input: BufReader<io::Stdin>, sender: &Sender<Event>) {
 fn say(said: &Said) {
     let mut out = io::stdout();
     if let Ok(line) = serde_json::to_string(said) {
-        // A supervisor that is gone needs to hear nothing.
+        // A supervisor that is gone needs no message.
         let _ = writeln!(out, "{line}").and_then(|()| out.flush());
     }
 }

@@ -86,7 +86,7 @@ const WRITTEN: usize = 2_000;
 /// What a local site is made of.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Where everything is kept; made if need be. UTF-8.
+    /// Where everything is kept; made if necessary. UTF-8.
     pub folder: PathBuf,
     /// Where tasks run that do not say where, and from where relative paths count.
     pub directory: PathBuf,
@@ -401,7 +401,7 @@ impl Site for Local {
             Err(why) => return refuse(why),
         };
         self.take_in(order, pool, account).map_err(|error| unknown(&error))?;
-        // It is taken in: what goes wrong from here on, a survey tells.
+        // It is accepted: later errors are reported by a survey.
         if let Err(error) = self.place_new(&order.tag) {
             tracing::warn!(%error, "a task waits, since the site cannot be looked at");
         }

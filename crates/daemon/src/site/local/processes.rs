@@ -19,7 +19,7 @@ pub(super) fn boot() -> String {
     read.map(|id| id.trim().to_owned()).unwrap_or_default()
 }
 
-/// What `/proc/PID/stat` tells.
+/// Content of `/proc/PID/stat`.
 struct Stat {
     zombie: bool,
     parent: i32,

@@ -269,7 +269,7 @@ impl Folder {
     }
 
     /// Writes a record that may be lost when the machine dies: then no task runs any more, and
-    /// what is left tells enough. Every process sees it whole or not at all.
+    /// what is left is enough. Every process sees it whole or not at all.
     pub(super) fn note<T: Serialize>(&self, name: &str, record: &T) -> io::Result<()> {
         let draft = self.path(&format!(".{name}.{}", std::process::id()));
         fs::write(&draft, serde_json::to_vec(record)?)?;
@@ -311,7 +311,7 @@ impl Folder {
     }
 }
 
-/// An exclusive lock on a file, made if need be; `None`: another process has it. It goes with the
+/// An exclusive lock on a file, made if necessary; `None`: another process has it. It goes with the
 /// file or the process, whichever is closed first.
 pub(in crate::site) fn lock(path: &Path) -> io::Result<Option<File>> {
     let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;

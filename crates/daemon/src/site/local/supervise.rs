@@ -63,7 +63,7 @@ enum Cause {
 }
 
 fn run(folder: &Folder) -> io::Result<()> {
-    // Orphans of the task become our children, so none gets away.
+    // Orphans of the task become our children, so none escapes.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let Some(_lock) = take_lock(folder)? else { return Ok(()) };
     if folder.has(Folder::ENDED) || folder.has(Folder::BEGUN) {
@@ -115,7 +115,7 @@ fn take_lock(folder: &Folder) -> io::Result<Option<File>> {
     Ok(None)
 }
 
-/// A thread that hears the pipe.
+/// A thread that reads the pipe.
 fn listen(folder: &Folder, sender: Sender<Event>) -> io::Result<()> {
     // For writing too, so that there is always a writer and reading waits.
     let mut pipe = OpenOptions::new().read(true).write(true).open(folder.path(Folder::WAKE))?;
@@ -325,7 +325,7 @@ pub(super) fn reap(sender: &Sender<Event>) {
     }
 }
 
-/// When a running task is to hear what.
+/// When a running task gets which signal.
 struct Due {
     limit: Instant,
     /// From `SIGTERM` to `SIGKILL`.
@@ -373,7 +373,7 @@ fn wait_for(
             }
             if cause.is_some() {
                 task.send(Signal::TERM.as_raw(), To::Group);
-                // One that is stopped would not hear it.
+                // A stopped process would not get it.
                 task.send(Signal::CONT.as_raw(), To::Group);
                 next = Instant::now() + grace;
             }

@@ -48,7 +48,7 @@ pub struct GanttOfRun {
     is_busiest: bool,
     bars: Vec<Bar>,
     /// The users with a colour, by number, with their processor time in the window in percent;
-    /// empty if colours tell only neighbours apart.
+    /// empty if colours distinguish neighbours only.
     users: Vec<(i64, u32)>,
     facts: Facts,
 }

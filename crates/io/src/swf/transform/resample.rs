@@ -28,7 +28,7 @@ pub struct Resample {
 /// times, preceding jobs and think times are taken out. Users who are not named are one user.
 ///
 /// After Zakay and Feitelson, "Workload resampling for performance evaluation of parallel job
-/// schedulers" (2013), in a simpler form: they tell users who stay from those who come for a
+/// schedulers" (2013), in a simpler form: they distinguish users who stay from those who come for a
 /// while, and draw the former's weeks singly.
 ///
 /// # Errors

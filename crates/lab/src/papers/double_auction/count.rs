@@ -1,4 +1,4 @@
-//! What became of the applications.
+//! What happened to the applications.
 
 use tradewind_model::{Money, Time};
 use tradewind_sim::Run;

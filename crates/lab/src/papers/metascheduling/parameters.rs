@@ -109,7 +109,7 @@ pub(super) static ALTERNATIVES: Parameter = Parameter {
 
 pub(super) static SUB_BATCHES: Parameter = Parameter {
     name: "sub-batches",
-    meaning: "sub-batches of 20 jobs in the studies of users' and owners' wishes",
+    meaning: "sub-batches of 20 jobs in the studies of users' and owners' preferences",
     stated: None,
     kind: Kind::Number { default: 20.0, range: (1.0, 20.0), sweep: &[1.0, 5.0, 10.0] },
 };

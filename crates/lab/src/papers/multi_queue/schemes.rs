@@ -85,7 +85,7 @@ pub(super) static SCHEMES: [Scheme; 10] = [
     CENTRAL,
 ];
 
-/// A run, and what sites told each other in it.
+/// A run, and the messages between sites in it.
 #[derive(Debug)]
 pub(super) struct Played {
     pub(super) run: Run,

@@ -111,7 +111,7 @@ impl Selection {
 
 /// The selection with most jobs; among those the one that is best for `objective`; among those
 /// the one with the minimum of the other sum (where sums have more than some twenty digits
-/// together, that last wish is left out). Limits are kept and no two offers collide.
+/// together, that last criterion is left out). Limits are kept and no two offers collide.
 ///
 /// `known` is a selection that keeps the limits and does not collide, if there is one at hand: the
 /// result is never worse. Exact, unless it takes more than about `work_limit` looks at an offer:

@@ -4,7 +4,7 @@
 //! `Availability` is generic over what free nodes are kept in (`Capacity`): the profile of one
 //! pool, a profile of each pool, or those and what a search over many pools wants to know
 //! (`grid`). Policies that see a market let it follow the events; sites and queues that see none
-//! tell it what happened.
+//! report events to it.
 //!
 //! Jobs and outages that last longer than announced are expected to last twice as long as believed
 //! so far ([`expected_span`]).

@@ -220,7 +220,7 @@ impl Policy for Backfill {
     }
 }
 
-/// What becomes of [`Backfill`] where its rule does not do any more.
+/// What happens to [`Backfill`] where its rule does not do any more.
 pub(super) struct Plain {
     pub(super) ranking: Ranking,
     /// In queue order.

@@ -103,7 +103,7 @@ impl Shelves {
         }
     }
 
-    /// Puts the job, or what has become of it, on its shelf.
+    /// Puts the job, or what has happened to it, on its shelf.
     pub(super) fn put(&mut self, waiting: &Waiting) {
         let Waiting { rank, processors, estimate, reserved, .. } = *waiting;
         let entry = Entry { rank, estimate, held: reserved.unwrap_or(Time::INFINITY) };

@@ -103,7 +103,7 @@ impl Dispatch {
         }
     }
 
-    /// What it was told to do.
+    /// Its settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }

@@ -23,7 +23,7 @@ pub(super) struct Turn<'w> {
     pub(super) bid: i128,
 }
 
-/// What became of it.
+/// What happened to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     /// It has a queue.
@@ -31,7 +31,7 @@ pub(super) enum Fate {
     /// It waits for the next cycle.
     Waits,
     /// The same, but this was its last chance, and the gate alone is to blame: the lowest ask of
-    /// queues that could have had it.
+    /// queues that could have used it.
     PricedOut(i128),
 }
 

@@ -11,7 +11,7 @@ use super::unit::Valuation;
 pub enum Rule {
     /// The highest bid first; the lowest ask that can have it.
     Auction,
-    /// By arrival; the first queue that can have the job, if the gate lets it in: what bids and
+    /// By arrival; the first queue that can have the job, if the gate admits it: what bids and
     /// asks do as admission control alone.
     Admission,
     /// By arrival; the earliest slot.

@@ -111,7 +111,7 @@ impl Moves {
         [(Moves::Oldest, "oldest"), (Moves::Lowest, "lowest"), (Moves::Newest, "newest")];
 }
 
-/// What becomes of jobs that leave a backfill queue. All go to the job queue.
+/// What happens to jobs that leave a backfill queue. All go to the job queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Overflow {
     /// And stay there.
@@ -164,7 +164,7 @@ pub struct Settings {
     pub age: Age,
     /// Which jobs leave a backfill queue that overflows.
     pub moves: Moves,
-    /// What becomes of them.
+    /// What happens to them.
     pub overflow: Overflow,
     /// Who is sure of a reservation.
     pub guard: Guard,

@@ -99,7 +99,7 @@ pub(super) struct Set {
     pub(super) ranks: Vec<u32>,
 }
 
-/// What became of one problem.
+/// What happened to one problem.
 #[derive(Debug)]
 pub(super) struct Answer {
     /// The best set below the cutoff that was found.

@@ -18,7 +18,7 @@ let clearing = 0;
 /** That nothing comes, or access is refused. */
 export const isLost = () => state === 'stale' || isOut();
 export const isOut = () => state === 'out';
-/** Milliseconds since something was heard of the market. */
+/** Milliseconds since the last message of the market. */
 export const quiet = () => Date.now() - heard;
 
 function become(next) {

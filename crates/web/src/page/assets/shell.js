@@ -50,7 +50,7 @@ export function told(seconds) {
 }
 export const isLocal = () => clock === 'local';
 
-/** How moments are told in pictures. */
+/** How moments are shown in pictures. */
 const FORMS = {
   date: (it) => `${it.year}-${it.month}-${it.day}`,
   day: (it) => `${it.month}-${it.day}`,

@@ -244,7 +244,7 @@ function start(surface) {
     }, 60);
   }
 
-  /** Chooses a task, tells of it, and shows where its job could run as well. */
+  /** Chooses a task, describes it, and shows where its job could run as well. */
   function choose(at, move) {
     chosen = at >= 0 ? key(all(), at) : '';
     extra = [];
@@ -398,7 +398,7 @@ function start(surface) {
     while (!frame.rows && lost) await new Promise((done) => setTimeout(done, 100));
     const ofPage = surface.closest('[data-job]');
     const job = Number(search.get('job') || (ofPage ? ofPage.dataset.job : 0));
-    // A link to windows stays when they are gone: a view of none is of no use.
+    // A link to windows stays when they are gone: a view of none is useless.
     const isSeen = (it) => it.start < camera.until && it.end > camera.from;
     const given = camera.fromAddress() && (!windows.length || windows.some(isSeen));
     if (!given && windows.length) {

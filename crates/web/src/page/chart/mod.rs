@@ -1,6 +1,6 @@
 //! Charts as SVG, made here: lines and areas stretch with the page, letters do not. Colours come
-//! from classes, so that they follow the page's mood; dashes, hatches and names tell what colours
-//! tell.
+//! from classes, so that they follow the page's mood; dashes, hatches and names show what colours
+//! show.
 
 mod axis;
 mod response;

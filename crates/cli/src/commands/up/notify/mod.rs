@@ -2,7 +2,7 @@
 //!
 //! One thread takes events from where the API's streams take them, and puts them into queues that
 //! never wait; each URL has a thread of its own behind its queue, and so has the mail command.
-//! Whatever becomes of them, the market does not notice.
+//! Their success or failure does not affect the market.
 
 mod budgets;
 mod letters;
@@ -35,7 +35,7 @@ const WAITING: usize = 10_000;
 /// How long is waited for receivers at the end.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Threads that tell.
+/// Threads that send notifications.
 #[derive(Debug)]
 pub(super) struct Notifier {
     reader: Option<JoinHandle<()>>,
@@ -134,7 +134,7 @@ fn read(market: &Handle, mut events: Events, queues: &Queues, mut letters: Lette
         if let Some(queue) = &queues.mails {
             let notices: Vec<&Notice> = fresh.iter().map(Arc::as_ref).collect();
             let mails = letters.write(market, &notices);
-            // A market that has stopped has nothing more to tell.
+            // A market that has stopped has no more events.
             let budgets = budgets::write(market, &notices);
             let mails = [mails, budgets].into_iter().flat_map(Result::unwrap_or_default);
             mails.for_each(|mail| queue.push(mail));

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// What waits for one receiver. If it is full, the oldest gives way.
+/// What waits for one receiver. If it is full, the oldest is dropped.
 #[derive(Debug)]
 pub(super) struct Queue<T> {
     inside: Mutex<Inside<T>>,

@@ -273,7 +273,7 @@ impl Desk {
     }
 }
 
-/// Jobs of which the market was not told yet when they are expected to start.
+/// Jobs whose expected start the market does not know yet.
 fn unsaid(live: &Live, kept: &Kept) -> Vec<(u64, Time)> {
     let jobs = live.state().jobs.iter().filter(|(_, job)| job.expected.is_none());
     let start = |id: Option<JobId>| Some(kept.expected(id?)?.start);

@@ -111,7 +111,7 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Makes the site's cgroup, and moves this process out of the way if need be. Moves no other.
+    /// Makes the site's cgroup, and moves this process out of the way if necessary. Moves no other.
     ///
     /// # Errors
     /// Why tasks get no cgroups, for people.

@@ -45,7 +45,7 @@ pub struct Settings {
     pub period: Span,
     /// How far each cycle looks ahead; `None` is [`Settings::PERIODS_AHEAD`] periods.
     pub horizon: Option<Span>,
-    /// What the horizon gives way to.
+    /// What may extend the horizon.
     pub stretch: Stretch,
     /// What happens when a job ends early.
     pub replan: Replan,
@@ -120,7 +120,7 @@ impl Settings {
     }
 }
 
-/// What the horizon of a cycle gives way to.
+/// What may extend the horizon of a cycle.
 ///
 /// A kept booking is as good as the estimates that it was made with, and those are mostly far too
 /// long: nodes that come back early wait for whatever was booked on them. So the less a cycle
