@@ -93,7 +93,7 @@ fn written(bench: &LocalBench, names: &[&str]) -> Vec<i64> {
 }
 
 #[test]
-fn nothing_of_a_task_outlives_it() {
+fn nothing_of_a_task_remains_after_its_end() {
     let mut bench = LocalBench::new();
     // In its group, out of its group, and a daemon of its own session whose parent is gone.
     let order = shell(
@@ -167,7 +167,7 @@ fn a_task_whose_supervisor_was_killed_is_lost_and_gone() {
 }
 
 #[test]
-fn a_task_outlives_its_adapter() {
+fn a_task_survives_its_adapter() {
     let mut bench = LocalBench::new();
     let order = shell(&mut bench, "echo $$ > a\nsleep 0.5\nexit 6");
     bench.site().submit(&order).unwrap();

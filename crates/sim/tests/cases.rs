@@ -81,7 +81,7 @@ fn conservative_protects_the_second_in_the_queue_and_easy_does_not() {
 }
 
 #[test]
-fn a_job_that_outlives_its_request_is_killed_or_runs_on() {
+fn a_job_that_exceeds_its_request_is_killed_or_runs_on() {
     let jobs = [(0, 20, 4, 10), (1, 5, 4, 5)];
     assert_eq!(starts(&jobs, EASY, Overrun::Kill), [0, 10]);
     assert_eq!(starts(&jobs, EASY, Overrun::Extend), [0, 20]);

@@ -119,7 +119,7 @@ fn maintenance_announced_too_late_interrupts_the_job_that_started_last() {
 }
 
 #[test]
-fn a_job_that_outlives_its_request_makes_room_for_the_owner() {
+fn a_job_that_exceeds_its_request_makes_room_for_the_owner() {
     let local = outage(0, 4, (10, 15), Cause::Local);
     let workload = workload(&[(0, 12, 1, 5)], &[local], Semantics::Textbook, Overrun::Extend);
     let run = replay(&workload, EASY, Settings::default());

@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_submission_waits_as_it_is_told_and_not_longer_than_it_may() {
+    fn a_submission_waits_as_asked_and_not_longer_than_it_may() {
         let left = Duration::from_secs(30);
         let told = |wait: &str| {
             let body = format!(r#"{{"error":{{"kind":"limit","message":"m"{wait}}}}}"#);
@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn all_problems_are_told() {
+    fn all_problems_are_reported() {
         let body = r#"{"error":{"kind":"invalid","message":"a","field":"x","also":[
             {"kind":"invalid","message":"b","hint":"do c"}]}}"#;
         let told = sent(&answer(422, body)).unwrap_err().problems;

@@ -34,7 +34,7 @@ fn text(value: &Value) -> &str {
 /// The owner's jobs take nodes that our jobs were to have, and our jobs are to be planned again just
 /// as Slurm starts them.
 #[test]
-fn jobs_that_give_way_to_the_owners_run_once_and_none_is_cancelled() {
+fn jobs_displaced_by_the_owners_run_once_and_none_is_cancelled() {
     const ROUNDS: usize = 25;
     let alpha = Cluster::start(&Plan::of("alpha", 8));
     let offer = with_slow_scancel(Offer::new(&alpha, "alpha", 8, "1"), &alpha);

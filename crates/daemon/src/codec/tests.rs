@@ -269,7 +269,7 @@ fn what_is_wrong_is_named() {
 }
 
 #[test]
-fn a_peer_is_told_what_is_wrong_with_its_letters() {
+fn a_peer_learns_what_is_wrong_with_its_messages() {
     let post = |letter: &str| {
         let text = format!(r#"{{"protocol":1,"market":"m","sent":5,"letters":[{letter}]}}"#);
         peers::Post::read(parse(text.as_bytes()).unwrap()).map_err(|wrong| wrong.to_string())

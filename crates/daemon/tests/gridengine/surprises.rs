@@ -101,7 +101,7 @@ fn a_job_in_error_did_not_start_and_goes() {
 }
 
 #[test]
-fn a_missing_directory_is_told() {
+fn a_missing_directory_is_reported() {
     let mut bench = GridBench::new();
     let mut order = order(&mut bench, 1, &TaskBehaviour::Exit { after: 0, code: 0 });
     order.surroundings.directory = Some("/no/such/place".to_owned());

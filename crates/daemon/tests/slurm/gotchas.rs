@@ -73,7 +73,7 @@ pub(crate) fn number(cluster: &Cluster, tag: &Tag) -> String {
 }
 
 #[test]
-fn what_the_controller_forgot_is_told_by_the_task_itself() {
+fn what_the_controller_forgot_is_reported_by_the_task_itself() {
     let mut cluster = Cluster::start(&Plan::of("f", 4));
     let conf = cluster.conf();
     let mut bench = SlurmBench::new(&cluster, "main", 4);
@@ -313,7 +313,11 @@ fn a_job_on_hold_or_with_a_begin_time_reserves_nothing() {
             assert_eq!(seen(&mut bench, &order.tag), Some(Seen::Waiting));
             bench.wait();
         }
-        assert_eq!(seen(&mut bench, &order.tag), Some(Seen::Waiting), "the start barrier times out, and says so");
+        assert_eq!(
+            seen(&mut bench, &order.tag),
+            Some(Seen::Waiting),
+            "the start barrier times out, and says so"
+        );
         cluster.run(&["scancel", &thief]);
         let (since, exit) = until_ended(&mut bench, &order.tag);
         assert!(since >= Some(order.start) && exit == Exit::Code(0), "{since:?} {exit:?}");

@@ -164,7 +164,7 @@ fn the_controller_is_asked_within_its_budget() {
 }
 
 #[test]
-fn an_end_is_heard_of_without_the_controller() {
+fn an_end_is_known_without_the_controller() {
     let cluster = Cluster::start(&Plan::of("h", 1));
     let mut guest = guest(&cluster, 1, (1, 60), "", |_| {});
     let order = guest.submit(1, 4);

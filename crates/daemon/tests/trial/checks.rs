@@ -259,7 +259,7 @@ pub(crate) fn replayed(state: &State, again: &State) -> Check {
     } else if state.accounts != again.accounts {
         Some("the accounts")
     } else if state.tasks != again.tasks || state.closures != again.closures {
-        Some("tasks or closures")
+        Some("tasks or outages")
     } else if state.quotes != again.quotes || state.keys != again.keys {
         Some("quotes or keys")
     } else {

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_is_told_in_words() {
+    fn a_shape_is_described_in_words() {
         let shape = Shape { tasks: Some(8), cpus_per_task: Some(2), ..Shape::default() };
         assert_eq!(shape.words(), "8 tasks of 2 processors");
         assert_eq!(Shape::default().words(), "1 task of 1 processor");

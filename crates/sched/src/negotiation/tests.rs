@@ -253,7 +253,7 @@ fn an_expired_offer_is_refused() {
 }
 
 #[test]
-fn a_dearer_price_at_the_commit_is_a_refusal() {
+fn a_higher_price_at_the_commit_is_a_refusal() {
     let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], Settings::default());
     sites.pass_on();
     sites.deliver();

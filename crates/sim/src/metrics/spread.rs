@@ -80,7 +80,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_quantile_is_the_least_value_that_enough_do_not_exceed(
+        fn a_quantile_is_the_smallest_value_that_enough_do_not_exceed(
             values in prop::collection::vec(0i64..20, 1..60),
         ) {
             let spread = Spread::of_whole(&mut values.clone()).unwrap();

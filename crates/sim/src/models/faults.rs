@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_come_in_order_within_the_pool_and_the_horizon() {
+    fn failures_are_in_order_within_the_pool_and_the_horizon() {
         let faults = FailureModel { mtbf: Span(DAY), burst: (2, 500), ..FailureModel::default() };
         let outages = faults.draw(1, PoolId(3), 4, horizon(50));
         assert!(outages.windows(2).all(|pair| pair[0].announced <= pair[1].announced));

@@ -63,7 +63,7 @@ fn code(run: &Run, job: usize) -> Option<&'static str> {
 }
 
 #[test]
-fn bad_jobs_are_told_why() {
+fn bad_jobs_get_a_reason() {
     let narrow = Admission { max_processors: Some(2), ..Admission::NONE };
     let pools = site(vec![queue(3, 1_000, 1), Pool { admission: narrow, ..queue(9, 2_000, 1) }]);
     let jobs = [
@@ -125,7 +125,7 @@ fn the_highest_bid_takes_the_lowest_ask_and_says_why() {
 }
 
 #[test]
-fn the_gate_keeps_out_who_bids_less_and_says_so_in_the_end() {
+fn the_gate_excludes_jobs_that_bid_less_and_says_so_in_the_end() {
     let pools = site(vec![queue(2, 1_000, 1_000_000)]);
     let poor = Terms { value: Some(Money(1_000)), ..Terms::NONE };
     let jobs = [(0, 34, 2, by(60, worth(1_000))), (1, 10, 1, by(46, poor))];
@@ -157,7 +157,7 @@ fn equal_bids_and_equal_asks_go_by_number() {
 }
 
 #[test]
-fn rivals_take_the_earliest_slot() {
+fn baselines_take_the_earliest_slot() {
     let pools = site(vec![queue(1, 1_000, 0), queue(2, 1_000, 0)]);
     let jobs =
         [(0, 20, 1, by(100, worth(1))), (0, 10, 2, by(90, worth(3))), (0, 5, 1, by(80, worth(2)))];

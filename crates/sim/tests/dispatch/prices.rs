@@ -63,7 +63,7 @@ fn prices_fall_to_their_bound_while_little_is_wanted() {
 }
 
 #[test]
-fn a_job_waits_until_it_can_pay_or_is_told_that_it_never_can() {
+fn a_job_waits_until_it_can_pay_or_is_refused() {
     let pools = site(vec![queue(4, 1_000, 1_000)]);
     let knobs = Knobs { prices: Prices::Dynamic, dynamics: MOVING, ..Knobs::auction() };
     let mut log = steady(3, 0, 10);
@@ -109,7 +109,7 @@ fn one_price_per_cycle_is_between_the_marginal_bid_and_the_marginal_ask() {
 }
 
 #[test]
-fn asks_per_unit_keep_out_who_cannot_pay_even_an_idle_queue() {
+fn asks_per_unit_exclude_jobs_that_cannot_pay_even_an_idle_queue() {
     let pools = site(vec![queue(4, 1_000, 1_000)]);
     // Two are worth 1,100 per second, two 999.
     let mut log = steady(4, 0, 10);

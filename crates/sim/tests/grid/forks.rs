@@ -235,7 +235,7 @@ fn spans(forecast: &Forecast) -> Vec<Option<(i64, i64)>> {
 }
 
 #[test]
-fn who_outlived_is_expected_to_need_twice_as_long() {
+fn a_job_that_exceeded_its_estimate_is_expected_to_need_twice_as_long() {
     let mut market = market();
     let at = |market: &Market, runs: &[(u32, i64)]| {
         let runs = runs.iter().map(|(job, run)| (JobId(*job), Span(*run))).collect();
@@ -254,7 +254,7 @@ fn who_outlived_is_expected_to_need_twice_as_long() {
 }
 
 #[test]
-fn closures_go_on_even_if_they_are_late() {
+fn outages_go_on_even_if_they_are_late() {
     let mut market = market();
     for (closure, (from, until)) in (0..).zip([(1, 5), (3, 40), (2, 9)]) {
         let (pool, nodes, cause) = (PoolId(0), 1, Cause::Maintenance);

@@ -176,8 +176,7 @@ fn token_of(
     let cookie = auth.ours.cookie(sessions::COOKIE, headers);
     let cookie = cookie.ok_or_else(|| Failure::unauthorized("there is no token"))?;
     let found = auth.sessions.find(&hash_of(cookie), Use::of(method, headers));
-    let (token, session) =
-        found.ok_or_else(|| Failure::unauthorized("the session is over"))?;
+    let (token, session) = found.ok_or_else(|| Failure::unauthorized("the session is over"))?;
     auth.ours.own_page(method, headers)?;
     Ok((token, Some(session)))
 }

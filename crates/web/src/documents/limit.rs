@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ways_of_counting_are_told_where_they_differ() {
+    fn both_ways_of_counting_are_reported_where_they_differ() {
         let told = |times, by, work| {
             let pools = Vec::new();
             Limit { limit: 60, times, by, work, pools }.sentence(|seconds| format!("{seconds} s"))

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_role_does_not_come_in() {
+    fn a_user_without_a_role_has_no_access() {
         for groups in [json!([]), json!(["other"]), json!(null), json!({"hpc": 1}), json!([7])] {
             let claims = json!({"preferred_username": "ana", "groups": groups});
             let refused = of_claims(&provider(), &claims);

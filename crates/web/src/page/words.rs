@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_told_with_units() {
+    fn numbers_are_shown_with_units() {
         let spans = [0, 59, 61, 3_600, 90_061, -5].map(|it| span(&it));
         assert_eq!(spans, ["0 s", "59 s", "1 min 1 s", "1 h", "1 d 1 h", "−5 s"]);
         let amounts = [0, 1_234_500_000, -2_000_000, 1].map(|it| credits(&Credits(it)));

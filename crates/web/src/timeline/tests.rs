@@ -255,7 +255,7 @@ fn very_many_become_cells() {
 }
 
 #[test]
-fn of_what_is_not_for_the_reader_only_the_rectangle_is_told() {
+fn of_what_is_not_for_the_reader_only_the_rectangle_is_sent() {
     let pools = vec![lane("a", 2)];
     let of = |job: u64, user: &str| Task {
         price: Some(5),

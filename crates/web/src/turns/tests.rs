@@ -97,7 +97,7 @@ fn who_leaves_a_line_leaves_no_permit_behind() {
 }
 
 #[test]
-fn a_turn_that_does_not_come_in_time_is_late() {
+fn a_turn_after_the_time_limit_is_late() {
     let runtime = runtime();
     let turns = turns(1, 1, 10);
     runtime.block_on(async {

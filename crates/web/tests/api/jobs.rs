@@ -37,7 +37,7 @@ fn a_job_from_submission_to_its_end() {
 }
 
 #[test]
-fn what_is_expected_is_told_while_it_may_be_true() {
+fn an_expected_start_is_reported_while_it_may_be_true() {
     let stage = Stage::new();
     let running = stage.submit("ana", 2);
     stage.until(running, "RUNNING");

@@ -107,7 +107,10 @@ fn a_job_says_what_else_it_could_have_had() {
     assert_eq!((other["pool"].as_str(), of("start")), (Some("alpha/x"), seen["started"].as_i64()));
     assert_eq!(of("cost"), Some(2 * of("length").unwrap()));
     let verdict = other["verdict"].as_str().unwrap();
-    assert!(verdict.contains("slower, ") && verdict.ends_with("credits more expensive"), "{verdict}");
+    assert!(
+        verdict.contains("slower, ") && verdict.ends_with("credits more expensive"),
+        "{verdict}"
+    );
     let text = page(&stage, "ana", &format!("/jobs/{first}"));
     for part in [verdict, "✓ chosen", "none would have cost less", "when it was given its nodes"]
     {
@@ -174,7 +177,7 @@ fn a_link_to_a_quote_tells_and_changes_nothing() {
 }
 
 #[test]
-fn an_address_that_is_wrong_is_told_on_a_page() {
+fn a_wrong_address_is_reported_on_a_page() {
     let stage = Stage::new();
     let send =
         |path: &str, accept: &str| stage.send("ana", "GET", path, &[("accept", accept)], vec![]);

@@ -344,7 +344,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn owners_are_told_of_their_role() {
+    fn owners_learn_their_role() {
         let site = Site {
             name: "alpha".to_owned(),
             owner: "olga".to_owned(),

@@ -150,7 +150,7 @@ fn tasks_and_nodes_are_kept_as_they_were_said() {
 }
 
 #[test]
-fn all_mistakes_are_told_at_once_with_their_lines() {
+fn all_mistakes_are_reported_at_once_with_their_lines() {
     let all = bad(
         "#SBATCH --tiem=5 --nodelist=n1\n#SBATCH -N 2-4 'x\n#TRADEWIND budget=-1 qos=a dedline=1\n\
          #SBATCH stray\n",

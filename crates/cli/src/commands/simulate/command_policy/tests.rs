@@ -76,7 +76,7 @@ fn every_event_has_its_line() {
 }
 
 #[test]
-fn terms_are_told_where_a_job_has_them() {
+fn terms_are_sent_where_a_job_has_them() {
     let terms = Terms {
         user: 7,
         budget: Some(Money(12_500_000)),

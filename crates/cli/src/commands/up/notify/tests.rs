@@ -313,7 +313,7 @@ fn mails_are_those_that_the_user_wants() {
 }
 
 #[test]
-fn a_mail_says_what_became_of_the_job() {
+fn a_mail_says_how_the_job_ended() {
     let mut letters = Letters::new(TimeZone::UTC);
     let wants = Wants { begin: true, end: true, fail: true };
     let mail = letters.mail(&event("over", Some("FAILED")), &facts(1, wants)).unwrap();

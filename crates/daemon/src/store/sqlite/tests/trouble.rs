@@ -23,7 +23,7 @@ fn a_file_of_another_program_is_left_alone() {
     let other = Connection::open(&database).unwrap();
     other.execute_batch("CREATE TABLE t (a); PRAGMA user_version = 1;").unwrap();
     other.close().unwrap();
-    std::fs::write(&path, "a letter to somebody, long enough to be no database".repeat(9)).unwrap();
+    std::fs::write(&path, "a letter to a person, long enough to be no database".repeat(9)).unwrap();
     for path in [path, database] {
         let before = std::fs::read(&path).unwrap();
         for opened in [Sqlite::open(&path), Sqlite::look(&path)] {
