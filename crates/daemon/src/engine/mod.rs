@@ -6,6 +6,7 @@
 //! made again from the journal, and callers get the answer to try again. While the disk is full,
 //! that state can be looked at, and jobs can be cancelled.
 
+mod ahead;
 mod busy;
 mod clock;
 mod full;
