@@ -52,7 +52,7 @@ const EXCEPTIONS: [(&str, &str, &str); 3] = [
 ];
 
 /// A phrase, and what to write instead. Phrases match whole words, in any case.
-const FORBIDDEN: [(&str, &str); 66] = [
+const FORBIDDEN: [(&str, &str); 64] = [
     ("nobody", "no user, no site, none"),
     ("somebody", "a user, a person, a program"),
     ("anybody", "any user"),
@@ -113,8 +113,6 @@ const FORBIDDEN: [(&str, &str); 66] = [
     ("what becomes of", "what happens to"),
     ("what became of", "what happened to"),
     ("told apart", "distinguished"),
-    ("gives way", "is displaced, is replaced"),
-    ("give way", "are displaced, are replaced"),
     ("who decides", "the policy"),
     ("hears of", "learns of, gets"),
     ("hear of", "learn of, get"),

@@ -17,8 +17,8 @@ Examples:
   tradewind jobs --all --user ana
   tradewind jobs --states PD,R --site alpha --format csv
 
-Without options: your jobs that have not ended; an administrator sees the jobs of all users. START is when
-the job started, or is expected to; COST what it has paid and what is held for it.")]
+Without options: your jobs that have not ended; an administrator sees the jobs of all users. START
+is when the job started, or is expected to; COST what it has paid and what is held for it.")]
 pub(crate) struct Args {
     /// Also those that are over and still known.
     #[arg(short, long)]

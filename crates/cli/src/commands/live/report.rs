@@ -19,8 +19,8 @@ Examples:
   tradewind report
   tradewind report --format csv > users.csv
 
-Over the jobs that are still known. You see your own use, and an administrator that of all users; what sites
-earned is for their owners. CSV has the users.")]
+Over the jobs that are still known. You see your own use, and an administrator that of all users;
+what sites earned is for their owners. CSV has the users.")]
 pub(crate) struct Args {
     #[command(flatten)]
     place: MarketArgs,

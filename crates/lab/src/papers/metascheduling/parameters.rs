@@ -173,7 +173,7 @@ pub(super) static FIRST: Parameter = Parameter {
 
 pub(super) static SHORTEST: Parameter = Parameter {
     name: "shortest-run",
-    meaning: "the smallest part of the reserved time that a job really runs; all up to 1 are as likely",
+    meaning: "the smallest part of the reserved time that a job runs; all up to 1 are as likely",
     stated: Some("0.2"),
     kind: Kind::Number { default: 0.2, range: (0.01, 1.0), sweep: &[0.1, 0.5] },
 };
