@@ -185,7 +185,7 @@ impl Market {
         }
     }
 
-    /// How many jobs there are of which it is unknown whether they have arrived at the peer.
+    /// Number of jobs of which it is unknown whether they have arrived at the peer.
     fn in_doubt(&self, peer: &str) -> u64 {
         let peers = self.list("/v1/peers", "peers");
         let found = peers.iter().find(|it| it["name"] == peer);

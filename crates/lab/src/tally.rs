@@ -15,7 +15,7 @@ pub struct Estimate {
     pub low: f64,
     /// The interval's upper bound.
     pub high: f64,
-    /// How many independent observations are behind it.
+    /// Number of independent observations.
     pub count: u64,
 }
 

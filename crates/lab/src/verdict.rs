@@ -32,7 +32,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// As it is written.
+    /// The name in files and documents.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Reproduced => "reproduced",

@@ -9,7 +9,7 @@ pub const CONFIDENCE: f64 = 0.95;
 /// A mean with its confidence interval: mean ± half width.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimated {
-    /// How many values.
+    /// Number of values.
     pub count: usize,
     /// Their arithmetic mean.
     pub mean: f64,

@@ -37,7 +37,7 @@ pub struct Lost {
     pub start: Time,
     /// When it was interrupted.
     pub end: Time,
-    /// Where it ran.
+    /// Pools and numbers of nodes.
     pub place: Place,
 }
 

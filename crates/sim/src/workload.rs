@@ -16,11 +16,11 @@ pub struct LogJob {
     pub submit: Option<Time>,
     /// How long it ran.
     pub run: Option<Span>,
-    /// How many processors it wants.
+    /// Number of processors it wants.
     pub processors: Option<u32>,
     /// How long it asked to run.
     pub requested: Option<Span>,
-    /// Whose it is.
+    /// Number of the user.
     pub user: i64,
     /// Price, budget, deadline and the like.
     pub terms: Option<Arc<Terms>>,
@@ -51,7 +51,7 @@ pub struct Job {
     pub processors: u32,
     /// How long its user says it runs: at least 1 s.
     pub requested: Span,
-    /// Whose it is.
+    /// Number of the user.
     pub user: i64,
     /// Whether it is killed at the end of `run`.
     pub killed: bool,

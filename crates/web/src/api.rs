@@ -38,11 +38,11 @@ pub struct Api {
     pub market: Handle,
     /// What tasks have written.
     pub outputs: Arc<dyn Outputs>,
-    /// Who can look ahead.
+    /// Computes forecasts.
     pub advisor: Arc<dyn Advisor>,
     /// Who can read owners' tables of prices.
     pub tariffs: Arc<dyn Tariffs>,
-    /// What is too much.
+    /// Limits on requests.
     pub limits: Limits,
     /// Who was refused, and who changed or read what.
     pub audit: Audit,
@@ -191,7 +191,7 @@ pub struct Proposal {
 pub struct Planned {
     /// Id of the job in the market.
     pub job: JobId,
-    /// From when on.
+    /// First second.
     pub start: Time,
     /// Until when its last task holds its node.
     pub end: Time,
@@ -263,10 +263,10 @@ pub trait Advisor: Debug + Send + Sync {
     -> Result<Explanation, Refusal>;
 }
 
-/// What is too much.
+/// Limits on requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Of each token.
+    /// Rate limit of each token.
     pub per_token: Rate,
     /// Of each user, with all tokens and sessions.
     pub per_user: Rate,
@@ -278,7 +278,7 @@ pub struct Limits {
     pub sign_ins: Rate,
     /// Questions that the provider is asked for each address: codes of browsers and of commands.
     pub sign_in_questions: Rate,
-    /// Of a request's body.
+    /// Largest body of a request, in bytes.
     pub body_bytes: usize,
     /// Of all large bodies that are held at once.
     pub bodies_bytes: usize,
@@ -292,7 +292,7 @@ pub struct Limits {
     pub header_bytes: usize,
     /// Until the headers, or all of the body, are there.
     pub request_time: Duration,
-    /// At the same time.
+    /// Largest number of open connections.
     pub connections: usize,
     /// Of these, only for connections that have shown a valid token.
     pub connections_reserved: usize,
@@ -329,7 +329,7 @@ pub struct Limits {
 /// So many requests per second in the long run, and so many at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
-    /// In the long run.
+    /// Requests per second in the long run.
     pub per_second: u32,
     /// Requests accepted at once after a pause.
     pub burst: u32,

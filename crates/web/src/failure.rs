@@ -17,7 +17,7 @@ pub(crate) struct Failure {
     who: Option<String>,
 }
 
-/// What handlers return.
+/// Result of a handler.
 pub(crate) type Answer<T> = Result<T, Failure>;
 
 impl Failure {

@@ -61,7 +61,7 @@ fn wished(project: &str, wish: &ProjectChange) -> String {
     }
 }
 
-/// What came of it.
+/// The outcome.
 pub(crate) fn outcome(asked: &Result<Reply, Refusal>) -> String {
     match asked {
         Ok(Reply::Number(number)) => format!("done, number {number}"),

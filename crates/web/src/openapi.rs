@@ -48,7 +48,7 @@ impl IntoResponses for Refusals {
     }
 }
 
-/// What all paths share.
+/// Properties of all paths.
 struct Shared;
 
 impl Modify for Shared {

@@ -77,7 +77,7 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
-    /// Whose it is.
+    /// Name of the user.
     pub(crate) fn user(&self) -> &str {
         &self.user
     }

@@ -287,7 +287,7 @@ impl Patience {
         Patience { answered: false, since: None, max: place.timeout() }
     }
 
-    /// It has answered.
+    /// Notes that the server has answered.
     pub(crate) fn heard(&mut self) {
         self.answered = true;
         self.since = None;

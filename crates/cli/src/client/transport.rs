@@ -42,7 +42,7 @@ pub(super) struct ApiResponse {
     pub(super) expires: Option<i64>,
 }
 
-/// What goes out.
+/// A request of the client.
 #[derive(Debug, Clone)]
 pub(super) struct ApiRequest {
     pub(super) method: Method,

@@ -70,7 +70,7 @@ impl Kind {
         (Kind::Lost, "lost"),
     ];
 
-    /// As it is written.
+    /// The name in files and documents.
     pub fn name(self) -> &'static str {
         Kind::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
     }
@@ -98,11 +98,11 @@ pub struct Entry {
 /// A row as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
-    /// Its number, from 1.
+    /// Number of the row, from 1.
     pub seq: u64,
     /// When it was written: seconds since 1970.
     pub at: i64,
-    /// What it says.
+    /// The entry.
     pub entry: Entry,
 }
 

@@ -179,7 +179,7 @@ pub struct Post {
     pub market: String,
     /// When, on the sender's clock.
     pub sent: Time,
-    /// What it says.
+    /// The messages.
     pub letters: Vec<PeerMessage>,
 }
 
@@ -210,7 +210,7 @@ pub struct Glance {
     pub protocol: u32,
     /// The sender's name.
     pub market: String,
-    /// Its number at home.
+    /// Id of the job at its home.
     pub job: u64,
     /// By which hand-over it went.
     pub transfer: Serial,

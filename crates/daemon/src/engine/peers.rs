@@ -34,7 +34,7 @@ pub trait PeerTransport: Debug + Send {
 pub struct PeerSetup {
     /// As the configuration calls it.
     pub name: String,
-    /// How it is reached.
+    /// The transport to the peer.
     pub courier: Box<dyn PeerTransport>,
 }
 

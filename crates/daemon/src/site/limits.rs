@@ -55,7 +55,7 @@ pub struct Limits {
 pub struct PoolLimits {
     /// How long it may run.
     pub wall: Limit<Span>,
-    /// On how many nodes.
+    /// Limit on the number of nodes.
     pub nodes: Limit<u32>,
     /// The projects at the manager that may use it; `None`: all.
     pub projects: Option<Vec<String>>,
@@ -70,7 +70,7 @@ pub struct UserLimits {
     pub jobs: Limit<u32>,
     /// How long one of them may run.
     pub wall: Limit<Span>,
-    /// On how many nodes.
+    /// Limit on the number of nodes.
     pub nodes: Limit<u32>,
     /// The QOS of jobs that name none; empty: not known.
     pub qos: String,

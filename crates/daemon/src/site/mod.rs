@@ -74,7 +74,7 @@ pub struct PoolSetup {
     pub nodes: u32,
     /// Of each, relative to the reference node.
     pub performance: Performance,
-    /// What each offers besides.
+    /// Attributes of its nodes.
     pub attributes: Attributes,
 }
 
@@ -154,7 +154,7 @@ pub enum Seen {
         /// On which nodes, by the site's names.
         nodes: Vec<String>,
     },
-    /// It is over.
+    /// The job has ended.
     Ended {
         /// Since when it ran; `None`: it never did.
         since: Option<Time>,
@@ -195,11 +195,11 @@ pub enum Exit {
 /// A task to be run now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
-    /// Its name for ever.
+    /// Tag of the task; never used again.
     pub tag: Tag,
     /// The job's name, for people.
     pub name: String,
-    /// Whose account runs it.
+    /// Name of the user under whose account it runs.
     pub user: String,
     /// In which pool of the site.
     pub pool: String,
@@ -241,9 +241,9 @@ pub struct Aside {
     pub user: String,
     /// In which pool of the site.
     pub pool: String,
-    /// How many of its nodes.
+    /// Number of nodes.
     pub nodes: u32,
-    /// From when on.
+    /// First second.
     pub from: Time,
     /// Moment at which it ends.
     pub until: Time,
@@ -278,7 +278,7 @@ pub enum SiteError {
 /// One thing that was looked at by the doctor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// What was looked at.
+    /// What was examined.
     pub what: String,
     /// Whether it is as it should be.
     pub verdict: Verdict,
@@ -291,7 +291,7 @@ pub struct Finding {
 /// Of a [`Finding`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// As it should be.
+    /// All is well.
     Good,
     /// It works, and could be better.
     Warning,

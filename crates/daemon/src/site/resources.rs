@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Of one node.
+/// Resources of one node.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Resources {
     /// Memory in megabytes.

@@ -42,7 +42,7 @@ pub struct Snapshot {
     pub seq: u64,
     /// When it was taken.
     pub at: i64,
-    /// Of which format.
+    /// Version of the format.
     pub version: u32,
     /// The state, as its codec writes it.
     pub body: Vec<u8>,

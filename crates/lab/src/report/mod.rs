@@ -22,7 +22,7 @@ pub use words::{claim_cells, gain_cells, number_cells, reasons, sensitivity_tabl
 /// Some studies, run.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// Of the program.
+    /// Version of the program.
     pub version: String,
     /// The command that repeats it.
     pub command: String,
@@ -45,7 +45,7 @@ pub struct StudyResult {
     pub study: &'static Study,
     /// What it was run with.
     pub case: Case,
-    /// What came of it.
+    /// The outcome.
     pub findings: Findings,
 }
 

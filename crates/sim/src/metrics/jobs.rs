@@ -54,7 +54,7 @@ impl Jobs {
         jobs
     }
 
-    /// How many ran.
+    /// Number of jobs that ran.
     pub(super) fn count(&self) -> i128 {
         self.waits.len() as i128
     }

@@ -34,7 +34,7 @@ pub struct Environment {
     pub load: LocalLoad,
     /// How many jobs are in the batch (20).
     pub jobs: u32,
-    /// How many nodes a job wants.
+    /// Number of nodes a job wants.
     pub tasks: (u32, u32),
     /// How much work each of its tasks is.
     pub work: (Span, Span),

@@ -15,7 +15,7 @@ const SLOT_S: f64 = 1_800.0;
 /// Rigid jobs on a supercomputer with a daily cycle; time 0 is midnight.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lublin {
-    /// How many processors jobs want.
+    /// Number of processors jobs want.
     pub widths: WidthLaw,
     /// How long they run, given their width.
     pub runs: RunTimes,

@@ -175,7 +175,7 @@ pub enum BadParameter {
          before, the last with {widest} for the widest job: at most {max} can be"
     )]
     TooManyQueues {
-        /// How many were asked for.
+        /// Number of queues requested.
         queues: u32,
         /// Of the site.
         processors: u32,

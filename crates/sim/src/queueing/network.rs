@@ -12,7 +12,7 @@ use super::servers::{Servers, mgm};
 /// A grid of like sites, and what arrives.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
-    /// How many sites.
+    /// Number of sites.
     pub sites: u32,
     /// Processors of each.
     pub processors: u32,

@@ -53,7 +53,7 @@ pub(crate) struct Newcomer {
     pub(crate) hash: TokenHash,
     /// Id of the token.
     pub(crate) token: u64,
-    /// Whose it is.
+    /// Name of the user.
     pub(crate) user: String,
     /// What the browser says that it is.
     pub(crate) agent: String,

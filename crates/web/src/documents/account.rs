@@ -11,7 +11,7 @@ use super::amount::Credits;
 pub struct Account {
     /// `user:NAME`, `project:NAME`, `owner:SITE`, `held:JOB` or `bank`.
     pub account: String,
-    /// What is on it.
+    /// Balance in credits.
     pub balance: Credits,
     /// What was taken from it and is held for jobs.
     pub held: Credits,
@@ -54,11 +54,11 @@ pub struct Posting {
     pub from: String,
     /// Whose balance rises.
     pub to: String,
-    /// By how much.
+    /// Amount in credits.
     pub amount: Credits,
     /// `grant`, `hold`, `settle` or `refund`.
     pub motive: String,
-    /// For which job.
+    /// Id of the job, if the posting is for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<u64>,
     /// What an administrator said about it.

@@ -30,7 +30,7 @@ pub struct AuditRow {
     pub user: String,
     /// Job, user, token or site that the entry concerns.
     pub subject: String,
-    /// What came of it.
+    /// The outcome.
     pub outcome: String,
     /// How often, if it was more than once.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -19,7 +19,7 @@ use super::amount::Credits;
 pub struct Choice {
     /// When it was decided.
     pub at: i64,
-    /// By which policy.
+    /// Name of the policy.
     pub policy: String,
     /// What speaks for what the job got.
     pub why: String,

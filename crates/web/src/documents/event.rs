@@ -38,10 +38,10 @@ pub struct Event {
     /// About which site.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub site: Option<String>,
-    /// In which pools.
+    /// Names of the pools.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<String>,
-    /// How many nodes.
+    /// Number of nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u32>,
     /// A moment: of a start, or until when nodes are missing.

@@ -18,12 +18,12 @@ pub struct Explanation {
     /// In a word; left out if it could have a window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// In a sentence.
+    /// The reason as a sentence.
     pub message: String,
     /// When it is expected to start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_start: Option<i64>,
-    /// How many are before it in the queue.
+    /// Number of jobs before it in the queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ahead: Option<u64>,
     /// Single changes that would place it.

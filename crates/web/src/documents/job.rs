@@ -153,11 +153,11 @@ pub struct ExitStatus {
 /// A promised window.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Booking {
-    /// From when on.
+    /// Start, in Unix seconds.
     pub start: i64,
     /// Until when, at the latest.
     pub end: i64,
-    /// In which pools.
+    /// Names of the pools.
     pub pools: Vec<String>,
 }
 

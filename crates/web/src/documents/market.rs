@@ -17,7 +17,7 @@ use super::token::Role;
 pub struct Market {
     /// Its name, part of every tag at a site.
     pub name: String,
-    /// Of this program.
+    /// Version of the program.
     pub version: String,
     /// The scheduling policy, with its parameters.
     pub policy: String,
@@ -38,13 +38,13 @@ pub struct Market {
     pub damage: Vec<String>,
     /// Number of sites.
     pub sites: u32,
-    /// Of all sites.
+    /// Nodes of all sites.
     pub nodes: u32,
     /// Free nodes.
     pub free: u32,
     /// Who ever submitted a job.
     pub users: u32,
-    /// How many, by phase.
+    /// Number of jobs, by phase.
     pub jobs: JobCounts,
     /// Totals of the ledger.
     pub money: MoneyTotals,
@@ -53,11 +53,11 @@ pub struct Market {
 /// Jobs by phase.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct JobCounts {
-    /// Not in the queue.
+    /// Jobs that are held.
     pub held: u64,
-    /// In the queue.
+    /// Jobs that wait in the queue.
     pub waiting: u64,
-    /// They have nodes.
+    /// Jobs that run.
     pub running: u64,
     /// Jobs that ended recently.
     pub over: u64,
@@ -90,7 +90,7 @@ pub struct Myself {
     pub user: String,
     /// Role of the user.
     pub role: Role,
-    /// By which token.
+    /// Id of the token.
     pub token: u64,
     /// From when on the secret that was used is no longer valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]

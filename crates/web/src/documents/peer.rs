@@ -67,7 +67,7 @@ pub struct PeerLetters {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({"job": 7, "transfer": [1, 4], "cancel": false}))]
 pub struct PeerQuestion {
-    /// Its number at home.
+    /// Id of the job at its home.
     pub job: u64,
     /// By which hand-over it went.
     pub transfer: [u32; 2],

@@ -110,7 +110,7 @@ pub struct ProjectBudget {
     pub limit: String,
     /// What was spent.
     pub spent: Credits,
-    /// Of how much.
+    /// The limit, in credits.
     pub of: Credits,
     /// Whole per cent, rounded down. People are warned at 50, 80 and 95.
     pub percent: u32,

@@ -11,7 +11,7 @@ use super::limit::Times;
 pub struct Quotes {
     /// One for each criterion.
     pub quotes: Vec<Offer>,
-    /// Who would pay.
+    /// Name of the payer: a user or a project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payer: Option<String>,
     /// What the payer has to spend, if the caller may see it: an offer that costs more cannot be

@@ -9,9 +9,9 @@ use utoipa::ToSchema;
 pub struct Session {
     /// Its number, new with every start of the daemon.
     pub id: u64,
-    /// Whose it is.
+    /// Name of the user.
     pub user: String,
-    /// By which token.
+    /// Id of the token.
     pub token: u64,
     /// Moment since which this holds, in Unix seconds.
     pub since: i64,

@@ -23,14 +23,14 @@ pub struct SignInWays {
 pub struct DeviceSignIn {
     /// To be sent with each question; a secret.
     pub device_code: String,
-    /// To be typed there.
+    /// Code that the user types there.
     pub user_code: String,
     /// URL at which the user confirms the code.
     pub url: String,
     /// The same with the code in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole_url: Option<String>,
-    /// For how many seconds.
+    /// Validity in seconds.
     pub lasts: i64,
     /// Seconds between two questions, at least.
     pub interval: i64,
@@ -76,7 +76,7 @@ pub struct NewSession {
     pub id: u64,
     /// To be sent as `Authorization: Bearer TOKEN`.
     pub token: String,
-    /// Whose it is.
+    /// Name of the user.
     pub user: String,
     /// Role of the user.
     pub role: Role,

@@ -12,7 +12,7 @@ use super::amount::{Credits, Thousandths};
 pub struct Site {
     /// Name of the site.
     pub name: String,
-    /// Who sets its prices.
+    /// Name of the owner, who sets the prices.
     pub owner: String,
     /// Whether it answers.
     #[serde(default)]
@@ -48,7 +48,7 @@ pub enum Reach {
     /// The site responds.
     #[default]
     Up,
-    /// It does not.
+    /// The site does not respond.
     Away,
 }
 
@@ -91,7 +91,7 @@ pub struct Pool {
     pub booked: u32,
     /// Those that the market's jobs have.
     pub ours: u32,
-    /// Those that are left.
+    /// Free nodes.
     pub free: u32,
     /// Why no node of the site belongs to it, and what there is instead; left out if some do.
     #[serde(default, skip_serializing_if = "Option::is_none")]

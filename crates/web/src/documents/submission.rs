@@ -21,7 +21,7 @@ pub struct Submission {
     /// A script with a `#!` line. Either this or `command`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,
-    /// Of the script.
+    /// Arguments of the script.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(nullable)]
     pub arguments: Vec<String>,
@@ -71,7 +71,7 @@ pub struct Submission {
     /// Earliest start, in Unix seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub earliest_start: Option<i64>,
-    /// To be finished by.
+    /// Deadline, in Unix seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline: Option<i64>,
     /// `start`, `finish`, `runtime`, `cost`, `processor-time` or `sum:ATTRIBUTE`.
@@ -95,7 +95,7 @@ pub struct Submission {
     /// Name of the project that pays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Where it runs.
+    /// Working folder of the job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
     /// Standard output; `%j` is the job's number.
@@ -114,7 +114,7 @@ pub struct Submission {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schema(nullable)]
     pub environment: BTreeMap<String, String>,
-    /// It waits for these.
+    /// Dependencies of the job.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(nullable)]
     pub after: Vec<Dependency>,

@@ -23,7 +23,7 @@ pub enum Role {
 pub struct Token {
     /// Id of the token.
     pub id: u64,
-    /// Whose it is.
+    /// Name of the user.
     pub user: String,
     /// Role of the user.
     pub role: Role,

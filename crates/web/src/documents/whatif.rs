@@ -89,7 +89,7 @@ pub struct Totals {
     pub mean_wait: Option<f64>,
     /// Seconds from now to the last end.
     pub makespan: i64,
-    /// Of all owners.
+    /// Income of all owners, in credits.
     pub income: Credits,
 }
 

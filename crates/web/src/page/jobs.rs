@@ -30,7 +30,7 @@ pub(crate) struct JobsQuery {
     /// A part of the name, or a number.
     #[serde(default)]
     find: String,
-    /// Of this user.
+    /// Only those of this user.
     #[serde(default)]
     user: String,
     /// One of [`COLUMNS`]; with `-` before it, the other way round.

@@ -43,7 +43,7 @@ struct Card {
     alarm: bool,
     /// The value with all its digits, if some are left out.
     full: String,
-    /// Where more is said.
+    /// Link to the details.
     link: String,
 }
 

@@ -33,7 +33,7 @@ pub(crate) struct AuditPage {
     until: Option<i64>,
     /// Of this user; `@ADDRESS` where the user is unknown.
     user: Option<String>,
-    /// Of this kind.
+    /// Only those of this kind.
     kind: Option<String>,
 }
 

@@ -51,11 +51,11 @@ pub(crate) const OUTPUT: (usize, usize) = (1 << 20, 64 << 10);
 pub(crate) struct JobsParams {
     /// In these states, with commas between: `PENDING,RUNNING`.
     state: Option<String>,
-    /// Of this user.
+    /// Only those of this user.
     user: Option<String>,
     /// With parts at this site.
     site: Option<String>,
-    /// Of this name.
+    /// Only those of this name.
     name: Option<String>,
     /// With a number above this.
     after: Option<u64>,
@@ -174,7 +174,7 @@ pub(crate) async fn release(
     find(&context, &caller, number).await.map(Json)
 }
 
-/// How long to wait.
+/// Parameters of the URL: how long to wait.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]

@@ -42,7 +42,7 @@ const PAGE: (usize, usize) = (1_000, 100);
 /// Browsers that have been here once come back encrypted for a year.
 const ALWAYS_ENCRYPTED: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
-/// How many entries a page has.
+/// Number of entries a page has.
 fn page(limit: Option<u32>) -> Result<usize, Failure> {
     let (max, usual) = PAGE;
     let limit = limit.map_or(usual, |limit| limit as usize);

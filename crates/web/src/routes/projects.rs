@@ -21,7 +21,7 @@ use crate::views::projects;
 /// The longest note.
 const MAX_NOTE: usize = 1_000;
 
-/// Which page of projects.
+/// Parameters of the URL that select a page of projects.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]

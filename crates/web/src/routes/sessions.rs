@@ -14,7 +14,7 @@ use crate::extract::{At, Selection};
 use crate::failure::{Answer, Failure};
 use crate::openapi::Refusals;
 
-/// Which page of sessions.
+/// Parameters of the URL that select a page of sessions.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]

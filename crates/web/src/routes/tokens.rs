@@ -27,7 +27,7 @@ const MAX_GRACE: i64 = 2_592_000;
 /// How long the secret before a new one stays valid by default: seconds.
 const GRACE: i64 = 3_600;
 
-/// Which page of tokens.
+/// Parameters of the URL that select a page of tokens.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]

@@ -89,7 +89,7 @@ pub(crate) struct Scene {
 pub(crate) struct Lane {
     /// `SITE/POOL`.
     pub(crate) name: String,
-    /// How many rows.
+    /// Number of rows.
     pub(crate) nodes: u32,
     /// Micro-credits per node and second, if it asks something.
     pub(crate) price: Option<i64>,
@@ -102,7 +102,7 @@ pub(crate) struct Lane {
 pub(crate) struct Task {
     /// In the order of the scene's pools.
     pub(crate) pool: usize,
-    /// How many nodes.
+    /// Number of nodes.
     pub(crate) nodes: u32,
     /// Which ones, by the site's names, if that is known.
     pub(crate) names: Vec<String>,

@@ -42,7 +42,7 @@ pub(crate) enum Picture {
 pub(crate) struct Rectangles {
     /// The first row.
     pub(crate) row: Vec<u32>,
-    /// How many rows.
+    /// Number of rows.
     pub(crate) count: Vec<u32>,
     /// Its place in the table.
     pub(crate) task: Vec<u32>,

@@ -126,7 +126,7 @@ pub(crate) fn statement(
 pub(crate) struct PostingFilter {
     /// To or from this one; `None`: of all accounts.
     pub(crate) account: Option<Account>,
-    /// For this job.
+    /// Only those for this job.
     pub(crate) job: Option<u64>,
     /// Of this kind: `grant`, `hold`, `settle` or `refund`.
     pub(crate) motive: Option<String>,

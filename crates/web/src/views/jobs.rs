@@ -17,7 +17,7 @@ use crate::documents::{
     Together,
 };
 
-/// Which jobs are wanted.
+/// A filter of jobs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Filter {
     /// In these states; empty: in any.

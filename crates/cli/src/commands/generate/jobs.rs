@@ -46,7 +46,7 @@ enum Kind {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// How many jobs.
+    /// Number of jobs.
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=50_000_000))]
     jobs: u32,
     /// Processors of the machine, and of the widest job [default: 128; `exponential`: 64].

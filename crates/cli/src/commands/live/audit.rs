@@ -74,7 +74,7 @@ struct ExportArgs {
     output: Option<PathBuf>,
 }
 
-/// From when on.
+/// The moment from which on rows are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Since {
     /// Seconds since 1970.

@@ -23,7 +23,7 @@ pub(crate) struct Args {
     /// Also those that are over and still known.
     #[arg(short, long)]
     all: bool,
-    /// Of this user.
+    /// Only those of this user.
     #[arg(short, long, value_name = "NAME")]
     user: Option<String>,
     /// In these states, long or short, with commas: `PENDING,R`.
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// With nodes at this site.
     #[arg(long, value_name = "NAME")]
     site: Option<String>,
-    /// Of this name.
+    /// Only those of this name.
     #[arg(short, long, value_name = "NAME")]
     name: Option<String>,
     #[command(flatten)]

@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// The last month.
     #[arg(long, value_name = "YYYY-MM")]
     to: Option<String>,
-    /// Of this project only.
+    /// Only those of this project.
     #[arg(long, value_name = "PROJECT")]
     project: Option<String>,
     /// A row for each job that is over and still known, with `|` between fields as `sacct -P`

@@ -118,7 +118,7 @@ mod tests {
         swf::parse(&Input { name: "log.swf".into(), bytes: text.into() }).unwrap()
     }
 
-    /// How many jobs each site gets.
+    /// Number of jobs each site gets.
     fn dealt(rule: Rule, seed: u64, processors: u32) -> [usize; 3] {
         let (homes, log) = (Homes::new(rule, seed, &pools()), log(960, processors));
         let mut counts = [0; 3];

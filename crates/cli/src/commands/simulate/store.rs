@@ -27,7 +27,7 @@ const TABLES: [&str; 2] = ["summary.csv", "replications.csv"];
 /// Content of `campaign.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(in crate::commands) struct Record {
-    /// Of the program.
+    /// Version of the program.
     pub(in crate::commands) version: String,
     pub(in crate::commands) title: Option<String>,
     /// What is run; two campaigns are the same if this is.

@@ -15,7 +15,7 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Of a configuration.
+    /// The tables of a configuration.
     pub(super) fn of(settings: &Settings) -> Tables {
         let zone = settings.zone.clone().unwrap_or_else(TimeZone::system);
         Tables { pools: all_pools(settings), zone }

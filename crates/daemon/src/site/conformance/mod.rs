@@ -21,7 +21,7 @@ pub trait Bench {
     /// The site under test.
     fn site(&mut self) -> &mut dyn Site;
 
-    /// What its clock says.
+    /// Time of its clock.
     fn now(&mut self) -> Time;
 
     /// Lets a little time pass: at most a second.

@@ -117,7 +117,7 @@ impl FakeSite {
         }
     }
 
-    /// What its clock says.
+    /// Time of its clock.
     pub fn now(&self) -> Time {
         self.cluster.now
     }

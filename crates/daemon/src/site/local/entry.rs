@@ -51,16 +51,16 @@ pub(super) struct Output {
     pub account: Option<Account>,
 }
 
-/// How far it is.
+/// State of the task.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// It has no slots.
+    /// The task waits for slots.
     Waiting,
     /// It has slots and, unless that failed, a supervisor.
     Placed(Vec<u32>),
     /// The job runs.
     Running { slots: Vec<u32>, since: Time },
-    /// It is over.
+    /// The job has ended.
     Ended(Ended),
 }
 

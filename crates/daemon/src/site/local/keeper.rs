@@ -22,7 +22,7 @@ use super::processes;
 use super::records::Ending;
 use super::supervise::{Event, clear_away, how, reap};
 
-/// What is to run.
+/// A command to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Job {
     /// Its paths may begin with `~`.

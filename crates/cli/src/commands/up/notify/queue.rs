@@ -46,7 +46,7 @@ impl<T> Queue<T> {
         inside.unwrap_or_else(PoisonError::into_inner).waiting.pop_front()
     }
 
-    /// How many gave way since the last call.
+    /// Number of messages dropped since the last call.
     pub(super) fn dropped(&self) -> u64 {
         std::mem::take(&mut self.inside().dropped)
     }

@@ -49,7 +49,7 @@ struct Shelf {
     wrong: Option<Refusal>,
     /// Whether a thread makes plans.
     is_kept: bool,
-    /// How many wait for a newer one.
+    /// Number of callers that wait for a newer plan.
     wanted: usize,
 }
 
