@@ -43,7 +43,7 @@ pub(crate) const DELAY: Duration = Duration::from_millis(250);
 pub(crate) struct Caller {
     pub(crate) actor: Actor,
     pub(crate) token: u64,
-    /// From when on the secret that was used opens no more, by the system's clock.
+    /// When the secret that was used expires, by the system's clock.
     pub(crate) expires: Option<Time>,
     /// The session on the pages that the request belongs to.
     pub(crate) session: Option<u64>,

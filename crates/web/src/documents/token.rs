@@ -34,7 +34,7 @@ pub struct Token {
     /// From when on it is no longer valid; left out: it is valid until it is revoked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<i64>,
-    /// Its secret was changed, and until then the one before opens, too.
+    /// Its secret was changed, and until then the one before is valid, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier_until: Option<i64>,
     /// The provider of identities that answered for its user, if the token is of a sign-in.
@@ -69,7 +69,8 @@ pub struct NewToken {
     #[serde(default)]
     #[schema(max_length = 200)]
     pub note: String,
-    /// For how many seconds it opens; 0: until it is revoked. Left out: as the configuration says.
+    /// For how many seconds it is valid; 0: until it is revoked. Left out: as the configuration
+    /// says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0, maximum = 315_360_000)]
     pub lifetime: Option<i64>,
@@ -80,11 +81,11 @@ pub struct NewToken {
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"grace": 3_600}))]
 pub struct NewSecret {
-    /// For how many seconds the present secret still opens: an hour if left out.
+    /// For how many seconds the present secret stays valid: an hour if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0, maximum = 2_592_000)]
     pub grace: Option<i64>,
-    /// For how many seconds from now on the token opens; 0: until it is revoked. Administrators
+    /// For how many seconds from now on the token is valid; 0: until it is revoked. Administrators
     /// may say so; left out: as long as it would have without the new secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0, maximum = 315_360_000)]

@@ -157,8 +157,8 @@ async fn expiry(context: &Context, token: u64) -> Answer<Option<i64>> {
     Ok(found.await?.map(|it| it.0))
 }
 
-/// Gives a token another secret: its user may, and administrators. The present one opens for a
-/// while yet, so that all who use it can get the new one.
+/// Gives a token another secret: its user may, and administrators. The present one stays valid for
+/// a while yet, so that all who use it can get the new one.
 #[utoipa::path(
     post, path = "/v1/tokens/{id}/rotate", tag = "tokens", operation_id = "rotate_token",
     params(("id" = u64, Path, description = "the token")), request_body = NewSecret,
@@ -191,7 +191,7 @@ pub(crate) async fn rotate(
 #[utoipa::path(
     delete, path = "/v1/tokens/{id}", tag = "tokens", operation_id = "revoke_token",
     params(("id" = u64, Path, description = "the token")),
-    responses((status = 204, description = "it opens nothing any more"), Refusals),
+    responses((status = 204, description = "it is no longer valid"), Refusals),
 )]
 pub(crate) async fn revoke(
     State(context): State<Context>,

@@ -30,7 +30,7 @@ enum TokenCommand {
     /// Make a token for a user; its secret is seen this once.
     #[command(visible_alias = "create")]
     New(NewArgs),
-    /// Give a token another secret; the present one opens for a while yet.
+    /// Give a token another secret; the present one stays valid for a while.
     Rotate(RotateArgs),
     /// List tokens, without their secrets, which are not kept.
     List(ListArgs),
@@ -56,7 +56,7 @@ struct NewArgs {
     /// For people: on which machine it is used, say.
     #[arg(long, value_name = "TEXT", default_value = "")]
     note: String,
-    /// For how long it opens, such as `90d`, or `never` [default: as the configuration says].
+    /// How long it is valid, such as `90d`, or `never` [default: as the configuration says].
     #[arg(long, value_name = "SPAN", value_parser = lifetime)]
     expires: Option<i64>,
     /// Write the secret to this file, which only its owner can read, instead of printing it.
@@ -80,10 +80,10 @@ struct RotateArgs {
     /// Id of the token.
     #[arg(value_name = "ID")]
     token: Option<u64>,
-    /// For how long the present secret still opens, such as `1h`.
+    /// How long the present secret stays valid, such as `1h`.
     #[arg(long, value_name = "SPAN", default_value = "1h", value_parser = grace)]
     grace: i64,
-    /// For how long it opens from now on, such as `90d`, or `never` [default: as before].
+    /// How long it is valid from now on, such as `90d`, or `never` [default: as before].
     #[arg(long, value_name = "SPAN", value_parser = lifetime)]
     expires: Option<i64>,
     /// Write the new secret to this new file, instead of printing it.
@@ -99,7 +99,7 @@ fn lifetime(text: &str) -> Result<i64, String> {
         "never" => Ok(0),
         _ => match parse_span(text)?.0 {
             seconds @ 1.. => Ok(seconds),
-            _ => Err("a token opens for a second at least".to_owned()),
+            _ => Err("a token is valid for at least one second".to_owned()),
         },
     }
 }
@@ -227,7 +227,7 @@ fn rotate(args: &RotateArgs, format: Format, report: &Report) -> Outcome {
     let sent = market.post(&format!("/v1/tokens/{number}/rotate"), &wanted)?;
     let IssuedToken { id, token, expires } = sent.read()?;
     let until = moment(crate::client::words::now().saturating_add(*grace));
-    report.note(&format!("the secret before opens until {until}"));
+    report.note(&format!("the secret before is valid until {until}"));
     if let Some(expires) = expires {
         report.note(&format!("token {id} expires at {}", moment(expires)));
     }
@@ -247,7 +247,7 @@ fn rotate(args: &RotateArgs, format: Format, report: &Report) -> Outcome {
 fn replace(path: &Path, token: &str) -> Result<(), Failure> {
     let wrote = up::place::write_private(path, &format!("{token}\n"));
     wrote.map_err(|failure| {
-        failure.hint("the secret before opens for the grace: rotate again, with `--output FILE`")
+        failure.hint("the secret before is valid for the grace period: rotate again, with `--output FILE`")
     })
 }
 
