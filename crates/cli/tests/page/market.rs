@@ -53,7 +53,7 @@ pub(crate) async fn other_prices_are_tried(browser: &Browser, stage: &Stage) {
     browser.until("Income of the pool").await;
     until_true(browser, "return document.querySelectorAll('.response circle').length === 18").await;
     assert_eq!(count(browser, ".response circle.present").await, 2, "the present price");
-    browser.until("Compute again with the jobs of now").await;
+    browser.until("Compute again with the present jobs").await;
 }
 
 /// Candidates side by side; the page says when it is out of date, and asks before it switches.
@@ -62,7 +62,7 @@ pub(crate) async fn policies_are_compared(browser: &Browser, stage: &Stage) {
     browser.fill("#compare", "sjf, css, no-such-policy").await;
     browser.click("form.fields button.main").await;
     browser.until("Computed for the queue as of").await;
-    browser.until("Let css decide").await;
+    browser.until("Switch to css").await;
     browser.until("no-such-policy").await;
     stage.some_jobs();
     stage.contended();
@@ -70,10 +70,10 @@ pub(crate) async fn policies_are_compared(browser: &Browser, stage: &Stage) {
     // What is updated in place may be replaced between being found and being clicked.
     browser.run("document.querySelector('form.stale button').click()").await;
     browser.until("would change. Each is listed once").await;
-    browser.until("By user, who loses most first").await;
-    browser.until("Let css decide").await;
+    browser.until("By user, largest loss first").await;
+    browser.until("Switch to css").await;
     browser.run("document.querySelector('button[value=css]').click()").await;
-    browser.until("css decides now").await;
+    browser.until("css is the present policy").await;
 }
 
 /// How long something lasts is counted on, though nothing is received.

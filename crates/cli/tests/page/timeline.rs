@@ -161,7 +161,7 @@ pub(crate) async fn a_link_shows_what_is_available(browser: &Browser, stage: &St
     browser.go(&stage.url("/jobs")).await;
     browser.go(link.as_str()).await;
     ready(browser).await;
-    browser.until("Nothing is set aside").await;
+    browser.until("Nothing is reserved").await;
     let shown = "return [document.querySelector('#name').value, document.querySelector('#script').value,
         document.querySelectorAll('svg.chart circle.best').length > 0, document.querySelector('#take') === null]";
     let script = "#!/bin/sh\necho seen on the page\nsleep 4\n";
@@ -188,9 +188,9 @@ pub(crate) async fn jobs_are_found_sorted_and_counted(browser: &Browser, stage: 
     browser.go(&stage.url("/jobs?find=LOOKED&show=over")).await;
     browser.until("looked-at").await;
     browser.go(&stage.url("/jobs?find=nothing")).await;
-    browser.until("No job fits the filter").await;
+    browser.until("No job matches the filter").await;
     browser.go(&stage.url("/jobs/2")).await;
     browser.until("What was considered").await;
-    browser.until("All of it in one pool").await;
+    browser.until("Each pool alone").await;
     ready(browser).await;
 }

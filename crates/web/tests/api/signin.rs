@@ -239,7 +239,7 @@ fn a_new_secret_replaces_the_old_one_after_the_grace() {
     assert_eq!(stage.call("ana", "POST", &ana, json!({"grace": -1})).0, 422);
     let (status, first) = stage.call("ana", "POST", &ana, json!({"grace": 3_600}));
     assert_eq!(status, 200, "{first}");
-    assert_eq!(stage.get("ana", "/v1/me").0, 200, "the one before opens, too");
+    assert_eq!(stage.get("ana", "/v1/me").0, 200, "the one before is valid, too");
     let (_, list) = stage.get("ana", "/v1/tokens");
     assert!(list["tokens"][0]["earlier_until"].is_i64(), "{list}");
     let before = stage.tokens.insert("ana", first["token"].as_str().unwrap().to_owned()).unwrap();

@@ -224,7 +224,7 @@ impl Advisor for ByRote {
         Ok(Explanation {
             job: view.numbers[&job],
             reason: None,
-            message: "others are before it".to_owned(),
+            message: "other jobs are ahead of it".to_owned(),
             expected_start: None,
             ahead: Some(1),
             relaxations: vec![],

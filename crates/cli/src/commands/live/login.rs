@@ -183,7 +183,8 @@ pub(crate) fn logout(args: &LogoutArgs, report: &Report) -> Outcome {
         }
     });
     if revoked.is_err() {
-        report.note("the market could not be reached: the token stays valid there until it expires");
+        report
+            .note("the market could not be reached: the token stays valid there until it expires");
     }
     logins.markets.remove(&url);
     logins.last = logins.last.filter(|it| *it != url);

@@ -247,7 +247,9 @@ fn rotate(args: &RotateArgs, format: Format, report: &Report) -> Outcome {
 fn replace(path: &Path, token: &str) -> Result<(), Failure> {
     let wrote = up::place::write_private(path, &format!("{token}\n"));
     wrote.map_err(|failure| {
-        failure.hint("the secret before is valid for the grace period: rotate again, with `--output FILE`")
+        failure.hint(
+            "the secret before is valid for the grace period: rotate again, with `--output FILE`",
+        )
     })
 }
 
