@@ -64,8 +64,8 @@ impl<C: Codec> Loop<C> {
         self.live.is_some() && self.unwritten.is_none()
     }
 
-    /// Writes what is not written, if there is room. If the journal fails otherwise, the state is
-    /// useless any more.
+    /// Writes what is not written, if there is room. If the journal fails otherwise, the state
+    /// must not be used.
     pub(super) fn write_up(&mut self) {
         let Some(unwritten) = self.unwritten.take() else { return };
         let records = unwritten.records.clone();

@@ -404,8 +404,7 @@ impl<C: Codec> Loop<C> {
         }
     }
 
-    /// Writes records down and notifies subscribers. If that fails, the state is useless any
-    /// more.
+    /// Writes records and notifies subscribers. If that fails, the state must not be used.
     fn write(&mut self, at: Time, sound: bool, records: &[Record]) -> bool {
         let written = match sound {
             true => self.journal.write(&self.base.codec, at, records),
@@ -541,8 +540,7 @@ impl<C: Codec> Loop<C> {
         let Some(live) = &self.live else { return };
         let mut all = live.asides();
         for (place, worker) in self.workers.iter().enumerate() {
-            let site = tradewind_model::SiteId(place as u32);
-            let wanted = all.remove(&site).unwrap_or_default();
+            let wanted = all.remove(&tradewind_model::SiteId(place as u32)).unwrap_or_default();
             let wanted = clock::asides(wanted, live.state().lead());
             let known = self.asides.get(&place).is_some_and(|(told, when)| {
                 *told == wanted && (wanted.is_empty() || when.elapsed() < self.base.timing.patience)
