@@ -185,7 +185,7 @@ pub struct Together {
 pub struct Part {
     /// Name of the site.
     pub site: String,
-    /// Name of the pool in its site.
+    /// Name of the pool, `SITE/POOL`.
     pub pool: String,
     /// Number of nodes.
     pub nodes: u32,

@@ -91,7 +91,7 @@ pub struct Offer {
 pub struct OfferedNodes {
     /// Name of the site.
     pub site: String,
-    /// Name of the pool in its site.
+    /// Name of the pool, `SITE/POOL`.
     pub pool: String,
     /// Number of nodes.
     pub nodes: u32,
