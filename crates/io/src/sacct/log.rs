@@ -83,14 +83,19 @@ impl History {
         let mut notes = vec![
             "from the accounting of Slurm, read from `sacct`".to_owned(),
             format!("columns used: {}", self.columns.join(", ")),
-            format!("processors are {}; fields 5 and 8 of a job that ran are what it held", self.unit.words()),
+            format!(
+                "processors are {}; fields 5 and 8 of a job that ran are what it held",
+                self.unit.words()
+            ),
             "user, group (account), application (name of the job), queue (QOS) and partition are \
              numbers in order of first appearance"
                 .to_owned(),
         ];
         notes.push(match self.arrival {
             Arrival::Submit => "jobs arrive when they were submitted".to_owned(),
-            Arrival::Eligible if self.columns.iter().any(|it| it.eq_ignore_ascii_case("eligible")) => {
+            Arrival::Eligible
+                if self.columns.iter().any(|it| it.eq_ignore_ascii_case("eligible")) =>
+            {
                 "jobs arrive when they were eligible: dependencies, `--begin` and holds are over \
                  then"
                     .to_owned()
@@ -196,15 +201,27 @@ impl Counts {
         say(self.elsewhere, "rows of other partitions, left out");
         say(self.without_submit, "rows without a time of submission, left out");
         say(self.repeated, "rows that repeat a run of a job, left out");
-        say(self.never_started, "jobs that never started, without a run time: a replay leaves them out");
+        say(
+            self.never_started,
+            "jobs that never started, without a run time: a replay leaves them out",
+        );
         say(self.running, "jobs that still ran, with the time that they had run");
         say(self.requeued, "runs that ended by a requeue or a preemption, each a job");
         say(self.components, "components of heterogeneous jobs, each a job");
-        say(self.unlimited, "jobs without a time limit, with 365 days as Slurm's backfilling assumes");
-        say(self.of_partition, "jobs with the limit of their partition, with the longest limit of others there, or 365 days");
+        say(
+            self.unlimited,
+            "jobs without a time limit, with 365 days as Slurm's backfilling assumes",
+        );
+        say(
+            self.of_partition,
+            "jobs with the limit of their partition, with the longest limit of others there, or 365 days",
+        );
         say(self.early, "jobs that started before they were eligible: they arrive at their start");
         say(self.without_processors, "jobs that ran without a number of processors");
-        say(self.odd_nodes, "rows with a list of nodes that cannot be read, without effect on sizes");
+        say(
+            self.odd_nodes,
+            "rows with a list of nodes that cannot be read, without effect on sizes",
+        );
         remarks
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
+use tradewind_model::Pools;
+
 use super::History;
 use super::Unit;
 use super::nodes::NodesSeen;
@@ -59,6 +61,16 @@ impl Machine {
         // Partitions in which no job started have no nodes to simulate on.
         let pools = pools.into_values().filter(|pool| pool.processors > 0).collect();
         Machine { pools }
+    }
+
+    /// The same within what a grid may have: pools of what was in use, if nodes times processors
+    /// are too many. `None`: these are too many, too.
+    pub(super) fn bounded(mut self) -> Option<Machine> {
+        if self.processors() > Pools::MAX_NODES {
+            self.pools.iter_mut().for_each(|pool| pool.processors = pool.peak);
+            self.pools.retain(|pool| pool.processors > 0);
+        }
+        (self.processors() <= Pools::MAX_NODES).then_some(self)
     }
 
     pub(super) fn processors(&self) -> u32 {
@@ -139,11 +151,8 @@ impl History {
         let _ = writeln!(out, "[[site]]\nname = \"slurm\"");
         let shown = self.partition_numbers();
         for (index, pool) in self.machine.pools.iter().enumerate() {
-            let mut numbers: Vec<u32> = pool
-                .partitions
-                .iter()
-                .filter_map(|it| shown.of(usize::from(*it)))
-                .collect();
+            let mut numbers: Vec<u32> =
+                pool.partitions.iter().filter_map(|it| shown.of(usize::from(*it))).collect();
             numbers.sort_unstable();
             let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
             let plural = if numbers.len() == 1 { "" } else { "s" };

@@ -102,12 +102,7 @@ fn expand(list: &str, room: &mut usize, take: &mut impl FnMut(&str)) -> Result<(
 }
 
 /// One item of a list: plain text and brackets in turn, at most a few of them.
-fn one(
-    text: &str,
-    begun: String,
-    room: &mut usize,
-    take: &mut impl FnMut(&str),
-) -> Result<(), ()> {
+fn one(text: &str, begun: String, room: &mut usize, take: &mut impl FnMut(&str)) -> Result<(), ()> {
     /// Slurm's node names have one dimension, or a few on old machines.
     const MOST_BRACKETS: usize = 4;
     if text.matches('[').count() > MOST_BRACKETS {
@@ -157,7 +152,9 @@ mod tests {
         assert_eq!(names("a[1-3,07],b").unwrap(), ["a1", "a2", "a3", "a07", "b"]);
         assert_eq!(names("r[1-2]n[08-10]").unwrap().len(), 6);
         assert_eq!(names("r[1-2]n[08-10]").unwrap()[2], "r1n10");
-        for wrong in ["a[1-200]", "a[1", "a]", "a[x]", "", "a,,b", "None assigned", "a[[1]]", "a[2-1]"] {
+        for wrong in
+            ["a[1-200]", "a[1", "a]", "a[x]", "", "a,,b", "None assigned", "a[[1]]", "a[2-1]"]
+        {
             assert!(names(wrong).is_err(), "{wrong}");
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tradewind_model::Grid;
+use tradewind_model::Pools;
 
 use super::columns::{self, Columns, Field, Values};
 use super::machine::{self, Machine};
@@ -108,7 +108,11 @@ impl Reader {
     /// Takes the next line, without its line break. The first one that is not blank is the header.
     pub fn line(&mut self, bytes: &[u8]) {
         self.line = self.line.saturating_add(1);
-        let bytes = if self.line == 1 { bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes) } else { bytes };
+        let bytes = if self.line == 1 {
+            bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+        } else {
+            bytes
+        };
         if self.stopped || bytes.iter().all(u8::is_ascii_whitespace) {
             return;
         }
@@ -285,7 +289,7 @@ impl Reader {
 
     /// Processors in the log's unit, and nodes; 0 where unknown.
     fn width(&self, values: &Values<'_>, started: bool) -> Result<(u32, u32), Bad> {
-        let most = u32::try_from(Grid::MAX_NODES).unwrap_or(u32::MAX);
+        let most = Pools::MAX_NODES;
         let given = |field: Field, text: &str| {
             let hint = format!("write a number up to {most}");
             values::count(text).filter(|it| *it <= most).ok_or_else(|| Bad::new(field, hint))
@@ -357,6 +361,11 @@ impl Reader {
         }
         let partitions = self.names.partitions.len();
         let machine = Machine::of(&self.rows, &mut self.nodes, &self.per_node, partitions);
+        let Some(machine) = machine.bounded() else {
+            let what = format!("jobs hold more than {} processors at one time", Pools::MAX_NODES);
+            let hint = "give one partition (`--partition`), or whole nodes (`--unit nodes`)";
+            return Err(Diagnostic::error(&self.file, what).with_hint(hint).into());
+        };
         let zone = self.options.zone.iana_name().unwrap_or("UTC").to_owned();
         Ok(History {
             counts: self.counts,
@@ -395,9 +404,7 @@ fn elapsed(values: &Values<'_>) -> Result<Option<u32>, Bad> {
 fn limit(values: &Values<'_>) -> Result<u32, Bad> {
     let hint = "write `2-03:04:05`, `UNLIMITED` or `Partition_Limit`; TimelimitRaw has minutes";
     let limit = match (values.get(Field::Timelimit), values.get(Field::TimelimitRaw)) {
-        (Some(text), _) => {
-            values::limit(text).ok_or_else(|| Bad::new(Field::Timelimit, hint))?
-        }
+        (Some(text), _) => values::limit(text).ok_or_else(|| Bad::new(Field::Timelimit, hint))?,
         (None, Some(text)) => {
             values::limit_raw(text).ok_or_else(|| Bad::new(Field::TimelimitRaw, hint))?
         }

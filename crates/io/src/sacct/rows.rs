@@ -105,9 +105,8 @@ impl Rows {
         for index in order {
             let row = self.at(index);
             let before = kept.last().map(|last| self.at(*last));
-            let same = before.filter(|it| {
-                (it.submit, it.job, it.part) == (row.submit, row.job, row.part)
-            });
+            let same =
+                before.filter(|it| (it.submit, it.job, it.part) == (row.submit, row.job, row.part));
             match same {
                 // Rows that never started come after those that did.
                 Some(it) if it.started() && !row.started() => {}

@@ -123,7 +123,8 @@ fn scaled(text: &str, factor: u64) -> Option<u64> {
 
 /// The value of a resource in `cpu=4,mem=16G,node=1,gres/gpu=2`.
 pub(super) fn tres<'t>(text: &'t str, name: &str) -> Option<&'t str> {
-    text.split(',').find_map(|item| item.split_once('=').filter(|(key, _)| *key == name))
+    text.split(',')
+        .find_map(|item| item.split_once('=').filter(|(key, _)| *key == name))
         .map(|(_, value)| value)
 }
 

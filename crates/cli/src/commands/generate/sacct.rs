@@ -148,9 +148,8 @@ fn write(args: &Args, history: &History) -> Result<(), Failure> {
 
 /// A file for its owner only, new or with its mode changed before it has anything in it.
 fn write_names(path: &Path, history: &History) -> Result<(), Failure> {
-    let failed = |error: io::Error| {
-        Failure::data(format!("failed to write `{}`: {error}", path.display()))
-    };
+    let failed =
+        |error: io::Error| Failure::data(format!("failed to write `{}`: {error}", path.display()));
     let mut open = std::fs::OpenOptions::new();
     let file = open.write(true).create(true).truncate(true).mode(0o600).open(path);
     let file = file.map_err(failed)?;
