@@ -11,7 +11,7 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 
 const RECORDED: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../io/src/sacct/samples/recorded-26.05.txt");
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../io/tests/sacct/samples/recorded-26.05.txt");
 /// When the first job of the model is submitted, in seconds since 1970.
 const FIRST: i64 = 1_772_323_200;
 

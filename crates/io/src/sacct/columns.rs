@@ -76,6 +76,8 @@ pub(super) struct Columns {
     at: Vec<(Field, usize)>,
     /// How many columns there are.
     pub(super) count: usize,
+    /// Whether lines end with a delimiter, as `sacct -p` prints them.
+    trailing: bool,
     /// As the header has them, for the log's comments.
     pub(super) used: Vec<String>,
 }
@@ -83,10 +85,10 @@ pub(super) struct Columns {
 impl Columns {
     /// Reads the header line.
     pub(super) fn read(file: &str, number: u32, line: &str) -> Result<Columns, Diagnostics> {
-        // `sacct -p` ends each line with a delimiter.
         let bare = line.strip_suffix('|').unwrap_or(line);
         let names: Vec<&str> = bare.split('|').take(MOST + 1).collect();
-        let mut columns = Columns { count: names.len(), ..Columns::default() };
+        let mut columns =
+            Columns { count: names.len(), trailing: bare.len() < line.len(), ..Columns::default() };
         for (index, name) in names.iter().enumerate() {
             let name = name.trim();
             let found = NAMES.iter().find(|(known, _)| name.eq_ignore_ascii_case(known));
@@ -187,15 +189,13 @@ impl<'l> Values<'l> {
         room: &'l mut Vec<(usize, usize)>,
     ) -> Result<Values<'l>, usize> {
         room.clear();
+        let line = if columns.trailing { line.strip_suffix('|').unwrap_or(line) } else { line };
         let mut from = 0;
         for (at, _) in line.match_indices('|') {
             room.push((from, at));
             from = at + 1;
         }
         room.push((from, line.len()));
-        if room.len() == columns.count + 1 && from == line.len() {
-            room.pop();
-        }
         let extra = room.len().checked_sub(columns.count).ok_or(room.len())?;
         if extra > 0 {
             let name = columns.place(Field::JobName).ok_or(room.len())?;

@@ -11,8 +11,6 @@ mod nodes;
 mod read;
 mod rows;
 mod state;
-#[cfg(test)]
-mod tests;
 mod times;
 mod values;
 

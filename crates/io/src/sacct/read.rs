@@ -202,8 +202,8 @@ impl Reader {
         if !self.options.partitions.is_empty() && !self.options.partitions.contains(partition) {
             return Err(Skip::Elsewhere);
         }
-        let state = values.get(Field::State).unwrap_or_default();
-        let stage = state::stage(state).map_err(|hint| Bad::new(Field::State, hint))?;
+        let stage = state::stage(values.get(Field::State).unwrap_or_default());
+        let stage = stage.map_err(|hint| Bad::new(Field::State, hint))?;
         let life = self.life(values, stage)?;
         let limit = limit(values)?;
         let (processors, nodes) = self.width(values, life.wait != NONE)?;
@@ -212,14 +212,7 @@ impl Reader {
         if life.wait != NONE {
             self.machine(values, partition, processors, nodes);
         }
-        self.count(life, state, (part, limit, processors));
-        let number = |names: &mut Names, field, most| {
-            let name = values.get(field);
-            name.and_then(|name| names.number(name, most))
-        };
-        let names = &mut self.names;
-        let queue = number(&mut names.qos, Field::Qos, MOST_PARTITIONS);
-        Ok(Row {
+        let row = Row {
             submit: life.submit,
             wait: life.wait,
             run: life.run,
@@ -228,14 +221,31 @@ impl Reader {
             memory,
             job,
             part,
+            user: NONE,
+            group: NONE,
+            application: NONE,
+            queue: u16::MAX,
+            partition,
+            status: life.status,
+            ended: life.ended,
+        };
+        Ok(self.named(values, row))
+    }
+
+    /// The row with the numbers of its names.
+    fn named(&mut self, values: &Values<'_>, row: Row) -> Row {
+        let names = &mut self.names;
+        let number = |names: &mut Names, field, most| {
+            values.get(field).and_then(|name| names.number(name, most))
+        };
+        let queue = number(&mut names.qos, Field::Qos, MOST_PARTITIONS);
+        Row {
             user: number(&mut names.users, Field::User, MOST_NAMES).unwrap_or(NONE),
             group: number(&mut names.accounts, Field::Account, MOST_NAMES).unwrap_or(NONE),
             application: values.get(Field::JobName).map_or(NONE, |name| names.jobs.number(name)),
             queue: queue.and_then(|it| u16::try_from(it).ok()).unwrap_or(u16::MAX),
-            partition,
-            status: life.status,
-            ended: life.ended,
-        })
+            ..row
+        }
     }
 
     fn partition(&mut self, name: &str) -> Result<u16, Bad> {
@@ -327,16 +337,6 @@ impl Reader {
         }
     }
 
-    fn count(&mut self, life: Life, state: &str, (part, limit, processors): (u32, u32, u32)) {
-        let counts = &mut self.counts;
-        let again = ["REQUEUE", "PREEMPT"].iter().any(|word| state.starts_with(word));
-        counts.requeued += usize::from(again && life.wait != NONE);
-        counts.components += usize::from(part & HET != 0);
-        counts.unlimited += usize::from(limit == values::YEAR_S);
-        counts.of_partition += usize::from(limit == rows::OF_PARTITION);
-        counts.without_processors += usize::from(life.wait != NONE && processors == 0);
-    }
-
     /// All jobs in order.
     ///
     /// # Errors
@@ -353,12 +353,26 @@ impl Reader {
             return Err(self.diagnostics);
         }
         self.counts.repeated = self.rows.settle();
+        self.count_all();
         machine::fill_in(&mut self.rows, self.names.partitions.len());
+        self.history()
+    }
+
+    fn count_all(&mut self) {
+        let counts = &mut self.counts;
         for row in self.rows.in_order() {
-            self.counts.jobs += 1;
-            self.counts.never_started += usize::from(!row.started());
-            self.counts.running += usize::from(row.started() && !row.ended);
+            counts.jobs += 1;
+            counts.never_started += usize::from(!row.started());
+            counts.running += usize::from(row.started() && !row.ended);
+            counts.requeued += usize::from(row.started() && row.status == Status::Interrupted);
+            counts.components += usize::from(row.part & HET != 0);
+            counts.unlimited += usize::from(row.limit == values::YEAR_S);
+            counts.of_partition += usize::from(row.limit == rows::OF_PARTITION);
+            counts.without_processors += usize::from(row.started() && row.processors == 0);
         }
+    }
+
+    fn history(mut self) -> Result<History, Diagnostics> {
         let partitions = self.names.partitions.len();
         let machine = Machine::of(&self.rows, &mut self.nodes, &self.per_node, partitions);
         let Some(machine) = machine.bounded() else {
@@ -366,12 +380,11 @@ impl Reader {
             let hint = "give one partition (`--partition`), or whole nodes (`--unit nodes`)";
             return Err(Diagnostic::error(&self.file, what).with_hint(hint).into());
         };
-        let zone = self.options.zone.iana_name().unwrap_or("UTC").to_owned();
         Ok(History {
             counts: self.counts,
             unit: self.unit,
             arrival: self.options.arrival,
-            zone,
+            zone: self.options.zone.iana_name().unwrap_or("UTC").to_owned(),
             columns: self.columns.map(|columns| columns.used).unwrap_or_default(),
             rows: self.rows,
             names: self.names,

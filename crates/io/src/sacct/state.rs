@@ -17,6 +17,8 @@ pub(super) enum Stage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Status {
     Failed,
+    /// The run ended because the job was queued again, or had to make room.
+    Interrupted,
     Completed,
     Cancelled,
     Unknown,
@@ -25,7 +27,7 @@ pub(super) enum Status {
 impl Status {
     pub(super) fn number(self) -> i64 {
         match self {
-            Status::Failed => 0,
+            Status::Failed | Status::Interrupted => 0,
             Status::Completed => 1,
             Status::Cancelled => 5,
             Status::Unknown => -1,
@@ -34,6 +36,7 @@ impl Status {
 }
 
 const FAILED: Stage = Stage::Ended(Status::Failed);
+const INTERRUPTED: Stage = Stage::Ended(Status::Interrupted);
 const CANCELLED: Stage = Stage::Ended(Status::Cancelled);
 
 /// Names of Slurm's states.
@@ -44,10 +47,10 @@ const STATES: [(&str, Stage); 29] = [
     ("CANCELLED", CANCELLED),
     ("NODE_FAIL", FAILED),
     ("OUT_OF_MEMORY", FAILED),
-    ("PREEMPTED", FAILED),
-    ("REQUEUED", FAILED),
-    ("REQUEUE_FED", FAILED),
-    ("REQUEUE_HOLD", FAILED),
+    ("PREEMPTED", INTERRUPTED),
+    ("REQUEUED", INTERRUPTED),
+    ("REQUEUE_FED", INTERRUPTED),
+    ("REQUEUE_HOLD", INTERRUPTED),
     ("SPECIAL_EXIT", FAILED),
     ("BOOT_FAIL", FAILED),
     ("LAUNCH_FAILED", FAILED),

@@ -1,11 +1,13 @@
 //! Recorded files of three versions of Slurm (`scripts/record-sacct.sh` made them), and rows written
 //! by hand for what no small cluster does in a minute.
 
-use jiff::tz::TimeZone;
+#![expect(clippy::unwrap_used, reason = "a test: a panic is its failure")]
 
-use super::*;
-use crate::input::Input;
-use crate::{diagnostics::Diagnostics, grid, swf};
+use jiff::tz::TimeZone;
+use tradewind_io::diagnostics::Diagnostics;
+use tradewind_io::input::Input;
+use tradewind_io::sacct::{Arrival, History, KeepNames, Options, Reader, Unit};
+use tradewind_io::{grid, swf};
 
 const RECORDED: [(&str, &str); 3] = [
     ("22.05", include_str!("samples/recorded-22.05.txt")),
@@ -213,6 +215,7 @@ fn repeated_and_unsorted_rows_give_the_same_log() {
     let mut lines: Vec<&str> = first.iter().chain(&second).map(String::as_str).collect();
     let history = read(&rows(&lines));
     assert_eq!((history.counts().jobs, history.counts().repeated), (3, 3));
+    assert_eq!(history.counts().running, 0);
     let all = lives(&log(&history));
     assert_eq!(all, [(0, 60, 60, 4, 3_600), (0, 120, 0, 4, 3_600), (60, 60, 180, 4, 3_600)]);
     lines.reverse();
@@ -271,8 +274,8 @@ fn amounts_have_the_units_of_all_versions() {
 #[test]
 fn columns_may_be_in_any_order() {
     let text = format!(
-        "state|user|account|PARTITION|timelimitraw|reqtres|start|submit|elapsed|jobid|\n\
-         COMPLETED|u|a|p|10|cpu=8,mem=4G,node=2|{T1}|{T}|00:01:30.500|7|\n"
+        "state|user|account|PARTITION|timelimitraw|reqtres|start|submit|elapsed|jobid|jobname|\n\
+         COMPLETED|u|a|p|10|cpu=8,mem=4G,node=2|{T1}|{T}|00:01:30.500|7|a|b|\n"
     );
     assert_eq!(lives(&log(&read(&text))), [(0, 60, 90, 8, 600)]);
 }
