@@ -174,11 +174,11 @@ impl History {
     pub(super) fn evidence(&self, pool: &PoolSeen) -> String {
         let PoolSeen { nodes, per_node, peak, .. } = *pool;
         match (nodes, self.unit) {
-            (0, _) => format!("at most {peak} in use at one time; rows have no lists of nodes"),
-            (_, Unit::Nodes) => format!("{nodes} different nodes; at most {peak} in use"),
+            (0, _) => format!("most in use at one time: {peak}; rows have no lists of nodes"),
+            (_, Unit::Nodes) => format!("different nodes: {nodes}; most in use: {peak}"),
             (_, Unit::Cpus) => format!(
-                "{nodes} different nodes, at most {per_node} CPUs of a job on one; at most {peak} \
-                 CPUs in use"
+                "different nodes: {nodes}; most CPUs of a job on one: {per_node}; most CPUs in \
+                 use: {peak}"
             ),
         }
     }

@@ -81,9 +81,9 @@ pub(super) fn stage(text: &str) -> Result<Stage, String> {
     let name = name.trim_end_matches('+');
     let found = STATES.iter().find(|(known, _)| name.eq_ignore_ascii_case(known));
     found.map(|(_, stage)| *stage).ok_or_else(|| {
-        let known: Vec<&str> = STATES.iter().map(|(known, _)| *known).collect();
-        match diagnostics::suggestion(name, known.iter().copied()) {
-            Some(best) => format!("did you mean `{best}`?"),
+        let known: Vec<String> = STATES.iter().map(|(known, _)| known.to_lowercase()).collect();
+        match diagnostics::suggestion(name, known.iter().map(String::as_str)) {
+            Some(best) => format!("did you mean `{}`?", best.to_uppercase()),
             None => "a state is one of Slurm's long names, such as `COMPLETED`".to_owned(),
         }
     })

@@ -116,7 +116,10 @@ fn partitions_that_share_nodes_are_one_pool() {
     let sizes: Vec<u32> = pools.as_slice().iter().map(|pool| pool.nodes).collect();
     assert_eq!(sizes, [16, 8], "{text}");
     assert!(text.contains("# partitions 1, 3, which share nodes"), "{text}");
-    assert!(text.contains("4 different nodes, at most 4 CPUs of a job on one"), "{text}");
+    assert!(
+        text.contains("different nodes: 4; most CPUs of a job on one: 4; most CPUs in use: 1"),
+        "{text}"
+    );
     for name in ["main", "big", "alpha", "root"] {
         assert!(!text.contains(name), "{name}: {text}");
     }
@@ -148,6 +151,7 @@ fn row(id: &str, submit: &str, start: &str, end: &str, limit: &str, state: &str)
 const T: &str = "2026-03-05T10:00:00";
 const T1: &str = "2026-03-05T10:01:00";
 const T2: &str = "2026-03-05T10:02:00";
+const T3: &str = "2026-03-05T10:03:00";
 
 /// Written by hand: what a small cluster does not do within a minute.
 #[test]
@@ -243,7 +247,7 @@ fn clocks_that_change_are_read_in_their_zone() {
 /// Written by hand.
 #[test]
 fn a_job_arrives_when_it_is_eligible_unless_told_otherwise() {
-    let line = format!("1|{T}|{T1}|{T2}|{T2}|1|4|5:00|COMPLETED|u|a|p|q|1K|n1|job");
+    let line = format!("1|{T}|{T1}|{T2}|{T3}|1|4|5:00|COMPLETED|u|a|p|q|1K|n1|job");
     assert_eq!(lives(&log(&read(&rows(&[&line]))))[0].1, 60);
     let options = Options { arrival: Arrival::Submit, ..utc() };
     assert_eq!(lives(&log(&read_with(&rows(&[&line]), options).unwrap()))[0].1, 120);

@@ -133,6 +133,12 @@ pub(super) fn run(args: &Args, report: &Report) -> Outcome {
     write(args, &history)?;
     let (jobs, pools) = (history.counts().jobs, history.pools());
     report.note(&format!("jobs written: {jobs}; pools of nodes: {pools}, {size} processors"));
+    if pools > 1 {
+        report.note(
+            "a policy may start a job in any pool: to keep jobs where they ran, make a log of each \
+             pool with --partition",
+        );
+    }
     Ok(Exit::Ok)
 }
 

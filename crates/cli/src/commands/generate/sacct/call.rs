@@ -58,8 +58,9 @@ pub(super) fn run<T>(
     let child = Mutex::new(child);
     let limit = Duration::from_secs(u64::try_from(timeout.0).unwrap_or(0));
     let (done, over) = mpsc::channel::<()>();
+    let watched = &child;
     let (result, status, said, late) = std::thread::scope(|scope| {
-        let watch = scope.spawn(|| watch(&child, &over, limit));
+        let watch = scope.spawn(move || watch(watched, &over, limit));
         let said = scope.spawn(move || messages_of(messages));
         let result = read(&mut BufReader::with_capacity(1 << 16, rows));
         let status = wait(&child);
