@@ -8,7 +8,7 @@ use tradewind_model::Pools;
 use super::History;
 use super::Unit;
 use super::nodes::NodesSeen;
-use super::rows::{self, NONE, Rows};
+use super::rows::{self, NONE, Row, Rows};
 use super::values::YEAR_S;
 
 /// Partitions that share no node with others.
@@ -81,7 +81,7 @@ impl Machine {
 
 /// The most processors in use at one time, by pool. O(n log n).
 fn peaks(rows: &Rows, pool_of: &[u16]) -> HashMap<u16, u32> {
-    let started = rows.in_order().filter(|row| row.started()).count();
+    let started = rows.in_order().filter(Row::started).count();
     let mut changes: Vec<(u16, u32, i32)> = Vec::with_capacity(2 * started);
     for row in rows.in_order().filter(|row| row.started() && row.end() > row.start()) {
         let Some(pool) = pool_of.get(usize::from(row.partition)) else { continue };
@@ -102,7 +102,7 @@ fn peaks(rows: &Rows, pool_of: &[u16]) -> HashMap<u16, u32> {
         *peak = (*peak).max(u32::try_from(used).unwrap_or(0));
     }
     // Jobs of no length count by their width alone.
-    for row in rows.in_order().filter(|row| row.started()) {
+    for row in rows.in_order().filter(Row::started) {
         if let Some(pool) = pool_of.get(usize::from(row.partition)) {
             let peak = peaks.entry(*pool).or_insert(0);
             *peak = (*peak).max(row.processors);

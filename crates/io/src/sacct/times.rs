@@ -43,7 +43,7 @@ pub(super) fn moment(text: &str, zone: &TimeZone) -> Option<Moment> {
     let either = zone.to_ambiguous_timestamp(local);
     let seconds = |at: jiff::Timestamp| u32::try_from(at.as_second()).ok();
     if let AmbiguousOffset::Fold { .. } = either.offset() {
-        let early = seconds(either.clone().earlier().ok()?)?;
+        let early = seconds(either.earlier().ok()?)?;
         return Some(Moment::Either(early, seconds(either.later().ok()?)?));
     }
     seconds(either.compatible().ok()?).map(Moment::At)

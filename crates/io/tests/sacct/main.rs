@@ -31,7 +31,7 @@ fn read_with(text: &str, options: Options) -> Result<History, Diagnostics> {
 }
 
 fn read(text: &str) -> History {
-    read_with(text, utc()).unwrap_or_else(|wrong| panic!("{wrong}"))
+    read_with(text, utc()).unwrap()
 }
 
 /// Rows below the header.

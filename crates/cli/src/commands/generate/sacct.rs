@@ -130,7 +130,6 @@ pub(super) fn run(args: &Args, report: &Report) -> Outcome {
         let failure = Failure::data("no job ran, so that there is nothing to replay");
         return Err(failure.hint("give a period in which jobs ended"));
     }
-    write(args, &history)?;
     let (jobs, pools) = (history.counts().jobs, history.pools());
     report.note(&format!("jobs written: {jobs}; pools of nodes: {pools}, {size} processors"));
     if pools > 1 {
@@ -139,6 +138,7 @@ pub(super) fn run(args: &Args, report: &Report) -> Outcome {
              pool with --partition",
         );
     }
+    write(args, &history)?;
     Ok(Exit::Ok)
 }
 
