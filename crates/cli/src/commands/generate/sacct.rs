@@ -78,7 +78,7 @@ enum UnitArg {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 enum ArrivalArg {
-    /// When it could have started: after its dependencies and its `--begin`.
+    /// When it could have started: after its dependencies, holds and begin time.
     #[default]
     Eligible,
     /// When it was submitted.
