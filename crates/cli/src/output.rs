@@ -21,6 +21,14 @@ pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     written.map_err(|error| failed(&error))
 }
 
+/// Prints what `write` writes on standard output, piece by piece.
+pub(crate) fn print_with(
+    write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let mut to = io::BufWriter::new(std::io::stdout().lock());
+    write(&mut to).and_then(|()| to.flush()).map_err(|error| failed(&error))
+}
+
 /// Prints text that may carry colours; they are dropped where they are not wanted.
 pub(crate) fn print_styled(text: &str) -> Result<(), Failure> {
     let mut to = anstream::stdout().lock();

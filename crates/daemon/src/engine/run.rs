@@ -290,7 +290,6 @@ pub(super) struct Loop<C> {
 
 /// Peers are asked so often.
 const ASK_EVERY: Duration = Duration::from_secs(1);
-
 /// So long after a failure it is tried again.
 pub(super) const AGAIN: Duration = Duration::from_secs(1);
 

@@ -23,6 +23,7 @@ pub use header::{Header, STANDARD_KEYS};
 pub use result::{ReplayedJob, Rules, SwfOutcome, result};
 pub use sample::sample;
 pub use write::write;
+pub(crate) use write::{header as write_header, line as write_record};
 
 /// A log: its header and its jobs.
 #[derive(Debug, Clone, PartialEq, Eq)]
