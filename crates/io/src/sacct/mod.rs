@@ -53,7 +53,7 @@ pub enum Arrival {
 pub enum KeepNames {
     /// For a list of them.
     Yes,
-    /// They are only told apart.
+    /// They are only distinguished.
     No,
 }
 

@@ -46,7 +46,7 @@ pub(super) enum JobNames {
 }
 
 impl JobNames {
-    /// Different names that are told apart; jobs with further ones have no number.
+    /// Different names that are distinguished; jobs with further ones have no number.
     const MOST: usize = 2_000_000;
 
     pub(super) fn number(&mut self, name: &str) -> u32 {

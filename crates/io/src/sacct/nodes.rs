@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::names::digest;
 
-/// Nodes that are told apart, over all partitions.
+/// Nodes that are distinguished, over all partitions.
 const MOST_NODES: usize = 1_000_000;
 /// Lists of nodes that are remembered, so that they are not read again.
 const MOST_LISTS: usize = 1_000_000;
