@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tradewind_daemon::codec::Codec;
+use tradewind_daemon::live::record::MarketRecord;
 use tradewind_daemon::live::{Record, State};
 use tradewind_daemon::store::Store;
 use tradewind_model::{Event, Market, Pools, Time};
@@ -59,12 +60,14 @@ impl Trial {
         let event = self.state.market_event(record);
         self.state.apply(at, record).map_err(|wrong| wrong.to_string())?;
         match record {
-            Record::Gridded { pools, .. } if self.retrace.is_none() => {
+            Record::Market(MarketRecord::Gridded { pools, .. }) if self.retrace.is_none() => {
                 let market = Market::new(Arc::clone(pools), at);
                 self.retrace = Some(Retrace::new(market, make));
             }
-            Record::Gridded { pools, .. } => self.pools = Some(Arc::clone(pools)),
-            Record::Began { policy, usage, .. } => {
+            Record::Market(MarketRecord::Gridded { pools, .. }) => {
+                self.pools = Some(Arc::clone(pools))
+            }
+            Record::Market(MarketRecord::Began { policy, usage, .. }) => {
                 // A policy that cannot be built now cannot have decided.
                 let gone = |_| format!("there is no policy `{policy}` any more");
                 let policy = PolicySpec::parse(policy).map_err(gone)?;
@@ -74,7 +77,7 @@ impl Trial {
                 let began = Some(Began { policy, pools: self.pools.take() });
                 self.step(&Step { at, began, events: vec![], commands: None })?;
             }
-            Record::Decided { commands } => {
+            Record::Market(MarketRecord::Decided { commands }) => {
                 let commands = Some(commands.clone());
                 self.step(&Step { at, began: None, events: vec![], commands })?;
             }
@@ -193,8 +196,11 @@ mod tests {
             store.append(&rows).unwrap();
         };
         let first = [
-            Record::Created { market: "m".to_owned() },
-            Record::Gridded { pools: Arc::new(pools()), owners: vec!["o".to_owned()] },
+            Record::Market(MarketRecord::Created { market: "m".to_owned() }),
+            Record::Market(MarketRecord::Gridded {
+                pools: Arc::new(pools()),
+                owners: vec!["o".to_owned()],
+            }),
         ];
         first.iter().for_each(|record| state.apply(DAWN, record).unwrap());
         write(DAWN, &first);
@@ -256,9 +262,12 @@ mod tests {
         let rows = disk.open().unwrap().read(0, usize::MAX).unwrap();
         let other = Disk::new(Origin { market: "m".to_owned(), created: DAWN.0 });
         let forged = rows.into_iter().map(|row| match Json.read_record(&row.body).unwrap() {
-            Record::Began { release, usage, policy } if policy == "easy" => {
+            Record::Market(MarketRecord::Began { release, usage, policy }) if policy == "easy" => {
                 let policy = "sjf".to_owned();
-                (row.at, Json.record(&Record::Began { release, usage, policy }))
+                (
+                    row.at,
+                    Json.record(&Record::Market(MarketRecord::Began { release, usage, policy })),
+                )
             }
             _ => (row.at, row.body),
         });

@@ -136,7 +136,7 @@ fn market(surveys: &Gate, reads: &Gate) -> Engine {
 fn until(engine: &Engine, away: bool) {
     let end = Instant::now() + Duration::from_secs(60);
     loop {
-        let in_state = engine.handle.look(|live| live.state().away.contains_key(&SiteId(0)));
+        let in_state = engine.handle.look(|live| live.state().away_since(SiteId(0)).is_some());
         let look = engine.handle.gauges().looks().remove(&SiteId(0));
         let reason = look.as_ref().and_then(|it| it.wrong.clone());
         let is_told = match away {

@@ -167,8 +167,8 @@ impl MarketView {
         MarketView {
             market,
             policy: state.policy.clone(),
-            numbers: state.numbers.clone(),
-            users: state.users.clone(),
+            numbers: state.jobs.numbers.clone(),
+            users: state.users().to_vec(),
             lead: state.lead(),
             used: used.map(|it| (it.user, it.used)).collect(),
         }

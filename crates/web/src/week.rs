@@ -261,14 +261,14 @@ fn cause(why: &Why) -> Option<Cause> {
 }
 
 fn expected_end(state: &State, why: &Why) -> Option<Time> {
-    let (what, _) = state.market.closure_state(*state.closures.get(why)?)?;
+    let (what, _) = state.market.closure_state(*state.outages().get(why)?)?;
     Some(what.until)
 }
 
 /// Nodes that will be missing: jobs were planned around them.
 fn planned(state: &State, announced: Time) -> impl Iterator<Item = Missing> {
     let now = state.now();
-    state.closures.iter().filter_map(move |(why, id)| {
+    state.outages().iter().filter_map(move |(why, id)| {
         cause(why)?;
         let (what, begun) = state.market.closure_state(*id)?;
         let what = Outage { from: what.from.max(now), ..what };
@@ -278,7 +278,7 @@ fn planned(state: &State, announced: Time) -> impl Iterator<Item = Missing> {
 
 fn asked(state: &State, (from, until): (Time, Time)) -> Vec<(Time, PoolId, Price)> {
     let mut all = Vec::new();
-    for (pool, asked) in &state.past.prices {
+    for (pool, asked) in &state.past().prices {
         let known = asked.points.partition_point(|(at, _)| *at <= from);
         let points = asked.points.iter().skip(known.saturating_sub(1));
         let points = points.filter(|(at, _)| *at <= until);

@@ -23,7 +23,7 @@ use super::books::{get_job, put_job};
 use super::wire::{Decode, Encode, Fault, Fields, parse};
 use super::{CodecError, state};
 use crate::live::State;
-use crate::live::job_table::JobTable;
+use crate::live::jobs::JobTable;
 use crate::live::money::{Account, Accounts, Posting};
 use crate::live::state::{Job, Task};
 use crate::site::Tag;
@@ -118,10 +118,10 @@ impl Pages {
         let mut making = Making { known: self, seen, changed, shared: None };
         making.jobs(&state.jobs, touched);
         let market = MarketState { jobs: Vec::new(), ..making.market(state.market.state()) };
-        let numbers = state.numbers.iter();
+        let numbers = state.jobs.numbers.iter();
         making.lists(NUMBERS, numbers.map(|entry| (u64::from(entry.0.0) / ENTRIES, entry)));
         let mut keys = BTreeMap::<u64, Vec<_>>::new();
-        for entry in &state.keys {
+        for entry in &state.jobs.keys {
             keys.entry(entry.1 / ENTRIES).or_default().push(entry);
         }
         let keys =
@@ -134,7 +134,7 @@ impl Pages {
         let tasks =
             tasks.into_iter().flat_map(|(page, all)| all.into_iter().map(move |it| (page, it)));
         making.lists(TASKS, tasks);
-        let postings = state.accounts.postings();
+        let postings = state.accounts().postings();
         making.lists(POSTINGS, postings.map(|entry| (entry.number / ENTRIES, entry)));
         let changed = making.finish();
         let mut head = Vec::with_capacity(1 << 14);
@@ -375,9 +375,9 @@ impl Draft {
                     self.market.jobs.push(job);
                 }
             }
-            NUMBERS => self.state.numbers.extend(Vec::<(JobId, u64)>::get(value)?),
-            KEYS => self.state.keys.extend(Vec::<((String, String), u64)>::get(value)?),
-            TASKS => self.state.tasks.extend(Vec::<(Tag, Task)>::get(value)?),
+            NUMBERS => self.state.jobs.numbers.extend(Vec::<(JobId, u64)>::get(value)?),
+            KEYS => self.state.jobs.keys.extend(Vec::<((String, String), u64)>::get(value)?),
+            TASKS => self.state.tasks.0.extend(Vec::<(Tag, Task)>::get(value)?),
             POSTINGS => self.postings.extend(Vec::<Posting>::get(value)?),
             kind => return Err(CodecError(format!("pages of kind {kind} are not known here"))),
         }
@@ -420,8 +420,8 @@ impl Draft {
         }
         let market = Market::restore(market);
         state.market = market.map_err(|error| CodecError(format!("market: {error}")))?;
-        state.accounts = Accounts::of(balances, postings, posted);
-        state.jobs = JobTable::from(jobs);
+        state.ledger.accounts = Accounts::of(balances, postings, posted);
+        state.jobs.table = JobTable::from(jobs);
         Ok((state, pages))
     }
 }

@@ -1,13 +1,26 @@
-//! The records of the journal.
+//! The records of the journal: of each aggregate its own kinds, whose names are one flat list.
 
-use super::wire::choice;
-use crate::live::Record;
+use serde_json::Value;
 
-choice!(Record {
+use super::wire::{Decode, Encode, Fault, Names, choice};
+use crate::live::record::{
+    AccessRecord, JobRecord, LedgerRecord, MarketRecord, OfferRecord, OutageRecord, PeerRecord,
+    Record, SiteRecord, TaskRecord,
+};
+
+choice!(MarketRecord {
     "created" => Created { market },
     "gridded" => Gridded { pools, owners },
     "began" => Began { release, policy, usage },
     "decided" => Decided { commands },
+    "clock" => Clock { lead },
+});
+choice!(SiteRecord {
+    "priced" => Priced { pool, price },
+    "tariff" => Tariff { pool, text },
+    "reached" => Reached { site, away },
+});
+choice!(JobRecord {
     "chose" => Chose { job, choice },
     "submitted" => Submitted { job, user, submission, array, key },
     "element" => Element { job, first, index },
@@ -16,48 +29,121 @@ choice!(Record {
     "started" => Started { job },
     "expected" => Expected { starts },
     "left" => Left { job, hold },
+    "released" => Released { job, pool },
+    "interrupted" => Interrupted { job, setback },
+    "stopping" => Stopping { job },
+    "recalling" => Recalling { job },
+    "unbegun" => Unbegun { tag },
+    "settled" => Settled { job },
+    "cancelling" => Cancelling { job, by },
+    "ended" => Ended { job, finish },
+    "dropped" => Dropped { job },
+    "redacted" => Redacted { job, last, hash },
+    "gathered" => BarrierReached { job, at },
+    "slipped" => BarrierTimedOut { job, pool, why },
+    "launched" => Launched { job, began },
+    "unkept" => Unkept { job, site, why },
+    "skipped" => Skipped { job },
+});
+choice!(TaskRecord {
     "acknowledged" => Acknowledged { tag },
     "declined" => Declined { tag, why },
     "withdrawn" => Withdrawn { tag },
     "saw" => Saw { tag, seen },
     "forgot" => Forgot { tag },
-    "released" => Released { job, pool },
-    "interrupted" => Interrupted { job, setback },
-    "stopping" => Stopping { job },
-    "recalling" => Recalling { job },
     "resumed" => Resumed { tag },
-    "unbegun" => Unbegun { tag },
-    "settled" => Settled { job },
     "held-there" => HeldThere { tag, why },
-    "cancelling" => Cancelling { job, by },
-    "ended" => Ended { job, finish },
-    "dropped" => Dropped { job },
-    "redacted" => Redacted { job, last, hash },
-    "announced" => Announced { what, why },
-    "closed" => Closed { why },
-    "reopened" => Reopened { why },
-    "priced" => Priced { pool, price },
-    "tariff" => Tariff { pool, text },
+    "went" => Went { tag },
+});
+choice!(LedgerRecord {
     "moved" => Moved { from, to, amount, note },
     "project" => Project { project, change },
     "rules" => Rules { version },
+});
+choice!(OutageRecord {
+    "announced" => Announced { what, why },
+    "closed" => Closed { why },
+    "reopened" => Reopened { why },
+});
+choice!(OfferRecord {
+    "quoted" => Quoted { quote },
+    "taken" => Taken { quote, job },
+});
+choice!(AccessRecord {
     "admitted" => Admitted { token, user, role, hash, note },
     "expelled" => Expelled { token },
     "token-expires" => TokenExpires { token, at },
     "token-rotated" => TokenRotated { token, hash, earlier_until },
     "token-signed-in" => TokenSignedIn { token, signed_in },
-    "quoted" => Quoted { quote },
-    "taken" => Taken { quote, job },
-    "reached" => Reached { site, away },
+});
+choice!(PeerRecord {
     "peered" => Peered { peer, known },
     "negotiated" => Negotiated { entry, guest },
     "heard" => Heard { job, news },
     "came-back" => CameBack { job, why, hold },
-    "gathered" => BarrierReached { job, at },
-    "went" => Went { tag },
-    "slipped" => BarrierTimedOut { job, pool, why },
-    "launched" => Launched { job, began },
-    "unkept" => Unkept { job, site, why },
-    "skipped" => Skipped { job },
-    "clock" => Clock { lead },
 });
+
+/// All kinds: a name says which of them it is.
+macro_rules! records {
+    ($($kind:ident($record:ident)),* $(,)?) => {
+        impl Encode for Record {
+            fn put(&self, out: &mut Vec<u8>) {
+                match self {
+                    $(Record::$kind(record) => record.put(out),)*
+                }
+            }
+        }
+
+        impl Decode for Record {
+            fn get(value: Value) -> Result<Self, Fault> {
+                let name = name_of(&value)?;
+                $(if $record::NAMES.contains(&name) {
+                    return $record::get(value).map(Record::$kind);
+                })*
+                Err(Fault::new("it is not known here").within(name))
+            }
+        }
+
+        #[cfg(test)]
+        impl super::tests::Any for Record {
+            fn any(dice: &mut super::tests::Dice) -> Self {
+                let all = Record::all_names();
+                let name = dice.of(&all);
+                $(if $record::NAMES.contains(&name) {
+                    return Record::$kind($record::any(dice));
+                })*
+                unreachable!()
+            }
+        }
+
+        #[cfg(test)]
+        impl Record {
+            /// The names of all kinds.
+            pub(super) fn all_names() -> Vec<&'static str> {
+                [$($record::NAMES),*].concat()
+            }
+        }
+    };
+}
+
+records!(
+    Market(MarketRecord),
+    Site(SiteRecord),
+    Job(JobRecord),
+    Task(TaskRecord),
+    Ledger(LedgerRecord),
+    Outage(OutageRecord),
+    Offer(OfferRecord),
+    Access(AccessRecord),
+    Peer(PeerRecord),
+);
+
+/// The name of an alternative.
+fn name_of(value: &Value) -> Result<&str, Fault> {
+    let name = match value {
+        Value::String(name) => Some(name),
+        Value::Object(map) if map.len() == 1 => map.keys().next(),
+        _ => None,
+    };
+    name.map(String::as_str).ok_or_else(|| Fault::new("expected a name, or an object with one"))
+}

@@ -7,38 +7,14 @@ use tradewind_model::MarketState;
 
 use super::wire::{Decode, Encode, Fault, Fields, Object};
 use crate::live::State;
-use crate::live::job_table::JobTable;
+use crate::live::access::Access;
+use crate::live::jobs::{Job, JobTable, Jobs};
+use crate::live::ledger::Ledger;
 use crate::live::money::Account;
-use crate::live::state::Job;
-
-/// Every field of a state, each written and read under its name.
-macro_rules! state {
-    ($($field:ident),* $(,)?) => {
-        impl Encode for State {
-            fn put(&self, out: &mut Vec<u8>) {
-                let State { $($field),* } = self;
-                let mut object = Object::begin(out);
-                $(object.field(stringify!($field), $field);)*
-                object.end();
-            }
-        }
-
-        impl Decode for State {
-            fn get(value: Value) -> Result<Self, Fault> {
-                let mut fields = Fields::of(value)?;
-                let state = State { $($field: fields.take(stringify!($field))?),* };
-                fields.end()?;
-                Ok(state)
-            }
-        }
-    };
-}
-
-state!(
-    name, market, owners, away, policy, jobs, numbers, last_job, keys, users, tasks, closures,
-    tariffs, accounts, tokens, last_token, quotes, last_quote, slips, peers, past, lead, projects,
-    rules, used,
-);
+use crate::live::offers::Offers;
+use crate::live::outages::Outages;
+use crate::live::sites::Sites;
+use crate::live::tasks::Tasks;
 
 /// A snapshot's own body: everything that is not in pages.
 pub(super) struct Head {
@@ -52,47 +28,90 @@ pub(super) struct Head {
     pub(super) digest: [u8; 32],
 }
 
-/// The fields of a state that are in its snapshot's own body as they are.
-macro_rules! head {
-    ($($field:ident),* $(,)?) => {
-        /// Writes a snapshot's own body: `market` has no jobs.
+/// The stored form of a state is flat: `state` says which field of which aggregate each name is,
+/// and is both pattern and expression, so that no field can be forgotten. `all` are written and
+/// read under their names; `head` are those in a snapshot's own body.
+macro_rules! state {
+    (state: { $($state:tt)* }, all: { $($field:ident),* }, head: { $($own:ident),* }) => {
+        impl Encode for State {
+            fn put(&self, out: &mut Vec<u8>) {
+                let $($state)* = self;
+                let mut object = Object::begin(out);
+                $(object.field(stringify!($field), $field);)*
+                object.end();
+            }
+        }
+
+        impl Decode for State {
+            fn get(value: Value) -> Result<Self, Fault> {
+                let mut fields = Fields::of(value)?;
+                $(let $field = fields.take(stringify!($field))?;)*
+                fields.end()?;
+                Ok($($state)*)
+            }
+        }
+
+        /// Writes a snapshot's own body: `short` is the market without jobs.
+        #[expect(unused_variables, reason = "what is in pages is not in the head")]
         pub(super) fn put_head(
             state: &State,
-            market: &MarketState,
+            short: &MarketState,
             digest: &[u8; 32],
             out: &mut Vec<u8>,
         ) {
-            let State { $($field,)* market: _, jobs: _, numbers: _, keys: _, tasks: _, accounts } =
-                state;
-            let balances: Vec<(&Account, i128)> = accounts.balances().collect();
+            let $($state)* = state;
+            let money = state.accounts();
+            let balances: Vec<(&Account, i128)> = money.balances().collect();
             let mut object = Object::begin(out);
-            $(object.field(stringify!($field), $field);)*
-            object.field("market", market);
+            $(object.field(stringify!($own), $own);)*
+            object.field("market", short);
             object.field("balances", &balances);
-            object.field("posted", &accounts.posted());
+            object.field("posted", &money.posted());
             object.field("pages", digest);
             object.end();
         }
 
         /// Decodes the head of a snapshot.
+        #[expect(unused_variables, reason = "what is in the head replaces what is empty")]
         pub(super) fn get_head(value: Value) -> Result<Head, Fault> {
             let mut fields = Fields::of(value)?;
-            let market: MarketState = fields.take("market")?;
+            let short: MarketState = fields.take("market")?;
             let (balances, posted) = (fields.take("balances")?, fields.take("posted")?);
             let digest = fields.take("pages")?;
-            let state = State {
-                $($field: fields.take(stringify!($field))?,)*
-                ..State::empty(market.now)
-            };
+            let $($state)* = State::empty(short.now);
+            $(let $own = fields.take(stringify!($own))?;)*
             fields.end()?;
-            Ok(Head { state, market, balances, posted, digest })
+            Ok(Head { state: $($state)*, market: short, balances, posted, digest })
         }
     };
 }
 
-head!(
-    name, owners, away, policy, last_job, users, closures, tariffs, tokens, last_token, quotes,
-    last_quote, slips, peers, past, lead, projects, rules, used,
+state!(
+    state: {
+        State {
+            name,
+            market,
+            policy,
+            lead,
+            jobs: Jobs { table: jobs, numbers, last: last_job, keys, users },
+            tasks: Tasks(tasks),
+            sites: Sites { owners, away, tariffs, delays: slips },
+            ledger: Ledger { accounts, used, projects, rules },
+            outages: Outages { open: closures, past },
+            offers: Offers { quotes, last: last_quote },
+            access: Access { tokens, last: last_token },
+            peers,
+        }
+    },
+    all: {
+        name, market, owners, away, policy, jobs, numbers, last_job, keys, users, tasks, closures,
+        tariffs, accounts, tokens, last_token, quotes, last_quote, slips, peers, past, lead,
+        projects, rules, used
+    },
+    head: {
+        name, owners, away, policy, last_job, users, closures, tariffs, tokens, last_token, quotes,
+        last_quote, slips, peers, past, lead, projects, rules, used
+    }
 );
 
 impl Encode for JobTable {

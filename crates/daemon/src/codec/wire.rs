@@ -57,6 +57,11 @@ pub(super) trait Decode: Sized {
     }
 }
 
+/// The names of all alternatives.
+pub(super) trait Names {
+    const NAMES: &[&str];
+}
+
 /// Parses any JSON.
 pub(super) fn parse(body: &[u8]) -> Result<Value, Fault> {
     serde_json::from_slice(body).map_err(|error| Fault::new(format!("it is no JSON: {error}")))
@@ -227,8 +232,7 @@ macro_rules! choice {
             }
         }
 
-        #[cfg(test)]
-        impl $crate::codec::tests::Names for $type {
+        impl $crate::codec::wire::Names for $type {
             const NAMES: &[&str] = &[$($name),*];
         }
     };

@@ -21,6 +21,7 @@ use super::sites::{self, Reader, SiteSetup, Worker};
 use crate::codec::Codec;
 use crate::codec::pages::Pages;
 use crate::live::peers::PeerMessage;
+use crate::live::record::MarketRecord;
 use crate::live::state::{Job, Phase};
 use crate::live::{
     Act, Input, Live, Make, Record, Refusal, RefusalKind, Reply, Settings, State, Step,
@@ -194,20 +195,22 @@ impl<C: Codec> Base<C> {
         journal.pages = pages;
         journal.snapshot_at = journal.store.last();
         let is_idle = |job: &Job| matches!(job.phase, Phase::Over(_));
-        let is_idle = state.jobs.values().all(is_idle) && state.quotes.is_empty();
+        let is_idle = state.jobs.values().all(is_idle) && state.quotes().is_empty();
         let (last, lead) = (state.now(), state.lead());
         let ClockReading { at, lead: now, .. } = clock.read(clock::Market { last, lead, is_idle });
         let mut first = Vec::new();
         if now != lead {
-            first.push(Record::Clock { lead: now });
+            first.push(Record::Market(MarketRecord::Clock { lead: now }));
         }
         if state.name.is_empty() {
-            first.push(Record::Created { market: journal.store.origin().market.clone() });
+            first.push(Record::Market(MarketRecord::Created {
+                market: journal.store.origin().market.clone(),
+            }));
         }
         let same = state.is_gridded() && same_grid(&state, &self.pools, &self.owners);
         if !same {
             let (pools, owners) = (Arc::clone(&self.pools), self.owners.clone());
-            first.push(Record::Gridded { pools, owners });
+            first.push(Record::Market(MarketRecord::Gridded { pools, owners }));
         }
         for record in &first {
             state.apply(at, record).map_err(|wrong| StartError::Sites(wrong.to_string()))?;
@@ -233,7 +236,7 @@ fn same_grid(state: &State, pools: &Pools, owners: &[String]) -> bool {
         old.price = new.price;
         old == *new
     };
-    state.owners == owners
+    state.owners() == owners
         && now.sites() == pools.sites()
         && now.as_slice().len() == pools.as_slice().len()
         && now.as_slice().iter().zip(pools.as_slice()).all(alike)
@@ -345,7 +348,7 @@ impl<C: Codec> Loop<C> {
         let (last, lead) = (live.state().now(), live.state().lead());
         // A caller gets an answer without waiting for the clock.
         let is_asked = batch.iter().any(|message| matches!(message, Message::Ask(..)));
-        let is_free = || live.is_idle() && live.state().quotes.is_empty();
+        let is_free = || live.is_idle() && live.state().quotes().is_empty();
         let is_idle = lead > Span::ZERO && !is_asked && is_free();
         let ClockReading { at, lead: now, .. } =
             self.clock.read(clock::Market { last, lead, is_idle });

@@ -13,6 +13,9 @@ use crate::codec::pages::{self, Pages};
 use crate::engine::{begun, recover, replay};
 use crate::live::Record;
 use crate::live::money::Account;
+use crate::live::record::{
+    AccessRecord, JobRecord, LedgerRecord, MarketRecord, OutageRecord, SiteRecord, TaskRecord,
+};
 use crate::live::rights::Role;
 use crate::live::state::{Finish, Hold, Why};
 use crate::site::{Exit, Seen, Tag};
@@ -45,13 +48,19 @@ fn submission() -> Arc<Submission> {
 
 fn submitted(job: u64, key: Option<&str>) -> Record {
     let (user, submission) = ("ana".to_owned(), submission());
-    Record::Submitted { job, user, submission, array: None, key: key.map(str::to_owned) }
+    Record::Job(JobRecord::Submitted {
+        job,
+        user,
+        submission,
+        array: None,
+        key: key.map(str::to_owned),
+    })
 }
 
 /// A day of a small market.
 fn history() -> Vec<(i64, Record)> {
     let tag = |job| Tag { market: "m2".to_owned(), job, attempt: 0, part: 0 };
-    let saw = |job, seen| Record::Saw { tag: tag(job), seen };
+    let saw = |job, seen| Record::Task(TaskRecord::Saw { tag: tag(job), seen });
     let running =
         Seen::Running { since: Time(1012), nodes: vec!["n1".to_owned(), "n2".to_owned()] };
     let ended = Seen::Ended { since: Some(Time(1012)), at: Time(1050), exit: Exit::Code(0) };
@@ -70,53 +79,53 @@ fn history() -> Vec<(i64, Record)> {
     let (release, policy) = ("0.1.0".to_owned(), "easy".to_owned());
     let ana = Account::User("ana".to_owned());
     vec![
-        (1000, Record::Created { market: "m2".to_owned() }),
-        (1000, Record::Gridded { pools, owners }),
-        (1000, Record::Began { release, policy, usage: vec![] }),
+        (1000, Record::Market(MarketRecord::Created { market: "m2".to_owned() })),
+        (1000, Record::Market(MarketRecord::Gridded { pools, owners })),
+        (1000, Record::Market(MarketRecord::Began { release, policy, usage: vec![] })),
         (
             1001,
-            Record::Admitted {
+            Record::Access(AccessRecord::Admitted {
                 token: 1,
                 user: "ana".to_owned(),
                 role: Role::User,
                 hash: [7; 32],
                 note: String::new(),
-            },
+            }),
         ),
         (
             1002,
-            Record::Moved {
+            Record::Ledger(LedgerRecord::Moved {
                 from: Account::Bank,
                 to: ana,
                 amount: Money::credits(9),
                 note: "welcome".to_owned(),
-            },
+            }),
         ),
         (1003, submitted(1, Some("first"))),
-        (1003, Record::Joined { job: 1, demand: demand.clone(), processors: None }),
+        (1003, Record::Job(JobRecord::Joined { job: 1, demand: demand.clone(), processors: None })),
         (1004, submitted(2, None)),
-        (1004, Record::Held { job: 2, hold: Hold::Dependency }),
+        (1004, Record::Job(JobRecord::Held { job: 2, hold: Hold::Dependency })),
         (
             1010,
-            Record::Decided {
+            Record::Market(MarketRecord::Decided {
                 commands: vec![
                     Command::Trade { job: JobId(0), trade },
                     start(0),
                     Command::Wake { at: Time(1100) },
                 ],
-            },
+            }),
         ),
-        (1011, Record::Acknowledged { tag: tag(1) }),
+        (1011, Record::Task(TaskRecord::Acknowledged { tag: tag(1) })),
         (1012, saw(1, running)),
-        (1015, Record::Priced { pool: PoolId(0), price: Price(2_000) }),
-        (1020, Record::Announced { what: closure, why: down() }),
-        (1020, Record::Closed { why: down() }),
-        (1030, Record::Reached { site: 0, away: Some(Time(1030)) }),
+        (1015, Record::Site(SiteRecord::Priced { pool: PoolId(0), price: Price(2_000) })),
+        (1020, Record::Outage(OutageRecord::Announced { what: closure, why: down() })),
+        (1020, Record::Outage(OutageRecord::Closed { why: down() })),
+        (1030, Record::Site(SiteRecord::Reached { site: 0, away: Some(Time(1030)) })),
         (1051, saw(1, ended)),
-        (1051, Record::Ended { job: 1, finish: Finish::Completed }),
-        (1052, Record::Joined { job: 2, demand, processors: None }),
-        (1053, Record::Decided { commands: vec![start(1)] }),
-        (1054, Record::Forgot { tag: tag(1) }),
+        (1051, Record::Job(JobRecord::Ended { job: 1, finish: Finish::Completed })),
+        (1052, Record::Job(JobRecord::Joined { job: 2, demand, processors: None })),
+        (1053, Record::Market(MarketRecord::Decided { commands: vec![start(1)] })),
+        (1054, Record::Task(TaskRecord::Forgot { tag: tag(1) })),
     ]
 }
 
@@ -141,7 +150,7 @@ fn a_state_is_read_as_it_was_written() {
         let read = Json.read_state(1, &written).unwrap();
         assert_eq!(Json.state(&read), written, "after row {to}");
         assert_eq!((read.market.state(), &read.jobs), (state.market.state(), &state.jobs));
-        assert_eq!((&read.accounts, &read.tasks), (&state.accounts, &state.tasks));
+        assert_eq!((read.accounts(), &read.tasks), (state.accounts(), &state.tasks));
     }
     assert!(Json.read_state(2, b"{}").is_err());
     let wrong = Json.read_state(1, br#"{"name":"m2","market":{"now":"x"}}"#).unwrap_err();
@@ -279,16 +288,16 @@ fn of_many_jobs_only_what_has_changed_is_written_again() {
     let last = store.last();
     let mut state = state_after(&mut store, &Json, last).unwrap();
     let shared = submission();
-    for job in state.last_job + 1..=10_000 {
+    for job in state.last_job() + 1..=10_000 {
         let (user, submission) = ("ana".to_owned(), Arc::clone(&shared));
         let array = Some((3, job as u32));
-        let record = Record::Submitted { job, user, submission, array, key: None };
+        let record = Record::Job(JobRecord::Submitted { job, user, submission, array, key: None });
         state.apply(Time(2_000), &record).unwrap();
     }
     let mut pages = Pages::default();
     let seq = store.last();
     assert!(keep_pages(&mut store, &mut pages, seq, &mut state) > 150);
-    let held = Record::Held { job: 5_000, hold: Hold::User };
+    let held = Record::Job(JobRecord::Held { job: 5_000, hold: Hold::User });
     state.apply(Time(2_001), &held).unwrap();
     assert_eq!(keep_pages(&mut store, &mut pages, seq, &mut state), 1);
     let (_, read, _) = begun(&mut store, &Json).unwrap().unwrap();
@@ -312,22 +321,22 @@ fn large_submissions_are_written_once() {
     let (_, mut store) = store();
     let last = store.last();
     let mut state = state_after(&mut store, &Json, last).unwrap();
-    let begin = state.last_job + 1;
+    let begin = state.last_job() + 1;
     for job in begin..begin + 20 {
         let mut large = (*submission()).clone();
         let value = |n: u64| format!("{:x}", (n + job).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         large.surroundings.environment = (0..1_000).map(|n| (format!("V{n}"), value(n))).collect();
         let (user, submission) = ("ana".to_owned(), Arc::new(large));
-        let record = Record::Submitted { job, user, submission, array: None, key: None };
-        state.apply(Time(2_000), &record).unwrap();
+        let record = JobRecord::Submitted { job, user, submission, array: None, key: None };
+        state.apply(Time(2_000), &record.into()).unwrap();
     }
     let mut pages = Pages::default();
     keep_pages(&mut store, &mut pages, last, &mut state);
     let (_, mut read, mut known) = begun(&mut store, &Json).unwrap().unwrap();
     assert_eq!(Json.state(&read), Json.state(&state));
     for (state, pages) in [(&mut state, &mut pages), (&mut read, &mut known)] {
-        let held = Record::Held { job: begin + 3, hold: Hold::User };
-        state.apply(Time(2_001), &held).unwrap();
+        let held = JobRecord::Held { job: begin + 3, hold: Hold::User };
+        state.apply(Time(2_001), &held.into()).unwrap();
         let touched = state.jobs.take_touched();
         let (_, changed) = pages.of(state, &touched);
         let sizes: Vec<usize> = changed.pages().iter().map(|page| page.body.len()).collect();
@@ -345,11 +354,11 @@ fn size_of_many(array: bool) -> usize {
     let value = |n: u64| (0..8).map(|part| format!("{:x}", n * 7_919 * (part + 1))).collect();
     large.surroundings.environment = (0..400).map(|n| (format!("V{n}"), value(n))).collect();
     let shared = Arc::new(large);
-    let begin = state.last_job + 1;
+    let begin = state.last_job() + 1;
     for job in begin..begin + 10_000 {
         let (user, submission) = ("ana".to_owned(), Arc::clone(&shared));
         let array = array.then_some((begin, job as u32));
-        let record = Record::Submitted { job, user, submission, array, key: None };
+        let record = Record::Job(JobRecord::Submitted { job, user, submission, array, key: None });
         state.apply(Time(2_000), &record).unwrap();
     }
     let mut pages = Pages::default();
@@ -363,9 +372,9 @@ fn size_of_many(array: bool) -> usize {
     assert!(of_it.into_iter().all(|job| Arc::ptr_eq(&job.submission, one)));
     // When the last of them is gone, so is what they shared.
     for job in begin..begin + 10_000 {
-        let ended = Record::Ended { job, finish: Finish::Cancelled };
+        let ended = Record::Job(JobRecord::Ended { job, finish: Finish::Cancelled });
         state.apply(Time(2_001), &ended).unwrap();
-        state.apply(Time(2_001), &Record::Dropped { job }).unwrap();
+        state.apply(Time(2_001), &Record::Job(JobRecord::Dropped { job })).unwrap();
     }
     let bytes = size_of_pages(&mut store);
     keep_pages(&mut store, &mut pages, last, &mut state);

@@ -10,11 +10,11 @@ use super::input::{Ask, Refusal, RefusalKind, Reply, Unknown};
 use super::money::Account;
 use super::peers::may_travel;
 use super::projects::Change;
-use super::record::Record;
 use super::rights::{Actor, Role};
 use super::state::{Finish, Hold, Job, Phase, Quote};
 use super::tokens::{NewToken, Rotation};
 use super::{ApplyError, Live, redact, times};
+use crate::live::record::{JobRecord, LedgerRecord, OfferRecord, OutageRecord, Record, SiteRecord};
 
 pub(super) type Answer = Result<Result<Reply, Refusal>, ApplyError>;
 
@@ -50,14 +50,14 @@ impl Live {
                 let Some(found) = self.state.market.pools().as_slice().get(pool.index()) else {
                     return refused(RefusalKind::Unknown, "there is no such pool", "see `sites`");
                 };
-                if !actor.may_manage(&self.state.owners[found.site.0 as usize]) {
+                if !actor.may_manage(&self.state.sites.owners[found.site.0 as usize]) {
                     return refused(
                         RefusalKind::Forbidden,
                         "only its owner sets a pool's prices",
                         "",
                     );
                 }
-                self.put(at, Record::Tariff { pool, text })?;
+                self.put(at, SiteRecord::Tariff { pool, text })?;
                 Ok(Ok(Reply::Done))
             }
             Ask::Import { rows } => Ok(self.import(at, actor, &rows)?.map(Reply::Changes)),
@@ -112,28 +112,28 @@ impl Live {
         if let Account::User(_) = payer {
             self.welcome(at, payer.clone())?;
         }
-        let first = self.state.last_job + 1;
+        let first = self.state.jobs.last + 1;
         let mut numbers = Vec::with_capacity(count);
         for place in 0..count {
             let index = submission.array.as_ref().and_then(|it| it.indices.get(place)).copied();
             let job = first + place as u64;
             let record = match index {
                 // The first one's submission is all of theirs.
-                Some(index) if place > 0 => Record::Element { job, first, index },
-                _ => Record::Submitted {
+                Some(index) if place > 0 => Record::Job(JobRecord::Element { job, first, index }),
+                _ => Record::Job(JobRecord::Submitted {
                     job,
                     user: actor.user.clone(),
                     submission: Arc::clone(submission),
                     array: index.map(|index| (first, index)),
                     key: key.cloned(),
-                },
+                }),
             };
             self.put(at, record)?;
             self.count_in(job);
             match quote {
                 Some(quote) => self.book(at, job, quote)?,
                 None if submission.held => {
-                    self.put(at, Record::Held { job, hold: Hold::User })?;
+                    self.put(at, JobRecord::Held { job, hold: Hold::User })?;
                 }
                 None => self.enqueue(at, job)?,
             }
@@ -153,7 +153,8 @@ impl Live {
         key: Option<&String>,
         submission: &Submission,
     ) -> Result<Option<Vec<u64>>, Refusal> {
-        let known = key.and_then(|key| self.state.keys.get(&(actor.user.clone(), key.clone())));
+        let known =
+            key.and_then(|key| self.state.jobs.keys.get(&(actor.user.clone(), key.clone())));
         let Some(&first) = known else { return Ok(None) };
         let known = self.state.jobs.get(&first);
         let is_other = |job: &Job| match job.redacted {
@@ -192,7 +193,8 @@ impl Live {
             let hint = "a deadline is the moment by which the job has ended; give one to come";
             return Err(Refusal::new(RefusalKind::Invalid, message, hint));
         }
-        let promised = quote.and_then(|number| self.state.quotes.get(&number)).map(|it| it.tasks);
+        let promised =
+            quote.and_then(|number| self.state.offers.quotes.get(&number)).map(|it| it.tasks);
         let chosen = self.chosen_of(None, &actor.user, submission, promised);
         let demand = match chosen {
             Ok(chosen) => chosen.demand,
@@ -235,7 +237,7 @@ impl Live {
     ) -> Result<(), Refusal> {
         let hint = "ask for a new quote";
         let conflict = |message: String| Err(Refusal::new(RefusalKind::Conflict, message, hint));
-        let quote = self.state.quotes.get(&number).filter(|it| actor.may_act_for(&it.user));
+        let quote = self.state.offers.quotes.get(&number).filter(|it| actor.may_act_for(&it.user));
         let Some(quote) = quote else {
             let message = format!("there is no quote {number}, or it has expired");
             return Err(Refusal::new(RefusalKind::Unknown, message, hint));
@@ -266,11 +268,11 @@ impl Live {
 
     /// Accepts the quote for the job: its nodes are set aside from now on.
     pub(super) fn book(&mut self, at: Time, job: u64, number: u64) -> Result<(), ApplyError> {
-        let quote = self.state.quotes.get(&number).cloned();
+        let quote = self.state.offers.quotes.get(&number).cloned();
         let Quote { booking, tasks, .. } =
             quote.ok_or(ApplyError::Other("a quote is not there"))?;
-        self.put(at, Record::Taken { quote: number, job: Some(job) })?;
-        self.put(at, Record::Held { job, hold: Hold::Booked })?;
+        self.put(at, OfferRecord::Taken { quote: number, job: Some(job) })?;
+        self.put(at, JobRecord::Held { job, hold: Hold::Booked })?;
         let shares: Vec<_> =
             booking.place.shares(tasks).zip(booking.ends.iter().copied()).collect();
         for (share, until) in shares {
@@ -278,16 +280,16 @@ impl Live {
             let cause = tradewind_model::Cause::Booked;
             let what = tradewind_model::Outage { pool, nodes, from, until, cause };
             let why = super::state::Why::Booked(pool, job);
-            self.put(at, Record::Announced { what, why })?;
+            self.put(at, OutageRecord::Announced { what, why })?;
         }
         self.booked.insert((booking.start, job));
         self.start_booked(at)
     }
 
     fn keep(&mut self, at: Time, actor: &Actor, quote: Quote) -> Answer {
-        let number = self.state.last_quote + 1;
+        let number = self.state.offers.last + 1;
         let (user, expires) = (actor.user.clone(), quote.expires + self.state.lead());
-        self.put(at, Record::Quoted { quote: Quote { number, user, expires, ..quote } })?;
+        self.put(at, OfferRecord::Quoted { quote: Quote { number, user, expires, ..quote } })?;
         Ok(Ok(Reply::Number(number)))
     }
 
@@ -301,7 +303,7 @@ impl Live {
                 return refused(RefusalKind::Conflict, format!("job {number} is over already"), "");
             }
             Phase::Running | Phase::Handing | Phase::Away => {
-                self.put(at, Record::Cancelling { job: number, by: actor.user.clone() })?;
+                self.put(at, JobRecord::Cancelling { job: number, by: actor.user.clone() })?;
                 self.judge(at, number)?;
             }
             Phase::Waiting | Phase::Held(_) => self.finish(at, number, Finish::Cancelled)?,
@@ -324,9 +326,11 @@ impl Live {
     fn hold_job(&mut self, at: Time, actor: &Actor, number: u64) -> Answer {
         match self.find(actor, number) {
             Err(refusal) => return Ok(Err(refusal)),
-            Ok(Phase::Waiting) => self.put(at, Record::Left { job: number, hold: Hold::User })?,
+            Ok(Phase::Waiting) => {
+                self.put(at, JobRecord::Left { job: number, hold: Hold::User })?
+            }
             Ok(Phase::Held(hold)) if hold != Hold::Booked => {
-                self.put(at, Record::Held { job: number, hold: Hold::User })?;
+                self.put(at, JobRecord::Held { job: number, hold: Hold::User })?;
             }
             Ok(_) => {
                 let message = format!("job {number} does not wait in the queue");
@@ -361,7 +365,7 @@ impl Live {
         note: String,
     ) -> Answer {
         let (poorer, both) = (from.clone(), [from.clone(), to.clone()]);
-        self.put(at, Record::Moved { from, to, amount, note })?;
+        self.put(at, LedgerRecord::Moved { from, to, amount, note })?;
         for account in both {
             if let Account::Project(name) = account {
                 self.recheck_budgets(at, &name)?;
@@ -392,7 +396,8 @@ impl Live {
             }
             _ => {}
         }
-        if *from != Account::Bank && self.state.accounts.balance(from) < i128::from(amount.0) {
+        if *from != Account::Bank && self.state.ledger.accounts.balance(from) < i128::from(amount.0)
+        {
             let message = format!("{from} has too little");
             return Err(Refusal::new(RefusalKind::Conflict, message, "see `ledger`"));
         }
@@ -402,7 +407,7 @@ impl Live {
     /// A project that is about to have money is there.
     fn make_known(&mut self, at: Time, actor: &Actor, account: &Account) -> Result<(), ApplyError> {
         let Account::Project(name) = account else { return Ok(()) };
-        if self.state.projects.get(name).is_some() {
+        if self.state.ledger.projects.get(name).is_some() {
             return Ok(());
         }
         let (by, note) = (actor.user.clone(), String::new());

@@ -18,9 +18,9 @@ use tradewind_model::{Demand, PoolId, SiteId, Span, Time};
 use self::over::{hopeless, over};
 use super::demand::{Chosen, choose, promised};
 use super::input::Refusal;
-use super::record::Record;
 use super::state::{Hold, Job, Phase, Setback, TaskReport};
 use super::{ApplyError, Live};
+use crate::live::record::{JobRecord, MarketRecord, Record};
 use crate::site::limits::{Cap, Charged, Holds, Limits};
 use crate::site::{Survey, Tag};
 
@@ -101,22 +101,22 @@ impl Caps {
     /// Keeps what follows from records; this one is about to be applied.
     pub(super) fn heed(&mut self, record: &Record) {
         match record {
-            Record::Held { job, hold: Hold::Capped(_) }
-            | Record::Left { job, hold: Hold::Capped(_) } => {
+            Record::Job(JobRecord::Held { job, hold: Hold::Capped(_) })
+            | Record::Job(JobRecord::Left { job, hold: Hold::Capped(_) }) => {
                 self.held.insert(*job);
             }
-            Record::Ended { job, .. } => self.pardon(*job),
+            Record::Job(JobRecord::Ended { job, .. }) => self.pardon(*job),
             _ => {}
         }
         let moves = matches!(
             record,
-            Record::Joined { .. }
-                | Record::Left { .. }
-                | Record::Decided { .. }
-                | Record::Started { .. }
-                | Record::Released { .. }
-                | Record::Interrupted { .. }
-                | Record::Ended { .. }
+            Record::Job(JobRecord::Joined { .. })
+                | Record::Job(JobRecord::Left { .. })
+                | Record::Market(MarketRecord::Decided { .. })
+                | Record::Job(JobRecord::Started { .. })
+                | Record::Job(JobRecord::Released { .. })
+                | Record::Job(JobRecord::Interrupted { .. })
+                | Record::Job(JobRecord::Ended { .. })
         );
         if moves {
             self.counts = OnceCell::new();
@@ -308,7 +308,7 @@ impl Live {
             let is_counted: Vec<bool> = (0..pools.sites().len())
                 .map(|site| self.caps.counts_at(SiteId(site as u32)))
                 .collect();
-            for (id, number) in &self.state.numbers {
+            for (id, number) in &self.state.jobs.numbers {
                 let Some(job) = self.state.jobs.get(number) else { continue };
                 let mut sites = BTreeSet::new();
                 match job.phase {
@@ -524,7 +524,7 @@ impl Live {
         (pool, word): (PoolId, String),
     ) -> Result<(), ApplyError> {
         let why = format!("{}: {word}", self.state.market.pools().pool(pool).name);
-        self.put(at, Record::Interrupted { job: number, setback: Setback::Capped(pool, word) })?;
+        self.put(at, JobRecord::Interrupted { job: number, setback: Setback::Capped(pool, word) })?;
         match self.state.jobs.get(&number).is_some_and(|job| job.origin.is_some()) {
             // Its market has other choices.
             true => self.shelve(at, number, Hold::Rejected(why)),

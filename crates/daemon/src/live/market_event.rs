@@ -1,53 +1,74 @@
 //! What a record means to policies.
 
-use tradewind_model::{Event, JobId, OutageId, PoolId};
+use tradewind_model::{Event, JobId, OutageId};
 
 use tradewind_sched::negotiation::Entry;
 
-use super::record::Record;
+use super::record::{JobRecord, OutageRecord, PeerRecord, Record, SiteRecord};
 use super::state::{Phase, State};
 
 impl State {
     /// The market's event that the record stands for, before it is applied. Decisions tell
-    /// nothing: who decided knows.
+    /// nothing: the policy that decided knows.
     pub fn market_event(&self, record: &Record) -> Option<Event> {
-        let id = |job: &u64| self.jobs.get(job).and_then(|job| job.id);
         match record {
-            Record::Joined { demand, .. } => {
-                let job = JobId(self.market.submitted());
-                Some(Event::Submitted { job, demand: demand.clone() })
+            Record::Job(record) => self.event_of_job(record),
+            Record::Outage(record) => self.event_of_outage(record),
+            Record::Site(SiteRecord::Priced { pool, price }) => {
+                Some(Event::Priced { pool: *pool, price: *price })
             }
-            Record::Started { job } => {
-                let place = self.jobs.get(job)?.booking.as_ref()?.place.clone();
-                id(job).map(|job| Event::Started { job, place })
+            Record::Peer(PeerRecord::Negotiated {
+                entry: Entry::Handing { handing, .. }, ..
+            }) => {
+                let job = self.id_of(u64::from(handing.parcel.ticket.job.0))?;
+                Some(Event::Cancelled { job })
             }
-            Record::Left { job, .. } => id(job).map(|job| Event::Cancelled { job }),
-            Record::Released { job, pool } => released(id(job)?, *pool),
-            Record::Interrupted { job, .. } => id(job).map(|job| Event::Interrupted { job }),
-            Record::Ended { job, .. } => match self.jobs.get(job)?.phase {
-                Phase::Running => id(job).map(|job| Event::Ended { job }),
-                Phase::Waiting => id(job).map(|job| Event::Cancelled { job }),
-                _ => None,
-            },
-            Record::Negotiated { entry: Entry::Handing { handing, .. }, .. } => {
-                id(&u64::from(handing.parcel.ticket.job.0)).map(|job| Event::Cancelled { job })
-            }
-            Record::Announced { what, .. } => {
-                let closure = OutageId(self.market.announced());
-                Some(Event::Announced { closure, what: *what })
-            }
-            Record::Closed { why } => {
-                self.closures.get(why).map(|closure| Event::Closed { closure: *closure })
-            }
-            Record::Reopened { why } => {
-                self.closures.get(why).map(|closure| Event::Reopened { closure: *closure })
-            }
-            Record::Priced { pool, price } => Some(Event::Priced { pool: *pool, price: *price }),
             _ => None,
         }
     }
-}
 
-fn released(job: JobId, pool: PoolId) -> Option<Event> {
-    Some(Event::Released { job, pool })
+    fn id_of(&self, number: u64) -> Option<JobId> {
+        self.jobs.get(&number)?.id
+    }
+
+    fn event_of_job(&self, record: &JobRecord) -> Option<Event> {
+        match record {
+            JobRecord::Joined { demand, .. } => {
+                let job = JobId(self.market.submitted());
+                Some(Event::Submitted { job, demand: demand.clone() })
+            }
+            JobRecord::Started { job } => {
+                let place = self.jobs.get(job)?.booking.as_ref()?.place.clone();
+                Some(Event::Started { job: self.id_of(*job)?, place })
+            }
+            JobRecord::Left { job, .. } => Some(Event::Cancelled { job: self.id_of(*job)? }),
+            JobRecord::Released { job, pool } => {
+                Some(Event::Released { job: self.id_of(*job)?, pool: *pool })
+            }
+            JobRecord::Interrupted { job, .. } => {
+                Some(Event::Interrupted { job: self.id_of(*job)? })
+            }
+            JobRecord::Ended { job: number, .. } => {
+                let job = self.id_of(*number)?;
+                match self.jobs.get(number)?.phase {
+                    Phase::Running => Some(Event::Ended { job }),
+                    Phase::Waiting => Some(Event::Cancelled { job }),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn event_of_outage(&self, record: &OutageRecord) -> Option<Event> {
+        let known = |why| self.outages.open.get(why).copied();
+        match record {
+            OutageRecord::Announced { what, .. } => {
+                let closure = OutageId(self.market.announced());
+                Some(Event::Announced { closure, what: *what })
+            }
+            OutageRecord::Closed { why } => known(why).map(|closure| Event::Closed { closure }),
+            OutageRecord::Reopened { why } => known(why).map(|closure| Event::Reopened { closure }),
+        }
+    }
 }

@@ -7,45 +7,29 @@
 //!
 //! Nothing here decides where or when a job runs. Policies do, and users who accept a quote.
 
-mod apply;
-mod asides;
+pub mod access;
 mod asks;
-mod bodies;
 mod caps;
-pub mod choice;
-mod demand;
-mod dependencies;
-mod funds;
-pub mod gather;
-mod held;
 pub mod input;
-pub mod job_table;
-mod jobs;
-mod layout;
+pub mod jobs;
+pub mod ledger;
 mod market_event;
-pub mod money;
 mod names;
-mod orders;
-mod outages;
-pub mod owners;
+pub mod offers;
+pub mod outages;
 mod pass;
 pub mod peers;
-pub mod projects;
-pub mod recent_history;
 pub mod record;
-mod redact;
-pub mod rights;
+pub mod sites;
 pub mod state;
 mod surveys;
+pub mod tasks;
 #[cfg(test)]
 mod tests;
 mod tick;
 pub mod times;
-mod tokens;
-mod usage;
-pub mod used;
-mod width;
 
+use crate::live::record::MarketRecord;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -58,17 +42,22 @@ use tradewind_sched::policy::outlook::Outlook;
 
 use crate::site::Tag;
 
-pub use apply::ApplyError;
+pub use access::rights;
+use access::tokens;
 pub use bodies::check_environment;
 use demand::Most;
 pub use demand::RESOURCES;
 pub use input::{
     Act, Ask, Input, ProjectChange, Refusal, RefusalKind, Reply, Unknown, Usage, Withheld,
 };
-pub use orders::Instruction;
+use jobs::{bodies, demand, redact, width};
+pub use jobs::{choice, gather};
+pub use ledger::{money, projects, used};
+pub use outages::recent_history;
 use peers::PeerMessage;
 pub use record::Record;
-pub use state::State;
+pub use state::{ApplyError, State};
+pub use tasks::orders::Instruction;
 
 /// Makes policies of their names, as the command line writes them.
 pub trait Make: Debug + Send + Sync {
@@ -201,7 +190,7 @@ pub struct Live {
     /// By pool, why it has no nodes at all, if so: as far as was noticed since the start.
     problems: BTreeMap<PoolId, String>,
     /// By site, the owners' queue: as far as was noticed since the start.
-    queues: BTreeMap<SiteId, owners::OwnersQueue>,
+    queues: BTreeMap<SiteId, outages::owners::OwnersQueue>,
     /// Limits of sites.
     caps: caps::Caps,
     /// What the present step wants said to peers.
@@ -328,7 +317,7 @@ impl Live {
                 None
             }
             Input::Clock { lead } => {
-                self.put(at, Record::Clock { lead })?;
+                self.put(at, MarketRecord::Clock { lead })?;
                 None
             }
             Input::Asked { actor, ask } => Some(self.ask(at, &actor, ask)?),
@@ -377,16 +366,17 @@ impl Live {
         let usage = self.state.usage(at);
         self.policy.resume(&usage);
         let (release, policy) = (env!("CARGO_PKG_VERSION").to_owned(), policy.to_owned());
-        self.put(at, Record::Began { release, policy, usage: usage.into_iter().collect() })
+        self.put(at, MarketRecord::Began { release, policy, usage: usage.into_iter().collect() })
     }
 
     /// Makes a change, and keeps what the policy must hear of it.
-    fn put(&mut self, at: Time, record: Record) -> Result<(), ApplyError> {
+    fn put(&mut self, at: Time, record: impl Into<Record>) -> Result<(), ApplyError> {
+        let record = record.into();
         let event = self.state.market_event(&record);
         self.remember_peers(&record);
         self.caps.heed(&record);
         self.state.apply(at, &record)?;
-        if event.is_some() || matches!(record, Record::Decided { .. }) {
+        if event.is_some() || matches!(record, Record::Market(MarketRecord::Decided { .. })) {
             self.outlook = OnceCell::new();
         }
         self.unseen.extend(event);

@@ -13,10 +13,10 @@ use super::state::State;
 impl State {
     /// Everybody who ever submitted, has a token, an account or is a member of a project.
     pub fn known_users(&self) -> BTreeSet<&str> {
-        let users = self.users.iter().map(String::as_str);
-        let tokens = self.tokens.values().map(|token| token.user.as_str());
-        let members = self.projects.0.values().flat_map(|it| it.members.keys());
-        let accounts = self.accounts.balances().filter_map(|(account, _)| match account {
+        let users = self.jobs.users.iter().map(String::as_str);
+        let tokens = self.access.tokens.values().map(|token| token.user.as_str());
+        let members = self.ledger.projects.0.values().flat_map(|it| it.members.keys());
+        let accounts = self.ledger.accounts.balances().filter_map(|(account, _)| match account {
             Account::User(name) => Some(name.as_str()),
             _ => None,
         });
@@ -24,7 +24,7 @@ impl State {
     }
 
     fn known_projects(&self) -> BTreeSet<&str> {
-        self.projects.0.keys().map(String::as_str).collect()
+        self.ledger.projects.0.keys().map(String::as_str).collect()
     }
 
     fn known_sites(&self) -> BTreeSet<&str> {
@@ -74,7 +74,7 @@ pub(super) struct Stranger {
 
 /// There is no such project. Users are told of their own that are called alike.
 pub(super) fn unknown_project(state: &State, user: &str, project: &str) -> Refusal {
-    let own: BTreeSet<&str> = state.projects.of(user).collect();
+    let own: BTreeSet<&str> = state.ledger.projects.of(user).collect();
     let message = format!("there is no project `{}`", project.escape_default());
     let hint = match (nearest(project, &own), own.is_empty()) {
         (Some(names), _) => format!("did you mean {names}?"),

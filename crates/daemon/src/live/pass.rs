@@ -2,9 +2,9 @@
 
 use tradewind_model::{Command, Span, Time};
 
-use super::record::Record;
 use super::state::Phase;
 use super::{ApplyError, Live, Step};
+use crate::live::record::{JobRecord, MarketRecord};
 use tradewind_sched::negotiation::Negotiator;
 
 impl Live {
@@ -35,9 +35,9 @@ impl Live {
             });
             let touched: Vec<u64> = commands.iter().filter_map(|it| self.number(it)).collect();
             let choices = self.choices(&commands);
-            self.put(at, Record::Decided { commands })?;
+            self.put(at, MarketRecord::Decided { commands })?;
             for (job, choice) in choices {
-                self.put(at, Record::Chose { job, choice })?;
+                self.put(at, JobRecord::Chose { job, choice })?;
             }
             for &number in &touched {
                 self.after_decision(at, number)?;
@@ -55,7 +55,7 @@ impl Live {
     fn number(&self, command: &Command) -> Option<u64> {
         match command {
             Command::Start { job, .. } | Command::Refuse { job, .. } => {
-                self.state.numbers.get(job).copied()
+                self.state.jobs.numbers.get(job).copied()
             }
             Command::Trade { .. } | Command::Wake { .. } => None,
         }
@@ -79,7 +79,7 @@ impl Live {
     /// When something is to be done, though nothing happens.
     pub fn due(&self) -> Option<Time> {
         let booked = self.booked.first().map(|(start, _)| *start);
-        let quotes = self.state.quotes.values().map(|quote| quote.expires).min();
+        let quotes = self.state.offers.quotes.values().map(|quote| quote.expires).min();
         let closures = self.state.market.outages();
         let now = self.state.now();
         let begins = closures.map(|(_, what)| what.from).filter(|from| *from > now).min();

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use tradewind_model::{PoolId, Pools, SiteId, Span, Time};
 
 use super::input::Act;
-use super::record::Record;
 use super::state::{Hold, Job, Phase, TaskGoal, TaskReport};
 use super::width::Has;
 use super::{ApplyError, Live};
+use crate::live::record::{JobRecord, SiteRecord, TaskRecord};
 use crate::site::{Exit, LocalTask, Seen, SiteError, Survey, Tag};
 
 impl Live {
@@ -23,26 +23,26 @@ impl Live {
         let Some(task) = self.state.tasks.get(tag) else { return Ok(()) };
         match (act, answer, &task.known) {
             (Act::Submit, Ok(()), TaskReport::Nothing | TaskReport::Declined(_)) => {
-                self.put(at, Record::Acknowledged { tag: tag.clone() })
+                self.put(at, TaskRecord::Acknowledged { tag: tag.clone() })
             }
             (Act::Submit, Err(SiteError::Refused(why)), TaskReport::Nothing) => {
-                self.put(at, Record::Declined { tag: tag.clone(), why })?;
+                self.put(at, TaskRecord::Declined { tag: tag.clone(), why })?;
                 self.declined(at, tag)
             }
             (Act::Go, Ok(()), _) if task.go.is_some() => {
-                self.put(at, Record::Went { tag: tag.clone() })
+                self.put(at, TaskRecord::Went { tag: tag.clone() })
             }
             // It will never begin there.
             (Act::Go, Err(SiteError::Refused(_)), _) => self.stop_rest(at, tag),
             (Act::Withdraw, Ok(()), TaskReport::Nothing | TaskReport::Declined(_)) => {
-                self.put(at, Record::Withdrawn { tag: tag.clone() })
+                self.put(at, TaskRecord::Withdrawn { tag: tag.clone() })
             }
             // It never begins, or was over: the next survey tells. It need not be told again.
             (Act::Recall, Ok(()), _) if !task.is_over() => {
-                self.put(at, Record::Withdrawn { tag: tag.clone() })
+                self.put(at, TaskRecord::Withdrawn { tag: tag.clone() })
             }
             (Act::Recall, Err(SiteError::Begun), _) => self.runs_after_all(at, tag),
-            (Act::Forget, Ok(()), _) => self.put(at, Record::Forgot { tag: tag.clone() }),
+            (Act::Forget, Ok(()), _) => self.put(at, TaskRecord::Forgot { tag: tag.clone() }),
             // Whatever else was said, the next survey tells, or the order is given again.
             _ => Ok(()),
         }
@@ -54,7 +54,7 @@ impl Live {
         let job = self.state.jobs.get(&tag.job).filter(|job| job.phase == Phase::Running);
         let is_all = job.is_some_and(|it| it.parts.len() == 1 && it.cancelled_by.is_none());
         match is_all && self.is_current(tag) {
-            true => self.put(at, Record::Recalling { job: tag.job }),
+            true => self.put(at, JobRecord::Recalling { job: tag.job }),
             false => self.stop_rest(at, tag),
         }
     }
@@ -63,7 +63,7 @@ impl Live {
     pub(super) fn stop_rest(&mut self, at: Time, tag: &Tag) -> Result<(), ApplyError> {
         let runs = self.state.jobs.get(&tag.job).map(|job| &job.phase) == Some(&Phase::Running);
         match runs && self.is_current(tag) && self.runs_on(tag.job) {
-            true => self.put(at, Record::Stopping { job: tag.job }),
+            true => self.put(at, JobRecord::Stopping { job: tag.job }),
             false => Ok(()),
         }
     }
@@ -77,7 +77,7 @@ impl Live {
         if task.wanted != TaskGoal::Recall {
             return Ok(());
         }
-        self.put(at, Record::Resumed { tag: tag.clone() })?;
+        self.put(at, TaskRecord::Resumed { tag: tag.clone() })?;
         match self.is_current(tag) {
             true => self.judge(at, tag.job),
             false => Ok(()),
@@ -96,16 +96,16 @@ impl Live {
         site: SiteId,
         survey: Result<Survey, SiteError>,
     ) -> Result<(), ApplyError> {
-        let away = self.state.away.contains_key(&site);
+        let away = self.state.sites.away.contains_key(&site);
         let pools = self.state.market.pools().iter().filter(|(_, pool)| pool.site == site).count();
         let Some(survey) = survey.ok().filter(|survey| is_sane(survey, pools, at)) else {
             return match away {
                 true => Ok(()),
-                false => self.put(at, Record::Reached { site: site.0, away: Some(at) }),
+                false => self.put(at, SiteRecord::Reached { site: site.0, away: Some(at) }),
             };
         };
         if away {
-            self.put(at, Record::Reached { site: site.0, away: None })?;
+            self.put(at, SiteRecord::Reached { site: site.0, away: None })?;
         }
         if self.learn_resources(site, &survey) {
             self.resize_waiting(at)?;
@@ -116,10 +116,10 @@ impl Live {
         for tag in self.tasks_at(site) {
             if let Some(seen) = self.news(at, &tag, &survey) {
                 if let Some(before) = self.missed(&tag, &seen, &survey) {
-                    self.put(at, Record::Saw { tag: tag.clone(), seen: before })?;
+                    self.put(at, TaskRecord::Saw { tag: tag.clone(), seen: before })?;
                 }
                 let never = matches!(seen, Seen::Ended { since: None, .. });
-                self.put(at, Record::Saw { tag: tag.clone(), seen })?;
+                self.put(at, TaskRecord::Saw { tag: tag.clone(), seen })?;
                 if never {
                     self.count_as_never_run(at, &tag)?;
                 }
@@ -141,7 +141,7 @@ impl Live {
         let job = self.state.jobs.get(&tag.job).filter(|job| job.phase == Phase::Running);
         let part = job.and_then(|job| job.parts.get(tag.part as usize));
         match part.is_some_and(|part| part.since.is_some()) && self.is_current(tag) {
-            true => self.put(at, Record::Unbegun { tag: tag.clone() }),
+            true => self.put(at, JobRecord::Unbegun { tag: tag.clone() }),
             false => Ok(()),
         }
     }
@@ -149,11 +149,11 @@ impl Live {
     /// A journal that was brought back from a backup must not give numbers again: a site would
     /// take the new job for the old one.
     fn skip_numbers(&mut self, at: Time, survey: &Survey) -> Result<(), ApplyError> {
-        let (last, own) = (self.state.last_job, &self.state.name);
+        let (last, own) = (self.state.jobs.last, &self.state.name);
         let likely = last + 1..=last.saturating_add(FORGOTTEN);
         let ours = survey.tasks.keys().filter(|tag| tag.market == *own).map(|tag| tag.job);
         match ours.filter(|job| likely.contains(job)).max() {
-            Some(job) => self.put(at, Record::Skipped { job }),
+            Some(job) => self.put(at, JobRecord::Skipped { job }),
             None => Ok(()),
         }
     }
@@ -196,7 +196,7 @@ impl Live {
         let others: Vec<u64> = guesses.filter(is_other).map(|job| job.number).collect();
         for job in others {
             let why = "how large nodes are has become known: it needs another number of them";
-            self.put(at, Record::Left { job, hold: Hold::Rejected(why.to_owned()) })?;
+            self.put(at, JobRecord::Left { job, hold: Hold::Rejected(why.to_owned()) })?;
             self.enqueue(at, job)?;
         }
         Ok(())

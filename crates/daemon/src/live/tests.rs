@@ -1,3 +1,4 @@
+use crate::live::record::{JobRecord, MarketRecord};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -105,8 +106,8 @@ impl Stage {
     fn new() -> Stage {
         let mut state = State::empty(DAY);
         let owners = vec!["olga".to_owned(), "otto".to_owned()];
-        let mut records = vec![Record::Created { market: "m".to_owned() }];
-        records.push(Record::Gridded { pools: Arc::new(pools()), owners });
+        let mut records = vec![Record::Market(MarketRecord::Created { market: "m".to_owned() })];
+        records.push(Record::Market(MarketRecord::Gridded { pools: Arc::new(pools()), owners }));
         records.iter().for_each(|record| state.apply(DAY, record).unwrap());
         let (live, step) =
             Live::begin(state, Settings::default(), Arc::new(Easy), "easy", DAY).unwrap();
@@ -123,7 +124,7 @@ impl Stage {
             self.records.extend(step.records.into_iter().map(|record| (at, record)));
         }
         self.live.state().market.check().unwrap();
-        let accounts = &self.live.state().accounts;
+        let accounts = &self.live.state().accounts();
         assert_eq!(accounts.sum(), 0);
         let mut owing = accounts.balances().filter(|(account, _)| **account != Account::Bank);
         assert_eq!(owing.find(|(_, balance)| *balance < 0), None);
@@ -155,7 +156,7 @@ impl Stage {
     }
 
     fn balance(&self, account: &str) -> i128 {
-        self.live.state().accounts.balance(&Account::parse(account).unwrap())
+        self.live.state().accounts().balance(&Account::parse(account).unwrap())
     }
 }
 
@@ -231,7 +232,7 @@ fn the_state_is_what_a_replay_gives() {
     }
     assert_eq!(again.market.state(), stage.live.state().market.state());
     assert_eq!(again.jobs, stage.live.state().jobs);
-    assert_eq!(again.accounts, stage.live.state().accounts);
+    assert_eq!(again.accounts(), stage.live.state().accounts());
     assert_eq!(again.tasks, stage.live.state().tasks);
 }
 
@@ -251,9 +252,9 @@ fn the_owner_comes_first() {
     let orders = stage.orders();
     let start = orders.iter().find(|it| it.act == Act::Submit).unwrap();
     assert_ne!(start.site, order.site);
-    assert_eq!(stage.live.state().closures.len(), 1);
+    assert_eq!(stage.live.state().outages().len(), 1);
     stage.survey(later(3), order.site.0, vec![], &[]);
-    assert_eq!(stage.live.state().closures.len(), 0);
+    assert_eq!(stage.live.state().outages().len(), 0);
 }
 
 #[test]
@@ -277,7 +278,9 @@ fn what_makes_no_sense_changes_nothing() {
     let ask = Ask::Cancel { job: 1 };
     let answer = stage.step(DAY, Input::Asked { actor: ana(), ask }).unwrap();
     assert_eq!(answer.unwrap_err().kind, RefusalKind::Unknown);
-    let began = |(_, record): &&(Time, Record)| matches!(record, Record::Decided { .. });
+    let began = |(_, record): &&(Time, Record)| {
+        matches!(record, Record::Market(MarketRecord::Decided { .. }))
+    };
     let decided = stage.records.iter().skip(records).filter(began).count();
     assert_eq!(stage.records.len(), records + decided);
 }
@@ -291,6 +294,7 @@ fn a_number_that_a_site_knows_is_not_given_again() {
     stage.survey(later(1), 0, tasks.clone(), &[]);
     stage.survey(later(2), 0, tasks, &[]);
     assert_eq!(stage.submit(later(3), job(1, 60)), Ok(Reply::Jobs(vec![7])));
-    let skips = stage.records.iter().filter(|(_, it)| matches!(it, Record::Skipped { .. }));
+    let skips =
+        stage.records.iter().filter(|(_, it)| matches!(it, Record::Job(JobRecord::Skipped { .. })));
     assert_eq!(skips.count(), 1);
 }

@@ -3,9 +3,9 @@
 use tradewind_model::{Span, Time};
 
 use super::projects::{Change, Which, month_of};
-use super::record::Record;
 use super::state::Phase;
 use super::{ApplyError, Live};
+use crate::live::record::{JobRecord, OfferRecord};
 
 /// Records of one kind in one step, at most: a step is written down at once.
 pub(super) const AT_ONCE: usize = 1_000;
@@ -15,10 +15,10 @@ impl Live {
         self.close_due(at)?;
         self.start_booked(at)?;
         self.gather_all(at)?;
-        let expired = self.state.quotes.values().filter(|quote| quote.expires < at);
+        let expired = self.state.offers.quotes.values().filter(|quote| quote.expires < at);
         let expired: Vec<u64> = expired.map(|quote| quote.number).take(AT_ONCE).collect();
         for quote in expired {
-            self.put(at, Record::Taken { quote, job: None })?;
+            self.put(at, OfferRecord::Taken { quote, job: None })?;
         }
         self.drop_old(at)?;
         self.drop_scripts(at)?;
@@ -36,7 +36,7 @@ impl Live {
             self.call_off(at, number)?;
             self.enqueue(at, number)?;
             if self.may_start(number) {
-                self.put(at, Record::Started { job: number })?;
+                self.put(at, JobRecord::Started { job: number })?;
                 self.after_decision(at, number)?;
             } else {
                 // What was promised for its window can be spent now.
@@ -54,7 +54,7 @@ impl Live {
             return Ok(());
         }
         self.month = month;
-        let projects = self.state.projects.0.iter();
+        let projects = self.state.ledger.projects.0.iter();
         let new = projects.filter(|(_, project)| project.is_new_month(month));
         let new: Vec<String> = new.map(|(name, _)| name.clone()).collect();
         for project in &new {
@@ -82,7 +82,7 @@ impl Live {
         let old: Vec<(Time, u64)> = old.take(AT_ONCE).copied().collect();
         for (end, job) in old {
             self.over.remove(&(end, job));
-            self.put(at, Record::Dropped { job })?;
+            self.put(at, JobRecord::Dropped { job })?;
         }
         Ok(())
     }
@@ -99,7 +99,7 @@ impl Live {
         let starts: Vec<(u64, Time)> = starts.into_iter().filter(unknown).collect();
         match starts.is_empty() {
             true => Ok(()),
-            false => self.put(at, Record::Expected { starts }),
+            false => self.put(at, JobRecord::Expected { starts }),
         }
     }
 

@@ -108,10 +108,10 @@ pub(crate) fn once(markets: &[Market], roots: &BTreeMap<Root, Root>) -> Check {
 /// Money is neither made nor lost, no account owes, and what is held is held for jobs that need it.
 pub(crate) fn money(market: &Market) -> Check {
     let (place, state) = (market.place, &market.written);
-    if state.accounts.sum() != 0 {
-        return broken("money", format!("the sum at {place} is {}", state.accounts.sum()));
+    if state.accounts().sum() != 0 {
+        return broken("money", format!("the sum at {place} is {}", state.accounts().sum()));
     }
-    for (account, balance) in state.accounts.balances() {
+    for (account, balance) in state.accounts().balances() {
         let fits = match account {
             Account::Bank => balance <= 0,
             Account::Held(job) => {
@@ -143,7 +143,7 @@ pub(crate) fn books(market: &Market) -> Check {
         return broken("books", wrong.to_string());
     }
     for (number, job) in &state.jobs {
-        let known = job.id.is_some_and(|id| state.numbers.get(&id) == Some(number));
+        let known = job.id.is_some_and(|id| state.jobs.numbers.get(&id) == Some(number));
         if known != matches!(job.phase, Phase::Waiting | Phase::Running) {
             return broken("books", format!("job {number} is {:?}, known: {known}", job.phase));
         }
@@ -160,10 +160,10 @@ pub(crate) fn replayed(market: &Market) -> Check {
     let Some((live, _)) = &market.daemon else { return Ok(()) };
     let (state, again) = (live.state(), &market.written);
     let same = state.jobs == again.jobs
-        && state.accounts == again.accounts
+        && state.accounts() == again.accounts
         && state.peers == again.peers
         && state.tasks == again.tasks
-        && state.closures == again.closures;
+        && state.outages() == again.closures;
     match same {
         true => Ok(()),
         false => broken("replayed", format!("the state of {} differs from a replay", market.place)),

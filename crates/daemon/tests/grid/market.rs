@@ -8,6 +8,7 @@ use rand_pcg::Pcg64Mcg;
 use tradewind_daemon::codec::Codec as _;
 use tradewind_daemon::engine::recover;
 use tradewind_daemon::live::peers::PeerMessage;
+use tradewind_daemon::live::record::{MarketRecord, PeerRecord};
 use tradewind_daemon::live::rights::Actor;
 use tradewind_daemon::live::{
     Act, Ask, Input, Instruction, Live, Make, Record, Refusal, Reply, Settings, State, Step,
@@ -99,8 +100,11 @@ impl Market {
         let disk = Disk::new(Origin { market: market.clone(), created: DAWN.0 });
         let shelf = Shelf::default();
         let first = [
-            Record::Created { market },
-            Record::Gridded { pools: Arc::new(pools), owners: vec!["o".into()] },
+            Record::Market(MarketRecord::Created { market }),
+            Record::Market(MarketRecord::Gridded {
+                pools: Arc::new(pools),
+                owners: vec!["o".into()],
+            }),
         ];
         let rows: Vec<_> = first.iter().map(|it| (DAWN.0, shelf.record(it))).collect();
         disk.open().unwrap().append(&rows).unwrap();
@@ -164,7 +168,7 @@ impl Market {
         let at = live.state().now();
         if let Some(forgets) = self.forgets {
             let entry = |record: &Record| match record {
-                Record::Negotiated { entry, .. } => forgets(entry),
+                Record::Peer(PeerRecord::Negotiated { entry, .. }) => forgets(entry),
                 _ => false,
             };
             if records.iter().any(entry) {

@@ -46,14 +46,14 @@ pub(crate) fn books(state: &State) -> Check {
         return broken("books", wrong.to_string());
     }
     for (number, job) in &state.jobs {
-        let known = job.id.is_some_and(|id| state.numbers.get(&id) == Some(number));
+        let known = job.id.is_some_and(|id| state.jobs.numbers.get(&id) == Some(number));
         let live = matches!(job.phase, Phase::Waiting | Phase::Running);
         if known != live {
             return broken("books", format!("job {number} is {:?}, known: {known}", job.phase));
         }
     }
     let live = state.market.queue().len() + state.market.running().count();
-    match live == state.numbers.len() {
+    match live == state.jobs.numbers.len() {
         true => Ok(()),
         false => broken("books", "the market has jobs that the books do not know"),
     }
@@ -61,10 +61,10 @@ pub(crate) fn books(state: &State) -> Check {
 
 /// Money is neither made nor lost, no account owes, and what is held is held for jobs that run.
 pub(crate) fn money(state: &State) -> Check {
-    if state.accounts.sum() != 0 {
-        return broken("money", format!("the sum is {}", state.accounts.sum()));
+    if state.accounts().sum() != 0 {
+        return broken("money", format!("the sum is {}", state.accounts().sum()));
     }
-    for (account, balance) in state.accounts.balances() {
+    for (account, balance) in state.accounts().balances() {
         let fits = match account {
             Account::Bank => balance <= 0,
             Account::Held(job) => {
@@ -78,7 +78,7 @@ pub(crate) fn money(state: &State) -> Check {
         }
     }
     let spent: i128 = state.jobs.values().map(|job| i128::from(job.paid.0)).sum();
-    let earned = state.accounts.balances().filter(|(it, _)| matches!(it, Account::Owner(_)));
+    let earned = state.accounts().balances().filter(|(it, _)| matches!(it, Account::Owner(_)));
     match spent == earned.map(|(_, balance)| balance).sum::<i128>() {
         true => Ok(()),
         false => broken("money", "owners did not earn what jobs paid"),
@@ -89,7 +89,7 @@ pub(crate) fn money(state: &State) -> Check {
 /// nodes missing than it has.
 pub(crate) fn past(state: &State) -> Check {
     for (id, pool) in state.market.pools().iter() {
-        if state.past.price(id, state.now()) != Some(pool.price) {
+        if state.past().price(id, state.now()) != Some(pool.price) {
             return broken("past", format!("{} costs {}", pool.name, pool.price));
         }
         let all = state.lately_missing(state.now());
@@ -256,11 +256,11 @@ pub(crate) fn replayed(state: &State, again: &State) -> Check {
         Some("the market")
     } else if state.jobs != again.jobs {
         Some("the jobs")
-    } else if state.accounts != again.accounts {
+    } else if state.accounts() != again.accounts {
         Some("the accounts")
-    } else if state.tasks != again.tasks || state.closures != again.closures {
+    } else if state.tasks != again.tasks || state.outages() != again.outages() {
         Some("tasks or outages")
-    } else if state.quotes != again.quotes || state.keys != again.keys {
+    } else if state.quotes() != again.quotes() || state.jobs.keys != again.jobs.keys {
         Some("quotes or keys")
     } else {
         None

@@ -51,13 +51,13 @@ impl Mutant {
     /// What it does to the state when the daemon starts.
     pub(crate) fn spoil(self, state: &mut State) {
         match self {
-            Mutant::MakesMoney if state.last_job > 0 => {
+            Mutant::MakesMoney if state.last_job() > 0 => {
                 let mut balances: BTreeMap<_, _> =
-                    state.accounts.balances().map(|(it, n)| (it.clone(), n)).collect();
+                    state.accounts().balances().map(|(it, n)| (it.clone(), n)).collect();
                 if let Some(first) = balances.values_mut().next() {
                     *first += 1;
                 }
-                state.accounts = Accounts::of(balances, vec![], 0);
+                state.accounts() = Accounts::of(balances, vec![], 0);
             }
             Mutant::ForgetsABudget => {
                 if let Some(job) = state.jobs.values_mut().find(|job| job.paid > Money(0)) {
@@ -77,7 +77,7 @@ impl Mutant {
                 }
             }
             Mutant::ForgetsANumber => {
-                state.numbers.pop_first();
+                state.jobs.numbers.pop_first();
             }
             _ => {}
         }

@@ -40,7 +40,7 @@ pub(crate) fn administrator() -> Actor {
 pub(crate) fn draw(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> (Actor, Ask) {
     let user = USERS[rng.random_range(0..USERS.len())];
     let actor = Actor { user: user.to_owned(), role: Role::User };
-    let last = live.state().last_job;
+    let last = live.state().last_job();
     let job = |rng: &mut Pcg64Mcg| rng.random_range(0..=last + 1);
     match rng.random_range(0..20) {
         0..=10 => (actor, submit(rng, live, promises)),
@@ -64,7 +64,7 @@ pub(crate) fn draw(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> (Act
 }
 
 fn submit(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> Ask {
-    let last = live.state().last_job;
+    let last = live.state().last_job();
     let length = rng.random_range(1..200);
     let limit = Span(rng.random_range(1..250));
     let code = i32::from(rng.random_range(0..5) == 0);
@@ -106,9 +106,9 @@ fn submit(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> Ask {
     };
     let old = promises.keys.keys().next().filter(|_| rng.random_range(0..3) == 0).cloned();
     let key = (rng.random_range(0..3) == 0).then(|| old.unwrap_or_else(|| format!("k{last}")));
-    let quote = (rng.random_range(0..5) == 0).then_some(live.state().last_quote);
+    let quote = (rng.random_range(0..5) == 0).then_some(live.state().last_quote());
     // Mostly the job that the quote is for.
-    if let Some(quote) = quote.and_then(|number| live.state().quotes.get(&number))
+    if let Some(quote) = quote.and_then(|number| live.state().quotes().get(&number))
         && rng.random_range(0..4) > 0
     {
         submission.tasks = quote.tasks;

@@ -7,6 +7,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use tradewind_daemon::codec::Codec as _;
 use tradewind_daemon::engine::{recover, replay};
+use tradewind_daemon::live::record::{JobRecord, MarketRecord, TaskRecord};
 use tradewind_daemon::live::state::TaskGoal;
 use tradewind_daemon::live::{
     Act, ApplyError, Input, Instruction, Live, Make, Record, Settings, State, Step,
@@ -156,8 +157,11 @@ impl World {
             silent: false,
         };
         let first = [
-            Record::Created { market: "trial".to_owned() },
-            Record::Gridded { pools: Arc::new(pools), owners: vec!["o".into(), "p".into()] },
+            Record::Market(MarketRecord::Created { market: "trial".to_owned() }),
+            Record::Market(MarketRecord::Gridded {
+                pools: Arc::new(pools),
+                owners: vec!["o".into(), "p".into()],
+            }),
         ];
         let rows: Vec<_> = first.iter().map(|it| (DAWN.0, world.shelf.record(it))).collect();
         world.disk.open().unwrap().append(&rows).unwrap();
@@ -347,24 +351,27 @@ impl World {
         if rows.is_empty() || store.append(&rows).is_ok() {
             for record in records {
                 match record {
-                    Record::BarrierReached { job, at } => {
+                    Record::Job(JobRecord::BarrierReached { job, at }) => {
                         self.counts.gathered += 1;
                         self.promises.gathered.entry(*job).or_default().insert(*at);
                     }
-                    Record::BarrierTimedOut { .. } => self.counts.slipped += 1,
-                    Record::Launched { job, .. } => {
+                    Record::Job(JobRecord::BarrierTimedOut { .. }) => self.counts.slipped += 1,
+                    Record::Job(JobRecord::Launched { job, .. }) => {
                         let job = live.state().jobs.get(job);
                         match job.is_some_and(|job| job.rendezvous.is_some()) {
                             true => self.counts.launched += 1,
                             false => self.counts.apart += 1,
                         }
                     }
-                    Record::Unkept { .. } => self.counts.unkept += 1,
-                    Record::Recalling { .. } => self.counts.recalled += 1,
-                    Record::Settled { .. } => self.counts.settled += 1,
-                    Record::HeldThere { why: Some(_), .. } => self.counts.held += 1,
-                    Record::Resumed { .. } => self.counts.resumed += 1,
-                    Record::Stopping { job } | Record::Cancelling { job, .. } => {
+                    Record::Job(JobRecord::Unkept { .. }) => self.counts.unkept += 1,
+                    Record::Job(JobRecord::Recalling { .. }) => self.counts.recalled += 1,
+                    Record::Job(JobRecord::Settled { .. }) => self.counts.settled += 1,
+                    Record::Task(TaskRecord::HeldThere { why: Some(_), .. }) => {
+                        self.counts.held += 1
+                    }
+                    Record::Task(TaskRecord::Resumed { .. }) => self.counts.resumed += 1,
+                    Record::Job(JobRecord::Stopping { job })
+                    | Record::Job(JobRecord::Cancelling { job, .. }) => {
                         self.promises.stopped.insert(*job);
                     }
                     _ => {}

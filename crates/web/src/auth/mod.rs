@@ -337,7 +337,7 @@ fn look_up(state: &state::State, hash: &TokenHash) -> Option<Caller> {
     let lead = state.lead();
     let clock = |moment: Time| Time(moment.0.saturating_sub(lead.0));
     let mut found = None;
-    for (number, token) in &state.tokens {
+    for (number, token) in state.tokens() {
         let present = secret::same(hash, &token.hash);
         let earlier = token.earlier.filter(|it| secret::same(hash, &it.hash));
         let until = earlier.map(|it| it.until.min(token.expires.unwrap_or(it.until)));

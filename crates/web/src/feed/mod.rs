@@ -17,6 +17,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tradewind_daemon::engine::{CommittedRecord, EngineStopped, Watch};
 use tradewind_daemon::live::Record;
+use tradewind_daemon::live::record::AccessRecord;
 use tradewind_daemon::live::rights::{Actor, Role};
 
 use crate::api::Context;
@@ -235,11 +236,12 @@ fn missed(
 
 fn on_doors(context: &Context, news: &CommittedRecord) {
     match news.record {
-        Record::Expelled { token } => {
+        Record::Access(AccessRecord::Expelled { token }) => {
             context.auth.expel(token);
             context.auth.sessions.end(|_, it| it.who.token == token);
         }
-        Record::TokenExpires { token, .. } | Record::TokenRotated { token, .. } => {
+        Record::Access(AccessRecord::TokenExpires { token, .. })
+        | Record::Access(AccessRecord::TokenRotated { token, .. }) => {
             context.auth.expel(token);
         }
         _ => {}

@@ -38,7 +38,7 @@ pub(super) fn told(
 fn managers(context: &Context, name: &str) -> Vec<String> {
     let name = name.to_owned();
     let found = context.market.look(move |live| {
-        let project = live.state().projects.get(&name);
+        let project = live.state().projects().get(&name);
         project.map(|it| it.managers().map(str::to_owned).collect::<Vec<_>>())
     });
     found.ok().flatten().unwrap_or_default()

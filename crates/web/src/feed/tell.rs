@@ -5,6 +5,10 @@ use std::sync::Arc;
 
 use tradewind_daemon::engine::{CommittedRecord, EngineStopped};
 use tradewind_daemon::live::money::Account;
+use tradewind_daemon::live::record::{
+    AccessRecord, JobRecord, LedgerRecord, MarketRecord, OfferRecord, OutageRecord, PeerRecord,
+    SiteRecord, TaskRecord,
+};
 use tradewind_daemon::live::state::{State, Why};
 use tradewind_daemon::live::{Live, Record};
 use tradewind_daemon::site::Seen;
@@ -57,8 +61,8 @@ impl EventEncoder {
             };
             (job.number, known)
         });
-        let sites = pools.sites().iter().zip(&state.owners);
-        let closures = state.closures.iter();
+        let sites = pools.sites().iter().zip(state.owners());
+        let closures = state.outages().iter();
         EventEncoder {
             jobs: jobs.collect(),
             sites: sites.map(|(site, owner)| (site.name.clone(), owner.clone())).collect(),
@@ -96,8 +100,10 @@ impl EventEncoder {
     pub(super) fn tell(&mut self, context: &Context, news: &CommittedRecord) -> Vec<Entry> {
         let base = Event { seq: news.seq, at: news.at.0, ..Event::default() };
         match &news.record {
-            Record::Decided { commands } => self.decided(context, &base, commands),
-            Record::Submitted { job, user, submission, .. } => {
+            Record::Market(MarketRecord::Decided { commands }) => {
+                self.decided(context, &base, commands)
+            }
+            Record::Job(JobRecord::Submitted { job, user, submission, .. }) => {
                 let known = KnownJob {
                     user: user.clone(),
                     name: submission.name.as_str().into(),
@@ -108,7 +114,7 @@ impl EventEncoder {
                 };
                 vec![self.submitted(context, base, *job, known)]
             }
-            Record::Element { job, first, .. } => {
+            Record::Job(JobRecord::Element { job, first, .. }) => {
                 let Some(first) = self.jobs.get(first) else { return Vec::new() };
                 let known = KnownJob {
                     nodes: first.asked,
@@ -118,27 +124,29 @@ impl EventEncoder {
                 };
                 vec![self.submitted(context, base, *job, known)]
             }
-            Record::Joined { job, demand, .. } => {
+            Record::Job(JobRecord::Joined { job, demand, .. }) => {
                 if let Some(known) = self.jobs.get_mut(job) {
                     known.nodes = demand.processors;
                 }
                 self.job_record(&news.record, &base).into_iter().collect()
             }
-            Record::Dropped { job } => {
+            Record::Job(JobRecord::Dropped { job }) => {
                 let entry = self.of_job(*job, Event { kind: "dropped".to_owned(), ..base });
                 self.jobs.remove(job);
                 vec![entry]
             }
-            Record::Saw { tag, seen: Seen::Running { .. } } if self.gathers(context, tag.job) => {
+            Record::Task(TaskRecord::Saw { tag, seen: Seen::Running { .. } })
+                if self.gathers(context, tag.job) =>
+            {
                 vec![self.of_job(tag.job, Event { kind: "arrived".to_owned(), ..base })]
             }
-            Record::Saw { tag, seen } => {
+            Record::Task(TaskRecord::Saw { tag, seen }) => {
                 if let Seen::Running { since, .. } | Seen::Ended { since: Some(since), .. } = seen {
                     self.observe(context, tag.job, *since);
                 }
                 self.saw(tag.job, seen, base).into_iter().collect()
             }
-            Record::Launched { job, began } => {
+            Record::Job(JobRecord::Launched { job, began }) => {
                 let skew = began.iter().max().zip(began.iter().min()).map_or(0, |(b, a)| b - a);
                 let skews = match self.gathers(context, *job) {
                     true => &context.metrics.skews,
@@ -148,19 +156,20 @@ impl EventEncoder {
                 let message = Some(format!("start skew {skew} ms"));
                 vec![self.of_job(*job, Event { kind: "launched".to_owned(), message, ..base })]
             }
-            Record::BarrierReached { job, at } => {
+            Record::Job(JobRecord::BarrierReached { job, at }) => {
                 self.observe(context, *job, *at);
                 let time = Some(at.0);
                 vec![self.of_job(*job, Event { kind: "running".to_owned(), time, ..base })]
             }
-            Record::Expected { starts } => {
+            Record::Job(JobRecord::Expected { starts }) => {
                 let of = |(job, start): &(u64, Time)| {
                     let time = Some(start.0);
                     self.of_job(*job, Event { kind: "expected".to_owned(), time, ..base.clone() })
                 };
                 starts.iter().map(of).collect()
             }
-            Record::Gridded { .. } | Record::Created { .. } => {
+            Record::Market(MarketRecord::Gridded { .. })
+            | Record::Market(MarketRecord::Created { .. }) => {
                 if let Ok((anew, _)) = EventEncoder::new(context) {
                     *self = anew;
                 }
@@ -239,34 +248,35 @@ impl EventEncoder {
     fn job_record(&self, record: &Record, base: &Event) -> Option<Entry> {
         let event = |kind: &str| Event { kind: kind.to_owned(), ..base.clone() };
         let (job, event) = match record {
-            Record::Held { job, hold } | Record::Left { job, hold } => {
+            Record::Job(JobRecord::Held { job, hold })
+            | Record::Job(JobRecord::Left { job, hold }) => {
                 let (reason, message) = words::held(hold);
                 let (reason, message) = (Some(reason.to_owned()), Some(message));
                 (job, Event { reason, message, ..event("held") })
             }
-            Record::Joined { job, .. } => (job, event("queued")),
-            Record::Started { job } => (job, event("planned")),
-            Record::Interrupted { job, setback } => {
+            Record::Job(JobRecord::Joined { job, .. }) => (job, event("queued")),
+            Record::Job(JobRecord::Started { job }) => (job, event("planned")),
+            Record::Job(JobRecord::Interrupted { job, setback }) => {
                 let message = Some(words::set_back(setback, |pool| self.pool(pool)));
                 (job, Event { message, ..event("set_back") })
             }
-            Record::Cancelling { job, by } => {
+            Record::Job(JobRecord::Cancelling { job, by }) => {
                 let message = Some(format!("by {by}"));
                 (job, Event { message, ..event("cancelling") })
             }
-            Record::CameBack { job, why, .. } => {
+            Record::Peer(PeerRecord::CameBack { job, why, .. }) => {
                 (job, Event { message: Some(why.clone()), ..event("came_back") })
             }
-            Record::BarrierTimedOut { job, pool, why } => {
+            Record::Job(JobRecord::BarrierTimedOut { job, pool, why }) => {
                 let (pools, site) = (vec![self.pool(*pool)], self.site_of(*pool));
                 (job, Event { pools, site, message: Some(why.clone()), ..event("slipped") })
             }
-            Record::Unkept { job, site, why } => {
+            Record::Job(JobRecord::Unkept { job, site, why }) => {
                 let site = self.site(*site as usize);
                 let message = site.as_ref().map(|site| words::unkept(site, why));
                 (job, Event { site, message, ..event("unkept") })
             }
-            Record::Ended { job, finish } => {
+            Record::Job(JobRecord::Ended { job, finish }) => {
                 let state = Some(words::finished(finish).to_owned());
                 (job, Event { state, ..event("over") })
             }
@@ -278,30 +288,30 @@ impl EventEncoder {
     fn public_record(&mut self, record: &Record, base: &Event) -> Option<Entry> {
         let event = |kind: &str| Event { kind: kind.to_owned(), ..base.clone() };
         let event = match record {
-            Record::Priced { pool, price } => Event {
+            Record::Site(SiteRecord::Priced { pool, price }) => Event {
                 pools: vec![self.pool(*pool)],
                 site: self.site_of(*pool),
                 amount: Some((*price).into()),
                 ..event("priced")
             },
-            Record::Tariff { pool, .. } => {
+            Record::Site(SiteRecord::Tariff { pool, .. }) => {
                 let pools = vec![self.pool(*pool)];
                 Event { pools, site: self.site_of(*pool), ..event("tariff") }
             }
-            Record::Announced { what, why } => {
+            Record::Outage(OutageRecord::Announced { what, why }) => {
                 self.closures.insert(why.clone(), *what);
                 return None;
             }
-            Record::Closed { why } => self.missing(why, event("missing"))?,
-            Record::Reopened { why } => {
+            Record::Outage(OutageRecord::Closed { why }) => self.missing(why, event("missing"))?,
+            Record::Outage(OutageRecord::Reopened { why }) => {
                 let event = self.missing(why, event("back"))?;
                 self.closures.remove(why);
                 Event { time: None, ..event }
             }
-            Record::Began { policy, .. } => {
+            Record::Market(MarketRecord::Began { policy, .. }) => {
                 Event { message: Some(policy.clone()), ..event("policy") }
             }
-            Record::Reached { site, away } => {
+            Record::Site(SiteRecord::Reached { site, away }) => {
                 let kind = if away.is_some() { "site_away" } else { "site_back" };
                 Event { site: self.site(*site as usize), ..event(kind) }
             }
@@ -332,30 +342,32 @@ impl EventEncoder {
     fn other_record(&self, context: &Context, record: &Record, base: &Event) -> Option<Entry> {
         let event = |kind: &str| Event { kind: kind.to_owned(), ..base.clone() };
         let (event, audience) = match record {
-            Record::Moved { from, to, amount, note } => {
+            Record::Ledger(LedgerRecord::Moved { from, to, amount, note }) => {
                 let message = Some(format!("{from} to {to}: {note}"));
                 let audience = [from, to].into_iter().filter_map(|it| self.whose(it)).collect();
                 (Event { amount: Some((*amount).into()), message, ..event("moved") }, audience)
             }
-            Record::Quoted { quote } => {
+            Record::Offer(OfferRecord::Quoted { quote }) => {
                 let message = Some(format!("quote {}", quote.number));
                 let event = Event { message, amount: Some(quote.cost.into()), ..event("quoted") };
                 (event, vec![quote.user.clone()])
             }
-            Record::Project { project, change } => projects::told(context, project, change, base)?,
-            Record::Admitted { token, user, .. } => {
+            Record::Ledger(LedgerRecord::Project { project, change }) => {
+                projects::told(context, project, change, base)?
+            }
+            Record::Access(AccessRecord::Admitted { token, user, .. }) => {
                 let (message, user) = (Some(format!("token {token}")), user.clone());
                 (Event { message, user: Some(user.clone()), ..event("admitted") }, vec![user])
             }
-            Record::Expelled { token } => {
+            Record::Access(AccessRecord::Expelled { token }) => {
                 let message = Some(format!("token {token}"));
                 (Event { message, ..event("expelled") }, Vec::new())
             }
-            Record::TokenRotated { token, .. } => {
+            Record::Access(AccessRecord::TokenRotated { token, .. }) => {
                 let message = Some(format!("token {token}"));
                 (Event { message, ..event("rotated") }, Vec::new())
             }
-            Record::Taken { quote, job } => {
+            Record::Offer(OfferRecord::Taken { quote, job }) => {
                 let message = Some(format!("quote {quote}"));
                 (Event { message, job: *job, ..event("quote_gone") }, Vec::new())
             }
@@ -396,7 +408,7 @@ fn concerned(command: &Command) -> Option<JobId> {
 
 /// The numbers of jobs: also of those that have just been refused, which is linear in all jobs.
 fn numbers(state: &State, wanted: &[JobId]) -> BTreeMap<JobId, u64> {
-    let found = wanted.iter().filter_map(|id| Some((*id, *state.numbers.get(id)?)));
+    let found = wanted.iter().filter_map(|id| Some((*id, *state.jobs.numbers.get(id)?)));
     let mut found: BTreeMap<JobId, u64> = found.collect();
     if found.len() < wanted.len() {
         let missing: std::collections::BTreeSet<JobId> =

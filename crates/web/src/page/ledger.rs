@@ -162,7 +162,7 @@ pub(crate) async fn csv(
     let look = context.look(move |live| {
         let state = live.state();
         let seen = match &wanted.account {
-            Some(it) => accounts::may_see(state, &actor, it) && state.accounts.knows(it),
+            Some(it) => accounts::may_see(state, &actor, it) && state.accounts().knows(it),
             None => true,
         };
         seen.then(|| accounts::postings(state, &actor, &wanted, (u64::MAX, usize::MAX)).0)

@@ -134,7 +134,7 @@ pub(crate) async fn show(
 
 fn seen(state: &tradewind_daemon::live::State, actor: &Actor, back: &str) -> Seen {
     let pools = state.market.pools();
-    let first = state.past.prices.values().filter_map(|it| it.points.front()).map(|it| it.0);
+    let first = state.past().prices.values().filter_map(|it| it.points.front()).map(|it| it.0);
     let now = present(state);
     let age = (now - first.min().unwrap_or(now)).0;
     // As far as there is something to see.
@@ -148,15 +148,15 @@ fn seen(state: &tradewind_daemon::live::State, actor: &Actor, back: &str) -> See
     });
     let loads: std::collections::BTreeMap<String, u32> = loads.collect();
     let asked = pools.iter().map(|(id, pool)| {
-        (state.tariffs.get(&id).cloned(), loads.get(&pool.name).copied().unwrap_or(0))
+        (state.tariffs().get(&id).cloned(), loads.get(&pool.name).copied().unwrap_or(0))
     });
-    let tables = state.tariffs.iter();
+    let tables = state.tariffs().iter();
     Seen {
-        managed: state.owners.iter().map(|owner| actor.may_manage(owner)).collect(),
+        managed: state.owners().iter().map(|owner| actor.may_manage(owner)).collect(),
         tables: tables.map(|(id, text)| (pools.pool(*id).name.clone(), text.clone())).collect(),
         trends: trends(state, actor, back.step, back.spans),
         asked: asked.collect(),
-        is_new: state.last_job == 0,
+        is_new: state.last_job() == 0,
         sites,
         back,
     }
@@ -213,7 +213,7 @@ async fn managed(context: &Context, caller: &Caller, name: &str) -> Answer<(Pool
         let state = live.state();
         let found = state.market.pools().iter().find(|(_, pool)| pool.name == wanted);
         found.map(|(id, pool)| {
-            (id, pool.price, actor.may_manage(&state.owners[pool.site.0 as usize]))
+            (id, pool.price, actor.may_manage(&state.owners()[pool.site.0 as usize]))
         })
     });
     match found.await? {

@@ -69,7 +69,7 @@ pub(crate) async fn show(State(context): State<Context>, caller: Caller) -> Page
     let user = caller.actor.user;
     let look = context.look(move |live| {
         let state = live.state();
-        (cards(state, &user), own(state, &user), pools(live), state.last_job == 0)
+        (cards(state, &user), own(state, &user), pools(live), state.last_job() == 0)
     });
     let (cards, own, pools, is_new) = look.await?;
     page(&NowPage { shell, cards, own, pools, is_new, board_pools: "" })
@@ -167,11 +167,11 @@ fn cards(state: &Books, user: &str) -> Vec<Card> {
     cards.extend(nodes(state));
     let account = Account::User(user.to_owned());
     let held = views::accounts::held_of(state, &account);
-    let note = match state.accounts.knows(&account) {
+    let note = match state.accounts().knows(&account) {
         true => format!("credits; {} more held for jobs", words::credits(&Credits(held))),
         false => "credits; your account opens with your first job".to_owned(),
     };
-    let balance = Credits(state.accounts.balance(&account));
+    let balance = Credits(state.accounts().balance(&account));
     let full = format!("{} credits", words::credits(&balance));
     let balance = words::cents(&balance);
     cards.push(Card { full, ..card("Your balance", balance, note, "/ledger") });

@@ -153,7 +153,7 @@ async fn before(context: &Context, caller: &Caller, project: &str) -> Answer<Opt
     context
         .look(move |live| {
             let state = live.state();
-            let names = state.projects.0.keys().filter(|it| projects::may_see(state, &actor, it));
+            let names = state.projects().0.keys().filter(|it| projects::may_see(state, &actor, it));
             let names: Vec<&String> = names.collect();
             let place = names.iter().position(|it| **it == project).unwrap_or(0);
             let first = place / PAGE * PAGE;

@@ -16,7 +16,7 @@ pub(crate) fn scene(state: &State, planned: &[Planned]) -> Scene {
         name: pool.name.clone(),
         nodes: pool.nodes,
         price: Some(pool.price.0),
-        away: state.away.get(&pool.site).map(|at| at.0),
+        away: state.away_since(pool.site).map(|at| at.0),
     });
     let mut scene = Scene { pools: pools.collect(), tasks: Vec::new() };
     scene.tasks.extend(closures(state));
@@ -30,7 +30,7 @@ pub(crate) fn scene(state: &State, planned: &[Planned]) -> Scene {
 
 /// Nodes that are or will be missing.
 fn closures(state: &State) -> impl Iterator<Item = Task> {
-    state.closures.iter().filter_map(|(why, id)| {
+    state.outages().iter().filter_map(|(why, id)| {
         let (what, _) = state.market.closure_state(*id)?;
         Some(missing(state, why, what.nodes, (what.from, what.until)))
     })
@@ -38,7 +38,7 @@ fn closures(state: &State) -> impl Iterator<Item = Task> {
 
 /// Nodes that were missing recently. What was kept free for a job is among its parts.
 fn missed(state: &State) -> impl Iterator<Item = Task> {
-    let past = state.past.closures.iter().filter(|it| !matches!(it.why, Why::Booked(..)));
+    let past = state.past().closures.iter().filter(|it| !matches!(it.why, Why::Booked(..)));
     past.map(|it| missing(state, &it.why, it.nodes, (it.from, it.until)))
 }
 
@@ -176,7 +176,7 @@ fn set_back(state: &State, job: &Job) -> Vec<Task> {
 }
 
 fn expected(state: &State, planned: &Planned) -> Vec<Task> {
-    let number = state.numbers.get(&planned.job);
+    let number = state.jobs.numbers.get(&planned.job);
     let job = number.and_then(|number| state.jobs.get(number));
     let Some(job) = job.filter(|job| job.phase == Phase::Waiting) else { return Vec::new() };
     let start = planned.start.max(present(state));

@@ -46,8 +46,8 @@ impl Shell {
             .look(move |live| {
                 let state = live.state();
                 let has_projects = match actor.role {
-                    Role::Administrator => !state.projects.0.is_empty(),
-                    _ => state.projects.of(&actor.user).next().is_some(),
+                    Role::Administrator => !state.projects().0.is_empty(),
+                    _ => state.projects().of(&actor.user).next().is_some(),
                 };
                 Shell {
                     title,

@@ -93,7 +93,7 @@ pub(crate) async fn statement(
     let found = context.look(move |live| {
         let state = live.state();
         let own = account == Account::User(caller.actor.user.clone());
-        let known = own || state.accounts.knows(&account);
+        let known = own || state.accounts().knows(&account);
         let seen = known && accounts::may_see(state, &caller.actor, &account);
         seen.then(|| accounts::statement(state, &caller.actor, &account, after, limit))
     });
@@ -132,7 +132,7 @@ pub(crate) async fn transfer(
     let ask = Ask::Move { from, to: to.clone(), amount, note: it.note, unknown };
     context.ask(caller.actor.clone(), ask).await?;
     let statement = context.look(move |live| {
-        let after = live.state().accounts.posted().saturating_sub(1);
+        let after = live.state().accounts().posted().saturating_sub(1);
         accounts::statement(live.state(), &caller.actor, &to, after, 1)
     });
     Ok((StatusCode::CREATED, Json(statement.await?)))

@@ -59,7 +59,7 @@ pub(crate) async fn admit(context: &Context, who: Identity, note: &str) -> Answe
         context.audit.note(&door().user, Kind::Rights, what, "done");
     }
     follow_groups(context, oidc.provider(), &member, &groups).await?;
-    let expires = context.look(move |live| live.state().tokens.get(&id)?.expires).await?;
+    let expires = context.look(move |live| live.state().tokens().get(&id)?.expires).await?;
     Ok(Issued { id, secret, hash, expires: expires.map(|it| it.0) })
 }
 
@@ -75,7 +75,7 @@ async fn follow_groups(
     let decided: BTreeSet<String> = provider.projects.values().cloned().collect();
     let (of, wanted) = (user.to_owned(), projects.to_vec());
     let look = context.look(move |live| {
-        let all = &live.state().projects;
+        let all = &live.state().projects();
         let wish = |project: String| {
             let is_wanted = wanted.contains(&project);
             let Some(it) = all.get(&project) else {
@@ -137,7 +137,7 @@ pub(crate) async fn refused(context: &Context, refused: &Refused) -> Answer<()> 
 async fn signed_in(context: &Context, user: &str) -> Answer<BTreeSet<u64>> {
     let user = user.to_owned();
     let had = context.look(move |live| {
-        let tokens = live.state().tokens.iter();
+        let tokens = live.state().tokens().iter();
         let own = tokens.filter(|(_, it)| it.user == user && it.signed_in.is_some());
         own.map(|(token, _)| *token).collect()
     });

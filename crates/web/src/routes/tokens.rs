@@ -92,7 +92,7 @@ pub(crate) async fn list(
 ) -> Answer<Json<TokenList>> {
     let (after, limit) = (after.unwrap_or(0), page(limit)?);
     let list = context.look(move |live| {
-        let tokens = live.state().tokens.range(after.saturating_add(1)..);
+        let tokens = live.state().tokens().range(after.saturating_add(1)..);
         let mut tokens = tokens.filter(|(_, it)| caller.actor.may_act_for(&it.user));
         let at = present(live.state());
         let page = tokens.by_ref().take(limit).map(|(id, it)| document(*id, it, at));
@@ -153,7 +153,7 @@ fn seconds_in(seconds: i64, max: i64, field: &str) -> Answer<Option<Span>> {
 }
 
 async fn expiry(context: &Context, token: u64) -> Answer<Option<i64>> {
-    let found = context.look(move |live| live.state().tokens.get(&token)?.expires);
+    let found = context.look(move |live| live.state().tokens().get(&token)?.expires);
     Ok(found.await?.map(|it| it.0))
 }
 
@@ -229,6 +229,6 @@ fn document(id: u64, it: &state::Token, at: Time) -> Token {
 /// The tokens that the actor may see: those of one user, or all.
 pub(crate) fn seen_by(live: &Live, actor: &Actor, max: usize) -> Vec<Token> {
     let at = present(live.state());
-    let own = live.state().tokens.iter().filter(|(_, it)| actor.may_act_for(&it.user));
+    let own = live.state().tokens().iter().filter(|(_, it)| actor.may_act_for(&it.user));
     own.take(max).map(|(id, it)| document(*id, it, at)).collect()
 }

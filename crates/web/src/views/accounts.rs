@@ -50,14 +50,14 @@ pub(crate) fn may_see(state: &State, actor: &Actor, account: &Account) -> bool {
 /// Whether the site is the caller's.
 pub(crate) fn owns(state: &State, actor: &Actor, site: &str) -> bool {
     let place = state.market.pools().sites().iter().position(|it| it.name == site);
-    let owner = place.and_then(|place| state.owners.get(place));
+    let owner = place.and_then(|place| state.owners().get(place));
     owner.is_some_and(|owner| *owner == actor.user)
 }
 
 /// What is held for the jobs of each payer.
 fn held(state: &State) -> BTreeMap<Account, i128> {
     let mut held = BTreeMap::new();
-    for (account, balance) in state.accounts.balances() {
+    for (account, balance) in state.accounts().balances() {
         let Account::Held(job) = account else { continue };
         if let Some(job) = state.jobs.get(job) {
             *held.entry(job.payer()).or_default() += balance;
@@ -84,7 +84,7 @@ pub(crate) fn list(
     limit: usize,
 ) -> AccountList {
     let held = held(state);
-    let all: BTreeMap<&Account, i128> = state.accounts.balances().collect();
+    let all: BTreeMap<&Account, i128> = state.accounts().balances().collect();
     let from = after.map_or(Bound::Unbounded, Bound::Excluded);
     let visible =
         |account: &Account| !matches!(account, Account::Held(_)) && may_see(state, actor, account);
@@ -114,10 +114,10 @@ pub(crate) fn statement(
     let own = |it: &&money::Posting| {
         it.number > after && (it.from == *account || it.to == *account) && is_seen(it)
     };
-    let mut postings = state.accounts.postings().filter(own);
+    let mut postings = state.accounts().postings().filter(own);
     let page: Vec<Posting> = postings.by_ref().take(limit).map(posting).collect();
     let next = postings.next().and_then(|_| page.last().map(|it| it.number));
-    let balance = state.accounts.balance(account);
+    let balance = state.accounts().balance(account);
     Statement { account: line(account, balance, &held(state)), postings: page, next }
 }
 
@@ -146,7 +146,7 @@ pub(crate) fn postings(
 ) -> (Vec<Posting>, usize) {
     let mut seen: BTreeMap<&Account, AccountAccess> = BTreeMap::new();
     let (mut page, mut count) = (Vec::new(), 0);
-    for it in state.accounts.postings().rev() {
+    for it in state.accounts().postings().rev() {
         if wanted.from.is_some_and(|from| it.at.0 < from) {
             break;
         }

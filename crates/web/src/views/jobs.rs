@@ -85,7 +85,7 @@ pub(crate) fn line(state: &State, job: &Job) -> documents::Job {
         expected_start: expectation(state, job),
         sites: sites(state, job).into_iter().map(str::to_owned).collect(),
         paid: job.paid.into(),
-        held: Credits(state.accounts.balance(&Account::Held(job.number))),
+        held: Credits(state.accounts().balance(&Account::Held(job.number))),
         exit: exit(&job.phase),
         restarts: job.attempt,
         cancelled_by: job.cancelled_by.clone(),
@@ -211,12 +211,12 @@ fn expectation(state: &State, job: &Job) -> Option<Expectation> {
     let now = present(state);
     // What was expected by now and did not happen was wrong: the start is unknown.
     let at = Some(at).filter(|at| *at >= now)?;
-    let mut slips: Vec<i64> = state.slips.values().flatten().copied().collect();
-    slips.sort_unstable();
-    let off = |percent| quantile(&slips, percent).unwrap_or(0);
+    let mut delays: Vec<i64> = state.delays().collect();
+    delays.sort_unstable();
+    let off = |percent| quantile(&delays, percent).unwrap_or(0);
     let early = at.0.saturating_add(off(10).min(0)).max(now.0.min(at.0));
     let late = at.0.saturating_add(off(90).max(0));
-    Some(Expectation { at: at.0, early, late, samples: slips.len() as u32 })
+    Some(Expectation { at: at.0, early, late, samples: delays.len() as u32 })
 }
 
 /// The value below which `percent` of the sorted values are; `None` of none.

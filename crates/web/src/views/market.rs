@@ -19,10 +19,10 @@ pub(crate) fn market(state: &State) -> Market {
         sites: pools.sites().len() as u32,
         nodes: pools.nodes(),
         free: state.market.free(),
-        users: state.users.len() as u32,
+        users: state.users().len() as u32,
         jobs: counts(state),
         money: MoneyTotals {
-            granted: Credits(-state.accounts.balance(&Account::Bank)),
+            granted: Credits(-state.accounts().balance(&Account::Bank)),
             held: Credits(held(state)),
         },
     }
@@ -44,6 +44,7 @@ pub(crate) fn counts(state: &State) -> JobCounts {
 
 /// What is held for jobs.
 pub(crate) fn held(state: &State) -> i128 {
-    let held = state.accounts.balances().filter(|(account, _)| matches!(account, Account::Held(_)));
+    let held =
+        state.accounts().balances().filter(|(account, _)| matches!(account, Account::Held(_)));
     held.map(|(_, balance)| balance).sum()
 }

@@ -21,7 +21,7 @@ pub(crate) fn list(live: &Live, actor: &Actor) -> PeerList {
             let from = job.origin.as_ref().is_some_and(|origin| origin.peer == peer);
             from && !matches!(job.phase, Phase::Over(_))
         };
-        let balance = state.accounts.balance(&Account::Peer(known.name.clone()));
+        let balance = state.accounts().balance(&Account::Peer(known.name.clone()));
         Peer {
             name: known.name.clone(),
             market: known.market.clone(),

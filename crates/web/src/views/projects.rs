@@ -34,9 +34,9 @@ impl From<MemberRole> for projects::MemberRole {
 /// Whether the caller may see that the project is there, and what it has.
 pub(crate) fn may_see(state: &State, actor: &Actor, project: &str) -> bool {
     match actor.role {
-        Role::Administrator => state.projects.get(project).is_some(),
+        Role::Administrator => state.projects().get(project).is_some(),
         Role::Peer => false,
-        Role::User | Role::Owner => state.projects.may_spend(project, &actor.user),
+        Role::User | Role::Owner => state.projects().may_spend(project, &actor.user),
     }
 }
 
@@ -46,13 +46,13 @@ pub(crate) fn may_see_all(state: &State, actor: &Actor, project: &str) -> bool {
     match actor.role {
         Role::Administrator => true,
         Role::Peer => false,
-        Role::User | Role::Owner => state.projects.get(project).is_some_and(manages),
+        Role::User | Role::Owner => state.projects().get(project).is_some_and(manages),
     }
 }
 
 /// The project, as far as the caller may see it.
 pub(crate) fn show(state: &State, actor: &Actor, name: &str, now: Time) -> Option<Project> {
-    let project = state.projects.get(name).filter(|_| may_see(state, actor, name))?;
+    let project = state.projects().get(name).filter(|_| may_see(state, actor, name))?;
     let all = may_see_all(state, actor, name);
     let held: i128 = state.held_of_project(name).values().sum();
     let is_seen = |user: &str| all || user == actor.user;
@@ -76,7 +76,7 @@ pub(crate) fn show(state: &State, actor: &Actor, name: &str, now: Time) -> Optio
         note: project.note.clone(),
         made: project.made,
         role: project.members.get(&actor.user).map(|member| member.role.into()),
-        balance: Credits(state.accounts.balance(&Account::Project(name.to_owned()))),
+        balance: Credits(state.accounts().balance(&Account::Project(name.to_owned()))),
         held: Credits(held),
         spent: project.spent.total.into(),
         spent_this_month: project.spent.in_month_of(now).into(),
@@ -129,7 +129,7 @@ pub(crate) fn list(
     now: Time,
 ) -> ProjectList {
     let from = after.map_or(Bound::Unbounded, Bound::Excluded);
-    let names = state.projects.0.range::<String, _>((from, Bound::Unbounded));
+    let names = state.projects().0.range::<String, _>((from, Bound::Unbounded));
     let mut found = names.filter_map(|(name, _)| show(state, actor, name, now));
     let page: Vec<Project> = found.by_ref().take(limit).collect();
     let next = found.next().and_then(|_| page.last().map(|it| it.project.clone()));

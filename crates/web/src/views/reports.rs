@@ -81,11 +81,11 @@ fn site(state: &State, actor: &Actor, place: usize, from: Option<Time>) -> SiteR
     let all = from.map(|from| (present(state) - from).0 * i64::from(nodes)).filter(|all| *all > 0);
     let seen = actor.role == Role::Administrator || owns(state, actor, &name);
     SiteReport {
-        owner: state.owners.get(place).cloned().unwrap_or_default(),
+        owner: state.owners().get(place).cloned().unwrap_or_default(),
         parts: number,
         node_seconds,
         utilisation: all.map(|all| node_seconds as f64 / all as f64),
-        earned: seen.then(|| Credits(state.accounts.balance(&Account::Owner(name.clone())))),
+        earned: seen.then(|| Credits(state.accounts().balance(&Account::Owner(name.clone())))),
         site: name,
     }
 }

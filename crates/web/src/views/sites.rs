@@ -35,13 +35,13 @@ pub(crate) fn list(state: &State) -> SiteList {
         let own = pools.iter().filter(|(_, pool)| pool.site == id);
         Site {
             name: site.name.clone(),
-            owner: state.owners.get(place).cloned().unwrap_or_default(),
-            state: if state.away.contains_key(&id) { Reach::Away } else { Reach::Up },
-            since: state.away.get(&id).map(|at| at.0),
+            owner: state.owners().get(place).cloned().unwrap_or_default(),
+            state: if state.away_since(id).is_some() { Reach::Away } else { Reach::Up },
+            since: state.away_since(id).map(|at| at.0),
             reason: None,
             requests_per_minute: None,
             requests: BTreeMap::new(),
-            away_since: state.away.get(&id).map(|at| at.0),
+            away_since: state.away_since(id).map(|at| at.0),
             pools: own.map(|(id, _)| pool(state, id)).collect(),
             delay: delay(state, id),
         }
@@ -70,17 +70,17 @@ pub(crate) fn counted(mut list: SiteList, gauges: &Gauges) -> SiteList {
 }
 
 fn delay(state: &State, site: SiteId) -> Option<Delay> {
-    let mut slips: Vec<i64> = state.slips.get(&site)?.iter().copied().collect();
-    slips.sort_unstable();
-    let [p10, p50, p90] = [10, 50, 90].map(|percent| quantile(&slips, percent));
-    Some(Delay { p10: p10?, p50: p50?, p90: p90?, samples: slips.len() as u32 })
+    let mut delays: Vec<i64> = state.delays_at(site).collect();
+    delays.sort_unstable();
+    let [p10, p50, p90] = [10, 50, 90].map(|percent| quantile(&delays, percent));
+    Some(Delay { p10: p10?, p50: p50?, p90: p90?, samples: delays.len() as u32 })
 }
 
 fn pool(state: &State, id: PoolId) -> Pool {
     let it = state.market.pools().pool(id);
     let (mut down, mut local, mut withheld, mut booked) = (0, 0, 0, 0);
     let mut free = state.market.free_in(id);
-    for (why, closure) in state.closures.iter().filter(|(why, _)| why.pool() == id) {
+    for (why, closure) in state.outages().iter().filter(|(why, _)| why.pool() == id) {
         let Some((what, begun)) = state.market.closure_state(*closure) else { continue };
         // One that is due begins once all its nodes are free; those that are free are not
         // available.

@@ -76,8 +76,8 @@ pub(crate) fn trends(state: &State, actor: &Actor, step: i64, spans: usize) -> T
             worked: vec![0; spans],
             owners: vec![0; spans],
             missing: vec![0; spans],
-            prices: state.past.prices.get(&id).map(prices).unwrap_or_default(),
-            thinned: state.past.prices.get(&id).and_then(|it| it.thinned).map(|at| at.0),
+            prices: state.past().prices.get(&id).map(prices).unwrap_or_default(),
+            thinned: state.past().prices.get(&id).and_then(|it| it.thinned).map(|at| at.0),
             income: None,
         })
         .collect();
@@ -102,10 +102,10 @@ fn prices(asked: &tradewind_daemon::live::recent_history::Asked) -> Vec<(i64, Pr
 
 /// When the first price was asked, or as far back as jobs and outages are kept.
 pub(crate) fn known(state: &State) -> Time {
-    let first = state.past.prices.values().filter_map(|it| it.points.front()).map(|it| it.0);
+    let first = state.past().prices.values().filter_map(|it| it.points.front()).map(|it| it.0);
     let first = first.min().unwrap_or(state.now());
     let kept = state.now() - RecentHistory::SPAN;
-    first.max(kept).max(state.past.forgotten.unwrap_or(kept))
+    first.max(kept).max(state.past().forgotten.unwrap_or(kept))
 }
 
 fn jobs(state: &State, now: Time, bins: &Bins, waited: &mut [i64], pools: &mut [PoolTrend]) {
@@ -143,7 +143,7 @@ fn income(state: &State, bins: &Bins, sites: &mut [SiteTrend], pools: &mut [Pool
     let names: Vec<String> = sites.iter().map(|site| site.name.clone()).collect();
     let places: BTreeMap<&str, usize> =
         names.iter().enumerate().map(|(place, name)| (name.as_str(), place)).collect();
-    let postings = state.accounts.postings().rev().take_while(|it| it.at.0 >= bins.from);
+    let postings = state.accounts().postings().rev().take_while(|it| it.at.0 >= bins.from);
     // A job settles its parts one after the other: this is the last but so many.
     let mut last = (0, 0);
     for it in postings {

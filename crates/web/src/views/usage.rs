@@ -47,7 +47,7 @@ pub(crate) fn sums(
         span.contains(&it.month) && only.is_none_or(|only| it.project.as_ref() == Some(only))
     };
     let mut all = BTreeMap::<_, Used>::new();
-    for (place, used) in state.used.0.iter().filter(|(it, _)| is_meant(it) && is_seen(it)) {
+    for (place, used) in state.used().0.iter().filter(|(it, _)| is_meant(it) && is_seen(it)) {
         let key = (
             month.then_some(place.month),
             project.then(|| place.project.clone().unwrap_or_default()),
@@ -91,7 +91,7 @@ pub(crate) fn table(state: &State) -> ImportTable {
     let user = |name: &str| ImportRow { user: Some(name.to_owned()), ..empty(ImportKind::User) };
     let known = state.known_users().into_iter().filter(|name| may_be_named(name));
     let mut rows: Vec<ImportRow> = known.map(user).collect();
-    for (name, project) in &state.projects.0 {
+    for (name, project) in &state.projects().0 {
         let row = ImportRow {
             project: Some(name.clone()),
             credits: Some(Credits(state.given(name))),

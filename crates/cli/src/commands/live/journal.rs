@@ -291,7 +291,7 @@ fn summary(row: u64, state: &State, digest: Digest) -> Value {
         "market": state.name,
         "policy": state.policy,
         "jobs": state.jobs.len(),
-        "tokens": state.tokens.len(),
+        "tokens": state.tokens().len(),
         "state": digest.to_string(),
     })
 }

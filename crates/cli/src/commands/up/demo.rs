@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::thread;
 
 use tradewind_daemon::engine::{CommittedRecord, Handle};
+use tradewind_daemon::live::record::{JobRecord, MarketRecord, TaskRecord};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::{Finish, Job, Phase, State};
 use tradewind_daemon::live::{Ask, Live, Record};
@@ -87,19 +88,21 @@ fn lines(live: &Live, news: &CommittedRecord) -> Vec<String> {
     let state = live.state();
     let name = |job: &u64| state.jobs.get(job).map_or("", |job| job.submission.name.as_str());
     match &news.record {
-        Record::Submitted { job, user, submission, .. } => {
+        Record::Job(JobRecord::Submitted { job, user, submission, .. }) => {
             let (name, nodes) = (&submission.name, submission.tasks);
             let many = if nodes == 1 { "node" } else { "nodes" };
             vec![format!("job {job} `{name}` of {user}: {nodes} {many}")]
         }
-        Record::Element { job, first, .. } => {
+        Record::Job(JobRecord::Element { job, first, .. }) => {
             vec![format!("job {job} `{}`, like job {first}", name(job))]
         }
-        Record::Decided { commands } => commands.iter().filter_map(|it| said(live, it)).collect(),
-        Record::Saw { tag, seen: Seen::Running { .. } } => {
+        Record::Market(MarketRecord::Decided { commands }) => {
+            commands.iter().filter_map(|it| said(live, it)).collect()
+        }
+        Record::Task(TaskRecord::Saw { tag, seen: Seen::Running { .. } }) => {
             vec![format!("job {} `{}` runs", tag.job, name(&tag.job))]
         }
-        Record::Ended { job, finish } => {
+        Record::Job(JobRecord::Ended { job, finish }) => {
             let Some(found) = state.jobs.get(job) else { return Vec::new() };
             let held: Money =
                 found.parts.iter().map(|part| part.price.of(part.nodes, part.limit)).sum();
@@ -143,7 +146,7 @@ fn end(live: &Live) -> Option<String> {
     if state.jobs.values().any(|job| !matches!(job.phase, Phase::Over(_))) {
         return None;
     }
-    let owners = state.accounts.balances().filter_map(|(account, balance)| {
+    let owners = state.accounts().balances().filter_map(|(account, balance)| {
         let account = account.to_string();
         let owner = account.strip_prefix("owner:")?.to_owned();
         let earned = Money(i64::try_from(balance).unwrap_or(i64::MAX));

@@ -245,7 +245,7 @@ fn admit(engine: &Engine, place: &StateFolder, audit: &Audit) -> Result<PathBuf,
     let known = std::fs::read_to_string(&file).ok().map(|text| tradewind_web::hash_of(text.trim()));
     let stands = engine
         .handle
-        .look(move |live| live.state().tokens.values().any(|token| Some(token.hash) == known));
+        .look(move |live| live.state().tokens().values().any(|token| Some(token.hash) == known));
     if stands.unwrap_or(false) {
         return Ok(file);
     }

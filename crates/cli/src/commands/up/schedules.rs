@@ -74,7 +74,7 @@ impl Eye {
     fn look(&mut self) -> Result<(), EngineStopped> {
         let now = now();
         let (loads, all, tariffs, lead) = self.market.look(|live| {
-            let tariffs = live.state().tariffs.clone();
+            let tariffs = live.state().tariffs().clone();
             (loads(live), load_of_all(live), tariffs, live.state().lead())
         })?;
         let mut prices = Vec::new();

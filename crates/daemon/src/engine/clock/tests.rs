@@ -155,7 +155,7 @@ fn heard(known: Option<Seen>, seen: Seen) -> Seen {
         begun: None,
         held: None,
     };
-    state.tasks.insert(tag(1), task);
+    state.tasks.0.insert(tag(1), task);
     let survey = Survey { tasks: BTreeMap::from([(tag(1), seen)]), ..Survey::default() };
     let at = TEN + Span(2 * HOUR + 30);
     super::survey(&state, at, survey).tasks.remove(&tag(1)).unwrap()

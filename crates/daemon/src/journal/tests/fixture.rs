@@ -7,6 +7,7 @@ use rusqlite::Connection;
 
 use super::*;
 use crate::engine::recover_pages;
+use crate::live::record::JobRecord;
 use crate::store::Store as _;
 use crate::store::sqlite::{FORMAT, Sqlite};
 
@@ -78,7 +79,7 @@ fn a_journal_of_format_2_makes_its_state_and_goes_on() {
     let mut store = Sqlite::open(&path).unwrap();
     assert_eq!(format(), FORMAT);
     let (mut state, mut pages) = recover_pages(&mut store, &Json).unwrap();
-    let dropped = Record::Dropped { job: 1 };
+    let dropped = Record::Job(JobRecord::Dropped { job: 1 });
     store.append(&[(1_060, Json.record(&dropped))]).unwrap();
     state.apply(Time(1_060), &dropped).unwrap();
     let touched = state.jobs.take_touched();

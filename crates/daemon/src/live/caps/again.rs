@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tradewind_model::Time;
 
-use super::super::record::Record;
+use super::super::record::JobRecord;
 use super::super::state::{Hold, Job, Phase};
 use super::super::{ApplyError, Live};
 use super::{FIRST_WAIT, Fit};
@@ -48,7 +48,7 @@ impl Live {
             tried += 1;
             if job.phase == Phase::Waiting {
                 let hold = Hold::Capped("it is looked at again where it may run".to_owned());
-                self.put(at, Record::Left { job: number, hold })?;
+                self.put(at, JobRecord::Left { job: number, hold })?;
             }
             self.enqueue(at, number)?;
         }

@@ -6,7 +6,7 @@ use tradewind_sched::negotiation::{Entry, Handing, Offer, Peer, Serial};
 use super::{Away, PeerEntry, Peers, RemoteOrigin, RemoteProgress};
 use crate::live::ApplyError;
 use crate::live::money::{Account, Motive};
-use crate::live::record::Record;
+use crate::live::record::PeerRecord;
 use crate::live::state::{Happening, Hold, Phase, State};
 
 impl Peers {
@@ -23,10 +23,13 @@ impl Peers {
 }
 
 impl State {
-    pub(in crate::live) fn apply_to_peers(&mut self, record: &Record) -> Result<(), ApplyError> {
+    pub(in crate::live) fn apply_to_peers(
+        &mut self,
+        record: &PeerRecord,
+    ) -> Result<(), ApplyError> {
         match record {
-            Record::Peered { peer, known } => self.peered(*peer, known),
-            Record::Negotiated { entry, guest } => {
+            PeerRecord::Peered { peer, known } => self.peered(*peer, known),
+            PeerRecord::Negotiated { entry, guest } => {
                 match entry {
                     Entry::Handing { transfer, handing } => self.hand(*transfer, handing)?,
                     Entry::Gave(transfer) => self.gave(*transfer)?,
@@ -52,9 +55,8 @@ impl State {
                 self.peers.durable.apply(entry);
                 Ok(())
             }
-            Record::Heard { job, news } => self.heard(*job, news),
-            Record::CameBack { job, why, hold } => self.came_back(*job, why, hold),
-            _ => Err(ApplyError::Other("a record of another kind")),
+            PeerRecord::Heard { job, news } => self.heard(*job, news),
+            PeerRecord::CameBack { job, why, hold } => self.came_back(*job, why, hold),
         }
     }
 
@@ -77,7 +79,7 @@ impl State {
         match (&job.phase, job.id) {
             (Phase::Waiting, Some(id)) => {
                 self.market.apply(&Event::Cancelled { job: id })?;
-                self.numbers.remove(&id);
+                self.jobs.numbers.remove(&id);
             }
             (Phase::Held(Hold::Nowhere), _) => {}
             _ => return Err(ApplyError::Job(number)),
@@ -89,7 +91,13 @@ impl State {
         job.phase = Phase::Handing;
         job.away = Some(away);
         let payer = job.payer();
-        self.accounts.post(at, payer, Account::Held(number), quote.cost, Motive::Hold(number));
+        self.ledger.accounts.post(
+            at,
+            payer,
+            Account::Held(number),
+            quote.cost,
+            Motive::Hold(number),
+        );
         self.note(number, Happening::Handing(name))
     }
 
@@ -166,7 +174,13 @@ impl State {
         let account = Account::Peer(away.name.clone());
         let used = (0, tradewind_model::Span(0));
         self.count_used(number, &account, used, amount)?;
-        self.accounts.post(at, Account::Held(number), account, amount, Motive::Settle(number));
+        self.ledger.accounts.post(
+            at,
+            Account::Held(number),
+            account,
+            amount,
+            Motive::Settle(number),
+        );
         self.job(number)?.paid += amount;
         self.count_spent(number, amount)
     }

@@ -46,7 +46,7 @@ impl Desk<'_> {
 impl Host for Desk<'_> {
     /// Within the parcel's terms, and if the peer can pay for it.
     fn quote(&self, parcel: &Parcel, from: Time, pledged: Pledged) -> Option<StartQuote> {
-        if self.state.numbers.len() >= self.settings.max_jobs {
+        if self.state.jobs.numbers.len() >= self.settings.max_jobs {
             return None;
         }
         let known = self.state.peers.directory.get(&parcel.ticket.home)?;

@@ -187,12 +187,12 @@ impl State {
     }
 
     fn parcel_of(&self, from: Peer, job: &Traveller, max: &Most) -> Option<Parcel> {
-        let demand = demand(&job.submission, self.users.len(), self, max).ok()?;
+        let demand = demand(&job.submission, self.jobs.users.len(), self, max).ok()?;
         Some(Parcel { demand, ..self.any_parcel_of(from, job, max) })
     }
 
     fn any_parcel_of(&self, from: Peer, job: &Traveller, max: &Most) -> Parcel {
-        let place = self.users.len();
+        let place = self.jobs.users.len();
         let suits = demand(&job.submission, place, self, max);
         Parcel {
             ticket: Ticket { home: from, job: JobId(job.job) },

@@ -17,9 +17,9 @@ mod tests;
 use std::collections::BTreeMap;
 
 use tradewind_model::{Money, Time};
-use tradewind_sched::negotiation::{Durable, Offer, Peer, Serial};
+use tradewind_sched::negotiation::{Durable, Entry, Offer, Peer, Serial};
 
-use super::state::Finish;
+use super::state::{Finish, Hold};
 pub use message::{MessageBody, PeerMessage, Traveller};
 pub(super) use negotiate::may_travel;
 
@@ -119,6 +119,42 @@ pub enum RemoteStatus {
     There(RemoteProgress),
     /// It never began there and never will: its home has it again; why.
     Back(String),
+}
+
+/// What is written down of peers, and of jobs that go to them and come from them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PeerRecord {
+    /// A peer has a number here; or it has said which market it is.
+    Peered {
+        /// The next number, or that of before.
+        peer: Peer,
+        /// What is known of it.
+        known: PeerEntry,
+    },
+    /// A durable change of the negotiation with peers, and what it means for its job.
+    Negotiated {
+        /// What.
+        entry: Entry,
+        /// Of a job that came in: its number here, just submitted; and of an array at its home,
+        /// its first job's number and its index.
+        guest: Option<(u64, Option<(u64, u32)>)>,
+    },
+    /// A peer has told something new of a job that went there.
+    Heard {
+        /// Which.
+        job: u64,
+        /// What.
+        news: RemoteProgress,
+    },
+    /// A job that went to a peer is here again.
+    CameBack {
+        /// Which.
+        job: u64,
+        /// Why, for people.
+        why: String,
+        /// Why it does not wait in the queue yet.
+        hold: Hold,
+    },
 }
 
 /// At most so many searches go on at once.

@@ -15,7 +15,7 @@ use super::message::{taken_in, ticket, weight};
 use super::{HEAVIEST, LOOK, MOST_WAITING, PeerEntry, PeerMessage, SEARCHES, Traveller};
 use crate::live::input::{Refusal, RefusalKind};
 use crate::live::money::Account;
-use crate::live::record::Record;
+use crate::live::record::{JobRecord, LedgerRecord, OfferRecord, PeerRecord, Record};
 use crate::live::rights::{Actor, Role};
 use crate::live::state::{Booking, Finish, Hold, Job, Phase, Quote};
 use crate::live::{ApplyError, Live};
@@ -28,7 +28,7 @@ impl Live {
             if self.state.peers.number_of(&name).is_none() {
                 let last = self.state.peers.directory.keys().next_back().map_or(0, |peer| peer.0);
                 let known = PeerEntry { name: name.clone(), market: None };
-                self.put(at, Record::Peered { peer: Peer(last + 1), known })?;
+                self.put(at, PeerRecord::Peered { peer: Peer(last + 1), known })?;
                 self.welcome(at, Account::Peer(name))?;
             }
         }
@@ -49,13 +49,18 @@ impl Live {
     /// What can be told from the state, kept up to date; the record is about to be applied.
     pub(in crate::live) fn remember_peers(&mut self, record: &Record) {
         match record {
-            Record::Held { job, hold: Hold::Nowhere } => drop(self.nowhere.insert(*job)),
-            Record::CameBack { job, .. } => drop(self.nowhere.insert(*job)),
-            Record::Negotiated { entry: Entry::Gave(transfer) | Entry::Kept(transfer), .. } => {
+            Record::Job(JobRecord::Held { job, hold: Hold::Nowhere })
+            | Record::Peer(PeerRecord::CameBack { job, .. }) => self.nowhere.extend([*job]),
+            Record::Peer(PeerRecord::Negotiated {
+                entry: Entry::Gave(transfer) | Entry::Kept(transfer),
+                ..
+            }) => {
                 let handing = self.state.peers.durable.handing.get(transfer);
                 let number = handing.map(|it| u64::from(it.parcel.ticket.job.0));
                 match record {
-                    Record::Negotiated { entry: Entry::Gave(_), .. } => self.away.extend(number),
+                    Record::Peer(PeerRecord::Negotiated { entry: Entry::Gave(_), .. }) => {
+                        self.away.extend(number)
+                    }
                     _ => self.nowhere.extend(number),
                 }
             }
@@ -122,18 +127,24 @@ impl Live {
         traveller: Option<&Traveller>,
     ) -> Result<(), ApplyError> {
         let Entry::Took { from, offer, .. } = &entry else {
-            return self.put(at, Record::Negotiated { entry, guest: None });
+            return self.put(at, PeerRecord::Negotiated { entry, guest: None });
         };
         let nobody = ApplyError::Other("a job came in of which nothing is known");
         let traveller = traveller.ok_or_else(|| nobody.clone())?;
         let name = self.state.peers.directory.get(from).ok_or(nobody)?.name.clone();
-        let number = self.state.last_job + 1;
+        let number = self.state.jobs.last + 1;
         let user = format!("{}@{name}", traveller.user);
         let submission = Arc::new(taken_in(&traveller.submission, offer.quote.cost));
-        let record = Record::Submitted { job: number, user, submission, array: None, key: None };
+        let record = Record::Job(JobRecord::Submitted {
+            job: number,
+            user,
+            submission,
+            array: None,
+            key: None,
+        });
         self.put(at, record)?;
         self.count_in(number);
-        self.put(at, Record::Negotiated { entry, guest: Some((number, traveller.array)) })
+        self.put(at, PeerRecord::Negotiated { entry, guest: Some((number, traveller.array)) })
     }
 
     /// A new account gets what new users get.
@@ -142,7 +153,8 @@ impl Live {
         at: Time,
         account: Account,
     ) -> Result<(), ApplyError> {
-        if self.state.accounts.knows(&account) || self.settings.new_user_grant <= Money::ZERO {
+        if self.state.ledger.accounts.knows(&account) || self.settings.new_user_grant <= Money::ZERO
+        {
             return Ok(());
         }
         let note = match account {
@@ -150,7 +162,7 @@ impl Live {
             _ => "new user",
         };
         let (amount, note) = (self.settings.new_user_grant, note.to_owned());
-        self.put(at, Record::Moved { from: Account::Bank, to: account, amount, note })
+        self.put(at, LedgerRecord::Moved { from: Account::Bank, to: account, amount, note })
     }
 
     /// A job that came in has the window that was offered, or waits like others.
@@ -161,7 +173,7 @@ impl Live {
         parcel: &Parcel,
         offer: Offer,
     ) -> Result<(), ApplyError> {
-        let number = self.state.last_job;
+        let number = self.state.jobs.last;
         let ours = self.state.jobs.get(&number).and_then(ticket) == Some(parcel.ticket);
         if !ours || parcel.ticket.home != from {
             return Err(ApplyError::Job(number));
@@ -197,7 +209,7 @@ impl Live {
         let ends = terms.iter().map(|(_, length)| start + *length).collect();
         let prices = terms.iter().map(|(price, _)| *price).collect();
         let quote = Quote {
-            number: self.state.last_quote + 1,
+            number: self.state.offers.last + 1,
             user: job.user.clone(),
             tasks: demand.processors,
             work: demand.estimate,
@@ -207,7 +219,7 @@ impl Live {
             expires: start,
         };
         let id = quote.number;
-        self.put(at, Record::Quoted { quote })?;
+        self.put(at, OfferRecord::Quoted { quote })?;
         self.book(at, number, id)
     }
 
@@ -280,7 +292,7 @@ impl Live {
             }
             None => {
                 let known = PeerEntry { name: name.clone(), market: Some(market.to_owned()) };
-                self.put(at, Record::Peered { peer, known })?;
+                self.put(at, PeerRecord::Peered { peer, known })?;
                 Ok(Ok(peer))
             }
         }
@@ -310,7 +322,7 @@ impl Live {
         let lost = self.nowhere.iter().map(|number| (*number, Preference::Must));
         let queue = self.state.market.queue().take(LOOK);
         let queue =
-            queue.filter_map(|id| Some((*self.state.numbers.get(&id)?, Preference::Better)));
+            queue.filter_map(|id| Some((*self.state.jobs.numbers.get(&id)?, Preference::Better)));
         let go = lost.chain(queue).filter_map(|(number, wish)| {
             let job = self.state.jobs.get(&number).filter(|job| self.may_go(at, job, wish))?;
             ticket(job).filter(|ticket| may(*ticket)).map(|ticket| (number, ticket, wish))

@@ -8,7 +8,7 @@ use tradewind_sched::negotiation::Peer;
 
 use super::{RemoteProgress, RemoteStatus, StatusQuery, StatusReport};
 use crate::live::input::Refusal;
-use crate::live::record::Record;
+use crate::live::record::{JobRecord, PeerRecord};
 use crate::live::rights::Actor;
 use crate::live::state::{Finish, Hold, Job, Phase, State};
 use crate::live::{ApplyError, Live};
@@ -67,7 +67,7 @@ impl Live {
     ) -> Result<(), ApplyError> {
         match phase {
             Phase::Running if !self.is_cancelled(number) => {
-                self.put(at, Record::Cancelling { job: number, by: by.to_owned() })?;
+                self.put(at, JobRecord::Cancelling { job: number, by: by.to_owned() })?;
                 self.judge(at, number)
             }
             Phase::Waiting | Phase::Held(_) => self.finish(at, number, Finish::Cancelled),
@@ -100,7 +100,7 @@ impl Live {
                 RemoteStatus::There(news) => {
                     if known.as_ref() != Some(news) {
                         let news = news.clone();
-                        self.put(at, Record::Heard { job: *number, news })?;
+                        self.put(at, PeerRecord::Heard { job: *number, news })?;
                     }
                     if let Some(finish) = news.finish.clone() {
                         self.ended_away(at, *number, finish)?;
@@ -134,7 +134,7 @@ impl Live {
             OnLost::Rerun => self.came_back(at, number, why),
             OnLost::Hold => {
                 let (why, hold) = (why.to_owned(), Hold::Lost);
-                self.put(at, Record::CameBack { job: number, why, hold })
+                self.put(at, PeerRecord::CameBack { job: number, why, hold })
             }
         }
     }
@@ -146,7 +146,7 @@ impl Live {
             return self.finish(at, number, Finish::Cancelled);
         }
         let (why, hold) = (why.to_owned(), Hold::Nowhere);
-        self.put(at, Record::CameBack { job: number, why, hold })?;
+        self.put(at, PeerRecord::CameBack { job: number, why, hold })?;
         self.enqueue(at, number)
     }
 }

@@ -10,6 +10,7 @@ use tradewind_sched::policy::{Policy, gridfill};
 
 use super::{MessageBody, PeerMessage, RemoteStatus, StatusReport};
 use crate::live::money::Account;
+use crate::live::record::MarketRecord;
 use crate::live::rights::{Actor, Role};
 use crate::live::state::{Finish, Hold, Phase};
 use crate::live::{
@@ -49,8 +50,11 @@ fn live(place: usize, nodes: u32) -> Live {
     let pools = Pools::new(vec![Site { name: "s".to_owned() }], vec![pool]).unwrap();
     let mut state = State::empty(DAWN);
     let first = [
-        Record::Created { market: format!("m{place}") },
-        Record::Gridded { pools: Arc::new(pools), owners: vec!["o".to_owned()] },
+        Record::Market(MarketRecord::Created { market: format!("m{place}") }),
+        Record::Market(MarketRecord::Gridded {
+            pools: Arc::new(pools),
+            owners: vec!["o".to_owned()],
+        }),
     ];
     first.iter().for_each(|record| state.apply(DAWN, record).unwrap());
     let peers = vec![["b", "a"][place].to_owned()];
@@ -98,7 +102,7 @@ impl Pair {
         while live.is_due(self.now) {
             letters.extend(live.plan(self.now).unwrap().letters);
         }
-        assert_eq!(live.state().accounts.sum(), 0);
+        assert_eq!(live.state().accounts().sum(), 0);
         self.post.extend(letters.into_iter().map(|(_, letter)| (1 - at, letter)));
         answer
     }
@@ -177,7 +181,7 @@ fn a_job_that_no_nodes_suit_goes_to_whoever_has_some() {
     pair.talk();
     pair.pass(3);
     assert_eq!(pair.phase(0, 1), Phase::Away);
-    let held = pair.lives[0].state().accounts.balance(&Account::Held(1));
+    let held = pair.lives[0].state().accounts().balance(&Account::Held(1));
     assert_eq!(held, 3 * 100 * 1_000_000);
     let guest = &pair.lives[1].state().jobs[&1];
     assert_eq!((guest.user.as_str(), &guest.payer()), ("ana@a", &Account::Peer("a".to_owned())));
@@ -212,7 +216,7 @@ fn answers_about_an_earlier_hand_over_mean_nothing() {
     assert!(matches!(&old[0].fate, RemoteStatus::Back(why) if why == "no"), "{old:?}");
     pair.hear(&old);
     assert!(matches!(pair.phase(0, 1), Phase::Held(Hold::Nowhere)));
-    assert_eq!(pair.lives[0].state().accounts.balance(&Account::Held(1)), 0);
+    assert_eq!(pair.lives[0].state().accounts().balance(&Account::Held(1)), 0);
     pair.pass(8);
     assert_eq!((pair.phase(0, 1), pair.phase(1, 2)), (Phase::Away, Phase::Running));
     pair.hear(&old);
@@ -247,7 +251,7 @@ fn a_wish_to_cancel_reaches_the_job_wherever_it_is() {
     let reports = pair.reports();
     pair.hear(&reports);
     assert_eq!(pair.phase(0, 1), Phase::Over(Finish::Cancelled));
-    assert_eq!(pair.lives[0].state().accounts.balance(&Account::Held(1)), 0);
+    assert_eq!(pair.lives[0].state().accounts().balance(&Account::Held(1)), 0);
 }
 
 #[test]

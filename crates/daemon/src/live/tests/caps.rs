@@ -183,7 +183,7 @@ fn what_no_site_may_ever_take_is_refused_at_submission() {
     // Its nodes are twice as fast.
     told(&mut stage, 1, Limits { pools: pool(300), ..Limits::default() });
     for (seconds, place) in [(120, 1), (600, 1)] {
-        let last = stage.live.state().last_job;
+        let last = stage.live.state().last_job();
         stage.submit(later(2), job(1, seconds)).unwrap();
         assert_eq!(stage.live.state().jobs[&(last + 1)].parts[0].pool, PoolId(place), "{seconds}");
     }

@@ -1,5 +1,6 @@
 //! Who cannot pay.
 
+use crate::live::record::JobRecord;
 use tradewind_model::{Place, PoolId, TimeMode};
 
 use super::*;
@@ -75,7 +76,8 @@ fn what_one_job_may_cost_another_cannot_have() {
     stage.survey(later(1), 1, vec![], &[]);
     assert_eq!(*stage.phase(1), Phase::Running);
     assert_eq!((needs(&stage, 2), stage.balance("user:ana")), (Some(60), 40_000_000));
-    let money = |(_, record): &(Time, Record)| matches!(record, Record::Interrupted { .. });
+    let money =
+        |(_, record): &(Time, Record)| matches!(record, Record::Job(JobRecord::Interrupted { .. }));
     assert_eq!(stage.records.iter().filter(|it| money(it)).count(), 1, "both were decided");
 }
 
@@ -171,7 +173,7 @@ fn dear_nodes_are_not_paid_with_what_is_promised() {
     assert_eq!(needs(&stage, 2), Some(80), "40 on a fast node, 80 on the slow one that is free");
     assert_eq!((stage.balance("user:ana"), to_spend(&stage)), (100_000_000, 40));
     let setback = |(_, it): &&(Time, Record)| {
-        matches!(it, Record::Interrupted { setback: Setback::Funds, .. })
+        matches!(it, Record::Job(JobRecord::Interrupted { setback: Setback::Funds, .. }))
     };
     assert_eq!(stage.records.iter().filter(setback).count(), 1);
 }

@@ -102,7 +102,7 @@ fn a_late_part_sends_all_home_and_costs_nothing() {
         _ => None,
     });
     assert_eq!(slipped, Some((PoolId(1), "it was not there within 90 s")));
-    assert_eq!(stage.live.state().slips[&orders[1].site], [93]);
+    assert_eq!(stage.live.state().sites.delays[&orders[1].site], [93]);
     assert_eq!(stage.balance("owner:a") + stage.balance("owner:b"), 0);
 }
 

@@ -33,7 +33,7 @@ impl Stage {
 
     fn to_come(&self) -> Vec<(u32, i64, i64)> {
         let state = self.live.state();
-        let queued = state.closures.iter().filter(|(why, _)| matches!(why, Why::Queued(..)));
+        let queued = state.outages().iter().filter(|(why, _)| matches!(why, Why::Queued(..)));
         let outages = queued.filter_map(|(_, id)| state.market.closure_state(*id));
         let mut all: Vec<_> = outages
             .map(|(what, _)| (what.nodes, (what.from - DAY).0, (what.until - DAY).0))

@@ -21,7 +21,7 @@ fn replayed(stage: &Stage) {
         again.apply(*at, record).unwrap();
     }
     assert_eq!(again.jobs, stage.live.state().jobs);
-    assert_eq!(again.accounts, stage.live.state().accounts);
+    assert_eq!(again.accounts(), stage.live.state().accounts());
 }
 
 fn owners(stage: &Stage) -> i128 {

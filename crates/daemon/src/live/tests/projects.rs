@@ -1,5 +1,6 @@
 //! Who spends a project's money.
 
+use crate::live::record::LedgerRecord;
 use proptest::prelude::*;
 
 use super::*;
@@ -64,9 +65,10 @@ impl Stage {
 
     fn warnings(&self) -> Vec<(Option<String>, u32)> {
         let warned = |(_, record): &(Time, Record)| match record {
-            Record::Project { change: Change::BudgetWarning { user, level, .. }, .. } => {
-                Some((user.clone(), *level))
-            }
+            Record::Ledger(LedgerRecord::Project {
+                change: Change::BudgetWarning { user, level, .. },
+                ..
+            }) => Some((user.clone(), *level)),
             _ => None,
         };
         self.records.iter().filter_map(warned).collect()
@@ -97,7 +99,7 @@ fn strangers_spend_nothing() {
     assert_eq!(stage.balance("project:apollo"), 470_000_000, "30 are held on a fast node");
     stage.end(1, 1, 11);
     assert_eq!(stage.balance("project:apollo"), 490_000_000);
-    let project = &stage.live.state().projects.0["apollo"];
+    let project = &stage.live.state().projects().0["apollo"];
     assert_eq!(
         (project.spent.total, project.by_user["ana"].total),
         (Money(10_000_000), Money(10_000_000))
@@ -272,15 +274,21 @@ fn projects_of_older_journals_have_those_who_spent_as_members() {
     stage.submit_for("ana", at_b()).unwrap();
     stage.submit_for("ben", at_b()).unwrap();
     assert_eq!((stage.phase(2), stage.phase(3)), (&Phase::Running, &Phase::Waiting));
-    let is_old = |record: &Record| !matches!(record, Record::Project { .. } | Record::Rules { .. });
+    let is_old = |record: &Record| {
+        !matches!(
+            record,
+            Record::Ledger(LedgerRecord::Project { .. })
+                | Record::Ledger(LedgerRecord::Rules { .. })
+        )
+    };
     let old = stage.records.iter().filter(|(_, record)| is_old(record));
     let mut state = State::empty(DAY);
     old.for_each(|(at, record)| state.apply(*at, record).unwrap());
-    assert_eq!((state.projects.0.len(), state.rules), (0, None));
+    assert_eq!((state.ledger.projects.0.len(), state.ledger.rules), (0, None));
     let at = state.now();
     let (live, step) = Live::begin(state, Settings::default(), Arc::new(Easy), "easy", at).unwrap();
     stage.live = live;
-    let project = stage.live.state().projects.0["apollo"].clone();
+    let project = stage.live.state().projects().0["apollo"].clone();
     assert_eq!(project.members.keys().collect::<Vec<_>>(), ["ana"]);
     assert_eq!(project.spent.total, stage.live.state().jobs[&1].paid);
     assert_eq!(*stage.phase(2), Phase::Running);
@@ -290,7 +298,9 @@ fn projects_of_older_journals_have_those_who_spent_as_members() {
         RefusalKind::Forbidden
     );
     // It was written down: once.
-    assert!(step.records.iter().any(|it| matches!(it, Record::Project { .. })));
+    assert!(
+        step.records.iter().any(|it| matches!(it, Record::Ledger(LedgerRecord::Project { .. })))
+    );
     let again = stage.live.state().clone();
     let (_, step) = Live::begin(again, Settings::default(), Arc::new(Easy), "easy", at).unwrap();
     assert!(step.records.iter().all(is_old));
@@ -301,7 +311,7 @@ type Deed = (u8, usize, usize, i64);
 
 fn deed(stage: &mut Stage, at: Time, (kind, who, whom, number): Deed) {
     let (name, other) = (USERS[who], USERS[whom].to_owned());
-    let last = stage.live.state().last_job;
+    let last = stage.live.state().last_job();
     let job = number.unsigned_abs() % (last + 2);
     let project = "apollo".to_owned();
     let role = if number % 3 == 0 { MemberRole::Manager } else { MemberRole::Member };
@@ -362,14 +372,14 @@ proptest! {
             let before = stage.live.state().clone();
             deed(&mut stage, at, it);
             let state = stage.live.state();
-            prop_assert_eq!(state.accounts.sum(), 0);
+            prop_assert_eq!(state.ledger.accounts.sum(), 0);
             for (number, job) in &state.jobs {
-                let held = |state: &State| state.accounts.balance(&Account::Held(*number));
+                let held = |state: &State| state.ledger.accounts.balance(&Account::Held(*number));
                 if held(state) > held(&before) {
-                    prop_assert!(state.projects.may_spend("apollo", &job.user), "job {number}");
+                    prop_assert!(state.ledger.projects.may_spend("apollo", &job.user), "job {number}");
                 }
             }
-            let project = &state.projects.0["apollo"];
+            let project = &state.ledger.projects.0["apollo"];
             let spent: Money = project.by_user.values().map(|it| it.total).sum();
             prop_assert_eq!(project.spent.total, spent);
             let paid: Money = state.jobs.values().map(|job| job.paid).sum();

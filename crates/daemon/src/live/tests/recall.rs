@@ -1,6 +1,7 @@
 //! Jobs that are to be planned again, and may have begun.
 
 use super::*;
+use crate::live::record::JobRecord;
 use crate::live::state::{Happening, Setback};
 use crate::site::SiteError;
 
@@ -32,7 +33,7 @@ fn replayed(stage: &Stage) {
     }
     assert_eq!(again.jobs, stage.live.state().jobs);
     assert_eq!(again.tasks, stage.live.state().tasks);
-    assert_eq!(again.accounts, stage.live.state().accounts);
+    assert_eq!(again.accounts(), stage.live.state().accounts());
 }
 
 #[test]
@@ -117,7 +118,7 @@ fn a_job_that_was_stopped_for_another_plan_is_not_cancelled() {
     stage.submit(DAY, Submission { on_lost, ..job(2, 60) }).unwrap();
     let order = stage.orders().remove(0);
     let (tag, site) = (order.tag, order.site.0);
-    stage.live.put(later(1), Record::Stopping { job: 1 }).unwrap();
+    stage.live.put(later(1), JobRecord::Stopping { job: 1 }).unwrap();
     stage.survey(later(3), site, vec![(tag, ended(later(1), later(2), Exit::Withdrawn))], &[]);
     let job = &stage.live.state().jobs[&1];
     assert_eq!((job.attempt, job.cancelled_by.as_ref()), (1, None));

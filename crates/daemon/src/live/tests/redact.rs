@@ -1,5 +1,6 @@
 //! Scripts and environments of jobs that are over.
 
+use crate::live::record::JobRecord;
 use tradewind_io::submission::Array;
 
 use super::*;
@@ -59,7 +60,10 @@ fn scripts_of_an_array_are_dropped_when_all_of_it_is_over() {
     assert!((1..=5).all(|job| !is_redacted(&stage, job)));
     stage.step(later(31 + 2 * KEEP), Input::Tick);
     assert!((1..=5).all(|job| is_redacted(&stage, job)));
-    let written = stage.records.iter().filter(|(_, it)| matches!(it, Record::Redacted { .. }));
+    let written = stage
+        .records
+        .iter()
+        .filter(|(_, it)| matches!(it, Record::Job(JobRecord::Redacted { .. })));
     assert_eq!(written.count(), 1, "one record for all");
     let jobs = &stage.live.state().jobs;
     assert!(jobs.values().all(|job| Arc::ptr_eq(&job.submission, &jobs[&1].submission)));

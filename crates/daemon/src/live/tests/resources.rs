@@ -29,7 +29,7 @@ fn a_job_goes_where_nodes_have_its_memory() {
     surveyed(&mut stage, 0, 8_000, vec![]);
     surveyed(&mut stage, 1, 4_000, vec![]);
     for (megabytes, pool) in [("4000", 1), ("4001", 0), ("8G", 0)] {
-        let last = stage.live.state().last_job;
+        let last = stage.live.state().last_job();
         match stage.submit(later(2), with_memory(1, megabytes)) {
             Ok(_) => assert_eq!(pool_of(&stage, last + 1), PoolId(pool), "{megabytes}"),
             Err(refusal) => assert!(megabytes == "8G", "{refusal:?}"),

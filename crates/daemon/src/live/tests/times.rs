@@ -1,5 +1,6 @@
 //! Limits of wall-clock time and of work, and who says which it is.
 
+use crate::live::record::MarketRecord;
 use tradewind_io::submission::Counted;
 use tradewind_model::{JobId, Place, PoolId, TimeMode, Times};
 
@@ -39,8 +40,8 @@ fn market(projects: &[(&str, Times)]) -> Stage {
     let mut state = State::empty(DAY);
     let owners = ALL.map(|_| "olga".to_owned()).to_vec();
     let records = [
-        Record::Created { market: "m".to_owned() },
-        Record::Gridded { pools: Arc::new(five()), owners },
+        Record::Market(MarketRecord::Created { market: "m".to_owned() }),
+        Record::Market(MarketRecord::Gridded { pools: Arc::new(five()), owners }),
     ];
     records.iter().for_each(|record| state.apply(DAY, record).unwrap());
     let times = projects.iter().map(|(name, times)| ((*name).to_owned(), *times)).collect();

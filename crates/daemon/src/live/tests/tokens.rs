@@ -30,7 +30,7 @@ fn signed_in(projects: &[&str]) -> TokenTerms {
 }
 
 fn numbers(stage: &Stage) -> Vec<u64> {
-    stage.live.state().tokens.keys().copied().collect()
+    stage.live.state().tokens().keys().copied().collect()
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn tokens_expire_and_are_removed_long_after() {
     let for_ever = admit(&mut stage, DAY, Role::User, TokenTerms::default());
     let lifetime = Some(Span(100));
     let short = admit(&mut stage, DAY, Role::User, TokenTerms { lifetime, signed_in: None });
-    let tokens = &stage.live.state().tokens;
+    let tokens = &stage.live.state().tokens();
     assert_eq!((tokens[&for_ever].expires, tokens[&short].expires), (None, Some(later(100))));
     assert!(!tokens[&short].is_expired(later(99)) && tokens[&short].is_expired(later(100)));
     let month = 30 * 86_400;
@@ -62,15 +62,15 @@ fn a_secret_is_replaced_and_the_end_stays() {
     assert_eq!(rotate(&mut stage, later(1), bob, Expiry::Kept), Err(RefusalKind::Unknown));
     assert_eq!(rotate(&mut stage, later(1), ana(), Expiry::Never), Err(RefusalKind::Forbidden));
     assert_eq!(rotate(&mut stage, later(1), ana(), Expiry::Kept), Ok(()));
-    let now = stage.live.state().tokens[&token].clone();
+    let now = stage.live.state().tokens()[&token].clone();
     let earlier = now.earlier.unwrap();
     assert_eq!((now.hash, earlier.hash, earlier.until), ([2; 32], [1; 32], later(11)));
     assert_eq!(now.expires, Some(later(100)));
     assert_eq!(rotate(&mut stage, later(100), ana(), Expiry::Kept), Err(RefusalKind::Conflict));
     assert_eq!(rotate(&mut stage, later(100), root(), Expiry::After(Span(50))), Ok(()));
-    assert_eq!(stage.live.state().tokens[&token].expires, Some(later(150)));
+    assert_eq!(stage.live.state().tokens()[&token].expires, Some(later(150)));
     assert_eq!(rotate(&mut stage, later(101), root(), Expiry::Never), Ok(()));
-    assert_eq!(stage.live.state().tokens[&token].expires, None);
+    assert_eq!(stage.live.state().tokens()[&token].expires, None);
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub(super) fn write(market: &Handle, notices: &[&Notice]) -> Result<Vec<Mail>, E
     }
     let managers = market.look(move |live| {
         let of = |name: String| {
-            let project = live.state().projects.get(&name)?;
+            let project = live.state().projects().get(&name)?;
             let managers: BTreeSet<String> = project.managers().map(str::to_owned).collect();
             Some((name, managers))
         };

@@ -1,5 +1,6 @@
 //! A market in virtual time whose past is known, and its past once more.
 
+use tradewind_daemon::live::record::MarketRecord;
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::{Ask, Input, Live, Record, Settings, State};
 use tradewind_daemon::site::fake::{FakeSite, LocalJob, work};
@@ -86,8 +87,8 @@ impl World {
     fn new(policy: &str, (widest, every): (i64, i64)) -> World {
         let mut state = State::empty(DAWN);
         let owners = vec!["olga".to_owned(), "otto".to_owned()];
-        let grid = Record::Gridded { pools: Arc::new(pools()), owners };
-        for record in [Record::Created { market: "m".to_owned() }, grid] {
+        let grid = Record::Market(MarketRecord::Gridded { pools: Arc::new(pools()), owners });
+        for record in [Record::Market(MarketRecord::Created { market: "m".to_owned() }), grid] {
             state.apply(DAWN, &record).unwrap();
         }
         let settings = Settings::default();
@@ -163,8 +164,8 @@ impl World {
         MarketView {
             market: state.market.clone(),
             policy: state.policy.clone(),
-            numbers: state.numbers.clone(),
-            users: state.users.clone(),
+            numbers: state.jobs.numbers.clone(),
+            users: state.users().to_vec(),
             used: Default::default(),
             lead: state.lead(),
         }

@@ -1,0 +1,306 @@
+//! What records of jobs change: in the jobs, the market, their tasks and the ledger.
+
+use std::sync::Arc;
+
+use tradewind_model::{Command, Demand, Event, JobId, Money, Place, PoolId, Price, SiteId, Span};
+
+use super::{Finish, Happening, Hold, Job, JobRecord, Part, Phase, Setback};
+use crate::live::ApplyError;
+use crate::live::ledger::money::{Account, Motive};
+use crate::live::state::State;
+
+impl State {
+    pub(in crate::live) fn apply_to_job(&mut self, record: &JobRecord) -> Result<(), ApplyError> {
+        use JobRecord as R;
+        let at = self.now();
+        match record {
+            R::Submitted { job, user, submission, array, key } => {
+                self.jobs.submit(at, *job, user, submission, (*array, key.as_ref()))
+            }
+            R::Element { job, first, index } => self.jobs.element(at, *job, *first, *index),
+            R::Held { job, hold } => self.jobs.hold(at, *job, hold),
+            R::Joined { job, demand, processors } => self.join(*job, demand, *processors),
+            R::Started { job } => self.start_booked(*job),
+            R::Chose { job, choice } => self.chose(*job, choice),
+            R::Expected { starts } => self.jobs.expect(starts),
+            R::Left { job, hold } => self.leave(*job, hold),
+            R::Released { job, pool } => {
+                let id = self.running(*job)?;
+                Ok(self.market.apply(&Event::Released { job: id, pool: *pool })?)
+            }
+            R::Settled { job } => self.running(*job).and_then(|_| self.settle(*job)),
+            R::Interrupted { job, setback } => self.interrupt(*job, setback),
+            R::Stopping { job } => self.stop_tasks(*job),
+            R::Recalling { job } => {
+                self.tasks.recall(&self.name, self.jobs.job(*job)?);
+                Ok(())
+            }
+            R::Cancelling { job, by } => self.cancelling(*job, by),
+            R::Unbegun { tag } => self.jobs.unbegun(tag),
+            R::BarrierReached { job, at } => self.gathered(*job, *at),
+            R::BarrierTimedOut { job, pool, why } => {
+                self.rendezvous(*job)?.slipped = Some((*pool, why.clone()));
+                self.stop_tasks(*job)
+            }
+            R::Launched { job, began } => self.jobs.launched(*job, began),
+            R::Ended { job, finish } => self.end(*job, finish),
+            R::Unkept { job, site, why } => {
+                self.note(*job, Happening::Unkept(SiteId(*site), why.clone()))
+            }
+            R::Redacted { job, last, hash } => self.redact(*job, *last, hash),
+            R::Dropped { job } => {
+                let gone = self.jobs.forget(*job)?;
+                if let Some(origin) = gone.origin {
+                    self.peers.taken.remove(&(origin.peer, origin.transfer));
+                }
+                Ok(())
+            }
+            R::Skipped { job } => {
+                self.jobs.last = self.jobs.last.max(*job);
+                Ok(())
+            }
+        }
+    }
+
+    pub(in crate::live) fn job(&mut self, number: u64) -> Result<&mut Job, ApplyError> {
+        self.jobs.job(number)
+    }
+
+    pub(in crate::live) fn note(&mut self, number: u64, what: Happening) -> Result<(), ApplyError> {
+        self.jobs.note(self.market.now(), number, what)
+    }
+
+    fn waiting(&self, number: u64) -> Result<JobId, ApplyError> {
+        let job = self.jobs.get(&number).filter(|job| job.phase == Phase::Waiting);
+        job.and_then(|job| job.id).ok_or(ApplyError::Job(number))
+    }
+
+    pub(in crate::live) fn running(&self, number: u64) -> Result<JobId, ApplyError> {
+        let job = self.jobs.get(&number).filter(|job| job.phase == Phase::Running);
+        job.and_then(|job| job.id).ok_or(ApplyError::Job(number))
+    }
+
+    fn join(
+        &mut self,
+        number: u64,
+        demand: &Demand,
+        processors: Option<u32>,
+    ) -> Result<(), ApplyError> {
+        let id = JobId(self.market.submitted());
+        let job = self.job(number)?;
+        if !matches!(job.phase, Phase::Held(_)) {
+            return Err(ApplyError::Job(number));
+        }
+        job.is_as_wide_as(demand.processors, processors);
+        job.id = Some(id);
+        job.phase = Phase::Waiting;
+        self.market.apply(&Event::Submitted { job: id, demand: demand.clone() })?;
+        self.jobs.numbers.insert(id, number);
+        self.note(number, Happening::Queued)
+    }
+
+    fn leave(&mut self, number: u64, hold: &Hold) -> Result<(), ApplyError> {
+        let id = self.waiting(number)?;
+        self.market.apply(&Event::Cancelled { job: id })?;
+        self.jobs.numbers.remove(&id);
+        self.job(number)?.id = None;
+        self.jobs.hold(self.market.now(), number, hold)
+    }
+
+    /// The tasks of the job's present attempt are to stop.
+    fn stop_tasks(&mut self, number: u64) -> Result<(), ApplyError> {
+        self.tasks.stop(&self.name, self.jobs.job(number)?);
+        Ok(())
+    }
+
+    pub(in crate::live) fn decided(&mut self, command: &Command) -> Result<(), ApplyError> {
+        match command {
+            Command::Trade { job, trade } => {
+                self.market.apply(&Event::Traded { job: *job, trade: Arc::clone(trade) })?;
+            }
+            Command::Start { job, place } => {
+                let number = self.jobs.number(*job)?;
+                self.market.apply(&Event::Started { job: *job, place: place.clone() })?;
+                let prices = self.prices(*job, place)?;
+                self.begin(number, place, &prices)?;
+            }
+            Command::Refuse { job, reason } => {
+                let number = self.jobs.number(*job)?;
+                self.market.apply(&Event::Refused { job: *job })?;
+                self.over(number, &Finish::Refused(reason.clone()))?;
+            }
+            Command::Wake { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// What the job pays in each share of its place: what it agreed on, or else the price of now.
+    fn prices(&self, id: JobId, place: &Place) -> Result<Vec<Price>, ApplyError> {
+        let demand = self.market.demand(id).ok_or(ApplyError::Other("a job without a demand"))?;
+        let agreed = self.market.trade(id);
+        let price = |pool: PoolId| {
+            let agreed = agreed.filter(|trade| trade.pool == pool);
+            agreed.map_or(self.market.pools().pool(pool).price, |trade| trade.price)
+        };
+        Ok(place.shares(demand.processors).map(|share| price(share.pool)).collect())
+    }
+
+    fn start_booked(&mut self, number: u64) -> Result<(), ApplyError> {
+        let id = self.waiting(number)?;
+        let booking = self.job(number)?.booking.clone().ok_or(ApplyError::Job(number))?;
+        self.market.apply(&Event::Started { job: id, place: booking.place.clone() })?;
+        self.begin(number, &booking.place, &booking.prices)?;
+        self.job(number)?.in_window = true;
+        Ok(())
+    }
+
+    /// The job has its nodes: what it may cost is held, and sites are to be told.
+    fn begin(&mut self, number: u64, place: &Place, prices: &[Price]) -> Result<(), ApplyError> {
+        let at = self.now();
+        let id = self.job(number)?.id.ok_or(ApplyError::Job(number))?;
+        let demand = self.market.demand(id).cloned().ok_or(ApplyError::Job(number))?;
+        let mut parts = Vec::new();
+        for (share, price) in place.shares(demand.processors).zip(prices) {
+            let limit = self.market.pools().pool(share.pool).length_of(&demand);
+            let (pool, nodes, price) = (share.pool, share.nodes, *price);
+            let names = Vec::new();
+            parts.push(Part { pool, nodes, price, limit, names, since: None, exit: None });
+        }
+        let job = self.job(number)?;
+        job.phase = Phase::Running;
+        job.started = Some(at);
+        job.choice = None;
+        job.rendezvous = job.rendezvous_of(parts.len());
+        job.parts = parts;
+        let (payer, hold) = (job.payer(), job.max());
+        if let Some(job) = self.jobs.get(&number) {
+            self.tasks.begin(&self.name, job);
+        }
+        // A payer has no debts: a job that cannot be paid for is about to give the nodes back.
+        if hold <= Money::ZERO || self.ledger.accounts.balance(&payer) >= i128::from(hold.0) {
+            self.ledger.accounts.post(at, payer, Account::Held(number), hold, Motive::Hold(number));
+        }
+        self.note(number, Happening::Planned(place.clone()))
+    }
+
+    fn interrupt(&mut self, number: u64, setback: &Setback) -> Result<(), ApplyError> {
+        let id = self.running(number)?;
+        self.market.apply(&Event::Interrupted { job: id })?;
+        match setback {
+            // Decided and set back at once: no site has heard of it.
+            Setback::Funds => self.tasks.drop_all(&self.name, self.jobs.job(number)?),
+            _ => self.stop_tasks(number)?,
+        }
+        self.refund(number)?;
+        if let Setback::BarrierTimedOut(pool, _) = setback {
+            self.learn_slip(number, *pool)?;
+        }
+        let job = self.job(number)?;
+        job.phase = Phase::Waiting;
+        job.attempt += 1;
+        if let Setback::Capped(..) = setback {
+            job.capped = Some(job.capped.unwrap_or(0).saturating_add(1));
+        }
+        job.parts.clear();
+        job.started = None;
+        (job.rendezvous, job.apart) = (None, None);
+        job.in_window = false;
+        self.note(number, Happening::Setback(setback.clone()))
+    }
+
+    fn cancelling(&mut self, number: u64, by: &str) -> Result<(), ApplyError> {
+        match self.job(number)?.phase {
+            // Whoever has it is told, as soon as that is known.
+            Phase::Handing | Phase::Away => {}
+            _ => drop(self.running(number)?),
+        }
+        self.stop_tasks(number)?;
+        self.job(number)?.cancelled_by = Some(by.to_owned());
+        self.note(number, Happening::Cancelling(by.to_owned()))
+    }
+
+    fn end(&mut self, number: u64, finish: &Finish) -> Result<(), ApplyError> {
+        let job = self.job(number)?;
+        let job_is_own = job.origin.is_none();
+        match (job.phase.clone(), job.id) {
+            (Phase::Running, Some(id)) => {
+                self.market.apply(&Event::Ended { job: id })?;
+                // A job that is lost here may run again at home: it pays once.
+                if job_is_own || *finish != Finish::NodeFail {
+                    self.settle(number)?;
+                }
+                self.refund(number)?;
+                self.learn(number)?;
+            }
+            (Phase::Waiting, Some(id)) => self.market.apply(&Event::Cancelled { job: id })?,
+            (Phase::Held(_), _) => {}
+            (Phase::Away, _) => {
+                self.pay_peer(number)?;
+                self.refund(number)?;
+            }
+            _ => return Err(ApplyError::Job(number)),
+        }
+        self.over(number, finish)
+    }
+
+    fn over(&mut self, number: u64, finish: &Finish) -> Result<(), ApplyError> {
+        let at = self.now();
+        let job = self.job(number)?;
+        // It ended when its last part did, whenever that was seen.
+        let last = job.parts.iter().filter_map(|part| part.exit.as_ref()).map(|(at, _)| *at).max();
+        let ran = job.phase == Phase::Running;
+        job.phase = Phase::Over(finish.clone());
+        job.ended = Some(last.filter(|_| ran).map_or(at, |last| last.min(at)));
+        if let Some(id) = job.id {
+            self.jobs.numbers.remove(&id);
+        }
+        self.note(number, Happening::Over(finish.clone()))
+    }
+
+    /// Owners get what was used: from the moment at which a part's work ran until it ended, at
+    /// most for its limit.
+    fn settle(&mut self, number: u64) -> Result<(), ApplyError> {
+        let (at, rules) = (self.now(), self.ledger.rules);
+        let job = self.job(number)?;
+        let seconds = |part: &Part| job.charged(part, at, rules);
+        let used = |part: &Part| (part.pool, part.nodes, part.price, seconds(part));
+        let used: Vec<(PoolId, u32, Price, Span)> = job.parts.iter().map(used).collect();
+        for (pool, nodes, price, time) in used {
+            let amount = price.of(nodes, time);
+            let site = self.site_of(pool);
+            let owner = Account::Owner(self.market.pools().sites()[site.0 as usize].name.clone());
+            self.count_used(number, &owner, (nodes, time), amount)?;
+            self.ledger.accounts.post(
+                at,
+                Account::Held(number),
+                owner,
+                amount,
+                Motive::Settle(number),
+            );
+            self.job(number)?.paid += amount;
+            self.count_spent(number, amount)?;
+        }
+        Ok(())
+    }
+
+    /// What is still held goes back.
+    pub(in crate::live) fn refund(&mut self, number: u64) -> Result<(), ApplyError> {
+        let (at, account) = (self.now(), Account::Held(number));
+        let payer = self.job(number)?.payer();
+        let rest = i64::try_from(self.ledger.accounts.balance(&account)).unwrap_or(i64::MAX);
+        if rest > 0 {
+            self.ledger.accounts.post(at, account, payer, Money(rest), Motive::Refund(number));
+        }
+        self.ledger.accounts.close(number);
+        Ok(())
+    }
+
+    /// How much later than expected the job began, for its first part's site.
+    fn learn(&mut self, number: u64) -> Result<(), ApplyError> {
+        let job = self.job(number)?;
+        let (Some(since), Some(expected)) = (job.began(), job.expected) else { return Ok(()) };
+        let Some(pool) = job.parts.first().map(|part| part.pool) else { return Ok(()) };
+        self.sites.delayed(self.market.pools().pool(pool).site, (since - expected).0);
+        Ok(())
+    }
+}

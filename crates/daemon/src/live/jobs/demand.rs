@@ -1,0 +1,343 @@
+//! What a submission asks of the market.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tradewind_io::submission::{Submission, TimeLimit};
+use tradewind_model::{
+    Attribute, Attributes, Criterion, Demand, Market, Money, Pool, PoolId, Pools, Span, Terms,
+};
+
+pub(in crate::live) use super::width::Most;
+use crate::live::Live;
+use crate::live::input::{Refusal, RefusalKind};
+use crate::live::state::State;
+use crate::live::width::{Group, Has, groups};
+use crate::site::resources::Resources;
+
+/// The attribute by which a pool's site is asked for.
+pub(in crate::live) const SITE: &str = "site";
+/// The attribute by which a pool is asked for by its own name.
+pub(in crate::live) const POOL: &str = "pool";
+/// The attribute by which a node class is asked for.
+pub(in crate::live) const CLASS: &str = "class";
+/// The attribute by which pools are asked for whose nodes have the memory and the generic resources:
+/// each pool's is its full name.
+pub const RESOURCES: &str = "resources";
+
+/// What a job asks of the market, once it is known which pools it may have.
+#[derive(Debug, Clone)]
+pub(in crate::live) struct Chosen {
+    pub demand: Demand,
+    /// Processors of each of its nodes at least, where sites have told.
+    pub processors: Option<u32>,
+}
+
+impl Live {
+    /// What the submission would ask of the market, if `user` submitted it now, whether or not enough
+    /// nodes suit it now: prices change.
+    ///
+    /// # Errors
+    /// If it names sites, pools or classes that are not there.
+    pub fn wish_of(&self, user: &str, submission: &Submission) -> Result<Demand, Refusal> {
+        let place = self.place_of(user);
+        let wishes = Wishes::of(submission, place, &self.state, &self.max)?;
+        Ok(wishes.best(None).demand)
+    }
+
+    /// Whether it may need fewer nodes than it seems, since not all pools were looked at yet.
+    pub(in crate::live) fn may_be_smaller(&self, submission: &Submission) -> bool {
+        let mut pools = self.state.market.pools().iter();
+        submission.shape.is_some() && pools.any(|(id, _)| !self.max.contains_key(&id))
+    }
+
+    pub(in crate::live) fn place_of(&self, user: &str) -> usize {
+        let users = &self.state.jobs.users;
+        users.iter().position(|it| it == user).unwrap_or(users.len())
+    }
+}
+
+/// The demand of one job of `user`, who is the `place`th of all users.
+///
+/// # Errors
+/// If no nodes could ever meet it: the message says what is missing.
+pub(in crate::live) fn demand(
+    submission: &Submission,
+    place: usize,
+    state: &State,
+    max: &Most,
+) -> Result<Demand, Refusal> {
+    choose(submission, place, state, max, None, &BTreeMap::new()).map(|chosen| chosen.demand)
+}
+
+/// What a job asks for whose window of so many nodes is booked: these, whatever is known of nodes
+/// now.
+///
+/// # Errors
+/// As [`demand`].
+pub(in crate::live) fn promised(
+    submission: &Submission,
+    place: usize,
+    state: &State,
+    max: &Most,
+    width: u32,
+) -> Result<Chosen, Refusal> {
+    let wishes = Wishes::of(submission, place, state, max)?;
+    if wishes.groups.iter().any(|group| group.width == width) {
+        return choose(submission, place, state, max, Some(width), &BTreeMap::new());
+    }
+    let terms = Some(Arc::new(wishes.base));
+    let demand = Demand { processors: width, estimate: wishes.estimate, terms };
+    let nodes = suitable(&demand, state.market.pools());
+    match nodes >= u64::from(width) {
+        true => Ok(Chosen { demand, processors: None }),
+        false => Err(few(width, nodes)),
+    }
+}
+
+/// The same as [`demand`], and what it was computed with. Pools of which the job needs `width`
+/// nodes come first, if that is given.
+///
+/// # Errors
+/// As [`demand`].
+pub(in crate::live) fn choose(
+    submission: &Submission,
+    place: usize,
+    state: &State,
+    max: &Most,
+    width: Option<u32>,
+    closed: &BTreeMap<PoolId, String>,
+) -> Result<Chosen, Refusal> {
+    let mut wishes = Wishes::of(submission, place, state, max)?;
+    wishes.close(closed);
+    let chosen = wishes.best(width);
+    let nodes = suitable(&chosen.demand, state.market.pools());
+    match nodes >= u64::from(chosen.demand.processors) && !wishes.groups.is_empty() {
+        true => Ok(chosen),
+        false => Err(wishes.refusal(&chosen, nodes, max)),
+    }
+}
+
+/// Smaller is better: too few nodes, never looked at, not enough free now, cost, nodes, width.
+type Rank = (bool, bool, bool, Money, Reverse<u64>, u32);
+
+/// All that a submission could ask of a market: a number of nodes for each group of pools.
+struct Wishes<'a> {
+    submission: &'a Submission,
+    market: &'a Market,
+    /// Without a number of nodes.
+    base: Terms,
+    estimate: Span,
+    groups: Vec<Group>,
+    /// Pools that could not have it, and what their nodes have.
+    unfit: Vec<(PoolId, String)>,
+}
+
+impl<'a> Wishes<'a> {
+    fn of(
+        submission: &'a Submission,
+        place: usize,
+        state: &'a State,
+        max: &Most,
+    ) -> Result<Wishes<'a>, Refusal> {
+        let market = &state.market;
+        let (terms, pools) = (&submission.terms, market.pools());
+        let mut attributes = terms.attributes.clone();
+        one_of(&mut attributes, SITE, &terms.sites, pools)?;
+        one_of(&mut attributes, POOL, &own_names(&terms.pools, pools), pools)?;
+        drop_needless_sites(&mut attributes, pools);
+        let estimate = match &submission.time {
+            TimeLimit::One { limit, .. } | TimeLimit::Reference(limit) => *limit,
+            TimeLimit::Classes(classes) => {
+                let names: Vec<String> = classes.keys().cloned().collect();
+                one_of(&mut attributes, CLASS, &names, pools)?;
+                work(classes, pools)
+            }
+        };
+        let base = Terms {
+            user: place as i64,
+            priority: terms.priority,
+            home: None,
+            value: terms.value,
+            min_performance: terms.min_performance,
+            max_price: terms.max_price,
+            budget: terms.budget,
+            earliest_start: terms.earliest_start.map(|at| at + state.lead()),
+            deadline: terms.deadline.map(|at| at + state.lead()),
+            criterion: terms.criterion.clone(),
+            attributes,
+            times: submission.time.mode(),
+        };
+        let (groups, unfit) = groups(submission, pools, max);
+        Ok(Wishes { submission, market, base, estimate, groups, unfit })
+    }
+
+    /// The group that is best for the job now: first those that have enough nodes which suit it;
+    /// of them, for a job that wants to begin or end early, those that have enough free now; then
+    /// the cheapest, then the one with more nodes. A job waits for one group, and chooses again
+    /// whenever it joins the queue.
+    fn best(&self, width: Option<u32>) -> Chosen {
+        let ranked = self.groups.iter().map(|group| {
+            let is_other = width.is_some_and(|width| group.width != width);
+            ((is_other, self.rank(group)), group)
+        });
+        match ranked.min_by_key(|(rank, _)| *rank) {
+            Some((_, group)) => self.chosen(group),
+            None => Chosen { demand: self.of_none(), processors: None },
+        }
+    }
+
+    /// Leaves pools out that may not have the job.
+    fn close(&mut self, closed: &BTreeMap<PoolId, String>) {
+        for group in &mut self.groups {
+            group.pools.retain(|id| !closed.contains_key(id));
+        }
+        self.groups.retain(|group| !group.pools.is_empty());
+    }
+
+    fn rank(&self, group: &Group) -> Rank {
+        let demand = self.chosen(group).demand;
+        let suits = |(_, pool): &(PoolId, &Pool)| pool.suits(&demand);
+        let pools: Vec<(PoolId, &Pool)> = self.market.pools().iter().filter(suits).collect();
+        let nodes: u64 = pools.iter().map(|(_, pool)| u64::from(pool.nodes)).sum();
+        let free: u64 = pools.iter().map(|(id, _)| u64::from(self.market.free_in(*id))).sum();
+        let is_short = nodes < u64::from(group.width);
+        let is_hasty = matches!(self.base.criterion, Criterion::Start | Criterion::Finish);
+        let cost = |pool: &Pool| pool.price.of(group.width, pool.length_of(&demand));
+        let cost = pools.iter().map(|(_, pool)| cost(pool)).min().unwrap_or(Money::ZERO);
+        let waits = is_hasty && free < u64::from(group.width);
+        (is_short, !group.is_known, waits, cost, Reverse(nodes), group.width)
+    }
+
+    fn chosen(&self, group: &Group) -> Chosen {
+        let mut terms = self.base.clone();
+        let pools = self.market.pools();
+        if group.pools.len() < pools.as_slice().len() {
+            let names = group.pools.iter().map(|id| pools.pool(*id).name.clone());
+            terms.attributes.insert(RESOURCES.to_owned(), Attribute::OneOf(names.collect()));
+        }
+        let (estimate, terms) = (self.estimate, Some(Arc::new(terms)));
+        let processors = group.processors.filter(|_| self.submission.shape.is_some());
+        Chosen { demand: Demand { processors: group.width, estimate, terms }, processors }
+    }
+
+    /// Where no pool could have it.
+    fn of_none(&self) -> Demand {
+        let mut terms = self.base.clone();
+        terms.attributes.insert(RESOURCES.to_owned(), Attribute::OneOf(Vec::new()));
+        let (processors, terms) = (self.submission.tasks, Some(Arc::new(terms)));
+        Demand { processors, estimate: self.estimate, terms }
+    }
+
+    /// Why no nodes could ever meet what was asked for.
+    fn refusal(&self, chosen: &Chosen, nodes: u64, max: &Most) -> Refusal {
+        let pools = self.market.pools();
+        let asked = Resources::asked(&self.submission.passed_through);
+        let is_rich = |has: &Has| has.max.as_ref().is_none_or(|max| max.hold(&asked));
+        if !max.values().all(is_rich) {
+            return poor(chosen.demand.processors, &asked, nodes, pools, max);
+        }
+        if !self.groups.is_empty() || self.unfit.is_empty() {
+            return few(chosen.demand.processors, nodes);
+        }
+        let each = self.unfit.iter().map(|(id, has)| format!("{}: {has}", pools.pool(*id).name));
+        let message = format!("{} do not fit on any node", self.submission.layout().words());
+        let hint = format!("nodes have: {}", each.collect::<Vec<_>>().join("; "));
+        Refusal::new(RefusalKind::Invalid, message, hint)
+    }
+}
+
+/// Pools that all lie at the sites which are asked for say more than these: what binds a job to
+/// them is then one limit, which can be lifted alone.
+fn drop_needless_sites(attributes: &mut Attributes, pools: &Pools) {
+    let (Some(wanted), Some(sites)) = (attributes.get(POOL), attributes.get(SITE)) else { return };
+    let is_wanted = |pool: &&Pool| Attribute::meets(pool.attributes.get(POOL), wanted);
+    let is_there = |pool: &Pool| Attribute::meets(pool.attributes.get(SITE), sites);
+    if pools.as_slice().iter().filter(is_wanted).all(is_there) {
+        attributes.remove(SITE);
+    }
+}
+
+/// Pools may be called as lists show them, `SITE/POOL`. Their own names are unique among all sites.
+fn own_names(wanted: &[String], pools: &Pools) -> Vec<String> {
+    let own_name = |text: &String| {
+        let pool = pools.as_slice().iter().find(|pool| pool.name == *text);
+        match pool.and_then(|pool| pool.attributes.get(POOL)) {
+            Some(Attribute::Text(own)) => own.clone(),
+            _ => text.clone(),
+        }
+    };
+    wanted.iter().map(own_name).collect()
+}
+
+/// What is known of a job that no nodes here suit: enough to ask others for it.
+pub(in crate::live) fn loosely(submission: &Submission, place: usize) -> Demand {
+    let terms = &submission.terms;
+    let estimate = match &submission.time {
+        TimeLimit::One { limit, .. } | TimeLimit::Reference(limit) => *limit,
+        TimeLimit::Classes(classes) => classes.values().copied().max().unwrap_or(Span(1)),
+    };
+    let (user, times) = (place as i64, submission.time.mode());
+    let terms = Terms { user, budget: terms.budget, times, ..Terms::default() };
+    Demand { processors: submission.tasks, estimate, terms: Some(Arc::new(terms)) }
+}
+
+/// Restricts to nodes whose attribute `name` is one of `wanted`, all of which must exist.
+fn one_of(
+    attributes: &mut Attributes,
+    name: &str,
+    wanted: &[String],
+    pools: &Pools,
+) -> Result<(), Refusal> {
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let has = |text: &String| {
+        let text = Attribute::Text(text.clone());
+        pools.as_slice().iter().any(|pool| pool.attributes.get(name) == Some(&text))
+    };
+    if let Some(unknown) = wanted.iter().find(|text| !has(text)) {
+        let names = pools.as_slice().iter().filter_map(|pool| pool.attributes.get(name));
+        let mut names: Vec<String> = names.map(ToString::to_string).collect();
+        names.sort_unstable();
+        names.dedup();
+        let message = format!("there is no {name} `{unknown}`");
+        let hint = format!("there are: {}", names.join(", "));
+        return Err(Refusal::new(RefusalKind::Invalid, message, hint));
+    }
+    attributes.insert(name.to_owned(), Attribute::OneOf(wanted.to_vec()));
+    Ok(())
+}
+
+/// The work that is enough on nodes of every class: the most of limit × performance.
+fn work(classes: &std::collections::BTreeMap<String, Span>, pools: &Pools) -> Span {
+    let of = |pool: &Pool| match pool.attributes.get(CLASS) {
+        Some(Attribute::Text(class)) => Some(pool.performance.work_in(*classes.get(class)?)),
+        _ => None,
+    };
+    pools.as_slice().iter().filter_map(of).max().unwrap_or(Span(1))
+}
+
+/// Nodes that suit, if nothing else ran.
+pub(in crate::live) fn suitable(demand: &Demand, pools: &Pools) -> u64 {
+    let suits = |pool: &&Pool| pool.suits(demand);
+    pools.as_slice().iter().filter(suits).map(|pool| u64::from(pool.nodes)).sum()
+}
+
+/// All nodes together could not run the job, if nothing else did.
+fn few(tasks: u32, nodes: u64) -> Refusal {
+    let message = format!("needs {tasks} nodes, and {nodes} suit");
+    let hint = "ask for fewer nodes, or for less of each: performance, attributes, sites, price";
+    Refusal::new(RefusalKind::Invalid, message, hint)
+}
+
+/// The same, where some have too little memory or too few generic resources.
+fn poor(width: u32, asked: &Resources, nodes: u64, pools: &Pools, max: &Most) -> Refusal {
+    let message = format!("needs {width} nodes that have {asked} each, and {nodes} suit");
+    let known = max.iter().filter_map(|(id, has)| Some((id, has.max.as_ref()?)));
+    let each = known.map(|(id, max)| format!("{}: {max}", pools.pool(*id).name));
+    let each: Vec<String> = each.collect();
+    let hint = format!("the most that a node has: {}", each.join("; "));
+    Refusal::new(RefusalKind::Invalid, message, hint)
+}

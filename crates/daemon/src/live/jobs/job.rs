@@ -1,0 +1,265 @@
+//! One job, and in which phase of its life it is.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use tradewind_io::submission::Submission;
+use tradewind_model::{JobId, Money, Place, PoolId, Price, Reason, SiteId, Span, Time};
+
+use super::choice::Choice;
+use super::gather::StartBarrier;
+use crate::live::ledger::money::Account;
+use crate::live::offers::Booking;
+use crate::live::peers::{Away, RemoteOrigin};
+use crate::site::{Exit, Tag};
+
+/// A job, from its submission until it is dropped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// Its number.
+    pub number: u64,
+    /// Whose.
+    pub user: String,
+    /// What was handed in.
+    pub submission: Arc<Submission>,
+    /// Of an array: its first job's number, and this one's index.
+    pub array: Option<(u64, u32)>,
+    /// The user's own name for the submission, if it has one: of an array, at its first job.
+    pub key: Option<String>,
+    /// When.
+    pub submitted: Time,
+    /// How often it was set back by a limit of a site, of all times that it was: these are no
+    /// refusals.
+    pub capped: Option<u32>,
+    /// Where it is.
+    pub phase: Phase,
+    /// Its place in the market, once it has joined; a new one whenever it joins again.
+    pub id: Option<JobId>,
+    /// How often it was started and interrupted.
+    pub attempt: u32,
+    /// Where it runs or ran at last: in the order of its parts.
+    pub parts: Vec<Part>,
+    /// When it was first expected to start.
+    pub expected: Option<Time>,
+    /// When it was started at last.
+    pub started: Option<Time>,
+    /// When it was over.
+    pub ended: Option<Time>,
+    /// What it paid.
+    pub paid: Money,
+    /// Who wants it to stop.
+    pub cancelled_by: Option<String>,
+    /// The window that was promised to it.
+    pub booking: Option<Booking>,
+    /// Its nodes at its last start were those of that window.
+    pub in_window: bool,
+    /// What else it could have had when it was given its nodes, if that was written down.
+    pub choice: Option<Choice>,
+    /// How its parts come together, if they begin together.
+    pub rendezvous: Option<StartBarrier>,
+    /// When the work of its parts really began, if they do not wait for each other: milliseconds
+    /// since 1970 by part, once all are known.
+    pub apart: Option<Vec<i64>>,
+    /// What happened to it: the last [`Job::KEPT`] entries.
+    pub history: VecDeque<(Time, Happening)>,
+    /// Nodes that it asks for, if its submission alone does not say so: since it joined the queue
+    /// last, or a window was promised to it.
+    pub width: Option<u32>,
+    /// Processors of each of these nodes, if that decided how many there are.
+    pub processors: Option<u32>,
+    /// Where it came from, if it is a peer's.
+    pub origin: Option<RemoteOrigin>,
+    /// Where it goes or went, if it is passed on.
+    pub away: Option<Away>,
+    /// If its script and its environment were dropped: SHA-256 of the script.
+    pub redacted: Option<[u8; 32]>,
+}
+
+impl Job {
+    /// Entries of its history.
+    pub const KEPT: usize = 64;
+
+    /// How often it was started in vain, limits of sites apart.
+    pub fn setbacks(&self) -> u32 {
+        self.attempt.saturating_sub(self.capped.unwrap_or(0))
+    }
+
+    /// Who pays for it.
+    pub fn payer(&self) -> Account {
+        if let Some(origin) = &self.origin {
+            return Account::Peer(origin.name.clone());
+        }
+        match &self.submission.project {
+            Some(project) => Account::Project(project.clone()),
+            None => Account::User(self.user.clone()),
+        }
+    }
+
+    /// What its present parts cost if all last to their limits.
+    pub fn max(&self) -> Money {
+        self.parts.iter().map(|part| part.price.of(part.nodes, part.limit)).sum()
+    }
+
+    /// Nodes that it asks for, or has.
+    pub fn nodes(&self) -> u32 {
+        self.width.unwrap_or(self.submission.tasks)
+    }
+
+    /// It asks for so many nodes from now on, of so many processors each.
+    pub(in crate::live) fn is_as_wide_as(&mut self, nodes: u32, processors: Option<u32>) {
+        self.width = Some(nodes).filter(|nodes| *nodes != self.submission.tasks);
+        self.processors = processors;
+    }
+
+    /// The name at its site of one of its parts.
+    pub fn tag(&self, market: &str, part: usize) -> Tag {
+        let (job, attempt) = (self.number, self.attempt);
+        Tag { market: market.to_owned(), job, attempt, part: part as u32 }
+    }
+
+    /// The names at their sites of all its parts, in their order.
+    pub fn tags(&self, market: &str) -> impl Iterator<Item = Tag> {
+        (0..self.parts.len()).map(move |part| self.tag(market, part))
+    }
+}
+
+/// Where a job is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Phase {
+    /// Not in the queue.
+    Held(Hold),
+    /// In the queue.
+    Waiting,
+    /// It has its nodes; its parts say how far it is.
+    Running,
+    /// It will not run (again).
+    Over(Finish),
+    /// On its way to a peer: nobody knows whose it is, and it must not run here.
+    Handing,
+    /// It is at a peer.
+    Away,
+}
+
+/// Why a job is not in the queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hold {
+    /// Its user wants it.
+    User,
+    /// It waits for other jobs.
+    Dependency,
+    /// So many of its array may run at once.
+    Array,
+    /// Its payer has too little: so much is needed to start it.
+    Funds(Money),
+    /// Its window is booked, and has not come.
+    Booked,
+    /// It was lost, and its user is to decide.
+    Lost,
+    /// Sites would not start it, time and again; the last one's words.
+    Rejected(String),
+    /// No nodes here suit it; peers are asked.
+    Nowhere,
+    /// Sites that suit it have as many jobs of its user as they may; which, and why.
+    Capped(String),
+}
+
+/// How a job ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finish {
+    /// With exit code 0.
+    Completed,
+    /// With another one.
+    Failed(i32),
+    /// By a signal.
+    Killed(i32),
+    /// At its time limit.
+    Timeout,
+    /// Somebody cancelled it.
+    Cancelled,
+    /// It used too much memory.
+    OutOfMemory,
+    /// Its nodes died, or nobody knows what became of it.
+    NodeFail,
+    /// The policy will not run it.
+    Refused(Reason),
+    /// A job that it waited for did not end as it had to.
+    Dependency(u64),
+    /// It was a peer's, never ran here, and is given back; why.
+    Returned(String),
+}
+
+/// What set a job back into the queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Setback {
+    /// A site would not start it; its words.
+    Refused(String),
+    /// The owner's own jobs took its nodes before it had begun, or the nodes are gone.
+    Displaced,
+    /// Its nodes died or were lost.
+    Lost,
+    /// A site took its nodes away for a job of higher priority.
+    Preempted,
+    /// Its payer had too little.
+    Funds,
+    /// Its parts did not come together: the pool of the one that was missing, and why.
+    BarrierTimedOut(PoolId, String),
+    /// It met a limit of the pool's site; the manager's word for it.
+    Capped(PoolId, String),
+}
+
+/// One of a job's parts: its nodes in one pool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// Whose nodes.
+    pub pool: PoolId,
+    /// How many.
+    pub nodes: u32,
+    /// What the job pays for each and second.
+    pub price: Price,
+    /// How long it may run there.
+    pub limit: Span,
+    /// Which ones, by the site's names, once it runs.
+    pub names: Vec<String>,
+    /// Since when it runs.
+    pub since: Option<Time>,
+    /// How it ended, and when.
+    pub exit: Option<(Time, Exit)>,
+}
+
+/// What happened to a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Happening {
+    /// It was handed in.
+    Submitted,
+    /// It was held.
+    Held(Hold),
+    /// It joined the queue.
+    Queued,
+    /// It was given nodes: pools and how many of each.
+    Planned(Place),
+    /// It runs.
+    Began,
+    /// It lost its nodes.
+    Setback(Setback),
+    /// Somebody wants it to stop.
+    Cancelling(String),
+    /// It is over.
+    Over(Finish),
+    /// It goes to the peer of this name.
+    Handing(String),
+    /// It is there.
+    HandedOver(String),
+    /// It is here again; why.
+    CameBack(String),
+    /// It came from the peer of this name.
+    TakenIn(String),
+    /// A site will not keep nodes free for its booked window; its words.
+    Unkept(SiteId, String),
+}
+
+impl Exit {
+    /// Whether the task did what it was to do.
+    pub fn is_good(&self) -> bool {
+        *self == Exit::Code(0)
+    }
+}

@@ -1,0 +1,221 @@
+//! Jobs: all that are not over, and those whose end is not long ago.
+
+mod apply;
+pub(super) mod bodies;
+pub mod choice;
+pub(super) mod demand;
+mod dependencies;
+pub mod gather;
+mod job;
+mod layout;
+mod life;
+mod record;
+pub(super) mod redact;
+mod table;
+pub(super) mod width;
+
+use std::collections::{BTreeMap, VecDeque, btree_map};
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use tradewind_io::submission::Submission;
+use tradewind_model::{JobId, Money, Time};
+
+use super::ApplyError;
+use crate::site::{Seen, Tag};
+pub use job::{Finish, Happening, Hold, Job, Part, Phase, Setback};
+pub use record::JobRecord;
+pub use table::JobTable;
+
+/// Jobs by number, and by what else they are found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Jobs {
+    pub(crate) table: JobTable,
+    /// Those of the market's jobs that wait or run.
+    pub numbers: BTreeMap<JobId, u64>,
+    /// The last job's number.
+    pub last: u64,
+    /// By user and the user's own name for a submission: the first job of it.
+    pub keys: BTreeMap<(String, String), u64>,
+    /// In the order of their first submission: policies know users by this place.
+    pub users: Vec<String>,
+}
+
+impl Deref for Jobs {
+    type Target = JobTable;
+
+    fn deref(&self) -> &JobTable {
+        &self.table
+    }
+}
+
+impl DerefMut for Jobs {
+    fn deref_mut(&mut self) -> &mut JobTable {
+        &mut self.table
+    }
+}
+
+impl<'a> IntoIterator for &'a Jobs {
+    type Item = (&'a u64, &'a Job);
+    type IntoIter = btree_map::Iter<'a, u64, Job>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.table.iter()
+    }
+}
+
+impl Jobs {
+    /// The job, to be changed.
+    pub(super) fn job(&mut self, number: u64) -> Result<&mut Job, ApplyError> {
+        self.table.get_mut(&number).ok_or(ApplyError::Job(number))
+    }
+
+    /// The number of a job that waits or runs in the market.
+    fn number(&self, id: JobId) -> Result<u64, ApplyError> {
+        self.numbers.get(&id).copied().ok_or(ApplyError::Other("a job that is not known"))
+    }
+
+    /// The job of one array at the place of the first number, and those behind it.
+    pub(super) fn of_array(&self, first: u64) -> impl Iterator<Item = &Job> {
+        let jobs = self.table.range(first..).map(|(_, job)| job);
+        jobs.take_while(move |job| job.array.is_some_and(|(of, _)| of == first))
+    }
+
+    fn note(&mut self, at: Time, number: u64, what: Happening) -> Result<(), ApplyError> {
+        let job = self.job(number)?;
+        job.history.push_back((at, what));
+        if job.history.len() > Job::KEPT {
+            job.history.remove(1); // the submission stays
+        }
+        Ok(())
+    }
+
+    /// A further job of an array.
+    fn element(&mut self, at: Time, job: u64, first: u64, index: u32) -> Result<(), ApplyError> {
+        let leader = self.table.get(&first).ok_or(ApplyError::Job(first))?;
+        let (user, submission) = (leader.user.clone(), Arc::clone(&leader.submission));
+        self.submit(at, job, &user, &submission, (Some((first, index)), None))
+    }
+
+    fn submit(
+        &mut self,
+        at: Time,
+        number: u64,
+        user: &str,
+        submission: &Arc<Submission>,
+        (array, key): (Option<(u64, u32)>, Option<&String>),
+    ) -> Result<(), ApplyError> {
+        if number != self.last + 1 {
+            return Err(ApplyError::Job(number));
+        }
+        self.last = number;
+        if !self.users.iter().any(|known| known == user) {
+            self.users.push(user.to_owned());
+        }
+        if let Some(key) = key {
+            self.keys.insert((user.to_owned(), key.clone()), number);
+        }
+        let new = Job {
+            number,
+            user: user.to_owned(),
+            submission: Arc::clone(submission),
+            array,
+            key: key.cloned(),
+            submitted: at,
+            phase: Phase::Held(Hold::User),
+            id: None,
+            attempt: 0,
+            parts: Vec::new(),
+            expected: None,
+            capped: None,
+            started: None,
+            ended: None,
+            paid: Money::ZERO,
+            cancelled_by: None,
+            booking: None,
+            in_window: false,
+            choice: None,
+            rendezvous: None,
+            apart: None,
+            history: VecDeque::new(),
+            width: None,
+            processors: None,
+            origin: None,
+            away: None,
+            redacted: None,
+        };
+        self.table.insert(number, new);
+        self.note(at, number, Happening::Submitted)
+    }
+
+    fn hold(&mut self, at: Time, number: u64, hold: &Hold) -> Result<(), ApplyError> {
+        let job = self.job(number)?;
+        if !matches!(job.phase, Phase::Waiting | Phase::Held(_)) {
+            return Err(ApplyError::Job(number));
+        }
+        job.phase = Phase::Held(hold.clone());
+        self.note(at, number, Happening::Held(hold.clone()))
+    }
+
+    /// When jobs were first expected to start.
+    fn expect(&mut self, starts: &[(u64, Time)]) -> Result<(), ApplyError> {
+        starts.iter().try_for_each(|(job, start)| {
+            let job = self.job(*job)?;
+            job.expected = job.expected.or(Some(*start));
+            Ok(())
+        })
+    }
+
+    /// What a site sees of a task is written down with the job, if it is of its present attempt.
+    pub(super) fn saw(&mut self, at: Time, tag: &Tag, seen: &Seen) -> Result<(), ApplyError> {
+        let Some(job) = self.table.get_mut(&tag.job) else { return Ok(()) };
+        if job.attempt != tag.attempt || job.phase != Phase::Running {
+            return Ok(());
+        }
+        let gathers = job.rendezvous.is_some();
+        let first = !gathers && job.parts.iter().all(|part| part.since.is_none());
+        let Some(part) = job.parts.get_mut(tag.part as usize) else { return Ok(()) };
+        match seen {
+            Seen::Waiting => {}
+            Seen::Running { since, nodes } => {
+                part.since = Some(*since);
+                part.names.clone_from(nodes);
+            }
+            Seen::Ended { since, at, exit } => {
+                // One that waited for others has begun only if the site says so now.
+                part.since = since.or(part.since.filter(|_| !gathers));
+                part.exit = Some((*at, exit.clone()));
+            }
+        }
+        match first && part.since.is_some() {
+            true => self.note(at, tag.job, Happening::Began),
+            false => Ok(()),
+        }
+    }
+
+    /// The task's work never began, though it was seen with its nodes.
+    fn unbegun(&mut self, tag: &Tag) -> Result<(), ApplyError> {
+        let part = self.job(tag.job)?.parts.get_mut(tag.part as usize);
+        part.ok_or_else(|| ApplyError::Task(tag.to_string()))?.since = None;
+        Ok(())
+    }
+
+    /// When the work of the job's parts really began.
+    fn launched(&mut self, number: u64, began: &[i64]) -> Result<(), ApplyError> {
+        let job = self.job(number)?;
+        match &mut job.rendezvous {
+            Some(it) => it.began = began.to_vec(),
+            None => job.apart = Some(began.to_vec()),
+        }
+        Ok(())
+    }
+
+    /// A job that was over for long is no more.
+    fn forget(&mut self, number: u64) -> Result<Job, ApplyError> {
+        let gone = self.table.remove(&number).ok_or(ApplyError::Job(number))?;
+        if let Some(key) = &gone.key {
+            self.keys.remove(&(gone.user.clone(), key.clone()));
+        }
+        Ok(gone)
+    }
+}

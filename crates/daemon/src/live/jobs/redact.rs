@@ -1,0 +1,116 @@
+//! Scripts and environments of jobs that are over leave the state after a while; the journal keeps
+//! them. They are most of what a job takes, and nobody runs them any more.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+use tradewind_io::submission::{Submission, Surroundings, Work};
+use tradewind_model::Time;
+
+use crate::live::record::JobRecord;
+use crate::live::state::{Job, Phase, State};
+use crate::live::tick::AT_ONCE;
+use crate::live::{ApplyError, Live};
+
+/// SHA-256 of the script; of a command: of its words, each with a zero byte behind it.
+pub(in crate::live) fn hash_of(submission: &Submission) -> [u8; 32] {
+    let hash = match &submission.work {
+        Work::Script { text, .. } => Sha256::new().chain_update(text),
+        Work::Command(words) => {
+            words.iter().fold(Sha256::new(), |hash, word| hash.chain_update(word).chain_update([0]))
+        }
+    };
+    hash.finalize().into()
+}
+
+/// The submission without script and environment.
+pub(in crate::live) fn bare(submission: &Submission) -> Submission {
+    let work = match &submission.work {
+        Work::Script { arguments, .. } => {
+            Work::Script { text: String::new(), arguments: arguments.clone() }
+        }
+        Work::Command(words) => Work::Command(words.clone()),
+    };
+    let surroundings =
+        Surroundings { environment: BTreeMap::new(), ..submission.surroundings.clone() };
+    Submission { work, surroundings, ..submission.clone() }
+}
+
+fn is_bare(submission: &Submission) -> bool {
+    let has_script = matches!(&submission.work, Work::Script { text, .. } if !text.is_empty());
+    !has_script && submission.surroundings.environment.is_empty()
+}
+
+/// Whether they are jobs of one array with one submission.
+fn belong_together(one: &Job, other: &Job) -> bool {
+    let array = |job: &Job| job.array.map(|(first, _)| first);
+    array(one).is_some()
+        && array(one) == array(other)
+        && Arc::ptr_eq(&one.submission, &other.submission)
+}
+
+impl State {
+    pub(in crate::live) fn redact(
+        &mut self,
+        job: u64,
+        last: u64,
+        hash: &[u8; 32],
+    ) -> Result<(), ApplyError> {
+        let shared = self.jobs.get(&job).map(|job| Arc::clone(&job.submission));
+        let shared = shared.ok_or(ApplyError::Job(job))?;
+        let less = Arc::new(bare(&shared));
+        let numbers = self.jobs.range(job..=last).map(|(number, _)| *number);
+        for number in numbers.collect::<Vec<_>>() {
+            let job = self.job(number)?;
+            let is_same = Arc::ptr_eq(&job.submission, &shared) || job.submission == shared;
+            if !matches!(job.phase, Phase::Over(_)) || !is_same {
+                return Err(ApplyError::Job(number));
+            }
+            job.submission = Arc::clone(&less);
+            job.redacted = Some(*hash);
+        }
+        Ok(())
+    }
+}
+
+impl Live {
+    /// Drops scripts and environments of jobs that have been over for long enough.
+    pub(in crate::live) fn drop_scripts(&mut self, at: Time) -> Result<(), ApplyError> {
+        let Some(keep) = self.settings.keep_scripts else { return Ok(()) };
+        for _ in 0..AT_ONCE {
+            let Some(&(end, number)) = self.redactable.first() else { return Ok(()) };
+            if end >= at - keep {
+                return Ok(());
+            }
+            self.redactable.pop_first();
+            if let Some((job, last, hash)) = self.redactable_with(number, at - keep) {
+                self.put(at, JobRecord::Redacted { job, last, hash })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The jobs that share this one's submission, from the first to the last, if all of them ended
+    /// before `limit`: or else the one that ends last will ask again.
+    fn redactable_with(&self, number: u64, limit: Time) -> Option<(u64, u64, [u8; 32])> {
+        let jobs = &self.state.jobs;
+        let job = jobs.get(&number)?;
+        if job.redacted.is_some() || is_bare(&job.submission) {
+            return None;
+        }
+        let (mut first, mut last) = (number, number);
+        // Most arrays end in the order of their numbers: the later ones are asked first.
+        let later = jobs.range(number + 1..).map(|(_, other)| other);
+        for other in later.take_while(|other| belong_together(job, other)) {
+            last = other.number;
+            other.ended.filter(|ended| *ended < limit)?;
+        }
+        let earlier = jobs.range(..number).rev().map(|(_, other)| other);
+        for other in earlier.take_while(|other| belong_together(job, other)) {
+            first = other.number;
+            other.ended.filter(|ended| *ended < limit)?;
+        }
+        Some((first, last, hash_of(&job.submission)))
+    }
+}

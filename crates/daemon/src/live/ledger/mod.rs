@@ -1,0 +1,74 @@
+//! The ledger: where the money is, what was used and charged, and who may spend what.
+
+pub(super) mod funds;
+pub mod money;
+pub mod projects;
+mod usage;
+pub mod used;
+
+use tradewind_model::{Money, Time};
+
+use super::ApplyError;
+use money::{Account, Accounts, Motive};
+use projects::{Change, Projects};
+use used::Uses;
+
+/// Money, and what it was spent for.
+#[derive(Debug, Clone, Default)]
+pub struct Ledger {
+    /// Where the money is.
+    pub(crate) accounts: Accounts,
+    /// What was used and charged.
+    pub(crate) used: Uses,
+    /// Who may spend what.
+    pub(crate) projects: Projects,
+    /// The rules by which charges follow from records; `None`: those of older releases.
+    pub(crate) rules: Option<u32>,
+}
+
+/// What is written down of money and of projects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LedgerRecord {
+    /// Money is moved by an administrator.
+    Moved {
+        /// From whom.
+        from: Account,
+        /// To whom.
+        to: Account,
+        /// How much, above 0.
+        amount: Money,
+        /// Why.
+        note: String,
+    },
+    /// A project is another than before.
+    Project {
+        /// Its name.
+        project: String,
+        /// How.
+        change: Change,
+    },
+    /// From now on these rules count, by which the state follows from records: what older releases
+    /// wrote keeps those of its day.
+    Rules {
+        /// 1: a task pays for at least a second.
+        version: u32,
+    },
+}
+
+impl Ledger {
+    /// Makes one change at `at`.
+    pub(super) fn apply(&mut self, at: Time, record: &LedgerRecord) -> Result<(), ApplyError> {
+        match record {
+            LedgerRecord::Moved { from, to, amount, note } => {
+                let motive = Motive::Grant(note.clone());
+                self.accounts.post(at, from.clone(), to.clone(), *amount, motive);
+                Ok(())
+            }
+            LedgerRecord::Project { project, change } => self.projects.apply(at, project, change),
+            LedgerRecord::Rules { version } => {
+                self.rules = Some(*version);
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What was used and charged, by month, project, user and site: sums that stay when jobs are
+//! dropped. They begin with the first start under a release that keeps them.
+
+use std::collections::BTreeMap;
+
+use tradewind_model::{Money, Span};
+
+use crate::live::ApplyError;
+use crate::live::money::Account;
+use crate::live::projects::month_of;
+use crate::live::state::State;
+
+/// Sums that are kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Uses(pub BTreeMap<Place, Used>);
+
+/// Of what a sum is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// Months since January 1970, UTC: that in which it was charged.
+    pub month: i64,
+    /// The project that paid; `None`: the user, or the user's own market.
+    pub project: Option<String>,
+    /// Who.
+    pub user: String,
+    /// Where: a site, or `peer:NAME`.
+    pub site: String,
+}
+
+/// What was used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Used {
+    /// Parts of jobs that were charged.
+    pub parts: u64,
+    /// Nodes times seconds that were charged.
+    pub node_seconds: i128,
+    /// What was paid.
+    pub charged: Money,
+}
+
+impl Uses {
+    /// As many months are kept.
+    pub const MONTHS: i64 = 36;
+}
+
+impl State {
+    /// A part of a job has paid.
+    pub(in crate::live) fn count_used(
+        &mut self,
+        number: u64,
+        payee: &Account,
+        (nodes, time): (u32, Span),
+        charged: Money,
+    ) -> Result<(), ApplyError> {
+        // Older releases kept none: a replay of theirs keeps none, either.
+        if self.ledger.rules.is_none() || (time <= Span(0) && charged <= Money::ZERO) {
+            return Ok(());
+        }
+        let month = month_of(self.now());
+        let job = self.jobs.get(&number).ok_or(ApplyError::Job(number))?;
+        let site = match payee {
+            Account::Owner(site) => site.clone(),
+            other => other.to_string(),
+        };
+        let (project, user) = (job.paying_project().map(str::to_owned), job.user.clone());
+        let is_new_month =
+            self.ledger.used.0.last_key_value().is_none_or(|(it, _)| it.month < month);
+        let sum = self.ledger.used.0.entry(Place { month, project, user, site }).or_default();
+        sum.parts += 1;
+        sum.node_seconds += i128::from(nodes) * i128::from(time.0);
+        sum.charged += charged;
+        if is_new_month {
+            self.ledger.used.0.retain(|it, _| it.month > month - Uses::MONTHS);
+        }
+        Ok(())
+    }
+}

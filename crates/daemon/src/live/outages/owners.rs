@@ -1,0 +1,294 @@
+//! The owners' queue: jobs of others that wait at a site are load to come.
+//!
+//! Every survey brings the site's queue. A look ahead at the site's own scheduler
+//! ([`owners`]) says when these jobs will start, and that load is announced as outages
+//! ([`Why::Queued`]). So windows, quotes, plans and forecasts leave these nodes free, and no owner's
+//! job is delayed by a job of the market, except by what the look-ahead cannot know: jobs that end
+//! early, and jobs that are submitted later.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tradewind_model::{Cause, Outage, PoolId, Pools, SiteId, Span, Time};
+use tradewind_sched::free::Taken;
+use tradewind_sched::policy::backfill::Depth;
+use tradewind_sched::policy::owners::{self, Eligible, Expected, OwnersJob, Rule};
+
+use super::Why;
+use super::missing::OVERDUE;
+use crate::live::Live;
+use crate::live::state::{Happening, Job, Phase, State};
+use crate::site::Survey;
+use crate::site::queued::{Blocked, QueueRule, QueuedJob};
+
+/// A site's own queue, and what is expected of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OwnersQueue {
+    /// When it was last seen.
+    pub at: Time,
+    /// The waiting jobs in the site's own order, each with the expected start of its first task.
+    pub jobs: Vec<(QueuedJob, Expected)>,
+    /// Further jobs, of which nothing is known but their number.
+    pub beyond: u32,
+    /// What is not known, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// A manager starts a job up to one round of its scheduler after its nodes are free. A job of the
+/// market that is to end before an owner's job starts must have that much room, or the manager
+/// would not start it. Longer rounds count as this.
+const MAX_MARGIN: Span = Span(60);
+
+/// A forecast that differs by less is the same.
+const NEAR: Span = Span(30);
+
+/// Tasks of an array with a limit of tasks at the same time are looked ahead in so many groups.
+const MAX_GROUPS: u32 = 64;
+
+impl Live {
+    /// The site's own queue as its last survey brought it; `None` before the first survey.
+    pub fn owners_queue(&self, site: SiteId) -> Option<&OwnersQueue> {
+        self.queues.get(&site)
+    }
+
+    /// What the owners' waiting jobs will take, beside what is `missing` at the site now.
+    pub(super) fn load_to_come(
+        &mut self,
+        at: Time,
+        site: SiteId,
+        survey: &Survey,
+        missing: &BTreeMap<Why, Outage>,
+    ) -> BTreeMap<Why, Outage> {
+        let rule = survey.limits.as_ref().and_then(|limits| limits.queue);
+        let (groups, waiting) = jobs_of(at, &self.state.pools_of(site), survey);
+        let pools = self.state.market.pools();
+        let ahead = owners::Survey {
+            now: at,
+            pools: groups.pools.iter().map(|&id| (id, pools.pool(id).nodes)).collect(),
+            taken: self.state.taken_at(at, site, missing),
+            waiting,
+        };
+        let forecast = match ahead.waiting.is_empty() {
+            true => owners::Forecast { jobs: Vec::new(), load: Vec::new() },
+            false => owners::forecast(&ahead, look_ahead_rule(rule)),
+        };
+        let expected = groups.first.iter().filter_map(|&first| forecast.jobs.get(first).copied());
+        let queue = OwnersQueue {
+            at,
+            jobs: survey.queue.iter().cloned().zip(expected).collect(),
+            beyond: survey.queue_beyond,
+            notes: survey.queue_notes.clone(),
+        };
+        self.queues.insert(site, queue);
+        let margin = rule.map_or(Span::ZERO, |rule| rule.interval.clamp(Span::ZERO, MAX_MARGIN));
+        let load = forecast.load.iter().map(|taken| outage(at, taken, margin));
+        self.state.with_names(at, site, load)
+    }
+}
+
+/// The rule of the site's scheduler; where it is not known, EASY backfilling.
+fn look_ahead_rule(rule: Option<QueueRule>) -> Rule {
+    match rule {
+        None => Rule::new(Depth::First(1)),
+        Some(QueueRule { depth: 0, window, .. }) => {
+            Rule { horizon: window, ..Rule::new(Depth::First(0)) }
+        }
+        Some(QueueRule { depth, window, .. }) => {
+            Rule { tested: depth, horizon: window, ..Rule::new(Depth::All) }
+        }
+    }
+}
+
+/// The outage by load that begins with so much `margin`.
+fn outage(at: Time, taken: &Taken, margin: Span) -> Outage {
+    let Taken { share, from, until } = *taken;
+    let from = (from - margin).max(at);
+    Outage { pool: share.pool, nodes: share.nodes, from, until, cause: Cause::Local }
+}
+
+/// How the jobs of a survey became those of a look-ahead.
+struct Groups {
+    /// The site's pools, in the order of its setup.
+    pools: Vec<PoolId>,
+    /// By job of the survey: its first one in the look-ahead.
+    first: Vec<usize>,
+}
+
+/// The waiting jobs of a survey for the look-ahead.
+fn jobs_of(at: Time, pools: &[PoolId], survey: &Survey) -> (Groups, Vec<OwnersJob>) {
+    let mut waiting = Vec::new();
+    let mut groups = Groups { pools: pools.to_vec(), first: Vec::new() };
+    // Jobs that wait for others are told of these once all have their places.
+    let mut last = BTreeMap::new();
+    for job in &survey.queue {
+        groups.first.push(waiting.len());
+        add(at, pools, job, &mut waiting);
+        last.insert(job.name.as_str(), waiting.len() - 1);
+    }
+    for (job, &first) in survey.queue.iter().zip(&groups.first) {
+        if let Blocked::Dependency(names) = &job.blocked {
+            let (eligible, after) = after(at, names, &last, survey);
+            waiting[first].eligible = eligible;
+            waiting[first].after.extend(after);
+        }
+    }
+    (groups, waiting)
+}
+
+/// Adds the job; an array of which only some tasks run at the same time as groups, one after the
+/// other.
+fn add(at: Time, pools: &[PoolId], job: &QueuedJob, waiting: &mut Vec<OwnersJob>) {
+    let own = job.pools.iter().filter_map(|&place| pools.get(place).copied());
+    let eligible = match &job.blocked {
+        Blocked::Eligible => Eligible::From(job.earliest.unwrap_or(at).max(at)),
+        Blocked::BeginTime(from) => Eligible::From((*from).max(at)),
+        Blocked::Held => Eligible::Held,
+        Blocked::Dependency(_)
+        | Blocked::Limit(_)
+        | Blocked::Reservation(_)
+        | Blocked::Other(_) => Eligible::Unknown,
+    };
+    let each = job.at_once.map_or(job.tasks, |max| job.tasks.min(max)).max(1);
+    let one = OwnersJob {
+        pools: own.collect(),
+        nodes: job.nodes.min(Pools::MAX_NODES),
+        limit: job.limit.clamp(Span(1), owners::MAX_LIMIT),
+        eligible,
+        after: Vec::new(),
+        count: each,
+    };
+    waiting.push(one.clone());
+    for _ in 1..job.tasks.div_ceil(each).min(MAX_GROUPS) {
+        waiting.push(OwnersJob { after: vec![waiting.len() - 1], ..one.clone() });
+    }
+}
+
+/// When a job may start that waits for others: for some of the queue, by their places in the
+/// look-ahead, and for some that run, until their limits.
+fn after(
+    at: Time,
+    names: &[String],
+    last: &BTreeMap<&str, usize>,
+    survey: &Survey,
+) -> (Eligible, Vec<usize>) {
+    let (mut from, mut after) = (at, Vec::new());
+    for name in names {
+        let running = survey.pools.iter().filter_map(|pool| pool.local.get(name));
+        match (last.get(name.as_str()), running.map(|task| task.until).max()) {
+            (Some(place), _) => after.push(*place),
+            (None, Some(until)) => from = from.max(until),
+            (None, None) => return (Eligible::Unknown, Vec::new()),
+        }
+    }
+    match names.is_empty() {
+        true => (Eligible::Unknown, after),
+        false => (Eligible::From(from), after),
+    }
+}
+
+impl State {
+    fn pools_of(&self, site: SiteId) -> Vec<PoolId> {
+        let pools = self.market.pools().iter().filter(|(_, pool)| pool.site == site);
+        pools.map(|(id, _)| id).collect()
+    }
+
+    /// What the site's manager cannot give to waiting jobs: what is `missing`, the market's tasks
+    /// that have begun, and windows that the site keeps free. A task that has not begun has no
+    /// nodes yet, as far as the manager is concerned: owners' jobs come first.
+    fn taken_at(&self, at: Time, site: SiteId, missing: &BTreeMap<Why, Outage>) -> Vec<Taken> {
+        let share = |what: &Outage| tradewind_model::Share { pool: what.pool, nodes: what.nodes };
+        let gone = missing.values();
+        let mut taken: Vec<Taken> = gone
+            .map(|what| Taken { share: share(what), from: what.from, until: what.until })
+            .collect();
+        for running in self.market.running() {
+            let job = self.jobs.numbers.get(&running.job).and_then(|number| self.jobs.get(number));
+            taken.extend(job.into_iter().flat_map(|job| self.begun_at(at, site, job)));
+        }
+        let booked = self.jobs_with_windows().filter(|job| !job.is_unkept(site));
+        let kept = booked.flat_map(|job| self.asides_of(job));
+        let kept = kept.filter(|(share, _)| self.site_of(share.pool) == site);
+        taken.extend(kept.map(|(share, it)| Taken { share, from: it.from, until: it.until }));
+        taken
+    }
+
+    /// The job's parts at the site that have begun, until their limits.
+    fn begun_at<'a>(
+        &'a self,
+        at: Time,
+        site: SiteId,
+        job: &'a Job,
+    ) -> impl Iterator<Item = Taken> + 'a {
+        let here = job.parts.iter().filter(move |part| self.site_of(part.pool) == site);
+        here.filter(|part| part.exit.is_none()).filter_map(move |part| {
+            let since = part.since?;
+            let share = tradewind_model::Share { pool: part.pool, nodes: part.nodes };
+            let until = (since + part.limit).max(at + OVERDUE);
+            Some(Taken { share, from: since, until })
+        })
+    }
+
+    /// Jobs whose window has not come.
+    fn jobs_with_windows(&self) -> impl Iterator<Item = &Job> {
+        let booked: BTreeSet<u64> = self
+            .outages
+            .open
+            .keys()
+            .filter_map(|why| match why {
+                Why::Booked(_, job) => Some(*job),
+                _ => None,
+            })
+            .collect();
+        let jobs = booked.into_iter().filter_map(|number| self.jobs.get(&number));
+        jobs.filter(|job| !matches!(job.phase, Phase::Running))
+    }
+
+    /// The load with the names that it has already, as far as it is the same: what is announced
+    /// stays as it is if the forecast is near. The others get free names.
+    fn with_names(
+        &self,
+        at: Time,
+        site: SiteId,
+        load: impl Iterator<Item = Outage>,
+    ) -> BTreeMap<Why, Outage> {
+        let here = |why: &Why| matches!(why, Why::Queued(pool, _) if self.site_of(*pool) == site);
+        let known = self.outages.open.keys().filter(|why| here(why));
+        let known = known.filter_map(|why| Some((why.clone(), self.closure_of(why)?)));
+        let mut known: BTreeMap<Why, Outage> = known.collect();
+        let (mut named, mut new) = (BTreeMap::new(), Vec::new());
+        for what in load {
+            let same = known.iter().find(|(_, it)| is_near(at, it, &what)).map(|(why, _)| why);
+            match same.cloned().and_then(|why| known.remove_entry(&why)) {
+                Some((why, it)) => drop(named.insert(why, it)),
+                None => new.push(what),
+            }
+        }
+        let mut next = 0;
+        for what in new {
+            while named.contains_key(&Why::Queued(what.pool, next)) {
+                next += 1;
+            }
+            named.insert(Why::Queued(what.pool, next), what);
+        }
+        named
+    }
+}
+
+impl Job {
+    /// Whether the site has said that it does not keep the job's window free.
+    fn is_unkept(&self, site: SiteId) -> bool {
+        self.history.iter().any(|(_, it)| matches!(it, Happening::Unkept(at, _) if *at == site))
+    }
+}
+
+/// Whether the forecast says what is known: within half a minute, or a twentieth of the time until
+/// then. What has begun has begun.
+fn is_near(at: Time, known: &Outage, seen: &Outage) -> bool {
+    let near = |one: Time, other: Time| {
+        let (one, other) = (one.max(at), other.max(at));
+        let far = (one - at).max(other - at);
+        let off = if one > other { one - other } else { other - one };
+        off <= NEAR.max(Span(far.0 / 20))
+    };
+    let same = known.pool == seen.pool && known.nodes == seen.nodes && known.until > at;
+    same && near(known.from, seen.from) && near(known.until, seen.until)
+}

@@ -1,0 +1,86 @@
+//! Sites: who owns them, which of them answer, and what their owners ask.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use tradewind_model::{Event, Market, PoolId, Price, SiteId, Time};
+
+use super::ApplyError;
+use super::outages::recent_history::RecentHistory;
+
+/// What is known of sites.
+#[derive(Debug, Clone, Default)]
+pub struct Sites {
+    /// By site: who owns it.
+    pub(crate) owners: Vec<String>,
+    /// By site that does not answer: since when.
+    pub(crate) away: BTreeMap<SiteId, Time>,
+    /// Prices that owners set while the market ran: tables in TOML.
+    pub(crate) tariffs: BTreeMap<PoolId, String>,
+    /// By site: how much later than expected its last jobs started, seconds; oldest first.
+    pub(crate) delays: BTreeMap<SiteId, VecDeque<i64>>,
+}
+
+/// What is written down of sites and their prices.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SiteRecord {
+    /// An owner asks another price.
+    Priced {
+        /// For whose nodes.
+        pool: PoolId,
+        /// Per node and second.
+        price: Price,
+    },
+    /// An owner's prices, as the configuration writes them, instead of those of the file.
+    Tariff {
+        /// For whose nodes.
+        pool: PoolId,
+        /// A table in TOML; `None`: those of the file again.
+        text: Option<String>,
+    },
+    /// A site was seen after it had been away, or is away since this moment.
+    Reached {
+        /// Which, in the order of sites.
+        site: u32,
+        /// Away since; `None`: it is there.
+        away: Option<Time>,
+    },
+}
+
+impl Sites {
+    /// As many delays of a site are remembered.
+    pub const DELAYS: usize = 256;
+
+    /// Makes one change at `at`; policies and people hear of new prices.
+    pub(super) fn apply(
+        &mut self,
+        at: Time,
+        record: &SiteRecord,
+        market: &mut Market,
+        past: &mut RecentHistory,
+    ) -> Result<(), ApplyError> {
+        match record {
+            SiteRecord::Priced { pool, price } => {
+                market.apply(&Event::Priced { pool: *pool, price: *price })?;
+                past.priced(at, *pool, *price);
+            }
+            SiteRecord::Tariff { pool, text: Some(text) } => {
+                self.tariffs.insert(*pool, text.clone());
+            }
+            SiteRecord::Tariff { pool, text: None } => drop(self.tariffs.remove(pool)),
+            SiteRecord::Reached { site, away: Some(since) } => {
+                self.away.insert(SiteId(*site), *since);
+            }
+            SiteRecord::Reached { site, away: None } => drop(self.away.remove(&SiteId(*site))),
+        }
+        Ok(())
+    }
+
+    /// A job began so many seconds later than expected.
+    pub(super) fn delayed(&mut self, site: SiteId, seconds: i64) {
+        let delays = self.delays.entry(site).or_default();
+        delays.push_back(seconds);
+        if delays.len() > Sites::DELAYS {
+            delays.pop_front();
+        }
+    }
+}
