@@ -46,10 +46,10 @@ pub(crate) fn books(state: &State) -> Check {
         return broken("books", wrong.to_string());
     }
     for (number, job) in &state.jobs {
-        let known = job.id.is_some_and(|id| state.jobs.numbers.get(&id) == Some(number));
-        let live = matches!(job.phase, Phase::Waiting | Phase::Running);
+        let known = job.id().is_some_and(|id| state.jobs.numbers.get(&id) == Some(number));
+        let live = matches!(job.phase(), Phase::Waiting | Phase::Running);
         if known != live {
-            return broken("books", format!("job {number} is {:?}, known: {known}", job.phase));
+            return broken("books", format!("job {number} is {:?}, known: {known}", job.phase()));
         }
     }
     let live = state.market.queue().len() + state.market.running().count();
@@ -68,7 +68,7 @@ pub(crate) fn money(state: &State) -> Check {
         let fits = match account {
             Account::Bank => balance <= 0,
             Account::Held(job) => {
-                let running = |job: &u64| state.jobs.get(job).map(|it| &it.phase);
+                let running = |job: &u64| state.jobs.get(job).map(|it| it.phase());
                 balance >= 0 && (balance == 0 || running(job) == Some(&Phase::Running))
             }
             _ => balance >= 0,
@@ -181,8 +181,8 @@ pub(crate) fn slips(state: &State, sites: &[FakeSite], clouded: &BTreeSet<u64>) 
 
 /// No job that had its nodes ends as cancelled if nobody has cancelled it.
 pub(crate) fn uncancelled(state: &State) -> Check {
-    let is_so = |job: &&Job| job.phase == Phase::Over(Finish::Cancelled);
-    let mut jobs = state.jobs.values().filter(is_so).filter(|job| !job.parts.is_empty());
+    let is_so = |job: &&Job| job.phase() == Phase::Over(&Finish::Cancelled);
+    let mut jobs = state.jobs.values().filter(is_so).filter(|job| !job.parts().is_empty());
     match jobs.find(|job| job.cancelled_by.is_none()) {
         Some(job) => broken("mercy", format!("nobody has cancelled job {}", job.number)),
         None => Ok(()),
@@ -201,12 +201,12 @@ pub(crate) fn mercy(sites: &[FakeSite], promises: &Promises) -> Check {
 
 /// Of a job that is said to be complete every part ran.
 pub(crate) fn whole(state: &State, sites: &[FakeSite], clouded: &BTreeSet<u64>) -> Check {
-    let complete = |job: &&Job| job.phase == Phase::Over(Finish::Completed);
+    let complete = |job: &&Job| job.phase() == Phase::Over(&Finish::Completed);
     let jobs = state.jobs.values().filter(complete);
     for job in jobs.filter(|job| !clouded.contains(&job.number)) {
         let runs = sites.iter().flat_map(FakeSite::history).map(|ran| &ran.tag);
         let runs = runs.filter(|tag| (tag.job, tag.attempt) == (job.number, job.attempt));
-        if runs.count() != job.parts.len() {
+        if runs.count() != job.parts().len() {
             return broken("together", format!("not all parts of job {} ran", job.number));
         }
     }
@@ -215,7 +215,7 @@ pub(crate) fn whole(state: &State, sites: &[FakeSite], clouded: &BTreeSet<u64>) 
 
 /// At the end everybody is done, but for those who wait for somebody to act.
 pub(crate) fn finished(state: &State, at: Time) -> Check {
-    let waits = state.jobs.values().find(|job| match &job.phase {
+    let waits = state.jobs.values().find(|job| match job.phase() {
         Phase::Over(_) => false,
         Phase::Held(Hold::User | Hold::Lost | Hold::Rejected(_) | Hold::Funds(_)) => false,
         // Somebody before it waits for its user.
@@ -226,7 +226,7 @@ pub(crate) fn finished(state: &State, at: Time) -> Check {
         Phase::Handing | Phase::Away => true,
     });
     if let Some(job) = waits {
-        let (number, phase) = (job.number, &job.phase);
+        let (number, phase) = (job.number, job.phase());
         return broken("finished", format!("at {at} job {number} is still {phase:?}"));
     }
     match state.tasks.iter().next() {
@@ -239,7 +239,7 @@ pub(crate) fn finished(state: &State, at: Time) -> Check {
 fn can_pay(state: &State, job: &Job) -> bool {
     let Some(budget) = job.submission.terms.budget else { return true };
     let budget = budget - job.paid;
-    let Some(demand) = job.id.and_then(|id| state.market.demand(id)) else { return true };
+    let Some(demand) = job.id().and_then(|id| state.market.demand(id)) else { return true };
     let pools = state.market.pools().as_slice().iter().filter(|pool| pool.suits(demand));
     let costs = pools.flat_map(|pool| {
         let cost = pool.price.of(1, pool.length_of(demand));

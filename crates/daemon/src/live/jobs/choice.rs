@@ -64,8 +64,8 @@ impl Choice {
     /// Beside what the job got: its parts.
     pub fn merit(&self, job: &Job) -> Merit {
         let tasks = job.nodes();
-        let cost: Money = job.parts.iter().map(|it| it.price.of(it.nodes, it.limit)).sum();
-        let length = job.parts.iter().map(|it| it.limit).max().unwrap_or_default();
+        let cost: Money = job.parts().iter().map(|it| it.price.of(it.nodes, it.limit)).sum();
+        let length = job.parts().iter().map(|it| it.limit).max().unwrap_or_default();
         let mut merit = Merit::default();
         for other in &self.others {
             let Verdict::From(start) = other.verdict else { continue };

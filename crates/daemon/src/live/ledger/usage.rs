@@ -23,10 +23,10 @@ impl State {
             .map(|(place, user)| (user.as_str(), place as i64))
             .collect();
         for job in self.jobs.values() {
-            let (Some(place), Some(ended)) = (places.get(job.user.as_str()), job.ended) else {
+            let (Some(place), Some(ended)) = (places.get(job.user.as_str()), job.ended()) else {
                 continue;
             };
-            let used = job.parts.iter().filter_map(|part| {
+            let used = job.parts().iter().filter_map(|part| {
                 let (end, _) = part.exit.as_ref()?;
                 Some(i128::from((*end - job.works_since(part)?).0.max(0)) * i128::from(part.nodes))
             });

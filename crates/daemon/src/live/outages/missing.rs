@@ -170,13 +170,13 @@ impl State {
         });
         let idle = with_job.filter(|(job, _)| job.began().is_none() && !self.has_begun(job));
         let mut idle: Vec<_> = idle.collect();
-        idle.sort_unstable_by_key(|(job, _)| std::cmp::Reverse((job.started, job.number)));
+        idle.sort_unstable_by_key(|(job, _)| std::cmp::Reverse((job.started(), job.number)));
         idle.into_iter().map(|(job, nodes)| (job.number, nodes)).collect()
     }
 
     /// Whether a site has said that the job has begun, though no survey has shown that.
     fn has_begun(&self, job: &Job) -> bool {
-        let mut tags = (0..job.parts.len()).map(|part| job.tag(&self.name, part));
+        let mut tags = (0..job.parts().len()).map(|part| job.tag(&self.name, part));
         tags.any(|tag| self.tasks.get(&tag).is_some_and(|task| task.begun.is_some()))
     }
 

@@ -207,7 +207,7 @@ impl State {
     /// tickets hold.
     pub(super) fn parcel(&self, job: &Job) -> Option<Parcel> {
         let ticket = ticket(job)?;
-        let known = job.id.and_then(|id| self.market.demand(id)).cloned();
+        let known = job.id().and_then(|id| self.market.demand(id)).cloned();
         let demand = known.unwrap_or_else(|| loosely(&job.submission, 0));
         let hops = u32::from(job.origin.is_some());
         Some(Parcel { ticket, demand, submitted: job.submitted, data_mb: 0, hops })

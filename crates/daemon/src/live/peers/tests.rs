@@ -134,8 +134,8 @@ impl Pair {
         }
     }
 
-    fn phase(&self, at: usize, job: u64) -> Phase {
-        self.lives[at].state().jobs[&job].phase.clone()
+    fn phase(&self, at: usize, job: u64) -> Phase<'_> {
+        self.lives[at].state().jobs[&job].phase()
     }
 
     /// What `b` says of `a`'s jobs.
@@ -174,7 +174,7 @@ impl Pair {
 fn a_job_that_no_nodes_suit_goes_to_whoever_has_some() {
     let mut pair = Pair::new();
     pair.submit(job(3)).unwrap();
-    assert_eq!(pair.phase(0, 1), Phase::Held(Hold::Nowhere));
+    assert_eq!(pair.phase(0, 1), Phase::Held(&Hold::Nowhere));
     let asked = pair.post.iter().find_map(|(_, letter)| letter.word.job().cloned());
     let untold = Work::Command(vec!["untold".to_owned()]);
     assert_eq!(asked.unwrap().submission.work, untold, "what runs is nobody's business yet");
@@ -250,7 +250,7 @@ fn a_wish_to_cancel_reaches_the_job_wherever_it_is() {
     pair.refuse(&tag);
     let reports = pair.reports();
     pair.hear(&reports);
-    assert_eq!(pair.phase(0, 1), Phase::Over(Finish::Cancelled));
+    assert_eq!(pair.phase(0, 1), Phase::Over(&Finish::Cancelled));
     assert_eq!(pair.lives[0].state().accounts().balance(&Account::Held(1)), 0);
 }
 
@@ -264,7 +264,7 @@ fn a_job_that_its_peer_does_not_know_is_lost() {
     let reports = pair.reports();
     assert_eq!(reports[0].fate, RemoteStatus::Unknown);
     pair.hear(&reports);
-    assert_eq!(pair.phase(0, 1), Phase::Over(Finish::NodeFail));
+    assert_eq!(pair.phase(0, 1), Phase::Over(&Finish::NodeFail));
 }
 
 #[test]

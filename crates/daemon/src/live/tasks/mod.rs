@@ -170,7 +170,7 @@ impl Tasks {
     /// The task runs on, unless its job was cancelled meanwhile.
     fn resume(&mut self, at: Time, tag: &Tag, jobs: &Jobs) -> Result<(), ApplyError> {
         let job = jobs.get(&tag.job).filter(|job| job.attempt == tag.attempt);
-        let may = job.is_some_and(|it| it.cancelled_by.is_none() && it.phase == Phase::Running);
+        let may = job.is_some_and(|it| it.cancelled_by.is_none() && it.phase() == Phase::Running);
         let task = self.task(tag)?;
         task.wanted = if may { TaskGoal::Run } else { TaskGoal::Stop };
         task.begun = Some(at);
@@ -183,7 +183,7 @@ impl Tasks {
     /// The parts of a job that was just given its nodes: their sites are to run them.
     pub(super) fn begin(&mut self, market: &str, job: &Job) {
         let (wanted, known) = (TaskGoal::Run, TaskReport::Nothing);
-        for (part, tag) in job.parts.iter().zip(job.tags(market)) {
+        for (part, tag) in job.parts().iter().zip(job.tags(market)) {
             let (pool, known) = (part.pool, known.clone());
             self.0.insert(tag, Task { pool, wanted, known, go: None, begun: None, held: None });
         }

@@ -20,7 +20,7 @@ fn with_memory(tasks: u32, megabytes: &str) -> Submission {
 }
 
 fn pool_of(stage: &Stage, job: u64) -> PoolId {
-    stage.live.state().jobs[&job].parts[0].pool
+    stage.live.state().jobs[&job].parts()[0].pool
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_refused_job_goes_where_its_memory_is_once_that_is_known() {
     stage.step(later(2), Input::Answered { tag, act: Act::Withdraw, answer: Ok(()) });
     surveyed(&mut stage, 1, 4_000, vec![]);
     let job = &stage.live.state().jobs[&1];
-    assert_eq!((job.attempt, &job.phase, pool_of(&stage, 1)), (1, &Phase::Running, PoolId(0)));
+    assert_eq!((job.attempt, job.phase(), pool_of(&stage, 1)), (1, Phase::Running, PoolId(0)));
     let why = Happening::Setback(Setback::Refused("too much".to_owned()));
     assert!(job.history.iter().any(|(_, what)| *what == why), "{:?}", job.history);
 }
