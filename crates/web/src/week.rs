@@ -91,7 +91,7 @@ pub enum Other {
 }
 
 impl Week {
-    /// The last week of this market. Linear in its jobs, and as [`State::lately_missing`].
+    /// The last week of this market. Linear in its jobs, and as [`State::recent_outages`].
     pub fn of(live: &Live) -> Week {
         let state = live.state();
         let until = state.now();
@@ -107,7 +107,7 @@ impl Week {
         for job in state.jobs.values().filter(|job| counts(job)) {
             week.add(live, job);
         }
-        let gone = state.lately_missing(until);
+        let gone = state.recent_outages(until);
         week.missing = gone.iter().filter_map(|gone| missing(state, from, gone)).collect();
         week.missing.extend(planned(state, from));
         week.asked = asked(state, (from, until));

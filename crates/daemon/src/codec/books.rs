@@ -223,7 +223,7 @@ choice!(Against {
     "attribute" => Attribute(name), "slow" => Slow(has), "dear" => Dear(max), "size" => Size,
     "narrow" => Narrow(nodes), "budget" => Budget(max), "late" => Late(finish), "never" => Never,
 });
-object!(StartBarrier { at, slipped, began });
+object!(StartBarrier { at, timed_out = "slipped", began });
 choice!(TaskGoal { "run" => Run, "stop" => Stop, "recall" => Recall });
 choice!(TaskReport {
     "nothing" => Nothing, "declined" => Declined(words), "withdrawn" => Withdrawn(why),
@@ -241,7 +241,7 @@ choice!(Why {
     "local" => Local(pool, name), "stray" => Stray(pool, tag), "down" => Down(pool),
     "withheld" => Withheld(pool, from), "booked" => Booked(pool, job),
 });
-object!(RecentHistory { prices, closures, forgotten });
+object!(RecentHistory { prices, outages = "closures", forgotten });
 object!(Asked { points, thinned });
 object!(PastOutage { why, nodes, from, until });
 object!(Quote { number, user, tasks, work, times, booking, cost, expires });

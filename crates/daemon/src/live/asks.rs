@@ -1,4 +1,4 @@
-//! What people want, and whether they may have it.
+//! Requests, and whether they are granted.
 
 use std::sync::Arc;
 
@@ -198,7 +198,7 @@ impl Live {
         let chosen = self.chosen_of(None, &actor.user, submission, promised);
         let demand = match chosen {
             Ok(chosen) => chosen.demand,
-            // Perhaps it needs fewer nodes than that: nobody has said yet how large they are.
+            // Perhaps it needs fewer nodes than that: it is not known yet how large they are.
             Err(_) if quote.is_none() && self.may_be_smaller(submission) => return Ok(()),
             // Perhaps a peer has nodes that suit.
             Err(_) if quote.is_none() && self.has_peers() && may_travel(submission) => {
@@ -212,8 +212,8 @@ impl Live {
         }
     }
 
-    /// Whether it may wait for the jobs that it names. How jobs of others end is not for everybody,
-    /// nor that they are there.
+    /// Whether it may wait for the jobs that it names. Users do not learn how jobs of others end, nor that
+    /// they exist.
     fn may_wait(&self, actor: &Actor, submission: &Submission) -> Result<(), Refusal> {
         let own = |job: u64| {
             let job = self.state.jobs.get(&job);

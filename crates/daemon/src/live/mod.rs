@@ -101,7 +101,7 @@ pub struct Settings {
     pub gather: Span,
     /// By project, how times are counted of jobs that leave it open.
     pub times: BTreeMap<String, Times>,
-    /// Sites that run all jobs as the daemon's own account, though nobody has said that this is meant:
+    /// Sites that run all jobs as the daemon's own account, though the configuration does not say that this is meant:
     /// beside them only administrators have tokens.
     pub one_account: Vec<String>,
 }

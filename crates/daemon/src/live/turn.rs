@@ -19,7 +19,7 @@ type Answered = Result<Reply, Refusal>;
 pub struct Step {
     /// To be written down, all or none.
     pub records: Vec<Record>,
-    /// For whoever asked, once they are.
+    /// For the one who asked, once they are.
     pub answer: Option<Answered>,
     /// For peers, once they are. They may be lost.
     pub letters: Vec<(Peer, PeerMessage)>,
@@ -29,7 +29,7 @@ impl Live {
     /// Takes one input in. `at` below the state's moment counts as that: clocks may step back.
     ///
     /// # Errors
-    /// A mistake of ours: the state must be made anew from what is written down.
+    /// A mistake of ours: the state must be made again of what is written down.
     pub fn step(&mut self, at: Time, input: Input) -> Result<Step, ApplyError> {
         let at = at.max(self.state.now());
         let answer = self.take_in(at, input)?;
@@ -159,9 +159,9 @@ impl Live {
     pub fn due(&self) -> Option<Time> {
         let booked = self.index.booked.first().map(|(start, _)| *start);
         let quotes = self.state.offers.quotes.values().map(|quote| quote.expires).min();
-        let closures = self.state.market.outages();
+        let outages = self.state.market.outages();
         let now = self.state.now();
-        let begins = closures.map(|(_, what)| what.from).filter(|from| *from > now).min();
+        let begins = outages.map(|(_, what)| what.from).filter(|from| *from > now).min();
         let gathered = self.next_deadline().map(|deadline| deadline + Span(1));
         let talks = self.negotiator.as_ref().and_then(Negotiator::due);
         [self.wake, booked, quotes, begins, gathered, talks].into_iter().flatten().min()

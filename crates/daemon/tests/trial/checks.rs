@@ -92,7 +92,7 @@ pub(crate) fn past(state: &State) -> Check {
         if state.past().price(id, state.now()) != Some(pool.price) {
             return broken("past", format!("{} costs {}", pool.name, pool.price));
         }
-        let all = state.lately_missing(state.now());
+        let all = state.recent_outages(state.now());
         let mut gone = all.iter().filter(|it| it.why.pool() == id);
         if gone.any(|it| it.from >= it.until || it.until > state.now() || it.nodes > pool.nodes) {
             return broken("past", format!("{} missed nodes that it has not", pool.name));
@@ -100,7 +100,7 @@ pub(crate) fn past(state: &State) -> Check {
     }
     let mut ends = BTreeMap::new();
     let twice = state
-        .lately_missing(state.now())
+        .recent_outages(state.now())
         .into_iter()
         .find(|it| ends.insert(it.why.clone(), it.until).is_some_and(|before| it.from < before));
     match twice {

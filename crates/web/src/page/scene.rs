@@ -38,7 +38,7 @@ fn closures(state: &State) -> impl Iterator<Item = Task> {
 
 /// Nodes that were missing lately. What was kept free for a job is among its parts.
 fn missed(state: &State) -> impl Iterator<Item = Task> {
-    let past = state.past().closures.iter().filter(|it| !matches!(it.why, Why::Booked(..)));
+    let past = state.past().outages.iter().filter(|it| !matches!(it.why, Why::Booked(..)));
     past.map(|it| missing(state, &it.why, it.nodes, (it.from, it.until)))
 }
 

@@ -61,7 +61,7 @@ pub(crate) struct SiteTrend {
 }
 
 /// The spans that end with the one of now. Linear in jobs, postings, closures and spans, but for
-/// [`State::lately_missing`].
+/// [`State::recent_outages`].
 pub(crate) fn trends(state: &State, actor: &Actor, step: i64, spans: usize) -> Trends {
     let now = present(state);
     let bins = Bins::until(now.0, step, spans);
@@ -126,7 +126,7 @@ fn jobs(state: &State, now: Time, bins: &Bins, waited: &mut [i64], pools: &mut [
 }
 
 fn closures(state: &State, now: Time, bins: &Bins, pools: &mut [PoolTrend]) {
-    for gone in state.lately_missing(now) {
+    for gone in state.recent_outages(now) {
         let Some(pool) = pools.get_mut(gone.why.pool().index()) else { continue };
         let sum = match gone.why {
             Why::Local(..) | Why::Stray(..) => &mut pool.owners,

@@ -39,7 +39,7 @@ impl State {
             R::Unbegun { tag } => self.jobs.unbegun(tag),
             R::BarrierReached { job, at } => self.gathered(*job, *at),
             R::BarrierTimedOut { job, pool, why } => {
-                self.barrier(*job)?.slipped = Some((*pool, why.clone()));
+                self.barrier(*job)?.timed_out = Some((*pool, why.clone()));
                 self.stop_tasks(*job)
             }
             R::Launched { job, began } => self.jobs.launched(*job, began),
@@ -197,7 +197,7 @@ impl State {
         }
         self.refund(number)?;
         if let Setback::BarrierTimedOut(pool, _) = setback {
-            self.learn_slip(number, *pool)?;
+            self.learn_timeout(number, *pool)?;
         }
         let job = self.job(number)?;
         job.stage = Stage::Waiting(id);

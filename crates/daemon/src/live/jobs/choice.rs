@@ -110,7 +110,7 @@ impl Live {
         starts.take(Live::WEIGHED / pools).filter_map(choice).collect()
     }
 
-    /// All pools as they would have the job now, whoever waits, in the market's order.
+    /// All pools as they would have the job now, as if no other job waited, in the market's order.
     ///
     /// # Errors
     /// If no nodes could ever meet what it asks for: the message says what is missing.

@@ -41,7 +41,7 @@ impl Live {
         }
         let others = self.named(job, dependency);
         let Some(first) = others.first() else {
-            // One that is gone was over long ago, and nobody knows how.
+            // One that is gone was over long ago, and it is not known how.
             return match dependency.when {
                 When::Any | When::Begun | When::Singleton => Waits::No,
                 When::Ok | When::NotOk | When::Corresponding => Waits::InVain(dependency.job),

@@ -28,7 +28,7 @@ pub struct StartBarrier {
     /// When their work begins; `None`: they are not all there.
     pub at: Option<Time>,
     /// They did not come together: the pool of the one that was missing, and why.
-    pub slipped: Option<(PoolId, String)>,
+    pub timed_out: Option<(PoolId, String)>,
     /// When their work really began: milliseconds since 1970 by part, once all are known.
     pub began: Vec<i64>,
 }
@@ -107,12 +107,12 @@ impl Job {
     }
 
     /// That its parts did not come together, if so.
-    pub(in crate::live) fn slip(&self) -> Option<Setback> {
-        let (pool, why) = self.barrier()?.slipped.clone()?;
+    pub(in crate::live) fn barrier_timeout(&self) -> Option<Setback> {
+        let (pool, why) = self.barrier()?.timed_out.clone()?;
         Some(Setback::BarrierTimedOut(pool, why))
     }
 
-    /// The same, when all of them are gone and nobody wanted that.
+    /// The same, when all of them ended without an order to.
     pub(in crate::live) fn vanished(&self) -> Option<Setback> {
         let first = self.parts().first().filter(|_| self.barrier().is_some())?;
         Some(Setback::BarrierTimedOut(first.pool, gone(first)))
@@ -180,7 +180,7 @@ impl Live {
         if !self.may_go_on(number) {
             return Ok(());
         }
-        let slipped = match job.parts().iter().find(|part| part.exit.is_some()) {
+        let timed_out = match job.parts().iter().find(|part| part.exit.is_some()) {
             Some(part) => Some((part.pool, gone(part))),
             None => match job.parts().iter().find(missing) {
                 Some(part) if late => {
@@ -191,7 +191,7 @@ impl Live {
                 None => None,
             },
         };
-        match slipped {
+        match timed_out {
             Some((pool, why)) => {
                 self.put(at, JobRecord::BarrierTimedOut { job: number, pool, why })
             }
@@ -245,7 +245,7 @@ impl Live {
         self.put(at, JobRecord::Launched { job: number, began })
     }
 
-    /// Nobody asks any more when the job's parts began.
+    /// It is not asked any more when the job's parts began.
     pub(in crate::live) fn forget_beginnings(&mut self, number: u64) {
         self.index.began.retain(|tag, _| tag.job != number);
     }
@@ -293,7 +293,7 @@ impl State {
     }
 
     /// The job's parts did not come together: by so much its start was late, at least.
-    pub(in crate::live) fn learn_slip(
+    pub(in crate::live) fn learn_timeout(
         &mut self,
         number: u64,
         pool: PoolId,

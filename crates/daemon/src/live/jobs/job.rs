@@ -143,7 +143,7 @@ impl Job {
     /// Entries of its history.
     pub const KEPT: usize = 64;
 
-    /// How often it was started in vain, limits of sites apart.
+    /// How often it was started without success, limits of sites apart.
     pub fn setbacks(&self) -> u32 {
         self.attempt.saturating_sub(self.capped)
     }
@@ -302,11 +302,11 @@ pub enum Finish {
     Killed(i32),
     /// At its time limit.
     Timeout,
-    /// Somebody cancelled it.
+    /// It was cancelled.
     Cancelled,
     /// It used too much memory.
     OutOfMemory,
-    /// Its nodes died, or nobody knows what became of it.
+    /// Its nodes died, or it is not known what became of it.
     NodeFail,
     /// The policy will not run it.
     Refused(Reason),
@@ -357,7 +357,7 @@ pub struct Part {
 /// What happened to a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Happening {
-    /// It was handed in.
+    /// It was submitted.
     Submitted,
     /// It was held.
     Held(Hold),
@@ -369,7 +369,7 @@ pub enum Happening {
     Began,
     /// It lost its nodes.
     Setback(Setback),
-    /// Somebody wants it to stop.
+    /// It was cancelled, and is to stop; by whom.
     Cancelling(String),
     /// It is over.
     Over(Finish),

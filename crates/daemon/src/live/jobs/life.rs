@@ -182,7 +182,7 @@ impl Live {
             Finish::NodeFail => self.lost(at, number),
             // Others began and were stopped, and this one never heard that it should.
             Finish::Completed if job.is_incomplete() => self.lost(at, number),
-            // Nobody has cancelled the job: it was stopped because a part of it could not run.
+            // The job was not cancelled: it was stopped because a part of it could not run.
             Finish::Cancelled => self.lost(at, number),
             finish => self.finish(at, number, finish),
         }
@@ -212,12 +212,12 @@ impl Live {
         // A peer's job goes home at once: it has other choices there.
         let often = job.origin.is_some() || job.setbacks() + 1 >= self.settings.max_refusals;
         let said = hopeless.clone().or(refused).or(self.state.was_held(job));
-        let setback = match job.slip().or(said.map(Setback::Refused)) {
+        let setback = match job.barrier_timeout().or(said.map(Setback::Refused)) {
             Some(setback) => setback,
             None if self.is_stopping(number) => Setback::Displaced,
             None => match job.vanished() {
                 Some(setback) => setback,
-                // Nobody has cancelled it.
+                // It was not cancelled.
                 None => return self.lost(at, number),
             },
         };
@@ -232,7 +232,7 @@ impl Live {
         }
     }
 
-    /// A job that was refused joins the queue anew if it would ask for other pools now: what nodes
+    /// A job that was refused joins the queue again if it would ask for other pools now: what nodes
     /// have may have become known since it joined.
     fn reconsider(&mut self, at: Time, number: u64, why: String) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
@@ -248,7 +248,7 @@ impl Live {
         self.enqueue(at, number)
     }
 
-    /// Nodes died, or nobody knows what became of the job: as its user wants.
+    /// Nodes died, or it is not known what became of the job: what follows is its user's choice.
     fn lost(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let then = job.submission.on_lost;
@@ -319,7 +319,7 @@ impl Live {
         self.is_over(at, number)
     }
 
-    /// Whatever waited for the job's end.
+    /// What waited for the job's end goes on.
     pub(in crate::live) fn is_over(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let array = job.array;

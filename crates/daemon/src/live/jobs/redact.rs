@@ -1,5 +1,5 @@
 //! Scripts and environments of jobs that are over leave the state after a while; the journal keeps
-//! them. They are most of what a job takes, and nobody runs them any more.
+//! them. They are most of what a job takes, and they are not needed any more.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Who cannot pay waits for money, and stands in nobody's way meanwhile.
+//! A job that cannot be paid for waits for money, and does not delay others meanwhile.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -90,7 +90,7 @@ impl Live {
     }
 
     /// Waiting jobs of these payers that cannot be paid for anywhere leave the queue: policies hold
-    /// nodes for whoever is first in it. What a job has agreed on with a pool is left alone.
+    /// nodes for the job that is first in it. What a job has agreed on with a pool stays.
     /// Linear in the queue.
     pub(in crate::live) fn recheck_funds(
         &mut self,
@@ -160,8 +160,8 @@ impl Live {
         self.try_again(at, ready)
     }
 
-    /// Prices are others: who waits for money may need less now, and who waits in the queue more.
-    pub(in crate::live) fn afford_anew(&mut self, at: Time) -> Result<(), ApplyError> {
+    /// Prices have changed: jobs that wait for money may need less now, and jobs in the queue more.
+    pub(in crate::live) fn recheck_all_funds(&mut self, at: Time) -> Result<(), ApplyError> {
         let all = self.index.short.iter().copied().collect();
         self.try_again(at, all)?;
         self.recheck_funds(at, |_| true)

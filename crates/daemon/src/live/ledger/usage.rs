@@ -1,4 +1,4 @@
-//! What users have used lately, for a policy that begins.
+//! What users have used, of which less counts the longer ago it was: for a policy that begins.
 
 use std::collections::BTreeMap;
 

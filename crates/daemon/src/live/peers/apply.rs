@@ -36,7 +36,8 @@ impl State {
                     Entry::Gave(transfer) => self.gave(*transfer)?,
                     Entry::Kept(transfer) => self.kept(*transfer)?,
                     Entry::Took { from, transfer, parcel, offer } => {
-                        let (number, array) = guest.ok_or(ApplyError::Other("nobody came in"))?;
+                        let (number, array) = guest
+                            .ok_or(ApplyError::Other("a job came in without its number here"))?;
                         let origin = RemoteOrigin {
                             peer: *from,
                             name: self.peers.name_of(*from)?,

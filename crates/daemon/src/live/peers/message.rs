@@ -106,7 +106,7 @@ pub(super) fn weight(submission: &Submission) -> usize {
     work + environment.map(|(name, value)| name.len() + value.len()).sum::<usize>()
 }
 
-/// The same for whoever takes it in: it costs no more than was agreed.
+/// The same for the peer that takes it in: it costs no more than was agreed.
 pub(super) fn taken_in(submission: &Submission, max: Money) -> Submission {
     let mut taken = abroad(submission);
     taken.terms.budget = Some(taken.terms.budget.map_or(max, |budget| budget.min(max)));

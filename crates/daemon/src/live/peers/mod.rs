@@ -113,7 +113,7 @@ pub struct StatusReport {
 /// What became of a job that went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RemoteStatus {
-    /// Nobody here knows of it.
+    /// It is not known here.
     Unknown,
     /// It waits, runs or has ended there.
     There(RemoteProgress),

@@ -129,9 +129,9 @@ impl Live {
         let Entry::Took { from, offer, .. } = &entry else {
             return self.put(at, PeerRecord::Negotiated { entry, guest: None });
         };
-        let nobody = ApplyError::Other("a job came in of which nothing is known");
-        let traveller = traveller.ok_or_else(|| nobody.clone())?;
-        let name = self.state.peers.directory.get(from).ok_or(nobody)?.name.clone();
+        let unknown = ApplyError::Other("a job came in of which nothing is known");
+        let traveller = traveller.ok_or_else(|| unknown.clone())?;
+        let name = self.state.peers.directory.get(from).ok_or(unknown)?.name.clone();
         let number = self.state.jobs.last + 1;
         let user = format!("{}@{name}", traveller.user);
         let submission = Arc::new(taken_in(&traveller.submission, offer.quote.cost));

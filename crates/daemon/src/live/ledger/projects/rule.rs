@@ -108,7 +108,7 @@ impl Live {
         self.put(at, LedgerRecord::Project { project: project.to_owned(), change })
     }
 
-    /// What somebody wants of a project, if they may.
+    /// What a user requests of a project, if that is allowed.
     pub(in crate::live) fn wish(
         &mut self,
         at: Time,
