@@ -71,7 +71,7 @@ macro_rules! state {
             object.end();
         }
 
-        /// Reads it.
+        /// Decodes the head of a snapshot.
         #[expect(unused_variables, reason = "what is in the head replaces what is empty")]
         pub(super) fn get_head(value: Value) -> Result<Head, Fault> {
             let mut fields = Fields::of(value)?;
