@@ -149,7 +149,7 @@ fn the_work_of_both_parts_begins_on_the_same_second() {
     let number = submit(&engine, script);
     let known = |job: &Job| job.barrier().is_some_and(|it| !it.began.is_empty());
     let job = when(&engine, number, |job| matches!(job.phase(), Phase::Over(_)) && known(job));
-    assert_eq!(job.phase(), Phase::Over(Finish::Completed));
+    assert_eq!(job.phase(), Phase::Over(&Finish::Completed));
     let rendezvous = job.barrier().unwrap();
     let at = rendezvous.at.unwrap();
     // Generous: the machine may be busy.
@@ -197,7 +197,7 @@ fn a_full_disk_stops_writes_only() {
     engine.wait();
     let mut journal = disk.open().unwrap();
     let state = recover(&mut journal, &Json).unwrap();
-    assert_eq!(state.jobs[&waiting].phase(), Phase::Over(Finish::Cancelled));
+    assert_eq!(state.jobs[&waiting].phase(), Phase::Over(&Finish::Cancelled));
     prove(&mut journal, &Json).unwrap();
     drop(journal);
 

@@ -379,3 +379,19 @@ fn records_of_format_1_are_read_for_ever() {
     missing.retain(|name| !kinds.contains(*name));
     assert!(missing.is_empty(), "add lines of {missing:?}");
 }
+
+#[test]
+fn a_stage_is_not_read_without_its_data() {
+    let dice = &mut Dice::new(1);
+    for (stage, field) in [
+        (Stage::Running(Any::any(dice)), "started"),
+        (Stage::Waiting(Any::any(dice)), "id"),
+        (Stage::Handing(Any::any(dice)), "away"),
+        (Stage::Over(Any::any(dice)), "ended"),
+    ] {
+        let job = Job { stage, ..Any::any(dice) };
+        let mut value = parse(text(&job).as_bytes()).unwrap();
+        assert!(value.as_object_mut().unwrap().remove(field).is_some());
+        assert!(Job::get(value).is_err(), "a job that is {:?} needs `{field}`", job.stage);
+    }
+}

@@ -8,6 +8,7 @@ use tradewind_io::submission::Submission;
 
 use crate::codec::pages::MadePage;
 use crate::live::Record;
+use crate::live::record::JobRecord;
 use crate::priority;
 
 /// As many submissions wait at most; a page that was not ordered is made when it is needed.
@@ -39,7 +40,7 @@ impl Ahead {
     pub(super) fn order<'a>(&self, records: impl Iterator<Item = &'a Record>) {
         let Some((order, _)) = &self.0 else { return };
         for record in records {
-            if let Record::Submitted { submission, .. } = record
+            if let Record::Job(JobRecord::Submitted { submission, .. }) = record
                 && MadePage::is_for(submission)
             {
                 // If it is full, that page is made later.

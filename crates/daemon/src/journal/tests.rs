@@ -327,7 +327,8 @@ fn large_submissions_are_written_once() {
         let value = |n: u64| format!("{:x}", (n + job).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         large.surroundings.environment = (0..1_000).map(|n| (format!("V{n}"), value(n))).collect();
         let (user, submission) = ("ana".to_owned(), Arc::new(large));
-        let record = Record::Submitted { job, user, submission, array: None, key: None };
+        let record =
+            Record::Job(JobRecord::Submitted { job, user, submission, array: None, key: None });
         state.apply(Time(2_000), &record).unwrap();
     }
     let mut pages = Pages::default();
@@ -335,7 +336,7 @@ fn large_submissions_are_written_once() {
     let (_, mut read, mut known) = begun(&mut store, &Json).unwrap().unwrap();
     assert_eq!(Json.state(&read), Json.state(&state));
     for (state, pages) in [(&mut state, &mut pages), (&mut read, &mut known)] {
-        let held = Record::Held { job: begin + 3, hold: Hold::User };
+        let held = Record::Job(JobRecord::Held { job: begin + 3, hold: Hold::User });
         state.apply(Time(2_001), &held).unwrap();
         let touched = state.jobs.take_touched();
         let (_, changed) = pages.of(state, &touched);

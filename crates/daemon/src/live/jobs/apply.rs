@@ -24,37 +24,22 @@ impl State {
             R::Chose { job, choice } => self.chose(*job, choice),
             R::Expected { starts } => self.jobs.expect(starts),
             R::Left { job, hold } => self.leave(*job, hold),
-            R::Released { job, pool } => {
-                let id = self.running(*job)?;
-                Ok(self.market.apply(&Event::Released { job: id, pool: *pool })?)
-            }
+            R::Released { job, pool } => self.released(*job, *pool),
             R::Settled { job } => self.running(*job).and_then(|_| self.settle(*job)),
             R::Interrupted { job, setback } => self.interrupt(*job, setback),
             R::Stopping { job } => self.stop_tasks(*job),
-            R::Recalling { job } => {
-                self.tasks.recall(&self.name, self.jobs.job(*job)?);
-                Ok(())
-            }
+            R::Recalling { job } => self.recall_tasks(*job),
             R::Cancelling { job, by } => self.cancelling(*job, by),
             R::Unbegun { tag } => self.jobs.unbegun(tag),
             R::BarrierReached { job, at } => self.gathered(*job, *at),
-            R::BarrierTimedOut { job, pool, why } => {
-                self.barrier(*job)?.timed_out = Some((*pool, why.clone()));
-                self.stop_tasks(*job)
-            }
+            R::BarrierTimedOut { job, pool, why } => self.scattered(*job, *pool, why),
             R::Launched { job, began } => self.jobs.launched(*job, began),
             R::Ended { job, finish } => self.end(*job, finish),
             R::Unkept { job, site, why } => {
                 self.note(*job, Happening::Unkept(SiteId(*site), why.clone()))
             }
             R::Redacted { job, last, hash } => self.redact(*job, *last, hash),
-            R::Dropped { job } => {
-                let gone = self.jobs.forget(*job)?;
-                if let Some(origin) = gone.origin {
-                    self.peers.taken.remove(&(origin.peer, origin.transfer));
-                }
-                Ok(())
-            }
+            R::Dropped { job } => self.forget(*job),
             R::Skipped { job } => {
                 self.jobs.last = self.jobs.last.max(*job);
                 Ok(())
@@ -105,6 +90,30 @@ impl State {
         self.market.apply(&Event::Cancelled { job: id })?;
         self.jobs.numbers.remove(&id);
         self.jobs.hold(self.market.now(), number, hold)
+    }
+
+    /// A part of the job gives its nodes back.
+    fn released(&mut self, number: u64, pool: PoolId) -> Result<(), ApplyError> {
+        let job = self.running(number)?;
+        Ok(self.market.apply(&Event::Released { job, pool })?)
+    }
+
+    /// The parts of the job did not come together in time.
+    fn scattered(&mut self, number: u64, pool: PoolId, why: &str) -> Result<(), ApplyError> {
+        self.barrier(number)?.timed_out = Some((pool, why.to_owned()));
+        self.stop_tasks(number)
+    }
+
+    fn forget(&mut self, number: u64) -> Result<(), ApplyError> {
+        if let Some(origin) = self.jobs.forget(number)?.origin {
+            self.peers.taken.remove(&(origin.peer, origin.transfer));
+        }
+        Ok(())
+    }
+
+    fn recall_tasks(&mut self, number: u64) -> Result<(), ApplyError> {
+        self.tasks.recall(&self.name, self.jobs.job(number)?);
+        Ok(())
     }
 
     /// The tasks of the job's present attempt are to stop.

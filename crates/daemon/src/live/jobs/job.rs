@@ -143,6 +143,30 @@ impl Job {
     /// Entries of its history.
     pub const KEPT: usize = 64;
 
+    /// A job that was just submitted.
+    pub(super) fn new(number: u64, user: &str, submission: Arc<Submission>, at: Time) -> Job {
+        Job {
+            number,
+            user: user.to_owned(),
+            nodes: submission.tasks,
+            submission,
+            array: None,
+            key: None,
+            submitted: at,
+            stage: Stage::Held(Hold::User),
+            attempt: 0,
+            capped: 0,
+            processors: None,
+            expected: None,
+            paid: Money::ZERO,
+            cancelled_by: None,
+            booking: None,
+            choice: None,
+            history: VecDeque::new(),
+            origin: None,
+        }
+    }
+
     /// How often it was started without success, limits of sites apart.
     pub fn setbacks(&self) -> u32 {
         self.attempt.saturating_sub(self.capped)

@@ -15,12 +15,12 @@ pub(super) mod redact;
 mod table;
 pub(super) mod width;
 
-use std::collections::{BTreeMap, VecDeque, btree_map};
+use std::collections::{BTreeMap, btree_map};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use tradewind_io::submission::Submission;
-use tradewind_model::{JobId, Money, Time};
+use tradewind_model::{JobId, Time};
 
 use super::ApplyError;
 use crate::site::{Seen, Tag};
@@ -126,26 +126,8 @@ impl Jobs {
         if let Some(key) = key {
             self.keys.insert((user.to_owned(), key.clone()), number);
         }
-        let new = Job {
-            number,
-            user: user.to_owned(),
-            submission: Arc::clone(submission),
-            array,
-            key: key.cloned(),
-            submitted: at,
-            stage: Stage::Held(Hold::User),
-            attempt: 0,
-            capped: 0,
-            nodes: submission.tasks,
-            processors: None,
-            expected: None,
-            paid: Money::ZERO,
-            cancelled_by: None,
-            booking: None,
-            choice: None,
-            history: VecDeque::new(),
-            origin: None,
-        };
+        let mut new = Job::new(number, user, Arc::clone(submission), at);
+        (new.array, new.key) = (array, key.cloned());
         self.table.insert(number, new);
         self.note(at, number, Happening::Submitted)
     }
