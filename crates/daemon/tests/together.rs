@@ -156,7 +156,7 @@ fn the_work_of_both_parts_begins_on_the_same_second() {
     assert!(job.skew().unwrap() < 1_000, "{rendezvous:?}");
     assert!(rendezvous.began.iter().all(|began| *began >= at.0 * 1_000), "{rendezvous:?}");
     let used: i64 = job
-        .parts
+        .parts()
         .iter()
         .map(|part| (part.exit.as_ref().unwrap().0 - at).0 * i64::from(part.nodes))
         .sum();

@@ -2,7 +2,7 @@
 //! again.
 //!
 //! Nothing here is written down but that a job waits and why: what sites allow is read again, or
-//! learned again, after a restart. Policies hear of it by the attribute [`RESOURCES`]: a pool that
+//! learned again, after a restart. Policies learn of it by the attribute [`RESOURCES`]: a pool that
 //! is closed to a job is not among those that it asks for.
 
 mod again;

@@ -54,7 +54,7 @@ pub enum Input {
         /// All that is withheld and not over.
         withheld: Vec<Withheld>,
     },
-    /// A peer has answered what became of jobs that went there.
+    /// A peer has reported on jobs that went there.
     Reported {
         /// Which.
         peer: Peer,
@@ -95,7 +95,7 @@ pub struct Withheld {
     pub until: Time,
 }
 
-/// What a site is told of a task.
+/// An order to a site about a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Act {
     /// To run it.
@@ -147,7 +147,7 @@ pub enum Ask {
         amount: Money,
         /// Why.
         note: String,
-        /// What becomes of it if there is no such account yet.
+        /// What happens if there is no such account yet.
         unknown: Unknown,
     },
     /// To make or change a project.
@@ -217,7 +217,7 @@ pub enum Ask {
         /// In any order.
         letters: Vec<PeerMessage>,
     },
-    /// A peer: to know what became of its jobs, and to have some of them stopped.
+    /// A peer: to know the status of its jobs, and to have some of them stopped.
     Report {
         /// Which market it is.
         market: String,
@@ -226,7 +226,7 @@ pub enum Ask {
     },
 }
 
-/// What becomes of money for an account that does not exist yet.
+/// What happens to money for an account that does not exist yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Unknown {
     /// It is not moved: the name may be misspelt.
@@ -277,7 +277,7 @@ pub enum Reply {
     Jobs(Vec<u64>),
     /// The number of the quote or of the token.
     Number(u64),
-    /// What became of jobs, in the order of the questions.
+    /// The status of jobs, in the order of the questions.
     Reports(Vec<StatusReport>),
     /// What an import has changed, for people.
     Changes(Vec<String>),

@@ -209,7 +209,7 @@ impl Live {
         tasks.map(|(tag, _)| tag.clone()).collect()
     }
 
-    /// How the task ran, if it was over before anybody saw it run and the site knows where.
+    /// How the task ran, if it was over before any survey saw it run and the site knows where.
     fn missed(&self, tag: &Tag, seen: &Seen, survey: &Survey) -> Option<Seen> {
         let Seen::Ended { since: Some(since), .. } = seen else { return None };
         let nodes = survey.placed.get(tag).filter(|nodes| !nodes.is_empty())?;

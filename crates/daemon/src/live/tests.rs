@@ -95,7 +95,7 @@ fn job(tasks: u32, seconds: i64) -> Submission {
     }
 }
 
-/// A live market whose sites do what they are told by hand.
+/// A live market whose sites are driven by hand.
 struct Stage {
     live: Live,
     records: Vec<(Time, Record)>,

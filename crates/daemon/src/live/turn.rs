@@ -1,4 +1,4 @@
-//! One turn of the market: an input comes in, decisions are written down as records and applied, and
+//! One turn of the market: an input is taken, decisions are written down as records and applied, and
 //! what sites are to be told follows from the state ([`Live::orders`]).
 
 use std::cell::OnceCell;
@@ -110,7 +110,7 @@ impl Live {
         }
     }
 
-    /// Makes a change, and keeps what the policy must hear of it.
+    /// Makes a change, and keeps what the policy must learn of it.
     pub(super) fn put(&mut self, at: Time, record: impl Into<Record>) -> Result<(), ApplyError> {
         let record = record.into();
         let event = self.state.market_event(&record);

@@ -89,7 +89,8 @@ impl State {
         let id = self.waiting(number)?;
         self.market.apply(&Event::Cancelled { job: id })?;
         self.jobs.numbers.remove(&id);
-        self.jobs.hold(self.market.now(), number, hold)
+        self.job(number)?.stage = Stage::Held(hold.clone());
+        self.note(number, Happening::Held(hold.clone()))
     }
 
     /// A part of the job gives its nodes back.
@@ -200,7 +201,7 @@ impl State {
         let id = self.running(number)?;
         self.market.apply(&Event::Interrupted { job: id })?;
         match setback {
-            // Decided and set back at once: no site has heard of it.
+            // Decided and set back at once: no site knows of it.
             Setback::Funds => self.tasks.drop_all(&self.name, self.jobs.job(number)?),
             _ => self.stop_tasks(number)?,
         }
@@ -219,7 +220,7 @@ impl State {
 
     fn cancelling(&mut self, number: u64, by: &str) -> Result<(), ApplyError> {
         match self.job(number)?.stage {
-            // The market that has it is told, as soon as it is known which one has.
+            // The market that has it is asked to stop it, as soon as it is known which one has.
             Stage::Handing(_) | Stage::Away(..) => {}
             _ => drop(self.running(number)?),
         }

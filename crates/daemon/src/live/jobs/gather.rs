@@ -9,17 +9,17 @@ use crate::live::state::{Job, Part, Phase, Setback, State, TaskGoal};
 use crate::live::{ApplyError, Live};
 use crate::site::{Exit, Survey, Tag};
 
-/// From the moment at which all parts are there until their work begins: sites must have heard of
+/// From the moment at which all parts are there until their work begins: sites must have learned of
 /// it by then.
 const LEAD: Span = Span(2);
 
 /// From when a job got its nodes until parts that do not wait for each other are to begin: all sites
 /// must have taken theirs in by then, so that none begins if one is refused, and should have given
-/// them their nodes: Slurm puts off looking at new jobs for three seconds, unless it is told otherwise.
+/// them their nodes: Slurm puts off looking at new jobs for three seconds, unless it is configured otherwise.
 const AHEAD: Span = Span(4);
 
 /// A part waits for so much longer than the market does for the last one: if all came in time it
-/// must still hear of it.
+/// must still learn of it.
 const GRACE: Span = Span(60);
 
 /// How a running job's parts come together.
@@ -251,7 +251,7 @@ impl Live {
     }
 }
 
-/// What became of a part that is over before it began.
+/// How a part ended that was over before it began.
 fn gone(part: &Part) -> String {
     match part.exit.as_ref().map(|(_, exit)| exit) {
         Some(Exit::NotStarted(why) | Exit::Refused(why)) => why.clone(),

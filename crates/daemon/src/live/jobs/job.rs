@@ -330,7 +330,7 @@ pub enum Finish {
     Cancelled,
     /// It used too much memory.
     OutOfMemory,
-    /// Its nodes died, or it is not known what became of it.
+    /// Its nodes died, or it is not known how it ended.
     NodeFail,
     /// The policy will not run it.
     Refused(Reason),

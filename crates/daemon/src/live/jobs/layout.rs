@@ -1,4 +1,4 @@
-//! What a part of a job is told of its tasks: its share of them, as options for the site's manager
+//! What a part of a job knows of its tasks: its share of them, as options for the site's manager
 //! and as variables.
 
 use tradewind_io::submission::Shape;

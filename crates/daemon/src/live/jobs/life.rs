@@ -121,7 +121,7 @@ impl Live {
 
     /// Who has cancelled a task of the job at its site, though the market wanted it to run.
     fn taken_away(&self, job: &Job) -> Option<String> {
-        // A part that waited for others in vain ends like this, too.
+        // A part whose start barrier timed out ends like this, too.
         if job.cancelled_by.is_some() || job.is_gathering() {
             return None;
         }
@@ -133,7 +133,7 @@ impl Live {
             let was_wanted = task.is_some_and(|task| task.wanted == TaskGoal::Run);
             is_withdrawn(part) && counts(part) && was_wanted
         })?;
-        Some(format!("somebody at {}", self.state.site_name(part.pool)))
+        Some(format!("a user at {}", self.state.site_name(part.pool)))
     }
 
     /// The job is to be planned again, if that is possible without harm: what has begun runs on.
@@ -248,7 +248,7 @@ impl Live {
         self.enqueue(at, number)
     }
 
-    /// Nodes died, or it is not known what became of the job: what follows is its user's choice.
+    /// Nodes died, or it is not known how the job ended: what follows is its user's choice.
     fn lost(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let then = job.submission.on_lost;

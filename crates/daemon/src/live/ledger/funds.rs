@@ -185,7 +185,7 @@ impl Live {
     }
 }
 
-/// What the job costs at the least with the prices of now: on the cheapest nodes that suit, if
+/// The lowest cost of the job with the prices of now: on the cheapest nodes that suit, if
 /// nothing else ran. Nothing, if there are too few.
 fn least_cost(demand: &Demand, pools: &Pools) -> Money {
     let suits = pools.as_slice().iter().filter(|pool| pool.suits(demand));

@@ -91,7 +91,7 @@ impl RecentHistory {
 
 impl Asked {
     /// Changes that are kept. Beyond that every other one of the older half is forgotten: what is
-    /// long ago is told with fewer steps.
+    /// long ago has fewer steps.
     pub const POINTS: usize = 1_024;
 
     fn push(&mut self, at: Time, price: Price) {

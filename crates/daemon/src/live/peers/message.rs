@@ -54,7 +54,7 @@ pub struct Traveller {
     pub submitted: Time,
     /// Of an array: its first job's number, and this one's index.
     pub array: Option<(u64, u32)>,
-    /// What is to run, without what concerns its home alone. Before it goes, nobody is told what
+    /// What is to run, without what concerns its home alone. Before it goes, no market learns what
     /// it would run.
     pub submission: Arc<Submission>,
 }
@@ -203,7 +203,7 @@ impl State {
         }
     }
 
-    /// A job of this market as others are told of it; `None` if its number is beyond what
+    /// A job of this market as others get it; `None` if its number is beyond what
     /// tickets hold.
     pub(super) fn parcel(&self, job: &Job) -> Option<Parcel> {
         let ticket = ticket(job)?;

@@ -1,4 +1,4 @@
-//! What becomes of jobs that went: told by those who have them, and believed by their homes.
+//! The status of jobs that went: their homes ask, and accept what the markets that have them report.
 
 use std::collections::BTreeMap;
 

@@ -117,7 +117,7 @@ impl Pair {
         self.ask(0, actor, Ask::Submit { submission, key: None, quote: None })
     }
 
-    /// Everything that is said, until nobody has anything to say.
+    /// Everything that is said, until there is nothing to say.
     fn talk(&mut self) {
         while let Some((to, letter)) = self.post.pop_front() {
             let (market, sent) = (format!("m{}", 1 - to), self.now);
@@ -177,7 +177,7 @@ fn a_job_that_no_nodes_suit_goes_to_whoever_has_some() {
     assert_eq!(pair.phase(0, 1), Phase::Held(&Hold::Nowhere));
     let asked = pair.post.iter().find_map(|(_, letter)| letter.word.job().cloned());
     let untold = Work::Command(vec!["untold".to_owned()]);
-    assert_eq!(asked.unwrap().submission.work, untold, "what runs is nobody's business yet");
+    assert_eq!(asked.unwrap().submission.work, untold, "what runs must not be known yet");
     pair.talk();
     pair.pass(3);
     assert_eq!(pair.phase(0, 1), Phase::Away);
@@ -221,7 +221,7 @@ fn answers_about_an_earlier_hand_over_mean_nothing() {
     assert_eq!((pair.phase(0, 1), pair.phase(1, 2)), (Phase::Away, Phase::Running));
     pair.hear(&old);
     assert_eq!(pair.phase(0, 1), Phase::Away, "it would run here, too");
-    // Whoever asks with the old hand-over hears the old answer, whatever is known of the new one.
+    // A market that asks with the old hand-over gets the old answer, whatever is known of the new one.
     let mut wrong = pair.reports();
     wrong[0].transfer = old[0].transfer;
     wrong[0].fate = RemoteStatus::Unknown;
@@ -241,7 +241,7 @@ fn a_wish_to_cancel_reaches_the_job_wherever_it_is() {
     assert!(matches!(pair.post[0].1.word, MessageBody::Migrate { .. }));
     let ana = Actor { user: "ana".to_owned(), role: Role::User };
     assert_eq!(pair.ask(0, ana, Ask::Cancel { job: 1 }), Ok(Reply::Done));
-    assert_eq!(pair.phase(0, 1), Phase::Handing, "nobody knows whose it is");
+    assert_eq!(pair.phase(0, 1), Phase::Handing, "it is not known which market has it");
     pair.talk();
     let reports = pair.reports();
     pair.hear(&reports);

@@ -54,7 +54,7 @@ pub enum TaskGoal {
 /// What is known of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskReport {
-    /// Nothing: the site may or may not have heard of it.
+    /// Nothing: the site may or may not know of it.
     Nothing,
     /// The site would not take it; its words.
     Declined(String),
@@ -209,7 +209,7 @@ impl Tasks {
         }
     }
 
-    /// The tasks of the job's present attempt are no more: no site has heard of them.
+    /// The tasks of the job's present attempt are removed: no site knows of them.
     pub(super) fn drop_all(&mut self, market: &str, job: &Job) {
         job.tags(market).for_each(|tag| drop(self.0.remove(&tag)));
     }

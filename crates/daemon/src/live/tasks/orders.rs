@@ -19,7 +19,7 @@ pub struct Instruction {
     pub act: Act,
     /// The task, where it is to run.
     pub order: Option<Box<Order>>,
-    /// When its work is to begin, and what it is told of the others.
+    /// When its work is to begin, and what it gets to know of the others.
     pub go: Option<Box<Go>>,
 }
 

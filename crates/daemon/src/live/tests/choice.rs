@@ -37,7 +37,7 @@ fn what_else_a_job_could_have_had_is_written_down() {
     assert_eq!(now, [weighed(X, 100, elsewhere), weighed(Y, 50, Verdict::From(later(50)))]);
 }
 
-/// It belongs to one start: a job that lost its nodes chooses anew.
+/// It belongs to one start: a job that lost its nodes chooses again.
 #[test]
 fn a_new_start_is_a_new_choice() {
     let mut stage = Stage::new();

@@ -97,11 +97,11 @@ fn a_late_part_sends_all_home_and_costs_nothing() {
     stop(&mut stage, later(93), &orders);
     let late = &stage.live.state().jobs[&1];
     assert_eq!((late.attempt, late.paid, late.phase()), (1, Money::ZERO, Phase::Running));
-    let slipped = late.history.iter().find_map(|(_, what)| match what {
+    let timed_out = late.history.iter().find_map(|(_, what)| match what {
         Happening::Setback(Setback::BarrierTimedOut(pool, why)) => Some((*pool, why.as_str())),
         _ => None,
     });
-    assert_eq!(slipped, Some((PoolId(1), "it was not there within 90 s")));
+    assert_eq!(timed_out, Some((PoolId(1), "it was not there within 90 s")));
     assert_eq!(stage.live.state().sites.delays[&orders[1].site], [93]);
     assert_eq!(stage.balance("owner:a") + stage.balance("owner:b"), 0);
 }
@@ -217,7 +217,7 @@ fn what_is_alone_or_waits_for_others_is_handed_in_for_now() {
     assert_eq!(stage.orders()[0].order.as_ref().unwrap().start, DAY);
 }
 
-/// A part that one site refuses is known before the others are let go.
+/// A part that one site refuses is known before the others begin.
 #[test]
 fn of_parts_that_begin_by_themselves_none_begins_if_one_is_refused() {
     let mut stage = Stage::new();

@@ -5,7 +5,7 @@ use tradewind_model::Reason;
 use super::*;
 use crate::live::state::{Happening, Setback};
 
-/// A job of two nodes at the dearer, faster site, which runs since a second.
+/// A job of two nodes at the more expensive, faster site, which runs since a second.
 fn running_job(submission: Submission) -> (Stage, Tag, u32) {
     let mut stage = Stage::new();
     stage.submit(DAY, submission).unwrap();

@@ -220,7 +220,7 @@ fn people_are_warned_once_at_each_level() {
     assert_eq!(spend(&mut stage, 2, 30, 3), [(ana(), 50)]);
     assert_eq!(spend(&mut stage, 3, 40, 13).last(), Some(&(ana(), 80)));
     let before = stage.warnings().len();
-    // 40 of 120 are a third, and half of it is warned of anew.
+    // 40 of 120 are a third, and half of it is warned of again.
     stage.grant("project:apollo", 60, Unknown::Refuse).unwrap();
     stage.limit(Some("ana"), None, None);
     assert_eq!(stage.warnings().len(), before);
@@ -307,7 +307,7 @@ fn projects_of_older_journals_have_those_who_spent_as_members() {
     assert!(step.records.iter().all(is_old));
 }
 
-/// Something that somebody does: kind, user, another user, a number.
+/// Something that a user does: kind, user, another user, a number.
 type Deed = (u8, usize, usize, i64);
 
 fn deed(stage: &mut Stage, at: Time, (kind, who, whom, number): Deed) {

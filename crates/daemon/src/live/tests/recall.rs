@@ -106,7 +106,7 @@ fn a_task_that_is_cancelled_at_its_site_says_so() {
     stage.survey(later(9), site, vec![(tag, ended(later(1), later(9), Exit::Withdrawn))], &[]);
     assert_eq!(stage.phase(1), Phase::Over(&Finish::Cancelled));
     let by = stage.live.state().jobs[&1].cancelled_by.clone();
-    assert_eq!(by.as_deref(), Some(["somebody at a", "somebody at b"][site as usize]));
+    assert_eq!(by.as_deref(), Some(["a user at a", "a user at b"][site as usize]));
     replayed(&stage);
 }
 

@@ -41,7 +41,7 @@ proptest! {
         prop_assert!(kept.points.iter().all(|point| said.contains(point)));
         let prices: Vec<Price> = kept.points.iter().map(|it| it.1).collect();
         prop_assert!(prices.windows(2).all(|pair| pair[0] != pair[1]), "a step that is none");
-        // A week is covered, and wherever nothing was thinned it is told as it was.
+        // A week is covered, and wherever nothing was thinned it is as it was.
         let begin = all[0].0.max(now - RecentHistory::SPAN);
         prop_assert!(kept.points[0].0 <= begin);
         for moment in [begin, begin.max(exact), now, now - Span((now - begin).0 / 3)] {

@@ -52,7 +52,7 @@ fn what_no_nodes_have_is_refused_at_once() {
     assert_eq!(hint, "the most that a node has: a/x: 8000 MB; b/y: 4000 MB");
     let refused = stage.submit(later(2), with_memory(3, "6000")).unwrap_err();
     assert_eq!(refused.message, "needs 3 nodes that have 6000 MB each, and 2 suit");
-    // Who asks for none goes anywhere; who is too wide is told of the width.
+    // Who asks for none goes anywhere; a job that is too wide gets a message about the width.
     assert_eq!(stage.submit(later(2), job(3, 60)), Ok(Reply::Jobs(vec![1])));
     let refused = stage.submit(later(2), with_memory(5, "1")).unwrap_err();
     assert_eq!(refused.message, "needs 5 nodes, and 4 suit");
