@@ -147,16 +147,16 @@ fn the_work_of_both_parts_begins_on_the_same_second() {
     let script = "echo $TRADEWIND_PART $TRADEWIND_PARTS $TRADEWIND_PART_0_SITE \
                   $TRADEWIND_PART_1_SITE $TRADEWIND_HOSTS; sleep 1";
     let number = submit(&engine, script);
-    let known = |job: &Job| job.rendezvous.as_ref().is_some_and(|it| !it.began.is_empty());
-    let job = when(&engine, number, |job| matches!(job.phase, Phase::Over(_)) && known(job));
-    assert_eq!(job.phase, Phase::Over(Finish::Completed));
-    let rendezvous = job.rendezvous.as_ref().unwrap();
+    let known = |job: &Job| job.barrier().is_some_and(|it| !it.began.is_empty());
+    let job = when(&engine, number, |job| matches!(job.phase(), Phase::Over(_)) && known(job));
+    assert_eq!(job.phase(), Phase::Over(&Finish::Completed));
+    let rendezvous = job.barrier().unwrap();
     let at = rendezvous.at.unwrap();
     // Generous: the machine may be busy.
     assert!(job.skew().unwrap() < 1_000, "{rendezvous:?}");
     assert!(rendezvous.began.iter().all(|began| *began >= at.0 * 1_000), "{rendezvous:?}");
     let used: i64 = job
-        .parts
+        .parts()
         .iter()
         .map(|part| (part.exit.as_ref().unwrap().0 - at).0 * i64::from(part.nodes))
         .sum();
@@ -175,29 +175,29 @@ fn a_full_disk_stops_writes_only() {
     let disk = Disk::new(Origin { market: "m".to_owned(), created: 0 });
     let engine = market_on(folder.path(), &disk);
     let running = submit(&engine, "sleep 600");
-    when(&engine, running, |job| job.parts.iter().all(|part| part.since.is_some()));
+    when(&engine, running, |job| job.parts().iter().all(|part| part.since.is_some()));
     let waiting = submit(&engine, "true");
-    when(&engine, waiting, |job| job.phase == Phase::Waiting);
+    when(&engine, waiting, |job| job.phase() == Phase::Waiting);
     disk.fill();
     let ana = || Actor { user: "ana".to_owned(), role: Role::User };
     let ask = |engine: &Engine, ask: Ask| engine.handle.ask(ana(), ask);
     ask(&engine, Ask::Hold { job: waiting }).unwrap_err();
     // What was not written did not happen, and everything can be looked at.
-    when(&engine, waiting, |job| job.phase == Phase::Waiting);
+    when(&engine, waiting, |job| job.phase() == Phase::Waiting);
     assert!(engine.handle.gauges().is_read_only());
     ask(&engine, Ask::Hold { job: waiting }).unwrap_err();
     ask(&engine, Ask::Cancel { job: waiting }).unwrap();
     ask(&engine, Ask::Cancel { job: running }).unwrap();
-    when(&engine, waiting, |job| job.phase == Phase::Over(Finish::Cancelled));
+    when(&engine, waiting, |job| job.phase() == Phase::Over(&Finish::Cancelled));
     disk.make_room();
     // The site got the order to stop it, and that is known as soon as it can be written.
-    when(&engine, running, |job| job.phase == Phase::Over(Finish::Cancelled));
+    when(&engine, running, |job| job.phase() == Phase::Over(&Finish::Cancelled));
     assert!(!engine.handle.gauges().is_read_only());
     engine.handle.stop();
     engine.wait();
     let mut journal = disk.open().unwrap();
     let state = recover(&mut journal, &Json).unwrap();
-    assert_eq!(state.jobs[&waiting].phase, Phase::Over(Finish::Cancelled));
+    assert_eq!(state.jobs[&waiting].phase(), Phase::Over(&Finish::Cancelled));
     prove(&mut journal, &Json).unwrap();
     drop(journal);
 
@@ -205,7 +205,7 @@ fn a_full_disk_stops_writes_only() {
     disk.fill();
     let engine = market_on(folder.path(), &disk);
     assert!(engine.handle.gauges().is_read_only());
-    when(&engine, running, |job| job.phase == Phase::Over(Finish::Cancelled));
+    when(&engine, running, |job| job.phase() == Phase::Over(&Finish::Cancelled));
     disk.make_room();
     let end = Instant::now() + Duration::from_secs(60);
     while engine.handle.gauges().is_read_only() {

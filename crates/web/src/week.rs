@@ -91,7 +91,7 @@ pub enum Other {
 }
 
 impl Week {
-    /// The last week of this market. Linear in its jobs, and as [`State::lately_missing`].
+    /// The last week of this market. Linear in its jobs, and as [`State::recent_outages`].
     pub fn of(live: &Live) -> Week {
         let state = live.state();
         let until = state.now();
@@ -107,7 +107,7 @@ impl Week {
         for job in state.jobs.values().filter(|job| counts(job)) {
             week.add(live, job);
         }
-        let gone = state.lately_missing(until);
+        let gone = state.recent_outages(until);
         week.missing = gone.iter().filter_map(|gone| missing(state, from, gone)).collect();
         week.missing.extend(planned(state, from));
         week.asked = asked(state, (from, until));
@@ -122,7 +122,7 @@ impl Week {
         }
         let joined = job.history.iter().rfind(|(_, what)| *what == Happening::Queued);
         let Some((joined, _)) = joined else { return };
-        if job.ended.is_some_and(|ended| ended <= self.from) {
+        if job.ended().is_some_and(|ended| ended <= self.from) {
             return;
         }
         let ran = |part: &Part| {
@@ -136,12 +136,12 @@ impl Week {
             // Rounded down: on a node that is no slower than the reference it is as long again.
             Some(length.0.max(0) * thousandths / 1_000)
         };
-        let run = job.parts.iter().map(ran).collect::<Option<Vec<_>>>();
+        let run = job.parts().iter().map(ran).collect::<Option<Vec<_>>>();
         let run = run.and_then(|all| all.into_iter().max()).map_or(demand.estimate, Span);
         let run = run.max(Span(1)).min(demand.estimate);
         self.jobs.push(PastJob { submit: (*joined).max(self.from), demand, run });
         self.real.ran += u32::from(job.began().is_some());
-        let had = job.parts.iter().filter_map(|part| had(job, part, self.until));
+        let had = job.parts().iter().filter_map(|part| had(job, part, self.until));
         self.real.had.extend(had);
     }
 
@@ -220,7 +220,7 @@ pub(crate) fn hundredths(price: Price, part: i64) -> Price {
 }
 
 fn counts(job: &Job) -> bool {
-    match &job.phase {
+    match job.phase() {
         Phase::Waiting | Phase::Running => true,
         Phase::Over(Finish::Refused(_)) => true,
         Phase::Over(_) => job.began().is_some(),

@@ -4,10 +4,14 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tradewind_io::submission::Submission;
+use tradewind_model::Time;
 
-use super::wire::{Decode, Encode, Fault, Fields, Object, choice, object};
+use super::wire::{
+    Decode, Encode, Fault, Fields, Object, alternative, choice, none, object, put_alternative, some,
+};
 use crate::live::choice::Choice;
 use crate::live::gather::StartBarrier;
+use crate::live::jobs::{Beginning, End, Last, Run, Stage};
 use crate::live::money::{Account, Accounts, Motive, Posting};
 use crate::live::recent_history::{Asked, PastOutage, RecentHistory};
 use crate::live::rights::{Role, SignedIn};
@@ -31,71 +35,164 @@ impl Decode for Tag {
     }
 }
 
-/// A job with its submission, and with the place of its submission in a list.
+/// The stored form of a job is flat: `look` finds each field in the job, and `build` makes the job
+/// of the fields. With its submission, and with the place of its submission in a list.
 macro_rules! job {
-    ($($field:ident),* $(,)?) => {
-        object!(Job { number, user, submission, $($field),* });
-
-        /// Writes a job whose submission is elsewhere, at this place of a list.
-        pub(super) fn put_job(job: &Job, place: u64, out: &mut Vec<u8>) {
-            let Job { number, user, submission: _, $($field),* } = job;
+    (
+        fields: { $($field:ident),* $(,)? }
+        |$job:ident| look: { $($look:tt)* }
+        |$number:ident, $user:ident, $submission:ident| build: { $($build:tt)* }
+    ) => {
+        fn put_fields($job: &Job, submission: &impl Encode, out: &mut Vec<u8>) {
             let mut object = Object::begin(out);
-            object.field("number", number);
-            object.field("user", user);
-            object.field("submission", &place);
+            object.field("number", &$job.number);
+            object.field("user", &$job.user);
+            object.field("submission", submission);
+            $($look)*
             $(object.field(stringify!($field), $field);)*
             object.end();
         }
 
-        /// Reads it, with the list.
-        pub(super) fn get_job(
-            value: Value,
-            submissions: &[Arc<Submission>],
+        fn get_fields(
+            mut fields: Fields,
+            $number: u64,
+            $user: String,
+            $submission: Arc<Submission>,
         ) -> Result<Job, Fault> {
-            let mut fields = Fields::of(value)?;
-            let (number, user) = (fields.take("number")?, fields.take("user")?);
-            let place: u64 = fields.take("submission")?;
-            let submission = usize::try_from(place).ok().and_then(|it| submissions.get(it));
-            let submission = submission.cloned();
-            let submission = submission.ok_or_else(|| Fault::new("a submission is missing"))?;
-            let job =
-                Job { number, user, submission, $($field: fields.take(stringify!($field))?),* };
+            $(let $field = fields.take(stringify!($field))?;)*
             fields.end()?;
-            Ok(job)
+            $($build)*
         }
     };
 }
 
 job!(
-    array,
-    key,
-    submitted,
-    phase,
-    id,
-    attempt,
-    capped,
-    parts,
-    expected,
-    started,
-    ended,
-    paid,
-    cancelled_by,
-    booking,
-    in_window,
-    choice,
-    rendezvous,
-    apart,
-    history,
-    width,
-    processors,
-    origin,
-    away,
-    redacted,
+    fields: {
+        array, key, submitted, phase, id, attempt, capped, parts, expected, started, ended, paid,
+        cancelled_by, booking, in_window, choice, rendezvous, apart, history, width, processors,
+        origin, away, redacted,
+    }
+    |job| look: {
+        let Job {
+            number: _, user: _, submission: _, stage: _, array, key, submitted, attempt, capped,
+            nodes, processors, expected, paid, cancelled_by, booking, choice, history, origin,
+        } = job;
+        let (phase, id, parts, in_window) = (&job.phase(), &job.id(), &job.parts(), &job.in_window());
+        let (started, ended, redacted) = (&job.started(), &job.ended(), &job.redacted());
+        let apart = &match job.run().map(|run| &run.beginning) {
+            Some(Beginning::Apart(began)) if !began.is_empty() => Some(began),
+            _ => None,
+        };
+        let (rendezvous, away) = (&job.barrier(), &job.away());
+        let capped = &Some(*capped).filter(|capped| *capped > 0);
+        let width = &Some(*nodes).filter(|nodes| *nodes != job.submission.tasks);
+    }
+    |number, user, submission| build: {
+        let (beginning, capped): (_, Option<u32>) = (beginning(rendezvous, apart), capped);
+        let nodes = Option::<u32>::unwrap_or(width, submission.tasks);
+        let run = |id, started| Run { id, started, in_window, parts, beginning };
+        let stage = match (phase, id, started, away) {
+            (Kept::Held(hold), ..) => Stage::Held(hold),
+            (Kept::Waiting, Some(id), ..) => Stage::Waiting(id),
+            (Kept::Running, Some(id), Some(started), _) => Stage::Running(run(id, started)),
+            (Kept::Handing, _, _, Some(away)) => Stage::Handing(away),
+            (Kept::Away, _, since, Some(away)) => Stage::Away(away, since),
+            (Kept::Over(finish), id, started, away) => {
+                let last = match (away, id, started) {
+                    (Some(away), _, since) => Last::Away(away, since),
+                    (None, Some(id), Some(started)) => Last::Ran(run(id, started)),
+                    (None, Some(id), None) => Last::Waiting(id),
+                    (None, None, _) => Last::Held,
+                };
+                let at = Option::<Time>::ok_or_else(ended, || Fault::new("it is missing").within("ended"))?;
+                Stage::Over(End { finish, at, last, redacted })
+            }
+            _ => return Err(Fault::new("more must be said of this one").within("phase")),
+        };
+        Ok(Job {
+            number, user, submission, array, key, submitted, stage, attempt,
+            capped: capped.unwrap_or(0), nodes, processors, expected, paid, cancelled_by, booking,
+            choice, history, origin,
+        })
+    }
 );
-choice!(Phase {
-    "held" => Held(hold), "waiting" => Waiting, "running" => Running, "over" => Over(finish),
-    "handing" => Handing, "away" => Away,
-});
+
+impl Encode for Job {
+    fn put(&self, out: &mut Vec<u8>) {
+        put_fields(self, &self.submission, out);
+    }
+}
+
+impl Decode for Job {
+    fn get(value: Value) -> Result<Self, Fault> {
+        let mut fields = Fields::of(value)?;
+        let (number, user) = (fields.take("number")?, fields.take("user")?);
+        let submission = fields.take("submission")?;
+        get_fields(fields, number, user, submission)
+    }
+}
+
+/// Writes a job whose submission is elsewhere, at this place of a list.
+pub(super) fn put_job(job: &Job, place: u64, out: &mut Vec<u8>) {
+    put_fields(job, &place, out);
+}
+
+/// Reads it, with the list.
+pub(super) fn get_job(value: Value, submissions: &[Arc<Submission>]) -> Result<Job, Fault> {
+    let mut fields = Fields::of(value)?;
+    let (number, user) = (fields.take("number")?, fields.take("user")?);
+    let place: u64 = fields.take("submission")?;
+    let submission = usize::try_from(place).ok().and_then(|it| submissions.get(it));
+    let submission = submission.ok_or_else(|| Fault::new("a submission is missing"))?;
+    get_fields(fields, number, user, Arc::clone(submission))
+}
+
+fn beginning(barrier: Option<StartBarrier>, apart: Option<Vec<i64>>) -> Beginning {
+    match barrier {
+        Some(barrier) => Beginning::Together(barrier),
+        None => Beginning::Apart(apart.unwrap_or_default()),
+    }
+}
+
+/// A phase, as it is read.
+enum Kept {
+    Held(Hold),
+    Waiting,
+    Running,
+    Over(Finish),
+    Handing,
+    Away,
+}
+
+impl Decode for Kept {
+    fn get(value: Value) -> Result<Self, Fault> {
+        let (name, carried) = alternative(value)?;
+        let read = match name.as_str() {
+            "held" => some(carried).and_then(Decode::get).map(Kept::Held),
+            "waiting" => none(carried.as_ref()).map(|()| Kept::Waiting),
+            "running" => none(carried.as_ref()).map(|()| Kept::Running),
+            "over" => some(carried).and_then(Decode::get).map(Kept::Over),
+            "handing" => none(carried.as_ref()).map(|()| Kept::Handing),
+            "away" => none(carried.as_ref()).map(|()| Kept::Away),
+            _ => Err(Fault::new("it is not known here")),
+        };
+        read.map_err(|fault| fault.within(name))
+    }
+}
+
+impl Encode for Phase<'_> {
+    fn put(&self, out: &mut Vec<u8>) {
+        match self {
+            Phase::Held(hold) => put_alternative("held", hold, out),
+            Phase::Waiting => "waiting".put(out),
+            Phase::Running => "running".put(out),
+            Phase::Over(finish) => put_alternative("over", finish, out),
+            Phase::Handing => "handing".put(out),
+            Phase::Away => "away".put(out),
+        }
+    }
+}
+
 choice!(Hold {
     "user" => User, "dependency" => Dependency, "array" => Array, "funds" => Funds(needed),
     "booked" => Booked, "lost" => Lost, "rejected" => Rejected(words),
@@ -126,7 +223,7 @@ choice!(Against {
     "attribute" => Attribute(name), "slow" => Slow(has), "dear" => Dear(max), "size" => Size,
     "narrow" => Narrow(nodes), "budget" => Budget(max), "late" => Late(finish), "never" => Never,
 });
-object!(StartBarrier { at, slipped, began });
+object!(StartBarrier { at, timed_out = "slipped", began });
 choice!(TaskGoal { "run" => Run, "stop" => Stop, "recall" => Recall });
 choice!(TaskReport {
     "nothing" => Nothing, "declined" => Declined(words), "withdrawn" => Withdrawn(why),
@@ -145,7 +242,7 @@ choice!(Why {
     "withheld" => Withheld(pool, from), "booked" => Booked(pool, job),
     "queued" => Queued(pool, number),
 });
-object!(RecentHistory { prices, closures, forgotten });
+object!(RecentHistory { prices, outages = "closures", forgotten });
 object!(Asked { points, thinned });
 object!(PastOutage { why, nodes, from, until });
 object!(Quote { number, user, tasks, work, times, booking, cost, expires });

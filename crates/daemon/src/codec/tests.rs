@@ -11,6 +11,7 @@ use tradewind_sched::negotiation::{Peer, Serial};
 
 use super::wire::{Decode, Encode, parse};
 use super::*;
+use crate::live::jobs::{Beginning, End, Last, Run, Stage};
 use crate::live::money::{Accounts, Posting};
 use crate::live::peers::{PeerMessage, Peers, StatusQuery, StatusReport, Traveller};
 use crate::live::projects::Project;
@@ -97,6 +98,56 @@ any! {
         submitted: Any::any(dice),
         array: Any::any(dice),
         submission: Arc::new(simple()),
+    };
+    Run: dice => Run {
+        id: Any::any(dice),
+        started: Any::any(dice),
+        in_window: Any::any(dice),
+        parts: Any::any(dice),
+        beginning: match Any::any(dice) {
+            true => Beginning::Together(Any::any(dice)),
+            false => Beginning::Apart(Any::any(dice)),
+        },
+    };
+    Last: dice => match dice.of(&[0, 1, 2, 3]) {
+        0 => Last::Held,
+        1 => Last::Waiting(Any::any(dice)),
+        2 => Last::Ran(Any::any(dice)),
+        _ => Last::Away(Any::any(dice), Any::any(dice)),
+    };
+    End: dice => End {
+        finish: Any::any(dice),
+        at: Any::any(dice),
+        last: Any::any(dice),
+        redacted: Any::any(dice),
+    };
+    Stage: dice => match dice.of(&[0, 1, 2, 3, 4, 5]) {
+        0 => Stage::Held(Any::any(dice)),
+        1 => Stage::Waiting(Any::any(dice)),
+        2 => Stage::Running(Any::any(dice)),
+        3 => Stage::Over(Any::any(dice)),
+        4 => Stage::Handing(Any::any(dice)),
+        _ => Stage::Away(Any::any(dice), Any::any(dice)),
+    };
+    Job: dice => Job {
+        number: Any::any(dice),
+        user: Any::any(dice),
+        submission: Any::any(dice),
+        array: Any::any(dice),
+        key: Any::any(dice),
+        submitted: Any::any(dice),
+        stage: Any::any(dice),
+        attempt: Any::any(dice),
+        capped: Any::any(dice),
+        nodes: Any::any(dice),
+        processors: Any::any(dice),
+        expected: Any::any(dice),
+        paid: Any::any(dice),
+        cancelled_by: Any::any(dice),
+        booking: Any::any(dice),
+        choice: Any::any(dice),
+        history: Any::any(dice),
+        origin: Any::any(dice),
     };
     Accounts: dice => Accounts::of(Any::any(dice), Any::any(dice), Any::any(dice));
 }
@@ -327,4 +378,20 @@ fn records_of_format_1_are_read_for_ever() {
     let mut missing = Record::all_names();
     missing.retain(|name| !kinds.contains(*name));
     assert!(missing.is_empty(), "add lines of {missing:?}");
+}
+
+#[test]
+fn a_stage_is_not_read_without_its_data() {
+    let dice = &mut Dice::new(1);
+    for (stage, field) in [
+        (Stage::Running(Any::any(dice)), "started"),
+        (Stage::Waiting(Any::any(dice)), "id"),
+        (Stage::Handing(Any::any(dice)), "away"),
+        (Stage::Over(Any::any(dice)), "ended"),
+    ] {
+        let job = Job { stage, ..Any::any(dice) };
+        let mut value = parse(text(&job).as_bytes()).unwrap();
+        assert!(value.as_object_mut().unwrap().remove(field).is_some());
+        assert!(Job::get(value).is_err(), "a job that is {:?} needs `{field}`", job.stage);
+    }
 }

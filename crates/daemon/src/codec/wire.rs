@@ -163,14 +163,14 @@ pub(super) fn put_alternative(name: &str, carried: &impl Encode, out: &mut Vec<u
     out.push(b'}');
 }
 
-/// A struct, by the names of all its fields: an object.
+/// A struct, by all its fields: an object, under their names or those that are given.
 macro_rules! object {
-    ($type:ident { $($field:ident),* $(,)? }) => {
+    ($type:ident { $($field:ident $(= $key:literal)?),* $(,)? }) => {
         impl $crate::codec::wire::Encode for $type {
             fn put(&self, out: &mut Vec<u8>) {
                 let $type { $($field),* } = self;
                 let mut object = $crate::codec::wire::Object::begin(out);
-                $(object.field(stringify!($field), $field);)*
+                $(object.field(choice!(@key $field $($key)?), $field);)*
                 object.end();
             }
         }
@@ -178,7 +178,7 @@ macro_rules! object {
         impl $crate::codec::wire::Decode for $type {
             fn get(value: serde_json::Value) -> Result<Self, $crate::codec::wire::Fault> {
                 let mut fields = $crate::codec::wire::Fields::of(value)?;
-                let it = $type { $($field: fields.take(stringify!($field))?),* };
+                let it = $type { $($field: fields.take(choice!(@key $field $($key)?))?),* };
                 fields.end()?;
                 Ok(it)
             }

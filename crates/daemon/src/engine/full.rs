@@ -136,7 +136,7 @@ impl<C: Codec> Loop<C> {
 fn may_be_done(live: &Live, ask: &Ask) -> bool {
     let Ask::Cancel { job } = ask else { return false };
     let job = live.state().jobs.get(job);
-    job.is_none_or(|job| !matches!(job.phase, Phase::Handing | Phase::Away))
+    job.is_none_or(|job| !matches!(job.phase(), Phase::Handing | Phase::Away))
 }
 
 fn read_only() -> Refusal {

@@ -194,7 +194,7 @@ impl<C: Codec> Base<C> {
         self.settings.admits_all(&state).map_err(StartError::Tokens)?;
         journal.pages = pages;
         journal.snapshot_at = journal.store.last();
-        let is_idle = |job: &Job| matches!(job.phase, Phase::Over(_));
+        let is_idle = |job: &Job| matches!(job.phase(), Phase::Over(_));
         let is_idle = state.jobs.values().all(is_idle) && state.quotes().is_empty();
         let (last, lead) = (state.now(), state.lead());
         let ClockReading { at, lead: now, .. } = clock.read(clock::Market { last, lead, is_idle });

@@ -327,16 +327,17 @@ fn large_submissions_are_written_once() {
         let value = |n: u64| format!("{:x}", (n + job).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         large.surroundings.environment = (0..1_000).map(|n| (format!("V{n}"), value(n))).collect();
         let (user, submission) = ("ana".to_owned(), Arc::new(large));
-        let record = JobRecord::Submitted { job, user, submission, array: None, key: None };
-        state.apply(Time(2_000), &record.into()).unwrap();
+        let record =
+            Record::Job(JobRecord::Submitted { job, user, submission, array: None, key: None });
+        state.apply(Time(2_000), &record).unwrap();
     }
     let mut pages = Pages::default();
     keep_pages(&mut store, &mut pages, last, &mut state);
     let (_, mut read, mut known) = begun(&mut store, &Json).unwrap().unwrap();
     assert_eq!(Json.state(&read), Json.state(&state));
     for (state, pages) in [(&mut state, &mut pages), (&mut read, &mut known)] {
-        let held = JobRecord::Held { job: begin + 3, hold: Hold::User };
-        state.apply(Time(2_001), &held.into()).unwrap();
+        let held = Record::Job(JobRecord::Held { job: begin + 3, hold: Hold::User });
+        state.apply(Time(2_001), &held).unwrap();
         let touched = state.jobs.take_touched();
         let (_, changed) = pages.of(state, &touched);
         let sizes: Vec<usize> = changed.pages().iter().map(|page| page.body.len()).collect();

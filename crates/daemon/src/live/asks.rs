@@ -1,4 +1,4 @@
-//! What people want, and whether they may have it.
+//! Requests, and whether they are granted.
 
 use std::sync::Arc;
 
@@ -157,7 +157,7 @@ impl Live {
             key.and_then(|key| self.state.jobs.keys.get(&(actor.user.clone(), key.clone())));
         let Some(&first) = known else { return Ok(None) };
         let known = self.state.jobs.get(&first);
-        let is_other = |job: &Job| match job.redacted {
+        let is_other = |job: &Job| match job.redacted() {
             None => !is_again(&job.submission, submission),
             Some(hash) => {
                 hash != redact::hash_of(submission)
@@ -185,7 +185,7 @@ impl Live {
         quote: Option<u64>,
     ) -> Result<(), Refusal> {
         check_environment(submission, &self.settings)?;
-        self.active.may_come(&actor.user, count, submission, &self.settings)?;
+        self.index.active.may_come(&actor.user, count, submission, &self.settings)?;
         self.may_spend(&actor.user, submission.project.as_deref())?;
         self.may_wait(actor, submission)?;
         if submission.terms.deadline.is_some_and(|it| it + self.state.lead() <= at) {
@@ -198,7 +198,7 @@ impl Live {
         let chosen = self.chosen_of(None, &actor.user, submission, promised);
         let demand = match chosen {
             Ok(chosen) => chosen.demand,
-            // Perhaps it needs fewer nodes than that: nobody has said yet how large they are.
+            // Perhaps it needs fewer nodes than that: it is not known yet how large they are.
             Err(_) if quote.is_none() && self.may_be_smaller(submission) => return Ok(()),
             // Perhaps a peer has nodes that suit.
             Err(_) if quote.is_none() && self.has_peers() && may_travel(submission) => {
@@ -212,8 +212,8 @@ impl Live {
         }
     }
 
-    /// Whether it may wait for the jobs that it names. How jobs of others end is not for everybody,
-    /// nor that they are there.
+    /// Whether it may wait for the jobs that it names. Users do not learn how jobs of others end, nor that
+    /// they exist.
     fn may_wait(&self, actor: &Actor, submission: &Submission) -> Result<(), Refusal> {
         let own = |job: u64| {
             let job = self.state.jobs.get(&job);
@@ -282,7 +282,7 @@ impl Live {
             let why = super::state::Why::Booked(pool, job);
             self.put(at, OutageRecord::Announced { what, why })?;
         }
-        self.booked.insert((booking.start, job));
+        self.index.booked.insert((booking.start, job));
         self.start_booked(at)
     }
 
@@ -311,7 +311,7 @@ impl Live {
         Ok(Ok(Reply::Done))
     }
 
-    fn find(&self, actor: &Actor, number: u64) -> Result<Phase, Refusal> {
+    fn find(&self, actor: &Actor, number: u64) -> Result<Phase<'_>, Refusal> {
         let job = self.state.jobs.get(&number).filter(|job| actor.may_act_for(&job.user));
         let unknown = || {
             Refusal::new(
@@ -320,7 +320,7 @@ impl Live {
                 "see `jobs --all`",
             )
         };
-        job.map(|job| job.phase.clone()).ok_or_else(unknown)
+        job.map(Job::phase).ok_or_else(unknown)
     }
 
     fn hold_job(&mut self, at: Time, actor: &Actor, number: u64) -> Answer {
@@ -329,7 +329,7 @@ impl Live {
             Ok(Phase::Waiting) => {
                 self.put(at, JobRecord::Left { job: number, hold: Hold::User })?
             }
-            Ok(Phase::Held(hold)) if hold != Hold::Booked => {
+            Ok(Phase::Held(hold)) if *hold != Hold::Booked => {
                 self.put(at, JobRecord::Held { job: number, hold: Hold::User })?;
             }
             Ok(_) => {

@@ -2,7 +2,7 @@
 //! again.
 //!
 //! Nothing here is written down but that a job waits and why: what sites allow is read again, or
-//! learned again, after a restart. Policies hear of it by the attribute [`RESOURCES`]: a pool that
+//! learned again, after a restart. Policies learn of it by the attribute [`RESOURCES`]: a pool that
 //! is closed to a job is not among those that it asks for.
 
 mod again;
@@ -311,9 +311,9 @@ impl Live {
             for (id, number) in &self.state.jobs.numbers {
                 let Some(job) = self.state.jobs.get(number) else { continue };
                 let mut sites = BTreeSet::new();
-                match job.phase {
+                match job.phase() {
                     Phase::Running => {
-                        let open = job.parts.iter().filter(|part| part.exit.is_none());
+                        let open = job.parts().iter().filter(|part| part.exit.is_none());
                         sites.extend(open.map(|part| self.state.site_of(part.pool)));
                     }
                     _ => {
@@ -385,8 +385,8 @@ impl Live {
         let full = self.full_for(user, submission);
         let suits = |(_, pool): &(PoolId, &tradewind_model::Pool)| pool.suits(&demand);
         // Where it may go it counts itself.
-        let asked = job.id.and_then(|id| self.state.market.demand(id));
-        let may_not = |pool: &tradewind_model::Pool| match job.phase {
+        let asked = job.id().and_then(|id| self.state.market.demand(id));
+        let may_not = |pool: &tradewind_model::Pool| match job.phase() {
             Phase::Held(Hold::Capped(_)) => true,
             Phase::Waiting => asked.is_some_and(|asked| !pool.suits(asked)),
             _ => false,
@@ -509,7 +509,7 @@ impl Live {
 
     /// The limit that a part of the job met, if one did.
     pub(super) fn met_by(&self, job: &Job) -> Option<(PoolId, String)> {
-        (0..job.parts.len()).zip(&job.parts).find_map(|(place, part)| {
+        (0..job.parts().len()).zip(job.parts()).find_map(|(place, part)| {
             let cap = self.caps.tags.get(&job.tag(&self.state.name, place))?;
             Some((part.pool, cap.word.clone()))
         })

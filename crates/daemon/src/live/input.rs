@@ -1,4 +1,4 @@
-//! What goes into the live market, and what comes back to whoever asked.
+//! What goes into the live market, and what is answered.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub enum Input {
         /// Zero: the two are the same again.
         lead: Span,
     },
-    /// Somebody wants something.
+    /// A request of a user, an owner, an administrator or a peer.
     Asked {
         /// Who.
         actor: Actor,
@@ -54,7 +54,7 @@ pub enum Input {
         /// All that is withheld and not over.
         withheld: Vec<Withheld>,
     },
-    /// A peer has answered what became of jobs that went there.
+    /// A peer has reported on jobs that went there.
     Reported {
         /// Which.
         peer: Peer,
@@ -95,7 +95,7 @@ pub struct Withheld {
     pub until: Time,
 }
 
-/// What a site is told of a task.
+/// An order to a site about a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Act {
     /// To run it.
@@ -110,7 +110,7 @@ pub enum Act {
     Go,
 }
 
-/// What somebody wants.
+/// What is requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ask {
     /// To have a job run.
@@ -147,7 +147,7 @@ pub enum Ask {
         amount: Money,
         /// Why.
         note: String,
-        /// What becomes of it if nobody knows that account.
+        /// What happens if there is no such account yet.
         unknown: Unknown,
     },
     /// To make or change a project.
@@ -169,7 +169,7 @@ pub enum Ask {
         /// A table in TOML that was read and is sound; `None`: those of the configuration.
         text: Option<String>,
     },
-    /// To let somebody come in.
+    /// To issue a token.
     Admit {
         /// Whom.
         user: String,
@@ -193,7 +193,7 @@ pub enum Ask {
         /// Anything but [`Expiry::Kept`] only administrators may ask for.
         expiry: Expiry,
     },
-    /// To let somebody not come in any more.
+    /// To revoke a token.
     Expel {
         /// By which token.
         token: u64,
@@ -203,7 +203,7 @@ pub enum Ask {
         /// As the command line writes it.
         policy: String,
     },
-    /// To have a quote kept. Its number is given anew; it expires by the system's clock.
+    /// To have a quote kept. It gets a new number; it expires by the system's clock.
     Keep {
         /// What was found.
         quote: Quote,
@@ -217,7 +217,7 @@ pub enum Ask {
         /// In any order.
         letters: Vec<PeerMessage>,
     },
-    /// A peer: to know what became of its jobs, and to have some of them stopped.
+    /// A peer: to know the status of its jobs, and to have some of them stopped.
     Report {
         /// Which market it is.
         market: String,
@@ -226,7 +226,7 @@ pub enum Ask {
     },
 }
 
-/// What becomes of money for an account that nobody knows.
+/// What happens to money for an account that does not exist yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Unknown {
     /// It is not moved: the name may be misspelt.
@@ -277,7 +277,7 @@ pub enum Reply {
     Jobs(Vec<u64>),
     /// The number of the quote or of the token.
     Number(u64),
-    /// What became of jobs, in the order of the questions.
+    /// The status of jobs, in the order of the questions.
     Reports(Vec<StatusReport>),
     /// What an import has changed, for people.
     Changes(Vec<String>),

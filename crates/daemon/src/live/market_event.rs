@@ -28,7 +28,7 @@ impl State {
     }
 
     fn id_of(&self, number: u64) -> Option<JobId> {
-        self.jobs.get(&number)?.id
+        self.jobs.get(&number)?.id()
     }
 
     fn event_of_job(&self, record: &JobRecord) -> Option<Event> {
@@ -50,7 +50,7 @@ impl State {
             }
             JobRecord::Ended { job: number, .. } => {
                 let job = self.id_of(*number)?;
-                match self.jobs.get(number)?.phase {
+                match self.jobs.get(number)?.phase() {
                     Phase::Running => Some(Event::Ended { job }),
                     Phase::Waiting => Some(Event::Cancelled { job }),
                     _ => None,

@@ -17,7 +17,6 @@ mod market_event;
 mod names;
 pub mod offers;
 pub mod outages;
-mod pass;
 pub mod peers;
 pub mod record;
 pub mod sites;
@@ -28,8 +27,8 @@ pub mod tasks;
 mod tests;
 mod tick;
 pub mod times;
+mod turn;
 
-use crate::live::record::MarketRecord;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -40,8 +39,6 @@ use tradewind_sched::negotiation::{self, Negotiator, Peer};
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::outlook::Outlook;
 
-use crate::site::Tag;
-
 pub use access::rights;
 use access::tokens;
 pub use bodies::check_environment;
@@ -50,14 +47,18 @@ pub use demand::RESOURCES;
 pub use input::{
     Act, Ask, Input, ProjectChange, Refusal, RefusalKind, Reply, Unknown, Usage, Withheld,
 };
+use jobs::index::JobIndex;
 use jobs::{bodies, demand, redact, width};
 pub use jobs::{choice, gather};
 pub use ledger::{money, projects, used};
 pub use outages::recent_history;
 use peers::PeerMessage;
+use record::MarketRecord;
 pub use record::Record;
 pub use state::{ApplyError, State};
+use state::{Hold, Phase};
 pub use tasks::orders::Instruction;
+pub use turn::Step;
 
 /// Makes policies of their names, as the command line writes them.
 pub trait Make: Debug + Send + Sync {
@@ -100,7 +101,7 @@ pub struct Settings {
     pub gather: Span,
     /// By project, how times are counted of jobs that leave it open.
     pub times: BTreeMap<String, Times>,
-    /// Sites that run all jobs as the daemon's own account, though nobody has said that this is meant:
+    /// Sites that run all jobs as the daemon's own account, though the configuration does not say that this is meant:
     /// beside them only administrators have tokens.
     pub one_account: Vec<String>,
 }
@@ -156,32 +157,14 @@ pub struct Live {
     unseen: Vec<Event>,
     /// When the policy wants to be asked.
     wake: Option<Time>,
-    /// By job: those that wait for it.
-    dependents: BTreeMap<u64, BTreeSet<u64>>,
-    /// Jobs whose payer had too little.
-    short: BTreeSet<u64>,
-    /// Jobs whose window is booked: by its start.
-    booked: BTreeSet<(Time, u64)>,
-    /// Jobs that are over: by their end.
-    over: BTreeSet<(Time, u64)>,
-    /// Those of them whose scripts and environments may be there still: by their end.
-    redactable: BTreeSet<(Time, u64)>,
-    /// Jobs that are not over.
-    active: bodies::Bodies,
-    /// Jobs that run, or did a moment ago, and whose parts wait for each other.
-    gathering: BTreeSet<u64>,
-    /// When the work of parts really began, of jobs of which not all parts are known to have.
-    began: BTreeMap<Tag, i64>,
+    /// What of jobs is looked for often.
+    index: JobIndex,
     /// What the present step has written.
     out: Vec<Record>,
     /// Talks to peers, if there ever were any.
     negotiator: Option<Negotiator>,
     /// What the queue will come to, if it was asked for since it changed.
     outlook: OnceCell<Outlook>,
-    /// Jobs that no nodes here suit; some may be gone since.
-    nowhere: BTreeSet<u64>,
-    /// Jobs that are at peers; some may be over since.
-    away: BTreeSet<u64>,
     /// Whether peers answer, and since when: as far as was noticed since the start.
     contacts: BTreeMap<Peer, (bool, Time)>,
     /// By pool, the most that a node can give a job, where the site knows: as far as was noticed since
@@ -204,17 +187,6 @@ impl Debug for Live {
         let (now, policy) = (self.state.now(), &self.state.policy);
         f.debug_struct("Live").field("now", &now).field("policy", policy).finish_non_exhaustive()
     }
-}
-
-/// What a step came to.
-#[derive(Debug)]
-pub struct Step {
-    /// To be written down, all or none.
-    pub records: Vec<Record>,
-    /// For whoever asked, once they are.
-    pub answer: Option<Result<Reply, Refusal>>,
-    /// For peers, once they are. They may be lost.
-    pub letters: Vec<(Peer, PeerMessage)>,
 }
 
 impl Live {
@@ -240,19 +212,10 @@ impl Live {
             fresh: true,
             unseen: Vec::new(),
             wake: None,
-            dependents: BTreeMap::new(),
-            short: BTreeSet::new(),
-            booked: BTreeSet::new(),
-            over: BTreeSet::new(),
-            redactable: BTreeSet::new(),
-            active: bodies::Bodies::default(),
-            gathering: BTreeSet::new(),
-            began: BTreeMap::new(),
+            index: JobIndex::default(),
             out: Vec::new(),
             negotiator: None,
             outlook: OnceCell::new(),
-            nowhere: BTreeSet::new(),
-            away: BTreeSet::new(),
             contacts: BTreeMap::new(),
             max: Most::new(),
             problems: BTreeMap::new(),
@@ -287,7 +250,7 @@ impl Live {
 
     /// Whether no job waits, runs, or has a window booked.
     pub fn is_idle(&self) -> bool {
-        self.active.is_empty()
+        self.index.active.is_empty()
     }
 
     /// What it allows.
@@ -305,61 +268,6 @@ impl Live {
         self.contacts.get(&peer).copied()
     }
 
-    /// Takes one input in. `at` below the state's moment counts as that: clocks may step back.
-    ///
-    /// # Errors
-    /// A mistake of ours: the state must be made anew from what is written down.
-    pub fn step(&mut self, at: Time, input: Input) -> Result<Step, ApplyError> {
-        let at = at.max(self.state.now());
-        let answer = match input {
-            Input::Tick => {
-                self.tick(at)?;
-                None
-            }
-            Input::Clock { lead } => {
-                self.put(at, MarketRecord::Clock { lead })?;
-                None
-            }
-            Input::Asked { actor, ask } => Some(self.ask(at, &actor, ask)?),
-            Input::Surveyed { site, survey } => {
-                self.surveyed(at, site, survey)?;
-                None
-            }
-            Input::Answered { tag, act, answer } => {
-                self.answered(at, &tag, act, answer)?;
-                None
-            }
-            Input::Terms { prices, withheld } => {
-                self.terms(at, &prices, &withheld)?;
-                None
-            }
-            Input::Forecast { starts } => {
-                self.forecast(at, starts)?;
-                None
-            }
-            Input::Contact { peer, there } => {
-                self.contacts.insert(peer, (there, at));
-                None
-            }
-            Input::Reported { peer, reports } => {
-                self.reported(at, peer, &reports)?;
-                None
-            }
-            Input::SetAside { site, denied } => {
-                self.set_aside(at, site, denied)?;
-                None
-            }
-        };
-        self.mind_searches(at)?;
-        Ok(self.done(answer))
-    }
-
-    /// What the step came to.
-    fn done(&mut self, answer: Option<Result<Reply, Refusal>>) -> Step {
-        let records = std::mem::take(&mut self.out);
-        Step { records, answer, letters: std::mem::take(&mut self.letters) }
-    }
-
     /// The policy that was just made begins.
     fn go_on(&mut self, at: Time, policy: &str) -> Result<(), ApplyError> {
         (self.fresh, self.wake) = (true, None);
@@ -369,55 +277,16 @@ impl Live {
         self.put(at, MarketRecord::Began { release, policy, usage: usage.into_iter().collect() })
     }
 
-    /// Makes a change, and keeps what the policy must hear of it.
-    fn put(&mut self, at: Time, record: impl Into<Record>) -> Result<(), ApplyError> {
-        let record = record.into();
-        let event = self.state.market_event(&record);
-        self.remember_peers(&record);
-        self.caps.heed(&record);
-        self.state.apply(at, &record)?;
-        if event.is_some() || matches!(record, Record::Market(MarketRecord::Decided { .. })) {
-            self.outlook = OnceCell::new();
-        }
-        self.unseen.extend(event);
-        self.out.push(record);
-        Ok(())
-    }
-
-    /// What can be told from the state, told anew.
+    /// What can be told from the state alone.
     fn remember(&mut self) {
-        use state::{Hold, Phase};
         let mut waiting = Vec::new();
-        for (&number, job) in &self.state.jobs {
-            match &job.phase {
-                Phase::Over(_) => {
-                    self.over.extend(job.ended.map(|at| (at, number)));
-                    let ended = job.ended.filter(|_| job.redacted.is_none());
-                    self.redactable.extend(ended.map(|at| (at, number)));
-                    continue;
-                }
-                Phase::Held(Hold::Nowhere) => {
-                    self.nowhere.insert(number);
-                }
-                Phase::Held(Hold::Capped(_)) => self.caps.hold(number),
-                Phase::Away => {
-                    self.away.insert(number);
-                }
-                Phase::Held(Hold::Dependency) => {
-                    waiting.push(number);
-                }
-                Phase::Held(Hold::Funds(_)) => {
-                    self.short.insert(number);
-                }
-                Phase::Held(Hold::Booked) => {
-                    self.booked.extend(job.booking.as_ref().map(|it| (it.start, number)));
-                }
-                Phase::Running if job.is_gathering() => {
-                    self.gathering.insert(number);
-                }
+        for job in self.state.jobs.values() {
+            self.index.add(job);
+            match job.phase() {
+                Phase::Held(Hold::Capped(_)) => self.caps.hold(job.number),
+                Phase::Held(Hold::Dependency) => waiting.push(job.number),
                 _ => {}
             }
-            self.active.add(job);
         }
         waiting.into_iter().for_each(|number| self.remember_dependencies(number));
     }

@@ -11,7 +11,7 @@ use super::projects::may_be_named;
 use super::state::State;
 
 impl State {
-    /// Everybody who ever submitted, has a token, an account or is a member of a project.
+    /// All users who ever submitted, have a token or an account, or are members of a project.
     pub fn known_users(&self) -> BTreeSet<&str> {
         let users = self.jobs.users.iter().map(String::as_str);
         let tokens = self.access.tokens.values().map(|token| token.user.as_str());
@@ -72,7 +72,7 @@ pub(super) struct Stranger {
     pub(super) may_be_made: bool,
 }
 
-/// There is no such project. Users are told of their own that are called alike.
+/// There is no such project. The hint has the user's own projects of similar names.
 pub(super) fn unknown_project(state: &State, user: &str, project: &str) -> Refusal {
     let own: BTreeSet<&str> = state.ledger.projects.of(user).collect();
     let message = format!("there is no project `{}`", project.escape_default());

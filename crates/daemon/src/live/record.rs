@@ -74,7 +74,7 @@ pub enum MarketRecord {
         /// By site: a user's name.
         owners: Vec<String>,
     },
-    /// A policy begins; it is told of the market's history at its first pass.
+    /// A policy begins; it gets the market's history at its first pass.
     Began {
         /// The program's version.
         release: String,

@@ -50,7 +50,7 @@ impl Sites {
     /// As many delays of a site are remembered.
     pub const DELAYS: usize = 256;
 
-    /// Makes one change at `at`; policies and people hear of new prices.
+    /// Makes one change at `at`; policies and people learn of new prices.
     pub(super) fn apply(
         &mut self,
         at: Time,

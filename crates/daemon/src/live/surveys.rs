@@ -51,8 +51,8 @@ impl Live {
     /// A site would not take the task. It may have taken it when it was asked before, and the work may
     /// have begun: then it is the job's.
     fn declined(&mut self, at: Time, tag: &Tag) -> Result<(), ApplyError> {
-        let job = self.state.jobs.get(&tag.job).filter(|job| job.phase == Phase::Running);
-        let is_all = job.is_some_and(|it| it.parts.len() == 1 && it.cancelled_by.is_none());
+        let job = self.state.jobs.get(&tag.job).filter(|job| job.phase() == Phase::Running);
+        let is_all = job.is_some_and(|it| it.parts().len() == 1 && it.cancelled_by.is_none());
         match is_all && self.is_current(tag) {
             true => self.put(at, JobRecord::Recalling { job: tag.job }),
             false => self.stop_rest(at, tag),
@@ -61,7 +61,7 @@ impl Live {
 
     /// What is left of the job stops, since this part of it will not run.
     pub(super) fn stop_rest(&mut self, at: Time, tag: &Tag) -> Result<(), ApplyError> {
-        let runs = self.state.jobs.get(&tag.job).map(|job| &job.phase) == Some(&Phase::Running);
+        let runs = self.state.jobs.get(&tag.job).is_some_and(|job| job.phase() == Phase::Running);
         match runs && self.is_current(tag) && self.runs_on(tag.job) {
             true => self.put(at, JobRecord::Stopping { job: tag.job }),
             false => Ok(()),
@@ -138,8 +138,8 @@ impl Live {
     /// The site says that the task is over and that its work never began, though the task was seen
     /// with its nodes.
     fn count_as_never_run(&mut self, at: Time, tag: &Tag) -> Result<(), ApplyError> {
-        let job = self.state.jobs.get(&tag.job).filter(|job| job.phase == Phase::Running);
-        let part = job.and_then(|job| job.parts.get(tag.part as usize));
+        let job = self.state.jobs.get(&tag.job).filter(|job| job.phase() == Phase::Running);
+        let part = job.and_then(|job| job.parts().get(tag.part as usize));
         match part.is_some_and(|part| part.since.is_some()) && self.is_current(tag) {
             true => self.put(at, JobRecord::Unbegun { tag: tag.clone() }),
             false => Ok(()),
@@ -177,8 +177,9 @@ impl Live {
     /// Jobs that joined the queue before it was known how large nodes are join again, if they need
     /// another number of nodes; those for which there seemed to be too few nodes join now.
     fn resize_waiting(&mut self, at: Time) -> Result<(), ApplyError> {
-        let is_out =
-            |job: &&Job| job.phase == Phase::Held(Hold::Nowhere) && job.submission.shape.is_some();
+        let is_out = |job: &&Job| {
+            job.phase() == Phase::Held(&Hold::Nowhere) && job.submission.shape.is_some()
+        };
         let out = self.state.jobs.values().filter(is_out);
         let out: Vec<u64> = out.map(|job| job.number).collect();
         for job in out {
@@ -186,7 +187,7 @@ impl Live {
         }
         let is_guess = |job: &&Job| {
             let is_counted = job.submission.shape.is_some() && job.booking.is_none();
-            job.phase == Phase::Waiting && is_counted && job.processors.is_none()
+            job.phase() == Phase::Waiting && is_counted && job.processors.is_none()
         };
         let guesses = self.state.jobs.values().filter(is_guess);
         let is_other = |job: &&Job| {
@@ -208,7 +209,7 @@ impl Live {
         tasks.map(|(tag, _)| tag.clone()).collect()
     }
 
-    /// How the task ran, if it was over before anybody saw it run and the site knows where.
+    /// How the task ran, if it was over before any survey saw it run and the site knows where.
     fn missed(&self, tag: &Tag, seen: &Seen, survey: &Survey) -> Option<Seen> {
         let Seen::Ended { since: Some(since), .. } = seen else { return None };
         let nodes = survey.placed.get(tag).filter(|nodes| !nodes.is_empty())?;
@@ -216,7 +217,7 @@ impl Live {
         let was_seen = matches!(known, TaskReport::Seen(Seen::Running { .. } | Seen::Ended { .. }));
         // Of one that gathered, `since` is not when it came to its nodes.
         let job = self.state.jobs.get(&tag.job);
-        let gathered = job.is_some_and(|job| job.rendezvous.is_some());
+        let gathered = job.is_some_and(|job| job.barrier().is_some());
         let before = || Seen::Running { since: *since, nodes: nodes.clone() };
         (!was_seen && !gathered).then(before)
     }

@@ -96,7 +96,7 @@ fn job(tasks: u32, seconds: i64) -> Submission {
     }
 }
 
-/// A live market whose sites do what they are told by hand.
+/// A live market whose sites are driven by hand.
 struct Stage {
     live: Live,
     records: Vec<(Time, Record)>,
@@ -151,8 +151,8 @@ impl Stage {
         self.step(at, Input::Surveyed { site: SiteId(site), survey });
     }
 
-    fn phase(&self, job: u64) -> &Phase {
-        &self.live.state().jobs[&job].phase
+    fn phase(&self, job: u64) -> Phase<'_> {
+        self.live.state().jobs[&job].phase()
     }
 
     fn balance(&self, account: &str) -> i128 {
@@ -194,7 +194,7 @@ fn a_job_goes_from_submission_to_a_settled_ledger() {
     let mut stage = Stage::new();
     let grant = i128::from(Settings::default().new_user_grant.0);
     assert_eq!(stage.submit(DAY, job(1, 60)), Ok(Reply::Jobs(vec![1])));
-    assert_eq!(*stage.phase(1), Phase::Running);
+    assert_eq!(stage.phase(1), Phase::Running);
     let held = stage.balance("held:1");
     assert!(held > 0 && stage.balance("user:ana") == grant - held);
     let orders = stage.orders();
@@ -207,7 +207,7 @@ fn a_job_goes_from_submission_to_a_settled_ledger() {
     assert_eq!(stage.orders(), []);
     stage.survey(later(2), site, vec![(tag.clone(), running(later(1)))], &[]);
     stage.survey(later(12), site, vec![(tag, ended(later(1), later(11), Exit::Code(0)))], &[]);
-    assert_eq!(*stage.phase(1), Phase::Over(Finish::Completed));
+    assert_eq!(stage.phase(1), Phase::Over(&Finish::Completed));
     let owner = stage.balance("owner:a") + stage.balance("owner:b");
     assert_eq!(owner, 10_000_000);
     assert_eq!(stage.balance("user:ana"), grant - owner);

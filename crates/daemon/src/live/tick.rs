@@ -1,6 +1,6 @@
 //! What time alone brings.
 
-use tradewind_model::{Span, Time};
+use tradewind_model::Time;
 
 use super::projects::{Change, Which, month_of};
 use super::state::Phase;
@@ -29,10 +29,10 @@ impl Live {
 
     /// Jobs whose booked window has come.
     pub(super) fn start_booked(&mut self, at: Time) -> Result<(), ApplyError> {
-        while let Some(&(start, number)) = self.booked.first()
+        while let Some(&(start, number)) = self.index.booked.first()
             && start <= at
         {
-            self.booked.pop_first();
+            self.index.booked.pop_first();
             self.call_off(at, number)?;
             self.enqueue(at, number)?;
             if self.may_start(number) {
@@ -67,7 +67,7 @@ impl Live {
     /// Whether the nodes that were promised to the job are there. If not, it waits like others.
     fn may_start(&self, number: u64) -> bool {
         let Some(job) = self.state.jobs.get(&number) else { return false };
-        let Some(booking) = job.booking.as_ref().filter(|_| job.phase == Phase::Waiting) else {
+        let Some(booking) = job.booking.as_ref().filter(|_| job.phase() == Phase::Waiting) else {
             return false;
         };
         let free =
@@ -78,10 +78,10 @@ impl Live {
     /// Jobs that are over for long leave the state; the journal keeps them.
     fn drop_old(&mut self, at: Time) -> Result<(), ApplyError> {
         let limit = at - self.settings.keep;
-        let old = self.over.iter().take_while(|(end, _)| *end < limit);
+        let old = self.index.over.iter().take_while(|(end, _)| *end < limit);
         let old: Vec<(Time, u64)> = old.take(AT_ONCE).copied().collect();
         for (end, job) in old {
-            self.over.remove(&(end, job));
+            self.index.over.remove(&(end, job));
             self.put(at, JobRecord::Dropped { job })?;
         }
         Ok(())
@@ -94,17 +94,12 @@ impl Live {
     ) -> Result<(), ApplyError> {
         let unknown = |(number, _): &(u64, Time)| {
             let job = self.state.jobs.get(number);
-            job.is_some_and(|job| job.expected.is_none() && job.phase == Phase::Waiting)
+            job.is_some_and(|job| job.expected.is_none() && job.phase() == Phase::Waiting)
         };
         let starts: Vec<(u64, Time)> = starts.into_iter().filter(unknown).collect();
         match starts.is_empty() {
             true => Ok(()),
             false => self.put(at, JobRecord::Expected { starts }),
         }
-    }
-
-    /// How long until the next thing that time brings, at most `max`.
-    pub fn sleep(&self, at: Time, max: Span) -> Span {
-        self.due().map_or(max, |due| Span((due - at).0.clamp(0, max.0)))
     }
 }

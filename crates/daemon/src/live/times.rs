@@ -50,7 +50,7 @@ pub enum CountingReason {
     Project,
     /// The owner of the nodes says so.
     Owner,
-    /// Nobody says otherwise.
+    /// It is the default: neither job, project nor owner says.
     Default,
     /// It was submitted under a release in which all times were work.
     Earlier,

@@ -50,10 +50,10 @@ pub(crate) fn owner(markets: &[Market]) -> Check {
     let mut owners = BTreeMap::<Root, Vec<usize>>::new();
     for (market, state) in markets.iter().map(|it| (it.place, &it.written)) {
         for job in state.jobs.values() {
-            if matches!(job.phase, Phase::Held(_) | Phase::Waiting | Phase::Running) {
+            if matches!(job.phase(), Phase::Held(_) | Phase::Waiting | Phase::Running) {
                 owners.entry(root(market, job)).or_default().push(market);
             }
-            let Some(away) = job.away.as_ref().filter(|_| job.phase == Phase::Away) else {
+            let Some(away) = job.away().filter(|_| job.phase() == Phase::Away) else {
                 continue;
             };
             let there = &markets[place(&away.name)].written;
@@ -115,7 +115,7 @@ pub(crate) fn money(market: &Market) -> Check {
         let fits = match account {
             Account::Bank => balance <= 0,
             Account::Held(job) => {
-                let phase = state.jobs.get(job).map(|it| &it.phase);
+                let phase = state.jobs.get(job).map(|it| it.phase());
                 let needs = matches!(phase, Some(Phase::Running | Phase::Handing | Phase::Away));
                 balance >= 0 && (balance == 0 || needs)
             }
@@ -143,9 +143,9 @@ pub(crate) fn books(market: &Market) -> Check {
         return broken("books", wrong.to_string());
     }
     for (number, job) in &state.jobs {
-        let known = job.id.is_some_and(|id| state.jobs.numbers.get(&id) == Some(number));
-        if known != matches!(job.phase, Phase::Waiting | Phase::Running) {
-            return broken("books", format!("job {number} is {:?}, known: {known}", job.phase));
+        let known = job.id().is_some_and(|id| state.jobs.numbers.get(&id) == Some(number));
+        if known != matches!(job.phase(), Phase::Waiting | Phase::Running) {
+            return broken("books", format!("job {number} is {:?}, known: {known}", job.phase()));
         }
     }
     let Some((live, _)) = &market.daemon else { return Ok(()) };
@@ -174,7 +174,7 @@ pub(crate) fn replayed(market: &Market) -> Check {
 pub(crate) fn finished(markets: &[Market], hopeless: impl Fn(&Job) -> bool) -> Check {
     for market in markets {
         let (place, state) = (market.place, &market.written);
-        let open = state.jobs.values().find(|job| match &job.phase {
+        let open = state.jobs.values().find(|job| match job.phase() {
             Phase::Over(_) => false,
             // They wait for their users; a peer's job has none here.
             Phase::Held(Hold::User | Hold::Lost | Hold::Funds(_) | Hold::Rejected(_)) => {
@@ -186,7 +186,7 @@ pub(crate) fn finished(markets: &[Market], hopeless: impl Fn(&Job) -> bool) -> C
             _ => true,
         });
         if let Some(job) = open {
-            let (number, phase) = (job.number, &job.phase);
+            let (number, phase) = (job.number, job.phase());
             return broken("finished", format!("job {number} of {place} is still {phase:?}"));
         }
         if let Some((tag, task)) = state.tasks.iter().next() {
@@ -199,8 +199,8 @@ pub(crate) fn finished(markets: &[Market], hopeless: impl Fn(&Job) -> bool) -> C
 /// How jobs ended at home is how they ended where they ran.
 pub(crate) fn told(markets: &[Market]) -> Check {
     for market in markets {
-        for job in market.written.jobs.values().filter(|job| job.away.is_some()) {
-            let (Phase::Over(finish), Some(away)) = (&job.phase, &job.away) else { continue };
+        for job in market.written.jobs.values().filter(|job| job.away().is_some()) {
+            let (Phase::Over(finish), Some(away)) = (job.phase(), &job.away()) else { continue };
             let there = &markets[place(&away.name)].written;
             let guest = there.peers.taken.iter().find_map(|((_, transfer), number)| {
                 let guest = there.jobs.get(number)?;
@@ -208,7 +208,7 @@ pub(crate) fn told(markets: &[Market]) -> Check {
                 let same = *transfer == away.transfer && place(&origin.name) == market.place;
                 (same && origin.job == job.number).then_some(guest)
             });
-            let same = guest.is_some_and(|guest| match &guest.phase {
+            let same = guest.is_some_and(|guest| match guest.phase() {
                 Phase::Over(there) => there == finish || *finish == Finish::Cancelled,
                 _ => false,
             });

@@ -234,8 +234,8 @@ impl World {
     /// Between whom a job is in doubt.
     fn doubt(&self) -> Option<(usize, usize)> {
         let of = |market: &Market| {
-            let job = market.written.jobs.values().find(|job| job.phase == Phase::Handing)?;
-            Some((market.place, checks::place(&job.away.as_ref()?.name)))
+            let job = market.written.jobs.values().find(|job| job.phase() == Phase::Handing)?;
+            Some((market.place, checks::place(&job.away()?.name)))
         };
         self.markets.iter().find_map(of)
     }

@@ -46,10 +46,10 @@ pub(crate) fn books(state: &State) -> Check {
         return broken("books", wrong.to_string());
     }
     for (number, job) in &state.jobs {
-        let known = job.id.is_some_and(|id| state.jobs.numbers.get(&id) == Some(number));
-        let live = matches!(job.phase, Phase::Waiting | Phase::Running);
+        let known = job.id().is_some_and(|id| state.jobs.numbers.get(&id) == Some(number));
+        let live = matches!(job.phase(), Phase::Waiting | Phase::Running);
         if known != live {
-            return broken("books", format!("job {number} is {:?}, known: {known}", job.phase));
+            return broken("books", format!("job {number} is {:?}, known: {known}", job.phase()));
         }
     }
     let live = state.market.queue().len() + state.market.running().count();
@@ -68,7 +68,7 @@ pub(crate) fn money(state: &State) -> Check {
         let fits = match account {
             Account::Bank => balance <= 0,
             Account::Held(job) => {
-                let running = |job: &u64| state.jobs.get(job).map(|it| &it.phase);
+                let running = |job: &u64| state.jobs.get(job).map(|it| it.phase());
                 balance >= 0 && (balance == 0 || running(job) == Some(&Phase::Running))
             }
             _ => balance >= 0,
@@ -92,7 +92,7 @@ pub(crate) fn past(state: &State) -> Check {
         if state.past().price(id, state.now()) != Some(pool.price) {
             return broken("past", format!("{} costs {}", pool.name, pool.price));
         }
-        let all = state.lately_missing(state.now());
+        let all = state.recent_outages(state.now());
         let mut gone = all.iter().filter(|it| it.why.pool() == id);
         if gone.any(|it| it.from >= it.until || it.until > state.now() || it.nodes > pool.nodes) {
             return broken("past", format!("{} missed nodes that it has not", pool.name));
@@ -100,7 +100,7 @@ pub(crate) fn past(state: &State) -> Check {
     }
     let mut ends = BTreeMap::new();
     let twice = state
-        .lately_missing(state.now())
+        .recent_outages(state.now())
         .into_iter()
         .find(|it| ends.insert(it.why.clone(), it.until).is_some_and(|before| it.from < before));
     match twice {
@@ -181,8 +181,8 @@ pub(crate) fn slips(state: &State, sites: &[FakeSite], clouded: &BTreeSet<u64>) 
 
 /// No job that had its nodes ends as cancelled without a cancel.
 pub(crate) fn uncancelled(state: &State) -> Check {
-    let is_so = |job: &&Job| job.phase == Phase::Over(Finish::Cancelled);
-    let mut jobs = state.jobs.values().filter(is_so).filter(|job| !job.parts.is_empty());
+    let is_so = |job: &&Job| job.phase() == Phase::Over(&Finish::Cancelled);
+    let mut jobs = state.jobs.values().filter(is_so).filter(|job| !job.parts().is_empty());
     match jobs.find(|job| job.cancelled_by.is_none()) {
         Some(job) => broken("mercy", format!("job {} was not cancelled by a user", job.number)),
         None => Ok(()),
@@ -201,12 +201,12 @@ pub(crate) fn mercy(sites: &[FakeSite], promises: &Promises) -> Check {
 
 /// Of a job that is said to be complete every part ran.
 pub(crate) fn whole(state: &State, sites: &[FakeSite], clouded: &BTreeSet<u64>) -> Check {
-    let complete = |job: &&Job| job.phase == Phase::Over(Finish::Completed);
+    let complete = |job: &&Job| job.phase() == Phase::Over(&Finish::Completed);
     let jobs = state.jobs.values().filter(complete);
     for job in jobs.filter(|job| !clouded.contains(&job.number)) {
         let runs = sites.iter().flat_map(FakeSite::history).map(|ran| &ran.tag);
         let runs = runs.filter(|tag| (tag.job, tag.attempt) == (job.number, job.attempt));
-        if runs.count() != job.parts.len() {
+        if runs.count() != job.parts().len() {
             return broken("together", format!("not all parts of job {} ran", job.number));
         }
     }
@@ -215,7 +215,7 @@ pub(crate) fn whole(state: &State, sites: &[FakeSite], clouded: &BTreeSet<u64>) 
 
 /// At the end all jobs are over, but for those that wait for a user to act.
 pub(crate) fn finished(state: &State, at: Time) -> Check {
-    let waits = state.jobs.values().find(|job| match &job.phase {
+    let waits = state.jobs.values().find(|job| match job.phase() {
         Phase::Over(_) => false,
         Phase::Held(Hold::User | Hold::Lost | Hold::Rejected(_) | Hold::Funds(_)) => false,
         // A job before it waits for its user.
@@ -226,7 +226,7 @@ pub(crate) fn finished(state: &State, at: Time) -> Check {
         Phase::Handing | Phase::Away => true,
     });
     if let Some(job) = waits {
-        let (number, phase) = (job.number, &job.phase);
+        let (number, phase) = (job.number, job.phase());
         return broken("finished", format!("at {at} job {number} is still {phase:?}"));
     }
     match state.tasks.iter().next() {
@@ -239,7 +239,7 @@ pub(crate) fn finished(state: &State, at: Time) -> Check {
 fn can_pay(state: &State, job: &Job) -> bool {
     let Some(budget) = job.submission.terms.budget else { return true };
     let budget = budget - job.paid;
-    let Some(demand) = job.id.and_then(|id| state.market.demand(id)) else { return true };
+    let Some(demand) = job.id().and_then(|id| state.market.demand(id)) else { return true };
     let pools = state.market.pools().as_slice().iter().filter(|pool| pool.suits(demand));
     let costs = pools.flat_map(|pool| {
         let cost = pool.price.of(1, pool.length_of(demand));
@@ -256,7 +256,7 @@ pub(crate) fn replayed(state: &State, again: &State) -> Check {
         Some("the market")
     } else if state.jobs != again.jobs {
         Some("the jobs")
-    } else if state.accounts() != again.accounts {
+    } else if state.accounts() != again.accounts() {
         Some("the accounts")
     } else if state.tasks != again.tasks || state.outages() != again.outages() {
         Some("tasks or outages")

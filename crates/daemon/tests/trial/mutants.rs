@@ -70,7 +70,7 @@ impl Mutant {
                 let slipped = |what: &Happening| {
                     matches!(what, Happening::Setback(Setback::BarrierTimedOut(..)))
                 };
-                let mut jobs = state.jobs.values_mut().filter(|job| job.phase == Phase::Waiting);
+                let mut jobs = state.jobs.values_mut().filter(|job| job.phase() == Phase::Waiting);
                 let job = jobs.find(|job| job.history.iter().any(|(_, what)| slipped(what)));
                 if let Some(job) = job {
                     job.paid = Money(1);

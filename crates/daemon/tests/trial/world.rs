@@ -329,7 +329,7 @@ impl World {
         let begun = Live::begin(state, settings, Arc::new(Policies), &policy, self.clock());
         let (live, step) = begun.map_err(|wrong| unsound(&wrong))?;
         for job in live.state().jobs.values() {
-            let at = job.rendezvous.as_ref().and_then(|it| it.at);
+            let at = job.barrier().and_then(|it| it.at);
             self.promises.gathered.entry(job.number).or_default().extend(at);
         }
         let tasks = live.state().tasks.iter();
@@ -358,7 +358,7 @@ impl World {
                     Record::Job(JobRecord::BarrierTimedOut { .. }) => self.counts.slipped += 1,
                     Record::Job(JobRecord::Launched { job, .. }) => {
                         let job = live.state().jobs.get(job);
-                        match job.is_some_and(|job| job.rendezvous.is_some()) {
+                        match job.is_some_and(|job| job.barrier().is_some()) {
                             true => self.counts.launched += 1,
                             false => self.counts.apart += 1,
                         }

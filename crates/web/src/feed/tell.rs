@@ -195,7 +195,7 @@ impl EventEncoder {
     fn gathers(&self, context: &Context, job: u64) -> bool {
         let wide = self.jobs.get(&job).is_some_and(|known| known.nodes > 1);
         let look = move |live: &Live| {
-            live.state().jobs.get(&job).is_some_and(|job| job.rendezvous.is_some())
+            live.state().jobs.get(&job).is_some_and(|job| job.barrier().is_some())
         };
         wide && context.market.look(look).unwrap_or(false)
     }
@@ -413,7 +413,7 @@ fn numbers(state: &State, wanted: &[JobId]) -> BTreeMap<JobId, u64> {
     if found.len() < wanted.len() {
         let missing: std::collections::BTreeSet<JobId> =
             wanted.iter().filter(|id| !found.contains_key(id)).copied().collect();
-        let jobs = state.jobs.values().filter_map(|job| Some((job.id?, job.number)));
+        let jobs = state.jobs.values().filter_map(|job| Some((job.id()?, job.number)));
         found.extend(jobs.filter(|(id, _)| missing.contains(id)));
     }
     found

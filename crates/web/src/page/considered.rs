@@ -38,7 +38,7 @@ pub(crate) struct ConsideredRow {
 pub(crate) fn considered(live: &Live, job: &Job) -> Result<Considered, String> {
     let state = live.state();
     if let Some(choice) = choice::document(state, job) {
-        let own = job.parts.iter().map(|part| chosen(live, part, choice.at));
+        let own = job.parts().iter().map(|part| chosen(live, part, choice.at));
         let other = |pool| ConsideredRow { chosen: None, pool };
         return Ok(Considered {
             at: Some(choice.at),

@@ -92,14 +92,14 @@ fn so_far(state: &Books, job: &Known) -> Credits {
     let now = present(state);
     let worked = |part| i128::from(job.worked(part, now).0);
     let cost =
-        job.parts.iter().map(|it| i128::from(it.price.0) * i128::from(it.nodes) * worked(it));
+        job.parts().iter().map(|it| i128::from(it.price.0) * i128::from(it.nodes) * worked(it));
     Credits(cost.sum())
 }
 
 fn facts(live: &Live, job: &Known) -> Facts {
     let state = live.state();
     let criterion = criterion_name(&job.submission.terms.criterion);
-    let first = job.parts.first().map(|part| (state.site_of(part.pool), job.tag(&state.name, 0)));
+    let first = job.parts().first().map(|part| (state.site_of(part.pool), job.tag(&state.name, 0)));
     Facts {
         so_far: so_far(state, job),
         prefers: alternatives::in_words(&criterion),

@@ -256,8 +256,8 @@ fn list(state: &Books, actor: &Actor, which: &JobsQuery) -> JobPage {
 }
 
 fn compare(column: &str, a: &Job, b: &Job) -> Ordering {
-    let start = |job: &Job| job.started.or(job.expected).map_or(i64::MAX, |at| at.0);
-    let end = |job: &Job| job.ended.map_or(i64::MAX, |at| at.0);
+    let start = |job: &Job| job.started().or(job.expected).map_or(i64::MAX, |at| at.0);
+    let end = |job: &Job| job.ended().map_or(i64::MAX, |at| at.0);
     match column {
         "name" => a.submission.name.cmp(&b.submission.name),
         "user" => a.user.cmp(&b.user),
@@ -272,10 +272,10 @@ fn compare(column: &str, a: &Job, b: &Job) -> Ordering {
 }
 
 fn is_shown(job: &Job, show: &str) -> bool {
-    let over = matches!(job.phase, Phase::Over(_));
+    let over = matches!(job.phase(), Phase::Over(_));
     match show {
-        "waiting" => matches!(job.phase, Phase::Waiting | Phase::Held(_)),
-        "running" => job.phase == Phase::Running,
+        "waiting" => matches!(job.phase(), Phase::Waiting | Phase::Held(_)),
+        "running" => job.phase() == Phase::Running,
         "failed" => over && !["COMPLETED", "CANCELLED"].contains(&states::state(job)),
         "over" => over,
         "all" => true,

@@ -79,7 +79,7 @@ pub(crate) async fn show(State(context): State<Context>, caller: Caller) -> Page
 const OWN: usize = 8;
 
 fn own(state: &Books, user: &str) -> (Vec<documents::Job>, usize) {
-    let over = |job: &Job| matches!(job.phase, Phase::Over(_));
+    let over = |job: &Job| matches!(job.phase(), Phase::Over(_));
     let own: Vec<&Job> =
         state.jobs.values().rev().filter(|job| job.user == user && !over(job)).collect();
     (own.iter().take(OWN).map(|job| views::jobs::line(state, job)).collect(), own.len())
@@ -131,20 +131,21 @@ fn cards(state: &Books, user: &str) -> Vec<Card> {
         full: String::new(),
         link: link.to_owned(),
     };
-    let count =
-        |wanted: fn(&Phase) -> bool| state.jobs.values().filter(|job| wanted(&job.phase)).count();
-    let running = count(|phase| *phase == Phase::Running);
-    let waiting = count(|phase| *phase == Phase::Waiting);
+    let count = |wanted: fn(Phase<'_>) -> bool| {
+        state.jobs.values().filter(|job| wanted(job.phase())).count()
+    };
+    let running = count(|phase| phase == Phase::Running);
+    let waiting = count(|phase| phase == Phase::Waiting);
     let held = count(|phase| matches!(phase, Phase::Held(hold) if *hold != Hold::Booked));
-    let booked = count(|phase| *phase == Phase::Held(Hold::Booked));
+    let booked = count(|phase| phase == Phase::Held(&Hold::Booked));
     let aside = match booked {
         0 => "not in the queue".to_owned(),
         _ => format!("not in the queue, and {} booked", words::grouped(booked)),
     };
-    let oldest = state.jobs.values().filter(|job| job.phase == Phase::Waiting);
+    let oldest = state.jobs.values().filter(|job| job.phase() == Phase::Waiting);
     let oldest = oldest.map(|job| job.submitted.0).min();
-    let longest = state.jobs.values().filter(|job| job.phase == Phase::Running);
-    let longest = longest.filter_map(|job| Some(job.started?.0)).min();
+    let longest = state.jobs.values().filter(|job| job.phase() == Phase::Running);
+    let longest = longest.filter_map(|job| Some(job.started()?.0)).min();
     let failed = state.jobs.values().filter(|job| has_failed(job, now)).count();
     let lasting = |name, count: usize, (what, since): (&str, Option<i64>), link: &str| {
         let note = since.map_or_else(String::new, |_| what.to_owned());
@@ -179,10 +180,10 @@ fn cards(state: &Books, user: &str) -> Vec<Card> {
 }
 
 fn has_failed(job: &Job, now: Time) -> bool {
-    let Phase::Over(finish) = &job.phase else { return false };
+    let Phase::Over(finish) = job.phase() else { return false };
     // As the list of jobs counts, to which the card leads.
     let is_bad = !["COMPLETED", "CANCELLED"].contains(&views::words::finished(finish));
-    is_bad && job.ended.is_some_and(|at| at >= now - LATELY)
+    is_bad && job.ended().is_some_and(|at| at >= now - LATELY)
 }
 
 /// Allocated, at work, free and down.
@@ -192,8 +193,8 @@ fn nodes(state: &Books) -> Vec<Card> {
     let (nodes, ours, local) = (sum(|it| it.nodes), sum(|it| it.ours), sum(|it| it.local));
     let (free, down) = (sum(|it| it.free), sum(|it| it.down));
     let now = present(state);
-    let running = state.jobs.values().filter(|job| job.phase == Phase::Running);
-    let at_work = running.flat_map(|job| job.parts.iter().map(move |part| (job, part)));
+    let running = state.jobs.values().filter(|job| job.phase() == Phase::Running);
+    let at_work = running.flat_map(|job| job.parts().iter().map(move |part| (job, part)));
     let at_work = at_work.filter(|(job, part)| {
         part.exit.is_none() && job.works_since(part).is_some_and(|since| since <= now)
     });

@@ -38,7 +38,7 @@ fn closures(state: &State) -> impl Iterator<Item = Task> {
 
 /// Nodes that were missing recently. What was kept free for a job is among its parts.
 fn missed(state: &State) -> impl Iterator<Item = Task> {
-    let past = state.past().closures.iter().filter(|it| !matches!(it.why, Why::Booked(..)));
+    let past = state.past().outages.iter().filter(|it| !matches!(it.why, Why::Booked(..)));
     past.map(|it| missing(state, &it.why, it.nodes, (it.from, it.until)))
 }
 
@@ -108,16 +108,16 @@ fn of_job(job: &Job, share: Share, (start, end): (Time, Time), kind: Kind) -> Ta
 }
 
 fn parts(state: &State, job: &Job) -> impl Iterator<Item = Task> {
-    let shown = matches!(job.phase, Phase::Running | Phase::Over(_));
-    let parts = job.parts.iter().filter(move |_| shown);
+    let shown = matches!(job.phase(), Phase::Running | Phase::Over(_));
+    let parts = job.parts().iter().filter(move |_| shown);
     parts.filter_map(|part| task(state, job, part))
 }
 
 fn task(state: &State, job: &Job, part: &Part) -> Option<Task> {
-    let start = part.since.or(job.started)?;
+    let start = part.since.or(job.started())?;
     let ended = part.exit.as_ref().map(|(at, _)| *at);
-    let (kind, end) = match (&job.phase, ended) {
-        (Phase::Over(finish), at) => (of(finish), at.or(job.ended)?),
+    let (kind, end) = match (job.phase(), ended) {
+        (Phase::Over(finish), at) => (of(finish), at.or(job.ended())?),
         (_, Some(at)) => (Kind::Done, at),
         (_, None) => {
             let end = (start + part.limit).max(present(state) + Span(1));
@@ -126,7 +126,7 @@ fn task(state: &State, job: &Job, part: &Part) -> Option<Task> {
     };
     let share = Share { pool: part.pool, nodes: part.nodes };
     let why = match kind {
-        Kind::Running if job.in_window => {
+        Kind::Running if job.in_window() => {
             "in the window that it booked, until its limit".to_owned()
         }
         Kind::Running => "until its limit, or sooner".to_owned(),
@@ -178,7 +178,7 @@ fn set_back(state: &State, job: &Job) -> Vec<Task> {
 fn expected(state: &State, planned: &Planned) -> Vec<Task> {
     let number = state.jobs.numbers.get(&planned.job);
     let job = number.and_then(|number| state.jobs.get(number));
-    let Some(job) = job.filter(|job| job.phase == Phase::Waiting) else { return Vec::new() };
+    let Some(job) = job.filter(|job| job.phase() == Phase::Waiting) else { return Vec::new() };
     let start = planned.start.max(present(state));
     let demand = state.market.demand(planned.job);
     let why = words::reason(state, job).map(|(_, text)| text).unwrap_or_default();
@@ -196,10 +196,12 @@ fn expected(state: &State, planned: &Planned) -> Vec<Task> {
 fn elsewhere(state: &State, scene: &mut Scene) {
     let mut peers = std::collections::BTreeMap::<&str, Vec<Task>>::new();
     for job in state.jobs.values() {
-        let Some(away) = &job.away else { continue };
+        let Some(away) = job.away() else { continue };
         let since = away.news.as_ref().and_then(|news| news.since);
-        let Some(start) = since.or(job.started).filter(|_| job.parts.is_empty()) else { continue };
-        let end = job.ended.unwrap_or(present(state) + Span(60));
+        let Some(start) = since.or(job.started()).filter(|_| job.parts().is_empty()) else {
+            continue;
+        };
+        let end = job.ended().unwrap_or(present(state) + Span(60));
         let share = Share { pool: PoolId(0), nodes: job.nodes() };
         let why = format!("it was passed on to {}; when it ends is known there", away.name);
         let task = Task { why, ..of_job(job, share, (start, end), Kind::Away) };

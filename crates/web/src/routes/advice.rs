@@ -203,7 +203,7 @@ pub(crate) async fn explain(
     let found = context.look(move |live| {
         let state = live.state();
         let job = jobs::find(state, &caller.actor, number)?;
-        let id = job.id.filter(|id| state.jobs.numbers.contains_key(id));
+        let id = job.id().filter(|id| state.jobs.numbers.contains_key(id));
         Some((jobs::line(state, job), id, live.left_out(number)))
     });
     let unknown = || Failure::unknown(format!("you have no job {number}"));

@@ -216,7 +216,7 @@ async fn is_over(context: &Context, caller: &Caller, number: u64) -> Answer<bool
     let actor = caller.actor.clone();
     let phase = context.look(move |live| {
         let job = jobs::find(live.state(), &actor, number);
-        job.map(|job| (job.user.clone(), matches!(job.phase, Phase::Over(_))))
+        job.map(|job| (job.user.clone(), matches!(job.phase(), Phase::Over(_))))
     });
     let (owner, is_over) = phase.await?.ok_or_else(|| no_job(number))?;
     notes::read(context, caller, &owner, &format!("end of job {number} of {owner}"));
@@ -302,13 +302,13 @@ enum Written {
 
 /// Nothing if it has not begun.
 fn written(state: &state::State, job: &state::Job) -> Option<Written> {
-    let away = job.away.as_ref().filter(|_| !matches!(job.phase, Phase::Handing));
+    let away = job.away().filter(|_| !matches!(job.phase(), Phase::Handing));
     if let Some(away) = away {
         let wanted = StatusQuery { job: job.number, transfer: away.transfer, cancel: false };
         let (market, peer) = (state.name.clone(), away.name.clone());
         return Some(Written::There { market, peer, wanted });
     }
-    let part = job.parts.first()?;
+    let part = job.parts().first()?;
     Some(Written::Here(state.site_of(part.pool), job.tag(&state.name, 0)))
 }
 

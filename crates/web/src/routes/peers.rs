@@ -93,7 +93,7 @@ pub(crate) async fn output(
         let state = live.state();
         let wanted = StatusQuery { job, transfer, cancel: false };
         let guest = state.guest_of(&caller.actor.user, &wanted)?;
-        let part = guest.parts.first()?;
+        let part = guest.parts().first()?;
         Some((state.site_of(part.pool), guest.tag(&state.name, 0)))
     });
     let nothing = || Failure::unknown("there is no such job, or it has not begun");

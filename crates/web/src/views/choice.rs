@@ -24,14 +24,14 @@ pub(crate) fn document(state: &State, job: &Job) -> Option<documents::Choice> {
     let choice = job.choice.as_ref()?;
     let got = Got {
         start: choice.at,
-        length: job.parts.iter().map(|it| it.limit).max().unwrap_or_default(),
-        cost: job.parts.iter().map(|it| it.price.of(it.nodes, it.limit)).sum(),
+        length: job.parts().iter().map(|it| it.limit).max().unwrap_or_default(),
+        cost: job.parts().iter().map(|it| it.price.of(it.nodes, it.limit)).sum(),
     };
     let other = |it: &Weighed| other(state, job, it, Some(got));
     Some(documents::Choice {
         at: choice.at.0,
         policy: choice.policy.clone(),
-        why: why(choice.merit(job), job.parts.len() > 1),
+        why: why(choice.merit(job), job.parts().len() > 1),
         others: choice.others.iter().map(other).collect(),
         left_out: choice.left_out,
     })

@@ -52,7 +52,7 @@ pub(crate) fn list(state: &State, actor: &Actor, filter: &Filter) -> JobList {
 }
 
 fn sites<'a>(state: &'a State, job: &Job) -> BTreeSet<&'a str> {
-    job.parts.iter().map(|part| site_name(state, part.pool)).collect()
+    job.parts().iter().map(|part| site_name(state, part.pool)).collect()
 }
 
 /// The name of a pool's site.
@@ -80,17 +80,17 @@ pub(crate) fn line(state: &State, job: &Job) -> documents::Job {
         nodes: job.nodes(),
         layout: None,
         submitted: job.submitted.0,
-        started: job.started.map(|at| at.0),
-        ended: job.ended.map(|at| at.0),
+        started: job.started().map(|at| at.0),
+        ended: job.ended().map(|at| at.0),
         expected_start: expectation(state, job),
         sites: sites(state, job).into_iter().map(str::to_owned).collect(),
         paid: job.paid.into(),
         held: Credits(state.accounts().balance(&Account::Held(job.number))),
-        exit: exit(&job.phase),
+        exit: exit(job.phase()),
         restarts: job.attempt,
         cancelled_by: job.cancelled_by.clone(),
         booking: booking(state, job),
-        peer: job.away.as_ref().map(|away| away.name.clone()),
+        peer: job.away().map(|away| away.name.clone()),
         peer_nodes: peer_nodes(job),
         home: job.origin.as_ref().map(|it| Home { peer: it.name.clone(), job: it.job }),
         together: together(job),
@@ -113,10 +113,10 @@ pub(crate) fn whole(state: &State, job: &Job) -> documents::Job {
         layout: layout(state, job),
         choice: choice::document(state, job),
         limits: limits::limits(state, job),
-        parts: job.parts.iter().map(|it| part(state, job, it)).collect(),
+        parts: job.parts().iter().map(|it| part(state, job, it)).collect(),
         history: job.history.iter().map(entry).collect(),
         submission: Some(submission(job)),
-        script_dropped: job.redacted.map(|hash| Digest(hash).to_string()),
+        script_dropped: job.redacted().map(|hash| Digest(hash).to_string()),
         ..line(state, job)
     }
 }
@@ -124,7 +124,7 @@ pub(crate) fn whole(state: &State, job: &Job) -> documents::Job {
 /// What was submitted, without what was dropped since.
 fn submission(job: &Job) -> Value {
     let mut document = document::value(&job.submission);
-    if let Some(fields) = document.as_object_mut().filter(|_| job.redacted.is_some()) {
+    if let Some(fields) = document.as_object_mut().filter(|_| job.redacted().is_some()) {
         fields.retain(|name, value| name != "environment" && (name != "script" || *value != ""));
     }
     document
@@ -134,9 +134,10 @@ fn submission(job: &Job) -> Value {
 /// known.
 fn layout(state: &State, job: &Job) -> Option<String> {
     let shape = job.submission.shape.as_ref()?;
-    let demand = job.id.and_then(|id| state.market.demand(id));
+    let demand = job.id().and_then(|id| state.market.demand(id));
     let suits = |pool: &&Pool| demand.is_some_and(|demand| pool.suits(demand));
-    let mut places: Vec<&str> = job.parts.iter().map(|part| pool_name(state, part.pool)).collect();
+    let mut places: Vec<&str> =
+        job.parts().iter().map(|part| pool_name(state, part.pool)).collect();
     if places.is_empty() {
         let pools = state.market.pools().as_slice().iter();
         places = pools.filter(suits).map(|pool| pool.name.as_str()).collect();
@@ -168,11 +169,11 @@ fn part(state: &State, job: &Job, part: &Part) -> documents::Part {
 }
 
 fn peer_nodes(job: &Job) -> Vec<String> {
-    let news = job.away.as_ref().and_then(|away| away.news.as_ref());
+    let news = job.away().and_then(|away| away.news.as_ref());
     news.map(|news| news.nodes.clone()).unwrap_or_default()
 }
 
-fn exit(phase: &Phase) -> Option<ExitStatus> {
+fn exit(phase: Phase<'_>) -> Option<ExitStatus> {
     match phase {
         Phase::Over(Finish::Completed) => Some(ExitStatus { code: 0, signal: 0 }),
         Phase::Over(Finish::Failed(code)) => Some(ExitStatus { code: *code, signal: 0 }),
@@ -194,7 +195,7 @@ fn booking(state: &State, job: &Job) -> Option<Booking> {
 /// How the job's parts begin, if it has several.
 fn together(job: &Job) -> Option<Together> {
     let apart = job.begins_apart();
-    let has_several = apart || job.rendezvous.is_some();
+    let has_several = apart || job.barrier().is_some();
     let begin = job.began().map(|at| at.0);
     has_several.then(|| Together { begin, skew_ms: job.skew(), apart })
 }
@@ -202,7 +203,7 @@ fn together(job: &Job) -> Option<Together> {
 /// When a waiting job is expected, with the range of what all sites' last jobs did: where it will
 /// run is not known yet.
 fn expectation(state: &State, job: &Job) -> Option<Expectation> {
-    let at = match &job.phase {
+    let at = match job.phase() {
         Phase::Held(Hold::Booked) => job.booking.as_ref().map(|it| it.start),
         Phase::Waiting => job.expected,
         // It is unknown when it will be admitted; what was said before that is no longer true.

@@ -32,7 +32,7 @@ pub(crate) fn market(state: &State) -> Market {
 pub(crate) fn counts(state: &State) -> JobCounts {
     let mut counts = JobCounts::default();
     for job in state.jobs.values() {
-        *match job.phase {
+        *match job.phase() {
             Phase::Held(_) => &mut counts.held,
             Phase::Waiting | Phase::Handing => &mut counts.waiting,
             Phase::Running | Phase::Away => &mut counts.running,

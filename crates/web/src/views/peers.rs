@@ -14,12 +14,12 @@ pub(crate) fn list(live: &Live, actor: &Actor) -> PeerList {
         |suits: &dyn Fn(&Job) -> bool| state.jobs.values().filter(|job| suits(job)).count() as u64;
     let peers = state.peers.directory.iter().map(|(&peer, known)| {
         let contact = live.contact(peer);
-        let went = |job: &Job, phase: &Phase| {
-            job.phase == *phase && job.away.as_ref().is_some_and(|away| away.peer == peer)
+        let went = |job: &Job, phase: Phase<'_>| {
+            job.phase() == phase && job.away().is_some_and(|away| away.peer == peer)
         };
         let came = |job: &Job| {
             let from = job.origin.as_ref().is_some_and(|origin| origin.peer == peer);
-            from && !matches!(job.phase, Phase::Over(_))
+            from && !matches!(job.phase(), Phase::Over(_))
         };
         let balance = state.accounts().balance(&Account::Peer(known.name.clone()));
         Peer {
@@ -28,9 +28,9 @@ pub(crate) fn list(live: &Live, actor: &Actor) -> PeerList {
             configured: live.settings().peers.contains(&known.name),
             reachable: contact.map(|(there, _)| there),
             since: contact.map(|(_, since)| since.0),
-            jobs_there: count(&|job| went(job, &Phase::Away)),
+            jobs_there: count(&|job| went(job, Phase::Away)),
             jobs_here: count(&came),
-            in_doubt: count(&|job| went(job, &Phase::Handing)),
+            in_doubt: count(&|job| went(job, Phase::Handing)),
             balance: (actor.role == Role::Administrator).then_some(Credits(balance)),
         }
     });

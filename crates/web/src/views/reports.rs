@@ -29,7 +29,7 @@ pub(crate) fn report(state: &State, actor: &Actor) -> Report {
         until: present(state).0,
         users: users.collect(),
         sites: sites.map(|place| site(state, actor, place, from)).collect(),
-        together: skews(state, actor, |job| job.rendezvous.is_some()),
+        together: skews(state, actor, |job| job.barrier().is_some()),
         apart: skews(state, actor, Job::begins_apart),
     }
 }
@@ -45,7 +45,7 @@ fn skews(state: &State, actor: &Actor, of: fn(&Job) -> bool) -> Option<TogetherR
 
 fn count(now: Time, job: &Job, (report, waits, started): &mut (UserReport, i64, i64)) {
     report.jobs += 1;
-    match &job.phase {
+    match job.phase() {
         Phase::Over(Finish::Completed) => report.completed += 1,
         Phase::Over(_) => report.failed += 1,
         _ => report.active += 1,
@@ -54,7 +54,7 @@ fn count(now: Time, job: &Job, (report, waits, started): &mut (UserReport, i64, 
         *waits += (began - job.submitted).0;
         *started += 1;
     }
-    report.node_seconds += job.parts.iter().map(|part| ran(now, job, part)).sum::<i64>();
+    report.node_seconds += job.parts().iter().map(|part| ran(now, job, part)).sum::<i64>();
     report.spent = Credits(report.spent.0 + i128::from(job.paid.0));
 }
 
@@ -68,7 +68,7 @@ fn site(state: &State, actor: &Actor, place: usize, from: Option<Time>) -> SiteR
     let id = SiteId(place as u32);
     let pools = state.market.pools();
     let name = pools.sites()[place].name.clone();
-    let parts = state.jobs.values().flat_map(|job| job.parts.iter().map(move |part| (job, part)));
+    let parts = state.jobs.values().flat_map(|job| job.parts().iter().map(move |part| (job, part)));
     let here = |(job, part): &(&Job, &Part)| {
         state.site_of(part.pool) == id && job.works_since(part).is_some()
     };

@@ -61,7 +61,7 @@ pub(crate) struct SiteTrend {
 }
 
 /// The spans that end with the one of now. Linear in jobs, postings, outages and spans, but for
-/// [`State::lately_missing`].
+/// [`State::recent_outages`].
 pub(crate) fn trends(state: &State, actor: &Actor, step: i64, spans: usize) -> Trends {
     let now = present(state);
     let bins = Bins::until(now.0, step, spans);
@@ -110,12 +110,12 @@ pub(crate) fn known(state: &State) -> Time {
 
 fn jobs(state: &State, now: Time, bins: &Bins, waited: &mut [i64], pools: &mut [PoolTrend]) {
     for job in state.jobs.values() {
-        let until = job.started.or(job.ended).unwrap_or(now);
+        let until = job.started().or(job.ended()).unwrap_or(now);
         bins.add(waited, job.submitted, until, job.nodes());
-        for part in &job.parts {
+        for part in job.parts() {
             let Some(pool) = pools.get_mut(part.pool.index()) else { continue };
-            let end = part.exit.as_ref().map(|(at, _)| *at).or(job.ended).unwrap_or(now);
-            if let Some(start) = job.started {
+            let end = part.exit.as_ref().map(|(at, _)| *at).or(job.ended()).unwrap_or(now);
+            if let Some(start) = job.started() {
                 bins.add(&mut pool.held, start, end, part.nodes);
             }
             if let Some(since) = job.works_since(part) {
@@ -126,7 +126,7 @@ fn jobs(state: &State, now: Time, bins: &Bins, waited: &mut [i64], pools: &mut [
 }
 
 fn closures(state: &State, now: Time, bins: &Bins, pools: &mut [PoolTrend]) {
-    for gone in state.lately_missing(now) {
+    for gone in state.recent_outages(now) {
         let Some(pool) = pools.get_mut(gone.why.pool().index()) else { continue };
         let sum = match gone.why {
             Why::Local(..) | Why::Stray(..) => &mut pool.owners,
@@ -153,7 +153,7 @@ fn income(state: &State, bins: &Bins, sites: &mut [SiteTrend], pools: &mut [Pool
         let (Some(place), Some(bin)) = (places.get(name.as_str()), bins.of(it.at.0)) else {
             continue;
         };
-        let part = state.jobs.get(&job).and_then(|job| job.parts.iter().rev().nth(last.1));
+        let part = state.jobs.get(&job).and_then(|job| job.parts().iter().rev().nth(last.1));
         let of_pool = part.and_then(|part| pools.get_mut(part.pool.index()));
         let of_pool = of_pool.filter(|pool| pool.site == *place);
         let of_site = sites.get_mut(*place).and_then(|site| site.income.as_mut());

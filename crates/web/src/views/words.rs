@@ -41,13 +41,13 @@ pub fn sentence(reason: &Reason) -> String {
 
 /// The job's state, as `squeue` and `sacct` call it.
 pub(crate) fn state(job: &Job) -> &'static str {
-    match &job.phase {
+    match job.phase() {
         Phase::Held(_) | Phase::Waiting | Phase::Handing => "PENDING",
         Phase::Running if job.cancelled_by.is_some() => "COMPLETING",
         Phase::Running if job.began().is_some() => "RUNNING",
         Phase::Running => "CONFIGURING",
         Phase::Away if job.cancelled_by.is_some() => "COMPLETING",
-        Phase::Away if job.started.is_some() => "RUNNING",
+        Phase::Away if job.started().is_some() => "RUNNING",
         Phase::Away => "PENDING",
         Phase::Over(finish) => finished(finish),
     }
@@ -73,7 +73,7 @@ const FUNDS: &str = "AssocGrpBillingMinutes";
 
 /// Why the job is in its state: a word as in `squeue`, and a sentence.
 pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)> {
-    match &job.phase {
+    match job.phase() {
         Phase::Held(Hold::Funds(needed)) => {
             let (payer, needed) = (job.payer(), Credits::from(*needed));
             let there = state.to_spend(&payer);
@@ -94,14 +94,14 @@ pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)>
         Phase::Handing => {
             Some(("PassedOn", format!("it goes to {}, which has not confirmed it", peer(job))))
         }
-        Phase::Away if job.started.is_some() => None,
+        Phase::Away if job.started().is_some() => None,
         Phase::Away => Some(("PassedOn", format!("it waits at {}", peer(job)))),
         Phase::Over(finish) => ended(finish),
     }
 }
 
 fn peer(job: &Job) -> &str {
-    job.away.as_ref().map_or("a peer", |away| &away.name)
+    job.away().map_or("a peer", |away| &away.name)
 }
 
 /// The limit of a project or a member that leaves less than the account has.
@@ -152,7 +152,7 @@ fn waiting(state: &State, job: &Job) -> (&'static str, String) {
     let head = state.market.head();
     match start.filter(|start| *start + state.lead() > present(state)) {
         Some(start) => ("BeginTime", format!("it is not to start before {}", moment(start))),
-        None if job.id.is_some() && job.id == head => {
+        None if job.id().is_some() && job.id() == head => {
             ("Resources", "it is first in the queue and waits for nodes".to_owned())
         }
         None => ("Priority", "other jobs are ahead of it in the queue".to_owned()),

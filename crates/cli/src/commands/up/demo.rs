@@ -105,7 +105,7 @@ fn lines(live: &Live, news: &CommittedRecord) -> Vec<String> {
         Record::Job(JobRecord::Ended { job, finish }) => {
             let Some(found) = state.jobs.get(job) else { return Vec::new() };
             let held: Money =
-                found.parts.iter().map(|part| part.price.of(part.nodes, part.limit)).sum();
+                found.parts().iter().map(|part| part.price.of(part.nodes, part.limit)).sum();
             let word = if *finish == Finish::Completed { "is done" } else { "has ended" };
             let name = name(job);
             let paid = found.paid;
@@ -120,9 +120,9 @@ fn said(live: &Live, command: &Command) -> Option<String> {
     match command {
         Command::Start { job, .. } => {
             let (number, found) = known(state, *job)?;
-            let part = found.parts.first()?;
+            let part = found.parts().first()?;
             let pool = &state.market.pools().pool(part.pool).name;
-            let hold: Money = found.parts.iter().map(|it| it.price.of(it.nodes, it.limit)).sum();
+            let hold: Money = found.parts().iter().map(|it| it.price.of(it.nodes, it.limit)).sum();
             let name = &found.submission.name;
             Some(format!("job {number} `{name}` is planned on {pool}; {hold} credits are held"))
         }
@@ -137,13 +137,13 @@ fn said(live: &Live, command: &Command) -> Option<String> {
 
 /// The policy's name for a job leads to it even if it is over: `numbers` has forgotten it then.
 fn known(state: &State, id: JobId) -> Option<(&u64, &Job)> {
-    state.jobs.iter().find(|(_, job)| job.id == Some(id))
+    state.jobs.iter().find(|(_, job)| job.id() == Some(id))
 }
 
 /// The ledger, once all is over.
 fn end(live: &Live) -> Option<String> {
     let state = live.state();
-    if state.jobs.values().any(|job| !matches!(job.phase, Phase::Over(_))) {
+    if state.jobs.values().any(|job| !matches!(job.phase(), Phase::Over(_))) {
         return None;
     }
     let owners = state.accounts().balances().filter_map(|(account, balance)| {

@@ -19,7 +19,7 @@ pub struct Access {
     pub(crate) last: u64,
 }
 
-/// Who may come in.
+/// A token: its user, and what it allows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
     /// Whose it is.
@@ -36,7 +36,7 @@ pub struct Token {
     pub expires: Option<Time>,
     /// The secret before the last one, as long as it still opens.
     pub earlier: Option<EarlierSecret>,
-    /// If it was issued to somebody who signed in with a provider of identities.
+    /// If it was issued at a sign-in with a provider of identities.
     pub signed_in: Option<SignedIn>,
 }
 
@@ -59,7 +59,7 @@ pub struct EarlierSecret {
 /// What is written down of tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AccessRecord {
-    /// Somebody may come in.
+    /// A token was issued.
     Admitted {
         /// A number that was never used.
         token: u64,
@@ -72,9 +72,9 @@ pub enum AccessRecord {
         /// For people.
         note: String,
     },
-    /// Somebody may not come in any more.
+    /// A token was revoked.
     Expelled {
-        /// By which token.
+        /// Which.
         token: u64,
     },
     /// A token got a moment at which it expires, or has none any more.
@@ -93,7 +93,7 @@ pub enum AccessRecord {
         /// From when on the secret before it does not open any more.
         earlier_until: Time,
     },
-    /// A token was issued to somebody who signed in with a provider of identities.
+    /// A token was issued at a sign-in with a provider of identities.
     TokenSignedIn {
         /// Which.
         token: u64,

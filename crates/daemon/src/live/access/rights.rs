@@ -7,7 +7,7 @@ use tradewind_model::Span;
 /// SHA-256 of a token's secret.
 pub type TokenHash = [u8; 32];
 
-/// As what somebody comes in.
+/// The role of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// Their own jobs and accounts.
@@ -20,7 +20,7 @@ pub enum Role {
     Peer,
 }
 
-/// How somebody got a token: signed in with a provider of identities.
+/// That a token was issued at a sign-in with a provider of identities.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SignedIn {
     /// Its issuer, a URL.
@@ -59,7 +59,7 @@ impl Role {
     ];
 }
 
-/// Somebody who came in.
+/// The user of a request, with the role of the token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor {
     /// Who.
@@ -85,8 +85,8 @@ impl Actor {
 }
 
 impl Settings {
-    /// Whether somebody may come in as this. Where a local site runs all jobs as the daemon's own
-    /// account, whoever submits can do what an administrator can.
+    /// Whether there may be tokens of this role. Where a local site runs all jobs as the daemon's own
+    /// account, each user who submits can do what an administrator can.
     ///
     /// # Errors
     /// A refusal that says why, and what the administrator can do.

@@ -1,4 +1,4 @@
-//! Tokens: who gets one, for how long, and what becomes of it.
+//! Tokens: who gets one, for how long, and when it ends.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ pub(in crate::live) struct Rotation {
 }
 
 impl Live {
-    /// Makes a token. Whoever signs in with other rights than before keeps no token with those.
+    /// Issues a token. A user who signs in with other rights than before loses tokens with those.
     pub(in crate::live) fn admit(&mut self, at: Time, new: NewToken, terms: TokenTerms) -> Answer {
         let mut gone = self.state.long_expired(at);
         if let Some(signed_in) = &terms.signed_in {
@@ -55,7 +55,7 @@ impl Live {
         Ok(Ok(Reply::Number(token)))
     }
 
-    /// A token opens nothing any more. That there are tokens of others is not for everybody.
+    /// Revokes a token. Users do not learn that others have tokens.
     pub(in crate::live) fn expel(&mut self, at: Time, actor: &Actor, token: u64) -> Answer {
         if let Some(refusal) = self.not_theirs(actor, token) {
             return refusal;

@@ -21,7 +21,7 @@ impl Live {
         }
         self.raise(at);
         let jobs = &self.state.jobs;
-        let phase = |number: &u64| jobs.get(number).map(|job| &job.phase);
+        let phase = |number: &u64| jobs.get(number).map(|job| job.phase());
         let is_held = |number: &u64| matches!(phase(number), Some(Phase::Held(Hold::Capped(_))));
         self.caps.held.retain(is_held);
         self.caps.narrowed.retain(|number| matches!(phase(number), Some(Phase::Waiting)));
@@ -46,7 +46,7 @@ impl Live {
                 continue;
             }
             tried += 1;
-            if job.phase == Phase::Waiting {
+            if job.phase() == Phase::Waiting {
                 let hold = Hold::Capped("it is looked at again where it may run".to_owned());
                 self.put(at, JobRecord::Left { job: number, hold })?;
             }
@@ -57,8 +57,8 @@ impl Live {
 
     /// Whether pools are open to the job that were not.
     fn may_try(&self, job: &Job) -> bool {
-        let asked = job.id.and_then(|id| self.state.market.demand(id));
-        let Some(asked) = asked.filter(|_| job.phase == Phase::Waiting) else {
+        let asked = job.id().and_then(|id| self.state.market.demand(id));
+        let Some(asked) = asked.filter(|_| job.phase() == Phase::Waiting) else {
             return !matches!(self.fit(job), Fit::Later(_));
         };
         let full = self.full_for(&job.user, &job.submission);

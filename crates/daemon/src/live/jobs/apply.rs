@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tradewind_model::{Command, Demand, Event, JobId, Money, Place, PoolId, Price, SiteId, Span};
 
-use super::{Finish, Happening, Hold, Job, JobRecord, Part, Phase, Setback};
+use super::{End, Finish, Happening, Hold, Job, JobRecord, Last, Part, Run, Setback, Stage};
 use crate::live::ApplyError;
 use crate::live::ledger::money::{Account, Motive};
 use crate::live::state::State;
@@ -24,37 +24,22 @@ impl State {
             R::Chose { job, choice } => self.chose(*job, choice),
             R::Expected { starts } => self.jobs.expect(starts),
             R::Left { job, hold } => self.leave(*job, hold),
-            R::Released { job, pool } => {
-                let id = self.running(*job)?;
-                Ok(self.market.apply(&Event::Released { job: id, pool: *pool })?)
-            }
+            R::Released { job, pool } => self.released(*job, *pool),
             R::Settled { job } => self.running(*job).and_then(|_| self.settle(*job)),
             R::Interrupted { job, setback } => self.interrupt(*job, setback),
             R::Stopping { job } => self.stop_tasks(*job),
-            R::Recalling { job } => {
-                self.tasks.recall(&self.name, self.jobs.job(*job)?);
-                Ok(())
-            }
+            R::Recalling { job } => self.recall_tasks(*job),
             R::Cancelling { job, by } => self.cancelling(*job, by),
             R::Unbegun { tag } => self.jobs.unbegun(tag),
             R::BarrierReached { job, at } => self.gathered(*job, *at),
-            R::BarrierTimedOut { job, pool, why } => {
-                self.rendezvous(*job)?.slipped = Some((*pool, why.clone()));
-                self.stop_tasks(*job)
-            }
+            R::BarrierTimedOut { job, pool, why } => self.scattered(*job, *pool, why),
             R::Launched { job, began } => self.jobs.launched(*job, began),
             R::Ended { job, finish } => self.end(*job, finish),
             R::Unkept { job, site, why } => {
                 self.note(*job, Happening::Unkept(SiteId(*site), why.clone()))
             }
             R::Redacted { job, last, hash } => self.redact(*job, *last, hash),
-            R::Dropped { job } => {
-                let gone = self.jobs.forget(*job)?;
-                if let Some(origin) = gone.origin {
-                    self.peers.taken.remove(&(origin.peer, origin.transfer));
-                }
-                Ok(())
-            }
+            R::Dropped { job } => self.forget(*job),
             R::Skipped { job } => {
                 self.jobs.last = self.jobs.last.max(*job);
                 Ok(())
@@ -71,13 +56,17 @@ impl State {
     }
 
     fn waiting(&self, number: u64) -> Result<JobId, ApplyError> {
-        let job = self.jobs.get(&number).filter(|job| job.phase == Phase::Waiting);
-        job.and_then(|job| job.id).ok_or(ApplyError::Job(number))
+        match self.jobs.get(&number).map(|job| &job.stage) {
+            Some(Stage::Waiting(id)) => Ok(*id),
+            _ => Err(ApplyError::Job(number)),
+        }
     }
 
     pub(in crate::live) fn running(&self, number: u64) -> Result<JobId, ApplyError> {
-        let job = self.jobs.get(&number).filter(|job| job.phase == Phase::Running);
-        job.and_then(|job| job.id).ok_or(ApplyError::Job(number))
+        match self.jobs.get(&number).map(|job| &job.stage) {
+            Some(Stage::Running(run)) => Ok(run.id),
+            _ => Err(ApplyError::Job(number)),
+        }
     }
 
     fn join(
@@ -88,12 +77,9 @@ impl State {
     ) -> Result<(), ApplyError> {
         let id = JobId(self.market.submitted());
         let job = self.job(number)?;
-        if !matches!(job.phase, Phase::Held(_)) {
-            return Err(ApplyError::Job(number));
-        }
+        let Stage::Held(_) = job.stage else { return Err(ApplyError::Job(number)) };
         job.is_as_wide_as(demand.processors, processors);
-        job.id = Some(id);
-        job.phase = Phase::Waiting;
+        job.stage = Stage::Waiting(id);
         self.market.apply(&Event::Submitted { job: id, demand: demand.clone() })?;
         self.jobs.numbers.insert(id, number);
         self.note(number, Happening::Queued)
@@ -103,8 +89,32 @@ impl State {
         let id = self.waiting(number)?;
         self.market.apply(&Event::Cancelled { job: id })?;
         self.jobs.numbers.remove(&id);
-        self.job(number)?.id = None;
-        self.jobs.hold(self.market.now(), number, hold)
+        self.job(number)?.stage = Stage::Held(hold.clone());
+        self.note(number, Happening::Held(hold.clone()))
+    }
+
+    /// A part of the job gives its nodes back.
+    fn released(&mut self, number: u64, pool: PoolId) -> Result<(), ApplyError> {
+        let job = self.running(number)?;
+        Ok(self.market.apply(&Event::Released { job, pool })?)
+    }
+
+    /// The parts of the job did not come together in time.
+    fn scattered(&mut self, number: u64, pool: PoolId, why: &str) -> Result<(), ApplyError> {
+        self.barrier(number)?.timed_out = Some((pool, why.to_owned()));
+        self.stop_tasks(number)
+    }
+
+    fn forget(&mut self, number: u64) -> Result<(), ApplyError> {
+        if let Some(origin) = self.jobs.forget(number)?.origin {
+            self.peers.taken.remove(&(origin.peer, origin.transfer));
+        }
+        Ok(())
+    }
+
+    fn recall_tasks(&mut self, number: u64) -> Result<(), ApplyError> {
+        self.tasks.recall(&self.name, self.jobs.job(number)?);
+        Ok(())
     }
 
     /// The tasks of the job's present attempt are to stop.
@@ -122,7 +132,7 @@ impl State {
                 let number = self.jobs.number(*job)?;
                 self.market.apply(&Event::Started { job: *job, place: place.clone() })?;
                 let prices = self.prices(*job, place)?;
-                self.begin(number, place, &prices)?;
+                self.begin(number, *job, place, &prices)?;
             }
             Command::Refuse { job, reason } => {
                 let number = self.jobs.number(*job)?;
@@ -149,15 +159,20 @@ impl State {
         let id = self.waiting(number)?;
         let booking = self.job(number)?.booking.clone().ok_or(ApplyError::Job(number))?;
         self.market.apply(&Event::Started { job: id, place: booking.place.clone() })?;
-        self.begin(number, &booking.place, &booking.prices)?;
-        self.job(number)?.in_window = true;
+        self.begin(number, id, &booking.place, &booking.prices)?;
+        self.jobs.run(number)?.in_window = true;
         Ok(())
     }
 
     /// The job has its nodes: what it may cost is held, and sites are to be told.
-    fn begin(&mut self, number: u64, place: &Place, prices: &[Price]) -> Result<(), ApplyError> {
-        let at = self.now();
-        let id = self.job(number)?.id.ok_or(ApplyError::Job(number))?;
+    fn begin(
+        &mut self,
+        number: u64,
+        id: JobId,
+        place: &Place,
+        prices: &[Price],
+    ) -> Result<(), ApplyError> {
+        let started = self.now();
         let demand = self.market.demand(id).cloned().ok_or(ApplyError::Job(number))?;
         let mut parts = Vec::new();
         for (share, price) in place.shares(demand.processors).zip(prices) {
@@ -167,18 +182,17 @@ impl State {
             parts.push(Part { pool, nodes, price, limit, names, since: None, exit: None });
         }
         let job = self.job(number)?;
-        job.phase = Phase::Running;
-        job.started = Some(at);
+        let beginning = job.beginning_of(parts.len());
+        job.stage = Stage::Running(Run { id, started, in_window: false, parts, beginning });
         job.choice = None;
-        job.rendezvous = job.rendezvous_of(parts.len());
-        job.parts = parts;
         let (payer, hold) = (job.payer(), job.max());
         if let Some(job) = self.jobs.get(&number) {
             self.tasks.begin(&self.name, job);
         }
         // A payer has no debts: a job that cannot be paid for is about to give the nodes back.
         if hold <= Money::ZERO || self.ledger.accounts.balance(&payer) >= i128::from(hold.0) {
-            self.ledger.accounts.post(at, payer, Account::Held(number), hold, Motive::Hold(number));
+            let motive = Motive::Hold(number);
+            self.ledger.accounts.post(started, payer, Account::Held(number), hold, motive);
         }
         self.note(number, Happening::Planned(place.clone()))
     }
@@ -187,31 +201,27 @@ impl State {
         let id = self.running(number)?;
         self.market.apply(&Event::Interrupted { job: id })?;
         match setback {
-            // Decided and set back at once: no site has heard of it.
+            // Decided and set back at once: no site knows of it.
             Setback::Funds => self.tasks.drop_all(&self.name, self.jobs.job(number)?),
             _ => self.stop_tasks(number)?,
         }
         self.refund(number)?;
         if let Setback::BarrierTimedOut(pool, _) = setback {
-            self.learn_slip(number, *pool)?;
+            self.learn_timeout(number, *pool)?;
         }
         let job = self.job(number)?;
-        job.phase = Phase::Waiting;
+        job.stage = Stage::Waiting(id);
         job.attempt += 1;
         if let Setback::Capped(..) = setback {
-            job.capped = Some(job.capped.unwrap_or(0).saturating_add(1));
+            job.capped = job.capped.saturating_add(1);
         }
-        job.parts.clear();
-        job.started = None;
-        (job.rendezvous, job.apart) = (None, None);
-        job.in_window = false;
         self.note(number, Happening::Setback(setback.clone()))
     }
 
     fn cancelling(&mut self, number: u64, by: &str) -> Result<(), ApplyError> {
-        match self.job(number)?.phase {
-            // Whoever has it is told, as soon as that is known.
-            Phase::Handing | Phase::Away => {}
+        match self.job(number)?.stage {
+            // The market that has it is asked to stop it, as soon as it is known which one has.
+            Stage::Handing(_) | Stage::Away(..) => {}
             _ => drop(self.running(number)?),
         }
         self.stop_tasks(number)?;
@@ -220,40 +230,45 @@ impl State {
     }
 
     fn end(&mut self, number: u64, finish: &Finish) -> Result<(), ApplyError> {
-        let job = self.job(number)?;
-        let job_is_own = job.origin.is_none();
-        match (job.phase.clone(), job.id) {
-            (Phase::Running, Some(id)) => {
-                self.market.apply(&Event::Ended { job: id })?;
+        let job = self.jobs.get(&number).ok_or(ApplyError::Job(number))?;
+        match &job.stage {
+            Stage::Running(run) => {
                 // A job that is lost here may run again at home: it pays once.
-                if job_is_own || *finish != Finish::NodeFail {
+                let pays = job.origin.is_none() || *finish != Finish::NodeFail;
+                self.market.apply(&Event::Ended { job: run.id })?;
+                if pays {
                     self.settle(number)?;
                 }
                 self.refund(number)?;
                 self.learn(number)?;
             }
-            (Phase::Waiting, Some(id)) => self.market.apply(&Event::Cancelled { job: id })?,
-            (Phase::Held(_), _) => {}
-            (Phase::Away, _) => {
+            Stage::Waiting(id) => self.market.apply(&Event::Cancelled { job: *id })?,
+            Stage::Held(_) => {}
+            Stage::Away(..) => {
                 self.pay_peer(number)?;
                 self.refund(number)?;
             }
-            _ => return Err(ApplyError::Job(number)),
+            Stage::Handing(_) | Stage::Over(_) => return Err(ApplyError::Job(number)),
         }
         self.over(number, finish)
     }
 
     fn over(&mut self, number: u64, finish: &Finish) -> Result<(), ApplyError> {
-        let at = self.now();
+        let now = self.now();
         let job = self.job(number)?;
-        // It ended when its last part did, whenever that was seen.
-        let last = job.parts.iter().filter_map(|part| part.exit.as_ref()).map(|(at, _)| *at).max();
-        let ran = job.phase == Phase::Running;
-        job.phase = Phase::Over(finish.clone());
-        job.ended = Some(last.filter(|_| ran).map_or(at, |last| last.min(at)));
-        if let Some(id) = job.id {
-            self.jobs.numbers.remove(&id);
-        }
+        // A job that ran ended when its last part did, whenever that was seen.
+        let exits = job.parts().iter().filter_map(|part| part.exit.as_ref());
+        let at = exits.map(|(at, _)| *at).max().map_or(now, |last| last.min(now));
+        let id = job.id();
+        let last = match std::mem::replace(&mut job.stage, Stage::Held(Hold::User)) {
+            Stage::Running(run) => Last::Ran(run),
+            Stage::Waiting(id) => Last::Waiting(id),
+            Stage::Away(away, since) => Last::Away(away, since),
+            Stage::Held(_) => Last::Held,
+            Stage::Handing(_) | Stage::Over(_) => return Err(ApplyError::Job(number)),
+        };
+        job.stage = Stage::Over(End { finish: finish.clone(), at, last, redacted: None });
+        id.and_then(|id| self.jobs.numbers.remove(&id));
         self.note(number, Happening::Over(finish.clone()))
     }
 
@@ -264,7 +279,7 @@ impl State {
         let job = self.job(number)?;
         let seconds = |part: &Part| job.charged(part, at, rules);
         let used = |part: &Part| (part.pool, part.nodes, part.price, seconds(part));
-        let used: Vec<(PoolId, u32, Price, Span)> = job.parts.iter().map(used).collect();
+        let used: Vec<(PoolId, u32, Price, Span)> = job.parts().iter().map(used).collect();
         for (pool, nodes, price, time) in used {
             let amount = price.of(nodes, time);
             let site = self.site_of(pool);
@@ -299,7 +314,7 @@ impl State {
     fn learn(&mut self, number: u64) -> Result<(), ApplyError> {
         let job = self.job(number)?;
         let (Some(since), Some(expected)) = (job.began(), job.expected) else { return Ok(()) };
-        let Some(pool) = job.parts.first().map(|part| part.pool) else { return Ok(()) };
+        let Some(pool) = job.parts().first().map(|part| part.pool) else { return Ok(()) };
         self.sites.delayed(self.market.pools().pool(pool).site, (since - expected).0);
         Ok(())
     }

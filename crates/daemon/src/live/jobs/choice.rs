@@ -64,8 +64,8 @@ impl Choice {
     /// Beside what the job got: its parts.
     pub fn merit(&self, job: &Job) -> Merit {
         let tasks = job.nodes();
-        let cost: Money = job.parts.iter().map(|it| it.price.of(it.nodes, it.limit)).sum();
-        let length = job.parts.iter().map(|it| it.limit).max().unwrap_or_default();
+        let cost: Money = job.parts().iter().map(|it| it.price.of(it.nodes, it.limit)).sum();
+        let length = job.parts().iter().map(|it| it.limit).max().unwrap_or_default();
         let mut merit = Merit::default();
         for other in &self.others {
             let Verdict::From(start) = other.verdict else { continue };
@@ -110,7 +110,7 @@ impl Live {
         starts.take(Live::WEIGHED / pools).filter_map(choice).collect()
     }
 
-    /// All pools as they would have the job now, whoever waits, in the market's order.
+    /// All pools as they would have the job now, as if no other job waited, in the market's order.
     ///
     /// # Errors
     /// If no nodes could ever meet what it asks for: the message says what is missing.

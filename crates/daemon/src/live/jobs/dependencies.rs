@@ -41,14 +41,14 @@ impl Live {
         }
         let others = self.named(job, dependency);
         let Some(first) = others.first() else {
-            // One that is gone was over long ago, and nobody knows how.
+            // One that is gone was over long ago, and it is not known how.
             return match dependency.when {
                 When::Any | When::Begun | When::Singleton => Waits::No,
                 When::Ok | When::NotOk | When::Corresponding => Waits::InVain(dependency.job),
             };
         };
-        let is_over = |other: &&Job| matches!(other.phase, Phase::Over(_));
-        let is_good = |other: &&Job| other.phase == Phase::Over(Finish::Completed);
+        let is_over = |other: &&Job| matches!(other.phase(), Phase::Over(_));
+        let is_good = |other: &&Job| other.phase() == Phase::Over(&Finish::Completed);
         let has_begun = |other: &&Job| other.began().is_some() || is_over(other);
         let all_over = others.iter().all(is_over);
         let all_good = others.iter().all(is_good);
@@ -86,7 +86,7 @@ impl Live {
     /// Jobs of the same user and name that must be over before a `singleton` may begin: earlier
     /// ones, and later ones that run already.
     fn rivals<'a>(&'a self, job: &'a Job) -> impl Iterator<Item = &'a Job> {
-        let is_active = |other: &Job| match other.phase {
+        let is_active = |other: &Job| match other.phase() {
             Phase::Over(_) => false,
             Phase::Running | Phase::Handing | Phase::Away => other.number != job.number,
             Phase::Held(_) | Phase::Waiting => other.number < job.number,
@@ -115,7 +115,7 @@ impl Live {
             return;
         }
         for other in self.awaited(job) {
-            self.dependents.entry(other).or_default().insert(number);
+            self.index.dependents.entry(other).or_default().insert(number);
         }
     }
 }

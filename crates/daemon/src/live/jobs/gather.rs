@@ -3,22 +3,23 @@
 use tradewind_io::submission::Gather;
 use tradewind_model::{PoolId, Span, Time};
 
+use crate::live::jobs::Beginning;
 use crate::live::record::JobRecord;
 use crate::live::state::{Job, Part, Phase, Setback, State, TaskGoal};
 use crate::live::{ApplyError, Live};
 use crate::site::{Exit, Survey, Tag};
 
-/// From the moment at which all parts are there until their work begins: sites must have heard of
+/// From the moment at which all parts are there until their work begins: sites must have learned of
 /// it by then.
 const LEAD: Span = Span(2);
 
 /// From when a job got its nodes until parts that do not wait for each other are to begin: all sites
 /// must have taken theirs in by then, so that none begins if one is refused, and should have given
-/// them their nodes: Slurm puts off looking at new jobs for three seconds, unless it is told otherwise.
+/// them their nodes: Slurm puts off looking at new jobs for three seconds, unless it is configured otherwise.
 const AHEAD: Span = Span(4);
 
 /// A part waits for so much longer than the market does for the last one: if all came in time it
-/// must still hear of it.
+/// must still learn of it.
 const GRACE: Span = Span(60);
 
 /// How a running job's parts come together.
@@ -27,7 +28,7 @@ pub struct StartBarrier {
     /// When their work begins; `None`: they are not all there.
     pub at: Option<Time>,
     /// They did not come together: the pool of the one that was missing, and why.
-    pub slipped: Option<(PoolId, String)>,
+    pub timed_out: Option<(PoolId, String)>,
     /// When their work really began: milliseconds since 1970 by part, once all are known.
     pub began: Vec<i64>,
 }
@@ -35,14 +36,16 @@ pub struct StartBarrier {
 impl Job {
     /// Whether it has parts in several pools that do not wait for each other.
     pub fn begins_apart(&self) -> bool {
-        self.parts.len() > 1 && self.rendezvous.is_none()
+        self.parts().len() > 1 && self.barrier().is_none()
     }
 
     /// When the work of its parts really began: milliseconds since 1970 by part, once all are known.
     fn beginnings(&self) -> &[i64] {
-        match &self.rendezvous {
-            Some(it) => &it.began,
-            None => self.apart.as_deref().unwrap_or_default(),
+        match self.run().map(|run| &run.beginning) {
+            Some(Beginning::Together(StartBarrier { began, .. }) | Beginning::Apart(began)) => {
+                began
+            }
+            None => &[],
         }
     }
 
@@ -56,20 +59,20 @@ impl Job {
     /// soon as they can; others start at one moment, which lies a little ahead.
     pub(in crate::live) fn starts(&self) -> Option<Time> {
         let ahead = if self.begins_apart() { AHEAD } else { Span(0) };
-        Some(self.started? + ahead)
+        Some(self.started()? + ahead)
     }
 
     /// Since when its work runs, perhaps in a moment: if its parts begin together, since they do.
     pub fn began(&self) -> Option<Time> {
-        match &self.rendezvous {
+        match self.barrier() {
             Some(it) => it.at,
-            None => self.parts.iter().filter_map(|part| part.since).min(),
+            None => self.parts().iter().filter_map(|part| part.since).min(),
         }
     }
 
     /// Since when the part's work runs: what it waited for others does not count.
     pub fn works_since(&self, part: &Part) -> Option<Time> {
-        match &self.rendezvous {
+        match self.barrier() {
             Some(it) => Some(part.since?.max(it.at?)),
             None => part.since,
         }
@@ -95,30 +98,32 @@ impl Job {
     /// Whether it was given its nodes and its parts still wait for each other: no work has run,
     /// whatever sites say.
     pub(in crate::live) fn is_gathering(&self) -> bool {
-        self.rendezvous.as_ref().is_some_and(|it| it.at.is_none())
+        self.barrier().is_some_and(|it| it.at.is_none())
     }
 
     /// Whether the work of some of its parts never began.
     pub(in crate::live) fn is_incomplete(&self) -> bool {
-        self.parts.iter().any(|part| part.since.is_none())
+        self.parts().iter().any(|part| part.since.is_none())
     }
 
     /// That its parts did not come together, if so.
-    pub(in crate::live) fn slip(&self) -> Option<Setback> {
-        let (pool, why) = self.rendezvous.as_ref()?.slipped.clone()?;
+    pub(in crate::live) fn barrier_timeout(&self) -> Option<Setback> {
+        let (pool, why) = self.barrier()?.timed_out.clone()?;
         Some(Setback::BarrierTimedOut(pool, why))
     }
 
-    /// The same, when all of them are gone and nobody wanted that.
+    /// The same, when all of them ended without an order to.
     pub(in crate::live) fn vanished(&self) -> Option<Setback> {
-        let first = self.parts.first().filter(|_| self.rendezvous.is_some())?;
+        let first = self.parts().first().filter(|_| self.barrier().is_some())?;
         Some(Setback::BarrierTimedOut(first.pool, gone(first)))
     }
 
-    /// How its parts come together if it is started in so many.
-    pub(in crate::live) fn rendezvous_of(&self, parts: usize) -> Option<StartBarrier> {
-        let together = parts > 1 && self.submission.gather != Some(Gather::Apart);
-        together.then(StartBarrier::default)
+    /// How its work begins if it is started in so many parts.
+    pub(in crate::live) fn beginning_of(&self, parts: usize) -> Beginning {
+        match parts > 1 && self.submission.gather != Some(Gather::Apart) {
+            true => Beginning::Together(StartBarrier::default()),
+            false => Beginning::Apart(Vec::new()),
+        }
     }
 }
 
@@ -133,13 +138,13 @@ impl Live {
 
     /// How long a part of the job waits at its site, if it does.
     pub(in crate::live) fn patience(&self, job: &Job) -> Option<Span> {
-        job.rendezvous.as_ref().map(|_| self.tolerance(job) + GRACE)
+        job.barrier().map(|_| self.tolerance(job) + GRACE)
     }
 
     /// Until when the job's parts must have come together.
     fn deadline(&self, number: u64) -> Option<Time> {
         let job = self.state.jobs.get(&number)?;
-        Some(job.started? + self.tolerance(job))
+        Some(job.started()? + self.tolerance(job))
     }
 
     /// When the parts of the next job must have come together.
@@ -148,12 +153,12 @@ impl Live {
             let job = self.state.jobs.get(number);
             job.is_some_and(Job::is_gathering) && self.may_go_on(**number)
         };
-        self.gathering.iter().filter(waits).filter_map(|number| self.deadline(*number)).min()
+        self.index.gathering.iter().filter(waits).filter_map(|number| self.deadline(*number)).min()
     }
 
     /// Jobs whose parts wait for each other: whether they have come together, or will not.
     pub(in crate::live) fn gather_all(&mut self, at: Time) -> Result<(), ApplyError> {
-        for number in self.gathering.clone() {
+        for number in self.index.gathering.clone() {
             self.gather(at, number)?;
         }
         Ok(())
@@ -163,8 +168,9 @@ impl Live {
     /// will not come, or not in time.
     pub(in crate::live) fn gather(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let job = self.state.jobs.get(&number);
-        let Some(job) = job.filter(|job| job.phase == Phase::Running && job.is_gathering()) else {
-            self.gathering.remove(&number);
+        let Some(job) = job.filter(|job| job.phase() == Phase::Running && job.is_gathering())
+        else {
+            self.index.gathering.remove(&number);
             return Ok(());
         };
         // A site that is away now would not hear when its part begins.
@@ -174,9 +180,9 @@ impl Live {
         if !self.may_go_on(number) {
             return Ok(());
         }
-        let slipped = match job.parts.iter().find(|part| part.exit.is_some()) {
+        let timed_out = match job.parts().iter().find(|part| part.exit.is_some()) {
             Some(part) => Some((part.pool, gone(part))),
-            None => match job.parts.iter().find(missing) {
+            None => match job.parts().iter().find(missing) {
                 Some(part) if late => {
                     let within = self.tolerance(job).0;
                     Some((part.pool, format!("it was not there within {within} s")))
@@ -185,7 +191,7 @@ impl Live {
                 None => None,
             },
         };
-        match slipped {
+        match timed_out {
             Some((pool, why)) => {
                 self.put(at, JobRecord::BarrierTimedOut { job: number, pool, why })
             }
@@ -215,7 +221,7 @@ impl Live {
             survey.began.iter().map(|(tag, at)| (tag.clone(), *at)).collect();
         for (tag, began) in news {
             if self.awaits_beginning(&tag) {
-                self.began.insert(tag.clone(), began);
+                self.index.began.insert(tag.clone(), began);
                 self.launched(at, tag.job)?;
             }
         }
@@ -225,27 +231,27 @@ impl Live {
     fn awaits_beginning(&self, tag: &Tag) -> bool {
         let job = self.state.jobs.get(&tag.job).filter(|_| self.is_current(tag));
         job.is_some_and(|job| {
-            let runs = job.phase == Phase::Running && !job.is_gathering();
-            runs && job.parts.len() > 1 && job.beginnings().is_empty()
+            let runs = job.phase() == Phase::Running && !job.is_gathering();
+            runs && job.parts().len() > 1 && job.beginnings().is_empty()
         })
     }
 
     fn launched(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
-        let tags = (0..job.parts.len()).map(|part| job.tag(&self.state.name, part));
-        let began: Option<Vec<i64>> = tags.map(|tag| self.began.get(&tag).copied()).collect();
+        let tags = (0..job.parts().len()).map(|part| job.tag(&self.state.name, part));
+        let began: Option<Vec<i64>> = tags.map(|tag| self.index.began.get(&tag).copied()).collect();
         let Some(began) = began else { return Ok(()) };
         self.forget_beginnings(number);
         self.put(at, JobRecord::Launched { job: number, began })
     }
 
-    /// Nobody asks any more when the job's parts began.
+    /// It is not asked any more when the job's parts began.
     pub(in crate::live) fn forget_beginnings(&mut self, number: u64) {
-        self.began.retain(|tag, _| tag.job != number);
+        self.index.began.retain(|tag, _| tag.job != number);
     }
 }
 
-/// What became of a part that is over before it began.
+/// How a part ended that was over before it began.
 fn gone(part: &Part) -> String {
     match part.exit.as_ref().map(|(_, exit)| exit) {
         Some(Exit::NotStarted(why) | Exit::Refused(why)) => why.clone(),
@@ -263,35 +269,37 @@ impl State {
     /// The parts of the job's present attempt whose tasks are not forgotten.
     fn tasks_of(&self, number: u64) -> impl Iterator<Item = (&Part, TaskGoal)> {
         let job = self.jobs.get(&number);
-        let parts = job.into_iter().flat_map(|job| job.parts.iter().enumerate());
+        let parts = job.into_iter().flat_map(|job| job.parts().iter().enumerate());
         parts.filter_map(move |(place, part)| {
             let tag = job?.tag(&self.name, place);
             Some((part, self.tasks.get(&tag)?.wanted))
         })
     }
 
-    pub(in crate::live) fn rendezvous(
+    pub(in crate::live) fn barrier(
         &mut self,
         number: u64,
     ) -> Result<&mut StartBarrier, ApplyError> {
-        self.job(number)?.rendezvous.as_mut().ok_or(ApplyError::Job(number))
+        match &mut self.jobs.run(number)?.beginning {
+            Beginning::Together(barrier) => Ok(barrier),
+            Beginning::Apart(_) => Err(ApplyError::Job(number)),
+        }
     }
 
     pub(in crate::live) fn gathered(&mut self, number: u64, at: Time) -> Result<(), ApplyError> {
-        self.running(number)?;
-        self.rendezvous(number)?.at = Some(at);
+        self.barrier(number)?.at = Some(at);
         self.tasks.go(&self.name, self.jobs.job(number)?, at)?;
         self.note(number, crate::live::state::Happening::Began)
     }
 
     /// The job's parts did not come together: by so much its start was late, at least.
-    pub(in crate::live) fn learn_slip(
+    pub(in crate::live) fn learn_timeout(
         &mut self,
         number: u64,
         pool: PoolId,
     ) -> Result<(), ApplyError> {
         let now = self.now();
-        let Some(started) = self.job(number)?.started else { return Ok(()) };
+        let started = self.jobs.run(number)?.started;
         let site = self.site_of(pool);
         self.sites.delayed(site, (now - started).0);
         Ok(())

@@ -20,7 +20,7 @@ pub struct Job {
     pub number: u64,
     /// Whose.
     pub user: String,
-    /// What was handed in.
+    /// What was submitted.
     pub submission: Arc<Submission>,
     /// Of an array: its first job's number, and this one's index.
     pub array: Option<(u64, u32)>,
@@ -28,60 +28,148 @@ pub struct Job {
     pub key: Option<String>,
     /// When.
     pub submitted: Time,
-    /// How often it was set back by a limit of a site, of all times that it was: these are no
-    /// refusals.
-    pub capped: Option<u32>,
-    /// Where it is.
-    pub phase: Phase,
-    /// Its place in the market, once it has joined; a new one whenever it joins again.
-    pub id: Option<JobId>,
+    /// Where it is, and what is known of it only there.
+    pub(crate) stage: Stage,
     /// How often it was started and interrupted.
     pub attempt: u32,
-    /// Where it runs or ran at last: in the order of its parts.
-    pub parts: Vec<Part>,
-    /// When it was first expected to start.
+    /// How often of these a limit of a site set it back: these are no refusals.
+    pub(crate) capped: u32,
+    /// Nodes that it asks for: as many as it has tasks, until it joins the queue or a window is
+    /// promised to it.
+    pub(crate) nodes: u32,
+    /// Processors of each of these nodes, if that decided how many there are.
+    pub processors: Option<u32>,
+    /// When it was first expected to start, if that was asked before it did.
     pub expected: Option<Time>,
-    /// When it was started at last.
-    pub started: Option<Time>,
-    /// When it was over.
-    pub ended: Option<Time>,
     /// What it paid.
     pub paid: Money,
     /// Who wants it to stop.
     pub cancelled_by: Option<String>,
-    /// The window that was promised to it.
+    /// The window that was promised to it, if it accepted a quote.
     pub booking: Option<Booking>,
-    /// Its nodes at its last start were those of that window.
-    pub in_window: bool,
-    /// What else it could have had when it was given its nodes, if that was written down.
+    /// What else it could have had when it was last given its nodes, if that was written down.
     pub choice: Option<Choice>,
-    /// How its parts come together, if they begin together.
-    pub rendezvous: Option<StartBarrier>,
-    /// When the work of its parts really began, if they do not wait for each other: milliseconds
-    /// since 1970 by part, once all are known.
-    pub apart: Option<Vec<i64>>,
     /// What happened to it: the last [`Job::KEPT`] entries.
     pub history: VecDeque<(Time, Happening)>,
-    /// Nodes that it asks for, if its submission alone does not say so: since it joined the queue
-    /// last, or a window was promised to it.
-    pub width: Option<u32>,
-    /// Processors of each of these nodes, if that decided how many there are.
-    pub processors: Option<u32>,
     /// Where it came from, if it is a peer's.
     pub origin: Option<RemoteOrigin>,
-    /// Where it goes or went, if it is passed on.
-    pub away: Option<Away>,
+}
+
+/// Where a job is, with what it has there and nowhere else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stage {
+    /// Not in the queue.
+    Held(Hold),
+    /// In the queue, at this place in the market: a new one whenever it joins.
+    Waiting(JobId),
+    /// It has its nodes; its parts say how far it is.
+    Running(Run),
+    /// It will not run (again).
+    Over(End),
+    /// On its way to a peer: it is not known which of the two has it, and it must not run here.
+    Handing(Away),
+    /// It is at a peer, and was first seen running there at this moment.
+    Away(Away, Option<Time>),
+}
+
+/// One start of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// Its place in the market.
+    pub id: JobId,
+    /// When it got its nodes.
+    pub started: Time,
+    /// These nodes are those of the window that was promised to it.
+    pub in_window: bool,
+    /// Where it runs, in the order of its parts.
+    pub parts: Vec<Part>,
+    /// How the work of its parts begins.
+    pub beginning: Beginning,
+}
+
+/// How the work of a job's parts begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Beginning {
+    /// All at one moment, once all are there.
+    Together(StartBarrier),
+    /// Each by itself: when it really began, milliseconds since 1970 by part, once all are known.
+    Apart(Vec<i64>),
+}
+
+/// The end of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct End {
+    /// How it ended.
+    pub finish: Finish,
+    /// When.
+    pub at: Time,
+    /// Where it was until then.
+    pub last: Last,
     /// If its script and its environment were dropped: SHA-256 of the script.
     pub redacted: Option<[u8; 32]>,
+}
+
+/// Where a job was until it ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Last {
+    /// Not in the queue.
+    Held,
+    /// In the queue.
+    Waiting(JobId),
+    /// On its nodes.
+    Ran(Run),
+    /// At a peer, running since this moment.
+    Away(Away, Option<Time>),
+}
+
+/// Where a job is, at a glance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase<'a> {
+    /// Not in the queue.
+    Held(&'a Hold),
+    /// In the queue.
+    Waiting,
+    /// It has its nodes; its parts say how far it is.
+    Running,
+    /// It will not run (again).
+    Over(&'a Finish),
+    /// On its way to a peer.
+    Handing,
+    /// It is at a peer.
+    Away,
 }
 
 impl Job {
     /// Entries of its history.
     pub const KEPT: usize = 64;
 
-    /// How often it was started in vain, limits of sites apart.
+    /// A job that was just submitted.
+    pub(super) fn new(number: u64, user: &str, submission: Arc<Submission>, at: Time) -> Job {
+        Job {
+            number,
+            user: user.to_owned(),
+            nodes: submission.tasks,
+            submission,
+            array: None,
+            key: None,
+            submitted: at,
+            stage: Stage::Held(Hold::User),
+            attempt: 0,
+            capped: 0,
+            processors: None,
+            expected: None,
+            paid: Money::ZERO,
+            cancelled_by: None,
+            booking: None,
+            choice: None,
+            history: VecDeque::new(),
+            origin: None,
+        }
+    }
+
+    /// How often it was started without success, limits of sites apart.
     pub fn setbacks(&self) -> u32 {
-        self.attempt.saturating_sub(self.capped.unwrap_or(0))
+        self.attempt.saturating_sub(self.capped)
     }
 
     /// Who pays for it.
@@ -97,18 +185,99 @@ impl Job {
 
     /// What its present parts cost if all last to their limits.
     pub fn max(&self) -> Money {
-        self.parts.iter().map(|part| part.price.of(part.nodes, part.limit)).sum()
+        self.parts().iter().map(|part| part.price.of(part.nodes, part.limit)).sum()
     }
 
     /// Nodes that it asks for, or has.
     pub fn nodes(&self) -> u32 {
-        self.width.unwrap_or(self.submission.tasks)
+        self.nodes
     }
 
     /// It asks for so many nodes from now on, of so many processors each.
     pub(in crate::live) fn is_as_wide_as(&mut self, nodes: u32, processors: Option<u32>) {
-        self.width = Some(nodes).filter(|nodes| *nodes != self.submission.tasks);
-        self.processors = processors;
+        (self.nodes, self.processors) = (nodes, processors);
+    }
+
+    /// Where it is.
+    pub fn phase(&self) -> Phase<'_> {
+        match &self.stage {
+            Stage::Held(hold) => Phase::Held(hold),
+            Stage::Waiting(_) => Phase::Waiting,
+            Stage::Running(_) => Phase::Running,
+            Stage::Over(end) => Phase::Over(&end.finish),
+            Stage::Handing(_) => Phase::Handing,
+            Stage::Away(..) => Phase::Away,
+        }
+    }
+
+    /// How it runs, or ran when it ended.
+    pub fn run(&self) -> Option<&Run> {
+        match &self.stage {
+            Stage::Running(run) | Stage::Over(End { last: Last::Ran(run), .. }) => Some(run),
+            _ => None,
+        }
+    }
+
+    /// Its place in the market: that in which it waits or runs, or did when it ended.
+    pub fn id(&self) -> Option<JobId> {
+        match &self.stage {
+            Stage::Waiting(id) | Stage::Over(End { last: Last::Waiting(id), .. }) => Some(*id),
+            _ => self.run().map(|run| run.id),
+        }
+    }
+
+    /// Where it runs, or ran when it ended: in the order of its parts.
+    pub fn parts(&self) -> &[Part] {
+        self.run().map_or(&[], |run| &run.parts)
+    }
+
+    /// When it was started, if it runs or ended while it ran: here, or at a peer.
+    pub fn started(&self) -> Option<Time> {
+        match &self.stage {
+            Stage::Away(_, since) | Stage::Over(End { last: Last::Away(_, since), .. }) => *since,
+            _ => self.run().map(|run| run.started),
+        }
+    }
+
+    /// The nodes that it has, or had when it ended, are those of its booked window.
+    pub fn in_window(&self) -> bool {
+        self.run().is_some_and(|run| run.in_window)
+    }
+
+    /// How its parts come together, if they begin together.
+    pub fn barrier(&self) -> Option<&StartBarrier> {
+        match &self.run()?.beginning {
+            Beginning::Together(barrier) => Some(barrier),
+            Beginning::Apart(_) => None,
+        }
+    }
+
+    /// Where it goes or is, or was when it ended, if it was passed on.
+    pub fn away(&self) -> Option<&Away> {
+        match &self.stage {
+            Stage::Handing(away)
+            | Stage::Away(away, _)
+            | Stage::Over(End { last: Last::Away(away, _), .. }) => Some(away),
+            _ => None,
+        }
+    }
+
+    /// How it ended, if it is over.
+    pub fn end(&self) -> Option<&End> {
+        match &self.stage {
+            Stage::Over(end) => Some(end),
+            _ => None,
+        }
+    }
+
+    /// When it was over.
+    pub fn ended(&self) -> Option<Time> {
+        self.end().map(|end| end.at)
+    }
+
+    /// If its script and its environment were dropped: SHA-256 of the script.
+    pub fn redacted(&self) -> Option<[u8; 32]> {
+        self.end()?.redacted
     }
 
     /// The name at its site of one of its parts.
@@ -119,25 +288,8 @@ impl Job {
 
     /// The names at their sites of all its parts, in their order.
     pub fn tags(&self, market: &str) -> impl Iterator<Item = Tag> {
-        (0..self.parts.len()).map(move |part| self.tag(market, part))
+        (0..self.parts().len()).map(move |part| self.tag(market, part))
     }
-}
-
-/// Where a job is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Phase {
-    /// Not in the queue.
-    Held(Hold),
-    /// In the queue.
-    Waiting,
-    /// It has its nodes; its parts say how far it is.
-    Running,
-    /// It will not run (again).
-    Over(Finish),
-    /// On its way to a peer: nobody knows whose it is, and it must not run here.
-    Handing,
-    /// It is at a peer.
-    Away,
 }
 
 /// Why a job is not in the queue.
@@ -174,11 +326,11 @@ pub enum Finish {
     Killed(i32),
     /// At its time limit.
     Timeout,
-    /// Somebody cancelled it.
+    /// It was cancelled.
     Cancelled,
     /// It used too much memory.
     OutOfMemory,
-    /// Its nodes died, or nobody knows what became of it.
+    /// Its nodes died, or it is not known how it ended.
     NodeFail,
     /// The policy will not run it.
     Refused(Reason),
@@ -229,7 +381,7 @@ pub struct Part {
 /// What happened to a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Happening {
-    /// It was handed in.
+    /// It was submitted.
     Submitted,
     /// It was held.
     Held(Hold),
@@ -241,7 +393,7 @@ pub enum Happening {
     Began,
     /// It lost its nodes.
     Setback(Setback),
-    /// Somebody wants it to stop.
+    /// It was cancelled, and is to stop; by whom.
     Cancelling(String),
     /// It is over.
     Over(Finish),

@@ -1,4 +1,4 @@
-//! What a part of a job is told of its tasks: its share of them, as options for the site's manager
+//! What a part of a job knows of its tasks: its share of them, as options for the site's manager
 //! and as variables.
 
 use tradewind_io::submission::Shape;
@@ -18,9 +18,9 @@ impl Job {
     /// The part's share of `all`, so that the shares of all parts add up to it.
     fn share_of(&self, place: usize, all: u32) -> u32 {
         let nodes = |parts: &[Part]| parts.iter().map(|part| u64::from(part.nodes)).sum::<u64>();
-        let before = nodes(self.parts.get(..place).unwrap_or_default());
-        let own = self.parts.get(place).map_or(0, |part| u64::from(part.nodes));
-        let whole = nodes(&self.parts).max(1);
+        let before = nodes(self.parts().get(..place).unwrap_or_default());
+        let own = self.parts().get(place).map_or(0, |part| u64::from(part.nodes));
+        let whole = nodes(self.parts()).max(1);
         let up_to = |nodes: u64| u64::from(all) * nodes / whole;
         u32::try_from(up_to(before + own) - up_to(before)).unwrap_or(u32::MAX)
     }
@@ -47,7 +47,7 @@ impl Job {
     /// An option's value for one of several parts: plain numbers that are about the whole job are
     /// shared out.
     fn part_of(&self, place: usize, name: &str, value: &str) -> String {
-        let is_shared = self.parts.len() > 1 && OF_ALL.contains(&name);
+        let is_shared = self.parts().len() > 1 && OF_ALL.contains(&name);
         match value.parse::<u32>() {
             Ok(all) if is_shared => self.share_of(place, all).max(1).to_string(),
             _ => value.to_owned(),
@@ -56,7 +56,7 @@ impl Job {
 
     /// What Slurm tells a task of its job's shape, for sites that do not tell it themselves.
     pub(in crate::live) fn shape_variables(&self, place: usize) -> Vec<(&'static str, String)> {
-        let Some(part) = self.parts.get(place) else { return Vec::new() };
+        let Some(part) = self.parts().get(place) else { return Vec::new() };
         let shape = self.submission.layout();
         let tasks = self.tasks_of(place, &shape);
         let mut all = vec![

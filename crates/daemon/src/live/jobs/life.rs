@@ -74,14 +74,14 @@ impl Live {
             };
             return self.finish(at, number, Finish::Returned(why));
         }
-        match job.phase {
+        match job.phase() {
             Phase::Held(_) => self.held(at, number, hold),
             _ => self.put(at, JobRecord::Left { job: number, hold }),
         }
     }
 
     fn held(&mut self, at: Time, number: u64, hold: Hold) -> Result<(), ApplyError> {
-        match self.state.jobs.get(&number).map(|job| &job.phase) {
+        match self.state.jobs.get(&number).map(|job| job.phase()) {
             Some(Phase::Held(now)) if *now == hold && hold != Hold::User => Ok(()),
             _ => self.put(at, JobRecord::Held { job: number, hold }),
         }
@@ -98,21 +98,21 @@ impl Live {
             .state
             .jobs
             .of_array(first)
-            .filter(|job| matches!(job.phase, Phase::Waiting | Phase::Running));
+            .filter(|job| matches!(job.phase(), Phase::Waiting | Phase::Running));
         busy.count() >= max as usize
     }
 
     /// What follows from how a running job's parts are.
     pub(in crate::live) fn judge(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
-        if job.phase != Phase::Running {
+        if job.phase() != Phase::Running {
             return Ok(());
         }
         if let Some(by) = self.taken_away(job) {
             self.put(at, JobRecord::Cancelling { job: number, by })?;
         }
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
-        match job.parts.iter().all(|part| part.exit.is_some()) {
+        match job.parts().iter().all(|part| part.exit.is_some()) {
             true => self.conclude(at, number),
             false if job.is_gathering() => self.gather(at, number),
             false => self.part_over(at, number),
@@ -121,25 +121,25 @@ impl Live {
 
     /// Who has cancelled a task of the job at its site, though the market wanted it to run.
     fn taken_away(&self, job: &Job) -> Option<String> {
-        // A part that waited for others in vain ends like this, too.
+        // A part whose start barrier timed out ends like this, too.
         if job.cancelled_by.is_some() || job.is_gathering() {
             return None;
         }
         let is_withdrawn = |part: &Part| matches!(part.exit, Some((_, Exit::Withdrawn)));
-        let counts = |part: &Part| part.since.is_some() || job.rendezvous.is_none();
-        let mut parts = job.parts.iter().enumerate();
+        let counts = |part: &Part| part.since.is_some() || job.barrier().is_none();
+        let mut parts = job.parts().iter().enumerate();
         let (_, part) = parts.find(|(place, part)| {
             let task = self.state.tasks.get(&job.tag(&self.state.name, *place));
             let was_wanted = task.is_some_and(|task| task.wanted == TaskGoal::Run);
             is_withdrawn(part) && counts(part) && was_wanted
         })?;
-        Some(format!("somebody at {}", self.state.site_name(part.pool)))
+        Some(format!("a user at {}", self.state.site_name(part.pool)))
     }
 
     /// The job is to be planned again, if that is possible without harm: what has begun runs on.
     /// The work of parts that still gather runs nowhere, so they are stopped.
     pub(in crate::live) fn take_back(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
-        let gathers = self.state.jobs.get(&number).is_some_and(|job| job.rendezvous.is_some());
+        let gathers = self.state.jobs.get(&number).is_some_and(|job| job.barrier().is_some());
         match gathers {
             true => self.put(at, JobRecord::Stopping { job: number }),
             false => self.put(at, JobRecord::Recalling { job: number }),
@@ -150,8 +150,8 @@ impl Live {
     /// the others.
     fn part_over(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
-        let Some(id) = job.id else { return Ok(()) };
-        let exits = job.parts.iter().filter_map(|part| Some((part.pool, &part.exit.as_ref()?.1)));
+        let Some(id) = job.id() else { return Ok(()) };
+        let exits = job.parts().iter().filter_map(|part| Some((part.pool, &part.exit.as_ref()?.1)));
         let exits: Vec<_> = exits.map(|(pool, exit)| (pool, exit.is_good())).collect();
         let stopping = !self.runs_on(number);
         let held = |pool| self.state.market.holds(id, pool);
@@ -171,18 +171,18 @@ impl Live {
         if job.cancelled_by.is_some() {
             return self.finish(at, number, Finish::Cancelled);
         }
-        if job.is_gathering() || job.parts.iter().all(|part| part.since.is_none()) {
+        if job.is_gathering() || job.parts().iter().all(|part| part.since.is_none()) {
             return self.never_ran(at, number);
         }
         let is_preempted = |part: &Part| matches!(part.exit, Some((_, Exit::Preempted)));
-        if job.parts.iter().any(is_preempted) {
+        if job.parts().iter().any(is_preempted) {
             return self.preempted(at, number);
         }
-        match verdict(&job.parts) {
+        match verdict(job.parts()) {
             Finish::NodeFail => self.lost(at, number),
             // Others began and were stopped, and this one never heard that it should.
             Finish::Completed if job.is_incomplete() => self.lost(at, number),
-            // Nobody has cancelled the job: it was stopped because a part of it could not run.
+            // The job was not cancelled: it was stopped because a part of it could not run.
             Finish::Cancelled => self.lost(at, number),
             finish => self.finish(at, number, finish),
         }
@@ -192,7 +192,7 @@ impl Live {
     fn never_ran(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let exits: Vec<&Exit> =
-            job.parts.iter().filter_map(|part| Some(&part.exit.as_ref()?.1)).collect();
+            job.parts().iter().filter_map(|part| Some(&part.exit.as_ref()?.1)).collect();
         let sure =
             |exit: &&Exit| matches!(exit, Exit::Withdrawn | Exit::NotStarted(_) | Exit::Refused(_));
         if !job.is_gathering() && !exits.iter().all(sure) {
@@ -212,12 +212,12 @@ impl Live {
         // A peer's job goes home at once: it has other choices there.
         let often = job.origin.is_some() || job.setbacks() + 1 >= self.settings.max_refusals;
         let said = hopeless.clone().or(refused).or(self.state.was_held(job));
-        let setback = match job.slip().or(said.map(Setback::Refused)) {
+        let setback = match job.barrier_timeout().or(said.map(Setback::Refused)) {
             Some(setback) => setback,
             None if self.is_stopping(number) => Setback::Displaced,
             None => match job.vanished() {
                 Some(setback) => setback,
-                // Nobody has cancelled it.
+                // It was not cancelled.
                 None => return self.lost(at, number),
             },
         };
@@ -232,14 +232,14 @@ impl Live {
         }
     }
 
-    /// A job that was refused joins the queue anew if it would ask for other pools now: what nodes
+    /// A job that was refused joins the queue again if it would ask for other pools now: what nodes
     /// have may have become known since it joined.
     fn reconsider(&mut self, at: Time, number: u64, why: String) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let pools = |demand: &Demand| {
             (demand.processors, demand.terms().attributes.get(RESOURCES).cloned())
         };
-        let before = job.id.and_then(|id| self.state.market.demand(id)).map(pools);
+        let before = job.id().and_then(|id| self.state.market.demand(id)).map(pools);
         let now = self.wish_of(&job.user, &job.submission).ok().as_ref().map(pools);
         if before == now {
             return Ok(());
@@ -248,7 +248,7 @@ impl Live {
         self.enqueue(at, number)
     }
 
-    /// Nodes died, or nobody knows what became of the job: as its user wants.
+    /// Nodes died, or it is not known how the job ended: what follows is its user's choice.
     fn lost(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let then = job.submission.on_lost;
@@ -277,7 +277,7 @@ impl Live {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         // A job that is lost here may run again at home: it pays once.
         let rules = self.state.ledger.rules;
-        let has_used = job.parts.iter().any(|part| job.charged(part, at, rules) > Span(0));
+        let has_used = job.parts().iter().any(|part| job.charged(part, at, rules) > Span(0));
         if has_used && job.origin.is_none() {
             self.put(at, JobRecord::Settled { job: number })?;
             self.mind_budgets_of(at, number)?;
@@ -303,7 +303,7 @@ impl Live {
     /// Whether sites were told to stop the job's parts, or to take them back.
     pub(in crate::live) fn is_stopping(&self, number: u64) -> bool {
         let Some(job) = self.state.jobs.get(&number) else { return false };
-        (0..job.parts.len()).any(|part| {
+        (0..job.parts().len()).any(|part| {
             let task = self.state.tasks.get(&job.tag(&self.state.name, part));
             task.is_some_and(|task| task.wanted != TaskGoal::Run)
         })
@@ -319,22 +319,22 @@ impl Live {
         self.is_over(at, number)
     }
 
-    /// Whatever waited for the job's end.
+    /// What waited for the job's end goes on.
     pub(in crate::live) fn is_over(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let array = job.array;
-        self.active.remove(job);
-        self.over.insert((job.ended.unwrap_or(at), number));
-        self.redactable.insert((job.ended.unwrap_or(at), number));
+        self.index.active.remove(job);
+        self.index.over.insert((job.ended().unwrap_or(at), number));
+        self.index.redactable.insert((job.ended().unwrap_or(at), number));
         if let Some(booking) = &job.booking {
-            self.booked.remove(&(booking.start, number));
+            self.index.booked.remove(&(booking.start, number));
         }
-        self.short.remove(&number);
+        self.index.short.remove(&number);
         self.forget_beginnings(number);
         self.call_off(at, number)?;
         self.mind_budgets_of(at, number)?;
         self.over_for_peers(at, number)?;
-        for waiting in self.dependents.remove(&number).unwrap_or_default() {
+        for waiting in self.index.dependents.remove(&number).unwrap_or_default() {
             self.settle_if(at, waiting, &Hold::Dependency)?;
         }
         if let Some((first, _)) = array {
@@ -344,8 +344,8 @@ impl Live {
     }
 
     fn settle_if(&mut self, at: Time, number: u64, hold: &Hold) -> Result<(), ApplyError> {
-        let phase = self.state.jobs.get(&number).map(|job| &job.phase);
-        match phase == Some(&Phase::Held(hold.clone())) {
+        let phase = self.state.jobs.get(&number).map(|job| job.phase());
+        match phase == Some(Phase::Held(hold)) {
             true => self.enqueue(at, number),
             false => Ok(()),
         }
@@ -353,7 +353,7 @@ impl Live {
 
     fn next_of_array(&mut self, at: Time, first: u64) -> Result<(), ApplyError> {
         let next =
-            self.state.jobs.of_array(first).find(|job| job.phase == Phase::Held(Hold::Array));
+            self.state.jobs.of_array(first).find(|job| job.phase() == Phase::Held(&Hold::Array));
         match next.map(|job| job.number) {
             Some(next) => self.enqueue(at, next),
             None => Ok(()),

@@ -6,6 +6,7 @@ pub mod choice;
 pub(super) mod demand;
 mod dependencies;
 pub mod gather;
+pub(super) mod index;
 mod job;
 mod layout;
 mod life;
@@ -14,16 +15,18 @@ pub(super) mod redact;
 mod table;
 pub(super) mod width;
 
-use std::collections::{BTreeMap, VecDeque, btree_map};
+use std::collections::{BTreeMap, btree_map};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use tradewind_io::submission::Submission;
-use tradewind_model::{JobId, Money, Time};
+use tradewind_model::{JobId, Time};
 
 use super::ApplyError;
 use crate::site::{Seen, Tag};
-pub use job::{Finish, Happening, Hold, Job, Part, Phase, Setback};
+pub use job::{
+    Beginning, End, Finish, Happening, Hold, Job, Last, Part, Phase, Run, Setback, Stage,
+};
 pub use record::JobRecord;
 pub use table::JobTable;
 
@@ -68,6 +71,14 @@ impl Jobs {
     /// The job, to be changed.
     pub(super) fn job(&mut self, number: u64) -> Result<&mut Job, ApplyError> {
         self.table.get_mut(&number).ok_or(ApplyError::Job(number))
+    }
+
+    /// The running job's start, to be changed.
+    pub(super) fn run(&mut self, number: u64) -> Result<&mut Run, ApplyError> {
+        match &mut self.job(number)?.stage {
+            Stage::Running(run) => Ok(run),
+            _ => Err(ApplyError::Job(number)),
+        }
     }
 
     /// The number of a job that waits or runs in the market.
@@ -115,45 +126,16 @@ impl Jobs {
         if let Some(key) = key {
             self.keys.insert((user.to_owned(), key.clone()), number);
         }
-        let new = Job {
-            number,
-            user: user.to_owned(),
-            submission: Arc::clone(submission),
-            array,
-            key: key.cloned(),
-            submitted: at,
-            phase: Phase::Held(Hold::User),
-            id: None,
-            attempt: 0,
-            parts: Vec::new(),
-            expected: None,
-            capped: None,
-            started: None,
-            ended: None,
-            paid: Money::ZERO,
-            cancelled_by: None,
-            booking: None,
-            in_window: false,
-            choice: None,
-            rendezvous: None,
-            apart: None,
-            history: VecDeque::new(),
-            width: None,
-            processors: None,
-            origin: None,
-            away: None,
-            redacted: None,
-        };
+        let mut new = Job::new(number, user, Arc::clone(submission), at);
+        (new.array, new.key) = (array, key.cloned());
         self.table.insert(number, new);
         self.note(at, number, Happening::Submitted)
     }
 
     fn hold(&mut self, at: Time, number: u64, hold: &Hold) -> Result<(), ApplyError> {
         let job = self.job(number)?;
-        if !matches!(job.phase, Phase::Waiting | Phase::Held(_)) {
-            return Err(ApplyError::Job(number));
-        }
-        job.phase = Phase::Held(hold.clone());
+        let Stage::Held(held) = &mut job.stage else { return Err(ApplyError::Job(number)) };
+        held.clone_from(hold);
         self.note(at, number, Happening::Held(hold.clone()))
     }
 
@@ -169,12 +151,12 @@ impl Jobs {
     /// What a site sees of a task is written down with the job, if it is of its present attempt.
     pub(super) fn saw(&mut self, at: Time, tag: &Tag, seen: &Seen) -> Result<(), ApplyError> {
         let Some(job) = self.table.get_mut(&tag.job) else { return Ok(()) };
-        if job.attempt != tag.attempt || job.phase != Phase::Running {
-            return Ok(());
-        }
-        let gathers = job.rendezvous.is_some();
-        let first = !gathers && job.parts.iter().all(|part| part.since.is_none());
-        let Some(part) = job.parts.get_mut(tag.part as usize) else { return Ok(()) };
+        let is_present = job.attempt == tag.attempt;
+        let Stage::Running(run) = &mut job.stage else { return Ok(()) };
+        let gathers = matches!(run.beginning, Beginning::Together(_));
+        let first = !gathers && run.parts.iter().all(|part| part.since.is_none());
+        let part = run.parts.get_mut(tag.part as usize).filter(|_| is_present);
+        let Some(part) = part else { return Ok(()) };
         match seen {
             Seen::Waiting => {}
             Seen::Running { since, nodes } => {
@@ -195,17 +177,16 @@ impl Jobs {
 
     /// The task's work never began, though it was seen with its nodes.
     fn unbegun(&mut self, tag: &Tag) -> Result<(), ApplyError> {
-        let part = self.job(tag.job)?.parts.get_mut(tag.part as usize);
+        let part = self.run(tag.job)?.parts.get_mut(tag.part as usize);
         part.ok_or_else(|| ApplyError::Task(tag.to_string()))?.since = None;
         Ok(())
     }
 
     /// When the work of the job's parts really began.
     fn launched(&mut self, number: u64, began: &[i64]) -> Result<(), ApplyError> {
-        let job = self.job(number)?;
-        match &mut job.rendezvous {
-            Some(it) => it.began = began.to_vec(),
-            None => job.apart = Some(began.to_vec()),
+        match &mut self.run(number)?.beginning {
+            Beginning::Together(barrier) => barrier.began = began.to_vec(),
+            Beginning::Apart(known) => *known = began.to_vec(),
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use crate::site::Tag;
 /// What is written down of jobs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobRecord {
-    /// A job was handed in.
+    /// A job was submitted.
     Submitted {
         /// The next number.
         job: u64,
@@ -25,7 +25,7 @@ pub enum JobRecord {
         /// The user's own name for the submission: the same again is the same job.
         key: Option<String>,
     },
-    /// A further job of an array, handed in with its first.
+    /// A further job of an array, submitted with its first.
     Element {
         /// The next number.
         job: u64,
@@ -105,7 +105,7 @@ pub enum JobRecord {
         /// Which.
         job: u64,
     },
-    /// Somebody wants a job to stop.
+    /// A job is to stop: it was cancelled.
     Cancelling {
         /// Which.
         job: u64,

@@ -1,5 +1,5 @@
 //! Scripts and environments of jobs that are over leave the state after a while; the journal keeps
-//! them. They are most of what a job takes, and nobody runs them any more.
+//! them. They are most of what a job takes, and they are not needed any more.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,8 +8,9 @@ use sha2::{Digest as _, Sha256};
 use tradewind_io::submission::{Submission, Surroundings, Work};
 use tradewind_model::Time;
 
+use crate::live::jobs::Stage;
 use crate::live::record::JobRecord;
-use crate::live::state::{Job, Phase, State};
+use crate::live::state::{Job, State};
 use crate::live::tick::AT_ONCE;
 use crate::live::{ApplyError, Live};
 
@@ -64,11 +65,12 @@ impl State {
         for number in numbers.collect::<Vec<_>>() {
             let job = self.job(number)?;
             let is_same = Arc::ptr_eq(&job.submission, &shared) || job.submission == shared;
-            if !matches!(job.phase, Phase::Over(_)) || !is_same {
+            let Stage::Over(end) = &mut job.stage else { return Err(ApplyError::Job(number)) };
+            if !is_same {
                 return Err(ApplyError::Job(number));
             }
+            end.redacted = Some(*hash);
             job.submission = Arc::clone(&less);
-            job.redacted = Some(*hash);
         }
         Ok(())
     }
@@ -79,11 +81,11 @@ impl Live {
     pub(in crate::live) fn drop_scripts(&mut self, at: Time) -> Result<(), ApplyError> {
         let Some(keep) = self.settings.keep_scripts else { return Ok(()) };
         for _ in 0..AT_ONCE {
-            let Some(&(end, number)) = self.redactable.first() else { return Ok(()) };
+            let Some(&(end, number)) = self.index.redactable.first() else { return Ok(()) };
             if end >= at - keep {
                 return Ok(());
             }
-            self.redactable.pop_first();
+            self.index.redactable.pop_first();
             if let Some((job, last, hash)) = self.redactable_with(number, at - keep) {
                 self.put(at, JobRecord::Redacted { job, last, hash })?;
             }
@@ -96,7 +98,7 @@ impl Live {
     fn redactable_with(&self, number: u64, limit: Time) -> Option<(u64, u64, [u8; 32])> {
         let jobs = &self.state.jobs;
         let job = jobs.get(&number)?;
-        if job.redacted.is_some() || is_bare(&job.submission) {
+        if job.redacted().is_some() || is_bare(&job.submission) {
             return None;
         }
         let (mut first, mut last) = (number, number);
@@ -104,12 +106,12 @@ impl Live {
         let later = jobs.range(number + 1..).map(|(_, other)| other);
         for other in later.take_while(|other| belong_together(job, other)) {
             last = other.number;
-            other.ended.filter(|ended| *ended < limit)?;
+            other.ended().filter(|ended| *ended < limit)?;
         }
         let earlier = jobs.range(..number).rev().map(|(_, other)| other);
         for other in earlier.take_while(|other| belong_together(job, other)) {
             first = other.number;
-            other.ended.filter(|ended| *ended < limit)?;
+            other.ended().filter(|ended| *ended < limit)?;
         }
         Some((first, last, hash_of(&job.submission)))
     }

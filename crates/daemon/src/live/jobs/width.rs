@@ -26,7 +26,7 @@ pub(in crate::live) type Most = BTreeMap<PoolId, Has>;
 pub(in crate::live) struct Group {
     /// So many nodes, of one pool or of several together.
     pub width: u32,
-    /// Processors of a node; of nodes that differ the least, and `None` if some are not known.
+    /// Processors of a node; of nodes that differ the lowest number, and `None` if some are not known.
     pub processors: Option<u32>,
     /// At least one of its pools has been looked at.
     pub is_known: bool,

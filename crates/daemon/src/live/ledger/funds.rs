@@ -1,4 +1,4 @@
-//! Who cannot pay waits for money, and stands in nobody's way meanwhile.
+//! A job that cannot be paid for waits for money, and does not delay others meanwhile.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,7 +51,7 @@ impl State {
 
 impl Job {
     fn is_booked(&self) -> bool {
-        self.phase == Phase::Held(Hold::Booked)
+        self.phase() == Phase::Held(&Hold::Booked)
     }
 
     /// What its booked window costs.
@@ -90,7 +90,7 @@ impl Live {
     }
 
     /// Waiting jobs of these payers that cannot be paid for anywhere leave the queue: policies hold
-    /// nodes for whoever is first in it. What a job has agreed on with a pool is left alone.
+    /// nodes for the job that is first in it. What a job has agreed on with a pool stays.
     /// Linear in the queue.
     pub(in crate::live) fn recheck_funds(
         &mut self,
@@ -101,7 +101,7 @@ impl Live {
         let mut purses = Purses::default();
         let lack = |id: JobId| {
             let number = self.state.jobs.numbers.get(&id)?;
-            let job = self.state.jobs.get(number).filter(|job| job.phase == Phase::Waiting)?;
+            let job = self.state.jobs.get(number).filter(|job| job.phase() == Phase::Waiting)?;
             if !is_asked(&job.payer()) || market.trade(id).is_some() {
                 return None;
             }
@@ -120,7 +120,7 @@ impl Live {
         number: u64,
         needed: Money,
     ) -> Result<(), ApplyError> {
-        self.short.insert(number);
+        self.index.short.insert(number);
         self.shelve(at, number, Hold::Funds(needed))
     }
 
@@ -135,10 +135,10 @@ impl Live {
         let (needed, held) =
             (job.max(), self.state.ledger.accounts.balance(&Account::Held(number)));
         let keeps_promises = || {
-            let none = job.in_window || needed <= Money::ZERO || self.booked.is_empty();
+            let none = job.in_window() || needed <= Money::ZERO || self.index.booked.is_empty();
             none || self.state.to_spend(&job.payer()) >= 0
         };
-        let project = job.paying_project().filter(|_| !job.in_window);
+        let project = job.paying_project().filter(|_| !job.in_window());
         let keeps_limits = || self.state.within_limits(0, project, &job.user) >= 0;
         if held >= i128::from(needed.0) && keeps_promises() && keeps_limits() {
             return Ok(());
@@ -152,26 +152,26 @@ impl Live {
         let mut purses = Purses::default();
         let can = |number: &u64| {
             let job = self.state.jobs.get(number)?;
-            let Phase::Held(Hold::Funds(needed)) = job.phase else { return Some(*number) };
+            let Phase::Held(Hold::Funds(needed)) = job.phase() else { return Some(*number) };
             let there = purses.of(job, &self.state);
             (there >= i128::from(needed.0.max(Money::ZERO.0))).then_some(*number)
         };
-        let ready: Vec<u64> = self.short.iter().filter_map(can).collect();
+        let ready: Vec<u64> = self.index.short.iter().filter_map(can).collect();
         self.try_again(at, ready)
     }
 
-    /// Prices are others: who waits for money may need less now, and who waits in the queue more.
-    pub(in crate::live) fn afford_anew(&mut self, at: Time) -> Result<(), ApplyError> {
-        let all = self.short.iter().copied().collect();
+    /// Prices have changed: jobs that wait for money may need less now, and jobs in the queue more.
+    pub(in crate::live) fn recheck_all_funds(&mut self, at: Time) -> Result<(), ApplyError> {
+        let all = self.index.short.iter().copied().collect();
         self.try_again(at, all)?;
         self.recheck_funds(at, |_| true)
     }
 
     fn try_again(&mut self, at: Time, jobs: Vec<u64>) -> Result<(), ApplyError> {
         for number in jobs {
-            let phase = self.state.jobs.get(&number).map(|job| &job.phase);
+            let phase = self.state.jobs.get(&number).map(|job| job.phase());
             let is_short = matches!(phase, Some(Phase::Held(Hold::Funds(_))));
-            self.short.remove(&number);
+            self.index.short.remove(&number);
             if is_short {
                 self.enqueue(at, number)?;
             }
@@ -185,7 +185,7 @@ impl Live {
     }
 }
 
-/// What the job costs at the least with the prices of now: on the cheapest nodes that suit, if
+/// The lowest cost of the job with the prices of now: on the cheapest nodes that suit, if
 /// nothing else ran. Nothing, if there are too few.
 fn least_cost(demand: &Demand, pools: &Pools) -> Money {
     let suits = pools.as_slice().iter().filter(|pool| pool.suits(demand));

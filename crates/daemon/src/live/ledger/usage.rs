@@ -1,4 +1,4 @@
-//! What users have used lately, for a policy that begins.
+//! What users have used, of which less counts the longer ago it was: for a policy that begins.
 
 use std::collections::BTreeMap;
 
@@ -23,10 +23,10 @@ impl State {
             .map(|(place, user)| (user.as_str(), place as i64))
             .collect();
         for job in self.jobs.values() {
-            let (Some(place), Some(ended)) = (places.get(job.user.as_str()), job.ended) else {
+            let (Some(place), Some(ended)) = (places.get(job.user.as_str()), job.ended()) else {
                 continue;
             };
-            let used = job.parts.iter().filter_map(|part| {
+            let used = job.parts().iter().filter_map(|part| {
                 let (end, _) = part.exit.as_ref()?;
                 Some(i128::from((*end - job.works_since(part)?).0.max(0)) * i128::from(part.nodes))
             });

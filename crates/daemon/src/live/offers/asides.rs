@@ -15,7 +15,7 @@ impl Live {
     /// are left out. Linear in the jobs that run or are booked.
     pub fn asides(&self) -> BTreeMap<SiteId, Vec<Aside>> {
         let state = &self.state;
-        let booked = self.booked.iter().map(|(_, number)| number);
+        let booked = self.index.booked.iter().map(|(_, number)| number);
         let running = state.market.running().filter_map(|job| state.jobs.numbers.get(&job.job));
         let jobs = booked.chain(running).filter_map(|number| state.jobs.get(number));
         let mut all: BTreeMap<SiteId, Vec<Aside>> = BTreeMap::new();
@@ -46,9 +46,9 @@ impl Live {
 impl Job {
     /// Whether its window is booked, or it runs in it.
     fn has_window(&self) -> bool {
-        match self.phase {
+        match self.phase() {
             Phase::Held(Hold::Booked) => self.booking.is_some(),
-            Phase::Running => self.in_window,
+            Phase::Running => self.in_window(),
             _ => false,
         }
     }
@@ -60,8 +60,8 @@ impl State {
             return Vec::new();
         };
         let shares = booking.place.shares(job.nodes()).zip(&booking.ends);
-        let over = |place: usize| job.parts.get(place).is_some_and(|part| part.exit.is_some());
-        let runs = job.phase == Phase::Running;
+        let over = |place: usize| job.parts().get(place).is_some_and(|part| part.exit.is_some());
+        let runs = job.phase() == Phase::Running;
         let kept = shares.enumerate().filter(|(place, _)| !(runs && over(*place)));
         let aside = |(_, (share, until)): (usize, (Share, &Time))| {
             let aside = Aside {

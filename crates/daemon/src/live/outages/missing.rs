@@ -52,7 +52,7 @@ impl Live {
             }
         }
         if is_other {
-            self.afford_anew(at)?;
+            self.recheck_all_funds(at)?;
         }
         let kind = |why: &&Why| matches!(why, Why::Withheld(..));
         let known: Vec<Why> = self.state.outages.open.keys().filter(kind).cloned().collect();
@@ -77,7 +77,7 @@ impl Live {
         mut wanted: BTreeMap<Why, Outage>,
     ) -> Result<(), ApplyError> {
         for why in known {
-            let same = match (self.state.closure_of(&why), wanted.get(&why)) {
+            let same = match (self.state.outage_of(&why), wanted.get(&why)) {
                 (Some(now), Some(then)) => is_same(at, &now, then),
                 _ => false,
             };
@@ -92,7 +92,7 @@ impl Live {
         self.close_due(at)
     }
 
-    /// Takes away the nodes that are gone by now; a job that has not begun gives way to the
+    /// Takes away the nodes that are gone by now; a job that has not begun is taken back for the
     /// owner's.
     pub(in crate::live) fn close_due(&mut self, at: Time) -> Result<(), ApplyError> {
         let due = |(why, what): &(Why, Outage)| what.from <= at && !matches!(why, Why::Booked(..));
@@ -128,7 +128,7 @@ impl Live {
         Ok(())
     }
 
-    /// The job's bookings are called off, if it has any.
+    /// The nodes of the job's booked window are not kept free any more, if it has one.
     pub(in crate::live) fn call_off(&mut self, at: Time, job: u64) -> Result<(), ApplyError> {
         let own = |why: &&Why| matches!(why, Why::Booked(_, of) if *of == job);
         let booked: Vec<Why> = self.state.outages.open.keys().filter(own).cloned().collect();
@@ -147,12 +147,12 @@ fn is_same(at: Time, known: &Outage, seen: &Outage) -> bool {
 }
 
 impl State {
-    pub(super) fn closure_of(&self, why: &Why) -> Option<Outage> {
+    pub(super) fn outage_of(&self, why: &Why) -> Option<Outage> {
         let id = self.outages.open.get(why)?;
         self.market.closure_state(*id).map(|(what, _)| what)
     }
 
-    /// Closures that have been announced and have not begun.
+    /// Outages that have been announced and have not begun.
     fn not_begun(&self) -> Vec<(Why, Outage)> {
         let of = |(why, id): (&Why, &tradewind_model::OutageId)| {
             let (what, begun) = self.market.closure_state(*id)?;
@@ -171,13 +171,13 @@ impl State {
         });
         let idle = with_job.filter(|(job, _)| job.began().is_none() && !self.has_begun(job));
         let mut idle: Vec<_> = idle.collect();
-        idle.sort_unstable_by_key(|(job, _)| std::cmp::Reverse((job.started, job.number)));
+        idle.sort_unstable_by_key(|(job, _)| std::cmp::Reverse((job.started(), job.number)));
         idle.into_iter().map(|(job, nodes)| (job.number, nodes)).collect()
     }
 
     /// Whether a site has said that the job has begun, though no survey has shown that.
     fn has_begun(&self, job: &Job) -> bool {
-        let mut tags = (0..job.parts.len()).map(|part| job.tag(&self.name, part));
+        let mut tags = (0..job.parts().len()).map(|part| job.tag(&self.name, part));
         tags.any(|tag| self.tasks.get(&tag).is_some_and(|task| task.begun.is_some()))
     }
 
@@ -201,15 +201,15 @@ impl State {
             }
         }
         for (tag, pool, nodes) in self.strays(site, survey) {
-            let closure = Outage { pool, nodes, from: at, until: at + REPAIR, cause: Cause::Local };
-            missing.insert(Why::Stray(pool, tag), closure);
+            let outage = Outage { pool, nodes, from: at, until: at + REPAIR, cause: Cause::Local };
+            missing.insert(Why::Stray(pool, tag), outage);
         }
-        // A dead node stays dead until it is seen again: do not count its time anew each time.
-        for (why, closure) in &mut missing {
-            if let (Why::Down(_) | Why::Stray(..), Some(known)) = (why, self.closure_of(why))
+        // A dead node stays dead until it is seen again: its time does not start again each time.
+        for (why, outage) in &mut missing {
+            if let (Why::Down(_) | Why::Stray(..), Some(known)) = (why, self.outage_of(why))
                 && known.until > at
             {
-                closure.until = known.until;
+                outage.until = known.until;
             }
         }
         missing

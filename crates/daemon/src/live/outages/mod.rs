@@ -88,18 +88,18 @@ impl Outages {
                 if self.open.contains_key(why) {
                     return Err(ApplyError::Other("announced twice"));
                 }
-                let closure = OutageId(market.announced());
-                market.apply(&Event::Announced { closure, what: *what })?;
-                self.open.insert(why.clone(), closure);
+                let id = OutageId(market.announced());
+                market.apply(&Event::Announced { closure: id, what: *what })?;
+                self.open.insert(why.clone(), id);
             }
             OutageRecord::Closed { why } => {
-                let closure = self.id(why)?;
-                market.apply(&Event::Closed { closure })?;
+                let id = self.id(why)?;
+                market.apply(&Event::Closed { closure: id })?;
             }
             OutageRecord::Reopened { why } => {
-                let closure = self.id(why)?;
-                let known = market.closure_state(closure);
-                market.apply(&Event::Reopened { closure })?;
+                let id = self.id(why)?;
+                let known = market.closure_state(id);
+                market.apply(&Event::Reopened { closure: id })?;
                 self.open.remove(why);
                 // Only what had begun is something to look back at; of owners' jobs, they themselves.
                 if let Some((what, true)) = known

@@ -252,7 +252,7 @@ impl State {
     ) -> BTreeMap<Why, Outage> {
         let here = |why: &Why| matches!(why, Why::Queued(pool, _) if self.site_of(*pool) == site);
         let known = self.outages.open.keys().filter(|why| here(why));
-        let known = known.filter_map(|why| Some((why.clone(), self.closure_of(why)?)));
+        let known = known.filter_map(|why| Some((why.clone(), self.outage_of(why)?)));
         let mut known: BTreeMap<Why, Outage> = known.collect();
         let (mut named, mut new) = (BTreeMap::new(), Vec::new());
         for what in load {

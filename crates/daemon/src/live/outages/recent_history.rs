@@ -1,5 +1,5 @@
-//! What was lately: the prices that owners asked, and the nodes that were missing. It is kept for
-//! people who look back and for nothing else, and within bounds.
+//! The last days: the prices that owners asked, and outages. They are kept for people who look back
+//! and for nothing else, and within bounds.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,15 +7,16 @@ use tradewind_model::{Outage, PoolId, Price, Span, Time};
 
 use crate::live::state::{State, Why};
 
-/// What was lately. It follows from the records alone, so that a replay tells the same.
+/// Prices and outages of the last days. It follows from the records alone, so that a replay tells the
+/// same.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RecentHistory {
     /// By pool.
     pub prices: BTreeMap<PoolId, Asked>,
-    /// Closures that had begun and are over, by their ends, the oldest first: those of the last
-    /// [`RecentHistory::SPAN`], but [`RecentHistory::CLOSURES`] at most.
-    pub closures: VecDeque<PastOutage>,
-    /// Closures that ended up to this moment were too many, and are forgotten.
+    /// Outages that had begun and are over, by their ends, the oldest first: those of the last
+    /// [`RecentHistory::SPAN`], but [`RecentHistory::OUTAGES`] at most.
+    pub outages: VecDeque<PastOutage>,
+    /// Outages that ended up to this moment were too many, and are forgotten.
     pub forgotten: Option<Time>,
 }
 
@@ -45,8 +46,8 @@ pub struct PastOutage {
 impl RecentHistory {
     /// So far back: as long as jobs are kept after their ends, unless the settings say otherwise.
     pub const SPAN: Span = Span(7 * 24 * 3_600);
-    /// Closures that are kept.
-    pub const CLOSURES: usize = 8_192;
+    /// Outages that are kept.
+    pub const OUTAGES: usize = 8_192;
 
     /// What a node of the pool cost at `at`, as far as is known. Logarithmic.
     pub fn price(&self, pool: PoolId, at: Time) -> Option<Price> {
@@ -60,37 +61,37 @@ impl RecentHistory {
         self.prices.entry(pool).or_default().push(at, price);
     }
 
-    /// A closure that had begun is over. One that was announced anew, because its end had changed,
+    /// An outage that had begun is over. One that was announced again, because its end had changed,
     /// goes on where it stopped. Linear in what ended since it began.
     pub(in crate::live) fn reopened(&mut self, at: Time, why: &Why, what: &Outage) {
-        let since = self.closures.iter().rev().take_while(|it| it.until > what.from);
+        let since = self.outages.iter().rev().take_while(|it| it.until > what.from);
         let last = since.enumerate().find(|(_, it)| it.why == *why).map(|(behind, _)| behind);
-        let last = last.map(|behind| self.closures.len() - 1 - behind);
+        let last = last.map(|behind| self.outages.len() - 1 - behind);
         let mut gone =
             PastOutage { why: why.clone(), nodes: what.nodes, from: what.from, until: at };
-        if let Some(before) = last.and_then(|place| self.closures.get(place)) {
+        if let Some(before) = last.and_then(|place| self.outages.get(place)) {
             gone.from = before.until;
             if before.nodes == gone.nodes {
                 gone.from = before.from;
-                last.and_then(|place| self.closures.remove(place));
+                last.and_then(|place| self.outages.remove(place));
             }
         }
         if gone.from < gone.until {
-            self.closures.push_back(gone);
+            self.outages.push_back(gone);
         }
         let old = |it: &PastOutage| it.until <= at - RecentHistory::SPAN;
-        while self.closures.front().is_some_and(old) {
-            self.closures.pop_front();
+        while self.outages.front().is_some_and(old) {
+            self.outages.pop_front();
         }
-        while self.closures.len() > RecentHistory::CLOSURES {
-            self.forgotten = self.closures.pop_front().map(|it| it.until);
+        while self.outages.len() > RecentHistory::OUTAGES {
+            self.forgotten = self.outages.pop_front().map(|it| it.until);
         }
     }
 }
 
 impl Asked {
     /// Changes that are kept. Beyond that every other one of the older half is forgotten: what is
-    /// long ago is told with fewer steps.
+    /// long ago has fewer steps.
     pub const POINTS: usize = 1_024;
 
     fn push(&mut self, at: Time, price: Price) {
@@ -130,13 +131,13 @@ impl Asked {
 }
 
 impl State {
-    /// Nodes that were missing lately, as far as is known, by their ends; and behind them those
-    /// that are missing, until `now`. O(n log n) in what is kept.
-    pub fn lately_missing(&self, now: Time) -> Vec<PastOutage> {
-        let mut all: Vec<PastOutage> = self.outages.past.closures.iter().cloned().collect();
+    /// Outages of the last days, as far as is known, by their ends; and behind them those
+    /// that go on, until `now`. O(n log n) in what is kept.
+    pub fn recent_outages(&self, now: Time) -> Vec<PastOutage> {
+        let mut all: Vec<PastOutage> = self.outages.past.outages.iter().cloned().collect();
         // By their ends: the last of a name counts.
         let over: BTreeMap<&Why, Time> =
-            self.outages.past.closures.iter().map(|it| (&it.why, it.until)).collect();
+            self.outages.past.outages.iter().map(|it| (&it.why, it.until)).collect();
         for (why, id) in &self.outages.open {
             let Some((what, true)) = self.market.closure_state(*id) else { continue };
             let before = over.get(why).copied().filter(|until| *until > what.from);

@@ -1,13 +1,14 @@
 //! What records of peers change.
 
-use tradewind_model::{Event, Money};
+use tradewind_model::{Event, Money, Time};
 use tradewind_sched::negotiation::{Entry, Handing, Offer, Peer, Serial};
 
 use super::{Away, PeerEntry, Peers, RemoteOrigin, RemoteProgress};
 use crate::live::ApplyError;
+use crate::live::jobs::Stage;
 use crate::live::money::{Account, Motive};
 use crate::live::record::PeerRecord;
-use crate::live::state::{Happening, Hold, Phase, State};
+use crate::live::state::{Happening, Hold, State};
 
 impl Peers {
     /// The peer of this name.
@@ -35,7 +36,8 @@ impl State {
                     Entry::Gave(transfer) => self.gave(*transfer)?,
                     Entry::Kept(transfer) => self.kept(*transfer)?,
                     Entry::Took { from, transfer, parcel, offer } => {
-                        let (number, array) = guest.ok_or(ApplyError::Other("nobody came in"))?;
+                        let (number, array) = guest
+                            .ok_or(ApplyError::Other("a job came in without its number here"))?;
                         let origin = RemoteOrigin {
                             peer: *from,
                             name: self.peers.name_of(*from)?,
@@ -76,20 +78,19 @@ impl State {
         let name = self.peers.name_of(handing.to)?;
         let at = self.now();
         let job = self.job(number)?;
-        match (&job.phase, job.id) {
-            (Phase::Waiting, Some(id)) => {
+        match &job.stage {
+            Stage::Waiting(id) => {
+                let id = *id;
                 self.market.apply(&Event::Cancelled { job: id })?;
                 self.jobs.numbers.remove(&id);
             }
-            (Phase::Held(Hold::Nowhere), _) => {}
+            Stage::Held(Hold::Nowhere) => {}
             _ => return Err(ApplyError::Job(number)),
         }
         let (peer, Offer { quote, .. }) = (handing.to, handing.offer);
         let away = Away { peer, name: name.clone(), transfer, offer: handing.offer, news: None };
         let job = self.job(number)?;
-        job.id = None;
-        job.phase = Phase::Handing;
-        job.away = Some(away);
+        job.stage = Stage::Handing(away);
         let payer = job.payer();
         self.ledger.accounts.post(
             at,
@@ -101,32 +102,30 @@ impl State {
         self.note(number, Happening::Handing(name))
     }
 
-    /// The number of the job that is in doubt by this hand-over.
-    fn in_doubt(&mut self, transfer: Serial) -> Result<u64, ApplyError> {
+    /// The job that is in doubt by this hand-over leaves that stage for the one that `then` makes.
+    fn settle_doubt(
+        &mut self,
+        transfer: Serial,
+        then: impl FnOnce(Away) -> Stage,
+    ) -> Result<(u64, String), ApplyError> {
         let handing = self.peers.durable.handing.get(&transfer);
-        let handing = handing.ok_or(ApplyError::Other("a hand-over that is not there"))?;
+        let handing = handing.ok_or(ApplyError::Other("a hand-over that is not known"))?;
         let number = u64::from(handing.parcel.ticket.job.0);
-        match self.job(number)?.phase {
-            Phase::Handing => Ok(number),
-            _ => Err(ApplyError::Job(number)),
-        }
+        let job = self.job(number)?;
+        let Stage::Handing(away) = &job.stage else { return Err(ApplyError::Job(number)) };
+        let (away, name) = (away.clone(), away.name.clone());
+        job.stage = then(away);
+        Ok((number, name))
     }
 
     fn gave(&mut self, transfer: Serial) -> Result<(), ApplyError> {
-        let number = self.in_doubt(transfer)?;
-        let job = self.job(number)?;
-        job.phase = Phase::Away;
-        let name = job.away.as_ref().map(|away| away.name.clone()).unwrap_or_default();
+        let (number, name) = self.settle_doubt(transfer, |away| Stage::Away(away, None))?;
         self.note(number, Happening::HandedOver(name))
     }
 
     fn kept(&mut self, transfer: Serial) -> Result<(), ApplyError> {
-        let number = self.in_doubt(transfer)?;
+        let (number, name) = self.settle_doubt(transfer, |_| Stage::Held(Hold::Nowhere))?;
         self.refund(number)?;
-        let job = self.job(number)?;
-        job.phase = Phase::Held(Hold::Nowhere);
-        let away = job.away.take();
-        let name = away.map(|away| away.name).unwrap_or_default();
         self.note(number, Happening::CameBack(format!("{name} did not take it")))
     }
 
@@ -137,18 +136,19 @@ impl State {
         self.note(number, Happening::TakenIn(name))
     }
 
-    fn away(&mut self, number: u64) -> Result<&mut Away, ApplyError> {
-        let job = self.job(number)?;
-        let away = job.away.as_mut().filter(|_| job.phase == Phase::Away);
-        away.ok_or(ApplyError::Job(number))
+    fn away(&mut self, number: u64) -> Result<(&mut Away, &mut Option<Time>), ApplyError> {
+        match &mut self.job(number)?.stage {
+            Stage::Away(away, since) => Ok((away, since)),
+            _ => Err(ApplyError::Job(number)),
+        }
     }
 
     fn heard(&mut self, number: u64, news: &RemoteProgress) -> Result<(), ApplyError> {
-        let away = self.away(number)?;
+        let (away, since) = self.away(number)?;
         let begins = news.since.is_some() && away.news.as_ref().is_none_or(|it| it.since.is_none());
         away.news = Some(news.clone());
         if begins {
-            self.job(number)?.started = news.since;
+            *since = news.since;
             self.note(number, Happening::Began)?;
         }
         Ok(())
@@ -158,17 +158,15 @@ impl State {
         self.away(number)?;
         self.refund(number)?;
         let job = self.job(number)?;
-        job.phase = Phase::Held(hold.clone());
+        job.stage = Stage::Held(hold.clone());
         job.attempt += 1;
-        job.started = None;
-        job.away = None;
         self.note(number, Happening::CameBack(why.to_owned()))
     }
 
     /// What the peer was paid goes to its account here, but no more than was agreed.
     pub(in crate::live) fn pay_peer(&mut self, number: u64) -> Result<(), ApplyError> {
         let at = self.now();
-        let away = self.away(number)?;
+        let (away, _) = self.away(number)?;
         let charged = away.news.as_ref().map_or(Money::ZERO, |news| news.charged);
         let amount = charged.clamp(Money::ZERO, away.offer.quote.cost);
         let account = Account::Peer(away.name.clone());

@@ -59,7 +59,7 @@ impl Host for Desk<'_> {
     /// Its place in the outlook; a job without one has nothing to lose.
     fn at_home(&self, parcel: &Parcel) -> Option<StartQuote> {
         let job = self.state.jobs.get(&u64::from(parcel.ticket.job.0))?;
-        self.outlook().of(job.id?).map(|opening| self.quoted(opening))
+        self.outlook().of(job.id()?).map(|opening| self.quoted(opening))
     }
 
     /// Scripts are short, and data are where they are.

@@ -54,7 +54,7 @@ pub struct Traveller {
     pub submitted: Time,
     /// Of an array: its first job's number, and this one's index.
     pub array: Option<(u64, u32)>,
-    /// What is to run, without what concerns its home alone. Before it goes, nobody is told what
+    /// What is to run, without what concerns its home alone. Before it goes, no market learns what
     /// it would run.
     pub submission: Arc<Submission>,
 }
@@ -106,7 +106,7 @@ pub(super) fn weight(submission: &Submission) -> usize {
     work + environment.map(|(name, value)| name.len() + value.len()).sum::<usize>()
 }
 
-/// The same for whoever takes it in: it costs no more than was agreed.
+/// The same for the peer that takes it in: it costs no more than was agreed.
 pub(super) fn taken_in(submission: &Submission, max: Money) -> Submission {
     let mut taken = abroad(submission);
     taken.terms.budget = Some(taken.terms.budget.map_or(max, |budget| budget.min(max)));
@@ -203,11 +203,11 @@ impl State {
         }
     }
 
-    /// A job of this market as others are told of it; `None` if its number is beyond what
+    /// A job of this market as others get it; `None` if its number is beyond what
     /// tickets hold.
     pub(super) fn parcel(&self, job: &Job) -> Option<Parcel> {
         let ticket = ticket(job)?;
-        let known = job.id.and_then(|id| self.market.demand(id)).cloned();
+        let known = job.id().and_then(|id| self.market.demand(id)).cloned();
         let demand = known.unwrap_or_else(|| loosely(&job.submission, 0));
         let hops = u32::from(job.origin.is_some());
         Some(Parcel { ticket, demand, submitted: job.submitted, data_mb: 0, hops })

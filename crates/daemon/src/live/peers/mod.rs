@@ -71,7 +71,7 @@ pub struct Away {
     pub transfer: Serial,
     /// On which terms.
     pub offer: Offer,
-    /// What was heard of it last.
+    /// Its last known progress.
     pub news: Option<RemoteProgress>,
 }
 
@@ -106,14 +106,14 @@ pub struct StatusReport {
     pub job: u64,
     /// As asked.
     pub transfer: Serial,
-    /// What became of it.
+    /// Its status.
     pub fate: RemoteStatus,
 }
 
-/// What became of a job that went.
+/// The status of a job that went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RemoteStatus {
-    /// Nobody here knows of it.
+    /// It is not known here.
     Unknown,
     /// It waits, runs or has ended there.
     There(RemoteProgress),

@@ -50,7 +50,7 @@ impl Live {
     pub(in crate::live) fn remember_peers(&mut self, record: &Record) {
         match record {
             Record::Job(JobRecord::Held { job, hold: Hold::Nowhere })
-            | Record::Peer(PeerRecord::CameBack { job, .. }) => self.nowhere.extend([*job]),
+            | Record::Peer(PeerRecord::CameBack { job, .. }) => self.index.nowhere.extend([*job]),
             Record::Peer(PeerRecord::Negotiated {
                 entry: Entry::Gave(transfer) | Entry::Kept(transfer),
                 ..
@@ -59,9 +59,9 @@ impl Live {
                 let number = handing.map(|it| u64::from(it.parcel.ticket.job.0));
                 match record {
                     Record::Peer(PeerRecord::Negotiated { entry: Entry::Gave(_), .. }) => {
-                        self.away.extend(number)
+                        self.index.away.extend(number)
                     }
-                    _ => self.nowhere.extend(number),
+                    _ => self.index.nowhere.extend(number),
                 }
             }
             _ => {}
@@ -129,9 +129,9 @@ impl Live {
         let Entry::Took { from, offer, .. } = &entry else {
             return self.put(at, PeerRecord::Negotiated { entry, guest: None });
         };
-        let nobody = ApplyError::Other("a job came in of which nothing is known");
-        let traveller = traveller.ok_or_else(|| nobody.clone())?;
-        let name = self.state.peers.directory.get(from).ok_or(nobody)?.name.clone();
+        let unknown = ApplyError::Other("a job came in of which nothing is known");
+        let traveller = traveller.ok_or_else(|| unknown.clone())?;
+        let name = self.state.peers.directory.get(from).ok_or(unknown)?.name.clone();
         let number = self.state.jobs.last + 1;
         let user = format!("{}@{name}", traveller.user);
         let submission = Arc::new(taken_in(&traveller.submission, offer.quote.cost));
@@ -319,7 +319,7 @@ impl Live {
             return Ok(());
         }
         let may = |ticket: Ticket| negotiator.would_search(ticket, at);
-        let lost = self.nowhere.iter().map(|number| (*number, Preference::Must));
+        let lost = self.index.nowhere.iter().map(|number| (*number, Preference::Must));
         let queue = self.state.market.queue().take(LOOK);
         let queue =
             queue.filter_map(|id| Some((*self.state.jobs.numbers.get(&id)?, Preference::Better)));
@@ -342,8 +342,8 @@ impl Live {
 
     fn may_go(&self, at: Time, job: &Job, wish: Preference) -> bool {
         let here = match wish {
-            Preference::Better => job.phase == Phase::Waiting,
-            Preference::Must => job.phase == Phase::Held(Hold::Nowhere),
+            Preference::Better => job.phase() == Phase::Waiting,
+            Preference::Must => job.phase() == Phase::Held(&Hold::Nowhere),
         };
         let lead = self.state.lead();
         let ripe = job.submission.terms.earliest_start.is_none_or(|start| start + lead <= at);
@@ -357,7 +357,7 @@ impl Live {
         let Some(negotiator) = &self.negotiator else { return Ok(()) };
         let waits = |ticket: &Ticket| {
             let job = self.state.jobs.get(&u64::from(ticket.job.0));
-            job.is_some_and(|it| matches!(it.phase, Phase::Waiting | Phase::Held(Hold::Nowhere)))
+            job.is_some_and(|it| matches!(it.phase(), Phase::Waiting | Phase::Held(Hold::Nowhere)))
         };
         let moot: Vec<Ticket> = negotiator.searches().filter(|it| !waits(it)).collect();
         for ticket in moot {
@@ -372,7 +372,7 @@ impl Live {
         at: Time,
         number: u64,
     ) -> Result<(), ApplyError> {
-        self.nowhere.remove(&number);
+        self.index.nowhere.remove(&number);
         let Some(ticket) = self.state.jobs.get(&number).and_then(ticket) else { return Ok(()) };
         match self.state.peers.durable.here.contains(&ticket) {
             true => self.negotiate(at, Input::Over(ticket), None),

@@ -1,4 +1,4 @@
-//! What becomes of jobs that went: told by those who have them, and believed by their homes.
+//! The status of jobs that went: their homes ask, and accept what the markets that have them report.
 
 use std::collections::BTreeMap;
 
@@ -17,9 +17,9 @@ impl Live {
     /// By peer: what is to be asked of jobs that went there. Linear in those.
     pub fn wanted(&self) -> BTreeMap<Peer, Vec<StatusQuery>> {
         let mut wanted = BTreeMap::<Peer, Vec<StatusQuery>>::new();
-        for number in &self.away {
+        for number in &self.index.away {
             let Some(job) = self.state.jobs.get(number) else { continue };
-            let Some(away) = job.away.as_ref().filter(|_| job.phase == Phase::Away) else {
+            let Some(away) = job.away().filter(|_| job.phase() == Phase::Away) else {
                 continue;
             };
             let cancel = job.cancelled_by.is_some();
@@ -43,11 +43,9 @@ impl Live {
         };
         let mut reports = Vec::with_capacity(wanted.len());
         for it in wanted {
-            let known = self.state.guest(peer, it).map(|job| (job.number, job.phase.clone()));
-            if let Some((number, phase)) = known
-                && it.cancel
-            {
-                self.cancel_guest(at, number, &phase, &actor.user)?;
+            let known = self.state.guest(peer, it).map(|job| job.number);
+            if let Some(number) = known.filter(|_| it.cancel) {
+                self.cancel_guest(at, number, &actor.user)?;
             }
             let fate = self
                 .state
@@ -58,19 +56,13 @@ impl Live {
         Ok(Ok(reports))
     }
 
-    fn cancel_guest(
-        &mut self,
-        at: Time,
-        number: u64,
-        phase: &Phase,
-        by: &str,
-    ) -> Result<(), ApplyError> {
-        match phase {
-            Phase::Running if !self.is_cancelled(number) => {
+    fn cancel_guest(&mut self, at: Time, number: u64, by: &str) -> Result<(), ApplyError> {
+        match self.state.jobs.get(&number).map(Job::phase) {
+            Some(Phase::Running) if !self.is_cancelled(number) => {
                 self.put(at, JobRecord::Cancelling { job: number, by: by.to_owned() })?;
                 self.judge(at, number)
             }
-            Phase::Waiting | Phase::Held(_) => self.finish(at, number, Finish::Cancelled),
+            Some(Phase::Waiting | Phase::Held(_)) => self.finish(at, number, Finish::Cancelled),
             _ => Ok(()),
         }
     }
@@ -89,7 +81,7 @@ impl Live {
     ) -> Result<(), ApplyError> {
         for StatusReport { job: number, transfer, fate } in reports {
             let Some(job) = self.state.jobs.get(number) else { continue };
-            let Some(away) = job.away.as_ref().filter(|_| job.phase == Phase::Away) else {
+            let Some(away) = job.away().filter(|_| job.phase() == Phase::Away) else {
                 continue;
             };
             if away.peer != peer || away.transfer != *transfer {
@@ -116,7 +108,7 @@ impl Live {
     }
 
     fn ended_away(&mut self, at: Time, number: u64, finish: Finish) -> Result<(), ApplyError> {
-        self.away.remove(&number);
+        self.index.away.remove(&number);
         match finish {
             Finish::NodeFail => self.lost_away(at, number, "the peer lost it"),
             finish => self.finish(at, number, finish),
@@ -125,7 +117,7 @@ impl Live {
 
     /// It may have run in part, and will not go on: as its user wants.
     fn lost_away(&mut self, at: Time, number: u64, why: &str) -> Result<(), ApplyError> {
-        self.away.remove(&number);
+        self.index.away.remove(&number);
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let cancelled = job.cancelled_by.is_some();
         match job.submission.on_lost {
@@ -141,7 +133,7 @@ impl Live {
 
     /// It waits here again.
     fn came_back(&mut self, at: Time, number: u64, why: &str) -> Result<(), ApplyError> {
-        self.away.remove(&number);
+        self.index.away.remove(&number);
         if self.is_cancelled(number) {
             return self.finish(at, number, Finish::Cancelled);
         }
@@ -165,14 +157,14 @@ impl State {
     }
 
     fn fate(&self, job: &Job) -> RemoteStatus {
-        let finish = match &job.phase {
+        let finish = match job.phase() {
             Phase::Over(Finish::Returned(why)) => return RemoteStatus::Back(why.clone()),
             Phase::Over(Finish::Refused(reason)) => return RemoteStatus::Back(reason.to_string()),
             Phase::Over(finish) => Some(finish.clone()),
             _ => None,
         };
-        let since = job.parts.iter().filter_map(|part| part.since).min();
-        let nodes = job.parts.iter().map(|part| {
+        let since = job.parts().iter().filter_map(|part| part.since).min();
+        let nodes = job.parts().iter().map(|part| {
             let pool = &self.market.pools().pool(part.pool).name;
             match part.names.is_empty() {
                 true => pool.clone(),

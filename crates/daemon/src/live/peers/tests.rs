@@ -117,7 +117,7 @@ impl Pair {
         self.ask(0, actor, Ask::Submit { submission, key: None, quote: None })
     }
 
-    /// Everything that is said, until nobody has anything to say.
+    /// Everything that is said, until there is nothing to say.
     fn talk(&mut self) {
         while let Some((to, letter)) = self.post.pop_front() {
             let (market, sent) = (format!("m{}", 1 - to), self.now);
@@ -134,8 +134,8 @@ impl Pair {
         }
     }
 
-    fn phase(&self, at: usize, job: u64) -> Phase {
-        self.lives[at].state().jobs[&job].phase.clone()
+    fn phase(&self, at: usize, job: u64) -> Phase<'_> {
+        self.lives[at].state().jobs[&job].phase()
     }
 
     /// What `b` says of `a`'s jobs.
@@ -174,10 +174,10 @@ impl Pair {
 fn a_job_that_no_nodes_suit_goes_to_whoever_has_some() {
     let mut pair = Pair::new();
     pair.submit(job(3)).unwrap();
-    assert_eq!(pair.phase(0, 1), Phase::Held(Hold::Nowhere));
+    assert_eq!(pair.phase(0, 1), Phase::Held(&Hold::Nowhere));
     let asked = pair.post.iter().find_map(|(_, letter)| letter.word.job().cloned());
     let untold = Work::Command(vec!["untold".to_owned()]);
-    assert_eq!(asked.unwrap().submission.work, untold, "what runs is nobody's business yet");
+    assert_eq!(asked.unwrap().submission.work, untold, "what runs must not be known yet");
     pair.talk();
     pair.pass(3);
     assert_eq!(pair.phase(0, 1), Phase::Away);
@@ -221,7 +221,7 @@ fn answers_about_an_earlier_hand_over_mean_nothing() {
     assert_eq!((pair.phase(0, 1), pair.phase(1, 2)), (Phase::Away, Phase::Running));
     pair.hear(&old);
     assert_eq!(pair.phase(0, 1), Phase::Away, "it would run here, too");
-    // Whoever asks with the old hand-over hears the old answer, whatever is known of the new one.
+    // A market that asks with the old hand-over gets the old answer, whatever is known of the new one.
     let mut wrong = pair.reports();
     wrong[0].transfer = old[0].transfer;
     wrong[0].fate = RemoteStatus::Unknown;
@@ -241,7 +241,7 @@ fn a_wish_to_cancel_reaches_the_job_wherever_it_is() {
     assert!(matches!(pair.post[0].1.word, MessageBody::Migrate { .. }));
     let ana = Actor { user: "ana".to_owned(), role: Role::User };
     assert_eq!(pair.ask(0, ana, Ask::Cancel { job: 1 }), Ok(Reply::Done));
-    assert_eq!(pair.phase(0, 1), Phase::Handing, "nobody knows whose it is");
+    assert_eq!(pair.phase(0, 1), Phase::Handing, "it is not known which market has it");
     pair.talk();
     let reports = pair.reports();
     pair.hear(&reports);
@@ -250,7 +250,7 @@ fn a_wish_to_cancel_reaches_the_job_wherever_it_is() {
     pair.refuse(&tag);
     let reports = pair.reports();
     pair.hear(&reports);
-    assert_eq!(pair.phase(0, 1), Phase::Over(Finish::Cancelled));
+    assert_eq!(pair.phase(0, 1), Phase::Over(&Finish::Cancelled));
     assert_eq!(pair.lives[0].state().accounts().balance(&Account::Held(1)), 0);
 }
 
@@ -264,7 +264,7 @@ fn a_job_that_its_peer_does_not_know_is_lost() {
     let reports = pair.reports();
     assert_eq!(reports[0].fate, RemoteStatus::Unknown);
     pair.hear(&reports);
-    assert_eq!(pair.phase(0, 1), Phase::Over(Finish::NodeFail));
+    assert_eq!(pair.phase(0, 1), Phase::Over(&Finish::NodeFail));
 }
 
 #[test]

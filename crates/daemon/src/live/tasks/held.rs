@@ -29,7 +29,7 @@ impl Live {
     fn is_held_too_long(&self, at: Time, tag: &Tag, held: &Held) -> bool {
         let task = self.state.tasks.get(tag).filter(|_| self.is_current(tag));
         let since = task.and_then(|task| Some(task.held.as_ref()?.0));
-        let job = self.state.jobs.get(&tag.job).filter(|job| job.phase == Phase::Running);
+        let job = self.state.jobs.get(&tag.job).filter(|job| job.phase() == Phase::Running);
         // Where another part of it works, its user decides.
         let waits = job.is_some_and(|job| job.began().is_none());
         let is_wanted = task.is_some_and(|task| task.wanted == TaskGoal::Run);
@@ -55,7 +55,7 @@ impl State {
 
     /// Where a job that has its nodes is held, since when, and the manager's word for it.
     pub fn held_there(&self, job: &Job) -> Option<(&str, Time, &str)> {
-        let parts = job.parts.iter().enumerate().filter(|(_, part)| part.since.is_none());
+        let parts = job.parts().iter().enumerate().filter(|(_, part)| part.since.is_none());
         let mut held = parts.filter_map(|(place, part)| {
             let task = self.tasks.get(&job.tag(&self.name, place))?;
             let (since, why) = task.held.as_ref()?;

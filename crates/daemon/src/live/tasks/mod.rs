@@ -54,7 +54,7 @@ pub enum TaskGoal {
 /// What is known of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskReport {
-    /// Nothing: the site may or may not have heard of it.
+    /// Nothing: the site may or may not know of it.
     Nothing,
     /// The site would not take it; its words.
     Declined(String),
@@ -170,7 +170,7 @@ impl Tasks {
     /// The task runs on, unless its job was cancelled meanwhile.
     fn resume(&mut self, at: Time, tag: &Tag, jobs: &Jobs) -> Result<(), ApplyError> {
         let job = jobs.get(&tag.job).filter(|job| job.attempt == tag.attempt);
-        let may = job.is_some_and(|it| it.cancelled_by.is_none() && it.phase == Phase::Running);
+        let may = job.is_some_and(|it| it.cancelled_by.is_none() && it.phase() == Phase::Running);
         let task = self.task(tag)?;
         task.wanted = if may { TaskGoal::Run } else { TaskGoal::Stop };
         task.begun = Some(at);
@@ -183,7 +183,7 @@ impl Tasks {
     /// The parts of a job that was just given its nodes: their sites are to run them.
     pub(super) fn begin(&mut self, market: &str, job: &Job) {
         let (wanted, known) = (TaskGoal::Run, TaskReport::Nothing);
-        for (part, tag) in job.parts.iter().zip(job.tags(market)) {
+        for (part, tag) in job.parts().iter().zip(job.tags(market)) {
             let (pool, known) = (part.pool, known.clone());
             self.0.insert(tag, Task { pool, wanted, known, go: None, begun: None, held: None });
         }
@@ -209,7 +209,7 @@ impl Tasks {
         }
     }
 
-    /// The tasks of the job's present attempt are no more: no site has heard of them.
+    /// The tasks of the job's present attempt are removed: no site knows of them.
     pub(super) fn drop_all(&mut self, market: &str, job: &Job) {
         job.tags(market).for_each(|tag| drop(self.0.remove(&tag)));
     }

@@ -19,7 +19,7 @@ pub struct Instruction {
     pub act: Act,
     /// The task, where it is to run.
     pub order: Option<Box<Order>>,
-    /// When its work is to begin, and what it is told of the others.
+    /// When its work is to begin, and what it gets to know of the others.
     pub go: Option<Box<Go>>,
 }
 
@@ -88,8 +88,8 @@ impl Live {
 
     fn order(&self, tag: &Tag) -> Option<Order> {
         let state = &self.state;
-        let job = state.jobs.get(&tag.job).filter(|job| job.phase == Phase::Running)?;
-        let part = job.parts.get(tag.part as usize)?;
+        let job = state.jobs.get(&tag.job).filter(|job| job.phase() == Phase::Running)?;
+        let part = job.parts().get(tag.part as usize)?;
         let submission = &job.submission;
         Some(Order {
             tag: tag.clone(),
@@ -98,7 +98,7 @@ impl Live {
             pool: state.own_name(part.pool).to_owned(),
             nodes: part.nodes,
             start: job.starts().unwrap_or(state.now()),
-            aside: job.in_window,
+            aside: job.in_window(),
             gather: self.patience(job),
             limit: part.limit,
             work: submission.work.clone(),
@@ -140,7 +140,7 @@ impl State {
         let mut variables = BTreeMap::new();
         let mut tell = |name: String, value: String| variables.insert(name, value);
         let mut hosts = Vec::new();
-        for (place, part) in job.parts.iter().enumerate() {
+        for (place, part) in job.parts().iter().enumerate() {
             let name = |what: &str| format!("TRADEWIND_PART_{place}_{what}");
             let first = part.names.first().cloned().unwrap_or_default();
             tell(name("SITE"), self.site_name(part.pool).to_owned());
@@ -155,7 +155,7 @@ impl State {
 
     /// What a task can learn of its job: names as Slurm users know them, and ours.
     fn variables(&self, job: &Job, tag: &Tag, part: &Part) -> BTreeMap<String, String> {
-        let nodes: u32 = job.parts.iter().map(|part| part.nodes).sum();
+        let nodes: u32 = job.parts().iter().map(|part| part.nodes).sum();
         let site = self.site_name(part.pool);
         let mut all = vec![
             ("SLURM_JOB_ID", job.number.to_string()),
@@ -171,7 +171,7 @@ impl State {
             ("TRADEWIND_SITE", site.to_owned()),
             ("TRADEWIND_POOL", self.own_name(part.pool).to_owned()),
             ("TRADEWIND_PART", tag.part.to_string()),
-            ("TRADEWIND_PARTS", job.parts.len().to_string()),
+            ("TRADEWIND_PARTS", job.parts().len().to_string()),
             ("TRADEWIND_TASKS", nodes.to_string()),
             ("TRADEWIND_ATTEMPT", job.attempt.to_string()),
             ("TRADEWIND_LIMIT", part.limit.0.to_string()),

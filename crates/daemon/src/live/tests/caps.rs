@@ -29,7 +29,7 @@ fn surveyed(
 }
 
 fn phases(stage: &Stage) -> Vec<&'static str> {
-    let name = |phase: &Phase| match phase {
+    let name = |phase: Phase<'_>| match phase {
         Phase::Running => "runs",
         Phase::Waiting => "waits",
         Phase::Held(Hold::Capped(_)) => "capped",
@@ -37,7 +37,7 @@ fn phases(stage: &Stage) -> Vec<&'static str> {
         Phase::Held(_) => "held",
         _ => "over",
     };
-    stage.live.state().jobs.values().map(|job| name(&job.phase)).collect()
+    stage.live.state().jobs.values().map(|job| name(job.phase())).collect()
 }
 
 /// What the site says to each of its orders: it takes `max` tasks at one time, of those that are
@@ -153,7 +153,7 @@ fn a_capped_job_goes_to_another_site_at_once() {
     let mut stage = Stage::new();
     stage.submit(DAY, job(1, 60)).unwrap();
     let tag = stage.orders().remove(0).tag;
-    assert_eq!(stage.live.state().jobs[&1].parts[0].pool, PoolId(1));
+    assert_eq!(stage.live.state().jobs[&1].parts()[0].pool, PoolId(1));
     stage.survey(later(1), 0, vec![], &[]);
     stage.step(later(1), Input::Answered { tag: tag.clone(), act: Act::Submit, answer: Ok(()) });
     // Slurm has it and does not begin it.
@@ -166,7 +166,7 @@ fn a_capped_job_goes_to_another_site_at_once() {
     let ended = Seen::Ended { since: None, at: later(3), exit: Exit::Withdrawn };
     surveyed(&mut stage, later(3), 1, vec![(tag, ended)], |_| {});
     let job = &stage.live.state().jobs[&1];
-    assert_eq!((&job.phase, job.parts[0].pool, job.setbacks()), (&Phase::Running, PoolId(0), 0));
+    assert_eq!((job.phase(), job.parts()[0].pool, job.setbacks()), (Phase::Running, PoolId(0), 0));
 }
 
 fn told(stage: &mut Stage, site: u32, limits: Limits) {
@@ -185,7 +185,11 @@ fn what_no_site_may_ever_take_is_refused_at_submission() {
     for (seconds, place) in [(120, 1), (600, 1)] {
         let last = stage.live.state().last_job();
         stage.submit(later(2), job(1, seconds)).unwrap();
-        assert_eq!(stage.live.state().jobs[&(last + 1)].parts[0].pool, PoolId(place), "{seconds}");
+        assert_eq!(
+            stage.live.state().jobs[&(last + 1)].parts()[0].pool,
+            PoolId(place),
+            "{seconds}"
+        );
     }
     let refused = stage.submit(later(2), job(1, 601)).unwrap_err();
     assert_eq!(refused.kind, RefusalKind::Invalid);
@@ -204,7 +208,7 @@ fn who_has_no_account_is_told_at_submission() {
     let nobody = || Limits { users: Some(BTreeMap::new()), ..Limits::default() };
     told(&mut stage, 1, nobody());
     stage.submit(later(2), job(1, 60)).unwrap();
-    assert_eq!(stage.live.state().jobs[&1].parts[0].pool, PoolId(0));
+    assert_eq!(stage.live.state().jobs[&1].parts()[0].pool, PoolId(0));
     told(&mut stage, 0, nobody());
     let refused = stage.submit(later(2), job(1, 60)).unwrap_err();
     assert!(refused.message.contains("a/x: \"ana\" has no account at the manager"), "{refused:?}");
@@ -230,7 +234,7 @@ fn a_limit_that_is_known_is_never_tried() {
     assert_eq!(phases(&stage), ["runs", "capped"]);
     // One that may go elsewhere does.
     stage.submit(later(1), job(1, 60)).unwrap();
-    assert_eq!(stage.live.state().jobs[&3].parts[0].pool, PoolId(0));
+    assert_eq!(stage.live.state().jobs[&3].parts()[0].pool, PoolId(0));
 }
 
 /// The only site will never take it, as it says when it has it.
@@ -268,5 +272,5 @@ fn a_job_that_was_kept_from_a_full_site_may_go_there_later() {
     assert_eq!(phases(&stage), ["waits"]);
     surveyed(&mut stage, later(1), 1, vec![], |survey| full(survey, 0));
     assert_eq!(phases(&stage), ["runs"]);
-    assert_eq!(stage.live.state().jobs[&1].parts[0].pool, PoolId(1));
+    assert_eq!(stage.live.state().jobs[&1].parts()[0].pool, PoolId(1));
 }

@@ -23,7 +23,7 @@ fn what_else_a_job_could_have_had_is_written_down() {
         let job = &state.jobs[&job];
         let choice = job.choice.as_ref()?;
         assert_eq!((choice.at, choice.policy.as_str(), choice.left_out), (DAY, "easy", 0));
-        Some((job.parts[0].pool, choice.others.clone(), choice.merit(job)))
+        Some((job.parts()[0].pool, choice.others.clone(), choice.merit(job)))
     };
     // At once on both; twice as fast, for the same price per second, on `b/y`.
     let merit = Merit { others: 1, at_once: 1, ..Merit::default() };
@@ -37,7 +37,7 @@ fn what_else_a_job_could_have_had_is_written_down() {
     assert_eq!(now, [weighed(X, 100, elsewhere), weighed(Y, 50, Verdict::From(later(50)))]);
 }
 
-/// It belongs to one start: a job that lost its nodes chooses anew.
+/// It belongs to one start: a job that lost its nodes chooses again.
 #[test]
 fn a_new_start_is_a_new_choice() {
     let mut stage = Stage::new();
@@ -49,7 +49,7 @@ fn a_new_start_is_a_new_choice() {
     stage.survey(at, 1, vec![(order.tag, never)], &[("own", 2)]);
     let job = &stage.live.state().jobs[&1];
     let Some(Choice { at: decided, others, .. }) = &job.choice else { panic!("{job:?}") };
-    assert_eq!((job.attempt, job.parts[0].pool, *decided), (1, X, at));
+    assert_eq!((job.attempt, job.parts()[0].pool, *decided), (1, X, at));
     assert!(matches!(others[0].verdict, Verdict::From(from) if from > at), "{others:?}");
 }
 
@@ -60,7 +60,7 @@ fn a_job_on_several_pools_is_told_what_one_alone_would_have_been() {
         stage.submit(DAY, submission).unwrap();
     }
     let job = &stage.live.state().jobs[&2];
-    assert_eq!(job.parts.len(), 2);
+    assert_eq!(job.parts().len(), 2);
     let others = &job.choice.as_ref().unwrap().others;
     let narrow = || Verdict::Against(Against::Narrow(2));
     assert_eq!(others[..], [weighed(X, 100, narrow()), weighed(Y, 50, narrow())]);

@@ -64,7 +64,7 @@ fn a_job_that_is_held_for_too_long_is_taken_back_and_planned_again() {
     let never = Seen::Ended { since: None, at: later(606), exit: Exit::Withdrawn };
     stage.survey(later(606), site, vec![(tag, never)], &[("own", 2)]);
     let job = &stage.live.state().jobs[&1];
-    assert_eq!((&job.phase, job.attempt), (&Phase::Waiting, 1));
+    assert_eq!((job.phase(), job.attempt), (Phase::Waiting, 1));
     assert_eq!((stage.balance("held:1"), stage.balance("user:ana")), (0, grant));
     let why = job.history.iter().find_map(|(_, what)| match what {
         Happening::Setback(Setback::Refused(why)) => Some(why.as_str()),

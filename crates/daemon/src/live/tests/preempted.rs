@@ -5,7 +5,7 @@ use tradewind_model::Reason;
 use super::*;
 use crate::live::state::{Happening, Setback};
 
-/// A job of two nodes at the dearer, faster site, which runs since a second.
+/// A job of two nodes at the more expensive, faster site, which runs since a second.
 fn running_job(submission: Submission) -> (Stage, Tag, u32) {
     let mut stage = Stage::new();
     stage.submit(DAY, submission).unwrap();
@@ -36,7 +36,7 @@ fn a_preemptible_job_pays_for_what_it_used_and_is_planned_again() {
     stage.survey(later(12), site, vec![(tag, ended(later(1), later(11), Exit::Preempted))], &[]);
     let state = stage.live.state();
     let job = &state.jobs[&1];
-    assert_eq!((job.attempt, job.paid, &job.phase), (1, Money(20_000_000), &Phase::Running));
+    assert_eq!((job.attempt, job.paid, job.phase()), (1, Money(20_000_000), Phase::Running));
     let why =
         |(_, what): &(Time, Happening)| matches!(what, Happening::Setback(Setback::Preempted));
     assert!(job.history.iter().any(why), "{:?}", job.history);
@@ -44,7 +44,7 @@ fn a_preemptible_job_pays_for_what_it_used_and_is_planned_again() {
     let order = stage.orders().into_iter().find(|it| it.act == Act::Submit).unwrap();
     let over = ended(later(20), later(25), Exit::Code(0));
     stage.survey(later(26), order.site.0, vec![(order.tag, over)], &[]);
-    assert_eq!(*stage.phase(1), Phase::Over(Finish::Completed));
+    assert_eq!(stage.phase(1), Phase::Over(&Finish::Completed));
     assert_eq!((owners(&stage), stage.balance("user:ana")), (30_000_000, grant - 30_000_000));
     replayed(&stage);
 }
@@ -52,14 +52,14 @@ fn a_preemptible_job_pays_for_what_it_used_and_is_planned_again() {
 #[test]
 fn of_others_their_user_decides_as_if_they_were_lost() {
     for (on_lost, phase) in [
-        (OnLost::Fail, Phase::Over(Finish::NodeFail)),
-        (OnLost::Hold, Phase::Held(Hold::Lost)),
+        (OnLost::Fail, Phase::Over(&Finish::NodeFail)),
+        (OnLost::Hold, Phase::Held(&Hold::Lost)),
         (OnLost::Rerun, Phase::Running),
     ] {
         for exit in [Exit::Preempted, Exit::NodeFailed] {
             let (mut stage, tag, site) = running_job(Submission { on_lost, ..job(2, 60) });
             stage.survey(later(9), site, vec![(tag, ended(later(1), later(6), exit))], &[]);
-            assert_eq!(*stage.phase(1), phase);
+            assert_eq!(stage.phase(1), phase);
             assert_eq!(owners(&stage), 10_000_000, "five seconds of two nodes");
             replayed(&stage);
         }
@@ -82,9 +82,9 @@ fn all_attempts_together_stay_within_the_budget() {
     assert_eq!(job.paid, Money(24_000_000));
     let rest = Money(41_000_000);
     let refused = matches!(
-        &job.phase,
+        job.phase(),
         Phase::Over(Finish::Refused(Reason::BudgetShort { budget, .. })) if *budget == rest
     );
-    assert!(refused, "{:?}", job.phase);
+    assert!(refused, "{:?}", job.phase());
     replayed(&stage);
 }

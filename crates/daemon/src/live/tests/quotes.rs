@@ -37,7 +37,7 @@ fn a_job_that_outlives_its_estimate_is_expected_to_take_twice_as_long() {
     let order = stage.orders().remove(0);
     assert_eq!(order.site, SiteId(1), "30 s on the fast nodes");
     stage.survey(later(40), 1, vec![(order.tag, running(DAY))], &[]);
-    assert_eq!(*stage.phase(1), Phase::Running);
+    assert_eq!(stage.phase(1), Phase::Running);
     let refused = accept(&mut stage, later(40), (1, later(45))).unwrap_err();
     assert!(refused.message.contains("not enough free nodes"), "{refused:?}");
     assert_eq!(accept(&mut stage, later(40), (1, later(60))), Ok(Reply::Jobs(vec![2])));

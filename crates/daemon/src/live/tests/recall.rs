@@ -46,7 +46,7 @@ fn a_job_that_began_while_it_was_taken_back_runs_on() {
     assert_eq!(stage.orders(), []);
     stage.survey(later(5), site, vec![(tag.clone(), running(later(2)))], &[("own", 1)]);
     stage.survey(later(9), site, vec![(tag, ended(later(2), later(9), Exit::Code(0)))], &[]);
-    assert_eq!(*stage.phase(1), Phase::Over(Finish::Completed));
+    assert_eq!(stage.phase(1), Phase::Over(&Finish::Completed));
     assert_eq!(stage.live.state().jobs[&1].attempt, 0);
     replayed(&stage);
 }
@@ -76,7 +76,7 @@ fn a_cancellation_stops_what_was_to_be_taken_back() {
     let acts: Vec<Act> = stage.orders().iter().map(|it| it.act).collect();
     assert_eq!(acts, [Act::Withdraw]);
     stage.survey(later(5), site, vec![(tag, ended(later(2), later(5), Exit::Withdrawn))], &[]);
-    assert_eq!(*stage.phase(1), Phase::Over(Finish::Cancelled));
+    assert_eq!(stage.phase(1), Phase::Over(&Finish::Cancelled));
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_task_that_was_declined_and_runs_all_the_same_is_the_jobs() {
     assert_eq!(stage.orders(), []);
     stage.survey(later(3), site, vec![(tag.clone(), running(later(1)))], &[]);
     stage.survey(later(9), site, vec![(tag, ended(later(1), later(9), Exit::Code(0)))], &[]);
-    assert_eq!(*stage.phase(1), Phase::Over(Finish::Completed));
+    assert_eq!(stage.phase(1), Phase::Over(&Finish::Completed));
     replayed(&stage);
 }
 
@@ -104,9 +104,9 @@ fn a_task_that_is_cancelled_at_its_site_says_so() {
     let (tag, site) = (order.tag, order.site.0);
     stage.survey(later(3), site, vec![(tag.clone(), running(later(1)))], &[]);
     stage.survey(later(9), site, vec![(tag, ended(later(1), later(9), Exit::Withdrawn))], &[]);
-    assert_eq!(*stage.phase(1), Phase::Over(Finish::Cancelled));
+    assert_eq!(stage.phase(1), Phase::Over(&Finish::Cancelled));
     let by = stage.live.state().jobs[&1].cancelled_by.clone();
-    assert_eq!(by.as_deref(), Some(["somebody at a", "somebody at b"][site as usize]));
+    assert_eq!(by.as_deref(), Some(["a user at a", "a user at b"][site as usize]));
     replayed(&stage);
 }
 
@@ -137,7 +137,7 @@ fn a_folder_that_is_missing_has_one_fate() {
         let why = "/nowhere: not there".to_owned();
         let seen = never(later(4), Exit::NotStarted(why.clone()));
         stage.survey(later(4), site, vec![(tag, seen)], &[]);
-        assert_eq!(*stage.phase(1), Phase::Held(Hold::Rejected(why)));
+        assert_eq!(stage.phase(1), Phase::Held(&Hold::Rejected(why)));
         assert_eq!(stage.live.state().jobs[&1].paid, Money::ZERO);
         replayed(&stage);
     }

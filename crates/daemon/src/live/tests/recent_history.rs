@@ -41,7 +41,7 @@ proptest! {
         prop_assert!(kept.points.iter().all(|point| said.contains(point)));
         let prices: Vec<Price> = kept.points.iter().map(|it| it.1).collect();
         prop_assert!(prices.windows(2).all(|pair| pair[0] != pair[1]), "a step that is none");
-        // A week is covered, and wherever nothing was thinned it is told as it was.
+        // A week is covered, and wherever nothing was thinned it is as it was.
         let begin = all[0].0.max(now - RecentHistory::SPAN);
         prop_assert!(kept.points[0].0 <= begin);
         for moment in [begin, begin.max(exact), now, now - Span((now - begin).0 / 3)] {
@@ -92,10 +92,10 @@ proptest! {
             past.reopened(now, &whys[who], &what);
         }
         for (moment, nodes) in counted {
-            let seen = past.closures.iter().filter(|it| it.from <= moment && moment < it.until);
+            let seen = past.outages.iter().filter(|it| it.from <= moment && moment < it.until);
             prop_assert_eq!(seen.map(|it| it.nodes).sum::<u32>(), nodes, "at {}", moment.0);
         }
-        let ends: Vec<Time> = past.closures.iter().map(|it| it.until).collect();
+        let ends: Vec<Time> = past.outages.iter().map(|it| it.until).collect();
         prop_assert!(ends.is_sorted());
     }
 }
@@ -110,13 +110,13 @@ fn old_and_too_many_closures_are_forgotten() {
         until: Time(from + 1),
         cause: Cause::Local,
     };
-    let max = RecentHistory::CLOSURES as i64;
+    let max = RecentHistory::OUTAGES as i64;
     for moment in 0..max + 3 {
         let why = Why::Local(PoolId(0), moment.to_string());
         past.reopened(Time(moment + 1), &why, &closure(moment));
     }
-    assert_eq!((past.closures.len(), past.forgotten), (RecentHistory::CLOSURES, Some(Time(3))));
+    assert_eq!((past.outages.len(), past.forgotten), (RecentHistory::OUTAGES, Some(Time(3))));
     let late = RecentHistory::SPAN.0 + max;
     past.reopened(Time(late + 1), &Why::Down(PoolId(0)), &closure(late));
-    assert_eq!(past.closures.len(), 3, "what ended more than a week ago is gone");
+    assert_eq!(past.outages.len(), 3, "what ended more than a week ago is gone");
 }

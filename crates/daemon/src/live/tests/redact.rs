@@ -25,7 +25,7 @@ fn is_redacted(stage: &Stage, job: u64) -> bool {
     let job = &stage.live.state().jobs[&job];
     let is_bare = job.submission.surroundings.environment.is_empty()
         && matches!(&job.submission.work, Work::Script { text, .. } if text.is_empty());
-    assert_eq!(job.redacted.is_some(), is_bare);
+    assert_eq!(job.redacted().is_some(), is_bare);
     is_bare
 }
 
@@ -40,7 +40,7 @@ fn a_script_is_dropped_some_days_after_the_end_and_its_hash_stays() {
     stage.step(later(11 + KEEP), Input::Tick);
     assert!(is_redacted(&stage, 1) && !is_redacted(&stage, 2), "the other one still waits");
     // printf '#!/bin/sh\nhostname\n' | sha256sum
-    let hash = crate::store::Digest(stage.live.state().jobs[&1].redacted.unwrap()).to_string();
+    let hash = crate::store::Digest(stage.live.state().jobs[&1].redacted().unwrap()).to_string();
     assert_eq!(hash, "ecd13b9307e53678adaeb0d057e5925e8a0374910f3c58f5b646c9c41279eb23");
     assert_eq!(stage.live.state().jobs[&1].submission.name, "t", "all else stays");
     same_after_a_replay(&stage);

@@ -20,7 +20,7 @@ fn with_memory(tasks: u32, megabytes: &str) -> Submission {
 }
 
 fn pool_of(stage: &Stage, job: u64) -> PoolId {
-    stage.live.state().jobs[&job].parts[0].pool
+    stage.live.state().jobs[&job].parts()[0].pool
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn what_no_nodes_have_is_refused_at_once() {
     assert_eq!(hint, "the most that a node has: a/x: 8000 MB; b/y: 4000 MB");
     let refused = stage.submit(later(2), with_memory(3, "6000")).unwrap_err();
     assert_eq!(refused.message, "needs 3 nodes that have 6000 MB each, and 2 suit");
-    // Who asks for none goes anywhere; who is too wide is told of the width.
+    // Who asks for none goes anywhere; a job that is too wide gets a message about the width.
     assert_eq!(stage.submit(later(2), job(3, 60)), Ok(Reply::Jobs(vec![1])));
     let refused = stage.submit(later(2), with_memory(5, "1")).unwrap_err();
     assert_eq!(refused.message, "needs 5 nodes, and 4 suit");
@@ -81,7 +81,7 @@ fn a_refused_job_goes_where_its_memory_is_once_that_is_known() {
     stage.step(later(2), Input::Answered { tag, act: Act::Withdraw, answer: Ok(()) });
     surveyed(&mut stage, 1, 4_000, vec![]);
     let job = &stage.live.state().jobs[&1];
-    assert_eq!((job.attempt, &job.phase, pool_of(&stage, 1)), (1, &Phase::Running, PoolId(0)));
+    assert_eq!((job.attempt, job.phase(), pool_of(&stage, 1)), (1, Phase::Running, PoolId(0)));
     let why = Happening::Setback(Setback::Refused("too much".to_owned()));
     assert!(job.history.iter().any(|(_, what)| *what == why), "{:?}", job.history);
 }

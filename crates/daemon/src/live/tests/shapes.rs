@@ -22,7 +22,7 @@ fn tasks(tasks: u32) -> Submission {
 
 /// Pool and nodes of the job's parts.
 fn parts(stage: &Stage, job: u64) -> Vec<(PoolId, u32)> {
-    stage.live.state().jobs[&job].parts.iter().map(|part| (part.pool, part.nodes)).collect()
+    stage.live.state().jobs[&job].parts().iter().map(|part| (part.pool, part.nodes)).collect()
 }
 
 #[test]
@@ -79,11 +79,11 @@ fn jobs_are_counted_again_when_sizes_become_known() {
     stage.submit(DAY, tasks(3)).unwrap();
     stage.submit(DAY, tasks(8)).unwrap();
     assert_eq!(stage.live.state().jobs[&2].nodes(), 3);
-    assert_eq!(stage.phase(3), &Phase::Held(Hold::Nowhere));
+    assert_eq!(stage.phase(3), Phase::Held(&Hold::Nowhere));
     sized(&mut stage, 0, 4, 0);
     sized(&mut stage, 1, 4, 0);
     assert_eq!([2, 3].map(|job| stage.live.state().jobs[&job].nodes()), [1, 2]);
-    assert_eq!([2, 3].map(|job| stage.phase(job).clone()), [Phase::Waiting, Phase::Waiting]);
+    assert_eq!([2, 3].map(|job| stage.phase(job)), [Phase::Waiting, Phase::Waiting]);
 }
 
 fn after(when: When, job: u64) -> Vec<Dependency> {
@@ -104,11 +104,11 @@ fn a_singleton_waits_for_earlier_jobs_of_its_name() {
     stage.submit(DAY, single.clone()).unwrap();
     stage.submit(DAY, single).unwrap();
     for job in [3, 4] {
-        assert_eq!(stage.phase(job), &Phase::Held(Hold::Dependency));
+        assert_eq!(stage.phase(job), Phase::Held(&Hold::Dependency));
     }
     cancel(&mut stage, 1);
-    assert_eq!(stage.phase(3), &Phase::Running);
-    assert_eq!(stage.phase(4), &Phase::Held(Hold::Dependency));
+    assert_eq!(stage.phase(3), Phase::Running);
+    assert_eq!(stage.phase(4), Phase::Held(&Hold::Dependency));
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn tasks_of_arrays_wait_for_those_of_their_index() {
     let ended = Seen::Ended { since: Some(later(3)), at: later(9), exit };
     stage.survey(later(9), first.site.0, vec![(first.tag, ended)], &[]);
     // The task of the same index failed; the other's still runs, so that the array is not over.
-    assert_eq!(stage.phase(3), &Phase::Over(Finish::Dependency(1)));
-    assert_eq!(stage.phase(4), &Phase::Held(Hold::Dependency));
-    assert_eq!(stage.phase(5), &Phase::Held(Hold::Dependency));
+    assert_eq!(stage.phase(3), Phase::Over(&Finish::Dependency(1)));
+    assert_eq!(stage.phase(4), Phase::Held(&Hold::Dependency));
+    assert_eq!(stage.phase(5), Phase::Held(&Hold::Dependency));
 }

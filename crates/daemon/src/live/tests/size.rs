@@ -74,7 +74,7 @@ fn twenty_thousand_small_jobs_leave_less_than_20_megabytes() {
         store.append(&rows).unwrap();
     }
     let state = &stage.live.state;
-    assert!(state.jobs.values().all(|job| matches!(job.phase, Phase::Over(_))));
+    assert!(state.jobs.values().all(|job| matches!(job.phase(), Phase::Over(_))));
     let (body, changed) = Pages::default().of(state, &Default::default());
     let seq = store.last();
     let snapshot = Snapshot { seq, at: state.now().0, version: pages::VERSION, body };

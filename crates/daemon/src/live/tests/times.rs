@@ -72,7 +72,7 @@ fn limits(stage: &mut Stage, time: &TimeLimit, project: Option<&str>) -> [i64; 5
         submission.terms.sites = vec![site.to_string()];
         let reply = stage.submit(DAY, submission).unwrap();
         let Reply::Jobs(jobs) = reply else { panic!("{reply:?}") };
-        assert_eq!(*stage.phase(jobs[0]), Phase::Running);
+        assert_eq!(stage.phase(jobs[0]), Phase::Running);
         let limit = stage.live.state().jobs[&jobs[0]].parts[0].limit;
         // One credit per second: prices follow the limit.
         let held = stage.balance(&format!("held:{}", jobs[0]));

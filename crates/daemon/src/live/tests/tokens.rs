@@ -1,4 +1,4 @@
-//! Tokens: who gets one, for how long, and what becomes of it.
+//! Tokens: who gets one, for how long, and when it ends.
 
 use super::*;
 use crate::live::rights::{Expiry, SignedIn, TokenTerms};

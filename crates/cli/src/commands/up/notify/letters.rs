@@ -123,7 +123,7 @@ fn facts(live: &Live, jobs: &[u64]) -> BTreeMap<u64, Facts> {
         let job = state.jobs.get(number)?;
         let mail = job.submission.mail.as_ref()?;
         let pools = state.market.pools().as_slice();
-        let pools = job.parts.iter().filter_map(|part| pools.get(part.pool.index()));
+        let pools = job.parts().iter().filter_map(|part| pools.get(part.pool.index()));
         let facts = Facts {
             job: *number,
             to: mail.to.clone().unwrap_or_else(|| job.user.clone()),
@@ -132,7 +132,7 @@ fn facts(live: &Live, jobs: &[u64]) -> BTreeMap<u64, Facts> {
             pools: pools.map(|pool| pool.name.clone()).collect(),
             attempt: job.attempt,
             submitted: job.submitted.0,
-            started: job.started.map(|it| it.0),
+            started: job.started().map(|it| it.0),
             paid: job.paid.to_string(),
             reason: reason(job),
             wants: Wants { begin: mail.begin, end: mail.end, fail: mail.fail },
@@ -144,7 +144,7 @@ fn facts(live: &Live, jobs: &[u64]) -> BTreeMap<u64, Facts> {
 
 /// Why a job ended as it did, where its state does not say all.
 fn reason(job: &Job) -> Option<String> {
-    let Phase::Over(finish) = &job.phase else { return None };
+    let Phase::Over(finish) = job.phase() else { return None };
     match finish {
         Finish::Failed(code) => Some(format!("exit code {code}")),
         Finish::Killed(signal) => Some(format!("signal {signal}")),

@@ -277,7 +277,7 @@ impl Desk {
 fn unsaid(live: &Live, kept: &Kept) -> Vec<(u64, Time)> {
     let jobs = live.state().jobs.iter().filter(|(_, job)| job.expected.is_none());
     let start = |id: Option<JobId>| Some(kept.expected(id?)?.start);
-    jobs.filter_map(|(number, job)| Some((*number, start(job.id)?))).collect()
+    jobs.filter_map(|(number, job)| Some((*number, start(job.id())?))).collect()
 }
 
 fn glance(live: &Live, known: Option<&Known>) -> Glance {

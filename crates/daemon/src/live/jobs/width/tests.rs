@@ -55,7 +55,7 @@ fn whole_nodes_are_counted_as_slurm_counts_them() {
         ("-n 8 --gres=gpu:2", 2),
         ("-O -n 8 -N 1", 1),
         ("-n 2 --mincpus=4", 1),
-        // Of a range the least, where Slurm takes as many as are free.
+        // Of a range the smallest number, where Slurm takes as many as are free.
         ("-N 1-4", 1),
         ("-N 1-3 -n 8", 2),
         ("-N 3-4 -n 8", 3),

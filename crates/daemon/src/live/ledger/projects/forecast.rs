@@ -12,7 +12,7 @@ const BACK: i64 = 14;
 /// When a budget ends, and how that was computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forecast {
-    /// The day on which nothing is left, days since 1970; `None`: nothing was spent lately.
+    /// The day on which nothing is left, days since 1970; `None`: nothing was spent in the last days.
     pub day: Option<i64>,
     /// What is left.
     pub left: Money,
@@ -46,7 +46,7 @@ impl Forecast {
 
 impl State {
     /// When the project's budget ends: what is left of its account and of its limit over all time,
-    /// divided by the mean of what was spent each day lately.
+    /// divided by the mean of what was spent on each of the last days.
     pub fn forecast_of(&self, name: &str, now: Time) -> Option<Forecast> {
         let project = self.ledger.projects.get(name)?;
         let there = self.ledger.accounts.balance(&Account::Project(name.to_owned()))
@@ -63,11 +63,11 @@ impl Project {
         let today = now.0.div_euclid(DAY_S);
         let begin = today - BACK + 1;
         let first = self.made.div_euclid(DAY_S).clamp(begin, today);
-        let lately = self.days.iter().filter(|(day, _)| (begin..=today).contains(day));
-        let spent: Money = lately.map(|(_, amount)| *amount).sum();
+        let recent = self.days.iter().filter(|(day, _)| (begin..=today).contains(day));
+        let spent: Money = recent.map(|(_, amount)| *amount).sum();
         let days = today - first + 1;
         let lasts = i128::from(left.0) * i128::from(days) / i128::from(spent.0.max(1));
-        // A century ahead nobody plans, and dates have four digits.
+        // No budget is planned a century ahead, and dates have four digits.
         let lasts = i64::try_from(lasts).unwrap_or(i64::MAX).min(36_500);
         Forecast { day: (spent > Money::ZERO).then_some(today + lasts), left, spent, days }
     }

@@ -48,7 +48,7 @@ pub struct Project {
     pub warned: BTreeMap<(Option<String>, Which), BudgetWarning>,
 }
 
-/// Somebody who may spend a project's money.
+/// A user who may spend a project's money.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
     /// As what.
@@ -155,14 +155,14 @@ pub enum Change {
         /// For people.
         note: String,
     },
-    /// Somebody is a member from now on, or has another role.
+    /// A user is a member from now on, or has another role.
     Joined {
         /// Who.
         user: String,
         /// As what.
         role: MemberRole,
     },
-    /// Somebody is no member any more.
+    /// A user is not a member any more.
     Left {
         /// Who.
         user: String,

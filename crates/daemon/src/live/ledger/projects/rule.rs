@@ -108,7 +108,7 @@ impl Live {
         self.put(at, LedgerRecord::Project { project: project.to_owned(), change })
     }
 
-    /// What somebody wants of a project, if they may.
+    /// What a user requests of a project, if that is allowed.
     pub(in crate::live) fn wish(
         &mut self,
         at: Time,
@@ -228,7 +228,7 @@ impl Live {
     pub(in crate::live) fn turn_away(&mut self, at: Time, name: &str) -> Result<(), ApplyError> {
         let jobs = self.state.jobs.values();
         let own = jobs.filter(|job| job.paying_project() == Some(name));
-        let waiting = own.filter(|job| job.phase == Phase::Waiting);
+        let waiting = own.filter(|job| job.phase() == Phase::Waiting);
         let barred = |job: &Job| Some((job.number, self.state.barred(job)?));
         let barred: Vec<(u64, String)> = waiting.filter_map(barred).collect();
         for (number, why) in barred {
@@ -244,10 +244,11 @@ impl Live {
         name: &str,
         user: &str,
     ) -> Result<(), ApplyError> {
-        let held = Phase::Held(Hold::Rejected(no_member(user, name)));
+        let hold = Hold::Rejected(no_member(user, name));
+        let held = Phase::Held(&hold);
         let jobs = self.state.jobs.values();
         let own = jobs.filter(|it| it.paying_project() == Some(name) && it.user == user);
-        let back: Vec<u64> = own.filter(|it| it.phase == held).map(|it| it.number).collect();
+        let back: Vec<u64> = own.filter(|it| it.phase() == held).map(|it| it.number).collect();
         for number in back {
             self.enqueue(at, number)?;
         }

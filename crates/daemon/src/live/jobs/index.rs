@@ -1,0 +1,58 @@
+//! What of jobs is looked for often: it follows from the state, and is kept up to date.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tradewind_model::Time;
+
+use super::bodies::Bodies;
+use super::{Hold, Job, Phase};
+use crate::site::Tag;
+
+/// Jobs by what they wait for, and by what is to be done with them when.
+#[derive(Debug, Default)]
+pub(in crate::live) struct JobIndex {
+    /// By job: those that wait for it.
+    pub(in crate::live) dependents: BTreeMap<u64, BTreeSet<u64>>,
+    /// Jobs whose payer had too little.
+    pub(in crate::live) short: BTreeSet<u64>,
+    /// Jobs whose window is booked: by its start.
+    pub(in crate::live) booked: BTreeSet<(Time, u64)>,
+    /// Jobs that are over: by their end.
+    pub(in crate::live) over: BTreeSet<(Time, u64)>,
+    /// Those of them whose scripts and environments may be there still: by their end.
+    pub(in crate::live) redactable: BTreeSet<(Time, u64)>,
+    /// Jobs that are not over.
+    pub(in crate::live) active: Bodies,
+    /// Jobs that run, or did a moment ago, and whose parts wait for each other.
+    pub(in crate::live) gathering: BTreeSet<u64>,
+    /// When the work of parts really began, of jobs of which not all parts are known to have.
+    pub(in crate::live) began: BTreeMap<Tag, i64>,
+    /// Jobs that no nodes here suit; some may be gone since.
+    pub(in crate::live) nowhere: BTreeSet<u64>,
+    /// Jobs that are at peers; some may be over since.
+    pub(in crate::live) away: BTreeSet<u64>,
+}
+
+impl JobIndex {
+    /// A job of a state that was read; jobs that wait for others are not among it.
+    pub(in crate::live) fn add(&mut self, job: &Job) {
+        let number = job.number;
+        match job.phase() {
+            Phase::Over(_) => {
+                self.over.extend(job.ended().map(|at| (at, number)));
+                let ended = job.ended().filter(|_| job.redacted().is_none());
+                self.redactable.extend(ended.map(|at| (at, number)));
+                return;
+            }
+            Phase::Held(Hold::Nowhere) => self.nowhere.extend([number]),
+            Phase::Held(Hold::Funds(_)) => self.short.extend([number]),
+            Phase::Held(Hold::Booked) => {
+                self.booked.extend(job.booking.as_ref().map(|it| (it.start, number)));
+            }
+            Phase::Away => self.away.extend([number]),
+            Phase::Running if job.is_gathering() => self.gathering.extend([number]),
+            _ => {}
+        }
+        self.active.add(job);
+    }
+}
