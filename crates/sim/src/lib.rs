@@ -11,7 +11,6 @@
 pub mod check;
 mod engine;
 mod estimate;
-pub mod federation;
 pub mod fork;
 pub mod load;
 pub mod metrics;

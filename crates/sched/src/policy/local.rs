@@ -4,7 +4,6 @@
 //! run at once. Nothing here knows how sites find each other: a job that should be passed on is
 //! named, and stays until somebody takes it away with [`Local::leave`].
 
-mod isolated;
 mod plain;
 mod timers;
 
@@ -13,7 +12,6 @@ use std::fmt::Debug;
 use tradewind_model::{JobId, Outage, OutageId, PoolId, Share, Span, Time};
 
 use super::Promise;
-pub use isolated::{Isolated, home};
 pub use plain::{Plain, Settings as PlainSettings, Turn};
 pub use timers::Timers;
 
