@@ -22,6 +22,7 @@
 
 mod fill;
 mod openings;
+mod space;
 #[cfg(test)]
 mod tests;
 mod waiting;
