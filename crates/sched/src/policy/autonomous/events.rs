@@ -92,7 +92,7 @@ impl<N: Transport> AutonomousSites<N> {
     /// A job that is new to the grid waits at this site, from its earliest start on.
     fn enter(&mut self, moment: &mut Moment<'_>, (job, demand): (JobId, &Demand), site: PoolId) {
         let ticket = self.note(moment, (job, demand), site);
-        moment.inputs.push((site, Input::Joined(ticket)));
+        moment.input(site, Input::Joined(ticket));
         match demand.terms().earliest_start.filter(|from| *from > moment.now) {
             Some(from) => _ = self.later.insert((from, job)),
             None => self.join(moment, job),
@@ -145,7 +145,7 @@ impl<N: Transport> AutonomousSites<N> {
         if let Some(known) = self.jobs.get(job) {
             let (site, ticket) = (known.site, known.ticket());
             self.jobs.set(job, site, Phase::Running);
-            moment.inputs.push((site, Input::Started(ticket)));
+            moment.input(site, Input::Started(ticket));
         }
     }
 
@@ -186,7 +186,7 @@ impl<N: Transport> AutonomousSites<N> {
             match self.home_at_any_price(moment.market, job, demand) {
                 Ok(site) => {
                     let ticket = self.note(moment, (job, demand), site);
-                    moment.inputs.push((site, Input::Joined(ticket)));
+                    moment.input(site, Input::Joined(ticket));
                 }
                 Err(reason) => return moment.commands.push(Command::Refuse { job, reason }),
             }
@@ -232,7 +232,7 @@ impl<N: Transport> AutonomousSites<N> {
     /// The job is over.
     fn forget(&mut self, moment: &mut Moment<'_>, job: JobId) {
         if let Some(gone) = self.jobs.remove(job) {
-            moment.inputs.push((gone.site, Input::Over(gone.ticket())));
+            moment.input(gone.site, Input::Over(gone.ticket()));
         }
     }
 }

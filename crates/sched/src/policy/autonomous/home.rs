@@ -50,8 +50,10 @@ impl HomeRule {
         let can =
             |(_, pool): &(PoolId, &Pool)| pool.nodes >= demand.processors && pool.suits(demand);
         let candidates = || pools.iter().filter(candidate);
-        let first = candidates().find(can).or_else(|| candidates().next());
-        let submitted = first.map_or(in_turn, |(id, _)| id);
+        if let Some((id, _)) = candidates().find(can) {
+            return Ok(id);
+        }
+        let submitted = candidates().next().map_or(in_turn, |(id, _)| id);
         let reason = match (reach, self) {
             (Reach::Grid, _) => unsuitable(demand, pools.iter()),
             (Reach::Home, HomeRule::FirstSuitable) => unsuitable(demand, candidates()),

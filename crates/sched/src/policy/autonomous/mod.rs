@@ -69,10 +69,36 @@ struct Moment<'a> {
     commands: &'a mut Vec<Command>,
     /// Sites at which something happened.
     busy: BTreeSet<PoolId>,
+    /// Whether sites negotiate.
+    migration: Migrates,
     /// Jobs that joined where they were submitted, and should start there at once.
     fresh: BTreeSet<JobId>,
     /// What negotiators must be told.
     inputs: Vec<(PoolId, Input)>,
+}
+
+/// Whether sites pass jobs to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Migrates {
+    Yes,
+    No,
+}
+
+impl Moment<'_> {
+    /// The site's negotiator must be told this, if it has one.
+    fn input(&mut self, site: PoolId, input: Input) {
+        if self.migration == Migrates::Yes {
+            self.inputs.push((site, input));
+        }
+    }
+
+    /// The job is new to a site, which should start it at once.
+    fn joined(&mut self, job: JobId, site: PoolId) {
+        self.busy.insert(site);
+        if self.migration == Migrates::Yes {
+            self.fresh.insert(job);
+        }
+    }
 }
 
 impl AutonomousSites<NoTransport> {
@@ -194,8 +220,7 @@ impl<N: Transport> AutonomousSites<N> {
         let local = &mut self.sites[site.index()];
         local.leave(job, moment.now);
         local.join(wanted, origin, moment.now);
-        moment.busy.insert(site);
-        moment.fresh.insert(job);
+        moment.joined(job, site);
     }
 
     /// A job came from another site, and has agreed on its price here.
@@ -253,8 +278,11 @@ impl<N: Transport> AutonomousSites<N> {
             moment.commands.push(Command::Start { job, place });
             moment.fresh.remove(&job);
             let Some(known) = self.jobs.get(job) else { continue };
-            moment.inputs.push((site, Input::Started(known.ticket())));
+            moment.input(site, Input::Started(known.ticket()));
             self.jobs.set(job, site, Phase::Running);
+        }
+        if self.negotiators.is_none() {
+            return;
         }
         let at = |job: &JobId| self.jobs.get(*job).is_some_and(|known| known.site == site);
         let late: Vec<JobId> = moment.fresh.iter().copied().filter(at).collect();
@@ -282,7 +310,11 @@ impl<N: Transport> Policy for AutonomousSites<N> {
     fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>) {
         let now = market.now();
         let (busy, fresh, inputs) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
-        let mut moment = Moment { market, now, commands, busy, fresh, inputs };
+        let migration = match self.negotiators {
+            Some(_) => Migrates::Yes,
+            None => Migrates::No,
+        };
+        let mut moment = Moment { market, now, commands, busy, migration, fresh, inputs };
         for event in events {
             self.tell(&mut moment, event);
         }

@@ -146,8 +146,10 @@ impl<S: Space> Line<S> {
 
     /// Looks at the whole queue, with reservations for the first `count` waiting jobs.
     fn walk(&mut self, space: &mut S, count: usize, outcomes: &mut Vec<S::Outcome>) {
-        let head = self.queue.after(None).filter(|head| count == 1 && space.keeps(head));
-        let mut after = head.map(QueuedJob::rank);
+        let mut after = match count {
+            1 => self.queue.after(None).filter(|head| space.keeps(head)).map(QueuedJob::rank),
+            _ => None,
+        };
         let mut kept = usize::from(after.is_some());
         if after.is_none() {
             self.withdraw(space);

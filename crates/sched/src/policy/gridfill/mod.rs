@@ -39,6 +39,7 @@ pub use super::grid::Spread;
 use super::inbox::{self, Comes};
 use super::{Policy, Promise, Standing};
 pub(super) use fill::Fill;
+pub(super) use waiting::Waiting;
 
 /// The knobs of [`GridFill`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

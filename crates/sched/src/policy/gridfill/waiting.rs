@@ -18,7 +18,7 @@ pub(in crate::policy) struct Waiting {
 }
 
 impl Waiting {
-    pub(super) fn new(rank: Rank, joined: Time, wish: PlacementRequest) -> Waiting {
+    pub(in crate::policy) fn new(rank: Rank, joined: Time, wish: PlacementRequest) -> Waiting {
         Waiting { rank, joined, wish, reserved: None, settled: false }
     }
 }
