@@ -32,7 +32,7 @@ impl<J: QueuedJob> Queue<J> {
         self.jobs.get(&rank)
     }
 
-    /// In order.
+    /// All waiting jobs, in the order of the queue.
     pub(in crate::policy) fn iter(&self) -> impl Iterator<Item = &J> {
         self.jobs.values()
     }
