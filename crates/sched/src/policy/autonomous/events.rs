@@ -1,4 +1,4 @@
-//! What happened in the market, as its sites are told.
+//! What sites and negotiators learn of events in the market.
 
 use std::sync::Arc;
 

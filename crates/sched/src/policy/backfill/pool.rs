@@ -161,7 +161,7 @@ impl PoolLine {
 }
 
 /// How long a job of this width may take to fit now; `None` if it cannot fit. `running_minima` is
-/// how the least level from now on sinks.
+/// how the lowest level from now on sinks.
 fn limits(running_minima: &[Level], processors: u32) -> Option<Limits> {
     let wanted = i64::from(processors);
     let now = running_minima.first().filter(|low| low.free >= wanted)?.at;

@@ -117,7 +117,7 @@ pub(in crate::policy) trait Space: Capacity + Sized {
 }
 
 /// Places jobs one after another, each at the earliest place that those before it leave:
-/// conservative backfilling in this order. `note` is told each place.
+/// conservative backfilling in this order. `note` gets each place.
 pub(in crate::policy) fn look_ahead<'j, S: Space>(
     space: &mut S,
     jobs: impl Iterator<Item = &'j S::Job>,

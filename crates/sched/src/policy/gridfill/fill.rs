@@ -157,7 +157,7 @@ impl Fill {
         Ok(())
     }
 
-    /// Everybody gives reservations back.
+    /// All jobs give their reservations back.
     pub(in crate::policy) fn withdraw(&mut self, books: &mut Availability) {
         self.line.withdraw(books.free_mut());
         self.whole = true;
@@ -246,7 +246,7 @@ impl Fill {
         self.expires = self.line.iter().filter_map(|waiting| waiting.wish.expires()).min();
     }
 
-    /// Writes down what becomes of jobs, and makes commands of it.
+    /// Applies the outcomes of a pass, and makes commands of them.
     fn carry_out(
         &mut self,
         books: &mut Availability,
@@ -299,7 +299,7 @@ impl Fill {
 
 /// With a reservation for all, and for the head alone in the order of arrival, reservations
 /// never move back. Those of the second and third in the queue may: the head's may move to
-/// nodes that stood in nobody's way before.
+/// nodes that stood in no job's way before.
 pub(super) fn promise(settings: Settings) -> Promise {
     match (settings.depth, settings.order) {
         (_, order) if order.moves() => Promise::Nothing,

@@ -8,7 +8,7 @@ use crate::policy::availability::Capacity;
 use crate::policy::backfill::{Line, Queue, QueuedJob, Rank, Space};
 use crate::policy::grid::{Booking, Free, Starts};
 
-/// What becomes of a job.
+/// What happens to a job in a pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::policy) enum Outcome {
     /// It starts now.

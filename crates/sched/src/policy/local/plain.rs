@@ -18,7 +18,7 @@ pub enum Turn {
     /// The job that was submitted first.
     #[default]
     Arrival,
-    /// The least expected length.
+    /// The shortest expected length.
     Shortest,
 }
 
