@@ -66,7 +66,7 @@ impl Load {
 
 /// The scheduler of an autonomous site.
 ///
-/// Calls come in the order of time, and `now` never goes back. At every moment at which something
+/// Calls are made in the order of time; `now` never goes back. At every moment at which something
 /// happened: first all that happened, ends before joins; then one [`Local::decide`]. Questions
 /// ([`Local::promise`], [`Local::load`], [`Local::reservation`]) change nothing, and their answers
 /// hold after a `decide` at the same moment.
