@@ -13,7 +13,7 @@ use super::rhythm::Part;
 use super::{Driver, doctor};
 use crate::site::local::records::now;
 use crate::site::managed::spool::{Spool, Trace};
-use crate::site::managed::tickets::{Ended, Ending, Ticket};
+use crate::site::managed::tickets::{Ended, Ticket};
 use crate::site::queued::Queue;
 use crate::site::{Held, Seen, SiteError, Survey, Tag};
 
@@ -449,7 +449,7 @@ fn end_of<J: Job>(task: &Task<'_, J>, seen: &Seen) -> Option<Ended> {
         since: since.map(|since| since.0),
         at: at.0,
         began: task.trace.and_then(|trace| trace.began),
-        exit: Ending::from(exit),
+        exit: exit.clone(),
         nodes,
     })
 }
