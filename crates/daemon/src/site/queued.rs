@@ -17,7 +17,7 @@ pub const MAX_DEPENDENCIES: usize = 16;
 /// Bytes of a name that a manager gives, at most.
 pub const MAX_NAME: usize = 200;
 
-/// A job of others that waits: of the owner, or of anybody else who submits to the site itself.
+/// A job of others that waits: of the owner, or of any other user who submits to the site itself.
 /// Tasks of this market are never among them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueuedJob {
@@ -139,7 +139,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Puts jobs in order and keeps the first: by `order` (the least first), then by priority (the
+    /// Puts jobs in order and keeps the first: by `order` (the lowest first), then by priority (the
     /// highest first), by submission, and as they come. Ranks are set here.
     pub fn of(jobs: Vec<(u32, QueuedJob)>) -> Queue {
         let mut jobs = jobs;

@@ -93,6 +93,8 @@ fn a_backlog_of_the_owners_is_listed_as_squeue_lists_it() {
     assert!(order.is_sorted(), "{order:?}");
     let rule = seen.limits.as_ref().and_then(|limits| limits.queue).unwrap();
     assert_eq!((rule.depth, rule.window, rule.interval), (500, Span(86_400), Span(1)));
+    // By its number: `squeue` lists it by its tasks, which `scancel` does not read.
+    cluster.run(&["scancel", &array]);
 }
 
 /// Slurm plans the first job of the queue behind what runs, and says so.

@@ -38,7 +38,7 @@ pub trait Bench {
     fn take(&mut self, nodes: u32);
 
     /// The owner, who has all nodes of the first pool, submits jobs that wait there: of so many
-    /// nodes each, in this order, with a limit of five minutes. `false`: nobody but the market can
+    /// nodes each, in this order, with a limit of five minutes. `false`: only the market can
     /// submit jobs to the site, so that nothing was done.
     fn line_up(&mut self, nodes: &[u32]) -> bool;
 

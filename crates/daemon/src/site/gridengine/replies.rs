@@ -67,7 +67,7 @@ pub(super) struct Job {
     pub limit: Option<Span>,
     /// Queues that it asks for; none: any will do.
     pub queues: Vec<String>,
-    /// Of all its hosts together; of a range, the least.
+    /// Of all its hosts together; of a range, the minimum.
     pub slots: u32,
     /// In hundred-thousandths, if it is shown.
     pub priority: Option<u64>,
