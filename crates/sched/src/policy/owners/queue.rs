@@ -280,6 +280,14 @@ impl SiteQueue {
         self.pools.iter().filter_map(|pool| pool.plain.wake()).min()
     }
 
+    /// When starts may come to be expected otherwise, even if nothing happens: at the latest when a
+    /// running job outlives its expected end. `None` if no job waits.
+    pub fn next_expected(&self) -> Option<Time> {
+        let ends = self.pools.iter().filter_map(|pool| pool.plain.next_end());
+        let next = ends.chain(self.wake()).min();
+        next.filter(|_| !self.waiting.is_empty())
+    }
+
     /// Starts of the jobs that wait, in the order of time, as far as the rule looks ahead. To be
     /// called after [`SiteQueue::decide`] at the same moment.
     pub fn look_ahead(&self, now: Time) -> Vec<ExpectedStart> {
