@@ -8,10 +8,18 @@
 //! changes, announcements are withdrawn and made again, always before the policy decides. So jobs of
 //! the market take what the look-ahead leaves, and stand behind the owners' queue.
 //!
-//! **What the owners lose.** A job of the market never delays an owner's job that waits when it
-//! starts, as long as running jobs end when expected. It may delay jobs that are submitted later, and
-//! jobs that could have started sooner because others ended early: nodes come back when it ends, and
-//! nothing interrupts it. `tests/owners` measures this on drawn sites.
+//! **What owners may rely on**, as long as no job outlives its time limit:
+//!
+//! - A job of the market delays no owner's job that waits when it starts, if running jobs end when
+//!   expected: each owner's job then starts as if the market's job were not there.
+//! - If jobs end early: under FCFS and conservative backfilling no owner's job starts later than
+//!   foreseen when it was submitted ([`OwnerRan::foreseen`]), so that it can be delayed only by jobs
+//!   of the market that ran already. Under EASY and depths between, an early end may change who is
+//!   backfilled, and so delay others, with or without the market.
+//! - It may start later than it would without the market: nodes that the market's jobs have come
+//!   back when these end, and nothing interrupts them.
+//!
+//! `tests/owners` checks the first two and measures the third on drawn sites.
 
 mod replayed;
 mod site;
@@ -62,6 +70,9 @@ impl OwnersLoad {
 /// What became of an owner's job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnerRan {
+    /// When the look-ahead expected it to start, when it was submitted; `None` if that was beyond its
+    /// bounds.
+    pub foreseen: Option<Time>,
     /// When it started.
     pub start: Time,
     /// When it ended.

@@ -55,6 +55,8 @@ pub(super) struct OwnersSite<'a> {
     touched: bool,
     /// When it was last looked at.
     seen: Option<Time>,
+    /// By index in the load: when a job was expected to start when it was submitted.
+    foreseen: Vec<Option<Time>>,
     ran: OwnersRun,
 }
 
@@ -74,6 +76,7 @@ impl<'a> OwnersSite<'a> {
             ahead: Vec::new(),
             touched: false,
             seen: None,
+            foreseen: vec![None; load.jobs.len()],
             ran: vec![None; load.jobs.len()],
         }
     }
@@ -118,10 +121,17 @@ impl<'a> OwnersSite<'a> {
             self.queue.ended(job, now);
             changes.extend(self.taken.remove(&job).map(Change::Reopen));
         }
+        let new = self.next;
         self.submit(now);
         let mut starts = Vec::new();
         self.queue.decide(now, &mut starts);
-        let ahead = future_load(&self.queue.look_ahead(now));
+        let expected = self.queue.look_ahead(now);
+        for it in starts.iter().chain(&expected).filter(|it| it.job.0 >= new) {
+            if let Some(&index) = self.index.get(&it.job) {
+                self.foreseen[index] = Some(it.start);
+            }
+        }
+        let ahead = future_load(&expected);
         let (withdrawn, announced) = self.renew(ahead.iter().map(local).collect());
         changes.extend(withdrawn);
         changes.extend(starts.iter().map(|start| self.start(start)));
@@ -143,7 +153,8 @@ impl<'a> OwnersSite<'a> {
         let ExpectedStart { job, pool, nodes, start, end } = *start;
         if let Some(&index) = self.index.get(&job) {
             let really = start + self.load.jobs[index].run;
-            self.ran[index] = Some(OwnerRan { start, end: really, pool });
+            let foreseen = self.foreseen[index];
+            self.ran[index] = Some(OwnerRan { foreseen, start, end: really, pool });
             self.ends.insert((really, job));
         }
         let share = Share { pool, nodes };
