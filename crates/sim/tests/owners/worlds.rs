@@ -6,10 +6,10 @@ use tradewind_model::random::{stream, within};
 use tradewind_model::{
     Admission, Attributes, Performance, Pool, PoolId, Pools, Price, Site, SiteId, Span, Time, Times,
 };
-use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::backfill::{self, Backfill, Depth};
 use tradewind_sched::policy::gridfill::{self, GridFill};
 use tradewind_sched::policy::owners::Rule;
+use tradewind_sched::policy::{Order, Policy};
 use tradewind_sim::owners::OwnersLoad;
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
 use tradewind_sim::{Run, Semantics, Settings, check, run};
@@ -40,8 +40,6 @@ pub(crate) enum Ends {
 pub(crate) struct World {
     pub(crate) workload: Workload,
     policy: u64,
-    /// The longest time limit of a market's job.
-    pub(crate) longest: i64,
 }
 
 struct Lots(rand_pcg::Pcg64Mcg);
@@ -115,18 +113,18 @@ impl World {
             owners.push(OwnersLoad::new(&log, &grid, pools, rule, Overrun::Kill));
         }
         let count = lots.draw(5, 40);
-        let limit = lots.draw(120, 7_200);
+        // The market's jobs are shorter than the owners', as what fills gaps is.
+        let limit = lots.draw(120, 3_600);
         let widest = nodes.iter().copied().max().unwrap_or(1);
         let log = jobs(&mut lots, count, widest, (40_000, limit), Ends::Early);
         let mut workload = prepare(&log, grid, Semantics::Textbook, Overrun::Kill);
         workload.owners = owners;
-        let longest = workload.jobs.iter().map(|job| job.requested.0).max().unwrap_or(0);
-        World { workload, policy: lots.draw(0, 3) as u64, longest }
+        World { workload, policy: lots.draw(0, 2) as u64 }
     }
 
     fn policy(&self) -> Box<dyn Policy> {
-        let depth = [Depth::First(0), Depth::First(1), Depth::All][self.policy.min(2) as usize];
-        let order = backfill::Settings { depth, order: Default::default() }.order;
+        let depth = [Depth::First(0), Depth::First(1), Depth::All][self.policy as usize];
+        let order = Order::Arrival;
         match self.workload.pools.single() {
             Some(_) => Box::new(Backfill::new(backfill::Settings { depth, order })),
             None => Box::new(GridFill::new(gridfill::Settings {
