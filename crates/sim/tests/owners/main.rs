@@ -8,7 +8,7 @@ use worlds::{Ends, Kind, Submitted, World};
 
 const WORLDS: u64 = 1_000;
 
-/// Over all worlds.
+/// Over all worlds of a kind.
 #[derive(Debug, Default)]
 struct Sums {
     jobs: i64,
@@ -92,4 +92,18 @@ fn jobs_submitted_later_wait_for_no_more_than_runs_already() {
     let sums = Sums::of(Kind { owners: Submitted::AllTheTime, ends: Ends::Early });
     assert_eq!((sums.broken, sums.broken_alone), (0, 0));
     assert!(sums.longer() < 100, "{sums:?}");
+}
+
+#[test]
+fn owners_jobs_that_outlive_their_limits_break_no_promise_of_policies() {
+    let sums = Sums::of(Kind { owners: Submitted::AllTheTime, ends: Ends::Beyond });
+    assert!(sums.jobs > 10_000);
+}
+
+#[test]
+fn a_replay_with_owners_can_be_repeated() {
+    let kind = Kind { owners: Submitted::AllTheTime, ends: Ends::Early };
+    for seed in 0..20 {
+        assert_eq!(World::drawn(seed, kind).run(), World::drawn(seed, kind).run());
+    }
 }

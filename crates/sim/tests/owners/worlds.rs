@@ -35,6 +35,8 @@ pub(crate) enum Ends {
     AtLimits,
     /// Any part of them.
     Early,
+    /// Up to twice as long: nobody stops them.
+    Beyond,
 }
 
 pub(crate) struct World {
@@ -75,6 +77,7 @@ fn jobs(
         let run = match ends {
             Ends::AtLimits => limit,
             Ends::Early => lots.draw(1, limit),
+            Ends::Beyond => lots.draw(1, 2 * limit),
         };
         // Most jobs are narrow.
         let widest = if lots.draw(0, 3) == 0 { widest } else { widest.div_ceil(3) };
@@ -110,7 +113,11 @@ impl World {
             let log = jobs(&mut lots, count, *nodes, (submit, 14_400), kind.ends);
             let rule = Rule::new(depth);
             let pools = vec![PoolId(at as u32)];
-            owners.push(OwnersLoad::new(&log, &grid, pools, rule, Overrun::Kill));
+            let overrun = match kind.ends {
+                Ends::Beyond => Overrun::Extend,
+                Ends::AtLimits | Ends::Early => Overrun::Kill,
+            };
+            owners.push(OwnersLoad::new(&log, &grid, pools, rule, overrun));
         }
         let count = lots.draw(5, 40);
         // The market's jobs are shorter than the owners', as what fills gaps is.
