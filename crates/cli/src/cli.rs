@@ -87,7 +87,7 @@ pub(crate) struct Global {
 /// How to print a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum Format {
-    /// For people.
+    /// Tables for reading.
     #[default]
     Table,
     /// The whole document, for programs.
@@ -104,7 +104,7 @@ pub(crate) enum Command {
     /// Look after a task of a local site.
     #[command(hide = true)]
     LocalTask(local_task::Args),
-    /// Hand in a job: a script with `#SBATCH` and `#TRADEWIND` lines, or a command.
+    /// Submit a job: a script with `#SBATCH` and `#TRADEWIND` lines, or a command.
     Submit(Box<submit::Args>),
     /// List jobs of the live market.
     Jobs(jobs::Args),
@@ -178,7 +178,7 @@ pub(crate) enum Command {
     Merge(merge::Args),
     /// What theory says: mean waits and slowdowns of queues.
     Analyze(analyze::Args),
-    /// Run the papers' studies anew: every published number beside a measured one.
+    /// Run the papers' studies again: every published number beside a measured one.
     Reproduce(reproduce::Args),
     /// Print a completion script for a shell.
     Completions(completions::Args),

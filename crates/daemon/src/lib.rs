@@ -7,17 +7,19 @@
 //!   happened goes in, records and orders come out. It decides nothing; policies do.
 //! - [`upkeep`]: what is old goes to archives, and is looked at again.
 //! - [`audit`]: who was refused, and who changed or read what.
+//! - [`priority`]: threads that give way to others.
 //! - [`engine`]: the thread that joins them: it writes records down, and only then lets orders
 //!   and answers go.
 //!
-//! The state changes by records only, and records are kept before anybody hears of them. So the
-//! state is always what a replay of the journal gives.
+//! The state changes by records only, and records are kept before any caller, site or peer gets
+//! them. So the state is always what a replay of the journal gives.
 
 pub mod audit;
 pub mod codec;
 pub mod engine;
 pub mod journal;
 pub mod live;
+pub mod priority;
 pub mod site;
 pub mod store;
 pub mod upkeep;

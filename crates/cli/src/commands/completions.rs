@@ -6,7 +6,7 @@ use crate::cli;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output;
 
-/// For whom.
+/// Arguments of `tradewind completions`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -18,7 +18,7 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
-/// Of what.
+/// Arguments of `tradewind man`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

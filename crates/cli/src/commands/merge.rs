@@ -10,7 +10,7 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::output;
 use crate::report::Report;
 
-/// Which folders, and where to.
+/// Arguments of `tradewind merge`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -17,7 +17,7 @@ pub use ranges::{OfferedLoad, Seeds, Shard};
 pub(crate) use read::beside;
 pub use words::{EstimateKind, Homes, Keyword, Output, Overrun, Semantics};
 
-/// Everything that is to be run. Serialised, it tells whether two campaigns are the same: paths
+/// Everything that is to be run. Serialised, it shows whether two campaigns are the same: paths
 /// of files are left out, as their contents count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Campaign {
@@ -159,7 +159,7 @@ pub type Check<'c> = &'c dyn Fn(&str) -> Option<(String, String)>;
 /// Those who know what this crate does not.
 #[derive(Clone, Copy)]
 pub struct Checks<'c> {
-    /// Policies.
+    /// Checks the text of a policy.
     pub policy: Check<'c>,
     /// Models of workloads.
     pub model: Check<'c>,

@@ -27,7 +27,7 @@ impl BeliefChecker {
     /// expected to end. It is expected to last twice as long from then on.
     ///
     /// To be called when everything that ends in this second has ended, or just before a policy
-    /// that does not know either makes its reservations anew.
+    /// that does not know either makes its reservations again.
     pub(super) fn outlived(&mut self, market: &Market) -> bool {
         let seen = std::mem::replace(&mut self.seen, market.now());
         let outlived = |job: &Running<'_>| {

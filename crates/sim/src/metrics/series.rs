@@ -33,7 +33,7 @@ struct LevelChange {
 }
 
 /// The moments at which something changes and the state from each on, from the first submission
-/// or closure to the last end of a job. Exact; O(n log n) for n jobs. What begins and ends within
+/// or outage to the last end of a job. Exact; O(n log n) for n jobs. What begins and ends within
 /// one second does not show.
 pub fn series(workload: &Workload, run: &Run) -> Vec<Point> {
     let mut changes: BTreeMap<Time, LevelChange> = BTreeMap::new();

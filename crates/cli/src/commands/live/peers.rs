@@ -9,7 +9,7 @@ use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Outcome};
 use crate::tables::Side;
 
-/// Of which market.
+/// Arguments of `tradewind peers`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

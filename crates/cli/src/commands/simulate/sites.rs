@@ -42,7 +42,7 @@ pub(super) struct Inputs<'a> {
     pub(super) owners: &'a [Result<Input, Diagnostics>],
 }
 
-/// How many processors a plain cluster has.
+/// Number of processors a plain cluster has.
 pub(super) type Processors<'a> = &'a dyn Fn() -> Result<u32, Failure>;
 
 impl Sites {

@@ -24,10 +24,10 @@ const SUMMARY: &str = "summary.json";
 /// What the campaign writes beside that, but for its report.
 const TABLES: [&str; 2] = ["summary.csv", "replications.csv"];
 
-/// `campaign.json`.
+/// Content of `campaign.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(in crate::commands) struct Record {
-    /// Of the program.
+    /// Version of the program.
     pub(in crate::commands) version: String,
     pub(in crate::commands) title: Option<String>,
     /// What is run; two campaigns are the same if this is.
