@@ -67,7 +67,7 @@ pub struct Run {
     pub income: Vec<i128>,
     /// Calls of the policy.
     pub passes: u64,
-    /// What became of the owners' jobs: by index in the workload's owners.
+    /// What happened to the owners' jobs: by index in the workload's owners.
     pub owners: Vec<OwnersRun>,
     /// What the policy counted itself, by name.
     pub counts: Vec<(&'static str, u64)>,

@@ -43,7 +43,7 @@ pub struct OwnersQueue {
     pub tested: Option<u32>,
     /// How far it looks ahead, if there is a limit.
     pub horizon: Option<Span>,
-    /// What happens to a job that outlives its time limit.
+    /// What happens to a job at the end of its time limit.
     pub overrun: Overrun,
     /// What happens to jobs that are too wide.
     pub wider: Wider,

@@ -8,7 +8,7 @@
 //! changes, announcements are withdrawn and made again, always before the policy decides. So jobs of
 //! the market take what the look-ahead leaves, and stand behind the owners' queue.
 //!
-//! **What owners may rely on**, as long as no job outlives its time limit:
+//! **What owners may rely on**, as long as no job exceeds its time limit:
 //!
 //! - A job of the market delays no owner's job that waits when it starts, if running jobs end when
 //!   expected: each owner's job then starts as if the market's job were not there.
@@ -67,7 +67,7 @@ impl OwnersLoad {
     }
 }
 
-/// What became of an owner's job.
+/// What happened to an owner's job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnerRan {
     /// When the look-ahead expected it to start, when it was submitted; `None` if that was beyond its
@@ -81,7 +81,7 @@ pub struct OwnerRan {
     pub pool: PoolId,
 }
 
-/// What became of the jobs of an [`OwnersLoad`]: by index in its jobs; `None` for one that never
+/// What happened to the jobs of an [`OwnersLoad`]: by index in its jobs; `None` for one that never
 /// started, as its nodes were missing until the end of the replay.
 pub type OwnersRun = Vec<Option<OwnerRan>>;
 

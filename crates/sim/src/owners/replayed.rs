@@ -102,7 +102,7 @@ impl<'a> Owners<'a> {
         }
     }
 
-    /// What became of the jobs of each load.
+    /// What happened to the jobs of each load.
     pub(crate) fn finish(self) -> Vec<OwnersRun> {
         self.sites.into_iter().map(OwnersSite::finish).collect()
     }

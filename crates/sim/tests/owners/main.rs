@@ -95,7 +95,7 @@ fn jobs_submitted_later_wait_for_no_more_than_runs_already() {
 }
 
 #[test]
-fn owners_jobs_that_outlive_their_limits_break_no_promise_of_policies() {
+fn owners_jobs_that_exceed_their_limits_break_no_promise_of_policies() {
     let sums = Sums::of(Kind { owners: Submitted::AllTheTime, ends: Ends::Beyond });
     assert!(sums.jobs > 10_000);
 }

@@ -35,7 +35,7 @@ pub(crate) enum Ends {
     AtLimits,
     /// Any part of them.
     Early,
-    /// Up to twice as long: nobody stops them.
+    /// Up to twice as long: they are not stopped.
     Beyond,
 }
 
