@@ -91,7 +91,7 @@ fn jobs_submitted_later_wait_for_no_more_than_runs_already() {
     assert!(sums.longer() < 10, "{sums:?}");
     let sums = Sums::of(Kind { owners: Submitted::AllTheTime, ends: Ends::Early });
     assert_eq!((sums.broken, sums.broken_alone), (0, 0));
-    assert!(sums.longer() < 100, "{sums:?}");
+    assert!(sums.longer() < 30, "{sums:?}");
 }
 
 #[test]
