@@ -3,7 +3,7 @@
 //! [`backfill`] decides instant by instant on one pool, [`gridfill`] on several; [`cyclic`] plans a
 //! batch from a snapshot, cycle by cycle in a market; [`bsf`] is both together. [`local`] is the
 //! scheduler of one site, and [`autonomous`] a grid of such sites. What is free for all of them is
-//! kept in [`availability`].
+//! kept in [`availability`]. [`owners`] looks ahead the queue of a site's own scheduler.
 
 pub mod autonomous;
 pub mod availability;
@@ -19,6 +19,7 @@ pub mod local;
 pub mod multiqueue;
 mod order;
 pub mod outlook;
+pub mod owners;
 mod share;
 pub mod tail;
 

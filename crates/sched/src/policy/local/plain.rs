@@ -39,7 +39,7 @@ pub struct Settings {
 
 /// A site with one queue; see the module's text. Passes cost what they cost in
 /// [`Backfill`](crate::policy::backfill::Backfill).
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Plain {
     settings: Settings,
     nodes: Availability<Profile>,
