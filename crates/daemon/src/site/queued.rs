@@ -17,7 +17,7 @@ pub const MAX_DEPENDENCIES: usize = 16;
 /// Bytes of a name that a manager gives, at most.
 pub const MAX_NAME: usize = 200;
 
-/// A job of others that waits: of the owner, or of anybody else who submits to the site itself.
+/// A job of others that waits: of the owner, or of any other user who submits to the site itself.
 /// Tasks of this market are never among them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueuedJob {
@@ -139,7 +139,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Puts jobs in order and keeps the first: by `order` (the least first), then by priority (the
+    /// Puts jobs in order and keeps the first: by `order` (the lowest first), then by priority (the
     /// highest first), by submission, and as they come. Ranks are set here.
     pub fn of(jobs: Vec<(u32, QueuedJob)>) -> Queue {
         let mut jobs = jobs;
@@ -185,6 +185,39 @@ impl Queue {
             ));
         }
     }
+}
+
+/// Tasks of an array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::site) struct Tasks {
+    /// How many wait, from 1 to [`MAX_TASKS`].
+    pub waiting: u32,
+    /// How many may run at the same time; `None`: all.
+    pub at_once: Option<u32>,
+    /// The list was cut: there are more.
+    pub is_cut: bool,
+}
+
+/// How managers list the tasks of an array that wait: `1-1000%7`, `0-10:2`, `1,3,7-19,...`. One task if it is no array.
+pub(in crate::site) fn tasks(text: &str) -> Tasks {
+    let (list, at_once) = match text.split_once('%') {
+        Some((list, at_once)) => (list, at_once.trim().parse().ok().filter(|it| *it > 0)),
+        None => (text, None),
+    };
+    let counts = list.split(',').map(str::trim).filter_map(count);
+    let waiting = counts.fold(0_u32, u32::saturating_add).clamp(1, MAX_TASKS);
+    Tasks { waiting, at_once, is_cut: list.contains("...") }
+}
+
+/// Tasks of `7`, `7-19` or `0-10:2`.
+fn count(part: &str) -> Option<u32> {
+    let (range, step) = match part.split_once(':') {
+        Some((range, step)) => (range, step.parse::<u32>().ok()?.max(1)),
+        None => (part, 1),
+    };
+    let (low, high) = range.split_once('-').unwrap_or((range, range));
+    let (low, high) = (low.parse::<u32>().ok()?, high.parse::<u32>().ok()?);
+    Some((high.checked_sub(low)? / step).saturating_add(1))
 }
 
 /// A limit as it is listed, and whether it was capped; `None`: there is no limit, or it is not known.
@@ -243,6 +276,22 @@ mod tests {
             "{:?}",
             queue.notes
         );
+    }
+
+    #[test]
+    fn tasks_of_arrays_are_counted() {
+        let read = |text| {
+            let Tasks { waiting, at_once, is_cut } = tasks(text);
+            (waiting, at_once, is_cut)
+        };
+        assert_eq!(read("1-1000%7"), (1_000, Some(7), false));
+        assert_eq!(read("0-10:2"), (6, None, false));
+        assert_eq!(read("1,3,7-19,22,..."), (16, None, true));
+        assert_eq!(read("0-4000000000"), (MAX_TASKS, None, false));
+        assert_eq!(read("0-4294967295,0-4294967295"), (MAX_TASKS, None, false));
+        for none in ["N/A", "", "(null)", "9-1", "x-y%z", "-", ":", "%"] {
+            assert_eq!(read(none), (1, None, false), "{none}");
+        }
     }
 
     #[test]

@@ -72,7 +72,7 @@ pub(super) struct Cluster {
     /// Tags that never run again though nothing is known of them.
     gone: BTreeSet<Tag>,
     pub(super) own: BTreeMap<String, Own>,
-    /// Waiting jobs that surveys tell of beside those of `own`. They never start.
+    /// Waiting jobs that surveys list beside those of `own`. They never start.
     pub(super) queue: Vec<QueuedJob>,
     pub(super) asides: Vec<Aside>,
     /// Tasks that are held while they wait, and for how long that may be.

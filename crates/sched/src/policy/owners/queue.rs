@@ -61,7 +61,7 @@ struct Missing {
 /// A site's own scheduler with its queue; see the text of the module above. Owners' jobs join and
 /// start; jobs of others that run in its pools are adopted.
 ///
-/// Calls come in the order of time. At every moment at which something happened: first all that
+/// Calls are in the order of time. At every moment at which something happened: first all that
 /// happened, ends before joins; then one [`SiteQueue::decide`].
 #[derive(Debug, Clone)]
 pub struct SiteQueue {
@@ -278,6 +278,14 @@ impl SiteQueue {
     /// When to ask again, even if nothing happens.
     pub fn wake(&self) -> Option<Time> {
         self.pools.iter().filter_map(|pool| pool.plain.wake()).min()
+    }
+
+    /// When starts may come to be expected otherwise, even if nothing happens: at the latest when a
+    /// running job exceeds its expected end. `None` if no job waits.
+    pub fn next_expected(&self) -> Option<Time> {
+        let ends = self.pools.iter().filter_map(|pool| pool.plain.next_end());
+        let next = ends.chain(self.wake()).min();
+        next.filter(|_| !self.waiting.is_empty())
     }
 
     /// Starts of the jobs that wait, in the order of time, as far as the rule looks ahead. To be

@@ -14,7 +14,7 @@ use crate::policy::availability::Taken;
 pub enum Eligible {
     /// From this moment on.
     From(Time),
-    /// When somebody releases it.
+    /// When it is released.
     Held,
     /// When something has happened of which the time is not known.
     Unknown,

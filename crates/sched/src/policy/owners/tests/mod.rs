@@ -70,7 +70,7 @@ fn one_more_job_moves_the_numbers_of_dependencies() {
 }
 
 #[test]
-fn what_cannot_be_foreseen_has_a_reason_and_delays_nobody() {
+fn what_cannot_be_foreseen_has_a_reason_and_delays_no_other() {
     let held = OwnersJob { eligible: Eligible::Held, ..job(4, 10) };
     let unknown = OwnersJob { eligible: Eligible::Unknown, ..job(4, 10) };
     let after_held = OwnersJob { after: vec![0], ..job(1, 1) };
