@@ -218,7 +218,7 @@ impl State {
         site: SiteId,
         job: &'a Job,
     ) -> impl Iterator<Item = Taken> + 'a {
-        let here = job.parts.iter().filter(move |part| self.site_of(part.pool) == site);
+        let here = job.parts().iter().filter(move |part| self.site_of(part.pool) == site);
         here.filter(|part| part.exit.is_none()).filter_map(move |part| {
             let since = part.since?;
             let share = tradewind_model::Share { pool: part.pool, nodes: part.nodes };
@@ -239,7 +239,7 @@ impl State {
             })
             .collect();
         let jobs = booked.into_iter().filter_map(|number| self.jobs.get(&number));
-        jobs.filter(|job| !matches!(job.phase, Phase::Running))
+        jobs.filter(|job| !matches!(job.phase(), Phase::Running))
     }
 
     /// The load with the names that it has already, as far as it is the same: what is announced
