@@ -321,7 +321,7 @@ fn large_submissions_are_written_once() {
     let (_, mut store) = store();
     let last = store.last();
     let mut state = state_after(&mut store, &Json, last).unwrap();
-    let begin = state.last_job + 1;
+    let begin = state.last_job() + 1;
     for job in begin..begin + 20 {
         let mut large = (*submission()).clone();
         let value = |n: u64| format!("{:x}", (n + job).wrapping_mul(0x9e37_79b9_7f4a_7c15));

@@ -77,7 +77,7 @@ fn parts_begin_together_and_pay_from_then_on() {
     let done = &stage.live.state().jobs[&1];
     assert_eq!(done.phase(), Phase::Over(&Finish::Completed));
     assert_eq!(done.skew(), Some(37));
-    let nodes: Vec<i64> = done.parts.iter().map(|part| i64::from(part.nodes)).collect();
+    let nodes: Vec<i64> = done.parts().iter().map(|part| i64::from(part.nodes)).collect();
     assert_eq!(done.paid, Money((10 * nodes[0] + 20 * nodes[1]) * 1_000_000));
 }
 

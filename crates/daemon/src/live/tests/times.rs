@@ -73,7 +73,7 @@ fn limits(stage: &mut Stage, time: &TimeLimit, project: Option<&str>) -> [i64; 5
         let reply = stage.submit(DAY, submission).unwrap();
         let Reply::Jobs(jobs) = reply else { panic!("{reply:?}") };
         assert_eq!(stage.phase(jobs[0]), Phase::Running);
-        let limit = stage.live.state().jobs[&jobs[0]].parts[0].limit;
+        let limit = stage.live.state().jobs[&jobs[0]].parts()[0].limit;
         // One credit per second: prices follow the limit.
         let held = stage.balance(&format!("held:{}", jobs[0]));
         assert_eq!(held, i128::from(limit.0) * 1_000_000);
