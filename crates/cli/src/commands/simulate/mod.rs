@@ -11,6 +11,7 @@ mod homes;
 mod model;
 mod outputs;
 pub(super) mod overview;
+mod owners;
 mod part;
 mod plan;
 mod replay;
