@@ -42,7 +42,8 @@ pub struct State {
     /// Tasks that sites have not forgotten.
     pub tasks: Tasks,
     pub(crate) sites: Sites,
-    pub(crate) ledger: Ledger,
+    /// Money, and what it was spent for.
+    pub ledger: Ledger,
     pub(crate) outages: Outages,
     pub(crate) offers: Offers,
     pub(crate) access: Access,

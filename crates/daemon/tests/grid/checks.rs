@@ -160,10 +160,10 @@ pub(crate) fn replayed(market: &Market) -> Check {
     let Some((live, _)) = &market.daemon else { return Ok(()) };
     let (state, again) = (live.state(), &market.written);
     let same = state.jobs == again.jobs
-        && state.accounts() == again.accounts
+        && state.accounts() == again.accounts()
         && state.peers == again.peers
         && state.tasks == again.tasks
-        && state.outages() == again.closures;
+        && state.outages() == again.outages();
     match same {
         true => Ok(()),
         false => broken("replayed", format!("the state of {} differs from a replay", market.place)),
@@ -225,7 +225,7 @@ pub(crate) fn told(markets: &[Market]) -> Check {
 pub(crate) fn mirrored(markets: &[Market]) -> Check {
     let of = |market: &Market, other: usize| {
         let account = Account::Peer(name(other));
-        let accounts = &market.written.accounts;
+        let accounts = market.written.accounts();
         let granted = accounts
             .postings()
             .filter(|it| it.to == account && matches!(it.motive, Motive::Grant(_)));

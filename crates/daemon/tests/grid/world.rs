@@ -351,7 +351,7 @@ impl World {
 
     /// A user sends a request to a market.
     fn wish(&mut self, one: usize) -> Result<(), Broken> {
-        let last = self.markets[one].written.last_job;
+        let last = self.markets[one].written.last_job();
         let administrator = Actor { user: "root".to_owned(), role: Role::Administrator };
         let number = self.rng.random_range(0..=last + 1);
         let own = self.markets[one].written.jobs.get(&number).is_none_or(|it| it.origin.is_none());

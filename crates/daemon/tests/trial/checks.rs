@@ -69,7 +69,7 @@ pub(crate) fn money(state: &State) -> Check {
             Account::Bank => balance <= 0,
             Account::Held(job) => {
                 let running = |job: &u64| state.jobs.get(job).map(|it| it.phase());
-                balance >= 0 && (balance == 0 || running(job) == Some(&Phase::Running))
+                balance >= 0 && (balance == 0 || running(job) == Some(Phase::Running))
             }
             _ => balance >= 0,
         };

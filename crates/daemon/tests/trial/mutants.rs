@@ -57,7 +57,7 @@ impl Mutant {
                 if let Some(first) = balances.values_mut().next() {
                     *first += 1;
                 }
-                state.accounts() = Accounts::of(balances, vec![], 0);
+                state.ledger.accounts = Accounts::of(balances, vec![], 0);
             }
             Mutant::ForgetsABudget => {
                 if let Some(job) = state.jobs.values_mut().find(|job| job.paid > Money(0)) {

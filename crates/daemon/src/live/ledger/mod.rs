@@ -17,7 +17,7 @@ use used::Uses;
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
     /// Where the money is.
-    pub(crate) accounts: Accounts,
+    pub accounts: Accounts,
     /// What was used and charged.
     pub(crate) used: Uses,
     /// Who may spend what.
