@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use askama::Template;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{CampaignReport, DrawnPicture, FileLink, ReportPicture, ReportRow, RunReport};
 use crate::chart::{self, Estimate};
@@ -10,6 +11,10 @@ use crate::chart::{self, Estimate};
 /// Pictures of runs stop being drawn inside the page beyond this size; those of the campaign as a
 /// whole are always there.
 const PICTURES_BYTES_MOST: usize = 16 << 20;
+
+/// What is escaped in a path.
+const IN_PATHS: AsciiSet =
+    NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
 /// The page as HTML. All text is escaped. The same report gives the same bytes.
 ///
@@ -191,35 +196,29 @@ fn links(files: &[FileLink]) -> Vec<LinkView<'_>> {
     files.iter().map(|file| LinkView { name: &file.name, href: href(&file.path) }).collect()
 }
 
-/// A drawing as an address. What would end the address or the attribute that it stands in is
-/// written by its bytes.
+/// A drawing as an address. What would end the address or the attribute that contains it is
+/// escaped.
 pub fn data_address(svg: &str) -> String {
-    let mut address = String::with_capacity(svg.len() * 5 / 4);
-    address.push_str("data:image/svg+xml,");
-    for c in svg.chars() {
-        match c {
-            ' ' | '!' | '\''..='/' | ':' | ';' | '=' | '?' | '@' => address.push(c),
-            _ if c.is_ascii_alphanumeric() => address.push(c),
-            _ => {
-                for byte in c.encode_utf8(&mut [0; 4]).bytes() {
-                    address.push_str(&format!("%{byte:02X}"));
-                }
-            }
-        }
-    }
-    address
+    const ESCAPED: AsciiSet = IN_PATHS
+        .add(b'_')
+        .add(b'~')
+        .remove(b' ')
+        .remove(b'!')
+        .remove(b'\'')
+        .remove(b'(')
+        .remove(b')')
+        .remove(b'*')
+        .remove(b'+')
+        .remove(b',')
+        .remove(b':')
+        .remove(b';')
+        .remove(b'=')
+        .remove(b'?')
+        .remove(b'@');
+    format!("data:image/svg+xml,{}", utf8_percent_encode(svg, &ESCAPED))
 }
 
-/// A relative address: everything but letters, digits, `-._~` and `/` by its bytes.
+/// A relative address: everything but letters, digits, `-._~` and `/` is escaped.
 fn href(path: &str) -> String {
-    let mut address = String::from("./");
-    for byte in path.trim_start_matches('/').bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
-                address.push(char::from(byte));
-            }
-            other => address.push_str(&format!("%{other:02X}")),
-        }
-    }
-    address
+    format!("./{}", utf8_percent_encode(path.trim_start_matches('/'), &IN_PATHS))
 }

@@ -3,6 +3,7 @@
 use askama::Template;
 use axum::extract::{ConnectInfo, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
+use cookie::SameSite;
 use serde::Deserialize;
 use std::net::SocketAddr;
 
@@ -11,7 +12,6 @@ use super::next::own;
 use super::reply::{PageResult, go, show};
 use super::session::{door, start};
 use crate::api::Context;
-use crate::auth::ours::SameSite;
 use crate::auth::sessions::{Newcomer, agent_of};
 use crate::auth::{self, new_secret};
 use crate::failure::{Answer, Failure};
