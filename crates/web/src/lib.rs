@@ -21,7 +21,6 @@ mod feed;
 mod metrics;
 mod notes;
 mod oidc;
-pub mod openapi;
 mod page;
 mod quiet;
 mod routes;
@@ -39,6 +38,7 @@ pub use api::{
 pub use auth::{hash_of, new_secret};
 pub use feed::{Events, Notice};
 pub use oidc::Provider;
+pub use routes::openapi;
 pub use server::{Listen, ServeError, Server, Tls, serve};
 pub use views::offers::offer;
 pub use views::words::{moment, sentence};

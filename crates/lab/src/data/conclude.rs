@@ -1,11 +1,11 @@
 //! A tally beside the data: numbers, claims, gains and notes.
 
+use super::Study;
 use super::formula::{Fault, Scope, Seen, Value};
 use super::read::{ClaimEntry, Content, GainEntry, Part};
 use super::{DataError, picture};
 use crate::case::Case;
 use crate::findings::{Claim, Evidence, Findings, Gain, Number};
-use crate::study::Study;
 use crate::tally::{Estimate, Tally};
 use crate::verdict::Verdict;
 

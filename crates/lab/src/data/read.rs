@@ -7,11 +7,12 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 use tradewind_io::chart::Mark;
 
+use super::Study;
 use super::formula::{Definitions, Each, Fault, Formula, Template};
 use super::{DataError, Source};
+use crate::experiment::Experiment;
 use crate::findings::{Evidence, Published};
 use crate::papers;
-use crate::study::{Experiment, Study};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

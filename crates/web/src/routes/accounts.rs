@@ -9,6 +9,7 @@ use tradewind_daemon::live::{Ask, Unknown};
 use tradewind_io::hidden::is_hidden;
 use utoipa::IntoParams;
 
+use super::openapi::Refusals;
 use super::page;
 use crate::api::Context;
 use crate::auth::Caller;
@@ -16,7 +17,6 @@ use crate::documents::{AccountList, Statement, Transfer};
 use crate::extract::{At, Document, Selection};
 use crate::failure::{Answer, Failure};
 use crate::notes;
-use crate::openapi::Refusals;
 use crate::views::accounts;
 
 /// The longest note, and the longest name.

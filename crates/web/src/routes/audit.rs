@@ -6,13 +6,13 @@ use serde::Deserialize;
 use tradewind_daemon::audit::{Kept, Kind};
 use utoipa::IntoParams;
 
+use super::openapi::Refusals;
 use super::page;
 use crate::api::{Context, blocking};
 use crate::auth::Caller;
 use crate::documents::{AuditList, AuditRow};
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
-use crate::openapi::Refusals;
 
 /// Rows that are looked at for one page.
 const LOOKED: usize = 100_000;

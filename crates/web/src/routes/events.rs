@@ -16,6 +16,7 @@ use serde::Deserialize;
 use tokio::sync::mpsc;
 use utoipa::IntoParams;
 
+use super::openapi::Refusals;
 use crate::api::Context;
 use crate::auth::Caller;
 use crate::auth::places::Busy;
@@ -25,7 +26,6 @@ use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
 use crate::feed::{Entry, Position};
 use crate::notes;
-use crate::openapi::Refusals;
 
 /// How often it is asked whether the reader may still be here.
 const STILL_IN: Duration = Duration::from_secs(5);

@@ -9,6 +9,7 @@ use tradewind_daemon::live::{Ask, Reply};
 use tradewind_model::Money;
 use utoipa::IntoParams;
 
+use super::openapi::Refusals;
 use crate::api::Context;
 use crate::auth::Caller;
 use crate::documents::{
@@ -16,7 +17,6 @@ use crate::documents::{
 };
 use crate::extract::{Document, Selection};
 use crate::failure::{Answer, Failure};
-use crate::openapi::Refusals;
 use crate::views::usage::{self, By};
 
 /// Rows at once.

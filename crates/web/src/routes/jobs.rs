@@ -14,6 +14,7 @@ use tradewind_daemon::site::{SiteError, Tag};
 use tradewind_model::SiteId;
 use utoipa::IntoParams;
 
+use super::openapi::Refusals;
 use super::page;
 use crate::api::{Context, blocking};
 use crate::auth::Caller;
@@ -22,7 +23,6 @@ use crate::extract::{At, Selection};
 use crate::failure::{Answer, Failure};
 use crate::feed::Position;
 use crate::notes;
-use crate::openapi::Refusals;
 use crate::views::jobs::{self, Filter};
 
 /// States that jobs can be in.

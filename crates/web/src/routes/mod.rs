@@ -9,6 +9,7 @@ pub(crate) mod jobs;
 mod leftover;
 pub(crate) mod market;
 pub(crate) mod open;
+pub mod openapi;
 pub(crate) mod peers;
 pub(crate) mod projects;
 pub(crate) mod sessions;

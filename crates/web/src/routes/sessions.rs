@@ -6,13 +6,13 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use super::openapi::Refusals;
 use super::{page, tokens};
 use crate::api::Context;
 use crate::auth::{Caller, sessions};
 use crate::documents::{Session, SessionList};
 use crate::extract::{At, Selection};
 use crate::failure::{Answer, Failure};
-use crate::openapi::Refusals;
 
 /// Which page of sessions.
 #[derive(Debug, Default, Deserialize, IntoParams)]

@@ -13,6 +13,7 @@ use tradewind_daemon::live::rights::{Actor, Role, SignedIn, TokenHash, TokenTerm
 use tradewind_daemon::live::{Ask, ProjectChange, Reply};
 use tradewind_model::Span;
 
+use super::openapi::Refusals;
 use super::tokens;
 use crate::api::Context;
 use crate::auth::{self, new_secret};
@@ -20,7 +21,6 @@ use crate::documents::{DeviceAnswer, DeviceQuestion, DeviceSignIn, NewSession, S
 use crate::extract::Document;
 use crate::failure::{Answer, Failure};
 use crate::oidc::{Identity, Oidc, Polled, Provider, Refused};
-use crate::openapi::Refusals;
 
 /// Seconds that are added when questions come too often.
 const SLOWER: i64 = 5;

@@ -11,9 +11,9 @@ use tradewind_io::{input, wire};
 use tradewind_model::{Limit, Money, Objective, Span};
 use tradewind_sched::combine::{self, Bounds, Choice, Combination, Infeasible};
 
-use crate::cli::Format;
 use crate::commands::plan::ObjectiveName;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::options::Format;
 use crate::output;
 use crate::tables::{self, Column, Side};
 use crate::values;

@@ -9,8 +9,8 @@ use tradewind_sched::combine::vector::{self, Component};
 use tradewind_sched::combine::{self, Bounds, Choice, Combination, Infeasible};
 
 use super::Args;
-use crate::cli::Format;
 use crate::exit::{Exit, Outcome};
+use crate::options::Format;
 use crate::output;
 use crate::tables::{self, Column, Side};
 

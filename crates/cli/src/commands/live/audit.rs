@@ -12,10 +12,10 @@ use tradewind_daemon::store::{ExportError, StoreError, export, verify};
 use tradewind_web::documents::{AUDIT_COLUMNS, AuditList, AuditRow};
 
 use super::{Sheet, facts};
-use crate::cli::Format;
 use crate::client::words::moment;
 use crate::client::{Market, MarketArgs, encode, place};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::options::Format;
 use crate::output;
 use crate::tables::Side;
 

@@ -15,9 +15,9 @@ use tradewind_daemon::store::{Digest, ExportError, Store as _, StoreError, Verif
 
 use super::audit::{Since, since};
 use super::facts;
-use crate::cli::Format;
 use crate::client::place;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::options::Format;
 use crate::{decisions, output};
 
 /// What to do with the journal.

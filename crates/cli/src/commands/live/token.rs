@@ -9,11 +9,11 @@ use tradewind_web::documents::{
 };
 
 use super::Sheet;
-use crate::cli::Format;
 use crate::client::words::moment;
 use crate::client::{Market, MarketArgs};
 use crate::commands::up;
 use crate::exit::{Exit, Failure, Outcome, Problem};
+use crate::options::Format;
 use crate::output;
 use crate::report::Report;
 use crate::tables::Side;

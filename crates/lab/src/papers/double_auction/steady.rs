@@ -19,7 +19,7 @@ use super::parameters::{
 };
 use super::testbed::thirds;
 use crate::case::{Case, Size};
-use crate::study::Experiment;
+use crate::experiment::Experiment;
 use crate::tally::Tally;
 
 /// A part is a replication of all points. Names in the tally: `system/scale/point/measure`.

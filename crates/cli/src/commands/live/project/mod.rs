@@ -10,9 +10,9 @@ use tradewind_web::documents::{
     SpendingLimits,
 };
 
-use crate::cli::Format;
 use crate::client::{Market, MarketArgs, encode};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::options::Format;
 
 /// What to do with projects.
 #[derive(Debug, clap::Args)]

@@ -5,9 +5,9 @@ use tradewind_web::documents::{
     Credits, IMPORT_COLUMNS, ImportKind, ImportRole, ImportRow, ImportTable, Imported, LimitName,
 };
 
-use crate::cli::Format;
 use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Failure, Problem};
+use crate::options::Format;
 use crate::output;
 
 /// What is imported.
