@@ -14,6 +14,9 @@
 mod ahead;
 mod api;
 mod auth;
+mod blocking;
+mod clock;
+mod context;
 pub mod documents;
 mod extract;
 mod failure;
@@ -33,9 +36,10 @@ mod week;
 
 pub use api::{
     Advisor, Api, Limits, MarketView, Outputs, Plan, Planned, Proposal, Quoted, Rate, SignIn,
-    Tariffs, present,
+    Tariffs,
 };
 pub use auth::{hash_of, new_secret};
+pub use clock::present;
 pub use feed::{Events, Notice};
 pub use oidc::Provider;
 pub use routes::openapi;

@@ -6,8 +6,8 @@ use tradewind_daemon::audit::Kind;
 use tradewind_daemon::live::rights::Role;
 use tradewind_daemon::live::{Ask, ProjectChange, Refusal, Reply};
 
-use crate::api::Context;
 use crate::auth::Caller;
+use crate::context::Context;
 use crate::failure::Failure;
 
 /// What a wish changes that is written down, and about what it is. Notes of people are left out:

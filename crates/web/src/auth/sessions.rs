@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, Method, header};
 use tradewind_daemon::live::rights::{Actor, Role, TokenHash};
 use tradewind_model::Time;
 
-use crate::api::now;
+use crate::clock::now;
 use crate::oidc::Hint;
 
 /// The cookie's name, before its prefix.

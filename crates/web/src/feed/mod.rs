@@ -19,7 +19,7 @@ use tradewind_daemon::engine::{CommittedRecord, EngineStopped, Watch};
 use tradewind_daemon::live::Record;
 use tradewind_daemon::live::rights::{Actor, Role};
 
-use crate::api::Context;
+use crate::context::Context;
 use crate::documents::Event;
 pub use events::{Events, Notice};
 use tell::EventEncoder;

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::id_token::Expected;
 use super::{Hint, Identity, Inside, Oidc, Refused, identity};
-use crate::api::now;
+use crate::clock::now;
 use crate::failure::Answer;
 
 /// The longest ID token that is sent in an address: bytes.

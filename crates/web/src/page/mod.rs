@@ -44,8 +44,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use std::net::SocketAddr;
 
-use crate::api::Context;
 use crate::auth;
+use crate::context::Context;
 use crate::failure::Failure;
 use reply::Trouble;
 

@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::board::{Shown, board};
 use super::choice::{Order, RowFilter, Whose, sight};
-use crate::api::{Context, blocking};
 use crate::auth::Caller;
+use crate::blocking::blocking;
+use crate::context::Context;
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
 use crate::timeline::{Area, Picture, Table, View};

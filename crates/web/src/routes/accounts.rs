@@ -11,8 +11,8 @@ use utoipa::IntoParams;
 
 use super::openapi::Refusals;
 use super::page;
-use crate::api::Context;
 use crate::auth::Caller;
+use crate::context::Context;
 use crate::documents::{AccountList, Statement, Transfer};
 use crate::extract::{At, Document, Selection};
 use crate::failure::{Answer, Failure};

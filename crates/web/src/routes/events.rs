@@ -17,10 +17,10 @@ use tokio::sync::mpsc;
 use utoipa::IntoParams;
 
 use super::openapi::Refusals;
-use crate::api::Context;
 use crate::auth::Caller;
 use crate::auth::places::Busy;
 use crate::auth::seats::Seat;
+use crate::context::Context;
 use crate::documents::Event;
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};

@@ -10,8 +10,8 @@ use tradewind_model::Money;
 use utoipa::IntoParams;
 
 use super::openapi::Refusals;
-use crate::api::Context;
 use crate::auth::Caller;
+use crate::context::Context;
 use crate::documents::{
     Credits, ImportKind, ImportRole, ImportRow, ImportTable, Imported, LimitName, UsageList,
 };

@@ -16,8 +16,9 @@ use utoipa::IntoParams;
 
 use super::openapi::Refusals;
 use super::page;
-use crate::api::{Context, blocking};
 use crate::auth::Caller;
+use crate::blocking::blocking;
+use crate::context::Context;
 use crate::documents::{Job, JobList};
 use crate::extract::{At, Selection};
 use crate::failure::{Answer, Failure};

@@ -13,8 +13,8 @@ use axum::middleware::Next;
 use axum::response::Response;
 use futures_core::Stream;
 
-use crate::api::Context;
 use crate::auth::bodies::Bodies;
+use crate::context::Context;
 
 /// So much is read at once, and then others have their turn.
 const PIECE: usize = 256 << 10;

@@ -7,8 +7,8 @@ use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::store::sqlite::Damage;
 
 use super::openapi::Refusals;
-use crate::api::Context;
 use crate::auth::Caller;
+use crate::context::Context;
 use crate::documents::{Market, PolicyChoice, Report};
 use crate::extract::Document;
 use crate::failure::{Answer, Failure};

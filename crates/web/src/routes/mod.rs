@@ -31,8 +31,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post, put};
 use tower_http::catch_panic::CatchPanicLayer;
 
-use crate::api::Context;
 use crate::auth;
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::metrics::Request as Label;
 use crate::notes;

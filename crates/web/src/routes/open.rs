@@ -8,7 +8,7 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
 use super::openapi::{self, Refusals};
-use crate::api::Context;
+use crate::context::Context;
 use crate::documents::Health;
 use crate::failure::{Answer, Failure};
 use crate::metrics;

@@ -12,8 +12,9 @@ use tradewind_daemon::live::rights::Role;
 use tradewind_daemon::live::{Ask, Reply};
 
 use super::openapi::Refusals;
-use crate::api::{Context, blocking};
 use crate::auth::Caller;
+use crate::blocking::blocking;
+use crate::context::Context;
 use crate::documents::{PeerAnswers, PeerGlance, PeerLetters, PeerList, PeerQuestions};
 use crate::extract::Json;
 use crate::failure::{Answer, Failure};

@@ -11,8 +11,9 @@ use utoipa::IntoParams;
 
 use super::openapi::Refusals;
 use super::page;
-use crate::api::{Context, present};
 use crate::auth::Caller;
+use crate::clock::present;
+use crate::context::Context;
 use crate::documents::{Credits, LimitChange, Membership, NewProject, Project, ProjectList};
 use crate::extract::{At, Document, Selection};
 use crate::failure::{Answer, Failure};

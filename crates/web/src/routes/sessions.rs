@@ -8,8 +8,8 @@ use utoipa::IntoParams;
 
 use super::openapi::Refusals;
 use super::{page, tokens};
-use crate::api::Context;
 use crate::auth::{Caller, sessions};
+use crate::context::Context;
 use crate::documents::{Session, SessionList};
 use crate::extract::{At, Selection};
 use crate::failure::{Answer, Failure};

@@ -15,8 +15,8 @@ use tradewind_model::Span;
 
 use super::openapi::Refusals;
 use super::tokens;
-use crate::api::Context;
 use crate::auth::{self, new_secret};
+use crate::context::Context;
 use crate::documents::{DeviceAnswer, DeviceQuestion, DeviceSignIn, NewSession, SignInWays};
 use crate::extract::Document;
 use crate::failure::{Answer, Failure};

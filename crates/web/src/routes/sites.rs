@@ -8,8 +8,9 @@ use tradewind_daemon::live::Ask;
 use tradewind_model::PoolId;
 
 use super::openapi::Refusals;
-use crate::api::{Context, blocking};
 use crate::auth::Caller;
+use crate::blocking::blocking;
+use crate::context::Context;
 use crate::documents::{PriceChange, SiteList};
 use crate::extract::{At, Document};
 use crate::failure::{Answer, Failure};

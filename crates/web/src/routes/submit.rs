@@ -11,8 +11,8 @@ use utoipa::IntoParams;
 
 use super::openapi::{Refusals, Work};
 use super::submission;
-use crate::api::Context;
 use crate::auth::Caller;
+use crate::context::Context;
 use crate::documents::Submitted;
 use crate::extract::{self, Selection};
 use crate::failure::{Answer, Failure};

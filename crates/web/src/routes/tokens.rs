@@ -12,8 +12,9 @@ use utoipa::IntoParams;
 
 use super::openapi::Refusals;
 use super::page;
-use crate::api::{Context, present};
 use crate::auth::{Caller, new_secret};
+use crate::clock::present;
+use crate::context::Context;
 use crate::documents::{IssuedToken, Myself, NewSecret, NewToken, Role, Token, TokenList};
 use crate::extract::{At, Document, Selection};
 use crate::failure::{Answer, Failure};
