@@ -1,4 +1,4 @@
-// What every page has: the mood, and the clock on which times are told.
+// What every page has: the theme, and the clock on which times are told.
 
 const root = document.documentElement;
 const remembered = (name) => { try { return localStorage.getItem(name); } catch { return null; } };

@@ -1,5 +1,5 @@
 //! Charts as SVG, made here: lines and areas stretch with the page, letters do not. Colours come
-//! from classes, so that they follow the page's mood; dashes, hatches and names tell what colours
+//! from classes, so that they follow the page's theme; dashes, hatches and names tell what colours
 //! tell.
 
 mod axis;
