@@ -7,6 +7,7 @@
 //!   happened goes in, records and orders come out. It decides nothing; policies do.
 //! - [`upkeep`]: what is old goes to archives, and is looked at again.
 //! - [`audit`]: who was refused, and who changed or read what.
+//! - [`priority`]: threads that give way to others.
 //! - [`engine`]: the thread that joins them: it writes records down, and only then lets orders
 //!   and answers go.
 //!
@@ -18,6 +19,7 @@ pub mod codec;
 pub mod engine;
 pub mod journal;
 pub mod live;
+pub mod priority;
 pub mod site;
 pub mod store;
 pub mod upkeep;

@@ -1,12 +1,9 @@
 //! Long computations on threads of lower priority, so that other requests get the processor first.
 
 use tokio::sync::oneshot;
+use tradewind_daemon::priority;
 
 use crate::failure::{Answer, Failure};
-
-/// How much nicer such a thread is than the others: it gets about a tenth of a processor that
-/// others want too, and all of one that is idle.
-const NICER: i32 = 10;
 
 /// Runs `work` on a thread of its own, of lower priority. The caller bounds how many there are.
 /// What `work` owns is also freed there.
@@ -18,7 +15,7 @@ pub(crate) async fn quietly<T: Send + 'static>(
 ) -> Answer<T> {
     let (send, receive) = oneshot::channel();
     let spawned = std::thread::Builder::new().name("quiet".to_owned()).spawn(move || {
-        lower_priority();
+        priority::lower();
         // The request may be gone meanwhile.
         drop(send.send(work()));
     });
@@ -32,14 +29,6 @@ pub(crate) async fn quietly<T: Send + 'static>(
     }
 }
 
-/// Of this thread only, as Linux does it. Where the system does not allow it, the work is done all
-/// the same.
-fn lower_priority() {
-    if let Ok(now) = rustix::process::getpriority_process(None) {
-        let _ = rustix::process::setpriority_process(None, (now + NICER).min(19));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,6 +39,6 @@ mod tests {
         let priority = || rustix::process::getpriority_process(None).unwrap();
         let before = priority();
         let quiet = runtime.block_on(quietly(priority)).unwrap();
-        assert_eq!((quiet, priority()), ((before + NICER).min(19), before));
+        assert_eq!((quiet, priority()), ((before + priority::NICER).min(19), before));
     }
 }

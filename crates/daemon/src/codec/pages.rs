@@ -3,8 +3,9 @@
 //!
 //! What a state has many of lies in pages by number: lists in JSON, compressed. Everything else is
 //! the head, which also has a digest over all pages. The submission that the jobs of an array share
-//! is in a page of jobs once; if the array has jobs in other pages too, it is in a page of its own,
-//! which they name by its digest. They share it again when they are read.
+//! is in a page of jobs once. It is in a page of its own, which pages of jobs name by its digest, if
+//! the array has jobs in other pages too, or if it is large: such a page is written once, however
+//! often the jobs beside it change. The jobs of an array share it again when they are read.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::{Read as _, Write as _};
@@ -51,8 +52,40 @@ const ENTRIES: u64 = 256;
 pub struct Pages {
     /// The digests of their texts.
     digests: BTreeMap<PageKey, [u8; 32]>,
-    /// By page of jobs: pages of submissions that it names.
-    named: BTreeMap<u64, BTreeSet<u64>>,
+    /// By page of jobs: the submissions with pages of their own that it names.
+    named: BTreeMap<u64, Vec<OwnPage>>,
+    /// Pages of large submissions that were made before a snapshot needs them.
+    made: Vec<MadePage>,
+}
+
+/// A submission that has a page of its own, and the digest of that page's text.
+type OwnPage = (Arc<Submission>, [u8; 32]);
+
+/// A submission of more bytes has a page of its own.
+const LARGE: usize = 16 << 10;
+
+/// The own page of a large submission. To make it takes as long as hundreds of small requests, so
+/// that is done on a thread of low priority ([`MadePage::of`]), and not while a snapshot is kept.
+#[derive(Debug, Clone)]
+pub struct MadePage {
+    submission: Arc<Submission>,
+    digest: [u8; 32],
+    /// Compressed.
+    body: Vec<u8>,
+}
+
+impl MadePage {
+    /// Whether the submission will have a page of its own, whatever jobs it has.
+    pub fn is_for(submission: &Submission) -> bool {
+        submission.bytes() > LARGE
+    }
+
+    /// The page of this submission. Linear in its bytes.
+    pub fn of(submission: Arc<Submission>) -> MadePage {
+        let mut text = Vec::new();
+        submission.put(&mut text);
+        MadePage { submission, digest: Sha256::digest(&text).into(), body: compressed(&text) }
+    }
 }
 
 /// The number of the page that has a submission with this digest.
@@ -66,11 +99,16 @@ struct Making<'a> {
     known: &'a mut Pages,
     seen: BTreeSet<PageKey>,
     changed: Vec<Page>,
-    /// The last submission that got a page of its own, and its digest.
-    shared: Option<(Arc<Submission>, [u8; 32])>,
+    /// The last submission that got a page of its own.
+    shared: Option<OwnPage>,
 }
 
 impl Pages {
+    /// Takes pages that the next snapshot will need, unless their jobs are gone by then.
+    pub fn prepare(&mut self, made: impl Iterator<Item = MadePage>) {
+        self.made.extend(made);
+    }
+
     /// The head of a snapshot of the state, and the pages that the store has not yet: those of
     /// jobs are looked at only if they were touched. Linear in the state; what is written, in what
     /// has changed.
@@ -129,7 +167,7 @@ impl Making<'_> {
             }
             self.seen.insert(key);
             let named = self.known.named.get(&page).into_iter().flatten();
-            self.seen.extend(named.map(|place| (SUBMISSIONS, *place)));
+            self.seen.extend(named.map(|(_, digest)| (SUBMISSIONS, place_of(digest))));
             let end = (page + 1) * JobTable::PAGE;
             next = jobs.range(end..).next().map(|(number, _)| number / JobTable::PAGE);
         }
@@ -142,12 +180,13 @@ impl Making<'_> {
         // Whether jobs of the array are in other pages, too.
         let is_wide =
             |job: &Job| array(job).is_some_and(|it| it < begin || it >= end || goes_on == Some(it));
+        let has_own = |job: &Job| is_wide(job) || MadePage::is_for(&job.submission);
         let mut submissions: Vec<(&Arc<Submission>, bool)> = Vec::new();
         let mut text = br#"{"jobs":["#.to_vec();
         for (place, (_, job)) in jobs.range(begin..end).enumerate() {
             let same = submissions.iter().position(|(it, _)| Arc::ptr_eq(it, &job.submission));
             let submission = same.unwrap_or_else(|| {
-                submissions.push((&job.submission, is_wide(job)));
+                submissions.push((&job.submission, has_own(job)));
                 submissions.len() - 1
             });
             if place > 0 {
@@ -156,15 +195,16 @@ impl Making<'_> {
             put_job(job, submission as u64, &mut text);
         }
         text.extend_from_slice(br#"],"submissions":["#);
-        let mut named = BTreeSet::new();
-        for (place, (submission, is_wide)) in submissions.into_iter().enumerate() {
+        let before = self.known.named.remove(&page).unwrap_or_default();
+        let mut named = Vec::new();
+        for (place, (submission, has_own)) in submissions.into_iter().enumerate() {
             if place > 0 {
                 text.push(b',');
             }
-            match is_wide.then(|| self.share(submission)).flatten() {
+            match has_own.then(|| self.own_page(submission, &before)).flatten() {
                 Some(digest) => {
-                    named.insert(place_of(&digest));
                     digest.put(&mut text);
+                    named.push((Arc::clone(submission), digest));
                 }
                 None => submission.put(&mut text),
             }
@@ -174,22 +214,25 @@ impl Making<'_> {
         self.offer((JOBS, page), &text);
     }
 
-    /// Puts a submission into a page of its own; its digest. `None`: another one has that page.
-    fn share(&mut self, submission: &Arc<Submission>) -> Option<[u8; 32]> {
-        if let Some((last, digest)) = &self.shared
-            && Arc::ptr_eq(last, submission)
-        {
+    /// The digest of the submission's own page, which is written unless the page of jobs named it
+    /// `before`. `None`: another submission has that page.
+    fn own_page(&mut self, submission: &Arc<Submission>, before: &[OwnPage]) -> Option<[u8; 32]> {
+        let mut known = before.iter().chain(&self.shared);
+        if let Some((_, digest)) = known.find(|(it, _)| Arc::ptr_eq(it, submission)) {
             return Some(*digest);
         }
-        let mut text = Vec::new();
-        submission.put(&mut text);
-        let digest: [u8; 32] = Sha256::digest(&text).into();
+        let made = self.known.made.iter().position(|it| Arc::ptr_eq(&it.submission, submission));
+        let made = made.map(|place| self.known.made.swap_remove(place));
+        let made = made.unwrap_or_else(|| MadePage::of(Arc::clone(submission)));
+        let MadePage { submission, digest, body } = made;
         let key = (SUBMISSIONS, place_of(&digest));
         if self.known.digests.get(&key).is_some_and(|known| *known != digest) {
             return None;
         }
-        self.offer(key, &text);
-        self.shared = Some((Arc::clone(submission), digest));
+        if self.known.digests.insert(key, digest).is_none() {
+            self.changed.push(Page { key, body });
+        }
+        self.shared = Some((submission, digest));
         Some(digest)
     }
 
@@ -235,6 +278,7 @@ impl Making<'_> {
     /// Pages that are gone are changes, too.
     fn finish(self) -> Vec<Page> {
         let Making { known, seen, mut changed, shared: _ } = self;
+        known.made.clear();
         let gone = known.digests.keys().filter(|it| !seen.contains(it)).copied();
         for key in gone.collect::<Vec<_>>() {
             known.digests.remove(&key);
@@ -345,7 +389,7 @@ impl Draft {
         let (jobs, entries): (Vec<AnyJson>, Vec<AnyJson>) =
             (fields.take("jobs")?, fields.take("submissions")?);
         fields.end()?;
-        let (mut submissions, mut named) = (Vec::new(), BTreeSet::new());
+        let (mut submissions, mut named) = (Vec::new(), Vec::new());
         for AnyJson(entry) in entries {
             if !entry.is_string() {
                 submissions.push(self.submissions.shared(Arc::get(entry)?));
@@ -353,8 +397,9 @@ impl Draft {
             }
             let digest = <[u8; 32]>::get(entry)?;
             let shared = self.shared.get(&digest).cloned();
-            submissions.push(shared.ok_or_else(|| Fault::new("a submission is missing"))?);
-            named.insert(place_of(&digest));
+            let shared = shared.ok_or_else(|| Fault::new("a submission is missing"))?;
+            submissions.push(Arc::clone(&shared));
+            named.push((shared, digest));
         }
         self.pages.named.insert(page, named);
         for AnyJson(job) in jobs {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use tradewind_model::Time;
 
+use super::ahead::Ahead;
 use super::gauges::Gauges;
 use super::nothing::Nothing;
 use super::run::Open;
@@ -33,6 +34,8 @@ pub(super) struct Journal {
     pub(super) since: usize,
     /// What the store has of the last snapshot.
     pub(super) pages: Pages,
+    /// Makes pages before they are needed.
+    pub(super) ahead: Ahead,
     pub(super) gauges: Arc<Gauges>,
 }
 
@@ -55,6 +58,7 @@ impl Journal {
     pub(super) fn keep(&mut self, state: &State, touched: &BTreeSet<u64>) {
         let begin = Instant::now();
         (self.snapshot_at, self.since) = (self.store.last(), 0);
+        self.pages.prepare(self.ahead.take());
         let (body, changed) = self.pages.of(state, touched);
         let (seq, at) = (self.snapshot_at, state.now().0);
         let snapshot = Snapshot { seq, at, version: pages::VERSION, body };
@@ -92,8 +96,9 @@ impl Journal {
     pub(super) fn write_all<'a, C: Codec>(
         &mut self,
         codec: &C,
-        records: impl Iterator<Item = (Time, &'a Record)>,
+        records: impl Iterator<Item = (Time, &'a Record)> + Clone,
     ) -> Result<(), StoreError> {
+        self.ahead.order(records.clone().map(|(_, record)| record));
         let rows: Vec<(i64, Vec<u8>)> =
             records.map(|(at, record)| (at.0, codec.record(record))).collect();
         if rows.is_empty() {

@@ -6,6 +6,7 @@
 //! made anew from the journal, and whoever asks is told to try again. While the disk is full, that
 //! state can be looked at, and jobs can be cancelled.
 
+mod ahead;
 mod busy;
 mod clock;
 mod full;

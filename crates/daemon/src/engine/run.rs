@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use tradewind_model::{Pools, Span, Time};
 use tradewind_sched::negotiation::Peer;
 
+use super::ahead::Ahead;
 use super::clock::{self, Clock, ClockReading};
 use super::full::Unwritten;
 use super::handle::{CommittedRecord, Handle, Message};
@@ -100,6 +101,7 @@ impl Engine {
             snapshot_at: 0,
             since: 0,
             pages: Pages::default(),
+            ahead: Ahead::start(),
             gauges,
         };
         let mut clock = Clock::new();
