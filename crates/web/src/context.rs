@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use tradewind_daemon::audit::{Audit, Kind};
+use tradewind_daemon::audit::{Audit, AuditKind};
 use tradewind_daemon::engine::Handle;
 use tradewind_daemon::engine::reads::{Full, Permit, Reads};
 use tradewind_daemon::live::rights::{Actor, Role};
@@ -20,7 +20,7 @@ use crate::feed::Feed;
 use crate::metrics::Metrics;
 use crate::notes;
 use crate::oidc::Oidc;
-use crate::page::{Basis, Boards, Compared, Copied, Piece, Runs};
+use crate::page::{Basis, Boards, Compared, Copied, Runs, TriedPrice};
 use crate::turns::{Bounds, Turns};
 
 /// What every handler has.
@@ -51,7 +51,7 @@ pub(crate) struct ContextInner {
     pub(crate) oidc: Option<Oidc>,
     pub(crate) boards: Boards,
     /// Other prices that were tried, by pool.
-    pub(crate) trials: Runs<Basis, Piece>,
+    pub(crate) trials: Runs<Basis, TriedPrice>,
     /// Policies that were compared, by their names.
     pub(crate) compared: Runs<Copied, Compared>,
 }
@@ -121,14 +121,14 @@ impl Context {
     }
 
     /// What is written down of a wish that changes another user's job.
-    async fn change_of_job(&self, actor: &Actor, ask: &Ask) -> Answer<Option<(Kind, String)>> {
+    async fn change_of_job(&self, actor: &Actor, ask: &Ask) -> Answer<Option<(AuditKind, String)>> {
         let Some((job, how)) = notes::job_of(ask) else { return Ok(None) };
         if actor.role == Role::User {
             return Ok(None);
         }
         let owner = self.look(move |live| live.state().jobs.get(&job).map(|it| it.user.clone()));
         let owner = owner.await?.filter(|owner| *owner != actor.user && actor.may_act_for(owner));
-        Ok(owner.map(|owner| (Kind::Job, format!("job {job} of {owner} {how}"))))
+        Ok(owner.map(|owner| (AuditKind::Job, format!("job {job} of {owner} {how}"))))
     }
 
     /// Looks at the market.

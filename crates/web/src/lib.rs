@@ -47,4 +47,4 @@ pub use server::{Listen, ServeError, Server, Tls, serve};
 pub use views::offers::offer;
 pub use views::words::{moment, sentence};
 pub use watch::Watch;
-pub use week::{Earned, Missing, Other, PastJob, ReplayResult, Usage, Week};
+pub use week::{Earned, Missing, Other, PastJob, PoolUse, ReplayResult, Week};

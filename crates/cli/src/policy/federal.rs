@@ -10,7 +10,7 @@ use tradewind_sched::policy::multiqueue::{
     self, Age, Alpha, Borders, Guard, Moves, MultiQueue, Overflow, RemoteClasses, ShortFirst,
 };
 use tradewind_sim::federation::{Federation, Settings};
-use tradewind_sim::network::{Faults, Links, Partition, Storm};
+use tradewind_sim::network::{Faults, Links, NetworkPartition, Storm};
 
 use crate::exit::Failure;
 
@@ -171,7 +171,7 @@ impl Federal {
     }
 
     fn faults(&self, sites: u32) -> Faults {
-        let partition = |Cut { from, until }| Partition {
+        let partition = |Cut { from, until }| NetworkPartition {
             from,
             until: until.unwrap_or(Time::MAX),
             inside: (0..sites / 2).map(Peer).collect(),

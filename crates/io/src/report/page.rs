@@ -20,7 +20,7 @@ const IN_PATHS: AsciiSet =
 ///
 /// Pictures of runs beyond 16 MB in all are left to their files; the page says so in their place.
 pub fn campaign(report: &CampaignReport) -> String {
-    let mut drawn = Drawn::default();
+    let mut drawn = DrawnSoFar::default();
     let pictures = report.pictures.iter().map(|picture| drawn.always(picture)).collect();
     let runs = report.runs.iter().map(|run| RunView::new(run, &mut drawn)).collect();
     let page = Page {
@@ -102,12 +102,12 @@ struct LinkView<'a> {
 
 /// What has been drawn so far.
 #[derive(Default)]
-struct Drawn {
+struct DrawnSoFar {
     count: usize,
     bytes: usize,
 }
 
-impl Drawn {
+impl DrawnSoFar {
     fn always<'a>(&mut self, of: &'a ReportPicture) -> PictureView<'a> {
         self.count += 1;
         let svg = of.picture.inline(&format!("p{}", self.count));
@@ -126,7 +126,7 @@ impl Drawn {
 }
 
 impl<'a> RunView<'a> {
-    fn new(run: &'a RunReport, drawn: &mut Drawn) -> RunView<'a> {
+    fn new(run: &'a RunReport, drawn: &mut DrawnSoFar) -> RunView<'a> {
         let pictures =
             run.pictures.iter().map(|picture| drawn.while_there_is_room(picture)).collect();
         RunView { run, pictures, files: links(&run.files) }

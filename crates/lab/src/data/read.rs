@@ -62,13 +62,13 @@ pub(crate) struct Needs {
     pub(super) note: Option<String>,
     /// What is left out then.
     #[serde(default)]
-    pub(super) without: Vec<Part>,
+    pub(super) without: Vec<FindingsPart>,
 }
 
 /// A part of the findings.
 #[derive(Debug, Deserialize, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Part {
+pub(crate) enum FindingsPart {
     Numbers,
     Gains,
 }

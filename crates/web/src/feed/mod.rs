@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tradewind_daemon::engine::{CommittedRecord, EngineStopped, Watch};
+use tradewind_daemon::engine::{CommittedRecord, EngineStopped, RecordStream};
 use tradewind_daemon::live::Record;
 use tradewind_daemon::live::rights::{Actor, Role};
 
@@ -187,7 +187,7 @@ pub(crate) fn follow(context: &Context) -> Result<std::thread::JoinHandle<()>, S
     spawned.map_err(|wrong| format!("no thread for events: {wrong}"))
 }
 
-fn listen(context: &Context, watch: &Watch, mut teller: EventEncoder, mut last: u64) {
+fn listen(context: &Context, watch: &RecordStream, mut teller: EventEncoder, mut last: u64) {
     let feed = &context.feed;
     while !feed.is_stopped() {
         let news = match watch.within(Duration::from_millis(200)) {
@@ -215,7 +215,7 @@ fn listen(context: &Context, watch: &Watch, mut teller: EventEncoder, mut last: 
 /// market, as while its journal cannot be written, one before `news`, and the next row tries again.
 fn missed(
     context: &Context,
-    watch: &Watch,
+    watch: &RecordStream,
     teller: &mut EventEncoder,
     news: &CommittedRecord,
 ) -> u64 {

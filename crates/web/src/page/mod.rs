@@ -52,7 +52,7 @@ use reply::Trouble;
 pub(crate) use board::Boards;
 pub(crate) use policy::{Compared, Copied};
 pub(crate) use runs::Runs;
-pub(crate) use trial::{Basis, Piece};
+pub(crate) use trial::{Basis, TriedPrice};
 
 /// What a page may do: use what comes from here, and nothing else.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \

@@ -28,12 +28,12 @@ pub(crate) struct Figure {
     /// What is said then.
     pub(crate) empty: &'static str,
     /// The same as a table.
-    pub(crate) table: Table,
+    pub(crate) table: ChartTable,
 }
 
 /// What a chart shows, in words: a moment for each row.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Table {
+pub(crate) struct ChartTable {
     /// Behind the moment.
     pub(crate) head: Vec<String>,
     /// The newest first.

@@ -34,11 +34,11 @@ enum ProjectCommand {
     /// Show one project: members, limits, spending, and when its money ends.
     Show(ShowArgs),
     /// List the projects that you belong to.
-    List(ListArgs),
+    List(ProjectListArgs),
     /// Make users, projects, members and budgets as a file says.
     Import(table::ImportArgs),
     /// Print users, projects, members and budgets as a file.
-    Export(table::ExportArgs),
+    Export(table::ProjectExportArgs),
 }
 
 /// Its name.
@@ -169,7 +169,7 @@ Examples:
   tradewind project list --format csv
 
 An administrator sees all.")]
-struct ListArgs {
+struct ProjectListArgs {
     #[command(flatten)]
     place: MarketArgs,
 }
