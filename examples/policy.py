@@ -3,7 +3,7 @@
 
     tradewind simulate LOG --policy-cmd 'python3 examples/policy.py easy' --out run
 
-Rules: fcfs (nobody overtakes), easy (the first job that must wait holds a reservation; others start
+Rules: fcfs (no job overtakes), easy (the first job that must wait holds a reservation; others start
 now if that does not delay it), smallest-first (whatever fits, the narrowest first). One pool.
 """
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fetches axe-core, which checks that pages can be used by everybody, into target/axe. It comes
+# Fetches axe-core, which checks that pages are accessible, into target/axe. It comes
 # from PyPI, in a package that carries it. PYTHON names another interpreter.
 set -euo pipefail
 cd "$(dirname "$0")/.."

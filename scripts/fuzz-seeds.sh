@@ -22,6 +22,7 @@ files)
     with '\x02' $(git ls-files '*.toml' | head -60)
     with '\x03' $(git ls-files '*.csv' | head -20)
     with '\x04' $(git ls-files '*.swf' | head -20)
+    with '\x06' crates/io/tests/sacct/samples/*.txt
     ;;
 submissions)
     with '\x01' $(git ls-files 'examples/*.sh' 'crates/cli/tests/*.sh' 'scripts/*.sh' | head -80)

@@ -11,5 +11,5 @@ fi
 echo "fetching HiGHS into $folder" >&2
 ./scripts/wheel.sh highsbox==1.15.1 "$folder"
 cp -r "$folder"/unpacked/highsbox-*.data/purelib/highsbox/highs_dist/{lib,bin} "$folder"
-# Last, so that an interrupted fetch is begun anew.
+# Last, so that an interrupted fetch starts again.
 chmod +x "$folder/bin/highs"

@@ -56,7 +56,7 @@ plain() {
         handing+=($!)
     done
     wait "${handing[@]}"
-    echo "sbatch: handed in after $((($(date +%s%3N) - begin))) ms"
+    echo "sbatch: submitted after $((($(date +%s%3N) - begin))) ms"
     settled
     python3 "$work/tell.py" sbatch "$work/marks" "$begin"
 }
@@ -84,7 +84,7 @@ ours() {
     : >"$work/marks"
     begin=$(date +%s%3N)
     "$program" submit --state "$work/state" --array "1-$jobs" --time 0:30 --chdir "$work/out" --output /dev/null "$work/job.sh" >/dev/null
-    echo "tradewind: handed in after $((($(date +%s%3N) - begin))) ms"
+    echo "tradewind: submitted after $((($(date +%s%3N) - begin))) ms"
     settled
     python3 "$work/tell.py" tradewind "$work/marks" "$begin"
 }

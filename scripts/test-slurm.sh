@@ -3,7 +3,7 @@
 # of Slurm than this machine's:
 #   scripts/test-slurm.sh VERSION ... [-- OPTIONS OF THE TESTS]     VERSION is 22.05, 24.11 or 26.05
 # A version that this machine has runs here, others in a small Debian each (scripts/slurm-version.sh).
-# The last lines say what ran. Exit code 75: a version could not be had; 1: a test failed.
+# The last lines say what ran. Exit code 75: a version was not available; 1: a test failed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 versions=() options=()
@@ -33,7 +33,7 @@ run() {
 said=() result=0
 for version in "${versions[@]}"; do
     if [ "$version" != "$here" ] && ! scripts/slurm-version.sh "$version" >/dev/null; then
-        said+=("Slurm $version: NOT TESTED, it cannot be had here")
+        said+=("Slurm $version: NOT TESTED, it is not available here")
         [ "$result" -ne 0 ] || result=75
         continue
     fi

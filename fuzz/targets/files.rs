@@ -1,14 +1,17 @@
-//! Files of the offline commands: scenarios, grids, logs, campaigns, outages, side models, tables.
+//! Files of the offline commands: scenarios, grids, logs, campaigns, outages, side models, tables,
+//! rows of Slurm's accounting.
 //! The first byte says under which name the rest is read.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use tradewind_io::input::{Input, unpacked};
 use tradewind_io::snapshot::{At, Options, side, take};
-use tradewind_io::{campaign, decimal, duration, grid, outages, scenario, settings, swf, wire};
+use tradewind_io::{
+    campaign, decimal, duration, grid, outages, sacct, scenario, settings, swf, wire,
+};
 use tradewind_model::{Pools, Span};
 
-const NAMES: [&str; 6] = ["x", "x.json", "x.toml", "x.csv", "x.swf", "x.gz"];
+const NAMES: [&str; 7] = ["x", "x.json", "x.toml", "x.csv", "x.swf", "x.gz", "x.txt"];
 
 fuzz_target!(|data: &[u8]| {
     let Some((first, rest)) = data.split_first() else { return };
@@ -17,6 +20,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok(input) = unpacked(&packed) else { return };
     match name {
         "x.swf" => log(&input),
+        "x.txt" => rows(&input),
         _ => documents(&input),
     }
     if let Ok(text) = input.text() {
@@ -32,6 +36,19 @@ fn log(input: &Input) {
     // What was read can be written and read again.
     let back = swf::parse(&Input::new("x.swf", swf::write(&log))).expect("our own log");
     assert_eq!((back.header, back.jobs, back.undated), (log.header, log.jobs, log.undated));
+}
+
+fn rows(input: &Input) {
+    let options = sacct::Options::new(jiff::tz::TimeZone::UTC);
+    let mut reader = sacct::Reader::new("x.txt", options);
+    input.bytes.split(|byte| *byte == b'\n').for_each(|line| reader.line(line));
+    let Ok(history) = reader.finish() else { return };
+    let mut bytes = Vec::new();
+    history.write_log(&mut bytes).expect("a vector takes all bytes");
+    history.write_names(&mut bytes).expect("a vector takes all bytes");
+    if history.processors() > 0 {
+        let _ = grid::parse(&Input::new("x.toml", history.grid())).expect("our own grid");
+    }
 }
 
 fn documents(input: &Input) {

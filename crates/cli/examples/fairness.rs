@@ -175,7 +175,7 @@ impl Second {
         }
         let answered = begin.elapsed();
         let mut line = String::new();
-        // Every submission is told on the stream, too.
+        // Every submission is an event of the stream, too.
         while matches!(kind, 0 | 3) && status < 400 && !line.starts_with("event: submitted") {
             line.clear();
             self.stream.stream.read_line(&mut line)?;

@@ -79,7 +79,7 @@ pub(crate) enum Command {
     /// Look after a task of a local site.
     #[command(hide = true)]
     LocalTask(local_task::Args),
-    /// Hand in a job: a script with `#SBATCH` and `#TRADEWIND` lines, or a command.
+    /// Submit a job: a script with `#SBATCH` and `#TRADEWIND` lines, or a command.
     Submit(Box<submit::Args>),
     /// List jobs of the live market.
     Jobs(jobs::Args),
@@ -153,7 +153,7 @@ pub(crate) enum Command {
     Merge(merge::Args),
     /// What theory says: mean waits and slowdowns of queues.
     Analyze(analyze::Args),
-    /// Run the papers' studies anew: every published number beside a measured one.
+    /// Run the papers' studies again: every published number beside a measured one.
     Reproduce(reproduce::Args),
     /// Print a completion script for a shell.
     Completions(completions::Args),

@@ -16,7 +16,7 @@ use crate::policy::PolicySpec;
 /// Rows that are read at once.
 const PAGE: usize = 4_096;
 
-/// Who decides, and what users had used when it began.
+/// The policy, and what users had used when it began.
 #[derive(Debug, Clone)]
 struct Reign {
     policy: PolicySpec,
@@ -65,7 +65,7 @@ impl Trial {
             }
             Record::Gridded { pools, .. } => self.pools = Some(Arc::clone(pools)),
             Record::Began { policy, usage, .. } => {
-                // Whoever cannot be made now cannot have decided.
+                // A policy that cannot be built now cannot have decided.
                 let gone = |_| format!("there is no policy `{policy}` any more");
                 let policy = PolicySpec::parse(policy).map_err(gone)?;
                 policy.for_market(self.state.market.pools()).map_err(gone)?;
@@ -177,7 +177,7 @@ mod tests {
         }
     }
 
-    /// A day of a market whose one site does what it is told; one restart and one other policy.
+    /// A day of a market whose one site obeys all orders; one restart and one other policy.
     fn journal(policy: &str, disk: &Disk) {
         let setup = |pool: &Pool| PoolSetup {
             name: pool.name[2..].to_owned(),

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 /// What the exit code says; `docs/reference/exit-codes.md` is the page for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Done, or done as far as anyone still reads.
+    /// Done, or done as far as the output is still read.
     Ok,
     /// The answer is no.
     Negative,
@@ -16,7 +16,7 @@ pub(crate) enum Exit {
     Data,
     /// Nothing satisfies what was asked.
     Infeasible,
-    /// Our fault.
+    /// An internal error of the program.
     Bug,
     /// Stopped from outside; what was done so far is kept.
     Interrupted,
@@ -102,7 +102,7 @@ impl Failure {
         self
     }
 
-    /// Nobody reads our output any more: not an error, and nothing to say.
+    /// The output is not read any more: not an error, and nothing to say.
     pub(crate) fn quiet() -> Failure {
         Failure { exit: Exit::Ok, problems: Vec::new() }
     }

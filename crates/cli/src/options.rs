@@ -19,7 +19,7 @@ pub(crate) struct Global {
 /// How to print a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum Format {
-    /// For people.
+    /// Tables for reading.
     #[default]
     Table,
     /// The whole document, for programs.

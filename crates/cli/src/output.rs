@@ -21,6 +21,14 @@ pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     written.map_err(|error| failed(&error))
 }
 
+/// Prints what `write` writes on standard output, piece by piece.
+pub(crate) fn print_with(
+    write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let mut to = io::BufWriter::new(std::io::stdout().lock());
+    write(&mut to).and_then(|()| to.flush()).map_err(|error| failed(&error))
+}
+
 /// Prints text that may carry colours; they are dropped where they are not wanted.
 pub(crate) fn print_styled(text: &str) -> Result<(), Failure> {
     let mut to = anstream::stdout().lock();
@@ -74,7 +82,7 @@ pub(crate) fn csv(rows: &[Vec<String>]) -> Result<String, Failure> {
 }
 
 /// Columns to keep to: as many as `COLUMNS` says, else those of the terminal. `None` where there
-/// is neither: whoever reads a pipe wants lines whole.
+/// is neither: programs that read a pipe need whole lines.
 pub(crate) fn width() -> Option<usize> {
     const MIN: usize = 40;
     const MAX: usize = 160;

@@ -10,7 +10,7 @@ use crate::report::{Report, Volume};
 /// Nothing shows before this long.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A bar that appears when work takes long and somebody watches.
+/// A bar that appears when work takes long and the output is a terminal.
 pub(crate) struct Progress {
     started: Instant,
     watched: bool,

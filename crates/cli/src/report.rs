@@ -57,12 +57,12 @@ impl Report {
         }
     }
 
-    /// What somebody must do before the command can go on: always.
+    /// What the user must do before the command can go on: always.
     pub(crate) fn prompt(&self, message: &str) {
         let _ = writeln!(anstream::stderr(), "{} {message}", "sign in:".cyan());
     }
 
-    /// The seed of whatever was drawn: always, or nobody could draw the same again.
+    /// The seed of whatever was drawn: always, or the same draw could not be repeated.
     pub(crate) fn seed(&self, seed: u64) {
         let _ = writeln!(anstream::stderr(), "{} {seed}", "seed:".cyan());
     }

@@ -203,8 +203,8 @@ fn setup(pool: &Pool) -> PoolSetup {
     }
 }
 
-/// Tasks that do not say where they run do so in `STATE/work`, which is made if need be, or in their
-/// account's directory.
+/// Tasks that do not say where they run do so in `STATE/work`, which is made if necessary, or in
+/// their account's directory.
 fn local_settings(
     site: &Site,
     machine: &LocalAccounts,

@@ -9,9 +9,9 @@ use crate::output;
 /// To which side a column's cells lean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// Words.
+    /// Aligned to the left, for words.
     Left,
-    /// Numbers.
+    /// Aligned to the right, for numbers.
     Right,
 }
 

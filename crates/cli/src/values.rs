@@ -32,7 +32,7 @@ pub(crate) fn rho(text: &str) -> Result<Rho, String> {
 pub(crate) enum Count {
     /// `auto` or `all`.
     Word,
-    /// This many.
+    /// A number.
     Number(u32),
 }
 

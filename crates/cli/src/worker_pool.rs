@@ -1,4 +1,4 @@
-//! Pieces of work on all cores. Each thread takes the next when it is free, so results come in
+//! Pieces of work on all cores. Each thread takes the next when it is free, so results arrive in
 //! any order and are put in that of the pieces.
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use signal_hook::flag;
 
 use crate::exit::Exit;
 
-/// How often somebody may look at how far it is.
+/// How often progress may be reported.
 const TICK: Duration = Duration::from_millis(100);
 
 /// One thread per core.
@@ -19,7 +19,7 @@ pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Does `count` pieces of work on `threads` threads until `stop`. `tick` hears how many are done,
+/// Does `count` pieces of work on `threads` threads until `stop`. `tick` gets how many are done,
 /// again and again. `None`: stopped before.
 pub(crate) fn work<T: Send>(
     count: usize,
@@ -61,7 +61,7 @@ pub(crate) fn work<T: Send>(
 }
 
 /// Ctrl-C and its like raise `stop`; the second time, they end the program. Where the system
-/// refuses to tell us, they end it at once, and what is finished is still kept.
+/// refuses to receive, they end it at once, and what is finished is still kept.
 pub(crate) fn listen(stop: &Arc<AtomicBool>) {
     for signal in [SIGINT, SIGTERM] {
         let code = i32::from(Exit::Interrupted.code());

@@ -127,7 +127,7 @@ fn squeezed_submissions_come_faster_and_in_order() {
 }
 
 #[test]
-fn a_policy_that_refuses_everybody_says_why() {
+fn a_policy_that_refuses_all_jobs_says_why() {
     let folder = Folder::new();
     let mut command = Command::new(env!("CARGO_BIN_EXE_tradewind"));
     command.args(["simulate", LOG, "--policy", "auction,easy", "--out"]).arg(folder.path("runs"));
@@ -140,7 +140,7 @@ fn a_policy_that_refuses_everybody_says_why() {
 }
 
 #[test]
-fn the_table_says_that_nobody_was_in_time() {
+fn the_table_says_that_no_job_was_in_time() {
     let folder = Folder::new();
     let late = folder.file("late.csv", "job,deadline\n1,1\n");
     let mut command = Command::new(env!("CARGO_BIN_EXE_tradewind"));

@@ -1,4 +1,4 @@
-//! The real daemon, killed at a hundred random moments while jobs are handed in and run: nothing
+//! The real daemon, killed at a hundred random moments while jobs are submitted and run: nothing
 //! that was acknowledged is lost, nothing runs twice, money is conserved, the journal proves it.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
@@ -61,7 +61,7 @@ impl Client {
 
     /// Hands the job in again and again until it is acknowledged; its number.
     fn submit(&self, mark: &str, log: &Path) -> u64 {
-        // One write of one line: whoever writes it has run.
+        // One write of one line: a job that writes it has run.
         let command = format!("echo {mark} >> {}; sleep 0.05", log.display());
         let job = json!({
             "name": mark, "command": ["sh", "-c", command], "nodes": 1, "time": 60,
@@ -74,7 +74,7 @@ impl Client {
                 Some(number) => return number,
                 None => thread::sleep(Duration::from_millis(20)),
             }
-            assert!(begin.elapsed() < Duration::from_secs(240), "nobody takes {mark}");
+            assert!(begin.elapsed() < Duration::from_secs(240), "{mark} is not accepted");
         }
     }
 

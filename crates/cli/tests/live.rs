@@ -133,7 +133,7 @@ fn a_job_from_its_quote_to_the_ledger() {
     let asked = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     let quotes = stage.json(&["quote", "run.sh"]);
     let start = quotes["quotes"][0]["start"].as_u64().unwrap();
-    assert!(start > asked.as_secs(), "it begins before it is told: {quotes:#}");
+    assert!(start > asked.as_secs(), "it begins before the answer: {quotes:#}");
     let id = quotes["quotes"][0]["id"].to_string();
     let said = stage.text(&["submit", "--quote", &id, "run.sh", "a b", "-x"], 0);
     assert_eq!(said, "Submitted batch job 1\n");
@@ -369,7 +369,7 @@ fn jobs_that_wait_are_not_forgotten_by_people() {
         0,
     );
     stage.text(&["submit", "--time", "5", "--nodes", "4", "-p", "main", "--", "true"], 0);
-    // Another policy would refuse what waits: not without being told to.
+    // Another policy would refuse what waits: not without `--yes`.
     let said = error(&["policy", "auction"], 1);
     assert!(said.contains("job 2 (states neither a value nor a budget"), "{said}");
     assert_eq!(stage.json(&["policy"])["policy"], "easy");
@@ -380,7 +380,7 @@ fn jobs_that_wait_are_not_forgotten_by_people() {
     assert!(explained.contains("Fair share: admin is number 1 of 1 users"), "{explained}");
     stage.text(&["policy", "auction", "--yes"], 0);
     stage.text(&["wait", "2"], 1);
-    // Whoever waits is told what for.
+    // A waiting caller learns the reason.
     stage.text(&["submit", "--time", "1", "--hold", "--", "true"], 0);
     let mut waiting = stage.command(&["wait", "3"]).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
@@ -418,7 +418,7 @@ fn a_killed_market_comes_back_and_nothing_is_lost() {
     assert_eq!(refused.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("no market answers"));
     stage.start();
-    // Whoever waits goes on, and finds the market at its new port.
+    // A waiting caller goes on, and finds the market at its new port.
     assert_eq!(waiting.wait().unwrap().code(), Some(5));
     stage.text(&["wait", "2", "3", "4"], 0);
     let proof = stage.json(&["journal", "verify"]);
@@ -448,7 +448,7 @@ fn a_killed_market_comes_back_and_nothing_is_lost() {
     assert!(verified.success());
 }
 
-/// A backup with a broken row is told so in the document, too, and `restore` does not help with it.
+/// The document reports a backup with a broken row, too, and `restore` does not help with it.
 fn disproved(copy: &Path, damaged: &Path) {
     let mut bytes = std::fs::read(copy).unwrap();
     let (name, other) = (b"sleep 8", b"sleep 9");

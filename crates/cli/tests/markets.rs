@@ -1,4 +1,4 @@
-//! What replays with deadlines, values and trades leave behind, against sums made anew from it.
+//! What replays with deadlines, values and trades leave behind, against sums made again from it.
 #![expect(clippy::unwrap_used, reason = "a test that cannot read what was written has failed")]
 
 use std::collections::BTreeMap;
@@ -113,7 +113,7 @@ fn files_of_a_market_agree_with_each_other() {
     }
 }
 
-/// Sums up what became of the jobs and compares it with the summary.
+/// Sums up what happened to the jobs and compares it with the summary.
 fn check(run: &Path, jobs: &BTreeMap<String, Job>) {
     let summary = json(&run.join("summary.json"));
     let ran: BTreeMap<String, BTreeMap<String, String>> =

@@ -145,11 +145,11 @@ fn a_log_is_dealt_over_the_sites() {
 }
 
 #[test]
-fn a_site_alone_asks_nobody() {
+fn a_site_alone_asks_no_other() {
     let folder = Folder::new();
     let output = folder.simulate(&[LOG, "--policy", "multi-queue,easy-sites,easy"]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    let note = "note: small: one site, so nobody can take a job of `multi-queue` over\n";
+    let note = "note: small: one site, so no other site can take a job of `multi-queue`\n";
     assert!(said(&output).contains(note), "{}", said(&output));
     let jobs = |name: &str| {
         std::fs::read_to_string(folder.path("runs").join(name).join("jobs.csv")).unwrap()

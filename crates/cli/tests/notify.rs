@@ -70,7 +70,7 @@ fn submit(state: &Path) -> u64 {
 }
 
 #[test]
-fn receivers_and_users_are_told_and_nobody_waits_for_those_who_hang() {
+fn receivers_and_users_are_notified_and_none_waits_for_those_that_hang() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     // Connections are taken by the system, and never answered.

@@ -157,7 +157,7 @@ impl Market {
         fs::write(file, token["token"].as_str().unwrap()).unwrap();
     }
 
-    /// Hands in a job that writes one line; its number.
+    /// Submits a job that writes one line; its number.
     fn submit(&self, mark: &str, nodes: u32, log: &Path) -> u64 {
         let command = format!("echo {mark} >> {}; sleep 0.4", log.display());
         let job = json!({
@@ -185,7 +185,7 @@ impl Market {
         }
     }
 
-    /// How many jobs nobody knows of whether they have arrived at the peer.
+    /// Number of jobs of which it is unknown whether they have arrived at the peer.
     fn in_doubt(&self, peer: &str) -> u64 {
         let peers = self.list("/v1/peers", "peers");
         let found = peers.iter().find(|it| it["name"] == peer);

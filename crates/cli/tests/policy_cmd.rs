@@ -83,7 +83,7 @@ fn nonsense_is_shown() {
 #[test]
 fn a_command_that_does_not_answer_is_ended_with_all_it_started() {
     let began = Instant::now();
-    // A span that nobody else on this machine sleeps.
+    // A span that no other process on this machine sleeps.
     let sleep = format!("sleep 62.{}", std::process::id());
     let script = format!(r#"echo '{{"protocol":1}}'; sleep 61 | {sleep}"#);
     let said = refused_within("3s", &script);

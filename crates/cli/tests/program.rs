@@ -203,5 +203,8 @@ fn the_picture_of_the_plan_is_current() {
     let args = ["plan", "examples/batch.toml", "--chart", path.to_str().unwrap()];
     tradewind(&args).current_dir(root).assert().success();
     let committed = std::fs::read_to_string(format!("{root}/docs/images/batch.svg")).unwrap();
-    assert!(committed == std::fs::read_to_string(path).unwrap(), "draw docs/images/batch.svg anew");
+    assert!(
+        committed == std::fs::read_to_string(path).unwrap(),
+        "draw docs/images/batch.svg again"
+    );
 }

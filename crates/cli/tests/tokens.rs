@@ -79,7 +79,7 @@ fn people_are_warned_of_tokens_that_end() {
     assert!(said.contains("token 2 of ana expires at") && !said.contains("bob"), "{said}");
     let (_, text, _) = stage.run(&["doctor", "--no-jobs"]);
     assert!(text.contains("token 2") && !text.contains("token 3"), "{text}");
-    // Whoever uses it hears of it with each command; with others nobody does.
+    // Its user is warned with each command; users of other tokens are not.
     let (code, _, said) = stage.run(&["jobs", "--token-file", &ana]);
     assert!(code == Some(0) && said.contains("the token that was used expires at 2"), "{said}");
     assert_eq!(stage.run(&["jobs"]).2, "");
@@ -99,7 +99,7 @@ fn a_token_gets_another_secret_in_its_file() {
     assert_eq!(stage.run(&["token", "rotate", "--grace", "0s"]).0, Some(0));
     assert_eq!(stage.run(&["jobs"]).0, Some(0));
     let (code, _, said) = stage.run(&["jobs", "--token-file", &old]);
-    assert!(code == Some(2) && said.contains("does not open"), "{code:?} {said}");
+    assert!(code == Some(2) && said.contains("not recognised"), "{code:?} {said}");
     // The token of another user goes where it is said.
     assert_eq!(stage.run(&["token", "new", "ana"]).0, Some(0));
     let file = stage.file("ana.token").display().to_string();

@@ -6,7 +6,7 @@ fn transcripts() {
     trycmd::TestCases::new()
         .env("LC_ALL", "C.UTF-8")
         .env("NO_COLOR", "1")
-        // No market of whoever runs the tests is asked.
+        // No market of the person who runs the tests is asked.
         .env("XDG_STATE_HOME", "nowhere")
         .case("tests/cmd/*.trycmd");
 }

@@ -19,9 +19,9 @@ pub enum JournalError {
     /// There is no such row.
     #[error("the journal has no row {seq}: its last is {last}")]
     NoRow {
-        /// Which was asked for.
+        /// Number of the row that was requested.
         seq: u64,
-        /// What there is.
+        /// Number of the last row.
         last: u64,
     },
     /// A snapshot, or the state that it leads to, is not what the rows make.
@@ -41,7 +41,7 @@ impl From<StoreError> for JournalError {
 /// A journal whose state is what its rows make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proof {
-    /// Of the rows.
+    /// Result of the check of the rows.
     pub verified: Verified,
     /// After which row the snapshot was taken that gives the same state, if there is one that can
     /// be read.

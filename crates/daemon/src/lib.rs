@@ -11,8 +11,8 @@
 //! - [`engine`]: the thread that joins them: it writes records down, and only then lets orders
 //!   and answers go.
 //!
-//! The state changes by records only, and records are kept before anybody hears of them. So the
-//! state is always what a replay of the journal gives.
+//! The state changes by records only, and records are kept before any caller, site or peer gets
+//! them. So the state is always what a replay of the journal gives.
 
 pub mod audit;
 pub mod codec;

@@ -54,7 +54,7 @@ impl Default for Pace {
     }
 }
 
-/// The thread.
+/// Handle of the background thread.
 #[derive(Debug)]
 pub struct Upkeep {
     stop: Sender<()>,
@@ -62,7 +62,7 @@ pub struct Upkeep {
 }
 
 impl Upkeep {
-    /// Begins; what is found is told in the log and by the gauges.
+    /// Begins; findings are in the log and in the gauges.
     ///
     /// # Errors
     /// If there is no thread.
@@ -148,7 +148,7 @@ impl Ward {
         Ok(Next::More)
     }
 
-    /// Some rows.
+    /// Checks the next rows.
     fn look(&mut self, pace: Pace, gauges: &Gauges) {
         if self.scrub.is_none() && self.scrub_at > Instant::now() {
             return;

@@ -13,7 +13,7 @@ use tradewind_daemon::site::conformance::{Bench, CHECKS};
 
 use local_site::LocalBench;
 
-/// Runs each check on a bench of its own, some at a time, and tells which failed.
+/// Runs each check on a bench of its own, some at a time, and reports which failed.
 fn failures<B: Bench>(make: impl Fn() -> B + Sync, at_once: usize) -> Vec<String> {
     let next = std::sync::atomic::AtomicUsize::new(0);
     let failed = std::sync::Mutex::new(Vec::new());

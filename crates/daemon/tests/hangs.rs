@@ -1,4 +1,4 @@
-//! A site that hangs: it is away within its time, comes back, and holds up nobody.
+//! A site that hangs: it is away within its time, comes back, and delays no caller.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::sync::{Arc, Condvar, Mutex};
@@ -162,7 +162,7 @@ fn a_site_that_hangs_is_away_until_it_answers_again() {
     until(&engine, false);
     surveys.close();
     until(&engine, true);
-    // Nobody waits for an answer that will not come.
+    // No caller waits for an answer that will not come.
     let all = Reads::new(1, 1);
     let told = engine.readers[0].tail(&tag(), 9, all.permit("ana").unwrap()).unwrap_err();
     assert!(matches!(&told, SiteError::Away(why) if why.contains("hangs")), "{told:?}");
@@ -177,7 +177,7 @@ fn a_site_that_hangs_is_away_until_it_answers_again() {
 }
 
 #[test]
-fn a_read_that_hangs_holds_up_nobody() {
+fn a_read_that_hangs_delays_no_caller() {
     let (surveys, reads) = (Gate::default(), Gate::default());
     let engine = market(&surveys, &reads);
     until(&engine, false);

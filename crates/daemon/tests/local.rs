@@ -38,7 +38,7 @@ fn seen(bench: &mut LocalBench) -> Option<Seen> {
     bench.site().survey().unwrap().tasks.remove(&tag(1))
 }
 
-/// What becomes of the check, within some seconds.
+/// What happens to the check, within some seconds.
 fn soon<T>(mut check: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + Duration::from_secs(60);
     loop {
@@ -93,7 +93,7 @@ fn written(bench: &LocalBench, names: &[&str]) -> Vec<i64> {
 }
 
 #[test]
-fn nothing_of_a_task_outlives_it() {
+fn nothing_of_a_task_remains_after_its_end() {
     let mut bench = LocalBench::new();
     // In its group, out of its group, and a daemon of its own session whose parent is gone.
     let order = shell(
@@ -167,13 +167,13 @@ fn a_task_whose_supervisor_was_killed_is_lost_and_gone() {
 }
 
 #[test]
-fn a_task_outlives_its_adapter() {
+fn a_task_survives_its_adapter() {
     let mut bench = LocalBench::new();
     let order = shell(&mut bench, "echo $$ > a\nsleep 0.5\nexit 6");
     bench.site().submit(&order).unwrap();
     written(&bench, &["a"]);
     bench.local = None;
-    // It ends while nobody looks.
+    // It ends while no survey is made.
     soon(|| task_folder(&bench).join("ended.json").exists().then_some(()));
     bench.restart();
     assert_eq!(
@@ -208,7 +208,7 @@ fn a_number_that_is_used_again_is_a_stranger() {
     bench.site().submit(&order).unwrap();
     until_running(&mut bench);
     let task = pid(&bench, "started.json", "pid");
-    // Births are told in hundredths of a second.
+    // Births are given in hundredths of a second.
     sleep(Duration::from_millis(30));
     let mut stranger = Command::new("sleep").arg("300").process_group(0).spawn().unwrap();
     let mut started = record(&bench, "started.json");
@@ -250,8 +250,8 @@ fn copy(from: &Path, to: &Path, names: &[&str]) {
     }
 }
 
-/// The daemon dies between any two steps of a submission: either nobody knows of the task, and it
-/// can be handed in again, or it runs once.
+/// The daemon dies between any two steps of a submission: either the task is unknown, and it
+/// can be submitted again, or it runs once.
 #[test]
 fn a_daemon_that_dies_on_the_way_neither_loses_nor_doubles_a_task() {
     // Everything that a submission writes, in its order. What it had written when the daemon
@@ -561,7 +561,7 @@ fn latencies() {
     println!("from submission to an end that is seen, looked at every 5 ms: {:?}", median(ends));
 }
 
-/// A task that says who hears a signal before its limit of six seconds.
+/// A task that says which process gets a signal before its limit of six seconds.
 fn listener(bench: &mut LocalBench, signal: &str) -> Order {
     let text = "trap 'echo script >>heard' USR1\n\
                 sh -c 'trap \"echo child >>heard; exit\" USR1; : >ready; while :; do sleep 0.05; done' &\n\

@@ -190,7 +190,7 @@ fn a_full_disk_stops_writes_only() {
     ask(&engine, Ask::Cancel { job: running }).unwrap();
     when(&engine, waiting, |job| job.phase == Phase::Over(Finish::Cancelled));
     disk.make_room();
-    // The site was told to stop it, and that is known as soon as it can be written.
+    // The site got the order to stop it, and that is known as soon as it can be written.
     when(&engine, running, |job| job.phase == Phase::Over(Finish::Cancelled));
     assert!(!engine.handle.gauges().is_read_only());
     engine.handle.stop();

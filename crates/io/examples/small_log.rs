@@ -1,4 +1,4 @@
-//! Writes the made-up log that tests and documentation use: `cargo run -p tradewind-io --example
+//! Writes the generated log that tests and documentation use: `cargo run -p tradewind-io --example
 //! small_log > examples/small.swf`.
 
 use std::io::Write;

@@ -16,7 +16,7 @@ finish_time,waiting_time,turnaround_time,stretch,allocated_resources,consumed_en
 /// How a job ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FinalState {
-    /// By itself.
+    /// The job ended by itself.
     Completed,
     /// Killed at its requested time.
     WalltimeReached,
@@ -29,13 +29,13 @@ pub struct Life {
     pub start: Time,
     /// When it ended.
     pub end: Time,
-    /// How.
+    /// How the job ended.
     pub state: FinalState,
     /// Its processors, as first and last of each range, ascending.
     pub processors: Vec<(u32, u32)>,
 }
 
-/// One line.
+/// One line of the file: a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BatsimRow {
     /// Which of the logs it is from.
@@ -48,7 +48,7 @@ pub struct BatsimRow {
     pub processors: Option<u32>,
     /// The time that it asked for.
     pub requested: Option<Span>,
-    /// `None`: rejected.
+    /// Start and end; `None` for a rejected job.
     pub life: Option<Life>,
 }
 

@@ -1,4 +1,4 @@
-//! What tells files apart.
+//! Digests of files.
 
 use sha2::{Digest as _, Sha256};
 

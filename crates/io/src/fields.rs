@@ -1,5 +1,5 @@
 //! Typed access to a document's tables. Every mistake is noted with its line and field; reading
-//! goes on with `None`, so that one run finds them all.
+//! continues with `None`, so that one run finds them all.
 
 use std::ops::RangeInclusive;
 

@@ -31,7 +31,7 @@ pub(crate) fn write_pieces(
         let makers = [0, 1].map(|first| {
             let (give, made) = mpsc::sync_channel(AHEAD);
             let make = &make;
-            // Whoever no longer takes pieces needs no more of them.
+            // A receiver that no longer takes pieces needs no more of them.
             scope.spawn(move || {
                 let mut mine = (first..pieces).step_by(2);
                 mine.try_for_each(|piece| give.send(make(piece)))

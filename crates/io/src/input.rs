@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 
 use crate::diagnostics::{Diagnostic, Diagnostics};
 
@@ -57,7 +57,7 @@ pub fn read(path: &str) -> Result<Input, Diagnostics> {
     read_within(path, MAX_BYTES)
 }
 
-/// Reads `path` (`-` is standard input) whole, as it is: for whoever wants its bytes before
+/// Reads `path` (`-` is standard input) whole, as it is: for callers that need its bytes before
 /// [`unpacked`] makes text of them.
 ///
 /// # Errors
@@ -88,16 +88,7 @@ fn read_within(path: &str, limit: u64) -> Result<Input, Diagnostics> {
 }
 
 fn packed_within(path: &str, limit: u64) -> Result<Input, Diagnostics> {
-    let unreadable = |err: io::Error| {
-        let text = match err.kind() {
-            io::ErrorKind::NotFound => "no such file".to_owned(),
-            io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-            io::ErrorKind::IsADirectory => "a directory, not a file".to_owned(),
-            _ => format!("cannot be read: {err}"),
-        };
-        let hint = "give the path of a file that you may read, or `-` for standard input";
-        Diagnostics::from(Diagnostic::error(path, text).with_hint(hint))
-    };
+    let unreadable = |err: io::Error| unreadable(path, &err);
     let bytes = if path == "-" {
         read_limited(io::stdin().lock(), 0, limit).map_err(unreadable)?
     } else {
@@ -112,12 +103,91 @@ fn packed_within(path: &str, limit: u64) -> Result<Input, Diagnostics> {
     Ok(Input { name: path.to_owned(), bytes })
 }
 
+/// An input that is read piece by piece, unpacked if it is gzip.
+pub struct Stream {
+    /// What is left to read.
+    pub from: Box<dyn BufRead>,
+    /// The size of the file as it is on disk, if it is a plain file.
+    pub size: Option<u64>,
+}
+
+/// Opens `path` (`-` is standard input) for reading it piece by piece; gzip is recognised by its
+/// first bytes. Damaged gzip data are an error of the read.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn open(path: &str) -> Result<Stream, Diagnostics> {
+    let unreadable = |err: io::Error| unreadable(path, &err);
+    if path == "-" {
+        let from = stream(io::stdin()).map_err(unreadable)?;
+        return Ok(Stream { from, size: None });
+    }
+    let file = File::open(path).map_err(unreadable)?;
+    let about = file.metadata().map_err(unreadable)?;
+    let size = Some(about.len()).filter(|_| about.is_file());
+    Ok(Stream { from: stream(file).map_err(unreadable)?, size })
+}
+
+/// `source` with a buffer, unpacked if it begins as gzip does.
+fn stream(source: impl Read + 'static) -> io::Result<Box<dyn BufRead>> {
+    const BUFFER: usize = 1 << 16;
+    let mut plain = BufReader::with_capacity(BUFFER, source);
+    if plain.fill_buf()?.starts_with(b"\x1f\x8b") {
+        let unpacked = flate2::bufread::MultiGzDecoder::new(plain);
+        return Ok(Box::new(BufReader::with_capacity(BUFFER, unpacked)));
+    }
+    Ok(Box::new(plain))
+}
+
+/// Reads a line into `line`, without its line break. `Ok(false)`: there is none left.
+///
+/// # Errors
+/// Those of `from`, and `InvalidData` for a line of more than `longest` bytes.
+pub fn read_line(from: &mut dyn BufRead, line: &mut Vec<u8>, longest: usize) -> io::Result<bool> {
+    line.clear();
+    let mut limited = from.take(longest as u64 + 1);
+    if limited.read_until(b'\n', line)? == 0 {
+        return Ok(false);
+    }
+    if line.last() == Some(&b'\n') {
+        line.pop();
+    } else if line.len() > longest {
+        let what = format!("a line of more than {longest} bytes");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+    }
+    Ok(true)
+}
+
+/// Writes what `write` writes to `to` as gzip data without a time stamp.
+///
+/// # Errors
+/// Those of `to` and of `write`.
+pub fn pack_to(
+    to: &mut dyn io::Write,
+    write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut packed = flate2::write::GzEncoder::new(to, flate2::Compression::default());
+    write(&mut packed)?;
+    packed.finish().map(drop)
+}
+
 /// `bytes` as gzip data without a time stamp: the same input gives the same output.
 pub fn pack(bytes: &[u8]) -> Vec<u8> {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     // Writing to a vector cannot fail.
     let _ = io::Write::write_all(&mut packed, bytes);
     packed.finish().unwrap_or_default()
+}
+
+fn unreadable(path: &str, err: &io::Error) -> Diagnostics {
+    let text = match err.kind() {
+        io::ErrorKind::NotFound => "no such file".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::IsADirectory => "a directory, not a file".to_owned(),
+        _ => format!("cannot be read: {err}"),
+    };
+    let hint = "give the path of a file that you may read, or `-` for standard input";
+    Diagnostic::error(path, text).with_hint(hint).into()
 }
 
 fn too_large(path: &str, limit: u64) -> Diagnostics {
@@ -127,7 +197,7 @@ fn too_large(path: &str, limit: u64) -> Diagnostics {
 }
 
 /// A gzip file may unpack to so many bytes whatever its size, and to [`MOST_TIMES`] times its size
-/// beyond that: logs shrink to a fifth or a tenth, only made-up ones to a thousandth.
+/// beyond that: logs shrink to a fifth or a tenth, only generated ones to a thousandth.
 const UNPACKED: u64 = 64 << 20;
 /// See [`UNPACKED`].
 const MOST_TIMES: u64 = 100;

@@ -54,7 +54,7 @@ const fn field(name: &'static str, kind: ColumnKind) -> Field {
     Field { name, kind }
 }
 
-/// What all jobs of one run have in common: what tells it from the others of its campaign.
+/// What all jobs of one run have in common: what distinguishes it from the others of its campaign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunLabels {
     /// The workload's name.
@@ -63,9 +63,9 @@ pub struct RunLabels {
     pub policy: String,
     /// The order within a second.
     pub semantics: String,
-    /// What becomes of jobs that outlive their request.
+    /// What happens to jobs that exceed their request.
     pub overrun: String,
-    /// What policies are told about run times.
+    /// The run times that policies expect.
     pub estimate: String,
     /// The load that the workload was scaled to, in thousandths of the machine.
     pub load: Option<u32>,
@@ -80,20 +80,20 @@ pub struct RunLabels {
 /// How a job's last run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// By itself.
+    /// The job ended by itself.
     Completed,
     /// At its requested time, by force.
     Killed,
 }
 
-/// What became of a job that ran to its end.
+/// What happened to a job that ran to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished {
     /// When its last run started.
     pub start: Time,
     /// When that ended.
     pub end: Time,
-    /// How.
+    /// How the job ended.
     pub ending: Ending,
     /// Processor time that this run took, in processor-seconds.
     pub busy: Span,
@@ -105,7 +105,7 @@ pub struct Finished {
     pub cost: Option<Money>,
 }
 
-/// What became of a job.
+/// What happened to a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobOutcome {
     /// It ran to its end.
@@ -114,7 +114,7 @@ pub enum JobOutcome {
     Rejected(String),
 }
 
-/// One job.
+/// One row of the table: a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobRow {
     /// Which of the run's logs it is from.
@@ -139,7 +139,7 @@ pub struct JobRow {
     pub deadline: Option<Time>,
     /// Processor time of runs that were cut short, in processor-seconds.
     pub lost: Span,
-    /// What became of it.
+    /// What happened to it.
     pub fate: JobOutcome,
 }
 

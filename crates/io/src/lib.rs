@@ -1,8 +1,9 @@
 //! Tradewind's formats: what goes in and what comes out.
 //!
-//! - [`submission`]: what a user hands in to run: scripts, options, documents.
+//! - [`submission`]: what a user submits to run: scripts, options, documents.
 //! - [`settings`]: how a daemon is set up, with prices and offers by hours and load.
 //! - [`swf`]: logs in the Standard Workload Format 2.2, plain or gzip.
+//! - [`sacct`]: the accounting of a Slurm cluster, made into a log and a grid.
 //! - [`scenario`]: a planning problem in JSON or TOML.
 //! - [`grid`], [`outages`]: sites to simulate on, and when their nodes are missing.
 //! - [`snapshot`]: a moment of a log, made into a scenario with a seeded side model.
@@ -35,6 +36,7 @@ pub mod parquet;
 pub mod present;
 pub mod report;
 mod rows;
+pub mod sacct;
 pub mod scenario;
 pub mod schedule;
 pub mod settings;

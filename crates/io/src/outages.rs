@@ -25,16 +25,16 @@ pub struct Planned {
     pub what: Outage,
     /// When policies learn of it.
     pub known: KnownFrom,
-    /// From one beginning to the next; never shorter than the closure itself.
+    /// From one beginning to the next; never shorter than the outage itself.
     pub repeat: Option<Span>,
 }
 
-/// When policies learn of a closure.
+/// When policies learn of an outage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KnownFrom {
     /// From the start.
     Always,
-    /// At this moment; of a repeated closure, the first time.
+    /// At this moment; of a repeated outage, the first time.
     At(Time),
     /// So long before it begins.
     Ahead(Span),
@@ -44,7 +44,7 @@ impl Planned {
     /// The most repetitions of one entry that are listed: a limit against absurd ones.
     pub const MAX: i64 = 1_000_000;
 
-    /// The closures that have not ended before the horizon, each with the moment of its
+    /// The outages that have not ended before the horizon, each with the moment of its
     /// announcement, which is not before the horizon. Of repeated ones, those that begin within it:
     /// a single one also counts beyond, as jobs are planned around it long before.
     pub fn closures(&self, within: Horizon) -> impl Iterator<Item = (Time, Outage)> + use<> {
@@ -117,7 +117,7 @@ pub(crate) fn listed(
 /// What an entry may name.
 #[derive(Clone, Copy)]
 pub(crate) struct Among<'t> {
-    /// All names.
+    /// Names that outages may refer to.
     pub(crate) targets: &'t Targets,
     /// Whose pools alone, if so.
     pub(crate) site: Option<SiteId>,

@@ -42,7 +42,7 @@ pub enum ColumnKind {
 /// A column's head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Field {
-    /// Its name.
+    /// Name of the column.
     pub name: &'static str,
     /// What it holds.
     pub kind: ColumnKind,
@@ -71,7 +71,7 @@ pub enum Cells {
 }
 
 impl Cells {
-    /// Their number.
+    /// Number of cells.
     fn len(&self) -> usize {
         match self {
             Cells::Int32(cells) => cells.len(),

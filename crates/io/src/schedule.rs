@@ -42,7 +42,7 @@ pub struct Tally {
 /// The machine that the jobs ran on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Machines {
-    /// Its processors.
+    /// Number of processors.
     pub processors: u32,
     /// For how many processor-seconds between the first submission and the last end some were
     /// not there.

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use tradewind_io::input::Input;
 use tradewind_io::snapshot::{At, Options, side, take};
-use tradewind_io::{grid, outages, scenario, swf, wire};
+use tradewind_io::{grid, outages, sacct, scenario, swf, wire};
 use tradewind_model::Span;
 
 const TOML: &str = r#"
@@ -39,6 +39,12 @@ const GRID: &str = "[[site]]\nname = 'a'\nprice = [1, 2.5]\n[[site.pool]]\nname 
     queue = [{ name = 's', nodes = 2, max_processors = 1 }, { nodes = 4 }]\n\
     [[outage]]\npool = 'p'\nnodes = 7\nnode = 3\nfrom = 0\nuntil = 5\n";
 const TABLE: &str = "job,budget,minimize\n1,2.5,cost\n2,,\"start\"\n";
+
+const SACCT: &str = "JobID|Submit|Eligible|Start|End|NNodes|NCPUS|Timelimit|State|User|Account|Partition|\
+    ReqMem|NodeList|JobName\n\
+    7_[1-3%2]|2026-03-05T10:00:00|Unknown|None|Unknown|1|4|UNLIMITED|PENDING|u|a|p,q|4Gn|None|a|b\n\
+    6+1|1772700000|1772700001|1772700002|1772700003|2|1K|1-02:03:04|CANCELLED by 5|v|b|p|1.5G|\
+    n[1-2],m03|c\n";
 
 /// One piece of damage: what to do, where, and with which byte.
 type Damage = (u8, usize, u8);
@@ -92,7 +98,28 @@ fn read_as_all(bytes: &[u8]) -> bool {
         assert_eq!((back.header, back.jobs, back.undated), (log.header, log.jobs, log.undated));
         taken = true;
     }
-    taken
+    taken | read_rows(bytes)
+}
+
+/// Reads rows of Slurm's accounting; what was accepted becomes a log and a grid that can be read.
+fn read_rows(bytes: &[u8]) -> bool {
+    let options = sacct::Options::new(jiff::tz::TimeZone::UTC);
+    let mut reader = sacct::Reader::new("x.txt", options);
+    bytes.split(|byte| *byte == b'\n').for_each(|line| reader.line(line));
+    let Ok(history) = reader.finish() else { return false };
+    let mut log = Vec::new();
+    history.write_log(&mut log).unwrap();
+    history.write_names(&mut Vec::new()).unwrap();
+    let read = swf::parse(&Input::new("x.swf", log));
+    // A log without a job that ran is refused by its reader.
+    if let Ok(read) = read {
+        assert_eq!(read.jobs.len(), history.counts().jobs);
+    }
+    if history.processors() > 0 {
+        let (grid, _) = grid::parse(&Input::new("x.toml", history.grid())).unwrap();
+        assert_eq!(grid.pools(1).nodes(), history.processors());
+    }
+    true
 }
 
 fn runner() -> TestRunner {
@@ -110,7 +137,7 @@ fn damaged_documents_are_read_or_refused() {
     let log = swf::write(&swf::sample(1, 8, 16));
     let (scenario, _) = scenario::parse(&Input::new("x.toml", TOML)).unwrap();
     let documents =
-        [TOML, &scenario.to_json(), COMBINE, SIDE, GRID, TABLE, &log].map(str::to_owned);
+        [TOML, &scenario.to_json(), COMBINE, SIDE, GRID, TABLE, &log, SACCT].map(str::to_owned);
     let damage = proptest::collection::vec(any::<Damage>(), 0..5);
     let (taken, refused) = (Cell::new(0), Cell::new(0));
     runner()

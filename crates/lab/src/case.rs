@@ -36,25 +36,25 @@ pub struct Parameter {
     pub meaning: &'static str,
     /// What the paper says of it; `None` where it is silent.
     pub stated: Option<&'static str>,
-    /// Its values.
+    /// Default, range and values of the sweep.
     pub kind: Kind,
 }
 
 /// The values of a parameter.
 #[derive(Debug)]
 pub enum Kind {
-    /// A number.
+    /// A number in a range.
     Number {
-        /// Ours.
+        /// Value used here by default.
         default: f64,
-        /// The least and the greatest that may be set.
+        /// The minimum and the greatest that may be set.
         range: (f64, f64),
         /// What the sensitivity of the results is measured with; without the default.
         sweep: &'static [f64],
     },
     /// One of a few words; the sweep goes through all of them.
     Word {
-        /// Ours.
+        /// Value used here by default.
         default: &'static str,
         /// All of them.
         words: &'static [&'static str],
@@ -64,9 +64,9 @@ pub enum Kind {
 /// A value of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value {
-    /// Of [`Kind::Number`].
+    /// A value of [`Kind::Number`].
     Number(f64),
-    /// Of [`Kind::Word`].
+    /// A value of [`Kind::Word`].
     Word(&'static str),
 }
 
@@ -80,7 +80,7 @@ impl fmt::Display for Value {
 }
 
 impl Parameter {
-    /// Our value.
+    /// Value used here by default.
     pub fn default(&self) -> Value {
         match self.kind {
             Kind::Number { default, .. } => Value::Number(default),

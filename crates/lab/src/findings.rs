@@ -12,7 +12,7 @@ use crate::verdict::{Ceiling, Verdict, judge};
 pub struct Published {
     /// What it is, in a few words.
     pub name: String,
-    /// As printed.
+    /// Value as printed in the paper.
     pub value: f64,
     /// Digits after the point, as printed.
     pub decimals: u8,
@@ -143,7 +143,7 @@ impl Claim {
         Claim::new(text, verdict, measured)
     }
 
-    /// Nothing was counted that it could be told by.
+    /// There is no count to decide it.
     pub(crate) fn unknown(text: &'static str, measured: &str, why: Option<&str>) -> Claim {
         let claim = Claim::new(text, Verdict::Inconclusive, measured.to_owned());
         Claim { why: why.map(str::to_owned).or(claim.why), ..claim }
@@ -177,7 +177,7 @@ pub struct Gain {
     pub measure: String,
     /// The paper's algorithm.
     pub paper: Estimate,
-    /// Ours.
+    /// Estimate from the runs here.
     pub ours: Estimate,
     /// Ours over the paper's, paired case by case.
     pub ratio: Estimate,
@@ -188,7 +188,7 @@ pub struct Gain {
 pub enum Figure {
     /// Curves, bars or points.
     Picture(Box<Picture>),
-    /// A plan.
+    /// A plan, drawn as a chart.
     Plan(Box<Chart>),
 }
 
@@ -222,7 +222,7 @@ pub struct Findings {
     pub claims: Vec<Claim>,
     /// What ours adds.
     pub gains: Vec<Gain>,
-    /// The figure, drawn anew.
+    /// The figure, drawn again.
     pub figure: Option<Figure>,
     /// What a reader should know, a sentence each.
     pub notes: Vec<String>,

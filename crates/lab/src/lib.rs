@@ -1,4 +1,4 @@
-//! The papers' studies, run anew: every published number beside a measured one, with a verdict.
+//! The papers' studies, run again: every published number beside a measured one, with a verdict.
 //!
 //! An [`Experiment`] is a simulation with named [`Parameter`]s. It runs in independent parts,
 //! each a function of the seed, and counts into a [`Tally`]. A [`Study`] is one table or figure
@@ -10,7 +10,7 @@
 //! in `tests/` then hold it to the rules of the house: every number is measured by the run and
 //! moves with a parameter, and whatever is not reproduced says why.
 //!
-//! Nothing here reads a clock or a file or starts a thread; whoever runs the parts does.
+//! Nothing here reads a clock or a file or starts a thread; the caller that runs the parts does.
 
 mod case;
 mod data;

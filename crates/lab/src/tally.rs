@@ -1,4 +1,4 @@
-//! What an experiment counts: sums from which means and their intervals follow, whoever added
+//! What an experiment counts: sums from which means and their intervals follow, no matter who added
 //! them up in how many parts.
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ pub struct Estimate {
     pub low: f64,
     /// The interval's upper bound.
     pub high: f64,
-    /// How many independent observations are behind it.
+    /// Number of independent observations.
     pub count: u64,
 }
 
@@ -52,15 +52,15 @@ impl Estimate {
 /// Observations of one quantity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Series {
-    /// How many.
+    /// Number of values.
     pub count: u64,
-    /// Σ x.
+    /// Sum of x.
     pub sum: f64,
-    /// Σ x².
+    /// Sum of x².
     pub squares: f64,
-    /// The least.
+    /// The smallest value.
     pub min: f64,
-    /// The greatest.
+    /// The largest value.
     pub max: f64,
 }
 
@@ -100,17 +100,17 @@ impl Series {
 /// Observations of two quantities at once, for the ratio of their sums.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Pairs {
-    /// How many.
+    /// Number of pairs.
     pub count: u64,
-    /// Σ x.
+    /// Sum of x.
     pub x: f64,
-    /// Σ y.
+    /// Sum of y.
     pub y: f64,
-    /// Σ x².
+    /// Sum of x².
     pub xx: f64,
-    /// Σ y².
+    /// Sum of y².
     pub yy: f64,
-    /// Σ xy.
+    /// Sum of xy.
     pub xy: f64,
 }
 

@@ -27,12 +27,12 @@ pub enum Verdict {
     Trend,
     /// There is too little data to tell.
     Inconclusive,
-    /// Something else.
+    /// The result differs from the paper.
     NotReproduced,
 }
 
 impl Verdict {
-    /// As it is written.
+    /// The name in files and documents.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Reproduced => "reproduced",

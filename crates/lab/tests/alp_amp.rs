@@ -79,7 +79,7 @@ fn the_text_agrees_but_for_its_misprint() {
         // True of all but the windows at the very cap, whose rounded tasks cost a little more.
         claim(id, "Any window that ALP finds", Verdict::Trend);
         claim(id, "cost more on average", Verdict::Reproduced);
-        claim(id, "always dearer, also for least cost", Verdict::Trend);
+        claim(id, "always more expensive, also for least cost", Verdict::Trend);
     }
 }
 

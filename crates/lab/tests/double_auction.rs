@@ -85,7 +85,7 @@ fn the_auction_leads_by_its_gate() {
     claim("003-fig6c", "DAM misses the fewest", Verdict::Reproduced);
     claim("003-fig6c", "SJF performs worst", Verdict::NotReproduced);
     claim("003-fig7", "almost at 0", Verdict::NotReproduced);
-    claim("003-text", "than all rivals", Verdict::Reproduced);
+    claim("003-text", "than all other policies", Verdict::Reproduced);
     claim("003-text", "by its bids", Verdict::NotReproduced);
 }
 
@@ -133,7 +133,7 @@ fn the_model_is_the_one_of_the_documentation() {
     }
 }
 
-/// Nobody trades before the next cycle, so waits are half a cycle at least, and they grow with
+/// No job trades before the next cycle, so waits are half a cycle at least, and they grow with
 /// the load. The model as printed falls first.
 #[test]
 fn waits_rise_and_the_printed_model_falls() {

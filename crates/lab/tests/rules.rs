@@ -1,4 +1,4 @@
-//! What holds for every study, whoever writes it.
+//! What holds for every study, no matter who writes it.
 #![expect(clippy::expect_used, reason = "a test without its log has failed")]
 
 use std::collections::BTreeMap;

@@ -69,7 +69,7 @@ pub struct Terms {
     pub max_price: Option<Price>,
     /// The whole job's cost at most.
     pub budget: Option<Money>,
-    /// Not before.
+    /// Earliest start, if there is one.
     pub earliest_start: Option<Time>,
     /// To be finished by.
     pub deadline: Option<Time>,

@@ -14,7 +14,7 @@ pub struct Money(pub i64);
 pub struct Price(pub i64);
 
 impl Money {
-    /// Nothing.
+    /// No money: 0 credits.
     pub const ZERO: Money = Money(0);
     /// Micro-credits in one credit.
     pub const PER_CREDIT: i64 = 1_000_000;

@@ -11,7 +11,7 @@ pub struct Performance(u32);
 impl Performance {
     /// The reference node.
     pub const REFERENCE: Performance = Performance(1_000);
-    /// The least performance that can be stated: one thousandth of the reference node.
+    /// The minimum performance that can be stated: one thousandth of the reference node.
     pub const MIN: Performance = Performance(1);
     /// The greatest performance that input may carry: a million reference nodes.
     pub const MAX: Performance = Performance(1_000_000_000);
@@ -35,7 +35,7 @@ impl Performance {
         Span(scaled.div_ceil(u64::from(self.0)) as i64)
     }
 
-    /// The least work (seconds on the reference node) that takes `length` here or longer: rounded
+    /// The minimum work (seconds on the reference node) that takes `length` here or longer: rounded
     /// up, at most [`Span::MAX`].
     pub fn work_in(self, length: Span) -> Span {
         let scaled = i128::from(length.0.max(0)) * i128::from(self.0);

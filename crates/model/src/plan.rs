@@ -31,16 +31,16 @@ pub struct Gap {
 pub enum Sum {
     /// Σ time by the policy's measure.
     Time(Span),
-    /// Σ cost.
+    /// Sum of the costs.
     Cost(Money),
 }
 
 /// The limits that a combination had to keep; `None` where none applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
-    /// T*.
+    /// Limit T* on the sum of times.
     pub time: Option<Span>,
-    /// B*.
+    /// Budget B*: limit on the sum of costs.
     pub budget: Option<Money>,
 }
 
@@ -72,7 +72,7 @@ pub enum Outcome {
 pub struct Totals {
     /// Σ runtime or processor time, by the policy's measure.
     pub time: Span,
-    /// Σ cost.
+    /// Sum of the costs.
     pub cost: Money,
     /// Σ processor time.
     pub processor_time: Span,

@@ -58,7 +58,7 @@ impl Rho {
         (1..=1_000).contains(&thousandths).then_some(Rho(thousandths))
     }
 
-    /// In thousandths.
+    /// ρ in thousandths.
     pub fn thousandths(self) -> u32 {
         self.0
     }

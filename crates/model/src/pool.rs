@@ -53,7 +53,7 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// Everybody may come.
+    /// All jobs are admitted.
     pub const NONE: Admission =
         Admission { min_processors: None, max_processors: None, max_time: None };
 
@@ -184,7 +184,7 @@ impl Pools {
         Pools { sites, nodes: pool.nodes, pools: vec![pool] }
     }
 
-    /// The sites.
+    /// All sites of the market, by id.
     pub fn sites(&self) -> &[Site] {
         &self.sites
     }
@@ -232,7 +232,7 @@ fn duplicate<'a>(names: impl Iterator<Item = &'a String>) -> Result<(), PoolsErr
 /// So many nodes of one pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Share {
-    /// Whose.
+    /// Id of the pool.
     pub pool: PoolId,
     /// How many, at least 1.
     pub nodes: u32,

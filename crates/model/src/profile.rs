@@ -62,7 +62,7 @@ impl Item for Change {
 /// From a moment on, so many processors are free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Level {
-    /// The moment.
+    /// Moment from which the level holds.
     pub at: Time,
     /// How many; may be negative.
     pub free: i64,
@@ -76,13 +76,13 @@ impl Profile {
 
     /// All processors are free from `now` on, whatever was taken. O(1).
     pub fn clear(&mut self, now: Time) {
-        // Whatever is taken is given back at last.
+        // Whatever is taken is given back in the end.
         self.free += self.changes.sum().map_or(0, |sum| sum.total);
         self.changes = Tree::default();
         self.origin = now;
     }
 
-    /// The first moment that the profile knows of.
+    /// The first moment of the profile.
     pub fn origin(&self) -> Time {
         self.origin
     }
@@ -151,7 +151,7 @@ impl Profile {
 
     /// The earliest start in `[from, held)` to which a reservation of `processors` for `span`
     /// that stands at `held`, and is taken in this profile, could move; `None` if it cannot move.
-    /// From `held` on the mover stands in nobody's way but its own, so nothing needs to be given
+    /// From `held` on the mover blocks only itself, so nothing needs to be given
     /// back to find out. Exact.
     pub fn earlier(&self, processors: u32, span: Span, from: Time, held: Time) -> Option<Time> {
         self.room(processors, span, Starts { from, until: held, held })
@@ -217,7 +217,7 @@ impl Profile {
         self.changes.scan(&mut Levels { from, until, free: self.free, to });
     }
 
-    /// How the least number of free processors since `from` sinks as time goes on: the level at
+    /// How the minimum number of free processors since `from` sinks as time goes on: the level at
     /// `from`, then each moment at which it is lower than ever since. The last is the first level
     /// of 0 or less, if there is one.
     pub fn running_minima(&self, from: Time, to: &mut Vec<Level>) {

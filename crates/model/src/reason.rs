@@ -43,7 +43,7 @@ pub enum Reason {
     TooLate {
         /// The earliest finish, within the budget if there is one.
         earliest: Time,
-        /// The deadline.
+        /// Deadline of the job.
         deadline: Time,
     },
     /// More tasks than any queue that would take the job has processors.
@@ -70,16 +70,16 @@ pub enum Reason {
     Declined,
     /// Every combination with this job breaks the VO's time limit.
     TimeLimit {
-        /// The limit.
+        /// Time limit T* of the batch.
         limit: Span,
-        /// The least time of all combinations when this job was given up.
+        /// The minimum time of all combinations when this job was given up.
         min: Span,
     },
     /// Every combination with this job breaks the VO's budget limit.
     BudgetLimit {
-        /// The limit.
+        /// Budget B* of the batch.
         limit: Money,
-        /// The least cost of all combinations when this job was given up.
+        /// The minimum cost of all combinations when this job was given up.
         min: Money,
     },
     /// Each of the VO's limits can be kept alone, but no combination with this job keeps both.
@@ -149,7 +149,7 @@ impl fmt::Display for Reason {
             }
             Reason::NoValue => write!(f, "states neither a value nor a budget to bid with"),
             Reason::PricedOut { bid, ask } => {
-                write!(f, "bid {bid} at last, and queues that were in time asked {ask} or more")
+                write!(f, "last bid {bid}, and queues that were in time asked {ask} or more")
             }
             Reason::Outbid => write!(f, "other jobs took every window"),
             Reason::Declined => write!(f, "the policy declined it"),

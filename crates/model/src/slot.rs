@@ -9,7 +9,7 @@ pub struct Slot {
     pub start: Time,
     /// First second that is not idle any more.
     pub end: Time,
-    /// Where.
+    /// Id of the node.
     pub node: NodeId,
 }
 
@@ -85,7 +85,7 @@ impl SlotList {
         &self.slots
     }
 
-    /// How many.
+    /// Number of slots.
     pub fn len(&self) -> usize {
         self.slots.len()
     }

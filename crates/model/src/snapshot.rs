@@ -7,7 +7,7 @@ use crate::{Grid, Horizon, Job, Money, Slot, SlotList, Time, VoPolicy};
 pub struct Snapshot {
     /// The interval to plan in; every slot lies within it.
     pub horizon: Horizon,
-    /// The nodes.
+    /// The nodes, with performance, price and attributes.
     pub grid: Grid,
     /// What is idle on them.
     pub slots: SlotList,
@@ -30,7 +30,7 @@ pub enum SnapshotError {
     #[error("a slot is on node {}, which is not in the grid", .0.node.0)]
     UnknownNode(Slot),
     /// Price × horizon × nodes does not fit the range of money.
-    #[error("the dearest price over the whole horizon on all nodes exceeds the range of money")]
+    #[error("the highest price over the whole horizon on all nodes exceeds the range of money")]
     MoneyOverflow,
 }
 

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn the_owner_is_asked_where_nobody_else_said() {
+    fn the_owner_is_asked_where_no_other_rule_applies() {
         for owner in [Times::Work, Times::Wall] {
             assert_eq!(TimeMode::Owner.at(owner), owner);
             assert_eq!(TimeMode::WALL.at(owner), Times::Wall);

@@ -5,7 +5,7 @@ use crate::{Grid, Money, NodeId, Request, Slot, Span, Time};
 /// One task of a window: it occupies its node from the window's start for `length`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Task {
-    /// Where.
+    /// Id of the node.
     pub node: NodeId,
     /// How long the node needs for the work.
     pub length: Span,
@@ -85,12 +85,12 @@ impl Window {
         self.start + self.runtime()
     }
 
-    /// Σ cost.
+    /// Sum of the costs.
     pub fn cost(&self) -> Money {
         self.tasks.iter().map(|task| task.cost).sum()
     }
 
-    /// Σ length.
+    /// Sum of the lengths of all tasks, in node-seconds.
     pub fn processor_time(&self) -> Span {
         self.tasks.iter().map(|task| task.length).sum()
     }

@@ -30,7 +30,7 @@ struct Steady {
     ends: Ends,
     random: Pcg64Mcg,
     now: Time,
-    /// By id.
+    /// Start and length of jobs, by id.
     jobs: Vec<(Time, Span)>,
     running: BinaryHeap<Reverse<(Time, JobId)>>,
     waiting: usize,

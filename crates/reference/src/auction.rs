@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub struct Cycle {
     /// All bids have been submitted.
     pub market: Market,
-    /// The policy has heard of them.
+    /// The policy knows them.
     pub policy: Dispatch,
     settings: Settings,
     bids: usize,

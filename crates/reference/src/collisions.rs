@@ -9,7 +9,7 @@ use tradewind_sched::combine::{Choice, SumLimits, limits};
 /// How large an instance is.
 #[derive(Debug, Clone, Copy)]
 pub struct Size {
-    /// Jobs.
+    /// Number of jobs.
     pub jobs: usize,
     /// Offers of each.
     pub offers: usize,
@@ -19,7 +19,7 @@ pub struct Size {
     pub horizon: i64,
 }
 
-/// Offers as on a market: faster nodes are dearer, nodes of an offer are neighbours.
+/// Offers as on a market: faster nodes are more expensive, nodes of an offer are neighbours.
 pub fn drawn(size: Size, seed: u64) -> Vec<Vec<DisjointOffer>> {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut job = || {

@@ -24,7 +24,7 @@ pub type Column = usize;
 /// What a row's sum may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
-    /// Exactly this.
+    /// The sum equals this number.
     Exactly(i64),
     /// This or less.
     AtMost(i64),

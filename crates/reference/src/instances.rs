@@ -14,8 +14,8 @@ pub enum Class {
     Weak,
     /// Cost is a fixed price times time plus a small constant of the job and the alternative.
     Strong,
-    /// Faster is dearer, as on real nodes: price grows with speed; few distinct speeds, prices
-    /// that differ by node, and so many near-duplicates.
+    /// Faster is more expensive, as on real nodes: price grows with speed; few distinct speeds,
+    /// prices that differ by node, and so many near-duplicates.
     Market,
     /// Cost is a fixed price times time: every time that can be used up is an optimum.
     SubsetSum,
@@ -84,7 +84,7 @@ fn job(class: Class, alternatives: usize, scale: Scale, rng: &mut Pcg64Mcg) -> V
     (0..alternatives).map(|_| choice()).collect()
 }
 
-/// The objectives that are hard for a class: with cost rising in time the least of one is the
+/// The objectives that are hard for a class: with cost rising in time the minimum of one is the
 /// least of the other, so only the objectives that want much are.
 pub fn objectives(class: Class) -> &'static [Objective] {
     use Objective::{MaxIncome, MinCost, MinIdle, MinTime};
@@ -96,7 +96,7 @@ pub fn objectives(class: Class) -> &'static [Objective] {
 }
 
 /// Bounds between the trivial and the impossible: T* where time binds; where the budget does, the
-/// middle between the least cost and that of the cheapest among the fastest.
+/// middle between the minimum cost and that of the cheapest among the fastest.
 pub fn bounds(jobs: &[Vec<Choice>], objective: Objective) -> SumLimits {
     if objective.bound_by_time() {
         let auto = tradewind_model::Limit::Auto;

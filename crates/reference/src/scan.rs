@@ -99,7 +99,7 @@ fn shortest(
     chosen[longest].length
 }
 
-/// The dearest of the longest, so that replacing it gains the most.
+/// The most expensive of the longest, so that replacing it gains the most.
 fn position_of_longest(chosen: &[Alive]) -> usize {
     let mut longest = 0;
     for (i, it) in chosen.iter().enumerate().skip(1) {

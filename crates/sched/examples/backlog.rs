@@ -34,7 +34,7 @@ enum Ends {
     Expected,
     /// After a fifth of it or more.
     Early,
-    /// The same, but one of ten a second late: all reservations are made anew.
+    /// The same, but one of ten a second late: all reservations are made again.
     Late,
 }
 
@@ -173,7 +173,7 @@ impl World {
         })
     }
 
-    /// The next moment: ends, now and then somebody takes a job back or a price changes, and as
+    /// The next moment: ends, now and then a user cancels a job or a price changes, and as
     /// many jobs come as left.
     fn step(&mut self, number: usize, waiting: usize) -> Result<Duration, MarketError> {
         let end = self.running.peek().map(|Reverse((end, ..))| *end);

@@ -1,4 +1,4 @@
-//! Why a job has no window, and the least that would have to change.
+//! Why a job has no window, and the minimum that would have to change.
 
 use std::ops::ControlFlow;
 
@@ -9,7 +9,7 @@ use tradewind_model::{
 
 use crate::window::{Algorithm, Scratch, Search, Searcher};
 
-/// Whoever watched had enough.
+/// The caller stopped the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stopped;
 
@@ -74,7 +74,7 @@ impl Change {
 /// Explains `request` on what is free in `slots`, by the rules of `search`.
 ///
 /// Every amount is found by bisection over the exact search: a larger allowance never makes a
-/// placeable job unplaceable, so the least sufficient one exists, and one unit less fails.
+/// placeable job unplaceable, so the minimum sufficient one exists, and one unit less fails.
 pub fn explain(grid: &Grid, slots: &SlotList, request: &Request, search: &Search) -> Explanation {
     let mut watch = || ControlFlow::Continue(());
     explain_with(grid, slots, request, search, &mut watch).0
@@ -190,7 +190,7 @@ impl Trial<'_> {
         changes.into_iter().filter_map(with_window).collect()
     }
 
-    /// The least `by` in 1..=`max` for which the change places the job.
+    /// The minimum `by` in 1..=`max` for which the change places the job.
     fn min(
         &mut self,
         request: &Request,

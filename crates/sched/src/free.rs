@@ -36,14 +36,14 @@ pub enum FreeError {
 
 impl FreeTime {
     /// What is free for a job of this demand within `horizon`, but not before now: beside running
-    /// jobs until their expected ends, closures, and what else is `taken`. Jobs that outlived their
+    /// jobs until their expected ends, outages, and what else is `taken`. Jobs that exceeded their
     /// estimates, and nodes that should be back, are expected to need twice as long as believed so
     /// far. Where nodes are taken twice, none of them are free.
     ///
     /// A pool that does not admit the job has no nodes in it, and no pool has more than the job
     /// has tasks: like nodes beyond that change nothing for one window, but
     /// [`crate::quote::rejected`] counts the named ones alone. Exact: n tasks fit into a pool for
-    /// a span exactly if n slots hold it. O(r log r + n·l) for r running jobs, closures and
+    /// a span exactly if n slots hold it. O(r log r + n·l) for r running jobs, outages and
     /// entries of `taken`, n named nodes and l changes of what is free.
     ///
     /// # Errors

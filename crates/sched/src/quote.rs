@@ -112,7 +112,7 @@ pub struct Rejected {
     pub too_slow: u32,
     /// Without an attribute asked for.
     pub lacks_attribute: u32,
-    /// Dearer per second than the price cap.
+    /// More expensive per second than the price cap.
     pub too_dear: u32,
     /// Suitable, but never free for long enough between earliest start and deadline.
     pub never_free: u32,

@@ -22,25 +22,25 @@ pub enum SimError {
     /// A policy asked for what cannot be.
     #[error("at {at}: {error}")]
     Market {
-        /// When.
+        /// The moment in simulated or market time.
         at: Time,
-        /// What.
+        /// What the market reported.
         error: MarketError,
     },
     /// A checker found a broken promise.
     #[error("at {at}: {violation}")]
     Check {
-        /// When.
+        /// The moment in simulated or market time.
         at: Time,
-        /// What.
+        /// The violated property.
         violation: Violation,
     },
     /// Jobs wait, nothing runs, and the policy does nothing.
     #[error("at {at}: the policy leaves {waiting} jobs waiting for ever")]
     Stuck {
-        /// When.
+        /// The moment in simulated or market time.
         at: Time,
-        /// How many.
+        /// Number of jobs that still wait.
         waiting: usize,
     },
 }
@@ -55,7 +55,7 @@ pub(crate) trait World {
     fn next_job(&self) -> Option<Time>;
     /// When the next outage is announced, or a price changes.
     fn next_news(&self) -> Option<Time>;
-    /// Whether the end is reached once no job waits, runs or is to come, and the policy wishes to
+    /// Whether the end is reached once no job waits, runs or is to come, and the policy asks to
     /// be asked again at `wake`.
     fn is_over(&self, wake: Option<Time>) -> bool;
 
@@ -68,7 +68,7 @@ pub(crate) trait World {
 
     /// How long the job runs on nodes of the pool in all, if it has been there for `elapsed`.
     fn length(&self, market: &Market, job: JobId, pool: &Pool, elapsed: Span) -> Span;
-    /// Whether running jobs are interrupted where such a closure begins.
+    /// Whether running jobs are interrupted where such an outage begins.
     fn interrupts(&self, what: &Outage) -> bool;
 
     /// Something happened, and the market knows.
@@ -133,7 +133,7 @@ pub(crate) struct Engine<'a, W> {
 }
 
 impl<'a, W: World> Engine<'a, W> {
-    /// `events` are what the policy is told first.
+    /// `events` are what the policy gets first.
     pub(crate) fn new(
         market: Market,
         policy: &'a mut dyn Policy,

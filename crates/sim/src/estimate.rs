@@ -1,4 +1,4 @@
-//! How long a job is expected to run, as the policy is told.
+//! How long a job is expected to run, as given to the policy.
 
 use std::collections::BTreeMap;
 

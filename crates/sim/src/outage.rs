@@ -4,12 +4,12 @@ use tradewind_model::{Cause, Horizon, JobId, Market, Outage, Pools, Profile, Spa
 
 use crate::workload::{Job, Workload};
 
-/// A closure, and when the market learns of it.
+/// An outage, and when the market learns of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AnnouncedOutage {
-    /// The moment at which policies are told.
+    /// The moment at which policies learn of it.
     pub announced: Time,
-    /// What they are told.
+    /// What they learn.
     pub what: Outage,
 }
 
@@ -56,7 +56,7 @@ pub fn horizon(workload: &Workload) -> Horizon {
     Horizon { start, end: (last + Span(after.min(Span::MAX.0))).min(Time::MAX) }
 }
 
-/// The fewest nodes left at any moment of the closure.
+/// The fewest nodes left at any moment of the outage.
 fn min(profile: &Profile, closure: &Outage) -> u32 {
     let span: Span = closure.until - closure.from;
     let (mut fits, mut fails) = (0, closure.nodes + 1);
@@ -70,7 +70,7 @@ fn min(profile: &Profile, closure: &Outage) -> u32 {
     fits
 }
 
-/// The running job that has to go next so that the closure can have its nodes; `None` when nobody
+/// The running job that has to go next so that the outage can have its nodes; `None` when none
 /// has to. `hit` are those whose own nodes break.
 pub(crate) fn victim(market: &Market, closure: &Outage, hit: &[JobId]) -> Option<JobId> {
     let mut running = market.running().filter(|job| job.nodes_in(closure.pool) > 0);
@@ -80,7 +80,7 @@ pub(crate) fn victim(market: &Market, closure: &Outage, hit: &[JobId]) -> Option
     if market.free_in(closure.pool) >= closure.nodes {
         return None;
     }
-    // Whoever started last loses least.
+    // The job that started last loses least.
     let running = market.running().filter(|job| job.nodes_in(closure.pool) > 0);
     running.max_by_key(|job| (job.start, job.job)).map(|job| job.job)
 }

@@ -9,9 +9,9 @@ use crate::workload::Workload;
 /// Processors `first..=last`, numbered through all pools in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Range {
-    /// The lowest.
+    /// Lowest number of a processor.
     pub first: u32,
-    /// The highest.
+    /// Highest number of a processor, inclusive.
     pub last: u32,
 }
 

@@ -33,7 +33,7 @@ pub enum Semantics {
 pub struct Settings {
     /// The order within a second.
     pub semantics: Semantics,
-    /// What the policy is told about run times.
+    /// The run times that the policy expects.
     pub estimate: Estimate,
 }
 
@@ -71,9 +71,9 @@ struct Replay<'a> {
     workload: &'a Workload,
     estimate: Estimate,
     checkers: &'a mut [Box<dyn Checker>],
-    /// Jobs submitted so far; they come in the workload's order.
+    /// Jobs submitted so far; in the workload's order.
     submitted: usize,
-    /// Outages announced so far; they come in the workload's order.
+    /// Outages announced so far; in the workload's order.
     announced: usize,
     estimator: Estimator,
     jobs: Vec<Ran>,

@@ -9,7 +9,7 @@ pub const CONFIDENCE: f64 = 0.95;
 /// A mean with its confidence interval: mean ± half width.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimated {
-    /// How many values.
+    /// Number of values.
     pub count: usize,
     /// Their arithmetic mean.
     pub mean: f64,
@@ -20,7 +20,7 @@ pub struct Estimated {
 
 /// The mean of `values` and its 95 % confidence interval; `None` if there are none. Exact but for
 /// the rounding of floats; O(n).
-#[expect(clippy::cast_precision_loss, reason = "nobody makes 2^53 replications")]
+#[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^53 replications")]
 pub fn estimate(values: &[f64]) -> Option<Estimated> {
     let count = values.len();
     let n = count as f64;

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use tradewind_model::{Money, Place, PoolId, Reason, Time, Trade};
 
-/// What became of one job of the workload.
+/// What happened to one job of the workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
     /// When it started (for good, if it was interrupted before), or was refused.
     pub start: Time,
     /// When its last task ended, or it was refused.
     pub end: Time,
-    /// Where.
+    /// Pools and numbers of nodes.
     pub place: Place,
     /// What it paid.
     pub cost: Money,
@@ -37,7 +37,7 @@ pub struct Lost {
     pub start: Time,
     /// When it was interrupted.
     pub end: Time,
-    /// Where it ran.
+    /// Pools and numbers of nodes.
     pub place: Place,
 }
 
@@ -46,9 +46,9 @@ pub struct Lost {
 pub struct Struck {
     /// Index in the workload's jobs.
     pub job: usize,
-    /// When.
+    /// The moment in simulated or market time.
     pub at: Time,
-    /// On what.
+    /// The trade on which both sides agreed.
     pub trade: Arc<Trade>,
 }
 

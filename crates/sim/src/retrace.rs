@@ -1,16 +1,16 @@
-//! The proof that a live scheduler is the simulator's: what a policy was told and what it
+//! The proof that a live scheduler is the simulator's: what a policy got and what it
 //! answered, gone through again.
 //!
 //! A recorded journal becomes [`Step`]s. [`Retrace`] applies them to a market, asks a policy of the
-//! same kind at every pass and compares its answers with the recorded ones. Whoever holds the
-//! whole record calls [`retrace`]; whoever reads it piece by piece calls [`Retrace::step`].
+//! same kind at every pass and compares its answers with the recorded ones. A caller that has the
+//! whole record calls [`retrace`]; one that reads it piece by piece calls [`Retrace::step`].
 
 use std::sync::Arc;
 
 use tradewind_model::{Command, Event, Market, MarketError, Pools, Time};
 use tradewind_sched::policy::Policy;
 
-/// A policy takes over: at the start of a record, and wherever the live process began anew.
+/// A policy takes over: at the start of a record, and wherever the live process began again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Began<P> {
     /// Which, in whatever words the caller's factory understands.
@@ -22,9 +22,9 @@ pub struct Began<P> {
 /// What was recorded of one moment, in this order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step<P> {
-    /// When.
+    /// The moment in simulated or market time.
     pub at: Time,
-    /// A policy takes over: at its first pass it is told [`Market::history`] as of then, and
+    /// A policy takes over: at its first pass it gets [`Market::history`] as of then, and
     /// nothing else.
     pub began: Option<Began<P>>,
     /// What happened, beside the effects of commands.
@@ -37,7 +37,7 @@ pub struct Step<P> {
 /// The policy answers otherwise than recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// When.
+    /// The moment in simulated or market time.
     pub at: Time,
     /// The number of commands that agree, before the first that does not.
     pub agree: usize,
@@ -55,7 +55,7 @@ pub enum RetraceError {
     Differs {
         /// Index of the step.
         step: u64,
-        /// How.
+        /// How the replay differs from the journal.
         what: Box<Difference>,
     },
     /// What was recorded cannot have happened.
@@ -63,9 +63,9 @@ pub enum RetraceError {
     Market {
         /// Index of the step.
         step: u64,
-        /// When.
+        /// The moment in simulated or market time.
         at: Time,
-        /// What.
+        /// What the market reported.
         error: MarketError,
     },
     /// A pass, and no policy has begun.
@@ -83,7 +83,7 @@ pub struct Retrace<P, F> {
     policy: Option<Box<dyn Policy>>,
     /// Whether the policy has not been asked yet.
     fresh: bool,
-    /// What the policy has not been told.
+    /// Events that the policy has not got yet.
     events: Vec<Event>,
     commands: Vec<Command>,
     steps: u64,
@@ -191,7 +191,7 @@ fn effect(command: &Command) -> Option<Event> {
 /// What a confirmed record leaves.
 #[derive(Debug, Clone)]
 pub struct Retraced {
-    /// Passes compared.
+    /// Number of passes compared.
     pub passes: u64,
     /// The market after the last step.
     pub market: Market,

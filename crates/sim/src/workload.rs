@@ -16,17 +16,17 @@ pub struct LogJob {
     pub submit: Option<Time>,
     /// How long it ran.
     pub run: Option<Span>,
-    /// How many processors it wants.
+    /// Number of processors it wants.
     pub processors: Option<u32>,
     /// How long it asked to run.
     pub requested: Option<Span>,
-    /// Whose it is.
+    /// Number of the user.
     pub user: i64,
     /// Price, budget, deadline and the like.
     pub terms: Option<Arc<Terms>>,
 }
 
-/// What happens to a job that outlives its requested time.
+/// What happens to a job that exceeds its requested time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Overrun {
     /// It is killed at that moment.
@@ -51,7 +51,7 @@ pub struct Job {
     pub processors: u32,
     /// How long its user says it runs: at least 1 s.
     pub requested: Span,
-    /// Whose it is.
+    /// Number of the user.
     pub user: i64,
     /// Whether it is killed at the end of `run`.
     pub killed: bool,
@@ -105,7 +105,7 @@ impl Refusal {
 /// Jobs to replay on a grid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workload {
-    /// The grid.
+    /// The pools of the grid.
     pub pools: Arc<Pools>,
     /// When nodes are missing; see [`crate::outage::in_order`].
     pub outages: Vec<AnnouncedOutage>,
@@ -120,7 +120,7 @@ pub struct Workload {
 pub struct Rejected {
     /// Its index in the log as it was given.
     pub source: usize,
-    /// Why.
+    /// The reason.
     pub why: Refusal,
     /// As it would run if it were not too wide; `None` if the log says too little of it.
     pub job: Option<Box<Job>>,

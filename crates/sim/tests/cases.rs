@@ -18,7 +18,7 @@ fn starts(jobs: &[Job], depth: Depth, overrun: Overrun) -> Vec<i64> {
     ran.iter().map(|ran| ran.start.0).collect()
 }
 
-/// What became of jobs on four processors.
+/// What happened to jobs on four processors.
 fn replay(jobs: &[Job], knobs: Knobs, overrun: Overrun) -> Vec<Ran> {
     let numbered = (1..).zip(jobs);
     let log: Vec<LogJob> = numbered
@@ -63,7 +63,7 @@ fn ties_go_to_the_earlier_submission() {
 }
 
 #[test]
-fn an_early_end_moves_everybody_up() {
+fn an_early_end_moves_all_jobs_up() {
     let jobs = [(0, 3, 4, 20), (1, 5, 4, 5), (2, 5, 2, 5)];
     for depth in [FCFS, EASY, Depth::All] {
         assert_eq!(starts(&jobs, depth, Overrun::Kill), [0, 3, 8]);
@@ -81,7 +81,7 @@ fn conservative_protects_the_second_in_the_queue_and_easy_does_not() {
 }
 
 #[test]
-fn a_job_that_outlives_its_request_is_killed_or_runs_on() {
+fn a_job_that_exceeds_its_request_is_killed_or_runs_on() {
     let jobs = [(0, 20, 4, 10), (1, 5, 4, 5)];
     assert_eq!(starts(&jobs, EASY, Overrun::Kill), [0, 10]);
     assert_eq!(starts(&jobs, EASY, Overrun::Extend), [0, 20]);

@@ -107,19 +107,19 @@ fn announced_maintenance_drains() {
     for depth in [EASY, Depth::All] {
         assert_eq!(starts(&jobs, &[maintenance], depth), (vec![0, 20, 1], vec![]), "{depth:?}");
     }
-    // Nobody overtakes under FCFS.
+    // No job overtakes under FCFS.
     assert_eq!(starts(&jobs, &[maintenance], FCFS), (vec![0, 20, 20], vec![]));
 }
 
 #[test]
-fn maintenance_announced_too_late_interrupts_whoever_started_last() {
+fn maintenance_announced_too_late_interrupts_the_job_that_started_last() {
     let late = outage(5, 2, (6, 9), Cause::Maintenance);
     let jobs = [(0, 20, 2, 20), (1, 20, 2, 20)];
     assert_eq!(starts(&jobs, &[late], EASY), (vec![0, 9], vec![(1, 1, 6)]));
 }
 
 #[test]
-fn a_job_that_outlives_its_request_makes_room_for_the_owner() {
+fn a_job_that_exceeds_its_request_makes_room_for_the_owner() {
     let local = outage(0, 4, (10, 15), Cause::Local);
     let workload = workload(&[(0, 12, 1, 5)], &[local], Semantics::Textbook, Overrun::Extend);
     let run = replay(&workload, EASY, Settings::default());
@@ -196,9 +196,9 @@ proptest! {
         }
     }
 
-    /// Where everything is known from the start and every estimate holds, nobody is interrupted.
+    /// Where everything is known from the start and every estimate holds, no job is interrupted.
     #[test]
-    fn what_is_known_in_time_interrupts_nobody(
+    fn what_is_known_in_time_interrupts_no_job(
         jobs in prop::collection::vec(job(), 1..20),
         closures in prop::collection::vec((1u32..6, 0i64..60, 1i64..30), 0..6),
         depth in depth(), semantics in semantics(), exact in any::<bool>(),

@@ -49,7 +49,7 @@ impl Station {
         law(self.model.runs).moments().unwrap()
     }
 
-    /// One replication.
+    /// The jobs of one replication.
     fn lives(&self, seed: u64) -> Vec<Life> {
         let drawn = self.model.draw(seed, JOBS);
         let taken = drawn

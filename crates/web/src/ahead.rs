@@ -1,4 +1,4 @@
-//! A look ahead: with a permit, a deadline, and an end when nobody waits for the answer.
+//! A look ahead: with a permit, a deadline, and an end when the caller no longer waits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,7 +36,7 @@ impl AdviceRequest {
     /// Waits for the user's turn, with the deadline of a request.
     ///
     /// # Errors
-    /// If too many questions wait, or the turn does not come in time.
+    /// If too many questions wait, or no permit is free in time.
     pub(crate) async fn begin(context: &Context, who: &Actor) -> Answer<AdviceRequest> {
         let watch = Watch::new(context.limits.advice_time);
         let turn = Arc::new(take(context, who, &watch).await?);

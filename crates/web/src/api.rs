@@ -24,15 +24,15 @@ use crate::week::{ReplayResult, Week};
 /// All that the API needs.
 #[derive(Debug, Clone)]
 pub struct Api {
-    /// The market.
+    /// Handle of the market's engine.
     pub market: Handle,
     /// What tasks have written.
     pub outputs: Arc<dyn Outputs>,
-    /// Who can look ahead.
+    /// Computes forecasts.
     pub advisor: Arc<dyn Advisor>,
     /// Who can read owners' tables of prices.
     pub tariffs: Arc<dyn Tariffs>,
-    /// What is too much.
+    /// Limits on requests.
     pub limits: Limits,
     /// Who was refused, and who changed or read what.
     pub audit: Audit,
@@ -46,11 +46,11 @@ pub struct SignIn {
     /// The origin at which browsers reach us, as in `https://market.example.org`, if a proxy is
     /// before the server.
     pub url: Option<String>,
-    /// A session on the pages ends when nobody did anything for so long.
+    /// A session on the pages ends after so long without a request.
     pub session_idle: Duration,
     /// It ends after so long in any case.
     pub session_longest: Duration,
-    /// How long a token opens if nobody says; `None`: until it is revoked. Tokens of peers open
+    /// How long a token is valid by default; `None`: until it is revoked. Tokens of peers are valid
     /// until they are revoked.
     pub token_lifetime: Option<Span>,
     /// Who answers for people's identities, besides tokens; needs `url`.
@@ -72,7 +72,7 @@ impl Default for SignIn {
 /// What tasks have written. Sites are behind threads of their own, so this may take its time.
 pub trait Outputs: Debug + Send + Sync {
     /// The last `max` bytes of the task's standard output so far. The permit is held for as long as
-    /// the read really takes, also when nobody waits for it any more.
+    /// the read really takes, also when the caller no longer waits for it.
     ///
     /// # Errors
     /// What the site says.
@@ -127,18 +127,18 @@ pub trait Tariffs: Debug + Send + Sync {
     }
 }
 
-/// The market at one moment, for whoever looks ahead without holding it up.
+/// The market at one moment, for forecasts that must not delay it.
 #[derive(Debug, Clone)]
 pub struct MarketView {
-    /// A copy.
+    /// Copy of the market.
     pub market: Market,
-    /// Who decides, as the command line writes it.
+    /// The scheduling policy, as the command line writes it.
     pub policy: String,
     /// The numbers of its jobs that wait or run.
     pub numbers: std::collections::BTreeMap<JobId, u64>,
     /// Users, by the place that policies know them by.
     pub users: Vec<String>,
-    /// Processor-seconds that users have used lately, by place, as the policy counts them: where
+    /// Processor-seconds that users have used recently, by place, as the policy counts them: where
     /// the order is by fair share. Others have used nothing.
     pub used: std::collections::BTreeMap<i64, u64>,
     /// By how much its time is ahead of the system's clock.
@@ -179,13 +179,13 @@ pub struct Proposal {
 /// Where a job that waits is expected to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Planned {
-    /// Which.
+    /// Id of the job in the market.
     pub job: JobId,
-    /// From when on.
+    /// First second.
     pub start: Time,
     /// Until when its last task holds its node.
     pub end: Time,
-    /// Where.
+    /// Pools and numbers of nodes.
     pub place: Place,
 }
 
@@ -253,10 +253,10 @@ pub trait Advisor: Debug + Send + Sync {
     -> Result<Explanation, Refusal>;
 }
 
-/// What is too much.
+/// Limits on requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Of each token.
+    /// Rate limit of each token.
     pub per_token: Rate,
     /// Of each user, with all tokens and sessions.
     pub per_user: Rate,
@@ -268,7 +268,7 @@ pub struct Limits {
     pub sign_ins: Rate,
     /// Questions that the provider is asked for each address: codes of browsers and of commands.
     pub sign_in_questions: Rate,
-    /// Of a request's body.
+    /// Largest body of a request, in bytes.
     pub body_bytes: usize,
     /// Of all large bodies that are held at once.
     pub bodies_bytes: usize,
@@ -282,7 +282,7 @@ pub struct Limits {
     pub header_bytes: usize,
     /// Until the headers, or all of the body, are there.
     pub request_time: Duration,
-    /// At the same time.
+    /// Largest number of open connections.
     pub connections: usize,
     /// Of these, only for connections that have shown a valid token.
     pub connections_reserved: usize,
@@ -319,9 +319,9 @@ pub struct Limits {
 /// So many requests per second in the long run, and so many at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
-    /// In the long run.
+    /// Requests per second in the long run.
     pub per_second: u32,
-    /// At once.
+    /// Requests accepted at once after a pause.
     pub burst: u32,
 }
 

@@ -120,7 +120,7 @@ impl Context {
         Ok(asked?)
     }
 
-    /// What is written down of a wish that changes another user's job.
+    /// The record of a request that changes another user's job.
     async fn change_of_job(&self, actor: &Actor, ask: &Ask) -> Answer<Option<(AuditKind, String)>> {
         let Some((job, how)) = notes::job_of(ask) else { return Ok(None) };
         if actor.role == Role::User {
@@ -141,7 +141,7 @@ impl Context {
         Ok(seen?)
     }
 
-    /// A copy of the market, for whoever looks ahead.
+    /// A copy of the market, for forecasts.
     pub(crate) async fn view(&self) -> Answer<MarketView> {
         self.view_in(Span(0)).await
     }

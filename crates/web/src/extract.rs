@@ -157,7 +157,7 @@ async fn whole(body: Body, max: usize, time: Duration) -> Result<Bytes, Failure>
         Ok(Err(_)) => Err(Failure::malformed("the body is broken off", "send all of it")),
         Err(_) => {
             let (status, hint) = (StatusCode::REQUEST_TIMEOUT, "send it faster");
-            Err(Failure::new(status, "timeout", "the body did not come in time", hint))
+            Err(Failure::new(status, "timeout", "the body did not arrive in time", hint))
         }
     }
 }

@@ -17,7 +17,7 @@ pub(crate) struct Failure {
     who: Option<String>,
 }
 
-/// What handlers return.
+/// Result of a handler.
 pub(crate) type Answer<T> = Result<T, Failure>;
 
 impl Failure {
@@ -109,7 +109,7 @@ impl Failure {
         self.who.as_deref()
     }
 
-    /// Status and problem, for whoever shows it otherwise.
+    /// Status and problem, for pages that show it in another form.
     pub(crate) fn parts(&self) -> (StatusCode, &Problem) {
         (self.status, &self.problem)
     }
@@ -121,7 +121,7 @@ impl Failure {
     }
 }
 
-/// As the API tells it; a page finds it beside the answer, and tells it otherwise.
+/// As the API reports it; a page finds it beside the answer, and shows it in another form.
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let beside = self.clone();
@@ -177,7 +177,7 @@ impl From<EngineStopped> for Failure {
     }
 }
 
-/// All mistakes of what was handed in: the first, and the others besides.
+/// All mistakes of what was submitted: the first, and the others besides.
 impl From<Diagnostics> for Failure {
     fn from(all: Diagnostics) -> Failure {
         let errors = all.iter().filter(|it| it.severity == Severity::Error);

@@ -3,9 +3,9 @@
 //! - [`serve`]: listens, on loopback or with TLS, and stops without breaking anything off.
 //! - [`documents`]: what goes over the wire; clients read the same types.
 //! - [`openapi`]: the API's own description.
-//! - [`Events`]: what was written down, for whoever passes it on.
+//! - [`Events`]: new records, for code that forwards them.
 //! - [`offer`], [`sentence`], [`moment`]: windows, reasons and times in the API's words.
-//! - [`Week`]: what was lately, to be lived again under other prices.
+//! - [`Week`]: what was recently, to be lived again under other prices.
 //! - [`Advisor`], [`Outputs`], [`Tariffs`]: what the API needs and cannot do itself.
 //!
 //! Nothing is decided here: what callers want is said to the market ([`tradewind_daemon::engine`]),

@@ -10,7 +10,7 @@ use crate::auth::Caller;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// What a wish changes that is written down, and about what it is. Notes of people are left out:
+/// What a request changes, for the audit log, and its subject. Notes of people are left out:
 /// there may be anything in them.
 pub(crate) fn of(ask: &Ask) -> Option<(AuditKind, String)> {
     match ask {
@@ -38,7 +38,7 @@ pub(crate) fn of(ask: &Ask) -> Option<(AuditKind, String)> {
     }
 }
 
-/// The job that a wish changes, and how: it is written down if the job is another user's.
+/// The job that a request changes, and how: it is recorded if the job is another user's.
 pub(crate) fn job_of(ask: &Ask) -> Option<(u64, &'static str)> {
     match ask {
         Ask::Cancel { job } => Some((*job, "cancelled")),
@@ -63,7 +63,7 @@ fn wished(project: &str, wish: &ProjectChange) -> String {
     }
 }
 
-/// What came of it.
+/// The outcome.
 pub(crate) fn outcome(asked: &Result<Reply, Refusal>) -> String {
     match asked {
         Ok(Reply::Number(number)) => format!("done, number {number}"),

@@ -2,8 +2,8 @@
 //!
 //! A look ahead takes a processor for a while, so only few run at the same time. Each user has so
 //! many of them at most; further questions of the same user wait in a line of the user's own, and
-//! the lines are served in turn. So somebody with many questions waits for himself, and others wait
-//! for one question of each user at most.
+//! the lines are served in turn. So a user with many questions waits for the own ones, and others
+//! wait for one question of each user at most.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use tradewind_daemon::live::rights::{Actor, Role};
 
-/// How many.
+/// Bounds of what is taken at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bounds {
     /// Run at the same time, of all users; one more is for administrators.
@@ -25,7 +25,7 @@ pub(crate) struct Bounds {
 
 /// Questions of all users that wait.
 const MOST_WAITING: usize = 1_024;
-/// Nobody is told to wait longer: seconds.
+/// No caller is asked to wait longer: seconds.
 const LONGEST_WAIT_S: u64 = 600;
 
 /// All permits, and who waits for them.
@@ -64,7 +64,7 @@ pub(crate) enum NoTurn {
     Line(usize),
     /// So many questions of all users wait already.
     Full(usize),
-    /// It did not come in time.
+    /// No permit was free in time.
     Late,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
-    /// Whose it is.
+    /// Name of the user.
     pub(crate) fn user(&self) -> &str {
         &self.user
     }
@@ -89,7 +89,7 @@ impl Drop for Turn {
     }
 }
 
-/// Somebody in a line, who may leave it.
+/// A caller in a line, who may leave it.
 struct Waiting {
     turns: Arc<Turns>,
     user: String,
@@ -115,8 +115,9 @@ impl Turns {
         Turns { bounds, desk: Mutex::new(Desk::new()) }
     }
 
-    /// Seconds until it is of use to ask again, by how long questions took lately and by who waits:
-    /// where a line is full, until one of its questions is served; else until a new one would be.
+    /// Seconds until it is of use to ask again, by how long questions took recently and by who
+    /// waits: where a line is full, until one of its questions is served; else until a new one
+    /// would be.
     pub(crate) fn wait(&self, user: &str, why: NoTurn) -> u64 {
         let desk = self.desk();
         let users = desk.round.len().max(1) as u64;
@@ -141,7 +142,7 @@ impl Turns {
     /// Waits for a permit, until `until` at most.
     ///
     /// # Errors
-    /// If too many wait, or it does not come in time.
+    /// If too many wait, or no permit is free in time.
     pub(crate) async fn take(
         self: &Arc<Turns>,
         who: &Actor,
@@ -153,7 +154,7 @@ impl Turns {
         };
         let (number, served) = {
             let mut desk = self.desk();
-            // Whoever waits although there is a permit for him was told so already.
+            // A caller that waits although there is a permit was notified already.
             if desk.may_run(self.bounds, &who.user, who.role) && !desk.lines.contains_key(&who.user)
             {
                 desk.start(&who.user);

@@ -22,12 +22,12 @@ impl Watch {
         Watch { until, cancelled: Arc::default() }
     }
 
-    /// Nobody waits for the answer any more.
+    /// The caller no longer waits for the answer.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Whether to stop: the time is over, or nobody waits for the answer.
+    /// Whether to stop: the time is over, or the caller no longer waits.
     pub fn is_over(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed) || Instant::now() >= self.until
     }

@@ -42,7 +42,7 @@ pub struct PastJob {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Missing {
     /// When the market learned of it, as far as is known: hours that owners withhold are planned
-    /// ahead, and of all else the beginning is told.
+    /// ahead, and of all else the beginning is known.
     pub announced: Time,
     /// What. Its end is the real one.
     pub what: Outage,
@@ -51,7 +51,7 @@ pub struct Missing {
 /// What jobs had of a week, or would have had.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReplayResult {
-    /// Their nodes.
+    /// Use of nodes by jobs.
     pub had: Vec<PoolUse>,
     /// How many of the week's jobs began.
     pub ran: u32,
@@ -60,9 +60,9 @@ pub struct ReplayResult {
 /// Nodes that a job had in a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolUse {
-    /// Which pool.
+    /// Id of the pool.
     pub pool: PoolId,
-    /// How many.
+    /// Number of nodes.
     pub nodes: u32,
     /// What it paid for each, per second.
     pub price: Price,
@@ -75,9 +75,9 @@ pub struct PoolUse {
 /// What a pool had of a week.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Earned {
-    /// Micro-credits.
+    /// Income in micro-credits.
     pub income: i128,
-    /// Node-seconds.
+    /// Occupied node-seconds.
     pub used: i64,
 }
 
@@ -192,7 +192,7 @@ impl Week {
         Price(sum.checked_div(all).and_then(|mean| i64::try_from(mean).ok()).unwrap_or(last))
     }
 
-    /// Its length.
+    /// Length of the replayed time.
     pub(crate) fn length(&self) -> Span {
         self.until - self.from
     }
@@ -243,7 +243,7 @@ fn missing(state: &State, from: Time, gone: &PastOutage) -> Option<Missing> {
     let announced = if cause == Cause::Withheld { from } else { begin };
     let until = match gone.until < state.now() {
         true => gone.until,
-        // It goes on; nobody knows better than the market for how long.
+        // It goes on; the market's expectation is the best estimate.
         false => expected_end(state, &gone.why).map_or(gone.until, |end| end.max(gone.until)),
     };
     let (pool, nodes) = (gone.why.pool(), gone.nodes);

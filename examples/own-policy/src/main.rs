@@ -1,6 +1,6 @@
 //! A scheduling policy of one's own, replayed on a log: `own-policy LOG.swf[.gz]`.
 //!
-//! The rule: the narrowest job first, but nobody overtakes a job that has waited for six hours.
+//! The rule: the narrowest job first, but no job overtakes one that has waited for six hours.
 #![expect(clippy::print_stdout, reason = "its results go there")]
 
 use std::collections::BTreeMap;

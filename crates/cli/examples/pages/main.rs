@@ -23,7 +23,7 @@ use browser::Browser;
 use pretence::{JOBS, NODES, Stage};
 use serde_json::Value;
 
-/// Of that many requests, the median and the longest are told.
+/// Of that many requests, the median and the longest are printed.
 const TIMES: usize = 11;
 
 #[tokio::main]
@@ -145,7 +145,7 @@ async fn page(browser: &Browser, stage: &Stage) {
         let asked = stage.clone();
         tokio::task::spawn_blocking(move || asked.submit()).await.unwrap();
         while marks(browser).await == before {
-            assert!(begun.elapsed() < Duration::from_secs(20), "the board is not drawn anew");
+            assert!(begun.elapsed() < Duration::from_secs(20), "the board is not drawn again");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         updates.push(begun.elapsed().as_secs_f64() * 1e3);
@@ -153,7 +153,7 @@ async fn page(browser: &Browser, stage: &Stage) {
     told("from a submission to the new picture", updates, "700 ms of it are waited for more");
 }
 
-/// How often the board was drawn anew.
+/// How often the board was drawn again.
 async fn marks(browser: &Browser) -> u64 {
     let script = "return Number(document.getElementById('stage').dataset.pictures || 0)";
     browser.run(script).await.as_u64().unwrap()

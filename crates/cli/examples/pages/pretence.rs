@@ -279,7 +279,7 @@ impl Stage {
             stage.hand_in(nodes.min(u64::from(OF_POOL)), time);
         }
         std::thread::sleep(Duration::from_secs(4));
-        println!("handed in within {:.1} s", begun.elapsed().as_secs_f64());
+        println!("submitted within {:.1} s", begun.elapsed().as_secs_f64());
         stage
     }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use super::words::{moment, now};
 use crate::exit::Problem;
 
-/// How the market tells when a token expires: seconds since 1970.
+/// Header in which the market says when a token expires: seconds since 1970.
 pub(super) const HEADER: &str = "tradewind-token-expires";
 
 /// When to warn of tokens that an administrator issued, and of those that signing in gave: seconds
@@ -16,7 +16,7 @@ pub(super) const OF_SIGN_INS: i64 = 30 * 60;
 /// The earliest moment of those that are near; 0: none is.
 static NEAR: AtomicI64 = AtomicI64::new(0);
 
-/// The market said when the token expires, of which people are to be told `early` seconds before.
+/// The market said when the token expires, about which users are warned `early` seconds before.
 pub(super) fn heard(expires: i64, early: i64) {
     if is_near(expires, early, now()) {
         NEAR.store(expires, Ordering::Relaxed);
@@ -27,7 +27,7 @@ fn is_near(expires: i64, early: i64, now: i64) -> bool {
     expires > 0 && expires.saturating_sub(now) <= early
 }
 
-/// What to tell people, if anything.
+/// A warning for the user, if there is one.
 pub(crate) fn warning() -> Option<Problem> {
     let near = NEAR.load(Ordering::Relaxed);
     (near != 0).then(|| Problem {

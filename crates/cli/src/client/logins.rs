@@ -16,7 +16,7 @@ pub(crate) struct Logins {
     /// The one that was signed in to last.
     #[serde(default)]
     pub(crate) last: Option<String>,
-    /// By URL.
+    /// Sign-ins, by the URL of the market.
     #[serde(default)]
     pub(crate) markets: BTreeMap<String, Login>,
 }

@@ -112,7 +112,7 @@ impl Market {
         sent(&answer.map_err(|silence| silence.failure)?)
     }
 
-    /// Asks, and hears of the token's end.
+    /// Sends a request, and reads when the token expires.
     fn put_question(&self, question: &ApiRequest) -> Result<ApiResponse, NoResponse> {
         let answer = transport::ask(&self.agent, &self.found, question)?;
         if let Some(expires) = answer.expires {
@@ -288,7 +288,7 @@ impl Patience {
         Patience { answered: false, since: None, max: place.timeout() }
     }
 
-    /// It has answered.
+    /// Notes that the server has answered.
     pub(crate) fn heard(&mut self) {
         self.answered = true;
         self.since = None;
@@ -374,18 +374,18 @@ fn strange(what: &str) -> Failure {
     Failure::usage(format!("the answer is not understood: {what}")).hint(hint)
 }
 
-/// Nobody knows whether the job was taken on.
+/// It is unknown whether the job was accepted.
 fn unsure(mut failure: Failure, question: &ApiRequest) -> Failure {
     let key = question.key.as_deref().unwrap_or_default();
     let hint = format!(
-        "nobody knows whether the job was taken on: submit it again with `--key {key}`, and it is \
+        "it is unknown whether the job was accepted: submit it again with `--key {key}`, and it is \
          not taken on twice"
     );
     failure.exit = Exit::Negative;
     failure.hint(hint)
 }
 
-/// A key that nobody else uses.
+/// A key that no other submission uses.
 pub(crate) fn new_key() -> String {
     let half = || RandomState::new().hash_one((SystemTime::now(), std::process::id()));
     format!("{:016x}{:016x}", half(), half())
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn a_submission_waits_as_it_is_told_and_not_longer_than_it_may() {
+    fn a_submission_waits_as_asked_and_not_longer_than_it_may() {
         let left = Duration::from_secs(30);
         let told = |wait: &str| {
             let body = format!(r#"{{"error":{{"kind":"limit","message":"m"{wait}}}}}"#);
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn all_problems_are_told() {
+    fn all_problems_are_reported() {
         let body = r#"{"error":{"kind":"invalid","message":"a","field":"x","also":[
             {"kind":"invalid","message":"b","hint":"do c"}]}}"#;
         let told = sent(&answer(422, body)).unwrap_err().problems;

@@ -59,7 +59,7 @@ pub(crate) enum TokenSource {
 }
 
 impl Found {
-    /// How long before its end people are told of it: seconds.
+    /// How long before its end users are warned: seconds.
     pub(super) fn early(&self) -> i64 {
         match self.source {
             TokenSource::Login => expiry::OF_SIGN_INS,
@@ -117,7 +117,7 @@ impl MarketArgs {
         self.bound().unwrap_or(Duration::from_secs(30))
     }
 
-    /// The same, if anybody has said it.
+    /// The same, if it is given.
     pub(crate) fn bound(&self) -> Option<Duration> {
         self.timeout.map(Duration::from_secs)
     }
@@ -173,7 +173,7 @@ impl MarketArgs {
 
     /// The file that is named, or the variable; then, `here`, the administrator's own of a folder
     /// that is named and that the user may read: what the command line says goes before what an
-    /// earlier command left. Then that of signing in; at last the administrator's own of the usual
+    /// earlier command left. Then that of signing in; finally the administrator's own of the usual
     /// folder.
     fn token(&self, here: bool, login: Option<&Login>) -> Result<(String, TokenSource), Failure> {
         let hint = "set `TRADEWIND_TOKEN`, or give `--token-file FILE`; an administrator issues \

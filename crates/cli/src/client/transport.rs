@@ -17,16 +17,16 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// The longest answer: bytes.
 const LONGEST: u64 = 256 << 20;
 
-/// Whether somebody may have heard us.
+/// Whether the server may have got the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heard {
-    /// Nobody was there.
+    /// There was no server.
     No,
     /// Perhaps: there was no answer.
     Perhaps,
 }
 
-/// No answer.
+/// The daemon did not answer.
 #[derive(Debug, Clone)]
 pub(super) struct NoResponse {
     pub(super) heard: Heard,
@@ -42,15 +42,15 @@ pub(super) struct ApiResponse {
     pub(super) expires: Option<i64>,
 }
 
-/// What goes out.
+/// A request of the client.
 #[derive(Debug, Clone)]
 pub(super) struct ApiRequest {
     pub(super) method: Method,
     /// From the first slash.
     pub(super) path: String,
-    /// JSON.
+    /// Body in JSON.
     pub(super) body: Option<Vec<u8>>,
-    /// For submissions.
+    /// Key that makes a repeated submission idempotent.
     pub(super) key: Option<String>,
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn short(state: &str) -> &str {
     all.into_iter().find(|(long, _)| *long == state).map_or(state, |(_, short)| short)
 }
 
-/// States that somebody asked for, long or short, in any case.
+/// States that the caller asked for, long or short, in any case.
 ///
 /// # Errors
 /// The first that is none.

@@ -5,7 +5,7 @@ use clap_complete::Shell;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output;
 
-/// For whom.
+/// Arguments of `tradewind completions`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -17,7 +17,7 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
-/// Of what.
+/// Arguments of `tradewind man`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -1,4 +1,4 @@
-//! `tradewind explain`: which limit binds, and the least that would help.
+//! `tradewind explain`: which limit binds, and the minimum that would help.
 
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ use crate::options::Format;
 use crate::report::Report;
 use crate::{documents, input, output, tables};
 
-/// For which job.
+/// Arguments of `tradewind explain`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

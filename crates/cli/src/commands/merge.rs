@@ -11,7 +11,7 @@ use crate::options::Format;
 use crate::output;
 use crate::report::Report;
 
-/// Which folders, and where to.
+/// Arguments of `tradewind merge`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

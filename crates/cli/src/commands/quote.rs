@@ -16,7 +16,7 @@ use crate::tables::{self, Column, Side};
 use crate::{documents, input, output};
 use tradewind_io::scenario::criterion_name;
 
-/// For which job.
+/// Arguments of `tradewind quote`.
 #[derive(Debug, clap::Args)]
 #[command(infer_long_args = true)]
 #[command(override_usage = "tradewind quote [OPTIONS] SCENARIO --job NAME\n       \
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     }
 }
 
-/// Nobody means a file of this name to be a job script.
+/// A file of this name is not meant as a job script.
 fn scenario_without_job(words: &[String]) -> Result<(), Failure> {
     match words {
         [file] if file.ends_with(".json") || file.ends_with(".toml") => {

@@ -32,7 +32,7 @@ pub(super) enum Migrate {
     Off,
 }
 
-/// When the first half of the sites and the second do not hear each other.
+/// When the first half of the sites and the second cannot reach each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Cut {
     from: Time,
@@ -53,7 +53,7 @@ pub(super) struct Federal {
     cut: Option<Cut>,
 }
 
-/// Of [`Site::Hybrid`].
+/// Parameters of [`Site::Hybrid`].
 pub(super) const HYBRID: [&str; 10] = [
     "alpha",
     "beta",
@@ -67,10 +67,10 @@ pub(super) const HYBRID: [&str; 10] = [
     "overflow",
 ];
 
-/// Of [`Site::Plain`].
+/// Parameters of [`Site::Plain`].
 pub(super) const PLAIN: [&str; 2] = ["depth", "order"];
 
-/// Of both.
+/// Parameters of both kinds of sites.
 pub(super) const SITES: [&str; 20] = [
     "migrate",
     "choose",
@@ -161,7 +161,7 @@ impl Federal {
         Ok(Box::new(Isolated::new(pools, |pool| self.site_of(pool))))
     }
 
-    /// Whoever asks a few asks again, if nothing else is said.
+    /// A site that asks a few asks again by default.
     fn negotiation(&self) -> negotiation::Settings {
         let rounds = match self.negotiation.discover {
             Discover::All => self.negotiation.rounds,
@@ -282,7 +282,7 @@ fn discover(text: &str) -> Result<Discover, Wrong> {
     }
 }
 
-/// `1s`, or from the least to the longest: `1s..5s`.
+/// `1s`, or from the minimum to the longest: `1s..5s`.
 fn latency(text: &str) -> Result<(Span, Span), Wrong> {
     let (min, max) = text.split_once("..").unwrap_or((text, text));
     let (min, max) = (duration::parse_span(min)?, duration::parse_span(max)?);

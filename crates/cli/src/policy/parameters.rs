@@ -21,7 +21,7 @@ use crate::values::{self, Count};
 /// Parameters that go together.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Family {
-    /// Of backfilling.
+    /// Policies with backfilling.
     Fill,
     /// Of every scheme that plans in cycles.
     Cycles,

@@ -83,7 +83,7 @@ impl PolicySpec {
     }
 
     /// The same policy with `replan=WORD` among its parameters, if it is a cyclic scheme that does
-    /// not say itself when it plans anew.
+    /// not say itself when it plans again.
     ///
     /// # Errors
     /// If there is no such word.
@@ -186,7 +186,7 @@ impl PolicySpec {
     }
 
     /// The policy for a live market of these pools. The quick backfilling of replays is not for
-    /// it: nobody knows what jobs will ask for.
+    /// it: it is unknown what jobs will ask for.
     ///
     /// # Errors
     /// If it cannot be live.
@@ -219,7 +219,7 @@ impl PolicySpec {
     }
 }
 
-/// Whether there is one pool of reference nodes that cost nothing and take everybody, and no job
+/// Whether there is one pool of reference nodes that cost nothing and take all jobs, and no job
 /// asks for more than processors and time.
 fn is_plain(workload: &Workload) -> bool {
     let plain = |pool: &Pool| {

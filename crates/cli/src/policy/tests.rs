@@ -272,7 +272,7 @@ fn what_is_unknown_is_refused_with_a_hint() {
 }
 
 #[test]
-fn an_option_for_all_gives_way_to_a_parameter() {
+fn a_parameter_overrides_an_option_for_all() {
     let with_replan = |text, word| spec(text).with_replan(word).unwrap().text().to_owned();
     assert_eq!(with_replan("easy[depth=2]", "on-release"), "easy[depth=2]");
     assert_eq!(with_replan("css", "on-release"), "css[replan=on-release]");

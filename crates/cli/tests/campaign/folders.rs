@@ -1,4 +1,4 @@
-//! Folders of campaigns: what another campaign or somebody else left there.
+//! Folders of campaigns: what another campaign or another program left there.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Campaigns from end to end: many runs, stopped and gone on with, in shards, with bad logs.
+//! Campaigns from end to end: many runs, interrupted and resumed, in shards, with bad logs.
 #![expect(clippy::unwrap_used, reason = "a test that cannot read what was written has failed")]
 
 mod folders;
@@ -220,7 +220,7 @@ fn a_bad_log_loses_no_other_run() {
     let missing = json(&out.join("summary.json"))["missing"].clone();
     assert_eq!(missing.as_array().unwrap().len(), 4);
     assert!(out.join("easy/log=good/jobs.csv").exists());
-    // Mended logs join in; what was done stays done.
+    // Corrected logs join in; what was done stays done.
     for name in ["bad.swf", "none.swf"] {
         std::fs::copy(log(), at(name)).unwrap();
     }
@@ -467,7 +467,7 @@ fn models_draw_by_seed_and_say_so() {
 }
 
 #[test]
-fn users_drawn_anew_make_other_logs() {
+fn users_drawn_again_make_other_logs() {
     let folder = tempfile::tempdir().unwrap();
     let log = log();
     let args = [log.as_str(), "--policy", "easy", "--users", "12", "--seeds", "1..2", "--check"];

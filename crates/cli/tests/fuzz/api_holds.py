@@ -3,7 +3,7 @@
     api_holds.py PROGRAM OPENAPI SCRATCH [CASES] [SEED]
 
 CASES is how many requests are drawn for each operation and role besides the systematic ones.
-Nobody has money there, so no command that is drawn ever runs.
+No account has money there, so no command that is drawn ever runs.
 """
 
 import json

@@ -13,7 +13,7 @@ WORDS = re.compile(r"panicked|RUST_BACKTRACE|/src/|\.rs:\d", re.IGNORECASE)
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Keeps the run going: nobody waits for a minute, and the tokens in use stay."""
+    """Keeps the run going: no request waits for a minute, and the tokens in use stay."""
     operation = case.operation.definition.raw.get("operationId")
     if operation in ("revoke_token", "rotate_token"):
         number = str(case.path_parameters.get("id", ""))
@@ -27,7 +27,7 @@ def before_call(context, case, kwargs):
 
 @schemathesis.check
 def no_secrets(ctx, response, case):
-    """Only whoever makes a token sees its secret."""
+    """Only the maker of a token sees its secret."""
     made = case.operation.definition.raw.get("operationId") in ("issue_token", "rotate_token")
     if not (made and response.status_code in (200, 201)):
         assert not SECRET.search(response.text), "a secret in an answer"

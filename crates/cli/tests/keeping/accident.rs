@@ -46,7 +46,7 @@ fn a_journal_without_its_log_is_no_new_market() {
     let (code, said) = stage.refused();
     assert_eq!(code, Some(3), "{said}");
     assert!(said.contains("journal.db-wal` is missing"), "{said}");
-    // Whoever accepts the loss goes on with the same market.
+    // An administrator who accepts the loss continues with the same market.
     std::fs::remove_file(stage.path("journal.db.lock")).unwrap();
     stage.start();
     stage.kill();

@@ -11,7 +11,7 @@ use crate::stage::Stage;
 const AGAIN: &str = "TRADEWIND_TEST_MAY_MOUNT";
 
 /// Runs the test again with the right to mount: in a user namespace, or as root by `sudo`. Where
-/// neither can be had, it fails.
+/// neither is possible, it fails.
 fn again(name: &str) {
     assert!(std::env::var_os(AGAIN).is_none(), "no file system can be mounted even so");
     let namespaces = ["unshare", "--user", "--map-root-user", "--mount", "--"];

@@ -1,4 +1,4 @@
-//! Journals of earlier releases, with made-up jobs, are read and go on.
+//! Journals of earlier releases, with generated jobs, are read and go on.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! A real daemon with a local site, and a client that sends what it is told.
+//! A real daemon with a local site, and a client that sends what the test gives it.
 
 use std::fs;
 use std::io::{Read as _, Write as _};

@@ -107,14 +107,14 @@ fn groups_make_members_of_projects_and_no_members_again() {
 }
 
 #[test]
-fn a_code_that_is_denied_signs_nobody_in() {
+fn a_code_that_is_denied_signs_no_user_in() {
     let stage = Stage::new();
     stage.provider.user("ana", &["hpc"]);
     let (child, code) = login(&stage);
     stage.provider.confirm(&code, "ana", "deny");
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(1));
     assert!(stage.log().contains("the sign-in was denied there"), "{}", stage.log());
-    // Nor does somebody without a role.
+    // A user without a role is refused, too.
     stage.provider.user("bob", &[]);
     let (child, code) = login(&stage);
     stage.provider.confirm(&code, "bob", "allow");

@@ -42,7 +42,8 @@ fn people_sign_in_with_their_provider() {
     assert!(log.contains("signed in") && !log.contains("tw_") && !log.contains("code="), "{log}");
 }
 
-/// The page leads to the provider, which is told whom it signed in, and leads back to our door.
+/// The page leads to the provider, which learns whom it signed in, and leads back to the sign-in
+/// page.
 fn signed_out_there(stage: &Stage, page: &str) {
     let address = page.split("url=").nth(1).unwrap().split('"').next().unwrap();
     let address = address.replace("&#38;", "&");
@@ -101,7 +102,7 @@ fn roles_go_with_the_groups() {
     stage.provider.user("root", &["hpc"]);
     two.sign_in(&stage, "root");
     assert_eq!((two.me()["role"].clone(), one.get("/v1/me").status), ("user".into(), 401));
-    // Without any group nobody comes in, and what they had is gone, too.
+    // Without any group there is no access, and what they had is gone, too.
     stage.provider.user("root", &["other"]);
     let refused = one.sign_in(&stage, "root");
     assert_eq!(refused.status, 403, "{}", refused.text);
@@ -134,7 +135,7 @@ fn a_state_of_another_browser_and_a_code_of_another_try_are_refused() {
     let refused = eve.get(&mixed);
     assert_eq!(refused.status, 401, "{}", refused.text);
     assert!(stage.log().contains("invalid_grant"), "{}", stage.log());
-    // Who denies it there is told so here.
+    // A user who denies it there sees so here.
     let state = part(&ana.begin("/jobs"), "state");
     let denied = ana.get(&format!("/signin/oidc/back?error=access_denied&state={state}"));
     assert!(denied.status == 403 && denied.text.contains("access_denied"), "{}", denied.text);

@@ -19,7 +19,7 @@ fn python() -> &'static Path {
         let mut script = Command::new(root.join("scripts/packages.sh"));
         let made = script.args(["oidc", "a provider of identities"]).output().unwrap();
         let said = String::from_utf8_lossy(&made.stderr);
-        assert!(made.status.success(), "the provider's packages cannot be had: {said}");
+        assert!(made.status.success(), "the provider's packages are not available: {said}");
         root.join(String::from_utf8(made.stdout).unwrap().trim())
     })
 }
@@ -129,7 +129,7 @@ impl Stage {
         std::fs::read_to_string(self.folder.path().join("log")).unwrap()
     }
 
-    /// A command of a user who has a home of their own, and is told nothing of the market's state.
+    /// A command of a user who has a home of their own, and cannot see the market's state.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(PROGRAM);
         command.args(words).current_dir(self.folder.path());

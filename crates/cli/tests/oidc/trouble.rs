@@ -68,7 +68,7 @@ fn clients_prove_themselves_as_the_provider_wants() {
 }
 
 #[test]
-fn a_provider_that_hangs_holds_up_nobody_else() {
+fn a_provider_that_hangs_delays_no_other_caller() {
     let stage = Stage::new();
     stage.provider.user("ana", &["hpc"]);
     let token = std::fs::read_to_string(stage.folder.path().join("state/admin.token")).unwrap();

@@ -21,7 +21,7 @@ impl Browser {
     pub(crate) async fn start() -> Browser {
         let port = ports::free();
         let mut driver = Command::new("chromedriver");
-        // A clock that is not UTC, so that both can be told apart.
+        // A clock that is not UTC, so that both can be distinguished.
         driver.env("TZ", "Asia/Tokyo");
         driver.arg(format!("--port={port}")).stdout(Stdio::null()).stderr(Stdio::null());
         let driver = driver.spawn().expect("chromedriver is not there: `make setup` installs it");
@@ -90,7 +90,7 @@ impl Browser {
         }
     }
 
-    /// Waits until the page says so, without being loaded anew.
+    /// Waits until the page says so, without being loaded again.
     pub(crate) async fn until(&self, wanted: &str) {
         let begun = Instant::now();
         loop {

@@ -36,7 +36,7 @@ pub(crate) async fn look_at(browser: &Browser, name: &str, pose: impl AsyncFn())
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The page in that theme, without being loaded anew; empty: as the reader's system has it.
+/// The page in that theme, without being loaded again; empty: as the reader's system has it.
 async fn wear(browser: &Browser, theme: &str) {
     let script = format!(
         "if ('{theme}') document.documentElement.dataset.theme = '{theme}';
@@ -95,7 +95,7 @@ async fn violations(browser: &Browser) -> String {
     found.as_str().unwrap_or("the checker said nothing").to_owned()
 }
 
-/// Keeps a picture of the whole page, if somebody wants them.
+/// Keeps a picture of the whole page, if pictures are wanted.
 async fn keep(browser: &Browser, name: &str, (width, height): (u32, u32), pose: &impl AsyncFn()) {
     let Some(folder) = folder() else { return };
     let script = "return document.documentElement.scrollHeight + outerHeight - innerHeight";

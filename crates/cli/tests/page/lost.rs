@@ -32,7 +32,7 @@ async fn the_last_that_was_known_stays_with_its_age() {
     the_connection_breaks(&browser, &stage, &wire).await;
     updates_are_paused(&browser, &stage).await;
     a_site_is_gone(&browser, &stage).await;
-    the_market_is_started_anew(&browser, &mut stage).await;
+    the_market_is_restarted(&browser, &mut stage).await;
     browser.end().await;
 }
 
@@ -46,7 +46,7 @@ async fn a_job_lies_in_two_sites(browser: &Browser, stage: &Stage, wire: &Wire) 
     look(browser, "job-together").await;
 }
 
-/// The network fails and comes back; nobody has to do anything.
+/// The network fails and comes back; no action is needed.
 async fn the_connection_breaks(browser: &Browser, stage: &Stage, wire: &Wire) {
     browser.go(&wire.url("/")).await;
     ready(browser).await;
@@ -124,8 +124,8 @@ async fn a_site_is_gone(browser: &Browser, stage: &Stage) {
     until(browser, "return !document.body.innerText.includes('not reached since')").await;
 }
 
-/// A session ends with the daemon: whoever signs in again is where they were.
-async fn the_market_is_started_anew(browser: &Browser, stage: &mut Stage) {
+/// A session ends with the daemon: after the next sign-in the same page is shown.
+async fn the_market_is_restarted(browser: &Browser, stage: &mut Stage) {
     browser.go(&stage.url("/?order=name")).await;
     ready(browser).await;
     keys(browser, "ww").await;

@@ -52,19 +52,19 @@ async fn the_pages_work_in_a_browser() {
     market::clocks_are_changed(&browser, &stage).await;
     market::policies_are_compared(&browser, &stage).await;
     market::time_goes_on_without_the_market(&browser, &stage).await;
-    nobody_else_may_use_the_session(&browser, &stage).await;
+    no_other_browser_may_use_the_session(&browser, &stage).await;
     users_see_their_own(&browser, &stage).await;
-    everybody_can_use_it(&browser, &stage).await;
+    the_pages_are_accessible(&browser, &stage).await;
     browser.end().await;
 }
 
 async fn a_forged_token_is_refused(browser: &Browser, stage: &Stage) {
     browser.go(&stage.url("/ledger")).await;
-    assert_eq!(browser.path().await, "/signin", "nobody is let in");
+    assert_eq!(browser.path().await, "/signin", "access without a sign-in");
     look(browser, "signin").await;
     let forged = format!("tw_{}", "a".repeat(40));
     sign_in(browser, &stage.url(""), &forged).await;
-    browser.until("This token does not open").await;
+    browser.until("Token not recognised").await;
     look(browser, "signin-refused").await;
     browser.go(&stage.url("/")).await;
     assert_eq!(browser.path().await, "/signin");
@@ -73,7 +73,7 @@ async fn a_forged_token_is_refused(browser: &Browser, stage: &Stage) {
 /// Where nothing has happened, the pages say so, and what to do.
 async fn a_new_market_says_what_to_do(browser: &Browser, stage: &Stage) {
     let pages = [
-        ("first-now", "/", "Nobody has handed in a job yet"),
+        ("first-now", "/", "No job was submitted yet"),
         ("first-jobs", "/jobs", "There are no jobs here"),
         ("first-market", "/market", "The market is new"),
         ("first-ledger", "/ledger", "You have no account yet"),
@@ -98,11 +98,11 @@ async fn a_quote_is_accepted_and_its_job_runs(browser: &Browser, stage: &Stage) 
     browser.fill("#time", "2m").await;
     browser.fill("#script", "#!/bin/sh\necho seen on the page\nsleep 4\n").await;
     browser.click("form#ask button.main").await;
-    browser.until("Stands for").await;
+    browser.until("Expires").await;
     let charts = browser.client.find_all(Locator::Css("svg.chart circle.best")).await.unwrap();
     assert!(!charts.is_empty(), "the front is drawn");
     timeline::offers_are_one_choice_in_three_places(browser).await;
-    timeline::a_link_shows_what_could_be_had(browser, stage).await;
+    timeline::a_link_shows_what_is_available(browser, stage).await;
     browser.click("#take").await;
     browser.arrive("/jobs/").await;
     stage.command(&["cancel", "1"]);
@@ -114,7 +114,7 @@ async fn a_quote_is_accepted_and_its_job_runs(browser: &Browser, stage: &Stage) 
     assert_eq!(same, true, "live updates change the page in place");
 }
 
-async fn nobody_else_may_use_the_session(browser: &Browser, stage: &Stage) {
+async fn no_other_browser_may_use_the_session(browser: &Browser, stage: &Stage) {
     let cookie = browser.client.get_named_cookie("tradewind").await.unwrap();
     assert_eq!(cookie.http_only(), Some(true));
     let session = format!("tradewind={}", cookie.value());
@@ -168,11 +168,11 @@ async fn what_is_too_dear_cannot_be_taken(browser: &Browser, stage: &Stage) {
     let taken = "const row = document.querySelector('input[name=quote]:checked').closest('tr');
         return ['dear' in row.dataset, row.classList.contains('picked')]";
     assert_eq!(browser.run(taken).await, serde_json::json!([false, true]));
-    browser.until("Take offer").await;
+    browser.until("Accept offer").await;
 }
 
 /// All pages of a market on which something goes on.
-async fn everybody_can_use_it(browser: &Browser, stage: &Stage) {
+async fn the_pages_are_accessible(browser: &Browser, stage: &Stage) {
     browser.client.delete_all_cookies().await.unwrap();
     sign_in(browser, &stage.url(""), &stage.admin()).await;
     browser.arrive("/").await;

@@ -30,7 +30,7 @@ pub(crate) async fn a_price_is_changed(browser: &Browser, stage: &Stage) {
     browser.fill("#price-alpha\\/main", "0.25").await;
     browser.click("button[value=price]").await;
     browser.until("alpha/main\tadmin\t0.25\t900").await;
-    // What has the focus is not put in anew.
+    // What has the focus is not put in again.
     browser.run("document.querySelector('#prices svg.chart').focus()").await;
     let chart = browser.client.find(Locator::Css("#prices svg.chart")).await.unwrap();
     chart.send_keys("\u{e010}").await.unwrap(); // End
@@ -53,7 +53,7 @@ pub(crate) async fn other_prices_are_tried(browser: &Browser, stage: &Stage) {
     browser.until("Income of the pool").await;
     until_true(browser, "return document.querySelectorAll('.response circle').length === 18").await;
     assert_eq!(count(browser, ".response circle.present").await, 2, "the present price");
-    browser.until("Compute again with the jobs of now").await;
+    browser.until("Compute again with the present jobs").await;
 }
 
 /// Candidates side by side; the page says when it is out of date, and asks before it switches.
@@ -62,21 +62,21 @@ pub(crate) async fn policies_are_compared(browser: &Browser, stage: &Stage) {
     browser.fill("#compare", "sjf, css, no-such-policy").await;
     browser.click("form.fields button.main").await;
     browser.until("Computed for the queue as of").await;
-    browser.until("Let css decide").await;
+    browser.until("Switch to css").await;
     browser.until("no-such-policy").await;
     stage.some_jobs();
     stage.contended();
     browser.until("The market has changed since").await;
     // What is updated in place may be replaced between being found and being clicked.
     browser.run("document.querySelector('form.stale button').click()").await;
-    browser.until("would fare otherwise").await;
-    browser.until("By user, who loses most first").await;
-    browser.until("Let css decide").await;
+    browser.until("would change. Each is listed once").await;
+    browser.until("By user, largest loss first").await;
+    browser.until("Switch to css").await;
     browser.run("document.querySelector('button[value=css]').click()").await;
-    browser.until("css decides now").await;
+    browser.until("css is the present policy").await;
 }
 
-/// How long something lasts is counted on, though nothing is heard.
+/// How long something lasts is counted on, though nothing is received.
 pub(crate) async fn time_goes_on_without_the_market(browser: &Browser, stage: &Stage) {
     browser.go(&stage.url("/")).await;
     browser.until("longest for").await;
@@ -94,7 +94,7 @@ pub(crate) async fn the_ledger_is_searched(browser: &Browser, stage: &Stage) {
     let kind = browser.client.find(Locator::Css("#kind")).await.unwrap();
     kind.select_by_value("settle").await.unwrap();
     browser.click("#filter button.main").await;
-    browser.until("1 of 1 postings that fit").await;
+    browser.until("1 of 1 matching postings").await;
     let script = "const done = arguments[arguments.length - 1];
         fetch(document.querySelector('a[download]').href).then((it) => it.text()).then(done)";
     let file = browser.client.execute_async(script, Vec::new()).await.unwrap();
@@ -110,7 +110,8 @@ pub(crate) async fn the_ledger_is_searched(browser: &Browser, stage: &Stage) {
     browser.until("is no job’s number").await;
 }
 
-/// Times are UTC until somebody wants another clock; then all of them, and what is filled in, too.
+/// Times are UTC until the user chooses another clock; then all of them, and what is filled in,
+/// too.
 pub(crate) async fn clocks_are_changed(browser: &Browser, stage: &Stage) {
     browser.go(&stage.url("/market?back=day")).await;
     assert!(browser.text().await.contains("Times: UTC"));
@@ -124,7 +125,7 @@ pub(crate) async fn clocks_are_changed(browser: &Browser, stage: &Stage) {
     assert!(address.query().unwrap().contains("clock=local"), "{address}");
     browser.go(&stage.url("/ledger")).await;
     let zone = browser.run("return document.querySelector('[name=zone]').value").await;
-    assert_eq!(zone, "Asia/Tokyo", "it is remembered, and the server is told");
+    assert_eq!(zone, "Asia/Tokyo", "it is remembered, and the server knows it");
     browser.go(&stage.url("/quote")).await;
     let clock = "return [document.querySelector('[for=deadline] [data-zone]').textContent, document.querySelector('#ask [name=zone]').value]";
     assert_eq!(browser.run(clock).await, serde_json::json!(["Asia/Tokyo", "Asia/Tokyo"]));

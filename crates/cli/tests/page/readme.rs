@@ -72,7 +72,7 @@ async fn the_readme_has_its_pictures() {
     browser.fill("#nodes", "3").await;
     browser.fill("#time", "2m").await;
     browser.click("form#ask button.main").await;
-    browser.until("Stands for").await;
+    browser.until("Expires").await;
     tokio::time::sleep(Duration::from_millis(700)).await;
     whole_page(&browser, "readme-quote").await;
     // The last offer begins later than now: it is booked.

@@ -88,7 +88,7 @@ impl Stage {
         [site.join("owner"), site.join("owner-away")]
     }
 
-    /// A site of which nothing is heard: its owner's folder cannot be read.
+    /// A site that does not respond: its owner's folder cannot be read.
     pub(crate) fn lose(&self, site: &str) {
         let [here, away] = self.owner(site);
         std::fs::rename(here, away).unwrap();
@@ -146,7 +146,7 @@ impl Stage {
         self.run(&mut command, words)
     }
 
-    /// A job on the cheapest nodes: whoever comes now gets others, or waits.
+    /// A job on the cheapest nodes: later jobs get others, or wait.
     pub(crate) fn busy(&self) {
         self.command(&["submit", "--nodes", "2", "--time", "10", "--", "sh", "-c", "sleep 500"]);
     }

@@ -154,14 +154,14 @@ pub(crate) async fn offers_are_one_choice_in_three_places(browser: &Browser) {
 }
 
 /// The address of an answer: the same question and choice, but nothing to take until one asks.
-pub(crate) async fn a_link_shows_what_could_be_had(browser: &Browser, stage: &Stage) {
+pub(crate) async fn a_link_shows_what_is_available(browser: &Browser, stage: &Stage) {
     keys(browser, "]").await;
     let link = browser.client.current_url().await.unwrap();
     let choice = link.fragment().unwrap().to_owned();
     browser.go(&stage.url("/jobs")).await;
     browser.go(link.as_str()).await;
     ready(browser).await;
-    browser.until("Nothing is set aside").await;
+    browser.until("Nothing is reserved").await;
     let shown = "return [document.querySelector('#name').value, document.querySelector('#script').value,
         document.querySelectorAll('svg.chart circle.best').length > 0, document.querySelector('#take') === null]";
     let script = "#!/bin/sh\necho seen on the page\nsleep 4\n";
@@ -188,9 +188,9 @@ pub(crate) async fn jobs_are_found_sorted_and_counted(browser: &Browser, stage: 
     browser.go(&stage.url("/jobs?find=LOOKED&show=over")).await;
     browser.until("looked-at").await;
     browser.go(&stage.url("/jobs?find=nothing")).await;
-    browser.until("No job fits the filter").await;
+    browser.until("No job matches the filter").await;
     browser.go(&stage.url("/jobs/2")).await;
     browser.until("What was considered").await;
-    browser.until("All of it in one pool").await;
+    browser.until("Each pool alone").await;
     ready(browser).await;
 }

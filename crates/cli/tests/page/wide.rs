@@ -58,7 +58,7 @@ async fn long_lists_have_pages(browser: &Browser, stage: &Stage) {
     look(browser, "jobs-many").await;
     browser.go(&stage.url("/ledger?account=")).await;
     // Each of the forty was held for, settled and paid back.
-    let many = "return /100 of 1\\d\\d postings that fit/.test(document.body.innerText)";
+    let many = "return /100 of 1\\d\\d matching postings/.test(document.body.innerText)";
     until(browser, many).await;
     look(browser, "ledger-many").await;
     browser.run("[...document.querySelectorAll('a')].find((it) => it.innerText === 'Older postings').click()").await;
@@ -70,8 +70,8 @@ async fn long_lists_have_pages(browser: &Browser, stage: &Stage) {
     browser.until("grant").await;
 }
 
-/// What has no room of its own is drawn as cells, which say so, and what is in them; zoomed in,
-/// as rectangles.
+/// What is too small for a rectangle is drawn as cells, which say so, and what is in them; zoomed
+/// in, as rectangles.
 async fn many_nodes_are_cells_until_one_comes_near(browser: &Browser) {
     ready(browser).await;
     browser.run("document.querySelector('[data-act*=fit]').click()").await;

@@ -27,7 +27,7 @@ impl Wire {
         let own = Arc::clone(&ways);
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
-                // While it is cut, whoever comes is hung up on.
+                // While it is cut, connections are closed.
                 if own.lock().unwrap().cut {
                     continue;
                 }

@@ -41,16 +41,16 @@ fn from_submission_to_the_ledger(policy: &str) {
     for job in &small {
         let job = market.until_state(*job, "COMPLETED");
         within_its_means(&job);
-        assert!(!nodes(&job).is_empty(), "nobody says where it ran: {job:#}");
+        assert!(!nodes(&job).is_empty(), "it is not said where it ran: {job:#}");
         for node in theirs.lines() {
             assert!(!nodes(&job).contains(&node.to_owned()), "{job:#}");
         }
     }
     let poor = market.job(poor);
-    assert_eq!(poor["state"], "CANCELLED", "nobody sells so cheaply: {poor:#}");
+    assert_eq!(poor["state"], "CANCELLED", "no owner sells so cheaply: {poor:#}");
     assert_eq!(poor["reason"], "AssocGrpBillingMinutes", "{poor:#}");
 
-    // The owner's job ends minutes before its limit: the market plans anew.
+    // The owner's job ends minutes before its limit: the market plans again.
     let waits = market.until_job(wide, "forecast", |job| job["expected_start"].is_object());
     let forecast = waits["expected_start"]["at"].as_i64().unwrap();
     alpha.say(&["scancel", &owners]);
@@ -100,7 +100,7 @@ fn small_jobs(market: &Market) -> Vec<u64> {
     each.collect()
 }
 
-/// The site's names of all of the job's nodes, also if it was over before anybody looked.
+/// The site's names of all of the job's nodes, also if it was over before a survey.
 fn nodes(job: &Value) -> Vec<String> {
     let parts = job["parts"].as_array().unwrap().iter();
     let names = parts.filter_map(|part| part["node_names"].as_array()).flatten();

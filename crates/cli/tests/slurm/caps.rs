@@ -134,7 +134,7 @@ fn a_limit_that_is_lowered_later_is_learned_from_the_job() {
 }
 
 #[test]
-fn who_has_no_account_at_a_site_is_told_at_submission() {
+fn a_user_without_an_account_at_a_site_learns_so_at_submission() {
     let cluster = limited();
     let mut alpha =
         Offer::new(&cluster, "alpha", 8, "1").with("user_command = [\"env\", \"TW_USER={user}\"]");

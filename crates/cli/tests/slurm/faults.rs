@@ -1,4 +1,4 @@
-//! Whatever dies while jobs are handed in: nothing is lost, nothing runs twice against the wish of
+//! Whatever dies while jobs are submitted: nothing is lost, nothing runs twice against the wish of
 //! its user, and no money comes or goes.
 
 use std::collections::BTreeMap;
@@ -176,6 +176,6 @@ fn jobs_on_a_node_whose_daemon_is_killed() {
     let ran = [fails["id"].to_string(), reruns["id"].to_string()];
     let written = market.written("marks");
     let ran = ran.map(|mark| tally(&written)[mark.as_str()]);
-    assert_eq!(ran, [1, 2], "once, and once more as its user wished");
+    assert_eq!(ran, [1, 2], "once, and once more as its user requested");
     market.check_money(&market.all_over());
 }

@@ -1,5 +1,5 @@
 //! The daemon dies at one moment, exactly: beside `sbatch`, before it or after it. What it runs
-//! its commands with kills it, when it is told to.
+//! its commands with kills it on request.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -8,8 +8,8 @@ use super::cluster::{Cluster, Plan};
 use super::market::{Market, Offer, marks, micro};
 
 /// Stands before every command of the site. If there is a file `before` or `after` beside it, the
-/// next submission kills whoever started it, the daemon: before Slurm hears of it, or when Slurm
-/// has taken it and nobody knows yet. `sprung` says that all is done.
+/// next submission kills its parent, the daemon: before Slurm gets it, or when Slurm
+/// has accepted it and the market does not know yet. `sprung` says that all is done.
 const PREFIX: &str = r#"#!/bin/sh
 at=${0%/*}
 case " $* " in
@@ -70,13 +70,14 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-/// Kills the daemon `when` it hands a job in that Slurm then has `there` times, and starts it anew.
+/// Kills the daemon `when` it hands a job in that Slurm then has `there` times, and starts it
+/// again.
 fn killed(when: &str, there: usize) {
     let stage = Stage::new();
     let market = &stage.market;
     std::fs::write(stage.file(when), "").unwrap();
     let line = marks(&market.work(), "ran", "sleep 2");
-    // Whether it heard of its number or not: with the key it is the same job.
+    // Whether it got its number or not: with the key it is the same job.
     let work = market.work();
     let words = ["submit", "--parsable", "--key", "k", "--time", "0:30", "--on-lost", "fail"];
     let words = [&words[..], &["--chdir", &work, "--wrap", &line]].concat();
@@ -92,7 +93,7 @@ fn killed(when: &str, there: usize) {
     let job = market.until_state(number, "COMPLETED");
     let shown = || format!("{job:#}\n{}", market.log());
     assert_eq!(job["restarts"], 0, "{}", shown());
-    assert_eq!(stage.handed_in().len(), 1, "never handed in twice: {}", shown());
+    assert_eq!(stage.handed_in().len(), 1, "never submitted twice: {}", shown());
     assert_eq!(market.written("marks"), "ran\n", "{}", shown());
     let jobs = market.all_over();
     assert_eq!(jobs.len(), 1);

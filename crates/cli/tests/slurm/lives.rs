@@ -34,7 +34,7 @@ fn text(value: &Value) -> &str {
 /// The owner's jobs take nodes that our jobs were to have, and our jobs are to be planned again just
 /// as Slurm starts them.
 #[test]
-fn jobs_that_give_way_to_the_owners_run_once_and_none_is_cancelled() {
+fn jobs_displaced_by_the_owners_run_once_and_none_is_cancelled() {
     const ROUNDS: usize = 25;
     let alpha = Cluster::start(&Plan::of("alpha", 8));
     let offer = with_slow_scancel(Offer::new(&alpha, "alpha", 8, "1"), &alpha);
@@ -60,7 +60,7 @@ fn jobs_that_give_way_to_the_owners_run_once_and_none_is_cancelled() {
     assert!(ran.values().all(|times| *times == 1), "{ran:?}");
     let gave_way = jobs.values().filter(|job| job["restarts"] != 0).count();
     println!("{gave_way} of {} were planned again", jobs.len());
-    assert!(gave_way > 0, "the owner's jobs were in nobody's way");
+    assert!(gave_way > 0, "the owner's jobs displaced no job");
     market.check_money(&jobs);
 }
 

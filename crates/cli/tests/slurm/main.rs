@@ -10,6 +10,7 @@ mod clock;
 #[path = "../../../daemon/tests/slurm/cluster.rs"]
 mod cluster;
 mod faults;
+mod history;
 mod killed;
 mod limits;
 mod lives;

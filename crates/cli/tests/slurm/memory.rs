@@ -60,7 +60,7 @@ fn jobs_go_where_their_memory_is() {
     market.check_money(&market.all_over());
 }
 
-/// A job that waits for the dear cluster is told what speaks against the cheap one.
+/// A job that waits for the dear cluster shows what speaks against the cheap one.
 fn tells_why_not_there(market: &Market) {
     let long = ["--time", "1:00", "--nodes", "2", "--partition", "beta-main"];
     let first = market.submit(&[&long[..], &["--wrap", "sleep 20"]].concat());

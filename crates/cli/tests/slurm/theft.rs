@@ -5,7 +5,7 @@ use super::market::{Market, Offer, marks};
 use super::together::just_looked_at;
 
 #[test]
-fn a_job_whose_node_is_taken_is_planned_anew_and_runs_once() {
+fn a_job_whose_node_is_taken_is_planned_again_and_runs_once() {
     let alpha = Cluster::start(&Plan::of("alpha", 2));
     let beta = Cluster::start(&Plan::of("beta", 2));
     let rare = Offer::new(&alpha, "alpha", 2, "1").with("survey_every = \"15s\"");

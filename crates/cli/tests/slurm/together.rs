@@ -26,7 +26,7 @@ read -r told < "$meet-$((1 - TRADEWIND_PART))"
 echo "$TRADEWIND_PART $began ${!mine} met $told ${!other} of $TRADEWIND_HOSTS"
 "#;
 
-/// The same with nobody to hold the early part: only when it began.
+/// The same without a barrier for the early part: only when it began.
 const APART: &str = "#!/bin/sh
 #SBATCH --job-name=apart --nodes=8 --time=1
 #SBATCH --output=apart-%j-%t.out
@@ -58,7 +58,7 @@ fn the_parts_of_a_job_on_two_clusters_begin_together_and_meet() {
         let at = [0, 1].map(|part| moment(&market.written(&format!("apart-{number}-{part}.out"))));
         let (raw, told) = ((at[0] - at[1]).abs(), &job["together"]);
         assert_eq!(told["apart"], true, "{job:#}");
-        // What is told is when the script began, which takes a moment until it says so itself.
+        // What is reported is when the script began, which takes a moment until it says so itself.
         println!("raw skew {raw} ms, at {at:?}, told {told}");
         assert!((told["skew_ms"].as_i64().unwrap() - raw).abs() < 10_000, "{job:#}");
         raw
@@ -81,7 +81,7 @@ fn as_slurm_comes(cluster: &Cluster) {
     assert!(!shown.contains("sched_interval=1"), "{shown}");
 }
 
-/// Lines of its configuration that begin like this give way to another.
+/// Lines of its configuration that begin like this are replaced by others.
 pub(crate) fn change(cluster: &Cluster, beginning: &str, line: &str) {
     let text = std::fs::read_to_string(cluster.conf()).unwrap();
     let mut lines: Vec<&str> = text.lines().filter(|it| !it.starts_with(beginning)).collect();
@@ -94,7 +94,7 @@ fn moment(text: &str) -> i64 {
     text.split_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// That each part knew the other's address by itself, and heard the same from it.
+/// That each part knew the other's address by itself, and got the same from it.
 fn they_met(market: &Market, number: u64) {
     for (part, own, other) in [(0, "alpha1", "beta1"), (1, "beta1", "alpha1")] {
         let said = market.written(&format!("ring-{number}-{part}.out"));
@@ -112,7 +112,7 @@ fn they_met(market: &Market, number: u64) {
 /// A part that does not get its node is waited for so long, and no longer; then all is as if
 /// nothing had been.
 #[test]
-fn a_part_that_slips_gives_the_money_back_and_the_job_is_planned_anew() {
+fn a_part_that_times_out_gives_the_money_back_and_the_job_is_planned_again() {
     let alpha = Cluster::start(&Plan::of("alpha", 2));
     let beta = Cluster::start(&Plan::of("beta", 2));
     let offers = [Offer::new(&alpha, "alpha", 2, "1"), Offer::new(&beta, "beta", 2, "1")];

@@ -105,8 +105,8 @@ fn options_that_name_another_cluster() {
     works(&market);
 }
 
-/// Alpha in a partition that is about to vanish: a job runs there until it is told to go on, and
-/// one has been handed in and waits; beta has no room for a while.
+/// Alpha in a partition that is about to vanish: a job runs there until it gets the signal to go
+/// on, and one has been submitted and waits; beta has no room for a while.
 fn with_jobs(pair: &Pair, on_lost: &str) -> (Market, u64, u64) {
     let mut alpha = pair.alpha();
     alpha.pool = alpha.pool.replace("main", "extra");
@@ -138,7 +138,7 @@ fn with_jobs(pair: &Pair, on_lost: &str) -> (Market, u64, u64) {
     (market, runs, waits)
 }
 
-/// What doctor and log say of it; and that nobody is promised its nodes.
+/// What doctor and log say of it; and that no job is promised its nodes.
 fn is_known_to_be_gone(market: &Market) {
     // Nodes are listed every two minutes, unless a task of ours is late.
     let max = Duration::from_secs(240);

@@ -32,13 +32,13 @@ const TICK: Duration = Duration::from_millis(500);
 /// The longest text of a field, bytes.
 const MAX_TEXT: usize = 256;
 
-/// What happened.
+/// Kinds of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AuditKind {
     /// A request was refused.
     Refusal,
-    /// Somebody signed in, or tried to.
+    /// A user signed in, or tried to.
     SignIn,
     /// An administrator read what belongs to another user.
     Read,
@@ -70,7 +70,7 @@ impl AuditKind {
         (AuditKind::Lost, "lost"),
     ];
 
-    /// As it is written.
+    /// The name in files and documents.
     pub fn name(self) -> &'static str {
         AuditKind::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
     }
@@ -79,9 +79,9 @@ impl AuditKind {
 /// One row of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditEntry {
-    /// What happened.
+    /// Kind of the entry.
     pub kind: AuditKind,
-    /// Who did it: a user; `@ADDRESS` if nobody knows who.
+    /// Who did it: a user; `@ADDRESS` if the user is unknown.
     pub actor: String,
     /// What it was about, as in `job 7 of ana` or `POST /v1/jobs`.
     pub subject: String,
@@ -98,11 +98,11 @@ pub struct AuditEntry {
 /// A row as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredAuditEntry {
-    /// Its number, from 1.
+    /// Number of the row, from 1.
     pub seq: u64,
     /// When it was written: seconds since 1970.
     pub at: i64,
-    /// What it says.
+    /// The entry.
     pub entry: AuditEntry,
 }
 

@@ -6,12 +6,12 @@ use super::{AuditEntry, AuditKind};
 
 /// Seconds over which the same is summed up.
 const MINUTE: i64 = 60;
-/// Different ones that are remembered; more of a kind are summed up whoever did them.
+/// Different ones that are remembered; more of a kind are summed up over all users.
 const MANY: usize = 4_096;
 
 type Key = (AuditKind, String, String, String);
 
-/// What was written lately, and how often it has happened again.
+/// What was written recently, and how often it has happened again.
 #[derive(Debug, Default)]
 pub(super) struct Sums(BTreeMap<Key, Again>);
 

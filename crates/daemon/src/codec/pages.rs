@@ -298,7 +298,7 @@ fn compressed(text: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap_or_default()
 }
 
-/// No page has more: whoever damages one cannot fill the memory with it.
+/// No page has more: a damaged page cannot fill the memory.
 const LONGEST: u64 = 1 << 30;
 
 fn text_of(page: &Page) -> Result<Vec<u8>, Fault> {

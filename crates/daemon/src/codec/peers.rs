@@ -30,7 +30,7 @@ impl Decode for Peer {
     }
 }
 
-/// `[epoch,number]`.
+/// Written as `[epoch,number]`.
 impl Encode for Serial {
     fn put(&self, out: &mut Vec<u8>) {
         (self.epoch, self.number).put(out);
@@ -75,7 +75,7 @@ choice!(MessageBody {
     "returned" => Returned { transfer },
 });
 
-/// The submission is the API's document: whoever reads it checks all of it.
+/// The submission is the API's document: its reader checks all of it.
 impl Encode for Traveller {
     fn put(&self, out: &mut Vec<u8>) {
         let mut object = Object::begin(out);
@@ -121,7 +121,7 @@ fn named(user: &str) -> Result<(), Fault> {
     }
 }
 
-/// Any JSON.
+/// A JSON document of any form.
 struct Document(Value);
 
 impl Encode for Document {
@@ -173,24 +173,24 @@ pub const PROTOCOL: u32 = 1;
 /// Letters, as they go over the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Post {
-    /// [`PROTOCOL`].
+    /// Version of the protocol, [`PROTOCOL`].
     pub protocol: u32,
     /// The sender's name.
     pub market: String,
     /// When, on the sender's clock.
     pub sent: Time,
-    /// What it says.
+    /// The messages.
     pub letters: Vec<PeerMessage>,
 }
 
 /// Questions about jobs that went, as they go over the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Questions {
-    /// [`PROTOCOL`].
+    /// Version of the protocol, [`PROTOCOL`].
     pub protocol: u32,
     /// The sender's name.
     pub market: String,
-    /// Which jobs.
+    /// The jobs whose state is asked for.
     pub jobs: Vec<StatusQuery>,
 }
 
@@ -203,14 +203,14 @@ pub struct Answers {
 
 object!(Post { protocol, market, sent, letters });
 object!(Questions { protocol, market, jobs });
-/// A wish to see what a job that went has written, as it goes over the wire.
+/// A request for the output of a job that was transferred, as it goes over the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glance {
-    /// [`PROTOCOL`].
+    /// Version of the protocol, [`PROTOCOL`].
     pub protocol: u32,
     /// The sender's name.
     pub market: String,
-    /// Its number at home.
+    /// Id of the job at its home.
     pub job: u64,
     /// By which hand-over it went.
     pub transfer: Serial,
@@ -248,7 +248,7 @@ fn bytes(it: &impl Encode) -> Vec<u8> {
 }
 
 impl Post {
-    /// As JSON.
+    /// The message as JSON.
     pub fn bytes(&self) -> Vec<u8> {
         bytes(self)
     }
@@ -272,7 +272,7 @@ impl Post {
 }
 
 impl Questions {
-    /// As JSON.
+    /// The message as JSON.
     pub fn bytes(&self) -> Vec<u8> {
         bytes(self)
     }
@@ -289,12 +289,12 @@ impl Questions {
 }
 
 impl Glance {
-    /// As JSON.
+    /// The message as JSON.
     pub fn bytes(&self) -> Vec<u8> {
         bytes(self)
     }
 
-    /// The wish that was written like this.
+    /// The request that was written like this.
     ///
     /// # Errors
     /// What is wrong with it, and where.
@@ -306,7 +306,7 @@ impl Glance {
 }
 
 impl Answers {
-    /// As JSON.
+    /// The message as JSON.
     pub fn bytes(&self) -> Vec<u8> {
         bytes(self)
     }

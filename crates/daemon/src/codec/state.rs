@@ -74,7 +74,7 @@ macro_rules! head {
             object.end();
         }
 
-        /// Reads it.
+        /// Decodes the head of a snapshot.
         pub(super) fn get_head(value: Value) -> Result<Head, Fault> {
             let mut fields = Fields::of(value)?;
             let market: MarketState = fields.take("market")?;

@@ -1,4 +1,4 @@
-//! What users hand in.
+//! What users submit.
 
 use tradewind_io::submission::{
     Append, Array, Conditions, Counted, Dependency, Gather, Mail, OnLost, Shape, Submission,

@@ -19,7 +19,7 @@ use crate::live::state::{Job, Quote, Task, Token};
 use crate::live::used::{Place, Used};
 use crate::site::Tag;
 
-/// Where made-up values come from.
+/// Where generated values come from.
 pub(super) struct Dice {
     random: Pcg64Mcg,
     /// Of numbers and texts only the first ones, which are like those of real markets.
@@ -46,7 +46,7 @@ impl Dice {
     }
 }
 
-/// A made-up value: every alternative of every part comes up.
+/// A generated value: every alternative of every part comes up.
 pub(super) trait Any {
     fn any(dice: &mut Dice) -> Self;
 }
@@ -269,7 +269,7 @@ fn what_is_wrong_is_named() {
 }
 
 #[test]
-fn a_peer_is_told_what_is_wrong_with_its_letters() {
+fn a_peer_learns_what_is_wrong_with_its_messages() {
     let post = |letter: &str| {
         let text = format!(r#"{{"protocol":1,"market":"m","sent":5,"letters":[{letter}]}}"#);
         peers::Post::read(parse(text.as_bytes()).unwrap()).map_err(|wrong| wrong.to_string())
@@ -297,7 +297,7 @@ fn a_peer_is_told_what_is_wrong_with_its_letters() {
 
 const GOLDEN: &str = include_str!("golden/records-1.jsonl");
 
-/// Makes the file anew: `cargo test -p tradewind-daemon -- --ignored make_the_golden_records`.
+/// Makes the file again: `cargo test -p tradewind-daemon -- --ignored make_the_golden_records`.
 /// Only before a release, or with new lines behind those that are there.
 #[test]
 #[ignore = "lines of a released format never change"]

@@ -118,7 +118,7 @@ impl<T: Decode> Decode for Arc<[T]> {
     }
 }
 
-/// Writes `[…]`.
+/// Writes a JSON array.
 fn put_all<T: Encode>(all: impl IntoIterator<Item = T>, out: &mut Vec<u8>) {
     out.push(b'[');
     for (index, one) in all.into_iter().enumerate() {
@@ -137,7 +137,7 @@ fn list(value: Value) -> Result<Vec<Value>, Fault> {
     }
 }
 
-/// Reads `[…]`.
+/// Reads a JSON array.
 fn get_all<T: Decode, C: FromIterator<T>>(value: Value) -> Result<C, Fault> {
     let one =
         |(index, value)| T::get(value).map_err(|fault: Fault| fault.within(index_name(index)));

@@ -1,4 +1,4 @@
-//! Reader, writer and, for tests, maker of made-up values, all from one list of fields.
+//! Reader, writer and, for tests, maker of generated values, all from one list of fields.
 
 use serde_json::{Map, Value};
 
@@ -23,7 +23,7 @@ impl std::fmt::Display for Fault {
 impl std::error::Error for Fault {}
 
 impl Fault {
-    /// Here.
+    /// A fault at the current place.
     pub(super) fn new(what: impl Into<String>) -> Fault {
         Fault { place: vec![], what: what.into() }
     }
@@ -57,19 +57,19 @@ pub(super) trait Decode: Sized {
     }
 }
 
-/// Any JSON.
+/// Parses any JSON.
 pub(super) fn parse(body: &[u8]) -> Result<Value, Fault> {
     serde_json::from_slice(body).map_err(|error| Fault::new(format!("it is no JSON: {error}")))
 }
 
-/// Writes `{…}`.
+/// Writer of one JSON object.
 pub(super) struct Object<'a> {
     out: &'a mut Vec<u8>,
     open: bool,
 }
 
 impl<'a> Object<'a> {
-    /// Begins it.
+    /// Writes the opening brace.
     pub(super) fn begin(out: &'a mut Vec<u8>) -> Object<'a> {
         out.push(b'{');
         Object { out, open: false }
@@ -89,7 +89,7 @@ impl<'a> Object<'a> {
         value.put(self.out);
     }
 
-    /// Ends it.
+    /// Writes the closing brace.
     pub(super) fn end(self) {
         self.out.push(b'}');
     }

@@ -1,4 +1,5 @@
-//! A site whose thread is stuck: noticed from outside, told as away, and left behind at the end.
+//! A site whose thread is stuck: noticed from outside, reported as away, and left behind at the
+//! end.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -3,7 +3,7 @@
 //! The market's time never goes back: records are in its order. So when the clock is set back, the
 //! market's time goes on from where it is, second by second, and is ahead of the clock from then on
 //! by its *lead*, which is part of the state. Moments that come from outside are of the clock, and
-//! are converted where they come in: those of sites here, those of people where live/ reads them.
+//! are converted on arrival: those of sites here, those of people where live/ reads them.
 //! A clock that is set forward takes the lead back as far as it goes. While no job is unfinished
 //! nothing needs time to go on: it stands until the clock has caught up, and the lead is gone.
 
@@ -57,7 +57,7 @@ pub(super) struct Market {
     pub is_idle: bool,
 }
 
-/// Compares the system's clock with one that nobody can set.
+/// Compares the system's clock with one that cannot be set.
 #[derive(Debug)]
 pub(super) struct Clock {
     begin: Instant,
@@ -70,7 +70,7 @@ impl Clock {
         Clock { begin: Instant::now(), before: None }
     }
 
-    /// The market's time now, and what became of the clock; steps are said in the log.
+    /// The market's time now, and what happened to the clock; steps are said in the log.
     pub(super) fn read(&mut self, market: Market) -> ClockReading {
         let reading = self.reading(wall(), self.begin.elapsed(), market);
         report(&reading);
@@ -134,7 +134,7 @@ fn report(reading: &ClockReading) {
     }
 }
 
-/// Orders as sites are to hear them: with moments of the system's clock.
+/// Orders as sites get them: with moments of the system's clock.
 pub(super) fn orders(mut all: Vec<Instruction>, lead: Span) -> Vec<Instruction> {
     for one in &mut all {
         if let Some(order) = &mut one.order {

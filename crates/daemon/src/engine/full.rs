@@ -2,8 +2,9 @@
 //!
 //! What is looked at is the state of the journal, begun as after a restart. What that beginning
 //! and cancellations write is kept in memory until there is room, and is written before anything
-//! else happens. Sites are told to stop cancelled tasks meanwhile. If the daemon dies before there
-//! is room, a task that was stopped counts as cancelled at its site, and a waiting job waits again.
+//! else happens. Sites get orders to stop cancelled tasks meanwhile. If the daemon dies before
+//! there is room, a task that was stopped counts as cancelled at its site, and a waiting job waits
+//! again.
 
 use std::time::Instant;
 
@@ -21,7 +22,7 @@ use crate::store::StoreError;
 
 /// What the state has, and the journal has not yet.
 pub(super) struct Unwritten {
-    /// In order.
+    /// Records in the order of the journal.
     pub(super) records: Vec<(Time, Record)>,
     /// They leave when the records are written.
     pub(super) letters: Letters,
@@ -63,8 +64,8 @@ impl<C: Codec> Loop<C> {
         self.live.is_some() && self.unwritten.is_none()
     }
 
-    /// Writes what is not written, if there is room. If the journal fails otherwise, the state is
-    /// of no use any more.
+    /// Writes what is not written, if there is room. If the journal fails otherwise, the state
+    /// must not be used.
     pub(super) fn write_up(&mut self) {
         let Some(unwritten) = self.unwritten.take() else { return };
         let records = unwritten.records.clone();

@@ -1,4 +1,4 @@
-//! What the engine counts of itself, for whoever watches over it.
+//! Counters of the engine, for monitoring.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,7 +24,7 @@ impl Tally {
         self.nanoseconds.fetch_add(took, Ordering::Relaxed);
     }
 
-    /// How many.
+    /// Number of values counted.
     pub fn count(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }
@@ -55,7 +55,7 @@ pub struct Look {
 pub(super) enum ReadOnly {
     /// Its disk is full.
     Yes,
-    /// As usual.
+    /// The market accepts changes.
     No,
 }
 

@@ -9,22 +9,22 @@ use super::gauges::Gauges;
 use crate::live::rights::Actor;
 use crate::live::{Ask, Input, Live, Record, Refusal, RefusalKind, Reply};
 
-/// What the engine is told.
+/// Messages to the engine.
 pub(super) enum Message {
-    /// Somebody wants something, and waits for the answer.
+    /// A request whose caller waits for the answer.
     Ask(Actor, Box<Ask>, SyncSender<Result<Reply, Refusal>>),
-    /// Somebody wants to look.
+    /// A query of the state.
     Look(Box<dyn FnOnce(&Live) + Send>),
-    /// Something happened.
+    /// An input to the market.
     Input(Box<Input>),
-    /// Somebody wants to hear of everything that is written down from now on.
+    /// A subscription to all records from now on.
     Watch(SyncSender<CommittedRecord>),
     /// Stop, when everything is written down.
     Stop,
 }
 
 impl Message {
-    /// Nobody is there to do it.
+    /// The engine cannot do it.
     pub(super) fn refuse(self, why: Refusal) {
         if let Message::Ask(_, _, reply) = self {
             drop(reply.send(Err(why)));
@@ -32,18 +32,18 @@ impl Message {
     }
 }
 
-/// A record that is safe, for whoever watches.
+/// A record that is safe, for subscribers.
 #[derive(Debug, Clone)]
 pub struct CommittedRecord {
     /// The row's number in the journal.
     pub seq: u64,
-    /// When.
+    /// The moment in simulated or market time.
     pub at: Time,
-    /// What.
+    /// The record.
     pub record: Record,
 }
 
-/// Records as they are written down. One that is read too slowly misses some: the numbers tell.
+/// Records as they are written down. One that is read too slowly misses some: the numbers show it.
 #[derive(Debug)]
 pub struct RecordStream(pub(super) Receiver<CommittedRecord>);
 

@@ -1,10 +1,10 @@
 //! The thread that joins the live market, its journal and its sites.
 //!
-//! It takes whatever has come in, makes one step of each, writes all their records down at once
-//! (so that many submissions share one wait for the disk), and only then answers and tells
+//! It takes all messages that have arrived, makes one step of each, writes all their records down
+//! at once (so that many submissions share one wait for the disk), and only then answers and tells
 //! sites and peers. If the journal cannot be written, nothing that was not written counts: the state is
-//! made anew from the journal, and whoever asks is told to try again. While the disk is full, that
-//! state can be looked at, and jobs can be cancelled.
+//! made again from the journal, and callers get the answer to try again. While the disk is full,
+//! that state can be looked at, and jobs can be cancelled.
 
 mod ahead;
 mod busy;

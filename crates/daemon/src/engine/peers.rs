@@ -1,4 +1,4 @@
-//! A thread for each peer: it carries letters, and asks what became of jobs that went there.
+//! A thread for each peer: it carries letters, and asks what happened to jobs that went there.
 //!
 //! Nothing waits for it. Letters that it cannot deliver are lost, as the negotiation allows; a
 //! peer that does not answer is left alone for a moment.
@@ -34,7 +34,7 @@ pub trait PeerTransport: Debug + Send {
 pub struct PeerSetup {
     /// As the configuration calls it.
     pub name: String,
-    /// How it is reached.
+    /// The transport to the peer.
     pub courier: Box<dyn PeerTransport>,
 }
 
@@ -128,7 +128,7 @@ impl Round {
                 if let Some(reports) = self.heard(answer) {
                     let told = self.engine.tell(Input::Reported { peer: self.peer, reports });
                     if told.is_err() {
-                        return; // nobody is there any more
+                        return; // the engine is gone
                     }
                 }
             }

@@ -12,10 +12,10 @@ use super::busy::Busy;
 use super::sites::SiteRequest;
 use crate::site::{SiteError, Tag};
 
-/// So long whoever reads waits for the site, and then for the file.
+/// So long a reader waits for the site, and then for the file.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How many reads there may be at the same time.
+/// Limit on the number of simultaneous reads.
 #[derive(Debug)]
 pub struct Reads {
     of_all: usize,
@@ -26,10 +26,10 @@ pub struct Reads {
 /// There are as many reads as there may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Full {
-    /// Of one user.
+    /// One user has too many.
     #[error("{0} reads of output by the same user are under way: as many as one user may have")]
     OfOne(usize),
-    /// Of all users.
+    /// All users together have too many.
     #[error("{0} reads of output are under way: as many as all users together may have")]
     OfAll(usize),
 }
@@ -61,7 +61,7 @@ impl Reads {
     }
 }
 
-/// Of [`Reads`].
+/// A permit of [`Reads`].
 #[derive(Debug)]
 pub struct Permit {
     reads: Arc<Reads>,

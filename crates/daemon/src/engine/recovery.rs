@@ -1,4 +1,4 @@
-//! The state of before, made anew from what is written down.
+//! The state of before, made again from what is written down.
 
 use tradewind_model::Time;
 
@@ -19,7 +19,7 @@ pub enum RecoveryError {
     /// A row says nothing, or what cannot follow.
     #[error("row {seq} of the journal: {what}")]
     Row {
-        /// Which.
+        /// Number of the row in the journal.
         seq: u64,
         /// What is wrong.
         what: String,

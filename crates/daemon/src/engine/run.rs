@@ -43,7 +43,7 @@ pub struct Setup<C> {
     pub sites: Vec<SiteSetup>,
     /// Markets that jobs are exchanged with: those that the settings name.
     pub peers: Vec<PeerSetup>,
-    /// Makes policies.
+    /// Builds policies from their names.
     pub maker: Arc<dyn Make>,
     /// Which one, unless the journal knows another that was chosen while the market ran.
     pub policy: String,
@@ -56,11 +56,11 @@ pub struct Setup<C> {
 /// How often what is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
-    /// Messages that are taken in before the journal is written.
+    /// Messages that are accepted before the journal is written.
     pub batch: usize,
     /// Rows between two snapshots.
     pub snapshot_every: u64,
-    /// How long a site has to answer before it is told again.
+    /// How long a site has to answer before the order is repeated.
     pub patience: Duration,
 }
 
@@ -82,7 +82,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Makes the state anew and starts the threads.
+    /// Makes the state again and starts the threads.
     ///
     /// # Errors
     /// If the journal cannot be read or written, or there is no such policy: for people.
@@ -183,7 +183,7 @@ enum StartError {
 }
 
 impl<C: Codec> EngineSetup<C> {
-    /// The market of the journal, with the sites of now, begun anew; and what that writes.
+    /// The market of the journal, with the sites of now, begun again; and what that writes.
     fn live(
         &self,
         journal: &mut Journal,
@@ -274,11 +274,11 @@ pub(super) struct Loop<C> {
     workers: Vec<Worker>,
     /// Submissions that wait for their turns.
     large: Large,
-    /// What sites were told, and when.
+    /// Orders sent to sites, and when.
     pub(super) told: BTreeMap<(Tag, Act), Instant>,
-    /// By site: what it was told to keep free, and when.
+    /// By site: the reservations sent to it, and when.
     asides: BTreeMap<usize, (Vec<Aside>, Instant)>,
-    /// As sites were told.
+    /// As sent to sites.
     demand: Demand,
     pub(super) watchers: Vec<SyncSender<CommittedRecord>>,
     /// When it was last tried to go on.
@@ -290,7 +290,6 @@ pub(super) struct Loop<C> {
 
 /// Peers are asked so often.
 const ASK_EVERY: Duration = Duration::from_secs(1);
-
 /// So long after a failure it is tried again.
 pub(super) const AGAIN: Duration = Duration::from_secs(1);
 
@@ -344,7 +343,7 @@ impl<C: Codec> Loop<C> {
         }
         let Some(live) = &mut self.live else { return };
         let (last, lead) = (live.state().now(), live.state().lead());
-        // Whoever asks for something gets it without waiting for the clock.
+        // A caller gets an answer without waiting for the clock.
         let is_asked = batch.iter().any(|message| matches!(message, Message::Ask(..)));
         let is_free = || live.is_idle() && live.state().quotes.is_empty();
         let is_idle = lead > Span::ZERO && !is_asked && is_free();
@@ -396,7 +395,7 @@ impl<C: Codec> Loop<C> {
             answers.into_iter().for_each(|(reply, answer)| drop(reply.send(answer)));
         } else {
             answers.into_iter().for_each(|(reply, _)| drop(reply.send(Err(unavailable()))));
-            // Whoever only looks need not hear of it.
+            // Callers that only query need not know of it.
             self.revive();
         }
         if let Some(live) = &self.live {
@@ -404,8 +403,7 @@ impl<C: Codec> Loop<C> {
         }
     }
 
-    /// Writes records down and tells whoever watches. If that fails, the state is of no use any
-    /// more.
+    /// Writes records and notifies subscribers. If that fails, the state must not be used.
     fn write(&mut self, at: Time, sound: bool, records: &[Record]) -> bool {
         let written = match sound {
             true => self.journal.write(&self.base.codec, at, records),
@@ -423,7 +421,7 @@ impl<C: Codec> Loop<C> {
         true
     }
 
-    /// Tells whoever watches of the last records of the journal.
+    /// Notifies subscribers of the last records of the journal.
     pub(super) fn tell<'a>(&mut self, records: impl ExactSizeIterator<Item = (Time, &'a Record)>) {
         let first = self.journal.store.last() + 1 - records.len() as u64;
         for (place, (at, record)) in records.enumerate() {
@@ -467,7 +465,7 @@ impl<C: Codec> Loop<C> {
         }
         let Some(live) = &mut self.live else { return };
         let at = self.at.max(live.state().now());
-        // A decision may bring news: a job that nobody can pay for leaves the queue again.
+        // A decision may bring news: a job that no account can pay for leaves the queue again.
         for _ in 0..8 {
             let Some(live) = &mut self.live else { return };
             if !live.is_due(at) {
@@ -490,7 +488,7 @@ impl<C: Codec> Loop<C> {
         }
     }
 
-    /// Letters leave: what they tell of is written down.
+    /// Letters leave: their content is written down.
     pub(super) fn post(&self, letters: Letters) {
         let mut by_peer = BTreeMap::<Peer, Vec<PeerMessage>>::new();
         for (peer, letter) in letters {
@@ -503,7 +501,7 @@ impl<C: Codec> Loop<C> {
         }
     }
 
-    /// Asks peers what became of jobs that went there.
+    /// Asks peers what happened to jobs that went there.
     fn inquire(&mut self) {
         let Some(live) = &self.live else { return };
         if self.postmen.is_empty() || self.asked.is_some_and(|asked| asked.elapsed() < ASK_EVERY) {
@@ -517,7 +515,7 @@ impl<C: Codec> Loop<C> {
         }
     }
 
-    /// Tells sites what follows from the state.
+    /// Sends sites the orders that follow from the state.
     fn instruct(&mut self) {
         let Some(live) = &self.live else { return };
         let now = Instant::now();
@@ -536,13 +534,12 @@ impl<C: Codec> Loop<C> {
         }
     }
 
-    /// Tells sites what to keep free: when that changes, and now and then.
+    /// Sends sites their reservations: when that changes, and now and then.
     fn set_aside(&mut self) {
         let Some(live) = &self.live else { return };
         let mut all = live.asides();
         for (place, worker) in self.workers.iter().enumerate() {
-            let site = tradewind_model::SiteId(place as u32);
-            let wanted = all.remove(&site).unwrap_or_default();
+            let wanted = all.remove(&tradewind_model::SiteId(place as u32)).unwrap_or_default();
             let wanted = clock::asides(wanted, live.state().lead());
             let known = self.asides.get(&place).is_some_and(|(told, when)| {
                 *told == wanted && (wanted.is_empty() || when.elapsed() < self.base.timing.patience)

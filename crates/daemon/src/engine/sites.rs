@@ -1,4 +1,4 @@
-//! A thread for each site: it is told, answers, and is looked at again and again.
+//! A thread for each site: it passes orders on, returns answers, and surveys the site repeatedly.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub(super) use super::reads::Reader;
 use crate::live::{Act, Input, Instruction};
 use crate::site::{Aside, Demand, Reading, Seen, Site, SiteError, Survey, Tag, Turn, Wake};
 
-/// The remedy.
+/// What messages recommend to the administrator.
 const DOCTOR: &str = "`tradewind doctor` says what to do";
 
 /// So long all sites together may take to stop.
@@ -28,7 +28,7 @@ const SOONER: u32 = 4;
 /// A site and who owns it.
 #[derive(Debug)]
 pub struct SiteSetup {
-    /// Unique.
+    /// Unique name of the site.
     pub name: String,
     /// A user's name.
     pub owner: String,
@@ -42,7 +42,7 @@ pub struct SiteSetup {
 
 /// What a site's thread is to do.
 pub(super) enum SiteRequest {
-    /// To tell the site, in order.
+    /// Orders for the site, in their order.
     Tell(Vec<Instruction>),
     /// To keep these nodes free for jobs of the market of this name.
     SetAside(String, Vec<Aside>),
@@ -50,7 +50,7 @@ pub(super) enum SiteRequest {
     Read(Tag, usize, SyncSender<Result<Reading, SiteError>>),
     /// To take a turn: the site has news.
     Wake,
-    /// To tell the site whether jobs wait for nodes.
+    /// Whether jobs wait for nodes, for the site.
     Expect(Demand),
     /// To stop, when all else is done.
     Stop,
@@ -94,12 +94,12 @@ impl Worker {
         Ok(Worker { site, errands, busy, thread, _watch: watch })
     }
 
-    /// Tells the site, in order.
+    /// Sends orders to the site, in their order.
     pub(super) fn tell(&self, orders: Vec<Instruction>) {
         drop(self.errands.send(SiteRequest::Tell(orders))); // a dead thread: the site counts as away
     }
 
-    /// Tells the site what it is to keep free.
+    /// Sends the site its reservations.
     pub(super) fn set_aside(&self, market: &str, wanted: Vec<Aside>) {
         drop(self.errands.send(SiteRequest::SetAside(market.to_owned(), wanted)));
     }
@@ -114,7 +114,7 @@ impl Worker {
     }
 }
 
-/// Waits until the sites are told what they were to be told, but not for one that hangs: its thread
+/// Waits until the sites have got their orders, but not for one that hangs: its thread
 /// is left behind, as if the daemon had been killed.
 pub(super) fn stop(workers: Vec<Worker>) {
     for worker in &workers {
@@ -293,7 +293,7 @@ impl Talk {
             Err(SiteError::Refused(why)) => {
                 wanted.iter().map(|aside| (aside.job, why.clone())).collect()
             }
-            // It will be told again.
+            // The order will be repeated.
             Err(wrong) => {
                 tracing::warn!(site = self.setup.name, %wrong, "nodes are not set aside");
                 return Ok(());
@@ -323,7 +323,7 @@ impl Talk {
     }
 }
 
-/// The first order, and those right behind it that a site may be told together with it. One that
+/// The first order, and those right behind it that a site may get together with it. One that
 /// concerns the same task comes later.
 fn next_of(waiting: &mut VecDeque<Instruction>) -> Vec<Instruction> {
     let mut all: Vec<Instruction> = waiting.pop_front().into_iter().collect();

@@ -211,7 +211,7 @@ fn a_row_that_is_wrong_is_named() {
 const HISTORY: &str = include_str!("history-1.jsonl");
 const STATE: &str = include_str!("state-1.json");
 
-/// Makes both files anew: `cargo test -p tradewind-daemon -- --ignored make_the_history`.
+/// Makes both files again: `cargo test -p tradewind-daemon -- --ignored make_the_history`.
 #[test]
 #[ignore = "what a release has written never changes"]
 fn make_the_history() {
@@ -263,7 +263,7 @@ fn a_snapshot_in_pages_is_brought_up_to_date_row_by_row() {
         keep_pages(&mut store, &mut pages, seq, &mut state);
         let (at, read, known) = begun(&mut store, &Json).unwrap().unwrap();
         assert_eq!((at, Json.state(&read)), (seq, Json.state(&state)), "after row {seq}");
-        // Whoever goes on from what was read writes nothing that is there.
+        // A journal that continues from what was read writes nothing that is there.
         let mut known = known;
         let again = known.of(&read, &std::collections::BTreeSet::new()).1;
         assert_eq!(again.pages(), [], "after row {seq}");

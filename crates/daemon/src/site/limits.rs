@@ -40,11 +40,11 @@ pub struct Limits {
     /// The only account that can run jobs, if there is only one.
     pub only: Option<String>,
     /// By account and by the project that it is charged to at the manager: what it may. `None`:
-    /// not known, or anybody may do anything.
+    /// not known, or there are no limits.
     pub users: Option<BTreeMap<String, BTreeMap<String, UserLimits>>>,
     /// By QOS: what it allows.
     pub qos: BTreeMap<String, UserLimits>,
-    /// Jobs that the manager can hold, whoever's.
+    /// Jobs that the manager can hold, of all users.
     pub all_jobs: Option<u32>,
     /// Options that all jobs have: name and value.
     pub options: Vec<(String, String)>,
@@ -55,7 +55,7 @@ pub struct Limits {
 pub struct PoolLimits {
     /// How long it may run.
     pub wall: Limit<Span>,
-    /// On how many nodes.
+    /// Limit on the number of nodes.
     pub nodes: Limit<u32>,
     /// The projects at the manager that may use it; `None`: all.
     pub projects: Option<Vec<String>>,
@@ -70,7 +70,7 @@ pub struct UserLimits {
     pub jobs: Limit<u32>,
     /// How long one of them may run.
     pub wall: Limit<Span>,
-    /// On how many nodes.
+    /// Limit on the number of nodes.
     pub nodes: Limit<u32>,
     /// The QOS of jobs that name none; empty: not known.
     pub qos: String,

@@ -33,7 +33,7 @@ use size::Size;
 pub use watching::{Demand, Turn, Wake};
 
 /// A task's name at its site, unique for ever: job, attempt and part. A site never runs two tasks
-/// of one tag, and tells of a task by its tag only: its own ids may be used twice.
+/// of one tag, and reports a task by its tag only: its own ids may be used twice.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tag {
     /// Which market it is of: two daemons may share a site.
@@ -74,7 +74,7 @@ pub struct PoolSetup {
     pub nodes: u32,
     /// Of each, relative to the reference node.
     pub performance: Performance,
-    /// What each offers besides.
+    /// Attributes of its nodes.
     pub attributes: Attributes,
 }
 
@@ -89,7 +89,7 @@ pub struct Survey {
     /// node: of all that gathered, and of others at their end at the latest, if the site knows.
     pub began: BTreeMap<Tag, i64>,
     /// Of tasks that ended: on which nodes they ran, by the site's names, if it knows. Some were
-    /// over before anybody saw them run.
+    /// over before a survey saw them run.
     pub placed: BTreeMap<Tag, Vec<String>>,
     /// Tasks that wait because their manager holds them, though the market did not want that.
     pub held: BTreeMap<Tag, Held>,
@@ -117,21 +117,21 @@ pub struct Held {
 /// What is free in a pool, and what the owner has there.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PoolSurvey {
-    /// Nodes that are there and work, whoever uses them.
+    /// Nodes that are there and work, in use or not.
     pub up: u32,
     /// The owner's running jobs and whatever else of others holds nodes, by the site's own names.
     pub local: BTreeMap<String, LocalTask>,
     /// The owner's jobs that wait for nodes here.
     pub local_waiting: u32,
-    /// The most of each that one of its nodes can give a job; `None`: nobody knows, or cares.
+    /// The most of each that one of its nodes can give a job; `None`: unknown, or without limits.
     pub max: Option<Resources>,
     /// Why the pool has no nodes at all, and what there is instead: the configuration is wrong.
     pub problem: Option<String>,
-    /// How large its nodes are; `None`: nobody knows, and each is enough for one task.
+    /// How large its nodes are; `None`: unknown, and each is enough for one task.
     pub size: Option<Size>,
 }
 
-/// Somebody else's task, or a reservation that is not ours.
+/// A task of another user, or a reservation that is not ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LocalTask {
     /// Nodes of the pool.
@@ -147,14 +147,14 @@ pub struct LocalTask {
 pub enum Seen {
     /// The site has it; it does not run yet.
     Waiting,
-    /// It runs.
+    /// The job runs.
     Running {
-        /// Since when.
+        /// Moment since which this holds.
         since: Time,
         /// On which nodes, by the site's names.
         nodes: Vec<String>,
     },
-    /// It is over.
+    /// The job has ended.
     Ended {
         /// Since when it ran; `None`: it never did.
         since: Option<Time>,
@@ -175,7 +175,7 @@ pub enum Exit {
     Signal(i32),
     /// It was stopped at its time limit.
     TimeLimit,
-    /// It was withdrawn; or it waited for others in vain.
+    /// It was withdrawn; or it waited for others without success.
     Withdrawn,
     /// It used more memory than it may.
     OutOfMemory,
@@ -183,23 +183,23 @@ pub enum Exit {
     NodeFailed,
     /// Its manager took its nodes away for a job of higher priority.
     Preempted,
-    /// Nobody knows: the site has lost its record.
+    /// Unknown: the site has lost its record.
     Lost,
     /// The site could not begin it, and says why: it would not help to try again.
     NotStarted(String),
     /// The site would not take it ([`SiteError::Refused`]), or has dropped it before it began, and
-    /// says why: it never will, and may be handed in again.
+    /// says why: it never will, and may be submitted again.
     Refused(String),
 }
 
 /// A task to be run now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
-    /// Its name for ever.
+    /// Tag of the task; never used again.
     pub tag: Tag,
     /// The job's name, for people.
     pub name: String,
-    /// Whose account runs it.
+    /// Name of the user under whose account it runs.
     pub user: String,
     /// In which pool of the site.
     pub pool: String,
@@ -212,15 +212,15 @@ pub struct Order {
     /// It waits on its nodes for [`Site::go`] before its work begins, so long at most, counted
     /// from when it has them; then it ends by itself, and its work has not run. While it waits it
     /// is [`Seen::Running`]; the limit counts from the beginning of its work. If that never
-    /// began, it ends without `since`: in vain or withdrawn as [`Exit::Withdrawn`].
+    /// began, it ends without `since`: without success or withdrawn as [`Exit::Withdrawn`].
     pub gather: Option<Span>,
     /// How long it may run there.
     pub limit: Span,
-    /// What runs.
+    /// The script or command to run.
     pub work: Work,
-    /// Where.
+    /// Folder and environment of the job.
     pub surroundings: Surroundings,
-    /// Variables that tell the task of its job: number, index, parts, deadline and so on.
+    /// Variables that describe the job to the task: number, index, parts, deadline and so on.
     pub variables: BTreeMap<String, String>,
     /// What its user wants if it is lost.
     pub on_lost: OnLost,
@@ -241,11 +241,11 @@ pub struct Aside {
     pub user: String,
     /// In which pool of the site.
     pub pool: String,
-    /// How many of its nodes.
+    /// Number of nodes.
     pub nodes: u32,
-    /// From when on.
+    /// First second.
     pub from: Time,
-    /// Until when.
+    /// Moment at which it ends.
     pub until: Time,
 }
 
@@ -254,7 +254,7 @@ pub struct Aside {
 pub struct Go {
     /// When, on the clock of each task's first node; in the past: at once.
     pub at: Time,
-    /// What each part is told of the others, beside its own variables.
+    /// What each part learns of the others, besides its own variables.
     pub variables: BTreeMap<String, String>,
 }
 
@@ -264,7 +264,7 @@ pub enum SiteError {
     /// The site says no: nothing was done, and nothing will be.
     #[error("{0}")]
     Refused(String),
-    /// No answer, or one that says nothing: it may have been done. A survey will tell.
+    /// No answer, or one that says nothing: it may have been done. A survey will show.
     #[error("{0}")]
     Unknown(String),
     /// The site cannot be reached: nothing was done.
@@ -278,7 +278,7 @@ pub enum SiteError {
 /// One thing that was looked at by the doctor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// What was looked at.
+    /// What was examined.
     pub what: String,
     /// Whether it is as it should be.
     pub verdict: Verdict,
@@ -291,7 +291,7 @@ pub struct Finding {
 /// Of a [`Finding`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// As it should be.
+    /// All is well.
     Good,
     /// It works, and could be better.
     Warning,
@@ -312,10 +312,11 @@ pub trait Site: Debug + Send {
     /// What is there now. Must see every task whose submission was acknowledged before the call.
     ///
     /// # Errors
-    /// If it cannot tell: never an empty survey instead.
+    /// If the site does not know: never an empty survey instead.
     fn survey(&mut self) -> Result<Survey, SiteError>;
 
-    /// From now on the site may wake its thread when it has news, which a [`Site::turn`] then tells.
+    /// From now on the site may wake its thread when it has news, which a [`Site::turn`] then
+    /// returns.
     fn attend(&mut self, wake: Wake) {
         let _ = wake;
     }
@@ -413,8 +414,8 @@ pub trait Site: Debug + Send {
     /// See [`SiteError`].
     fn output(&mut self, tag: &Tag, max: usize) -> Result<Vec<u8>, SiteError>;
 
-    /// The same, to be done elsewhere: what may take long, or for ever, belongs into it. Whoever
-    /// implements this makes [`Site::output`] of it.
+    /// The same, to be done elsewhere: what may take long, or for ever, belongs into it. A site
+    /// that implements this makes [`Site::output`] of it.
     ///
     /// # Errors
     /// See [`SiteError`].

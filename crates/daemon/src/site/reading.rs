@@ -1,7 +1,7 @@
 //! Reads of what tasks have written: prepared on the site's thread, done elsewhere.
 //!
 //! What stands at the path of an output is up to the job's user: a pipe whose reading end waits for
-//! a writer, a link to somebody else's file, a device. So the file is looked at before it is opened,
+//! a writer, a link to another's file, a device. So the file is looked at before it is opened,
 //! and only a regular file is.
 
 use std::fmt;
@@ -73,7 +73,7 @@ pub(in crate::site) fn tail(
 /// Whether a link at the end of a path is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::site) enum Links {
-    /// It is.
+    /// Symbolic links are followed.
     Followed,
     /// It is refused.
     Refused,
@@ -86,7 +86,7 @@ enum Found {
 }
 
 /// Opens a path only after it is known what is there: a handle that cannot be read says so, and is
-/// then opened anew itself, so that nothing can be put in its place between the two.
+/// then opened again itself, so that nothing can be put in its place between the two.
 fn open(path: &Path, links: Links) -> io::Result<Found> {
     let follow = match links {
         Links::Followed => OFlags::empty(),

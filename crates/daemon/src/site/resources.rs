@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Of one node.
+/// Resources of one node.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Resources {
-    /// Megabytes.
+    /// Memory in megabytes.
     pub memory: u64,
     /// Others by name, and by name and type: `gpu`, `gpu:tesla`.
     pub generic: BTreeMap<String, u64>,
@@ -104,7 +104,7 @@ pub fn generic(text: &str) -> BTreeMap<String, u64> {
     all
 }
 
-/// `2`, `4K`.
+/// Reads a count such as `2` or `4K`.
 fn count(text: &str) -> u64 {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, unit) = text.split_at(end);

@@ -8,7 +8,7 @@ use super::{SiteError, Survey};
 /// What a site's turn came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Turn {
-    /// Nothing is new, and nobody was asked.
+    /// Nothing is new, and the manager was not asked.
     Nothing,
     /// News of our own tasks on top of what was known, without a request to the manager.
     Heard(Survey),
@@ -19,10 +19,10 @@ pub enum Turn {
 /// Whether jobs of the market wait for nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Demand {
-    /// None does.
+    /// No job waits.
     #[default]
     Calm,
-    /// Some do.
+    /// Some jobs wait.
     Waiting,
 }
 
@@ -36,7 +36,7 @@ impl Wake {
         Wake(Arc::new(how))
     }
 
-    /// Wakes it.
+    /// Wakes the waiting thread now.
     pub fn now(&self) {
         (self.0)();
     }

@@ -2,7 +2,7 @@
 //!
 //! The first link is made of the journal's origin, so rows of another market do not fit either.
 //! There is no secret in it: it shows accidents and careless hands, not a forger who computes all
-//! digests anew. Who fears one keeps the digest of the last row elsewhere.
+//! digests again. Who fears one keeps the digest of the last row elsewhere.
 
 use std::fmt::{self, Write as _};
 
@@ -40,7 +40,7 @@ pub struct Origin {
     pub created: i64,
 }
 
-/// Letters and digits that nobody mixes up.
+/// Letters and digits that are not confused with each other.
 const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 
 impl Origin {

@@ -1,7 +1,7 @@
 //! A journal as lines of JSON, for people and for other programs.
 //!
 //! The first line is `{"journal":1,"market":…,"created":…}`, every other one a row:
-//! `{"seq":…,"at":…,"body":…,"chain":"…"}`. The body stands there byte for byte, so anyone can
+//! `{"seq":…,"at":…,"body":…,"chain":"…"}`. The body stands there byte for byte, so any reader can
 //! follow the chain (see [`super::chain`]); one that is not JSON on one line is written as
 //! `"hex":"…"` instead of `"body"`.
 

@@ -1,6 +1,6 @@
-//! A store without a disk, for tests: it fails when it is told to.
+//! A store without a disk, for tests: it fails on request.
 //!
-//! A [`Disk`] outlives the [`Memory`] that was opened on it, as a file outlives a process.
+//! A [`Disk`] exceeds the [`Memory`] that was opened on it, as a file exceeds a process.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -16,7 +16,7 @@ pub enum StoreFault {
     Full,
     /// The process dies before the rows are safe: they are not there when it is opened again.
     DiesBefore,
-    /// The process dies when the rows are safe and nobody was told: they are there.
+    /// The process dies when the rows are safe and no caller was notified: they are there.
     DiesAfter,
 }
 
@@ -63,7 +63,7 @@ impl Disk {
         Ok(Memory { disk: self.clone(), era })
     }
 
-    /// Whoever has it open dies: the store is of no more use, and it can be opened again.
+    /// The process that has it open dies: the store is of no more use, and it can be opened again.
     pub fn crash(&self) {
         let mut contents = self.contents();
         contents.era += 1;

@@ -6,7 +6,7 @@
 //! - [`sqlite`]: a file on this machine, its copies and its check.
 //! - [`memory`]: for tests, with faults on order.
 //! - [`archive`]: files of old rows.
-//! - [`chain`]: how rows are chained, whoever keeps them.
+//! - [`chain`]: how rows are chained, in every store.
 //! - [`verify`], [`export`]: all rows of any store, one after the other.
 
 pub mod archive;
@@ -42,7 +42,7 @@ pub struct Snapshot {
     pub seq: u64,
     /// When it was taken.
     pub at: i64,
-    /// Of which format.
+    /// Version of the format.
     pub version: u32,
     /// The state, as its codec writes it.
     pub body: Vec<u8>,
@@ -54,7 +54,7 @@ pub type PageKey = (u8, u64);
 /// One of them, or that there is none any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// Which.
+    /// Key of the page.
     pub key: PageKey,
     /// As its codec writes it; empty: it is gone.
     pub body: Vec<u8>,
@@ -84,7 +84,7 @@ pub enum StoreError {
     /// It could not be written or read: full, gone, forbidden.
     #[error("{path}: {what}")]
     Io {
-        /// Where.
+        /// Path of the file or folder.
         path: String,
         /// What went wrong, and what to do.
         what: String,
@@ -92,23 +92,23 @@ pub enum StoreError {
     /// The disk takes no more, or not from us.
     #[error("{path}: the disk is full, nothing was written; make room")]
     Full {
-        /// Where.
+        /// Path of the file or folder.
         path: String,
     },
     /// What was read is not what was written.
     #[error("{path}: the journal is damaged at row {seq}: {what}")]
     Damaged {
-        /// Where.
+        /// Path of the file or folder.
         path: String,
         /// The first row that is wrong; 0: what comes before the rows, or the file as such.
         seq: u64,
-        /// How.
+        /// What is wrong with it.
         what: String,
     },
     /// A journal was here, and it or its write-ahead log is missing. Nothing was begun instead.
     #[error("{path}: {what}")]
     Lost {
-        /// Where.
+        /// Path of the file or folder.
         path: String,
         /// What is missing, and what is there.
         what: String,
@@ -116,15 +116,15 @@ pub enum StoreError {
     /// Another process has it.
     #[error("{path} is in use by another process")]
     Busy {
-        /// Where.
+        /// Path of the file or folder.
         path: String,
     },
     /// Written by a later release.
     #[error("{path} was written by a later release (format {found}, this one knows {known})")]
     TooNew {
-        /// Where.
+        /// Path of the file or folder.
         path: String,
-        /// Its format.
+        /// Number of the format found.
         found: u32,
         /// The latest that is known here.
         known: u32,
@@ -146,7 +146,7 @@ pub trait Store: Debug + Send {
     /// # Errors
     /// If they are not safe, or earlier than the row before. They are not there then: the next
     /// rows have their numbers. But where the disk did not say whether it kept them, nothing
-    /// more is added, and only the next opening tells.
+    /// more is added, and only the next opening shows it.
     fn append(&mut self, rows: &[(i64, Vec<u8>)]) -> Result<(), StoreError>;
 
     /// Rows after `seq`, in order, at most `max` and some megabytes; their chain is verified.
@@ -181,7 +181,7 @@ pub trait Store: Debug + Send {
     fn pages(&mut self, after: Option<PageKey>) -> Result<Vec<Page>, StoreError>;
 
     /// Moves what was appended into its lasting place, so that little is left to recover after a
-    /// crash. Rows are safe without it; whoever reads is not held up.
+    /// crash. Rows are safe without it; readers do not wait.
     ///
     /// # Errors
     /// If the disk takes no more.

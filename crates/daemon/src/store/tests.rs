@@ -64,7 +64,7 @@ fn a_store_in_memory_keeps_what_was_appended() {
 }
 
 #[test]
-fn a_store_in_memory_fails_as_it_is_told() {
+fn a_store_in_memory_fails_on_request() {
     let disk = Disk::new(origin());
     let mut store = disk.open().unwrap();
     disk.fail_next(StoreFault::Full);

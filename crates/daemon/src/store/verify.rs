@@ -9,7 +9,7 @@ const PAGE: usize = 256;
 /// A journal whose chain holds from the first row to the last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {
-    /// How many rows.
+    /// Number of rows.
     pub rows: u64,
     /// The time of the first and of the last row.
     pub times: Option<(i64, i64)>,

@@ -49,7 +49,7 @@ fn old_rows_are_archived_while_the_journal_is_written() {
 }
 
 #[test]
-fn a_log_without_snapshots_is_archived_and_damage_is_told_once_it_is_there() {
+fn a_log_without_snapshots_is_archived_and_damage_is_reported_once_it_is_there() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("audit.db");
     let mut store = Sqlite::open(&path).unwrap();

@@ -44,8 +44,8 @@ pub(crate) fn root(market: usize, job: &Job) -> Root {
     }
 }
 
-/// By what is written down: a job has one owner at most who may run it, and whoever let it go
-/// knows somebody who has it.
+/// By what is written down: a job has one owner at most who may run it, and a market that gave it
+/// away knows a market that has it.
 pub(crate) fn owner(markets: &[Market]) -> Check {
     let mut owners = BTreeMap::<Root, Vec<usize>>::new();
     for (market, state) in markets.iter().map(|it| (it.place, &it.written)) {
@@ -65,7 +65,7 @@ pub(crate) fn owner(markets: &[Market]) -> Check {
             });
             if known.is_none() {
                 let number = job.number;
-                return broken("owner", format!("job {number} of {market} is nobody's"));
+                return broken("owner", format!("job {number} of {market} has no owner"));
             }
         }
     }
@@ -105,7 +105,7 @@ pub(crate) fn once(markets: &[Market], roots: &BTreeMap<Root, Root>) -> Check {
     Ok(())
 }
 
-/// Money is neither made nor lost, nobody owes, and what is held is held for jobs that need it.
+/// Money is neither made nor lost, no account owes, and what is held is held for jobs that need it.
 pub(crate) fn money(market: &Market) -> Check {
     let (place, state) = (market.place, &market.written);
     if state.accounts.sum() != 0 {
@@ -170,7 +170,7 @@ pub(crate) fn replayed(market: &Market) -> Check {
     }
 }
 
-/// At the end everybody is done, but for jobs that nobody can run.
+/// At the end all jobs are over, but for jobs that no market can run.
 pub(crate) fn finished(markets: &[Market], hopeless: impl Fn(&Job) -> bool) -> Check {
     for market in markets {
         let (place, state) = (market.place, &market.written);

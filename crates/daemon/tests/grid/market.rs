@@ -191,7 +191,7 @@ impl Market {
         now + self.skew
     }
 
-    /// Somebody asks for something, and it is done at once.
+    /// A user sends a request, and it is carried out at once.
     pub(crate) fn ask(
         &mut self,
         now: Time,
@@ -204,7 +204,7 @@ impl Market {
         self.close(step)
     }
 
-    /// The engine hears everything that has come in.
+    /// The engine gets all messages that have arrived.
     pub(crate) fn take_in(&mut self, now: Time) -> Result<Vec<(Peer, PeerMessage)>, Broken> {
         let at = self.clock(now);
         let Some((live, _)) = &mut self.daemon else { return Ok(vec![]) };

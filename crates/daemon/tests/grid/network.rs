@@ -34,7 +34,7 @@ pub(crate) struct Faults {
 pub(crate) struct Network {
     pub(crate) faults: Faults,
     pub(crate) posts: Vec<Post>,
-    /// Who is cut off from everybody.
+    /// The market that is cut off from all others.
     pub(crate) alone: Option<usize>,
 }
 
@@ -63,7 +63,7 @@ impl Network {
         self.alone.is_some_and(|alone| alone == from || alone == to)
     }
 
-    /// One that has arrived by now: any of them, so their order is nobody's.
+    /// One that has arrived by now: any of them, so their order is random.
     pub(crate) fn take(&mut self, rng: &mut Pcg64Mcg, now: Time) -> Option<Post> {
         let ready: Vec<usize> =
             (0..self.posts.len()).filter(|at| self.posts[*at].due <= now).collect();

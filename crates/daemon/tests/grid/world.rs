@@ -27,9 +27,9 @@ pub(crate) enum Mutant {
     VerdictIsNotDurable,
     /// A home forgets that it let a job go.
     HandingIsNotDurable,
-    /// A home is told that a job costs nothing.
+    /// A home learns that a job costs nothing.
     PaysNothing,
-    /// Markets never ask what became of their jobs.
+    /// Markets never ask what happened to their jobs.
     NeverAsks,
 }
 
@@ -43,11 +43,11 @@ impl Mutant {
     ];
 }
 
-/// What happened.
+/// Result of one run of the test.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Went {
     pub(crate) jobs: u64,
-    /// Jobs that were taken in.
+    /// Jobs that were accepted.
     pub(crate) taken: u64,
     /// Jobs that came and were sent back at once.
     pub(crate) returned: u64,
@@ -140,7 +140,7 @@ impl World {
         went
     }
 
-    /// For people.
+    /// All steps as text, for messages of failed tests.
     pub(crate) fn story(&self) -> String {
         let mut lines = Vec::new();
         for market in &self.markets {
@@ -349,7 +349,7 @@ impl World {
         Ok(())
     }
 
-    /// Somebody wants something of a market.
+    /// A user sends a request to a market.
     fn wish(&mut self, one: usize) -> Result<(), Broken> {
         let last = self.markets[one].written.last_job;
         let administrator = Actor { user: "root".to_owned(), role: Role::Administrator };

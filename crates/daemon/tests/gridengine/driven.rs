@@ -34,7 +34,7 @@ fn seen<'s>(survey: &'s Survey, order: &Order) -> Option<&'s Seen> {
 }
 
 #[test]
-fn an_end_is_told_by_the_task_and_not_asked_for() {
+fn an_end_is_reported_by_the_task_and_not_queried() {
     let mut bench = GridBench::with(|settings| {
         (settings.cluster.requests_at_rest, settings.cluster.requests_busy) = (1, 60);
     });

@@ -55,7 +55,7 @@ fn a_hung_master_says_nothing_and_nothing_is_run_twice() {
     assert!(matches!(answer, Err(SiteError::Unknown(_))), "{answer:?}");
     bench.cluster.signal(Daemon::Master, "CONT");
     until_answered(&mut bench);
-    // Asked again, as whoever got no answer does.
+    // Asked again, as a caller without an answer does.
     for _ in 0..2 {
         bench.until(10, |bench| bench.site().submit(&once), Result::is_ok).unwrap();
     }
@@ -97,7 +97,7 @@ fn a_dead_master_is_away_while_tasks_go_on() {
     bench.until(RECONNECTED, listed, |listed| !listed.contains("tw-suite"));
 }
 
-/// Acknowledged submissions survive, others are handed in again, and none runs twice.
+/// Acknowledged submissions survive, others are submitted again, and none runs twice.
 #[test]
 fn a_master_killed_in_a_burst_of_submissions_loses_nothing() {
     let mut bench = GridBench::new();

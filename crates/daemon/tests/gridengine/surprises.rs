@@ -57,9 +57,9 @@ fn a_users_script_gives_the_manager_no_options() {
     assert_eq!(bench.site().output(&order.tag, 1_000).unwrap(), text.as_bytes());
 }
 
-/// The accounting has an exit code of 0 for nothing and tells of signals, some seconds late.
+/// The accounting has an exit code of 0 for nothing and reports signals, some seconds late.
 #[test]
-fn a_running_task_that_somebody_deletes_was_killed() {
+fn a_running_task_that_a_user_deletes_was_killed() {
     let mut bench = GridBench::new();
     bench.patience = std::time::Duration::from_secs(15);
     bench.restart();
@@ -72,7 +72,7 @@ fn a_running_task_that_somebody_deletes_was_killed() {
 
 /// A waiting job that is deleted leaves no record at all.
 #[test]
-fn a_waiting_task_that_somebody_deletes_is_lost_and_never_runs() {
+fn a_waiting_task_that_a_user_deletes_is_lost_and_never_runs() {
     let mut bench = GridBench::new();
     let mut order = order(&mut bench, 1, &TaskBehaviour::Exit { after: 0, code: 0 });
     order.start = order.start + Span(3_600);
@@ -101,7 +101,7 @@ fn a_job_in_error_did_not_start_and_goes() {
 }
 
 #[test]
-fn a_missing_directory_is_told() {
+fn a_missing_directory_is_reported() {
     let mut bench = GridBench::new();
     let mut order = order(&mut bench, 1, &TaskBehaviour::Exit { after: 0, code: 0 });
     order.surroundings.directory = Some("/no/such/place".to_owned());
@@ -176,7 +176,7 @@ fn aside(bench: &mut GridBench, job: u64, nodes: u32, from: i64, length: i64) ->
     Aside { market, job, user: "ana".to_owned(), pool, nodes, from, until }
 }
 
-/// Nodes that are set aside are the job's, whoever else waits; giving a reservation up would kill
+/// Reserved nodes are the job's, whatever other jobs wait; giving a reservation up would kill
 /// the jobs in it, so that of a running task stays until the task is over.
 #[test]
 fn a_reservation_keeps_nodes_free_and_is_not_given_up_under_a_task() {

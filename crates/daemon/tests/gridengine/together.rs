@@ -13,7 +13,7 @@ const APART: i64 = 500;
 /// The market gives parts a start that lies so far ahead.
 const AHEAD: Span = Span(4);
 
-/// Nobody looks at the cells while it happens.
+/// The cells are not surveyed meanwhile.
 #[test]
 fn parts_that_do_not_wait_for_each_other_begin_at_their_start() {
     let mut benches = [GridBench::new(), GridBench::new()];

@@ -1,4 +1,4 @@
-//! Jobs run as their own users, and nobody reaches another's.
+//! Jobs run as their own users, and none reaches another's.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +12,7 @@ use crate::bench::GridBench;
 use crate::fixture::Cluster;
 use crate::surprises::{until_ended, until_running};
 
-/// Accounts that every Debian has, and nobody uses; jobs 1 and 2 are theirs.
+/// Accounts that every Debian has, and no process uses; jobs 1 and 2 are theirs.
 const ACCOUNTS: [&str; 2] = ["games", "news"];
 const USERS: [&str; 2] = ["ana", "bo"];
 

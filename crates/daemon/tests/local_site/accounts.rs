@@ -17,7 +17,7 @@ use tradewind_model::Span;
 
 use super::local_site::LocalBench;
 
-/// Accounts that every Debian has, and nobody uses.
+/// Accounts that every Debian has, and no process uses.
 const ACCOUNTS: [&str; 2] = ["games", "news"];
 pub(crate) const SETPRIV: [&str; 4] =
     ["setpriv", "--reuid={user}", "--regid={user}", "--clear-groups"];
@@ -85,7 +85,7 @@ fn seen(bench: &mut LocalBench, tag: &Tag) -> Seen {
     bench.site().survey().unwrap().tasks.remove(tag).unwrap()
 }
 
-/// What becomes of the check, within some time.
+/// What happens to the check, within some time.
 fn soon<T>(mut check: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + Duration::from_secs(120);
     loop {
@@ -114,7 +114,7 @@ fn until_said(bench: &mut LocalBench, tag: &Tag) -> String {
     })
 }
 
-/// Whether a process sleeps for so long, which nobody else does.
+/// Whether a process sleeps for so long, which no other process does.
 fn sleeps(seconds: &str) -> bool {
     let args = ["-f", &format!("^sleep {seconds}$")];
     Command::new("pgrep").args(args).output().unwrap().status.success()
@@ -210,8 +210,8 @@ fn output_is_read_as_its_user() {
 }
 
 #[test]
-fn nobody_gets_away_from_the_end() {
-    if !is_root("accounts::nobody_gets_away_from_the_end") {
+fn no_process_survives_the_end() {
+    if !is_root("accounts::no_process_survives_the_end") {
         return;
     }
     for user_command in [SETPRIV, SUDO] {

@@ -98,7 +98,7 @@ fn what_a_dead_supervisor_leaves_ends_by_its_cgroup() {
         return;
     }
     let mut bench = bench();
-    // Neither mark, nor group, nor session, nor parent tell whose process this is.
+    // Neither mark, nor group, nor session, nor parent show whose process this is.
     let order = shell(
         &mut bench,
         "(env -i setsid sh -c 'echo $$ > a; exec sleep 300' &)\nkill -STOP $PPID\nsleep 300",
@@ -147,8 +147,8 @@ fn jobs_of_accounts_are_in_cgroups_and_pid_namespaces() {
             Some(tradewind_daemon::site::Seen::Ended { exit, .. }) => Some(exit),
             _ => None,
         });
-        // Behind `sudo` the keeper is not the first process of the namespace, and is the user's: whoever
-        // kills it loses the own job.
+        // Behind `sudo` the keeper is not the first process of the namespace, and is the user's: a
+        // user who kills it loses the own job.
         let is_first = words[0] == "setpriv";
         assert_eq!(exit, if is_first { Exit::Code(3) } else { Exit::Lost }, "{words:?}");
         let said = bench.site().output(&attack.tag, 1 << 16).unwrap();

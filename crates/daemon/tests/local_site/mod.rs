@@ -63,7 +63,7 @@ impl LocalBench {
     }
 }
 
-/// What still runs must not outlive the test.
+/// What still runs must not exceed the test.
 impl Drop for LocalBench {
     fn drop(&mut self) {
         self.local = None;

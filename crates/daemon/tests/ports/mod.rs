@@ -1,4 +1,5 @@
-//! Ports for servers that must be told theirs, and that nobody else gets before they listen.
+//! Ports for servers that need theirs in advance, and that no other process gets before they
+//! listen.
 
 use std::fs::File;
 use std::net::TcpListener;
@@ -6,13 +7,13 @@ use std::sync::Mutex;
 
 use rustix::fs::{FlockOperation, flock};
 
-/// Below those that kernels hand out for the asking, to clients and to whoever listens on port 0.
+/// Below those that kernels assign on request, to clients and to servers that listen on port 0.
 const PORTS: std::ops::Range<u16> = 12_000..32_000;
 
 /// Locks of what this process has been given; they go with it.
 static GIVEN: Mutex<Vec<File>> = Mutex::new(Vec::new());
 
-/// A port on which nobody listens, given once while this process lives: other test programs that
+/// A free port, given once during the life of this process: other test programs that
 /// run now get others.
 pub(crate) fn free() -> u16 {
     let user = rustix::process::getuid().as_raw();

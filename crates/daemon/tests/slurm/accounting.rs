@@ -80,7 +80,7 @@ impl Accounting {
         let pid = format!("--pid-file={}", self.path().join("db.pid").display());
         let log = format!("--log-error={}", self.path().join("db.log").display());
         let mut command = daemon("mariadbd");
-        // Nobody but this account reaches the socket, and nothing is kept.
+        // Only this account reaches the socket, and nothing is kept.
         command.args(["--no-defaults", &data, &socket, &pid, &log, "--skip-networking"]);
         command.args(["--skip-grant-tables", "--innodb-buffer-pool-size=16M"]);
         command.args(["--innodb-flush-log-at-trx-commit=0", "--innodb-flush-method=nosync"]);

@@ -36,7 +36,7 @@ pub(crate) fn pool(name: &str, nodes: u32, partition: &str) -> (PoolSetup, Membe
     (setup, Members { partition: Some(partition.to_owned()), ..Members::default() })
 }
 
-/// How a cluster is reached from here: everybody's jobs run as we do.
+/// How a cluster is reached from here: the jobs of all users run as this account.
 pub(crate) fn described(cluster: &Cluster, folder: &std::path::Path) -> Described {
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
     let accounts = BTreeMap::from([("*".to_owned(), cluster.user.clone())]);

@@ -28,7 +28,7 @@ pub(crate) struct Plan {
     pub(crate) scheduler: &'static str,
     /// Of the line of each node.
     pub(crate) node: &'static str,
-    /// What `sacctmgr` is told before the controller starts; nothing: there is no `slurmdbd`.
+    /// Arguments of `sacctmgr` before the controller starts; nothing: there is no `slurmdbd`.
     pub(crate) accounts: &'static [&'static str],
 }
 
@@ -76,7 +76,8 @@ impl Cluster {
         }
         let files = format!("Name=gpu File={}/gpu[0-1]\n", cluster.path().display());
         std::fs::write(cluster.path().join("gres.conf"), files).unwrap();
-        // Versions from 23.02 on want control groups unless they are told that there are none.
+        // Versions from 23.02 on want control groups unless the configuration says that there are
+        // none.
         if version() >= (23, 2) {
             let text = "CgroupPlugin=disabled\n";
             std::fs::write(cluster.path().join("cgroup.conf"), text).unwrap();

@@ -73,12 +73,12 @@ pub(crate) fn number(cluster: &Cluster, tag: &Tag) -> String {
 }
 
 #[test]
-fn what_the_controller_forgot_is_told_by_the_task_itself() {
+fn what_the_controller_forgot_is_reported_by_the_task_itself() {
     let mut cluster = Cluster::start(&Plan::of("f", 4));
     let conf = cluster.conf();
     let mut bench = SlurmBench::new(&cluster, "main", 4);
     let over = ready(&mut bench, 1, &sleeps(0, 5));
-    // Its limit is when nobody waits for its last word any more.
+    // Its limit comes when its last report is no longer awaited.
     let runs = Order { limit: Span(20), ..order(&mut bench, 2, &sleeps(12, 6)) };
     bench.site().submit(&runs).unwrap();
     let mut waits = order(&mut bench, 3, &sleeps(0, 0));
@@ -92,7 +92,7 @@ fn what_the_controller_forgot_is_told_by_the_task_itself() {
     let first = number(&cluster, &over.tag);
     cluster.until_state(&first, "");
     let (settings, folder) = (bench.settings.clone(), bench.keep());
-    // The controller starts from nothing: numbers begin anew, and nobody knows what ran.
+    // The controller starts from nothing: numbers begin again, and what ran is unknown.
     cluster.stop_controller(Signal::KILL);
     std::fs::remove_dir_all(conf.with_file_name("state")).unwrap();
     std::fs::create_dir(conf.with_file_name("state")).unwrap();
@@ -313,17 +313,21 @@ fn a_job_on_hold_or_with_a_begin_time_reserves_nothing() {
             assert_eq!(seen(&mut bench, &order.tag), Some(Seen::Waiting));
             bench.wait();
         }
-        assert_eq!(seen(&mut bench, &order.tag), Some(Seen::Waiting), "it slips, and says so");
+        assert_eq!(
+            seen(&mut bench, &order.tag),
+            Some(Seen::Waiting),
+            "the start barrier times out, and says so"
+        );
         cluster.run(&["scancel", &thief]);
         let (since, exit) = until_ended(&mut bench, &order.tag);
         assert!(since >= Some(order.start) && exit == Exit::Code(0), "{since:?} {exit:?}");
     }
 }
 
-/// Slurm writes its state every few seconds: after a crash, a job that was let go may be on hold
+/// Slurm writes its state every few seconds: after a crash, a job that was released may be on hold
 /// again. The hold here is set by hand.
 #[test]
-fn a_job_that_is_on_hold_again_after_it_was_let_go_is_let_go_again() {
+fn a_job_that_is_on_hold_again_after_its_release_is_released_again() {
     let cluster = Cluster::start(&Plan::of("h", 1));
     let mut bench = SlurmBench::new(&cluster, "main", 1);
     let mut order = order(&mut bench, 1, &sleeps(0, 0));

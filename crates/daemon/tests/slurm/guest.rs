@@ -22,7 +22,7 @@ use super::gotchas::{ready_later, sleeps};
 const PREFIX: &str = "#!/bin/sh\necho \"$*\" >>LOG\ncase $* in REWRITE esac\nexec \"$@\"\n";
 /// The shell of the account says that its folder is where we do not see it.
 const FAR: &str = "*' place '*) \"$@\" | sed 's#^place /#place /elsewhere/#'; exit ;;";
-/// Nobody can listen there.
+/// No process can listen there.
 const DEAF: &str = "*' place '*) exit 1 ;;";
 /// Commands that ask the controller for lists.
 const LISTS: [&str; 3] = [" squeue ", " sinfo ", " scontrol "];
@@ -164,7 +164,7 @@ fn the_controller_is_asked_within_its_budget() {
 }
 
 #[test]
-fn an_end_is_heard_of_without_the_controller() {
+fn an_end_is_known_without_the_controller() {
     let cluster = Cluster::start(&Plan::of("h", 1));
     let mut guest = guest(&cluster, 1, (1, 60), "", |_| {});
     let order = guest.submit(1, 4);
@@ -173,7 +173,7 @@ fn an_end_is_heard_of_without_the_controller() {
     assert_eq!(guest.until_ended(&order.tag), Exit::Code(0));
     let late = written(&guest, &order.tag).elapsed().unwrap_or_default();
     assert!(late < Duration::from_secs(2), "{late:?}");
-    assert_eq!(guest.lists(), before, "nobody was asked");
+    assert_eq!(guest.lists(), before, "no command was sent");
     let survey = guest.survey.clone().unwrap();
     assert_eq!(survey.placed[&order.tag], ["h1"]);
     let whole = guest.bench.site().survey().unwrap();
@@ -202,9 +202,9 @@ fn a_shell_of_the_account_hears_where_we_see_nothing() {
 }
 
 #[test]
-fn what_nobody_heard_is_found() {
+fn what_was_not_heard_is_found() {
     let cluster = Cluster::start(&Plan::of("j", 2));
-    // Nobody listens: folders are looked into, without the controller.
+    // No process listens: folders are read, without the controller.
     let mut deaf = guest(&cluster, 1, (1, 60), DEAF, |_| {});
     let order = deaf.submit(1, 3);
     deaf.until_running(&order.tag);
@@ -253,7 +253,7 @@ fn a_withdrawn_task_is_over_when_it_says_so() {
     assert_eq!(guest.until_ended(&order.tag), Exit::Withdrawn);
     let late = written(&guest, &order.tag).elapsed().unwrap_or_default();
     assert!(late < Duration::from_secs(4), "{late:?}");
-    // One that is held never began: Slurm says what became of it.
+    // One that is held never began: Slurm says what happened to it.
     let start = Time(guest.bench.now().0 + 600);
     let held = ready_later(&mut guest.bench, 2, start);
     guest.bench.site().withdraw(&held.tag).unwrap();

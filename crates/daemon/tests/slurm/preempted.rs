@@ -23,7 +23,7 @@ fn plan(mode: &str) -> Plan {
     plan
 }
 
-/// What a task does when it is told that it will be stopped, and how it ends then.
+/// What a task does when it is warned that it will be stopped, and how it ends then.
 fn tasks() -> [(&'static str, Exit); 5] {
     [
         ("sleep 300", Exit::Preempted),

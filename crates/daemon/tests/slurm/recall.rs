@@ -90,9 +90,9 @@ fn taking_back_survives_the_adapters_death() {
     });
 }
 
-/// Whoever holds it: but what we have handed in on hold ourselves is no news.
+/// Held by any user; but what was submitted on hold is no news.
 #[test]
-fn a_job_that_somebody_holds_is_told_with_slurms_word() {
+fn a_job_that_a_user_holds_is_reported_with_slurms_word() {
     let cluster = Cluster::start(&Plan::of("s", 1));
     let mut bench = SlurmBench::with(&cluster, "main", 1, |settings| {
         settings.cluster.held_after = Span(77);
@@ -104,7 +104,7 @@ fn a_job_that_somebody_holds_is_told_with_slurms_word() {
     let mut late = order(&mut bench, 3, &sleeps(0, 0));
     late.start = late.start + Span(3_600);
     bench.site().submit(&late).unwrap();
-    assert!(survey(&mut bench).held.is_empty(), "nobody holds them but we");
+    assert!(survey(&mut bench).held.is_empty(), "no user holds them");
     for (order, how) in [(&runs, "hold"), (&stays, "uhold"), (&late, "hold")] {
         cluster.say(&["scontrol", how, &number(&cluster, &order.tag)]);
     }

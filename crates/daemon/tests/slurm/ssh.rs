@@ -166,7 +166,7 @@ fn a_cluster_behind_ssh_keeps_its_promises() {
 }
 
 #[test]
-fn who_must_sign_in_is_told_how_and_then_all_goes_on() {
+fn a_missing_sign_in_is_reported_and_then_all_goes_on() {
     let (server, cluster) = (Server::start(), Cluster::start(&Plan::of("v", 1)));
     let reach = |settings: &mut Settings| server.reach(settings);
     let mut bench = SlurmBench::with(&cluster, "main", 1, reach);
@@ -179,7 +179,7 @@ fn who_must_sign_in_is_told_how_and_then_all_goes_on() {
     server.hang_up(&socket);
     bench.site().survey().unwrap();
     assert_eq!(server.logins(), 2, "{}", server.log());
-    // Now somebody must sign in: nothing asks, nothing is done, and all errors are the same.
+    // Now a person must sign in: nothing asks, nothing is done, and all errors are the same.
     server.admit(false);
     server.hang_up(&socket);
     let began = Instant::now();

@@ -56,7 +56,7 @@ fn parts_on_two_clusters_begin_together() {
     assert!(apart <= APART && began.iter().all(|it| *it >= at.0 * 1_000), "{began:?}");
 }
 
-/// Nobody looks at the sites while it happens.
+/// The sites are not surveyed meanwhile.
 #[test]
 fn parts_that_do_not_wait_for_each_other_begin_at_their_start() {
     let clusters = [Cluster::start(&Plan::of("v", 2)), Cluster::start(&Plan::of("w", 2))];

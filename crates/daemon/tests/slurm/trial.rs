@@ -33,7 +33,7 @@ fn a_job_of_a_second_shows_that_the_whole_way_works() {
 }
 
 #[test]
-fn a_spool_that_nodes_do_not_share_is_told() {
+fn a_spool_that_nodes_do_not_share_is_reported() {
     let cluster = Cluster::start(&Plan::of("w", 1));
     let mut bench = SlurmBench::with(&cluster, "main", 1, |settings| {
         // Nodes have another folder at that place than the machine of our commands.

@@ -1,4 +1,4 @@
-//! Jobs run as their own users, and nobody reaches another's.
+//! Jobs run as their own users, and none reaches another's.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -13,7 +13,7 @@ use super::bench::SlurmBench;
 use super::cluster::{Cluster, Plan};
 use super::gotchas::{sleeps, until_ended, until_running};
 
-/// Accounts that every Debian has, and nobody uses.
+/// Accounts that every Debian has, and no process uses.
 const ACCOUNTS: [&str; 2] = ["games", "news"];
 
 #[test]
@@ -182,7 +182,7 @@ fn an_account_that_cannot_be_used_ends_no_task() {
     std::fs::write(&closed, "").unwrap();
     cluster.until("it is over", |it| it.say(&["squeue", "-h"]).is_empty());
     let seen = bench.site().survey().unwrap().tasks.remove(&runs.tag);
-    assert!(matches!(seen, Some(Seen::Running { .. })), "nobody knows how it ended: {seen:?}");
+    assert!(matches!(seen, Some(Seen::Running { .. })), "its end is unknown: {seen:?}");
     let other = order(&mut bench, 2, &sleeps(0, 0));
     let told = bench.site().submit(&other).unwrap_err();
     assert!(matches!(&told, SiteError::Refused(why) if why.contains("ended with 7")), "{told:?}");

@@ -59,7 +59,7 @@ pub(crate) fn books(state: &State) -> Check {
     }
 }
 
-/// Money is neither made nor lost, nobody owes, and what is held is held for jobs that run.
+/// Money is neither made nor lost, no account owes, and what is held is held for jobs that run.
 pub(crate) fn money(state: &State) -> Check {
     if state.accounts.sum() != 0 {
         return broken("money", format!("the sum is {}", state.accounts.sum()));
@@ -85,7 +85,7 @@ pub(crate) fn money(state: &State) -> Check {
     }
 }
 
-/// What is told of lately fits what is: the last price is that of now, and of no pool were more
+/// The recent history fits the present: the last price is that of now, and of no pool were more
 /// nodes missing than it has.
 pub(crate) fn past(state: &State) -> Check {
     for (id, pool) in state.market.pools().iter() {
@@ -109,7 +109,7 @@ pub(crate) fn past(state: &State) -> Check {
     }
 }
 
-/// Nobody pays more than the job's budget.
+/// No job pays more than the job's budget.
 pub(crate) fn budgets(state: &State) -> Check {
     let over = state
         .jobs
@@ -166,7 +166,7 @@ pub(crate) fn together(sites: &[FakeSite], promises: &Promises) -> Check {
     Ok(())
 }
 
-/// Nobody pays for an attempt of which no work ran; but where a site lost its memory.
+/// No job pays for an attempt of which no work ran; but where a site lost its memory.
 pub(crate) fn slips(state: &State, sites: &[FakeSite], clouded: &BTreeSet<u64>) -> Check {
     let paid = state.jobs.values().filter(|job| job.paid > Money(0));
     for job in paid.filter(|job| !clouded.contains(&job.number)) {
@@ -179,12 +179,12 @@ pub(crate) fn slips(state: &State, sites: &[FakeSite], clouded: &BTreeSet<u64>) 
     Ok(())
 }
 
-/// No job that had its nodes ends as cancelled if nobody has cancelled it.
+/// No job that had its nodes ends as cancelled without a cancel.
 pub(crate) fn uncancelled(state: &State) -> Check {
     let is_so = |job: &&Job| job.phase == Phase::Over(Finish::Cancelled);
     let mut jobs = state.jobs.values().filter(is_so).filter(|job| !job.parts.is_empty());
     match jobs.find(|job| job.cancelled_by.is_none()) {
-        Some(job) => broken("mercy", format!("nobody has cancelled job {}", job.number)),
+        Some(job) => broken("mercy", format!("job {} was not cancelled by a user", job.number)),
         None => Ok(()),
     }
 }
@@ -213,12 +213,12 @@ pub(crate) fn whole(state: &State, sites: &[FakeSite], clouded: &BTreeSet<u64>) 
     Ok(())
 }
 
-/// At the end everybody is done, but for those who wait for somebody to act.
+/// At the end all jobs are over, but for those that wait for a user to act.
 pub(crate) fn finished(state: &State, at: Time) -> Check {
     let waits = state.jobs.values().find(|job| match &job.phase {
         Phase::Over(_) => false,
         Phase::Held(Hold::User | Hold::Lost | Hold::Rejected(_) | Hold::Funds(_)) => false,
-        // Somebody before it waits for its user.
+        // A job before it waits for its user.
         Phase::Held(Hold::Dependency | Hold::Array) => false,
         // A policy that begins keeps those who cannot pay the prices of now.
         Phase::Waiting => can_pay(state, job),
@@ -259,7 +259,7 @@ pub(crate) fn replayed(state: &State, again: &State) -> Check {
     } else if state.accounts != again.accounts {
         Some("the accounts")
     } else if state.tasks != again.tasks || state.closures != again.closures {
-        Some("tasks or closures")
+        Some("tasks or outages")
     } else if state.quotes != again.quotes || state.keys != again.keys {
         Some("quotes or keys")
     } else {

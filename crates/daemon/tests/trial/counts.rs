@@ -1,4 +1,4 @@
-//! How much happened in made-up worlds.
+//! How much happened in generated worlds.
 
 /// What happened, to know that enough does.
 #[derive(Debug, Clone, Copy, Default)]
@@ -7,7 +7,7 @@ pub(crate) struct Counts {
     /// Jobs whose parts came together, and those that did not.
     pub(crate) gathered: u64,
     pub(crate) slipped: u64,
-    /// Of the first, those of which every site told when they began.
+    /// Of the first, those of which every site reported the start.
     pub(crate) launched: u64,
     /// The same of jobs whose parts begin each by themselves.
     pub(crate) apart: u64,

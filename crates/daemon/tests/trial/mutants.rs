@@ -13,7 +13,7 @@ use tradewind_model::Money;
 pub(crate) enum Mutant {
     /// Submissions are acknowledged though they could not be written down.
     AnswersTooSoon,
-    /// A task whose submission was not answered is handed in under another name.
+    /// A task whose submission was not answered is submitted under another name.
     HandsInAgain,
     /// A record is not written down.
     LosesARow,
@@ -23,11 +23,11 @@ pub(crate) enum Mutant {
     ForgetsABudget,
     /// A job of the market is forgotten.
     ForgetsANumber,
-    /// A site is never told anything after some time.
+    /// A site gets no orders after some time.
     FallsSilent,
     /// Parts that are to begin together begin at once.
     NeverWaits,
-    /// What waited for others in vain is paid for.
+    /// What waited for others without success is paid for.
     PaysForWaiting,
     /// A task that is to be taken back is stopped, though its work may have begun.
     KillsForAPlan,

@@ -36,7 +36,7 @@ pub(crate) fn administrator() -> Actor {
     Actor { user: "root".to_owned(), role: Role::Administrator }
 }
 
-/// Somebody wants something.
+/// Draws a request of a user.
 pub(crate) fn draw(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> (Actor, Ask) {
     let user = USERS[rng.random_range(0..USERS.len())];
     let actor = Actor { user: user.to_owned(), role: Role::User };

@@ -43,7 +43,7 @@ impl Make for Policies {
 }
 
 const DAWN: Time = Time(1_800_000_000);
-/// A site has so long to answer before it is told again.
+/// A site has so long to answer before the order is repeated.
 const PATIENCE: Span = Span(30);
 
 /// How often what goes wrong, drawn once for each world: of 1,000 steps.
@@ -72,11 +72,11 @@ pub(crate) struct World {
     sites: Vec<FakeSite>,
     /// What each site's thread has still to say.
     orders: Vec<VecDeque<Instruction>>,
-    /// What the engine has still to hear.
+    /// Messages that are on their way to the engine.
     inbox: VecDeque<Input>,
     told: BTreeMap<(Tag, Act), Time>,
     promises: Promises,
-    /// Jobs that ran where a site lost its memory: nobody can know of them.
+    /// Jobs that ran where a site lost its memory: the market cannot know of them.
     doubtful: BTreeSet<u64>,
     /// Jobs that had nodes where a site lost its memory.
     clouded: BTreeSet<u64>,
@@ -265,7 +265,7 @@ impl World {
         }
     }
 
-    /// The daemon's process ends at once. What sites were told by then, they were told.
+    /// The daemon's process ends at once. Orders sent by then stay sent.
     fn die(&mut self) {
         self.daemon = None;
         self.disk.crash();
@@ -336,7 +336,7 @@ impl World {
         Ok(())
     }
 
-    /// Writes records down; whether that went well. If not, the daemon starts anew.
+    /// Writes records down; whether that went well. If not, the daemon starts again.
     fn write(&mut self, records: &[Record]) -> bool {
         let Some((live, store)) = &mut self.daemon else { return false };
         let at = live.state().now().0;
@@ -406,7 +406,7 @@ impl World {
         self.inbox.push_back(Input::Surveyed { site: SiteId(site as u32), survey });
     }
 
-    /// Somebody asks for something, and the engine does it at once.
+    /// A user sends a request, and the engine carries it out at once.
     fn wish(&mut self) -> Result<(), Broken> {
         let Some((live, _)) = &mut self.daemon else { return Ok(()) };
         let (actor, ask) = people::draw(&mut self.rng, live, &self.promises);
@@ -420,7 +420,7 @@ impl World {
         Ok(())
     }
 
-    /// The engine hears everything that has come in.
+    /// The engine gets all messages that have arrived.
     fn take_in(&mut self) -> Result<(), Broken> {
         let at = self.clock();
         let Some((live, _)) = &mut self.daemon else { return Ok(()) };
@@ -476,7 +476,7 @@ impl World {
         }
     }
 
-    /// The sites' threads tell what is to be kept free.
+    /// The sites' threads send the reservations.
     fn set_aside(&mut self) {
         let Some((live, _)) = &self.daemon else { return };
         let mut all = live.asides();

@@ -16,7 +16,7 @@ use crate::input::{self, Input};
 pub use ranges::{OfferedLoad, Seeds, Shard};
 pub use words::{EstimateKind, Homes, Keyword, Output, Overrun, Semantics};
 
-/// Everything that is to be run. Serialised, it tells whether two campaigns are the same: paths
+/// Everything that is to be run. Serialised, it shows whether two campaigns are the same: paths
 /// of files are left out, as their contents count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Campaign {
@@ -158,7 +158,7 @@ pub type Check<'c> = &'c dyn Fn(&str) -> Option<(String, String)>;
 /// Those who know what this crate does not.
 #[derive(Clone, Copy)]
 pub struct Checks<'c> {
-    /// Policies.
+    /// Checks the text of a policy.
     pub policy: Check<'c>,
     /// Models of workloads.
     pub model: Check<'c>,

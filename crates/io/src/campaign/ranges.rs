@@ -71,7 +71,7 @@ impl FromStr for Seeds {
 /// One of several equal parts of a campaign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
-    /// From 1.
+    /// Number of the shard, from 1.
     number: u32,
     of: u32,
 }

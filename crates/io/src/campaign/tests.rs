@@ -60,7 +60,7 @@ fn everything_is_read() {
 }
 
 #[test]
-fn the_least_has_defaults() {
+fn the_minimal_file_has_defaults() {
     let campaign = read("policies = ['easy']\n[[workload]]\nlog = ['a.swf']").unwrap();
     assert_eq!((campaign.semantics, campaign.overruns), {
         (vec![Semantics::Textbook], vec![Overrun::Kill])

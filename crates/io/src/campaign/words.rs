@@ -19,7 +19,7 @@ pub trait Keyword: Copy + Eq + 'static {
         found.map(|(_, meaning, _)| *meaning)
     }
 
-    /// All words.
+    /// All names of the keyword.
     fn names() -> Vec<&'static str> {
         Self::WORDS.iter().map(|(name, _, _)| *name).collect()
     }
@@ -35,7 +35,7 @@ pub enum Semantics {
     Pyss,
 }
 
-/// What becomes of a job that outlives its request.
+/// What happens to a job that exceeds its request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Overrun {
     /// It is killed.
@@ -45,7 +45,7 @@ pub enum Overrun {
     Extend,
 }
 
-/// What policies are told about run times.
+/// The run times that policies expect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum EstimateKind {
     /// The user's request.
@@ -84,7 +84,7 @@ pub enum Homes {
     /// At their log's.
     #[default]
     Log,
-    /// In turn.
+    /// Jobs are assigned to the sites in turn.
     Dealt,
     /// At a random one, in proportion to nodes.
     Nodes,

@@ -25,7 +25,7 @@ pub(super) struct Axis {
     step: i64,
 }
 
-/// One tick.
+/// One tick of an axis, with its label.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Tick {
     pub(super) at: Time,

@@ -41,7 +41,7 @@ pub struct Classes {
 /// One class of jobs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClassOfJobs {
-    /// Its borders.
+    /// Bounds of the class, as text.
     pub label: String,
     /// How many jobs are in it.
     pub size: String,

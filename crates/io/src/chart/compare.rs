@@ -50,9 +50,9 @@ pub struct Measure {
 /// Which values are the better ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Better {
-    /// Low ones.
+    /// Low values are better.
     Lower,
-    /// High ones.
+    /// High values are better.
     Higher,
     /// That depends on who asks.
     Neither,

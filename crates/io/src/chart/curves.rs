@@ -11,7 +11,7 @@ use crate::present::grouped;
 use crate::present::svg::num;
 use crate::present::{self, Unit};
 
-/// Lines beyond this number cannot be told apart.
+/// Lines beyond this number cannot be distinguished.
 const LINES_MOST: usize = 16;
 const LEFT: f64 = 64.0;
 const HEIGHT: f64 = 380.0;
@@ -29,7 +29,7 @@ pub struct Curves {
     pub curves: Vec<Curve>,
 }
 
-/// One line.
+/// One curve, with its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Curve {
     /// The policy, in the legend.
@@ -66,7 +66,7 @@ impl Spread {
         }
     }
 
-    /// Values with a tick, as far as anyone waits.
+    /// Values with a tick, up to the longest wait.
     fn ticks(self) -> Vec<(i64, String)> {
         const TIMES: [(i64, &str); 14] = [
             (1, "1 s"),
@@ -244,7 +244,7 @@ impl LogAxis {
         ink.text(right, bottom + 34.0, theme::end(BOLD), self.measure.axis());
     }
 
-    /// From the share of the least values on, a step up at each threshold.
+    /// From the share of the minimum values on, a step up at each threshold.
     fn line(&self, panel: &Panel, values: &Distribution) -> String {
         let mut height = 0.0;
         let mut path = String::new();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// Counts of whole numbers up to thresholds. Small numbers have a threshold each; above, 64 to
-/// every doubling, so a picture cannot tell the curve from that of all values. Two distributions
+/// every doubling, so in a picture the curve looks like that of all values. Two distributions
 /// add up; the order of values does not matter.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Distribution {
@@ -62,7 +62,7 @@ impl Distribution {
         self.buckets.iter().map(share).collect()
     }
 
-    /// The least threshold with at least this share of values at or below it: right within 1.6 %.
+    /// The minimum threshold with at least this share of values at or below it: right within 1.6 %.
     pub fn quantile(&self, share: f64) -> Option<i64> {
         self.steps().into_iter().find(|step| step.1 >= share).map(|step| step.0)
     }

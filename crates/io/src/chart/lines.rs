@@ -14,7 +14,7 @@ use super::trace::Trace;
 use crate::present::svg::num;
 use crate::present::{self, Unit};
 
-/// Lines beyond this number cannot be told apart.
+/// Lines beyond this number cannot be distinguished.
 const LINES_MOST: usize = 16;
 const LEFT: f64 = 64.0;
 const HEIGHT: f64 = 380.0;
@@ -47,7 +47,7 @@ pub enum Across {
     Count(String),
 }
 
-/// One line.
+/// One line, with its name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
     /// The policy, in the legend.

@@ -112,14 +112,14 @@ pub enum Kind {
 pub struct ChartJob {
     /// The job's name.
     pub name: String,
-    /// What became of it.
+    /// What happened to it.
     pub fate: Fate,
 }
 
-/// What became of a job.
+/// What happened to a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
-    /// It runs.
+    /// The job is placed in the plan.
     Placed {
         /// First second.
         start: Time,

@@ -14,9 +14,9 @@ pub enum PngError {
     /// More pixels than a picture can have.
     #[error("the picture would be {width} × {height} pixels")]
     TooLarge {
-        /// Pixels.
+        /// Width in pixels.
         width: u32,
-        /// Pixels.
+        /// Height in pixels.
         height: u32,
     },
     /// The pixels could not be written.

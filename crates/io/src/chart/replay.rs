@@ -63,7 +63,7 @@ pub struct Processors {
 /// How a job that ran ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunFate {
-    /// By itself.
+    /// The job ended by itself.
     Completed,
     /// Killed at its request.
     Killed,
@@ -87,7 +87,7 @@ pub enum HoldCause {
 /// Processors that were not free for jobs for a while.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hold {
-    /// Why.
+    /// Cause: maintenance, failure or other load.
     pub cause: HoldCause,
     /// Shown when pointed at.
     pub label: String,
@@ -106,7 +106,7 @@ impl Hold {
 }
 
 impl Replay {
-    /// All processors.
+    /// Number of processors of all pools.
     pub fn processors(&self) -> u64 {
         self.pools.iter().map(|pool| u64::from(pool.processors)).sum()
     }
@@ -194,7 +194,7 @@ impl Replay {
 const DAY: i64 = 86_400;
 const DAYS_PER_WEEK: usize = 7;
 const WEEK: Span = Span(DAYS_PER_WEEK as i64 * DAY);
-/// Days that the search for the busiest week tells apart: more than a century.
+/// Days that the search for the busiest week distinguishes: more than a century.
 const DAYS_MOST: usize = 50_000;
 
 fn step(changes: &mut Vec<Change>, by: i64, from: Time, until: Time) {

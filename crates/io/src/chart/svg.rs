@@ -29,7 +29,7 @@ const DARK: &str = "#1f2328";
 const GREY: &str = "#656d76";
 
 /// Fill and edge per job, in turn. Paul Tol's "light" scheme, made for dark labels on top and
-/// for colour-blind readers; the number beside each colour is what tells more jobs apart.
+/// for colour-blind readers; the number beside each colour distinguishes more jobs.
 const COLOURS: [(&str, &str); 8] = [
     ("#77aadd", "#3d74ab"),
     ("#ee8866", "#b8502c"),

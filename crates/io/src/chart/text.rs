@@ -13,7 +13,7 @@ use super::{Bar, Chart, Fate, Kind, Row};
 pub enum Glyphs {
     /// Shades and box lines.
     Unicode,
-    /// Seven bits.
+    /// Only ASCII characters.
     Ascii,
 }
 

@@ -23,7 +23,7 @@ pub(super) const OTHERS: &str = "#b6bec8";
 const HATCH_GROUND: &str = "#eaecef";
 const HATCH_STRIPE: &str = "#aeb5be";
 
-/// Fills with their edges, told apart by colour-blind readers (Paul Tol's "light" scheme): dark
+/// Fills with their edges, distinguished by colour-blind readers (Paul Tol's "light" scheme): dark
 /// letters are read on all of them.
 pub(super) const FILLS: [(&str, &str); 8] = [
     ("#77aadd", "#3d74ab"),
@@ -37,7 +37,7 @@ pub(super) const FILLS: [(&str, &str); 8] = [
 ];
 
 /// Lines, on white and on dark paper. Neighbours differ in lightness as well as in hue; dashes
-/// tell them apart without any colour.
+/// distinguish them without any colour.
 pub(super) const LINES: [(&str, &str); 8] = [
     ("#0066a5", "#58b0ee"),
     ("#d55e00", "#ff9d57"),

@@ -87,7 +87,7 @@ impl Trace {
         self.points.is_empty()
     }
 
-    /// Its points.
+    /// The points of the curve.
     pub fn points(&self) -> &[(i64, f64)] {
         &self.points
     }

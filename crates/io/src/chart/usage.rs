@@ -36,7 +36,7 @@ struct Drawn {
     used: Vec<f64>,
     closed: Vec<f64>,
     failed: Vec<f64>,
-    /// Jobs waiting.
+    /// Number of waiting jobs.
     queue: Vec<f64>,
     /// The mean share used over the whole horizon.
     mean: f64,

@@ -31,7 +31,7 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// The file as the user named it; `-` is standard input.
     pub file: String,
-    /// From 1.
+    /// Number of the line, from 1.
     pub line: Option<u32>,
     /// From 1, in bytes.
     pub column: Option<u32>,

@@ -13,7 +13,7 @@ const LOAD_KEYS: [&str; 4] = ["share", "steps", "task", "period"];
 const SHARE: DecimalScale = DecimalScale { decimals: 3, range: 0..=1_000 };
 /// Shapes and standard deviations.
 const FACTOR: DecimalScale = DecimalScale { decimals: 3, range: 1..=100_000 };
-/// Nodes.
+/// Range of a number of nodes.
 const NODES: DecimalScale = DecimalScale { decimals: 0, range: 1..=Pools::MAX_NODES as i64 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ fn small(value: i64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
-/// `[site.failures]`.
+/// Reads `[site.failures]`.
 pub(super) fn failures(value: &Value<'_>, path: String, notes: &mut Notes<'_>) -> Option<Failures> {
     let fields = Fields::of(value, path, &FAILURE_KEYS, notes)?;
     fields.require(&["mtbf"], notes);
@@ -53,7 +53,7 @@ pub(super) fn failures(value: &Value<'_>, path: String, notes: &mut Notes<'_>) -
     Some(Failures { mtbf, shape, repair, repair_sigma, burst })
 }
 
-/// `[site.load]`.
+/// Reads `[site.load]`.
 pub(super) fn load(value: &Value<'_>, path: String, notes: &mut Notes<'_>) -> Option<OwnerLoad> {
     let fields = Fields::of(value, path, &LOAD_KEYS, notes)?;
     let share = fields.range("share", &SHARE, notes).unwrap_or((100, 500));

@@ -87,7 +87,7 @@ pub struct Failures {
 /// Parameters of an owner's load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnerLoad {
-    /// The least and the greatest share of a period, in thousandths.
+    /// The minimum and the greatest share of a period, in thousandths.
     pub share: (u32, u32),
     /// Steps between them.
     pub steps: u32,

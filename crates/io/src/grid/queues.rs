@@ -119,7 +119,7 @@ pub(super) fn queues(
     Some(drafts.into_iter().zip(sizes).enumerate().map(queue).collect())
 }
 
-/// `"1:2:3"`.
+/// Reads shares such as `"1:2:3"`.
 fn shares(fields: &Fields<'_, '_>, pool: &Pool, notes: &mut Notes<'_>) -> Option<Vec<Draft>> {
     let text = fields.text("queues", notes)?;
     let (line, place) = (fields.line_of("queues"), fields.place("queues"));
@@ -140,7 +140,7 @@ fn shares(fields: &Fields<'_, '_>, pool: &Pool, notes: &mut Notes<'_>) -> Option
     Some(drafts)
 }
 
-/// `[[site.pool.queue]]`.
+/// Reads `[[site.pool.queue]]`.
 fn listed(fields: &Fields<'_, '_>, pool: &Pool, notes: &mut Notes<'_>) -> Option<Vec<Draft>> {
     let items = fields.list("queue", notes)?;
     if items.is_empty() {

@@ -78,7 +78,7 @@ fn times_and_quotients() {
 }
 
 #[test]
-fn jobs_of_several_logs_are_told_apart() {
+fn jobs_of_several_logs_are_distinguished() {
     let row = job(JobOutcome::Rejected("wide".to_owned()));
     let mut both = labels();
     assert_eq!(both.id(&row), "7");

@@ -52,7 +52,7 @@ fn value(cells: &Cells, row: usize) -> Value {
     value.unwrap_or(Value::Null)
 }
 
-/// Cells in stretches, so that runs and nulls come in all lengths.
+/// Cells in stretches, so that runs and nulls have all lengths.
 fn cells<T: Clone + std::fmt::Debug + 'static>(
     value: impl Strategy<Value = T> + 'static,
 ) -> BoxedStrategy<Vec<Option<T>>> {

@@ -29,7 +29,7 @@ impl Svg {
         let _ = write!(self.text, "<{name} {look}>");
     }
 
-    /// `</name>`.
+    /// Writes `</name>`.
     pub fn close(&mut self, name: &str) {
         let _ = write!(self.text, "</{name}>{}", self.gap);
     }

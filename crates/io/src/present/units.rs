@@ -14,7 +14,7 @@ pub enum Unit {
     Ratio,
     /// Credits.
     Credits,
-    /// Things.
+    /// A number of things.
     Count,
 }
 
@@ -48,7 +48,7 @@ impl Unit {
     }
 }
 
-/// The unit of an axis: spans of time and amounts come in the unit that suits the largest of them.
+/// The unit of an axis: spans of time and amounts have the unit that suits the largest of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale {
     /// How its numbers are written.

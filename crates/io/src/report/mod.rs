@@ -11,12 +11,12 @@ use crate::chart::{Better, Estimate, Picture, Unit};
 
 pub use page::{campaign, data_address};
 
-/// What the page tells.
+/// Content of the report.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CampaignReport {
-    /// Above everything.
+    /// Title of the report.
     pub title: String,
-    /// `tradewind 0.1.0`.
+    /// Program and version, such as `tradewind 0.1.0`.
     pub version: String,
     /// The command line that repeats the campaign.
     pub command: String,
@@ -53,7 +53,7 @@ pub struct WorkloadReport {
 /// A column of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportMeasure {
-    /// Its head.
+    /// Heading of the column.
     pub name: String,
     /// What it counts.
     pub unit: Unit,
@@ -75,7 +75,7 @@ pub struct ReportRow {
 pub struct ReportPicture {
     /// Drawn inside the page.
     pub picture: Picture,
-    /// Below it.
+    /// Caption below the picture.
     pub caption: String,
     /// The same as files of their own.
     pub files: Vec<FileLink>,
@@ -86,13 +86,13 @@ pub struct ReportPicture {
 pub struct DrawnPicture {
     /// A whole SVG document.
     pub svg: String,
-    /// Below it.
+    /// Caption below the picture.
     pub caption: String,
     /// The same as files of their own.
     pub files: Vec<FileLink>,
 }
 
-/// One run.
+/// The report of one run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RunReport {
     /// The policy, with whatever else sets the run apart.
@@ -101,9 +101,9 @@ pub struct RunReport {
     pub facts: Vec<(String, String)>,
     /// What a reader should know, a sentence each.
     pub notes: Vec<String>,
-    /// Its pictures.
+    /// Pictures of the run.
     pub pictures: Vec<DrawnPicture>,
-    /// Its files.
+    /// Files of the run.
     pub files: Vec<FileLink>,
 }
 

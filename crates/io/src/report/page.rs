@@ -76,7 +76,7 @@ struct Cell {
     text: String,
     /// What sorting goes by.
     key: String,
-    /// For people.
+    /// Text that the page shows on hover.
     hint: String,
     interval: String,
     best: bool,

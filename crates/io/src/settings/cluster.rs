@@ -38,7 +38,7 @@ pub(super) const KEYS: [&str; 20] = [
 /// Keys of its pools beside those that all pools have.
 pub(super) const POOL: [&str; 3] = ["partition", "features", "hosts"];
 pub(super) const SECONDS: RangeInclusive<i64> = 1..=3_600;
-/// Thirty days.
+/// Range of a span, up to thirty days: seconds.
 const DAYS: RangeInclusive<i64> = 1..=30 * 24 * 3_600;
 const REQUESTS: RangeInclusive<i64> = 1..=6_000;
 
@@ -65,7 +65,7 @@ pub struct Cluster {
     pub accounts: Accounts,
     /// For each command.
     pub timeout: Span,
-    /// The least time between two looks at the site.
+    /// The minimum time between two looks at the site.
     pub survey_every: Span,
     /// Lists that the manager is asked for in a minute in which nothing of ours is due there,
     /// at most.
@@ -82,11 +82,11 @@ pub struct Cluster {
     pub unit: NodeUnit,
     /// From `SIGTERM` to `SIGKILL` at a job's limit.
     pub grace: Span,
-    /// A job that somebody holds at the manager is taken back after so long.
+    /// A job that is held at the manager is withdrawn after so long.
     pub held_after: Span,
     /// Options of every submission, such as account, partition and QOS; jobs' own come later.
     pub options: Vec<(String, String)>,
-    /// Programs and arguments that are run as the user before a job is handed in.
+    /// Programs and arguments that are run as the user before a job is submitted.
     pub stage_in: Vec<Vec<String>>,
     /// Programs and arguments that are run as the user when it has ended.
     pub stage_out: Vec<Vec<String>>,
@@ -132,11 +132,11 @@ pub enum Accounts {
 /// How jobs get their nodes in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Handed in on hold, and released when it is time.
+    /// Submitted on hold, and released when it is time.
     HoldRelease,
     /// Nodes are reserved first.
     Reservation,
-    /// Handed in with a time before which it does not begin.
+    /// Submitted with a time before which it does not begin.
     Begin,
 }
 
@@ -232,7 +232,7 @@ pub(super) fn cluster(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Cluster
 pub(super) fn user_command(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<String> {
     let words = texts(fields, "user_command", notes);
     if !words.is_empty() && !words.iter().any(|(word, _)| word.contains("{user}")) {
-        let message = "no word has `{user}` in it: everybody would run as the same".to_owned();
+        let message = "no word has `{user}` in it: all jobs would run as one account".to_owned();
         let hint = "such as `[\"sudo\", \"-n\", \"-u\", \"{user}\"]`";
         notes.error(fields.line_of("user_command"), &fields.place("user_command"), message, hint);
     }

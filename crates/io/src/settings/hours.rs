@@ -19,14 +19,14 @@ pub struct Hours {
 /// From minute `from` of some days until minute `until` of the same or of the next day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Part {
-    /// Monday first.
+    /// Whether each day of the week counts, from Monday on.
     days: [bool; 7],
     from: u16,
     until: u16,
 }
 
 impl Hours {
-    /// Always.
+    /// All hours of the week.
     pub fn always() -> Hours {
         Hours { parts: vec![Part { days: [true; 7], from: 0, until: DAY }] }
     }

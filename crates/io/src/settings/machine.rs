@@ -41,7 +41,7 @@ pub enum Wish {
     Auto,
     /// Or else the site does not open.
     Require,
-    /// No.
+    /// The feature is off.
     Off,
 }
 

@@ -30,7 +30,7 @@ pub use sign_in::{Provider, RoleName, SignIn};
 pub struct Settings {
     /// The zone of hours in schedules and of civil times; `None`: that of the machine.
     pub zone: Option<TimeZone>,
-    /// Who decides.
+    /// The scheduling policy and its settings.
     pub market: Market,
     /// Where it is reached.
     pub listen: Listen,
@@ -42,7 +42,7 @@ pub struct Settings {
     pub journal: Journal,
     /// What users begin with.
     pub money: Credits,
-    /// Who is told.
+    /// Webhooks and mail.
     pub notify: Notify,
     /// In the order of the file; empty: the daemon's own two small ones.
     pub sites: Vec<Site>,
@@ -54,7 +54,7 @@ pub struct Settings {
     pub peers: Vec<Peer>,
 }
 
-/// Who decides when.
+/// Policies by hours and load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Market {
     /// Where no rule holds.
@@ -104,7 +104,7 @@ pub struct Tls {
 /// How much users may have of the daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UserLimits {
-    /// Per token.
+    /// Requests per second of each token.
     pub requests_per_second: u32,
     /// Bytes of one request.
     pub body: u32,
@@ -183,7 +183,7 @@ impl Default for Credits {
     }
 }
 
-/// Who is told of what happens.
+/// Which receivers are notified of which events.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Notify {
     /// Called for every event.
@@ -194,10 +194,10 @@ pub struct Notify {
     pub mail_command: Vec<String>,
 }
 
-/// A cluster.
+/// A site: a cluster or a machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Site {
-    /// Unique.
+    /// Unique name of the site.
     pub name: String,
     /// How it is reached.
     pub kind: SiteKind,
@@ -253,10 +253,10 @@ pub struct Project {
     pub times: Option<Times>,
 }
 
-/// Another daemon.
+/// A peer: another market.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Peer {
-    /// Unique.
+    /// Unique name of the peer.
     pub name: String,
     /// Where it is reached.
     pub url: String,

@@ -62,15 +62,16 @@ fn settings(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Settings {
     settings
 }
 
-/// Warns of sites that are looked at so rarely that a part of a job may be there and nobody knows
-/// before the others have waited long enough: such jobs slip until they are held.
+/// Warns of sites that are surveyed so rarely that a part of a job may be ready without the market
+/// knowing before the others have waited long enough: such jobs time out at the start barrier until
+/// they are held.
 fn meetings(settings: &Settings, fields: &Fields<'_, '_>, notes: &mut Notes<'_>) {
     let gather = settings.market.gather;
     for (place, site) in settings.sites.iter().enumerate() {
         let (SiteKind::Slurm(cluster) | SiteKind::GridEngine(cluster)) = &site.kind else {
             continue;
         };
-        // One look when the job is handed in, one at which all parts must be there.
+        // One look when the job is submitted, one at which all parts must be there.
         let min = Span(2 * cluster.survey_every.0);
         if settings.sites.len() > 1 && gather < min {
             let message = format!(

@@ -36,14 +36,14 @@ pub struct Rule<T> {
     pub hours: Hours,
     /// The part of nodes that are in use.
     pub load: LoadRange,
-    /// What holds.
+    /// The value while the rule applies.
     pub value: T,
 }
 
 /// Loads in thousandths, `from` included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoadRange {
-    /// At least.
+    /// Lowest load in the range.
     pub from: u32,
     /// Less than; `None`: however high.
     pub below: Option<u32>,

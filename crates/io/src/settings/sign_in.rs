@@ -14,11 +14,11 @@ use crate::value::{Value, ValueKind};
 pub struct SignIn {
     /// The origin at which browsers reach the daemon; `None`: where it listens.
     pub url: Option<String>,
-    /// A session on the pages ends when nobody did anything for so long.
+    /// A session on the pages ends after so long without a request.
     pub session_idle: Span,
     /// It ends after so long in any case, as do tokens of signing in.
     pub session_longest: Span,
-    /// How long a new token opens if nobody says; `None`: until it is revoked.
+    /// How long a new token is valid by default; `None`: until it is revoked.
     pub token_lifetime: Option<Span>,
     /// Who answers for people's identities.
     pub provider: Option<Provider>,
@@ -53,7 +53,7 @@ pub struct Provider {
     pub user_claim: String,
     /// The claim that lists the user's groups.
     pub groups_claim: String,
-    /// The role of those in none of the groups; `None`: they do not come in.
+    /// The role of those in none of the groups; `None`: they get no access.
     pub default_role: Option<RoleName>,
     /// By group: what its members may do. The strongest counts.
     pub roles: BTreeMap<String, RoleName>,
@@ -70,7 +70,7 @@ pub enum RoleName {
     User,
     /// The same, and their sites.
     Owner,
-    /// Everything.
+    /// May see and change everything.
     Administrator,
 }
 
@@ -97,7 +97,7 @@ const OIDC: [&str; 11] = [
     "ca_file",
 ];
 
-/// Ten years.
+/// The longest span: ten years, in seconds.
 const LONGEST: i64 = 3_650 * 86_400;
 
 pub(super) fn sign_in(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> SignIn {
@@ -159,7 +159,7 @@ fn provider(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Provider> 
     let default_role = fields.word("default_role", &ROLES, notes);
     let roles = roles(fields, notes);
     if roles.is_empty() && default_role.is_none() {
-        let message = "nobody could sign in: no group has a role".to_owned();
+        let message = "no user could sign in: no group has a role".to_owned();
         let hint = "write `roles = { GROUP = \"user\" }`, or `default_role = \"user\"` for all who \
                     have an account there";
         notes.error(fields.line, &fields.path, message, hint);

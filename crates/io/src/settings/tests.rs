@@ -97,7 +97,7 @@ fn mistakes_have_lines_and_hints() {
             "[sign_in.oidc]\nissuer = 'https://i.example'\nclient_id = 'x'\ndefault_role = 'user'",
             "sign_in.url: `url` is missing",
         ),
-        ("[sign_in.oidc]\nissuer = 'https://i.example'\nclient_id = 'x'", "nobody could sign in"),
+        ("[sign_in.oidc]\nissuer = 'https://i.example'\nclient_id = 'x'", "no user could sign in"),
         (
             "[sign_in.oidc]\nissuer = 'https://i'\nclient_id = 'x'\nroles = { g = 'king' }",
             "sign_in.oidc.roles.g: unknown role `king`",
@@ -169,7 +169,7 @@ fn parts_of_jobs_wait_long_enough_for_rare_looks() {
     let told = warnings(&format!("{market}{}{}", site("a", "10s"), site("b", "11s")));
     assert!(told.contains("site[1].survey_every") && told.contains("22 s or more"), "{told}");
     assert!(!told.contains("site[0]"), "{told}");
-    assert_eq!(warnings(&format!("{market}{}", site("b", "11s"))), "", "nobody to wait for");
+    assert_eq!(warnings(&format!("{market}{}", site("b", "11s"))), "", "nothing to wait for");
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub struct Model {
     pub budget: (u32, u32),
     /// From a job's arrival to its deadline, over its requested time or run time.
     pub slack: (u32, u32),
-    /// The least such time that counts for the deadline.
+    /// The minimum such time that counts for the deadline.
     pub slack_from: Span,
     /// The share of jobs with a price cap.
     pub capped: u32,
@@ -39,13 +39,13 @@ pub struct Model {
 /// A term that is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Term {
-    /// The least performance of nodes.
+    /// The minimum performance of nodes.
     MinPerformance,
     /// The price cap.
     MaxPrice,
-    /// The budget.
+    /// The budget of a job.
     Budget,
-    /// The deadline.
+    /// Deadline of the job.
     Deadline,
     /// What is to be least.
     Minimize,

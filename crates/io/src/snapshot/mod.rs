@@ -141,7 +141,7 @@ pub enum MissingRequest {
     /// As long as it ran.
     #[default]
     RunTime,
-    /// This long.
+    /// A fixed time.
     Span(Span),
 }
 

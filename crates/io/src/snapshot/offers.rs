@@ -17,7 +17,7 @@ struct Offer {
 /// All nodes of a grid, as buyers see them.
 #[derive(Debug, Clone)]
 pub(super) struct Offers {
-    /// Cheapest first.
+    /// Offers, from the cheapest on.
     offers: Vec<Offer>,
     law: PriceLaw,
 }
@@ -40,7 +40,7 @@ impl Offers {
         Offers::new(offer.collect(), PriceLaw::Power(price_base))
     }
 
-    /// Of pools that were priced by somebody else.
+    /// Of pools that were priced elsewhere.
     pub(super) fn given(pools: &Pools) -> Offers {
         let offer = |it: &tradewind_model::Pool| Offer {
             performance: it.performance,

@@ -58,7 +58,7 @@ impl<'a> ReplayedTerms<'a> {
     }
 }
 
-/// FNV-1a.
+/// Hash FNV-1a of the name.
 fn hash(name: &str) -> u64 {
     name.bytes()
         .fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))

@@ -73,7 +73,7 @@ pub(super) const WHEN: [(&str, When); 6] = [
     ("singleton", When::Singleton),
 ];
 
-/// `afterok:12:13,afterany:14`.
+/// Reads dependencies such as `afterok:12:13,afterany:14`.
 pub(super) fn dependencies(text: &str) -> Result<Vec<Dependency>, Wrong> {
     if text.contains('?') {
         let message = "`?` (one of several) is not supported between dependencies";
@@ -231,7 +231,7 @@ pub(super) fn is_variable(name: &str) -> bool {
     first && name.bytes().all(|c| c == b'_' || c.is_ascii_alphanumeric())
 }
 
-/// Whether `ALL` takes it along: not what is told to the client itself, such as its token.
+/// Whether `ALL` passes it on: not what is meant for the client itself, such as its token.
 fn is_open(name: &str) -> bool {
     is_variable(name) && !["TRADEWIND_", "SBATCH_"].iter().any(|start| name.starts_with(start))
 }

@@ -1,4 +1,4 @@
-//! What a user hands in to run: a script or a command, what it needs, and on which terms.
+//! What a user submits to run: a script or a command, what it needs, and on which terms.
 //!
 //! It is data all the way: no text of it ever becomes part of a shell line.
 
@@ -20,15 +20,15 @@ use tradewind_model::{
     Attribute, Attributes, Criterion, Money, Performance, Price, Span, Time, TimeMode, Times,
 };
 
-/// A job as it is handed in; every field is checked.
+/// A job as it is submitted; every field is checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Submission {
     /// For people; not unique. At most [`Submission::MAX_NAME`] characters.
     pub name: String,
-    /// What runs.
+    /// The script or command to run.
     pub work: Work,
-    /// Nodes of the market, at least 1: where it has a `shape`, those that it needs where nobody
-    /// knows how large nodes are, [`Shape::units`].
+    /// Nodes of the market, at least 1: where it has a `shape`, those that it needs as long as it
+    /// is not known how large nodes are, [`Shape::units`].
     pub tasks: u32,
     /// How many tasks it has and how they lie on nodes, if that is more than a number of nodes.
     pub shape: Option<Shape>,
@@ -46,14 +46,14 @@ pub struct Submission {
     pub array: Option<Array>,
     /// It waits until its user releases it.
     pub held: bool,
-    /// What is done when its nodes die, or nobody knows whether it ran.
+    /// What is done when its nodes fail, or it is unknown whether it ran.
     pub on_lost: OnLost,
     /// What is done when a site takes its nodes away for a job of higher priority; `None`: as if it
     /// were lost.
     pub on_preempted: Option<OnLost>,
     /// How its parts begin, if it runs in several pools; `None`: together, as the market is set.
     pub gather: Option<Gather>,
-    /// Who is told what about it.
+    /// Who gets mail about which events.
     pub mail: Option<Mail>,
     /// A remark, kept with the job.
     pub comment: Option<String>,
@@ -83,7 +83,7 @@ pub enum Work {
     Script {
         /// All of it.
         text: String,
-        /// In order.
+        /// Arguments in their order.
         arguments: Vec<String>,
     },
     /// A program and its arguments, run as they are.
@@ -95,7 +95,7 @@ pub enum Work {
 pub enum TimeLimit {
     /// One limit for all nodes.
     One {
-        /// In seconds.
+        /// A limit in seconds.
         limit: Span,
         /// Of what, and who said so.
         counted: Counted,
@@ -110,7 +110,7 @@ pub enum TimeLimit {
 /// How a limit is counted, and who said so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Counted {
-    /// Nobody said: wall-clock time, unless the owner of the nodes says otherwise.
+    /// Not given: wall-clock time, unless the owner of the nodes says otherwise.
     #[default]
     Default,
     /// The submission says.
@@ -138,7 +138,7 @@ impl TimeLimit {
     /// What to do about it.
     const BY_CLASS_HINT: &str = "leave `times` out, or give one limit for all nodes";
 
-    /// One limit for all nodes, counted as nobody says otherwise.
+    /// One limit for all nodes, counted in the default way.
     pub fn one(limit: Span) -> TimeLimit {
         TimeLimit::One { limit, counted: Counted::Default }
     }
@@ -192,7 +192,7 @@ pub struct Conditions {
     pub budget: Option<Money>,
     /// What its completion in time is worth.
     pub value: Option<Money>,
-    /// Not before.
+    /// Earliest start, if there is one.
     pub earliest_start: Option<Time>,
     /// To be finished by.
     pub deadline: Option<Time>,
@@ -262,7 +262,7 @@ pub enum When {
     NotOk,
     /// Ended, however (`afterany`).
     Any,
-    /// Begun (`after`).
+    /// When the other job has started (`after`).
     Begun,
     /// Of an array, the task of the same index ended with exit code 0 (`aftercorr`); else this job
     /// is cancelled.

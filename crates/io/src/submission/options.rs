@@ -1,9 +1,9 @@
-//! Every option of `sbatch` (22.05) and of `tradewind submit`, and what becomes of each.
+//! Every option of `sbatch` (22.05) and of `tradewind submit`, and what happens to each.
 
 use Support::{Honoured, PassedThrough, Refused};
 use Takes::{Nothing, Perhaps, Value};
 
-/// What becomes of an option. None is ever ignored.
+/// What happens to an option. None is ever ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Support {
     /// It means what it says.
@@ -17,7 +17,7 @@ pub enum Support {
 /// Whether an option has a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
-    /// `--hold`.
+    /// No value, as `--hold`.
     Nothing,
     /// `--time 10`, `--time=10`, `-t 10`, `-t10`.
     Value,
@@ -34,10 +34,10 @@ pub enum Owner {
     Tradewind,
 }
 
-/// An option.
+/// Description of one option of a submission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OptionSpec {
-    /// Without dashes.
+    /// Long name without dashes.
     pub name: &'static str,
     /// Without its dash.
     pub short: Option<char>,
@@ -45,7 +45,7 @@ pub struct OptionSpec {
     pub takes: Takes,
     /// Whose it is.
     pub owner: Owner,
-    /// What becomes of it.
+    /// What happens to it.
     pub kind: Support,
     /// What follows `SBATCH_` in the variable that sets it; empty: there is none.
     pub variable: &'static str,

@@ -1,4 +1,4 @@
-//! How many tasks a job has, and how they lie on nodes: what its user said, before anybody knows
+//! How many tasks a job has, and how they lie on nodes: what its user said, before it is known
 //! how large nodes are.
 
 use tradewind_model::Request;
@@ -29,7 +29,7 @@ impl Shape {
             && tasks.or(tasks_per_node).or(cpus_per_task).is_none()
     }
 
-    /// All tasks: those that were asked for, or as many as the least number of nodes has.
+    /// All tasks: those that were asked for, or as many as the minimum number of nodes has.
     pub fn all_tasks(&self) -> u32 {
         let each = self.tasks_per_node.unwrap_or(1).max(1);
         let nodes = self.nodes.unwrap_or(1).max(1);
@@ -41,7 +41,7 @@ impl Shape {
         self.cpus_per_task.unwrap_or(1).max(1)
     }
 
-    /// Nodes where nobody knows how large they are: those that were asked for, or one for each
+    /// Number of nodes where their size is unknown: those that were asked for, or one for each
     /// group of tasks that may share one.
     pub fn units(&self) -> u32 {
         let each = self.tasks_per_node.unwrap_or(1).max(1);
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_is_told_in_words() {
+    fn a_shape_is_described_in_words() {
         let shape = Shape { tasks: Some(8), cpus_per_task: Some(2), ..Shape::default() };
         assert_eq!(shape.words(), "8 tasks of 2 processors");
         assert_eq!(Shape::default().words(), "1 task of 1 processor");

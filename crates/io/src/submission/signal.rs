@@ -45,7 +45,7 @@ pub struct Warning {
     pub number: i32,
     /// So long before the limit; more than the limit is: at the beginning.
     pub before: Span,
-    /// To whom.
+    /// The processes that get the signal.
     pub to: Receiver,
 }
 

@@ -106,7 +106,7 @@ fn surroundings() -> impl Strategy<Value = Surroundings> {
     )
 }
 
-/// What options can say; a number of nodes alone is told from it.
+/// What options can say; a number of nodes alone is different from it.
 fn shape() -> impl Strategy<Value = Option<Shape>> {
     use proptest::option::of;
     let nodes = of((1u32..99, 0u32..9));

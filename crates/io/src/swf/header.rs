@@ -39,7 +39,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// Takes one line, without its `;`. Lines without a key go on with the value before.
+    /// Takes one line, without its `;`. Lines without a key continue the value before.
     pub(super) fn add(&mut self, line: &str) {
         if let Some((key, value)) = entry(line) {
             self.entries.push((key.to_owned(), value.to_owned()));

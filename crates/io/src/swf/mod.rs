@@ -23,6 +23,7 @@ pub use header::{Header, STANDARD_KEYS};
 pub use result::{ReplayedJob, Rules, SwfOutcome, result};
 pub use sample::sample;
 pub use write::write;
+pub(crate) use write::{header as write_header, line as write_record};
 
 /// A log: its header and its jobs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,15 +67,15 @@ pub struct Record {
     pub requested_memory: Option<i64>,
     /// Field 11: 1 completed, 0 failed, 5 cancelled, others as the format says.
     pub status: i64,
-    /// Field 12.
+    /// User number, field 12.
     pub user: i64,
-    /// Field 13.
+    /// Group number, field 13.
     pub group: i64,
     /// Field 14: the application.
     pub application: i64,
-    /// Field 15.
+    /// Queue number, field 15.
     pub queue: i64,
-    /// Field 16.
+    /// Partition number, field 16.
     pub partition: i64,
     /// Field 17: the number of the job that had to end first.
     pub preceding: i64,

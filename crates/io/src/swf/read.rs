@@ -112,7 +112,7 @@ fn middle(bytes: &[u8], long: usize) -> Option<(&[u8], &[u8])> {
 }
 
 /// Reads both halves at once. `None` unless that is the same as one after the other: all lines are
-/// sound, and the back half has no comments, which might go on with those of the front half.
+/// sound, and the back half has no comments, which might continue those of the front half.
 fn in_halves<'f>(file: &'f str, front: &[u8], back: &[u8]) -> Option<SwfReader<'f>> {
     let half = |bytes: &[u8], room: usize| {
         let jobs = Vec::with_capacity(room / BYTES_PER_JOB);

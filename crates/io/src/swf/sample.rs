@@ -8,7 +8,7 @@ use super::{Header, Log, Record, Summary};
 /// Offered load of a sample, in percent of the machine.
 const LOAD: i64 = 70;
 
-/// A made-up log of `jobs` jobs on `processors` processors: widths are powers of two up to half
+/// A generated log of `jobs` jobs on `processors` processors: widths are powers of two up to half
 /// the machine, run times log-uniform from one minute to some nine hours, requests one to four
 /// times as long, gaps such that 70 % of the machine is asked for, started first come, first
 /// served. The same for the same arguments on every machine.

@@ -16,7 +16,8 @@ pub fn write(log: &Log) -> String {
     out
 }
 
-pub(super) fn header(out: &mut String, header: &Header) {
+/// Appends the header's lines.
+pub(crate) fn header(out: &mut String, header: &Header) {
     for (key, value) in &header.entries {
         // Writing to a string cannot fail.
         let _ = match (key.as_str(), value.as_str()) {
@@ -27,7 +28,8 @@ pub(super) fn header(out: &mut String, header: &Header) {
     }
 }
 
-pub(super) fn line(out: &mut String, job: &Record) {
+/// Appends the line of one job.
+pub(crate) fn line(out: &mut String, job: &Record) {
     let seconds = |span: Option<tradewind_model::Span>| span.map_or(-1, |span| span.0);
     let count = |count: Option<u32>| count.map_or(-1, i64::from);
     let decimal = |n: Option<i64>| n.map_or("-1".to_owned(), |n| decimal::format(n, 3));

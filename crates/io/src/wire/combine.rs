@@ -20,7 +20,7 @@ pub struct CombineInput {
 /// A job of a `combine` document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Job {
-    /// As given.
+    /// Name of the job as given.
     pub name: String,
     /// One of them is to be chosen; may be empty.
     pub alternatives: Vec<Alternative>,
@@ -96,9 +96,9 @@ pub struct Left {
 /// Sums over the chosen alternatives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Sums {
-    /// In seconds.
+    /// Sum of times, in seconds.
     pub time: i64,
-    /// In credits.
+    /// Sum of costs, in credits.
     #[serde(serialize_with = "credits")]
     pub cost: Money,
 }
@@ -159,7 +159,7 @@ fn alternatives(items: &[Value<'_>], path: &str, notes: &mut Notes<'_>) -> Vec<A
     all
 }
 
-/// Notes if the dearest or the longest combination would leave the range of integers.
+/// Notes if the most expensive or the longest combination would leave the range of integers.
 fn check_sums(jobs: &[Job], fields: &Fields<'_, '_>, notes: &mut Notes<'_>) {
     let sum = |measure: fn(&Alternative) -> i64| -> i128 {
         let max = |job: &Job| job.alternatives.iter().map(measure).max().unwrap_or(0);

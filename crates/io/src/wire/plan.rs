@@ -52,7 +52,7 @@ impl From<model::Gap> for Gap {
     }
 }
 
-/// What becomes of one job: a window, or why it is postponed.
+/// What happens to one job: a window, or why it is postponed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct JobPlan {
     /// The job's name.
@@ -88,10 +88,10 @@ pub struct BatchLimits {
 pub struct Totals {
     /// By the policy's measure, in seconds.
     pub time: i64,
-    /// In credits.
+    /// Cost in credits.
     #[serde(serialize_with = "credits")]
     pub cost: Money,
-    /// In node-seconds.
+    /// Processor time in node-seconds.
     pub processor_time: i64,
     /// Jobs with a window.
     pub placed: u32,

@@ -13,7 +13,7 @@ pub struct Quotes {
     pub job: String,
     /// One per criterion.
     pub quotes: Vec<Quote>,
-    /// Cost against finish: no point is both dearer and later than another.
+    /// Cost against finish: no point is both more expensive and later than another.
     pub pareto: Vec<QuotePoint>,
     /// Whether `pareto` is the whole front.
     pub pareto_complete: bool,
@@ -43,10 +43,10 @@ pub struct Quote {
 pub struct QuotePoint {
     /// The end of the longest task.
     pub finish: i64,
-    /// In credits.
+    /// Cost in credits.
     #[serde(serialize_with = "credits")]
     pub cost: Money,
-    /// The window.
+    /// The window at this point.
     pub window: Window,
 }
 

@@ -5,7 +5,7 @@ use tradewind_model::{self as model, Grid, Money};
 
 use super::amount::credits;
 
-/// A window.
+/// A window, as it is in JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Window {
     /// The common start.

@@ -7,7 +7,7 @@ use crate::experiment::Experiment;
 
 /// The page; `figures` is the folder of the figures from the page's own on: `ID.svg` in it.
 pub fn markdown(report: &Report, figures: &str) -> String {
-    let mut page = String::from("# The papers' numbers, measured anew\n\n");
+    let mut page = String::from("# The papers' numbers, measured again\n\n");
     for line in words::introduction(report) {
         page.push_str(&format!("{line}\n\n"));
     }

@@ -23,7 +23,7 @@ pub use words::{claim_cells, gain_cells, number_cells, reasons, sensitivity_tabl
 /// Some studies, run.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// Of the program.
+    /// Version of the program.
     pub version: String,
     /// The command that repeats it.
     pub command: String,
@@ -42,18 +42,18 @@ pub struct Report {
 /// A study with what it found.
 #[derive(Debug, Clone)]
 pub struct StudyResult {
-    /// Which one.
+    /// The study that was run.
     pub study: &'static Study,
     /// What it was run with.
     pub case: Case,
-    /// What came of it.
+    /// The outcome.
     pub findings: Findings,
 }
 
 /// An experiment at quick size with one parameter after the other at other values than ours.
 #[derive(Debug, Clone)]
 pub struct Sensitivity {
-    /// Which one.
+    /// The experiment whose parameters vary.
     pub experiment: &'static Experiment,
     /// The first is ours.
     pub rows: Vec<Swept>,

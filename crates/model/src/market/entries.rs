@@ -1,6 +1,6 @@
 //! What is known of each job, in pieces that copies of a market share.
 //!
-//! A live market is copied for everyone who looks ahead, and has an entry for each job ever
+//! A live market is copied for each caller that looks ahead, and has an entry for each job ever
 //! submitted. So a copy takes the pieces as they are, and a piece is copied when one of its entries
 //! changes in one of the markets.
 

@@ -35,72 +35,72 @@ pub enum Cause {
 /// Nodes of one pool that the market's jobs cannot have during `[from, until)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outage {
-    /// Whose.
+    /// Id of the pool.
     pub pool: PoolId,
-    /// How many.
+    /// Number of nodes.
     pub nodes: u32,
     /// First second.
     pub from: Time,
     /// First second after it.
     pub until: Time,
-    /// Why.
+    /// Cause of the outage.
     pub cause: Cause,
 }
 
-/// A closure's place in the order of announcements, from 0.
+/// An outage's place in the order of announcements, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OutageId(pub u32);
 
-/// What happened.
+/// One change in the market, as policies see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// A job joined the queue. Jobs are submitted in the order of their ids, without gaps.
     Submitted {
-        /// Which.
+        /// Id of the job in the market.
         job: JobId,
         /// What it asks for.
         demand: Demand,
     },
     /// A waiting job and a queue agreed. A later trade replaces an earlier one.
     Traded {
-        /// Which.
+        /// Id of the job in the market.
         job: JobId,
-        /// On what.
+        /// The trade on which both sides agreed.
         trade: Arc<Trade>,
     },
     /// A job took its nodes.
     Started {
-        /// Which.
+        /// Id of the job in the market.
         job: JobId,
-        /// Where.
+        /// Pools and numbers of nodes.
         place: Place,
     },
     /// A job's tasks in one of its pools are done, and others are not.
     Released {
-        /// Which.
+        /// Id of the job in the market.
         job: JobId,
-        /// Where.
+        /// Id of the pool.
         pool: PoolId,
     },
     /// A job gave its (last) nodes back.
     Ended {
-        /// Which.
+        /// Id of the job in the market.
         job: JobId,
     },
     /// A running job lost its nodes and what it had done; it waits again, in its old place. It
     /// pays nothing for what was lost.
     Interrupted {
-        /// Which.
+        /// Id of the job in the market.
         job: JobId,
     },
-    /// A waiting job was told that it will not run.
+    /// A waiting job was refused.
     Refused {
-        /// Which.
+        /// Id of the job in the market.
         job: JobId,
     },
-    /// A waiting job was taken back by whoever submitted it.
+    /// A waiting job was cancelled by its user.
     Cancelled {
-        /// Which.
+        /// Id of the job in the market.
         job: JobId,
     },
     /// An owner asks another price. Jobs that run go on paying the price of their start.
@@ -110,23 +110,23 @@ pub enum Event {
         /// Per node and second, at least 0.
         price: Price,
     },
-    /// It became known that nodes will be missing. Closures are announced in the order of their
+    /// It became known that nodes will be missing. Outages are announced in the order of their
     /// ids, without gaps.
     Announced {
-        /// Which.
+        /// Id of the outage.
         closure: OutageId,
-        /// What.
+        /// Pool, nodes, time and cause.
         what: Outage,
     },
     /// The announced nodes are gone.
     Closed {
-        /// Which.
+        /// Id of the outage.
         closure: OutageId,
     },
-    /// They are back, sooner or later than announced; or the closure is called off before it has
+    /// They are back, sooner or later than announced; or the outage is called off before it has
     /// begun.
     Reopened {
-        /// Which.
+        /// Id of the outage.
         closure: OutageId,
     },
 }
@@ -136,28 +136,28 @@ pub enum Event {
 pub enum Command {
     /// Start the job now.
     Start {
-        /// Which.
+        /// Id of the job in the market.
         job: JobId,
-        /// Where.
+        /// Pools and numbers of nodes.
         place: Place,
     },
     /// Let the job wait for this queue, at this price.
     Trade {
-        /// Which.
+        /// Id of the job in the market.
         job: JobId,
         /// Where, and why there.
         trade: Arc<Trade>,
     },
     /// Never run the job.
     Refuse {
-        /// Which.
+        /// Id of the job in the market.
         job: JobId,
-        /// Why.
+        /// The reason.
         reason: Reason,
     },
-    /// Ask again at this moment, even if nothing happens. The latest wish replaces earlier ones.
+    /// Ask again at this moment, even if nothing happens. The latest request replaces earlier ones.
     Wake {
-        /// When.
+        /// The moment of the call that is asked for.
         at: Time,
     },
 }
@@ -176,19 +176,19 @@ pub enum MarketError {
     /// The event does not follow from the job's state.
     #[error("job {} cannot do this in its state", job.0)]
     State {
-        /// Which.
+        /// Id of the job in the market.
         job: JobId,
     },
-    /// The event does not follow from the closure's state.
-    #[error("closure {} cannot do this in its state", closure.0)]
+    /// The event does not follow from the outage's state.
+    #[error("outage {} cannot do this in its state", closure.0)]
     Outage {
-        /// Which.
+        /// Id of the outage.
         closure: OutageId,
     },
     /// Not enough free nodes.
     #[error("job {} takes {wanted} nodes, and {free} are free", job.0)]
     Full {
-        /// Which.
+        /// Id of the job in the market.
         job: JobId,
         /// What it takes.
         wanted: u32,
@@ -199,13 +199,13 @@ pub enum MarketError {
     /// leave the pool that the job agreed on.
     #[error("job {} cannot be placed like this", job.0)]
     Place {
-        /// Which.
+        /// Id of the job in the market.
         job: JobId,
     },
     /// A price for a pool that is not there, or below zero.
     #[error("pool {} cannot have this price", pool.0)]
     Price {
-        /// Which.
+        /// Id of the pool.
         pool: PoolId,
     },
     /// Pools that do not follow from those before.

@@ -52,7 +52,7 @@ impl Ledger {
         self.income[site] += i128::from(amount.0);
     }
 
-    /// Whether users paid what owners earned, and nothing is held for nobody.
+    /// Whether users paid what owners earned, and no credits are held without a job.
     pub(super) fn balances(&self, held_by_running: i128) -> bool {
         self.held == held_by_running && self.paid == self.income.iter().sum::<i128>()
     }

@@ -68,13 +68,13 @@ impl Held {
 /// A job that holds nodes.
 #[derive(Debug, Clone, Copy)]
 pub struct Running<'a> {
-    /// Which.
+    /// Id of the job in the market.
     pub job: JobId,
     /// What it asked for.
     pub demand: &'a Demand,
-    /// Since when.
+    /// Moment since which this holds.
     pub start: Time,
-    /// Where.
+    /// Pools and numbers of nodes.
     pub place: &'a Place,
     held: &'a Held,
 }
@@ -108,7 +108,7 @@ enum Stage {
 pub struct Market {
     now: Time,
     pools: Arc<Pools>,
-    /// By pool.
+    /// Free nodes, by pool.
     free: Vec<u32>,
     free_nodes: u32,
     jobs: Entries,
@@ -161,7 +161,7 @@ impl Market {
         self.pools.nodes()
     }
 
-    /// Nodes that neither a job nor a closure holds.
+    /// Nodes that neither a job nor an outage holds.
     pub fn free(&self) -> u32 {
         self.free_nodes
     }
@@ -206,7 +206,7 @@ impl Market {
         self.jobs.len() as u32
     }
 
-    /// Closures announced so far: the next one's id.
+    /// Outages announced so far: the next one's id.
     pub fn announced(&self) -> u32 {
         self.closures.len() as u32
     }
@@ -226,12 +226,12 @@ impl Market {
         self.jobs.get(job.index()).and_then(|entry| entry.trade.as_deref())
     }
 
-    /// Closures that are not over, in the order of announcement.
+    /// Outages that are not over, in the order of announcement.
     pub fn outages(&self) -> impl Iterator<Item = (OutageId, Outage)> + '_ {
         self.ahead.iter().map(|&id| (id, self.closures[id.0 as usize].0))
     }
 
-    /// A closure that is not over, and whether it has begun.
+    /// An outage that is not over, and whether it has begun.
     pub fn closure_state(&self, closure: OutageId) -> Option<(Outage, bool)> {
         let (what, stage) = self.closures.get(closure.0 as usize)?;
         (*stage != Stage::Over).then_some((*what, *stage == Stage::Closed))
@@ -471,7 +471,7 @@ impl Market {
         found.copied().ok_or(MarketError::Outage { closure })
     }
 
-    /// Adds the books up anew: linear in all jobs, for tests and checked runs.
+    /// Adds the books up again: linear in all jobs, for tests and checked runs.
     ///
     /// # Errors
     /// What does not add up.

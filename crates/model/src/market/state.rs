@@ -1,4 +1,4 @@
-//! A market as plain data, for whoever keeps one and makes it again.
+//! A market as plain data, for callers that store one and restore it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub struct MarketState {
     pub submitted: u32,
     /// Those that wait or run, in the order of submission.
     pub jobs: Vec<JobState>,
-    /// Closures announced so far.
+    /// Outages announced so far.
     pub announced: u32,
     /// Those that are not over, in the order of announcement, and whether they have begun.
     pub closures: Vec<(OutageId, Outage, bool)>,
@@ -34,7 +34,7 @@ pub struct MarketState {
 /// A job that waits or runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobState {
-    /// Which.
+    /// Id of the job in the market.
     pub job: JobId,
     /// What it asks for.
     pub demand: Demand,
@@ -49,9 +49,9 @@ pub struct JobState {
 /// A running job's books.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunningState {
-    /// Since when.
+    /// Moment since which this holds.
     pub start: Time,
-    /// Where.
+    /// Pools and numbers of nodes.
     pub place: Place,
     /// Pools that it has given back already.
     pub released: Vec<PoolId>,
@@ -95,9 +95,9 @@ impl Market {
     }
 
     /// What led to this market, as far as it matters from now on: for a policy that begins here.
-    /// Closures first, then every job that waits or runs, in the order of submission.
+    /// Outages first, then every job that waits or runs, in the order of submission.
     ///
-    /// Whoever hears of [`Event::Started`] like this did not decide it. When a job started, and
+    /// A policy that gets [`Event::Started`] like this did not decide it. When a job started, and
     /// which of its shares it has given back, is in [`Market::running`].
     pub fn history(&self) -> Vec<Event> {
         let mut events = Vec::new();
@@ -193,7 +193,7 @@ impl Market {
         (*free >= share.nodes).then(|| self.take(share))
     }
 
-    /// Goes on with other pools: those of before, in their order and of the same sites, perhaps
+    /// Continues with other pools: those of before, in their order and of the same sites, perhaps
     /// with more nodes or other properties, and new ones (and new sites) behind them. For the
     /// start of a policy: one that runs does not learn of it.
     ///

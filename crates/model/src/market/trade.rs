@@ -57,7 +57,7 @@ impl Trade {
     /// As many queues that were passed by are written down.
     pub const MAX_PASSED: usize = 16;
 
-    /// A place at the given price that nobody competed for.
+    /// A place at the given price without competition.
     pub fn at(pool: PoolId, price: Price, expected: Time) -> Trade {
         Trade {
             pool,

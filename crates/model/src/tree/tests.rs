@@ -12,7 +12,7 @@ struct Entry {
 
 impl Item for Entry {
     type Key = i32;
-    /// Number of items and the least value: does not commute with anything wrong.
+    /// Number of items and the minimum value: does not commute with anything wrong.
     type Sum = (usize, i32);
 
     fn key(&self) -> i32 {

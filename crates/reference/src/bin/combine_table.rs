@@ -158,7 +158,7 @@ fn mip(_: &[Vec<Vec<Choice>>], _: &[Duration], _: Objective, _: &Options) -> Str
     "– | – | –".into()
 }
 
-/// How many optima agree, the solver's slowest time, and the least ratio of its time to ours.
+/// How many optima agree, the solver's slowest time, and the minimum ratio of its time to ours.
 #[cfg(feature = "mip")]
 fn mip(
     batches: &[Vec<Vec<Choice>>],

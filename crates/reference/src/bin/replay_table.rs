@@ -234,7 +234,7 @@ fn queue(jobs: usize) -> Workload {
     prepare(&log, pools, Semantics::Textbook, Overrun::Kill)
 }
 
-/// Slope of the least-squares line through the logarithms.
+/// Slope of the minimum-squares line through the logarithms.
 fn exponent(points: &[(f64, f64)]) -> f64 {
     let n = points.len() as f64;
     let logs = || points.iter().map(|(x, y)| (x.ln(), y.ln()));

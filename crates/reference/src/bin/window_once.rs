@@ -45,7 +45,7 @@ fn measured(market: &Market, request: &Request, scratch: &mut Scratch) {
     black_box(searcher.find(&market.slots, Time::MIN, scratch));
 }
 
-/// Ranking.
+/// Builds a searcher, and prints the time that ranking takes.
 #[inline(never)]
 fn measured_new(market: &Market, request: &Request) -> Searcher {
     Searcher::new(&market.grid, request, &Search::best(request.criterion.clone()))

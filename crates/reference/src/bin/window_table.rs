@@ -26,7 +26,7 @@ fn main() {
     }
 }
 
-/// The least time of one call: as many calls as fit 0.3 s, at least three.
+/// The minimum time of one call: as many calls as fit 0.3 s, at least three.
 fn min(mut call: impl FnMut()) -> Duration {
     let mut best = Duration::MAX;
     let begin = Instant::now();
@@ -128,7 +128,7 @@ fn growth() {
     }
 }
 
-/// The least-squares slope.
+/// The minimum-squares slope.
 fn slope(points: &[(f64, f64)]) -> f64 {
     let n = points.len() as f64;
     let (x, y) = points.iter().fold((0.0, 0.0), |sum, p| (sum.0 + p.0 / n, sum.1 + p.1 / n));

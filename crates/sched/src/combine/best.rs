@@ -45,13 +45,13 @@ impl Quantity {
 /// The best combination for `objective` among those that keep to `bounds` (paper 000, problems
 /// (6)–(9)): most income, least time, least cost, or most used time, which is least idleness.
 ///
-/// Among combinations of the same objective value it has the least of the other sum: least time
+/// Among combinations of the same objective value it has the minimum of the other sum: least time
 /// for income and cost, least cost for time and idleness. Which of several with both sums equal
 /// is not promised, only that it is always the same one for the same input; it does not
 /// depend on alternatives that repeat a time and cost of their job, of which the first is taken.
 ///
 /// Ties are exact too, with one exception: for an objective whose optimum uses up its own limit
-/// to the last unit (idleness, and income with a budget limit), the least of the other sum is
+/// to the last unit (idleness, and income with a budget limit), the minimum of the other sum is
 /// only searched for as long as that takes lists of at most a million states. Numbers with more
 /// than some ten digits get there.
 ///
@@ -113,7 +113,7 @@ pub(super) struct Other {
     pub(super) max: Option<i64>,
 }
 
-/// The least sum of `wanted`, then the least of the other, within the other's limit, which some
+/// The minimum sum of `wanted`, then the minimum of the other, within the other's limit, which some
 /// combination keeps.
 fn min(jobs: &[Vec<Choice>], wanted: Quantity, other: Other) -> Vec<usize> {
     let Some(max) = other.max else {
@@ -125,7 +125,7 @@ fn min(jobs: &[Vec<Choice>], wanted: Quantity, other: Other) -> Vec<usize> {
         .unwrap_or_else(|| each(jobs, other.quantity, wanted))
 }
 
-/// The most of `wanted` that is at most `limit`, then the least of the other, within the other's
+/// The most of `wanted` that is at most `limit`, then the minimum of the other, within the other's
 /// limit, which some combination keeps; `None` if no combination keeps to both limits.
 pub(super) fn max(
     jobs: &[Vec<Choice>],
@@ -151,7 +151,7 @@ pub(super) fn max(
     Some(fuller.unwrap_or(smallest))
 }
 
-/// For each job alone, the alternative with the least of `first`, then of `second`.
+/// For each job alone, the alternative with the minimum of `first`, then of `second`.
 fn each(jobs: &[Vec<Choice>], first: Quantity, second: Quantity) -> Vec<usize> {
     let key = |choice: &Choice| (first.of(choice), second.of(choice));
     let min = |job: &Vec<Choice>| (0..job.len()).min_by_key(|&index| key(&job[index]));

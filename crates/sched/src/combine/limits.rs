@@ -6,7 +6,7 @@ use super::{Choice, Infeasible, SumLimits, best};
 
 /// T*: the sum over jobs of the ceiling of the mean time of the job's alternatives, in seconds
 /// (paper 001, eq. (2), with the bracket round the mean). Jobs without alternatives add nothing.
-/// Never below the least time of all combinations.
+/// Never below the minimum time of all combinations.
 pub fn mean_time(jobs: &[Vec<Choice>]) -> i64 {
     let mean = |job: &Vec<Choice>| {
         let sum: i128 = job.iter().map(|choice| i128::from(choice.time)).sum();

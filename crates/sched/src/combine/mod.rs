@@ -31,7 +31,7 @@ pub use limits::{limits, mean_time};
 pub struct Choice {
     /// Seconds, by the policy's measure.
     pub time: i64,
-    /// Micro-credits.
+    /// Cost in micro-credits.
     pub cost: i64,
 }
 
@@ -85,15 +85,15 @@ pub enum Infeasible {
         /// Its index; the first such job.
         job: usize,
     },
-    /// The least time of all combinations breaks the time limit.
+    /// The minimum time of all combinations breaks the time limit.
     #[error("every combination takes at least {min} s and the time limit is {limit} s")]
     Time {
         /// The limit, seconds.
         limit: i64,
-        /// The least Σ time, seconds.
+        /// The minimum Σ time, seconds.
         min: i64,
     },
-    /// The least cost of all combinations breaks the budget limit.
+    /// The minimum cost of all combinations breaks the budget limit.
     #[error(
         "every combination costs at least {} and the budget limit is {}",
         Money(*min),
@@ -102,7 +102,7 @@ pub enum Infeasible {
     Budget {
         /// The limit, micro-credits.
         limit: i64,
-        /// The least Σ cost, micro-credits.
+        /// The minimum Σ cost, micro-credits.
         min: i64,
     },
     /// Each limit can be kept alone, but not both together.

@@ -105,7 +105,7 @@ fn limit() -> impl Strategy<Value = Option<i64>> {
     prop_oneof![Just(None), (-5..1050i64).prop_map(Some)]
 }
 
-/// A number `at` thousandths of the way between the least and the most of a sum.
+/// A number `at` thousandths of the way between the minimum and the most of a sum.
 fn between(jobs: &[Vec<Choice>], of: impl Fn(&Choice) -> i64, at: i64) -> i64 {
     let min: i64 = jobs.iter().map(|job| job.iter().map(&of).min().unwrap()).sum();
     let max: i64 = jobs.iter().map(|job| job.iter().map(&of).max().unwrap()).sum();
@@ -146,7 +146,7 @@ proptest! {
             Idleness => -it.time,
         };
         let vector = |it: &Combination| -> Vec<i64> {
-            // Without a second component the least of the other sum decides.
+            // Without a second component the minimum of the other sum decides.
             order.iter().chain(&[Cost, Time]).map(|of| component(it, of)).collect()
         };
         let min = all(&jobs).iter().filter(|it| bounds.admit(it)).map(vector).min();

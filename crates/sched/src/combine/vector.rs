@@ -23,11 +23,11 @@ pub enum Component {
 /// The components of one combination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Vector {
-    /// C, micro-credits.
+    /// Cost C in micro-credits.
     pub cost: i64,
     /// B* − C, micro-credits; `None` without a budget limit.
     pub lost_income: Option<i64>,
-    /// T, seconds.
+    /// Time T in seconds.
     pub time: i64,
     /// T* − T, seconds; `None` without a time limit.
     pub idleness: Option<i64>,
@@ -69,15 +69,15 @@ impl Component {
     }
 }
 
-/// The combination within `bounds` that has the least of the first component in `order`, among
-/// those the least of the second, and so on.
+/// The combination within `bounds` that has the minimum of the first component in `order`, among
+/// those the minimum of the second, and so on.
 ///
 /// Cost and lost income mirror each other, as time and idleness do, so at most two components
-/// decide: the first, and the first after it on the other side. Without a second the least of the
+/// decide: the first, and the first after it on the other side. Without a second the minimum of the
 /// other sum breaks ties, as in [`best()`]; an empty order means `[Time]`. Exact, by at most four
 /// searches, with one exception: lost income and idleness together, in either order, with both
 /// limits given. Then the first is exact, and the second is settled only if it keeps its limit
-/// by itself; otherwise the least of that sum breaks the tie.
+/// by itself; otherwise the minimum of that sum breaks the tie.
 ///
 /// # Errors
 /// [`Infeasible`], as of [`best()`].

@@ -34,7 +34,7 @@ fn pools(drawn: &[(u32, u32, i64)]) -> Arc<Pools> {
     Arc::new(Pools::new(sites, (0..).zip(drawn).map(pool).collect()).unwrap())
 }
 
-/// A market at `now` with such jobs, as far as there is room, and such closures.
+/// A market at `now` with such jobs, as far as there is room, and such outages.
 fn market(pools: Arc<Pools>, running: &[Running], missing: &[Missing], now: Time) -> Market {
     let count = pools.as_slice().len() as u32;
     let mut market = Market::new(pools, Time(0));
@@ -124,7 +124,7 @@ fn earliest(market: &Market, taken: &[Taken], demand: &Demand, horizon: Horizon)
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
-    /// Every window that a quote shows can be had, and the earliest is the earliest.
+    /// Every window that a quote shows is available, and no window starts before the earliest.
     #[test]
     fn windows_are_free_second_by_second(
         (drawn, now) in (

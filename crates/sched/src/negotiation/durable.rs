@@ -8,11 +8,11 @@ use super::message::{Offer, Parcel, Peer, Serial, Ticket};
 /// A job that was sent and is not known to have arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handing {
-    /// To whom.
+    /// The site that takes the job.
     pub to: Peer,
     /// The search that led there.
     pub inquiry: Serial,
-    /// The job.
+    /// The job, with what it asks for.
     pub parcel: Arc<Parcel>,
     /// What was agreed.
     pub offer: Offer,
@@ -21,7 +21,7 @@ pub struct Handing {
 /// How a hand-over from elsewhere ended here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransferVerdict {
-    /// The job was taken in.
+    /// The job was accepted.
     Taken,
     /// It was sent back.
     Returned,
@@ -36,8 +36,8 @@ pub struct Tombstones {
     pub closed: BTreeMap<Serial, TransferVerdict>,
 }
 
-/// What survives a crash. Only [`Durable::apply`] changes it: whoever keeps the entries can make
-/// it again.
+/// What survives a crash. Only [`Durable::apply`] changes it: a caller that stores the entries can
+/// restore it again.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Durable {
     /// How often the site was restarted.
@@ -45,9 +45,9 @@ pub struct Durable {
     /// Jobs that this site owns and may run: waiting or running.
     pub here: BTreeSet<Ticket>,
     /// Jobs in doubt: owned by this site until the other has taken them in. They must not run
-    /// here, whoever owns them.
+    /// here, no matter which site owns them.
     pub handing: BTreeMap<Serial, Handing>,
-    /// By the site that handed over.
+    /// By the site that transferred.
     pub tombstones: BTreeMap<Peer, Tombstones>,
 }
 
@@ -73,18 +73,18 @@ pub enum Entry {
     Kept(Serial),
     /// A job came in from another site: from now on it is this site's.
     Took {
-        /// From whom.
+        /// The sending site.
         from: Peer,
         /// By which hand-over of theirs.
         transfer: Serial,
-        /// Which.
+        /// The job, with what it asks for.
         parcel: Arc<Parcel>,
         /// On which terms.
         offer: Offer,
     },
     /// A job came in and was sent back.
     Returned {
-        /// From whom.
+        /// The sending site.
         from: Peer,
         /// By which hand-over of theirs.
         transfer: Serial,
@@ -92,9 +92,9 @@ pub enum Entry {
     /// The other site asks no more about hand-overs below `settled`. The only entry that may be
     /// written down late, or lost.
     Settled {
-        /// Who.
+        /// The site that asks no more.
         from: Peer,
-        /// Below what.
+        /// Serial numbers below this one are settled.
         settled: Serial,
     },
 }

@@ -1,4 +1,4 @@
-//! The state machine: what comes in, what goes out, and what is remembered in between.
+//! The state machine: inputs, outputs, and the state between them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -18,7 +18,7 @@ use super::volunteer::Pledge;
 pub enum Preference {
     /// It goes on waiting here, and may start here at any time before it is sent.
     Better,
-    /// It cannot run here: it is asked for until somebody takes it.
+    /// It cannot run here: other sites are asked until one takes it.
     Must,
 }
 
@@ -48,13 +48,13 @@ pub enum Input {
 pub enum Output {
     /// Write this down.
     Record(Entry),
-    /// Send this.
+    /// A message to send.
     Send(Envelope),
     /// A job came in: let it wait here, below the site's own.
     TakeIn {
-        /// From whom.
+        /// The sending site.
         from: Peer,
-        /// Which.
+        /// The job, with what it asks for.
         parcel: Arc<Parcel>,
         /// On which terms.
         offer: Offer,
@@ -65,7 +65,7 @@ pub enum Output {
     Release(Ticket),
     /// The job has arrived elsewhere; it was held already.
     HandedOver {
-        /// Which.
+        /// Id of the job, the same at all sites.
         ticket: Ticket,
         /// Whose it is.
         to: Peer,
@@ -87,12 +87,12 @@ pub trait Host: Debug {
     /// pledged and without delaying its own jobs; `None`: nothing.
     fn quote(&self, parcel: &Parcel, from: Time, pledged: Pledged) -> Option<StartQuote>;
 
-    /// What the site will do for a job that waits here, if it can tell.
+    /// What the site will do for a job that waits here, if it is known.
     fn at_home(&self, parcel: &Parcel) -> Option<StartQuote>;
 
     /// How long the job takes from here to there, with its data.
     fn transfer(&self, parcel: &Parcel, to: Peer) -> Span;
-    /// Whether a job of this site may still go on these terms: whoever pays for it can.
+    /// Whether a job of this site may still be transferred on these terms: its account can pay.
     fn affords(&self, _parcel: &Parcel, _offer: &StartQuote) -> bool {
         true
     }
@@ -101,13 +101,13 @@ pub trait Host: Debug {
 /// A site among others.
 #[derive(Debug, Clone)]
 pub struct Member {
-    /// The site.
+    /// Id of this site.
     pub me: Peer,
     /// All sites; itself may be among them.
     pub peers: Arc<[Peer]>,
     /// How it negotiates.
     pub settings: Settings,
-    /// Draws whom to ask, where not everybody is asked.
+    /// Draws which sites to ask, where not all are asked.
     pub seed: u64,
 }
 
@@ -143,7 +143,7 @@ pub struct Negotiator {
     ahead: BTreeMap<Peer, Span>,
 }
 
-/// What a step works with: the moment, the host, and where its wishes go.
+/// What a step works with: the moment, the host, and where its outputs go.
 pub(super) struct Step<'a> {
     pub(super) now: Time,
     pub(super) host: &'a dyn Host,
@@ -177,7 +177,7 @@ impl Negotiator {
     }
 
     /// A site that comes back with what it had written down. Everything else is forgotten: the
-    /// jobs in doubt are asked about again, and searches have to be wished for anew.
+    /// jobs in doubt are asked about again, and searches have to be requested again.
     pub fn restart(
         mut durable: Durable,
         member: Member,
@@ -211,13 +211,14 @@ impl Negotiator {
         self.asking.keys().copied()
     }
 
-    /// Whether a wish to pass the job on would be heard at `now`, as far as earlier searches go.
+    /// Whether a request to pass the job on would be accepted at `now`, as far as earlier searches
+    /// go.
     pub fn would_search(&self, ticket: Ticket, now: Time) -> bool {
         let rests = self.resting.get(&ticket).is_some_and(|until| now < *until);
         !rests && !self.asking.contains_key(&ticket)
     }
 
-    /// The peer's clock is so much ahead of this site's, as far as its messages tell. It matters
+    /// The peer's clock is so much ahead of this site's, as far as its messages show. It matters
     /// for which offer is the best and which has expired, not for safety.
     pub fn clock_is_ahead(&mut self, peer: Peer, by: Span) {
         match by {
@@ -255,7 +256,7 @@ impl Negotiator {
 
     fn heard(&mut self, step: &mut Step<'_>, Envelope { from, to, settled, body }: Envelope) {
         if to != self.me || from == self.me {
-            return; // somebody else's
+            return; // for another site
         }
         self.settle(step, from, settled);
         match body {

@@ -37,7 +37,7 @@ pub struct Ticket {
 /// All that a site must know of a job to run it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parcel {
-    /// Which.
+    /// Id of the job, the same at all sites.
     pub ticket: Ticket,
     /// What it asks for.
     pub demand: Demand,
@@ -74,23 +74,23 @@ pub struct Offer {
 /// The kinds of messages, for counting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// Who would take this job?
+    /// The home asks which sites would take a job.
     Discover,
-    /// I would.
+    /// A site offers to run the job.
     Volunteer,
-    /// Then agree.
+    /// The home accepts the offer and asks for a commitment.
     Commit,
-    /// Agreed.
+    /// The volunteer commits to run the job.
     Accepted,
-    /// Not any more.
+    /// The volunteer does not commit, because its offer no longer holds.
     Refused,
-    /// Never mind.
+    /// The home withdraws its request.
     Cancel,
-    /// Here it is.
+    /// The home sends the job.
     Migrate,
-    /// It is mine now.
+    /// The volunteer has taken the job and owns it.
     Done,
-    /// It is yours still.
+    /// The volunteer has not taken the job; the home still owns it.
     Returned,
 }
 
@@ -116,7 +116,7 @@ pub enum Body {
     Discover {
         /// The origin's search.
         inquiry: Serial,
-        /// The job.
+        /// The job, with what it asks for.
         parcel: Arc<Parcel>,
         /// How long it will be until the job is there.
         lead: Span,
@@ -132,7 +132,7 @@ pub enum Body {
     Commit {
         /// The origin's search.
         inquiry: Serial,
-        /// The job.
+        /// The job, with what it asks for.
         parcel: Arc<Parcel>,
         /// What the volunteer had offered.
         offer: Offer,
@@ -164,7 +164,7 @@ pub enum Body {
         transfer: Serial,
         /// Of the commit.
         inquiry: Serial,
-        /// The job.
+        /// The job, with what it asks for.
         parcel: Arc<Parcel>,
         /// What was agreed.
         offer: Offer,
@@ -201,13 +201,13 @@ impl Body {
 /// A message on its way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Envelope {
-    /// Who speaks.
+    /// The sending site.
     pub from: Peer,
-    /// To whom.
+    /// The receiving site.
     pub to: Peer,
     /// All hand-overs from the speaker to the listener with a lower serial are settled: the
-    /// speaker has heard how they ended, and asks about them no more.
+    /// sender knows how they ended, and asks about them no more.
     pub settled: Serial,
-    /// What.
+    /// The content of the message.
     pub body: Body,
 }

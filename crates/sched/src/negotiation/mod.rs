@@ -12,11 +12,11 @@
 //! 1. A job belongs to its origin until a volunteer writes down [`Entry::Took`]; that entry is the
 //!    passing of ownership.
 //! 2. From [`Entry::Handing`] on, written before the first `Migrate` leaves, the origin neither
-//!    runs the job nor offers it, until it hears `Done` or `Returned`.
+//!    runs the job nor offers it, until it gets `Done` or `Returned`.
 //! 3. A volunteer answers every `Migrate` of one transfer alike: the verdict is a tombstone,
 //!    written before the answer leaves.
 //! 4. Serials are never used twice, and an origin says with every message below which serial it
-//!    has heard all verdicts. Tombstones below it may go, and a `Migrate` below it is late and
+//!    has got all results. Tombstones below it may go, and a `Migrate` below it is late and
 //!    means nothing. So tombstones are few, and no clock decides how long they are kept.
 //!
 //! Everything before `Migrate` is soft: it may be forgotten by either side without harm, and a

@@ -16,13 +16,13 @@ use super::settings::Discover;
 pub(super) struct Inquiry {
     parcel: Arc<Parcel>,
     wish: Preference,
-    /// Rounds begun.
+    /// Number of rounds begun.
     round: u32,
     /// How long offers are collected now: twice as long after every rest.
     window: Span,
-    /// Where not everybody is asked: who was, since the last rest.
+    /// Where not all sites are asked: those asked since the last pause.
     asked: BTreeSet<Peer>,
-    /// Answers still to come in this round.
+    /// Answers still expected in this round.
     silent: usize,
     /// Of those who have not refused since.
     offers: BTreeMap<Peer, Offer>,
@@ -70,7 +70,7 @@ impl Negotiator {
         self.ask(step, id, inquiry);
     }
 
-    /// The job starts here, or is over: nobody else is wanted.
+    /// The job starts here, or is over: no other site is needed.
     pub(super) fn stop_asking(&mut self, step: &mut Step<'_>, ticket: Ticket) {
         let Some(id) = self.asking.get(&ticket).copied() else { return };
         let Some(inquiry) = self.take_inquiry(id) else { return };
@@ -175,7 +175,7 @@ impl Negotiator {
         Span(wait.0 * 2).min(self.settings.retry_max).max(wait)
     }
 
-    /// Nobody was found in this round.
+    /// No site was found in this round.
     fn ask_on(&mut self, step: &mut Step<'_>, id: Serial, mut inquiry: Inquiry) {
         let ticket = inquiry.parcel.ticket;
         if inquiry.wish == Preference::Better && inquiry.round >= self.settings.rounds {

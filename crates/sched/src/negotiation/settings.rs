@@ -5,7 +5,7 @@ use tradewind_model::Span;
 /// Which volunteer gets the job. Ties go on to the next criterion, then to the lowest peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Choose {
-    /// The least loaded backfill queues, then the earliest start, then the lowest cost: the
+    /// The minimum loaded backfill queues, then the earliest start, then the lowest cost: the
     /// paper's rule.
     #[default]
     Load,
@@ -24,7 +24,7 @@ impl Choose {
 /// Who is asked in one round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Discover {
-    /// Everybody.
+    /// All sites.
     #[default]
     All,
     /// So many, drawn at random among those that were not asked yet: the power of so many
@@ -42,7 +42,7 @@ pub struct Settings {
     /// How often a search asks before it gives up.
     pub rounds: u32,
     /// How long offers are collected, and how long the first wait for an answer is: at least a
-    /// round trip. A search that begins anew after a rest takes twice as long as before.
+    /// round trip. A search that begins again after a rest takes twice as long as before.
     pub window: Span,
     /// How long an offer holds: longer than a window and a commit's way.
     pub offer_life: Span,
@@ -51,8 +51,8 @@ pub struct Settings {
     /// The longest window, and the longest wait beside travel before a message is sent again;
     /// both double up to it.
     pub retry_max: Span,
-    /// How long a search rests once everybody was asked in vain, and how long a job is left alone
-    /// after a search that failed.
+    /// How long a search pauses once all sites were asked without success, and how long a job is
+    /// left alone after a search that failed.
     pub pause: Span,
     /// How long after its arrival a job may have to wait at a volunteer. Zero: volunteers can
     /// start it at once, as in the paper.

@@ -7,13 +7,13 @@ use tradewind_model::{Demand, JobId, Money, Price, Span, Time};
 
 use super::*;
 
-/// A host that offers what it is told to.
+/// A host that offers what the test sets.
 #[derive(Debug, Clone, Copy)]
 struct Toy {
     /// After arrival, and at what price and load; `None`: nothing.
     quote: Option<(i64, i64, u32)>,
     home: Option<i64>,
-    /// Processors.
+    /// Number of free processors.
     room: u32,
 }
 
@@ -99,7 +99,7 @@ impl Sites {
                 Output::TakeIn { .. } => "take in",
                 Output::Hold(_) => "hold",
                 Output::Release(_) => "release",
-                Output::HandedOver { .. } => "handed over",
+                Output::HandedOver { .. } => "transferred",
             };
             self.seen.push((site as u32, name));
         }
@@ -170,14 +170,14 @@ fn a_job_goes_over_in_six_messages() {
     }
     use Kind::*;
     assert_eq!(said, [Discover, Volunteer, Commit, Accepted, Migrate, Done]);
-    assert_eq!(sites.seen, [(0, "hold"), (1, "take in"), (0, "handed over")]);
+    assert_eq!(sites.seen, [(0, "hold"), (1, "take in"), (0, "transferred")]);
     assert_eq!(sites.owners(), [1]);
     assert_eq!(sites.all[0].due(), None);
     sites.check_entries();
 }
 
 #[test]
-fn nobody_volunteers_and_the_job_is_left_alone_for_a_while() {
+fn no_site_volunteers_and_the_job_is_left_alone_for_a_while() {
     let mut sites = Sites::new(&[Toy::BUSY, Toy::BUSY], Settings::default());
     sites.pass_on();
     assert_eq!(sites.deliver(), [Kind::Discover]);
@@ -190,7 +190,7 @@ fn nobody_volunteers_and_the_job_is_left_alone_for_a_while() {
 }
 
 #[test]
-fn a_job_that_must_go_is_asked_for_until_somebody_takes_it() {
+fn a_job_that_must_go_is_asked_for_until_a_site_takes_it() {
     let mut sites = Sites::new(&[Toy::BUSY, Toy::BUSY], Settings::default());
     sites.give(0, Input::PassOn(parcel(), Preference::Must));
     for _ in 0..20 {
@@ -253,7 +253,7 @@ fn an_expired_offer_is_refused() {
 }
 
 #[test]
-fn a_dearer_price_at_the_commit_is_a_refusal() {
+fn a_higher_price_at_the_commit_is_a_refusal() {
     let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], Settings::default());
     sites.pass_on();
     sites.deliver();
@@ -325,7 +325,7 @@ fn a_lost_migrate_and_a_lost_done_are_made_good() {
     sites.tick_to(14 + 10 + 8); // the wait has doubled
     assert_eq!(sites.deliver(), [Kind::Migrate]);
     assert_eq!(sites.deliver(), [Kind::Done]);
-    assert_eq!(sites.seen, [(0, "hold"), (1, "take in"), (0, "handed over")]);
+    assert_eq!(sites.seen, [(0, "hold"), (1, "take in"), (0, "transferred")]);
     sites.check_entries();
 }
 
@@ -382,7 +382,7 @@ fn a_restarted_origin_asks_about_what_is_in_doubt_and_hears_stale_answers_with_c
     sites.post.extend(before);
     sites.deliver();
     assert_eq!(sites.deliver(), [Kind::Done, Kind::Done]);
-    assert_eq!(sites.seen, [(0, "hold"), (1, "take in"), (0, "handed over")]);
+    assert_eq!(sites.seen, [(0, "hold"), (1, "take in"), (0, "transferred")]);
 }
 
 #[test]
@@ -501,7 +501,7 @@ fn each_choice_has_its_order() {
 }
 
 #[test]
-fn samples_are_distinct_and_leave_nobody_out_in_the_end() {
+fn samples_are_distinct_and_leave_no_site_out_in_the_end() {
     let peers: Vec<Peer> = (0..10).map(Peer).collect();
     let mut rng = tradewind_model::random::stream(3, "test", 0);
     let mut asked = BTreeSet::new();

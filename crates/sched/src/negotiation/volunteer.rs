@@ -104,7 +104,7 @@ impl Negotiator {
         }
     }
 
-    /// A job is here with its data. It is taken in if that was agreed, or if the agreement is
+    /// A job is here with its data. It is accepted if that was agreed, or if the agreement is
     /// forgotten and the site can keep it all the same.
     pub(super) fn arrived(
         &mut self,

@@ -4,7 +4,7 @@
 //! At each cycle (see [`cyclic::market`](super::cyclic::market)) the batch is divided: its first
 //! jobs, by priority, by cost or by need, are planned by batch-slicer and booked. All other jobs
 //! that wait are backfilled (see [`gridfill`]) on what the bookings leave, at once
-//! and whenever something ends, until the next cycle divides anew those that still wait. A job
+//! and whenever something ends, until the next cycle divides again those that still wait. A job
 //! waits for the first cycle after its submission to learn which of the two it is; one that was
 //! chosen and got no window waits for the next cycle.
 //!
@@ -24,7 +24,7 @@ use super::{Policy, Promise, Standing};
 /// How many jobs of a batch are planned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum First {
-    /// So many.
+    /// A number of jobs.
     Count(u32),
     /// This part of the batch in percent, rounded up. From 100 on no job is backfilled, also of
     /// those that the batch has no room for.

@@ -7,8 +7,8 @@ use tradewind_model::{
 
 use super::availability::{Capacity, Taken, free_in_each};
 
-/// What is free in each pool beside running jobs, as long as they expect to run, and closures that
-/// are announced. Whoever waits does not count.
+/// What is free in each pool beside running jobs, as long as they expect to run, and outages that
+/// are announced. Waiting jobs do not count.
 #[derive(Debug)]
 pub struct PoolReport {
     profiles: Vec<Profile>,
@@ -17,7 +17,7 @@ pub struct PoolReport {
 /// A pool, for all tasks of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Weighed {
-    /// Which.
+    /// Id of the pool.
     pub pool: PoolId,
     /// What it asked per node and second.
     pub price: Price,
@@ -58,7 +58,7 @@ pub enum Against {
 }
 
 impl PoolReport {
-    /// Of the market as it stands. O((r + c)·log n) for r running jobs and c closures.
+    /// Of the market as it stands. O((r + c)·log n) for r running jobs and c outages.
     pub fn of(market: &Market) -> PoolReport {
         PoolReport { profiles: free_in_each(market) }
     }

@@ -38,7 +38,7 @@ pub(super) fn without_limits(demand: &Demand) -> Demand {
     Demand { terms: Some(Arc::new(terms)), ..demand.clone() }
 }
 
-/// Jobs about which somebody else decided: they were started, taken back or refused.
+/// Jobs about which others decided: they were started, cancelled or refused.
 pub(super) fn departures(events: &[Event]) -> impl Iterator<Item = JobId> + '_ {
     events.iter().filter_map(|event| match event {
         Event::Started { job, .. } | Event::Cancelled { job } | Event::Refused { job } => {

@@ -41,7 +41,7 @@ pub trait Policy: Send {
     /// Commands to start a job are carried out at once and in order, and succeed.
     ///
     /// A policy may begin with a market that is not empty: its first call then has the events of
-    /// [`Market::history`], among them starts that it did not decide. Later, too, it may hear of
+    /// [`Market::history`], among them starts that it did not decide. Later, too, it may learn of
     /// a start that was decided elsewhere, in the same call as of the job's submission.
     fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>);
 
@@ -61,13 +61,13 @@ pub trait Policy: Send {
         None
     }
 
-    /// What users have used up to `now`, whoever has used least first: where the order is by fair
-    /// share. Others have used nothing. Whoever ran at the last call is taken to run still.
+    /// What users have used up to `now`, the user who has used least first: where the order is by
+    /// fair share. Others have used nothing. Jobs that ran at the last call are taken to run still.
     fn standing(&self, _now: Time) -> Vec<Standing> {
         Vec::new()
     }
 
-    /// What the policy has counted so far and nobody else can, under names of measures: messages
+    /// What the policy has counted so far and no other part can, under names of measures: messages
     /// between sites, say.
     fn counts(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
@@ -77,11 +77,11 @@ pub trait Policy: Send {
 /// What a policy promises the head of the queue, for checkers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Promise {
-    /// Nothing.
+    /// The policy promises nothing about starts.
     Nothing,
     /// Jobs start in the order of submission.
     Order,
-    /// Nobody delays the head beyond the moment at which enough processors are expected to be
+    /// No job delays the head beyond the moment at which enough processors are expected to be
     /// free for it.
     Head,
     /// No job starts later than its first [`Policy::reservation`] said.

@@ -12,7 +12,7 @@ pub enum Order {
     /// The job that joined the queue first.
     #[default]
     Arrival,
-    /// The least estimate.
+    /// The minimum estimate.
     Shortest,
     /// The greatest estimate.
     Longest,
@@ -20,7 +20,7 @@ pub enum Order {
     Widest,
     /// The fewest processors.
     Narrowest,
-    /// The least estimate × processors.
+    /// The minimum estimate × processors.
     Smallest,
     /// The earliest deadline; jobs without one come last.
     Deadline,
@@ -29,10 +29,10 @@ pub enum Order {
     /// The highest priority.
     Priority,
     /// The greatest expansion factor, (wait + estimate) / estimate. It grows while jobs wait, so
-    /// the queue is put in order, and reservations are made, anew at every pass.
+    /// the queue is put in order, and reservations are made, again at every pass.
     Expansion,
     /// The user who has used least: processor-seconds, which lose half of their weight in so long.
-    /// Put in order anew at every pass, too.
+    /// Put in order again at every pass, too.
     FairShare(Span),
 }
 
@@ -55,9 +55,9 @@ impl Order {
     /// Of use, unless stated otherwise: a week.
     pub const HALF_LIFE: Span = Span(604_800);
 
-    /// The jobs that wait in `market`, in this order, if `usage` is what users have used lately, in
-    /// processor-seconds. By the expansion factor: in the order of submission, as long as nobody
-    /// knows when they joined. O(n log n).
+    /// The jobs that wait in `market`, in this order, if `usage` is what users have used recently,
+    /// in processor-seconds. By the expansion factor: in the order of submission, as long as it is
+    /// not known when they joined. O(n log n).
     pub fn ranked(self, market: &Market, usage: &BTreeMap<i64, u64>) -> Vec<JobId> {
         let mut ranking = Ranking::new(self);
         ranking.resume(usage);

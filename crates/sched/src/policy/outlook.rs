@@ -1,4 +1,4 @@
-//! What a market's queue will come to, as far as anybody can promise: for a market that is asked
+//! A forecast of a market's queue, as far as it can be promised: for a market that is asked
 //! whether it would take another's job, and when its own would start.
 
 use std::cell::RefCell;
@@ -13,7 +13,7 @@ use super::grid::{Availability, Booking, Part, PlacementRequest, Spread};
 use super::inbox::Comes;
 
 /// The waiting jobs of a market, each at the earliest place that it can afford and that delays
-/// nobody before it: conservative backfilling in the order of the queue.
+/// no job before it: conservative backfilling in the order of the queue.
 #[derive(Debug)]
 pub struct Outlook {
     at: Time,
@@ -31,7 +31,7 @@ pub struct Outlook {
 pub struct StartEstimate {
     /// When it starts.
     pub start: Time,
-    /// Where.
+    /// Pools and numbers of nodes.
     pub place: Place,
     /// By share of the place: the price of a node and second, and how long tasks take.
     pub terms: Vec<(Price, Span)>,
@@ -40,7 +40,7 @@ pub struct StartEstimate {
 }
 
 impl StartEstimate {
-    /// The dearest of its nodes, per second.
+    /// The most expensive of its nodes, per second.
     pub fn price(&self) -> Price {
         self.terms.iter().map(|(price, _)| *price).max().unwrap_or_default()
     }

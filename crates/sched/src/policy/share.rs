@@ -14,7 +14,7 @@ use tradewind_model::{Command, JobId, Market, Place, Share, Span, Time};
 /// A user's use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
-    /// Whose.
+    /// Number of the user.
     pub user: i64,
     /// Processor-seconds, decayed, rounded down.
     pub used: u64,
@@ -78,7 +78,7 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    /// Nobody has used anything so far.
+    /// No user has used anything so far.
     pub(super) fn new(half_life: Span) -> Usage {
         Usage { half_life, now: None, accounts: BTreeMap::new() }
     }
@@ -146,7 +146,7 @@ impl Usage {
         i64::try_from(used).unwrap_or(i64::MAX)
     }
 
-    /// Everybody who has used something up to `now`, least first, then by user.
+    /// All users who have used something up to `now`, least first, then by user.
     pub(super) fn standing(&self, now: Time) -> Vec<Standing> {
         let mut books = self.clone();
         books.pass_to(now);

@@ -18,11 +18,11 @@ const ALIKE: usize = 16;
 /// Where a job is placed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placed {
-    /// Which job.
+    /// Id of the job in the market.
     pub job: JobId,
     /// When all its tasks start.
     pub start: Time,
-    /// Where.
+    /// Pools and numbers of nodes.
     pub place: Place,
     /// Its nodes, pool by pool.
     pub parts: Vec<Taken>,
@@ -45,7 +45,7 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// Behind running jobs, closures, and what others have `taken`. O(n log n).
+    /// Behind running jobs, outages, and what others have `taken`. O(n log n).
     pub fn new(market: &Market, taken: impl IntoIterator<Item = Taken>) -> Tail {
         let mut books = Availability::of_market(market);
         taken.into_iter().for_each(|taken| books.free_mut().take(taken));

@@ -74,7 +74,7 @@ impl Bits {
         }
     }
 
-    /// The least member that is at least `from`.
+    /// The minimum member that is at least `from`.
     #[inline]
     pub(super) fn next(&self, from: u32) -> Option<u32> {
         let rest = self.words[from as usize / 64] & (u64::MAX << (from % 64));

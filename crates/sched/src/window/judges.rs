@@ -25,12 +25,12 @@ impl SweepVisitor for Earliest {
     }
 }
 
-/// The least sum of weights over all starts, and the first start that has it.
+/// The minimum sum of weights over all starts, and the first start that has it.
 #[derive(Debug)]
 pub(super) struct Least {
     /// Only a sum of at most this much counts.
     pub(super) ceiling: i128,
-    /// (start, sum).
+    /// Start and sum of the best window so far.
     pub(super) found: Option<(i64, i128)>,
 }
 
@@ -70,7 +70,7 @@ pub(super) enum RightEdge {
     Finish,
 }
 
-/// The least runtime or finish under a budget, by a length limit that only falls: nodes on
+/// The minimum runtime or finish under a budget, by a length limit that only falls: nodes on
 /// which a task would not be strictly better than the best window so far are dropped for good,
 /// and while the m cheapest of the rest keep to the budget, the longest of them becomes the new
 /// limit. For the finish F the limit at time T is F − T; F falls and T grows, so dropping for

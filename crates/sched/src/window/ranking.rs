@@ -1,4 +1,4 @@
-//! The nodes that suit a request, from the most to the least wanted.
+//! The nodes that suit a request, from the most to the minimum wanted.
 
 use tradewind_model::{Attribute, Criterion, Grid, Money, Node, NodeId, Request, Span, Task};
 
@@ -37,9 +37,9 @@ pub(super) struct Ranked {
 /// least cost, then the shortest among equals, then node order.
 #[derive(Debug, Clone)]
 pub(super) struct NodeRanking {
-    /// By node.
+    /// Fit of each node to the request.
     pub(super) fits: Vec<Fit>,
-    /// By rank.
+    /// Suitable nodes, in the order of their ranks.
     pub(super) nodes: Vec<Ranked>,
 }
 

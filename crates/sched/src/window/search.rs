@@ -62,7 +62,7 @@ pub struct Search {
     /// The most steps of a bounded search (processor time and sums under a budget); see
     /// [`Proof::Gap`]. One step looks at one node of one start.
     pub work_limit: u64,
-    /// Seed of the random windows in [`Variant::Paper`]. Each call to find starts from it anew.
+    /// Seed of the random windows in [`Variant::Paper`]. Each call to find starts from it again.
     pub seed: u64,
 }
 
@@ -91,7 +91,7 @@ impl Search {
 /// A window, and how good it is known to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// The window.
+    /// The window that was found.
     pub window: Window,
     /// What is known of its criterion's value.
     pub proof: Proof,
@@ -112,7 +112,7 @@ pub enum Proof {
     },
 }
 
-/// Buffers that searches share so as not to allocate anew. Contents never influence results.
+/// Buffers that searches share so as not to allocate again. Contents never influence results.
 #[derive(Debug, Default)]
 pub struct Scratch {
     pub(super) buffers: Buffers,
@@ -177,11 +177,11 @@ impl Searcher {
     /// For p slots and n nodes:
     /// - ALP, AMP, and the criteria start, cost, runtime and finish: exact, in one pass of
     ///   O((p + n) log n) (paper 000, Algorithm 1 with the best subset of each step kept up to
-    ///   date instead of searched anew). So are processor time and sums if no budget applies.
+    ///   date instead of searched again). So are processor time and sums if no budget applies.
     ///   The whole second stage is kept.
     /// - Processor time and sums under a budget: a knapsack with a fixed number of items, NP-hard;
     ///   exact by bounded search, see [`Proof`]. Among equals the start is the earliest and the
-    ///   cost the least (least as far as the work limit reaches); finish and nodes are not
+    ///   cost the minimum (least as far as the work limit reaches); finish and nodes are not
     ///   minimised beyond that.
     /// - CSA: a heuristic, in one pass of O((p + w) log n) for w tasks in all its windows. Among
     ///   windows equal by criterion, start, cost and finish it takes the one cut first.

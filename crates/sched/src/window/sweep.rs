@@ -32,7 +32,7 @@ impl StartBounds {
 /// What one search does at each start time on the way. Only starts of slots need a look: between
 /// two of them nodes only expire.
 pub(super) trait SweepVisitor {
-    /// A new start time. Returns the length at and beyond which tasks are of no use from here on;
+    /// A new start time. Returns the length at and beyond which tasks are useless from here on;
     /// it must never rise.
     fn open(&mut self, _now: i64, _cheapest: &mut Cheapest<'_>) -> i64 {
         ANY_LENGTH

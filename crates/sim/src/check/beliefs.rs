@@ -9,7 +9,7 @@ pub(super) fn expected_end(market: &Market, job: &Running<'_>, pool: PoolId, see
     job.start + expected_span(length, (seen - job.start).max(Span::ZERO))
 }
 
-/// Notices jobs that outlive what was believed of them.
+/// Notices jobs that exceed what was believed of them.
 #[derive(Debug)]
 pub(super) struct BeliefChecker {
     /// When the last look was taken.
@@ -27,7 +27,7 @@ impl BeliefChecker {
     /// end. It is expected to run for twice as long from then on.
     ///
     /// To be called when everything that ends in this second has ended, or just before a policy
-    /// that does not know either makes its reservations anew.
+    /// that does not know either makes its reservations again.
     pub(super) fn outlived(&mut self, market: &Market) -> bool {
         let seen = std::mem::replace(&mut self.seen, market.now());
         let outlived = |job: &Running<'_>| {

@@ -6,7 +6,7 @@ use tradewind_model::{Event, JobId, Market, Outage, OutageId, PoolId, Share};
 
 use super::{Checker, Violation};
 
-/// Adds up what jobs and closures hold by itself.
+/// Adds up what jobs and outages hold by itself.
 #[derive(Debug, Default)]
 pub(super) struct Capacity {
     demands: BTreeMap<JobId, u32>,

@@ -6,7 +6,7 @@ use tradewind_sched::policy::Policy;
 use super::beliefs::{BeliefChecker, expected_end};
 use super::{Checker, Violation};
 
-/// FCFS: nobody overtakes.
+/// FCFS: no job overtakes another.
 #[derive(Debug)]
 pub(super) struct InOrder;
 
@@ -23,8 +23,8 @@ impl Checker for InOrder {
 }
 
 /// Backfilling: the head starts no later than it could if nothing else were started any more.
-/// That moment may only move closer. The promise lapses when a running job outlives what was
-/// believed of it, when a job is interrupted and when a closure is announced.
+/// That moment may only move closer. The promise lapses when a running job exceeds what was
+/// believed of it, when a job is interrupted and when an outage is announced.
 ///
 /// In one pool the moment is worked out here; where there are several it is the head's
 /// reservation, as which nodes it may have is up to the policy.

@@ -17,9 +17,9 @@ use tradewind_sched::policy::{Policy, Promise};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{checker}: {what}")]
 pub struct Violation {
-    /// Who noticed.
+    /// Name of the checker that found it.
     pub checker: &'static str,
-    /// What.
+    /// Description of the violation.
     pub what: String,
 }
 

@@ -16,12 +16,12 @@ struct Dues {
     held: i128,
 }
 
-/// Works out every payment anew.
+/// Works out every payment again.
 #[derive(Debug, Default)]
 pub(super) struct Conserved {
     running: BTreeMap<JobId, Dues>,
     held: i128,
-    /// By site.
+    /// Income in micro-credits, by site.
     earned: Vec<i128>,
 }
 

@@ -8,9 +8,9 @@ use tradewind_sched::policy::Policy;
 use super::beliefs::BeliefChecker;
 use super::{Checker, Violation};
 
-/// No job starts later than its reservation said, or is told a later moment than before. All
-/// promises lapse when a running job outlives what was believed of it, when a job is interrupted
-/// (it takes its old place in the queue) and when a closure is announced.
+/// No job starts later than its reservation said, or gets a later promise than before. All
+/// promises lapse when a running job exceeds what was believed of it, when a job is interrupted
+/// (it takes its old place in the queue) and when an outage is announced.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     promised: BTreeMap<JobId, Time>,
@@ -47,7 +47,7 @@ impl Checker for Kept {
             let Some(now) = policy.reservation(job) else { continue };
             let before = self.promised.insert(job, now);
             if let Some(before) = before.filter(|before| *before < now) {
-                let what = format!("job {} was promised {before} and is told {now}", job.0);
+                let what = format!("job {} was promised {before} and now {now}", job.0);
                 return Err(Violation { checker: "reservations", what });
             }
         }

@@ -11,7 +11,7 @@ use super::*;
 use crate::workload::{LogJob, Overrun, prepare};
 use crate::{Settings, SimError, run};
 
-/// A market, and a checker that hears of everything, also of what the market refuses.
+/// A market, and a checker that gets all events, also of what the market refuses.
 struct Stage {
     market: Market,
     checker: Box<dyn Checker>,
@@ -93,7 +93,7 @@ fn announced(nodes: u32, from: i64, until: i64) -> Event {
     Event::Announced { closure: OutageId(0), what }
 }
 
-/// Says what it is told to say.
+/// Returns what the test sets.
 #[derive(Default)]
 struct Says(Vec<Option<i64>>);
 
@@ -200,7 +200,7 @@ fn delaying_the_head_is_seen() {
     idle.jobs(&[(4, 5)]);
     assert_eq!(idle.pass(&quiet), Ok(()));
     assert_eq!(idle.at(1).pass(&quiet), Err("head"));
-    // Known closures are no excuse, news of one is.
+    // Known outages are no excuse, news of one is.
     let mut known = Stage::cluster(head::NotDelayed::default());
     known.jobs(&[(3, 10), (4, 5), (1, 20)]).fine(&announced(1, 12, 14)).fine(&started(0));
     assert_eq!(known.pass(&quiet), Ok(()));
@@ -240,7 +240,7 @@ fn promises_lapse_when_they_must_and_only_then() {
     stage.jobs(&[(4, 10), (2, 10)]).fine(&started(0));
     assert_eq!(stage.pass(&says(10)), Ok(()));
     assert_eq!(stage.fine(&announced(1, 12, 14)).pass(&says(14)), Ok(()));
-    // The job outlives its 10 s, and is expected to run for 20 s: a new promise, to be kept.
+    // The job exceeds its 10 s, and is expected to run for 20 s: a new promise, to be kept.
     assert_eq!(stage.at(10).pass(&says(20)), Ok(()));
     assert_eq!(stage.at(15).pass(&says(21)), Err("reservations"));
     assert_eq!(stage.at(20).pass(&says(40)), Ok(()));

@@ -7,7 +7,7 @@ use super::{Forecast, Outcome, Runs};
 /// A job whose outcome differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Change<'a> {
-    /// Which.
+    /// Id of the job in the market.
     pub job: JobId,
     /// In the one forecast.
     pub before: &'a Outcome,

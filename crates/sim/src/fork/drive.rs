@@ -48,7 +48,7 @@ pub(super) fn drive(
     Ok(world.into_forecast(&market, until, stopped, passes))
 }
 
-/// What is believed to come, and what becomes of jobs.
+/// What is believed to come, and what happens to jobs.
 struct Future {
     from: Time,
     beliefs: Beliefs,
@@ -160,7 +160,7 @@ impl Future {
         self.jobs.insert(run.job, Outcome::Runs(Runs { start: run.start, end, place, cost }));
     }
 
-    /// A job lost its nodes, which it held in vain until now.
+    /// A job lost its nodes, which it held without success until now.
     fn interrupt(&mut self, job: JobId, now: Time) {
         self.jobs.insert(job, OPEN);
         self.waits.entry(job).or_insert(now);
@@ -204,7 +204,7 @@ impl World for Future {
         self.ahead.next_news()
     }
 
-    /// Nothing more can become of any job, whatever the policy wishes.
+    /// Nothing more can happen to any job, whatever the policy asks for.
     fn is_over(&self, _wake: Option<Time>) -> bool {
         true
     }

@@ -23,10 +23,10 @@ use crate::outage::AnnouncedOutage;
 pub use compare::{Change, Comparison, compare};
 pub use totals::Totals;
 
-/// What becomes of jobs that run where an owner's load is to begin, or hours that are not offered.
+/// What happens to jobs that run where an owner's load is to begin, or hours that are not offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Clash {
-    /// They begin anew, as in replays.
+    /// They begin again, as in replays.
     #[default]
     Interrupts,
     /// They go on, as in a live market: nodes are taken as they become free, before the policy is
@@ -38,20 +38,20 @@ pub enum Clash {
 /// What is believed of the time ahead.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Beliefs {
-    /// How long jobs run in all, counted like their estimates. Whoever is not named here runs for the
-    /// estimate. A job that has outlived its entry is believed to run for its estimate, and one
-    /// that has outlived that, too, for twice as long as believed so far, again and again: what
+    /// How long jobs run in all, counted like their estimates. A job that is not named here runs
+    /// for the estimate. A job that has exceeded its entry is believed to run for its estimate, and
+    /// one that has exceeded that, too, for twice as long as believed so far, again and again: what
     /// policies expect of it.
     pub runs: BTreeMap<JobId, Span>,
     /// Jobs that will be submitted.
     pub coming: Vec<Coming>,
-    /// Nodes that will be missing beside those of closures that were announced by the fork, and
+    /// Nodes that will be missing beside those of outages that were announced by the fork, and
     /// when that becomes known. With those of the fork they must not be more than there are;
     /// among themselves they are cut: see [`crate::outage::in_order`].
     pub missing: Vec<AnnouncedOutage>,
     /// What a node of a pool will cost, and from when on.
     pub asked: Vec<(Time, PoolId, Price)>,
-    /// Who gives way. Nodes that break take their jobs with them in any case.
+    /// Which job is displaced. Nodes that break take their jobs with them in any case.
     pub clash: Clash,
 }
 
@@ -71,7 +71,7 @@ pub struct Coming {
 /// What it costs is the policy's own work. With 10,000 waiting jobs on 200 nodes in 8 pools, a look
 /// costs `easy` and `css` 0.1 to 0.9 µs, so a whole forecast takes about a minute or less; with a
 /// reservation for every job (`depth=all`) each look is a search through time of some 400 µs, but
-/// the first pass already says of every job when it is to start. Whoever must answer in time
+/// the first pass already says of every job when it is to start. A caller that must answer in time
 /// counts it with the `watch` of [`fork`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -114,7 +114,7 @@ pub enum Stopped {
     Passes,
     /// [`Limits::looks`] are used up.
     Looks,
-    /// Whoever watched had enough.
+    /// The caller stopped it.
     Watcher,
 }
 
@@ -136,9 +136,9 @@ pub enum Outcome {
     Runs(Runs),
     /// The policy refuses it.
     Refused {
-        /// When.
+        /// The moment of the refusal.
         at: Time,
-        /// Why.
+        /// The reason.
         reason: Box<Reason>,
     },
     /// It still waits, or is not submitted yet, where the forecast stops.
@@ -156,7 +156,7 @@ pub struct Runs {
     pub start: Time,
     /// Of its last task.
     pub end: Time,
-    /// Where.
+    /// Pools and numbers of nodes.
     pub place: Place,
     /// What it has paid in the end.
     pub cost: Money,
@@ -172,13 +172,13 @@ impl Outcome {
     }
 }
 
-/// What becomes of a market.
+/// What happens to a market.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
     /// The moment of the fork.
     pub from: Time,
     /// The moment at which it stopped. Jobs that run then are followed to their ends, without
-    /// another pass or closure.
+    /// another pass or outage.
     pub until: Time,
     /// Why it stopped.
     pub stopped: Stopped,
@@ -204,7 +204,7 @@ pub struct Sold {
 
 impl Forecast {
     /// The nodes that jobs take which wait at the fork or come later, in the order of their ids:
-    /// beside running jobs and closures, this is what a quote must leave alone.
+    /// beside running jobs and outages, this is what a quote must leave alone.
     pub fn taken(&self) -> impl Iterator<Item = Taken> + '_ {
         self.sold().map(|it| it.taken)
     }
@@ -220,11 +220,11 @@ impl Forecast {
     }
 }
 
-/// Goes on from `market` with `policy`, which is told of the past by [`Market::history`]: it has not
-/// been asked yet, and [`Policy::resume`] has been called, where that matters.
+/// Goes on from `market` with `policy`, which learns of the past from [`Market::history`]: it has
+/// not been asked yet, and [`Policy::resume`] has been called, where that matters.
 ///
-/// Running jobs end when `beliefs` say so, waiting ones run for as long; announced closures begin
-/// and end at their times, but see [`Clash`]. A closure that should have begun begins at once, or
+/// Running jobs end when `beliefs` say so, waiting ones run for as long; announced outages begin
+/// and end at their times, but see [`Clash`]. An outage that should have begun begins at once, or
 /// never, if it should be over by now; nodes that should be back stay away for twice as long as
 /// believed so far, again and again: what policies expect. All limits apply; `watch` is asked before
 /// each pass and may stop the forecast, too. Deterministic, if `watch` is.

@@ -26,7 +26,7 @@ pub struct Totals {
     pub makespan: Span,
     /// By site: micro-credits that its owner earns from the fork on, until the last end.
     pub income: Vec<i128>,
-    /// By pool: seconds of its nodes that jobs hold from the fork on, also in vain.
+    /// By pool: seconds of its nodes that jobs hold from the fork on, also without success.
     pub busy: Vec<i128>,
     /// By pool: the part of its nodes' time that jobs hold over the makespan.
     pub utilisation: Vec<Option<f64>>,

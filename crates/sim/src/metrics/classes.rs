@@ -11,16 +11,16 @@ use crate::workload::Job;
 pub struct JobClass {
     /// Its measures are `jobs_KEY`, `succeeded_KEY` and `success_KEY`.
     pub key: &'static str,
-    /// For people.
+    /// Label in tables and charts.
     pub label: &'static str,
     /// `None`: from below all others.
     from: Option<i64>,
 }
 
-/// Classes from the least to the greatest; each job is in one.
+/// Classes from the minimum to the greatest; each job is in one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Family<const N: usize> {
-    /// The classes.
+    /// The classes, from the smallest to the largest.
     pub classes: [JobClass; N],
 }
 

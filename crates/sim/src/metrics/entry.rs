@@ -1,4 +1,4 @@
-//! One measure with its name, so that whoever shows measures need not know them.
+//! One measure with its name, so that code that shows measures need not know them.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub struct Entry {
 /// What a value counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// Things.
+    /// A number of things.
     Count,
     /// Seconds.
     Seconds,
@@ -49,7 +49,7 @@ pub enum Better {
     Lower,
     /// The higher one.
     Higher,
-    /// It depends.
+    /// Neither direction is better in all cases.
     Neither,
 }
 
@@ -58,7 +58,7 @@ pub enum Better {
 pub enum Value {
     /// A whole number.
     Whole(i128),
-    /// Micro-credits.
+    /// An amount in micro-credits.
     Credits(i128),
     /// A quotient; finite.
     Quotient(f64),

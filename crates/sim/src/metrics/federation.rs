@@ -154,7 +154,7 @@ mod tests {
             (1, 50, 10, 0, 0),
             // Overtakes the second at home, though it runs elsewhere.
             (2, 20, 10, 0, 1),
-            // At another home nobody waits, or has to wait.
+            // At another home no job waits, or has to wait.
             (3, 3, 10, 1, 1),
         ];
         let found = measured(&rows, vec![("messages", 6), ("migrations", 1)]);

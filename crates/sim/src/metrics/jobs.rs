@@ -14,7 +14,7 @@ pub(super) struct Jobs {
     pub(super) killed: i128,
     pub(super) backfilled: i128,
     pub(super) refused: BTreeMap<&'static str, usize>,
-    /// Micro-credits.
+    /// Cost in micro-credits.
     pub(super) cost: i128,
     /// First submission and last end, in seconds.
     pub(super) makespan: Option<(i64, i64)>,
@@ -54,7 +54,7 @@ impl Jobs {
         jobs
     }
 
-    /// How many ran.
+    /// Number of jobs that ran.
     pub(super) fn count(&self) -> i128 {
         self.waits.len() as i128
     }

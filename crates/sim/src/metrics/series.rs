@@ -15,7 +15,7 @@ pub struct Point {
     pub at: Time,
     /// Nodes that jobs hold.
     pub used: u64,
-    /// Nodes that closures hold: the owners' own load, maintenance, failures.
+    /// Nodes that outages hold: the owners' own load, maintenance, failures.
     pub closed: u64,
     /// Jobs that wait.
     pub queued: u64,
@@ -33,7 +33,7 @@ struct LevelChange {
 }
 
 /// The moments at which something changes and the state from each on, from the first submission
-/// or closure to the last end of a job. Exact; O(n log n) for n jobs. What begins and ends within
+/// or outage to the last end of a job. Exact; O(n log n) for n jobs. What begins and ends within
 /// one second does not show.
 pub fn series(workload: &Workload, run: &Run) -> Vec<Point> {
     let mut changes: BTreeMap<Time, LevelChange> = BTreeMap::new();

@@ -2,7 +2,7 @@
 
 use super::entry::{Better, Entry, Unit, Value};
 
-/// Mean and quantiles of one measure over jobs. A quantile q is the least of the values that a
+/// Mean and quantiles of one measure over jobs. A quantile q is the minimum of the values that a
 /// share q of them does not exceed (nearest rank): always the value of some job.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Spread {
@@ -80,7 +80,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_quantile_is_the_least_value_that_enough_do_not_exceed(
+        fn a_quantile_is_the_smallest_value_that_enough_do_not_exceed(
             values in prop::collection::vec(0i64..20, 1..60),
         ) {
             let spread = Spread::of_whole(&mut values.clone()).unwrap();

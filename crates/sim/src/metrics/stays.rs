@@ -16,7 +16,7 @@ pub(super) struct Stay {
 }
 
 impl Stay {
-    /// In node-seconds.
+    /// Processors × length, in node-seconds.
     pub(super) fn work(&self) -> i128 {
         i128::from(self.nodes) * i128::from((self.end - self.start).0)
     }

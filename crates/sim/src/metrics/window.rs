@@ -6,7 +6,7 @@ use crate::result::Run;
 use crate::workload::{Job, Workload};
 
 /// Spans at both ends of a replay whose submissions are not counted, so that an empty machine at
-/// the start and a thinning queue at the end tell nothing. Which jobs count depends on the
+/// the start and a thinning queue at the end show nothing. Which jobs count depends on the
 /// workload alone, not on the policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Trim {

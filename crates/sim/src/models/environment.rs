@@ -24,7 +24,7 @@ pub struct Environment {
     pub performance: (u32, u32),
     /// The market price of performance P is `price_scale` × `price_base`^P credits per second.
     pub price_scale: f64,
-    /// See `price_scale`.
+    /// Base of prices; see `price_scale`.
     pub price_base: f64,
     /// A node's price is the market price × (1 + N(0, this)): its owner's discount or surcharge.
     pub price_deviation: f64,
@@ -34,7 +34,7 @@ pub struct Environment {
     pub load: LocalLoad,
     /// How many jobs are in the batch (20).
     pub jobs: u32,
-    /// How many nodes a job wants.
+    /// Number of nodes a job wants.
     pub tasks: (u32, u32),
     /// How much work each of its tasks is.
     pub work: (Span, Span),

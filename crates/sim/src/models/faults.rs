@@ -1,4 +1,4 @@
-//! Nodes that break, and are mended.
+//! Nodes that break, and are corrected.
 
 use tradewind_model::{Cause, Horizon, Outage, PoolId, Span};
 
@@ -31,15 +31,15 @@ pub enum Repair {
     Exponential(Span),
     /// With this mean; its logarithm has the standard deviation `sigma`, in thousandths.
     Lognormal {
-        /// The mean.
+        /// Mean time to repair.
         mean: Span,
-        /// In thousandths.
+        /// σ of the logarithm, in thousandths.
         sigma: u32,
     },
 }
 
 impl Default for FailureModel {
-    /// A node breaks once a year, alone, at any time alike, and is mended in four hours.
+    /// A node breaks once a year, alone, at any time alike, and is corrected in four hours.
     fn default() -> FailureModel {
         let (year, repair) = (Span(365 * 86_400), Repair::Exponential(Span(4 * 3_600)));
         FailureModel { mtbf: year, shape: 1_000, repair, burst: (1, 1) }
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_come_in_order_within_the_pool_and_the_horizon() {
+    fn failures_are_in_order_within_the_pool_and_the_horizon() {
         let faults = FailureModel { mtbf: Span(DAY), burst: (2, 500), ..FailureModel::default() };
         let outages = faults.draw(1, PoolId(3), 4, horizon(50));
         assert!(outages.windows(2).all(|pair| pair[0].announced <= pair[1].announced));

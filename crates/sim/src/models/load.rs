@@ -7,7 +7,7 @@ use crate::outage::AnnouncedOutage;
 
 /// Local tasks on each node, period by period. A node's load in a period is drawn by the
 /// hypergeometric distribution: from an urn of 2·`steps` balls, half of them marked, `steps` are
-/// drawn; k marked ones mean k / `steps` of the way from the least to the greatest load. The
+/// drawn; k marked ones mean k / `steps` of the way from the minimum to the greatest load. The
 /// paper gives the law and the range only; the urn is ours.
 ///
 /// Tasks of drawn lengths fill the load (the last one is cut), in drawn order; the idle time
@@ -15,9 +15,9 @@ use crate::outage::AnnouncedOutage;
 /// of a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LocalLoad {
-    /// The least and the greatest share of a period that is taken, in thousandths.
+    /// The minimum and the greatest share of a period that is taken, in thousandths.
     pub share: (u32, u32),
-    /// How many steps lie between them; 0: always the least.
+    /// How many steps lie between them; 0: always the minimum.
     pub steps: u32,
     /// The shortest and the longest task.
     pub lengths: (Span, Span),

@@ -15,7 +15,7 @@ const SLOT_S: f64 = 1_800.0;
 /// Rigid jobs on a supercomputer with a daily cycle; time 0 is midnight.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lublin {
-    /// How many processors jobs want.
+    /// Number of processors jobs want.
     pub widths: WidthLaw,
     /// How long they run, given their width.
     pub runs: RunTimes,
@@ -34,7 +34,7 @@ pub struct WidthLaw {
     pub serial: f64,
     /// Share of all jobs that are parallel and have a power of two for a width.
     pub power_of_two: f64,
-    /// log₂ of the least width of a parallel job.
+    /// log₂ of the minimum width of a parallel job.
     pub low: f64,
     /// log₂ of the width where the density changes.
     pub medium: f64,
@@ -53,9 +53,9 @@ pub struct RunTimes {
     pub short: Gamma,
     /// ln of seconds.
     pub long: Gamma,
-    /// Of p, per processor.
+    /// Slope of p, per processor.
     pub slope: f64,
-    /// Of p.
+    /// Value of p at 0 processors.
     pub offset: f64,
     /// Above this it is drawn again (12: 45 hours).
     pub max: f64,
@@ -131,7 +131,7 @@ impl Lublin {
         Lublin { widths, runs, arrivals }
     }
 
-    /// Both kinds together, not told apart: the published values for the whole sample.
+    /// Both kinds together, not distinguished: the published values for the whole sample.
     pub fn mixed(processors: u32) -> Lublin {
         let widths = WidthLaw {
             serial: 0.244,

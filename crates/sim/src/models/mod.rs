@@ -1,4 +1,4 @@
-//! Workloads that nobody recorded: models of jobs, of batches and of owners' local load.
+//! Synthetic workloads: models of jobs, of batches and of owners' local load.
 //!
 //! Each model is a struct of named parameters with the published values as defaults, and a `draw`
 //! that takes a seed. What is drawn is a function of both: the same on every machine, and each

@@ -28,7 +28,7 @@ pub enum RunLaw {
     },
     /// Chance to run longer than x: exp(−x / mean).
     Exponential {
-        /// The mean.
+        /// Mean run time in seconds.
         mean_s: f64,
     },
 }

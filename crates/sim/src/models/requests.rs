@@ -82,7 +82,7 @@ impl Requests {
     }
 }
 
-/// The least multiple of `step` that is not below `n`, neither being negative.
+/// The minimum multiple of `step` that is not below `n`, neither being negative.
 fn up_to_multiple(n: i64, step: i64) -> i64 {
     n.saturating_add(step - 1) / step * step
 }

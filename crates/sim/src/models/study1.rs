@@ -13,7 +13,7 @@ use super::draws::{Draws, wide};
 /// 3 to 6 jobs, 1 to 5 nodes.)
 #[derive(Debug, Clone, PartialEq)]
 pub struct Study1 {
-    /// How many slots there are.
+    /// Number of slots.
     pub slots: (u32, u32),
     /// How long a slot is.
     pub slot_length: (u32, u32),
@@ -27,13 +27,13 @@ pub struct Study1 {
     pub price_base: f64,
     /// A node's price over its market price.
     pub price_factor: (u32, u32),
-    /// How many jobs there are.
+    /// Number of jobs.
     pub jobs: (u32, u32),
-    /// How many nodes a job wants.
+    /// Number of nodes a job wants.
     pub tasks: (u32, u32),
     /// How much work each of its tasks is.
     pub work: (u32, u32),
-    /// The least performance that a job takes; its price cap is the market price there.
+    /// The minimum performance that a job takes; its price cap is the market price there.
     pub min_performance: (u32, u32),
     /// Ticks of the clock in the paper's unit of time: 1 rounds times to units, 1,000 keeps them
     /// as drawn. Prices are per tick, so that costs stay the same.

@@ -23,22 +23,22 @@ impl Storm {
     pub const CALM: Storm = Storm { loss: 0, twice: 0, late: 0, lateness: Span::ZERO };
 }
 
-/// During `[from, until)` the sites inside and those outside do not hear each other.
+/// During `[from, until)` the sites inside and those outside cannot reach each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NetworkPartition {
     /// First second.
     pub from: Time,
     /// First second after it.
     pub until: Time,
-    /// One side.
+    /// The sites on one side of the partition.
     pub inside: BTreeSet<Peer>,
 }
 
-/// During `[from, until)` a site's negotiator is down: it neither hears nor speaks, and forgets
+/// During `[from, until)` a site's negotiator is down: it neither receives nor sends, and forgets
 /// what it has not written down. The site's nodes and its own scheduler go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stop {
-    /// Whose.
+    /// The site that stops.
     pub peer: Peer,
     /// First second.
     pub from: Time,
@@ -85,7 +85,7 @@ impl Faults {
         (now < self.until).then_some(&self.storm)
     }
 
-    /// Whether the two cannot hear each other at that moment. Linear in the partitions.
+    /// Whether the two cannot reach each other at that moment. Linear in the partitions.
     pub fn cut(&self, one: Peer, other: Peer, at: Time) -> bool {
         self.partitions.iter().any(|NetworkPartition { from, until, inside }| {
             (*from..*until).contains(&at) && inside.contains(&one) != inside.contains(&other)

@@ -19,7 +19,7 @@ pub use faults::{Faults, NetworkPartition, Stop, Storm};
 /// How long messages and jobs take when nothing goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Links {
-    /// The least and the longest time that a message takes, each second between as likely.
+    /// The minimum and the longest time that a message takes, each second between as likely.
     pub latency: (Span, Span),
     /// Megabytes per second between any two sites, at least 1.
     pub bandwidth_mb: u64,
@@ -56,7 +56,7 @@ impl Links {
     }
 }
 
-/// Messages by kind, and what became of them.
+/// Messages by kind, and what happened to them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Traffic {
     sent: [u64; Kind::ALL.len()],
@@ -167,7 +167,7 @@ impl Network {
         Some(first.remove())
     }
 
-    /// Counts a message that found nobody.
+    /// Counts a message whose receiver was down.
     pub fn missed(&mut self) {
         self.traffic.lost += 1;
     }

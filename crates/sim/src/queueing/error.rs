@@ -62,7 +62,7 @@ impl fmt::Display for Place {
 /// A station whose queue grows for ever.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Unstable {
-    /// Which.
+    /// The overloaded station.
     pub place: Place,
     /// Work that arrives per time and server: 1 or more.
     pub load: f64,
@@ -95,7 +95,7 @@ pub enum BadParameter {
     /// Rates are finite and above 0.
     #[error("a rate of {0}: rates are above 0")]
     Rate(f64),
-    /// Nobody serves.
+    /// There are no servers.
     #[error("no servers: at least 1 is needed")]
     NoServers,
     /// No classes, no branches, no widths.
@@ -104,17 +104,17 @@ pub enum BadParameter {
     /// A chance below 0 or above 1.
     #[error("a share of {share} among {of}: shares are from 0 to 1")]
     Share {
-        /// Of what.
+        /// Name of the parameter.
         of: &'static str,
-        /// The share.
+        /// The share as given.
         share: f64,
     },
     /// Chances that are not all there is.
     #[error("the shares of {of} sum to {sum}, not to 1")]
     Shares {
-        /// Of what.
+        /// Name of the parameter.
         of: &'static str,
-        /// Their sum.
+        /// Sum of the shares.
         sum: f64,
     },
     /// A law's parameter.
@@ -139,9 +139,9 @@ pub enum BadParameter {
     /// A width of 0, or a range of widths that is empty.
     #[error("widths from {low} to {high}: they are from 1 on, in order")]
     Widths {
-        /// The narrowest.
+        /// Width of the narrowest job.
         low: u32,
-        /// The widest.
+        /// Width of the widest job.
         high: u32,
     },
     /// A width given twice.
@@ -150,7 +150,7 @@ pub enum BadParameter {
     /// Partitions grow from each to the next.
     #[error("partitions of {sizes:?} processors: each must be larger than the one before")]
     NotIncreasing {
-        /// As given.
+        /// The sizes as given.
         sizes: Vec<u32>,
     },
     /// Partitions are the site.
@@ -175,7 +175,7 @@ pub enum BadParameter {
          before, the last with {widest} for the widest job: at most {max} can be"
     )]
     TooManyQueues {
-        /// How many were asked for.
+        /// Number of queues requested.
         queues: u32,
         /// Of the site.
         processors: u32,
@@ -189,7 +189,7 @@ pub enum BadParameter {
     TooManyCuts {
         /// Of the search.
         states: usize,
-        /// The limit.
+        /// The largest permitted number.
         max: usize,
     },
 }

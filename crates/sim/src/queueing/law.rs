@@ -13,7 +13,7 @@ pub enum Law {
     },
     /// Chance to last longer than x: exp(−x / mean).
     Exponential {
-        /// The mean.
+        /// Mean of the distribution.
         mean: f64,
     },
     /// Chance to last longer than x: exp(−(x / scale)^shape).
@@ -25,7 +25,7 @@ pub enum Law {
     },
     /// Mean shape × scale; a whole shape is Erlang's law of so many phases.
     Gamma {
-        /// Often k.
+        /// Shape parameter, often called k.
         shape: f64,
         /// The mean of a phase.
         scale: f64,
@@ -37,9 +37,9 @@ pub enum Law {
     },
     /// Anything between two times, equally likely.
     Uniform {
-        /// The shortest.
+        /// Shortest time.
         low: f64,
-        /// The longest.
+        /// Longest time.
         high: f64,
     },
     /// The logarithm is normal.
@@ -176,7 +176,7 @@ impl Law {
         })
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "nobody records 2^53 times")]
+    #[expect(clippy::cast_precision_loss, reason = "no log has 2^53 times")]
     fn empirical(&self, values: &[f64]) -> Moments {
         let mean = |of: fn(f64) -> f64| {
             values.iter().map(|value| of(*value)).sum::<f64>() / values.len() as f64

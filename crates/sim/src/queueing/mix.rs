@@ -11,16 +11,16 @@ use super::moments::Moments;
 pub enum Widths {
     /// From one width to another, all equally likely.
     Uniform {
-        /// The narrowest.
+        /// Width of the narrowest job.
         low: u32,
-        /// The widest.
+        /// Width of the widest job.
         high: u32,
     },
     /// The logarithm is uniform: width w has a share in proportion to ln((w + 1) / w).
     LogUniform {
-        /// The narrowest.
+        /// Width of the narrowest job.
         low: u32,
-        /// The widest.
+        /// Width of the widest job.
         high: u32,
     },
     /// Widths and their chances, which sum to 1.
@@ -30,7 +30,7 @@ pub enum Widths {
 /// The jobs of one width.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Width {
-    /// Processors.
+    /// Number of processors.
     pub width: u32,
     /// The chance that a job has them.
     pub share: f64,
@@ -65,7 +65,7 @@ impl Mix {
     ///
     /// # Errors
     /// No jobs, a width of 0, or run times that make no sense.
-    #[expect(clippy::cast_precision_loss, reason = "nobody records 2^53 jobs")]
+    #[expect(clippy::cast_precision_loss, reason = "no log has 2^53 jobs")]
     pub fn recorded(jobs: &[(u32, f64)]) -> Result<Mix, QueueingError> {
         let mut by_width: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for (width, run) in jobs {

@@ -3,7 +3,7 @@
 /// One of the means that the formulas use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
-    /// E(X).
+    /// The mean, E(X).
     Mean,
     /// E(X²): waits need it.
     Square,
@@ -26,7 +26,7 @@ impl Moment {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{} of {law} is infinite: {why}", .moment.symbol())]
 pub struct Infinite {
-    /// Which.
+    /// The moment that is infinite.
     pub moment: Moment,
     /// Of which law: `a Weibull law`.
     pub law: &'static str,
@@ -37,11 +37,11 @@ pub struct Infinite {
 /// The moments of a time above 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Moments {
-    /// E(X).
+    /// The mean, E(X).
     pub mean: f64,
-    /// E(X²).
+    /// The second moment, E(X²).
     pub square: Result<f64, Infinite>,
-    /// E(1/X).
+    /// The mean of the reciprocal, E(1/X).
     pub inverse: Result<f64, Infinite>,
 }
 

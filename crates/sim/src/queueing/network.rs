@@ -12,13 +12,13 @@ use super::servers::{Servers, mgm};
 /// A grid of like sites, and what arrives.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
-    /// How many sites.
+    /// Number of sites.
     pub sites: u32,
     /// Processors of each.
     pub processors: u32,
     /// Priority classes, the highest first, and how long each one's valuation takes.
     pub classes: Vec<Class>,
-    /// The jobs.
+    /// Widths and run times of the jobs.
     pub mix: Mix,
     /// The partitions of each site.
     pub queues: Queues,
@@ -29,13 +29,13 @@ pub struct Setup {
 /// A site's partitions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Queues {
-    /// These.
+    /// Queues of these sizes.
     Sizes(Vec<u32>),
     /// The best of this many.
     Best {
-        /// How many.
+        /// Number of queues.
         count: u32,
-        /// By what.
+        /// The goal that the sizes serve best.
         goal: Goal,
     },
 }

@@ -3,7 +3,7 @@
 //! A partition's size is also the limit of the widths that it takes, so a cut is a row of growing
 //! whole numbers r₁ < … < rₙ that sum to the processors, the last at least the widest job. The
 //! mean over jobs is a sum with one term per pair of neighbours, which is what dynamic programming
-//! needs: `min[s][r]` after j partitions is the least sum of terms if the j-th has r processors
+//! needs: `min[s][r]` after j partitions is the minimum sum of terms if the j-th has r processors
 //! and all j together s. The last partition takes the rest.
 
 use super::error::{BadParameter, Place, QueueingError, Unstable, checked_rate};
@@ -22,7 +22,7 @@ pub enum Goal {
     Slowdown,
 }
 
-/// The sizes of `queues` partitions with the least mean wait or slowdown: eq. 25 and 26, over all
+/// The sizes of `queues` partitions with the minimum mean wait or slowdown: eq. 25 and 26, over all
 /// whole numbers. Exact; among equals, the larger last partitions.
 ///
 /// With N processors, widest job w and n queues: O(nNw) states and at most O(nNw²) steps; memory
@@ -30,7 +30,7 @@ pub enum Goal {
 ///
 /// # Errors
 /// More queues than there can be; no rate above 0; E(X²) (for slowdowns also E(1/X)) infinite; or
-/// no cut without a load of 1 or more: then with the least such load.
+/// no cut without a load of 1 or more: then with the minimum such load.
 pub fn best(site: &Site<'_>, queues: u32, goal: Goal) -> Result<Vec<u32>, QueueingError> {
     checked_rate(site.rate)?;
     let room = Room::new(site, queues)?;
@@ -179,7 +179,7 @@ impl Layer {
     }
 }
 
-/// The cut with the least `join` over its terms, and that; all infinite: any cut.
+/// The cut with the minimum `join` over its terms, and that; all infinite: any cut.
 fn search(
     room: &Room,
     term: impl Fn(usize, usize) -> f64,
@@ -245,7 +245,7 @@ fn next(
     layer
 }
 
-/// The least `join` of neighbours in both. Four at once, so that the processor need not wait.
+/// The minimum `join` of neighbours in both. Four at once, so that the processor need not wait.
 fn min(before: &[f64], terms: &[f64], join: &impl Fn(f64, f64) -> f64) -> f64 {
     const LANES: usize = 4;
     let terms = &terms[..before.len()];

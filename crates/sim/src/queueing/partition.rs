@@ -9,11 +9,11 @@ use super::single::stable;
 /// A site and what arrives there.
 #[derive(Debug, Clone, Copy)]
 pub struct Site<'a> {
-    /// Its processors.
+    /// Number of processors.
     pub processors: u32,
     /// Arrivals per time at this site: eq. 15.
     pub rate: f64,
-    /// What arrives.
+    /// The mix of arriving jobs.
     pub mix: &'a Mix,
     /// How misprints are taken.
     pub readings: Readings,
@@ -26,7 +26,7 @@ pub struct Partition {
     pub processors: u32,
     /// The chance that a job is wider than the partition before and fits this one: eq. 16.
     pub share: f64,
-    /// Eq. 18.
+    /// Offered load of the partition, by eq. 18.
     pub load: f64,
     /// Mean time in the queue, without service: eq. 19. 0 where nothing arrives.
     pub wait: f64,

@@ -1,4 +1,4 @@
-//! One server and classes of jobs: the highest class that waits is served next, nobody is
+//! One server and classes of jobs: the highest class that waits is served next, no job is
 //! interrupted.
 
 use super::error::{BadParameter, Place, QueueingError, checked_rate};

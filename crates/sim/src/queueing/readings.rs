@@ -6,7 +6,7 @@ pub enum Reading {
     /// As it must be.
     #[default]
     Corrected,
-    /// As printed.
+    /// The equation as printed in the paper.
     Printed,
 }
 
@@ -20,7 +20,7 @@ pub enum Equation {
     E8,
     /// (9): the load; printed without division by the servers.
     E9,
-    /// (10): the chance to wait; printed is the chance that nobody is there.
+    /// (10): the probability of waiting; printed is the probability of an empty system.
     E10,
     /// (20): the mean over partitions; printed as if each had as many jobs.
     E20,

@@ -8,15 +8,15 @@ use super::single::Answer;
 /// What arrives at how many servers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Servers {
-    /// How many.
+    /// Number of servers.
     pub count: u32,
     /// Arrivals per time.
     pub rate: f64,
 }
 
-/// Erlang's B: the chance that all of `count` servers are busy if nobody waits, for an offered
-/// load of `offered` Erlang. By B(k) = aB(k−1) / (k + aB(k−1)): no factorials, so any number of
-/// servers. Exact but for rounding; O(count).
+/// Erlang's B: the probability that all of `count` servers are busy if no job can wait, for an
+/// offered load of `offered` Erlang. By B(k) = aB(k−1) / (k + aB(k−1)): no factorials, so any
+/// number of servers. Exact but for rounding; O(count).
 pub fn erlang_b(count: u32, offered: f64) -> f64 {
     (1..=count).fold(1.0, |blocked, k| {
         let busy = offered * blocked;
@@ -88,7 +88,7 @@ pub fn mgm(
     Ok(Answer { load, wait, slowdown: service.inverse.map(|inverse| wait * inverse) })
 }
 
-/// The chance p0 that nobody is there: what eq. 10 has for P_N. By way of Erlang's C, whose
+/// The probability p0 of an empty system: what eq. 10 has for P_N. From Erlang's C, whose
 /// p0 · a^m / (m!(1 − ρ)) it is.
 fn nobody(count: u32, offered: f64) -> f64 {
     let m = f64::from(count);

@@ -49,7 +49,7 @@ proptest! {
         all.for_each(|maker| drop(goes_on(&world, maker)));
     }
 
-    /// With a finite number of reservations, they are made anew at every pass: all that a policy
+    /// With a finite number of reservations, they are made again at every pass: all that a policy
     /// decides follows from the market. Not so where the order depends on how long a job has
     /// waited (a fresh policy does not know), for conservative reservations (they are kept, and
     /// follow from all that has happened), and for cycles (they are counted from a policy's first
@@ -74,7 +74,7 @@ proptest! {
     /// Conservative reservations are what they would be if made now, as long as nothing has come
     /// otherwise than expected.
     #[test]
-    fn kept_reservations_can_be_made_anew_if_all_went_as_planned(world in punctual()) {
+    fn kept_reservations_can_be_made_again_if_all_went_as_planned(world in punctual()) {
         let (depth, order) = (Depth::All, Order::Arrival);
         let expected = goes_on(&unbroken(&world), &backfill("whole", depth, order));
         prop_assert_eq!(&goes_on(&world, &backfill("broken", depth, order)), &expected);

@@ -1,4 +1,4 @@
-//! Policies that begin on a market that is not empty, and hear of what others decide: jobs that
+//! Policies that begin on a market that is not empty, and learn what others decide: jobs that
 //! start by themselves or are taken back, owners who come early and stay long, prices that change.
 #![expect(clippy::unwrap_used, reason = "a run that fails is a test that fails")]
 

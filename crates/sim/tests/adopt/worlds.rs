@@ -161,7 +161,7 @@ fn any_terms() -> impl Strategy<Value = Terms> {
 pub(crate) enum Sort {
     /// One pool, jobs without terms, no prices.
     Plain,
-    /// Anything.
+    /// Any kind of policy.
     Any,
 }
 
@@ -222,7 +222,7 @@ pub(crate) fn world(sort: Sort) -> impl Strategy<Value = World> {
             if sort == Sort::Plain {
                 prices.clear();
             }
-            // In the end everybody can pay.
+            // In the end all jobs can pay.
             prices.extend((0..).zip(pools.as_slice()).map(|(at, _)| (200, at, 0)));
             prices.sort_unstable();
             World { pools, jobs, gaps, prices, cuts, looks }

@@ -34,7 +34,7 @@ pub(crate) struct Job {
     pub(crate) cancel: Option<i64>,
 }
 
-/// How an owner's closure ends.
+/// How an owner's outage ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     /// So much later than announced (earlier, if negative).
@@ -83,7 +83,7 @@ enum Deed {
     Price(u32),
 }
 
-/// What became of a job.
+/// What happened to a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fate {
     Open,
@@ -111,11 +111,11 @@ pub(crate) struct Yard<'w> {
 /// All is over long before.
 const END: i64 = 40_000;
 
-/// Bookings' closures are numbered behind those of gaps.
+/// Bookings' outages are numbered behind those of gaps.
 const BOOKED: u32 = 1_000;
 const RENEWED: u32 = 2_000;
 
-/// Runs the world to its end; what became of its jobs.
+/// Runs the world to its end; what happened to its jobs.
 pub(crate) fn run(world: &World, fresh: &dyn Fn() -> Box<dyn Policy>) -> Vec<Fate> {
     let mut yard = Yard::new(world);
     let mut policy = fresh();
@@ -293,7 +293,7 @@ impl<'w> Yard<'w> {
             let here = |job: &tradewind_model::Running<'_>| job.nodes_in(what.pool) > 0;
             let hit = self.market.running().rfind(here).map(|job| job.job);
             let Some(job) = hit else {
-                // Other closures have the nodes: try again when one of them may be over.
+                // Other outages have the nodes: try again when one of them may be over.
                 self.deeds.insert((now + 1, Deed::Close(gap)));
                 return;
             };

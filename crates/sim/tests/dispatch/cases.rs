@@ -63,7 +63,7 @@ fn code(run: &Run, job: usize) -> Option<&'static str> {
 }
 
 #[test]
-fn bad_jobs_are_told_why() {
+fn bad_jobs_get_a_reason() {
     let narrow = Admission { max_processors: Some(2), ..Admission::NONE };
     let pools = site(vec![queue(3, 1_000, 1), Pool { admission: narrow, ..queue(9, 2_000, 1) }]);
     let jobs = [
@@ -125,12 +125,12 @@ fn the_highest_bid_takes_the_lowest_ask_and_says_why() {
 }
 
 #[test]
-fn the_gate_keeps_out_who_bids_less_and_says_so_in_the_end() {
+fn the_gate_excludes_jobs_that_bid_less_and_says_so_in_the_end() {
     let pools = site(vec![queue(2, 1_000, 1_000_000)]);
     let poor = Terms { value: Some(Money(1_000)), ..Terms::NONE };
     let jobs = [(0, 34, 2, by(60, worth(1_000))), (1, 10, 1, by(46, poor))];
     let run = play(&pools, &jobs, packaged(Rule::Auction));
-    // At 30 it could have had the slot at 34 for 4 credits; 40 is too late.
+    // At 30 it could have used the slot at 34 for 4 credits; 40 is too late.
     let (bid, ask) = (Money(1_000 * 30 / 16), Money::credits(4));
     assert_eq!(run.jobs[1].refused.as_deref(), Some(&Reason::PricedOut { bid, ask }));
     assert_eq!(run.jobs[1].start, Time(40));
@@ -157,7 +157,7 @@ fn equal_bids_and_equal_asks_go_by_number() {
 }
 
 #[test]
-fn rivals_take_the_earliest_slot() {
+fn baselines_take_the_earliest_slot() {
     let pools = site(vec![queue(1, 1_000, 0), queue(2, 1_000, 0)]);
     let jobs =
         [(0, 20, 1, by(100, worth(1))), (0, 10, 2, by(90, worth(3))), (0, 5, 1, by(80, worth(2)))];
@@ -170,7 +170,7 @@ fn rivals_take_the_earliest_slot() {
 }
 
 #[test]
-fn shares_are_by_value_and_an_idle_grid_waits_for_nobody() {
+fn shares_are_by_value_and_an_idle_grid_waits_for_no_job() {
     let pools = site(vec![queue(4, 1_000, 0)]);
     let fair = Knobs { cycle: Span(1), ..Knobs::fair_share() };
     // Of 4 processors the first is worth 3, the second 1 and the third less than 1.
@@ -179,7 +179,7 @@ fn shares_are_by_value_and_an_idle_grid_waits_for_nobody() {
     let run = play(&pools, &jobs, fair);
     assert_eq!(places(&run)[..2], [at(0, 0), at(0, 0)]);
     assert_eq!((code(&run, 2), run.jobs[3].start), (Some("no-value"), Time(10)));
-    // Nobody's share is 3: the one that is worth most goes first, then there are shares.
+    // No job's share is 3: the one that is worth most goes first, then there are shares.
     let jobs = [(0, 10, 3, worth(1)), (0, 10, 3, worth(2)), (0, 10, 3, worth(1))];
     let starts: Vec<i64> = play(&pools, &jobs, fair).jobs.iter().map(|ran| ran.start.0).collect();
     assert_eq!(starts, [10, 0, 20]);

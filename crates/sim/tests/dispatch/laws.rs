@@ -143,7 +143,7 @@ proptest! {
     fn the_order_of_submission_decides_only_between_equals(
         pools in any_site(), log in any_log(), knobs in any_knobs(), turn in 0usize..20,
     ) {
-        // Everybody comes at once, and no two values or estimates are equal.
+        // All jobs arrive at once, and no two values or estimates are equal.
         let distinct = |(at, job): (i64, &LogJob)| {
             let terms = Terms { value: Some(Money(at)), ..job.terms.as_deref().unwrap().clone() };
             LogJob { submit: Some(Time(0)), requested: Some(Span(at)), terms: Some(Arc::new(terms)), ..job.clone() }

@@ -1,4 +1,4 @@
-//! The double auction and its rivals, replayed.
+//! The double auction and its baselines, replayed.
 #![expect(clippy::unwrap_used, reason = "a replay that fails is a test that fails")]
 
 mod cases;

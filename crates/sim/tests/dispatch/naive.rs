@@ -1,4 +1,4 @@
-//! All rules once more, plainly: no books, everything anew at every call, an array of seconds for
+//! All rules once more, plainly: no books, everything again at every call, an array of seconds for
 //! each queue, every queue looked at for every job.
 
 mod money;

@@ -12,7 +12,7 @@ use tradewind_sim::{Estimate, Run, Settings};
 
 use crate::worlds::*;
 
-/// A log in which everybody is worth a credit per processor and second.
+/// A log in which each job is worth a credit per processor and second.
 fn steady(count: i64, every: i64, run: i64) -> Vec<LogJob> {
     let terms = Terms { value: Some(Money::credits(run)), ..Terms::NONE };
     let job = |number| LogJob {
@@ -57,13 +57,13 @@ fn prices_fall_to_their_bound_while_little_is_wanted() {
     let paid = prices(&play(&pools, &steady(100, 10, 5), knobs));
     assert_eq!((paid[0] / 10, paid[99]), (99, 700));
     assert!(paid.is_sorted_by(|a, b| a >= b));
-    // Nobody comes for so long: one cycle in which nothing is wanted after the other.
+    // No job arrives for so long: one cycle in which nothing is wanted after the other.
     let paid = prices(&play(&pools, &steady(2, 250, 5), knobs));
     assert!((paid[0] - paid[1] - 250).abs() <= 10, "{paid:?}");
 }
 
 #[test]
-fn a_job_waits_until_it_can_pay_or_is_told_that_it_never_can() {
+fn a_job_waits_until_it_can_pay_or_is_refused() {
     let pools = site(vec![queue(4, 1_000, 1_000)]);
     let knobs = Knobs { prices: Prices::Dynamic, dynamics: MOVING, ..Knobs::auction() };
     let mut log = steady(3, 0, 10);
@@ -109,7 +109,7 @@ fn one_price_per_cycle_is_between_the_marginal_bid_and_the_marginal_ask() {
 }
 
 #[test]
-fn asks_per_unit_keep_out_who_cannot_pay_even_an_idle_queue() {
+fn asks_per_unit_exclude_jobs_that_cannot_pay_even_an_idle_queue() {
     let pools = site(vec![queue(4, 1_000, 1_000)]);
     // Two are worth 1,100 per second, two 999.
     let mut log = steady(4, 0, 10);
@@ -138,7 +138,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn nobody_pays_more_than_it_is_worth_and_no_owner_gets_less_than_wanted(
+    fn no_job_pays_more_than_it_is_worth_and_no_owner_gets_less_than_wanted(
         pools in any_site(), log in any_log(), outages in any_outages(), knobs in any_knobs(),
         exact in any::<bool>(),
     ) {

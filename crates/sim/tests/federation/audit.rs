@@ -1,4 +1,4 @@
-//! A federation with somebody looking over its shoulder.
+//! A federation whose messages and entries are checked.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use tradewind_sim::federation::Federation;
 
 /// After every pass: the books agree, and no reservation of a local job went further away.
 ///
-/// That holds as long as estimates do, so worlds for it have no job that outlives its own. And
+/// That holds as long as estimates do, so worlds for it have no job that exceeds its own. And
 /// where a job comes home unwanted, it takes its old place among local jobs again: there the
 /// reservations of younger ones may move, at EASY sites.
 #[derive(Debug)]

@@ -61,7 +61,7 @@ fn the_cheaper_volunteer_gets_the_job_and_is_paid_what_it_asked() {
 }
 
 #[test]
-fn what_home_cannot_run_goes_elsewhere_or_is_refused_if_nobody_can() {
+fn what_home_cannot_run_goes_elsewhere_or_is_refused_if_no_site_can() {
     let sites = [(2, 1_000, 0), (8, 1_000, 0)];
     let wide = [(1, 0, 100, 8, 100), (0, 5, 10, 6, 10)];
     let starts = runs(&sites, &wide, Settings::default());
@@ -107,7 +107,7 @@ fn a_full_backfill_queue_passes_its_oldest_job_on() {
     let passed = |overflow| {
         let settings = multiqueue::Settings::new(300, 2).unwrap();
         let hybrid = Mechanism::Hybrid(multiqueue::Settings { overflow, ..settings });
-        // Both sites are full when the small job comes. Site 1 is free from 100 on, but nobody
+        // Both sites are full when the small job comes. Site 1 is free from 100 on, but no site
         // asks again, until a second small job fills the queue.
         let busy = [(0, 0, 900, 12, 900), (1, 0, 100, 12, 100)];
         let small = [(0, 10, 50, 2, 50), (0, 150, 50, 2, 50)];

@@ -3,11 +3,11 @@
 /// What is wrong with a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mutant {
-    /// A volunteer's tombstones do not survive a crash: a late double is taken in again.
+    /// A volunteer's tombstones do not survive a crash: a late double is accepted again.
     Forgets,
     /// An origin counts a job as gone when it is sent, not when it has arrived.
     LetsGo,
-    /// An origin that has heard nothing for a while takes the job back.
+    /// An origin without an answer for a while takes the job back.
     TakesBack,
     /// A volunteer's last entry is not on disk yet when its answer leaves.
     WritesLate,

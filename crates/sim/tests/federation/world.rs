@@ -14,7 +14,7 @@ use crate::checkers::Checker;
 use crate::mutant::Mutant;
 use crate::yard::{Manners, Whose, Yard};
 
-/// What watchers are told.
+/// What watchers get.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum News {
     Started(Peer, Ticket),
@@ -169,7 +169,7 @@ impl World {
         self.network.traffic()
     }
 
-    /// How often a job was taken in.
+    /// How often a job was accepted.
     pub(crate) fn moved(&self) -> u64 {
         let took = |entry: &&Entry| matches!(entry, Entry::Took { .. });
         self.places.iter().map(|place| place.entries.iter().filter(took).count() as u64).sum()
@@ -296,7 +296,7 @@ impl World {
         }
     }
 
-    /// Starts what can start, and wishes everything else away.
+    /// Starts what can start, and asks to pass everything else on.
     fn schedule(&mut self, peer: Peer) {
         let place = &mut self.places[peer.index()];
         let started = place.yard.start();

@@ -31,7 +31,7 @@ proptest! {
     }
 
     #[test]
-    fn with_nobody_first_it_is_backfilling(
+    fn with_no_job_first_it_is_backfilling(
         pools in any_grid(), log in any_log(), outages in any_outages(), knobs in any_knobs(),
         overrun in any_overrun(), settings in any_settings(), percent in any::<bool>(),
     ) {
@@ -42,7 +42,7 @@ proptest! {
     }
 
     #[test]
-    fn with_everybody_first_it_is_batch_slicer(
+    fn with_all_jobs_first_it_is_batch_slicer(
         pools in any_grid(), log in any_log(), outages in any_outages(), knobs in any_knobs(),
         overrun in any_overrun(), settings in any_settings(),
     ) {

@@ -85,7 +85,7 @@ fn a_horizon_that_does_not_stretch_refuses_what_is_longer() {
 }
 
 #[test]
-fn whoever_can_never_run_is_told_why() {
+fn a_job_that_can_never_run_is_refused_with_a_reason() {
     let pools = grid(vec![pool(0, 2, 1_000, 1), pool(1, 2, 2_000, 3)]);
     let jobs = [
         (0, 10, 3, 10, PLAIN),
@@ -120,7 +120,7 @@ fn cheap_nodes_first_and_both_sites_if_they_must() {
 }
 
 #[test]
-fn the_dearest_are_planned_and_the_rest_fills_what_they_leave() {
+fn the_most_expensive_are_planned_and_the_rest_fills_what_they_leave() {
     let pools = Arc::new(Pools::cluster(4));
     let rich = Terms { budget: Some(Money::credits(9)), ..PLAIN };
     let poor = Terms { budget: Some(Money::credits(1)), ..PLAIN };
@@ -162,7 +162,7 @@ proptest! {
     }
 
     #[test]
-    fn a_dear_idle_pool_makes_nothing_dearer_for_one_job(
+    fn an_expensive_idle_pool_raises_no_cost_for_one_job(
         pools in any_grid(), terms in any_terms(), run in 1i64..30, processors in 1u32..6, speed in 500u32..3_000,
     ) {
         // An earliest start at the horizon's edge may come within reach of the dear pool alone.

@@ -88,7 +88,7 @@ proptest! {
     }
 
     #[test]
-    fn with_exact_estimates_nobody_is_over_budget_or_late(
+    fn with_exact_estimates_no_job_is_over_budget_or_late(
         pools in any_grid(), log in any_log(), knobs in any_knobs(),
     ) {
         let workload = workload(&pools, &log, Overrun::Extend);

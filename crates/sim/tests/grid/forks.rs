@@ -100,8 +100,8 @@ fn busy(run: &Run, workload: &Workload, from: Time) -> Vec<i128> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    /// A fork of an empty market, to which all jobs come, is a replay: whether it knows of outages
-    /// from the beginning, or is told when the market is.
+    /// A fork of an empty market, to which all jobs come, is a replay: whether it knows outages
+    /// from the beginning, or learns of them with the market.
     #[test]
     fn from_the_beginning_it_is_a_replay(
         (pools, log, outages, overrun) in (any_grid(), any_log(), any_outages(), any_overrun()),
@@ -139,7 +139,7 @@ proptest! {
         prop_assert_eq!(&found.totals.busy, &busy(&replayed, &workload, first));
         let patient = Beliefs { clash: Clash::Waits, ..beliefs };
         let found = forecast(&market, &mut *filling(which), &patient);
-        prop_assert_eq!(found.stopped, Stopped::Done, "nobody waits for ever");
+        prop_assert_eq!(found.stopped, Stopped::Done, "no job waits for ever");
     }
 
     /// A fork in the middle of a replay, whose beliefs are true, is the rest of the replay.
@@ -148,7 +148,7 @@ proptest! {
         (pools, log, outages, overrun) in (any_grid(), plain_log(), any_outages(), any_overrun()),
         (first_come, keep) in (any::<bool>(), 0usize..40),
     ) {
-        // Others decide anew what they had decided and not begun.
+        // Others decide again what they had decided and not begun.
         let which = if first_come { 3 } else { 0 };
         let workload = known(workload(&pools, &log, overrun), outages);
         let mut recorder = Recorder::new(filling(which), keep);
@@ -235,7 +235,7 @@ fn spans(forecast: &Forecast) -> Vec<Option<(i64, i64)>> {
 }
 
 #[test]
-fn who_outlived_is_expected_to_need_twice_as_long() {
+fn a_job_that_exceeded_its_estimate_is_expected_to_need_twice_as_long() {
     let mut market = market();
     let at = |market: &Market, runs: &[(u32, i64)]| {
         let runs = runs.iter().map(|(job, run)| (JobId(*job), Span(*run))).collect();
@@ -254,7 +254,7 @@ fn who_outlived_is_expected_to_need_twice_as_long() {
 }
 
 #[test]
-fn closures_go_on_even_if_they_are_late() {
+fn outages_go_on_even_if_they_are_late() {
     let mut market = market();
     for (closure, (from, until)) in (0..).zip([(1, 5), (3, 40), (2, 9)]) {
         let (pool, nodes, cause) = (PoolId(0), 1, Cause::Maintenance);
@@ -308,7 +308,7 @@ fn where_a_forecast_stops_reservations_say_more() {
     let mut policy = fill(Depth::All);
     let found = fork(&market, &mut policy, &Beliefs::default(), limits, go).unwrap();
     let told = |at: u32| found.jobs[&JobId(at)].clone();
-    // The first job has outlived its estimate, and nobody is short enough to go before the second.
+    // The first job has exceeded its estimate, and no job is short enough to go before the second.
     assert_eq!(told(1), Outcome::Open { reserved: Some(Time(20)) });
     assert_eq!(spans(&found), [Some((0, 20)), None, None, None]);
     assert_eq!(told(2), Outcome::Open { reserved: Some(Time(30)) });

@@ -44,7 +44,7 @@ impl Policy for Idle {
 /// Makes a policy that has seen nothing.
 pub(crate) type Maker = Box<dyn Fn() -> Box<dyn Policy> + Send>;
 
-/// Writes down what a policy was told and answered, and keeps the market of one pass.
+/// Writes down what a policy got and answered, and keeps the market of one pass.
 pub(crate) struct Recorder {
     pub(crate) policy: Box<dyn Policy>,
     pub(crate) steps: Vec<Step<()>>,

@@ -27,7 +27,7 @@ struct Runs {
     pieces: Vec<Piece>,
 }
 
-/// What becomes of a job: where and when it starts, or a refusal.
+/// What happens to a job: where and when it starts, or a refusal.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Fate {
     Starts(i64, Vec<Share>),
@@ -282,7 +282,7 @@ impl Naive<'_> {
     }
 }
 
-/// What becomes of each job. Jobs are expected to run for what they request.
+/// What happens to each job. Jobs are expected to run for what they request.
 pub(crate) fn fates(workload: &Workload, knobs: Settings) -> Vec<Fate> {
     let fates = vec![None; workload.jobs.len()];
     let mut naive = Naive { workload, knobs, queue: vec![], running: vec![], fates };

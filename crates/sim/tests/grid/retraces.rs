@@ -63,7 +63,7 @@ proptest! {
         prop_assert_eq!(what.found.last(), gone.as_ref());
     }
 
-    /// A process that dies and begins anew on the market as it is.
+    /// A process that dies and begins again on the market as it is.
     #[test]
     fn policies_may_begin_again(
         (pools, log, outages, overrun) in

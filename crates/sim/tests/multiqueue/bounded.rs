@@ -66,7 +66,7 @@ fn as_printed_a_long_job_starves_among_short_ones_of_its_own_queue() {
 }
 
 #[test]
-fn a_remote_job_starts_at_last_however_busy_the_site_is() {
+fn a_remote_job_is_not_starved_however_busy_the_site_is() {
     for overflow in [Overflow::Queue, Overflow::Migrate] {
         let settings = Settings { overflow, ..settings() };
         for processors in [1, 3, PROCESSORS] {

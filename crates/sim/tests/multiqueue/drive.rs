@@ -8,7 +8,7 @@ use tradewind_sched::policy::local::{Load, Local, Origin, Wanted};
 
 pub(crate) const PROCESSORS: u32 = 7;
 
-/// A job and what becomes of it.
+/// A job and what happens to it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Job {
     pub(crate) joins: i64,
@@ -25,7 +25,7 @@ pub(crate) struct Job {
 pub(crate) struct Gap {
     announced: i64,
     from: i64,
-    /// As announced.
+    /// The end as announced.
     until: i64,
     /// When they are really back: then or sooner.
     back: i64,

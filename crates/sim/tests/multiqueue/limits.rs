@@ -56,7 +56,7 @@ fn pool(name: &str, site: u32, nodes: u32, thousandths: u32) -> Pool {
 }
 
 #[test]
-fn a_job_goes_home_or_is_told_why_not() {
+fn a_job_goes_home_or_gets_a_reason() {
     let sites = ["a", "b"].map(|name| Site { name: name.to_owned() }).to_vec();
     let slow = Performance::from_thousandths(500).unwrap();
     let pools = vec![pool("a1", 0, 4, 500), pool("b1", 1, 8, 500), pool("b2", 1, 16, 1_000)];

@@ -1,4 +1,4 @@
-//! Sites that schedule for themselves: the hybrid multi-queue mechanism and its controls.
+//! Autonomous sites: the hybrid multi-queue mechanism and its controls.
 #![expect(clippy::unwrap_used, reason = "a drive that fails is a test that fails")]
 
 mod bounded;

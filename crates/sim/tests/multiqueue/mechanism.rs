@@ -48,7 +48,7 @@ fn broken(passes: &[Pass]) -> Option<String> {
             let before = promised.get(job).copied();
             promised.extend(reserved.map(|at| (*job, at)));
             if before.is_some_and(|before| reserved.is_none_or(|at| at > before)) {
-                return Some(format!("job {job} was promised {before:?} and is told {reserved:?}"));
+                return Some(format!("job {job} was promised {before:?} and now {reserved:?}"));
             }
         }
     }
@@ -150,7 +150,7 @@ proptest! {
     }
 
     #[test]
-    fn reservations_are_kept_whoever_comes(
+    fn reservations_are_kept_whatever_arrives(
         world in any_world(40), settings in any_settings(),
     ) {
         let passes = drive(&world, &mut MultiQueue::new(PROCESSORS, settings));
@@ -209,7 +209,7 @@ fn the_watcher_of_reservations_sees_what_moves_back() {
             proptest::test_runner::RngAlgorithm::ChaCha,
         ),
     );
-    // Of several reservations that are made anew all the time, the later ones move back.
+    // Of several reservations that are made again all the time, the later ones move back.
     let knobs = PlainSettings { depth: Depth::First(3), turn: Turn::Shortest };
     let found = runner.run(&any_world(40), |world| {
         let passes = drive(&world, &mut Plain::new(PROCESSORS, knobs));

@@ -267,7 +267,7 @@ impl Local for Naive {
     }
 
     fn adopt(&mut self, _wanted: Wanted, _start: Time, _now: Time) {
-        unreachable!("nobody else starts jobs here");
+        unreachable!("no other policy starts jobs here");
     }
 
     fn closed(&mut self, _closure: OutageId, _now: Time) {}

@@ -44,7 +44,7 @@ impl Guesses {
             all.retain(|_, (_, last)| at.saturating_duration_since(*last) < LOCK);
         }
         if all.len() >= MAX {
-            // As many identities as nobody has: one person tries them all.
+            // More identities than real users have: one person tries them all.
             all.clear();
         }
         let (count, last) = all.entry(identity.to_owned()).or_insert((0, at));
@@ -64,7 +64,7 @@ impl Guesses {
     }
 }
 
-/// The identity of a token that is tried: enough to tell tokens apart, too little to help.
+/// The identity of a token that is tried: enough to distinguish tokens, too little to help.
 pub(crate) fn of_token(text: &str) -> String {
     text.chars().filter(char::is_ascii_graphic).take(PREFIX).collect()
 }

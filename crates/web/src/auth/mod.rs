@@ -1,4 +1,4 @@
-//! Who may come in, and how often.
+//! Authentication, and how often a user may send requests.
 
 pub(crate) mod bodies;
 pub(crate) mod guesses;
@@ -40,12 +40,12 @@ use sessions::{Lengths, Sessions, Use};
 /// How late a refusal for a limit comes, so that there are few on each connection.
 pub(crate) const DELAY: Duration = Duration::from_millis(250);
 
-/// Somebody who came in.
+/// An authenticated user.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     pub(crate) actor: Actor,
     pub(crate) token: u64,
-    /// From when on the secret that was used opens no more, by the system's clock.
+    /// When the secret that was used expires, by the system's clock.
     pub(crate) expires: Option<Time>,
     /// The session on the pages that the request belongs to.
     pub(crate) session: Option<u64>,
@@ -57,17 +57,18 @@ impl Caller {
     }
 }
 
-/// Tells clients when their token expires: seconds since 1970.
+/// Header that says when the token expires: seconds since 1970.
 const EXPIRES: HeaderName = HeaderName::from_static("tradewind-token-expires");
 
-/// What is remembered of who may come in. The market's own list is asked about the others.
+/// Known tokens and sessions. The market's own list is asked about the others.
 #[derive(Debug)]
 pub(crate) struct Doors {
     known: RwLock<CallerCache>,
     tokens: Buckets<u64>,
     users: Buckets<String>,
     addresses: Buckets<IpAddr>,
-    /// Requests of each address that failed for want of a valid token: these cost nobody else.
+    /// Requests of each address that failed for want of a valid token: these do not count for other
+    /// callers.
     failures: Buckets<IpAddr>,
     /// Sign-ins with a provider that each address begins, and questions to the provider for it.
     sign_ins: Buckets<IpAddr>,
@@ -75,9 +76,9 @@ pub(crate) struct Doors {
     /// Submissions of each user, and their bytes.
     pub(crate) submissions: Buckets<String>,
     pub(crate) submitted_bytes: Buckets<String>,
-    /// Large requests.
+    /// Limit on large request bodies at one time.
     pub(crate) bodies: Arc<Bodies>,
-    /// Connections.
+    /// Limit on open connections.
     pub(crate) places: Arc<Connections>,
     /// Streams of events.
     pub(crate) seats: Arc<Seats>,
@@ -129,7 +130,7 @@ impl Doors {
         (known.callers.iter().fold(None, same), known.gone)
     }
 
-    /// Remembers a caller, unless somebody had to go since it was looked up.
+    /// Remembers a caller, unless a token was revoked since it was looked up.
     fn admit(&self, hash: TokenHash, caller: Caller, gone: u64) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         if known.gone == gone && !known.callers.iter().any(|(other, _)| *other == hash) {
@@ -139,12 +140,12 @@ impl Doors {
         }
     }
 
-    /// Whoever came in by this token does so no more.
+    /// This token is not accepted any more.
     pub(crate) fn expel(&self, token: u64) {
         self.keep(|caller| caller.token != token);
     }
 
-    /// Nobody is remembered: the market is asked anew.
+    /// Forgets all tokens: the market is asked again.
     pub(crate) fn forget_all(&self) {
         self.keep(|_| false);
     }
@@ -177,8 +178,7 @@ fn token_of(
     let cookie = auth.ours.cookie(sessions::COOKIE, headers);
     let cookie = cookie.ok_or_else(|| Failure::unauthorized("there is no token"))?;
     let found = auth.sessions.find(&hash_of(cookie), Use::of(method, headers));
-    let (token, session) =
-        found.ok_or_else(|| Failure::unauthorized("nobody is signed in any more"))?;
+    let (token, session) = found.ok_or_else(|| Failure::unauthorized("the session is over"))?;
     auth.ours.own_page(method, headers)?;
     Ok((token, Some(session)))
 }
@@ -198,7 +198,7 @@ fn bearer(headers: &HeaderMap) -> Answer<&str> {
     }
 }
 
-/// Lets in who has a token that the market knows, and not too often.
+/// Admits requests with a valid token, within the rate limit.
 pub(crate) async fn guard(
     State(context): State<Context>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
@@ -225,7 +225,7 @@ pub(crate) async fn told(caller: Caller, mut request: Request, next: Next) -> Re
     response
 }
 
-/// The same for what is for everybody on this machine, and from elsewhere for administrators.
+/// The same for what all callers on this machine may read, and from elsewhere administrators only.
 pub(crate) async fn guard_metrics(
     State(context): State<Context>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
@@ -245,7 +245,7 @@ pub(crate) async fn guard_metrics(
 /// Counts a request without a token, such as one to sign in; at a cost above 1 one that failed.
 ///
 /// # Errors
-/// If there were too many lately.
+/// If there were too many recently.
 pub(crate) fn admit(context: &Context, address: IpAddr, cost: u32) -> Answer<()> {
     let auth = &context.auth;
     let bucket = if cost > 1 { &auth.failures } else { &auth.addresses };
@@ -253,10 +253,10 @@ pub(crate) fn admit(context: &Context, address: IpAddr, cost: u32) -> Answer<()>
     taken.map_err(|usage| Failure::short("too many requests from this address", usage))
 }
 
-/// Counts a sign-in with a provider that somebody without a token begins.
+/// Counts a sign-in with a provider that a caller without a token begins.
 ///
 /// # Errors
-/// If there were too many from this address lately.
+/// If there were too many from this address recently.
 pub(crate) fn begin_sign_in(context: &Context, address: IpAddr) -> Answer<()> {
     let taken = context.auth.sign_ins.take(address.to_canonical(), 1, Instant::now());
     taken.map_err(|usage| Failure::short("too many sign-ins from this address", usage))
@@ -265,13 +265,13 @@ pub(crate) fn begin_sign_in(context: &Context, address: IpAddr) -> Answer<()> {
 /// Counts a question that goes on to the provider.
 ///
 /// # Errors
-/// If there were too many from this address lately.
+/// If there were too many from this address recently.
 pub(crate) fn ask_provider(context: &Context, address: IpAddr) -> Answer<()> {
     let taken = context.auth.asked.take(address.to_canonical(), 1, Instant::now());
     taken.map_err(|usage| Failure::short("too many questions from this address", usage))
 }
 
-/// The caller, if there is one who may come in now. What other requests of the same address did
+/// The caller, if the token is valid now. What other requests of the same address did
 /// matters only to requests without a valid token.
 pub(crate) async fn enter(
     context: &Context,
@@ -315,7 +315,7 @@ pub(crate) async fn identify(context: &Context, hash: TokenHash) -> Answer<Calle
         Some(caller) => caller,
         None => {
             let found = context.look(move |live| look_up(live.state(), &hash)).await?;
-            let caller = found.ok_or_else(|| Failure::unauthorized("this token does not open"))?;
+            let caller = found.ok_or_else(|| Failure::unauthorized("token not recognised"))?;
             context.auth.admit(hash, caller.clone(), gone);
             caller
         }
@@ -326,7 +326,7 @@ pub(crate) async fn identify(context: &Context, hash: TokenHash) -> Answer<Calle
     }
 }
 
-/// Whoever has the secret may know why it does not open.
+/// A caller with the right secret may know why it is not valid.
 fn expired(at: Time) -> Failure {
     let message = format!("this token expired at {}", words::moment(at));
     let hint = "sign in again, or have an administrator issue another: `tradewind token create`";

@@ -12,7 +12,7 @@ use crate::failure::{Answer, Failure};
 pub(crate) enum Scheme {
     /// It is not: on this machine only.
     Http,
-    /// It is.
+    /// Requests arrive by HTTPS.
     Https,
 }
 
@@ -39,7 +39,7 @@ impl Ours {
         Ours { scheme, public }
     }
 
-    /// Whether browsers reach us encrypted, and are told to come back no other way.
+    /// Whether browsers reach us encrypted, and must use encryption in the future.
     pub(crate) fn is_encrypted(&self) -> bool {
         self.scheme == Scheme::Https
             || self.public.as_ref().is_some_and(|it| it.starts_with("https://"))

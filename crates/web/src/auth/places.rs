@@ -19,7 +19,7 @@ use crate::api::Limits;
 /// A stranger's request that takes longer than this is regarded as idle.
 const BRIEF: Duration = Duration::from_secs(5);
 
-/// By which its owner can be told to close a connection.
+/// By which its owner gets the request to close a connection.
 #[derive(Debug, Default)]
 pub(crate) struct CloseSignal {
     closed: AtomicBool,

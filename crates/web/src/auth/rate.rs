@@ -46,7 +46,7 @@ impl<K: Eq + Hash> Buckets<K> {
     }
 
     /// Takes `amount` from the bucket of `key`. More than the bucket holds needs a full one.
-    /// Constant time; linear in the keys that came lately, now and then.
+    /// Constant time; linear in the keys that came recently, now and then.
     ///
     /// # Errors
     /// If there is less in it: how much of the limit is used, and when there will be enough.

@@ -4,11 +4,11 @@ use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 use tradewind_daemon::live::rights::TokenHash;
 
-/// How every secret begins, so that whoever scans for leaked ones finds it.
+/// How every secret begins, so that scanners for leaked secrets find it.
 const BEGIN: &str = "tw_";
 /// Letters behind that: 5 bits of randomness each, 200 in all.
 const LETTERS: usize = 40;
-/// Letters and digits that nobody mixes up.
+/// Letters and digits that are not confused with each other.
 const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 
 /// A new secret of the operating system's randomness, and its hash, which is all that is kept.

@@ -34,7 +34,7 @@ pub(crate) enum Use {
 }
 
 impl Use {
-    /// Of a request. Browsers say whether somebody went to a page or a script asked for data;
+    /// Of a request. Browsers say whether a person opened a page or a script asked for data;
     /// programs that do not say are taken for people, and end with the session at the latest.
     pub(crate) fn of(method: &Method, headers: &HeaderMap) -> Use {
         let mode = headers.get("sec-fetch-mode").and_then(|it| it.to_str().ok());
@@ -46,14 +46,14 @@ impl Use {
     }
 }
 
-/// Somebody who signs in.
+/// A user who signs in.
 #[derive(Debug, Clone)]
 pub(crate) struct Newcomer {
     /// Of the token that was signed in with.
     pub(crate) hash: TokenHash,
-    /// Its number.
+    /// Id of the token.
     pub(crate) token: u64,
-    /// Whose it is.
+    /// Name of the user.
     pub(crate) user: String,
     /// What the browser says that it is.
     pub(crate) agent: String,
@@ -123,7 +123,7 @@ impl Sessions {
             && at.saturating_duration_since(session.began) < self.lengths.longest
     }
 
-    /// Somebody signs in; `cookie` is the hash of a new secret.
+    /// A user signs in; `cookie` is the hash of a new secret.
     pub(crate) fn begin(&self, cookie: TokenHash, who: Newcomer) {
         self.begin_at(cookie, who, Instant::now());
     }
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_polls_keeps_nobody_signed_in() {
+    fn a_page_that_polls_keeps_no_user_signed_in() {
         let (sessions, cookie, begin) = (sessions(), hash_of("cookie"), Instant::now());
         sessions.begin_at(cookie, who("ana"), begin);
         let half = HOUR / 2;
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn one_user_ends_nobody_elses_sessions() {
+    fn one_user_ends_no_other_users_sessions() {
         let sessions = sessions();
         sessions.begin(hash_of("bob"), who("bob"));
         for number in 0..2 * MOST_OF_A_USER {

@@ -5,13 +5,13 @@ use utoipa::ToSchema;
 
 use super::amount::Credits;
 
-/// An account.
+/// An account of the ledger, with its balance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({"account": "user:ana", "balance": 880, "held": 120}))]
 pub struct Account {
     /// `user:NAME`, `project:NAME`, `owner:SITE`, `held:JOB` or `bank`.
     pub account: String,
-    /// What is on it.
+    /// Balance in credits.
     pub balance: Credits,
     /// What was taken from it and is held for jobs.
     pub held: Credits,
@@ -20,7 +20,7 @@ pub struct Account {
 /// All accounts that the caller may see.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AccountList {
-    /// By name.
+    /// In the order of names.
     pub accounts: Vec<Account>,
     /// There are more: ask for those `after` this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -30,7 +30,7 @@ pub struct AccountList {
 /// An account and its last postings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Statement {
-    /// The account.
+    /// The account whose postings these are.
     pub account: Account,
     /// By number, oldest first.
     pub postings: Vec<Posting>,
@@ -48,17 +48,17 @@ pub struct Statement {
 pub struct Posting {
     /// From 1, over all accounts.
     pub number: u64,
-    /// When.
+    /// The moment, in Unix seconds.
     pub at: i64,
     /// Whose balance falls.
     pub from: String,
     /// Whose balance rises.
     pub to: String,
-    /// By how much.
+    /// Amount in credits.
     pub amount: Credits,
     /// `grant`, `hold`, `settle` or `refund`.
     pub motive: String,
-    /// For which job.
+    /// Id of the job, if the posting is for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<u64>,
     /// What an administrator said about it.
@@ -97,9 +97,9 @@ pub struct Transfer {
     /// To which account. It must be known: a user who has submitted, has a token or is a member
     /// of a project, a project, or the owner of a site.
     pub to: String,
-    /// Above 0.
+    /// Amount in credits, above 0.
     pub amount: Credits,
-    /// Why.
+    /// Free text that says what the transfer is for.
     #[serde(default)]
     #[schema(max_length = 1_000)]
     pub note: String,

@@ -13,24 +13,24 @@ pub struct AuditList {
     pub next: Option<u64>,
 }
 
-/// What somebody did or was refused.
+/// An action of a user, or a refusal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "seq": 7, "at": 1_800_000_000, "kind": "refusal", "user": "ana",
     "subject": "POST /v1/tokens", "outcome": "403 forbidden"
 }))]
 pub struct AuditRow {
-    /// Its number.
+    /// Number of the row.
     pub seq: u64,
     /// When it was written.
     pub at: i64,
     /// `refusal`, `sign-in`, `read`, `rights`, `price`, `policy`, `money`, `job` or `lost`.
     pub kind: String,
-    /// Who; `@ADDRESS` if nobody knows.
+    /// Name of the user; `@ADDRESS` if unknown.
     pub user: String,
-    /// About what.
+    /// Job, user, token or site that the entry concerns.
     pub subject: String,
-    /// What came of it.
+    /// The outcome.
     pub outcome: String,
     /// How often, if it was more than once.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -5,35 +5,35 @@ use utoipa::ToSchema;
 
 use super::amount::Credits;
 
-/// What else a job could have had when it was given its nodes: whole pools, beside what ran and was
-/// promised then.
+/// What else a job could have used when it was given its nodes: whole pools, beside what ran and
+/// was promised then.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "at": 1_800_000_020, "policy": "easy",
     "why": "no other pool could have begun it as soon, and none would have cost less",
     "others": [{
         "pool": "beta/slow", "price": 0.5, "length": 900, "cost": 450.0,
-        "start": 1_800_000_620, "verdict": "10 min later, 150 credits dearer"
+        "start": 1_800_000_620, "verdict": "10 min later, 150 credits more expensive"
     }]
 }))]
 pub struct Choice {
     /// When it was decided.
     pub at: i64,
-    /// By which policy.
+    /// Name of the policy.
     pub policy: String,
     /// What speaks for what the job got.
     pub why: String,
-    /// The other pools: first those that could have had it, by start and cost.
+    /// The other pools: first those that could have used it, by start and cost.
     pub others: Vec<OtherPool>,
     /// So many more there were.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u32,
 }
 
-/// A pool that could have had all of a job, or why it could not.
+/// A pool that could have used all of a job, or why it could not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct OtherPool {
-    /// Which.
+    /// Name of the pool, `SITE/POOL`.
     pub pool: String,
     /// What it asked per node and second.
     pub price: Credits,

@@ -11,24 +11,25 @@ use super::amount::Credits;
 pub struct Event {
     /// The row of the journal.
     pub seq: u64,
-    /// When.
+    /// The moment, in Unix seconds.
     pub at: i64,
     /// `submitted`, `held`, `queued`, `planned`, `running`, `part_over`, `set_back`, `cancelling`,
     /// `over`, `dropped`, `expected`, `priced`, `tariff`, `missing`, `back`, `site_away`,
     /// `site_back`, `policy`, `moved`, `quoted`, `quote_gone`, `admitted`, `expelled`, `rotated`,
     /// `arrived`, `slipped`, `launched`, `unkept`, `project` (members and limits), `budget` (a
-    /// project or a member has spent 50, 80 or 95 % of a limit), or `reset`: events were missed, look anew.
+    /// project or a member has spent 50, 80 or 95 % of a limit), or `reset`: events were missed,
+    /// look again.
     pub kind: String,
     /// About which job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<u64>,
-    /// Whose job.
+    /// Name of the user whose job it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     /// The job's state, if it is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// More, for people.
@@ -37,10 +38,10 @@ pub struct Event {
     /// About which site.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub site: Option<String>,
-    /// In which pools.
+    /// Names of the pools.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pools: Vec<String>,
-    /// How many nodes.
+    /// Number of nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u32>,
     /// A moment: of a start, or until when nodes are missing.

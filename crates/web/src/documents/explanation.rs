@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::amount::Credits;
 
-/// Why a job waits, and the least that would change it.
+/// Why a job waits, and the minimum that would change it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "job": 7, "reason": "budget-short", "message": "the cheapest window costs 120, the budget is 100",
@@ -13,17 +13,17 @@ use super::amount::Credits;
     "fall_backs": []
 }))]
 pub struct Explanation {
-    /// Which.
+    /// Id of the job in the market.
     pub job: u64,
     /// In a word; left out if it could have a window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// In a sentence.
+    /// The reason as a sentence.
     pub message: String,
     /// When it is expected to start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_start: Option<i64>,
-    /// How many are before it in the queue.
+    /// Number of jobs before it in the queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ahead: Option<u64>,
     /// Single changes that would place it.
@@ -45,7 +45,7 @@ pub struct Explanation {
 pub struct Relaxation {
     /// The submission's name of it.
     pub limit: String,
-    /// How far.
+    /// Size of the change, with its unit.
     pub by: String,
     /// When it would start then.
     pub start: i64,

@@ -25,7 +25,7 @@ pub enum ImportKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ImportRole {
-    /// Spends.
+    /// May spend the credits of the project.
     Member,
     /// Manages as well.
     Manager,
@@ -111,7 +111,7 @@ pub struct Usage {
     /// The project that paid; empty: the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Who.
+    /// Name of the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     /// Where: a site, or `peer:NAME`.

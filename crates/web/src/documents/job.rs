@@ -16,11 +16,11 @@ use super::limit::Limit;
     "paid": 0, "held": 120.5, "restarts": 0
 }))]
 pub struct Job {
-    /// Its number.
+    /// Id of the job in the market.
     pub id: u64,
-    /// For people.
+    /// Name that the user gave, not unique.
     pub name: String,
-    /// Whose.
+    /// Name of the user.
     pub user: String,
     /// Who pays, if not the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -37,12 +37,12 @@ pub struct Job {
     /// If it is one of an array.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub array: Option<ArrayPlace>,
-    /// Nodes.
+    /// Number of nodes.
     pub nodes: u32,
     /// How its tasks became that many nodes: of one job, not in lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<String>,
-    /// When.
+    /// The moment, in Unix seconds.
     pub submitted: i64,
     /// When it was given its nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,7 +87,7 @@ pub struct Job {
     /// of one job, not in lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<Limit>,
-    /// What else it could have had when it was given its nodes: of one job, not in lists.
+    /// What else it could have used when it was given its nodes: of one job, not in lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice: Option<Choice>,
     /// Its nodes, pool by pool.
@@ -96,7 +96,7 @@ pub struct Job {
     /// What happened to it, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<HistoryEntry>,
-    /// What was handed in.
+    /// What was submitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<super::Submission>)]
     pub submission: Option<Value>,
@@ -111,7 +111,7 @@ pub struct Job {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({"peer": "beta", "job": 7}))]
 pub struct Home {
-    /// The peer.
+    /// Name of the peer.
     pub peer: String,
     /// The job's number there.
     pub job: u64,
@@ -130,7 +130,7 @@ pub struct ArrayPlace {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({"at": 1_800_000_100, "early": 1_800_000_090, "late": 1_800_000_400, "samples": 57}))]
 pub struct Expectation {
-    /// As forecast.
+    /// Moment of the forecast, in Unix seconds.
     pub at: i64,
     /// One job in ten starts before this.
     pub early: i64,
@@ -153,11 +153,11 @@ pub struct ExitStatus {
 /// A promised window.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Booking {
-    /// From when on.
+    /// Start, in Unix seconds.
     pub start: i64,
     /// Until when, at the latest.
     pub end: i64,
-    /// In which pools.
+    /// Names of the pools.
     pub pools: Vec<String>,
 }
 
@@ -183,11 +183,11 @@ pub struct Together {
     "node_names": ["fast1", "fast2"], "since": 1_800_000_021
 }))]
 pub struct Part {
-    /// Whose.
+    /// Name of the site.
     pub site: String,
-    /// Which.
+    /// Name of the pool, `SITE/POOL`.
     pub pool: String,
-    /// How many.
+    /// Number of nodes.
     pub nodes: u32,
     /// Per node and second.
     pub price: Credits,
@@ -211,7 +211,7 @@ pub struct Part {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({"at": 1_800_000_000, "what": "queued"}))]
 pub struct HistoryEntry {
-    /// When.
+    /// The moment, in Unix seconds.
     pub at: i64,
     /// `submitted`, `held`, `queued`, `planned`, `began`, `set_back`, `cancelling`, `over`,
     /// `unkept`; `passed_on`, `arrived`, `came_back`, `taken_in` of jobs that go to peers or come from them.

@@ -23,7 +23,7 @@ pub enum TimesBy {
     Project,
     /// The owner of the site.
     Owner,
-    /// Nobody: wall-clock time is the default.
+    /// No rule: wall-clock time is the default.
     Default,
     /// The job has a limit for each class of nodes.
     Class,
@@ -46,7 +46,7 @@ pub struct Limit {
     /// The same in seconds of work on a node of performance 1; left out if it is as many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<i64>,
-    /// Where.
+    /// Names of the pools.
     pub pools: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ways_of_counting_are_told_where_they_differ() {
+    fn both_ways_of_counting_are_reported_where_they_differ() {
         let told = |times, by, work| {
             let pools = Vec::new();
             Limit { limit: 60, times, by, work, pools }.sentence(|seconds| format!("{seconds} s"))

@@ -17,15 +17,15 @@ use super::token::Role;
 pub struct Market {
     /// Its name, part of every tag at a site.
     pub name: String,
-    /// Of this program.
+    /// Version of the program.
     pub version: String,
-    /// Who decides.
+    /// The scheduling policy, with its parameters.
     pub policy: String,
     /// The moment of the last change.
     pub time: i64,
     /// By how many seconds the market's time is ahead of the system's clock, since that was set
-    /// back; left out while they are the same. All moments of the market that are told are ahead by
-    /// this.
+    /// back; left out while they are the same. All moments of the market that are reported are
+    /// ahead by this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ahead_of_clock: Option<i64>,
     /// `true` while the journal's disk is full: the market can be read and jobs can be cancelled, no
@@ -36,30 +36,30 @@ pub struct Market {
     /// at them slowly has shown: file, row and what to do. For administrators; left out if nothing is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub damage: Vec<String>,
-    /// How many.
+    /// Number of sites.
     pub sites: u32,
-    /// Of all sites.
+    /// Nodes of all sites.
     pub nodes: u32,
-    /// Those that nobody has.
+    /// Free nodes.
     pub free: u32,
     /// Who ever submitted a job.
     pub users: u32,
-    /// How many, by phase.
+    /// Number of jobs, by phase.
     pub jobs: JobCounts,
-    /// Totals.
+    /// Totals of the ledger.
     pub money: MoneyTotals,
 }
 
 /// Jobs by phase.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct JobCounts {
-    /// Not in the queue.
+    /// Jobs that are held.
     pub held: u64,
-    /// In the queue.
+    /// Jobs that wait in the queue.
     pub waiting: u64,
-    /// They have nodes.
+    /// Jobs that run.
     pub running: u64,
-    /// Over lately.
+    /// Jobs that ended recently.
     pub over: u64,
 }
 
@@ -82,17 +82,17 @@ pub struct PolicyChoice {
     pub policy: String,
 }
 
-/// The caller.
+/// The user who sent the request, with the role.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({"user": "ana", "role": "user", "token": 2}))]
 pub struct Myself {
-    /// Who.
+    /// Name of the user.
     pub user: String,
-    /// As what.
+    /// Role of the user.
     pub role: Role,
-    /// By which token.
+    /// Id of the token.
     pub token: u64,
-    /// From when on the secret that was used does not open any more.
+    /// From when on the secret that was used is no longer valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<i64>,
     /// The projects that the groups of a provider of identities put the user in.

@@ -23,14 +23,14 @@ pub struct Peer {
     /// Whether it answers; nothing if that was not tried yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reachable: Option<bool>,
-    /// Since when.
+    /// Moment since which this holds, in Unix seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<i64>,
     /// Jobs from here that are there and not over.
     pub jobs_there: u64,
     /// Jobs from there that are here and not over.
     pub jobs_here: u64,
-    /// Jobs of which nobody here knows yet whether they have arrived.
+    /// Jobs of which this market does not know yet whether they have arrived.
     pub in_doubt: u64,
     /// What it has here, for administrators: what it earned with jobs from here and was granted,
     /// less what its jobs paid here.
@@ -52,7 +52,7 @@ pub struct PeerList {
     "letters": [{"settled": [1, 4], "word": {"cancel": {"inquiry": [1, 3]}}}]
 }))]
 pub struct PeerLetters {
-    /// 1.
+    /// Version of the protocol: 1.
     pub protocol: u32,
     /// The sender's own name; always the same.
     pub market: String,
@@ -67,7 +67,7 @@ pub struct PeerLetters {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({"job": 7, "transfer": [1, 4], "cancel": false}))]
 pub struct PeerQuestion {
-    /// Its number at home.
+    /// Id of the job at its home.
     pub job: u64,
     /// By which hand-over it went.
     pub transfer: [u32; 2],
@@ -78,7 +78,7 @@ pub struct PeerQuestion {
 /// Questions about jobs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PeerQuestions {
-    /// 1.
+    /// Version of the protocol: 1.
     pub protocol: u32,
     /// The sender's own name; always the same.
     pub market: String,
@@ -86,13 +86,13 @@ pub struct PeerQuestions {
     pub jobs: Vec<PeerQuestion>,
 }
 
-/// A wish to see what a job that went has written.
+/// A request for the output of a job that was transferred.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "protocol": 1, "market": "k3m9", "job": 7, "transfer": [1, 4], "bytes": 65_536
 }))]
 pub struct PeerGlance {
-    /// 1.
+    /// Version of the protocol: 1.
     pub protocol: u32,
     /// The sender's own name.
     pub market: String,
@@ -104,7 +104,7 @@ pub struct PeerGlance {
     pub bytes: u32,
 }
 
-/// What became of jobs.
+/// What happened to jobs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({"jobs": [{"job": 7, "transfer": [1, 4], "fate": "unknown"}]}))]
 pub struct PeerAnswers {

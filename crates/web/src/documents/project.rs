@@ -51,9 +51,9 @@ pub struct SpendingLimits {
     "forecast": {"ends": "2027-06-01", "left": 940, "spent": 60, "days": 14, "message": "…"}
 }))]
 pub struct Project {
-    /// Its name.
+    /// Name of the project.
     pub project: String,
-    /// For people.
+    /// Free text, which the program does not read.
     pub note: String,
     /// When it was made.
     pub made: i64,
@@ -82,11 +82,11 @@ pub struct Project {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({"user": "ana", "role": "member", "since": 1_800_000_000}))]
 pub struct ProjectMember {
-    /// Who.
+    /// Name of the user.
     pub user: String,
-    /// As what.
+    /// Role in the project.
     pub role: MemberRole,
-    /// Since when.
+    /// Moment since which this holds, in Unix seconds.
     pub since: i64,
     /// What this member may spend.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -110,7 +110,7 @@ pub struct ProjectBudget {
     pub limit: String,
     /// What was spent.
     pub spent: Credits,
-    /// Of how much.
+    /// The limit, in credits.
     pub of: Credits,
     /// Whole per cent, rounded down. People are warned at 50, 80 and 95.
     pub percent: u32,
@@ -123,7 +123,7 @@ pub struct ProjectBudget {
     "message": "60 credits were spent in the last 14 days; …"
 }))]
 pub struct ProjectForecast {
-    /// The day on which nothing is left, UTC; left out if nothing was spent lately.
+    /// The day on which nothing is left, UTC; left out if nothing was spent recently.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends: Option<String>,
     /// What is left: of the account with what is held, and of the limit over all time.
@@ -139,7 +139,7 @@ pub struct ProjectForecast {
 /// The projects that the caller may see.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ProjectList {
-    /// By name.
+    /// In the order of names.
     pub projects: Vec<Project>,
     /// There are more: ask for those `after` this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -154,13 +154,13 @@ pub struct NewProject {
     /// Its name: letters, digits and `_-.@`.
     #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9_.@-]+$")]
     pub project: String,
-    /// For people.
+    /// Free text, which the program does not read.
     #[serde(default)]
     #[schema(max_length = 1_000)]
     pub note: String,
 }
 
-/// As what somebody is to be a member.
+/// The role that a member gets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"role": "member"}))]

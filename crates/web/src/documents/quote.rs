@@ -11,14 +11,14 @@ use super::limit::Times;
 pub struct Quotes {
     /// One for each criterion.
     pub quotes: Vec<Offer>,
-    /// Who would pay.
+    /// Name of the payer: a user or a project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payer: Option<String>,
     /// What the payer has to spend, if the caller may see it: an offer that costs more cannot be
     /// accepted. What is promised to booked windows does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub funds: Option<Credits>,
-    /// The moment at which running jobs, closures, bookings and prices were as they were counted.
+    /// The moment at which running jobs, outages, bookings and prices were as they were counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_of: Option<i64>,
     /// The plan of the waiting jobs that was counted with.
@@ -78,7 +78,7 @@ pub struct Offer {
     /// Until when it may be accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<i64>,
-    /// Where.
+    /// Nodes by pool.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<OfferedNodes>,
     /// Why there is no window.
@@ -89,11 +89,11 @@ pub struct Offer {
 /// Nodes of one pool in an offer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct OfferedNodes {
-    /// Whose.
+    /// Name of the site.
     pub site: String,
-    /// Which.
+    /// Name of the pool, `SITE/POOL`.
     pub pool: String,
-    /// How many.
+    /// Number of nodes.
     pub nodes: u32,
     /// Until when: the limit on these nodes.
     pub end: i64,

@@ -11,7 +11,7 @@ pub struct Report {
     /// The first submission that is looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<i64>,
-    /// Now.
+    /// End of the time reported, which is now, in Unix seconds.
     pub until: i64,
     /// By name: the caller alone, unless an administrator asks.
     pub users: Vec<UserReport>,
@@ -44,15 +44,15 @@ pub struct TogetherReport {
     "node_seconds": 5400, "spent": 2700
 }))]
 pub struct UserReport {
-    /// Who.
+    /// Name of the user.
     pub user: String,
-    /// Handed in.
+    /// Number of jobs submitted.
     pub jobs: u64,
     /// Over with exit code 0.
     pub completed: u64,
-    /// Over otherwise.
+    /// Number of jobs that ended without success.
     pub failed: u64,
-    /// Not over.
+    /// Number of jobs that wait or run.
     pub active: u64,
     /// Seconds from submission to start, of those that started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,9 +69,9 @@ pub struct UserReport {
     "site": "alpha", "owner": "olga", "parts": 12, "node_seconds": 5400, "utilisation": 0.31, "earned": 2700
 }))]
 pub struct SiteReport {
-    /// Which.
+    /// Name of the site.
     pub site: String,
-    /// Whose.
+    /// Name of the owner.
     pub owner: String,
     /// Parts of jobs that ran there.
     pub parts: u64,

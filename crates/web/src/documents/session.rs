@@ -9,11 +9,11 @@ use utoipa::ToSchema;
 pub struct Session {
     /// Its number, new with every start of the daemon.
     pub id: u64,
-    /// Whose it is.
+    /// Name of the user.
     pub user: String,
-    /// By which token.
+    /// Id of the token.
     pub token: u64,
-    /// Since when.
+    /// Moment since which this holds, in Unix seconds.
     pub since: i64,
     /// When it ends at the latest.
     pub ends: i64,
@@ -32,7 +32,7 @@ fn is_false(it: &bool) -> bool {
 /// All sessions that the caller may see.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SessionList {
-    /// By number.
+    /// In the order of ids.
     pub sessions: Vec<Session>,
     /// There are more: ask for those `after` this.
     #[serde(default, skip_serializing_if = "Option::is_none")]

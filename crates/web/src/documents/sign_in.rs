@@ -12,7 +12,7 @@ pub struct SignInWays {
     /// What people call the provider of identities, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// Its URL.
+    /// URL of the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issuer: Option<String>,
 }
@@ -23,14 +23,14 @@ pub struct SignInWays {
 pub struct DeviceSignIn {
     /// To be sent with each question; a secret.
     pub device_code: String,
-    /// To be typed there.
+    /// Code that the user types there.
     pub user_code: String,
-    /// Where.
+    /// URL at which the user confirms the code.
     pub url: String,
     /// The same with the code in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole_url: Option<String>,
-    /// For how many seconds.
+    /// Validity in seconds.
     pub lasts: i64,
     /// Seconds between two questions, at least.
     pub interval: i64,
@@ -60,7 +60,7 @@ impl std::fmt::Debug for DeviceQuestion {
     }
 }
 
-/// Not yet.
+/// Answer to a device that asks for its token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({"slower": 0}))]
 pub struct DeviceAnswer {
@@ -72,18 +72,18 @@ pub struct DeviceAnswer {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({"id": 2, "token": "tw_…", "user": "ana", "role": "user", "projects": ["apollo"], "expires": 1_800_043_200}))]
 pub struct NewSession {
-    /// Its number.
+    /// Id of the token.
     pub id: u64,
     /// To be sent as `Authorization: Bearer TOKEN`.
     pub token: String,
-    /// Whose it is.
+    /// Name of the user.
     pub user: String,
-    /// As what.
+    /// Role of the user.
     pub role: Role,
     /// The projects that the provider's groups put the user in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub projects: Vec<String>,
-    /// From when on it does not open any more.
+    /// From when on it is no longer valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<i64>,
 }

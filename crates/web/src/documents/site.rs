@@ -7,12 +7,12 @@ use utoipa::ToSchema;
 
 use super::amount::{Credits, Thousandths};
 
-/// A site.
+/// A site with its pools.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Site {
-    /// Its name.
+    /// Name of the site.
     pub name: String,
-    /// Who sets its prices.
+    /// Name of the owner, who sets the prices.
     pub owner: String,
     /// Whether it answers.
     #[serde(default)]
@@ -34,7 +34,7 @@ pub struct Site {
     /// Since when it does not answer; left out while it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub away_since: Option<i64>,
-    /// Its nodes.
+    /// Pools of the site.
     pub pools: Vec<Pool>,
     /// How much later than expected its last jobs started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -45,10 +45,10 @@ pub struct Site {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Reach {
-    /// It does.
+    /// The site responds.
     #[default]
     Up,
-    /// It does not.
+    /// The site does not respond.
     Away,
 }
 
@@ -91,7 +91,7 @@ pub struct Pool {
     pub booked: u32,
     /// Those that the market's jobs have.
     pub ours: u32,
-    /// Those that are left.
+    /// Free nodes.
     pub free: u32,
     /// Why no node of the site belongs to it, and what there is instead; left out if some do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -101,7 +101,7 @@ pub struct Pool {
     pub attributes: BTreeMap<String, String>,
 }
 
-/// All sites.
+/// All sites of the market.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SiteList {
     /// In the order of the configuration.

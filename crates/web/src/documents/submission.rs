@@ -1,4 +1,4 @@
-//! What is handed in to run. [`Submission`] describes what `tradewind_io::submission::document`
+//! What is submitted to run. [`Submission`] describes what `tradewind_io::submission::document`
 //! reads and writes; it is the reader that counts.
 
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ pub struct Submission {
     /// A script with a `#!` line. Either this or `command`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,
-    /// Of the script.
+    /// Arguments of the script.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(nullable)]
     pub arguments: Vec<String>,
@@ -68,10 +68,10 @@ pub struct Submission {
     /// What its completion in time is worth.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Credits>,
-    /// Not before.
+    /// Earliest start, in Unix seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub earliest_start: Option<i64>,
-    /// To be finished by.
+    /// Deadline, in Unix seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline: Option<i64>,
     /// `start`, `finish`, `runtime`, `cost`, `processor-time` or `sum:ATTRIBUTE`.
@@ -92,19 +92,19 @@ pub struct Submission {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(nullable)]
     pub partitions: Vec<String>,
-    /// Who pays.
+    /// Name of the project that pays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Where it runs.
+    /// Working folder of the job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
     /// Standard output; `%j` is the job's number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
-    /// Standard error.
+    /// File for standard error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Standard input.
+    /// File for standard input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
     /// `truncate` or `append`.
@@ -114,7 +114,7 @@ pub struct Submission {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schema(nullable)]
     pub environment: BTreeMap<String, String>,
-    /// It waits for these.
+    /// Dependencies of the job.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(nullable)]
     pub after: Vec<Dependency>,
@@ -160,9 +160,9 @@ pub struct Submission {
 pub enum TimeLimit {
     /// As in `"10m"`.
     Text(String),
-    /// Seconds.
+    /// A limit in seconds.
     Seconds(i64),
-    /// By class.
+    /// Limits in seconds, by class of nodes.
     Classes(BTreeMap<String, i64>),
 }
 
@@ -218,9 +218,9 @@ pub struct Mail {
 /// An option for a site's own manager.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Passed {
-    /// Its name.
+    /// Name of the option.
     pub option: String,
-    /// Its value.
+    /// Value of the option.
     pub value: String,
 }
 
@@ -235,11 +235,11 @@ pub struct ScriptSubmission {
     /// All of it; left out if the options say `--wrap`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,
-    /// Its arguments.
+    /// Arguments of the script.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,
     /// Words of each option: its name, and its value if it has one. Must be there, and may be
-    /// empty: it tells this form from the other.
+    /// empty: it distinguishes this form from the other.
     pub options: Vec<Vec<String>>,
     /// The script's file name, for messages and as the job's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// As what somebody comes in.
+/// Role of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -11,30 +11,30 @@ pub enum Role {
     User,
     /// The same, and their sites.
     Owner,
-    /// Everything.
+    /// May see and change everything.
     Administrator,
     /// Another market: to exchange jobs, and nothing else.
     Peer,
 }
 
-/// A token, without its secret, which nobody has.
+/// A token, without its secret, which is not kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({"id": 2, "user": "ana", "role": "user", "note": "laptop", "issued": 1_800_000_000}))]
 pub struct Token {
-    /// Its number.
+    /// Id of the token.
     pub id: u64,
-    /// Whose it is.
+    /// Name of the user.
     pub user: String,
-    /// As what.
+    /// Role of the user.
     pub role: Role,
-    /// For people.
+    /// Free text, which the program does not read.
     pub note: String,
-    /// Since when.
+    /// Moment since which this holds, in Unix seconds.
     pub issued: i64,
-    /// From when on it does not open any more; left out: it opens until it is revoked.
+    /// From when on it is no longer valid; left out: it is valid until it is revoked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<i64>,
-    /// Its secret was changed, and until then the one before opens, too.
+    /// Its secret was changed, and until then the one before is valid, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier_until: Option<i64>,
     /// The provider of identities that answered for its user, if the token is of a sign-in.
@@ -48,7 +48,7 @@ pub struct Token {
 /// All tokens that the caller may see.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TokenList {
-    /// By number.
+    /// In the order of ids.
     pub tokens: Vec<Token>,
     /// There are more: ask for those `after` this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,13 +63,14 @@ pub struct NewToken {
     /// Whose it is to be: letters, digits and `_-.@`.
     #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9_.@-]+$")]
     pub user: String,
-    /// As what.
+    /// Role of the user.
     pub role: Role,
-    /// For people.
+    /// Free text, which the program does not read.
     #[serde(default)]
     #[schema(max_length = 200)]
     pub note: String,
-    /// For how many seconds it opens; 0: until it is revoked. Left out: as the configuration says.
+    /// For how many seconds it is valid; 0: until it is revoked. Left out: as the configuration
+    /// says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0, maximum = 315_360_000)]
     pub lifetime: Option<i64>,
@@ -80,11 +81,11 @@ pub struct NewToken {
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"grace": 3_600}))]
 pub struct NewSecret {
-    /// For how many seconds the present secret still opens: an hour if left out.
+    /// For how many seconds the present secret stays valid: an hour if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0, maximum = 2_592_000)]
     pub grace: Option<i64>,
-    /// For how many seconds from now on the token opens; 0: until it is revoked. Administrators
+    /// For how many seconds from now on the token is valid; 0: until it is revoked. Administrators
     /// may say so; left out: as long as it would have without the new secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0, maximum = 315_360_000)]
@@ -95,11 +96,11 @@ pub struct NewSecret {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({"id": 2, "token": "tw_…"}))]
 pub struct IssuedToken {
-    /// Its number.
+    /// Id of the token.
     pub id: u64,
     /// To be sent as `Authorization: Bearer TOKEN`.
     pub token: String,
-    /// From when on it does not open any more.
+    /// From when on it is no longer valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<i64>,
 }

@@ -29,7 +29,7 @@ pub struct WhatIf {
     pub before: String,
     /// The policy as asked.
     pub after: String,
-    /// Now.
+    /// Moment of the comparison, which is now, in Unix seconds.
     pub from: i64,
     /// How far both were carried on.
     pub until: i64,
@@ -55,7 +55,7 @@ pub struct WhatIf {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({"jobs": 2_000, "of": 20_000}))]
 pub struct LookedAt {
-    /// Looked at.
+    /// Number of jobs compared.
     pub jobs: u64,
     /// Waiting in all.
     pub of: u64,
@@ -89,22 +89,22 @@ pub struct Totals {
     pub mean_wait: Option<f64>,
     /// Seconds from now to the last end.
     pub makespan: i64,
-    /// Of all owners.
+    /// Income of all owners, in credits.
     pub income: Credits,
 }
 
 /// A job whose fate would change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct JobChange {
-    /// Which.
+    /// Id of the job in the market.
     pub job: u64,
     /// As it is.
     pub before: Fate,
-    /// As asked.
+    /// What happens to the job with the change.
     pub after: Fate,
 }
 
-/// What would become of a job.
+/// What would happen to a job.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({"start": 1_800_000_100, "end": 1_800_000_700, "cost": 300}))]
 pub struct Fate {

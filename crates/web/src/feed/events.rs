@@ -30,7 +30,7 @@ impl Notice {
     }
 }
 
-/// All events since the server began, whomever they concern.
+/// All events since the server began, of all users.
 #[derive(Debug)]
 pub struct Events {
     feed: Arc<Feed>,
@@ -44,7 +44,7 @@ impl Events {
     }
 
     /// Those since the last call, in order and by whole rows; never waits. If some are gone
-    /// because nobody asked for long, the first is a `reset`.
+    /// after a long time without a call, the first is a `reset`.
     pub fn fresh(&mut self) -> Vec<Notice> {
         let (entries, position, lost) = self.feed.after(self.position, MAX);
         let mut notices: Vec<Notice> = Vec::with_capacity(entries.len());

@@ -1,8 +1,8 @@
-//! What was written down lately, for streams of events and for whoever waits for a job.
+//! What was written down recently, for streams of events and for callers that wait for a job.
 //!
 //! One thread listens to the market and keeps the last events in memory. Each has the number of
 //! its row in the journal, so a client that comes back asks for what follows the last one it saw.
-//! What is older than what is kept, or was missed, is replaced by one event `reset`: look anew.
+//! What is older than what is kept, or was missed, is replaced by one event `reset`: look again.
 
 mod events;
 mod projects;
@@ -27,7 +27,7 @@ use tell::EventEncoder;
 /// Events that are kept.
 const KEPT: usize = 20_000;
 
-/// Who may hear of an event.
+/// Which users may see an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Audience {
     Everyone,
@@ -60,7 +60,7 @@ impl Entry {
         }
     }
 
-    /// Whether what was told before is incomplete from here on.
+    /// Whether what was sent before is incomplete from here on.
     pub(crate) fn is_reset(&self) -> bool {
         self.kind == "reset"
     }
@@ -74,11 +74,11 @@ impl Entry {
     }
 }
 
-/// What was written down lately.
+/// What was written down recently.
 #[derive(Debug)]
 pub(crate) struct Feed {
     kept: Mutex<Kept>,
-    /// The last row, for whoever waits for more; closed when the server stops.
+    /// The last row, for callers that wait for more; closed when the server stops.
     last: watch::Sender<u64>,
     stopped: AtomicBool,
 }
@@ -111,7 +111,7 @@ impl Feed {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whoever waits for more is told of it here.
+    /// Notifies callers that wait for more.
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.last.subscribe()
     }
@@ -210,9 +210,10 @@ fn listen(context: &Context, watch: &RecordStream, mut teller: EventEncoder, mut
     feed.stop();
 }
 
-/// Rows were missed: all that was remembered may be wrong, and what else has come meanwhile is let
-/// go, so that there is room again. The row up to which all is known anew: if nobody can look at the
-/// market, as while its journal cannot be written, one before `news`, and the next row tries again.
+/// Rows were missed: all that was remembered may be wrong, and what else has arrived meanwhile is
+/// dropped, so that there is room again. The row up to which all is known again: if it is
+/// impossible to read the market, as while its journal cannot be written, one before `news`, and
+/// the next row tries again.
 fn missed(
     context: &Context,
     watch: &RecordStream,
@@ -221,7 +222,7 @@ fn missed(
 ) -> u64 {
     while watch.within(Duration::ZERO).is_ok() {}
     let found = EventEncoder::new(context);
-    // After that look: what is not told any more may have been that a token opens nothing now.
+    // After that look: an event that is no longer sent may have been a revocation.
     context.auth.forget_all();
     let Ok((anew, seq)) = found else { return news.seq - 1 };
     *teller = anew;
@@ -284,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_passes_events_on_gets_each_once_and_hears_of_gaps() {
+    fn a_subscriber_gets_each_event_once_and_learns_of_gaps() {
         let feed = Arc::new(Feed::new());
         feed.begin(4);
         feed.add(5, vec![entry(5)]);

@@ -6,7 +6,7 @@ use tradewind_model::Money;
 use crate::context::Context;
 use crate::documents::Event;
 
-/// The event, and who may hear of it.
+/// The event, and which users may see it.
 pub(super) fn told(
     context: &Context,
     name: &str,

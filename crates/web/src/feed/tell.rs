@@ -1,4 +1,4 @@
-//! Records as events, and who may hear of them.
+//! Records as events, and which users may see them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::context::Context;
 use crate::documents::Event;
 use crate::views::words;
 
-/// What must be remembered to tell of records: they name jobs and pools by number.
+/// What must be remembered to describe records: they name jobs and pools by number.
 #[derive(Debug)]
 pub(super) struct EventEncoder {
     jobs: BTreeMap<u64, KnownJob>,
@@ -363,7 +363,7 @@ impl EventEncoder {
         Some(Entry::new(&event, Audience::Users(audience)))
     }
 
-    /// Whose account it is, if somebody's.
+    /// Whose account it is, if it is a user's.
     fn whose(&self, account: &Account) -> Option<String> {
         match account {
             Account::User(name) => Some(name.clone()),

@@ -1,6 +1,6 @@
 //! Numbers for Prometheus.
 //!
-//! What happens is counted when it happens; what is there is looked up when somebody asks.
+//! What happens is counted when it happens; what is there is looked up at each request.
 
 mod scrape;
 
@@ -133,7 +133,7 @@ impl Metrics {
         let all = &mut self.registry;
         all.register("jobs", "Jobs by phase", self.jobs.clone());
         all.register("queue_jobs", "Jobs in the queue", self.queue.clone());
-        all.register("free_nodes", "Nodes that nobody has", self.free.clone());
+        all.register("free_nodes", "Free nodes", self.free.clone());
         all.register("held_credits", "Money that is held for jobs", self.held.clone());
         let help = "Credits per node and second";
         all.register("price_credits", help, self.prices.clone());
@@ -152,7 +152,7 @@ impl Metrics {
         all.register_with_unit("site_survey", help, Unit::Seconds, self.survey_time.clone());
         let help = "Time since the last look at a site";
         all.register_with_unit("site_survey_age", help, Unit::Seconds, self.survey_age.clone());
-        all.register("site_up", "1 if the site answered at last", self.site_up.clone());
+        all.register("site_up", "1 if the site answered the latest survey", self.site_up.clone());
         let help = "Requests to the site's manager since the start, by its commands";
         all.register("site_requests", help, self.site_requests.clone());
         let help = "Requests to the site's manager in the last minute";

@@ -92,7 +92,7 @@ impl Inside {
         }
     }
 
-    /// The provider's keys, asked for anew if there is none of this id: it may have a new one.
+    /// The provider's keys, asked for again if there is none of this id: it may have a new one.
     /// Also when they were asked for.
     pub(super) fn keys(&self, id: Option<&str>) -> Result<(Keys, Instant), Refused> {
         let had = self.known().keys.clone().filter(|(_, at)| at.elapsed() < FRESH);

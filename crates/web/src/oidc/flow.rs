@@ -59,20 +59,20 @@ pub(crate) struct Device {
     pub(crate) url: String,
     /// The same with the code in it.
     pub(crate) whole_url: Option<String>,
-    /// Seconds.
+    /// Validity of the code, in seconds.
     pub(crate) lasts: i64,
     /// Seconds between two questions.
     pub(crate) interval: i64,
 }
 
-/// What became of it.
+/// What happened to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Polled {
-    /// Nobody has answered yet.
+    /// The user has not answered yet.
     Pending,
-    /// Nobody has, and the questions come too often.
+    /// Not answered, and the questions come too often.
     SlowDown,
-    /// Somebody did.
+    /// The user confirmed the code.
     In(Identity),
 }
 
@@ -181,7 +181,7 @@ impl Oidc {
         .await
     }
 
-    /// Whether somebody has answered there.
+    /// Whether the user has answered there.
     pub(crate) async fn poll(&self, device_code: String) -> Answer<Result<Polled, Refused>> {
         self.ask(move |inside| {
             let form = [
@@ -248,7 +248,7 @@ impl Inside {
         identity::of(&self.provider, &claims)
     }
 
-    /// Claims that the ID token lacks, as the provider tells them when asked. Those of the token,
+    /// Claims that the ID token lacks, as the provider answers on request. Those of the token,
     /// which is signed, count first.
     fn more(
         &self,
@@ -258,7 +258,7 @@ impl Inside {
         let Some(url) = self.description()?.userinfo_endpoint else { return Ok(claims) };
         let Value::Object(more) = self.wire.get(&url, Some(access))? else { return Ok(claims) };
         if more.get("sub") != claims.get("sub") {
-            return Err(Refused::Proof("the provider tells about somebody else".to_owned()));
+            return Err(Refused::Proof("the provider answered for another user".to_owned()));
         }
         for (name, value) in more {
             claims.entry(name).or_insert(value);

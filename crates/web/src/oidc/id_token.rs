@@ -1,4 +1,4 @@
-//! Whether a provider's statement about somebody is genuine, for us, and of now.
+//! Whether a provider's statement about a user is genuine, for us, and of now.
 //!
 //! Header, keys and signature are read by `jsonwebtoken`. Times are compared here: that crate
 //! takes numbers only where JSON numbers are floats, and ours are exact.
@@ -134,7 +134,7 @@ fn agrees(
         return Err(proof("the ID token has another nonce"));
     }
     if text("sub").is_none_or(str::is_empty) {
-        return Err(proof("the ID token names nobody"));
+        return Err(proof("the ID token names no user"));
     }
     Ok(claims)
 }

@@ -109,7 +109,7 @@ fn what_is_not_for_us_or_not_of_now_is_refused() {
         (with("nonce", json!("m")), "another nonce"),
         (with("nonce", json!(null)), "another nonce"),
         (with("sub", json!(null)), "Missing required claim"),
-        (with("sub", json!("")), "names nobody"),
+        (with("sub", json!("")), "names no user"),
     ] {
         let refused = verify(&signer.sign(&header(), &claims), &keys, &EXPECTED).unwrap_err();
         assert!(refused.reason().contains(why), "{claims}: {refused:?}");

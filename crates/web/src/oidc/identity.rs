@@ -1,4 +1,4 @@
-//! Who somebody is here, by what the provider says of them.
+//! The identity of a user here, from what the provider says.
 
 use serde_json::{Map, Value};
 use tradewind_daemon::live::rights::Role;
@@ -12,10 +12,10 @@ const MAX_GROUPS: usize = 10_000;
 /// The user whom sites without an owner belong to: for administrators only.
 const ADMINISTRATOR: &str = "administrator";
 
-/// Somebody, as the market knows them.
+/// A user, as the market knows them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Identity {
-    /// The name.
+    /// Name of the user in the market.
     pub(crate) user: String,
     /// What they may do.
     pub(crate) role: Role,
@@ -24,7 +24,7 @@ pub(crate) struct Identity {
 }
 
 /// The ID token of a sign-in: it tells the provider which of its sessions ends with ours. It opens
-/// nothing, but tells who somebody is, so that it is never shown.
+/// nothing, but names the user, so that it is never shown.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Hint(pub(super) String);
 
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_role_does_not_come_in() {
+    fn a_user_without_a_role_has_no_access() {
         for groups in [json!([]), json!(["other"]), json!(null), json!({"hpc": 1}), json!([7])] {
             let claims = json!({"preferred_username": "ana", "groups": groups});
             let refused = of_claims(&provider(), &claims);
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_would_be_somebody_else_are_refused() {
+    fn names_that_would_be_another_user_are_refused() {
         for name in ["", "a b", "a/b", "é", "administrator", "a\u{202e}b", &"x".repeat(65)] {
             let claims = json!({"preferred_username": name, "groups": ["hpc"]});
             assert!(of_claims(&provider(), &claims).is_err(), "{name}");

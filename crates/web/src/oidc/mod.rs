@@ -48,7 +48,7 @@ pub struct Provider {
     pub user_claim: String,
     /// The claim that lists the user's groups.
     pub groups_claim: String,
-    /// The role of those in none of the groups; `None`: they do not come in.
+    /// The role of those in none of the groups; `None`: they get no access.
     pub default_role: Option<Role>,
     /// By group: what its members may do. The strongest counts.
     pub roles: BTreeMap<String, Role>,
@@ -65,20 +65,20 @@ impl Debug for Provider {
     }
 }
 
-/// Why somebody does not come in.
+/// Why a sign-in is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Refused {
     /// The provider does not answer as it should: it may pass.
     Provider(String),
-    /// The answer is not genuine, or is for somebody else.
+    /// The answer is not genuine, or is for another user.
     Proof(String),
-    /// The person is who they say, and may not come in.
+    /// The identity is proven, and has no access.
     Person(String),
     /// The same of a user whom we know by name: what earlier sign-ins gave them ends.
     NoRole {
-        /// Who.
+        /// Name of the user.
         user: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
@@ -92,7 +92,7 @@ impl Refused {
         }
     }
 
-    /// For the person. How a proof failed is nobody's business but the log's.
+    /// For the person. How a proof failed is for the log only.
     pub(crate) fn message(&self, name: &str) -> String {
         match self {
             Refused::Provider(_) => {
@@ -102,7 +102,7 @@ impl Refused {
                 format!("What {name} sent is not valid. Sign in again; the market's log has more.")
             }
             Refused::Person(why) | Refused::NoRole { why, .. } => {
-                format!("{name} knows you, and you may not come in: {why}.")
+                format!("{name} knows you, but you have no access: {why}.")
             }
         }
     }

@@ -8,8 +8,8 @@ use jsonwebtoken::signature::{Error as Mismatch, Verifier};
 use jsonwebtoken::{Algorithm, DecodingKey, DecodingKeyKind, EncodingKey};
 use ring::signature::{self, RsaParameters, RsaPublicKeyComponents, UnparsedPublicKey};
 
-/// Nobody signs here, and no algorithm with a shared secret counts: whoever has the secret could
-/// make tokens.
+/// Nothing is signed here, and no algorithm with a shared secret counts: a holder of the secret
+/// could make tokens.
 static RING: CryptoProvider = CryptoProvider {
     signer_factory: no_signer,
     verifier_factory: verifier,

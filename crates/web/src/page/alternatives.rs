@@ -10,7 +10,7 @@ use crate::documents::{Credits, Offer, OfferedNodes, Quotes};
 pub(crate) struct Alternative {
     /// A letter, for people.
     pub(crate) name: String,
-    /// For the address and the scripts: what it is best by, which outlives a letter.
+    /// For the address and the scripts: what it is best by, which exceeds a letter.
     pub(crate) key: String,
     /// What it is best by, in words.
     pub(crate) best: String,

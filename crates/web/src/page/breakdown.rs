@@ -1,5 +1,5 @@
 //! What another policy would change, by how bad it is: first who would not run at all, then missed
-//! deadlines, later and earlier starts, and costs. A job is told once, at the first that fits.
+//! deadlines, later and earlier starts, and costs. A job is listed once, under the first that fits.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(crate) struct JobFacts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tier {
     pub(crate) name: &'static str,
-    /// It is nothing to wish for.
+    /// It is a change for the worse.
     pub(crate) is_bad: bool,
     /// The largest changes first.
     pub(crate) rows: Vec<ChangedJob>,
@@ -53,7 +53,7 @@ impl ChangedJob {
         Some(self.change.after.start? - self.change.before.start?)
     }
 
-    /// Micro-credits more.
+    /// By how much the job costs more, in micro-credits.
     pub(crate) fn dearer(&self) -> Option<i128> {
         Some(self.change.after.cost?.0 - self.change.before.cost?.0)
     }
@@ -91,14 +91,14 @@ impl ChangedJob {
     }
 }
 
-/// In the order in which they are told.
+/// In the order on the page.
 const NAMES: [(&str, bool); 8] = [
     ("Refused", true),
-    ("Not in sight any more", true),
+    ("No longer forecast", true),
     ("Deadline missed", true),
     ("Later", true),
     ("Sooner", false),
-    ("Dearer", true),
+    ("More expensive", true),
     ("Cheaper", false),
     ("Elsewhere or longer", false),
 ];
@@ -185,11 +185,11 @@ mod tests {
             told,
             [
                 ("Refused", vec![4]),
-                ("Not in sight any more", vec![7]),
+                ("No longer forecast", vec![7]),
                 ("Deadline missed", vec![5]),
                 ("Later", vec![3, 2]),
                 ("Sooner", vec![8, 1]),
-                ("Dearer", vec![6]),
+                ("More expensive", vec![6]),
                 ("Cheaper", vec![9]),
             ]
         );

@@ -24,7 +24,7 @@ pub(crate) enum Order {
     /// As in the configuration: by site.
     #[default]
     Site,
-    /// By name.
+    /// In the order of names.
     Name,
     /// The cheapest first.
     Price,
@@ -106,7 +106,7 @@ impl RowFilter {
     }
 }
 
-/// Everybody sees that nodes are taken, and by what kind of thing; by whom, those who may.
+/// All users see that nodes are taken, and by what kind of task; the user only if the reader may.
 pub(crate) fn sight(actor: &Actor, task: &Task) -> Visibility {
     let mine = task.user.as_ref().is_some_and(|user| *user == actor.user);
     let whole = task.user.as_ref().is_none_or(|user| actor.may_act_for(user));

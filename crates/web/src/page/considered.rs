@@ -21,7 +21,7 @@ pub(crate) struct Considered {
     pub(crate) left_out: u32,
 }
 
-/// One pool.
+/// One row: a pool that was considered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ConsideredRow {
     /// The job has or had nodes here: so many.

@@ -15,7 +15,7 @@ pub(crate) struct Point {
     pub(crate) x: i64,
     /// Its cost, micro-credits.
     pub(crate) y: i128,
-    /// A letter.
+    /// Letter that names the offer.
     pub(crate) name: String,
     /// What it is best by.
     pub(crate) label: String,
@@ -139,7 +139,7 @@ fn costs(svg: &mut Svg, ys: &Scale) {
     }
 }
 
-/// Moments across, with a line upwards at each; scripts may tell them on another clock.
+/// Moments across, with a line upwards at each; scripts may show them on another clock.
 fn finishes(svg: &mut Svg, xs: &Scale) {
     let (right, low) = ENDS;
     let mut day = String::new();

@@ -33,7 +33,7 @@ struct JobPage {
     shell: Shell,
     job: Job,
     facts: Facts,
-    /// Why it waits; what went wrong, if nobody can say.
+    /// Why it waits; the error, if it is unknown.
     waits: Option<Result<Explanation, String>>,
     /// Windows that it could have instead of its own.
     others: Vec<Alternative>,
@@ -139,7 +139,7 @@ pub(crate) async fn show(
     page(&JobPage { shell, facts, waits, others, output, script, board_pools, job })
 }
 
-/// Where it is, was or could be; if nobody knows, where it might.
+/// Where it is, was or could be; if it is unknown, where it might.
 fn pools(job: &Job, others: &[Alternative], facts: &Facts) -> String {
     let booked = job.booking.iter().flat_map(|it| it.pools.clone());
     // As its lane is called.
@@ -197,7 +197,7 @@ pub(crate) async fn act(
         "cancel" => Ask::Cancel { job },
         "hold" => Ask::Hold { job },
         "release" => Ask::Release { job },
-        _ => return Err(Failure::malformed("nobody can do that with a job", "").into()),
+        _ => return Err(Failure::malformed("a job has no such action", "").into()),
     };
     context.ask(caller.actor, ask).await?;
     Ok(go(&format!("/jobs/{job}")))

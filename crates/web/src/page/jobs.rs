@@ -30,20 +30,20 @@ pub(crate) struct JobsQuery {
     /// A part of the name, or a number.
     #[serde(default)]
     find: String,
-    /// Of this user.
+    /// Only those of this user.
     #[serde(default)]
     user: String,
     /// One of [`COLUMNS`]; with `-` before it, the other way round.
     #[serde(default)]
     sort: String,
-    /// From 1.
+    /// Number of the page, from 1.
     #[serde(default)]
     page: usize,
 }
 
 /// What may be shown: value and name.
 const SHOWS: [(&str, &str); 6] = [
-    ("active", "Not over"),
+    ("active", "Active"),
     ("waiting", "Waiting"),
     ("running", "Running"),
     ("failed", "Failed"),

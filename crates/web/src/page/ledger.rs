@@ -105,7 +105,7 @@ pub(crate) async fn show(
     page(&page_of)
 }
 
-/// The account that is looked at: one's own, if nobody says otherwise.
+/// The account that is looked at: by default one's own.
 fn account(which: &LedgerQuery, caller: &Caller) -> String {
     let own = || Account::User(caller.actor.user.clone()).to_string();
     which.account.clone().unwrap_or_else(own).trim().to_owned()
@@ -150,7 +150,7 @@ fn query(which: &LedgerQuery, account: &str) -> String {
     said.collect::<Vec<_>>().join("&")
 }
 
-/// All postings that fit, as CSV: the newest first, as on the page.
+/// All matching postings, as CSV: the newest first, as on the page.
 pub(crate) async fn csv(
     State(context): State<Context>,
     caller: Caller,

@@ -2,7 +2,7 @@
 
 use tradewind_model::{JobId, Market, OutageId, Price, Time};
 
-/// A market as far as it decides what would become of its queue. Times of surveys, postings,
+/// A market as far as it decides what would happen to its queue. Times of surveys, postings,
 /// tokens and the like are not in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mark {

@@ -55,7 +55,7 @@ struct MarketPage {
     back: TimeRange,
     figures: Vec<Figure>,
     hatches: &'static str,
-    /// No job was ever handed in.
+    /// No job was ever submitted.
     is_new: bool,
     trial: Option<Result<Trial, String>>,
 }

@@ -59,7 +59,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
                       img-src 'self' data:; connect-src 'self'; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
 
-/// Where there is no page: said as one to whoever reads pages, and else as the API does.
+/// Where there is no page: as a page to browsers, and else as the API does.
 pub(crate) async fn nowhere(headers: HeaderMap) -> Response {
     let kinds = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok()).unwrap_or_default();
     match kinds.contains("text/html") {
@@ -68,7 +68,7 @@ pub(crate) async fn nowhere(headers: HeaderMap) -> Response {
     }
 }
 
-/// All pages.
+/// The routes of all pages.
 pub(crate) fn router(context: &Context) -> Router<Context> {
     let inside = Router::new()
         .route("/", get(now::show))
@@ -96,7 +96,7 @@ pub(crate) fn router(context: &Context) -> Router<Context> {
         .layer(from_fn(guarded))
 }
 
-/// Lets in who is signed in; shows others the door.
+/// Admits signed-in users only.
 async fn guard(
     State(context): State<Context>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,

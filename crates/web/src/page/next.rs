@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_is_sent_elsewhere() {
+    fn no_reader_is_sent_elsewhere() {
         for wrong in [
             "",
             "jobs",

@@ -24,7 +24,7 @@ struct NowPage {
     /// The reader's own jobs that are not over, the newest first, and how many there are.
     own: (Vec<documents::Job>, usize),
     pools: Vec<PoolLine>,
-    /// Nobody has handed in a job yet.
+    /// No job was submitted yet.
     is_new: bool,
     /// Of which pools the timeline is: all.
     board_pools: &'static str,
@@ -39,12 +39,12 @@ struct Card {
     name: &'static str,
     value: String,
     note: String,
-    /// Since when what the note says lasts; how long is told behind it.
+    /// Since when what the note says lasts; its length is shown behind it.
     since: Option<i64>,
     alarm: bool,
     /// The value with all its digits, if some are left out.
     full: String,
-    /// Where more is said.
+    /// Link to the details.
     link: String,
 }
 
@@ -55,7 +55,7 @@ struct PoolLine {
     next: NextFree,
 }
 
-/// When a node is to be had.
+/// When a node is available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NextFree {
     Now,
@@ -212,12 +212,12 @@ fn nodes(state: &Books) -> Vec<Card> {
     let all = words::grouped(nodes);
     let [ours_told, local, at_work_told] = [ours, local, at_work].map(words::grouped);
     let [free, down_told] = [free, down].map(words::grouped);
-    let allocated = format!("{ours_told} of {all} nodes, {local} more by owners");
+    let allocated = format!("{ours_told} of {all} nodes, owners use {local}");
     let working = format!("{at_work_told} of {all} nodes run a job’s work");
-    let free = card("Free nodes", free, format!("to be had at once; {down_told} down"));
+    let free = card("Free nodes", free, format!("available now; {down_told} down"));
     vec![
         card("Allocated", percent(ours), allocated),
-        card("At work", percent(at_work), working),
+        card("Busy", percent(at_work), working),
         Card { alarm: down > 0, ..free },
     ]
 }

@@ -26,18 +26,18 @@ use crate::watch::Watch;
 
 /// Policies that are compared at once, at most.
 const MAX: usize = 6;
-/// What is compared if nobody says otherwise.
+/// What is compared by default.
 const USUAL: &str = "fcfs, easy, conservative, css";
 /// Jobs of a tier that are shown.
 const SHOWN: usize = 25;
 
-/// A policy, and what it would do, or why nobody knows.
+/// A policy, and what it would do, or why it is unknown.
 pub(crate) type Compared = (String, Result<Arc<WhatIf>, String>);
 
 /// The moment of a copy.
 #[derive(Debug)]
 pub(crate) struct Copied {
-    /// The market's.
+    /// Time of the copy, in market time.
     at: i64,
     /// The journal's last row then.
     seq: u64,
@@ -45,7 +45,7 @@ pub(crate) struct Copied {
     mark: Mark,
 }
 
-/// Which policies.
+/// Parameters of the URL that select policies.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct PolicyQuery {
     /// With commas between.
@@ -229,7 +229,7 @@ fn names(text: &str) -> Vec<String> {
     found
 }
 
-/// The policy that is to decide, or those that are to be compared anew.
+/// The policy that is to decide, or those that are to be compared again.
 #[derive(Debug, Deserialize)]
 pub(crate) struct PolicyForm {
     #[serde(default)]

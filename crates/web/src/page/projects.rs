@@ -106,7 +106,7 @@ pub(crate) struct ProjectForm {
     act: String,
     #[serde(default)]
     project: String,
-    /// Who; of a limit, nobody is the whole project.
+    /// Name of the user; for a limit, an empty name is the whole project.
     #[serde(default)]
     user: String,
     #[serde(default)]

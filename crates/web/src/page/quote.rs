@@ -1,7 +1,7 @@
 //! Asking what a job could get, and taking it.
 //!
-//! Offers that may be taken come by a form, for they are written down. The question stands in the
-//! address, too: whoever opens that sees what could be had now, and nothing changes.
+//! Offers that may be taken are created by a form, for they are written down. The question stands
+//! in the address, too: a reader who opens that sees what is available now, and nothing changes.
 
 use askama::Template;
 use axum::Form;
@@ -122,7 +122,7 @@ async fn blank(context: &Context, caller: &Caller, filled: QuoteForm) -> Answer<
 /// Which live updates send along: they take no offers, so that none are looked for.
 const PART: &str = "x-part";
 
-/// The form, filled in as the address says; if that is a question, with what could be had now.
+/// The form, filled in as the address says; if that is a question, with what is available now.
 pub(crate) async fn form(
     State(context): State<Context>,
     caller: Caller,
@@ -200,7 +200,7 @@ async fn answer(
         Err(failure) => {
             let (status, problem) = failure.parts();
             let field = problem.field.clone().unwrap_or_default();
-            // The document is made here: of its lines nobody knows.
+            // The document is made here: the user does not know its lines.
             let message = problem.message.trim_start_matches("line 1: ").to_owned();
             let hint = problem.hint.clone();
             let wrong = Some(FieldError { field, message, hint });

@@ -1,4 +1,4 @@
-//! How the market was lately, as pictures with tables.
+//! How the market was recently, as pictures with tables.
 
 use tradewind_model::Price;
 
@@ -14,11 +14,11 @@ use crate::views::trends::{PoolTrend, Trends};
 pub(crate) struct TimeRange {
     /// In the address.
     pub(crate) value: &'static str,
-    /// For people.
+    /// Label on the page.
     pub(crate) name: &'static str,
     /// Seconds of a step.
     pub(crate) step: i64,
-    /// How many.
+    /// Number of spans.
     pub(crate) spans: usize,
 }
 
@@ -33,7 +33,7 @@ pub(crate) const BACK: [TimeRange; 4] = [
 /// Pools whose prices are drawn at once.
 pub(crate) const LINES: usize = super::chart::SHADES;
 
-/// Seconds of an hour: prices are told by it.
+/// Seconds of an hour: prices are shown per hour.
 const HOUR: f64 = 3_600.0;
 
 /// A price that is planned: from when on, by pool.
@@ -262,7 +262,7 @@ fn earners<'a>(trends: &'a Trends, chosen: &Chosen<'_>) -> Vec<(String, &'a Vec<
     all.into_iter().filter_map(|(name, income)| Some((name.clone(), income.as_ref()?))).collect()
 }
 
-/// `None`: there is nobody whose income the reader may see.
+/// `None`: there is no owner whose income the reader may see.
 fn income(trends: &Trends, chosen: &Chosen<'_>) -> Option<Figure> {
     let mut seen = earners(trends, chosen);
     if seen.is_empty() {

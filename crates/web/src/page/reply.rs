@@ -11,7 +11,7 @@ use crate::failure::Failure;
 #[derive(Debug)]
 pub(crate) struct Html(Response);
 
-/// What page handlers return.
+/// Result of the handler of a page.
 pub(crate) type PageResult = Result<Html, Trouble>;
 
 /// Makes the page of a template.

@@ -34,7 +34,7 @@ impl<B, T> Default for Runs<B, T> {
 pub(crate) struct Run<B, T> {
     /// What all pieces have in common.
     pub(crate) basis: B,
-    /// What it was asked about: if that is different now, it is of no use.
+    /// What it was asked about: if that is different now, it is useless.
     pub(crate) about: String,
     /// Pieces in all.
     pub(crate) wanted: usize,
@@ -99,8 +99,8 @@ impl<B, T> Runs<B, T> {
     }
 }
 
-/// A piece that somebody who looks ahead has to say, on a thread that may wait; others are advised
-/// before and after it. A mistake of the advisor's is an answer, too: nobody waits for ever.
+/// One result of a forecast, on a thread that may wait; other callers are served
+/// before and after it. A mistake of the advisor's is an answer, too: no caller waits for ever.
 pub(crate) async fn advised<T: Send + 'static>(
     context: &Context,
     who: &Actor,

@@ -37,7 +37,7 @@ fn closures(state: &State) -> impl Iterator<Item = Task> {
     })
 }
 
-/// Nodes that were missing lately. What was kept free for a job is among its parts.
+/// Nodes that were missing recently. What was kept free for a job is among its parts.
 fn missed(state: &State) -> impl Iterator<Item = Task> {
     let past = state.past.closures.iter().filter(|it| !matches!(it.why, Why::Booked(..)));
     past.map(|it| missing(state, &it.why, it.nodes, (it.from, it.until)))
@@ -145,7 +145,7 @@ fn of(finish: &Finish) -> Kind {
     }
 }
 
-/// Nodes that a job had and lost, as its history tells. Those of an end without another start are
+/// Nodes that a job had and lost, as its history shows. Those of an end without another start are
 /// left to its parts, if these say when it ran.
 fn set_back(state: &State, job: &Job) -> Vec<Task> {
     let mut lost: Vec<Task> = Vec::new();

@@ -116,14 +116,14 @@ fn refuse(context: &Context, peer: SocketAddr, token: &str, why: (&str, &Failure
     let message = match verdict {
         Verdict::Wrong => {
             let expired = failure.parts().1.message.contains("expired");
-            let unknown = "This token does not open. An administrator issues tokens.";
+            let unknown = "Token not recognised. An administrator issues tokens.";
             let why = failure.parts().1.message.as_str();
             return Ok(door(context, next, Some(if expired { why } else { unknown }))?
                 .at(StatusCode::UNAUTHORIZED));
         }
         Verdict::Locked(time) => format!(
             "Too many wrong tokens began like this one. Wrong ones are not looked at for {} \
-             minutes; the right one opens at once.",
+             minutes; the right one is accepted at once.",
             time.as_secs().div_ceil(60)
         ),
     };
@@ -131,7 +131,7 @@ fn refuse(context: &Context, peer: SocketAddr, token: &str, why: (&str, &Failure
     Ok(page.with(header::RETRY_AFTER, "900"))
 }
 
-/// The browser is signed in from now on, as nobody else any more.
+/// The browser is signed in from now on, as this user only.
 pub(super) async fn start(
     context: &Context,
     headers: &HeaderMap,

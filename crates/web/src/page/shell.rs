@@ -19,7 +19,7 @@ pub(crate) struct Shell {
     pub(crate) actor: Actor,
     /// The market's name.
     pub(crate) market: String,
-    /// Who decides.
+    /// The scheduling policy, with its parameters.
     pub(crate) policy: String,
     /// The market's moment.
     pub(crate) now: i64,

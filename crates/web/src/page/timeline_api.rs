@@ -18,9 +18,9 @@ use crate::timeline::{Area, Picture, Table, View};
 
 /// Pixels across and down, at most.
 const MAX: u32 = 4_096;
-/// Rows whose names are told at once.
+/// Rows whose names are sent at once.
 const NAMES: u32 = 400;
-/// Tasks that a digest tells of, at most.
+/// Tasks that a digest reports, at most.
 const MOST_TASKS: usize = 500;
 /// Windows that are placed at once, at most.
 const MOST_WINDOWS: usize = 64;

@@ -21,7 +21,7 @@ const TRIED: [i64; 9] = [25, 50, 75, 100, 125, 150, 200, 300, 400];
 /// A pool without a price is tried at these, micro-credits.
 const FREE: [i64; 6] = [0, 10, 100, 1_000, 10_000, 100_000];
 
-/// One price: what it would have brought, or why nobody knows.
+/// One price: what it would have brought, or why it is unknown.
 pub(crate) type TriedPrice = Result<PriceTrial, String>;
 
 /// What a pool would have had at some price.

@@ -14,7 +14,7 @@ pub(crate) fn time(at: &i64) -> Safe<String> {
     Safe(format!("<time datetime=\"{machine}\">{people}</time>"))
 }
 
-/// A moment as the page tells it without scripts.
+/// A moment as the page shows it without scripts.
 pub(crate) fn told(at: i64) -> String {
     let moment = Timestamp::from_second(at);
     moment.map_or_else(|_| at.to_string(), |it| it.strftime("%F %T UTC").to_string())
@@ -52,7 +52,7 @@ pub(crate) fn cents(amount: &Credits) -> String {
     credits(&Credits(amount.0.div_euclid(10_000) * 10_000))
 }
 
-/// A price by the hour: of a node and second it is told in millionths.
+/// A price by the hour: of a node and second it is in millionths.
 pub(crate) fn hourly(price: &Credits) -> String {
     credits(&Credits(price.0.saturating_mul(3_600)))
 }
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_told_with_units() {
+    fn numbers_are_shown_with_units() {
         let spans = [0, 59, 61, 3_600, 90_061, -5].map(|it| span(&it));
         assert_eq!(spans, ["0 s", "59 s", "1 min 1 s", "1 h", "1 d 1 h", "−5 s"]);
         let amounts = [0, 1_234_500_000, -2_000_000, 1].map(|it| credits(&Credits(it)));

@@ -23,7 +23,7 @@ use crate::views::accounts;
 const MAX_NOTE: usize = 1_000;
 const MAX_NAME: usize = 128;
 
-/// Which page of accounts.
+/// Parameters of the URL that select a page of accounts.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -35,7 +35,7 @@ pub(crate) struct AccountPage {
     limit: Option<u32>,
 }
 
-/// Which page of postings.
+/// Parameters of the URL that select a page of postings.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]

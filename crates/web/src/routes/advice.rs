@@ -25,7 +25,7 @@ use crate::views::offers::{no_offer, offer};
 use crate::views::{jobs, words};
 use crate::watch::Watch;
 
-/// A year: nobody looks further ahead.
+/// A year, the longest forecast.
 const MAX_HORIZON: i64 = 366 * 86_400;
 
 /// No search for windows should take longer.
@@ -46,12 +46,12 @@ pub(crate) async fn quote(
     Ok(Json(offers(&context, &caller, &body, Standing::Kept).await?))
 }
 
-/// What becomes of offers.
+/// What happens to offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
     /// They are written down, and may be accepted until they expire.
     Kept,
-    /// They are only told: nothing changes.
+    /// They are only reported: nothing changes.
     Told,
 }
 
@@ -112,7 +112,7 @@ pub(crate) async fn offers(
     Ok(Quotes { quotes, payer: Some(name), funds: funds.await?.map(Credits), as_of, queue })
 }
 
-/// The market, and windows in it that do not begin before they are told: they are looked for from
+/// The market, and windows in it that do not begin before the answer: they are searched from
 /// a moment that is to come, a later one if it has passed meanwhile.
 async fn windows(
     context: &Context,
@@ -190,7 +190,7 @@ pub(crate) async fn whatif(
     Ok(Json(found))
 }
 
-/// Why a job waits, and the least that would change it.
+/// Why a job waits, and the minimum that would change it.
 #[utoipa::path(
     get, path = "/v1/jobs/{id}/explain", tag = "advice", operation_id = "explain_job",
     params(("id" = u64, Path, description = "the job")),

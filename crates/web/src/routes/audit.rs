@@ -18,7 +18,7 @@ use crate::failure::{Answer, Failure};
 /// Rows that are looked at for one page.
 const LOOKED: usize = 100_000;
 
-/// Which rows.
+/// Parameters of the URL that select rows.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -32,9 +32,9 @@ pub(crate) struct AuditPage {
     since: Option<i64>,
     /// Written before this moment.
     until: Option<i64>,
-    /// Of this user; `@ADDRESS` where nobody knows who.
+    /// Of this user; `@ADDRESS` where the user is unknown.
     user: Option<String>,
-    /// Of this kind.
+    /// Only those of this kind.
     kind: Option<String>,
 }
 

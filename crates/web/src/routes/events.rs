@@ -29,12 +29,12 @@ use crate::notes;
 
 /// How often it is asked whether the reader may still be here.
 const STILL_IN: Duration = Duration::from_secs(5);
-/// A comment is sent when there was nothing else for so long, so that nobody hangs up.
+/// A comment is sent when there was nothing else for so long, so that connections stay open.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 /// Events that are read at once, and that may wait for a slow client.
 const AT_ONCE: usize = 256;
 
-/// Which events.
+/// Parameters of the URL that select events.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -122,7 +122,8 @@ impl Reader {
             };
             let mine: Vec<&Arc<Entry>> = entries.iter().filter(mine).collect();
             for (place, entry) in mine.iter().enumerate() {
-                // Only a row's last event has its id: whoever comes back misses none of a row.
+                // Only a row's last event has its id: a client that reconnects misses none of a
+                // row.
                 let last = mine.get(place + 1).is_none_or(|next| next.seq != entry.seq);
                 let event = sse::Event::default().event(&entry.kind).data(&entry.text);
                 let event = if last { event.id(entry.seq.to_string()) } else { event };

@@ -155,7 +155,7 @@ pub(crate) async fn export(
     context.look(|live| usage::table(live.state())).await.map(Json)
 }
 
-/// What is summed.
+/// Parameters of the URL that select what is summed.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -166,7 +166,7 @@ pub(crate) struct UsageParams {
     from: Option<String>,
     /// The last month.
     to: Option<String>,
-    /// Of this project only.
+    /// Only those of this project.
     project: Option<String>,
 }
 

@@ -40,23 +40,23 @@ const STATES: [&str; 11] = [
     "OUT_OF_MEMORY",
     "DEADLINE",
 ];
-/// The longest that `wait` waits, and how long it does if nobody says: seconds.
+/// The longest that `wait` waits, and its default: seconds.
 const WAIT: (u64, u64) = (60, 30);
-/// The most of an output that is sent, and how much if nobody says: bytes.
+/// The most of an output that is sent, and the default: bytes.
 pub(crate) const OUTPUT: (usize, usize) = (1 << 20, 64 << 10);
 
-/// Which jobs.
+/// Parameters of the URL that select jobs.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct JobsParams {
     /// In these states, with commas between: `PENDING,RUNNING`.
     state: Option<String>,
-    /// Of this user.
+    /// Only those of this user.
     user: Option<String>,
     /// With parts at this site.
     site: Option<String>,
-    /// Of this name.
+    /// Only those of this name.
     name: Option<String>,
     /// With a number above this.
     after: Option<u64>,
@@ -175,7 +175,7 @@ pub(crate) async fn release(
     find(&context, &caller, number).await.map(Json)
 }
 
-/// How long to wait.
+/// Parameters of the URL: how long to wait.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -200,7 +200,7 @@ pub(crate) async fn wait(
     let (max, usual) = WAIT;
     let seconds = how_long.seconds.unwrap_or(usual);
     if seconds > max {
-        let message = format!("nobody waits for more than {max} seconds at once");
+        let message = format!("the longest wait of one request is {max} seconds");
         return Err(Failure::malformed(message, "ask again").in_field("seconds"));
     }
     let mut position = Position { seq: context.feed.last() };

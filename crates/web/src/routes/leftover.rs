@@ -37,15 +37,15 @@ impl Stream for SharedBody {
     }
 }
 
-/// Reads bodies to their end that were refused before, and throws them away: whoever is still
-/// writing when the connection closes is told of that, and not of the answer. No more is read than
+/// Reads bodies to their end that were refused before, and throws them away: a client that still
+/// writes when the connection closes sees that, and not the answer. No more is read than
 /// a body may have, and for no longer than [`PATIENCE`]; of large ones few at the same time.
 pub(super) async fn read_on(
     State(context): State<Context>,
     request: Request,
     next: Next,
 ) -> Response {
-    // Whoever waits to be told to go on has sent nothing yet.
+    // A client that waits for `100 Continue` has sent nothing yet.
     if request.body().is_end_stream() || request.headers().contains_key(header::EXPECT) {
         return next.run(request).await;
     }

@@ -17,7 +17,7 @@ use crate::views::{market, reports};
 /// The longest name of a policy.
 const MAX_POLICY: usize = 500;
 
-/// The market as a whole: public for all who may come in.
+/// The market as a whole: public for all users.
 #[utoipa::path(
     get, path = "/v1/market", tag = "market", operation_id = "show_market",
     responses((status = 200, description = "policy, time, totals", body = Market), Refusals),

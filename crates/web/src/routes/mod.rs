@@ -37,13 +37,13 @@ use crate::failure::Failure;
 use crate::metrics::Request as Label;
 use crate::notes;
 
-/// Most entries of a page, and how many there are if nobody says.
+/// Most entries of a page, and the default.
 const PAGE: (usize, usize) = (1_000, 100);
 
 /// Browsers that have been here once come back encrypted for a year.
 const ALWAYS_ENCRYPTED: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
-/// How many entries a page has.
+/// Number of entries a page has.
 fn page(limit: Option<u32>) -> Result<usize, Failure> {
     let (max, usual) = PAGE;
     let limit = limit.map_or(usual, |limit| limit as usize);
@@ -56,7 +56,7 @@ fn page(limit: Option<u32>) -> Result<usize, Failure> {
     }
 }
 
-/// Everything.
+/// The routes of the API, the pages and the files.
 pub(crate) fn router(context: &Context) -> Router {
     let guarded = guarded().route_layer(from_fn_with_state(context.clone(), auth::guard));
     let metrics = Router::new()
@@ -141,7 +141,7 @@ async fn count(
     let route = request.extensions().get::<MatchedPath>().map(|it| it.as_str().to_owned());
     let mut response = next.run(request).await;
     if response.status() == StatusCode::TOO_MANY_REQUESTS {
-        // Who does not wait as told is made to: else refusing would be all that is done.
+        // A client that does not wait as asked is delayed: else refusing would be all that is done.
         tokio::time::sleep(auth::DELAY).await;
     }
     let failure = response.extensions_mut().remove::<Failure>();
@@ -165,14 +165,14 @@ async fn count(
     response
 }
 
-/// Methods that anybody may invent would make as many counters.
+/// Methods that a client invents would make as many counters.
 pub(crate) fn method_name(method: &axum::http::Method) -> String {
     let known = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"];
     let known = known.into_iter().find(|it| *it == method.as_str());
     known.unwrap_or("other").to_owned()
 }
 
-/// A mistake of ours: whoever asked is told where to find it in the log.
+/// An internal error: the caller learns where to find it in the log.
 #[expect(clippy::needless_pass_by_value, reason = "the layer hands it over")]
 fn caught(panic: Box<dyn std::any::Any + Send>) -> Response {
     use std::hash::{BuildHasher, RandomState};

@@ -12,10 +12,10 @@ use super::{
 };
 use crate::documents;
 
-/// What may be handed in.
+/// What may be submitted.
 #[derive(Debug, serde::Serialize, ToSchema)]
 #[serde(untagged)]
-#[expect(dead_code, reason = "it describes; what is handed in is read by tradewind-io")]
+#[expect(dead_code, reason = "it describes; submissions are read by tradewind-io")]
 pub(crate) enum Work {
     /// Every field spelt out.
     Document(Box<documents::Submission>),
@@ -29,7 +29,7 @@ pub(crate) struct Refusals;
 /// Status, name in the description, and what it says.
 const REFUSALS: [(&str, &str, &str); 11] = [
     ("400", "Malformed", "the request cannot be read"),
-    ("401", "Unauthorized", "no token, or one that does not open"),
+    ("401", "Unauthorized", "no token, or an invalid one"),
     ("403", "Forbidden", "the token may not do that"),
     ("404", "Unknown", "there is no such thing, or not for the caller"),
     ("409", "Conflict", "it does not fit what is there now"),
@@ -48,7 +48,7 @@ impl IntoResponses for Refusals {
     }
 }
 
-/// What all paths share.
+/// Properties of all paths.
 struct Shared;
 
 impl Modify for Shared {

@@ -47,7 +47,7 @@ pub(crate) async fn letters(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// What became of jobs that came from another market; those that it wants stopped are stopped.
+/// What happened to jobs that came from another market; those that it wants stopped are stopped.
 /// Peers may.
 #[utoipa::path(
     post, path = "/v1/peers/jobs", tag = "peers", operation_id = "report_jobs",

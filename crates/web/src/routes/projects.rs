@@ -22,7 +22,7 @@ use crate::views::projects;
 /// The longest note.
 const MAX_NOTE: usize = 1_000;
 
-/// Which page of projects.
+/// Parameters of the URL that select a page of projects.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -113,7 +113,7 @@ pub(crate) async fn create(
     Ok((StatusCode::CREATED, made))
 }
 
-/// Makes somebody a member, or gives a member another role: managers may, and administrators, who
+/// Makes a user a member, or gives a member another role: managers may, and administrators, who
 /// alone say who is a manager.
 #[utoipa::path(
     put, path = "/v1/projects/{project}/members/{user}", tag = "projects",

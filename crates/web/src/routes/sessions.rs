@@ -14,7 +14,7 @@ use crate::documents::{Session, SessionList};
 use crate::extract::{At, Selection};
 use crate::failure::{Answer, Failure};
 
-/// Which page of sessions.
+/// Parameters of the URL that select a page of sessions.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -62,7 +62,7 @@ pub(crate) fn seen_by(context: &Context, caller: &Caller) -> Vec<Session> {
     own.into_iter().map(document).collect()
 }
 
-/// Signs a browser out: one's own, or as an administrator anybody's.
+/// Signs a browser out: one's own, or as an administrator any user's.
 #[utoipa::path(
     delete, path = "/v1/sessions/{id}", tag = "tokens", operation_id = "end_session",
     params(("id" = u64, Path, description = "the session")),

@@ -36,7 +36,7 @@ pub(crate) struct Issued {
     pub(crate) expires: Option<i64>,
 }
 
-/// Issues a token to somebody for whom the provider answers: as long as a session, no longer.
+/// Issues a token to a user whom the provider has identified: as long as a session, no longer.
 pub(crate) async fn admit(context: &Context, who: Identity, note: &str) -> Answer<Issued> {
     let oidc = provider(context)?;
     let (secret, hash) = new_secret().map_err(Failure::unavailable)?;
@@ -112,7 +112,7 @@ fn provider(context: &Context) -> Answer<&Oidc> {
     })
 }
 
-/// Writes down why somebody did not come in, without secrets; what earlier sign-ins gave to a user
+/// Records why a sign-in was refused, without secrets; what earlier sign-ins gave to a user
 /// who has no role any more ends.
 pub(crate) async fn refused(context: &Context, refused: &Refused) -> Answer<()> {
     let provider = context.oidc.as_ref().map_or("", |it| it.provider().issuer.as_str());

@@ -37,7 +37,7 @@ async fn all(context: &Context, caller: &Caller) -> Answer<Json<SiteList>> {
 }
 
 /// Sets what a pool costs: its owner and administrators may. An empty document brings the
-/// configuration's prices back. Jobs that run go on paying what they agreed on.
+/// configuration's prices back. Running jobs keep the price that they agreed on.
 #[utoipa::path(
     put, path = "/v1/sites/{site}/pools/{pool}/price", tag = "sites", operation_id = "set_price",
     params(

@@ -1,4 +1,4 @@
-//! Reading what is handed in: a document with every field, or a script with options.
+//! Reading what is submitted: a document with every field, or a script with options.
 
 use axum::http::StatusCode;
 use serde::Deserialize;
@@ -60,7 +60,7 @@ fn check_items(bytes: &[u8]) -> Answer<()> {
     Err(failure.with(Usage { limit, used, allowed, wait: 0 }))
 }
 
-/// What was handed in, and what is probably not meant.
+/// What was submitted, and what is probably not meant.
 fn read(bytes: &[u8]) -> Answer<(Submission, Vec<String>)> {
     check_items(bytes)?;
     match serde_json::from_slice::<Probe>(bytes) {

@@ -20,7 +20,7 @@ use crate::failure::{Answer, Failure};
 /// The longest `Idempotency-Key`.
 const MAX_KEY: usize = 128;
 
-/// How to submit.
+/// Parameters of the URL for submissions.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]

@@ -1,4 +1,4 @@
-//! Who may come in.
+//! Tokens of users.
 
 use axum::Json;
 use axum::extract::State;
@@ -22,13 +22,13 @@ use crate::failure::{Answer, Failure};
 /// The longest name of a user, and the longest note.
 const MAX_NAME: usize = 64;
 const MAX_NOTE: usize = 200;
-/// Ten years and 30 days, in seconds: the longest that anybody may mean.
+/// Ten years and 30 days, in seconds: the longest that is sensible.
 const MAX_LIFETIME: i64 = 315_360_000;
 const MAX_GRACE: i64 = 2_592_000;
-/// How long the secret before a new one opens, if nobody says: seconds.
+/// How long the secret before a new one stays valid by default: seconds.
 const GRACE: i64 = 3_600;
 
-/// Which page of tokens.
+/// Parameters of the URL that select a page of tokens.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -158,8 +158,8 @@ async fn expiry(context: &Context, token: u64) -> Answer<Option<i64>> {
     Ok(found.await?.map(|it| it.0))
 }
 
-/// Gives a token another secret: its user may, and administrators. The present one opens for a
-/// while yet, so that all who use it can be told.
+/// Gives a token another secret: its user may, and administrators. The present one stays valid for
+/// a while yet, so that all who use it can get the new one.
 #[utoipa::path(
     post, path = "/v1/tokens/{id}/rotate", tag = "tokens", operation_id = "rotate_token",
     params(("id" = u64, Path, description = "the token")), request_body = NewSecret,
@@ -182,7 +182,7 @@ pub(crate) async fn rotate(
     let grace = grace.unwrap_or(Span::ZERO);
     let ask = Ask::Rotate { token: id, hash, grace, expiry: expiry_after };
     context.ask(caller.actor, ask).await?;
-    // Whom the present secret lets in, and until when, is asked for again.
+    // The market is asked again for the user of the present secret.
     context.auth.expel(id);
     let expires = expiry(&context, id).await?;
     Ok(Json(IssuedToken { id, token, expires }))
@@ -192,7 +192,7 @@ pub(crate) async fn rotate(
 #[utoipa::path(
     delete, path = "/v1/tokens/{id}", tag = "tokens", operation_id = "revoke_token",
     params(("id" = u64, Path, description = "the token")),
-    responses((status = 204, description = "it opens nothing any more"), Refusals),
+    responses((status = 204, description = "it is no longer valid"), Refusals),
 )]
 pub(crate) async fn revoke(
     State(context): State<Context>,

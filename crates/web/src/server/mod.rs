@@ -39,7 +39,7 @@ pub struct Tls {
     pub key: PathBuf,
 }
 
-/// Why nobody listens.
+/// Why the server cannot listen.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// Tokens would cross the network in the clear.
@@ -48,10 +48,10 @@ pub enum ServeError {
          certificate and its key, or listen on 127.0.0.1"
     )]
     Open(SocketAddr),
-    /// The address cannot be had.
+    /// The address is not available.
     #[error("cannot listen on {address}: {what}")]
     Bind {
-        /// Which.
+        /// The address that the server cannot listen on.
         address: SocketAddr,
         /// What the system says.
         what: std::io::Error,
@@ -59,7 +59,7 @@ pub enum ServeError {
     /// Certificate or key cannot be used.
     #[error("{path}: {what}")]
     Tls {
-        /// Which file.
+        /// Path of the file.
         path: String,
         /// What is wrong.
         what: String,
@@ -80,7 +80,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// All events from the server's beginning on, for whoever passes them on.
+    /// All events from the server's beginning on, for code that forwards them.
     pub fn events(&self) -> Events {
         Events::new(Arc::clone(&self.context.feed))
     }
@@ -136,7 +136,7 @@ pub fn serve(api: Api, listen: Listen) -> Result<Server, ServeError> {
         if let Err(wrong) = ended {
             tracing::error!(%wrong, "the server has stopped");
         }
-        // Long looks ahead may go on; nobody waits for their answers.
+        // Long looks ahead may go on; their answers are no longer awaited.
         runtime.shutdown_background();
     });
     let threads = vec![thread.map_err(system)?, events];

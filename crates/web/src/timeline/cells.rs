@@ -70,7 +70,7 @@ struct Scratch {
     steps: Vec<i64>,
     /// Parts of cells: node-seconds.
     parts: Vec<i64>,
-    /// Node-seconds.
+    /// Occupied node-seconds, by kind and column.
     held: Vec<i64>,
 }
 

@@ -11,7 +11,7 @@ use super::{Board, Kind, Task, Visibility};
 pub(crate) struct Area {
     /// Seconds since 1970.
     pub(crate) from: i64,
-    /// After `from`.
+    /// Seconds since 1970, later than `from`.
     pub(crate) until: i64,
     /// Of the board.
     pub(crate) rows: Range<u32>,

@@ -1,8 +1,8 @@
-//! Who has which node when, as something to be drawn.
+//! Node timeline, as something to be drawn.
 //!
 //! A [`Scene`] is plain data: pools, and what holds their nodes from when until when. [`Board`]
 //! gives every task rows to be drawn in, once per state of the market; [`Board::picture`] then
-//! answers for any part of it, as rectangles where those can be told apart and as cells where
+//! answers for any part of it, as rectangles where those can be distinguished and as cells where
 //! they cannot.
 //!
 //! *Invariant: zooming out hides nothing.* Whatever is there fills at least one cell, and what
@@ -89,7 +89,7 @@ pub(crate) struct Scene {
 pub(crate) struct Lane {
     /// `SITE/POOL`.
     pub(crate) name: String,
-    /// How many rows.
+    /// Number of rows.
     pub(crate) nodes: u32,
     /// Micro-credits per node and second, if it asks something.
     pub(crate) price: Option<i64>,
@@ -102,7 +102,7 @@ pub(crate) struct Lane {
 pub(crate) struct Task {
     /// In the order of the scene's pools.
     pub(crate) pool: usize,
-    /// How many nodes.
+    /// Number of nodes.
     pub(crate) nodes: u32,
     /// Which ones, by the site's names, if that is known.
     pub(crate) names: Vec<String>,
@@ -120,7 +120,7 @@ pub(crate) struct Task {
     pub(crate) label: String,
     /// Why it is there.
     pub(crate) why: String,
-    /// Micro-credits per node and second, if somebody pays.
+    /// Micro-credits per node and second, if a user pays.
     pub(crate) price: Option<i64>,
 }
 

@@ -17,7 +17,7 @@ pub(crate) const MOST_RECTANGLES: usize = 20_000;
 pub(crate) struct View {
     /// Seconds since 1970.
     pub(crate) from: i64,
-    /// After `from`.
+    /// Seconds since 1970, later than `from`.
     pub(crate) until: i64,
     /// At least one row of the board.
     pub(crate) rows: Range<u32>,
@@ -42,7 +42,7 @@ pub(crate) enum Picture {
 pub(crate) struct Rectangles {
     /// The first row.
     pub(crate) row: Vec<u32>,
-    /// How many rows.
+    /// Number of rows.
     pub(crate) count: Vec<u32>,
     /// Its place in the table.
     pub(crate) task: Vec<u32>,
@@ -50,14 +50,14 @@ pub(crate) struct Rectangles {
     pub(crate) table: Table,
 }
 
-/// A grid.
+/// A picture made of cells of equal size.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Cells {
     /// The first column's start: a multiple of `step`.
     pub(crate) from: i64,
     /// Seconds per column: a power of two.
     pub(crate) step: i64,
-    /// Columns.
+    /// Number of columns.
     pub(crate) columns: u32,
     /// Groups of rows.
     pub(crate) groups: u32,

@@ -128,7 +128,7 @@ impl Rows {
     }
 
     /// The lowest free rows that are not blocked; if there are too few, blocked ones and then the
-    /// last ones, which stay with whoever has them.
+    /// last ones, which stay with the tasks that have them.
     fn take(&mut self, wanted: u32, nodes: u32, blocked: &BTreeSet<u32>) -> Vec<Range<u32>> {
         let mut got = self.free.take(wanted, blocked);
         let count = |got: &[Range<u32>]| got.iter().map(|it| it.end - it.start).sum::<u32>();

@@ -12,7 +12,7 @@ use super::{Task, Visibility};
 pub(crate) struct Table {
     /// Seconds since 1970, of the whole task.
     pub(crate) start: Vec<i64>,
-    /// The same.
+    /// Seconds since 1970: the end of the whole task.
     pub(crate) end: Vec<i64>,
     /// What it is: a [`super::Kind`]'s number; 16 more if it is the reader's own.
     pub(crate) kind: Vec<u8>,
@@ -20,15 +20,15 @@ pub(crate) struct Table {
     pub(crate) nodes: Vec<u32>,
     /// The job's number; 0: none, or not for the reader.
     pub(crate) job: Vec<u64>,
-    /// Micro-credits per node and second; -1: nobody pays, or not for the reader.
+    /// Micro-credits per node and second; -1: none is paid, or not for the reader.
     pub(crate) price: Vec<i64>,
     /// What it is called.
     pub(crate) label: Vec<u32>,
-    /// Whose.
+    /// Name of the user, in `texts`.
     pub(crate) user: Vec<u32>,
     /// Why it is there.
     pub(crate) why: Vec<u32>,
-    /// Each once.
+    /// All texts of the table, each one once.
     pub(crate) texts: Vec<String>,
 }
 
@@ -47,7 +47,7 @@ impl Default for Writer {
 }
 
 impl Writer {
-    /// The place of the task, of which as much is told as the reader may see.
+    /// The place of the task, with as much as the reader may see.
     pub(super) fn add(&mut self, task: &Task, seen: Visibility) -> u32 {
         let told = |text: &str| if seen.whole { text.to_owned() } else { String::new() };
         let user = task.user.as_deref().unwrap_or_default();

@@ -64,7 +64,7 @@ fn drawn(board: &Board) -> std::collections::BTreeMap<(u32, i64), Vec<Kind>> {
 
 proptest! {
     #[test]
-    fn nobody_is_drawn_over_where_there_is_room(scene in scene()) {
+    fn no_task_is_drawn_over_where_there_is_room(scene in scene()) {
         let scene = fitting(scene);
         let board = Board::new(scene.clone());
         for (place, holders) in drawn(&board) {
@@ -146,7 +146,7 @@ proptest! {
             let row_of = |it: &&super::board::Block| it.rows.start == block;
             let mut of = board.blocks.iter().filter(row_of).map(|it| &board.tasks[it.task as usize]);
             let (start, end) = (shown.table.start[task], shown.table.end[task]);
-            prop_assert!(of.any(|it| (it.start, it.end) == (start, end)), "whole tasks are told");
+            prop_assert!(of.any(|it| (it.start, it.end) == (start, end)), "whole tasks are sent");
         }
     }
 
@@ -255,7 +255,7 @@ fn very_many_become_cells() {
 }
 
 #[test]
-fn of_what_is_not_for_the_reader_only_the_rectangle_is_told() {
+fn of_what_is_not_for_the_reader_only_the_rectangle_is_sent() {
     let pools = vec![lane("a", 2)];
     let of = |job: u64, user: &str| Task {
         price: Some(5),
@@ -279,5 +279,5 @@ fn of_what_is_not_for_the_reader_only_the_rectangle_is_told() {
     let area = Area { from: 0, until: 9, rows: 0..2 };
     let digest = board.digest(&area, 9, &ana);
     assert_eq!(digest.kinds, [(Kind::Running, (2, 18))].into());
-    assert_eq!(digest.table.texts.len(), 4, "the same is told");
+    assert_eq!(digest.table.texts.len(), 4, "the same texts are sent");
 }

@@ -34,7 +34,7 @@ fn runtime() -> tokio::runtime::Runtime {
 }
 
 #[test]
-fn users_are_served_in_turn_whoever_asked_most() {
+fn users_are_served_in_turn_however_many_questions_they_ask() {
     let runtime = runtime();
     let _guard = runtime.enter();
     let turns = turns(1, 1, 10);
@@ -97,7 +97,7 @@ fn who_leaves_a_line_leaves_no_permit_behind() {
 }
 
 #[test]
-fn a_turn_that_does_not_come_in_time_is_late() {
+fn a_turn_after_the_time_limit_is_late() {
     let runtime = runtime();
     let turns = turns(1, 1, 10);
     runtime.block_on(async {

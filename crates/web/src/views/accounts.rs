@@ -10,14 +10,14 @@ use tradewind_daemon::live::state::State;
 use super::projects;
 use crate::documents::{self, AccountList, Credits, Posting, Statement};
 
-/// How much of an account somebody may see.
+/// How much of an account a user may see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum AccountAccess {
-    /// Nothing.
+    /// No account.
     Nothing,
     /// Its sums, and postings for own jobs.
     Own,
-    /// Everything.
+    /// All accounts.
     All,
 }
 
@@ -126,13 +126,13 @@ pub(crate) fn statement(
 pub(crate) struct PostingFilter {
     /// To or from this one; `None`: of all accounts.
     pub(crate) account: Option<Account>,
-    /// For this job.
+    /// Only those for this job.
     pub(crate) job: Option<u64>,
     /// Of this kind: `grant`, `hold`, `settle` or `refund`.
     pub(crate) motive: Option<String>,
     /// Not earlier, seconds since 1970.
     pub(crate) from: Option<i64>,
-    /// Earlier.
+    /// Only postings before this moment, in Unix seconds.
     pub(crate) until: Option<i64>,
 }
 

@@ -132,7 +132,7 @@ fn against(why: &Against, job: &Job) -> String {
         }
         Against::Dear(max) => {
             let max = amounts::credits(&Credits(i128::from(max.0) * 3_600));
-            format!("dearer than the {max} credits per node-hour that it may ask")
+            format!("price above the {max} credits per node-hour that the job allows")
         }
         Against::Size => "it takes no jobs of this size".to_owned(),
         Against::Narrow(nodes) => {
@@ -160,7 +160,7 @@ fn beside(it: Got, got: Got) -> String {
     let told = [
         difference(apart(it.start.0, got.start.0), "later", "sooner", &span),
         difference(apart(it.length.0, got.length.0), "slower", "faster", &span),
-        difference(apart(it.cost.0, got.cost.0), "dearer", "cheaper", &credits),
+        difference(apart(it.cost.0, got.cost.0), "more expensive", "cheaper", &credits),
     ];
     let told: Vec<String> = told.into_iter().flatten().collect();
     match told.is_empty() {

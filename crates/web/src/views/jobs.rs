@@ -17,7 +17,7 @@ use crate::documents::{
     Together,
 };
 
-/// Which jobs are wanted.
+/// A filter of jobs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Filter {
     /// In these states; empty: in any.
@@ -121,7 +121,7 @@ pub(crate) fn whole(state: &State, job: &Job) -> documents::Job {
     }
 }
 
-/// What was handed in, without what was dropped since.
+/// What was submitted, without what was dropped since.
 fn submission(job: &Job) -> Value {
     let mut document = document::value(&job.submission);
     if let Some(fields) = document.as_object_mut().filter(|_| job.redacted.is_some()) {
@@ -205,11 +205,11 @@ fn expectation(state: &State, job: &Job) -> Option<Expectation> {
     let at = match &job.phase {
         Phase::Held(Hold::Booked) => job.booking.as_ref().map(|it| it.start),
         Phase::Waiting => job.expected,
-        // Nobody knows when it will be let in; what was said before that is no longer true.
+        // It is unknown when it will be admitted; what was said before that is no longer true.
         Phase::Held(_) | Phase::Running | Phase::Handing | Phase::Away | Phase::Over(_) => None,
     }?;
     let now = present(state);
-    // What was expected by now and has not come was wrong: nobody knows.
+    // What was expected by now and did not happen was wrong: the start is unknown.
     let at = Some(at).filter(|at| *at >= now)?;
     let mut slips: Vec<i64> = state.slips.values().flatten().copied().collect();
     slips.sort_unstable();

@@ -25,8 +25,8 @@ fn empty(criterion: String, exact: bool) -> Offer {
     }
 }
 
-/// The window of `booking` for a job that asks for this, best by `criterion`; nobody keeps it yet.
-/// `exact` if none is better.
+/// The window of `booking` for a job that asks for this, best by `criterion`; it is not reserved
+/// yet. `exact` if none is better.
 pub fn offer(
     pools: &Pools,
     demand: &Demand,

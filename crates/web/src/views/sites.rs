@@ -82,7 +82,8 @@ fn pool(state: &State, id: PoolId) -> Pool {
     let mut free = state.market.free_in(id);
     for (why, closure) in state.closures.iter().filter(|(why, _)| why.pool() == id) {
         let Some((what, begun)) = state.market.closure_state(*closure) else { continue };
-        // One that is due begins once all its nodes are free; those that are cannot be had.
+        // One that is due begins once all its nodes are free; those that are free are not
+        // available.
         let kept = if what.from <= state.now() { what.nodes.min(free) } else { 0 };
         let nodes = if begun { what.nodes } else { kept };
         free -= if begun { 0 } else { kept };

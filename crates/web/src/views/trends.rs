@@ -1,4 +1,4 @@
-//! How the market was lately, by the jobs, postings and closures that are kept.
+//! How the market was recently, by the jobs, postings and outages that are kept.
 
 use std::collections::BTreeMap;
 
@@ -60,7 +60,7 @@ pub(crate) struct SiteTrend {
     pub(crate) income: Option<Vec<i128>>,
 }
 
-/// The spans that end with the one of now. Linear in jobs, postings, closures and spans, but for
+/// The spans that end with the one of now. Linear in jobs, postings, outages and spans, but for
 /// [`State::lately_missing`].
 pub(crate) fn trends(state: &State, actor: &Actor, step: i64, spans: usize) -> Trends {
     let now = present(state);
@@ -100,7 +100,7 @@ fn prices(asked: &tradewind_daemon::live::recent_history::Asked) -> Vec<(i64, Pr
     asked.points.iter().map(|(at, price)| (at.0, *price)).collect()
 }
 
-/// When the first price was asked, or as far back as jobs and closures are kept.
+/// When the first price was asked, or as far back as jobs and outages are kept.
 pub(crate) fn known(state: &State) -> Time {
     let first = state.past.prices.values().filter_map(|it| it.points.front()).map(|it| it.0);
     let first = first.min().unwrap_or(state.now());
@@ -172,7 +172,7 @@ pub(crate) struct Bins {
     pub(crate) from: i64,
     /// Of each, seconds.
     pub(crate) step: i64,
-    /// How many.
+    /// Number of spans.
     pub(crate) spans: usize,
 }
 

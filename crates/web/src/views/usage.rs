@@ -12,7 +12,7 @@ use tradewind_model::Money;
 use super::projects::may_see_all;
 use crate::documents::{Credits, ImportKind, ImportRole, ImportRow, ImportTable, Usage, UsageList};
 
-/// By what sums are told apart.
+/// What sums are grouped by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct By([bool; 4]);
 

@@ -8,7 +8,7 @@ use super::jobs::pool_name;
 use crate::clock::present;
 use crate::documents::Credits;
 
-/// A moment on the clock of this machine, with its distance from UTC, for whoever reads it
+/// A moment on the clock of this machine, with its distance from UTC, for readers
 /// elsewhere: `2026-11-21T14:03:02+01:00`.
 pub fn moment(at: Time) -> String {
     in_zone(at, jiff::tz::TimeZone::system())
@@ -117,10 +117,10 @@ pub(crate) fn held(hold: &Hold) -> (&'static str, String) {
         Hold::User => ("JobHeldUser", "its user holds it; release it to let it run"),
         Hold::Dependency => ("Dependency", "it waits for other jobs"),
         Hold::Array => ("JobArrayTaskLimit", "as many of its array run as may"),
-        Hold::Booked => ("Reservation", "its window is booked, and has not come"),
+        Hold::Booked => ("Reservation", "reserved; its window has not begun"),
         Hold::Nowhere => ("BadConstraints", "no nodes here suit it; peers are asked"),
         Hold::Lost => {
-            ("JobRequeuedHeld", "nobody knows whether it ran; release it to run it again")
+            ("JobRequeuedHeld", "it is unknown whether it ran; release it to run it again")
         }
         Hold::Funds(needed) => {
             let text = format!("its payer has less than the {needed} credits that it may cost");
@@ -153,9 +153,9 @@ fn waiting(state: &State, job: &Job) -> (&'static str, String) {
     match start.filter(|start| *start + state.lead() > present(state)) {
         Some(start) => ("BeginTime", format!("it is not to start before {}", moment(start))),
         None if job.id.is_some() && job.id == head => {
-            ("Resources", "it is the first in the queue, and waits for nodes".to_owned())
+            ("Resources", "it is first in the queue and waits for nodes".to_owned())
         }
-        None => ("Priority", "others are before it in the queue".to_owned()),
+        None => ("Priority", "other jobs are ahead of it in the queue".to_owned()),
     }
 }
 
@@ -169,7 +169,7 @@ fn ended(finish: &Finish) -> Option<(&'static str, String)> {
         Finish::Timeout => Some(("TimeLimit", "it reached its time limit".to_owned())),
         Finish::OutOfMemory => Some(("OutOfMemory", "it used more memory than it may".to_owned())),
         Finish::NodeFail => {
-            Some(("NodeDown", "its nodes died, or nobody knows what became of it".to_owned()))
+            Some(("NodeDown", "its nodes failed, or its end is unknown".to_owned()))
         }
         Finish::Refused(reason) => Some((refused(reason), sentence(reason))),
         Finish::Returned(why) => Some(("PassedOn", format!("it was given back: {why}"))),

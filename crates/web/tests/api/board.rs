@@ -28,7 +28,7 @@ fn tasks(stage: &Stage, user: &str, more: &str) -> Vec<(u64, u64, String, i64)> 
 }
 
 #[test]
-fn everybody_sees_that_nodes_are_taken_and_their_own_what_by() {
+fn all_users_see_that_nodes_are_taken_and_by_which_of_their_own_jobs() {
     let stage = Stage::new();
     let job = stage.submit("ana", 2);
     stage.until(job, "RUNNING");

@@ -1,4 +1,4 @@
-//! Others' connections, streams and wrong tokens keep nobody out.
+//! Others' connections, streams and wrong tokens keep no user out.
 
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -45,7 +45,7 @@ fn stage() -> Stage {
 }
 
 #[test]
-fn idle_connections_of_one_address_keep_nobody_out() {
+fn idle_connections_of_one_address_keep_no_user_out() {
     let stage = stage();
     let (to, root) = (stage.address, &stage.tokens["root"]);
     let mut early = connect([127, 0, 0, 3], to).unwrap();
@@ -63,7 +63,7 @@ fn idle_connections_of_one_address_keep_nobody_out() {
 }
 
 #[test]
-fn new_connections_again_and_again_keep_nobody_out() {
+fn new_connections_again_and_again_keep_no_user_out() {
     let stage = stage();
     let (to, root) = (stage.address, &stage.tokens["root"]);
     let over = AtomicBool::new(false);

@@ -1,4 +1,4 @@
-//! Requests made of the API's own description, right and wrong, from everybody. Each answer is one
+//! Requests made of the API's own description, right and wrong, from all users. Each answer is one
 //! that the description has, none is a mistake of ours, and whatever is refused has changed
 //! nothing. A longer run: `TRADEWIND_FUZZ_CASES=100000`; another one: `TRADEWIND_FUZZ_SEED=7`.
 
@@ -136,7 +136,7 @@ fn path(operation: &Operation, draw: &mut Draw<'_>) -> String {
     let mut parts = Vec::new();
     for part in operation.path.split('/') {
         let mut word = WORDS[draw(WORDS.len())].to_owned();
-        // Those who ask go on being let in.
+        // Callers keep their access.
         if ["revoke_token", "rotate_token"].contains(&operation.name.as_str()) && word.len() == 1 {
             word.push_str("00");
         }
@@ -153,7 +153,7 @@ fn path(operation: &Operation, draw: &mut Draw<'_>) -> String {
 fn query(operation: &Operation, draw: &mut Draw<'_>) -> String {
     let mut fields = Vec::new();
     for name in &operation.queries {
-        // Nobody waits for long.
+        // No request waits for long.
         let words: &[&str] = if name == "seconds" { &["0", "0", "61", "-1", "x"] } else { &WORDS };
         if name == "seconds" || draw(3) == 0 {
             fields.push(format!("{name}={}", words[draw(words.len())]));

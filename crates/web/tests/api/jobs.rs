@@ -37,7 +37,7 @@ fn a_job_from_submission_to_its_end() {
 }
 
 #[test]
-fn what_is_expected_is_told_while_it_may_be_true() {
+fn an_expected_start_is_reported_while_it_may_be_true() {
     let stage = Stage::new();
     let running = stage.submit("ana", 2);
     stage.until(running, "RUNNING");
@@ -56,7 +56,7 @@ fn what_is_expected_is_told_while_it_may_be_true() {
         assert!(begin.elapsed() < Duration::from_secs(10));
     }
     assert_eq!(expected(waiting[1]), None);
-    // Nobody knows when it will be released.
+    // It is unknown when it will be released.
     let path = format!("/v1/jobs/{}/hold", waiting[0]);
     assert_eq!(stage.call("ana", "POST", &path, json!(null)).0, 200);
     assert_eq!(expected(waiting[0]), None);

@@ -20,7 +20,7 @@ fn too_many_requests_of_one_token_are_refused_and_others_are_not() {
 }
 
 #[test]
-fn whoever_guesses_tokens_is_soon_kept_out() {
+fn a_client_that_guesses_tokens_is_soon_refused() {
     let per_address = Rate { per_second: 1, burst: 250 };
     let stage = Stage::limited(Limits { per_address, ..Limits::default() });
     let statuses: Vec<u16> = (0..5).map(|_| stage.get("nobody", "/v1/me").0).collect();
@@ -44,7 +44,7 @@ fn bodies_and_headers_have_an_end() {
 }
 
 #[test]
-fn whoever_is_refused_before_a_long_body_ends_is_told_why() {
+fn a_client_refused_before_its_long_body_ends_learns_why() {
     let stage = Stage::new();
     let long = "x".repeat(4 << 20).into_bytes();
     for (user, path, status) in
@@ -80,7 +80,7 @@ fn slow_clients_and_too_many_of_them_are_hung_up_on() {
 }
 
 #[test]
-fn nobody_listens_beyond_this_machine_without_tls() {
+fn without_tls_the_server_listens_on_this_machine_only() {
     let stage = Stage::new();
     let api = tradewind_web::Api {
         market: stage.engine.handle.clone(),

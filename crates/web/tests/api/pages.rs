@@ -22,7 +22,7 @@ fn a_new_market_says_what_to_do_first() {
     for part in parts.into_iter().chain(["data-poll=\"10\""]) {
         assert!(market.contains(part), "{part} in {market}");
     }
-    assert!(page(&stage, "ana", "/ledger").contains("Nothing has moved on this account"));
+    assert!(page(&stage, "ana", "/ledger").contains("There are no postings of this account"));
     stage.stop();
 }
 
@@ -45,7 +45,7 @@ fn income_and_postings_are_for_those_whom_they_concern() {
     assert_eq!(earned("otto"), None);
     let owners = |user: &str| page(&stage, user, "/market?try=alpha/x").contains("id=\"trial\"");
     assert!(owners("olga") && owners("root") && !owners("ana"));
-    // Whoever sees neither side of a posting does not see it.
+    // A reader who sees neither side of a posting does not see it.
     let lines = |user: &str, query: &str| {
         let text = page(&stage, user, &format!("/ledger.csv?account={query}"));
         assert!(text.starts_with("number,at,motive,jobid,from,to,amount,note\n"));
@@ -77,10 +77,10 @@ fn policies_stand_side_by_side_and_the_page_knows_when_it_is_old() {
     }
     let path = "/policy?compare=easy,other,easy";
     let text = page(&stage, "root", path);
-    for part in ["Computed for the queue as of", "Not a guarantee", "Yes, let other decide"] {
+    for part in ["Computed for the queue as of", "Not a guarantee", "Yes, switch to other"] {
         assert!(text.contains(part), "{part} in {text}");
     }
-    assert!(!text.contains("Yes, let easy decide"), "it does already");
+    assert!(!text.contains("Yes, switch to easy"), "it does already");
     // Not everything that is written makes it old.
     let grant = json!({"from": "bank", "to": "user:bob", "amount": 5000});
     let (status, done) = stage.call("root", "POST", "/v1/transfers", grant);
@@ -88,7 +88,7 @@ fn policies_stand_side_by_side_and_the_page_knows_when_it_is_old() {
     assert!(!page(&stage, "root", path).contains("The market has changed since"));
     stage.submit("bob", 1);
     assert!(page(&stage, "root", path).contains("The market has changed since: jobs that wait."));
-    // Nobody waits for ever.
+    // No reader waits for ever.
     let broken = page(&stage, "root", "/policy?compare=broken,other");
     assert!(broken.contains("a mistake of the program") && !broken.contains("<progress"));
     stage.stop();
@@ -107,16 +107,18 @@ fn a_job_says_what_else_it_could_have_had() {
     assert_eq!((other["pool"].as_str(), of("start")), (Some("alpha/x"), seen["started"].as_i64()));
     assert_eq!(of("cost"), Some(2 * of("length").unwrap()));
     let verdict = other["verdict"].as_str().unwrap();
-    assert!(verdict.contains("slower, ") && verdict.ends_with("credits dearer"), "{verdict}");
+    assert!(
+        verdict.contains("slower, ") && verdict.ends_with("credits more expensive"),
+        "{verdict}"
+    );
     let text = page(&stage, "ana", &format!("/jobs/{first}"));
-    for part in [verdict, "✓ chosen", "none would have cost less", "when it was given its nodes"]
-    {
+    for part in [verdict, "✓ chosen", "none would have cost less", "as of the allocation at"] {
         assert!(text.contains(part), "{part} in {text}");
     }
     // One that waits has not chosen: as things are now.
     let (_, second) = (stage.submit("ana", 2), stage.submit("ana", 1));
     let text = page(&stage, "ana", &format!("/jobs/{second}"));
-    assert!(text.contains("who waits does not count") && !text.contains("✓ chosen"));
+    assert!(text.contains("waiting jobs do not count") && !text.contains("✓ chosen"));
     assert!(stage.get("ana", &format!("/v1/jobs/{second}")).1.get("choice").is_none());
     stage.stop();
 }
@@ -160,7 +162,7 @@ fn a_link_to_a_quote_tells_and_changes_nothing() {
     let before = row();
     let link = "/quote?nodes=1&time=10m&name=linked&take=yes&quote=1";
     let text = page(&stage, "ana", link);
-    for part in ["data-window=\"by-", "not set aside", "Get offers to take", "value=\"linked\""] {
+    for part in ["data-window=\"by-", "not reserved", "Get binding offers", "value=\"linked\""] {
         assert!(text.contains(part), "{part} in {text}");
     }
     assert!(!text.contains("name=\"quote\"") && !text.contains("id=\"take\""));
@@ -174,7 +176,7 @@ fn a_link_to_a_quote_tells_and_changes_nothing() {
 }
 
 #[test]
-fn an_address_that_is_wrong_is_told_on_a_page() {
+fn a_wrong_address_is_reported_on_a_page() {
     let stage = Stage::new();
     let send =
         |path: &str, accept: &str| stage.send("ana", "GET", path, &[("accept", accept)], vec![]);

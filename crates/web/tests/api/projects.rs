@@ -20,7 +20,7 @@ fn of_project() -> Value {
     work
 }
 
-/// Nobody but members spends, is quoted for or sees what a project has.
+/// Only a member spends, is quoted for or sees what a project has.
 #[test]
 fn strangers_neither_spend_nor_see() {
     let stage = Stage::new();

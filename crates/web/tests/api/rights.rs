@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use crate::stage::{Stage, job};
 
 #[test]
-fn nobody_comes_in_without_a_token_and_some_doors_are_open() {
+fn no_caller_has_access_without_a_token_but_some_routes_are_public() {
     let stage = Stage::new();
     for path in ["/healthz", "/readyz", "/metrics", "/openapi.json"] {
         assert_eq!(stage.get("nobody", path).0, 200, "{path}");
@@ -61,7 +61,7 @@ fn who_may_do_what() {
         ("DELETE", format!("/v1/jobs/{waiting}"), json!(null), [409, 404, 404, 200, 404]),
     ];
     for (method, path, body, wanted) in rows {
-        // From the least to the most powerful: who may changes what the next one finds.
+        // From the minimum to the most powerful: who may changes what the next one finds.
         for (user, wanted) in ["root", "olga", "otto", "ana", "bob"].iter().zip(wanted).rev() {
             let (status, answer) = stage.call(user, method, &path, body.clone());
             assert_eq!(status, wanted, "{user} {method} {path}: {answer}");
@@ -77,7 +77,7 @@ fn who_may_do_what() {
 }
 
 #[test]
-fn whoever_has_a_token_may_revoke_it_and_no_other() {
+fn the_holder_of_a_token_may_revoke_it_and_no_other() {
     let stage = Stage::new();
     let token = |user: &str| stage.get(user, "/v1/me").1["token"].to_string();
     let (own, other) = (format!("/v1/tokens/{}", token("ana")), token("bob"));

@@ -233,13 +233,13 @@ fn a_new_secret_replaces_the_old_one_after_the_grace() {
     let mut stage = Stage::new();
     let path = |user: &str| format!("/v1/tokens/{}/rotate", stage.get(user, "/v1/me").1["token"]);
     let (ana, bob) = (path("ana"), path("bob"));
-    // Nobody touches others' tokens; nobody but an administrator says when one expires.
+    // No user changes others' tokens; only an administrator says when one expires.
     assert_eq!(stage.call("ana", "POST", &bob, json!({})).0, 404);
     assert_eq!(stage.call("ana", "POST", &ana, json!({"lifetime": 60})).0, 403);
     assert_eq!(stage.call("ana", "POST", &ana, json!({"grace": -1})).0, 422);
     let (status, first) = stage.call("ana", "POST", &ana, json!({"grace": 3_600}));
     assert_eq!(status, 200, "{first}");
-    assert_eq!(stage.get("ana", "/v1/me").0, 200, "the one before opens, too");
+    assert_eq!(stage.get("ana", "/v1/me").0, 200, "the one before is valid, too");
     let (_, list) = stage.get("ana", "/v1/tokens");
     assert!(list["tokens"][0]["earlier_until"].is_i64(), "{list}");
     let before = stage.tokens.insert("ana", first["token"].as_str().unwrap().to_owned()).unwrap();

@@ -224,7 +224,7 @@ impl Advisor for ByRote {
         Ok(Explanation {
             job: view.numbers[&job],
             reason: None,
-            message: "others are before it".to_owned(),
+            message: "other jobs are ahead of it".to_owned(),
             expected_start: None,
             ahead: Some(1),
             relaxations: vec![],
@@ -383,7 +383,7 @@ impl Stage {
             .replace("http://localhost", "http://127.0.0.1")
     }
 
-    /// Sends anything.
+    /// Sends any request.
     pub(crate) fn send(
         &self,
         user: &str,
@@ -430,7 +430,7 @@ impl Stage {
         self.call(user, "GET", path, Value::Null)
     }
 
-    /// Hands in a job of so many nodes, and returns its number.
+    /// Submits a job of so many nodes, and returns its number.
     pub(crate) fn submit(&self, user: &str, nodes: u32) -> u64 {
         let (status, done) = self.call(user, "POST", "/v1/jobs", job(nodes));
         assert_eq!(status, 201, "{done}");

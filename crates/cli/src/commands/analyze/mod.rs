@@ -8,7 +8,7 @@ use crate::exit::Outcome;
 use crate::options::Format;
 use crate::report::Report;
 
-/// Which theory.
+/// Arguments of `tradewind analyze`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -18,7 +18,7 @@ use crate::output;
 use crate::tables::{self, Column, Side};
 use crate::values;
 
-/// What to combine, and for what.
+/// Arguments of `tradewind combine`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -40,8 +40,8 @@ pub(crate) struct Args {
     /// Show every trade of cost against time instead (the Pareto front), at most N of them.
     #[arg(long, value_name = "N", conflicts_with_all = ["objective", "order", "time_limit", "budget_limit"])]
     front: Option<NonZeroUsize>,
-    /// Choose the least of the first, among those the least of the second, and so on; only limits
-    /// that are given apply.
+    /// Choose the minimum of the first, among those the minimum of the second, and so on; only
+    /// limits that are given apply.
     #[arg(long, value_name = "COMPONENT,...", value_enum, value_delimiter = ',')]
     #[arg(conflicts_with = "objective")]
     order: Vec<vector::ComponentName>,

@@ -20,7 +20,7 @@ pub(super) enum ComponentName {
     Cost,
     /// B* - C: what the owners do not earn.
     LostIncome,
-    /// T: time.
+    /// The sum of times, T.
     Time,
     /// T* - T: time that is not used.
     Idleness,

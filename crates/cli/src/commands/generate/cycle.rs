@@ -16,25 +16,25 @@ Examples:
   tradewind generate environment --seed 1 | tradewind plan -
   tradewind generate environment --nodes 100 --jobs 50 --sites 4 --seed 1 -o cycle.json")]
 pub(super) struct EnvironmentArgs {
-    /// How many nodes.
+    /// Number of nodes.
     #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     nodes: u32,
-    /// How many sites they are dealt out to.
+    /// Number of sites they are dealt out to.
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     sites: u32,
     /// The interval to plan in.
     #[arg(long, value_name = "SPAN", default_value = "600", value_parser = parse_span)]
     horizon: Span,
-    /// How many jobs.
+    /// Number of jobs.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     jobs: u32,
-    /// How many nodes a job wants.
+    /// Number of nodes a job wants.
     #[arg(long, value_name = "A..B", default_value = "2..6", value_parser = values::range)]
     tasks: (u32, u32),
     /// How much work each of its tasks is, on a node of performance 1.
     #[arg(long, value_name = "A..B", default_value = "150..450", value_parser = values::spans)]
     work: (Span, Span),
-    /// The least performance that a job takes, whole.
+    /// The minimum performance that a job takes, whole.
     #[arg(long, value_name = "A..B", default_value = "2", value_parser = values::range)]
     min_performance: (u32, u32),
     /// A job's budget over the market value of its request.
@@ -66,13 +66,13 @@ Examples:
   tradewind generate study1 --seed 1 | tradewind plan - --search amp
   tradewind generate study1 --slots 120..149 --ticks 1000 --seed 1 -o study.json")]
 pub(super) struct Study1Args {
-    /// How many slots.
+    /// Number of slots.
     #[arg(long, value_name = "A..B", default_value = "120..149", value_parser = values::range)]
     slots: (u32, u32),
-    /// How many jobs.
+    /// Number of jobs.
     #[arg(long, value_name = "A..B", default_value = "3..6", value_parser = values::range)]
     jobs: (u32, u32),
-    /// How many nodes a job wants.
+    /// Number of nodes a job wants.
     #[arg(long, value_name = "A..B", default_value = "1..5", value_parser = values::range)]
     tasks: (u32, u32),
     /// Ticks of the clock per unit of time: 1 rounds the drawn times, 1000 keeps them.
@@ -91,7 +91,7 @@ Examples:
   tradewind generate local-load --nodes 8 --horizon 1d --seed 1 -o load.csv
   tradewind generate local-load --share 0.2..0.3 --period 1h --seed 1")]
 pub(super) struct LoadArgs {
-    /// How many nodes.
+    /// Number of nodes.
     #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     nodes: u32,
     /// The first moment.

@@ -12,7 +12,7 @@ use crate::exit::Failure;
 pub(crate) struct DrawRequest<'a> {
     /// One of [`tradewind_sim::models::JOB_MODELS`].
     pub(crate) model: &'a str,
-    /// How many jobs.
+    /// Number of jobs.
     pub(crate) jobs: usize,
     /// Processors of the machine, and of the widest job.
     pub(crate) processors: u32,

@@ -52,7 +52,7 @@ pub(super) struct Args {
     /// Fit the log to a machine of N processors.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=16_777_216))]
     procs: Option<u32>,
-    /// What becomes of jobs that are wider than --procs.
+    /// What happens to jobs that are wider than --procs.
     #[arg(long, value_enum, default_value_t, requires = "procs")]
     wide: WideArg,
     /// For drawing users; printed on standard error.

@@ -26,7 +26,7 @@ Examples:
   tradewind generate lublin --jobs 5000 --procs 256 --offered 0.8 --seed 1 -o lublin.swf
   tradewind generate lublin --kind mixed --seed 1 | tradewind simulate - --policy easy --out run")]
 pub(super) struct LublinArgs {
-    /// Whose parameters.
+    /// The published set of parameters.
     #[arg(long, value_enum, default_value_t)]
     kind: JobKind,
     #[command(flatten)]
@@ -40,13 +40,13 @@ enum JobKind {
     Batch,
     /// Jobs that people wait for.
     Interactive,
-    /// Both, not told apart.
+    /// Both, not distinguished.
     Mixed,
 }
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// How many jobs.
+    /// Number of jobs.
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=50_000_000))]
     jobs: u32,
     /// Processors of the machine, and of the widest job [default: 128; `exponential`: 64].

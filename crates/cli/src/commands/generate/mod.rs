@@ -1,12 +1,14 @@
-//! `tradewind generate`: workloads that nobody recorded, and logs made from logs.
+//! `tradewind generate`: synthetic workloads, and logs made from logs.
 
 mod cycle;
 pub(crate) mod drawing;
 mod from;
 pub(super) mod jobs;
+mod sacct;
 mod values;
 
-use std::path::PathBuf;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 
@@ -14,7 +16,7 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::output;
 use crate::report::Report;
 
-/// Which model, with which parameters.
+/// Arguments of `tradewind generate`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -22,7 +24,8 @@ Examples:
   tradewind generate weibull --set gap=8 --seed 1 | tradewind simulate - --policy easy --out run
   tradewind generate environment --seed 1 | tradewind plan -
   tradewind generate from log.swf.gz --from 30d --to 60d --load 1.2 -o month.swf.gz
-  tradewind generate from log.swf.gz --users 100 --weeks 8 --seed 1 -o resampled.swf")]
+  tradewind generate from log.swf.gz --users 100 --weeks 8 --seed 1 -o resampled.swf
+  tradewind generate sacct march.txt -o march.swf --grid march.toml")]
 pub(crate) struct Args {
     #[command(subcommand)]
     model: ModelCommand,
@@ -46,13 +49,15 @@ enum ModelCommand {
     LocalLoad(cycle::LoadArgs),
     /// A log made from a log: a part of it, a heavier one, one of other users.
     From(from::Args),
+    /// A log and a grid from the accounting of a Slurm cluster, without names.
+    Sacct(sacct::Args),
 }
 
 /// Where a result goes.
 #[derive(Debug, clap::Args)]
 struct Target {
-    /// Write to a file instead of standard output, whole or not at all; gzip if its name ends in
-    /// `.gz`.
+    /// Write to a file instead of standard output (`-`), whole or not at all; gzip if its name ends
+    /// in `.gz`.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -66,18 +71,41 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
         ModelCommand::Study1(args) => cycle::study1(args, report),
         ModelCommand::LocalLoad(args) => cycle::local_load(args, report),
         ModelCommand::From(args) => from::run(args, report),
+        ModelCommand::Sacct(args) => sacct::run(args, report),
     }
 }
 
 impl Target {
+    /// The file, unless the result goes to standard output.
+    fn file(&self) -> Option<&PathBuf> {
+        self.output.as_ref().filter(|path| path.as_os_str() != "-")
+    }
+
     fn write(&self, text: &str) -> Result<Exit, Failure> {
-        match &self.output {
+        match self.file() {
             None => output::print(text)?,
-            Some(path) if path.extension().is_some_and(|end| end == "gz") => {
+            Some(path) if is_packed(path) => {
                 output::write_file(path, &tradewind_io::input::pack(text.as_bytes()))?;
             }
             Some(path) => output::write_file(path, text.as_bytes())?,
         }
         Ok(Exit::Ok)
     }
+
+    /// Writes piece by piece what may be too large for the memory.
+    fn write_with(&self, write: impl Fn(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+        let Some(path) = self.file() else { return output::print_with(write) };
+        output::write_with(path, |file| {
+            let mut to = BufWriter::new(file);
+            match is_packed(path) {
+                true => tradewind_io::input::pack_to(&mut to, |to| write(to))?,
+                false => write(&mut to)?,
+            }
+            to.flush()
+        })
+    }
+}
+
+fn is_packed(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == "gz")
 }

@@ -38,7 +38,7 @@ pub(crate) struct Args {
     /// `90s`, `15m`, `24h`, `7d`.
     #[arg(long, value_name = "WHEN", value_parser = since)]
     since: Option<Since>,
-    /// Of this user; `@ADDRESS` where nobody knows who.
+    /// Of this user; `@ADDRESS` where the user is unknown.
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
     /// Of this kind: refusal, sign-in, read, rights, price, policy, money or lost.
@@ -56,7 +56,7 @@ enum AuditCommand {
     Export(AuditExportArgs),
 }
 
-/// Which log.
+/// Arguments of `tradewind audit verify`.
 #[derive(Debug, clap::Args)]
 struct FileArgs {
     /// The folder of the market [default: `$XDG_STATE_HOME/tradewind`].
@@ -64,7 +64,7 @@ struct FileArgs {
     state: Option<PathBuf>,
 }
 
-/// To where.
+/// Arguments of `tradewind audit export`.
 #[derive(Debug, clap::Args)]
 struct AuditExportArgs {
     #[command(flatten)]
@@ -74,7 +74,7 @@ struct AuditExportArgs {
     output: Option<PathBuf>,
 }
 
-/// From when on.
+/// The moment from which on rows are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Since {
     /// Seconds since 1970.

@@ -12,7 +12,7 @@ use crate::client::place;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::options::Format;
 
-/// To where.
+/// Arguments of `tradewind backup`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -31,7 +31,7 @@ pub(crate) struct BackupArgs {
     state: Option<PathBuf>,
 }
 
-/// From where to where.
+/// Arguments of `tradewind restore`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -40,7 +40,7 @@ Examples:
 There must be no journal in the folder. The market keeps its name and what runs at its sites, so a
 market and its copy must never both be in use.")]
 pub(crate) struct RestoreArgs {
-    /// A backup.
+    /// File of the backup.
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// The folder of the market that it becomes.

@@ -9,7 +9,7 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::options::Format;
 use crate::report::Report;
 
-/// Which jobs.
+/// Arguments of `tradewind cancel`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -23,7 +23,7 @@ pub(crate) struct CancelArgs {
     jobs: Jobs,
 }
 
-/// Which jobs.
+/// Arguments of `tradewind hold`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -36,7 +36,7 @@ pub(crate) struct HoldArgs {
     jobs: Jobs,
 }
 
-/// Which jobs.
+/// Arguments of `tradewind release`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -73,7 +73,7 @@ pub(crate) fn release(args: &ReleaseArgs, format: Format, report: &Report) -> Ou
     })
 }
 
-/// Does it to all of them, and tells of those where it failed.
+/// Does it to all of them, and reports those where it failed.
 fn each(
     Jobs { jobs, place }: &Jobs,
     format: Format,

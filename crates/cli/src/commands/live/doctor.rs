@@ -18,7 +18,7 @@ use crate::report::Report;
 use crate::tables::Side;
 use crate::{input, sites};
 
-/// Of which market.
+/// Arguments of `tradewind doctor`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -113,7 +113,7 @@ fn clock(market: &MarketDocument) -> Option<Finding> {
     })
 }
 
-/// Tokens that have expired or will soon, if a market runs and tells us.
+/// Tokens that have expired or will soon, if a market runs and answers.
 fn tokens(folder: &Path) -> Vec<Finding> {
     let sent = MarketArgs::of_folder(folder).and_then(|place| {
         let sent = Market::open(&place).and_then(|market| market.pages("/v1/tokens", "tokens"));
@@ -145,7 +145,7 @@ fn look(
     let scratch = Scratch(folder.join(format!("doctor-{}", std::process::id())));
     std::fs::create_dir_all(&scratch.0).map_err(|wrong| {
         let message = format!("failed to make `{}`: {wrong}", scratch.0.display());
-        Failure::usage(message).hint("is the disk full? does the folder belong to somebody else?")
+        Failure::usage(message).hint("is the disk full? does the folder belong to another user?")
     })?;
     let mut all = Vec::new();
     for mut setup in sites::open_beside(settings, &scratch.0, folder)? {
@@ -205,7 +205,7 @@ struct Scratch(PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What stays behind is empty, and in nobody's way.
+        // What stays behind is empty, and does no harm.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -261,7 +261,7 @@ mod tests {
         std::fs::write(owner.join("mine"), r#"{"pool": "main", "slots": 1}"#).unwrap();
         assert_eq!(bad(&settings), Vec::<String>::new());
         std::fs::write(owner.join("broken"), "{").unwrap();
-        // A link to nowhere is as unreadable, to whoever asks.
+        // A link to nowhere is as unreadable, to any reader.
         std::os::unix::fs::symlink("nowhere", owner.join("dangling")).unwrap();
         let found = bad(&settings);
         let names = |name: &str| {

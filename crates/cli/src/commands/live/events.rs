@@ -14,7 +14,7 @@ use crate::report::Report;
 /// Before a stream that ended is asked for again.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Which events.
+/// Arguments of `tradewind events`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -10,7 +10,7 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::options::Format;
 use crate::output;
 
-/// To whom, and how much.
+/// Arguments of `tradewind grant`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -33,7 +33,8 @@ pub(crate) struct Args {
     /// Why; kept with the posting.
     #[arg(long, value_name = "TEXT", default_value = "")]
     note: String,
-    /// Make the user or the project if nobody knows it yet; without this, unknown names are refused.
+    /// Make the user or the project if it does not exist yet; without this, unknown names are
+    /// refused.
     #[arg(long)]
     create: bool,
     #[command(flatten)]
@@ -54,7 +55,7 @@ pub(crate) fn run(args: &Args, format: Format) -> Outcome {
     let sent = Market::open(&args.place)?.post("/v1/transfers", &transfer)?;
     match format {
         Format::Json => sent.print()?,
-        // The account of whoever got it.
+        // The account of the receiver.
         Format::Table => {
             let Statement { account: Account { account, balance, .. }, .. } = sent.read()?;
             output::print(&format!("{account} has {balance} credits\n"))?;

@@ -18,7 +18,7 @@ use crate::tables::Side;
 /// Bytes of its output.
 const SHOWN: u64 = 4_096;
 
-/// Which job.
+/// Arguments of `tradewind job`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -28,7 +28,7 @@ Examples:
 
 For a job that waits, its reason, its expected start and its fall-backs are shown, too.")]
 pub(crate) struct Args {
-    /// Its number.
+    /// Id of the job.
     #[arg(value_name = "ID")]
     job: u64,
     /// Show the end of what it has written, too.
@@ -230,7 +230,7 @@ fn parts(parts: &[Part]) -> Sheet {
     Sheet { columns, rows: parts.iter().map(row).collect() }
 }
 
-/// Pools that the job could have had instead.
+/// Pools that the job could have used instead.
 fn beside(others: &[OtherPool]) -> Sheet {
     let columns = vec![
         ("INSTEAD", Side::Left),

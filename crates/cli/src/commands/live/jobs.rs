@@ -9,7 +9,7 @@ use crate::exit::{Exit, Outcome};
 use crate::options::Format;
 use crate::tables::Side;
 
-/// Which jobs.
+/// Arguments of `tradewind jobs`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -17,13 +17,13 @@ Examples:
   tradewind jobs --all --user ana
   tradewind jobs --states PD,R --site alpha --format csv
 
-Without options: your jobs that have not ended; an administrator sees everybody's. START is when
-the job started, or is expected to; COST what it has paid and what is held for it.")]
+Without options: your jobs that have not ended; an administrator sees the jobs of all users. START
+is when the job started, or is expected to; COST what it has paid and what is held for it.")]
 pub(crate) struct Args {
     /// Also those that are over and still known.
     #[arg(short, long)]
     all: bool,
-    /// Of this user.
+    /// Only those of this user.
     #[arg(short, long, value_name = "NAME")]
     user: Option<String>,
     /// In these states, long or short, with commas: `PENDING,R`.
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// With nodes at this site.
     #[arg(long, value_name = "NAME")]
     site: Option<String>,
-    /// Of this name.
+    /// Only those of this name.
     #[arg(short, long, value_name = "NAME")]
     name: Option<String>,
     #[command(flatten)]

@@ -31,7 +31,7 @@ pub(crate) struct Args {
 enum JournalCommand {
     /// Prove that the journal is whole, and that its state is what its rows make.
     Verify(JournalArgs),
-    /// Make the state anew from the rows alone, up to any of them.
+    /// Make the state again from the rows alone, up to any of them.
     Replay(ReplayArgs),
     /// Write all rows as lines of JSON.
     Export(JournalExportArgs),
@@ -41,7 +41,7 @@ enum JournalCommand {
     Compact(CompactArgs),
 }
 
-/// Which journal.
+/// Arguments of `tradewind journal verify`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -66,7 +66,7 @@ struct Journal {
     file: Option<PathBuf>,
 }
 
-/// Up to where.
+/// Arguments of `tradewind journal replay`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -82,7 +82,7 @@ struct ReplayArgs {
     journal: Journal,
 }
 
-/// To where.
+/// Arguments of `tradewind journal export`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -96,7 +96,7 @@ struct JournalExportArgs {
     journal: Journal,
 }
 
-/// How old.
+/// Arguments of `tradewind journal archive`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -116,7 +116,7 @@ struct ArchiveArgs {
     journal: Journal,
 }
 
-/// Which one.
+/// Arguments of `tradewind journal compact`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -12,7 +12,7 @@ use crate::options::Format;
 use crate::output;
 use crate::tables::Side;
 
-/// Of which account.
+/// Arguments of `tradewind ledger`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -23,7 +23,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// Answers that may be missing in a row before it is given up.
 const MISSES: u32 = 5;
 
-/// To which market.
+/// Arguments of `tradewind login`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -39,7 +39,7 @@ pub(crate) struct LoginArgs {
     place: MarketArgs,
 }
 
-/// Of which market.
+/// Arguments of `tradewind logout`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -51,7 +51,7 @@ pub(crate) struct LogoutArgs {
     place: MarketArgs,
 }
 
-/// Of which market.
+/// Arguments of `tradewind whoami`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -102,7 +102,7 @@ pub(crate) fn login(args: &LoginArgs, format: Format, report: &Report) -> Outcom
     Ok(Exit::Ok)
 }
 
-/// Asks politely until somebody has confirmed the code, or it has expired.
+/// Asks politely until the user has confirmed the code, or it has expired.
 fn wait(line: &MarketClient, device: &DeviceSignIn) -> Result<NewSession, Failure> {
     let end = Instant::now() + Duration::from_secs(device.lasts.unsigned_abs());
     let mut interval = device.interval.clamp(1, 60);
@@ -130,7 +130,7 @@ fn wait(line: &MarketClient, device: &DeviceSignIn) -> Result<NewSession, Failur
             _ => return Err(refusal(status, &text)),
         }
     }
-    Err(Failure::negative("nobody confirmed the code in time").hint("`tradewind login` again"))
+    Err(Failure::negative("the code was not confirmed in time").hint("`tradewind login` again"))
 }
 
 /// Status and document of an answer that is a good one.
@@ -183,7 +183,8 @@ pub(crate) fn logout(args: &LogoutArgs, report: &Report) -> Outcome {
         }
     });
     if revoked.is_err() {
-        report.note("the market could not be told: the token opens there until it expires");
+        report
+            .note("the market could not be reached: the token stays valid there until it expires");
     }
     logins.markets.remove(&url);
     logins.last = logins.last.filter(|it| *it != url);

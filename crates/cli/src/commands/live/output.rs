@@ -10,7 +10,7 @@ use tradewind_web::documents::Job;
 use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Failure, Outcome};
 
-/// Of which job.
+/// Arguments of `tradewind output`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -19,7 +19,7 @@ Examples:
 
 The end of the job's standard output as its site has it, byte for byte.")]
 pub(crate) struct Args {
-    /// Its number.
+    /// Id of the job.
     #[arg(value_name = "ID")]
     job: u64,
     /// The last so many bytes.
@@ -50,7 +50,7 @@ pub(super) fn tail(market: &Market, job: u64, max: u64) -> Result<Vec<u8>, Failu
         .map_err(|wrong| Failure::negative(format!("failed to read `{}`: {wrong}", file.display())))
 }
 
-/// Where it was told to write, if that has no pattern but the job's number.
+/// The file for its output, if that has no pattern but the job's number.
 fn file(job: &Job) -> Option<PathBuf> {
     let submission = job.submission.as_ref()?;
     let text = |key: &str| submission.get(key).and_then(Value::as_str);

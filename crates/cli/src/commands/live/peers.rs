@@ -9,7 +9,7 @@ use crate::exit::{Exit, Outcome};
 use crate::options::Format;
 use crate::tables::Side;
 
-/// Of which market.
+/// Arguments of `tradewind peers`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -1,4 +1,4 @@
-//! `tradewind policy`: who decides, and the market as a whole.
+//! `tradewind policy`: the scheduling policy, and the market as a whole.
 
 use serde_json::{Value, json};
 use tradewind_web::documents::{Market as Whole, PolicyChoice, WhatIf, WhatIfQuestion};
@@ -12,7 +12,7 @@ use crate::report::Report;
 /// Jobs that are named; more are counted.
 const NAMED: usize = 5;
 
-/// Which one.
+/// Arguments of `tradewind policy`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -20,8 +20,8 @@ Examples:
   tradewind policy css
   tradewind policy 'easy[depth=4]'
 
-Without a name it shows who decides, and the market in numbers. Administrators may choose; jobs
-that wait are planned anew. If the new one would refuse some of them, such as `auction` those that
+Without a name it shows the policy, and the market in numbers. Administrators may choose; jobs
+that wait are planned again. If the new one would refuse some of them, such as `auction` those that
 state no budget, nothing changes and they are named, unless `--yes` is given. `tradewind whatif
 --policy NAME` says all that would change.")]
 pub(crate) struct Args {
@@ -62,7 +62,7 @@ fn spare(market: &Market, policy: &str, report: &Report) -> Result<(), Failure> 
     let answer: WhatIf = answer.and_then(|sent| sent.read()).map_err(|failure| {
         let Failure { exit, mut problems } = failure.of_arguments();
         if exit == Exit::Negative {
-            let message = format!("nobody can say whether `{policy}` refuses jobs that wait");
+            let message = format!("it is unknown whether `{policy}` refuses waiting jobs");
             let hint = Some("try again, or switch all the same: `--yes`".to_owned());
             problems.push(Problem { message, hint });
         }

@@ -9,7 +9,7 @@ use crate::client::{Market, MarketArgs, Sent, encode};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::options::Format;
 
-/// Of which pool, and what.
+/// Arguments of `tradewind price`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -19,7 +19,8 @@ Examples:
   tradewind price alpha/main --reset
 
 A table is as in the configuration: first `price = 0.002`, then `[[site.price]]` with `hours`,
-`load` and `price`. Jobs that run go on paying what they agreed on; jobs that wait are planned anew.")]
+`load` and `price`. Jobs that run go on paying what they agreed on; jobs that wait are planned
+again.")]
 pub(crate) struct Args {
     /// As `tradewind sites` calls it.
     #[arg(value_name = "SITE/POOL")]

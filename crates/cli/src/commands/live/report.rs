@@ -12,15 +12,15 @@ use crate::options::Format;
 use crate::output;
 use crate::tables::Side;
 
-/// Of which market.
+/// Arguments of `tradewind report`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   tradewind report
   tradewind report --format csv > users.csv
 
-Over the jobs that are still known. You see yourself, and an administrator everybody; what sites
-earned is for their owners. CSV has the users.")]
+Over the jobs that are still known. You see your own use, and an administrator that of all users;
+what sites earned is for their owners. CSV has the users.")]
 pub(crate) struct Args {
     #[command(flatten)]
     place: MarketArgs,

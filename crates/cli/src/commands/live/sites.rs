@@ -9,7 +9,7 @@ use crate::options::Format;
 use crate::report::Report;
 use crate::tables::Side;
 
-/// Of which market.
+/// Arguments of `tradewind sites`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

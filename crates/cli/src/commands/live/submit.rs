@@ -1,4 +1,4 @@
-//! `tradewind submit`: a job is handed in.
+//! `tradewind submit`: a job is submitted.
 
 use serde_json::{Value, json};
 use tradewind_io::submission::{Submission, document};
@@ -41,10 +41,10 @@ pub(crate) struct Args {
     /// Print the job's number and nothing else.
     #[arg(long)]
     parsable: bool,
-    /// Hand nothing in: print what would be asked as JSON, and what the job could get.
+    /// Submit nothing: print the request as JSON, and what the job could get.
     #[arg(long, conflicts_with_all = ["wait", "parsable"])]
     dry_run: bool,
-    /// The same submission with the same key is not handed in again; another one is refused.
+    /// The same submission with the same key is not submitted again; another one is refused.
     #[arg(long, value_name = "TEXT")]
     key: Option<String>,
     #[command(flatten)]
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     }
 }
 
-/// A market on this machine runs jobs where they were handed in, as `sbatch` has it.
+/// A market on this machine runs jobs where they were submitted, as `sbatch` has it.
 pub(super) fn at_home(submission: &mut Submission, market: &Market) {
     if !market.is_here() {
         return;
@@ -94,7 +94,7 @@ pub(super) fn at_home(submission: &mut Submission, market: &Market) {
     let around = &mut submission.surroundings;
     match (&around.directory, here) {
         (None, here) => around.directory = here,
-        // It runs elsewhere, and is told where it was submitted, as by `sbatch`.
+        // It runs elsewhere, and gets the folder of the submission, as by `sbatch`.
         (Some(_), Some(here)) => {
             around.environment.entry("SLURM_SUBMIT_DIR".to_owned()).or_insert(here);
         }

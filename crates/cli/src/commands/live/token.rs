@@ -1,4 +1,4 @@
-//! `tradewind token`: who may come in.
+//! `tradewind token`: tokens of users.
 
 use std::path::{Path, PathBuf};
 
@@ -30,15 +30,15 @@ enum TokenCommand {
     /// Make a token for a user; its secret is seen this once.
     #[command(visible_alias = "create")]
     New(NewArgs),
-    /// Give a token another secret; the present one opens for a while yet.
+    /// Give a token another secret; the present one stays valid for a while.
     Rotate(RotateArgs),
-    /// List tokens, without their secrets, which nobody has.
+    /// List tokens, without their secrets, which are not kept.
     List(TokenListArgs),
     /// Make a token useless, at once.
     Revoke(RevokeArgs),
 }
 
-/// For whom.
+/// Arguments of `tradewind token new`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -50,13 +50,13 @@ Administrators may.")]
 struct NewArgs {
     /// A user's name; one that is new begins with what the configuration grants.
     user: String,
-    /// As what they come in.
+    /// Role of the token.
     #[arg(long, value_enum, default_value_t = TokenAs::User)]
     role: TokenAs,
     /// For people: on which machine it is used, say.
     #[arg(long, value_name = "TEXT", default_value = "")]
     note: String,
-    /// For how long it opens, such as `90d`, or `never` [default: as the configuration says].
+    /// How long it is valid, such as `90d`, or `never` [default: as the configuration says].
     #[arg(long, value_name = "SPAN", value_parser = lifetime)]
     expires: Option<i64>,
     /// Write the secret to this file, which only its owner can read, instead of printing it.
@@ -66,7 +66,7 @@ struct NewArgs {
     place: MarketArgs,
 }
 
-/// Which, and what then.
+/// Arguments of `tradewind token rotate`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -77,13 +77,13 @@ Examples:
 Without an ID the token that this command uses, and its file gets the new secret. Your own;
 administrators may all, and say when they expire.")]
 struct RotateArgs {
-    /// Its number.
+    /// Id of the token.
     #[arg(value_name = "ID")]
     token: Option<u64>,
-    /// For how long the present secret still opens, such as `1h`.
+    /// How long the present secret stays valid, such as `1h`.
     #[arg(long, value_name = "SPAN", default_value = "1h", value_parser = grace)]
     grace: i64,
-    /// For how long it opens from now on, such as `90d`, or `never` [default: as before].
+    /// How long it is valid from now on, such as `90d`, or `never` [default: as before].
     #[arg(long, value_name = "SPAN", value_parser = lifetime)]
     expires: Option<i64>,
     /// Write the new secret to this new file, instead of printing it.
@@ -99,12 +99,12 @@ fn lifetime(text: &str) -> Result<i64, String> {
         "never" => Ok(0),
         _ => match parse_span(text)?.0 {
             seconds @ 1.. => Ok(seconds),
-            _ => Err("a token opens for a second at least".to_owned()),
+            _ => Err("a token is valid for at least one second".to_owned()),
         },
     }
 }
 
-/// Seconds.
+/// Reads a time of at most 30 days: seconds.
 fn grace(text: &str) -> Result<i64, String> {
     match parse_span(text)?.0 {
         seconds @ 0..=2_592_000 => Ok(seconds),
@@ -112,14 +112,14 @@ fn grace(text: &str) -> Result<i64, String> {
     }
 }
 
-/// As what somebody comes in.
+/// Role of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum TokenAs {
     /// Their own jobs and accounts.
     User,
     /// The same, and their sites.
     Owner,
-    /// Everything.
+    /// May see and change everything.
     Administrator,
     /// Another market: to exchange jobs, and nothing else.
     Peer,
@@ -136,7 +136,7 @@ impl From<TokenAs> for Role {
     }
 }
 
-/// Of which market.
+/// Arguments of `tradewind token list`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -148,7 +148,7 @@ struct TokenListArgs {
     place: MarketArgs,
 }
 
-/// Which.
+/// Arguments of `tradewind token revoke`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -156,7 +156,7 @@ Examples:
 
 Your own; administrators may all.")]
 struct RevokeArgs {
-    /// Its number.
+    /// Id of the token.
     #[arg(value_name = "ID")]
     token: u64,
     #[command(flatten)]
@@ -194,7 +194,7 @@ fn new(args: &NewArgs, format: Format, report: &Report) -> Outcome {
         (None, Format::Json) => sent.print()?,
         (None, Format::Table | Format::Csv) => output::print(&format!("{token}\n"))?,
     }
-    // The token is made: a hint that cannot be had is none.
+    // The token is made: a hint that is not available is left out.
     if let Ok(SiteList { sites }) = market.get("/v1/sites").and_then(|sent| sent.read())
         && let Some(hint) = hint(user, *role, &sites)
     {
@@ -227,7 +227,7 @@ fn rotate(args: &RotateArgs, format: Format, report: &Report) -> Outcome {
     let sent = market.post(&format!("/v1/tokens/{number}/rotate"), &wanted)?;
     let IssuedToken { id, token, expires } = sent.read()?;
     let until = moment(crate::client::words::now().saturating_add(*grace));
-    report.note(&format!("the secret before opens until {until}"));
+    report.note(&format!("the secret before is valid until {until}"));
     if let Some(expires) = expires {
         report.note(&format!("token {id} expires at {}", moment(expires)));
     }
@@ -247,7 +247,9 @@ fn rotate(args: &RotateArgs, format: Format, report: &Report) -> Outcome {
 fn replace(path: &Path, token: &str) -> Result<(), Failure> {
     let wrote = up::place::write_private(path, &format!("{token}\n"));
     wrote.map_err(|failure| {
-        failure.hint("the secret before opens for the grace: rotate again, with `--output FILE`")
+        failure.hint(
+            "the secret before is valid for the grace period: rotate again, with `--output FILE`",
+        )
     })
 }
 
@@ -344,7 +346,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn owners_are_told_of_their_role() {
+    fn owners_learn_their_role() {
         let site = Site {
             name: "alpha".to_owned(),
             owner: "olga".to_owned(),

@@ -10,7 +10,7 @@ use crate::options::Format;
 use crate::output;
 use crate::tables::Side;
 
-/// Of what.
+/// Arguments of `tradewind usage`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -22,7 +22,7 @@ Examples:
 You see what you used, and what was used of projects that you manage; an administrator sees all.
 Months are in UTC; the last 36 are kept.")]
 pub(crate) struct Args {
-    /// What is told apart: `month`, `project`, `user`, `site`, with commas between.
+    /// What sums are grouped by: `month`, `project`, `user`, `site`, with commas between.
     #[arg(long, value_name = "COLUMNS", default_value = "month,project,user,site")]
     by: String,
     /// The first month.
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// The last month.
     #[arg(long, value_name = "YYYY-MM")]
     to: Option<String>,
-    /// Of this project only.
+    /// Only those of this project.
     #[arg(long, value_name = "PROJECT")]
     project: Option<String>,
     /// A row for each job that is over and still known, with `|` between fields as `sacct -P`

@@ -11,7 +11,7 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::options::Format;
 use crate::report::Report;
 
-/// For which jobs.
+/// Arguments of `tradewind wait`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -93,14 +93,14 @@ const STUCK: [&str; 5] = [
     "JobRequeuedHeld",
 ];
 
-/// What is said to whoever waits for a job that is not even in the queue.
+/// The message for a caller who waits for a job that is not even in the queue.
 fn stuck(job: &Job) -> Option<String> {
     let reason = job.reason.as_deref().filter(|reason| STUCK.contains(reason))?;
     let why = job.message.as_deref().unwrap_or(reason);
     (job.state == "PENDING").then(|| format!("job {} is held ({reason}): {why}", job.id))
 }
 
-/// What the shell is told of a job that is over.
+/// The exit code for a job that is over.
 fn code(state: &str, exit: Option<ExitStatus>) -> u8 {
     match exit {
         Some(ExitStatus { signal, .. }) if signal > 0 => {
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_waits_is_told_why_nothing_happens() {
+    fn a_waiting_caller_learns_why_nothing_happens() {
         let job = |state: &str, reason: &str| {
             let fields = serde_json::json!({
                 "id": 7, "name": "n", "user": "ana", "state": state, "reason": reason,

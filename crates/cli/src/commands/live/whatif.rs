@@ -14,7 +14,7 @@ use crate::options::Format;
 use crate::output;
 use crate::tables::Side;
 
-/// What would be different.
+/// Arguments of `tradewind whatif`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -1,4 +1,4 @@
-//! What `submit` and `quote` hand in: a script or a command, with options.
+//! What `submit` and `quote` submit: a script or a command, with options.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::input::warn;
 use crate::report::Report;
 
 /// The job that `words` and `options` describe: a script and its arguments, or behind `--` a
-/// command, or nothing if `--wrap` is given. All mistakes are told at once.
+/// command, or nothing if `--wrap` is given. All mistakes are reported at once.
 pub(super) fn read(
     words: &[String],
     options: &JobOptions,

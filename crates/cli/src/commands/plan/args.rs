@@ -12,7 +12,7 @@ use tradewind_sched::window::{Algorithm, Variant};
 use crate::exit::Failure;
 use crate::values::{self, Count};
 
-/// How to plan.
+/// Arguments of `tradewind plan`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -262,7 +262,7 @@ impl Args {
         }
     }
 
-    /// What a reader needs to tell two plans apart: the scenario's title or file, and the policy.
+    /// What a reader needs to distinguish two plans: the scenario's title or file, and the policy.
     pub(super) fn title(&self, scenario: &Scenario, sub_batches: u32) -> String {
         let scheme = match self.scheme {
             Scheme::BatchSlicer => format!("batch-slicer in {sub_batches}"),

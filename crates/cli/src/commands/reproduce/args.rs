@@ -10,7 +10,7 @@ use super::studies;
 use crate::exit::Failure;
 use crate::worker_pool;
 
-/// Which studies, and how.
+/// Arguments of `tradewind reproduce`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

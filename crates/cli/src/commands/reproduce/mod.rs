@@ -1,4 +1,4 @@
-//! `tradewind reproduce`: the papers' studies, run anew.
+//! `tradewind reproduce`: the papers' studies, run again.
 //!
 //! `args` says which and how, `work` runs the parts of their experiments on all cores, `store`
 //! keeps finished parts, `files` writes what came of it and `render` prints it.
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let tallies = work::run(&plan.runs, &store, settings.threads, &stop, report)?;
     let Some(tallies) = tallies.filter(|_| !stop.load(Ordering::Relaxed)) else {
         report.note(match settings.out {
-            Some(_) => "stopped; the same command goes on with the rest",
+            Some(_) => "stopped; the same command resumes the rest",
             None => "stopped; with `--out DIR` the same command would go on where it was",
         });
         return Ok(Exit::Interrupted);
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     Ok(Exit::Ok)
 }
 
-/// All studies.
+/// All studies, by name.
 fn studies() -> Result<&'static [Study], Failure> {
     Ok(tradewind_lab::studies()?)
 }

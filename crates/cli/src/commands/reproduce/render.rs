@@ -67,7 +67,7 @@ fn list_json(studies: &[Study]) -> serde_json::Value {
     json!({"studies": studies.iter().map(study).collect::<Vec<_>>()})
 }
 
-/// The results.
+/// Prints the results in the chosen format.
 pub(super) fn print(findings: &Findings, format: Format) -> Result<(), Failure> {
     match format {
         Format::Table => output::print(&tables(findings)),

@@ -67,7 +67,7 @@ pub(crate) struct Args {
     /// Only this part of the campaign: every n-th run from the i-th on.
     #[arg(long, value_name = "i/n")]
     shard: Option<Shard>,
-    /// Run everything anew and overwrite what another campaign left in DIR.
+    /// Run everything again and overwrite what another campaign left in DIR.
     #[arg(long)]
     force: bool,
 }
@@ -81,10 +81,10 @@ struct Axes {
     /// What happens in which order within one second [default: textbook].
     #[arg(long, value_delimiter = ',', value_parser = word::<Semantics>())]
     semantics: Vec<Semantics>,
-    /// What becomes of a job that outlives its request [default: kill].
+    /// What happens to a job that exceeds its request [default: kill].
     #[arg(long, value_delimiter = ',', value_parser = word::<Overrun>())]
     overrun: Vec<Overrun>,
-    /// What policies are told about run times [default: requested].
+    /// The run times that policies expect [default: requested].
     #[arg(long, value_delimiter = ',', value_parser = word::<EstimateKind>())]
     estimate: Vec<EstimateKind>,
     /// Offered loads to scale the workload to, as shares of the machine.
@@ -115,7 +115,7 @@ struct Axes {
     /// Budgets, deadlines, values and criteria of jobs, given or drawn.
     #[arg(long, value_name = "FILE")]
     side: Option<String>,
-    /// When cyclic schemes plan anew what has not started [default: next-cycle].
+    /// When cyclic schemes plan again what has not started [default: next-cycle].
     #[arg(long, value_name = "WHEN", value_parser = ["on-release", "next-cycle"])]
     replan: Option<String>,
     /// Leave out jobs submitted before this moment of the log's clock.

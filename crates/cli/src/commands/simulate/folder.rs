@@ -47,7 +47,7 @@ impl<'a> Folder<'a> {
             return Ok(());
         }
         let message = format!("`{folder}` holds another campaign, which is not finished; {what}");
-        let hint = "use another folder, or `--force` to run everything anew";
+        let hint = "use another folder, or `--force` to run everything again";
         Err(Failure::usage(message).hint(hint))
     }
 

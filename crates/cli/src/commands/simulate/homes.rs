@@ -118,7 +118,7 @@ mod tests {
         swf::parse(&Input { name: "log.swf".into(), bytes: text.into() }).unwrap()
     }
 
-    /// How many jobs each site gets.
+    /// Number of jobs each site gets.
     fn dealt(rule: Rule, seed: u64, processors: u32) -> [usize; 3] {
         let (homes, log) = (Homes::new(rule, seed, &pools()), log(960, processors));
         let mut counts = [0; 3];
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(dealt(Rule::Dealt, 1, 16), [0, 480, 480], "a2 is not a part of a1");
         for rule in [Rule::Nodes, Rule::Users] {
             assert_eq!(dealt(rule, 1, 17), [0, 960, 0]);
-            assert_eq!(dealt(rule, 1, 65).iter().sum::<usize>(), 960, "somebody must refuse it");
+            assert_eq!(dealt(rule, 1, 65).iter().sum::<usize>(), 960, "the rule must refuse it");
         }
     }
 

@@ -155,7 +155,7 @@ impl Work<'_> {
         }
         if signals.stopped() {
             report.note(&format!("stopped; {kept} of {} runs are kept", mine.len()));
-            report.note("the same command goes on with the rest");
+            report.note("the same command resumes the rest");
             return Ok(Exit::Interrupted);
         }
         let policies: Vec<&PolicySpec> = self.plan.policies().collect();

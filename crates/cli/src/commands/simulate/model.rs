@@ -18,7 +18,7 @@ const JOBS: usize = 10_000;
 /// The most jobs.
 const JOBS_MOST: usize = 50_000_000;
 
-/// A stream of jobs that nobody recorded.
+/// A synthetic stream of jobs.
 pub(super) struct Model {
     name: String,
     model: JobModel,

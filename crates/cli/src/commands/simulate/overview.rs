@@ -35,7 +35,7 @@ enum When {
     Wide,
     /// If it differs from zero anywhere.
     Market,
-    /// If there is anything to measure: that nobody was in time is worth knowing.
+    /// If there is anything to measure: that no job was in time is worth knowing.
     Known,
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use tradewind_io::chart::{Distribution, Trace};
 
-/// Its file.
+/// Name of the file of a report.
 pub(super) const FILE: &str = "report.json";
 
 /// `report.json` of a run.
@@ -14,7 +14,7 @@ pub(super) const FILE: &str = "report.json";
 pub(super) struct Part {
     /// Of all jobs that ran, in seconds.
     pub(super) waits: Distribution,
-    /// How many ran.
+    /// Number of jobs that ran.
     pub(super) jobs: usize,
     /// Deadlines missed over applications; empty without deadlines.
     #[serde(default)]

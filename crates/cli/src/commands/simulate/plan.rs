@@ -15,7 +15,7 @@ use crate::policy::{COMMAND, PolicySpec};
 /// The most runs of one campaign.
 const RUNS_MOST: u64 = 100_000;
 
-/// Who decides in a run.
+/// The policy of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Decider {
     /// This command of the user's.
@@ -74,7 +74,7 @@ pub(super) struct Run {
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) runs: Vec<Run>,
-    /// Who decides, in the campaign's order.
+    /// The policies, in the campaign's order.
     pub(super) deciders: Vec<Decider>,
     /// Combinations of rules that do not exist.
     pub(super) left_out: usize,
@@ -209,7 +209,7 @@ impl Run {
         folder
     }
 
-    /// What tells the run from every other: all that its results depend on. `inputs` are the
+    /// The identity of the run: all that its results depend on. `inputs` are the
     /// hashes of the workload's files.
     pub(super) fn id(&self, campaign: &Campaign, inputs: &[Option<String>]) -> String {
         #[derive(Serialize)]

@@ -35,7 +35,7 @@ impl Finished<'_> {
     }
 }
 
-/// What the threads of a campaign tell each other.
+/// Messages between the threads of a campaign.
 #[derive(Debug, Default)]
 pub(super) struct Signals {
     /// Jobs that ended so far, in all runs.
@@ -44,7 +44,7 @@ pub(super) struct Signals {
     pub(super) stop: Arc<AtomicBool>,
 }
 
-/// Whether somebody also checks every step.
+/// Whether every step is checked, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Watch {
     Nothing,
@@ -94,7 +94,7 @@ pub(super) fn replay<'a>(
     Ok(Finished { prepared, run: ran, summary, places })
 }
 
-/// The measures of a run and at the same time, if a file will tell them, the processors of jobs.
+/// The measures of a run and at the same time, if a file will contain them, the processors of jobs.
 fn measure(
     campaign: &Campaign,
     workload: &Workload,
@@ -163,7 +163,7 @@ impl Signals {
     }
 }
 
-/// Hears each event: counts jobs for the progress bar, and objects once the run is to stop.
+/// Gets each event: counts jobs for the progress bar, and objects once the run is to stop.
 struct Listener {
     signals: Arc<Signals>,
 }

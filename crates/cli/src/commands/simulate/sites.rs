@@ -36,7 +36,7 @@ pub(super) struct Inputs<'a> {
     pub(super) side: Option<&'a Input>,
 }
 
-/// How many processors a plain cluster has.
+/// Number of processors a plain cluster has.
 pub(super) type Processors<'a> = &'a dyn Fn() -> Result<u32, Failure>;
 
 impl Sites {

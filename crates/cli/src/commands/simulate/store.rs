@@ -20,10 +20,10 @@ const DONE: &str = "done.json";
 /// Of a run, and of a campaign of several.
 pub(super) const SUMMARY: &str = "summary.json";
 
-/// `campaign.json`.
+/// Content of `campaign.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(in crate::commands) struct Record {
-    /// Of the program.
+    /// Version of the program.
     pub(in crate::commands) version: String,
     pub(in crate::commands) title: Option<String>,
     /// What is run; two campaigns are the same if this is.

@@ -16,7 +16,7 @@ use super::plan::Run;
 pub(in crate::commands) const AXES: [&str; 7] =
     ["log", "policy", "semantics", "overrun", "estimate", "load", SEED];
 
-/// The key that tells replications apart.
+/// The key by which replications are distinguished.
 pub(in crate::commands) const SEED: &str = "seed";
 
 /// What is neither an axis nor a metric.

@@ -20,7 +20,7 @@ use super::{model, rules};
 use crate::exit::Failure;
 use crate::policy::{Layout, PolicySpec};
 
-/// The files of one workload, and what is in them once somebody asked.
+/// The files of one workload, and their content once it was asked for.
 pub(super) struct WorkloadFiles<'a> {
     spec: &'a Spec,
     files: Vec<File>,
@@ -66,7 +66,7 @@ impl<'a> WorkloadFiles<'a> {
         self.files.iter().map(|file| file.sha256.clone()).collect()
     }
 
-    /// How many jobs there are, if somebody has looked and found them sound.
+    /// How many jobs there are, if they were read and found sound.
     pub(super) fn known_jobs(&self) -> Option<usize> {
         let count = |log: &swf::Log| log.jobs.len() + log.undated.len();
         Some(match self.read.get()? {
@@ -99,7 +99,7 @@ impl<'a> WorkloadFiles<'a> {
         let alone = policies.iter().filter(|policy| policy.migrates()).map(|it| it.text());
         let alone = alone.filter(|_| machine.sites.pools(0).as_slice().len() == 1);
         let alone = alone
-            .map(|text| format!("{name}: one site, so nobody can take a job of `{text}` over"));
+            .map(|text| format!("{name}: one site, so no other site can take a job of `{text}`"));
         let repeated = machine.logs.iter().map(|log| (&log.name, log.repeated()));
         let repeated = repeated.filter(|(_, count)| *count > 0).map(|(log, count)| {
             format!("{log}: jobs with the number of another one, which results do not tell apart: {count}")
@@ -217,7 +217,7 @@ impl<'a> WorkloadFiles<'a> {
             log.name = campaign::log_name(&log.name).to_owned();
             if logs.iter().any(|other| other.name == log.name) {
                 let failure = Failure::usage(format!("two logs are named `{}`", log.name));
-                return Err(failure.hint("rename one: their jobs are told apart by it"));
+                return Err(failure.hint("rename one: their jobs are distinguished by it"));
             }
             logs.push(self.sliced(log));
         }

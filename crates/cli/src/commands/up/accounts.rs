@@ -1,4 +1,4 @@
-//! As whom local sites run jobs, and what that means for whoever starts a market.
+//! The accounts under which local sites run jobs, and what that means for the administrator.
 
 use tradewind_io::settings::Settings;
 

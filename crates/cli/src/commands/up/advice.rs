@@ -146,7 +146,7 @@ impl Advisor for SimulationAdvisor {
 }
 
 /// Where the job's user stands among all users, if the policy puts jobs in the order of fair
-/// shares: whoever has used least comes first.
+/// shares: the user who has used least comes first.
 fn fair_share(view: &MarketView, demand: &Demand) -> Option<String> {
     let half_life = PolicySpec::parse(&view.policy).ok()?.half_life()?;
     let user = demand.terms().user;
@@ -158,7 +158,7 @@ fn fair_share(view: &MarketView, demand: &Demand) -> Option<String> {
     let all: u64 = view.used.values().fold(0, |sum, used| sum.saturating_add(*used));
     Some(format!(
         "{name} is number {} of {users} users, with {own} of all {all} processor-seconds used \
-         lately, of which half are forgotten every {}; who has used least comes first",
+         recently, of which half are forgotten every {}; the user who has used least comes first",
         before + 1,
         length(half_life.0)
     ))
@@ -175,14 +175,14 @@ fn not_working(market: &Market, demand: &Demand) -> Option<String> {
     (!down.is_empty()).then(|| format!("; down: {}", down.join(", ")))
 }
 
-/// The client has gone, or the time is over: whoever asked says which.
+/// The client has gone, or the time is over: the caller says which.
 fn stopped() -> Refusal {
     Refusal::new(RefusalKind::Unavailable, "the search was stopped", "try again in a second")
 }
 
 fn free(market: &Market, demand: &Demand, taken: &[Taken]) -> Result<FreeTime, Refusal> {
     let horizon = Horizon { start: market.now(), end: market.now() + HORIZON };
-    // Nobody knows when nodes that do not work will be back.
+    // It is unknown when nodes that do not work will be back.
     let away = dead(market).map(|what| Taken {
         share: Share { pool: what.pool, nodes: what.nodes },
         from: what.until,
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_promised_nodes_that_do_not_work() {
+    fn no_job_is_promised_nodes_that_do_not_work() {
         let mut market = Market::new(Pools::cluster(4).into(), Time(0));
         let (pool, closure, cause) = (PoolId(0), OutageId(0), Cause::Failure(0));
         let what = Outage { pool, nodes: 3, from: Time(0), until: Time(86_400), cause };

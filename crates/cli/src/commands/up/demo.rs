@@ -1,4 +1,4 @@
-//! A small batch of real commands, for whoever looks at a market for the first time.
+//! A small batch of real commands, for a first look at a market.
 
 use std::sync::Arc;
 use std::thread;
@@ -26,7 +26,7 @@ const BATCH: [DemoJob; 6] = [
     ("report", "ada", 1, 10, 2, None, Criterion::Cost),
 ];
 
-/// Submits the batch, and tells what becomes of it until all of it is over.
+/// Submits the batch, and tells what happens to it until all of it is over.
 ///
 /// # Errors
 /// If the market refuses it.

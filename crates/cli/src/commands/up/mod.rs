@@ -44,7 +44,7 @@ use crate::{client, input, output, sites};
 use place::StateFolder;
 use remains::{Beginning, explain};
 
-/// Where, and with what.
+/// Arguments of `tradewind up`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -67,7 +67,7 @@ pub(crate) struct Args {
     /// The configuration; see docs/reference/tradewind-toml.md.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Also submit a small batch of real commands, and tell what becomes of it.
+    /// Also submit a small batch of real commands, and tell what happens to it.
     #[arg(long)]
     demo: bool,
     /// Begin a new market although something of an earlier one is in the folder, and its journal
@@ -188,7 +188,7 @@ fn times_by_project(settings: &Settings) -> BTreeMap<String, Times> {
 fn start(place: &StateFolder, settings: &Settings, report: &Report) -> Result<Engine, Failure> {
     let journal = place.journal();
     let pools = Arc::new(sites::pools(settings)?);
-    // Opened first: whoever has the journal has the sites.
+    // Opened first: the process that has the journal has the sites.
     let mut first = Some(open(&journal).map_err(|wrong| explain(&wrong))?);
     let again = journal.clone();
     let open = Box::new(move || match first.take() {
@@ -257,7 +257,7 @@ fn admit(engine: &Engine, place: &StateFolder, audit: &Audit) -> Result<PathBuf,
         role: Role::Administrator,
         hash,
         note: "made by `tradewind up`".to_owned(),
-        // One that expired while nobody looked would leave a market without an administrator.
+        // One that expired unnoticed would leave a market without an administrator.
         terms: TokenTerms::default(),
     };
     let asked = engine.handle.ask(administrator(), ask);
@@ -267,7 +267,7 @@ fn admit(engine: &Engine, place: &StateFolder, audit: &Audit) -> Result<PathBuf,
         Reply::Number(number) => format!("done, number {number}"),
         _ => "done".to_owned(),
     };
-    // Nobody asked for it over the API.
+    // It was not asked for over the API.
     audit.note("up", AuditKind::Rights, what, outcome);
     place::write_private(&file, &format!("{secret}\n"))?;
     Ok(file)
@@ -351,7 +351,7 @@ fn url(server: &Server, settings: &Settings) -> String {
     match (settings.listen.tls.is_some(), address.ip().is_unspecified()) {
         (false, _) => format!("http://{address}"),
         (true, false) => format!("https://{address}"),
-        // Nobody can go to "all addresses", and certificates are for names.
+        // No client can connect to "all addresses", and certificates are for names.
         (true, true) => format!("https://{}:{}", host_name(), address.port()),
     }
 }

@@ -66,7 +66,7 @@ impl Http {
         Ok(())
     }
 
-    /// The body of a good answer. If the token opens nothing, the file may have another by now.
+    /// The body of a good answer. If the token is not valid, the file may have another by now.
     fn post(&mut self, path: &str, body: &[u8]) -> Result<Vec<u8>, String> {
         let unreadable = |wrong| format!("its token cannot be read: {wrong}");
         if !self.admitted {

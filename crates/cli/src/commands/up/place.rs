@@ -10,7 +10,7 @@ use crate::exit::Failure;
 
 /// Where local tasks run that do not say where.
 const WORK: &str = "work";
-/// What each site keeps.
+/// Folder with a subfolder for each site.
 const SITES: &str = "sites";
 
 /// Where a market keeps everything.

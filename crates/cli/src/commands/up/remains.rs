@@ -36,7 +36,7 @@ pub(super) fn check(place: &StateFolder, how: Beginning, report: &Report) -> Res
     }
 }
 
-/// Whether there is a journal, or something in its place of which only an opening tells more.
+/// Whether there is a journal, or something in its place of which only an opening shows more.
 fn is_there(journal: &Path) -> bool {
     journal.exists() && sqlite::remains(journal).is_empty()
 }

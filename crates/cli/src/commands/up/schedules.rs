@@ -1,4 +1,4 @@
-//! What owners ask and offer, and who decides, as hours and load have it: said to the market
+//! Prices, offers and policy by hours and load: reported to the market
 //! whenever it changes.
 
 use std::collections::BTreeMap;
@@ -16,12 +16,12 @@ use tradewind_model::{Cause, Market, PoolId, Price, Span, Time};
 
 /// How often load is looked at.
 const EVERY: Duration = Duration::from_secs(1);
-/// How far ahead the market is told of hours that are not offered: to the end of the day after
+/// How far ahead the market learns of hours that are not offered: to the end of the day after
 /// so long. It stays the same all day, and so does what is said.
 const AHEAD: Span = Span(2 * DAY_S);
 const DAY_S: i64 = 86_400;
 
-/// Looks again and again until it is told to stop.
+/// Looks again and again until it is stopped.
 #[derive(Debug)]
 pub(crate) struct Watcher {
     stop: Arc<AtomicBool>,
@@ -64,7 +64,7 @@ struct Eye {
     pools: Vec<Pool>,
     zone: TimeZone,
     rules: tradewind_io::settings::Market,
-    /// What the market was told last.
+    /// What the market got last.
     last: Option<Said>,
     /// The policy that the rules asked for last.
     policy: Option<String>,
@@ -89,7 +89,7 @@ impl Eye {
             withheld.extend(spans.into_iter().map(|it| Withheld {
                 pool: id,
                 nodes: it.nodes,
-                // Hours are the clock's; what the market is told is in its own time.
+                // Hours are the clock's; the market gets its own time.
                 from: it.from + lead,
                 until: it.until + lead,
             }));
@@ -152,7 +152,7 @@ fn now() -> Time {
     Time(i64::try_from(since.as_secs()).unwrap_or(0))
 }
 
-/// By pool: thousandths of its nodes that somebody uses.
+/// By pool: thousandths of its nodes that are in use.
 fn loads(live: &Live) -> BTreeMap<PoolId, u32> {
     let market = &live.state().market;
     let pools = market.pools().iter();

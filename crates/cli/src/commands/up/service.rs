@@ -5,7 +5,7 @@ use std::os::unix::net::UnixDatagram;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-/// Tells systemd, if it has started us with `Type=notify`.
+/// Notifies systemd, if it has started us with `Type=notify`.
 pub(super) fn notify(state: &str) {
     let Some(socket) = std::env::var_os("NOTIFY_SOCKET") else { return };
     let sent = UnixDatagram::unbound().and_then(|it| it.send_to(state.as_bytes(), &socket));

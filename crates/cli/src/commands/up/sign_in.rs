@@ -8,7 +8,7 @@ use tradewind_web::{Provider, SignIn};
 
 use crate::exit::Failure;
 
-/// What the server is told.
+/// Settings for the server.
 ///
 /// # Errors
 /// If a file that the configuration names cannot be read.

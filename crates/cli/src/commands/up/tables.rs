@@ -1,4 +1,4 @@
-//! What owners' tables of prices say, for whoever shows or takes them.
+//! What owners' tables of prices say, for output and input.
 
 use jiff::tz::TimeZone;
 use tradewind_io::settings::{Pool, Settings};
@@ -15,14 +15,14 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Of a configuration.
+    /// The tables of a configuration.
     pub(super) fn of(settings: &Settings) -> Tables {
         let zone = settings.zone.clone().unwrap_or_else(TimeZone::system);
         Tables { pools: all_pools(settings), zone }
     }
 }
 
-/// Changes of a price that are told, at most.
+/// The largest number of price changes that are shown.
 const CHANGES: usize = 1_000;
 
 impl Tariffs for Tables {

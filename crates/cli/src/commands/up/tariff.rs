@@ -6,7 +6,7 @@ use tradewind_io::settings::schedule::Schedule;
 use tradewind_io::settings::{self, Pool, Settings};
 use tradewind_model::Price;
 
-/// What belongs there.
+/// Hint about the form of the table.
 const FORM: &str = "write `price = CREDITS`, then `[[site.price]]` tables";
 
 /// The pool with these prices instead of its own: `price = …` and `[[site.price]]` tables.

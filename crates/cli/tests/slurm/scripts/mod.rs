@@ -1,5 +1,5 @@
 //! Batch scripts run by plain `sbatch` and by Tradewind on two clusters of one kind: what their
-//! jobs are given and told is the same, or the option is refused by name, or the difference is in
+//! jobs get and read is the same, or the option is refused by name, or the difference is in
 //! the table, which the test prints.
 
 mod table;
@@ -56,7 +56,7 @@ type Seen = BTreeMap<String, String>;
 /// By index in its array; 0 where there is none.
 type Tasks = BTreeMap<u32, Seen>;
 
-/// What became of a script: its job's exit code and what its tasks saw, or why it was refused.
+/// What happened to a script: its job's exit code and what its tasks saw, or why it was refused.
 type Fate = Result<(i64, Tasks), String>;
 
 fn twin() -> Cluster {

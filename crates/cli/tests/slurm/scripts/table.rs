@@ -15,7 +15,7 @@ pub(super) enum Expected {
     Otherwise(&'static str),
 }
 
-/// A script.
+/// A script and its expected result.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Script {
     /// Its file, and so its job, is called like this.
@@ -31,7 +31,7 @@ const fn says(name: &'static str, options: &'static [&'static str], expected: Ex
     Script { name, options, code: 0, expected }
 }
 
-const RANGE: &str = "of a range of nodes Slurm gives as many as are free, Tradewind the least that \
+const RANGE: &str = "of a range of nodes Slurm gives as many as are free, Tradewind the minimum that \
                      is enough: each node has its price";
 
 /// Those that this machine's Slurm runs by itself: from 23.02 on a job that asks for more tasks than

@@ -52,7 +52,7 @@ impl Stage {
 }
 
 #[test]
-fn the_markets_time_is_the_clocks_as_long_as_nobody_sets_it() {
+fn the_markets_time_is_the_clocks_as_long_as_it_is_not_set() {
     let mut stage = Stage::begin(Time(0));
     for _ in 0..100 {
         let at = stage.wall;

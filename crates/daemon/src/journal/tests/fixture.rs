@@ -16,7 +16,7 @@ const FORMAT_2: &str = include_str!("format-2.sql");
 /// After this row the snapshot of the fixture was taken.
 const SNAPSHOT: u64 = 12;
 
-/// Writes the text anew: `cargo test -p tradewind-daemon -- --ignored make_the_journal_as_text`.
+/// Writes the text again: `cargo test -p tradewind-daemon -- --ignored make_the_journal_as_text`.
 /// Only for a new format, under a new name.
 #[test]
 #[ignore = "the file of a released format never changes"]

@@ -1,6 +1,6 @@
 //! What every site must hold, as checks that run on any of them.
 //!
-//! A [`Bench`] offers a site with nobody else on it, whose first pool has at least four nodes,
+//! A [`Bench`] offers a site without other jobs, whose first pool has at least four nodes,
 //! and lets time pass: real time, or a clock of its own.
 
 mod ends;
@@ -18,10 +18,10 @@ use super::{Exit, Order, Seen, Site, SiteError, Survey, Tag};
 
 /// A site under test.
 pub trait Bench {
-    /// It.
+    /// The site under test.
     fn site(&mut self) -> &mut dyn Site;
 
-    /// What its clock says.
+    /// Time of its clock.
     fn now(&mut self) -> Time;
 
     /// Lets a little time pass: at most a second.
@@ -48,7 +48,7 @@ pub trait Bench {
 pub enum TaskBehaviour {
     /// Nothing for so many seconds, then it ends with this code.
     Exit {
-        /// Seconds.
+        /// Seconds after the start.
         after: u32,
         /// From 0 to 255.
         code: u8,
@@ -109,8 +109,8 @@ pub const CHECKS: [(&str, Check); 35] = [
     ("an unknown pool is refused", promises::unknown_pool),
     ("the owner's load comes and goes", promises::local_load),
     ("fifty tasks at once share the nodes", promises::fifty_at_once),
-    ("exit codes are told", ends::exit_codes),
-    ("signals are told", ends::signals),
+    ("exit codes are reported", ends::exit_codes),
+    ("signals are reported", ends::signals),
     ("the time limit holds", ends::time_limit),
     (
         "the time limit holds against a task that does not listen",
@@ -124,15 +124,15 @@ pub const CHECKS: [(&str, Check); 35] = [
     ("recalled when its work has begun, it runs on", recall::after),
     ("recalled as it begins, it runs as a whole or not at all", recall::meanwhile),
     ("recalled before it was known, it never runs", recall::unknown),
-    ("the output's tail is told", surroundings::output_tail),
+    ("the output's tail is reported", surroundings::output_tail),
     ("arguments arrive as they are", surroundings::arguments),
     ("the environment arrives as it is", surroundings::environment),
     ("names may be odd", surroundings::odd_names),
     ("a task that gathers waits for its go", together::waits_for_go),
     ("told twice to begin, it does once", together::go_twice_is_once),
-    ("a task that begins is told of the others", together::go_tells_of_the_others),
+    ("a task that begins learns of the others", together::go_tells_of_the_others),
     ("a go for what does not wait is harmless", together::go_for_others_is_harmless),
-    ("a task that waits in vain never runs", together::in_vain),
+    ("a task that waits without a go never runs", together::in_vain),
     ("withdrawn while it waits, it never runs", together::withdrawn_while_it_waits),
     ("a restart of the adapter loses no task that waits", together::restart_while_it_waits),
     ("waiting for others does not count for the limit", together::limit_counts_from_its_work),
@@ -225,11 +225,11 @@ fn must_end(bench: &mut dyn Bench, order: &Order, wanted: &Exit) -> Result<(Time
     let (since, at, exit) = until_ended(bench, &order.tag)?;
     let tag = &order.tag;
     ensure(exit == *wanted, || format!("{tag} should have ended {wanted:?}, not {exit:?}"))?;
-    let since = since.ok_or_else(|| format!("{tag} ran, and nobody knows since when"))?;
+    let since = since.ok_or_else(|| format!("{tag} ran, and its start is unknown"))?;
     let now = bench.now();
     // What is charged is rounded up to whole seconds, and so may the end be.
     ensure(before <= since && since <= at && at <= now + Span(1), || {
-        format!("{tag} handed in at {before}, ran from {since} to {at}, and now is {now}")
+        format!("{tag} submitted at {before}, ran from {since} to {at}, and now is {now}")
     })?;
     Ok((since, at))
 }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::site::{Aside, Exit, Go, Order, Seen};
 
-/// Work may begin so much later than it was told to, milliseconds.
+/// Work may begin so much later than ordered, milliseconds.
 const LATE: i64 = 10_000;
 
 /// An order of one node that waits for others, for a while at most.
@@ -50,7 +50,7 @@ fn must_wait(bench: &mut dyn Bench, order: &Order) -> Result<(), String> {
     ensure(said.is_empty(), || format!("it waits, and said {said:?}"))
 }
 
-/// It ended well, and its work ran once, from the second at which it was told to begin.
+/// It ended well, and its work ran once, from the second ordered for its begin.
 fn must_have_begun(bench: &mut dyn Bench, order: &Order, at: Time) -> Result<(), String> {
     let (since, end, exit) = until_ended(bench, &order.tag)?;
     let good = exit == Exit::Code(0) && since.is_some_and(|since| at <= since && since <= end);
@@ -118,7 +118,7 @@ pub(super) fn go_for_others_is_harmless(bench: &mut dyn Bench) -> Result<(), Str
     let now = bench.now();
     go(bench, &waits, now)?;
     let seen = survey(bench)?.tasks.remove(&tag(1));
-    ensure(seen.is_none(), || format!("nobody handed it in: {seen:?}"))?;
+    ensure(seen.is_none(), || format!("it was not submitted: {seen:?}"))?;
     submit(bench, &waits)?;
     must_wait(bench, &waits)?;
     let over = order(bench, 2, &TaskBehaviour::Exit { after: 0, code: 3 });
@@ -143,7 +143,7 @@ pub(super) fn in_vain(bench: &mut dyn Bench) -> Result<(), String> {
 
 pub(super) fn withdrawn_while_it_waits(bench: &mut dyn Bench) -> Result<(), String> {
     let first = gathering(bench, 1, &says());
-    // This one was told to begin, in a while.
+    // This one got its moment to begin, in a while.
     let second = gathering(bench, 2, &says());
     for order in [&first, &second] {
         submit(bench, order)?;

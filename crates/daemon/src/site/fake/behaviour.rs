@@ -1,4 +1,4 @@
-//! What tasks of the fake site do: told by their command.
+//! What tasks of the fake site do: given by their command.
 
 use tradewind_io::submission::Work;
 use tradewind_model::Span;

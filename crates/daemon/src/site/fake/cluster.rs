@@ -1,4 +1,5 @@
-//! The cluster behind the fake site: nodes, tasks, the owner's jobs, and a clock that is told.
+//! The cluster behind the fake site: nodes, tasks, the owner's jobs, and a clock that the test
+//! sets.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,9 +23,9 @@ pub(super) struct Task {
     pub(super) behaviour: Behaviour,
     /// It waits so long for others.
     pub(super) gather: Option<Span>,
-    /// What was handed in, if it waits for others: it will be told more.
+    /// What was submitted, if it waits for others: more will be sent.
     pub(super) order: Option<Box<Order>>,
-    /// When it was told that its work begins.
+    /// The moment ordered for the begin of its work.
     pub(super) go: Option<Time>,
     /// It may have nodes that are set aside for its job.
     pub(super) aside: bool,
@@ -202,7 +203,7 @@ impl Cluster {
         }
     }
 
-    /// By start, then by submission, and nobody overtakes. Whether any started.
+    /// By start, then by submission, and no task overtakes. Whether any started.
     fn start_ours(&mut self) -> bool {
         let due = |task: &Task| task.running.is_none() && task.start <= self.now;
         let mut waiting: Vec<(Time, u64, Tag)> = self

@@ -19,7 +19,7 @@ impl Task {
         }
     }
 
-    /// It has its nodes, was told to begin, and the moment has come.
+    /// It has its nodes, got its moment to begin, and the moment has come.
     fn is_to_begin(&self, now: Time) -> bool {
         let waits = self.running.as_ref().is_some_and(|running| running.began.is_none());
         waits && self.go.is_some_and(|go| go <= now)

@@ -64,18 +64,18 @@ pub struct LocalJob {
     pub length: Span,
 }
 
-/// What really ran, whatever the site tells of it.
+/// What really ran, whatever the site reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
-    /// Whose.
+    /// Tag of the job.
     pub tag: Tag,
     /// Index of the pool.
     pub pool: usize,
     /// Nodes of it.
     pub nodes: BTreeSet<u32>,
-    /// From when.
+    /// Moment of the start.
     pub since: Time,
-    /// If it waited for others: when it was told that it might begin.
+    /// If it waited for others: the moment that it got for its begin.
     pub told: Option<Time>,
     /// Until when, and how it ended; `None`: it runs.
     pub ended: Option<(Time, Exit)>,
@@ -117,7 +117,7 @@ impl FakeSite {
         }
     }
 
-    /// What its clock says.
+    /// Time of its clock.
     pub fn now(&self) -> Time {
         self.cluster.now
     }
@@ -132,7 +132,7 @@ impl FakeSite {
             }
             self.cluster.advance(at);
             for request in requests {
-                // Nobody hears the answer.
+                // The answer is lost.
                 let _ = self.carry_out(&request);
             }
         }
@@ -186,8 +186,8 @@ impl FakeSite {
     }
 
     /// The manager dies and comes back without the last so many submissions, as far as they have
-    /// not ended, and without requests that are on their way. What ran, runs on, and nobody knows
-    /// of it; its tag can be handed in anew, and does not run again.
+    /// not ended, and without requests that are on their way. What ran, runs on, and the manager
+    /// does not know of it; its tag can be submitted again, and does not run again.
     pub fn crash(&mut self, submissions: u64) {
         self.late.clear();
         self.last = None;
@@ -330,7 +330,7 @@ impl Site for FakeSite {
 }
 
 fn away() -> SiteError {
-    SiteError::Away("nobody answers".to_owned())
+    SiteError::Away("no answer".to_owned())
 }
 
 fn silence() -> SiteError {

@@ -203,10 +203,10 @@ fn the_suite_sees_what_is_wrong() {
         (Flaw::ForgetsWithdrawalsOfTheUnknown, "withdrawn before it was known, it never runs"),
         (Flaw::StartsEarly, "a task does not start before its time"),
         (Flaw::KnowsNoLimit, "the time limit holds"),
-        (Flaw::SaysAllIsWell, "exit codes are told"),
+        (Flaw::SaysAllIsWell, "exit codes are reported"),
         (Flaw::TrimsArguments, "arguments arrive as they are"),
         (Flaw::HidesTheOwner, "the owner's load comes and goes"),
-        (Flaw::GivesTheHead, "the output's tail is told"),
+        (Flaw::GivesTheHead, "the output's tail is reported"),
         (Flaw::ShowsForty, "fifty tasks at once share the nodes"),
         (Flaw::TakesBackWhatRuns, "recalled when its work has begun, it runs on"),
         (Flaw::NeverTakesBack, "recalled before it began, it never does"),
@@ -341,7 +341,7 @@ fn step(bench: &mut FakeBench, what: u8, job: u64, much: u32) {
 }
 
 proptest::proptest! {
-    /// Whatever is lost, late or doubled: no tag runs twice, and what the site knows of never has
+    /// Whatever is lost, late or doubled: no tag runs twice, and what the site knows never has
     /// a node twice or more nodes than there are.
     #[test]
     fn nothing_runs_twice(steps in proptest::collection::vec((0u8..12, 0u64..12, 0u32..1_000), 1..120)) {

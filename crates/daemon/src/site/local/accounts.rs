@@ -30,7 +30,7 @@ const LONGEST: Duration = Duration::from_secs(10);
 pub struct Accounts {
     /// Words before what is run as an account; `{user}` in one of them stands for it.
     pub user_command: Vec<String>,
-    /// Who runs as whom.
+    /// Operating-system accounts of users.
     pub accounts: accounts::Accounts,
     /// Where tasks run that do not say where: absolute, or with `~` for the account's home at its
     /// beginning; `{user}` stands for the account.
@@ -42,7 +42,7 @@ pub struct Accounts {
 /// The account of one task, as its sheet has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Account {
-    /// Its name.
+    /// Name of the operating-system account.
     pub name: String,
     /// All words that come before what is run as it, and the program in its hidden role.
     pub words: Vec<String>,

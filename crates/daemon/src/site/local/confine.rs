@@ -20,7 +20,7 @@ pub enum Wish {
     Auto,
     /// Or else the site does not open.
     Require,
-    /// No.
+    /// The feature is off.
     Off,
 }
 
@@ -65,7 +65,7 @@ pub(super) struct Confined {
 struct Share {
     /// Thousandths of a processor.
     processors: u64,
-    /// Bytes.
+    /// Memory in bytes.
     memory: u64,
 }
 
@@ -264,7 +264,7 @@ fn asked(order: &Order) -> u64 {
     max.unwrap_or(0).saturating_mul(1 << 20)
 }
 
-/// Bytes.
+/// Memory of the machine, in bytes.
 fn machine_memory() -> u64 {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));

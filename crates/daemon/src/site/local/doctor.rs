@@ -136,7 +136,7 @@ fn process_limit(settings: &Settings) -> Finding {
 }
 
 fn kernel() -> Finding {
-    let what = "the kernel tells of processes under /proc";
+    let what = "the kernel shows processes under /proc";
     let own = rustix::process::getpid().as_raw_nonzero().get();
     let is_there = !processes::boot().is_empty() && processes::born(own).is_some();
     let verdict = if is_there { Verdict::Good } else { Verdict::Bad };
@@ -168,8 +168,8 @@ fn accounts(settings: &Settings) -> Vec<Finding> {
     names.into_iter().map(|name| one(settings, accounts, name)).collect()
 }
 
-/// Whether jobs are kept from the state folder and from each other's processes; `None`: nobody wants
-/// that.
+/// Whether jobs are kept from the state folder and from each other's processes; `None`: not
+/// wanted.
 fn apart(settings: &Settings, confined: &Confined) -> Option<Finding> {
     let is_wanted = settings.hidden.is_some() || settings.accounts.is_some();
     if settings.confinement.namespaces == Wish::Off || !is_wanted {

@@ -20,16 +20,16 @@ const LAUNCHES: u32 = 3;
 /// What is left of a task in its cgroup may take so long to end.
 const CLEARING: Duration = Duration::from_secs(5);
 
-/// A task that was handed in and not forgotten.
+/// A task that was submitted and not forgotten.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub folder: Folder,
     /// Index of its pool.
     pub pool: usize,
     pub nodes: u32,
-    /// When it is to start, and when it was handed in.
+    /// When it is to start, and when it was submitted.
     start: (i64, Option<i64>),
-    /// Counts submissions.
+    /// Number of the submission at this site.
     pub number: u64,
     pub output: Output,
     pub state: State,
@@ -51,16 +51,16 @@ pub(super) struct Output {
     pub account: Option<Account>,
 }
 
-/// How far it is.
+/// State of the task.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// It has no slots.
+    /// The task waits for slots.
     Waiting,
     /// It has slots and, unless that failed, a supervisor.
     Placed(Vec<u32>),
-    /// It runs.
+    /// The job runs.
     Running { slots: Vec<u32>, since: Time },
-    /// It is over.
+    /// The job has ended.
     Ended(Ended),
 }
 
@@ -122,8 +122,8 @@ impl Entry {
         self.launch(program)
     }
 
-    /// Looks what has become of it. Reads one or two small files; starts a supervisor anew if
-    /// one died before it began the task.
+    /// Finds out what has happened to it. Reads one or two small files; starts a supervisor again
+    /// if one died before it began the task.
     pub(super) fn refresh(&mut self, program: &[PathBuf]) -> io::Result<()> {
         if matches!(self.state, State::Ended(_) | State::Waiting) || self.has_ended()? {
             return Ok(());
@@ -167,7 +167,7 @@ impl Entry {
         Ok(())
     }
 
-    /// Lets it begin, if it waits for others and was not told before.
+    /// Lets it begin, if it waits for others and was not released before.
     pub(super) fn go(&mut self, go: &Go) -> io::Result<()> {
         if !self.gathers || self.is_ended() {
             return Ok(());
@@ -252,7 +252,7 @@ impl Entry {
         self.withdraw().map(|()| true)
     }
 
-    /// Tells the supervisor to look. If nobody listens yet, it looks by itself before it begins.
+    /// Wakes the supervisor. If it does not listen yet, it looks by itself before it begins.
     fn wake(&self) {
         use std::io::Write;
         use std::os::unix::fs::OpenOptionsExt;
@@ -294,7 +294,7 @@ impl Entry {
         if self.is_ended() { self.supervisor.take() } else { None }
     }
 
-    /// Whether the supervisor lives. Of one that we did not start the lock tells.
+    /// Whether the supervisor lives. If it was not started here, the lock shows it.
     fn is_supervised(&mut self) -> io::Result<bool> {
         if let Some(child) = &mut self.supervisor {
             if child.try_wait()?.is_none() {
@@ -331,7 +331,7 @@ impl Entry {
         self.end(None, Ending::NotStarted(why.to_owned()))
     }
 
-    /// As the trait tells it; `pool` is the pool's name.
+    /// As the trait defines it; `pool` is the pool's name.
     pub(super) fn seen(&self, pool: &str) -> Seen {
         match &self.state {
             State::Waiting | State::Placed(_) => Seen::Waiting,

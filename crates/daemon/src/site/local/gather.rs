@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::records::{Folder, Gathering, Go, Sheet, now, now_ms};
 use super::supervise::Event;
 
-/// So often it looks even if nobody wakes it.
+/// So often it looks even without a wake.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// What came of waiting.
@@ -18,7 +18,7 @@ pub(super) enum Met {
     InVain,
 }
 
-/// Waits until the task is told when to begin; one that waits for nobody begins at its start.
+/// Waits until the task gets its moment to begin; one without other parts begins at its start.
 pub(super) fn wait(folder: &Folder, sheet: &Sheet, events: &Receiver<Event>) -> io::Result<Met> {
     let Some(max) = sheet.gather else {
         return Ok(Met::Go(Go { at: sheet.start_at(now()), variables: Default::default() }));

@@ -1,4 +1,4 @@
-//! Tags of tasks that were forgotten, or withdrawn before anybody knew them: never to run again.
+//! Tags of tasks that were forgotten, or withdrawn before they were known: never to run again.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -16,8 +16,8 @@ pub(in crate::site) struct Gone {
 }
 
 impl Gone {
-    /// Reads the file, and cuts off a last line that was not written to its end: nobody was told
-    /// that it is there.
+    /// Reads the file, and cuts off a last line that was not written to its end: no caller was
+    /// notified that it is there.
     pub(in crate::site) fn open(path: &Path) -> io::Result<Gone> {
         let mut options = OpenOptions::new();
         options.create(true).read(true).append(true).mode(0o600);

@@ -4,7 +4,7 @@
 //! Its supervisor, which is the daemon's account and writes the records, cannot open the user's files,
 //! nor always send signals to the user's processes, nor see those of a PID namespace as the task
 //! does. So it starts this one, by the site's `user_command` if there is one, says on its standard input what is to run and which signals are to be sent, and
-//! hears on its standard output how it goes. When the supervisor is gone the input ends, and the
+//! reads its progress from its standard output. When the supervisor is gone the input ends, and the
 //! task with it.
 
 use std::io::{self, BufRead, BufReader, Write};
@@ -22,7 +22,7 @@ use super::processes;
 use super::records::Ending;
 use super::supervise::{Event, clear_away, how, reap};
 
-/// What is to run.
+/// A command to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Job {
     /// Its paths may begin with `~`.
@@ -36,7 +36,7 @@ pub(super) struct Job {
 /// To which processes of the task a signal goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum To {
-    /// The first.
+    /// The first process of the task.
     First,
     /// All others of its group.
     Others,
@@ -47,7 +47,7 @@ pub(super) enum To {
 /// What a supervisor says, a line each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Order {
-    /// Comes first.
+    /// Starts the job; the first order of a keeper.
     Run(Box<Job>),
     /// A signal by its number.
     Signal(i32, To),
@@ -69,14 +69,14 @@ pub(super) enum Said {
 pub(super) enum Whose {
     /// That of the job's user; `owner` is the number of the daemon's, which this must not be.
     User {
-        /// See there.
+        /// As in the type of the same name.
         owner: u32,
     },
     /// The daemon's own.
     Daemon,
 }
 
-/// Runs the task that is told on standard input.
+/// Runs the task that standard input describes.
 pub(super) fn keep(whose: Whose) -> ExitCode {
     match run(whose) {
         Ok(said) => say(&said),
@@ -113,7 +113,7 @@ fn run(whose: Whose) -> io::Result<Said> {
     Ok(Said::Ended(ended))
 }
 
-/// That `user_command` has made this the account of somebody else than the daemon's, without any
+/// That `user_command` has made this an account other than the daemon's, without any
 /// right that the daemon may have.
 pub(super) fn check(owner: u32) -> io::Result<()> {
     let own = rustix::process::geteuid();
@@ -195,7 +195,7 @@ fn until_over(pid: i32, events: &Receiver<Event>) -> Option<WaitStatus> {
     }
 }
 
-/// Sends signals as they are told.
+/// Sends signals as ordered.
 fn hear(pid: i32, input: BufReader<io::Stdin>, sender: &Sender<Event>) {
     for line in input.lines().map_while(Result::ok) {
         if let Ok(Order::Signal(number, to)) = serde_json::from_str(&line) {
@@ -208,7 +208,7 @@ fn hear(pid: i32, input: BufReader<io::Stdin>, sender: &Sender<Event>) {
 fn say(said: &Said) {
     let mut out = io::stdout();
     if let Ok(line) = serde_json::to_string(said) {
-        // A supervisor that is gone needs to hear nothing.
+        // A supervisor that is gone needs no message.
         let _ = writeln!(out, "{line}").and_then(|()| out.flush());
     }
 }

@@ -127,7 +127,7 @@ impl Kept {
     fn say(&mut self, order: &Order) {
         let Ok(line) = serde_json::to_string(order) else { return };
         if let Some(orders) = &mut self.orders {
-            // A keeper that is gone: its end is told by its output.
+            // A keeper that is gone: its output reports its end.
             let _ = writeln!(orders, "{line}").and_then(|()| orders.flush());
         }
     }

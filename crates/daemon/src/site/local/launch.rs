@@ -24,7 +24,7 @@ pub(super) struct Launch {
     pub output: PathBuf,
     /// `None`: with the output.
     pub error: Option<PathBuf>,
-    /// `None`: empty.
+    /// Standard input; `None` is empty input.
     pub input: Option<PathBuf>,
     pub append: bool,
     /// All of it.

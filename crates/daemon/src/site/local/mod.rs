@@ -3,7 +3,7 @@
 //! A pool has so many slots, and a task takes as many of them as it wants nodes; what runs is one
 //! tree of processes, on the first. Beside each task runs a supervisor, this program in a hidden
 //! role ([`supervise`]), in a session of its own: it starts the task once, stops it at its limit
-//! or when it is withdrawn, and writes down how it ended. So tasks outlive the daemon.
+//! or when it is withdrawn, and writes down how it ended. So tasks exceed the daemon.
 //!
 //! Everything is in files below the site's folder:
 //!
@@ -16,7 +16,7 @@
 //! | `tasks/TAG/lock` | held by the supervisor as long as it lives |
 //! | `tasks/TAG/begun.json` | made once, with the boot of the machine: from here on it may have run |
 //! | `tasks/TAG/gathering.json` | it has its slots and waits for others, since then |
-//! | `tasks/TAG/go.json` | made once: when it need not wait any more, and what it is told |
+//! | `tasks/TAG/go.json` | made once: when it need not wait any more, and its variables |
 //! | `tasks/TAG/started.json` | first process and its birth, and when |
 //! | `tasks/TAG/withdrawn` | it is to stop, or never to start |
 //! | `tasks/TAG/ended.json` | how and when it ended; none of its processes is left |
@@ -86,7 +86,7 @@ const WRITTEN: usize = 2_000;
 /// What a local site is made of.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Where everything is kept; made if need be. UTF-8.
+    /// Where everything is kept; made if necessary. UTF-8.
     pub folder: PathBuf,
     /// Where tasks run that do not say where, and from where relative paths count.
     pub directory: PathBuf,
@@ -107,7 +107,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What `grace` is if nobody says otherwise.
+    /// The default of `grace`.
     pub const GRACE: Duration = Duration::from_secs(5);
 }
 
@@ -122,7 +122,7 @@ pub struct Local {
     gone: Gone,
     /// Supervisors whose tasks are over, to be waited for.
     finished: Vec<Child>,
-    /// Where tasks wrote that were forgotten lately, oldest first.
+    /// Where tasks wrote that were forgotten recently, oldest first.
     written: VecDeque<(Tag, Output)>,
     /// The number of the next submission.
     next: u64,
@@ -226,7 +226,7 @@ impl Local {
     }
 
     /// Looks at all live tasks, and gives slots to those that wait: in each pool by start, then
-    /// by submission, and nobody overtakes.
+    /// by submission, and no task overtakes.
     fn look(&mut self) -> io::Result<Load> {
         for tag in &self.live {
             if let Some(entry) = self.entries.get_mut(tag) {
@@ -401,7 +401,7 @@ impl Site for Local {
             Err(why) => return refuse(why),
         };
         self.take_in(order, pool, account).map_err(|error| unknown(&error))?;
-        // It is taken in: what goes wrong from here on, a survey tells.
+        // It is accepted: later errors are reported by a survey.
         if let Err(error) = self.place_new(&order.tag) {
             tracing::warn!(%error, "a task waits, since the site cannot be looked at");
         }

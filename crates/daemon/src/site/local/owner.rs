@@ -15,7 +15,7 @@ use crate::site::{LocalTask, PoolSetup};
 /// Without an end it is over after a year.
 const FOR_EVER: i64 = 365 * 24 * 60 * 60;
 
-/// `owner/NAME`, JSON.
+/// Content of the file `owner/NAME`, in JSON.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Taken {

@@ -1,4 +1,4 @@
-//! What the kernel tells of processes under `/proc`.
+//! What the kernel reports processes under `/proc`.
 
 use std::fs;
 use std::io;
@@ -10,7 +10,7 @@ use super::keeper::To;
 use super::records::{Begun, Started};
 
 /// A variable in every task's environment whose value is the task's folder: by it the children
-/// of a task are known when nobody is left who has started them.
+/// of a task are known when the process that started them has ended.
 pub(super) const MARK: &str = "TRADEWIND_TASK_FOLDER";
 
 /// The machine's boot: another one after every start.
@@ -19,7 +19,7 @@ pub(super) fn boot() -> String {
     read.map(|id| id.trim().to_owned()).unwrap_or_default()
 }
 
-/// What `/proc/PID/stat` tells.
+/// Content of `/proc/PID/stat`.
 struct Stat {
     zombie: bool,
     parent: i32,

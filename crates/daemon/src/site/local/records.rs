@@ -26,10 +26,10 @@ pub(super) struct Sheet {
     pub nodes: u32,
     /// Seconds since 1970.
     pub start: i64,
-    /// When it was handed in: seconds since 1970.
+    /// When it was submitted: seconds since 1970.
     #[serde(default)]
     pub handed_in: Option<i64>,
-    /// Seconds.
+    /// Time limit in seconds.
     pub limit: i64,
     /// So many seconds it waits for others at most, if it does.
     #[serde(default)]
@@ -41,7 +41,7 @@ pub(super) struct Sheet {
     pub output: PathBuf,
     /// `None`: with the output.
     pub error: Option<PathBuf>,
-    /// `None`: empty.
+    /// Standard input; `None` is empty input.
     pub input: Option<PathBuf>,
     pub append: bool,
     /// All of it, but for the names of the nodes.
@@ -62,7 +62,7 @@ pub(super) struct Sheet {
     /// It sees no processes but its own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub own_processes: bool,
-    /// Its cgroup.
+    /// The control group of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<Cell>,
 }
@@ -79,7 +79,7 @@ pub(super) struct Hiding {
 /// A signal before the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Warned {
-    /// Its number.
+    /// Number of the signal.
     pub signal: i32,
     /// Seconds before the limit.
     pub before: i64,
@@ -133,7 +133,7 @@ impl Begun {
     /// No process has this number.
     pub(super) const NEVER: i32 = 0;
 
-    /// Whether the machine has not been started anew since.
+    /// Whether the machine has not been started again since.
     pub(super) fn is_of_this_boot(&self) -> bool {
         self.boot == super::processes::boot()
     }
@@ -269,7 +269,7 @@ impl Folder {
     }
 
     /// Writes a record that may be lost when the machine dies: then no task runs any more, and
-    /// what is left tells enough. Every process sees it whole or not at all.
+    /// what is left is enough. Every process sees it whole or not at all.
     pub(super) fn note<T: Serialize>(&self, name: &str, record: &T) -> io::Result<()> {
         let draft = self.path(&format!(".{name}.{}", std::process::id()));
         fs::write(&draft, serde_json::to_vec(record)?)?;
@@ -302,7 +302,7 @@ impl Folder {
         Ok(draft)
     }
 
-    /// Takes the supervisor's lock; `None`: somebody has it.
+    /// Takes the supervisor's lock; `None`: another process has it.
     ///
     /// # Errors
     /// If the folder is gone, or cannot be locked.
@@ -311,8 +311,8 @@ impl Folder {
     }
 }
 
-/// An exclusive lock on a file, made if need be; `None`: somebody has it. It goes with the file
-/// or the process, whichever is closed first.
+/// An exclusive lock on a file, made if necessary; `None`: another process has it. It goes with the
+/// file or the process, whichever is closed first.
 pub(in crate::site) fn lock(path: &Path) -> io::Result<Option<File>> {
     let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
     match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {

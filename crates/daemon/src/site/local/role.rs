@@ -14,7 +14,7 @@ use super::{INSIDE, KEEP, KILL, READ, keeper, processes, supervise};
 use crate::site::SiteError;
 use crate::site::reading::{Links, tail};
 
-/// A read that takes longer ends: nobody waits for it any more.
+/// A read that takes longer ends: no caller waits for it any more.
 const LONGEST: Duration = Duration::from_secs(30);
 
 /// Does what the arguments say: `FOLDER` supervises the task of that folder; the others are run as a

@@ -91,7 +91,7 @@ fn argv(work: &Work, folder: &Path) -> Vec<String> {
 }
 
 /// What the task sees, and which variables wait for the names of its nodes. Later ones win: the
-/// site's, the job's own, those that tell it of itself.
+/// site's, the job's own, those that describe it.
 fn environment(
     order: &Order,
     kept: &[&str],

@@ -45,7 +45,7 @@ pub fn supervise(folder: &Path) -> ExitCode {
 
 /// What the supervisor waits for.
 pub(super) enum Event {
-    /// Somebody wrote into the pipe: look whether the task is withdrawn, or may begin.
+    /// A byte came through the pipe: look whether the task is withdrawn, or may begin.
     Woken,
     /// A child is over.
     Gone(i32, WaitStatus),
@@ -63,7 +63,7 @@ enum Cause {
 }
 
 fn run(folder: &Folder) -> io::Result<()> {
-    // Orphans of the task become our children, so none gets away.
+    // Orphans of the task become our children, so none escapes.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let Some(_lock) = take_lock(folder)? else { return Ok(()) };
     if folder.has(Folder::ENDED) || folder.has(Folder::BEGUN) {
@@ -115,7 +115,7 @@ fn take_lock(folder: &Folder) -> io::Result<Option<File>> {
     Ok(None)
 }
 
-/// A thread that hears the pipe.
+/// A thread that reads the pipe.
 fn listen(folder: &Folder, sender: Sender<Event>) -> io::Result<()> {
     // For writing too, so that there is always a writer and reading waits.
     let mut pipe = OpenOptions::new().read(true).write(true).open(folder.path(Folder::WAKE))?;
@@ -160,7 +160,7 @@ enum Task {
 }
 
 impl Task {
-    /// Starts it; what comes of it is told as events.
+    /// Starts it; its result arrives as events.
     fn start(
         folder: &Folder,
         sheet: &Sheet,
@@ -224,7 +224,7 @@ impl Task {
         }
     }
 
-    /// Kills what outlived the first process, until nothing is left.
+    /// Kills what exceeded the first process, until nothing is left.
     fn clear_away(self, events: &Receiver<Event>) {
         match self {
             Task::Own(pid) => clear_away(pid, events),
@@ -233,7 +233,7 @@ impl Task {
     }
 }
 
-/// What a keeper of an account is told.
+/// The order for a keeper of an account.
 fn job(folder: &Folder, account: &Account, launch: Launch) -> io::Result<Job> {
     let script = folder.path(Folder::SCRIPT);
     let script = match script.exists() {
@@ -271,13 +271,13 @@ fn watch(
     sender: Sender<Event>,
     events: &Receiver<Event>,
 ) -> Ended {
-    // In this order: what the two are apart makes nobody's limit shorter.
+    // In this order: the time between the two shortens no limit.
     let since_ms = now_ms();
     let began = Instant::now();
     let pid = task.pid();
     let born = processes::born(pid).unwrap_or(0);
     let started = Started { pid, born, since: since_ms.div_euclid(1_000), began: Some(since_ms) };
-    // Without this record the task is seen as waiting; its end is told all the same.
+    // Without this record the task is seen as waiting; its end is reported all the same.
     let _ = folder.note(Folder::STARTED, &started);
     let reaper = thread::Builder::new().spawn(move || reap(&sender));
     let limit = began + Duration::from_secs(sheet.limit.try_into().unwrap_or(0));
@@ -310,7 +310,7 @@ fn whole_seconds(took: Duration) -> i64 {
     i64::try_from(took.as_millis().div_ceil(1_000)).unwrap_or(i64::MAX / 2)
 }
 
-/// Tells of each child that is over, and of the end of all.
+/// Reports each child that is over, and of the end of all.
 pub(super) fn reap(sender: &Sender<Event>) {
     loop {
         let event = match rustix::process::wait(WaitOptions::empty()) {
@@ -325,7 +325,7 @@ pub(super) fn reap(sender: &Sender<Event>) {
     }
 }
 
-/// When a running task is to hear what.
+/// When a running task gets which signal.
 struct Due {
     limit: Instant,
     /// From `SIGTERM` to `SIGKILL`.
@@ -373,7 +373,7 @@ fn wait_for(
             }
             if cause.is_some() {
                 task.send(Signal::TERM.as_raw(), To::Group);
-                // One that is stopped would not hear it.
+                // A stopped process would not get it.
                 task.send(Signal::CONT.as_raw(), To::Group);
                 next = Instant::now() + grace;
             }
@@ -402,7 +402,7 @@ fn wait_for(
     }
 }
 
-/// Kills what outlived the first process, until nothing is left.
+/// Kills what exceeded the first process, until nothing is left.
 pub(super) fn clear_away(pid: i32, events: &Receiver<Event>) {
     let end = Instant::now() + LAST_WAIT;
     processes::send_group(pid, Signal::KILL);
@@ -424,7 +424,7 @@ pub(super) fn how(status: WaitStatus) -> Ending {
     }
 }
 
-/// Writes the end down, however long the disk stays full: nobody else knows it.
+/// Writes the end down, however long the disk stays full: no other process knows it.
 fn finish(folder: &Folder, ended: &Ended) {
     while folder.write(Folder::ENDED, ended).is_err() && folder.0.exists() {
         thread::sleep(Duration::from_secs(1));

@@ -142,8 +142,8 @@ impl Sqlite {
         all(&self.connection, &self.path)
     }
 
-    /// At most `max` rows behind `after` of the segment that has the next one. Whoever reads on
-    /// where the last call ended reads each file once.
+    /// At most `max` rows behind `after` of the segment that has the next one. A reader that reads
+    /// on where the last call ended reads each file once.
     pub(super) fn read_archived(
         &mut self,
         segment: &Segment,

@@ -33,7 +33,7 @@ pub fn check(path: &Path) -> Result<Verified, StoreError> {
 
 /// Copies a journal as it is at one moment, also while a daemon writes it, into one file for its
 /// owner only, and its archive files into a folder beside that (`.archive`); checks the copy.
-/// Linear; whoever writes is not held up.
+/// Linear; writers do not wait.
 ///
 /// # Errors
 /// If there is something at `to`, if either file makes trouble, or if the copy is damaged, as it

@@ -49,7 +49,7 @@ fn from_code(path: &Path, seq: u64, code: ffi::Error, said: Option<&str>) -> Sto
         // Our statements are right: the tables are not.
         ErrorCode::Unknown if code.extended_code == ffi::SQLITE_ERROR => damaged(path, seq, said),
         ErrorCode::ConstraintViolation => {
-            damaged(path, seq, format!("somebody else has written here ({said})"))
+            damaged(path, seq, format!("another program has written here ({said})"))
         }
         ErrorCode::DiskFull => full(path),
         _ if FULL.contains(&code.extended_code) => full(path),
@@ -78,7 +78,7 @@ pub(super) const UNSURE: &str =
     "the disk did not confirm that it kept what was written; look at it, then start again";
 
 /// Whether what was written may come back after a crash, although writing failed: after a sync
-/// that failed nobody knows what the disk holds, and another sync does not tell.
+/// that failed the content of the disk is unknown, and another sync does not show it.
 fn unsure(code: ffi::Error) -> bool {
     [ffi::SQLITE_IOERR_FSYNC, ffi::SQLITE_IOERR_DIR_FSYNC].contains(&code.extended_code)
 }

@@ -85,7 +85,7 @@ impl Lock {
         self.file.read_exact_at(&mut said, 0).is_ok() && said == OPEN
     }
 
-    /// The journal is open: closing it will empty the log, whoever has filled it.
+    /// The journal is open: closing it will empty the log, no matter which process filled it.
     pub(super) fn opened(&mut self) {
         self.opened = true;
     }
@@ -107,7 +107,7 @@ impl Lock {
 impl Drop for Lock {
     fn drop(&mut self) {
         // The journal is closed before: its file is complete. An opening that was refused leaves
-        // the mark of whoever crashed.
+        // the mark of the process that crashed.
         if self.opened {
             self.unmark();
         }

@@ -44,7 +44,7 @@ pub enum Cover {
     Nothing,
 }
 
-/// The connection of whoever keeps a journal small.
+/// The connection for archiving old rows.
 #[derive(Debug)]
 pub struct Keeper {
     path: PathBuf,
@@ -73,8 +73,8 @@ impl Keeper {
     }
 
     /// Moves the oldest rows that are due into one archive file; `None`: there are none, or too few.
-    /// A file is at most about 10,000 rows or 4 MiB of them, so that nobody waits for long. The last
-    /// row of the journal always stays, and all that the latest snapshot does not have.
+    /// A file is at most about 10,000 rows or 4 MiB of them, so that no caller waits for long. The
+    /// last row of the journal always stays, and all that the latest snapshot does not have.
     ///
     /// # Errors
     /// If rows are damaged, or a file makes trouble. All rows are where they were then, or in the

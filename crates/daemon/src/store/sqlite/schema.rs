@@ -41,12 +41,12 @@ CREATE TRIGGER rows_keep BEFORE UPDATE ON rows
 BEGIN SELECT raise(ABORT, 'rows of a journal stay as they are'); END;
 ";
 
-/// Whose file it is.
+/// Kind of the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileKind {
-    /// Nobody's: there is nothing in it.
+    /// An empty database.
     Empty,
-    /// A journal.
+    /// A database with a journal.
     Journal,
     /// A journal of this earlier format.
     Earlier(i64),
@@ -137,7 +137,7 @@ pub(super) fn create(
     made().map_err(|e| explain(path, 0, &e))
 }
 
-/// Whose journal it is.
+/// Market to which the journal belongs.
 pub(super) fn origin(connection: &Connection, path: &Path) -> Result<Origin, StoreError> {
     let found = connection.query_row("SELECT market, created FROM meta WHERE id = 1", [], |row| {
         Ok(Origin { market: row.get(0)?, created: row.get(1)? })

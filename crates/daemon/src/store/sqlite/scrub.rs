@@ -12,7 +12,7 @@ const STEP: usize = 256;
 /// Something that is not as it was written.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Damage {
-    /// The file.
+    /// Path of the damaged file.
     pub path: String,
     /// The first row that is wrong there; 0: the snapshot.
     pub row: u64,

@@ -1,4 +1,4 @@
-//! A grid of cells, each in the colour of whoever held most of it.
+//! A grid of cells, each in the colour of the job that held most of it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -2,7 +2,7 @@
 //!
 //! A log of a year on thousands of processors has more rectangles than a picture can show: by
 //! default a week is drawn, and where rectangles would be too many or too thin to see, a grid of
-//! cells takes their place, each in the colour of whoever held most of it.
+//! cells takes their place, each in the colour of the job that held most of it.
 
 mod cells;
 mod draw;
@@ -48,7 +48,7 @@ pub struct GanttOfRun {
     is_busiest: bool,
     bars: Vec<GanttBar>,
     /// The users with a colour, by number, with their processor time in the window in percent;
-    /// empty if colours tell only neighbours apart.
+    /// empty if colours distinguish neighbours only.
     users: Vec<(i64, u32)>,
     facts: Facts,
 }
@@ -80,13 +80,13 @@ struct GanttBar {
 enum Paint {
     /// Local load and maintenance.
     Closed,
-    /// A failure.
+    /// Nodes that have failed.
     Failed,
     /// A job of a user without a colour.
     Other,
     /// A job in this colour.
     Fill(usize),
-    /// An outline.
+    /// A reservation, drawn as an outline.
     Reserved,
 }
 

@@ -11,8 +11,8 @@ use crate::present::{self, Unit};
 
 /// Points are drawn on a line of at most so many values.
 const POINTS_MOST: usize = 60;
-/// From this ratio of the greatest to the least on, lines and points are drawn over a logarithm,
-/// but beyond the other one nobody can want them all.
+/// From this ratio of the greatest to the minimum on, lines and points are drawn over a logarithm,
+/// but beyond the other one not all of them are useful.
 const FAR: f64 = 100.0;
 const FARTHEST: f64 = 1e9;
 /// Lines that stay above this part of the greatest value do not begin at zero.
@@ -27,7 +27,7 @@ pub(super) struct Area<'a> {
     panel: Panel,
     /// Round values upwards.
     ups: Vec<f64>,
-    /// The least value, where what runs upwards is logarithmic.
+    /// The minimum value, where what runs upwards is logarithmic.
     min: Option<f64>,
     /// Said of the axis: what a reader would not expect.
     remark: &'static str,
@@ -226,8 +226,8 @@ impl PlotPanel {
         }
     }
 
-    /// The least of `heights`, if they are so far apart that only a logarithm shows them all. Bars
-    /// begin at zero, which has none.
+    /// The minimum of `heights`, if they are so far apart that only a logarithm shows them all.
+    /// Bars begin at zero, which has none.
     fn spread<I: Iterator<Item = f64>>(&self, heights: impl Fn() -> I) -> Option<f64> {
         let min = heights().fold(f64::INFINITY, f64::min);
         let max = heights().fold(0.0, f64::max);
@@ -235,7 +235,7 @@ impl PlotPanel {
         (fits && !self.has_bars()).then_some(min)
     }
 
-    /// From the least x to the greatest; a lone one above zero is in the middle, from zero on.
+    /// From the minimum x to the greatest; a lone one above zero is in the middle, from zero on.
     fn breadth(&self) -> (f64, f64) {
         let xs = || self.values().map(|value| value.x);
         let (low, high) = (xs().fold(f64::INFINITY, f64::min), xs().fold(f64::MIN, f64::max));

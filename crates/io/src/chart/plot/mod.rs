@@ -77,12 +77,12 @@ pub enum Mark {
     Points,
 }
 
-/// One value.
+/// One value of a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PlotValue {
-    /// Across.
+    /// Value on the horizontal axis.
     pub x: f64,
-    /// Up.
+    /// Value on the vertical axis.
     pub y: f64,
     /// The bounds of its confidence interval, if it has one.
     pub interval: Option<(f64, f64)>,

@@ -121,7 +121,7 @@ fn numbers_stand_beyond_their_bars() {
 }
 
 #[test]
-fn flat_lines_are_told_apart() {
+fn flat_lines_are_distinguished() {
     let svg = plot(vec![lines(&[150.0, 140.0, 145.0])]);
     assert!(svg.contains("wait, s (not from zero)") && !svg.contains(">0</text>"), "{svg}");
     assert!(!plot(vec![lines(&[150.0, 80.0])]).contains("not from zero"));

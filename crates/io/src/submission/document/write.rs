@@ -102,7 +102,7 @@ fn texts(all: &[String]) -> Vec<Value> {
     all.iter().map(|text| Value::from(text.as_str())).collect()
 }
 
-/// What the submission itself says of how its limit is counted; a project says so anew.
+/// What the submission itself says of how its limit is counted; a project says so again.
 fn times(limit: &TimeLimit) -> Option<Times> {
     match limit {
         TimeLimit::One { counted: Counted::Job(times), .. } => Some(*times),

@@ -1,4 +1,4 @@
-//! Options among words, told apart as `getopt_long` does it.
+//! Options among words, distinguished as `getopt_long` does it.
 
 use super::{Wrong, wrong};
 use crate::diagnostics::{excerpt, list, suggestion};

@@ -117,7 +117,7 @@ impl Reader<'_> {
         self.problems.push(Diagnostic::error(file, "there is nothing to run").with_hint(hint));
     }
 
-    /// Nodes where nobody knows how large they are, and what else is said of tasks and nodes.
+    /// Number of nodes where their size is unknown, and what else is said of tasks and nodes.
     fn shape(&mut self) -> (u32, Option<Shape>) {
         let count = |text: &str| limits::count(text, Request::MAX_TASKS);
         let said = Said {

@@ -40,7 +40,7 @@ pub(super) struct ChosenOption {
     pub(super) option: &'static OptionSpec,
     pub(super) value: Option<String>,
     pub(super) place: OptionPlace,
-    /// Higher wins.
+    /// Source and position; the higher rank takes effect.
     pub(super) rank: (Source, usize),
 }
 

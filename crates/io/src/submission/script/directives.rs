@@ -8,7 +8,7 @@ const MARKS: [(&str, Owner); 2] = [("#SBATCH", Owner::Slurm), ("#TRADEWIND", Own
 
 /// A line with options.
 pub(super) struct DirectiveLine<'t> {
-    /// From 1.
+    /// Number of the line, from 1.
     pub(super) number: u32,
     pub(super) owner: Owner,
     /// What follows the mark.

@@ -34,7 +34,7 @@ pub(super) struct Wrong {
     pub(super) hint: String,
 }
 
-/// A mistake.
+/// Describes a mistake, with a hint.
 pub(super) fn wrong(message: impl Into<String>, hint: impl Into<String>) -> Wrong {
     Wrong { message: message.into(), hint: hint.into() }
 }
@@ -51,11 +51,11 @@ pub enum Origin {
 /// An option that was given outside the script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Given {
-    /// Which.
+    /// The option that is set.
     pub option: &'static OptionSpec,
     /// Its value, if one was given.
     pub value: Option<String>,
-    /// By what.
+    /// Where the option was given.
     pub origin: Origin,
 }
 
@@ -150,7 +150,7 @@ fn capitals(name: &str) -> String {
     name.to_uppercase().replace('-', "_")
 }
 
-/// Reads what is handed in: `work` with the options that were `given`, and if it is a script,
+/// Reads what is submitted: `work` with the options that were `given`, and if it is a script,
 /// those of its own lines. Without work, `--wrap` must be given. `file` names the script in
 /// messages, and the job if nothing else does. Returns the submission and warnings about it.
 ///

@@ -22,7 +22,7 @@ pub(super) struct Said {
 pub(super) type ScriptWarning = Wrong;
 
 impl Said {
-    /// Nodes where nobody knows how large they are, and the shape, if it is more than a number of
+    /// Number of nodes where their size is unknown, and the shape, if it is more than a number of
     /// nodes.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ pub(super) fn nodes(text: &str) -> Result<(u32, u32), Wrong> {
         true => Ok((min, max)),
         false => {
             let message = format!("`{}` begins with the larger number", excerpt(text));
-            Err(wrong(message, "write the least number of nodes first, as in `1-4`"))
+            Err(wrong(message, "write the smaller number of nodes first, as in `1-4`"))
         }
     }
 }

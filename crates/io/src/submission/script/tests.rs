@@ -108,7 +108,7 @@ fn the_command_line_wins_over_the_environment_and_that_over_the_script() {
     assert_eq!(again.on_lost, super::super::OnLost::Fail);
 }
 
-/// Nodes where nobody knows how large they are, and what else was said: least and most nodes,
+/// Number of nodes where their size is unknown, and what else was said: least and most nodes,
 /// tasks, tasks of a node, processors of a task.
 #[test]
 fn tasks_and_nodes_are_kept_as_they_were_said() {
@@ -150,7 +150,7 @@ fn tasks_and_nodes_are_kept_as_they_were_said() {
 }
 
 #[test]
-fn all_mistakes_are_told_at_once_with_their_lines() {
+fn all_mistakes_are_reported_at_once_with_their_lines() {
     let all = bad(
         "#SBATCH --tiem=5 --nodelist=n1\n#SBATCH -N 2-4 'x\n#TRADEWIND budget=-1 qos=a dedline=1\n\
          #SBATCH stray\n",

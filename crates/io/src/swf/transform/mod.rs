@@ -223,7 +223,7 @@ fn text(factor: Factor) -> String {
     }
 }
 
-/// What becomes of jobs that are wider than the machine.
+/// What happens to jobs that are wider than the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wide {
     /// They are left out.

@@ -24,11 +24,11 @@ pub struct Resample {
 /// A log of users drawn, with replacement, from those of `log`. Each brings its whole stream of
 /// jobs, moved by a drawn number of whole weeks and wrapped round at the log's end, so that it
 /// keeps its order of weeks and, within the week, every job's moment; load and daily cycle stay
-/// alike in the mean, and who meets whom is new. Jobs and users are numbered anew from 1; wait
+/// alike in the mean, and who meets whom is new. Jobs and users are numbered again from 1; wait
 /// times, preceding jobs and think times are taken out. Users who are not named are one user.
 ///
 /// After Zakay and Feitelson, "Workload resampling for performance evaluation of parallel job
-/// schedulers" (2013), in a simpler form: they tell users who stay from those who come for a
+/// schedulers" (2013), in a simpler form: they distinguish users who stay from those who come for a
 /// while, and draw the former's weeks singly.
 ///
 /// # Errors

@@ -171,7 +171,7 @@ fn of_range(all: &[f64]) -> FormulaValue {
     numbers(all.iter().map(|value| (value - low) / (high - low)))
 }
 
-/// Those that are known, from the least mean to the greatest.
+/// Those that are known, from the lowest mean to the highest.
 fn by_mean(all: &[Estimate]) -> Vec<Estimate> {
     let mut known: Vec<Estimate> =
         all.iter().copied().filter(|estimate| estimate.mean.is_finite()).collect();

@@ -36,7 +36,7 @@ pub(in crate::papers) static CYCLES: Experiment = Experiment {
     part,
 };
 
-/// How many cycles the papers simulate.
+/// Number of cycles the papers simulate.
 pub(super) const PAPERS_CYCLES: u32 = 25_000;
 const PART: u32 = 250;
 /// Points are kept up to this cycle: enough for the figure, as a third of all cycles count.

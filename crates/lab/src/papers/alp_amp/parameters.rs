@@ -36,7 +36,7 @@ pub(super) static CAP_SPREAD: Parameter = Parameter {
 
 pub(super) static RESERVED: Parameter = Parameter {
     name: "reserved-time",
-    meaning: "t in S = CtN: the work over the least performance, or the work itself",
+    meaning: "t in S = CtN: the work over the lowest performance, or the work itself",
     stated: Some("\"a time span to reserve\""),
     kind: Kind::Word { default: "least-performance", words: &["least-performance", "reference"] },
 };

@@ -1,4 +1,4 @@
-//! What became of the applications.
+//! What happened to the applications.
 
 use tradewind_model::{Money, Time};
 use tradewind_sim::Run;
@@ -17,7 +17,7 @@ const BORDERS: [i64; 5] = [1_000, 5_000, 10_000, 20_000, 30_000];
 
 const CREDIT: f64 = 1e6;
 
-/// How many of how many.
+/// A number of events among all.
 #[derive(Debug, Clone, Copy, Default)]
 struct Ratio {
     done: u32,

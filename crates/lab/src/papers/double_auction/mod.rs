@@ -1,4 +1,4 @@
-//! Paper 003: a double auction between jobs and the queues of sites, and its rivals.
+//! Paper 003: a double auction between jobs and the queues of sites, and its baselines.
 
 mod count;
 mod parameters;

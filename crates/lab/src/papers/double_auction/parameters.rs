@@ -91,7 +91,7 @@ pub(super) static RATIO: Parameter = Parameter {
 
 pub(super) static DEADLINES: Parameter = Parameter {
     name: "rivals-deadlines",
-    meaning: "whether the rivals, too, place no job that would be late",
+    meaning: "whether the baselines, too, place no job that would be late",
     stated: Some("\"if (u < 0) for an application then [it] will not be scheduled\""),
     kind: Kind::Word { default: "check", words: &["check", "ignore"] },
 };

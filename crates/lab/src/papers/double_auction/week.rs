@@ -1,5 +1,5 @@
 //! The experiment of figures 6 and 7: Thunder's first week on the ten sites, under the auction and
-//! its rivals.
+//! its baselines.
 
 use tradewind_model::{Span, random};
 use tradewind_sched::policy::dispatch::{
@@ -29,7 +29,7 @@ pub(super) const THUNDER: &str = "LLNL-Thunder-2007-1.1-cln.swf";
 /// are there; `mechanism/deviation-5` the deviation of load in that twelfth of the window.
 pub(in crate::papers) static THUNDER_WEEK: Experiment = Experiment {
     id: "thunder-week",
-    summary: "replays a week of Thunder on ten sites under the auction, its rivals and variants",
+    summary: "replays a week of Thunder on ten sites under the auction, its baselines and variants",
     parameters: &[
         &CYCLE,
         &SLOTS,
@@ -52,7 +52,7 @@ pub(in crate::papers) static THUNDER_WEEK: Experiment = Experiment {
     part,
 };
 
-/// The auction, then its rivals, as the paper writes them.
+/// The auction, then its baselines, as the paper writes them.
 pub(super) const MECHANISMS: [(&str, &str, Rule); 6] = [
     ("dam", "DAM", Rule::Auction),
     ("edf-fq", "EDF-FQ", Rule::EdfFq),

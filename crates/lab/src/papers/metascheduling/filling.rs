@@ -19,7 +19,7 @@ use crate::tally::Tally;
 /// 5,000 cycles at full size. Names in the tally: `scheme/scheduled/…` and `scheme/real/…` of the
 /// cycles that all schemes place within the interval; `bsf/n/…` of those that every n does, at
 /// the medium level of load; `advantage/…` of batch-slicer and backfilling; `replan/…` of
-/// batch-slicer planned anew on early ends, beside not.
+/// batch-slicer planned again on early ends, beside not.
 pub(in crate::papers) static FILLING: Experiment = Experiment {
     id: "early-ends",
     summary: "draws batches whose jobs end early, and replays backfilling, CSS, batch-slicer and \
@@ -170,7 +170,7 @@ fn union(case: &Case, replay: &Replay, tally: &mut Tally) {
     }
 }
 
-/// Batch-slicer with early ends: what is booked is planned anew at once, or is not. Each new plan
+/// Batch-slicer with early ends: what is booked is planned again at once, or is not. Each new plan
 /// looks as far ahead as the first, so that jobs may end after the interval.
 fn replan(case: &Case, replay: &Replay, tally: &mut Tally) {
     let slices = case.number(&SLICER).round() as u32;

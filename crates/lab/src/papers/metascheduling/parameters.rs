@@ -67,14 +67,14 @@ pub(super) static SEARCHES: Parameter = Parameter {
 
 pub(super) static WINDOWS: Parameter = Parameter {
     name: "random-windows",
-    meaning: "windows that minProcTime draws at each slot of the list; the least of all is kept",
+    meaning: "windows that minProcTime draws at each slot of the list; the best of all is kept",
     stated: Some("\"a random window is selected\""),
     kind: Kind::Number { default: 1.0, range: (1.0, 64.0), sweep: &[4.0, 16.0] },
 };
 
 pub(super) static TASKS: Parameter = Parameter {
     name: "batch-tasks",
-    meaning: "the most nodes that a job of a batch wants; the least is 2",
+    meaning: "the most nodes that a job of a batch wants; the minimum is 2",
     stated: None,
     kind: Kind::Number { default: 5.0, range: (2.0, 24.0), sweep: &[4.0, 6.0] },
 };
@@ -109,7 +109,7 @@ pub(super) static ALTERNATIVES: Parameter = Parameter {
 
 pub(super) static SUB_BATCHES: Parameter = Parameter {
     name: "sub-batches",
-    meaning: "sub-batches of 20 jobs in the studies of users' and owners' wishes",
+    meaning: "sub-batches of 20 jobs in the studies of users' and owners' preferences",
     stated: None,
     kind: Kind::Number { default: 20.0, range: (1.0, 20.0), sweep: &[1.0, 5.0, 10.0] },
 };
@@ -173,7 +173,7 @@ pub(super) static FIRST: Parameter = Parameter {
 
 pub(super) static SHORTEST: Parameter = Parameter {
     name: "shortest-run",
-    meaning: "the least part of the reserved time that a job really runs; all up to 1 are as likely",
+    meaning: "the smallest part of the reserved time that a job runs; all up to 1 are as likely",
     stated: Some("0.2"),
     kind: Kind::Number { default: 0.2, range: (0.01, 1.0), sweep: &[0.1, 0.5] },
 };

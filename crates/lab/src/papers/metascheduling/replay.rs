@@ -1,4 +1,4 @@
-//! One cycle in the simulator: nodes are pools of one, local tasks are closures, all jobs come at
+//! One cycle in the simulator: nodes are pools of one, local tasks are outages, all jobs come at
 //! the start.
 
 use std::sync::Arc;

@@ -141,7 +141,7 @@ fn find(snapshot: &Snapshot, request: &Request, search: &Search) -> Option<Windo
     window::find(&snapshot.grid, &snapshot.slots, request, search).map(|found| found.window)
 }
 
-/// The least of several random searches, each a window at each slot; exact ones are all the same.
+/// The minimum of several random searches, each a window at each slot; exact ones are all the same.
 fn least_of(
     case: &Case,
     snapshot: &Snapshot,

@@ -118,7 +118,7 @@ struct Steps {
 /// Counts the steps of paper 000, algorithm 1.
 struct Counter {
     wanted: usize,
-    /// By node.
+    /// Lengths of tasks, by node.
     lengths: Vec<Span>,
     /// The last starts of the expanded window.
     alive: Vec<Time>,

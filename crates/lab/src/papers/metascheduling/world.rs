@@ -175,7 +175,7 @@ pub(super) fn draw_batch(environment: &Environment, seed: u64) -> Option<Snapsho
     Some(snapshot)
 }
 
-/// The least processor time.
+/// The minimum processor time.
 pub(super) fn batch_policy() -> VoPolicy {
     VoPolicy {
         objective: Objective::MinTime,

@@ -21,7 +21,7 @@ use crate::tally::Tally;
 /// same jobs; `load` is `0.90`, or `stated` for the stated rate.
 pub(in crate::papers) static LOAD: Experiment = Experiment {
     id: "multi-queue-load",
-    summary: "8 sites of 64 processors under the paper's mechanism, its rivals and controls, from \
+    summary: "8 sites of 64 processors under the paper's mechanism, its baselines and controls, from \
               half of what they can do to more than that",
     parameters: &[
         &RATE,
@@ -129,7 +129,7 @@ fn classes(all: &[(Scheme, Outcome)], tally: &mut Tally) {
     }
 }
 
-/// Equation (14).
+/// Slowdown ratio, by equation (14).
 pub(super) fn slowdown_ratio(single: f64, multi: f64) -> f64 {
     (single - multi) / single.min(multi)
 }

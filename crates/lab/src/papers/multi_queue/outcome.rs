@@ -20,7 +20,7 @@ pub(super) struct Outcome {
     pub(super) response_h: f64,
     wait_h: f64,
     longest_wait_h: f64,
-    /// Equation (13).
+    /// Slowdown, by equation (13).
     slowdown: f64,
     /// Response over run time, of at least 10 s.
     bounded: f64,
@@ -28,9 +28,9 @@ pub(super) struct Outcome {
     backfilled: f64,
     /// Of processors, from the first job that counts to the last submission.
     utilisation: f64,
-    /// Per job.
+    /// Messages per job.
     messages: f64,
-    /// Per job.
+    /// Transfers per job.
     passed_on: f64,
     /// Equation (13), by class; not a number for a class without jobs.
     pub(super) by_class: [f64; 6],

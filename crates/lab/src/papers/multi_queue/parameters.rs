@@ -97,7 +97,7 @@ pub(super) static PATIENCE: Parameter = number(
 
 pub(super) static GUARD: Parameter = word(
     "guard",
-    "who is sure of a reservation: nobody but by its class, as printed, or the oldest job",
+    "which job is sure of a reservation: none beyond its class, as printed, or the oldest job",
     None,
     &["nobody", "oldest"],
 );

@@ -1,4 +1,4 @@
-//! Who schedules: the paper's mechanism, its rivals, and the controls that it lacks.
+//! Who schedules: the paper's mechanism, its baselines, and the controls that it lacks.
 
 use std::num::NonZeroU32;
 
@@ -24,7 +24,7 @@ use crate::case::Case;
 pub(super) enum Rule {
     /// The paper's, with the case's switches.
     Hybrid,
-    /// The same, with patience and guard: every job starts at last.
+    /// The same, with patience and guard: no job is starved.
     Guarded,
     /// The same as the paper's, but age alone decides within a queue.
     AgeOnly,
@@ -85,7 +85,7 @@ pub(super) static SCHEMES: [Scheme; 10] = [
     CENTRAL,
 ];
 
-/// A run, and what sites told each other in it.
+/// A run, and the messages between sites in it.
 #[derive(Debug)]
 pub(super) struct Played {
     pub(super) run: Run,

@@ -27,7 +27,7 @@ pub(super) struct Draw {
     pub(super) jobs: usize,
     /// Offered: what arrives over what all sites can do.
     pub(super) load: f64,
-    /// Which replication.
+    /// Number of the replication, from 0.
     pub(super) number: u32,
 }
 

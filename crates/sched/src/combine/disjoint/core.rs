@@ -26,7 +26,7 @@ pub(super) enum SearchRound {
 #[derive(Debug)]
 pub(super) struct OfferItem {
     offer: Option<usize>,
-    /// Wanted small.
+    /// Value to minimise.
     pub(super) value: i128,
     pub(super) weights: [i64; ROWS],
     cells: Range<usize>,
@@ -37,11 +37,11 @@ pub(super) struct OfferItem {
 #[derive(Debug)]
 pub(super) struct Core {
     pub(super) items: Vec<OfferItem>,
-    /// By job.
+    /// Range of items, by job.
     pub(super) jobs: Vec<Range<usize>>,
     cells: Vec<u32>,
     pub(super) cell_count: usize,
-    /// By job, the least value of its items.
+    /// By job, the minimum value of its items.
     min: Vec<i128>,
     /// `i64::MAX` where there is none.
     pub(super) limits: [i64; ROWS],
@@ -103,12 +103,12 @@ impl Core {
         &self.cells[self.items[item].cells.clone()]
     }
 
-    /// The least value of the job's items.
+    /// The minimum value of the job's items.
     pub(super) fn least_value(&self, job: usize) -> i128 {
         self.min[job]
     }
 
-    /// Σ value.
+    /// Sum of the values.
     pub(super) fn value(&self, items: &[usize]) -> i128 {
         items.iter().map(|&item| self.items[item].value).sum()
     }

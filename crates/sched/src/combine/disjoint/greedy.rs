@@ -8,7 +8,7 @@ pub(super) struct Remaining<'a> {
     core: &'a Core,
     cells: Vec<bool>,
     left: [i64; ROWS],
-    /// By job, the least that it weighs.
+    /// By job, the minimum that it weighs.
     min: Vec<[i64; ROWS]>,
     /// The sums of that over the open jobs.
     reserved: [i64; ROWS],

@@ -33,7 +33,7 @@ use core::{Core, SearchRound};
 /// A span of one resource, half-open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Busy {
-    /// Which resource.
+    /// Number of the resource, for example of a node.
     pub resource: u32,
     /// The first moment.
     pub start: i64,
@@ -44,7 +44,7 @@ pub struct Busy {
 /// One alternative of one job, with what it needs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct DisjointOffer {
-    /// Its numbers.
+    /// Cost and time.
     pub choice: Choice,
     /// Spans of distinct resources.
     pub busy: Vec<Busy>,
@@ -110,8 +110,8 @@ impl Selection {
 }
 
 /// The selection with most jobs; among those the one that is best for `objective`; among those
-/// the one with the least of the other sum (where sums have more than some twenty digits
-/// together, that last wish is left out). Limits are kept and no two offers collide.
+/// the one with the minimum of the other sum (where sums have more than some twenty digits
+/// together, that last criterion is left out). Limits are kept and no two offers collide.
 ///
 /// `known` is a selection that keeps the limits and does not collide, if there is one at hand: the
 /// result is never worse. Exact, unless it takes more than about `work_limit` looks at an offer:

@@ -125,7 +125,7 @@ pub(super) fn improve(core: &Core, known: Vec<usize>, work_limit: u64, steps: &m
     best
 }
 
-/// The least whole value that is not below a scaled one.
+/// The minimum whole value that is not below a scaled one.
 pub(super) fn ceil(scaled: i128) -> i128 {
     -(-scaled).div_euclid(SCALE)
 }

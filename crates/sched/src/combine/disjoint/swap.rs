@@ -12,7 +12,7 @@ const LOOKS: u64 = 400;
 
 /// Makes `items`, which keep all rules, better until nothing gets better or `steps` reach
 /// `work_limit`: each job tries its better items; jobs that hold what such an item needs are
-/// placed anew beside it, as well as a search of a few hundred looks can.
+/// placed again beside it, as well as a search of a few hundred looks can.
 pub(super) fn improve(core: &Core, items: &mut [usize], work_limit: u64, steps: &mut u64) {
     let mut holders = vec![usize::MAX; core.cell_count];
     let mut taken = Remaining::new(core);

@@ -48,22 +48,22 @@ pub(super) enum Goal {
 /// Sums over a selection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sums {
-    /// Σ weight.
+    /// Sum of the weights.
     pub(super) weight: i64,
-    /// Σ value.
+    /// Sum of the values.
     pub(super) value: i64,
 }
 
 /// The best selection, as one index per class, or `None` when nothing is better than `known`.
 ///
 /// `known` are the sums of a selection that the caller has: `FullestWithin` needs one, because
-/// its first solution is not for free. Exact, but for ties of a filled capacity: where the least
+/// its first solution is not for free. Exact, but for ties of a filled capacity: where the minimum
 /// value among selections of that weight would take lists of more than a million states, the
 /// least that was found is taken. Time is exponential in the worst case, as for any
 /// exact method; memory is bounded: at most [`search::MOST_STATES`] states of 16 bytes per half,
 /// and some six times that while a list is merged, beside the input.
 ///
-/// The caller has made sure that the least weights together keep to the capacity, that no class
+/// The caller has made sure that the minimum weights together keep to the capacity, that no class
 /// is empty, and that no sum leaves the range of `i64`.
 pub(super) fn solve(
     classes: &[Vec<Item>],

@@ -69,7 +69,7 @@ impl Reduced {
     }
 }
 
-/// The members of one class: among equal weights the least value (then the first) is enough, and
+/// The members of one class: among equal weights the minimum value (then the first) is enough, and
 /// for [`Goal::Cheapest`] a heavier item must have less value than every lighter one.
 fn members(class: &[Item], unit: Sums, goal: Goal) -> Vec<ReducedItem> {
     let first = class[0];

@@ -325,7 +325,7 @@ impl<'a> KnapsackSearch<'a> {
         }
     }
 
-    /// With each state goes the heaviest partner that fits: it has the least value, or the most
+    /// With each state goes the heaviest partner that fits: it has the minimum value, or the most
     /// weight, of all that fit. O(states).
     fn sweep_heaviest(
         &mut self,
@@ -348,7 +348,8 @@ impl<'a> KnapsackSearch<'a> {
 
     /// Left states in order of falling value meet ever more right states that keep to the limit
     /// with them; the heaviest of those that fits is the partner. Then, for the most weight
-    /// found, the pairs of just that weight are swept for the least value. O(states · log states).
+    /// found, the pairs of just that weight are swept for the minimum value. O(states · log
+    /// states).
     fn sweep_within(
         &mut self,
         [left, right]: [&[PartialSums]; 2],

@@ -5,7 +5,7 @@ use tradewind_model::{PoolId, Profile, Share, Time};
 /// Nodes of a pool that are not free during `[from, until)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Taken {
-    /// Which nodes.
+    /// Pool and number of nodes that are taken.
     pub share: Share,
     /// First second.
     pub from: Time,
@@ -41,7 +41,7 @@ pub(in crate::policy) trait Capacity {
     fn fits(&self, taken: &Taken) -> bool;
 }
 
-/// One pool: nobody asks which.
+/// One pool: there is nothing to choose.
 impl Capacity for Profile {
     fn now(&self) -> Time {
         self.origin()

@@ -26,7 +26,7 @@ struct Slot {
     next: u32,
 }
 
-/// No slot.
+/// Index that stands for no slot.
 const NONE: u32 = u32::MAX;
 /// The job of a slot that is not used.
 const NOBODY: JobId = JobId(u32::MAX);

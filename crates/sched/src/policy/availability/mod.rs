@@ -4,7 +4,7 @@
 //! `Availability` is generic over what free nodes are kept in (`Capacity`): the profile of one
 //! pool, a profile of each pool, or those and what a search over many pools wants to know
 //! (`grid`). Policies that see a market let it follow the events; sites and queues that see none
-//! tell it what happened.
+//! report events to it.
 //!
 //! Jobs and outages that last longer than announced are expected to last twice as long as believed
 //! so far ([`expected_span`]).
@@ -141,8 +141,8 @@ impl<C: Capacity> Availability<C> {
         self.running.add(job, Hold { share, start: self.now(), length, end });
     }
 
-    /// A job runs here since `start` that somebody else started, and is expected to take `length`
-    /// in all.
+    /// A job runs here since `start` that this policy did not start, and is expected to take
+    /// `length` in all.
     pub(super) fn adopt(
         &mut self,
         job: JobId,

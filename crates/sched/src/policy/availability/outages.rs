@@ -66,7 +66,7 @@ impl Outages {
     }
 
     /// When the first outage would end that was announced and has not begun: its nodes are
-    /// reckoned with until then, and nobody says that they are there after all.
+    /// expected to be missing until then, and no event says that they are available after all.
     pub(super) fn next_unsaid_end(&self, now: Time) -> Option<Time> {
         let quiet = self.all.values().filter(|outage| !outage.begun);
         quiet.map(|outage| outage.taken.until).filter(|until| *until > now).min()
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_overstays_is_expected_to_need_twice_as_long() {
+    fn an_outage_that_overruns_is_expected_to_last_twice_as_long() {
         let mut outages = announced(10, 20, 0);
         assert!(outages.closed(ID, Time(10)).is_none());
         assert_eq!(outages.next_due(), Some(Time(20)));
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_comes_early_is_there_at_once_and_whoever_does_not_come_stays_away() {
+    fn an_outage_may_begin_early_and_one_that_does_not_begin_is_still_expected() {
         let mut outages = announced(10, 20, 0);
         assert_eq!(outages.closed(ID, Time(4)).map(times), Some((4, 10)));
         assert_eq!(outages.reopened(ID, Time(6)).unwrap().map(times), Some((6, 20)));

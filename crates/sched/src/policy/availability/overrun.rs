@@ -20,7 +20,7 @@ pub fn expected_end(start: Time, estimate: Span, now: Time) -> Time {
 
 /// From when until when the nodes of an outage are missing, as seen at `now`. Nodes that are gone
 /// are missing from now on; if they should have been back by now, the outage is expected to last
-/// like a job that outlives its estimate. An outage that has not begun is expected as announced;
+/// like a job that exceeds its estimate. An outage that has not begun is expected as announced;
 /// the end may be at `now` or before.
 pub fn missing_time(outage: &Outage, begun: bool, now: Time) -> (Time, Time) {
     let Outage { from, until, .. } = *outage;

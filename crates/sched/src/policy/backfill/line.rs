@@ -1,7 +1,7 @@
 //! Jobs that wait in a row beside a profile, the first of them (or all) with reservations.
 //!
-//! The rule of the module above, without a market: whoever owns the line tells it what became
-//! free, and writes down who started.
+//! The rule of the module above, without a market: the owner of the line passes it what became
+//! free, and writes down which jobs started.
 
 use tradewind_model::{JobId, Level, Profile, Span, Time};
 
@@ -27,12 +27,12 @@ pub(in crate::policy) struct Line {
     pub(super) moves: Moves,
     /// The same: where new jobs may go.
     pub(super) bounds: Bounds,
-    /// A buffer.
+    /// Buffer that is kept to avoid allocations.
     running_minima: Vec<Level>,
 }
 
 impl Line {
-    /// Nobody waits.
+    /// No job waits.
     pub(in crate::policy) fn new(depth: Depth) -> Line {
         let (moves, bounds) = (Moves::default(), Bounds::default());
         Line { depth, queue: Queue::default(), moves, bounds, running_minima: Vec::new() }
@@ -116,7 +116,7 @@ impl Line {
         }
     }
 
-    /// The profile was made anew, without reservations.
+    /// The profile was made again, without reservations.
     pub(in crate::policy) fn forget(&mut self) {
         while self.queue.pop_reservation().is_some() {}
         if self.depth == Depth::All {
@@ -126,7 +126,7 @@ impl Line {
     }
 
     /// Drops all reservations, and puts every job where `place` says. The profile has to be made
-    /// anew.
+    /// again.
     pub(in crate::policy) fn reorder(&mut self, place: impl Fn(Waiting) -> Waiting) {
         self.queue.reorder(place);
     }
@@ -256,7 +256,7 @@ impl Line {
         }
     }
 
-    /// The head of the queue, if it has the only reservation and would get the same one anew.
+    /// The head of the queue, if it has the only reservation and would get the same one again.
     fn settled_head(&self, profile: &Profile) -> Option<Rank> {
         let head = self.queue.after(None)?;
         let held = head.reserved.filter(|start| *start > profile.origin())?;

@@ -7,13 +7,13 @@
 //!
 //! - Depth 0 is FCFS: the walk stops at the first job that cannot start.
 //! - Depth 1 is EASY: a later job must end before the head's reservation or use processors that
-//!   the head leaves over. Finite depths make their reservations anew at every pass.
+//!   the head leaves over. Finite depths make their reservations again at every pass.
 //! - [`Depth::All`] is conservative: each job gets a reservation at its submission and keeps it.
 //!   When a job ends, waiting jobs move in queue order, each to the earliest place beside the
 //!   others: never later than before.
 //!
-//! A job that outlives its estimate is expected to run twice as long as believed so far;
-//! reservations are then made anew in queue order, so that promises hold only while estimates do.
+//! A job that exceeds its estimate is expected to run twice as long as believed so far;
+//! reservations are then made again in queue order, so that promises hold only while estimates do.
 
 mod bounds;
 mod line;
@@ -59,7 +59,7 @@ pub struct Settings {
 /// start, a pass costs O(log w) at depth 0 and O((k + b + 1)(d + log w)) at depth k. With a
 /// reservation for every job, a pass costs O(log w) per submission and due reservation, with
 /// searches of the [`Profile`]; after early ends it costs in proportion to the jobs that move (see
-/// `moves.rs`); when a job outlives its estimate, to all. A pass after submissions only, in arrival
+/// `moves.rs`); when a job exceeds its estimate, to all. A pass after submissions only, in arrival
 /// order or with a reservation for all, looks at the new jobs alone: nothing that could not start
 /// before can start now.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ pub struct Backfill {
     line: Line,
     /// When jobs that have not ended were submitted, if the order of the queue moves.
     joined: BTreeMap<JobId, Time>,
-    /// A buffer.
+    /// Buffer that is kept to avoid allocations.
     started: Vec<Waiting>,
 }
 
@@ -89,7 +89,7 @@ impl Backfill {
         }
     }
 
-    /// Jobs leave the queue about which somebody else decided.
+    /// Removes the jobs about which others decided from the queue.
     fn dismiss(&mut self, nodes: &mut Availability<Profile>, events: &[Event]) {
         let now = nodes.now();
         for job in inbox::departures(events) {
@@ -220,7 +220,7 @@ impl Policy for Backfill {
     }
 }
 
-/// What becomes of [`Backfill`] where its rule does not do any more.
+/// What happens to [`Backfill`] where its rule does not do any more.
 pub(super) struct Plain {
     pub(super) ranking: Ranking,
     /// In queue order.

@@ -38,7 +38,7 @@ pub(super) struct Moves {
     openings: Vec<Opening>,
     /// Jobs without a reservation.
     unplaced: BTreeSet<Rank>,
-    /// Buffers.
+    /// Buffers that are kept to avoid allocations.
     all: Vec<Waiting>,
     outline: Outline,
 }
@@ -89,7 +89,7 @@ struct Walk<'m> {
     openings: Vec<Opening>,
     /// The next candidate of each opening.
     next: BinaryHeap<Reverse<(Rank, usize)>>,
-    /// The job that was looked at last.
+    /// The last job that was examined.
     seen: Option<Rank>,
     /// Jobs to be looked at whatever opens.
     listed: BTreeSet<Rank>,

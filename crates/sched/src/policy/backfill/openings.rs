@@ -37,7 +37,7 @@ impl Opening {
         self.until <= now
     }
 
-    /// Measures the room anew. O(k + log n) with k steps of the profile within the opening.
+    /// Measures the room again. O(k + log n) with k steps of the profile within the opening.
     pub(super) fn measure(&mut self, profile: &Profile, outline: &mut Outline) {
         outline.draw(profile, self.from.max(profile.origin()), self.until);
         outline.rooms(&mut self.room);
@@ -54,7 +54,7 @@ impl Opening {
 }
 
 /// The free processors in and around an opening. To its left and right only the ever lower levels
-/// count, as they can be had together with the opening.
+/// count, as they are available together with the opening.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Outline {
     /// Ascending; each level holds up to the next one's moment, the last is nothing.

@@ -14,7 +14,7 @@ pub(in crate::policy) struct Queue {
     jobs: BTreeMap<Rank, Waiting>,
     /// Reservations by time.
     starts: BTreeSet<(Time, Rank)>,
-    /// By width; `None` while nobody is looked for by width.
+    /// By width; `None` while no search by width is needed.
     shelves: Option<Shelves>,
 }
 
@@ -47,7 +47,7 @@ impl Queue {
         self.jobs.get(&rank).copied()
     }
 
-    /// In order.
+    /// All waiting jobs, in the order of the queue.
     pub(in crate::policy) fn iter(&self) -> impl Iterator<Item = &Waiting> {
         self.jobs.values()
     }

@@ -1,8 +1,8 @@
 //! Waiting jobs by width, to find the next one that fits without looking at the others.
 //!
-//! One shelf per width; on it jobs lie in queue order, in a tree that knows the least estimate and
-//! the first and last reservation of each part. Where the limits for a width are exact, a search
-//! goes straight to the first job within them: O(log n) per shelf.
+//! One shelf per width; on it jobs lie in queue order, in a tree that knows the minimum estimate
+//! and the first and last reservation of each part. Where the limits for a width are exact, a
+//! search goes straight to the first job within them: O(log n) per shelf.
 
 use tradewind_model::tree::{Item, Scan, Tree, Visit};
 use tradewind_model::{Span, Time};
@@ -103,7 +103,7 @@ impl Shelves {
         }
     }
 
-    /// Puts the job, or what has become of it, on its shelf.
+    /// Puts the job, or what has happened to it, on its shelf.
     pub(super) fn put(&mut self, waiting: &Waiting) {
         let Waiting { rank, processors, estimate, reserved, .. } = *waiting;
         let entry = Entry { rank, estimate, held: reserved.unwrap_or(Time::INFINITY) };

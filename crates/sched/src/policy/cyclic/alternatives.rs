@@ -134,7 +134,7 @@ impl Quest {
         self.state == State::Exhausted || self.found.windows.len() >= max
     }
 
-    /// `all` is the list before anybody took anything.
+    /// `all` is the list before any job took a slot.
     fn finish(mut self, all: &SlotList, max: usize, scratch: &mut Scratch) -> JobAlternatives {
         self.found.cut = self.state == State::Open && self.found.windows.len() >= max;
         if self.found.windows.is_empty() {

@@ -101,7 +101,7 @@ pub enum SliceBy {
     /// Highest priority first.
     #[default]
     Priority,
-    /// Dearest first: by budget, or else by the cheapest window's cost.
+    /// Most expensive first: by budget, or else by the cheapest window's cost.
     Cost,
     /// Highest minimum performance first.
     Performance,

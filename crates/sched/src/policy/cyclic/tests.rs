@@ -217,7 +217,7 @@ fn an_explicit_limit_is_shared_and_never_exceeded() {
 }
 
 #[test]
-fn a_job_that_others_crowd_out_is_told_so() {
+fn a_job_that_others_crowd_out_learns_so() {
     let grid = grid(&[(1_000, 1)]);
     let free = slots(&[(0, 0, 30)]);
     let jobs = vec![job("a", Request::new(1, Span(20))), job("b", Request::new(1, Span(20)))];
@@ -226,7 +226,7 @@ fn a_job_that_others_crowd_out_is_told_so() {
 }
 
 #[test]
-fn the_number_of_alternatives_is_bounded_and_the_cut_is_told() {
+fn the_number_of_alternatives_is_bounded_and_the_cut_is_reported() {
     let snapshot = two_jobs(VoPolicy::default());
     let cyclic = Cyclic { max_alternatives: Some(2), ..all_alternatives() };
     let plan = plan_of(&snapshot, &cyclic);

@@ -1,8 +1,8 @@
-//! The double auction's match (paper 003, algorithm 1, mended): the highest bid takes the lowest
+//! The double auction's match (paper 003, algorithm 1, corrected): the highest bid takes the lowest
 //! ask that can have it.
 //!
 //! The list of asks is scanned from its beginning for every bid; with the gate, up to the first ask
-//! above the bid. After a trade the queue asks anew and takes its new place. Exact with respect to
+//! above the bid. After a trade the queue asks again and takes its new place. Exact with respect to
 //! this rule: within a cycle queues only fill up, so a job that found nothing finds nothing after
 //! later trades either, and what one job did not get is not searched for by a larger one.
 
@@ -46,7 +46,7 @@ impl Asks {
         Ask { amount: round.ask(queue), tie, queue }
     }
 
-    /// The queue at `place` asks anew.
+    /// The queue at `place` asks again.
     fn move_from(&mut self, round: &Round<'_>, place: usize) {
         let old = self.list.remove(place);
         let new = self.of(round, old.queue);
@@ -73,7 +73,7 @@ impl Asks {
     }
 }
 
-/// A number for every queue, drawn anew in each cycle.
+/// A number for every queue, drawn again in each cycle.
 fn lots(round: &Round<'_>) -> Vec<i64> {
     if round.settings.ties != Ties::Random {
         return Vec::new();

@@ -49,7 +49,7 @@ fn first_by(round: &mut Round<'_>, turn: &JobTurn<'_>) -> Option<(usize, Time)> 
 /// While any job starts, each that waits has a share of the processors as its value is of all
 /// values, and starts in the first queue that has room if its share is as wide as itself.
 ///
-/// Where nothing runs or waits in any queue and nobody's share suffices, the job with the largest
+/// Where nothing runs or waits in any queue and no job's share suffices, the job with the largest
 /// share per processor of those that find room starts: else they would wait for ever.
 pub(super) fn fair_shares(round: &mut Round<'_>, turns: &[JobTurn<'_>]) -> Vec<Fate> {
     let idle = round.queues.iter().all(super::queue::PoolQueue::idle);

@@ -3,7 +3,7 @@
 //! Bids and asks say who trades where; this says what it costs. The **reserve** is the price that
 //! the owner has posted, the **limit** what the job can pay, both per node and second. Unless the
 //! posted price is the price, there is no trade where the limit is below the reserve, so a price
-//! between the two leaves nobody worse off than without the trade.
+//! between the two leaves neither side worse off than without the trade.
 
 use tradewind_model::{Money, Performance, Price, Span, Terms};
 
@@ -43,7 +43,7 @@ pub struct Fraction {
 impl Fraction {
     /// Nothing of it.
     pub const NONE: Fraction = Fraction { thousandths: 0 };
-    /// The half.
+    /// Half of the difference between ask and bid.
     pub const HALF: Fraction = Fraction { thousandths: 500 };
     /// All of it.
     pub const ALL: Fraction = Fraction { thousandths: 1_000 };
@@ -56,7 +56,7 @@ impl Fraction {
         }
     }
 
-    /// In thousandths.
+    /// The number in thousandths.
     pub fn thousandths(self) -> u16 {
         self.thousandths
     }
@@ -133,7 +133,7 @@ impl Range {
 /// limit, per second of a reference processor.
 ///
 /// Slots are not one good: a job may trade in a cheap queue although it could not pay what another
-/// pays in a dear one, and then no price suits both. Whoever the price does not suit pays the
+/// pays in a dear one, and then no price suits both. A job that the price does not suit pays the
 /// nearest that does. O(trades).
 pub(super) fn uniform(trades: &[Range], k: Fraction) -> Vec<Price> {
     let reserve = trades.iter().map(|trade| trade.of_reference(trade.reserve)).max();

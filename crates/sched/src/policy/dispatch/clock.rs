@@ -22,7 +22,7 @@ impl Clock {
         self.first.get_or_insert(now);
     }
 
-    /// When the next cycle begins, if anybody wants one.
+    /// When the next cycle begins, if one is wanted.
     pub(super) fn due(&self) -> Option<Time> {
         self.due
     }
@@ -33,7 +33,7 @@ impl Clock {
         first + Span(((now - first).0.div_euclid(self.cycle.0) + 1) * self.cycle.0)
     }
 
-    /// Somebody wants a cycle at `at` or as soon as possible after it.
+    /// A cycle is wanted at `at` or as soon as possible after it.
     pub(super) fn want(&mut self, at: Time) {
         let next = match self.last {
             Some(last) if last >= at => self.after(last),
@@ -42,12 +42,12 @@ impl Clock {
         self.due = Some(self.due.map_or(next, |due| due.min(next)));
     }
 
-    /// Nobody wants a cycle any more.
+    /// No cycle is wanted any more.
     pub(super) fn rest(&mut self) {
         self.due = None;
     }
 
-    /// Whether a cycle begins now. If so, it is for everybody who wanted one.
+    /// Whether a cycle begins now. If so, it serves all that wanted one.
     pub(super) fn begins(&mut self, now: Time) -> bool {
         let begins = self.due.is_some_and(|due| due <= now);
         if begins {
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cycles_begin_with_the_first_job_and_pause_while_nobody_waits() {
+    fn cycles_begin_with_the_first_job_and_pause_while_no_job_waits() {
         let mut clock = Clock::new(Span(10));
         assert!(!clock.begins(Time(1)));
         clock.submitted(Time(3));

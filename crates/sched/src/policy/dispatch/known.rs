@@ -14,7 +14,7 @@ struct Bound {
 }
 
 impl Bound {
-    /// Says nothing about anybody.
+    /// Says nothing about any job.
     const NONE: Bound =
         Bound { processors: u32::MAX, length: Span(i64::MAX), start: Time(i64::MIN) };
 

@@ -1,23 +1,23 @@
-//! A meta-scheduler over the queues of sites: the double auction and its rivals (paper 003; our
+//! A meta-scheduler over the queues of sites: the double auction and its baselines (paper 003; our
 //! reading).
 //!
 //! A queue is a pool, and a job runs in one queue. Jobs wait at the meta-scheduler. In each cycle a
 //! [`Rule`] hands some of them to queues ([`Command::Trade`]); inside each queue EASY starts them.
 //!
 //! - A queue's **plan** is what a cycle trades on: running jobs until their expected ends, announced
-//!   closures, and the jobs that wait in the queue, in order, each at its earliest place. A trade
+//!   outages, and the jobs that wait in the queue, in order, each at its earliest place. A trade
 //!   says when the job is to start by the plan. EASY may start later jobs sooner and so delay one
 //!   that is not the queue's first: nothing is promised.
 //! - The **auction** (`auction`): the highest bid first; the lowest ask that the bid reaches, and
 //!   that has a slot for the job, within its budget and before its deadline. Bids and asks:
 //!   `valuation`.
-//! - Its **rivals** (`baselines`) take the same jobs in orders of their own to the earliest slot, or
-//!   by shares; [`Rule::Admission`] is the auction's gate without its order.
+//! - Its **baselines** (`baselines`) take the same jobs in orders of their own to the earliest
+//!   slot, or by shares; [`Rule::Admission`] is the auction's gate without its order.
 //! - Jobs that expect to run late are refused as soon as no queue could finish them in time any
 //!   more even if it were empty, unless deadlines are ignored.
-//! - A job that outlives its expected length is expected to take twice as long as believed so far.
+//! - A job that exceeds its expected length is expected to take twice as long as believed so far.
 //!   An interrupted job is at the meta-scheduler again, with the time that it has waited.
-//! - A job that agreed with a queue by somebody else's doing waits there behind all others. What was
+//! - A job that agreed with a queue by another's doing waits there behind all others. What was
 //!   agreed holds whatever prices become; a job at the meta-scheduler that can pay no queue any
 //!   more waits aside until prices change again or its deadline is out of reach.
 //!
@@ -78,7 +78,7 @@ pub struct Dispatch {
     later: BTreeSet<(Time, JobId)>,
     /// Jobs that can pay no queue now, and since when they wait.
     dear: BTreeMap<JobId, Time>,
-    /// Jobs that run and were started by somebody else.
+    /// Running jobs that this policy did not start.
     foreign: BTreeSet<JobId>,
     /// Whether the first call is yet to come, and goes on from another policy.
     resumed: bool,
@@ -103,7 +103,7 @@ impl Dispatch {
         }
     }
 
-    /// What it was told to do.
+    /// Its settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -232,8 +232,8 @@ impl Dispatch {
 
     /// Sets down when the next cycle is to be.
     ///
-    /// Where nobody compares bids with asks, prices stand still and only the present moment is
-    /// traded, whoever found no slot finds none until something happens in a queue, however long
+    /// Where bids are not compared with asks, prices stand still and only the present moment is
+    /// traded, a job that found no slot finds none until something happens in a queue, however long
     /// that takes.
     fn want_cycle(&mut self, now: Time) {
         let Settings { slots, rule, gate, prices, .. } = self.settings;
@@ -309,7 +309,7 @@ impl Dispatch {
     }
 }
 
-/// Everybody's turn, in the order of the rule.
+/// The turns of all jobs, in the order of the rule.
 fn turns<'w>(waiting: &'w [Waiting], round: &Round<'_>) -> Vec<JobTurn<'w>> {
     let bid = |waiting: &Waiting| match round.trades_by_value() {
         true => waiting.bid(round.settings, round.now),

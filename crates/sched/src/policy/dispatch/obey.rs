@@ -1,4 +1,5 @@
-//! What others decide: owners about prices, users about their jobs, and whoever starts a job itself.
+//! External decisions: of owners about prices, of users about their jobs, and starts that this
+//! policy did not decide.
 
 use tradewind_model::{Command, Demand, Event, JobId, Market, PoolId, Reason, Share, Span, Time};
 
@@ -48,7 +49,7 @@ impl Dispatch {
         self.news.push(at);
     }
 
-    /// A job runs that somebody else started.
+    /// A job runs that this policy did not start.
     fn adopt(&mut self, market: &Market, job: JobId) {
         if self.queues.iter().any(|queue| queue.runs(job)) {
             return;
@@ -64,7 +65,7 @@ impl Dispatch {
         self.foreign.insert(job);
     }
 
-    /// Everybody at the meta-scheduler looks at prices anew.
+    /// All jobs at the meta-scheduler look at prices again.
     fn reprice(&mut self, market: &Market, pool: PoolId) {
         let price = market.pools().pool(pool).price;
         let Some(board) = &mut self.board else { return };

@@ -30,7 +30,7 @@ pub struct Dynamics {
     pub step: u32,
     /// The lowest price.
     pub floor: u32,
-    /// The highest.
+    /// The highest price.
     pub ceiling: u32,
     /// How far ahead demand and supply are counted.
     pub outlook: Span,
@@ -46,7 +46,7 @@ impl Dynamics {
         (i64::from(self.floor) * 1_000, i64::from(self.ceiling.max(self.floor)) * 1_000)
     }
 
-    /// How many millionths of the list price a price moves: by the whole step if nobody wants
+    /// How many millionths of the list price a price moves: by the whole step if no job wants
     /// anything (down) or if nothing is there (up), by a part of it as one exceeds the other in
     /// between; rounded away from zero, so that it arrives at its bound in the end.
     fn moves(self, wanted: i128, free: i128) -> i64 {
@@ -67,16 +67,16 @@ impl Dynamics {
 /// In a cycle a queue's price moves towards excess demand. **Free** is what the queue's plan leaves
 /// until the outlook, in node-seconds. **Wanted** is what waiting jobs would use until then: each
 /// is spread over the processors of all queues that it could go to in time and can pay at the
-/// prices so far. Cycles which nobody waits for count as cycles in which nothing is wanted.
+/// prices so far. Cycles for which no job waits count as cycles without demand.
 #[derive(Debug, Clone)]
 pub(super) struct Board {
     dynamics: Option<Dynamics>,
     cycle: Span,
-    /// By queue.
+    /// List prices, by queue.
     list: Vec<Price>,
     /// By queue, in millionths of the list price.
     levels: Vec<i64>,
-    /// By queue.
+    /// Posted prices, by queue.
     posted: Vec<Price>,
     /// The last cycle.
     last: Option<Time>,
@@ -95,7 +95,7 @@ impl Board {
         Board { dynamics, cycle, list, levels, posted, last: None }
     }
 
-    /// By queue.
+    /// Posted prices, by queue.
     pub(super) fn posted(&self) -> &[Price] {
         &self.posted
     }
@@ -153,7 +153,7 @@ impl Board {
 
 const MILLION: i64 = 1_000_000;
 
-/// Rounded down.
+/// The list price × `level`, rounded down.
 fn scaled(list: Price, level: i64) -> Price {
     let price = i128::from(list.0) * i128::from(level) / i128::from(MILLION);
     Price(i64::try_from(price).unwrap_or(i64::MAX))

@@ -39,7 +39,7 @@ struct QueuedJob {
 /// of trades. The plan is what is promised to newcomers: every waiting job, in order, at the
 /// earliest place beside those before it. EASY may start a job earlier than planned, and so delay
 /// one that is not the first. Both are functions of who runs, who waits and what is closed; the plan
-/// is made anew only where it would come out differently.
+/// is made again only where it would come out differently.
 #[derive(Debug, Clone)]
 pub(super) struct PoolQueue {
     pool: PoolId,
@@ -58,7 +58,7 @@ pub(super) struct PoolQueue {
     stale: bool,
     /// Node-seconds of waiting jobs.
     work: i128,
-    /// A buffer.
+    /// Buffer that is kept to avoid allocations.
     started: Vec<Waiting>,
 }
 
@@ -99,7 +99,7 @@ impl PoolQueue {
         self.reserved.into_iter().chain(due).chain(self.next_unsaid_end()).min()
     }
 
-    /// When processors are there again for which a closure was announced that never began.
+    /// When processors are there again for which an outage was announced that never began.
     pub(super) fn next_unsaid_end(&self) -> Option<Time> {
         self.nodes.next_unsaid_end()
     }
@@ -121,7 +121,7 @@ impl PoolQueue {
         self.local.get(&job).is_some_and(|local| local.rank.is_none())
     }
 
-    /// A job runs here since `start`, by somebody else's decision.
+    /// A job runs here since `start`, by another's decision.
     pub(super) fn adopt(&mut self, task: Task, start: Time, now: Time) {
         let Task { job, since, processors, length } = task;
         let share = Share { pool: self.pool, nodes: processors };
@@ -130,7 +130,7 @@ impl PoolQueue {
         self.stale = true;
     }
 
-    /// A job waits here behind all others, as it has agreed with somebody else.
+    /// A job waits here behind all others, as it has agreed with another site.
     pub(super) fn line_up(&mut self, task: Task) {
         self.wait_for(task, None);
         self.stale = true;
@@ -179,7 +179,7 @@ impl PoolQueue {
         }
     }
 
-    /// EASY: starts whoever waits here and can start. Costs what a pass of
+    /// EASY: starts the jobs that wait here and can start. Costs what a pass of
     /// [`Backfill`](crate::policy::backfill::Backfill) costs.
     pub(super) fn start(&mut self, now: Time, commands: &mut Vec<Command>) {
         self.refresh(now);
@@ -231,12 +231,12 @@ impl PoolQueue {
         self.wait_for(task, Some(start));
     }
 
-    /// Processors that nobody has now, by the plan.
+    /// Processors that are free now, by the plan.
     pub(super) fn free_now(&self) -> i64 {
         self.plan.free_now().clamp(0, i64::from(self.size))
     }
 
-    /// Node-seconds that nobody has until then, by the plan.
+    /// Node-seconds that are free until then, by the plan.
     pub(super) fn free_until(&self, until: Time) -> i128 {
         let mut levels = Vec::new();
         self.plan.levels(self.plan.origin(), until, &mut levels);
@@ -248,7 +248,7 @@ impl PoolQueue {
         free.sum()
     }
 
-    /// Processors that somebody has now, by the plan.
+    /// Processors that are occupied now, by the plan.
     pub(super) fn occupied(&self) -> i64 {
         i64::from(self.size) - self.free_now()
     }

@@ -17,13 +17,13 @@ use super::{unit, valuation};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct JobTurn<'w> {
     pub(super) waiting: &'w Waiting,
-    /// From 1.
+    /// Rank of the job in this round, from 1.
     pub(super) rank: u32,
-    /// Zero where nobody bids.
+    /// Zero where jobs do not bid.
     pub(super) bid: i128,
 }
 
-/// What became of it.
+/// What happened to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     /// It has a queue.
@@ -31,7 +31,7 @@ pub(super) enum Fate {
     /// It waits for the next cycle.
     Waits,
     /// The same, but this was its last chance, and the gate alone is to blame: the lowest ask of
-    /// queues that could have had it.
+    /// queues that could have used it.
     PricedOut(i128),
 }
 
@@ -47,9 +47,9 @@ pub(super) struct Round<'a> {
     pub(super) until: Time,
     /// When the next cycle begins.
     next: Time,
-    /// By queue; zeros where nobody asks.
+    /// By queue; zeros where queues do not ask.
     asks: Vec<i128>,
-    /// By queue.
+    /// Lower bounds of starts, by queue.
     known: Vec<Known>,
     /// In the order of trades, where one price is found for all.
     ranges: Vec<Range>,

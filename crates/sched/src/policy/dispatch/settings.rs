@@ -11,18 +11,18 @@ use super::unit::Valuation;
 pub enum Rule {
     /// The highest bid first; the lowest ask that can have it.
     Auction,
-    /// By arrival; the first queue that can have the job, if the gate lets it in: what bids and
+    /// By arrival; the first queue that can have the job, if the gate admits it: what bids and
     /// asks do as admission control alone.
     Admission,
     /// By arrival; the earliest slot.
     Fcfs,
-    /// The least estimate first; the earliest slot.
+    /// The minimum estimate first; the earliest slot.
     Sjf,
     /// The earliest deadline first; the earliest slot.
     EdfFq,
     /// The highest value first; the earliest slot.
     Hvfq,
-    /// Whoever's part of all value is worth as many processors as it wants starts now.
+    /// A job starts now if its part of all value is worth as many processors as it wants.
     FairShare,
 }
 
@@ -57,7 +57,7 @@ impl Slots {
 /// Whether a bid must reach the ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Gate {
-    /// It must.
+    /// The bid must reach the ask.
     On,
     /// Bids and asks are only for putting jobs and queues in order.
     Off,
@@ -84,7 +84,7 @@ impl Deadline {
         [(Deadline::Check, "check"), (Deadline::Ignore, "ignore")];
 }
 
-/// Which of several queues with the same ask comes first. Queues that are still alike come in the
+/// Which of several queues with the same ask comes first. Queues that are still alike are taken in the
 /// order of their ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ties {
@@ -94,7 +94,7 @@ pub enum Ties {
     MostFree,
     /// The lowest price.
     Cheapest,
-    /// An order drawn anew in each cycle.
+    /// An order drawn again in each cycle.
     Random,
 }
 
@@ -125,7 +125,7 @@ impl Wait {
 /// Of which processors a job has a share under [`Rule::FairShare`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ShareOf {
-    /// Of all.
+    /// Of all processors.
     All,
     /// Of those that are free now.
     Free,
@@ -143,7 +143,7 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// One.
+    /// The ratio 1.
     pub const ONE: Ratio = Ratio { thousandths: 1_000 };
 
     /// So many thousandths; `None` for zero.
@@ -154,7 +154,7 @@ impl Ratio {
         }
     }
 
-    /// In thousandths.
+    /// The number in thousandths.
     pub fn thousandths(self) -> u32 {
         self.thousandths
     }
@@ -283,7 +283,7 @@ impl Settings {
         (self.prices == Prices::Dynamic).then_some(self.dynamics)
     }
 
-    /// Whether the gate keeps out whoever is not worth the price of an idle queue.
+    /// Whether the gate excludes jobs that are not worth the price of an idle queue.
     pub(super) fn gate_wants_worth(&self) -> bool {
         self.gate == Gate::On && self.valuation == Valuation::Unit
     }

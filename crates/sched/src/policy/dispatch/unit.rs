@@ -1,14 +1,14 @@
 //! Bids and asks per node and second: valuation without the paper's zero asks.
 //!
-//! In the paper's amounts an ask is zero wherever nobody waits or nothing runs, so the cheapest and
-//! the dearest empty queue are alike, and any bid passes the gate. A bid of 100,000 credits for one
-//! node and a second is that of 100,000 credits for a thousand nodes and a day. Here both sides are
-//! micro-credits per second of a reference processor, rounded down: a job offers what it could pay
-//! for one, and a queue asks what it wants for one, and more where it is loaded.
+//! In the paper's amounts an ask is zero wherever no job waits or nothing runs, so the cheapest and
+//! the most expensive empty queue are alike, and any bid passes the gate. A bid of 100,000 credits
+//! for one node and a second is that of 100,000 credits for a thousand nodes and a day. Here both
+//! sides are micro-credits per second of a reference processor, rounded down: a job offers what it
+//! could pay for one, and a queue asks what it wants for one, and more where it is loaded.
 //!
-//! Age and urgency make up for load, and for nothing else: the gate also keeps out whoever is worth
-//! less than the bare price (`Purse`). So an idle queue takes everybody who waits for it, nobody
-//! waits in vain, and nobody is served at a loss because he has waited long enough.
+//! Age and urgency make up for load, and for nothing else: the gate also excludes jobs worth
+//! less than the bare price (`Purse`). So an idle queue takes all jobs that wait for it, no job
+//! waits without success, and no job is served at a loss because it has waited long enough.
 
 use tradewind_model::{Money, Performance, Price, Span};
 

@@ -1,8 +1,8 @@
 //! What jobs bid and queues ask (paper 003, equations 1 and 2; our reading).
 //!
 //! Demand/Supply is a factor of both sides and cancels wherever a bid meets an ask, so neither has
-//! it. Amounts are whole micro-credits, rounded down. They say who comes first and whether the
-//! gate opens; nobody pays them.
+//! it. Amounts are whole micro-credits, rounded down. They say which job comes first and whether
+//! the gate opens; they are not paid.
 
 use tradewind_model::{Money, Price, Span};
 
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn asks_are_zero_where_nobody_waits_or_nothing_is_occupied() {
+    fn asks_are_zero_where_no_job_waits_or_nothing_is_occupied() {
         let price = Price::credits(3);
         assert_eq!(ask(Span(0), price, 4, 4), 0);
         assert_eq!(ask(Span(10), price, 0, 4), 0);

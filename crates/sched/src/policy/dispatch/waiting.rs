@@ -13,12 +13,12 @@ use super::valuation;
 #[derive(Debug, Clone)]
 pub(super) struct Waiting {
     pub(super) job: JobId,
-    /// Since when.
+    /// Moment since which this holds.
     pub(super) since: Time,
     pub(super) processors: u32,
     /// On the reference node.
     pub(super) estimate: Span,
-    /// Zero if nobody asks for it.
+    /// Zero if no rule asks for it.
     pub(super) value: Money,
     purse: Purse,
     pub(super) deadline: Option<Time>,

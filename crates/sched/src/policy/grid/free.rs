@@ -18,13 +18,13 @@ impl Opening {
     pub(in crate::policy) const NONE: Opening =
         Opening { from: Time::INFINITY, until: Time(-Time::INFINITY.0) };
 
-    /// Both.
+    /// The smallest span that contains both.
     pub(in crate::policy) fn and(self, other: Opening) -> Opening {
         Opening { from: self.from.min(other.from), until: self.until.max(other.until) }
     }
 }
 
-/// A profile of each pool, and their sum: whoever lies on several pools looks there first.
+/// A profile of each pool, and their sum: a job in several pools looks there first.
 #[derive(Debug, Clone)]
 pub(in crate::policy) struct Free {
     profiles: Vec<Profile>,
@@ -32,7 +32,7 @@ pub(in crate::policy) struct Free {
     sum: Profile,
     /// What is known of the sum.
     rooms: Rooms,
-    /// By pool, since somebody asked.
+    /// By pool, since the last query.
     openings: Vec<Opening>,
 }
 
@@ -60,7 +60,7 @@ impl Free {
         self.rooms = Rooms::default();
     }
 
-    /// By pool.
+    /// Profiles of free nodes, by pool.
     pub(in crate::policy) fn profiles(&self) -> &[Profile] {
         &self.profiles
     }

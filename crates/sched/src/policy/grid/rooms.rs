@@ -1,10 +1,10 @@
 //! Where there may be room in a profile, by classes of width and length.
 //!
 //! A long queue asks the same profile again and again for much the same. So for each class it is
-//! kept at which starts there may be room for the least job of the class. A search strikes out what
-//! it passed in vain; taking nodes changes nothing about that; where nodes are given there may be
-//! room again. With c such pieces of time since the class was asked last, a question costs
-//! O(c log c) and the search of those pieces alone, instead of a search from the beginning.
+//! kept at which starts there may be room for the minimum job of the class. A search strikes out
+//! what it passed without success; taking nodes changes nothing about that; where nodes are given
+//! there may be room again. With c such pieces of time since the class was asked last, a question
+//! costs O(c log c) and the search of those pieces alone, instead of a search from the beginning.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ pub(super) struct RoomRequest {
 }
 
 impl RoomRequest {
-    /// The least of its class: the first three binary digits count.
+    /// The minimum of its class: the first three binary digits count.
     fn class(self) -> RoomRequest {
         let digits = |number: u64| {
             let shift = (u64::BITS - number.leading_zeros()).saturating_sub(3);
@@ -119,7 +119,8 @@ impl RoomClass {
         });
     }
 
-    /// The earliest of `among` for the job, and strikes out what is in vain for all of the class.
+    /// The earliest of `among` for the job, and strikes out what is without success for all of the
+    /// class.
     fn earliest(
         &mut self,
         profile: &Profile,

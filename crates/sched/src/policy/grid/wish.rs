@@ -11,10 +11,10 @@ use crate::policy::inbox::{self, Comes};
 /// Over how many sites one job's tasks may lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Spread {
-    /// Any number.
+    /// Pools of any number of sites.
     #[default]
     Grid,
-    /// One.
+    /// Pools of one site.
     Site,
 }
 
@@ -208,7 +208,7 @@ impl PlacementRequest {
         self.groups.iter().map(of).max().unwrap_or(0)
     }
 
-    /// Not before.
+    /// Earliest start, if there is one.
     pub(in crate::policy) fn earliest_start(&self) -> Option<Time> {
         self.earliest_start
     }

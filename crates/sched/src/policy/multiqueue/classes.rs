@@ -22,7 +22,7 @@ pub enum SiteQueue {
     Job,
     /// Medium jobs and remote ones.
     First,
-    /// Small jobs.
+    /// The backfill queue of small jobs.
     Second,
 }
 

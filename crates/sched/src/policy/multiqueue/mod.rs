@@ -3,7 +3,7 @@
 //! Large jobs go to the job queue, medium ones to the first and small ones to the second backfill
 //! queue; jobs that other sites passed on go to the first one, and stand behind all local jobs.
 //! A share α of the job queue's jobs hold a reservation each. A reservation is kept once it is
-//! made: nobody delays it, and it only moves closer. Every other job, in the order of queues and
+//! made: no job delays it, and it only moves closer. Every other job, in the order of queues and
 //! classes, starts as soon as it fits beside the running jobs and all reservations.
 //!
 //! One pass, at every moment at which something happened:
@@ -17,8 +17,8 @@
 //!    others started, then as many as it takes to leave fewer than β in each.
 //! 5. Again step 2: the job queue may have grown.
 //!
-//! Exact with respect to these rules. Every job starts at last, as long as running jobs and
-//! closures end, α > 0, the guard stands and patience is finite: see
+//! Exact with respect to these rules. No job is starved, as long as running jobs and
+//! outages end, α > 0, the guard stands and patience is finite: see
 //! `docs/explanation/multiqueue.md`.
 
 mod classes;

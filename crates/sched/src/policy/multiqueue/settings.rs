@@ -40,7 +40,7 @@ impl Alpha {
         }
     }
 
-    /// In thousandths.
+    /// The number in thousandths.
     pub fn thousandths(self) -> u32 {
         self.0
     }
@@ -96,12 +96,12 @@ impl Age {
 /// Which jobs leave a backfill queue that overflows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Moves {
-    /// The oldest.
+    /// The oldest job.
     #[default]
     Oldest,
     /// Those that come last in the queue's order.
     Lowest,
-    /// The newest.
+    /// The newest job.
     Newest,
 }
 
@@ -111,7 +111,7 @@ impl Moves {
         [(Moves::Oldest, "oldest"), (Moves::Lowest, "lowest"), (Moves::Newest, "newest")];
 }
 
-/// What becomes of jobs that leave a backfill queue. All go to the job queue.
+/// What happens to jobs that leave a backfill queue. All go to the job queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Overflow {
     /// And stay there.
@@ -133,7 +133,7 @@ pub enum Guard {
     /// The oldest job, whatever its class.
     #[default]
     Oldest,
-    /// Nobody but by its class: as printed, and long jobs may starve.
+    /// No job beyond what its class gives: as printed, and long jobs may starve.
     Nobody,
 }
 
@@ -146,7 +146,7 @@ impl Guard {
 /// The switches of [`MultiQueue`](super::MultiQueue).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// α: how many jobs of the job queue hold a reservation. With none, nobody is promised
+    /// α: how many jobs of the job queue hold a reservation. With none, no job is promised
     /// anything.
     pub alpha: Alpha,
     /// β: at so many jobs a backfill queue overflows.
@@ -164,7 +164,7 @@ pub struct Settings {
     pub age: Age,
     /// Which jobs leave a backfill queue that overflows.
     pub moves: Moves,
-    /// What becomes of them.
+    /// What happens to them.
     pub overflow: Overflow,
     /// Who is sure of a reservation.
     pub guard: Guard,

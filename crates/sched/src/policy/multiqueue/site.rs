@@ -38,7 +38,7 @@ pub struct MultiQueue {
     reserved: Line,
     /// All others, in the order in which they may start.
     rest: Line,
-    /// Who waits.
+    /// The waiting jobs.
     cards: BTreeMap<JobId, Card>,
     /// The job queue, by age.
     elders: BTreeSet<(i64, JobId)>,
@@ -56,7 +56,7 @@ pub struct MultiQueue {
     new: BTreeSet<Rank>,
     /// Whether anything became free since.
     freed: bool,
-    /// A buffer.
+    /// Buffer that is kept to avoid allocations.
     started: Vec<Waiting>,
 }
 
@@ -115,7 +115,7 @@ impl MultiQueue {
         self.cards.insert(job, card);
     }
 
-    /// The opposite.
+    /// Removes the job from the lists; the opposite of [`MultiQueue::list`].
     fn strike(&mut self, job: JobId) -> Option<Card> {
         let card = self.cards.remove(&job)?;
         match backfill(card.class.queue) {

@@ -123,7 +123,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn everybody_is_where_a_look_at_every_second_puts_them(
+    fn each_job_is_where_a_search_of_every_second_puts_it(
         pools in prop::collection::vec((1..4u32, 500..2_500u32, 1..5i64), 1..3),
         waiting in prop::collection::vec(wanted(), 0..6),
         running in prop::option::of((1..4u32, 1..30i64)),

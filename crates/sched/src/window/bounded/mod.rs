@@ -163,7 +163,7 @@ impl<'a> BranchAndBound<'a> {
         answer.complete.then_some(answer.multiplier)
     }
 
-    /// The second stage: at the incumbent's start and value, the least cost. The same problem
+    /// The second stage: at the incumbent's start and value, the minimum cost. The same problem
     /// with value and cost exchanged, on all nodes and slots.
     fn lower_cost(&mut self, slots: &[Slot], ranks: &mut Vec<u32>) {
         let all = &self.searcher.ranking;

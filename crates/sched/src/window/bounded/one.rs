@@ -1,4 +1,4 @@
-//! One start: the least Σ objective with Σ constraint within a limit over exactly m items.
+//! One start: the minimum Σ objective with Σ constraint within a limit over exactly m items.
 
 use crate::window::ranking::Ranked;
 
@@ -42,7 +42,7 @@ pub(super) struct Multiplier {
 impl Multiplier {
     pub(super) const VALUE_ONLY: Multiplier = Multiplier { a: 1, b: 0 };
 
-    /// The least Σ objective that a set of weight `sum` or more can have within `limit`.
+    /// The minimum Σ objective that a set of weight `sum` or more can have within `limit`.
     pub(super) fn bound(self, sum: i128, limit: i128) -> i128 {
         if self.b == 0 {
             return ceil_div(sum, self.a);
@@ -91,7 +91,7 @@ impl Multiplier {
     }
 }
 
-/// m items.
+/// A set of m items with its sums.
 #[derive(Debug, Clone)]
 pub(super) struct Set {
     pub(super) objective: i128,
@@ -99,7 +99,7 @@ pub(super) struct Set {
     pub(super) ranks: Vec<u32>,
 }
 
-/// What became of one problem.
+/// What happened to one problem.
 #[derive(Debug)]
 pub(super) struct Answer {
     /// The best set below the cutoff that was found.
@@ -110,7 +110,7 @@ pub(super) struct Answer {
     pub(super) multiplier: Multiplier,
 }
 
-/// Searches `wanted` of `items` with Σ constraint ≤ `limit` and the least Σ objective below
+/// Searches `wanted` of `items` with Σ constraint ≤ `limit` and the minimum Σ objective below
 /// `cutoff`. Exact unless the work limit is hit: the multiplier is tightened to the optimum of the
 /// relaxation (tangents to its concave bound, in integers), then sets are built depth first in
 /// order of weight, as long as the bound leaves room below the cutoff.
@@ -290,9 +290,9 @@ impl Path {
 
 /// Items of equal objective, and which of these classes the path has shut.
 struct Classes {
-    /// By item.
+    /// Class of each item.
     class: Vec<u32>,
-    /// By class.
+    /// Whether each class is excluded.
     is_shut: Vec<bool>,
     /// (length of the path when it was shut, class).
     shut: Vec<(usize, u32)>,
@@ -330,9 +330,9 @@ impl Classes {
 struct Floors {
     /// Sums of the weights of the items before each number.
     prefix: Vec<i128>,
-    /// The least objective from each number on.
+    /// The minimum objective from each number on.
     objective: Vec<i128>,
-    /// The least constraint from each number on.
+    /// The minimum constraint from each number on.
     constraint: Vec<i128>,
 }
 

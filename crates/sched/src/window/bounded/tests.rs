@@ -7,7 +7,7 @@ use super::*;
 use crate::window::tests::large::random_world;
 use crate::window::{Search, find as search};
 
-/// The least (value, start) by solving each start alone, with all its nodes.
+/// The minimum (value, start) by solving each start alone, with all its nodes.
 fn start_by_start(searcher: &Searcher, slots: &[Slot]) -> Option<(i128, i64)> {
     let bracket = searcher.bracket(Time::MIN);
     let mut ranks = Vec::new();

@@ -10,7 +10,7 @@ use super::{Cut, PaperRequest, min_proc_time, min_runtime};
 use crate::window::csa::Score;
 use crate::window::sweep::StartBounds;
 
-/// Algorithm 1 of paper 000, mended: it minimises, and each step keeps to the budget. The step
+/// Algorithm 1 of paper 000, corrected: it minimises, and each step keeps to the budget. The step
 /// is the m cheapest for start and cost, Algorithm 2 for runtime and finish, and a random window
 /// for processor time and other sums. The first of equals wins.
 pub(super) fn find(

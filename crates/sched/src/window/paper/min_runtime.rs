@@ -6,8 +6,8 @@ use super::{Alive, PaperRequest};
 /// spare slots, as long as that one is shorter and the window keeps to the budget. Each spare slot
 /// is tried once, in order of cost.
 ///
-/// Mended: the m cheapest must keep to the budget themselves, and the test is "≤" (the printed
-/// "<" would refuse a window at exactly the budget). With that the runtime is the least for these
+/// Corrected: the m cheapest must keep to the budget themselves, and the test is "≤" (the printed
+/// "<" would refuse a window at exactly the budget). With that the runtime is the minimum for these
 /// slots; the cost is not. Among several longest the first by cost is replaced.
 pub(super) fn choose(task: &PaperRequest<'_>, alive: &[Alive]) -> Option<Vec<u32>> {
     let mut result = task.by_cost(alive);

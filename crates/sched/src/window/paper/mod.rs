@@ -88,7 +88,7 @@ impl PaperRequest<'_> {
         (self.cost(&ranks) <= self.budget).then_some(ranks)
     }
 
-    /// Ranks from the cheapest task to the dearest; equal costs keep list order.
+    /// Ranks from the cheapest task to the most expensive; equal costs keep list order.
     fn by_cost(&self, alive: &[Alive]) -> Vec<u32> {
         let mut ranks: Vec<u32> = alive.iter().map(|it| it.rank).collect();
         ranks.sort_by_key(|&rank| self.ranking.nodes[rank as usize].cost);

@@ -55,7 +55,7 @@ fn each_algorithm_minds_its_own_limit() {
 }
 
 #[test]
-fn reasons_come_in_order() {
+fn reasons_are_in_order() {
     let (grid, slots) =
         (grid(&[(1_000, 2), (1_000, 3), (500, 0)]), slots(&[(0, 0, 10), (1, 5, 20)]));
     let reason = |request: &Request| {

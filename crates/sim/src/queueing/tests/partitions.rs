@@ -146,7 +146,7 @@ fn value(site: &Site<'_>, sizes: &[u32], goal: Goal) -> Result<f64, QueueingErro
     }
 }
 
-/// The least load that the fullest partition can have.
+/// The minimum load that the fullest partition can have.
 fn least_load(site: &Site<'_>, queues: u32) -> f64 {
     // Light enough to be stable; loads grow with the rate.
     let light = Site { rate: site.rate * 1e-6, ..*site };

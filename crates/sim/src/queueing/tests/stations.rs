@@ -142,7 +142,7 @@ proptest! {
         close(servers.load, one.load);
     }
 
-    /// Kleinrock's conservation law: whoever goes first, Σ ρ_j W_j = ρ W0 / (1 − ρ).
+    /// Kleinrock's conservation law: for every order of service, Σ ρ_j W_j = ρ W0 / (1 − ρ).
     #[test]
     fn work_is_conserved(
         weights in prop::collection::vec((0.05_f64..1.0, 0.1_f64..5.0, 1.1_f64..6.0), 1..6),

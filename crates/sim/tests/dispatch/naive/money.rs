@@ -86,7 +86,7 @@ impl Naive {
             self.levels = vec![1_000_000.clamp(floor, ceiling); queues];
         }
         let outlook = outlook.0.max(1);
-        // Every cycle since the last in which anybody waited is one in which nobody did.
+        // Every cycle since the last in which a job waited is one in which none did.
         let mut before = self.last.map_or(now.at, |last| last + self.knobs.cycle.0);
         while before < now.at {
             self.levels.iter_mut().for_each(|level| *level = (*level - step).max(floor));

@@ -37,7 +37,7 @@ impl Checker for Owner {
         for ticket in world.alive() {
             match owners.get(&ticket).map_or(&[][..], Vec::as_slice) {
                 [_] => {}
-                [] => return Err(format!("{ticket:?} belongs to nobody")),
+                [] => return Err(format!("{ticket:?} has no owner")),
                 several => return Err(format!("{ticket:?} belongs to {several:?}")),
             }
         }

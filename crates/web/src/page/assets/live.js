@@ -1,7 +1,7 @@
 // What changes is put in place, part by part, when the market says that something happened.
 //
-// Elements with data-live="NAME" are taken anew from the same page. The view never moves: a part
-// in which somebody works (focus, a chart that is read) waits until they are done, and what was
+// Elements with data-live="NAME" are replaced from the same page. The view never moves: a part
+// in which the reader works (focus, a chart that is read) waits until they are done, and what was
 // opened stays open.
 
 import './ages.js';
@@ -10,7 +10,7 @@ import { tellTimes } from './shell.js';
 
 /** A page is waited for so long. */
 const PATIENCE = 15_000;
-/** When nothing was heard for so long, the page is asked for: a connection may be dead and not know. */
+/** When nothing was received for so long, the page is requested: the connection may be dead without an error. */
 const SILENCE = 30_000;
 /** A stream that was refused is asked for again after so long. */
 const REFUSED = 10_000;
@@ -94,7 +94,7 @@ function listen() {
   for (const kind of kinds) stream.addEventListener(kind, later);
   stream.onmessage = later;
   stream.onopen = () => { if (isLost()) later(); else reached(paused); };
-  // Whether the market, the session or the stream alone is gone, the page's answer tells.
+  // Whether the market, the session or the stream alone is gone, the page's answer shows.
   stream.onerror = () => { if (stream?.readyState === EventSource.CLOSED) stream = null; later(); };
 }
 

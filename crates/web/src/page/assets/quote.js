@@ -4,7 +4,7 @@ import { present } from './ages.js';
 import { named } from './timeline/windows.js';
 import { length } from './timeline/words.js';
 
-// Looked for anew each time: live updates put others in their place.
+// Looked for again each time: live updates put others in their place.
 const rows = () => [...document.querySelectorAll('tr[data-window]')];
 let picked = '';
 const points = [...document.querySelectorAll('a[data-pick]')];
@@ -16,7 +16,7 @@ const radioOf = (row) => row.querySelector('input[type="radio"]');
 
 /** What the button would do with this offer. */
 function label(row, isOpen) {
-  if (isOpen) return `Take offer ${row.dataset.text}: ${row.dataset.cost} credits at most`;
+  if (isOpen) return `Accept offer ${row.dataset.text}: ${row.dataset.cost} credits at most`;
   const why = 'dear' in row.dataset ? 'costs more than there is to spend' : 'has expired';
   return `Offer ${row.dataset.text} ${why}`;
 }
@@ -90,10 +90,10 @@ function count() {
 }
 
 const form = document.getElementById('ask');
-/** What is longer in an address is left out of it: whoever opens that is asked to fill it in. */
+/** What is longer in an address is left out of it: a reader who opens that is asked to fill it in. */
 const LONGEST = 8000;
 
-/** What was asked stands in the address, so that whoever opens that sees what could be had then. */
+/** What was asked stands in the address, so that a reader who opens that sees what is available then. */
 function remember() {
   if (!form || !('answered' in form.dataset)) return;
   const url = new URL(location.href);

@@ -15,10 +15,10 @@ let heard = Date.now();
 let age = null;
 let clearing = 0;
 
-/** That nothing comes, or nobody is let in. */
+/** That nothing comes, or access is refused. */
 export const isLost = () => state === 'stale' || isOut();
 export const isOut = () => state === 'out';
-/** Milliseconds since something was heard of the market. */
+/** Milliseconds since the last message of the market. */
 export const quiet = () => Date.now() - heard;
 
 function become(next) {
@@ -71,11 +71,11 @@ export function reached(paused) {
 /** Nothing came, or not what was asked for: `what` says so. */
 export function unreached(what) {
   if (!become('stale')) return;
-  say(`▲ ${what}.`, since(), ' It is asked again and again.');
+  say(`▲ ${what}.`, since(), ' Retrying.');
   document.dispatchEvent(new CustomEvent('lost'));
 }
 
-/** The market is there, but lets nobody in. */
+/** The market is there, but refuses access. */
 export function shutOut() {
   if (!become('out')) return;
   const link = document.createElement('a');
@@ -83,7 +83,7 @@ export function shutOut() {
   door();
   link.addEventListener('click', door); // the address may have changed meanwhile
   link.textContent = 'Sign in again';
-  say('▲ You are not signed in any more: the session is over, or the market was started anew.', since(), ' ', link, ', and this view comes back.');
+  say('▲ You are not signed in any more: the session is over, or the market was restarted.', since(), ' ', link, ', and this view comes back.');
   document.dispatchEvent(new CustomEvent('lost'));
 }
 

@@ -1,4 +1,4 @@
-// What every page has: the theme, and the clock on which times are told.
+// What every page has: the theme, and the clock on which times are shown.
 
 const root = document.documentElement;
 const remembered = (name) => { try { return localStorage.getItem(name); } catch { return null; } };
@@ -50,7 +50,7 @@ export function told(seconds) {
 }
 export const isLocal = () => clock === 'local';
 
-/** How moments are told in pictures. */
+/** How moments are shown in pictures. */
 const FORMS = {
   date: (it) => `${it.year}-${it.month}-${it.day}`,
   day: (it) => `${it.month}-${it.day}`,
@@ -66,7 +66,7 @@ export function tellTimes(within = document) {
     const it = parts(Number(element.dataset.at));
     element.textContent = FORMS[element.dataset.form](it);
   }
-  // Points of pictures: what is read aloud, and what the mouse is told.
+  // Points of pictures: what is read aloud, and what the tooltip shows.
   for (const element of within.querySelectorAll('a[data-finish]')) {
     const words = element.dataset.words + told(Number(element.dataset.finish));
     element.setAttribute('aria-label', words);
@@ -74,7 +74,7 @@ export function tellTimes(within = document) {
   }
   const name = clock === 'utc' ? 'UTC' : zone();
   for (const element of within.querySelectorAll('[data-zone]:not(body), text.zone')) element.textContent = name;
-  // What is filled in is on the same clock; the server is told which.
+  // What is filled in is on the same clock; the server gets its name.
   for (const element of within.querySelectorAll('input[type="hidden"][name="zone"]')) {
     const filled = [...(element.form?.querySelectorAll('input.moment') ?? [])].some((it) => it.value);
     // Times that came with the address stay on the clock that they were given on.

@@ -94,7 +94,7 @@ function start(surface) {
   }
 
   let latest = null;
-  /** Comes back when the picture that was asked for last is there, whoever asked for it. */
+  /** Comes back when the picture that was asked for last is there, whichever call asked for it. */
   async function load() {
     latest = take(++asked);
     for (let awaited = null; awaited !== latest;) { awaited = latest; await awaited; }
@@ -110,7 +110,7 @@ function start(surface) {
       hovered = name && all() ? all().table.job.findIndex((_, at) => key(all(), at) === name) : -1;
       reached(fresh.now);
       settled();
-      // For whoever measures.
+      // For measurements.
       requestAnimationFrame(() => {
         draw();
         pictures += 1;
@@ -167,7 +167,7 @@ function start(surface) {
   let resting = 0;
   function settled() {
     clearTimeout(resting);
-    surface.dataset.view = 'moves'; // for whoever waits for the address
+    surface.dataset.view = 'moves'; // for scripts that wait for the address
     resting = setTimeout(tell, 250);
   }
 
@@ -244,7 +244,7 @@ function start(surface) {
     }, 60);
   }
 
-  /** Chooses a task, tells of it, and shows where its job could run as well. */
+  /** Chooses a task, describes it, and shows where its job could run as well. */
   function choose(at, move) {
     chosen = at >= 0 ? key(all(), at) : '';
     extra = [];
@@ -353,7 +353,7 @@ function start(surface) {
     camera.fitRows(frame.rows);
   }
 
-  /** View, rows and choice, so that the page can be sent to somebody else. */
+  /** View, rows and choice, so that the page can be shared. */
   const toAddress = () => address({ ...camera.told(), find: choice.find, order: choice.order, whose: choice.whose, job: jobOf(chosen), at: chosen });
 
   for (const button of document.querySelectorAll('[data-span]')) {
@@ -398,7 +398,7 @@ function start(surface) {
     while (!frame.rows && lost) await new Promise((done) => setTimeout(done, 100));
     const ofPage = surface.closest('[data-job]');
     const job = Number(search.get('job') || (ofPage ? ofPage.dataset.job : 0));
-    // A link to windows outlives them: a view of none is of no use.
+    // A link to windows stays when they are gone: a view of none is useless.
     const isSeen = (it) => it.start < camera.until && it.end > camera.from;
     const given = camera.fromAddress() && (!windows.length || windows.some(isSeen));
     if (!given && windows.length) {

@@ -32,7 +32,7 @@ pub(super) fn grid(svg: &mut Svg) {
 /// Ticks at most.
 const MAX: i64 = 8;
 
-/// Moments under the plot, of `height` pixels; scripts tell them on another clock.
+/// Moments under the plot, of `height` pixels; scripts show them on another clock.
 pub(super) fn across(svg: &mut Svg, (from, until): (i64, i64), height: i64) {
     let step = time_step(until - from, MAX);
     let (form, format) = if step >= 86_400 { ("day", "%m-%d") } else { ("hour", "%H:%M") };

@@ -1,6 +1,6 @@
 //! Charts as SVG, made here: lines and areas stretch with the page, letters do not. Colours come
-//! from classes, so that they follow the page's theme; dashes, hatches and names tell what colours
-//! tell.
+//! from classes, so that they follow the page's theme; dashes, hatches and names show what colours
+//! show.
 
 mod axis;
 mod response;
@@ -47,7 +47,7 @@ const TOP: i64 = 26;
 /// The plot's own units: it is stretched.
 const WIDE: f64 = 10_000.0;
 const HIGH: f64 = 1_000.0;
-/// As many lines are told apart.
+/// So many lines can be distinguished.
 pub(crate) const SHADES: usize = 8;
 
 /// Where a chart begins: for those who do not see it, `title` says what it is.

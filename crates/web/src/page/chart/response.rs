@@ -19,7 +19,7 @@ pub(crate) struct Tried {
     pub(crate) is_told: bool,
     /// The price in words, with its unit.
     pub(crate) price: String,
-    /// Credits.
+    /// Income in credits.
     pub(crate) income: f64,
     /// Percent of the pool's time.
     pub(crate) used: f64,
@@ -63,7 +63,7 @@ pub(crate) fn response(title: &str, tried: &[Tried]) -> String {
     }
     let y = BOTTOM + 40;
     let look = format_args!("class=\"unit\" x=\"50%\" y=\"{y}\" text-anchor=\"middle\"");
-    svg.words("text", look, "price, as a part of what was asked");
+    svg.words("text", look, "price, as a part of the actual price");
     stops(&mut svg, tried, best);
     svg.close("svg");
     svg.close("svg");
@@ -84,7 +84,7 @@ fn marks(svg: &mut Svg, it: &Tried, points: [((i64, i64), f64); 2]) {
         let ends = format_args!("x1=\"{x}\" x2=\"{x}\" y1=\"{top}\" y2=\"{BOTTOM}\"");
         svg.shape("line", format_args!("class=\"now\" {ends}"));
         let place = format_args!("x=\"{x}\" y=\"{}\" text-anchor=\"middle\"", top - 4);
-        svg.words("text", format_args!("class=\"now\" {place}"), "as asked");
+        svg.words("text", format_args!("class=\"now\" {place}"), "current price");
     }
     for (panel, part) in points {
         let y = height_of(panel, part);

@@ -29,7 +29,7 @@ pub(crate) struct Frame {
 /// A value that steps.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Line {
-    /// Of what.
+    /// Name in the legend.
     pub(crate) name: String,
     /// From when on, ascending; `None`: nothing is known.
     pub(crate) steps: Vec<(i64, Option<f64>)>,
@@ -40,7 +40,7 @@ pub(crate) struct Line {
 /// A part of a whole, by span.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Layer {
-    /// Of what.
+    /// Name in the legend.
     pub(crate) name: String,
     /// The class of its colour.
     pub(crate) kind: &'static str,
@@ -81,7 +81,7 @@ impl Frame {
         svg
     }
 
-    /// Ends the plot; puts over it what is told at each stop.
+    /// Ends the plot; puts over it the tooltip of each stop.
     fn end(&self, mut svg: Svg, under: &Svg, told: impl Fn(usize) -> Vec<String>) -> String {
         let (top, height) = PLACE;
         if let Some(now) = self.now {

@@ -109,7 +109,7 @@ impl StationAnswer {
             processors: None,
             numbers: numbers(stage.load, stage.wait, stage.slowdown),
         });
-        // A class's slowdown is relative to the valuation here, which nobody asks for.
+        // A class's slowdown is relative to the valuation here, which is not asked for.
         let mut classes = classes(&answer.valuation);
         classes.iter_mut().for_each(|class| class.numbers.slowdown = None);
         let load = answer.stages.iter().map(|stage| stage.load).fold(0.0, f64::max);
@@ -180,7 +180,7 @@ impl Point {
         self.stages.iter().chain(&self.classes).chain(&self.partitions)
     }
 
-    /// Why there is no wait, or no slowdown, in one word; a dash if nobody asked.
+    /// Why there is no wait, or no slowdown, in one word; a dash if not asked.
     pub(super) fn word(&self) -> &'static str {
         self.reasons.first().map_or("–", |reason| reason.reason)
     }

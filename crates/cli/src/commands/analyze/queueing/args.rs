@@ -7,7 +7,7 @@ use tradewind_sim::queueing::{Equation, Goal, Law, Reading, Readings, Widths};
 
 use super::values::{self, Classes, Rates, Sizes};
 
-/// Which station, and what arrives there.
+/// Arguments of `tradewind analyze queueing`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -138,7 +138,7 @@ pub(super) enum Minimize {
 pub(super) enum FormulaSet {
     /// As they must be.
     Corrected,
-    /// As printed, but for (7) and (9), with which the paper's own figure cannot be had.
+    /// As printed, but for (7) and (9), with which the paper's own figure cannot be drawn.
     Printed,
 }
 

@@ -66,7 +66,7 @@ fn whole<'a>(model: &str, points: &'a [Point]) -> (String, Row<'a>) {
     (model.to_owned(), of_model.map(|point| (point.rate, &point.whole)).collect())
 }
 
-/// All, and those parts that anybody waits for.
+/// All, and those parts with a wait.
 fn with_parts(points: &[Point]) -> Vec<(String, Row<'_>)> {
     let all = points.iter().map(|point| (point.rate, &point.whole)).collect();
     let mut rows = vec![("all".to_owned(), all)];

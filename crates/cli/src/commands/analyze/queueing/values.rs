@@ -52,7 +52,7 @@ const LAWS: [(&str, &[&str]); 8] = [
 ];
 const HYPEREXPONENTIAL: &str = "hyperexponential";
 
-/// `weibull[shape=2,scale=20]`, `hyperexponential[0.9=10,0.1=200]`.
+/// Reads a law such as `weibull[shape=2,scale=20]`, `hyperexponential[0.9=10,0.1=200]`.
 pub(super) fn law(text: &str) -> Result<Law, String> {
     let named = Named::of("the law", text).map_err(|failure| {
         failure.problems.into_iter().map(|problem| problem.message).collect::<String>()
@@ -147,7 +147,7 @@ pub(super) fn widths(text: &str) -> Result<Widths, String> {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Classes(pub(super) Vec<(f64, Option<Law>)>);
 
-/// `0.2,0.3=exponential[mean=5],0.5`.
+/// Reads classes such as `0.2,0.3=exponential[mean=5],0.5`.
 pub(super) fn classes(text: &str) -> Result<Classes, String> {
     let class = |text: &str| match text.split_once('=') {
         Some((share, rest)) if !share.contains('[') => Ok((number(share)?, Some(law(rest)?))),

@@ -41,7 +41,7 @@ enum ProjectCommand {
     Export(table::ProjectExportArgs),
 }
 
-/// Its name.
+/// Arguments of `tradewind project create`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -62,7 +62,7 @@ struct CreateArgs {
     place: MarketArgs,
 }
 
-/// Whom.
+/// Arguments of `tradewind project add`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -76,14 +76,14 @@ struct AddArgs {
     /// Who is to be a member.
     #[arg(required = true, value_name = "USER")]
     users: Vec<String>,
-    /// As what.
+    /// Role in the project.
     #[arg(long, value_enum, default_value_t = MemberAs::Member)]
     role: MemberAs,
     #[command(flatten)]
     place: MarketArgs,
 }
 
-/// As what somebody belongs to a project.
+/// Role in a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum MemberAs {
     /// Spends; sees the project's sum and own rows.
@@ -92,7 +92,7 @@ enum MemberAs {
     Manager,
 }
 
-/// Whom.
+/// Arguments of `tradewind project remove`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -110,7 +110,7 @@ struct RemoveArgs {
     place: MarketArgs,
 }
 
-/// Of whom, and how much.
+/// Arguments of `tradewind project limit`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -147,7 +147,7 @@ fn limit_of(text: &str) -> Result<Most, String> {
     }
 }
 
-/// Which.
+/// Arguments of `tradewind project show`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -161,7 +161,7 @@ struct ShowArgs {
     place: MarketArgs,
 }
 
-/// Of which market.
+/// Arguments of `tradewind project list`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

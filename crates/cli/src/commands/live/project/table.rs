@@ -10,7 +10,7 @@ use crate::exit::{Exit, Failure, Problem};
 use crate::options::Format;
 use crate::output;
 
-/// What is imported.
+/// Arguments of `tradewind project import`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -31,7 +31,7 @@ pub(super) struct ImportArgs {
     place: MarketArgs,
 }
 
-/// Of which market.
+/// Arguments of `tradewind project export`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

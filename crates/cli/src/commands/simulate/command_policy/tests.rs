@@ -76,7 +76,7 @@ fn every_event_has_its_line() {
 }
 
 #[test]
-fn terms_are_told_where_a_job_has_them() {
+fn terms_are_sent_where_a_job_has_them() {
     let terms = Terms {
         user: 7,
         budget: Some(Money(12_500_000)),
@@ -132,7 +132,7 @@ fn answers_say_where_or_leave_it_to_the_only_pool() {
 }
 
 #[test]
-fn nobody_is_woken_after_the_end_of_time() {
+fn no_policy_is_woken_after_the_end_of_time() {
     let wake = |at: i64| read::<PassAnswer>(&format!(r#"{{"wake":{at}}}"#)).unwrap().wake();
     assert_eq!(wake(-5), Ok(Some(Time(-5))));
     assert_eq!(wake(Time::MAX.0), Ok(Some(Time::MAX)));

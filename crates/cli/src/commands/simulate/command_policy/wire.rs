@@ -83,7 +83,7 @@ pub(super) struct Pass<'a> {
     pub(super) events: Vec<Told<'a>>,
 }
 
-/// An event.
+/// An event, as the command reads it.
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub(super) enum Told<'a> {
@@ -310,7 +310,7 @@ impl PassAnswer {
     /// When to ask again.
     ///
     /// # Errors
-    /// If nobody lives to see it.
+    /// If the moment is beyond the range of time.
     pub(super) fn wake(&self) -> Result<Option<Time>, String> {
         match self.wake.map(Time) {
             Some(at) if at > Time::MAX => Err(format!("`wake` is after {}", Time::MAX)),

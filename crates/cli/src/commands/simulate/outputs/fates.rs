@@ -1,4 +1,4 @@
-//! What became of each job of the logs, in their order.
+//! What happened to each job of the logs, in their order.
 
 use tradewind_model::{Place, Span};
 use tradewind_sim::Ran;
@@ -11,7 +11,7 @@ pub(super) struct Fates<'a> {
     all: Vec<Fate<'a>>,
 }
 
-/// What became of a job.
+/// What happened to a job.
 #[derive(Debug, Clone)]
 pub(super) enum Fate<'a> {
     /// It ran to its end.
@@ -57,7 +57,7 @@ impl<'a> Fates<'a> {
         Fates { all }
     }
 
-    /// What became of the job with this index.
+    /// What happened to the job with this index.
     pub(super) fn of_job(&self, index: usize) -> &Fate<'a> {
         &self.all[index]
     }

@@ -78,7 +78,7 @@ struct Term {
     is_last: bool,
 }
 
-/// By trade.
+/// The terms, by trade.
 fn terms(run: &Run) -> Vec<Term> {
     let lost = run.lost.iter().map(|lost| (lost.job, lost.start));
     let ran = run.jobs.iter().enumerate().filter(|(_, ran)| ran.refused.is_none());

@@ -254,7 +254,7 @@ fn workloads(record: &Record, finished: &[FinishedRun<'_>]) -> Vec<WorkloadRepor
     names(record).into_iter().map(workload).collect()
 }
 
-/// The workloads.
+/// Names of the workloads.
 fn names(record: &Record) -> Vec<&str> {
     let workloads = record.campaign["workloads"].as_array().into_iter().flatten();
     workloads.filter_map(|workload| workload["name"].as_str()).collect()

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn managers_and_the_member_are_told_once_each() {
+    fn managers_and_the_member_are_notified_once_each() {
         let event = Event {
             kind: "budget".to_owned(),
             project: Some("apollo".to_owned()),

@@ -18,7 +18,7 @@ pub(super) struct Letters {
     zone: TimeZone,
 }
 
-/// What a mail tells of a job.
+/// What a mail reports a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Facts {
     pub(super) job: u64,

@@ -32,7 +32,7 @@ pub(super) struct Mail {
 
 impl Mail {
     /// As a mail command takes it: headers, an empty line, lines. A few thousand bytes, so
-    /// that it fits into a pipe that nobody reads.
+    /// that it fits into a pipe without a reader.
     pub(super) fn text(&self, zone: &TimeZone) -> String {
         let mut text = format!(
             "To: {}\nSubject: {}\nDate: {}\nAuto-Submitted: auto-generated\nMIME-Version: 1.0\n\
@@ -49,7 +49,7 @@ impl Mail {
     }
 }
 
-/// A line cannot become two: nobody adds headers or recipients by a job's name.
+/// A line cannot become two: no user can add headers or recipients by a job's name.
 fn one_line(text: &str) -> String {
     text.chars().map(|it| if it.is_control() { ' ' } else { it }).take(LONGEST).collect()
 }

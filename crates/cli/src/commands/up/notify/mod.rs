@@ -1,8 +1,8 @@
-//! Who is told of what happens: URLs that are called, users who get mail.
+//! Notifications of events: URLs that are called, users who get mail.
 //!
 //! One thread takes events from where the API's streams take them, and puts them into queues that
 //! never wait; each URL has a thread of its own behind its queue, and so has the mail command.
-//! Whatever becomes of them, the market does not notice.
+//! Their success or failure does not affect the market.
 
 mod budgets;
 mod letters;
@@ -35,7 +35,7 @@ const WAITING: usize = 10_000;
 /// How long is waited for receivers at the end.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Threads that tell.
+/// Threads that send notifications.
 #[derive(Debug)]
 pub(super) struct Notifier {
     reader: Option<JoinHandle<()>>,
@@ -50,7 +50,7 @@ struct Queues {
 }
 
 impl Notifier {
-    /// Starts to tell; without anybody to tell, there is no thread.
+    /// Starts notifications; without receivers, there is no thread.
     ///
     /// # Errors
     /// If the secret cannot be read, or there is no thread.
@@ -85,8 +85,8 @@ impl Notifier {
         Ok(notifier)
     }
 
-    /// Waits a little until all is told; to be called once the server has stopped, and before the
-    /// market does. What is not told then, is not.
+    /// Waits a little until all is sent; to be called once the server has stopped, and before the
+    /// market does. What is not sent then, is lost.
     pub(super) fn stop(self) {
         let until = Instant::now() + FAREWELL;
         let mut threads: Vec<JoinHandle<()>> =
@@ -98,7 +98,7 @@ impl Notifier {
         let calls: usize = self.queues.calls.iter().map(|queue| queue.len()).sum();
         let mails = self.queues.mails.map_or(0, |queue| queue.len());
         if !threads.is_empty() {
-            tracing::warn!(calls, mails, "stopped before everybody was told");
+            tracing::warn!(calls, mails, "stopped before all were notified");
         }
     }
 }
@@ -134,7 +134,7 @@ fn read(market: &Handle, mut events: Events, queues: &Queues, mut letters: Lette
         if let Some(queue) = &queues.mails {
             let notices: Vec<&Notice> = fresh.iter().map(Arc::as_ref).collect();
             let mails = letters.write(market, &notices);
-            // A market that has stopped has nothing more to tell.
+            // A market that has stopped has no more events.
             let budgets = budgets::write(market, &notices);
             let mails = [mails, budgets].into_iter().flat_map(Result::unwrap_or_default);
             mails.for_each(|mail| queue.push(mail));

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// What waits for one receiver. If it is full, the oldest gives way.
+/// What waits for one receiver. If it is full, the oldest is dropped.
 #[derive(Debug)]
 pub(super) struct Queue<T> {
     inside: Mutex<Inside<T>>,
@@ -46,7 +46,7 @@ impl<T> Queue<T> {
         inside.unwrap_or_else(PoisonError::into_inner).waiting.pop_front()
     }
 
-    /// How many gave way since the last call.
+    /// Number of messages dropped since the last call.
     pub(super) fn dropped(&self) -> u64 {
         std::mem::take(&mut self.inside().dropped)
     }

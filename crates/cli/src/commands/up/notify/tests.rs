@@ -136,7 +136,7 @@ fn failures_are_tried_again_and_given_up() {
     check(&[Status(500), Status(200)], &["310.1", "310.1", "311.1"]);
     check(&[Close, Status(429), Status(204)], &["310.1", "310.1", "310.1", "311.1"]);
     check(&[Close], &["310.1", "310.1", "310.1", "311.1", "311.1", "311.1"]);
-    // What is wrong with the call will be wrong again; and nobody is sent elsewhere.
+    // What is wrong with the call will be wrong again; and redirects are not followed.
     check(&[Status(400)], &["310.1", "311.1"]);
     check(&[Status(307)], &["310.1", "311.1"]);
 }
@@ -313,7 +313,7 @@ fn mails_are_those_that_the_user_wants() {
 }
 
 #[test]
-fn a_mail_says_what_became_of_the_job() {
+fn a_mail_says_how_the_job_ended() {
     let mut letters = Letters::new(TimeZone::UTC);
     let wants = Wants { begin: true, end: true, fail: true };
     let mail = letters.mail(&event("over", Some("FAILED")), &facts(1, wants)).unwrap();

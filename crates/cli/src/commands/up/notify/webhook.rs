@@ -20,14 +20,14 @@ pub(super) struct Effort {
     pub(super) pause: Duration,
 }
 
-/// Over a minute and a half in all: a receiver may start anew meanwhile.
+/// Over a minute and a half in all: a receiver may start again meanwhile.
 pub(super) const EFFORT: Effort =
     Effort { timeout: Duration::from_secs(5), tries: 5, pause: Duration::from_secs(1) };
 
 /// Bytes of an answer that are read, so that the connection can be used again.
 const ANSWER: u64 = 64 << 10;
 
-/// A receiver.
+/// A receiver of calls, with its secret.
 #[derive(Debug)]
 pub(super) struct Webhook {
     url: String,
@@ -50,7 +50,7 @@ impl Webhook {
     pub(super) fn new(url: String, secret: Option<Vec<u8>>, effort: Effort) -> Webhook {
         let mut config = Agent::config_builder()
             .http_status_as_error(false)
-            // The signed body is for this receiver, not for whomever it names.
+            // The signed body is for this receiver, not for any other that it names.
             .max_redirects(0)
             .max_redirects_will_error(false)
             .timeout_global(Some(effort.timeout))

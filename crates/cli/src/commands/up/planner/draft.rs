@@ -27,7 +27,7 @@ pub(crate) const HEAD: usize = 2_000;
 /// Asked again and again whether to go on.
 pub(crate) type Going<'a> = &'a mut dyn FnMut() -> ControlFlow<()>;
 
-/// A plan as it is shown to everybody: it never changes.
+/// A plan as all users see it: it never changes.
 #[derive(Debug)]
 pub(crate) struct Kept {
     /// The policy whose plan it is.
@@ -40,7 +40,7 @@ pub(crate) struct Kept {
     pub(crate) queue: QueuePlan,
     /// Jobs in the order of their ids.
     placed: Vec<Arc<Placed>>,
-    /// Of these, whether they need nodes that do not work: then nobody knows when they start.
+    /// Of these, whether they need nodes that do not work: then their start is unknown.
     broken: BTreeSet<JobId>,
     taken: OnceLock<Vec<(JobId, Taken)>>,
     shown: OnceLock<Arc<Plan>>,
@@ -223,7 +223,7 @@ impl Draft {
 }
 
 /// Whether a job that is added to a plan is where a plan from nothing would have it: one more job
-/// changes nothing for those before it, and no closure is to come that may have to wait for jobs
+/// changes nothing for those before it, and no outage is to come that may have to wait for jobs
 /// which run.
 pub(crate) fn is_exact(policy: &PolicySpec, market: &Market) -> bool {
     let has_begun = |id| market.closure_state(id).is_some_and(|(_, has_begun)| has_begun);
@@ -277,7 +277,7 @@ pub(crate) fn forecast_of(
     let market = cut.as_ref().unwrap_or(&view.market);
     let mut watch = |_: Progress| going();
     let limits = Limits { horizon, ..Limits::default() };
-    // Nobody loses nodes to hours or to an owner's load here, but to nodes that break.
+    // No job loses nodes to hours or to an owner's load here, but to nodes that break.
     let beliefs = Beliefs { clash: Clash::Waits, ..Beliefs::default() };
     let done = fork::fork(market, &mut *made, &beliefs, limits, &mut watch);
     done.map_err(|wrong| Refusal::new(RefusalKind::Conflict, wrong.to_string(), "ask again"))
@@ -296,7 +296,7 @@ fn broken(market: &Market, placed: &[Arc<Placed>]) -> BTreeSet<JobId> {
     broken.map(|it| it.job).collect()
 }
 
-/// Nodes of the pool that work, whoever has them.
+/// Nodes of the pool that work, in use or not.
 pub(crate) fn working(market: &Market, pool: PoolId) -> u32 {
     let here = dead(market).filter(|what| what.pool == pool).map(|what| what.nodes);
     market.pools().pool(pool).nodes.saturating_sub(here.sum())

@@ -3,7 +3,7 @@
 //! Quotes, explanations and pages read the last plan, which never changes, and take what runs, is
 //! closed, is booked and is asked from the market of now. So no question waits for a forecast. A
 //! thread looks at the market a few times a second: new jobs are added to the plan, and when
-//! anything else has happened it is made anew, with a pause of [`PAUSE`] times as long as it took.
+//! anything else has happened it is made again, with a pause of [`PAUSE`] times as long as it took.
 
 pub(crate) mod draft;
 
@@ -24,11 +24,11 @@ use draft::{Draft, Kept, New, is_exact};
 const LOOK: Duration = Duration::from_millis(250);
 /// Between two plans, as a multiple of what the last one took.
 const PAUSE: u32 = 3;
-/// And at least so long, if nobody waits for it.
+/// And at least so long, if no caller waits for it.
 const REST: Duration = Duration::from_secs(1);
-/// A plan is made anew after so long even if nothing has happened: jobs run on.
+/// A plan is made again after so long even if nothing has happened: jobs run on.
 const STALE: Duration = Duration::from_secs(10);
-/// How often the market is told when its jobs are expected to start.
+/// How often the market learns when its jobs are expected to start.
 const TELL: Duration = Duration::from_secs(10);
 /// A question waits for a plan of its own moment if plans take no longer than this.
 const QUICK: Duration = Duration::from_millis(100);
@@ -49,7 +49,7 @@ struct Shelf {
     wrong: Option<Refusal>,
     /// Whether a thread makes plans.
     is_kept: bool,
-    /// How many wait for a newer one.
+    /// Number of callers that wait for a newer plan.
     wanted: usize,
 }
 
@@ -63,7 +63,7 @@ impl Plans {
         self.shelf().last.clone()
     }
 
-    /// The plan to answer with for the market of `view`: one of its own moment if that can be had
+    /// The plan to answer with for the market of `view`: one of its own moment if that is available
     /// soon, or else the last one of its policy.
     ///
     /// # Errors
@@ -115,7 +115,7 @@ fn no_plan() -> Refusal {
     )
 }
 
-/// Keeps the plan until it is told to stop.
+/// Keeps the plan until it is stopped.
 #[derive(Debug)]
 pub(super) struct Planner {
     stop: Arc<AtomicBool>,
@@ -188,7 +188,7 @@ impl Desk {
         Desk { market, plans, stopped, draft, row, made, is_wrong: false, told }
     }
 
-    /// Waits for the next look; shortly, if somebody waits for a plan.
+    /// Waits for the next look; shortly, if a caller waits for a plan.
     fn rest(&self) {
         let begin = Instant::now();
         while begin.elapsed() < LOOK && !self.stopped.load(Ordering::Relaxed) {
@@ -273,7 +273,7 @@ impl Desk {
     }
 }
 
-/// Jobs of which the market was not told yet when they are expected to start.
+/// Jobs whose expected start the market does not know yet.
 fn unsaid(live: &Live, kept: &Kept) -> Vec<(u64, Time)> {
     let jobs = live.state().jobs.iter().filter(|(_, job)| job.expected.is_none());
     let start = |id: Option<JobId>| Some(kept.expected(id?)?.start);

@@ -121,7 +121,7 @@ impl World {
         }
     }
 
-    /// A job for some minutes, which may say that it needs more, for whoever is cheap enough.
+    /// A job for some minutes, which may say that it needs more, for any pool that is cheap enough.
     fn any_job(&mut self) -> Input {
         let draw = &mut self.draw;
         let run = draw.between(60, 600);
@@ -133,7 +133,7 @@ impl World {
         Input::Asked { actor: Actor { user, role: Role::User }, ask }
     }
 
-    /// The owner of the first site hands in a task of two nodes; when it should be over.
+    /// The owner of the first site submits a task of two nodes; when it should be over.
     fn owners_task(&mut self) -> Time {
         let length = Span(self.draw.between(300, 900));
         let from = self.now + Span(self.draw.between(1, 60));
@@ -217,7 +217,7 @@ fn at_the_true_prices_it_is_what_really_was() {
         assert!(cheap.0 < real.0, "{policy}: a quarter of the price for as many: {found:?}");
         assert!(cheap.1 >= real.1, "{policy}: who pays 1 at most is there all the time: {found:?}");
         assert!(dear.1 < real.1, "{policy}: who paid 1 at most goes away: {found:?}");
-        assert_eq!(none, (0, 0), "{policy}: nobody pays 4");
+        assert_eq!(none, (0, 0), "{policy}: no job pays 4");
     }
 }
 

@@ -27,7 +27,7 @@ const LINGER: Duration = Duration::from_secs(1);
 pub(in crate::site::local) struct Limits {
     /// Thousandths of a processor.
     pub processors: u64,
-    /// Bytes.
+    /// Memory in bytes.
     pub memory: u64,
 }
 

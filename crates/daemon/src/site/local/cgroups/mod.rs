@@ -89,9 +89,9 @@ impl Place {
 /// Which limits there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Has {
-    /// Of processors.
+    /// Whether processors can be limited.
     pub cpu: bool,
-    /// Of memory.
+    /// Whether memory can be limited.
     pub memory: bool,
 }
 
@@ -111,7 +111,7 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Makes the site's cgroup, and moves this process out of the way if need be. Moves no other.
+    /// Makes the site's cgroup, and moves this process out of the way if necessary. Moves no other.
     ///
     /// # Errors
     /// Why tasks get no cgroups, for people.

@@ -140,14 +140,14 @@ fn rows_cannot_be_changed_by_hand() {
 }
 
 #[test]
-fn rows_of_somebody_else_are_noticed() {
+fn rows_of_another_program_are_noticed() {
     let (_folder, path) = place();
     let mut store = Sqlite::open(&path).unwrap();
     store.append(&rows(1..=3)).unwrap();
     let other = Connection::open(&path).unwrap();
     other.execute("INSERT INTO rows VALUES (4, 4, x'00', zeroblob(32))", []).unwrap();
     let refused = store.append(&rows([4])).unwrap_err().to_string();
-    assert!(refused.contains("row 4: somebody else has written here"), "{refused}");
+    assert!(refused.contains("row 4: another program has written here"), "{refused}");
     assert_eq!(store.last(), 3);
 }
 

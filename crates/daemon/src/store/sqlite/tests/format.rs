@@ -17,7 +17,7 @@ fn contents() -> (Origin, Vec<(i64, Vec<u8>)>, Snapshot) {
     (origin, rows, snapshot)
 }
 
-/// Makes the file anew: `cargo test -p tradewind-daemon -- --ignored make_the_fixture`. Only for
+/// Makes the file again: `cargo test -p tradewind-daemon -- --ignored make_the_fixture`. Only for
 /// a new format, under a new name.
 #[test]
 #[ignore = "the file of a released format never changes"]

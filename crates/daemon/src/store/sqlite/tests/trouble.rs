@@ -1,4 +1,4 @@
-//! Files that are not ours, not there, not to be had.
+//! Files that are not ours, missing, not accessible.
 
 use super::*;
 
@@ -17,13 +17,13 @@ fn there_is_one_writer() {
 }
 
 #[test]
-fn a_file_of_somebody_else_is_left_alone() {
+fn a_file_of_another_program_is_left_alone() {
     let (folder, path) = place();
     let database = folder.path().join("other.db");
     let other = Connection::open(&database).unwrap();
     other.execute_batch("CREATE TABLE t (a); PRAGMA user_version = 1;").unwrap();
     other.close().unwrap();
-    std::fs::write(&path, "a letter to somebody, long enough to be no database".repeat(9)).unwrap();
+    std::fs::write(&path, "a letter to a person, long enough to be no database".repeat(9)).unwrap();
     for path in [path, database] {
         let before = std::fs::read(&path).unwrap();
         for opened in [Sqlite::open(&path), Sqlite::look(&path)] {
@@ -117,7 +117,7 @@ fn a_log_that_is_missing_after_a_crash_is_named() {
     let (_folder, path) = place();
     let mut store = Sqlite::open(&path).unwrap();
     store.append(&rows(1..=9)).unwrap();
-    // As after a kill: nobody has closed it.
+    // As after a kill: it was not closed.
     let (_copied, crashed) = copy_of(&path, &["", "-wal", ".lock"]);
     assert_eq!(Sqlite::open(&crashed).unwrap().last(), 9);
     // Closed without a change: nothing is missing at the next opening.

@@ -2,14 +2,14 @@
 //!
 //! Every period, counted from the first submission, the first jobs of the queue (by priority or by
 //! fair share, then by submission) are planned as a batch on what is free within the horizon beside
-//! running jobs, closures and what earlier cycles planned. The chosen windows are booked and
+//! running jobs, outages and what earlier cycles planned. The chosen windows are booked and
 //! start at their times; jobs that got none wait for the next cycle.
 //!
 //! - Nodes of a pool are alike, so the plan may name them as it likes. The market
-//!   is told how many of each pool.
-//! - A running job is expected to end by its estimate; when it outlives that, it is expected to
+//!   reads how many of each pool.
+//! - A running job is expected to end by its estimate; when it exceeds that, it is expected to
 //!   take twice as long as believed so far. What is booked and does not fit any more beside it, or
-//!   beside a closure that was announced, is given up: the job waits for the next cycle.
+//!   beside an outage that was announced, is given up: the job waits for the next cycle.
 //! - Jobs that could not run even if everything were free are refused, when they are submitted
 //!   or at the first cycle at which time has made it so.
 //! - When prices change, what is booked stays, unless its job cannot pay for it any more: that one
@@ -45,7 +45,7 @@ pub struct Settings {
     pub period: Span,
     /// How far each cycle looks ahead; `None` is [`Settings::PERIODS_AHEAD`] periods.
     pub horizon: Option<Span>,
-    /// What the horizon gives way to.
+    /// What may extend the horizon.
     pub stretch: Stretch,
     /// What happens when a job ends early.
     pub replan: Replan,
@@ -67,7 +67,7 @@ pub enum Turn {
 }
 
 impl Settings {
-    /// Ten minutes.
+    /// Period of the cycle by default: ten minutes.
     pub const DEFAULT_PERIOD: Span = Span(600);
     /// The horizon in periods, unless stated otherwise.
     pub const PERIODS_AHEAD: i64 = 4;
@@ -120,7 +120,7 @@ impl Settings {
     }
 }
 
-/// What the horizon of a cycle gives way to.
+/// What may extend the horizon of a cycle.
 ///
 /// A kept booking is as good as the estimates that it was made with, and those are mostly far too
 /// long: nodes that come back early wait for whatever was booked on them. So the less a cycle
@@ -152,7 +152,7 @@ pub enum Replan {
     /// What it leaves is for the next cycle. What is booked stays.
     #[default]
     NextCycle,
-    /// What is booked and has not started is planned anew at once, and stays as it was if the new
+    /// What is booked and has not started is planned again at once, and stays as it was if the new
     /// plan would place fewer jobs.
     OnRelease,
 }

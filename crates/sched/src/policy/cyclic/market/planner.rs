@@ -85,7 +85,7 @@ impl Planner {
     }
 
     /// Takes note of what others decided, and of new prices: what cannot be paid any more is given
-    /// up. Whether something that was booked is free again, or what is booked could be had for
+    /// up. Whether something that was booked is free again, or what is booked is now available for
     /// less.
     pub(in crate::policy) fn obey(
         &mut self,
@@ -170,7 +170,7 @@ impl Planner {
         (Reverse(priority), job)
     }
 
-    /// A cycle begins: where shares matter, jobs take their places anew.
+    /// A cycle begins: where shares matter, jobs take their places again.
     fn put_in_order(&mut self, market: &Market) {
         let Some(usage) = &self.usage else { return };
         let user = |job: JobId| market.demand(job).map_or(0, |demand| demand.terms().user);
@@ -436,7 +436,7 @@ impl Planner {
         picked
     }
 
-    /// Plans what is booked and has not started anew, if that is wanted: the first jobs by the
+    /// Plans what is booked and has not started again, if that is wanted: the first jobs by the
     /// order of planning, as many as a batch may have.
     pub(in crate::policy) fn replan(&mut self, market: &Market, books: &mut Availability) {
         if self.settings.replan != Replan::OnRelease {

@@ -72,7 +72,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn nodes_that_nobody_could_need_change_nothing(
+    fn nodes_that_no_job_could_need_change_nothing(
         drawn in prop::collection::vec((1u32..40, prop::sample::select(vec![500u32, 1_000, 2_000]), 0i64..3), 1..4),
         holds in prop::collection::vec((0usize..3, 1u32..20, 0i64..50, 1i64..30), 0..8),
         jobs in prop::collection::vec(job(), 1..4), alternatives in 1u32..4,

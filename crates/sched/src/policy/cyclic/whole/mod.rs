@@ -1,8 +1,8 @@
 //! Whole-batch planning: windows of different jobs may overlap, and the choice keeps them apart.
 //!
 //! CSS takes every alternative out of the list that the other jobs search, so an alternative that
-//! is not chosen in the end was kept from everybody else for nothing; paper 001 names this as its
-//! open question. Here a job's windows are
+//! is not chosen in the end was withheld from all other jobs without need; paper 001 names this as
+//! its open question. Here a job's windows are
 //!
 //! 1. those that CSS gives it,
 //! 2. those that it finds alone on all that is free, each taken out of the list that it goes on

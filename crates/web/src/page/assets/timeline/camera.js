@@ -1,5 +1,5 @@
 // Which part of the board is looked at: a span of time and a span of rows. It stands in the
-// address, so that a view can be sent to somebody else.
+// address, so that a view can be shared.
 
 const MIN_SPAN = 10;
 const MAX_SPAN = 10 * 365 * 86400;

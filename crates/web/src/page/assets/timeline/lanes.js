@@ -47,7 +47,7 @@ export class Lanes {
     this.was = '';
   }
 
-  /** Writes the names anew if they moved; how many pools' names have no room. */
+  /** Writes the names again if they moved; how many pools' names have no room. */
   show(camera, shown, frame) {
     const { parts, hidden } = layout(camera, shown, frame);
     const zone = told(camera.from).slice(20);

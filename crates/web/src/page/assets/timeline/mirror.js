@@ -1,4 +1,4 @@
-// What the canvas shows, as a table and in words: for whoever does not see it.
+// What the canvas shows, as a table and in words: for readers who do not see it.
 
 import { told } from '../shell.js';
 import { KINDS } from './kinds.js';

@@ -12,7 +12,7 @@ export function prepare(all) {
   all.order = all.row.map((_, at) => at).sort((a, b) => rank(a) - rank(b));
 }
 
-/** A name that stays when the picture is taken anew. */
+/** A name that stays when the picture is updated. */
 export function key(all, at) {
   const { job, start } = all.table;
   return job[at] ? `j${job[at]}.${start[at]}` : `r${all.row[all.first[at]]}.${start[at]}`;

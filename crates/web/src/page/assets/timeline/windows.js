@@ -1,4 +1,4 @@
-// Windows that could be had: those that the page lists, and a waiting job's others. They have no
+// Available windows: those that the page lists, and a waiting job's others. They have no
 // nodes yet; each is drawn on the lowest rows that are free for it.
 
 import { places } from './data.js';

@@ -205,7 +205,7 @@ fn what_has_begun_does_not_count_twice_and_what_is_late_is_pushed_on() {
 }
 
 #[test]
-fn it_stops_when_it_is_told_to() {
+fn it_stops_on_request() {
     let market = Draw(3).market(20);
     let mut asked = 0;
     let mut going = || {

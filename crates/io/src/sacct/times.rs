@@ -1,0 +1,69 @@
+//! Moments as `sacct` prints them: local time without an offset, or seconds since 1970.
+
+use jiff::civil::DateTime;
+use jiff::tz::{AmbiguousOffset, TimeZone};
+
+/// What a column of times says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Moment {
+    /// Seconds since 1970.
+    At(u32),
+    /// Local time that occurs twice, because clocks were set back: the earlier and the later one.
+    Either(u32, u32),
+    /// There is no such moment, or none yet.
+    None,
+}
+
+impl Moment {
+    /// The earliest possible moment that is not before `other`, or else the latest one.
+    pub(super) fn not_before(self, other: u32) -> Option<u32> {
+        match self {
+            Moment::None => None,
+            Moment::At(at) => Some(at),
+            Moment::Either(early, late) => Some(if early < other { late } else { early }),
+        }
+    }
+
+    pub(super) fn earliest(self) -> Option<u32> {
+        self.not_before(0)
+    }
+}
+
+/// Reads a moment in `zone`. Local time that clocks skipped when they were set forward is read with
+/// the offset before.
+pub(super) fn moment(text: &str, zone: &TimeZone) -> Option<Moment> {
+    let is = |word: &str| text.eq_ignore_ascii_case(word);
+    if is("Unknown") || is("None") || is("N/A") || is("NULL") || text == "0" {
+        return Some(Moment::None);
+    }
+    if text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return text.parse().ok().map(Moment::At);
+    }
+    let local = civil(text)?;
+    let either = zone.to_ambiguous_timestamp(local);
+    let seconds = |at: jiff::Timestamp| u32::try_from(at.as_second()).ok();
+    if let AmbiguousOffset::Fold { .. } = either.offset() {
+        let early = seconds(either.earlier().ok()?)?;
+        return Some(Moment::Either(early, seconds(either.later().ok()?)?));
+    }
+    seconds(either.compatible().ok()?).map(Moment::At)
+}
+
+/// `2026-03-05T10:11:12`.
+fn civil(text: &str) -> Option<DateTime> {
+    let bytes = text.as_bytes();
+    let shape = b"dddd-dd-ddTdd:dd:dd";
+    let fits = |(byte, form): (&u8, &u8)| match form {
+        b'd' => byte.is_ascii_digit(),
+        form => byte == form,
+    };
+    if bytes.len() != shape.len() || !bytes.iter().zip(shape).all(fits) {
+        return None;
+    }
+    let number = |from: usize, to: usize| text.get(from..to)?.parse::<i16>().ok();
+    let small = |from: usize| i8::try_from(number(from, from + 2)?).ok();
+    let (month, day) = (small(5)?, small(8)?);
+    let (hour, minute, second) = (small(11)?, small(14)?, small(17)?);
+    // A leap second is the last second of its minute.
+    DateTime::new(number(0, 4)?, month, day, hour, minute, second.min(59), 0).ok()
+}
