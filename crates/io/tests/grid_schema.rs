@@ -37,7 +37,11 @@ fn good() -> Value {
             "maintenance": [{"pool": "b", "from": 0, "until": 10, "notice": 0}],
             "failures": {"mtbf": "300d", "shape": 0.75, "repair": 60,
                          "repair_law": "lognormal", "repair_sigma": 1.5, "burst": [1, 4]},
-            "load": {"share": [0.1, 0.5], "steps": 4, "task": ["15m", 7200], "period": "1d"}
+            "load": {"share": [0.1, 0.5], "steps": 4, "task": ["15m", 7200], "period": "1d"},
+            "owners": [{"log": "logs/own.swf.gz", "policy": "easy[depth=4]", "pool": "c",
+                        "tested": 500, "horizon": "1d", "overrun": "extend",
+                        "wider": "drop", "from": 0, "to": "30d", "start": -5},
+                       {"log": "x.swf", "policy": "fcfs", "pool": "b"}]
         }],
         "outage": [{"pool": "a", "nodes": 1, "node": 3, "from": 0, "until": 1, "notice": "1h"},
                    {"pool": "a", "from": 0, "until": 1, "cause": "local"}]
@@ -56,7 +60,7 @@ fn good_documents_pass_both() {
     assert_eq!(verdicts(&schema, &good()), (true, true));
     let plain = json!({"site": [{"name": "a", "pool": [{"name": "a", "nodes": 1}], "load": {}}]});
     assert_eq!(verdicts(&schema, &plain), (true, true));
-    for example in ["examples/grid.toml", "examples/edg.toml"] {
+    for example in ["examples/grid.toml", "examples/edg.toml", "examples/owners.toml"] {
         let example = read(example);
         assert!(grid::parse(&Input::new("grid.toml", example.clone())).is_ok());
         let document = Value::Object(toml::from_str(&example).unwrap());
@@ -101,6 +105,15 @@ fn bad_documents_fail_both() {
         ("/site/0/load/share", json!([0.1, 1.5])),
         ("/site/0/load/task", json!([0, 5])),
         ("/site/0/load/steps", json!(-1)),
+        ("/site/0/owners/0/log", Value::Null),
+        ("/site/0/owners/0/log", json!(" ")),
+        ("/site/0/owners/0/policy", Value::Null),
+        ("/site/0/owners/0/tested", json!(0)),
+        ("/site/0/owners/0/horizon", json!(0)),
+        ("/site/0/owners/0/horizon", json!(31_622_401)),
+        ("/site/0/owners/0/overrun", json!("run")),
+        ("/site/0/owners/0/wider", json!("keep")),
+        ("/site/0/owners/0/start", json!("soon")),
         ("/outage/1/cause", json!("rust")),
         ("/outage/0/node", json!(-1)),
         ("/outage/0/nodes", json!(1.5)),
@@ -117,6 +130,7 @@ fn bad_documents_fail_both() {
         "/site/0/pool/3/queue/0",
         "/site/0/local/0",
         "/site/0/load",
+        "/site/0/owners/1",
         "/outage/0",
     ] {
         let mut document = good();

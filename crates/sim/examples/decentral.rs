@@ -14,8 +14,8 @@ use tradewind_model::{
 use tradewind_sched::negotiation;
 use tradewind_sched::policy::local::Local;
 use tradewind_sched::policy::multiqueue::{self, MultiQueue};
-use tradewind_sim::federation::{Federation, Settings};
 use tradewind_sim::models::Poisson;
+use tradewind_sim::network::Settings;
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
 use tradewind_sim::{Semantics, run};
 
@@ -74,15 +74,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let two = negotiation::Settings::sampling(2);
         for (name, knobs) in [("nobody", None), ("all", Some(all)), ("two", Some(two))] {
             let settings = Settings { negotiation: knobs, ..Settings::default() };
-            let mut federation = Federation::new(&workload.pools, settings, hybrid);
+            let mut grid = settings.sites(&workload.pools, hybrid);
             let clock = Instant::now();
-            let ran = run(&workload, Default::default(), &mut federation, &mut [])?;
+            let ran = run(&workload, Default::default(), &mut grid, &mut [])?;
             let wall = clock.elapsed().as_secs_f64();
             let jobs = workload.jobs.len() as f64;
             let stays = workload.jobs.iter().zip(&ran.jobs).map(|(job, ran)| ran.end - job.submit);
             let response = stays.map(|stay| stay.0 as f64).sum::<f64>() / jobs;
-            let messages = federation.traffic().sent() as f64 / jobs;
-            let passed = federation.passed_on() as f64 / jobs;
+            let sent = grid.network().map_or(0, |network| network.traffic().sent());
+            let messages = sent as f64 / jobs;
+            let passed = grid.passed_on() as f64 / jobs;
             println!(
                 "{sites:5}  {name:6}  {jobs:6}  {messages:8.2}  {passed:6.3}  {response:8.0}  {wall:7.2}"
             );

@@ -66,6 +66,12 @@ pub(crate) trait World {
     /// What the next job asks for, if it is submitted by `now`. It is then `job`.
     fn job(&mut self, job: JobId, now: Time) -> Option<Demand>;
 
+    /// What happens now by the schedulers of sites whose owners have jobs of their own. It is applied
+    /// at once, before the next question.
+    fn of_owners(&mut self, _market: &Market) -> Option<Event> {
+        None
+    }
+
     /// How long the job runs on nodes of the pool in all, if it has been there for `elapsed`.
     fn length(&self, market: &Market, job: JobId, pool: &Pool, elapsed: Span) -> Span;
     /// Whether running jobs are interrupted where such an outage begins.
@@ -176,7 +182,8 @@ impl<'a, W: World> Engine<'a, W> {
         self.market.pass_to(at).map_err(|error| SimError::Market { at, error })
     }
 
-    /// All that happens in this second: ends, outages, prices, submissions, then one pass.
+    /// All that happens in this second: ends, outages, prices, submissions, then the schedulers of
+    /// sites start their owners' jobs, then one pass.
     /// Whatever the pass causes in the same second (jobs of no length) is a further round.
     pub(crate) fn round(&mut self) -> Result<(), SimError> {
         while let Some(end) = self.pop_end(self.market.now()) {
@@ -187,6 +194,9 @@ impl<'a, W: World> Engine<'a, W> {
             self.happen(Event::Priced { pool, price })?;
         }
         while self.submit_next()? {}
+        while let Some(event) = self.world.of_owners(&self.market) {
+            self.happen(event)?;
+        }
         self.pass()
     }
 

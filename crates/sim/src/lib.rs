@@ -2,7 +2,8 @@
 //! live.
 //!
 //! [`workload`] turns what a log says into jobs that can be replayed, [`run`](fn@run) replays them
-//! under a policy, [`outage`] takes nodes away, [`check`] watches, [`metrics`] sums up,
+//! under a policy, [`outage`] takes nodes away, [`owners`] are sites whose owners have jobs of their own,
+//! [`check`] watches, [`metrics`] sums up,
 //! [`placement`] names processors and [`replications`] says how sure a mean is; [`models`] makes
 //! workloads up, and [`queueing`] says what theory expects. [`fork`](mod@fork) carries a live market on, and
 //! [`retrace`] proves that a live policy decided as it would here.
@@ -11,13 +12,13 @@
 pub mod check;
 mod engine;
 mod estimate;
-pub mod federation;
 pub mod fork;
 pub mod load;
 pub mod metrics;
 pub mod models;
 pub mod network;
 pub mod outage;
+pub mod owners;
 pub mod placement;
 pub mod queueing;
 mod replay;

@@ -41,17 +41,20 @@ pub fn in_order(pools: &Pools, mut outages: Vec<AnnouncedOutage>) -> Vec<Announc
 /// the first submission to well after the last, even if the grid were left idle half of the time,
 /// and as far as the longest request is planned ahead.
 pub fn horizon(workload: &Workload) -> Horizon {
-    let submits = workload.jobs.iter().map(|job| job.submit);
+    let owners = || workload.owners.iter().flat_map(|load| &load.jobs);
+    let submits = workload.jobs.iter().chain(owners()).map(|job| job.submit);
     let (start, last) = (submits.clone().min(), submits.max());
     let (start, last) = (start.unwrap_or(Time(0)), last.unwrap_or(Time(0)));
     let slowest = workload.pools.as_slice().iter().map(|pool| pool.performance).min();
     let length = |job: &Job| slowest.map_or(job.run, |slowest| slowest.length_of(job.run));
-    let work =
-        workload.jobs.iter().map(|job| i128::from(length(job).0) * i128::from(job.processors));
-    let busy = work.sum::<i128>() / i128::from(workload.processors().max(1));
     let asked =
         |job: &Job| slowest.map_or(job.requested, |slowest| slowest.length_of(job.requested));
-    let longest = workload.jobs.iter().map(|job| length(job).max(asked(job)).0).max().unwrap_or(0);
+    let market = workload.jobs.iter().map(|job| (job, length(job), asked(job)));
+    let all = market.chain(owners().map(|job| (job, job.run, job.requested)));
+    let work =
+        |(job, length, _): (&Job, Span, Span)| i128::from(length.0) * i128::from(job.processors);
+    let busy = all.clone().map(work).sum::<i128>() / i128::from(workload.processors().max(1));
+    let longest = all.map(|(_, length, asked)| length.max(asked).0).max().unwrap_or(0);
     let after = i64::try_from(2 * busy).unwrap_or(Span::MAX.0).saturating_add(longest);
     Horizon { start, end: (last + Span(after.min(Span::MAX.0))).min(Time::MAX) }
 }

@@ -10,8 +10,9 @@ use tradewind_sched::policy::Policy;
 
 use crate::SimError;
 use crate::check::{Checker, Violation};
-use crate::engine::{End, Engine, World};
+use crate::engine::{End, Engine, World, earlier};
 use crate::estimate::{Estimate, Estimator};
+use crate::owners::Owners;
 use crate::result::{Lost, Ran, Run, Struck};
 use crate::workload::Workload;
 
@@ -37,7 +38,9 @@ pub struct Settings {
     pub estimate: Estimate,
 }
 
-/// Replays the workload. Deterministic; O(log n) per event beside the policy's own work.
+/// Replays the workload. Deterministic; O(log n) per event beside the policy's own work, and a look
+/// ahead ([`SiteQueue::look_ahead`](tradewind_sched::policy::owners::SiteQueue::look_ahead)) for
+/// each event that changes the queue of a site's owners. Pyss semantics leave owners out.
 ///
 /// # Errors
 /// When the policy misbehaves or a checker objects.
@@ -49,9 +52,13 @@ pub fn run(
 ) -> Result<Run, SimError> {
     let submit = workload.jobs.first().map(|job| job.submit);
     let told = workload.outages.first().map(|outage| outage.announced);
-    let from = submit.into_iter().chain(told).min().unwrap_or(Time(0));
+    let owners = workload.owners.iter().filter_map(|load| load.jobs.first()).map(|job| job.submit);
+    let from = submit.into_iter().chain(told).chain(owners).min().unwrap_or(Time(0));
     let market = Market::new(workload.pools.clone(), from);
-    let replay = Replay::new(workload, settings.estimate, checkers, from);
+    let mut replay = Replay::new(workload, settings.estimate, checkers, from);
+    if settings.semantics == Semantics::Textbook {
+        replay.owners = Owners::new(&workload.owners, &workload.pools);
+    }
     let mut engine = Engine::new(market, policy, replay, Vec::new());
     while let Some(at) = engine.next_instant() {
         if at > engine.market.now() {
@@ -81,6 +88,7 @@ struct Replay<'a> {
     begun: Vec<JobId>,
     trades: Vec<Struck>,
     lost: Vec<Lost>,
+    owners: Owners<'a>,
 }
 
 impl<'a> Replay<'a> {
@@ -101,6 +109,7 @@ impl<'a> Replay<'a> {
             begun: Vec::new(),
             trades: Vec::new(),
             lost: Vec::new(),
+            owners: Owners::new(&[], &workload.pools),
         }
     }
 
@@ -126,12 +135,13 @@ impl World for Replay<'_> {
     }
 
     fn next_news(&self) -> Option<Time> {
-        self.workload.outages.get(self.announced).map(|outage| outage.announced)
+        let outage = self.workload.outages.get(self.announced).map(|outage| outage.announced);
+        earlier(outage, self.owners.next())
     }
 
-    /// The policy has the last word.
+    /// The policy has the last word, once the owners' jobs have ended.
     fn is_over(&self, wake: Option<Time>) -> bool {
-        wake.is_none()
+        wake.is_none() && self.owners.is_over()
     }
 
     fn outage(&mut self, now: Time) -> Option<Outage> {
@@ -153,6 +163,10 @@ impl World for Replay<'_> {
         Some(Demand { processors: next.processors, estimate, terms: next.terms.clone() })
     }
 
+    fn of_owners(&mut self, market: &Market) -> Option<Event> {
+        self.owners.event(market)
+    }
+
     fn length(&self, _market: &Market, job: JobId, pool: &Pool, _elapsed: Span) -> Span {
         self.workload.jobs[job.index()].length_in(pool)
     }
@@ -166,6 +180,7 @@ impl World for Replay<'_> {
         for checker in &mut *self.checkers {
             checker.event(market, event).map_err(objection(now))?;
         }
+        self.owners.happened(market, event);
         match event {
             Event::Ended { job } => {
                 if self.estimate == Estimate::Predicted {
@@ -250,8 +265,9 @@ impl Engine<'_, Replay<'_>> {
         for checker in world.checkers {
             checker.finish(&market).map_err(objection(market.now()))?;
         }
-        let Replay { jobs, trades, lost, .. } = world;
+        let Replay { jobs, trades, lost, owners, .. } = world;
+        let owners = owners.finish();
         let (income, counts) = (market.ledger().income().to_vec(), policy.counts());
-        Ok(Run { jobs, trades, lost, income, passes, counts })
+        Ok(Run { jobs, trades, lost, income, passes, owners, counts })
     }
 }

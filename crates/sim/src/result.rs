@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use tradewind_model::{Money, Place, PoolId, Reason, Time, Trade};
 
+use crate::owners::OwnersRun;
+
 /// What happened to one job of the workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
@@ -65,6 +67,8 @@ pub struct Run {
     pub income: Vec<i128>,
     /// Calls of the policy.
     pub passes: u64,
+    /// What happened to the owners' jobs: by index in the workload's owners.
+    pub owners: Vec<OwnersRun>,
     /// What the policy counted itself, by name.
     pub counts: Vec<(&'static str, u64)>,
 }

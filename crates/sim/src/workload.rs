@@ -6,6 +6,7 @@ use tradewind_model::{Pool, Pools, Span, Terms, Time, TimeMode};
 
 use crate::Semantics;
 use crate::outage::AnnouncedOutage;
+use crate::owners::OwnersLoad;
 
 /// One job as a log has it; `None` and widths of 0 stand for what is missing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -113,6 +114,8 @@ pub struct Workload {
     pub jobs: Vec<Job>,
     /// Jobs that can never run, in the order of the log.
     pub rejected: Vec<Rejected>,
+    /// Jobs of sites' owners, with queues of their own.
+    pub owners: Vec<OwnersLoad>,
 }
 
 /// A job that can never run.
@@ -133,7 +136,7 @@ impl Workload {
     }
 }
 
-/// Takes the jobs of a log for a grid; there are no outages.
+/// Takes the jobs of a log for a grid; there are no outages and no owners' jobs.
 ///
 /// Textbook semantics: a run time of 0 stays 0; a job without a requested time is taken to ask
 /// for its run time. Pyss semantics: run and width of 0 or less, or missing, are 1; a job is
@@ -145,7 +148,7 @@ pub fn prepare(
     overrun: Overrun,
 ) -> Workload {
     let jobs = Vec::with_capacity(log.len());
-    let mut workload = Workload { pools, jobs, outages: vec![], rejected: vec![] };
+    let mut workload = Workload { pools, jobs, outages: vec![], rejected: vec![], owners: vec![] };
     let processors = workload.processors();
     for (source, job) in log.iter().enumerate() {
         let taken = match semantics {

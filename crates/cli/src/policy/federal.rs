@@ -4,13 +4,13 @@ use tradewind_io::{decimal, duration};
 use tradewind_model::{Pool, Pools, Span, Time};
 use tradewind_sched::negotiation::{self, Choose, Discover, Peer};
 use tradewind_sched::policy::Policy;
+use tradewind_sched::policy::autonomous::{AutonomousSites, HomeRule};
 use tradewind_sched::policy::backfill::Depth;
-use tradewind_sched::policy::local::{Isolated, Local, Plain, PlainSettings, Turn};
+use tradewind_sched::policy::local::{Local, Plain, PlainSettings, Turn};
 use tradewind_sched::policy::multiqueue::{
     self, Age, Alpha, Borders, Guard, Moves, MultiQueue, Overflow, RemoteClasses, ShortFirst,
 };
-use tradewind_sim::federation::{Federation, Settings};
-use tradewind_sim::network::{Faults, Links, NetworkPartition, Storm};
+use tradewind_sim::network::{Faults, Links, NetworkPartition, Settings, Storm};
 
 use crate::exit::Failure;
 
@@ -141,7 +141,7 @@ impl Federal {
             faults: self.faults(sites),
             seed,
         };
-        Box::new(Federation::new(pools, settings, |pool| self.site_of(pool)))
+        Box::new(settings.sites(pools, |pool| self.site_of(pool)))
     }
 
     fn site_of(&self, pool: &Pool) -> Box<dyn Local> {
@@ -158,7 +158,8 @@ impl Federal {
             let hint = "add `migrate=off`: each pool is then a site that keeps to itself";
             return Err(Failure::usage(message).hint(hint));
         }
-        Ok(Box::new(Isolated::new(pools, |pool| self.site_of(pool))))
+        let build = |pool: &Pool| self.site_of(pool);
+        Ok(Box::new(AutonomousSites::isolated(pools, HomeRule::FirstSuitable, build)))
     }
 
     /// A site that asks a few asks again by default.

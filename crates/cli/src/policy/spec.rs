@@ -8,6 +8,8 @@ use tradewind_sched::policy::bsf::{self, Bsf};
 use tradewind_sched::policy::cyclic::market::{self, Cycles};
 use tradewind_sched::policy::dispatch::{self, Dispatch, Ties};
 use tradewind_sched::policy::gridfill::{self, GridFill};
+use tradewind_sched::policy::local::Turn;
+use tradewind_sched::policy::owners::Rule;
 use tradewind_sched::policy::{Order, Policy};
 use tradewind_sched::window::Variant;
 use tradewind_sim::workload::Workload;
@@ -164,6 +166,19 @@ impl PolicySpec {
         let usual = gridfill::Settings::default();
         let conservative = gridfill::Settings { depth: Depth::All, ..usual };
         matches!(&self.kind, Kind::Fill(settings) if *settings == conservative)
+    }
+
+    /// The rule of a site's own scheduler, if it can work by this policy: backfilling in the order of
+    /// arrival or of the shortest estimate, without further parameters.
+    pub(crate) fn owners_rule(&self) -> Option<Rule> {
+        let Kind::Fill(settings) = &self.kind else { return None };
+        let turn = match settings.order {
+            Order::Arrival => Turn::Arrival,
+            Order::Shortest => Turn::Shortest,
+            _ => return None,
+        };
+        let plain = settings.spread == gridfill::Settings::default().spread;
+        plain.then_some(Rule { turn, ..Rule::new(settings.depth) })
     }
 
     /// The policy for a replay, with the run's seed, if it has one.

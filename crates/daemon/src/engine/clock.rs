@@ -13,6 +13,7 @@ use tradewind_model::{Span, Time};
 
 use crate::live::state::{State, TaskReport};
 use crate::live::{Act, Instruction};
+use crate::site::queued::{Blocked, QueuedJob};
 use crate::site::{Aside, Exit, LocalTask, Seen, Survey, Tag};
 
 /// Steps of the clock up to this are followed: back, the market's time stands still so long.
@@ -166,6 +167,7 @@ pub(super) fn survey(state: &State, at: Time, mut survey: Survey) -> Survey {
     for pool in &mut survey.pools {
         pool.local.values_mut().for_each(|task| here.local(task));
     }
+    survey.queue.iter_mut().for_each(|job| here.queued(job));
     survey
 }
 
@@ -222,6 +224,17 @@ impl MarketClock {
         let later = |moment: Time| Time(moment.0.saturating_add(self.lead.0).min(Time::MAX.0));
         let (from, until) = (later(task.from), later(task.until));
         (task.from, task.until) = (from.min(until), until);
+    }
+
+    /// Moments of a waiting job: its submission is past, the others lie ahead.
+    fn queued(self, job: &mut QueuedJob) {
+        let later = |moment: Time| Time(moment.0.saturating_add(self.lead.0).min(Time::MAX.0));
+        job.submitted = self.past(job.submitted);
+        job.earliest = job.earliest.map(later);
+        job.expected = job.expected.map(later);
+        if let Blocked::BeginTime(begin) = &mut job.blocked {
+            *begin = later(*begin);
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use tradewind_io::settings::cluster::Accounts;
 use tradewind_model::Span;
 
 use super::managed::accounts::account_of;
+use super::queued::QueueRule;
 
 /// Why a manager does not run a job that is well in itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +49,8 @@ pub struct Limits {
     pub all_jobs: Option<u32>,
     /// Options that all jobs have: name and value.
     pub options: Vec<(String, String)>,
+    /// How its scheduler goes through its queue; `None`: not known.
+    pub queue: Option<QueueRule>,
 }
 
 /// What a job may ask for in a pool.

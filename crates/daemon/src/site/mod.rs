@@ -11,6 +11,7 @@ pub mod gridengine;
 pub mod limits;
 pub mod local;
 pub mod managed;
+pub mod queued;
 mod reading;
 pub mod resources;
 pub mod size;
@@ -22,11 +23,13 @@ use std::fmt::{self, Debug};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
 use tradewind_io::submission::{OnLost, Surroundings, Work};
 use tradewind_model::{Attributes, Performance, Span, Time};
 
 use limits::{Cap, Limits};
 use managed::requests::Requests;
+use queued::QueuedJob;
 pub use reading::Reading;
 use resources::Resources;
 use size::Size;
@@ -103,6 +106,13 @@ pub struct Survey {
     pub lingering: BTreeMap<String, u32>,
     /// All jobs that the manager holds, also those that have just ended.
     pub all_jobs: u32,
+    /// Jobs of others that wait, in the order in which the manager looks at them; at most
+    /// [`queued::MAX_QUEUED`]. Never a job of this market.
+    pub queue: Vec<QueuedJob>,
+    /// How many further entries of that queue are left out.
+    pub queue_beyond: u32,
+    /// What is not known of that queue, a sentence each, without a period.
+    pub queue_notes: Vec<String>,
 }
 
 /// A task that its manager holds.
@@ -166,8 +176,9 @@ pub enum Seen {
     },
 }
 
-/// How a task ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// How a task ended. Tickets and folders of tasks have it in this form.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Exit {
     /// By itself, with this exit code.
     Code(i32),
@@ -342,14 +353,14 @@ pub trait Site: Debug + Send {
         None
     }
 
-    /// Hands a task in; asked again, too, as long as there was no answer. With a tag that the site knows (running, waiting or ended and not
-    /// forgotten) it does nothing and returns `Ok`.
+    /// Submits a task; called again as long as there was no answer. With a tag that the site knows
+    /// (running, waiting, or ended and not forgotten) it does nothing and returns `Ok`.
     ///
     /// # Errors
     /// See [`SiteError`].
     fn submit(&mut self, order: &Order) -> Result<(), SiteError>;
 
-    /// Hands several tasks in, as [`Site::submit`] does each of them, perhaps at the same time; the
+    /// Submits several tasks, as [`Site::submit`] does each of them, perhaps at the same time; the
     /// answers in their order. No tag is among them twice.
     fn submit_all(&mut self, orders: &[&Order]) -> Vec<Result<(), SiteError>> {
         orders.iter().map(|order| self.submit(order)).collect()
@@ -455,6 +466,26 @@ pub trait Site: Debug + Send {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Tickets and folders of earlier releases have ends in this form.
+    #[test]
+    fn an_end_is_read_as_it_was_written() {
+        for (exit, text) in [
+            (Exit::Code(3), r#"{"code":3}"#),
+            (Exit::Signal(9), r#"{"signal":9}"#),
+            (Exit::TimeLimit, r#""time-limit""#),
+            (Exit::Withdrawn, r#""withdrawn""#),
+            (Exit::OutOfMemory, r#""out-of-memory""#),
+            (Exit::NodeFailed, r#""node-failed""#),
+            (Exit::Preempted, r#""preempted""#),
+            (Exit::Lost, r#""lost""#),
+            (Exit::NotStarted("x".to_owned()), r#"{"not-started":"x"}"#),
+            (Exit::Refused("x".to_owned()), r#"{"refused":"x"}"#),
+        ] {
+            assert_eq!(serde_json::to_string(&exit).unwrap(), text);
+            assert_eq!(serde_json::from_str::<Exit>(text).unwrap(), exit);
+        }
+    }
 
     #[test]
     fn a_tag_is_read_as_it_was_written() {

@@ -169,4 +169,12 @@ impl Bench for GridBench {
             self.until(10, listed, |listed| listed.contains(" r "));
         }
     }
+
+    fn line_up(&mut self, nodes: &[u32]) -> bool {
+        let (queue, environment, slots) = self.owners;
+        for nodes in nodes {
+            self.cluster.owners_job_in((queue, environment), "line", nodes * slots, 300);
+        }
+        true
+    }
 }

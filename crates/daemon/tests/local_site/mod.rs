@@ -109,4 +109,8 @@ impl Bench for LocalBench {
             }
         }
     }
+
+    fn line_up(&mut self, _: &[u32]) -> bool {
+        false
+    }
 }

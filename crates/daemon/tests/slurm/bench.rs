@@ -135,4 +135,13 @@ impl Bench for SlurmBench<'_> {
             self.taken = Some(job);
         }
     }
+
+    fn line_up(&mut self, nodes: &[u32]) -> bool {
+        for nodes in nodes {
+            let nodes = nodes.to_string();
+            let place = ["-p", &self.partition, "--exclusive", "--time=5", "-N", &nodes];
+            self.cluster.job(&place);
+        }
+        true
+    }
 }

@@ -7,6 +7,7 @@ mod cluster;
 mod gotchas;
 mod guest;
 mod modes;
+mod owners;
 #[path = "../ports/mod.rs"]
 mod ports;
 mod preempted;

@@ -14,6 +14,7 @@ use crate::diagnostics::Diagnostics;
 use crate::input::{self, Input};
 
 pub use ranges::{OfferedLoad, Seeds, Shard};
+pub(crate) use read::beside;
 pub use words::{EstimateKind, Homes, Keyword, Output, Overrun, Semantics};
 
 /// Everything that is to be run. Serialised, it shows whether two campaigns are the same: paths

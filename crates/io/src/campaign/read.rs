@@ -308,7 +308,7 @@ fn is_folder(name: &str) -> bool {
 }
 
 /// A path in a file starts from the file's folder.
-fn beside(folder: &Path, path: &str) -> String {
+pub(crate) fn beside(folder: &Path, path: &str) -> String {
     match path {
         "-" => "-".to_owned(),
         path => folder.join(path).to_string_lossy().into_owned(),

@@ -2,6 +2,7 @@
 //! maintenance and failures. JSON or TOML; `docs/reference/grid.md` has the format.
 
 mod distributions;
+mod owners;
 mod pools;
 mod queues;
 mod read;
@@ -14,6 +15,7 @@ use tradewind_model::{Pool, PoolId, Pools, Price, SiteId, Span};
 use crate::diagnostics::Diagnostics;
 use crate::input::{self, Input};
 use crate::outages::{Planned, TargetKind, Targets};
+pub use owners::{OwnersQueue, Wider};
 
 /// What a grid file says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +34,8 @@ pub struct GridFile {
     pub failures: Vec<(SiteId, Failures)>,
     /// Owners' load to be drawn, for all pools of a site.
     pub loads: Vec<(SiteId, OwnerLoad)>,
+    /// Owners' jobs with queues of their own; no pool has two.
+    pub owners: Vec<OwnersQueue>,
     /// The logs that name a site as theirs.
     logs: Vec<(String, SiteId)>,
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tradewind_model::{Cause, Pools, Price, Site, SiteId};
 
 use super::pools::{self, Charge};
-use super::{GridFile, distributions};
+use super::{GridFile, distributions, owners};
 use crate::diagnostics::{Diagnostics, excerpt};
 use crate::fields::{Fields, Notes};
 use crate::input::Input;
@@ -14,8 +14,8 @@ use crate::scenario::NameLines;
 use crate::value;
 
 const KEYS: [&str; 3] = ["title", "site", "outage"];
-const SITE_KEYS: [&str; 8] =
-    ["name", "log", "price", "pool", "local", "maintenance", "failures", "load"];
+const SITE_KEYS: [&str; 9] =
+    ["name", "log", "price", "pool", "local", "maintenance", "failures", "load", "owners"];
 
 /// How long ahead maintenance is announced if nothing else is said: a week.
 const NOTICE_S: i64 = 7 * 86_400;
@@ -24,7 +24,7 @@ pub(super) fn parse(input: &Input) -> Result<(GridFile, Diagnostics), Diagnostic
     let document = value::parse(input)?;
     let mut notes = Notes::new(&input.name);
     let grid = Fields::of(&document, String::new(), &KEYS, &mut notes)
-        .and_then(|fields| grid(&fields, &mut notes));
+        .and_then(|fields| grid(&fields, &input.name, &mut notes));
     notes.diagnostics.finish(grid)
 }
 
@@ -39,7 +39,7 @@ struct GridReader {
     log_lines: BTreeMap<String, u32>,
 }
 
-fn grid(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<GridFile> {
+fn grid(fields: &Fields<'_, '_>, name: &str, notes: &mut Notes<'_>) -> Option<GridFile> {
     fields.require(&["site"], notes);
     let title = fields.text("title", notes).map(str::to_owned);
     let items = fields.list("site", notes).unwrap_or_default();
@@ -56,6 +56,7 @@ fn grid(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<GridFile> {
         }
     }
     let mut file = (Vec::new(), Vec::new(), Vec::new());
+    let mut owners = owners::Reader::default();
     for (i, site) in sites.iter().enumerate() {
         let id = SiteId(i as u32);
         planned(site, &reader.pools.targets, id, &mut file.0, notes);
@@ -66,6 +67,10 @@ fn grid(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<GridFile> {
         let load =
             site.get("load").and_then(|it| distributions::load(it, site.place("load"), notes));
         file.2.extend(load.map(|it| (id, it)));
+        for (i, item) in site.list("owners", notes).unwrap_or_default().iter().enumerate() {
+            let path = format!("{}[{i}]", site.place("owners"));
+            owners.queue((item, path, name), &reader.pools.targets, id, notes);
+        }
     }
     file.0.extend(outages::listed(fields, "outage", &reader.pools.targets, notes));
     if notes.diagnostics.errors() > 0 {
@@ -76,8 +81,8 @@ fn grid(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<GridFile> {
         .map_err(|err| notes.error(1, "site", err.to_string(), "see `docs/reference/grid.md`"))
         .ok()?;
     let (planned, failures, loads) = file;
-    let logs = reader.logs;
-    Some(GridFile { title, pools, drawn, targets, planned, failures, loads, logs })
+    let (owners, logs) = (owners.queues, reader.logs);
+    Some(GridFile { title, pools, drawn, targets, planned, failures, loads, owners, logs })
 }
 
 impl GridReader {

@@ -351,3 +351,55 @@ queue = []
         assert!(found.contains(&line), "{line}\n\n{found}");
     }
 }
+
+const OWNERS: &str = r#"
+[[site]]
+name = "alpha"
+pool = [{ name = "a", nodes = 4 }, { name = "b", nodes = 8, queues = "1:1" }]
+  [[site.owners]]
+  log = "own.swf"
+  policy = "easy"
+  pool = "b"
+  horizon = "1d"
+  start = 0
+  [[site.owners]]
+  log = "../other.swf.gz"
+  policy = "conservative"
+  pool = "a"
+  wider = "drop"
+
+[[site]]
+name = "beta"
+pool = [{ name = "c", nodes = 4 }, { name = "d", nodes = 4 }]
+owners = [{ log = "x.swf", policy = "fcfs" }]
+"#;
+
+#[test]
+fn owners_with_queues_are_read() {
+    let input = Input::new("grids/grid.toml", OWNERS);
+    let owners = parse(&input).unwrap().0.owners;
+    let pools: Vec<&[PoolId]> = owners.iter().map(|it| it.pools.as_slice()).collect();
+    assert_eq!(pools, [&[PoolId(1), PoolId(2)][..], &[PoolId(0)], &[PoolId(3), PoolId(4)]]);
+    let logs: Vec<&str> = owners.iter().map(|it| it.log.as_str()).collect();
+    assert_eq!(logs, ["grids/own.swf", "grids/../other.swf.gz", "grids/x.swf"]);
+    let first = &owners[0];
+    assert_eq!((first.horizon, first.start), (Some(Span(86_400)), Some(Time(0))));
+    assert_eq!((first.wider, owners[1].wider), (Wider::Error, Wider::Drop));
+    assert_eq!((first.lines, first.place.as_str()), ((6, 7), "site[0].owners[0]"));
+}
+
+#[test]
+fn mistakes_about_owners_name_line_and_field() {
+    let wrong = |from: &str, to: &str| toml(&OWNERS.replace(from, to)).unwrap_err();
+    let said = wrong("pool = \"b\"", "pool = \"bb\"");
+    assert!(
+        said.contains("grid.toml:8: site[0].owners[0].pool: the site has no pool `bb`"),
+        "{said}"
+    );
+    let said = wrong("pool = \"a\"", "pool = \"b-1\"");
+    assert!(said.contains("an owners' queue already, `site[0].owners[0]`"), "{said}");
+    let said = wrong("horizon = \"1d\"", "from = 5\n  to = 5");
+    assert!(said.contains("`to` is not after `from`"), "{said}");
+    let said = wrong("  log = \"own.swf\"\n", "");
+    assert!(said.contains("site[0].owners[0]: `log` is missing"), "{said}");
+}

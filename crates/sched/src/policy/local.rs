@@ -1,10 +1,9 @@
-//! A site that schedules for itself: one pool, its own queues, no view of other sites.
+//! The local scheduler of an autonomous site: one pool, its own queues, no view of other sites.
 //!
-//! Whoever owns the site tells it what happened and then asks it to decide. Jobs that it starts
-//! run at once. Nothing here knows how sites find each other: a job that should be passed on is
-//! named, and stays until somebody takes it away with [`Local::leave`].
+//! The owner of the scheduler reports what happened and then asks it to decide. Jobs that it
+//! starts run at once. Nothing here knows how sites find each other: a job that should be passed
+//! on is named, and stays until [`Local::leave`] is called for it.
 
-mod isolated;
 mod plain;
 mod timers;
 
@@ -13,7 +12,6 @@ use std::fmt::Debug;
 use tradewind_model::{JobId, Outage, OutageId, PoolId, Share, Span, Time};
 
 use super::Promise;
-pub use isolated::{Isolated, home};
 pub use plain::{Plain, Settings as PlainSettings, Turn};
 pub use timers::Timers;
 
@@ -66,21 +64,21 @@ impl Load {
     }
 }
 
-/// A site that schedules for itself.
+/// The scheduler of an autonomous site.
 ///
-/// Calls come in the order of time, and `now` never goes back. At every moment at which something
+/// Calls are made in the order of time; `now` never goes back. At every moment at which something
 /// happened: first all that happened, ends before joins; then one [`Local::decide`]. Questions
 /// ([`Local::promise`], [`Local::load`], [`Local::reservation`]) change nothing, and their answers
 /// hold after a `decide` at the same moment.
 pub trait Local: Debug + Send {
-    /// The job waits here from now on. A job that lost its nodes joins anew.
+    /// The job waits here from now on. A job that lost its nodes joins again.
     fn join(&mut self, wanted: Wanted, origin: Origin, now: Time);
 
     /// A waiting job goes elsewhere or was withdrawn; its reservation is free for others. Nothing
     /// happens if it does not wait here.
     fn leave(&mut self, job: JobId, now: Time);
 
-    /// A job runs here since `start`, by somebody else's decision. It does not wait here.
+    /// A job runs here since `start`, by another scheduler's decision. It does not wait here.
     fn adopt(&mut self, wanted: Wanted, start: Time, now: Time);
 
     /// A job that ran here for so long has ended, perhaps before or after its expected end.
@@ -89,15 +87,15 @@ pub trait Local: Debug + Send {
     /// A running job lost its nodes. It does not wait here until it joins again.
     fn interrupted(&mut self, job: JobId, now: Time);
 
-    /// Nodes of this site will be missing (or are from now on). The closure's pool is not looked
-    /// at. Reservations that stand in its way are made anew.
+    /// Nodes of this site will be missing (or are from now on). The outage's pool is not looked
+    /// at. Reservations that stand in its way are made again.
     fn announced(&mut self, closure: OutageId, what: Outage, now: Time);
 
     /// The announced nodes are gone, perhaps sooner or later than announced: they are missing from
-    /// now on until the closure is over.
+    /// now on until the outage is over.
     fn closed(&mut self, closure: OutageId, now: Time);
 
-    /// The closure is over, perhaps sooner or later than announced.
+    /// The outage is over, perhaps sooner or later than announced.
     fn reopened(&mut self, closure: OutageId, now: Time);
 
     /// Adds the jobs that start now, in order, to `starts`: they count as running from now on.
@@ -109,8 +107,8 @@ pub trait Local: Debug + Send {
     fn wake(&self) -> Option<Time>;
 
     /// The first moment at which a running job is expected to have ended. If it runs on, the next
-    /// `decide` makes reservations anew; so whoever wants to know what is promised at a later
-    /// moment asks for a `decide` first.
+    /// `decide` makes reservations again; so call `decide` before asking what is promised at a
+    /// later moment.
     fn next_end(&self) -> Option<Time>;
 
     /// When such a job could start here if it joined at `from`, `from` not before `now`, without
@@ -128,8 +126,8 @@ pub trait Local: Debug + Send {
     /// When a waiting job is to start, if that is set down.
     fn reservation(&self, job: JobId) -> Option<Time>;
 
-    /// What the site promises to jobs that wait, as long as nobody outlives estimates and no node
-    /// goes missing.
+    /// What the site promises to jobs that wait, as long as no job exceeds its estimate and no node
+    /// is missing.
     fn guarantee(&self) -> Promise {
         Promise::Nothing
     }

@@ -1,10 +1,11 @@
 //! Queue + grid → decisions. A policy is a pure function of what it is given: no clock, no files.
 //!
 //! [`backfill`] decides instant by instant on one pool, [`gridfill`] on several; [`cyclic`] plans a
-//! batch from a snapshot, cycle by cycle in a market; [`bsf`] is both together. [`local`] is what a
-//! site of its own must offer to be part of a grid without a centre. What is free for all of them is
-//! kept in [`availability`].
+//! batch from a snapshot, cycle by cycle in a market; [`bsf`] is both together. [`local`] is the
+//! scheduler of one site, and [`autonomous`] a grid of such sites. What is free for all of them is
+//! kept in [`availability`]. [`owners`] looks ahead the queue of a site's own scheduler.
 
+pub mod autonomous;
 pub mod availability;
 pub mod backfill;
 pub mod bsf;
@@ -18,6 +19,7 @@ pub mod local;
 pub mod multiqueue;
 mod order;
 pub mod outlook;
+pub mod owners;
 mod share;
 pub mod tail;
 

@@ -9,7 +9,9 @@ use tradewind_model::{
     Demand, JobId, Longest, Market, Money, Performance, Place, Price, Span, Terms, Time,
 };
 
+use super::backfill::{QueuedJob, Rank, look_ahead};
 use super::grid::{Availability, Booking, Part, PlacementRequest, Spread};
+use super::gridfill::Waiting;
 use super::inbox::Comes;
 
 /// The waiting jobs of a market, each at the earliest place that it can afford and that delays
@@ -62,14 +64,14 @@ impl Outlook {
     pub fn new(market: &Market, at: Time, max: usize) -> Outlook {
         let at = at.max(market.now());
         let mut books = Availability::of_market(market);
+        books.advance(at);
         let mut openings = BTreeMap::new();
-        for job in market.queue().take(max) {
-            let Some(demand) = market.demand(job) else { continue };
-            if let Some(booking) = earliest(market, &mut books, (job, demand), at) {
-                books.book(&booking);
-                openings.insert(job, opening(market, &booking));
-            }
-        }
+        let jobs: Vec<Waiting> =
+            market.queue().take(max).filter_map(|job| waiting(market, job)).collect();
+        look_ahead(books.free_mut(), jobs.iter(), |waiting, booking| {
+            let job = waiting.rank().job;
+            openings.extend(booking.map(|booking| (job, opening(market, &booking))));
+        });
         let load = market.queue().len();
         let complete = load <= max;
         Outlook {
@@ -122,6 +124,14 @@ impl Outlook {
         block.iter().for_each(|block| books.cancel(block));
         booking.map(|booking| opening(market, &booking))
     }
+}
+
+/// The job in the order of submission, if it can ever run.
+fn waiting(market: &Market, job: JobId) -> Option<Waiting> {
+    let demand = market.demand(job)?;
+    let wish = PlacementRequest::of(market, (job, Comes::Again), demand, Spread::Grid).ok()?;
+    let now = market.now();
+    Some(Waiting::new(Rank { key: 0, job }, now, wish))
 }
 
 /// What is promised, as one job.

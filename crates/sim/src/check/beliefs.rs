@@ -1,7 +1,7 @@
 //! Until when estimates hold: every promise of a policy rests on them.
 
-use tradewind_model::{Market, PoolId, Running, Span, Time};
-use tradewind_sched::policy::availability::expected_span;
+use tradewind_model::{Market, Outage, OutageId, PoolId, Running, Span, Time};
+use tradewind_sched::policy::availability::{expected_span, missing_time};
 
 /// When the job's tasks in `pool` are expected to end, seen from `seen`.
 pub(super) fn expected_end(market: &Market, job: &Running<'_>, pool: PoolId, seen: Time) -> Time {
@@ -9,7 +9,7 @@ pub(super) fn expected_end(market: &Market, job: &Running<'_>, pool: PoolId, see
     job.start + expected_span(length, (seen - job.start).max(Span::ZERO))
 }
 
-/// Notices jobs that exceed what was believed of them.
+/// Notices jobs and outages that last longer than was believed.
 #[derive(Debug)]
 pub(super) struct BeliefChecker {
     /// When the last look was taken.
@@ -23,8 +23,8 @@ impl Default for BeliefChecker {
 }
 
 impl BeliefChecker {
-    /// Whether, since the last look, a job has run past the moment at which it was expected to
-    /// end. It is expected to run for twice as long from then on.
+    /// Whether, since the last look, a job or an outage has gone on past the moment at which it was
+    /// expected to end. It is expected to last twice as long from then on.
     ///
     /// To be called when everything that ends in this second has ended, or just before a policy
     /// that does not know either makes its reservations again.
@@ -33,6 +33,10 @@ impl BeliefChecker {
         let outlived = |job: &Running<'_>| {
             job.shares().any(|share| expected_end(market, job, share.pool, seen) <= market.now())
         };
-        market.running().any(|job| outlived(&job))
+        let overdue = |(id, what): (OutageId, Outage)| {
+            let begun = market.closure_state(id).is_some_and(|(_, begun)| begun);
+            begun && missing_time(&what, true, seen.max(what.from)).1 <= market.now()
+        };
+        market.running().any(|job| outlived(&job)) || market.outages().any(overdue)
     }
 }

@@ -11,7 +11,8 @@ use super::{Checker, Violation};
 pub(super) struct Capacity {
     demands: BTreeMap<JobId, u32>,
     holds: BTreeMap<JobId, Vec<Share>>,
-    closures: BTreeMap<OutageId, Outage>,
+    /// Outages that are not over, and whether they have begun.
+    closures: BTreeMap<OutageId, (Outage, bool)>,
     held: BTreeMap<PoolId, u64>,
 }
 
@@ -49,15 +50,18 @@ impl Capacity {
                 holds.into_iter().for_each(|share| self.give(share));
             }
             Event::Announced { closure, what } => {
-                self.closures.insert(*closure, *what);
+                self.closures.insert(*closure, (*what, false));
             }
             Event::Closed { closure } => {
-                if let Some(Outage { pool, nodes, .. }) = self.closures.get(closure).copied() {
-                    self.take(Share { pool, nodes });
+                if let Some((Outage { pool, nodes, .. }, begun)) = self.closures.get_mut(closure) {
+                    let share = Share { pool: *pool, nodes: *nodes };
+                    *begun = true;
+                    self.take(share);
                 }
             }
             Event::Reopened { closure } => {
-                if let Some(Outage { pool, nodes, .. }) = self.closures.remove(closure) {
+                // An outage that never began took nothing.
+                if let Some((Outage { pool, nodes, .. }, true)) = self.closures.remove(closure) {
                     self.give(Share { pool, nodes });
                 }
             }

@@ -2,6 +2,7 @@
 
 use tradewind_model::{Event, JobId, Market, Profile, Time};
 use tradewind_sched::policy::Policy;
+use tradewind_sched::policy::availability::missing_time;
 
 use super::beliefs::{BeliefChecker, expected_end};
 use super::{Checker, Violation};
@@ -43,8 +44,10 @@ fn possible(market: &Market, policy: &dyn Policy, head: JobId) -> Option<Time> {
     for job in market.running() {
         profile.take(job.nodes_in(id), now, expected_end(market, &job, id, now));
     }
-    for (_, closure) in market.outages() {
-        profile.take(closure.nodes, closure.from.max(now), closure.until);
+    for (outage, closure) in market.outages() {
+        let begun = market.closure_state(outage).is_some_and(|(_, begun)| begun);
+        let (from, until) = missing_time(&closure, begun, now);
+        profile.take(closure.nodes, from, until);
     }
     profile.earliest(demand.processors, pool.length_of(demand), now)
 }

@@ -130,13 +130,15 @@ mod tests {
             ..Ran::nothing(Time(0))
         };
         let jobs = rows.iter().enumerate().map(job).collect();
-        let workload = Workload { pools: pools(), outages: vec![], jobs, rejected: vec![] };
+        let workload =
+            Workload { pools: pools(), outages: vec![], jobs, rejected: vec![], owners: vec![] };
         let run = Run {
             jobs: rows.iter().map(ran).collect(),
             trades: vec![],
             lost: vec![],
             income: vec![0, 0],
             passes: 0,
+            owners: vec![],
             counts,
         };
         (workload, run)

@@ -82,9 +82,10 @@ fn case() -> (Workload, Run) {
         lost: vec![],
         income: vec![340_000_000, 200_000_000],
         passes: 0,
+        owners: vec![],
         counts: vec![],
     };
-    (Workload { pools: pools(), outages: vec![], jobs, rejected }, run)
+    (Workload { pools: pools(), outages: vec![], jobs, rejected, owners: vec![] }, run)
 }
 
 #[track_caller]

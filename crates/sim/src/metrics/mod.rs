@@ -8,6 +8,7 @@ mod federation;
 mod jobs;
 #[cfg(test)]
 mod market_tests;
+mod owners;
 mod promises;
 mod queue;
 mod series;
@@ -98,6 +99,7 @@ pub fn measure(workload: &Workload, run: &Run, options: Options) -> Metrics {
     entries.extend(deviation::entries(workload, run, window));
     entries.extend(federation::entries(workload, run, counted));
     entries.extend(sizes::entries(workload, run, counted, options));
+    entries.extend(owners::entries(workload, run));
     let refused = std::mem::take(&mut jobs.refused);
     Metrics { entries, refused, rejected, income: run.income.clone() }
 }
@@ -141,6 +143,8 @@ fn over_time(workload: &Workload, run: &Run, window: Window, jobs: &Jobs) -> Vec
         stays::all(workload, run).map(|it| node_seconds(it.nodes, it.start, it.end)).sum();
     let outages = workload.outages.iter().map(|outage| outage.what);
     let closed: i128 = outages.map(|it| node_seconds(it.nodes, it.from, it.until)).sum();
+    let stays = owners::stays(workload, run);
+    let closed = closed + stays.map(|it| node_seconds(it.0, it.1, it.2)).sum::<i128>();
     let makespan = jobs.makespan.map(|(first, last)| Value::Whole((last - first).into()));
     let queue = Queue::of(workload, run, window);
     vec![

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tradewind_model::Time;
 
-use super::{queue, stays};
+use super::{owners, queue, stays};
 use crate::result::Run;
 use crate::workload::Workload;
 
@@ -15,7 +15,7 @@ pub struct Point {
     pub at: Time,
     /// Nodes that jobs hold.
     pub used: u64,
-    /// Nodes that outages hold: the owners' own load, maintenance, failures.
+    /// Nodes that outages and owners' jobs hold: the owners' own load, maintenance, failures.
     pub closed: u64,
     /// Jobs that wait.
     pub queued: u64,
@@ -56,6 +56,10 @@ pub fn series(workload: &Workload, run: &Run) -> Vec<Point> {
         let nodes = i64::from(outage.what.nodes);
         changes.entry(outage.what.from).or_default().closed += nodes;
         changes.entry(outage.what.until.min(last)).or_default().closed -= nodes;
+    }
+    for (nodes, start, end) in owners::stays(workload, run).filter(|it| it.1 < last) {
+        changes.entry(start).or_default().closed += i64::from(nodes);
+        changes.entry(end.min(last)).or_default().closed -= i64::from(nodes);
     }
     points(&changes)
 }

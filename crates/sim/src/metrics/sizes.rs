@@ -129,13 +129,14 @@ mod tests {
         };
         let jobs = rows.iter().map(job).collect();
         let pools = Arc::new(Pools::cluster(9));
-        let workload = Workload { pools, outages: vec![], jobs, rejected: vec![] };
+        let workload = Workload { pools, outages: vec![], jobs, rejected: vec![], owners: vec![] };
         let run = Run {
             jobs: rows.iter().map(ran).collect(),
             trades: vec![],
             lost: vec![],
             income: vec![0],
             passes: 0,
+            owners: vec![],
             counts: vec![],
         };
         let options = Options { trim: Trim::default(), ..Options::default() };

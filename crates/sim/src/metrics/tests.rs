@@ -72,9 +72,10 @@ fn case() -> (Workload, Run) {
         lost: vec![Lost { job: 2, start: Time(20), end: Time(22), place: Place::Pool(PoolId(0)) }],
         income: vec![credits(285)],
         passes: 0,
+        owners: vec![],
         counts: vec![],
     };
-    (Workload { pools: pools(), outages, jobs, rejected }, run)
+    (Workload { pools: pools(), outages, jobs, rejected, owners: vec![] }, run)
 }
 
 fn of(trim: Trim) -> Metrics {

@@ -5,6 +5,7 @@
 //! whole seconds.
 
 mod faults;
+mod sites;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +16,7 @@ use tradewind_model::{Span, Time, random};
 use tradewind_sched::negotiation::{Body, Envelope, Kind};
 
 pub use faults::{Faults, NetworkPartition, Stop, Storm};
+pub use sites::{Settings, SimulatedNetwork};
 
 /// How long messages and jobs take when nothing goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,12 +8,13 @@ use tradewind_model::{
     Admission, Attributes, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Terms, Time,
     Times,
 };
+use tradewind_sched::policy::autonomous::{AutonomousSites, HomeRule};
 use tradewind_sched::policy::backfill::{self, Backfill, Depth};
 use tradewind_sched::policy::bsf::{self, Bsf, First};
 use tradewind_sched::policy::cyclic::market::{self, Cycles, Replan, Turn};
 use tradewind_sched::policy::dispatch::{self, Dispatch, Rule};
 use tradewind_sched::policy::gridfill::{self, GridFill, Spread};
-use tradewind_sched::policy::local::{Isolated, Local, Plain, PlainSettings, Turn as Next};
+use tradewind_sched::policy::local::{Local, Plain, PlainSettings, Turn as Next};
 use tradewind_sched::policy::multiqueue::{self, MultiQueue};
 use tradewind_sched::policy::{Order, Policy};
 
@@ -74,13 +75,13 @@ pub(crate) fn grid() -> Vec<Maker> {
     let site = |depth| PlainSettings { depth, turn: Next::Arrival };
     let plain = move |depth| {
         move |pools: &Pools| {
-            Isolated::new(pools, |pool| -> Box<dyn Local> {
+            AutonomousSites::isolated(pools, HomeRule::FirstSuitable, |pool| -> Box<dyn Local> {
                 Box::new(Plain::new(pool.nodes, site(depth)))
             })
         }
     };
     let hybrid = |pools: &Pools| {
-        Isolated::new(pools, |pool| -> Box<dyn Local> {
+        AutonomousSites::isolated(pools, HomeRule::FirstSuitable, |pool| -> Box<dyn Local> {
             let settings = multiqueue::Settings::new(500, 3).unwrap();
             Box::new(MultiQueue::new(pool.nodes, settings))
         })

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use tradewind_model::{Command, Event, JobId, Market, Place, PoolId, Time};
 use tradewind_sched::policy::{Policy, Promise};
-use tradewind_sim::federation::Federation;
+
+use super::grid::Grid;
 
 /// After every pass: the books agree, and no reservation of a local job went further away.
 ///
@@ -13,7 +14,7 @@ use tradewind_sim::federation::Federation;
 /// reservations of younger ones may move, at EASY sites.
 #[derive(Debug)]
 pub(crate) struct Audited {
-    pub(crate) federation: Federation,
+    pub(crate) federation: Grid,
     /// Local jobs that wait at home, and until when if that is known.
     local: BTreeMap<JobId, (PoolId, Option<Time>)>,
     homes: BTreeMap<JobId, PoolId>,
@@ -22,7 +23,7 @@ pub(crate) struct Audited {
 }
 
 impl Audited {
-    pub(crate) fn new(federation: Federation) -> Audited {
+    pub(crate) fn new(federation: Grid) -> Audited {
         let (local, homes) = (BTreeMap::new(), BTreeMap::new());
         Audited { federation, local, homes, complaint: None }
     }

@@ -4,10 +4,9 @@ use tradewind_model::{Money, Place, PoolId, Price, Reason, Span, Time};
 use tradewind_sched::negotiation::{self, Choose, Kind};
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::multiqueue::{self, Overflow};
-use tradewind_sim::federation::Settings;
-use tradewind_sim::network::{Faults, NetworkPartition, Stop};
+use tradewind_sim::network::{Faults, NetworkPartition, Settings, Stop};
 
-use super::grid::{Job, Mechanism, live, pools, workload};
+use super::grid::{Job, Mechanism, live, pools, traffic, workload};
 
 const EASY: Mechanism = Mechanism::Plain(Depth::First(1));
 
@@ -39,7 +38,7 @@ fn a_job_goes_where_it_can_start_and_the_way_takes_time() {
 fn one_hand_over_is_six_messages() {
     let workload = workload(&pools(&[(4, 1_000, 0), (4, 1_000, 0)]), &JOBS);
     let (_, federation) = live(&workload, Settings::default(), EASY).unwrap();
-    let traffic = federation.traffic();
+    let traffic = traffic(&federation);
     assert_eq!((federation.passed_on(), traffic.sent(), traffic.lost), (1, 6, 0));
     assert!([Kind::Discover, Kind::Migrate, Kind::Done].iter().all(|kind| traffic.of(*kind) == 1));
 }
@@ -145,5 +144,5 @@ fn a_site_that_is_down_hears_nothing_and_runs_its_own_jobs() {
     let workload = workload(&pools(&[(4, 1_000, 0), (4, 1_000, 0)]), &jobs);
     let (ran, federation) = live(&workload, settings, EASY).unwrap();
     assert_eq!(ran.jobs.iter().map(|ran| ran.start.0).collect::<Vec<_>>(), [0, 100, 20]);
-    assert_eq!((federation.traffic().sent(), federation.traffic().lost), (1, 1));
+    assert_eq!((traffic(&federation).sent(), traffic(&federation).lost), (1, 1));
 }

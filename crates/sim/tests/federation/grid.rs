@@ -9,13 +9,11 @@ use tradewind_model::{
 };
 use tradewind_sched::negotiation::{self, Choose, Discover};
 use tradewind_sched::policy::Policy as _;
+use tradewind_sched::policy::autonomous::{AutonomousSites, HomeRule};
 use tradewind_sched::policy::backfill::Depth;
-use tradewind_sched::policy::local::{
-    Isolated, Load, Local, Origin, Plain, PlainSettings, Turn, Wanted,
-};
+use tradewind_sched::policy::local::{Load, Local, Origin, Plain, PlainSettings, Turn, Wanted};
 use tradewind_sched::policy::multiqueue::{self, MultiQueue, Overflow};
-use tradewind_sim::federation::{Federation, Settings};
-use tradewind_sim::network::{Faults, Links};
+use tradewind_sim::network::{Faults, Links, Settings, SimulatedNetwork, Traffic};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
 use tradewind_sim::{Run, Semantics, SimError, check, outage, run};
 
@@ -116,6 +114,14 @@ pub(crate) fn pools(sites: &[(u32, u32, i64)]) -> Arc<Pools> {
     Arc::new(Pools::new((0..sites.len()).map(site).collect(), all).unwrap())
 }
 
+/// Autonomous sites over the simulated network.
+pub(crate) type Grid = AutonomousSites<SimulatedNetwork>;
+
+/// The messages between its sites.
+pub(crate) fn traffic(grid: &Grid) -> Traffic {
+    grid.network().unwrap().traffic()
+}
+
 /// Home, submission, run, processors, request.
 pub(crate) type Job = (u32, i64, i64, u32, i64);
 
@@ -140,8 +146,8 @@ pub(crate) fn live(
     workload: &Workload,
     settings: Settings,
     mechanism: Mechanism,
-) -> Result<(Run, Federation), String> {
-    let federation = Federation::new(&workload.pools, settings, |pool| mechanism.build(pool));
+) -> Result<(Run, Grid), String> {
+    let federation = settings.sites(&workload.pools, |pool| mechanism.build(pool));
     let mut audited = Audited::new(federation);
     let mut checkers = check::all(audited.promise());
     let ran = run(workload, tradewind_sim::Settings::default(), &mut audited, &mut checkers);
@@ -226,7 +232,7 @@ pub(crate) fn world(seed: u64) -> World {
     World { mechanism: mechanism(&mut within), workload, settings }
 }
 
-fn live_or_tell(seed: u64) -> Federation {
+fn live_or_tell(seed: u64) -> Grid {
     let World { workload, settings, mechanism } = world(seed);
     let (ran, federation) = live(&workload, settings, mechanism).unwrap_or_else(|what| {
         let command = "cargo test -p tradewind-sim --test federation one_grid";
@@ -274,7 +280,10 @@ fn sites_that_keep_to_themselves_are_isolated_ones() {
         workload.jobs.retain(narrow);
         let alone = Settings { negotiation: None, ..settings };
         let (ours, _) = live(&workload, alone, mechanism).unwrap();
-        let mut isolated = Isolated::new(&workload.pools, |pool| mechanism.build(pool));
+        let mut isolated =
+            AutonomousSites::isolated(&workload.pools, HomeRule::FirstSuitable, |pool| {
+                mechanism.build(pool)
+            });
         let kernel = tradewind_sim::Settings::default();
         let theirs = run(&workload, kernel, &mut isolated, &mut []).unwrap();
         assert_eq!(ours.jobs, theirs.jobs, "seed {seed}");

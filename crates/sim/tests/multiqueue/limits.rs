@@ -6,7 +6,8 @@ use tradewind_model::{
     Admission, Attributes, Demand, JobId, Performance, Pool, Pools, Price, Reason, Site, SiteId,
     Span, Terms, Time, Times,
 };
-use tradewind_sched::policy::local::{Local, Origin, Wanted, home};
+use tradewind_sched::policy::autonomous::home;
+use tradewind_sched::policy::local::{Local, Origin, Wanted};
 use tradewind_sched::policy::multiqueue::{MultiQueue, Settings, SettingsError};
 
 #[test]

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tradewind_model::{Cause, Outage, PoolId, Pools, Span, Time};
 use tradewind_sched::policy::Policy;
+use tradewind_sched::policy::autonomous::{AutonomousSites, HomeRule, NoTransport};
 use tradewind_sched::policy::backfill::{Backfill, Depth, Order, Settings as Knobs};
-use tradewind_sched::policy::local::{Isolated, Local, Plain, PlainSettings, Turn};
+use tradewind_sched::policy::local::{Local, Plain, PlainSettings, Turn};
 use tradewind_sched::policy::multiqueue::MultiQueue;
 use tradewind_sim::outage::{AnnouncedOutage, in_order};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
@@ -55,8 +56,12 @@ fn workload(log: &[LogJob], outages: Vec<AnnouncedOutage>, overrun: Overrun) -> 
     Workload { outages: in_order(&workload.pools, outages), ..workload }
 }
 
-fn isolated(workload: &Workload, build: impl Fn(u32) -> Box<dyn Local>) -> Isolated {
-    Isolated::new(&workload.pools, |pool| build(pool.nodes))
+fn isolated(
+    workload: &Workload,
+    build: impl Fn(u32) -> Box<dyn Local>,
+) -> AutonomousSites<NoTransport> {
+    let build = |pool: &tradewind_model::Pool| build(pool.nodes);
+    AutonomousSites::isolated(&workload.pools, HomeRule::FirstSuitable, build)
 }
 
 fn depth() -> impl Strategy<Value = Depth> {

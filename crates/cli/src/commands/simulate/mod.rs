@@ -12,6 +12,7 @@ mod model;
 mod outputs;
 pub(super) mod overview;
 pub(super) mod overview_files;
+mod owners;
 mod part;
 mod plan;
 mod replay;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tradewind_io::campaign::{Homes as HomesRule, Workload as Spec};
+use tradewind_io::diagnostics::Diagnostics;
 use tradewind_io::grid::{self, GridFile};
 use tradewind_io::input::{self, Input};
 use tradewind_io::outages::{self, Planned, Targets};
@@ -10,9 +11,11 @@ use tradewind_io::snapshot::side::{self, Asker, ReplayedTerms, Side};
 use tradewind_model::{Pools, SiteId, Span, Terms};
 use tradewind_sim::models::{FailureModel, LocalLoad, Repair, owners_load};
 use tradewind_sim::outage::{self, AnnouncedOutage};
+use tradewind_sim::owners::OwnersLoad;
 use tradewind_sim::workload::Workload;
 
 use super::homes::{Homes, Newcomer};
+use super::owners::{self, OwnersSource};
 use crate::exit::Failure;
 use crate::policy::Layout;
 
@@ -21,6 +24,7 @@ pub(super) struct Sites {
     place: NodesSource,
     planned: Vec<Planned>,
     side: Option<Side>,
+    owners: Vec<OwnersSource>,
 }
 
 /// Where nodes are.
@@ -34,6 +38,8 @@ pub(super) struct Inputs<'a> {
     pub(super) grid: Option<&'a Input>,
     pub(super) outages: Option<&'a Input>,
     pub(super) side: Option<&'a Input>,
+    /// Owners' logs of the grid file, as it names them.
+    pub(super) owners: &'a [Result<Input, Diagnostics>],
 }
 
 /// Number of processors a plain cluster has.
@@ -58,7 +64,13 @@ impl Sites {
             Some(packed) => Some(side::parse(&unpacked(packed)?)?),
             None => None,
         };
-        Ok(Sites { place, planned, side })
+        let owners = match (&place, inputs.grid) {
+            (NodesSource::Grid(grid), Some(input)) => {
+                owners::read(grid, &input.name, inputs.owners)?
+            }
+            _ => Vec::new(),
+        };
+        Ok(Sites { place, planned, side, owners })
     }
 
     /// The nodes, at the prices that the seed draws.
@@ -75,6 +87,16 @@ impl Sites {
             NodesSource::Cluster(_) => None,
             NodesSource::Grid(grid) => Some(grid),
         }
+    }
+
+    /// The owners' jobs that have queues of their own.
+    pub(super) fn owners(&self, pools: &Pools) -> Vec<OwnersLoad> {
+        self.owners.iter().map(|source| source.load(pools)).collect()
+    }
+
+    /// The log and the numbers of jobs of each owners' queue.
+    pub(super) fn owners_logs(&self) -> impl Iterator<Item = &OwnersSource> {
+        self.owners.iter()
     }
 
     /// Whether pools are cut into queues.
@@ -156,5 +178,10 @@ impl Asking<'_> {
 pub(super) fn split<'i>(spec: &Spec, others: &[&'i Input]) -> Inputs<'i> {
     let mut rest = others.iter().copied();
     let mut next = |given: &Option<String>| given.as_ref().and_then(|_| rest.next());
-    Inputs { grid: next(&spec.grid), outages: next(&spec.outages), side: next(&spec.side) }
+    Inputs {
+        grid: next(&spec.grid),
+        outages: next(&spec.outages),
+        side: next(&spec.side),
+        owners: &[],
+    }
 }

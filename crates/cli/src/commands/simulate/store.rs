@@ -64,7 +64,7 @@ impl Record {
     pub(super) fn new(campaign: &Campaign, plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Record {
         let hashes: Vec<Vec<Option<String>>> = sources.iter().map(WorkloadFiles::hashes).collect();
         let file = |path: &String| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
-        let files = campaign.workloads.iter().flat_map(|workload| workload.files().map(file));
+        let files = sources.iter().flat_map(|source| source.paths().map(file));
         let inputs = files.zip(hashes.iter().flatten().cloned());
         let run = |run: &Run| RunRecord {
             folder: run.folder.to_string_lossy().replace('\\', "/"),

@@ -24,6 +24,8 @@ use crate::policy::{Layout, PolicySpec};
 pub(super) struct WorkloadFiles<'a> {
     spec: &'a Spec,
     files: Vec<File>,
+    /// Owners' logs that the grid file names.
+    owners: Vec<(String, File)>,
     read: OnceLock<Result<Machine, Failure>>,
 }
 
@@ -31,6 +33,20 @@ struct File {
     /// As stored: packed, if it is.
     input: Result<Input, Diagnostics>,
     sha256: Option<String>,
+}
+
+impl File {
+    fn read(path: &str) -> File {
+        let input = input::read_packed(path);
+        let sha256 = input.as_ref().ok().map(|input| digest::sha256(&input.bytes));
+        File { input, sha256 }
+    }
+
+    /// What it says as a grid file, if it is a sound one.
+    fn grid(&self) -> Option<grid::GridFile> {
+        let input = self.input.as_ref().ok()?;
+        Some(grid::parse(&*input::unpacked(input).ok()?).ok()?.0)
+    }
 }
 
 /// What does not depend on a seed.
@@ -48,22 +64,30 @@ pub(super) struct Prepared<'a> {
     pub(super) jobs: Vec<LogJob>,
     pub(super) workload: Workload,
     pub(super) layout: Layout,
+    /// The names of the logs of the workload's owners.
+    pub(super) owners: Vec<String>,
 }
 
 impl<'a> WorkloadFiles<'a> {
     /// Reads the files of a workload, but does not look into them yet.
     pub(super) fn open(spec: &'a Spec) -> WorkloadFiles<'a> {
-        let file = |path: &String| {
-            let input = input::read_packed(path);
-            let sha256 = input.as_ref().ok().map(|input| digest::sha256(&input.bytes));
-            File { input, sha256 }
-        };
-        WorkloadFiles { spec, files: spec.files().map(file).collect(), read: OnceLock::new() }
+        let files: Vec<File> = spec.files().map(|path| File::read(path)).collect();
+        let grid = spec.grid.as_ref().and_then(|_| files.get(spec.logs.len()));
+        let queues = grid.and_then(File::grid).map(|grid| grid.owners).unwrap_or_default();
+        let owners = queues.into_iter().map(|queue| (File::read(&queue.log), queue.log));
+        let owners = owners.map(|(file, path)| (path, file)).collect();
+        WorkloadFiles { spec, files, owners, read: OnceLock::new() }
     }
 
     /// The hash of each file that could be read.
     pub(super) fn hashes(&self) -> Vec<Option<String>> {
-        self.files.iter().map(|file| file.sha256.clone()).collect()
+        let owners = self.owners.iter().map(|(_, file)| file);
+        self.files.iter().chain(owners).map(|file| file.sha256.clone()).collect()
+    }
+
+    /// The path of each file, in the same order.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &String> {
+        self.spec.files().chain(self.owners.iter().map(|(path, _)| path))
     }
 
     /// How many jobs there are, if they were read and found sound.
@@ -78,8 +102,7 @@ impl<'a> WorkloadFiles<'a> {
     /// A pool of the grid file that does not take all jobs, if the file is sound and has one.
     pub(super) fn limited_pool(&self) -> Option<String> {
         self.spec.grid.as_ref()?;
-        let input = self.files.get(self.spec.logs.len())?.input.as_ref().ok()?;
-        let (grid, _) = grid::parse(&*input::unpacked(input).ok()?).ok()?;
+        let grid = self.files.get(self.spec.logs.len())?.grid()?;
         let pools = grid.pools(0);
         let limited = pools.as_slice().iter().find(|pool| pool.admission != Admission::NONE);
         limited.map(|pool| pool.name.clone())
@@ -104,7 +127,8 @@ impl<'a> WorkloadFiles<'a> {
         let repeated = repeated.filter(|(_, count)| *count > 0).map(|(log, count)| {
             format!("{log}: jobs with the number of another one, which results do not tell apart: {count}")
         });
-        other.chain(alone).chain(repeated).chain(self.about_logs(machine)).collect()
+        let owners = machine.sites.owners_logs().filter_map(|source| source.note(name));
+        other.chain(alone).chain(repeated).chain(owners).chain(self.about_logs(machine)).collect()
     }
 
     fn about_logs(&self, machine: &Machine) -> Vec<String> {
@@ -135,6 +159,7 @@ impl<'a> WorkloadFiles<'a> {
         let seed = run.seed.unwrap_or_default();
         let pools = machine.sites.pools(seed);
         self.suits(run, &pools)?;
+        self.owners_suit(run, machine)?;
         let logs = self.drawn(machine, seed, pools.nodes())?;
         let logged = jobs_of(&logs, &machine.sites.terms(self.spec.homes(), seed, &pools));
         let jobs = self.moved(&logged, run, pools.nodes())?;
@@ -146,12 +171,14 @@ impl<'a> WorkloadFiles<'a> {
         if run.decider.ours().is_some_and(|policy| policy.half_life().is_some()) {
             name_users(&mut workload.jobs);
         }
+        workload.owners = machine.sites.owners(&workload.pools);
         workload.outages = machine.sites.outages(seed, &workload);
         let jobs = match jobs {
             Cow::Owned(jobs) => jobs,
             Cow::Borrowed(_) => logged,
         };
-        Ok(Prepared { logs, jobs, workload, layout: machine.sites.layout() })
+        let owners = machine.sites.owners_logs().map(|source| source.name().to_owned()).collect();
+        Ok(Prepared { logs, jobs, workload, layout: machine.sites.layout(), owners })
     }
 
     /// The jobs as often as they are to be submitted: squeezed, then at another load.
@@ -181,6 +208,18 @@ impl<'a> WorkloadFiles<'a> {
             true => {
                 let message = format!("{}: `pyss` is about one cluster", self.spec.name);
                 Err(Failure::usage(message).hint("use `--semantics textbook` on a grid"))
+            }
+        }
+    }
+
+    /// The rules of pyss know no owners.
+    fn owners_suit(&self, run: &Run, machine: &Machine) -> Result<(), Failure> {
+        let pyss = run.semantics == campaign::Semantics::Pyss;
+        match pyss && machine.sites.owners_logs().next().is_some() {
+            false => Ok(()),
+            true => {
+                let message = format!("{}: `pyss` knows no owners' queues", self.spec.name);
+                Err(Failure::usage(message).hint("use `--semantics textbook`"))
             }
         }
     }
@@ -230,7 +269,9 @@ impl<'a> WorkloadFiles<'a> {
                 Failure::data(message).hint("say how many processors the machine has: `--procs N`")
             })
         };
-        let sites = Sites::read(&sites::split(self.spec, others), &processors)?;
+        let owners: Vec<_> = self.owners.iter().map(|(_, file)| file.input.clone()).collect();
+        let inputs = sites::Inputs { owners: &owners, ..sites::split(self.spec, others) };
+        let sites = Sites::read(&inputs, &processors)?;
         Ok(Machine { logs: self.checked(logs)?, sites })
     }
 
@@ -311,7 +352,7 @@ fn name_users(jobs: &mut [workload::Job]) {
 }
 
 /// A job of the log; its width is what it got, or else what it asked for.
-fn dated(job: &swf::Record, users: i64) -> LogJob {
+pub(super) fn dated(job: &swf::Record, users: i64) -> LogJob {
     LogJob {
         number: job.number,
         submit: Some(job.submit),

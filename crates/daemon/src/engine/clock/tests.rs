@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::live::state::{Task, TaskGoal};
 use crate::site::PoolSurvey;
+use crate::site::queued::{Blocked, QueuedJob};
 
 const TEN: Time = Time(1_800_000_000);
 const HOUR: i64 = 3_600;
@@ -182,12 +183,24 @@ fn the_owners_tasks_are_converted_and_a_market_without_lead_believes_its_sites()
     let local = LocalTask { nodes: 1, from: TEN, until: TEN + Span(60) };
     let pool =
         PoolSurvey { local: BTreeMap::from([("7".to_owned(), local)]), ..Default::default() };
-    let before = Survey { pools: vec![pool], ..Survey::default() };
+    let begin = TEN + Span(600);
+    let waits = QueuedJob {
+        submitted: TEN,
+        earliest: Some(begin),
+        blocked: Blocked::BeginTime(begin),
+        expected: Some(begin),
+        ..QueuedJob::of("8", 0, 1, Span(60))
+    };
+    let before = Survey { pools: vec![pool], queue: vec![waits], ..Survey::default() };
     let mut state = State::empty(Time(0));
     let at = TEN + Span(HOUR + 1);
     assert_eq!(super::survey(&state, at, before.clone()), before);
     state.lead = Some(Span(HOUR));
     let after = super::survey(&state, at, before);
+    let waits = &after.queue[0];
+    let begin = begin + Span(HOUR);
+    assert_eq!((waits.submitted, waits.earliest), (TEN + Span(HOUR), Some(begin)));
+    assert_eq!((&waits.blocked, waits.expected), (&Blocked::BeginTime(begin), Some(begin)));
     let local = after.pools[0].local["7"];
     assert_eq!((local.from, local.until), (TEN + Span(HOUR), TEN + Span(HOUR + 60)));
 }

@@ -37,6 +37,11 @@ pub trait Bench {
     /// again; 0: none.
     fn take(&mut self, nodes: u32);
 
+    /// The owner, who has all nodes of the first pool, submits jobs that wait there: of so many
+    /// nodes each, in this order, with a limit of five minutes. `false`: only the market can
+    /// submit jobs to the site, so that nothing was done.
+    fn line_up(&mut self, nodes: &[u32]) -> bool;
+
     /// What does this on the site; as here for those that run programs.
     fn work(&self, act: &TaskBehaviour) -> Work {
         act.script()
@@ -98,7 +103,7 @@ impl TaskBehaviour {
 pub type Check = fn(&mut dyn Bench) -> Result<(), String>;
 
 /// All of them by name. Each wants a fresh bench.
-pub const CHECKS: [(&str, Check); 35] = [
+pub const CHECKS: [(&str, Check); 36] = [
     ("a task runs once for its tag", promises::runs_once),
     ("what was acknowledged is seen", promises::acknowledged_is_seen),
     ("a task that was forgotten is gone for ever", promises::forgotten_is_gone),
@@ -108,6 +113,7 @@ pub const CHECKS: [(&str, Check); 35] = [
     ("more nodes than there are never run", promises::too_wide_never_runs),
     ("an unknown pool is refused", promises::unknown_pool),
     ("the owner's load comes and goes", promises::local_load),
+    ("waiting jobs of the owner are listed", promises::waiting_of_others),
     ("fifty tasks at once share the nodes", promises::fifty_at_once),
     ("exit codes are reported", ends::exit_codes),
     ("signals are reported", ends::signals),

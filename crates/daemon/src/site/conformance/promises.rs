@@ -9,6 +9,7 @@ use super::{
     Bench, TaskBehaviour, ensure, must_end, order, output, submit, survey, tag, told, until_ended,
     until_running,
 };
+use crate::site::queued::{Blocked, QueuedJob};
 use crate::site::{Exit, Seen, SiteError};
 
 pub(super) fn runs_once(bench: &mut dyn Bench) -> Result<(), String> {
@@ -189,6 +190,38 @@ pub(super) fn local_load(bench: &mut dyn Bench) -> Result<(), String> {
     ensure(exit == Exit::Code(0), || format!("it ended {exit:?}"))?;
     let seen = taken(bench)?;
     ensure(seen == 0, || format!("the owner has nothing, {seen} nodes are seen"))
+}
+
+pub(super) fn waiting_of_others(bench: &mut dyn Bench) -> Result<(), String> {
+    let all = width(bench);
+    bench.take(all);
+    let own = order(bench, 1, &TaskBehaviour::Exit { after: 0, code: 0 });
+    submit(bench, &own)?;
+    let wanted = if bench.line_up(&[all, 1]) { vec![all, 1] } else { Vec::new() };
+    let mut told = Vec::new();
+    for _ in 0..bench.patience() {
+        told = survey(bench)?.queue;
+        if told.len() == wanted.len() && told.iter().all(|it| it.blocked == Blocked::Eligible) {
+            break;
+        }
+        bench.wait();
+    }
+    let nodes: Vec<u32> = told.iter().map(|job| job.nodes).collect();
+    ensure(nodes == wanted, || format!("jobs of {wanted:?} nodes wait, listed are {told:?}"))?;
+    let ranks = (0..).zip(&told).all(|(rank, job)| job.rank == rank);
+    let is_right = |job: &QueuedJob| {
+        (job.limit, job.is_capped, job.tasks) == (Span(300), false, 1) && job.pools == [0]
+    };
+    ensure(ranks && told.iter().all(is_right), || format!("they are listed as {told:?}"))?;
+    bench.take(0);
+    for _ in 0..bench.patience() {
+        told = survey(bench)?.queue;
+        if told.len() < wanted.len() || wanted.is_empty() {
+            return Ok(());
+        }
+        bench.wait();
+    }
+    Err(format!("the nodes are free, and yet all wait: {told:?}"))
 }
 
 pub(super) fn fifty_at_once(bench: &mut dyn Bench) -> Result<(), String> {

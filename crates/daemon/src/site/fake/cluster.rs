@@ -7,6 +7,7 @@ use tradewind_model::{Span, Time};
 
 use super::behaviour::{self, Behaviour, Temper};
 use super::{LocalJob, Ran};
+use crate::site::queued::{Queue, QueuedJob};
 use crate::site::{Aside, Exit, Held, LocalTask, Order, PoolSetup, PoolSurvey, Seen, Survey, Tag};
 
 /// From a friendly signal to the other.
@@ -71,6 +72,8 @@ pub(super) struct Cluster {
     /// Tags that never run again though nothing is known of them.
     gone: BTreeSet<Tag>,
     pub(super) own: BTreeMap<String, Own>,
+    /// Waiting jobs that surveys list beside those of `own`. They never start.
+    pub(super) queue: Vec<QueuedJob>,
     pub(super) asides: Vec<Aside>,
     /// Tasks that are held while they wait, and for how long that may be.
     pub(super) held: BTreeMap<Tag, Span>,
@@ -92,6 +95,7 @@ impl Cluster {
             says: BTreeMap::new(),
             gone: BTreeSet::new(),
             own: BTreeMap::new(),
+            queue: Vec::new(),
             asides: Vec::new(),
             held: BTreeMap::new(),
             next: 0,
@@ -434,7 +438,19 @@ impl Cluster {
         });
         let held = held.collect();
         let (tasks, began) = (live.chain(ended).collect(), self.beginnings());
-        Survey { pools, tasks, began, held, ..Survey::default() }
+        let Queue { jobs: queue, beyond: queue_beyond, notes: queue_notes } = self.survey_queue();
+        let survey = Survey { pools, tasks, began, held, ..Survey::default() };
+        Survey { queue, queue_beyond, queue_notes, ..survey }
+    }
+
+    /// The owner's jobs that wait, by name, as they start; then those that were set.
+    fn survey_queue(&self) -> Queue {
+        let waits = |own: &Own| own.since.is_none() && own.job.from <= self.now;
+        let own = self.own.iter().filter(|(_, own)| waits(own)).map(|(name, own)| {
+            let LocalJob { pool, nodes, length, from, .. } = own.job;
+            QueuedJob { submitted: from, ..QueuedJob::of(name, pool, nodes, length) }
+        });
+        Queue::of((0..).zip(own.chain(self.queue.iter().cloned())).collect())
     }
 
     fn survey_pool(&self, pool: usize) -> PoolSurvey {

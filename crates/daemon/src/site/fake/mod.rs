@@ -16,6 +16,7 @@ use tradewind_model::{Span, Time};
 
 pub use self::behaviour::{Behaviour, Temper, work, work_of};
 use self::cluster::Cluster;
+use super::queued::QueuedJob;
 use super::{
     Aside, Exit, Finding, Go, LocalTask, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError,
     Survey, Tag, Verdict,
@@ -152,6 +153,12 @@ impl FakeSite {
     /// The owner hands a job in; one of this name is replaced.
     pub fn set_local(&mut self, name: &str, job: LocalJob) {
         self.cluster.set_own(name, job);
+    }
+
+    /// From now on surveys list these jobs of others as waiting, in this order, behind the owner's
+    /// jobs that wait for nodes here. Nothing else follows: they never start.
+    pub fn set_queue(&mut self, jobs: Vec<QueuedJob>) {
+        self.cluster.queue = jobs;
     }
 
     /// The owner takes it back, or it ends early.
@@ -348,6 +355,13 @@ fn garble(mut survey: Survey, how: u32) -> Survey {
         3 => survey.pools.iter_mut().for_each(|pool| {
             pool.local.insert("absurd".to_owned(), absurd);
             pool.local_waiting = u32::MAX;
+            survey.queue.push(QueuedJob {
+                pools: vec![usize::MAX],
+                nodes: u32::MAX,
+                expected: Some(Time::MIN),
+                tasks: u32::MAX,
+                ..QueuedJob::of("absurd", 0, 1, Span::MAX)
+            });
         }),
         4 => {
             survey.tasks.insert(stranger, Seen::Running { since: Time::MAX, nodes: Vec::new() });

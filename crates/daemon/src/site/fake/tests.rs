@@ -29,6 +29,15 @@ impl FakeBench {
     }
 }
 
+fn line_up(site: &mut FakeSite, nodes: &[u32]) -> bool {
+    let now = site.now();
+    for (number, nodes) in nodes.iter().enumerate() {
+        let job = LocalJob { pool: 0, nodes: *nodes, shown: now, from: now, length: Span(300) };
+        site.set_local(&format!("line {number}"), job);
+    }
+    true
+}
+
 fn take(site: &mut FakeSite, nodes: u32) {
     let now = site.now();
     let job = LocalJob { pool: 0, nodes, shown: now, from: now, length: Span(1_000_000) };
@@ -55,6 +64,9 @@ impl Bench for FakeBench {
     fn restart(&mut self) {}
     fn take(&mut self, nodes: u32) {
         take(&mut self.0, nodes);
+    }
+    fn line_up(&mut self, nodes: &[u32]) -> bool {
+        line_up(&mut self.0, nodes)
     }
     fn work(&self, act: &TaskBehaviour) -> Work {
         work_of(act)
@@ -93,6 +105,7 @@ enum Flaw {
     ShowsForty,
     TakesBackWhatRuns,
     NeverTakesBack,
+    HidesTheQueue,
 }
 
 #[derive(Debug)]
@@ -107,6 +120,7 @@ impl Site for Bad {
         let mut survey = self.0.survey()?;
         match self.1 {
             Flaw::HidesTheOwner => survey.pools.iter_mut().for_each(|pool| pool.local.clear()),
+            Flaw::HidesTheQueue => survey.queue.clear(),
             Flaw::ShowsForty => survey.tasks = survey.tasks.into_iter().take(40).collect(),
             Flaw::SaysAllIsWell => survey.tasks.values_mut().for_each(|seen| {
                 if let Seen::Ended { exit, .. } = seen {
@@ -189,6 +203,9 @@ impl Bench for BadBench {
     fn take(&mut self, nodes: u32) {
         take(&mut self.0.0, nodes);
     }
+    fn line_up(&mut self, nodes: &[u32]) -> bool {
+        line_up(&mut self.0.0, nodes)
+    }
     fn work(&self, act: &TaskBehaviour) -> Work {
         work_of(act)
     }
@@ -210,6 +227,7 @@ fn the_suite_sees_what_is_wrong() {
         (Flaw::ShowsForty, "fifty tasks at once share the nodes"),
         (Flaw::TakesBackWhatRuns, "recalled when its work has begun, it runs on"),
         (Flaw::NeverTakesBack, "recalled before it began, it never does"),
+        (Flaw::HidesTheQueue, "waiting jobs of the owner are listed"),
     ];
     for (flaw, name) in flaws {
         let (_, check) = CHECKS.iter().find(|(other, _)| *other == name).unwrap();
@@ -291,10 +309,19 @@ fn the_owners_job_waits_for_nodes_and_comes_first() {
         LocalJob { pool: 0, nodes: 4, shown: Time(1_005), from: Time(1_005), length: Span(20) };
     bench.0.set_local("late", job);
     bench.0.advance(Time(1_007));
-    let pool = bench.0.survey().unwrap().pools.remove(0);
+    let further = QueuedJob { tasks: 7, ..QueuedJob::of("set", 0, 2, Span(60)) };
+    bench.0.set_queue(vec![further]);
+    let mut survey = bench.0.survey().unwrap();
+    let told: Vec<_> =
+        survey.queue.iter().map(|it| (it.name.as_str(), it.rank, it.nodes, it.tasks)).collect();
+    assert_eq!(told, [("late", 0, 4, 1), ("set", 1, 2, 7)]);
+    let pool = survey.pools.remove(0);
     assert_eq!((pool.local.len(), pool.local_waiting), (0, 1));
     bench.0.advance(Time(1_015));
-    let pool = bench.0.survey().unwrap().pools.remove(0);
+    bench.0.set_queue(Vec::new());
+    let mut survey = bench.0.survey().unwrap();
+    assert!(survey.queue.is_empty(), "it runs");
+    let pool = survey.pools.remove(0);
     let task = LocalTask { nodes: 4, from: Time(1_010), until: Time(1_030) };
     assert_eq!(pool.local.get("late"), Some(&task));
     assert_eq!(bench.seen(2), Some(Seen::Waiting));

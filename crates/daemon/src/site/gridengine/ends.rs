@@ -152,10 +152,8 @@ mod tests {
             name: "tw-m-1-0-0".to_owned(),
             owner: "ana".to_owned(),
             state: state.to_owned(),
-            since: None,
             places: BTreeMap::from([("q@h".to_owned(), 1)]),
-            limit: None,
-            queues: Vec::new(),
+            ..Job::default()
         }
     }
 

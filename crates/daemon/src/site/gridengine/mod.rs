@@ -12,6 +12,7 @@
 //! | `replies` | what it answers |
 //! | `cluster` | both, with errors |
 //! | `pools` | what is free |
+//! | `queue` | waiting jobs of others |
 //! | `ends` | how a task ended that could not say so |
 //! | `reserve` | advance reservations |
 //! | `doctor` | whether all is well |
@@ -22,6 +23,7 @@ mod ends;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod pools;
+mod queue;
 mod replies;
 mod reserve;
 mod settings;
@@ -44,6 +46,7 @@ use super::managed::driver::manager::{self, Answered, Reservation, Submission, T
 use super::managed::driver::{Base, Driver, Manager, Part, Settings};
 use super::managed::spool::{Here, Trace};
 use super::managed::tickets::Ticket;
+use super::queued::Queue;
 use super::{Aside, Finding, Order, PoolSurvey, Site, SiteError, Tag};
 
 /// So long a task may be unknown to Grid Engine before it counts as lost: accounting is written
@@ -93,10 +96,8 @@ struct Master {
 impl Master {
     /// Slots of a unit of the pool at this place, once they are known.
     fn known_unit(&self, place: usize) -> Option<u32> {
-        match self.pools.get(place)?.unit {
-            Unit::Slots(slots) => Some(slots.max(1)),
-            Unit::Host => self.units.get(place).copied().flatten(),
-        }
+        let known = self.units.get(place).copied().flatten();
+        known.or_else(|| self.pools.get(place)?.slots(&[]))
     }
 
     /// The same; the cluster is asked if need be.
@@ -109,6 +110,12 @@ impl Master {
             SiteError::Unknown(format!("the queue {queue:?} has none of the pool's hosts"))
         })
     }
+}
+
+/// Jobs of others.
+fn theirs<'j>(view: &View<'j, Job>) -> Vec<&'j Job> {
+    let all = view.jobs.iter().zip(view.ours);
+    all.filter(|(_, is_ours)| !**is_ours).map(|(job, _)| job).collect()
 }
 
 impl manager::Job for Job {
@@ -206,8 +213,7 @@ impl Manager for Master {
     }
 
     fn pools(&mut self, base: &Base, view: &View<'_, Job>) -> Result<Vec<PoolSurvey>, SiteError> {
-        let all = view.jobs.iter().zip(view.ours);
-        let theirs: Vec<&Job> = all.filter(|(_, is_ours)| !**is_ours).map(|(job, _)| job).collect();
+        let theirs = theirs(view);
         let reservations: Vec<&replies::Reservation> = self
             .reservations
             .iter()
@@ -226,6 +232,10 @@ impl Manager for Master {
             now: view.now,
         };
         Ok(pools::look(&self.pools, &self.instances, &others))
+    }
+
+    fn queue(&mut self, _: &Base, view: &View<'_, Job>) -> Queue {
+        queue::of(&self.pools, &self.instances, &theirs(view))
     }
 
     /// Only jobs in error are listed after their end.

@@ -70,9 +70,7 @@ fn look_at(pool: &Pool, instances: &[Instance], others: &Others<'_>) -> PoolSurv
             task.nodes += units;
         }
     }
-    let waits = |job: &&&Job| {
-        job.is_eager() && (job.queues.is_empty() || job.queues.iter().any(|one| pool.asks(one)))
-    };
+    let waits = |job: &&&Job| job.is_eager() && pool.is_asked_by(job);
     let waiting = others.jobs.iter().filter(waits).count();
     survey.local_waiting = u32::try_from(waiting).unwrap_or(u32::MAX);
     survey
@@ -135,25 +133,12 @@ fn holds(instance: &Instance, others: &Others<'_>) -> Vec<Hold> {
 mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
-    use tradewind_model::Performance;
 
     use super::*;
-    use crate::site::PoolSetup;
     use crate::site::gridengine::replies::Status;
 
     fn pool(slots: u32) -> Pool {
-        Pool {
-            setup: PoolSetup {
-                name: "p".to_owned(),
-                nodes: 8,
-                performance: Performance::REFERENCE,
-                attributes: BTreeMap::new(),
-            },
-            queue: "q".to_owned(),
-            hosts: Vec::new(),
-            environment: None,
-            unit: Unit::Slots(slots),
-        }
+        Pool::named("q", Unit::Slots(slots))
     }
 
     fn instance(host: u32, slots: u32, used: u32, state: &str) -> Instance {
@@ -169,7 +154,7 @@ mod tests {
             since: (!places.is_empty()).then_some(Time(90)),
             places: places.iter().map(|(name, slots)| ((*name).to_owned(), *slots)).collect(),
             limit: limit.map(Span),
-            queues: Vec::new(),
+            ..Job::default()
         }
     }
 

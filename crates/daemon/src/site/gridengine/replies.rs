@@ -10,6 +10,8 @@ use jiff::tz::TimeZone;
 use roxmltree::{Document, Node};
 use tradewind_model::{Span, Time};
 
+use crate::site::queued::MAX_DEPENDENCIES;
+
 /// Of `qstat -f -r -u '*' -s prs -xml`: one moment of the whole cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Status {
@@ -46,8 +48,8 @@ impl Instance {
     }
 }
 
-/// A job, or one task of an array.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A job, one task of an array, or all of its tasks that wait.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Job {
     /// The manager's number, with `.TASK` for one of an array.
     pub id: String,
@@ -65,6 +67,16 @@ pub(super) struct Job {
     pub limit: Option<Span>,
     /// Queues that it asks for; none: any will do.
     pub queues: Vec<String>,
+    /// Of all its hosts together; of a range, the minimum.
+    pub slots: u32,
+    /// In hundred-thousandths, if it is shown.
+    pub priority: Option<u64>,
+    /// If it is shown: only of jobs that wait.
+    pub submitted: Option<Time>,
+    /// The tasks of an array that it stands for, as they are listed.
+    pub tasks: String,
+    /// The jobs that must end first.
+    pub after: Vec<String>,
 }
 
 impl Job {
@@ -150,6 +162,8 @@ fn job(node: Node<'_, '_>) -> Result<Job, String> {
     // The short form of the name is cut in some versions.
     let name = text(node, "full_job_name").or_else(|_| text(node, "JB_name"))?;
     let since = text(node, "JAT_start_time").ok();
+    let submitted = text(node, "JB_submission_time").ok();
+    let all = |name| children(node, name).filter_map(|one| Some(one.text()?.trim().to_owned()));
     Ok(Job {
         id,
         name: name.to_owned(),
@@ -158,11 +172,19 @@ fn job(node: Node<'_, '_>) -> Result<Job, String> {
         since: since.map(time).transpose()?,
         places: BTreeMap::new(),
         limit,
-        queues: children(node, "hard_req_queue")
-            .filter_map(|one| one.text())
-            .map(str::to_owned)
-            .collect(),
+        queues: all("hard_req_queue").collect(),
+        slots: number(node, "slots").unwrap_or(1),
+        priority: text(node, "JAT_prio").ok().and_then(decimal),
+        submitted: submitted.map(time).transpose()?,
+        tasks: text(node, "tasks").unwrap_or_default().to_owned(),
+        after: all("predecessor_jobs").take(MAX_DEPENDENCIES).collect(),
     })
+}
+
+/// `0.75000` in hundred-thousandths.
+fn decimal(text: &str) -> Option<u64> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    format!("{whole}{:0<5}", part.get(..5).unwrap_or(part)).parse().ok()
 }
 
 /// Of `qrstat -u '*' -xml`, and with places of `qrstat -ar … -xml`.

@@ -2,7 +2,7 @@
 
 use tradewind_io::settings::cluster;
 
-use super::replies::Instance;
+use super::replies::{Instance, Job};
 use crate::site::PoolSetup;
 use crate::site::managed::driver::Settings;
 use crate::site::slurm::hostlist;
@@ -97,7 +97,10 @@ impl Pool {
     /// Slots of a unit, at least 1; `None`: none of the pool's hosts is there to tell.
     pub(super) fn slots(&self, instances: &[Instance]) -> Option<u32> {
         let own = instances.iter().filter(|instance| self.has(instance));
-        own.map(|instance| self.slots_on(instance)).max()
+        match self.unit {
+            Unit::Slots(slots) => Some(slots.max(1)),
+            Unit::Host => own.map(|instance| self.slots_on(instance)).max(),
+        }
     }
 
     /// Whether the queue on this host belongs to the pool.
@@ -109,8 +112,13 @@ impl Pool {
     }
 
     /// Whether a job that asks for this queue (`QUEUE`, or `QUEUE@HOST`) may wait for our nodes.
-    pub(super) fn asks(&self, queue: &str) -> bool {
+    fn asks(&self, queue: &str) -> bool {
         queue.split('@').next() == Some(self.queue.as_str())
+    }
+
+    /// Whether a job that waits may get slots of the pool.
+    pub(super) fn is_asked_by(&self, job: &Job) -> bool {
+        job.queues.is_empty() || job.queues.iter().any(|one| self.asks(one))
     }
 
     /// As `-q` wants it.
@@ -122,6 +130,20 @@ impl Pool {
                 all.collect::<Vec<_>>().join(",")
             }
         }
+    }
+}
+
+#[cfg(test)]
+impl Pool {
+    /// A pool of eight units of a queue.
+    pub(super) fn named(queue: &str, unit: Unit) -> Pool {
+        let setup = PoolSetup {
+            name: "p".to_owned(),
+            nodes: 8,
+            performance: tradewind_model::Performance::REFERENCE,
+            attributes: std::collections::BTreeMap::new(),
+        };
+        Pool { setup, queue: queue.to_owned(), hosts: Vec::new(), environment: None, unit }
     }
 }
 

@@ -9,11 +9,9 @@ use tradewind_model::Time;
 
 use super::accounts::Account;
 use super::cgroups::Cell;
-use super::records::{
-    Begun, Ended, Ending, Folder, Gathering, Go, Placed, Sheet, Started, now, start_at,
-};
+use super::records::{Begun, Ended, Folder, Gathering, Go, Placed, Sheet, Started, now, start_at};
 use super::{kept, processes};
-use crate::site::Seen;
+use crate::site::{Exit, Seen};
 
 /// So often a supervisor is started that never comes to begin its task.
 const LAUNCHES: u32 = 3;
@@ -184,14 +182,14 @@ impl Entry {
         let begun = match self.folder.read::<Begun>(Folder::BEGUN) {
             Ok(Some(begun)) => begun,
             Ok(None) if self.folder.has(Folder::WITHDRAWN) => {
-                self.end(None, Ending::Withdrawn)?;
+                self.end(None, Exit::Withdrawn)?;
                 return Ok(true);
             }
             Ok(None) => return Ok(false),
             Err(error) => return Err(error),
         };
         if begun.supervisor == Begun::NEVER {
-            self.end(None, Ending::Withdrawn)?;
+            self.end(None, Exit::Withdrawn)?;
             return Ok(true);
         }
         let started = self.folder.read_note::<Started>(Folder::STARTED)?;
@@ -207,9 +205,9 @@ impl Entry {
         }
         processes::kill_rest(&self.folder.0, &begun, started.as_ref());
         let exit = match begun.is_of_this_boot() {
-            true if was_out_of_memory => Ending::OutOfMemory,
-            true => Ending::Lost,
-            false => Ending::NodeFailed,
+            true if was_out_of_memory => Exit::OutOfMemory,
+            true => Exit::Lost,
+            false => Exit::NodeFailed,
         };
         self.end(started.map(|started| started.since), exit)?;
         Ok(true)
@@ -270,7 +268,7 @@ impl Entry {
         self.close(ended).map(|()| true)
     }
 
-    fn end(&mut self, since: Option<i64>, exit: Ending) -> io::Result<()> {
+    fn end(&mut self, since: Option<i64>, exit: Exit) -> io::Result<()> {
         let at = now().0.max(since.unwrap_or(i64::MIN));
         let ended = Ended { since, at, exit };
         self.folder.write(Folder::ENDED, &ended)?;
@@ -328,7 +326,7 @@ impl Entry {
         if self.has_ended()? || self.folder.has(Folder::BEGUN) {
             return Ok(());
         }
-        self.end(None, Ending::NotStarted(why.to_owned()))
+        self.end(None, Exit::NotStarted(why.to_owned()))
     }
 
     /// As the trait defines it; `pool` is the pool's name.
@@ -341,7 +339,7 @@ impl Entry {
             State::Ended(ended) => Seen::Ended {
                 since: ended.since.map(Time),
                 at: Time(ended.at),
-                exit: (&ended.exit).into(),
+                exit: ended.exit.clone(),
             },
         }
     }

@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 use super::home::Home;
 use super::launch::Launch;
 use super::processes;
-use super::records::Ending;
 use super::supervise::{Event, clear_away, how, reap};
+use crate::site::Exit;
 
 /// A command to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,7 +61,7 @@ pub(super) enum Said {
     /// It does not, and why.
     Failed(String),
     /// It is over, and none of its processes is left.
-    Ended(Ending),
+    Ended(Exit),
 }
 
 /// Which account this is.
@@ -171,7 +171,7 @@ fn prepared(job: Job, home: &Home, spool: &Path) -> io::Result<Launch> {
 }
 
 /// Until the first process is over and all others with it, or the supervisor is gone.
-fn watch(pid: i32, input: BufReader<io::Stdin>) -> Ending {
+fn watch(pid: i32, input: BufReader<io::Stdin>) -> Exit {
     let (sender, events) = channel();
     let reaper = sender.clone();
     let reaping = thread::Builder::new().spawn(move || reap(&reaper));
@@ -181,7 +181,7 @@ fn watch(pid: i32, input: BufReader<io::Stdin>) -> Ending {
         _ => None,
     };
     clear_away(pid, &events);
-    status.map_or(Ending::Lost, how)
+    status.map_or(Exit::Lost, how)
 }
 
 fn until_over(pid: i32, events: &Receiver<Event>) -> Option<WaitStatus> {
@@ -202,7 +202,7 @@ fn hear(pid: i32, input: BufReader<io::Stdin>, sender: &Sender<Event>) {
             processes::send_to(pid, number, to);
         }
     }
-    drop(sender.send(Event::Over(Ending::Lost)));
+    drop(sender.send(Event::Over(Exit::Lost)));
 }
 
 fn say(said: &Said) {

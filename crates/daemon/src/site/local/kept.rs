@@ -15,8 +15,9 @@ use super::cgroups::Cell;
 use super::hide::Hidden;
 use super::keeper::{Job, Order, Said, To};
 use super::processes;
-use super::records::{Ending, Folder};
+use super::records::Folder;
 use super::supervise::Event;
+use crate::site::Exit;
 use crate::site::exit::wait_until;
 
 /// So long `user_command` may take to become the account and start the task.
@@ -100,7 +101,7 @@ impl Kept {
                 Said::Ended(ended) => Some(ended),
                 _ => None,
             });
-            drop(events.send(Event::Over(ended.unwrap_or(Ending::Lost))));
+            drop(events.send(Event::Over(ended.unwrap_or(Exit::Lost))));
         })?;
         match started.recv_timeout(PATIENCE) {
             Ok(Some(Said::Started)) => Ok(kept),

@@ -173,36 +173,7 @@ pub(super) struct Go {
 pub(super) struct Ended {
     pub since: Option<i64>,
     pub at: i64,
-    pub exit: Ending,
-}
-
-/// [`Exit`], as it is written down.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Ending {
-    Code(i32),
-    Signal(i32),
-    TimeLimit,
-    Withdrawn,
-    OutOfMemory,
-    NodeFailed,
-    Lost,
-    NotStarted(String),
-}
-
-impl From<&Ending> for Exit {
-    fn from(ending: &Ending) -> Exit {
-        match ending {
-            Ending::Code(code) => Exit::Code(*code),
-            Ending::Signal(signal) => Exit::Signal(*signal),
-            Ending::TimeLimit => Exit::TimeLimit,
-            Ending::Withdrawn => Exit::Withdrawn,
-            Ending::OutOfMemory => Exit::OutOfMemory,
-            Ending::NodeFailed => Exit::NodeFailed,
-            Ending::Lost => Exit::Lost,
-            Ending::NotStarted(why) => Exit::NotStarted(why.clone()),
-        }
-    }
+    pub exit: Exit,
 }
 
 /// A task's folder: names of what is in it.

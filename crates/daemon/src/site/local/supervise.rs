@@ -17,9 +17,8 @@ use super::keeper::{Job, To};
 use super::kept::Kept;
 use super::launch::Launch;
 use super::processes::{self, MARK};
-use super::records::{
-    Begun, Ended, Ending, Folder, Go, Placed, Sheet, Started, Warned, at, now, now_ms,
-};
+use super::records::{Begun, Ended, Folder, Go, Placed, Sheet, Started, Warned, at, now, now_ms};
+use crate::site::Exit;
 
 /// How long processes may take to vanish after `SIGKILL`; more means that the kernel is stuck.
 const LAST_WAIT: Duration = Duration::from_secs(30);
@@ -52,7 +51,7 @@ pub(super) enum Event {
     /// None is left.
     AllGone,
     /// Its keeper says that the task is over; to a keeper: its supervisor is gone.
-    Over(Ending),
+    Over(Exit),
 }
 
 /// Why a task is stopped before its end.
@@ -76,7 +75,7 @@ fn run(folder: &Folder) -> io::Result<()> {
     };
     let (sender, events) = channel();
     listen(folder, sender.clone())?;
-    let never = || Ended { since: None, at: now().0, exit: Ending::Withdrawn };
+    let never = || Ended { since: None, at: now().0, exit: Exit::Withdrawn };
     if is_withdrawn_before(folder, sheet.start_at(now()), &events) {
         finish(folder, &never());
         return Ok(());
@@ -96,9 +95,7 @@ fn run(folder: &Folder) -> io::Result<()> {
     }
     let ended = match Task::start(folder, &sheet, &placed, &go, &sender) {
         Ok(task) => watch(folder, &sheet, task, sender, &events),
-        Err(error) => {
-            Ended { since: None, at: now().0, exit: Ending::NotStarted(error.to_string()) }
-        }
+        Err(error) => Ended { since: None, at: now().0, exit: Exit::NotStarted(error.to_string()) },
     };
     finish(folder, &ended);
     Ok(())
@@ -296,11 +293,11 @@ fn watch(
     let was_out_of_memory = task.was_out_of_memory();
     task.clear_away(events);
     let exit = match (cause, ending) {
-        (Some(Cause::Limit), _) => Ending::TimeLimit,
-        (Some(Cause::Withdrawn), _) => Ending::Withdrawn,
-        (None, _) if was_out_of_memory => Ending::OutOfMemory,
+        (Some(Cause::Limit), _) => Exit::TimeLimit,
+        (Some(Cause::Withdrawn), _) => Exit::Withdrawn,
+        (None, _) if was_out_of_memory => Exit::OutOfMemory,
         (None, Some(ending)) => ending,
-        (None, None) => Ending::Lost,
+        (None, None) => Exit::Lost,
     };
     Ended { since: Some(started.since), at, exit }
 }
@@ -356,7 +353,7 @@ fn wait_for(
     task: &mut Task,
     events: &Receiver<Event>,
     mut due: Due,
-) -> (Option<Ending>, Option<Cause>) {
+) -> (Option<Exit>, Option<Cause>) {
     let (limit, grace) = (due.limit, due.grace);
     let mut cause = None;
     let mut next = limit;
@@ -416,11 +413,11 @@ pub(super) fn clear_away(pid: i32, events: &Receiver<Event>) {
     }
 }
 
-pub(super) fn how(status: WaitStatus) -> Ending {
+pub(super) fn how(status: WaitStatus) -> Exit {
     match (status.exit_status(), status.terminating_signal()) {
-        (Some(code), _) => Ending::Code(code),
-        (None, Some(signal)) => Ending::Signal(signal),
-        (None, None) => Ending::Lost,
+        (Some(code), _) => Exit::Code(code),
+        (None, Some(signal)) => Exit::Signal(signal),
+        (None, None) => Exit::Lost,
     }
 }
 

@@ -75,70 +75,10 @@ pub struct Ended {
     /// When its work itself began, milliseconds since 1970, if that is known.
     pub began: Option<i64>,
     /// How.
-    pub exit: Ending,
+    pub exit: Exit,
     /// On which nodes it ran, by the site's names.
     #[serde(default)]
     pub nodes: Vec<String>,
-}
-
-/// [`Exit`], as it is written down.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Ending {
-    /// See [`Exit::Code`].
-    Code(i32),
-    /// See [`Exit::Signal`].
-    Signal(i32),
-    /// See [`Exit::TimeLimit`].
-    TimeLimit,
-    /// See [`Exit::Withdrawn`].
-    Withdrawn,
-    /// See [`Exit::OutOfMemory`].
-    OutOfMemory,
-    /// See [`Exit::NodeFailed`].
-    NodeFailed,
-    /// See [`Exit::Preempted`].
-    Preempted,
-    /// See [`Exit::Lost`].
-    Lost,
-    /// See [`Exit::NotStarted`].
-    NotStarted(String),
-    /// See [`Exit::Refused`].
-    Refused(String),
-}
-
-impl From<&Exit> for Ending {
-    fn from(exit: &Exit) -> Ending {
-        match exit {
-            Exit::Code(code) => Ending::Code(*code),
-            Exit::Signal(signal) => Ending::Signal(*signal),
-            Exit::TimeLimit => Ending::TimeLimit,
-            Exit::Withdrawn => Ending::Withdrawn,
-            Exit::OutOfMemory => Ending::OutOfMemory,
-            Exit::NodeFailed => Ending::NodeFailed,
-            Exit::Preempted => Ending::Preempted,
-            Exit::Lost => Ending::Lost,
-            Exit::NotStarted(why) => Ending::NotStarted(why.clone()),
-            Exit::Refused(why) => Ending::Refused(why.clone()),
-        }
-    }
-}
-
-impl From<&Ending> for Exit {
-    fn from(ending: &Ending) -> Exit {
-        match ending {
-            Ending::Code(code) => Exit::Code(*code),
-            Ending::Signal(signal) => Exit::Signal(*signal),
-            Ending::TimeLimit => Exit::TimeLimit,
-            Ending::Withdrawn => Exit::Withdrawn,
-            Ending::OutOfMemory => Exit::OutOfMemory,
-            Ending::NodeFailed => Exit::NodeFailed,
-            Ending::Preempted => Exit::Preempted,
-            Ending::Lost => Exit::Lost,
-            Ending::NotStarted(why) => Exit::NotStarted(why.clone()),
-            Ending::Refused(why) => Exit::Refused(why.clone()),
-        }
-    }
 }
 
 impl Ticket {
@@ -184,8 +124,8 @@ const SET_BACK: Span = Span(5);
 
 impl Ended {
     /// The end of a task that never ran.
-    pub fn before_it_began(at: Time, exit: &Exit) -> Ended {
-        Ended { since: None, at: at.0, began: None, exit: Ending::from(exit), nodes: Vec::new() }
+    pub fn before_it_began(at: Time, exit: Exit) -> Ended {
+        Ended { since: None, at: at.0, began: None, exit, nodes: Vec::new() }
     }
 
     /// As surveys tell it.
@@ -193,7 +133,7 @@ impl Ended {
         crate::site::Seen::Ended {
             since: self.since.map(Time),
             at: Time(self.at),
-            exit: Exit::from(&self.exit),
+            exit: self.exit.clone(),
         }
     }
 }
@@ -425,7 +365,7 @@ mod tests {
         };
         let mut tickets = Tickets::open(folder.path()).unwrap();
         tickets.put(vec![(tag.clone(), ticket.clone())]).unwrap();
-        let exit = Ending::NotStarted("no".to_owned());
+        let exit = Exit::NotStarted("no".to_owned());
         let ended =
             Ended { since: None, at: 5, began: Some(4), exit, nodes: vec!["a1".to_owned()] };
         tickets.change(&tag, |ticket| ticket.ended = Some(ended.clone())).unwrap();

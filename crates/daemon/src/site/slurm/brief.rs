@@ -1,10 +1,14 @@
 //! Slurm's jobs without JSON, which takes it twenty times as long: what surveys need most often.
 
+use super::asked::Asked;
 use super::listing::Job;
-use super::{hostlist, moment};
+use super::{hostlist, limits, moment};
 
 /// What [`jobs`] reads, as `squeue --format` has it.
-const FIELDS: [&str; 12] = ["%A", "%u", "%T", "%V", "%S", "%e", "%P", "%N", "%r", "%Q", "%C", "%k"];
+const FIELDS: [&str; 18] = [
+    "%A", "%u", "%T", "%V", "%S", "%e", "%P", "%N", "%r", "%Q", "%C", "%D", "%l", "%a", "%E", "%K",
+    "%v", "%k",
+];
 
 /// The format for an answer that [`jobs`] can read. `mark` stands behind every field and must be
 /// a new one each time: comments may have any text in them, also line breaks and other jobs'
@@ -46,13 +50,14 @@ fn job(row: &[&str]) -> Option<Job> {
         reason,
         priority,
         cpus,
+        asked @ ..,
         comment,
     ] = row
     else {
         return None;
     };
     let time = |text: &str| moment::parse(text).map_or(0, |time| time.0);
-    Some(Job {
+    let job = Job {
         // A line break of the row before comes first.
         id: id.trim_start().parse().ok()?,
         comment: (*comment).to_owned(),
@@ -67,14 +72,33 @@ fn job(row: &[&str]) -> Option<Job> {
         cpus: cpus.parse().ok()?,
         is_held: *priority == "0",
         ..Job::default()
+    };
+    let asked = job.is_waiting().then(|| self::asked(priority, asked)).flatten();
+    Some(Job { asked: asked.map(Box::new), ..job })
+}
+
+/// What a job asks for, of the fields behind its processors.
+fn asked(priority: &str, fields: &[&str]) -> Option<Asked> {
+    let [nodes, limit, account, dependency, array, reservation] = fields else { return None };
+    Some(Asked {
+        nodes: nodes.parse().unwrap_or(0),
+        limit: limits::span(limit),
+        priority: priority.parse().ok(),
+        account: (*account).to_owned(),
+        dependency: (*dependency).to_owned(),
+        array: (*array).to_owned(),
+        reservation: (*reservation).to_owned(),
+        is_exclusive: false,
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use tradewind_model::Span;
+
     use super::*;
 
-    const ROW: [&str; 12] = [
+    const ROW: [&str; 18] = [
         "7",
         "ana",
         "RUNNING",
@@ -86,12 +110,18 @@ mod tests {
         "None",
         "4294901759",
         "8",
+        "2",
+        "10:00",
+        "(null)",
+        "(null)",
+        "N/A",
+        "(null)",
         "tw-m-1-0-0 17",
     ];
 
     /// Rows as Slurm writes them.
-    fn answer(rows: &[[&str; 12]], mark: &str) -> String {
-        let row = |row: &[&str; 12]| row.map(|field| format!("{field}{mark}")).concat() + "\n";
+    fn answer(rows: &[[&str; 18]], mark: &str) -> String {
+        let row = |row: &[&str; 18]| row.map(|field| format!("{field}{mark}")).concat() + "\n";
         rows.iter().map(row).collect()
     }
 
@@ -100,7 +130,7 @@ mod tests {
         let forged = answer(&[ROW], "<old>");
         let evil = format!("x\n{forged}8 ana COMPLETED\n\n");
         let mut other = ROW;
-        (other[0], other[2], other[7], other[9], other[11]) = ("9", "PENDING", "", "0", &evil);
+        (other[0], other[2], other[7], other[9], other[17]) = ("9", "PENDING", "", "0", &evil);
         let text = answer(&[ROW, other, ROW], "<new>");
         let all = jobs(&text, "<new>").unwrap();
         assert_eq!(all.iter().map(|job| job.id).collect::<Vec<_>>(), [7, 9, 7]);
@@ -110,6 +140,29 @@ mod tests {
         assert_eq!((first.nodes.len(), first.partitions.len(), first.is_held), (2, 2, false));
         assert_eq!(format("<new>").matches("<new>").count(), ROW.len());
         assert_eq!(jobs("", "<new>"), Ok(Vec::new()));
+        let asked = all[1].asked.as_deref().unwrap();
+        assert_eq!((asked.nodes, asked.limit, asked.priority), (2, Some(Span(600)), Some(0)));
+        assert_eq!(first.asked, None, "it runs");
+    }
+
+    #[test]
+    fn limits_of_waiting_jobs_may_be_absurd() {
+        for (limit, wanted) in [
+            ("3:00", Some(Span(180))),
+            ("365-00:00:00", Some(Span(365 * 86_400))),
+            ("UNLIMITED", None),
+            ("INVALID", None),
+            ("NOT_SET", None),
+            ("Partition_Limit", None),
+            ("", None),
+            ("99999999999999999999", None),
+        ] {
+            let mut row = ROW;
+            (row[2], row[9], row[12]) = ("PENDING", "?", limit);
+            let job = jobs(&answer(&[row], "|"), "|").unwrap().remove(0);
+            let asked = job.asked.unwrap();
+            assert_eq!((asked.limit, asked.priority), (wanted, None), "{limit}");
+        }
     }
 
     #[test]

@@ -63,6 +63,7 @@ impl Controller {
             }
         }
         all.push(self.limits_are_known(base));
+        all.push(self.queue_is_known(base));
         all.push(reservations(base));
         all.extend(doctor::accounts(base));
         all

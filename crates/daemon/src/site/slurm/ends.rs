@@ -31,9 +31,7 @@ pub(super) fn over(
         Some(None) if was_revoked(ticket, job, REFUSED) || had_no_script(job) => {
             Verdict::Bury(dropped::<Controller>())
         }
-        Some(None) if was_dropped(ticket, job) => {
-            Verdict::Bury(Exit::Refused(format!("Slurm says {}: {}", job.state, job.reason)))
-        }
+        Some(None) if was_never_begun(job) => Verdict::Bury(unbegun(ticket, job)),
         Some(Some(trace)) if had_its_turn(ticket, trace, job) => {
             absent::<Controller>(ticket, Some(Some(trace)), now)
         }
@@ -72,9 +70,24 @@ fn was_revoked(ticket: &Ticket, job: &Job, max: Span) -> bool {
     job.state == "CANCELLED" && had_nodes && is_soon && !ticket.is_withdrawn
 }
 
-/// Slurm ends jobs that wait when their partition is no more.
-fn was_dropped(ticket: &Ticket, job: &Job) -> bool {
-    job.state == "NODE_FAIL" && job.nodes.is_empty() && !ticket.is_withdrawn
+/// Whether the task's script has never run, if it has not made its folder either: Slurm ends jobs
+/// that wait when their partition is removed, a node may fail before the script starts, and a
+/// controller that dies while it starts a job counts the job as running until its limit. An end with
+/// an exit code may be the script's own.
+fn was_never_begun(job: &Job) -> bool {
+    match job.state.as_str() {
+        "TIMEOUT" | "NODE_FAIL" | "BOOT_FAIL" => true,
+        "FAILED" => job.status & 0x7f != 0 && !was_preempted(job),
+        _ => false,
+    }
+}
+
+/// How a task ends whose script never ran, once its folder is ours: it may be submitted again.
+fn unbegun(ticket: &Ticket, job: &Job) -> Exit {
+    match ticket.is_withdrawn || ticket.is_recalled {
+        true => Exit::Withdrawn,
+        false => Exit::Refused(format!("Slurm says {}: {}", job.state, job.reason)),
+    }
 }
 
 /// What a node clears away of an ended job takes the script of a new one of the same number with

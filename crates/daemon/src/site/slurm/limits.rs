@@ -13,6 +13,7 @@ use super::Controller;
 use crate::site::limits::{Limit, Limits, PoolLimits, UserLimits};
 use crate::site::managed::driver::Base;
 use crate::site::managed::tool::Call;
+use crate::site::queued::QueueRule;
 use crate::site::{Finding, Verdict};
 
 /// Limits are read so often.
@@ -23,6 +24,10 @@ pub(super) struct Known {
     read: Option<(Instant, Arc<Limits>)>,
     /// What could not be read, for people.
     pub unread: Vec<String>,
+    /// By partition: those with more come first in the queue.
+    pub tiers: BTreeMap<String, u32>,
+    /// Whether plain users see their own jobs only.
+    pub hides_jobs: bool,
 }
 
 impl Controller {
@@ -58,6 +63,8 @@ impl Controller {
         let config = config.unwrap_or_default();
         let get = |key: &str| config.get(key).map_or("", String::as_str);
         limits.all_jobs = get("MaxJobCount").parse().ok();
+        limits.queue = rule(&config);
+        self.limits.hides_jobs = get("PrivateData").split(',').any(|what| what.trim() == "jobs");
         let enforced: Vec<&str> = get("AccountingStorageEnforce").split(',').collect();
         let is_enforced = |what: &[&str]| what.iter().any(|it| enforced.contains(it));
         if is_enforced(&["associations", "limits", "safe", "all"]) {
@@ -70,6 +77,7 @@ impl Controller {
             }
         }
         let partitions = self.read(base, &["scontrol", "-o", "show", "partition"]);
+        self.limits.tiers = partitions.as_deref().map(tiers).unwrap_or_default();
         let partitions = partitions.map(|text| partitions_of(&text)).unwrap_or_default();
         let of = |members: &Members| {
             let found = members.partition.as_ref().and_then(|name| partitions.get(name));
@@ -155,7 +163,8 @@ const QOS: &str = "format=Name,MaxJobsPU,MaxSubmitJobsPU,MaxWall,MaxTRES";
 /// `text` as each of the answers that limits are read from.
 #[cfg(feature = "fuzzing")]
 pub(super) fn read_all(text: &str) {
-    let _ = (config(text), associations(text), qos(text), partitions_of(text));
+    let _ = (config(text), associations(text), qos(text), partitions_of(text), tiers(text));
+    let _ = rule(&config(text));
 }
 
 /// `scontrol show config` by key.
@@ -225,6 +234,41 @@ fn partitions_of(text: &str) -> BTreeMap<String, PoolLimits> {
     text.lines().filter_map(row).collect()
 }
 
+/// By partition: its priority among partitions.
+fn tiers(text: &str) -> BTreeMap<String, u32> {
+    let row = |line: &str| {
+        let get = |name: &str| {
+            let find =
+                |field: &'_ str| field.strip_prefix(name)?.strip_prefix('=').map(str::to_owned);
+            line.split_whitespace().find_map(find)
+        };
+        Some((get("PartitionName")?, get("PriorityTier")?.parse().ok()?))
+    };
+    text.lines().filter_map(row).collect()
+}
+
+/// How the scheduler goes through its queue; `None`: it does not say.
+fn rule(config: &BTreeMap<String, String>) -> Option<QueueRule> {
+    /// As slurm.conf has them where nothing is configured: jobs, minutes and seconds.
+    const USUAL: (i64, i64, i64) = (500, 24 * 60, 30);
+    let parameters = config.get("SchedulerParameters").map_or("", String::as_str);
+    let get = |name: &str, usual: i64| {
+        let own =
+            parameters.split(',').find_map(|one| one.trim().strip_prefix(name)?.strip_prefix('='));
+        own.and_then(|value| value.parse().ok()).filter(|value| *value >= 0).unwrap_or(usual)
+    };
+    let plans = config.get("SchedulerType")?.contains("backfill");
+    let depth = if plans { get("bf_max_job_test", USUAL.0) } else { 0 };
+    let window = if plans { get("bf_window", USUAL.1).saturating_mul(60) } else { 0 };
+    let interval = if plans { get("bf_interval", USUAL.2) } else { get("sched_interval", 60) };
+    Some(QueueRule {
+        depth: u32::try_from(depth).unwrap_or(u32::MAX),
+        window: Span(window.min(Span::MAX.0)),
+        interval: Span(interval.min(Span::MAX.0)),
+        changes_order: config.get("PriorityType").is_some_and(|it| it.contains("multifactor")),
+    })
+}
+
 /// The lower of two counts, with its word.
 fn fewer(one: (&str, &str), other: (&str, &str)) -> Limit<u32> {
     let read = |(text, word): (&str, &str)| Some((text.parse().ok()?, word.to_owned()));
@@ -232,20 +276,22 @@ fn fewer(one: (&str, &str), other: (&str, &str)) -> Limit<u32> {
 }
 
 /// `01:40:00`, `2-00:00:00`, `30:00`, `5`, as Slurm writes spans: minutes, if there is one number.
-fn span(text: &str) -> Option<Span> {
+pub(super) fn span(text: &str) -> Option<Span> {
     let (days, rest) = match text.split_once('-') {
         Some((days, rest)) => (days.parse::<i64>().ok()?, rest),
         None => (0, text),
     };
     let parts: Vec<i64> = rest.split(':').map(|part| part.parse().ok()).collect::<Option<_>>()?;
-    let seconds = match (parts.as_slice(), days > 0) {
-        ([hours, minutes, seconds], _) => hours * 3_600 + minutes * 60 + seconds,
-        ([hours, minutes], true) => hours * 3_600 + minutes * 60,
-        ([minutes, seconds], false) => minutes * 60 + seconds,
-        ([hours], true) => hours * 3_600,
-        ([minutes], false) => minutes * 60,
+    let (hours, minutes, seconds) = match (parts.as_slice(), days > 0) {
+        ([hours, minutes, seconds], _) => (*hours, *minutes, *seconds),
+        ([hours, minutes], true) => (*hours, *minutes, 0),
+        ([minutes, seconds], false) => (0, *minutes, *seconds),
+        ([hours], true) => (*hours, 0, 0),
+        ([minutes], false) => (0, *minutes, 0),
         _ => return None,
     };
+    let seconds =
+        hours.checked_mul(3_600)?.checked_add(minutes.checked_mul(60)?)?.checked_add(seconds)?;
     (seconds >= 0 && days >= 0).then(|| Span(days.saturating_mul(86_400).saturating_add(seconds)))
 }
 
@@ -289,6 +335,24 @@ mod tests {
         assert_eq!(short.wall.as_ref().map(|(span, _)| span.0), Some(86_700));
         assert_eq!(short.nodes.as_ref().map(|(nodes, _)| *nodes), Some(2));
         assert_eq!(short.projects, Some(vec!["a".to_owned(), "b".to_owned()]));
+    }
+
+    #[test]
+    fn the_schedulers_own_rule_is_read() {
+        let of = |text: &str| rule(&config(text));
+        let usual = of("SchedulerType = sched/backfill\nPriorityType = priority/basic\n").unwrap();
+        assert_eq!((usual.depth, usual.window, usual.interval), (500, Span(86_400), Span(30)));
+        assert!(!usual.changes_order);
+        let own = of("SchedulerType = sched/backfill\nPriorityType = priority/multifactor\n\
+                      SchedulerParameters = bf_interval=1,bf_max_job_test=1000,bf_window=4320\n");
+        let own = own.unwrap();
+        assert_eq!((own.depth, own.window, own.interval), (1_000, Span(259_200), Span(1)));
+        assert!(own.changes_order);
+        let builtin = of("SchedulerType = sched/builtin\nSchedulerParameters = bf_window=-5\n");
+        assert_eq!(builtin.map(|it| (it.depth, it.window)), Some((0, Span(0))));
+        assert_eq!(of("ClusterName = a\n"), None);
+        let tiers = tiers("PartitionName=a X=1 PriorityTier=7\nPartitionName=b\nodd\n");
+        assert_eq!(tiers, BTreeMap::from([("a".to_owned(), 7)]));
     }
 
     #[test]

@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
-use tradewind_model::Time;
+use tradewind_model::{Span, Time};
 
+use super::asked::Asked;
 use super::{hostlist, moment};
 use crate::site::resources::{generic, megabytes};
 
@@ -46,6 +47,8 @@ pub(in crate::site) struct Job {
     /// A job of higher priority takes its nodes, or has taken them: it was told so, and may have had
     /// some time left.
     pub is_preempted: bool,
+    /// What it asks for, if it waits.
+    pub asked: Option<Box<Asked>>,
 }
 
 /// A reservation, whoever's.
@@ -95,6 +98,14 @@ struct RawJob {
     hold: Value,
     preempt_time: Value,
     gres_detail: Value,
+    node_count: Value,
+    time_limit: Value,
+    account: Value,
+    dependency: Value,
+    array_task_string: Value,
+    resv_name: Value,
+    tres_req_str: Value,
+    shared: Value,
 }
 
 /// The jobs of an answer.
@@ -174,7 +185,41 @@ fn is_zero(value: &Value) -> bool {
     value.get("number").unwrap_or(value).as_i64() == Some(0) && is_set
 }
 
+/// Whether there is no number: null, or wrapped without one.
+fn is_unset(value: &Value) -> bool {
+    let is_set = value.get("set").and_then(Value::as_bool);
+    value.is_null() || is_set == Some(false)
+}
+
+/// What a job asks for.
+fn asked(raw: &RawJob) -> Asked {
+    let minutes = number(&raw.time_limit);
+    Asked {
+        nodes: small(&raw.node_count),
+        limit: (minutes > 0).then(|| Span(minutes.saturating_mul(60))),
+        priority: (!is_unset(&raw.priority)).then(|| number(&raw.priority).unsigned_abs()),
+        account: text(&raw.account),
+        dependency: text(&raw.dependency),
+        array: text(&raw.array_task_string),
+        reservation: text(&raw.resv_name),
+        is_exclusive: words(&raw.shared).iter().any(|word| word == "none"),
+    }
+}
+
 fn job(raw: &RawJob) -> Job {
+    let mut job = listed(raw);
+    if job.is_waiting() {
+        let wanted = text(&raw.tres_req_str);
+        let gpus = resource(&wanted, "gres/gpu").and_then(|count| count.parse().ok());
+        job.memory = resource(&wanted, "mem").map_or(0, megabytes);
+        job.gpus = gpus.unwrap_or(0);
+        job.asked = Some(Box::new(asked(raw)));
+    }
+    job
+}
+
+/// What jobs in all states have.
+fn listed(raw: &RawJob) -> Job {
     let resources = text(&raw.tres_alloc_str);
     let memory = resource(&resources, "mem").map_or(0, megabytes);
     Job {
@@ -196,6 +241,7 @@ fn job(raw: &RawJob) -> Job {
         restarts: small(&raw.restart_cnt),
         is_held: raw.hold.as_bool().unwrap_or_else(|| is_zero(&raw.priority)),
         is_preempted: number(&raw.preempt_time) > 0,
+        asked: None,
     }
 }
 

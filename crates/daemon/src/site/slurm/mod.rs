@@ -3,10 +3,13 @@
 //! Every job's comment is its task's mark; Slurm's own numbers are used again after a crash of its
 //! controller and identify nothing.
 
+mod asked;
 mod brief;
 mod caps;
 mod conf;
 mod doctor;
+#[cfg(test)]
+mod driven;
 mod ends;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
@@ -17,6 +20,7 @@ mod moment;
 pub(in crate::site) mod munge;
 mod nodes;
 mod pools;
+mod queue;
 mod reserve;
 mod sbatch;
 mod submit;
@@ -46,6 +50,7 @@ use super::managed::driver::{Base, Driver, Manager, Part};
 use super::managed::spool::Trace;
 use super::managed::tickets::{Ticket, tag_in};
 use super::managed::tool::{Answer, Call, Who};
+use super::queued::Queue;
 use super::{Aside, Finding, Order, PoolSurvey, Seen, Site, SiteError, Tag};
 
 /// What `sbatch` and its like say if the controller did not answer.
@@ -285,6 +290,12 @@ impl Manager for Controller {
             pools::survey(&listed, members, base.cluster.unit, pool.nodes)
         };
         Ok(pools.map(survey).collect())
+    }
+
+    fn queue(&mut self, base: &Base, view: &View<'_, Job>) -> Queue {
+        // How partitions are ordered is read with the limits, rarely.
+        self.limits_now(base);
+        self.queue_of(base, view)
     }
 
     fn strays(&self, base: &Base, jobs: &[Job]) -> Vec<(Tag, Seen)> {

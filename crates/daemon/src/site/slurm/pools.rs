@@ -117,24 +117,42 @@ pub(super) fn units(node: &Node, unit: NodeUnit) -> u32 {
     }
 }
 
-/// How many of a node's units the job takes there: what it has of processors, memory or
-/// accelerators, whichever is more, rounded up.
+/// What a job has, or wants, of all its nodes together.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Needs {
+    pub nodes: u32,
+    pub cpus: u32,
+    /// Megabytes.
+    pub memory: u64,
+    pub gpus: u32,
+}
+
+impl Needs {
+    /// How many of a node's units the job takes there: what it has of processors, memory or
+    /// accelerators, whichever is more, rounded up.
+    pub(super) fn units_of(self, node: &Node, unit: NodeUnit) -> u32 {
+        let all = units(node, unit);
+        let nodes = self.nodes.max(1);
+        let part = |amount: u64, whole: u64| {
+            let each = amount.div_ceil(u64::from(nodes));
+            let units = each.saturating_mul(u64::from(all)).div_ceil(whole.max(1));
+            u32::try_from(units).unwrap_or(u32::MAX)
+        };
+        let processors = match unit {
+            NodeUnit::Node => return 1,
+            // Whole units, also where the node's processors are no multiple of one.
+            NodeUnit::Cores(cores) => self.cpus.div_ceil(nodes).div_ceil(cores.max(1)),
+            NodeUnit::Gpu => part(u64::from(self.cpus), u64::from(node.cpus)),
+        };
+        let gpus = if unit == NodeUnit::Gpu { self.gpus.div_ceil(nodes) } else { 0 };
+        processors.max(gpus).max(part(self.memory, node.has.memory)).min(all)
+    }
+}
+
+/// How many of a node's units the job takes there.
 fn taken(job: &Job, node: &Node, unit: NodeUnit) -> u32 {
-    let all = units(node, unit);
-    let nodes = u32::try_from(job.nodes.len()).unwrap_or(u32::MAX).max(1);
-    let part = |amount: u64, whole: u64| {
-        let each = amount.div_ceil(u64::from(nodes));
-        let units = (each * u64::from(all)).div_ceil(whole.max(1));
-        u32::try_from(units).unwrap_or(u32::MAX)
-    };
-    let processors = match unit {
-        NodeUnit::Node => return 1,
-        // Whole units, also where the node's processors are no multiple of one.
-        NodeUnit::Cores(cores) => job.cpus.div_ceil(nodes).div_ceil(cores.max(1)),
-        NodeUnit::Gpu => part(u64::from(job.cpus), u64::from(node.cpus)),
-    };
-    let gpus = if unit == NodeUnit::Gpu { job.gpus.div_ceil(nodes) } else { 0 };
-    processors.max(gpus).max(part(job.memory, node.has.memory)).min(all)
+    let nodes = u32::try_from(job.nodes.len()).unwrap_or(u32::MAX);
+    Needs { nodes, cpus: job.cpus, memory: job.memory, gpus: job.gpus }.units_of(node, unit)
 }
 
 /// What was listed at one moment.

@@ -331,6 +331,28 @@ fn ends_are_those_of_slurm_and_of_the_task() {
     assert_eq!(verdict, ended(None, 130, Exit::Withdrawn));
 }
 
+/// A controller that dies while it starts a job may count it as running until its limit.
+#[test]
+fn a_job_that_ended_without_its_script_may_run_again() {
+    let refused = |state: &str| Exit::Refused(format!("Slurm says {state}: None"));
+    for (state, status) in [("TIMEOUT", 0), ("NODE_FAIL", 0), ("BOOT_FAIL", 0), ("FAILED", 53)] {
+        let over = Job { status, reason: "None".to_owned(), ..job(state) };
+        let verdict = judge(&ticket(), Some(&over), Some(None), Time(200));
+        assert_eq!(verdict, Verdict::Bury(refused(state)), "{state}");
+        for ticket in
+            [Ticket { is_withdrawn: true, ..ticket() }, Ticket { is_recalled: true, ..ticket() }]
+        {
+            let verdict = judge(&ticket, Some(&over), Some(None), Time(200));
+            assert_eq!(verdict, Verdict::Bury(Exit::Withdrawn), "{state}");
+        }
+        let begun = judge(&ticket(), Some(&over), Some(Some(&Trace::default())), Time(200));
+        assert!(matches!(begun, Verdict::Seen(Seen::Ended { since: Some(_), .. })), "{begun:?}");
+    }
+    let taken = Job { status: 15, is_preempted: true, ..job("FAILED") };
+    let verdict = judge(&ticket(), Some(&taken), Some(None), Time(200));
+    assert_eq!(verdict, ended(Some(100), 130, Exit::Preempted));
+}
+
 #[test]
 fn waiting_for_others_is_no_work() {
     let gathers = Ticket { gather: Some(30), ..ticket() };

@@ -70,7 +70,7 @@ pub(super) fn draw(case: &Case, seed: u64, jobs: &[&Record]) -> Option<Workload>
         })
     };
     let jobs = jobs.iter().enumerate().filter_map(one).collect();
-    Some(Workload { pools, outages: Vec::new(), jobs, rejected: Vec::new() })
+    Some(Workload { pools, outages: Vec::new(), jobs, rejected: Vec::new(), owners: Vec::new() })
 }
 
 /// A deadline after submission, and a value in micro-credits.

@@ -194,7 +194,13 @@ mod tests {
     }
 
     fn world(jobs: Vec<Job>) -> Workload {
-        Workload { pools: pools(SITES).unwrap(), outages: vec![], jobs, rejected: vec![] }
+        Workload {
+            pools: pools(SITES).unwrap(),
+            outages: vec![],
+            jobs,
+            rejected: vec![],
+            owners: vec![],
+        }
     }
 
     proptest! {

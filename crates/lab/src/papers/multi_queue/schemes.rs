@@ -11,8 +11,7 @@ use tradewind_sched::policy::multiqueue::{
     Alpha, Guard, MultiQueue, Overflow, Settings, ShortFirst,
 };
 use tradewind_sched::policy::{Order, Spread};
-use tradewind_sim::federation::{self, Federation};
-use tradewind_sim::network::{Faults, Links};
+use tradewind_sim::network::{self, Faults, Links};
 use tradewind_sim::workload::Workload;
 use tradewind_sim::{Run, run};
 
@@ -103,9 +102,10 @@ pub(super) fn play(case: &Case, scheme: Scheme, workload: &Workload, seed: u64) 
     }
     let settings = hybrid(case, scheme.rule);
     let build = |pool: &Pool| site(pool, scheme.rule, settings);
-    let mut grid = Federation::new(&workload.pools, federation(case, scheme.asks, seed), build);
+    let mut grid = network(case, scheme.asks, seed).sites(&workload.pools, build);
     let run = run(workload, Default::default(), &mut grid, &mut []).ok()?;
-    Some(Played { run, messages: grid.traffic().sent(), passed_on: grid.passed_on() })
+    let messages = grid.network().map_or(0, |network| network.traffic().sent());
+    Some(Played { run, messages, passed_on: grid.passed_on() })
 }
 
 fn site(pool: &Pool, rule: Rule, settings: Settings) -> Box<dyn Local> {
@@ -144,7 +144,7 @@ fn hybrid(case: &Case, rule: Rule) -> Settings {
     }
 }
 
-fn federation(case: &Case, asks: Asks, seed: u64) -> federation::Settings {
+fn network(case: &Case, asks: Asks, seed: u64) -> network::Settings {
     let latency = Span(case.number(&LATENCY) as i64);
     let per_processor_mb = case.number(&DATA) as u64;
     let links = Links { latency: (latency, latency), per_processor_mb, ..Links::default() };
@@ -159,5 +159,5 @@ fn federation(case: &Case, asks: Asks, seed: u64) -> federation::Settings {
         offer_life: Span(26 + 4 * latency.0),
         ..knobs
     });
-    federation::Settings { negotiation, links, faults: Faults::none(), seed }
+    network::Settings { negotiation, links, faults: Faults::none(), seed }
 }

@@ -6,9 +6,7 @@
 //! (a Fenwick tree) make looking up and adding O(log² classes), whatever the queue's length. With
 //! it a search in a long queue does not begin with all the gaps that were too small before.
 
-use tradewind_model::Time;
-
-use super::waiting::Waiting;
+use tradewind_model::{Span, Time};
 
 /// Up to widths and estimates of 2^21; what is larger counts as that, or not at all.
 const CLASSES: usize = 80;
@@ -35,10 +33,10 @@ fn class(number: u64) -> usize {
     4 * shift as usize + (number >> shift) as usize
 }
 
-/// The classes of a job, from 1 on, each through `round`.
-fn classes(waiting: &Waiting, round: impl Fn(u64) -> usize) -> (usize, usize) {
-    let estimate = u64::try_from(waiting.estimate.0).unwrap_or_default();
-    (round(u64::from(waiting.processors)), round(estimate))
+/// The classes of a job's width and length, from 1 on, each through `round`.
+fn classes((width, length): (u32, Span), round: impl Fn(u64) -> usize) -> (usize, usize) {
+    let length = u64::try_from(length.0).unwrap_or_default();
+    (round(u64::from(width)), round(length))
 }
 
 /// Indices that make up the prefix up to `class`.
@@ -60,12 +58,12 @@ impl Bounds {
     }
 
     /// The job fits nowhere before this moment.
-    pub(super) fn of(&self, waiting: &Waiting) -> Time {
+    pub(super) fn of(&self, size: (u32, Span)) -> Time {
         let mut bound = Time(i64::MIN);
         if self.latest.is_empty() {
             return bound;
         }
-        let (width, length) = classes(waiting, class);
+        let (width, length) = classes(size, class);
         for row in down(width) {
             for column in down(length) {
                 bound = bound.max(self.latest[(row - 1) * CLASSES + column - 1]);
@@ -75,12 +73,12 @@ impl Bounds {
     }
 
     /// In a queue of `jobs`, the job fits nowhere before `start`.
-    pub(super) fn learn(&mut self, waiting: &Waiting, start: Time, jobs: usize) {
+    pub(super) fn learn(&mut self, size: (u32, Span), start: Time, jobs: usize) {
         if jobs < self.long_queue {
             return;
         }
         self.latest.resize(CLASSES * CLASSES, Time(i64::MIN));
-        let (width, length) = classes(waiting, |number| class(number.saturating_sub(1)) + 1);
+        let (width, length) = classes(size, |number| class(number.saturating_sub(1)) + 1);
         for row in up(width) {
             for column in up(length) {
                 let latest = &mut self.latest[(row - 1) * CLASSES + column - 1];
@@ -93,12 +91,11 @@ impl Bounds {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use tradewind_model::{JobId, Span};
 
     use super::*;
 
-    fn job(processors: u32, estimate: i64) -> Waiting {
-        Waiting::keyed(0, JobId(0), processors, Span(estimate))
+    fn job(width: u32, length: i64) -> (u32, Span) {
+        (width, Span(length))
     }
 
     proptest! {
@@ -113,13 +110,13 @@ mod tests {
             let mut bounds = Bounds { long_queue: 0, ..Bounds::default() };
             let known: Vec<_> = known.into_iter().chain(small).collect();
             for &(processors, estimate, start) in &known {
-                bounds.learn(&job(processors, estimate), Time(start), 1);
+                bounds.learn(job(processors, estimate), Time(start), 1);
             }
             let latest = |wide: u32, long: i64| {
                 let smaller = known.iter().filter(|it| it.0 <= wide && it.1 <= long);
                 smaller.map(|it| Time(it.2)).max().unwrap_or(Time(i64::MIN))
             };
-            let bound = bounds.of(&job(wide, long));
+            let bound = bounds.of(job(wide, long));
             prop_assert!(bound <= latest(wide, long));
             // No more is lost than a class, up to the largest class.
             prop_assert!(bound >= latest((wide / 5 * 3).min(900_000), (long / 5 * 3).min(900_000)));

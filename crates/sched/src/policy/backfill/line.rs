@@ -1,49 +1,30 @@
-//! Jobs that wait in a row beside a profile, the first of them (or all) with reservations.
+//! The queue of backfilling: jobs that wait in order, the first of them (or all) with
+//! reservations.
 //!
-//! The rule of the module above, without a market: the owner of the line passes it what became
-//! free, and writes down which jobs started.
+//! The rule of the module above, without a market, for any [`Space`] in which jobs find places.
+//! The owner of the queue reports what became free, and writes down which jobs started.
 
-use tradewind_model::{JobId, Level, Profile, Span, Time};
+use tradewind_model::{JobId, Time};
 
 use super::Depth;
-use super::bounds::Bounds;
-use super::moves::Moves;
 use super::queue::Queue;
-use super::shelves::{Limits, Reservations};
-use super::waiting::{Rank, Waiting};
-use crate::policy::availability::Taken;
+use super::space::{QueuedJob, Space};
+use super::waiting::Rank;
 
-/// As long as there were never more jobs than this, it is quicker to look at each.
-const SHORT_QUEUE: usize = if cfg!(test) { 2 } else { 32 };
-
-/// The waiting jobs of one pool, and what their reservations need. Reservations are taken in the
-/// profile that is given with each call; jobs that start take their place there, too, leave the
-/// line and are added to `started`.
+/// Waiting jobs, and what their reservations need. Reservations are taken in the space that is
+/// given with each call; jobs that start take their place there, too, leave the queue and are
+/// added to `outcomes`.
 #[derive(Debug, Clone)]
-pub(in crate::policy) struct Line {
-    depth: Depth,
-    pub(super) queue: Queue,
-    /// With a reservation for every job: who may move.
-    pub(super) moves: Moves,
-    /// The same: where new jobs may go.
-    pub(super) bounds: Bounds,
-    /// Buffer that is kept to avoid allocations.
-    running_minima: Vec<Level>,
+pub(in crate::policy) struct Line<S: Space> {
+    pub(super) depth: Depth,
+    pub(in crate::policy) queue: Queue<S::Job>,
+    pub(in crate::policy) memory: S::Memory,
 }
 
-impl Line {
+impl<S: Space> Line<S> {
     /// No job waits.
-    pub(in crate::policy) fn new(depth: Depth) -> Line {
-        let (moves, bounds) = (Moves::default(), Bounds::default());
-        Line { depth, queue: Queue::default(), moves, bounds, running_minima: Vec::new() }
-    }
-
-    /// The same, looking at jobs that may have come to fit only, however short the line is.
-    #[cfg(test)]
-    pub(in crate::policy) fn searching(mut self) -> Line {
-        self.moves.jobs_per_search = 0;
-        self.bounds.long_queue = 0;
-        self
+    pub(in crate::policy) fn new(depth: Depth) -> Line<S> {
+        Line { depth, queue: Queue::default(), memory: S::Memory::default() }
     }
 
     /// When the first reservation begins.
@@ -52,30 +33,23 @@ impl Line {
     }
 
     /// The job as it waits. O(w).
-    pub(in crate::policy) fn find(&self, job: JobId) -> Option<&Waiting> {
-        self.queue.find(job)
+    pub(in crate::policy) fn find(&self, job: JobId) -> Option<&S::Job> {
+        self.queue.iter().find(|waiting| waiting.rank().job == job)
     }
 
     /// The job of this rank as it waits.
-    pub(in crate::policy) fn get(&self, rank: Rank) -> Option<Waiting> {
+    pub(in crate::policy) fn get(&self, rank: Rank) -> Option<&S::Job> {
         self.queue.get(rank)
     }
 
     /// Jobs that wait, in order.
-    pub(in crate::policy) fn iter(&self) -> impl Iterator<Item = &Waiting> {
+    pub(in crate::policy) fn iter(&self) -> impl Iterator<Item = &S::Job> {
         self.queue.iter()
     }
 
     /// The first in the order.
     pub(in crate::policy) fn first(&self) -> Option<Rank> {
         self.queue.first()
-    }
-
-    /// Gives all reservations back in a copy of the profile.
-    pub(in crate::policy) fn lift(&self, copy: &mut Profile) {
-        for (start, waiting) in self.queue.reservations() {
-            waiting.give(copy, start);
-        }
     }
 
     /// The last in the order.
@@ -89,228 +63,177 @@ impl Line {
     }
 
     /// A job leaves, and gives its reservation back.
-    pub(in crate::policy) fn remove(
-        &mut self,
-        profile: &mut Profile,
-        rank: Rank,
-    ) -> Option<Waiting> {
-        let waiting = self.queue.get(rank)?;
-        self.queue.remove(rank);
-        self.moves.unplace(rank);
-        if let Some(start) = waiting.reserved {
-            waiting.give(profile, start);
-            self.opened(start, start + waiting.estimate);
-        }
-        Some(waiting)
-    }
-
-    /// Processors became free that were taken in the profile.
-    pub(in crate::policy) fn note(&mut self, opened: impl Iterator<Item = Taken>) {
-        opened.for_each(|Taken { from, until, .. }| self.opened(from, until));
-    }
-
-    fn opened(&mut self, from: Time, until: Time) {
+    pub(in crate::policy) fn remove(&mut self, space: &mut S, rank: Rank) -> Option<S::Job> {
+        let job = self.queue.remove(rank)?;
+        space.release(&job);
         if self.depth == Depth::All {
-            self.moves.open(from, until);
-            self.bounds.clear();
+            S::left(&mut self.memory, &job);
         }
+        Some(job)
     }
 
-    /// The profile was made again, without reservations.
+    /// The space was made again, without reservations.
     pub(in crate::policy) fn forget(&mut self) {
-        while self.queue.pop_reservation().is_some() {}
+        while let Some(job) = self.queue.pop_reservation() {
+            job.set_reservation(None);
+        }
         if self.depth == Depth::All {
-            self.moves.place_all(&self.queue);
-            self.bounds.clear();
+            S::forgot(&mut self.memory, &mut self.queue);
         }
     }
 
-    /// Drops all reservations, and puts every job where `place` says. The profile has to be made
+    /// All jobs give their reservations back.
+    pub(in crate::policy) fn withdraw(&mut self, space: &mut S) {
+        while let Some(job) = self.queue.pop_reservation() {
+            space.release(job);
+            job.set_reservation(None);
+        }
+        if self.depth == Depth::All {
+            S::forgot(&mut self.memory, &mut self.queue);
+        }
+    }
+
+    /// Drops all reservations, and puts every job where `place` says. The space has to be made
     /// again.
-    pub(in crate::policy) fn reorder(&mut self, place: impl Fn(Waiting) -> Waiting) {
+    pub(in crate::policy) fn reorder(&mut self, place: impl Fn(S::Job) -> S::Job) {
         self.queue.reorder(place);
     }
 
     /// Adds a job that [`Line::pass`] looks at.
-    pub(in crate::policy) fn insert(&mut self, waiting: Waiting) {
-        self.queue.insert(waiting);
+    pub(in crate::policy) fn insert(&mut self, job: S::Job) {
         if self.depth == Depth::All {
-            self.moves.place(waiting.rank);
+            S::joined(&mut self.memory, job.rank());
         }
+        self.queue.insert(job);
     }
 
     /// Looks at all jobs that may start, or whose reservations may change.
-    pub(in crate::policy) fn pass(&mut self, profile: &mut Profile, started: &mut Vec<Waiting>) {
+    pub(in crate::policy) fn pass(&mut self, space: &mut S, outcomes: &mut Vec<S::Outcome>) {
         match self.depth {
-            Depth::First(count) => self.walk(profile, count as usize, started),
-            Depth::All => self.move_all(profile, started),
+            Depth::First(count) => self.walk(space, count as usize, outcomes),
+            Depth::All => S::improve(self, space, outcomes),
         }
     }
 
-    fn start(&mut self, profile: &mut Profile, waiting: &Waiting, started: &mut Vec<Waiting>) {
-        waiting.take(profile, profile.origin());
-        self.queue.remove(waiting.rank);
-        started.push(*waiting);
+    fn start(&mut self, space: &mut S, (rank, place): (Rank, S::Place), out: &mut Vec<S::Outcome>) {
+        space.reserve(&place);
+        out.extend(self.queue.remove(rank).map(|job| S::started(job, place)));
     }
 
-    /// Starts the job now or else gives it a reservation; returns when it starts.
-    pub(super) fn place(
-        &mut self,
-        profile: &mut Profile,
-        waiting: &Waiting,
-        started: &mut Vec<Waiting>,
-    ) -> Option<Time> {
-        let known = match waiting.reserved {
-            None => self.bounds.of(waiting),
-            Some(_) => profile.origin(), // the job itself has just given its place back
-        };
-        let start = waiting.earliest(profile, known);
-        self.settle(profile, waiting, start, started);
-        start
-    }
-
-    /// Starts the job, if that is now, or else writes its reservation down.
+    /// Starts the job, if that is now, or else writes its reservation down. Whether it started.
     pub(super) fn settle(
         &mut self,
-        profile: &mut Profile,
-        waiting: &Waiting,
-        start: Option<Time>,
-        started: &mut Vec<Waiting>,
-    ) {
-        match start {
-            Some(at) if at == profile.origin() => self.start(profile, waiting, started),
-            Some(at) => {
-                waiting.take(profile, at);
-                self.queue.reserve(waiting.rank, start);
-                if self.depth == Depth::All {
-                    self.bounds.learn(waiting, at, self.queue.len());
-                }
+        space: &mut S,
+        (rank, place): (Rank, Option<S::Place>),
+        outcomes: &mut Vec<S::Outcome>,
+    ) -> bool {
+        match place {
+            Some(place) if S::start_of(&place) == space.now() => {
+                self.start(space, (rank, place), outcomes);
+                return true;
             }
-            None => self.queue.reserve(waiting.rank, None),
+            Some(place) => {
+                space.reserve(&place);
+                if self.depth == Depth::All {
+                    S::learn(&mut self.memory, &place, self.queue.len());
+                }
+                self.queue.reserve(rank, Some(place));
+            }
+            None => self.queue.reserve(rank, None),
         }
+        false
     }
 
     /// Looks at the whole queue, with reservations for the first `count` waiting jobs.
-    fn walk(&mut self, profile: &mut Profile, count: usize, started: &mut Vec<Waiting>) {
-        let mut after = if count == 1 { self.settled_head(profile) } else { None };
+    fn walk(&mut self, space: &mut S, count: usize, outcomes: &mut Vec<S::Outcome>) {
+        let mut after = match count {
+            1 => self.queue.after(None).filter(|head| space.keeps(head)).map(QueuedJob::rank),
+            _ => None,
+        };
         let mut kept = usize::from(after.is_some());
         if after.is_none() {
-            while let Some(waiting) = self.queue.pop_reservation() {
-                waiting.reserved.into_iter().for_each(|start| waiting.give(profile, start));
-            }
+            self.withdraw(space);
         }
         while kept < count {
-            let Some(waiting) = self.queue.after(after) else { return };
-            after = Some(waiting.rank);
-            let start = self.place(profile, &waiting, started);
-            kept += usize::from(start != Some(profile.origin()));
+            let Some(job) = self.queue.after(after) else { return };
+            let (rank, counts) = (job.rank(), job.waits_for_nodes());
+            let place = space.first_place(job, &self.memory);
+            after = Some(rank);
+            let starts = self.settle(space, (rank, place), outcomes);
+            kept += usize::from(!starts && counts);
         }
         match count {
-            0 => self.start_heads(profile, started),
-            _ => self.fill(profile, after, started),
+            0 => self.start_heads(space, outcomes),
+            _ => self.fill(space, after, outcomes),
         }
     }
 
     /// Starts the first jobs as long as they fit.
-    fn start_heads(&mut self, profile: &mut Profile, started: &mut Vec<Waiting>) {
-        while profile.free_now() > 0
-            && let Some(head) = self.queue.after(None).filter(|head| head.fits(profile))
-        {
-            self.start(profile, &head, started);
+    fn start_heads(&mut self, space: &mut S, outcomes: &mut Vec<S::Outcome>) {
+        while let Some(start) = self.head_that_fits(space) {
+            self.start(space, start, outcomes);
         }
+    }
+
+    fn head_that_fits(&self, space: &mut S) -> Option<(Rank, S::Place)> {
+        let head = self.queue.iter().find(|job| job.waits_for_nodes())?;
+        let place = if space.any_free() { space.place_now(head) } else { None };
+        Some((head.rank(), place?))
     }
 
     /// Starts every job after `after` that fits beside all reservations, in order.
     pub(in crate::policy) fn fill(
         &mut self,
-        profile: &mut Profile,
+        space: &mut S,
         mut after: Option<Rank>,
-        started: &mut Vec<Waiting>,
+        outcomes: &mut Vec<S::Outcome>,
     ) {
-        while profile.free_now() > 0
-            && let Some(waiting) = self.next_that_fits(after, profile)
+        while space.any_free()
+            && let Some((rank, place)) =
+                space.next_that_fits(&mut self.queue, &mut self.memory, after)
         {
-            after = Some(waiting.rank);
-            self.start(profile, &waiting, started);
+            after = Some(rank);
+            self.start(space, (rank, place), outcomes);
         }
-    }
-
-    /// The first job after `after` that fits now.
-    fn next_that_fits(&mut self, after: Option<Rank>, profile: &Profile) -> Option<Waiting> {
-        if self.queue.len() < SHORT_QUEUE && !self.queue.is_shelved() {
-            return self.queue.from(after).find(|waiting| waiting.fits(profile));
-        }
-        self.queue.shelve(Reservations::Ignored);
-        self.queue.next_that_fits(after, profile, &mut self.running_minima)
     }
 
     /// Starts a job that waits, if it fits beside all reservations.
     pub(in crate::policy) fn try_start(
         &mut self,
-        profile: &mut Profile,
+        space: &mut S,
         rank: Rank,
-        started: &mut Vec<Waiting>,
+        outcomes: &mut Vec<S::Outcome>,
     ) {
-        if let Some(waiting) = self.queue.get(rank).filter(|waiting| waiting.fits(profile)) {
-            self.start(profile, &waiting, started);
+        if let Some(place) = self.queue.get(rank).and_then(|job| space.place_now(job)) {
+            self.start(space, (rank, place), outcomes);
         }
-    }
-
-    /// The head of the queue, if it has the only reservation and would get the same one again.
-    fn settled_head(&self, profile: &Profile) -> Option<Rank> {
-        let head = self.queue.after(None)?;
-        let held = head.reserved.filter(|start| *start > profile.origin())?;
-        head.earlier(profile, held).is_none().then_some(head.rank)
     }
 
     /// Adds a job that comes after all others (with a reservation for every job: anywhere) and
     /// looks at it alone. Nothing may have become free since the last pass.
     pub(in crate::policy) fn try_one(
         &mut self,
-        profile: &mut Profile,
-        waiting: Waiting,
-        started: &mut Vec<Waiting>,
+        space: &mut S,
+        job: S::Job,
+        outcomes: &mut Vec<S::Outcome>,
     ) {
-        let before = self.queue.len();
+        let rank = job.rank();
         let reserves = match self.depth {
             Depth::All => true,
             Depth::First(depth) => {
-                let may_start = depth > 0 || before == 0;
-                let room = profile.free_now() >= i64::from(waiting.processors);
-                if may_start && room && waiting.fits(profile) {
-                    waiting.take(profile, profile.origin());
-                    return started.push(waiting);
+                let ahead = S::ahead(&self.queue, rank, (depth as usize).max(1));
+                let may_start = (depth > 0 || ahead == 0) && space.any_free();
+                if may_start && let Some(place) = space.place_now(&job) {
+                    space.reserve(&place);
+                    return outcomes.push(S::started(job, place));
                 }
-                before < depth as usize
+                ahead < depth as usize
             }
         };
-        self.queue.insert(waiting);
+        let place = if reserves { space.first_place(&job, &self.memory) } else { None };
+        self.queue.insert(job);
         if reserves {
-            self.place(profile, &waiting, started);
+            self.settle(space, (rank, place), outcomes);
         }
-    }
-}
-
-/// How long a job of this width may take to fit now; `None` if it cannot fit. `running_minima` is how the
-/// least level from now on sinks.
-fn limits(running_minima: &[Level], processors: u32) -> Option<Limits> {
-    let wanted = i64::from(processors);
-    let now = running_minima.first().filter(|low| low.free >= wanted)?.at;
-    let short = running_minima.iter().find(|low| low.free < wanted);
-    Some(Limits::within(short.map_or(Span(i64::MAX), |low| low.at - now)))
-}
-
-impl Queue {
-    /// The first job after `after` that fits now. There must be shelves; `running_minima` is a buffer.
-    pub(in crate::policy) fn next_that_fits(
-        &self,
-        after: Option<Rank>,
-        profile: &Profile,
-        running_minima: &mut Vec<Level>,
-    ) -> Option<Waiting> {
-        running_minima.clear();
-        profile.running_minima(profile.origin(), running_minima);
-        let rank = self.next(after, None, |processors| limits(running_minima, processors))?;
-        self.get(rank)
     }
 }

@@ -19,8 +19,10 @@ mod bounds;
 mod line;
 mod moves;
 mod openings;
+mod pool;
 mod queue;
 mod shelves;
+mod space;
 mod waiting;
 
 use std::collections::BTreeMap;
@@ -31,6 +33,9 @@ use super::availability::Availability;
 use super::order::Ranking;
 use super::{Policy, Promise, Standing, inbox};
 pub(super) use line::Line;
+pub(super) use pool::PoolLine;
+pub(super) use queue::Queue;
+pub(super) use space::{QueuedJob, Space, look_ahead};
 pub(super) use waiting::{Rank, Waiting};
 
 pub use super::Order;
@@ -69,7 +74,7 @@ pub struct Backfill {
     /// Running jobs, outages and reservations; `None` until the first call. In a box, as every pass
     /// takes it out and puts it back.
     nodes: Option<Box<Availability<Profile>>>,
-    line: Line,
+    line: PoolLine,
     /// When jobs that have not ended were submitted, if the order of the queue moves.
     joined: BTreeMap<JobId, Time>,
     /// Buffer that is kept to avoid allocations.
@@ -83,7 +88,7 @@ impl Backfill {
             settings,
             ranking: Ranking::new(settings.order),
             nodes: None,
-            line: Line::new(settings.depth),
+            line: PoolLine::new(settings.depth),
             joined: BTreeMap::new(),
             started: Vec::new(),
         }

@@ -18,10 +18,11 @@ use std::collections::{BTreeSet, BinaryHeap};
 
 use tradewind_model::{Profile, Time};
 
-use super::line::Line;
 use super::openings::{Opening, Outline};
+use super::pool::PoolLine;
 use super::queue::Queue;
 use super::shelves::Reservations;
+use super::space::Space;
 use super::waiting::{Rank, Waiting};
 
 /// To look for a candidate pays only if it spares a look at so many jobs (measured).
@@ -72,7 +73,7 @@ impl Moves {
     }
 
     /// No job has a reservation.
-    pub(super) fn place_all(&mut self, queue: &Queue) {
+    pub(super) fn place_all(&mut self, queue: &Queue<Waiting>) {
         self.openings.clear();
         self.unplaced = queue.iter().map(|waiting| waiting.rank).collect();
     }
@@ -100,7 +101,7 @@ struct Walk<'m> {
 
 impl Walk<'_> {
     /// Finds the opening's first candidate that comes after the job seen last.
-    fn seek(&mut self, index: usize, queue: &Queue) {
+    fn seek(&mut self, index: usize, queue: &Queue<Waiting>) {
         self.searches = self.searches.saturating_sub(1);
         let opening = &self.openings[index];
         let limits = |processors| opening.limits(processors);
@@ -108,7 +109,7 @@ impl Walk<'_> {
         self.next.extend(next.map(|rank| Reverse((rank, index))));
     }
 
-    fn add(&mut self, mut opening: Opening, profile: &Profile, queue: &Queue) {
+    fn add(&mut self, mut opening: Opening, profile: &Profile, queue: &Queue<Waiting>) {
         opening.measure(profile, self.outline);
         self.openings.push(opening);
         self.seek(self.openings.len() - 1, queue);
@@ -117,7 +118,7 @@ impl Walk<'_> {
     /// Finds new candidates for openings that had `rank` as their next one. What an opening was
     /// measured to be is enough for every candidate; a false one is the sign that others have
     /// taken the room since.
-    fn pass(&mut self, rank: Rank, false_one: bool, profile: &Profile, queue: &Queue) {
+    fn pass(&mut self, rank: Rank, false_one: bool, profile: &Profile, queue: &Queue<Waiting>) {
         while let Some(&Reverse((other, index))) = self.next.peek()
             && other == rank
         {
@@ -136,14 +137,15 @@ impl Walk<'_> {
     }
 }
 
-impl Line {
+impl PoolLine {
     /// Looks at all jobs that can start or move: going from candidate to candidate as long as
     /// that is quicker than to look at every job, and then at every job.
     pub(super) fn move_all(&mut self, profile: &mut Profile, started: &mut Vec<Waiting>) {
         let now = profile.origin();
-        let mut openings = std::mem::take(&mut self.moves.openings);
+        let mut openings = std::mem::take(&mut self.memory.moves.openings);
         openings.retain(|opening| !opening.is_over(now));
-        let limit = self.queue.len().checked_div(self.moves.jobs_per_search).unwrap_or(usize::MAX);
+        let limit =
+            self.queue.len().checked_div(self.memory.moves.jobs_per_search).unwrap_or(usize::MAX);
         let seen = match openings.len() + LEAST_SEARCHES <= limit {
             true => self.walk_candidates(profile, openings, limit, started),
             false => Seen::UpTo(None),
@@ -163,8 +165,8 @@ impl Line {
         started: &mut Vec<Waiting>,
     ) -> Seen {
         self.queue.shelve(Reservations::Known);
-        let mut outline = std::mem::take(&mut self.moves.outline);
-        let mut listed = std::mem::take(&mut self.moves.unplaced);
+        let mut outline = std::mem::take(&mut self.memory.moves.outline);
+        let mut listed = std::mem::take(&mut self.memory.moves.unplaced);
         listed.extend(self.queue.due(profile.origin()));
         let mut walk = Walk {
             openings: Vec::new(),
@@ -183,26 +185,26 @@ impl Line {
             }
             walk.seen = Some(rank);
             walk.listed.remove(&rank);
-            let waiting = self.queue.get(rank);
+            let waiting = self.queue.get(rank).copied();
             let opened = waiting.and_then(|it| self.examine(profile, &it, started));
             if let Some((from, until)) = opened {
                 walk.add(Opening::new(from, until, None), profile, &self.queue);
             }
             walk.pass(rank, opened.is_none(), profile, &self.queue);
         }
-        self.moves.outline = outline;
+        self.memory.moves.outline = outline;
         seen
     }
 
     /// Looks at every job after `seen`.
     fn walk_rest(&mut self, profile: &mut Profile, seen: Option<Rank>, started: &mut Vec<Waiting>) {
-        let mut all = std::mem::take(&mut self.moves.all);
-        all.extend(self.queue.from(seen));
+        let mut all = std::mem::take(&mut self.memory.moves.all);
+        all.extend(self.queue.from(seen).copied());
         for waiting in all.drain(..) {
-            self.moves.unplaced.remove(&waiting.rank);
+            self.memory.moves.unplaced.remove(&waiting.rank);
             self.examine(profile, &waiting, started);
         }
-        self.moves.all = all;
+        self.memory.moves.all = all;
     }
 
     /// Starts the job, moves it or leaves it; returns what opens where it was.
@@ -213,29 +215,30 @@ impl Line {
         started: &mut Vec<Waiting>,
     ) -> Option<(Time, Time)> {
         let before = waiting.reserved;
-        let start = match before {
+        let place = match before {
             Some(held) if held > profile.origin() => {
                 let earlier = waiting.earlier(profile, held)?;
-                waiting.give(profile, held);
-                self.settle(profile, waiting, Some(earlier), started);
-                Some(earlier)
+                profile.release(waiting);
+                Some(waiting.taken(earlier))
             }
-            due => {
-                due.into_iter().for_each(|start| waiting.give(profile, start));
-                self.place(profile, waiting, started)
+            _ => {
+                profile.release(waiting);
+                profile.first_place(waiting, &self.memory)
             }
         };
+        let start = place.map(|place| place.from);
+        self.settle(profile, (waiting.rank, place), started);
         if start.is_none() {
-            self.moves.place(waiting.rank);
+            self.memory.moves.place(waiting.rank);
         }
         let (from, until) = (before?, before? + waiting.estimate);
         let from = start.map_or(from, |start| from.max(start + waiting.estimate));
         if from >= until {
             return None;
         }
-        self.bounds.clear();
+        self.memory.bounds.clear();
         // Jobs ahead of this one have their turn in the next walk.
-        self.moves.openings.push(Opening::new(from, until, Some(waiting.rank)));
+        self.memory.moves.openings.push(Opening::new(from, until, Some(waiting.rank)));
         Some((from, until))
     }
 }

@@ -3,57 +3,43 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use tradewind_model::{JobId, Time};
+use tradewind_model::Time;
 
-use super::shelves::{Limits, Reservations, Shelves};
-use super::waiting::{Rank, Waiting};
+use super::space::{Index, QueuedJob};
+use super::waiting::Rank;
 
 /// The queue. Every change is logarithmic in its length.
-#[derive(Debug, Clone, Default)]
-pub(in crate::policy) struct Queue {
-    jobs: BTreeMap<Rank, Waiting>,
+#[derive(Debug, Clone)]
+pub(in crate::policy) struct Queue<J: QueuedJob> {
+    jobs: BTreeMap<Rank, J>,
     /// Reservations by time.
     starts: BTreeSet<(Time, Rank)>,
-    /// By width; `None` while no search by width is needed.
-    shelves: Option<Shelves>,
+    pub(super) index: J::Index,
 }
 
-impl Queue {
-    /// Puts jobs on shelves from now on, so that they can be looked for by width. O(w log w), if
-    /// they are not there already.
-    pub(in crate::policy) fn shelve(&mut self, reservations: Reservations) {
-        if self.shelves.is_none() {
-            let mut shelves = Shelves::new(reservations);
-            self.jobs.values().for_each(|waiting| shelves.put(waiting));
-            self.shelves = Some(shelves);
-        }
+impl<J: QueuedJob> Default for Queue<J> {
+    fn default() -> Queue<J> {
+        Queue { jobs: BTreeMap::new(), starts: BTreeSet::new(), index: J::Index::default() }
     }
+}
 
-    /// Whether jobs can be looked for by width.
-    pub(super) fn is_shelved(&self) -> bool {
-        self.shelves.is_some()
-    }
-
-    /// Does without shelves until the next time.
-    pub(super) fn unshelve(&mut self) {
-        self.shelves = None;
-    }
-
+impl<J: QueuedJob> Queue<J> {
     pub(in crate::policy) fn len(&self) -> usize {
         self.jobs.len()
     }
 
-    pub(in crate::policy) fn get(&self, rank: Rank) -> Option<Waiting> {
-        self.jobs.get(&rank).copied()
+    pub(in crate::policy) fn get(&self, rank: Rank) -> Option<&J> {
+        self.jobs.get(&rank)
     }
 
     /// All waiting jobs, in the order of the queue.
-    pub(in crate::policy) fn iter(&self) -> impl Iterator<Item = &Waiting> {
+    pub(in crate::policy) fn iter(&self) -> impl Iterator<Item = &J> {
         self.jobs.values()
     }
 
-    pub(super) fn find(&self, job: JobId) -> Option<&Waiting> {
-        self.jobs.values().find(|waiting| waiting.rank.job == job)
+    /// The same, to change what is neither place nor rank.
+    pub(in crate::policy) fn iter_mut(&mut self) -> impl Iterator<Item = &mut J> {
+        self.jobs.values_mut()
     }
 
     /// The first job in the order.
@@ -67,86 +53,91 @@ impl Queue {
     }
 
     /// The jobs after `after`, in order.
-    pub(super) fn from(&self, after: Option<Rank>) -> impl Iterator<Item = Waiting> + '_ {
+    pub(in crate::policy) fn from(&self, after: Option<Rank>) -> impl Iterator<Item = &J> {
         let start = after.map_or(Bound::Unbounded, Bound::Excluded);
-        self.jobs.range((start, Bound::Unbounded)).map(|(_, waiting)| *waiting)
+        self.jobs.range((start, Bound::Unbounded)).map(|(_, job)| job)
     }
 
     /// The first job after `after`.
-    pub(in crate::policy) fn after(&self, after: Option<Rank>) -> Option<Waiting> {
+    pub(in crate::policy) fn after(&self, after: Option<Rank>) -> Option<&J> {
         self.from(after).next()
     }
 
-    /// The first job after `after` and before `before` within the limits of its width; see
-    /// [`Shelves::next`]. `None` without shelves.
-    pub(super) fn next(
-        &self,
-        after: Option<Rank>,
-        before: Option<Rank>,
-        limits: impl FnMut(u32) -> Option<Limits>,
-    ) -> Option<Rank> {
-        self.shelves.as_ref()?.next(after, before, limits)
-    }
-
-    /// Adds a job that has no reservation.
-    pub(in crate::policy) fn insert(&mut self, waiting: Waiting) {
-        if let Some(shelves) = &mut self.shelves {
-            shelves.put(&waiting);
-        }
-        self.jobs.insert(waiting.rank, waiting);
+    /// Adds a job. It may have a reservation.
+    pub(in crate::policy) fn insert(&mut self, job: J) {
+        self.index.put(&job);
+        let rank = job.rank();
+        self.starts.extend(job.reserved_start().map(|start| (start, rank)));
+        self.jobs.insert(rank, job);
     }
 
     /// Drops all reservations, and puts every job where `place` says.
-    pub(super) fn reorder(&mut self, place: impl Fn(Waiting) -> Waiting) {
-        while self.pop_reservation().is_some() {}
-        for waiting in std::mem::take(&mut self.jobs).into_values() {
-            if let Some(shelves) = &mut self.shelves {
-                shelves.remove(&waiting);
-            }
-            self.insert(place(waiting));
+    pub(super) fn reorder(&mut self, place: impl Fn(J) -> J) {
+        while let Some(job) = self.pop_reservation() {
+            job.set_reservation(None);
+        }
+        for job in std::mem::take(&mut self.jobs).into_values() {
+            self.index.remove(&job);
+            self.insert(place(job));
         }
     }
 
     /// Takes the job out, with its reservation.
-    pub(in crate::policy) fn remove(&mut self, rank: Rank) {
-        let Some(waiting) = self.jobs.remove(&rank) else { return };
-        if let Some(shelves) = &mut self.shelves {
-            shelves.remove(&waiting);
-        }
-        if let Some(start) = waiting.reserved {
+    pub(in crate::policy) fn remove(&mut self, rank: Rank) -> Option<J> {
+        let job = self.jobs.remove(&rank)?;
+        self.index.remove(&job);
+        if let Some(start) = job.reserved_start() {
             self.starts.remove(&(start, rank));
         }
+        Some(job)
     }
 
     /// Writes the job's reservation down.
-    pub(super) fn reserve(&mut self, rank: Rank, start: Option<Time>) {
-        let Some(waiting) = self.jobs.get_mut(&rank) else { return };
-        if let Some(before) = waiting.reserved {
+    pub(super) fn reserve(&mut self, rank: Rank, place: Option<J::Place>) {
+        let Some(job) = self.jobs.get_mut(&rank) else { return };
+        let before = job.reserved_start();
+        job.set_reservation(place);
+        let after = job.reserved_start();
+        self.index.reserved(job);
+        if let Some(before) = before {
             self.starts.remove(&(before, rank));
         }
-        waiting.reserved = start;
-        self.starts.extend(start.map(|start| (start, rank)));
-        if let Some(shelves) = &mut self.shelves {
-            shelves.reserved(waiting);
-        }
+        self.starts.extend(after.map(|start| (start, rank)));
     }
 
-    /// Forgets the first reservation; returns the job as it was.
-    pub(super) fn pop_reservation(&mut self) -> Option<Waiting> {
+    /// The job with the first reservation, which is not listed any more.
+    pub(super) fn pop_reservation(&mut self) -> Option<&mut J> {
         let (_, rank) = self.starts.pop_first()?;
-        let waiting = self.jobs.get_mut(&rank)?;
-        let before = *waiting;
-        waiting.reserved = None;
-        Some(before)
+        self.jobs.get_mut(&rank)
+    }
+
+    /// Lets `examine` change the reservation of each job, in order; jobs for which it returns
+    /// `false` leave.
+    pub(in crate::policy) fn retain(&mut self, mut examine: impl FnMut(&mut J) -> bool) {
+        let Queue { jobs, starts, index } = self;
+        jobs.retain(|rank, job| {
+            let before = job.reserved_start();
+            let stays = examine(job);
+            let after = job.reserved_start().filter(|_| stays);
+            if before != after {
+                before.into_iter().for_each(|start| _ = starts.remove(&(start, *rank)));
+                starts.extend(after.map(|start| (start, *rank)));
+            }
+            match stays {
+                true => index.reserved(job),
+                false => index.remove(job),
+            }
+            stays
+        });
     }
 
     /// Jobs with a reservation, and when it begins.
-    pub(super) fn reservations(&self) -> impl Iterator<Item = (Time, Waiting)> + '_ {
+    pub(super) fn reservations(&self) -> impl Iterator<Item = (Time, &J)> {
         self.starts.iter().filter_map(|&(start, rank)| Some((start, self.get(rank)?)))
     }
 
     /// When the first reservation begins.
-    pub(super) fn first_reservation(&self) -> Option<Time> {
+    pub(in crate::policy) fn first_reservation(&self) -> Option<Time> {
         self.starts.first().map(|(start, _)| *start)
     }
 

@@ -7,6 +7,8 @@
 use tradewind_model::tree::{Item, Scan, Tree, Visit};
 use tradewind_model::{Span, Time};
 
+use super::queue::Queue;
+use super::space::Index;
 use super::waiting::{Rank, Waiting};
 
 /// Which jobs of one width to look for: those with a reservation after `after` and, besides, an
@@ -78,14 +80,14 @@ struct Shelf {
 
 /// Whether jobs are looked for by their reservations, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::policy) enum Reservations {
+pub(super) enum Reservations {
     Ignored,
     Known,
 }
 
 /// All waiting jobs, by width.
 #[derive(Debug, Clone)]
-pub(super) struct Shelves {
+pub(in crate::policy) struct Shelves {
     /// By width, ascending; none is empty.
     shelves: Vec<Shelf>,
     reservations: Reservations,
@@ -149,6 +151,60 @@ impl Shelves {
             reader.before = reader.found.or(before);
         }
         reader.found
+    }
+}
+
+/// `None` while no job is looked for by width.
+impl Index<Waiting> for Option<Shelves> {
+    fn put(&mut self, job: &Waiting) {
+        if let Some(shelves) = self {
+            shelves.put(job);
+        }
+    }
+
+    fn remove(&mut self, job: &Waiting) {
+        if let Some(shelves) = self {
+            shelves.remove(job);
+        }
+    }
+
+    fn reserved(&mut self, job: &Waiting) {
+        if let Some(shelves) = self {
+            shelves.reserved(job);
+        }
+    }
+}
+
+impl Queue<Waiting> {
+    /// Puts jobs on shelves from now on, so that they can be looked for by width. O(w log w), if
+    /// they are not there already.
+    pub(super) fn shelve(&mut self, reservations: Reservations) {
+        if self.index.is_none() {
+            let mut shelves = Shelves::new(reservations);
+            self.iter().for_each(|waiting| shelves.put(waiting));
+            self.index = Some(shelves);
+        }
+    }
+
+    /// Whether jobs can be looked for by width.
+    pub(super) fn is_shelved(&self) -> bool {
+        self.index.is_some()
+    }
+
+    /// Does without shelves until the next time.
+    pub(super) fn unshelve(&mut self) {
+        self.index = None;
+    }
+
+    /// The first job after `after` and before `before` within the limits of its width; see
+    /// [`Shelves::next`]. `None` without shelves.
+    pub(super) fn next(
+        &self,
+        after: Option<Rank>,
+        before: Option<Rank>,
+        limits: impl FnMut(u32) -> Option<Limits>,
+    ) -> Option<Rank> {
+        self.index.as_ref()?.next(after, before, limits)
     }
 }
 

@@ -64,8 +64,8 @@ type History = Vec<Vec<(JobId, Option<Time>)>>;
 /// and a queue so long.
 fn history(drawn: &[Drawn], order: Order, jobs_per_search: usize, long_queue: usize) -> History {
     let mut policy = Backfill::new(Settings { depth: Depth::All, order });
-    policy.line.moves.jobs_per_search = jobs_per_search;
-    policy.line.bounds.long_queue = long_queue;
+    policy.line.memory.moves.jobs_per_search = jobs_per_search;
+    policy.line.memory.bounds.long_queue = long_queue;
     let mut history = Vec::new();
     replay(drawn, &mut policy, |policy| {
         history.push(policy.line.queue.iter().map(|it| (it.rank.job, it.reserved)).collect());
@@ -116,10 +116,10 @@ proptest! {
             let Some(head) = policy.line.queue.after(None) else { return };
             let mut profile = policy.nodes.as_ref().unwrap().free().clone();
             let mut others = policy.line.queue.from(Some(head.rank));
-            assert!(others.all(|other| !other.fits(&profile)));
+            assert!(others.all(|other| !profile.fits(other.processors, profile.origin(), other.estimate)));
             let held = head.reserved.unwrap();
-            head.give(&mut profile, held);
-            assert_eq!(head.earliest(&profile, profile.origin()), Some(held));
+            profile.release(head);
+            assert_eq!(profile.earliest(head.processors, head.estimate, profile.origin()), Some(held));
         });
     }
 

@@ -2,6 +2,8 @@
 
 use tradewind_model::{JobId, PoolId, Profile, Span, Time};
 
+use super::shelves::Shelves;
+use super::space::QueuedJob;
 use crate::policy::availability::Taken;
 
 /// A place in the order of the queue: lower comes first.
@@ -38,16 +40,6 @@ impl Waiting {
         Waiting { rank: Rank { key, ..self.rank }, reserved: None, ..self }
     }
 
-    /// Where it goes: the earliest start from `from` on at which it fits for its whole estimate.
-    pub(in crate::policy) fn earliest(&self, profile: &Profile, from: Time) -> Option<Time> {
-        profile.earliest(self.processors, self.estimate, from)
-    }
-
-    /// Whether it fits now for its whole estimate.
-    pub(in crate::policy) fn fits(&self, profile: &Profile) -> bool {
-        profile.fits(self.processors, profile.origin(), self.estimate)
-    }
-
     /// Where it can move from its reservation at `held`: the earliest start before that.
     pub(in crate::policy) fn earlier(&self, profile: &Profile, held: Time) -> Option<Time> {
         profile.earlier(self.processors, self.estimate, profile.origin(), held)
@@ -57,14 +49,22 @@ impl Waiting {
     pub(in crate::policy) fn taken(&self, start: Time) -> Taken {
         Taken::new(PoolId(0), self.processors, start, start + self.estimate)
     }
+}
 
-    /// Takes its processors from `start` on.
-    pub(in crate::policy) fn take(&self, profile: &mut Profile, start: Time) {
-        profile.take(self.processors, start, start + self.estimate);
+impl QueuedJob for Waiting {
+    /// Its nodes, and when it has them.
+    type Place = Taken;
+    type Index = Option<Shelves>;
+
+    fn rank(&self) -> Rank {
+        self.rank
     }
 
-    /// Gives its reservation, which began at `start`, back.
-    pub(in crate::policy) fn give(&self, profile: &mut Profile, start: Time) {
-        profile.give(self.processors, start, start + self.estimate);
+    fn reserved_start(&self) -> Option<Time> {
+        self.reserved
+    }
+
+    fn set_reservation(&mut self, place: Option<Taken>) {
+        self.reserved = place.map(|taken| taken.from);
     }
 }

@@ -7,7 +7,7 @@ use tradewind_model::{
 };
 
 use crate::policy::availability::Availability;
-use crate::policy::backfill::{Depth, Line, Rank, Waiting};
+use crate::policy::backfill::{Depth, PoolLine, Rank, Waiting, look_ahead};
 
 /// Longer than anything lasts.
 const FOR_GOOD: Span = Span(1 << 60);
@@ -46,7 +46,7 @@ pub(super) struct PoolQueue {
     size: u32,
     /// What running jobs, outages and the first waiting job leave.
     nodes: Availability<Profile>,
-    line: Line,
+    line: PoolLine,
     /// Jobs that wait or run.
     local: BTreeMap<JobId, QueuedJob>,
     /// Jobs that have waited here so far.
@@ -68,7 +68,7 @@ impl PoolQueue {
             pool,
             size: nodes,
             nodes: Availability::of_pool(nodes, now),
-            line: Line::new(Depth::First(1)),
+            line: PoolLine::new(Depth::First(1)),
             local: BTreeMap::new(),
             joined: 0,
             reserved: None,
@@ -206,13 +206,12 @@ impl PoolQueue {
         }
         self.plan = self.nodes.free().clone();
         self.line.lift(&mut self.plan);
-        for waiting in self.line.iter() {
-            let planned = waiting.earliest(&self.plan, now);
-            planned.into_iter().for_each(|at| waiting.take(&mut self.plan, at));
-            if let Some(local) = self.local.get_mut(&waiting.rank.job) {
-                local.planned = planned;
+        let PoolQueue { line, plan, local, .. } = self;
+        look_ahead(plan, line.iter(), |waiting, place| {
+            if let Some(local) = local.get_mut(&waiting.rank.job) {
+                local.planned = place.map(|place| place.from);
             }
-        }
+        });
     }
 
     /// The earliest start by the plan.

@@ -72,11 +72,6 @@ impl Availability {
         self.free().profiles()
     }
 
-    /// Whether any node is free now.
-    pub(in crate::policy) fn any_free(&self) -> bool {
-        self.profiles().iter().any(|profile| profile.free_now() > 0)
-    }
-
     /// Whether the booking can be taken.
     pub(in crate::policy) fn fits(&self, booking: &Booking) -> bool {
         booking.taken().all(|taken| self.free().fits(&taken))
@@ -97,15 +92,5 @@ impl Availability {
     /// Gives them back.
     pub(in crate::policy) fn cancel(&mut self, booking: &Booking) {
         booking.taken().for_each(|taken| self.free_mut().give(taken));
-    }
-
-    /// Gives them back without noting it, as they may be taken again.
-    pub(in crate::policy) fn lift(&mut self, booking: &Booking) {
-        booking.taken().for_each(|taken| self.free_mut().lift(taken));
-    }
-
-    /// What was lifted will not be taken again.
-    pub(in crate::policy) fn open(&mut self, booking: &Booking) {
-        booking.taken().for_each(|taken| self.free_mut().open(taken));
     }
 }

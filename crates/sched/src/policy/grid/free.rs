@@ -66,7 +66,7 @@ impl Free {
     }
 
     /// A booking was lifted for good.
-    pub(super) fn open(&mut self, taken: Taken) {
+    pub(in crate::policy) fn open(&mut self, taken: Taken) {
         let Taken { share, from, until } = taken;
         let opening = &mut self.openings[share.pool.index()];
         *opening = opening.and(Opening { from, until });
@@ -80,7 +80,7 @@ impl Free {
     }
 
     /// Gives nodes back without noting it, as they may be taken again.
-    pub(super) fn lift(&mut self, taken: Taken) {
+    pub(in crate::policy) fn lift(&mut self, taken: Taken) {
         self.profiles.give(taken);
         Capacity::give(&mut self.sum, taken);
     }

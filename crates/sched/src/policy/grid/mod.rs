@@ -9,8 +9,7 @@ mod search;
 mod wish;
 
 pub(crate) use booking::{Booking, Part};
-use free::Free;
-pub(super) use free::Opening;
+pub(super) use free::{Free, Opening};
 pub(crate) use names::Names;
 pub(super) use search::Starts;
 pub(super) use wish::PlacementRequest;

@@ -14,14 +14,15 @@
 //!   soon as time has made it so.
 //! - With a finite depth a job joins the queue at its earliest start, as if submitted then. With
 //!   [`Depth::All`] it joins at once, and its reservation begins then or later.
-//! - When prices change, a waiting job is looked at anew. One that cannot pay any more waits, in
-//!   nobody's way, until prices change again or its deadline is out of reach.
-//! - Tasks that outlive their expected length are expected to take twice as long as believed so
-//!   far; then, and when a closure is announced or a job interrupted, all reservations are made
-//!   anew in queue order.
+//! - When prices change, a waiting job is examined again. One that cannot pay any more waits, in
+//!   no other job's way, until prices change again or its deadline is out of reach.
+//! - Tasks that exceed their expected length are expected to take twice as long as believed so
+//!   far; then, and when an outage is announced or a job interrupted, all reservations are made
+//!   again in queue order.
 
 mod fill;
 mod openings;
+mod space;
 #[cfg(test)]
 mod tests;
 mod waiting;
@@ -38,6 +39,7 @@ pub use super::grid::Spread;
 use super::inbox::{self, Comes};
 use super::{Policy, Promise, Standing};
 pub(super) use fill::Fill;
+pub(super) use waiting::Waiting;
 
 /// The knobs of [`GridFill`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +64,7 @@ impl Default for Settings {
 /// With w waiting jobs, g pools and [`Depth::All`] a pass costs O(w·g), and a search for each job
 /// that could do better where nodes have become free since it was looked at: none if jobs end as
 /// expected, most if one ends early and others follow one another into the gaps. A search looks at
-/// the sum of all pools first, and there only at starts that no like job has passed in vain; then
+/// the sum of all pools first, and there only at starts that no like job has passed without result; then
 /// it costs O(s·g·(p + 1)·log n), for n changes in a pool, p pieces of free time that are too
 /// short, and s starts at which there may be room. With a finite depth only the first jobs search
 /// through time; the others look at the present moment.

@@ -9,16 +9,16 @@
 use tradewind_model::Span;
 
 use crate::policy::backfill::Rank;
-use crate::policy::grid::{Availability, Opening, PlacementRequest, Starts};
+use crate::policy::grid::{Free, Opening, PlacementRequest, Starts};
 
 /// What became free, by pool.
-#[derive(Debug, Default)]
-pub(super) struct Openings {
+#[derive(Debug, Clone, Default)]
+pub(in crate::policy) struct Openings {
     pools: Vec<Openness>,
 }
 
 /// Of one pool.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Openness {
     /// For every job that this walk has not reached yet.
     ahead: Opening,
@@ -41,16 +41,16 @@ impl Default for Openness {
 impl Openings {
     /// Takes note of what became free since the last call, for every job of the next walk, or
     /// those that this one has not reached.
-    pub(super) fn note(&mut self, books: &mut Availability) {
-        self.pools.resize_with(books.profiles().len(), Openness::default);
-        for (pool, opening) in self.pools.iter_mut().zip(books.free_mut().opened()) {
+    pub(super) fn note(&mut self, free: &mut Free) {
+        self.pools.resize_with(free.profiles().len(), Openness::default);
+        for (pool, opening) in self.pools.iter_mut().zip(free.opened()) {
             pool.ahead = pool.ahead.and(opening);
         }
     }
 
     /// The same as a job moved away or left.
-    pub(super) fn note_move(&mut self, books: &mut Availability, rank: Rank) {
-        for (pool, opening) in self.pools.iter_mut().zip(books.free_mut().opened()) {
+    pub(super) fn note_move(&mut self, free: &mut Free, rank: Rank) {
+        for (pool, opening) in self.pools.iter_mut().zip(free.opened()) {
             if opening != Opening::NONE {
                 pool.ahead = pool.ahead.and(opening);
                 pool.next.push((rank, opening));

@@ -34,7 +34,7 @@ impl Plain {
     }
 }
 
-/// What somebody does; what cannot be is left out.
+/// One act in the market; impossible acts are skipped.
 #[derive(Debug, Clone)]
 enum Act {
     /// A job of so many tasks of such a length comes.
@@ -177,7 +177,7 @@ impl World {
         ends
     }
 
-    /// Time passes, at most up to the next moment at which something is due, unless everybody
+    /// Time passes, at most up to the next moment at which something is due, unless every user
     /// oversleeps.
     fn pass(&mut self, span: Span, wake: Option<Time>) {
         let first = self.ends().first().map(|(end, ..)| *end);
@@ -271,7 +271,7 @@ proptest! {
         compare(pools, settings, steps)?;
     }
 
-    /// Most of the time, or always, nobody asks for more than nodes and time.
+    /// Most of the time, or always, no job asks for more than nodes and time.
     #[test]
     fn on_one_pool_the_quick_queue_decides_the_same_until_it_does_not_do(
         pools in any_pools(1), settings in any_settings(),

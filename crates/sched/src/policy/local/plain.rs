@@ -9,7 +9,7 @@ use tradewind_model::{JobId, Outage, OutageId, Profile, Span, Time};
 use super::{Load, Local, Origin, Wanted};
 use crate::policy::Promise;
 use crate::policy::availability::Availability;
-use crate::policy::backfill::{Depth, Line, Rank, Waiting};
+use crate::policy::backfill::{Depth, PoolLine, Rank, Waiting};
 
 /// Who comes first in the queue, remote jobs behind local ones; ties go to the job that was
 /// submitted first.
@@ -18,7 +18,7 @@ pub enum Turn {
     /// The job that was submitted first.
     #[default]
     Arrival,
-    /// The least expected length.
+    /// The shortest expected length.
     Shortest,
 }
 
@@ -39,11 +39,11 @@ pub struct Settings {
 
 /// A site with one queue; see the module's text. Passes cost what they cost in
 /// [`Backfill`](crate::policy::backfill::Backfill).
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Plain {
     settings: Settings,
     nodes: Availability<Profile>,
-    line: Line,
+    line: PoolLine,
     /// Jobs that wait, by id.
     ranks: BTreeMap<JobId, Rank>,
     /// Jobs that joined since the last pass, in that order.
@@ -65,7 +65,7 @@ impl Plain {
         Plain {
             settings,
             nodes: Availability::of_pool(processors.max(1), Time::MIN),
-            line: Line::new(settings.depth),
+            line: PoolLine::new(settings.depth),
             ranks: BTreeMap::new(),
             new: Vec::new(),
             whole: false,

@@ -8,7 +8,7 @@ use super::classes::{Class, JOB_QUEUE, Mean, SiteQueue};
 use super::settings::{Guard, Overflow, Settings};
 use crate::policy::Promise;
 use crate::policy::availability::Availability;
-use crate::policy::backfill::{Depth, Line, Rank, Waiting};
+use crate::policy::backfill::{Depth, PoolLine, Rank, Waiting};
 use crate::policy::local::{Load, Local, Origin, Wanted};
 
 /// What the site knows of a waiting job beside its place in the order.
@@ -35,9 +35,9 @@ pub struct MultiQueue {
     processors: u32,
     nodes: Availability<Profile>,
     /// Jobs of the job queue that hold a reservation.
-    reserved: Line,
+    reserved: PoolLine,
     /// All others, in the order in which they may start.
-    rest: Line,
+    rest: PoolLine,
     /// The waiting jobs.
     cards: BTreeMap<JobId, Card>,
     /// The job queue, by age.
@@ -77,8 +77,8 @@ impl MultiQueue {
             settings,
             processors,
             nodes: Availability::of_pool(processors, Time::MIN),
-            reserved: Line::new(Depth::All),
-            rest: Line::new(Depth::First(1)),
+            reserved: PoolLine::new(Depth::All),
+            rest: PoolLine::new(Depth::First(1)),
             cards: BTreeMap::new(),
             elders: BTreeSet::new(),
             full: Default::default(),
@@ -155,7 +155,7 @@ impl MultiQueue {
     fn reserve(&mut self, starts: &mut Vec<JobId>) {
         while self.reserved.len() < self.settings.reservations(self.elders.len())
             && let Some(rank) = self.candidate()
-            && let Some(waiting) = self.rest.get(rank)
+            && let Some(waiting) = self.rest.get(rank).copied()
         {
             self.rest.remove(self.nodes.free_mut(), rank);
             if let Some(card) = self.cards.get_mut(&rank.job) {
@@ -202,7 +202,7 @@ impl MultiQueue {
 
     fn promote(&mut self, job: JobId, surplus: &mut Vec<JobId>) {
         let Some(card) = self.strike(job) else { return };
-        let Some(waiting) = self.rest.get(card.rank) else { return };
+        let Some(waiting) = self.rest.get(card.rank).copied() else { return };
         self.rest.remove(self.nodes.free_mut(), card.rank);
         let class = card.class.promoted();
         let rank = self.rank(class, card.joined, job);

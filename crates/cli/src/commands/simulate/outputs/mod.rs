@@ -3,6 +3,7 @@
 
 mod batsim;
 mod fates;
+mod owners;
 mod parquet;
 mod pictures;
 mod swf;
@@ -23,7 +24,7 @@ pub(super) fn names(outputs: &[Output]) -> impl Iterator<Item = &'static str> {
     let of = |kind: &Output| -> &[&str] {
         match kind {
             Output::Summary => &[],
-            Output::Jobs => &["jobs.csv"],
+            Output::Jobs => &["jobs.csv", "owners.csv"],
             Output::Schedule => &["schedule.csv", "schedule.json"],
             Output::Parquet => &["jobs.parquet"],
             Output::Trades => &["trades.csv"],
@@ -54,6 +55,9 @@ pub(super) fn write(
             Output::Summary => {}
             Output::Jobs => {
                 output::write_with(&path("jobs.csv"), |to| batsim::jobs(finished, &fates, to))?;
+                if let Some(text) = owners::jobs(finished)? {
+                    output::write_file(&path("owners.csv"), text.as_bytes())?;
+                }
             }
             Output::Schedule => {
                 let (csv, json) = batsim::schedule(finished, &fates);

@@ -46,12 +46,14 @@ const STATUS: &str = "<?xml version='1.0'?>
   <job_info>
     <job_list state=\"pending\">
       <JB_job_number>6</JB_job_number>
+      <JAT_prio>0.50500</JAT_prio>
       <JB_name>arr</JB_name>
       <JB_owner>ana</JB_owner>
       <state>hqw</state>
       <JB_submission_time>2026-11-21T23:47:07</JB_submission_time>
       <slots>1</slots>
-      <tasks>3</tasks>
+      <tasks>3-11:2</tasks>
+      <predecessor_jobs>1</predecessor_jobs>
     </job_list>
   </job_info>
 </job_info>
@@ -70,7 +72,9 @@ fn a_status_has_queues_and_jobs() {
     assert_eq!((one.since, one.limit), (Some(Time(1_795_304_827)), Some(Span(60))));
     // Grid Engine's own mistake with `<`.
     assert_eq!((one.name.as_str(), &one.queues[..]), ("a&b%lt;c>\"d", &["main.q".to_owned()][..]));
-    assert_eq!((two.id.as_str(), two.owner.as_str()), ("6.3", "ana"));
+    assert_eq!((two.id.as_str(), two.owner.as_str()), ("6.3-11:2", "ana"));
+    assert_eq!((two.slots, two.priority, two.tasks.as_str()), (1, Some(50_500), "3-11:2"));
+    assert_eq!((two.submitted, &two.after[..]), (one.since, &["1".to_owned()][..]));
     assert!(!two.is_placed() && !two.is_eager());
 }
 

@@ -13,6 +13,7 @@ use crate::site::limits::{Cap, Limits};
 use crate::site::managed::bundle::Words;
 use crate::site::managed::spool::{Here, Trace};
 use crate::site::managed::tickets::Ticket;
+use crate::site::queued::Queue;
 use crate::site::{Aside, Finding, Order, PoolSurvey, Seen, SiteError, Tag};
 
 /// A job as the manager lists it, of any user.
@@ -219,6 +220,13 @@ pub(in crate::site) trait Manager: Debug + Send + Sync + Sized {
         base: &Base,
         view: &View<'_, Self::Job>,
     ) -> Result<Vec<PoolSurvey>, SiteError>;
+
+    /// The jobs of others that wait, from the jobs that were last listed and without a request; empty
+    /// if it does not list them.
+    fn queue(&mut self, base: &Base, view: &View<'_, Self::Job>) -> Queue {
+        let _ = (base, view);
+        Queue::default()
+    }
 
     /// Running jobs with the tags of tasks that have no ticket here.
     fn strays(&self, base: &Base, jobs: &[Self::Job]) -> Vec<(Tag, Seen)> {

@@ -13,7 +13,8 @@ use super::rhythm::Part;
 use super::{Driver, doctor};
 use crate::site::local::records::now;
 use crate::site::managed::spool::{Spool, Trace};
-use crate::site::managed::tickets::{Ended, Ending, Ticket};
+use crate::site::managed::tickets::{Ended, Ticket};
+use crate::site::queued::Queue;
 use crate::site::{Held, Seen, SiteError, Survey, Tag};
 
 /// What tasks have written, of those whose folders were looked into; `None`: there is none.
@@ -384,6 +385,8 @@ impl<M: Manager> Driver<M> {
         }
         let view = View { jobs, ours: &ours, now: now() };
         survey.pools = self.manager.pools(&self.base, &view)?;
+        let Queue { jobs, beyond, notes } = self.manager.queue(&self.base, &view);
+        (survey.queue, survey.queue_beyond, survey.queue_notes) = (jobs, beyond, notes);
         Ok(())
     }
 
@@ -446,7 +449,7 @@ fn end_of<J: Job>(task: &Task<'_, J>, seen: &Seen) -> Option<Ended> {
         since: since.map(|since| since.0),
         at: at.0,
         began: task.trace.and_then(|trace| trace.began),
-        exit: Ending::from(exit),
+        exit: exit.clone(),
         nodes,
     })
 }

@@ -14,7 +14,7 @@ use super::rhythm::Need;
 use crate::site::local::records::now;
 use crate::site::managed::news::Place;
 use crate::site::managed::spool::{Spool, Trace};
-use crate::site::managed::tickets::{Ended, Ending, Ticket};
+use crate::site::managed::tickets::{Ended, Ticket};
 use crate::site::{Demand, Seen, SiteError, Survey, Tag, Turn};
 
 /// A task that is due begins within this time, or the manager is asked why it did not.
@@ -234,7 +234,7 @@ impl<M: Manager> Driver<M> {
             match word::<M>(ticket, job, self.known.seen(&tag), &trace, at) {
                 Word::Is(Seen::Ended { since, at, exit }) => {
                     let nodes = trace.here.map(|here| here.nodes).unwrap_or_default();
-                    let (since, exit) = (since.map(|since| since.0), Ending::from(&exit));
+                    let since = since.map(|since| since.0);
                     let ended = Ended { since, at: at.0, began: trace.began, exit, nodes };
                     self.caps.fade(account);
                     ends.insert(tag, ended);

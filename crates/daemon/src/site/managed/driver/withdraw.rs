@@ -118,7 +118,7 @@ impl<M: Manager> Driver<M> {
 
     /// Its folder is ours: it has ended, and its work has not begun.
     fn end_unbegun(&mut self, tag: &Tag) -> Result<(), SiteError> {
-        let ended = Ended::before_it_began(now(), &Exit::Withdrawn);
+        let ended = Ended::before_it_began(now(), Exit::Withdrawn);
         self.base.change(tag, |ticket| {
             ticket.is_withdrawn = true;
             ticket.ended = Some(ended);

@@ -1,21 +1,22 @@
 //! A site as its negotiator sees it.
 
 use tradewind_model::{Money, Pool, Span, Time};
-use tradewind_sched::negotiation::{Host, Parcel, Peer, Pledged, StartQuote};
-use tradewind_sched::policy::local::{Local, Origin, Wanted};
 
-use crate::network::Links;
+use super::Transport;
+use crate::negotiation::{Host, Parcel, Peer, Pledged, StartQuote};
+use crate::policy::local::{Local, Origin, Wanted};
 
-/// Answers from the site's scheduler, its pool and the network's speed.
+/// Answers from the site's scheduler, its pool and the network.
 #[derive(Debug)]
-pub(super) struct Desk<'a> {
+pub(super) struct SiteHost<'a, N> {
     pub(super) now: Time,
+    pub(super) me: Peer,
     pub(super) local: &'a dyn Local,
     pub(super) pool: &'a Pool,
-    pub(super) links: Links,
+    pub(super) network: &'a N,
 }
 
-impl Desk<'_> {
+impl<N> SiteHost<'_, N> {
     fn wanted(&self, parcel: &Parcel, pledged: Pledged) -> Wanted {
         let pledged_length = self.pool.longest_in(pledged.longest);
         Wanted {
@@ -34,7 +35,7 @@ impl Desk<'_> {
     }
 }
 
-impl Host for Desk<'_> {
+impl<N: Transport> Host for SiteHost<'_, N> {
     /// As if the job and all that is pledged were one job, as wide as all and as long as the
     /// longest of them: if that fits, each of them does.
     fn quote(&self, parcel: &Parcel, from: Time, pledged: Pledged) -> Option<StartQuote> {
@@ -52,7 +53,7 @@ impl Host for Desk<'_> {
         Some(self.quoted(parcel, start))
     }
 
-    fn transfer(&self, parcel: &Parcel, _: Peer) -> Span {
-        self.links.transfer(parcel.data_mb)
+    fn transfer(&self, parcel: &Parcel, to: Peer) -> Span {
+        self.network.transfer(parcel, self.me, to)
     }
 }

@@ -1,0 +1,132 @@
+//! The driver under a Slurm made of a few lines of shell: what it does when Slurm says what real
+//! controllers say only after a crash.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use tempfile::TempDir;
+use tradewind_io::settings::cluster::{Accounts, Cluster, Members};
+use tradewind_io::submission::{OnLost, Surroundings, Work};
+use tradewind_model::{Performance, Span, Time};
+
+use super::Settings;
+use crate::site::{Exit, Order, PoolSetup, Seen, Site, Tag};
+
+/// `sbatch` keeps the script and the comment; `squeue` lists one job with this comment, in the state
+/// that a file has. Everything else runs as it is.
+const SLURM: &str = r#"#!/bin/sh
+here=${0%/*}
+# Commands come behind `env` and variables.
+while case $1 in env | *=*) ;; *) false ;; esac; do shift; done
+case $1 in
+sbatch)
+    for word in "$@"; do case $word in --comment=*) echo "${word#*=}" >"$here/comment" ;; esac; done
+    cat >"$here/script"
+    echo 5
+    ;;
+squeue)
+    cat <<END
+{"errors": [], "jobs": [{"job_id": 5, "comment": "$(cat "$here/comment")", "user_name": "$(id -un)",
+"job_state": "$(cat "$here/state")", "state_reason": "None", "submit_time": 100, "start_time": 110,
+"end_time": 171, "partition": "main", "nodes": "a1", "cpus": 4, "exit_code": 0}]}
+END
+    ;;
+scontrol)
+    case "$*" in
+    *nodes*) echo "NodeName=a1 CPUTot=4 State=IDLE Partitions=main RealMemory=4000" ;;
+    *reservation*) echo "No reservations in the system" ;;
+    esac
+    ;;
+*) exec "$@" ;;
+esac
+"#;
+
+fn site(folder: &Path) -> Box<dyn Site> {
+    let program = folder.join("slurm");
+    fs::write(&program, SLURM).unwrap();
+    fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let cluster = Cluster {
+        command: vec![text(&program)],
+        user_command: vec![text(&program)],
+        accounts: Accounts::Of([("ana".to_owned(), whoami())].into()),
+        directory: text(folder),
+        spool: text(&folder.join("spool")),
+        timeout: Span(60),
+        ..Cluster::default()
+    };
+    let setup = PoolSetup {
+        name: "cpu".to_owned(),
+        nodes: 1,
+        performance: Performance::REFERENCE,
+        attributes: std::collections::BTreeMap::new(),
+    };
+    let members = Members { partition: Some("main".to_owned()), ..Members::default() };
+    let folder = folder.join("site");
+    let pools = vec![(setup, members)];
+    super::open(Settings { name: "here".to_owned(), folder, cluster, pools }).unwrap()
+}
+
+fn whoami() -> String {
+    let output = Command::new("id").arg("-un").output().unwrap();
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+fn order(folder: &Path) -> Order {
+    let text = format!("#!/bin/sh\necho ran >>{}/ran\n", folder.display());
+    Order {
+        tag: Tag { market: "m".to_owned(), job: 1, attempt: 0, part: 0 },
+        name: "name".to_owned(),
+        user: "ana".to_owned(),
+        pool: "cpu".to_owned(),
+        nodes: 1,
+        start: Time(0),
+        aside: false,
+        gather: None,
+        limit: Span(20),
+        work: Work::Script { text, arguments: Vec::new() },
+        surroundings: Surroundings::default(),
+        variables: std::collections::BTreeMap::new(),
+        on_lost: OnLost::Rerun,
+        is_preemptible: false,
+        passed_through: Vec::new(),
+    }
+}
+
+/// Slurm started the job while its controller was killed, and ended it at its limit; no node ever
+/// ran its script.
+#[test]
+fn a_job_whose_script_never_ran_ends_unbegun_and_never_begins_later() {
+    let folder = TempDir::new().unwrap();
+    let mut site = site(folder.path());
+    let order = order(folder.path());
+    fs::write(folder.path().join("state"), "RUNNING").unwrap();
+    site.submit(&order).unwrap();
+    let seen = site.survey().unwrap().tasks.remove(&order.tag).unwrap();
+    assert!(matches!(seen, Seen::Running { .. }), "Slurm says so: {seen:?}");
+    fs::write(folder.path().join("state"), "TIMEOUT").unwrap();
+    let seen = site.survey().unwrap().tasks.remove(&order.tag).unwrap();
+    let is_free = matches!(&seen, Seen::Ended { since: None, exit: Exit::Refused(_), .. });
+    assert!(is_free, "its work never ran, and it may be submitted again: {seen:?}");
+    // A node that was only slow comes with the script after all.
+    let late = Command::new("/bin/sh").arg(folder.path().join("script")).status().unwrap();
+    assert!(late.success() && !folder.path().join("ran").exists());
+}
+
+/// The same, but a node has the script, and its first line comes before our claim.
+#[test]
+fn a_job_whose_script_is_there_after_all_is_not_given_up() {
+    let folder = TempDir::new().unwrap();
+    let mut site = site(folder.path());
+    let order = order(folder.path());
+    fs::write(folder.path().join("state"), "RUNNING").unwrap();
+    site.submit(&order).unwrap();
+    let ran = Command::new("/bin/sh").arg(folder.path().join("script")).status().unwrap();
+    assert!(ran.success() && folder.path().join("ran").exists());
+    fs::write(folder.path().join("state"), "TIMEOUT").unwrap();
+    let seen = site.survey().unwrap().tasks.remove(&order.tag).unwrap();
+    let is_done = matches!(seen, Seen::Ended { since: Some(_), exit: Exit::Code(0), .. });
+    assert!(is_done, "{seen:?}");
+}

@@ -1,0 +1,278 @@
+//! The waiting jobs of others, in the order in which Slurm looks at them: by the priority of their
+//! partition, then by their own.
+
+use std::collections::BTreeSet;
+
+use tradewind_io::settings::cluster::{Members, NodeUnit};
+use tradewind_model::Time;
+
+use super::asked::{self, Asked};
+use super::doctor::finding;
+use super::listing::Job;
+use super::nodes::Node;
+use super::pools::{self, Needs};
+use super::{Controller, View, caps};
+use crate::site::local::records::now;
+use crate::site::managed::driver::{Base, Manager};
+use crate::site::managed::tickets::tag_in;
+use crate::site::queued::{Blocked, Queue, QueuedJob, limit_of, name_of, shown, tasks};
+use crate::site::{Finding, Verdict};
+
+/// What is said if no job of others can be seen.
+const HIDDEN: &str = "the cluster hides jobs of other users (PrivateData), so that the waiting jobs \
+                      of its owners are not known";
+
+/// A pool as waiting jobs see it.
+struct Place<'n> {
+    /// Partitions with nodes of the pool: jobs of each of them compete for these nodes.
+    partitions: BTreeSet<&'n str>,
+    /// The smallest of its nodes, by which a job's width is counted.
+    smallest: Option<&'n Node>,
+}
+
+impl<'n> Place<'n> {
+    fn of(nodes: &'n [Node], members: &Members) -> Place<'n> {
+        let own = pools::belonging(nodes, members);
+        Place {
+            partitions: own.iter().flat_map(|it| &it.partitions).map(String::as_str).collect(),
+            smallest: own.into_iter().filter(|node| node.cpus > 0).min_by_key(|node| node.cpus),
+        }
+    }
+}
+
+impl Controller {
+    /// See [`Manager::queue`](crate::site::managed::driver::Manager::queue).
+    pub(super) fn queue_of(&self, base: &Base, view: &View<'_, Job>) -> Queue {
+        let places: Vec<Place<'_>> =
+            base.members.iter().map(|members| Place::of(&self.nodes, members)).collect();
+        let is_of_market =
+            |job: &Job| tag_in(&job.comment).is_some_and(|tag| base.markets.contains(&tag.market));
+        let theirs = view.jobs.iter().zip(view.ours);
+        let theirs = theirs.filter(|(job, is_ours)| !**is_ours && !is_of_market(job));
+        let mut theirs: Vec<&Job> = theirs.map(|(job, _)| job).collect();
+        // Of equals, Slurm takes the lower number first.
+        theirs.sort_by_key(|job| job.id);
+        let mut cut = 0;
+        let waiting = theirs.iter().filter_map(|job| {
+            let asked = job.asked.as_deref().filter(|_| job.is_waiting())?;
+            cut += u32::from(tasks(&asked.array).is_cut);
+            let queued = queued(job, asked, &places, base.cluster.unit)?;
+            Some((self.order_of(job), queued))
+        });
+        let mut queue = Queue::by_priority(waiting.collect());
+        if cut > 0 {
+            queue
+                .notes
+                .push(format!("of {cut} arrays `squeue` lists only the first waiting tasks"));
+        }
+        if theirs.is_empty() && self.limits.hides_jobs {
+            queue.notes.push(HIDDEN.to_owned());
+        }
+        queue
+    }
+
+    /// How much of the waiting jobs of others can be seen.
+    pub(super) fn queue_is_known(&mut self, base: &Base) -> Finding {
+        let what = "waiting jobs of the cluster's owners can be seen";
+        let listed = match self.has_brief_list(base) {
+            true => self.jobs_in_brief(base),
+            false => self.jobs(base),
+        };
+        let jobs = match listed.and_then(|jobs| self.list_nodes(base).map(|()| jobs)) {
+            Ok(jobs) => jobs,
+            Err(wrong) => {
+                return finding(what, Verdict::Bad, wrong.to_string(), "see the message");
+            }
+        };
+        let ours = vec![false; jobs.len()];
+        let queue = self.queue_of(base, &View { jobs: &jobs, ours: &ours, now: now() });
+        let all = queue.jobs.len() + queue.beyond as usize;
+        let verdict = if queue.notes.is_empty() { Verdict::Good } else { Verdict::Warning };
+        let notes = queue.notes.iter().flat_map(|note| ["; ", note.as_str()]);
+        let found = format!("{all} wait{}", notes.collect::<String>());
+        let remedy = "forecasts are wrong by what is not known: give partitions a MaxTime, and let \
+                      the account that runs our commands see all jobs";
+        finding(what, verdict, found, remedy)
+    }
+
+    /// Less for jobs that are looked at first.
+    fn order_of(&self, job: &Job) -> u32 {
+        let tiers = job.partitions.iter().filter_map(|name| self.limits.tiers.get(name));
+        u32::MAX - tiers.max().copied().unwrap_or(0)
+    }
+}
+
+/// The job as surveys list it; `None`: it waits for none of our nodes.
+fn queued(job: &Job, asked: &Asked, places: &[Place<'_>], unit: NodeUnit) -> Option<QueuedJob> {
+    let may_use = |place: &Place<'_>| {
+        job.partitions.iter().any(|name| place.partitions.contains(name.as_str()))
+    };
+    let own = || places.iter().enumerate().filter(|(_, place)| may_use(place));
+    let pools: Vec<usize> = own().map(|(number, _)| number).collect();
+    let widths = own().filter_map(|(_, place)| place.smallest);
+    let nodes = widths.map(|node| width(job, asked, node, unit)).max();
+    let (limit, is_capped) = limit_of(asked.limit);
+    let tasks = tasks(&asked.array);
+    let blocked = blocked(job, asked);
+    let start = (job.start > 0).then_some(Time(job.start));
+    let (earliest, expected) = match blocked {
+        Blocked::BeginTime(begin) => (Some(begin), None),
+        _ => (None, start),
+    };
+    (!pools.is_empty()).then(|| QueuedJob {
+        name: job.id.to_string(),
+        pools,
+        nodes: nodes.unwrap_or(asked.nodes).max(1),
+        processors: job.cpus,
+        limit,
+        is_capped,
+        rank: 0,
+        priority: asked.priority,
+        user: shown(&job.user),
+        account: shown(&asked.account),
+        submitted: Time(job.submitted),
+        earliest,
+        blocked,
+        tasks: tasks.waiting,
+        at_once: tasks.at_once,
+        expected,
+    })
+}
+
+/// The market's nodes that the job needs if all nodes are like this one.
+fn width(job: &Job, asked: &Asked, node: &Node, unit: NodeUnit) -> u32 {
+    // A job that asks for processors alone may be listed with fewer nodes than it needs.
+    let nodes = asked.nodes.max(job.cpus.div_ceil(node.cpus.max(1))).max(1);
+    let needs = Needs { nodes, cpus: job.cpus, memory: job.memory, gpus: job.gpus };
+    let each = match asked.is_exclusive {
+        true => pools::units(node, unit),
+        false => needs.units_of(node, unit),
+    };
+    nodes.saturating_mul(each.max(1))
+}
+
+fn blocked(job: &Job, asked: &Asked) -> Blocked {
+    let reason = job.reason.as_str();
+    if job.is_held || reason.starts_with("JobHeld") {
+        return Blocked::Held;
+    }
+    if let Some(name) = shown(&asked.reservation) {
+        return Blocked::Reservation(name);
+    }
+    if reason.starts_with("Dependency") || shown(&asked.dependency).is_some() {
+        return Blocked::Dependency(asked::dependencies(&asked.dependency));
+    }
+    match reason {
+        "BeginTime" if job.start > 0 => Blocked::BeginTime(Time(job.start)),
+        "" | "None" | "Priority" | "Resources" => Blocked::Eligible,
+        // It waits for nodes like any other, but this is what Slurm calls it.
+        _ if reason.starts_with("Nodes required for job are DOWN") => Blocked::Eligible,
+        "JobArrayTaskLimit" => Blocked::Limit(reason.to_owned()),
+        _ if caps::of_reason(reason).is_some() => Blocked::Limit(name_of(reason)),
+        _ => Blocked::Other(name_of(reason)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tradewind_model::Span;
+
+    use super::*;
+    use crate::site::queued::MAX_LIMIT;
+
+    fn node(name: &str, cpus: u32, partitions: &[&str]) -> Node {
+        let partitions = partitions.iter().map(|name| (*name).to_owned()).collect();
+        Node { name: name.to_owned(), cpus, partitions, is_up: true, ..Node::default() }
+    }
+
+    fn waits(id: u64, reason: &str, asked: Asked) -> Job {
+        Job {
+            id,
+            state: "PENDING".to_owned(),
+            reason: reason.to_owned(),
+            partitions: vec!["main".to_owned()],
+            user: "eve".to_owned(),
+            submitted: 100,
+            asked: Some(Box::new(asked)),
+            ..Job::default()
+        }
+    }
+
+    fn asked(nodes: u32) -> Asked {
+        Asked { nodes, limit: Some(Span(60)), priority: Some(5), ..Asked::default() }
+    }
+
+    fn listed(job: &Job, unit: NodeUnit) -> Option<QueuedJob> {
+        let nodes = [node("a1", 8, &["main", "fast"]), node("a2", 4, &["main"])];
+        let members = [Some("main"), Some("fast"), Some("other")]
+            .map(|name| Members { partition: name.map(str::to_owned), ..Members::default() });
+        let places = members.iter().map(|members| Place::of(&nodes, members));
+        let asked = job.asked.as_deref().unwrap();
+        queued(job, asked, &places.collect::<Vec<_>>(), unit)
+    }
+
+    #[test]
+    fn a_job_competes_for_all_pools_whose_nodes_its_partitions_have() {
+        let job = waits(7, "Priority", asked(2));
+        let told = listed(&job, NodeUnit::Node).unwrap();
+        assert_eq!((told.name.as_str(), &told.pools[..], told.nodes), ("7", &[0, 1][..], 2));
+        assert_eq!((told.user.as_deref(), told.account), (Some("eve"), None));
+        let elsewhere = Job { partitions: vec!["big".to_owned()], ..job };
+        assert_eq!(listed(&elsewhere, NodeUnit::Node), None);
+    }
+
+    #[test]
+    fn widths_are_those_of_the_smallest_node() {
+        let of = |cpus, wanted: Asked, unit| {
+            listed(&Job { cpus, ..waits(7, "Priority", wanted) }, unit).unwrap().nodes
+        };
+        assert_eq!(of(7, asked(1), NodeUnit::Node), 2, "four processors on each node");
+        assert_eq!(of(7, asked(2), NodeUnit::Cores(2)), 4);
+        assert_eq!(of(1, asked(0), NodeUnit::Node), 1);
+        let alone = Asked { is_exclusive: true, ..asked(1) };
+        assert_eq!(of(1, alone, NodeUnit::Cores(1)), 8, "all that a node of either pool has");
+        let absurd = of(u32::MAX, asked(u32::MAX), NodeUnit::Node);
+        assert_eq!(absurd, u32::MAX);
+    }
+
+    #[test]
+    fn what_a_job_waits_for_is_told() {
+        let of = |job: &Job| listed(job, NodeUnit::Node).unwrap().blocked;
+        for reason in ["None", "Priority", "Resources", "", NODES_DOWN] {
+            assert_eq!(of(&waits(1, reason, asked(1))), Blocked::Eligible, "{reason}");
+        }
+        let held = Job { is_held: true, ..waits(1, "JobHeldUser", asked(1)) };
+        assert_eq!(of(&held), Blocked::Held);
+        let limit = "AssocGrpCpuLimit";
+        assert_eq!(of(&waits(1, limit, asked(1))), Blocked::Limit(limit.to_owned()));
+        let other = "ReqNodeNotAvail, UnavailableNodes:a1";
+        assert_eq!(of(&waits(1, other, asked(1))), Blocked::Other(other.to_owned()));
+        let inside = Asked { reservation: "course".to_owned(), ..asked(1) };
+        let told = of(&waits(1, "Reservation", inside));
+        assert_eq!(told, Blocked::Reservation("course".to_owned()));
+        // In a circle, or after itself: names are only told.
+        for (id, after) in [(1, "afterok:2(unfulfilled)"), (2, "afterok:1(unfulfilled)")] {
+            let after = Asked { dependency: after.to_owned(), ..asked(1) };
+            let wanted = Blocked::Dependency(vec![(3 - id).to_string()]);
+            assert_eq!(of(&waits(id, "Dependency", after)), wanted);
+        }
+        let never = waits(1, "DependencyNeverSatisfied", asked(1));
+        assert_eq!(of(&never), Blocked::Dependency(Vec::new()));
+        let begins = Job { start: 900, ..waits(1, "BeginTime", asked(1)) };
+        let told = listed(&begins, NodeUnit::Node).unwrap();
+        assert_eq!((told.earliest, told.expected), (Some(Time(900)), None));
+        let planned = Job { start: 900, ..waits(1, "Resources", asked(1)) };
+        let told = listed(&planned, NodeUnit::Node).unwrap();
+        assert_eq!((told.earliest, told.expected), (None, Some(Time(900))));
+    }
+
+    const NODES_DOWN: &str = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions";
+
+    #[test]
+    fn limits_and_arrays_are_bounded() {
+        let array = Asked { limit: None, array: "0-4000000000%9".to_owned(), ..asked(1) };
+        let told = listed(&waits(1, "Priority", array), NodeUnit::Node).unwrap();
+        assert_eq!((told.limit, told.is_capped), (MAX_LIMIT, true));
+        assert_eq!((told.tasks, told.at_once), (crate::site::queued::MAX_TASKS, Some(9)));
+    }
+}

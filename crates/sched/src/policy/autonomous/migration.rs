@@ -1,0 +1,193 @@
+//! The negotiators of all sites, and the network between them.
+
+use std::sync::Arc;
+
+use tradewind_model::{PoolId, Time};
+
+use super::job::{Phase, peer};
+use super::{AutonomousSites, Moment, Signal, SiteHost, Transport};
+use crate::negotiation::{
+    Durable, Entry, Host, Input, Member, Negotiator, Output, Peer, Preference, Settings,
+};
+use crate::policy::local::Timers;
+
+/// How sites pass jobs on.
+#[derive(Debug)]
+pub struct Migration<N> {
+    /// How they negotiate.
+    pub negotiation: Settings,
+    /// Seed of what negotiators draw: whom to ask.
+    pub seed: u64,
+    /// What carries their messages.
+    pub network: N,
+}
+
+#[derive(Debug)]
+enum State {
+    Up(Box<Negotiator>),
+    /// What it has written down.
+    Down(Durable),
+}
+
+#[derive(Debug)]
+pub(super) struct Negotiators<N> {
+    all: Vec<State>,
+    peers: Arc<[Peer]>,
+    settings: Settings,
+    seed: u64,
+    pub(super) network: N,
+    /// When each negotiator is due.
+    timers: Timers,
+}
+
+impl<N: Transport> Negotiators<N> {
+    pub(super) fn new(sites: usize, migration: Migration<N>) -> Negotiators<N> {
+        let Migration { negotiation: settings, seed, network } = migration;
+        let peers: Arc<[Peer]> = (0..sites as u32).map(Peer).collect();
+        let member = |me: &Peer| Member { me: *me, peers: Arc::clone(&peers), settings, seed };
+        let up = |me| State::Up(Box::new(Negotiator::new(member(me))));
+        Negotiators {
+            all: peers.iter().map(up).collect(),
+            settings,
+            seed,
+            network,
+            timers: Timers::new(sites),
+            peers,
+        }
+    }
+
+    pub(super) fn durables(&self) -> impl Iterator<Item = (Peer, &Durable)> {
+        self.peers.iter().zip(&self.all).map(|(peer, state)| match state {
+            State::Up(negotiator) => (*peer, negotiator.durable()),
+            State::Down(durable) => (*peer, durable),
+        })
+    }
+
+    /// When the next signal arrives or a negotiator is due.
+    pub(super) fn next(&self) -> Option<Time> {
+        [self.network.next(), self.timers.next()].into_iter().flatten().min()
+    }
+
+    /// A negotiator that is due.
+    fn due(&self, now: Time) -> Option<PoolId> {
+        self.timers.until(now).next().map(|site| PoolId(site as u32))
+    }
+}
+
+impl State {
+    /// One input for one negotiator; while it is down, it only writes down what its own jobs do.
+    fn step(&mut self, input: Input, now: Time, host: &dyn Host, out: &mut Vec<Output>) {
+        match (self, input) {
+            (State::Up(negotiator), input) => negotiator.step(now, input, host, out),
+            (State::Down(durable), Input::Joined(ticket)) => durable.apply(&Entry::Joined(ticket)),
+            (State::Down(durable), Input::Over(ticket)) => durable.apply(&Entry::Over(ticket)),
+            (State::Down(_), _) => {}
+        }
+    }
+
+    fn stop(&mut self) {
+        if let State::Up(negotiator) = self {
+            *self = State::Down(negotiator.durable().clone());
+        }
+    }
+
+    fn restart(&mut self, member: Member, now: Time, host: &dyn Host, out: &mut Vec<Output>) {
+        let State::Down(durable) = self else { return };
+        let negotiator = Negotiator::restart(std::mem::take(durable), member, now, host, out);
+        *self = State::Up(Box::new(negotiator));
+    }
+
+    fn due(&self) -> Option<Time> {
+        match self {
+            State::Up(negotiator) => negotiator.due(),
+            State::Down(_) => None,
+        }
+    }
+}
+
+/// What happens to a negotiator.
+enum Step {
+    Input(Input),
+    Stop,
+    Restart,
+}
+
+impl<N: Transport> AutonomousSites<N> {
+    /// Gives negotiators all inputs and signals, until nothing more happens at this moment.
+    pub(super) fn negotiate(&mut self, moment: &mut Moment<'_>) {
+        loop {
+            for (site, input) in std::mem::take(&mut moment.inputs) {
+                self.step(moment, site, Step::Input(input));
+            }
+            if !moment.inputs.is_empty() {
+                continue;
+            }
+            let Some(negotiators) = &mut self.negotiators else { return };
+            let (to, step) = match negotiators.network.receive(moment.now) {
+                Some(Signal::Message(envelope)) => {
+                    (envelope.to, Step::Input(Input::Heard(envelope)))
+                }
+                Some(Signal::Stopped(peer)) => (peer, Step::Stop),
+                Some(Signal::Restarted(peer)) => (peer, Step::Restart),
+                None => match negotiators.due(moment.now) {
+                    Some(site) => (peer(site), Step::Input(Input::Tick)),
+                    None => return,
+                },
+            };
+            self.step(moment, PoolId(to.0), step);
+        }
+    }
+
+    fn step(&mut self, moment: &mut Moment<'_>, site: PoolId, step: Step) {
+        let Some(negotiators) = &mut self.negotiators else { return };
+        let (me, now) = (peer(site), moment.now);
+        let (local, pool) = (&*self.sites[site.index()], moment.market.pools().pool(site));
+        let host = SiteHost { now, me, local, pool, network: &negotiators.network };
+        let state = &mut negotiators.all[site.index()];
+        let restarts = matches!(step, Step::Restart);
+        let mut out = Vec::new();
+        match step {
+            Step::Input(input) => state.step(input, now, &host, &mut out),
+            Step::Stop => state.stop(),
+            Step::Restart => {
+                let (settings, seed) = (negotiators.settings, negotiators.seed);
+                let peers = Arc::clone(&negotiators.peers);
+                state.restart(Member { me, peers, settings, seed }, now, &host, &mut out);
+            }
+        }
+        negotiators.timers.set(site.index(), state.due());
+        self.carry_out(moment, site, out);
+        if restarts {
+            self.ask_again(moment, site);
+        }
+    }
+
+    /// A negotiator that was down has forgotten its searches. Jobs that cannot run at this site
+    /// are searched for again.
+    fn ask_again(&mut self, moment: &mut Moment<'_>, site: PoolId) {
+        let here = self.jobs.iter().filter(|(_, job)| job.site == site);
+        let unplaced = here.filter(|(_, job)| job.phase == Phase::Unplaced);
+        let wish = |parcel| (site, Input::PassOn(parcel, Preference::Must));
+        moment.inputs.extend(unplaced.map(|(_, job)| wish(Arc::clone(&job.parcel))));
+    }
+
+    fn carry_out(&mut self, moment: &mut Moment<'_>, site: PoolId, out: Vec<Output>) {
+        for output in out {
+            match output {
+                Output::Record(_) | Output::HandedOver { .. } => {}
+                Output::Send(envelope) => {
+                    if let Some(negotiators) = &mut self.negotiators {
+                        negotiators.network.send(moment.now, envelope);
+                    }
+                }
+                Output::TakeIn { parcel, offer, .. } => {
+                    self.take_in(moment, site, parcel, &offer);
+                }
+                Output::Hold(ticket) => self.send_away(moment, ticket.job),
+                Output::Release(ticket) => self.take_back(moment, ticket.job),
+            }
+        }
+        // What a site answers is valid after it has decided.
+        self.decide_all(moment);
+    }
+}

@@ -1,0 +1,311 @@
+//! The queue of a site's own scheduler: what waits, what runs, and what starts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use tradewind_model::{JobId, Outage, OutageId, PoolId, Span, Time};
+
+use super::{ExpectedStart, MAX_LIMIT, Rule, ahead};
+use crate::policy::availability::{expected_end, missing_time};
+use crate::policy::local::{Local, Origin, Plain, PlainSettings, Turn, Wanted};
+
+/// A job for the queue, or a running one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its number: in the order of the queue, and different from that of every other job, also of
+    /// running ones.
+    pub job: JobId,
+    /// Nodes, at least 1.
+    pub nodes: u32,
+    /// Its time limit, which it is expected to need.
+    pub limit: Span,
+    /// The pools that it may use. Where it fits in several at once, the first pool of the site gets
+    /// it.
+    pub pools: Arc<[PoolId]>,
+}
+
+/// One pool of the site.
+#[derive(Debug, Clone)]
+struct PoolQueue {
+    pool: PoolId,
+    nodes: u32,
+    plain: Plain,
+    /// Whether something happened since the last pass.
+    touched: bool,
+}
+
+/// A place in the order of the queue.
+type Rank = (i64, JobId);
+
+#[derive(Debug, Clone)]
+struct Waits {
+    entry: Entry,
+    rank: Rank,
+}
+
+/// Nodes of one pool that a job has.
+#[derive(Debug, Clone, Copy)]
+struct Runs {
+    pool: usize,
+    start: Time,
+    limit: Span,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Missing {
+    pool: usize,
+    what: Outage,
+    begun: bool,
+}
+
+/// A site's own scheduler with its queue; see the text of the module above. Owners' jobs join and
+/// start; jobs of others that run in its pools are adopted.
+///
+/// Calls are in the order of time. At every moment at which something happened: first all that
+/// happened, ends before joins; then one [`SiteQueue::decide`].
+#[derive(Debug, Clone)]
+pub struct SiteQueue {
+    rule: Rule,
+    pools: Vec<PoolQueue>,
+    waiting: BTreeMap<JobId, Waits>,
+    /// Those that are examined: they wait in the queues of their pools.
+    tested: BTreeSet<Rank>,
+    /// The others.
+    untested: BTreeSet<Rank>,
+    running: BTreeMap<JobId, Runs>,
+    missing: BTreeMap<OutageId, Missing>,
+}
+
+impl SiteQueue {
+    /// A site with these pools and their nodes, and nothing to do. A pool that is named twice
+    /// counts once.
+    pub fn new(pools: &[(PoolId, u32)], rule: Rule) -> SiteQueue {
+        let rule = rule.bounded();
+        let mut site = SiteQueue {
+            rule,
+            pools: Vec::with_capacity(pools.len()),
+            waiting: BTreeMap::new(),
+            tested: BTreeSet::new(),
+            untested: BTreeSet::new(),
+            running: BTreeMap::new(),
+            missing: BTreeMap::new(),
+        };
+        let settings = PlainSettings { depth: rule.depth, turn: rule.turn };
+        for &(pool, nodes) in pools {
+            if site.index(pool).is_none() {
+                let plain = Plain::new(nodes, settings);
+                site.pools.push(PoolQueue { pool, nodes, plain, touched: true });
+            }
+        }
+        site
+    }
+
+    /// The rule, within its bounds.
+    pub fn rule(&self) -> Rule {
+        self.rule
+    }
+
+    /// Entries that wait.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Whether the pool is one of this site's.
+    pub fn has(&self, pool: PoolId) -> bool {
+        self.index(pool).is_some()
+    }
+
+    /// Whether a job of so many nodes fits into a pool of these, with nothing else there.
+    pub fn is_wide_enough(&self, pools: &[PoolId], nodes: u32) -> bool {
+        self.pools.iter().any(|it| pools.contains(&it.pool) && nodes <= it.nodes)
+    }
+
+    fn index(&self, pool: PoolId) -> Option<usize> {
+        self.pools.iter().position(|it| it.pool == pool)
+    }
+
+    /// Pools that are wide enough for the entry.
+    fn pools_of(&self, entry: &Entry) -> impl Iterator<Item = usize> + use<> {
+        let suits = |it: &PoolQueue| entry.nodes <= it.nodes && entry.pools.contains(&it.pool);
+        let suiting: Vec<usize> =
+            (0..self.pools.len()).filter(|at| suits(&self.pools[*at])).collect();
+        suiting.into_iter()
+    }
+
+    /// A job waits from now on. Whether it does: a job that is too wide for its pools is not taken.
+    pub fn join(&mut self, entry: Entry) -> bool {
+        if self.pools_of(&entry).next().is_none() {
+            return false;
+        }
+        let entry = Entry { limit: entry.limit.clamp(Span(1), MAX_LIMIT), ..entry };
+        let key = match self.rule.turn {
+            Turn::Arrival => 0,
+            Turn::Shortest => entry.limit.0,
+        };
+        let rank = (key, entry.job);
+        self.waiting.insert(entry.job, Waits { entry, rank });
+        self.untested.insert(rank);
+        true
+    }
+
+    /// A waiting job was withdrawn.
+    pub fn leave(&mut self, job: JobId, now: Time) {
+        let Some(waits) = self.waiting.get(&job).cloned() else { return };
+        if self.tested.remove(&waits.rank) {
+            self.leave_pools(&waits.entry, None, now);
+        }
+        self.untested.remove(&waits.rank);
+        self.waiting.remove(&job);
+    }
+
+    fn leave_pools(&mut self, entry: &Entry, but: Option<usize>, now: Time) {
+        for at in self.pools_of(entry).filter(|at| but != Some(*at)) {
+            let pool = &mut self.pools[at];
+            pool.plain.leave(entry.job, now);
+            pool.touched = true;
+        }
+    }
+
+    /// The first jobs of the queue are examined, no more than the rule allows.
+    fn choose_tested(&mut self, now: Time) {
+        let max = self.rule.tested as usize;
+        while let Some(&next) = self.untested.first() {
+            let last = self.tested.last().copied().filter(|_| self.tested.len() >= max);
+            match last {
+                Some(last) if last < next => return,
+                Some(last) => {
+                    self.tested.remove(&last);
+                    self.untested.insert(last);
+                    if let Some(waits) = self.waiting.get(&last.1).cloned() {
+                        self.leave_pools(&waits.entry, None, now);
+                    }
+                }
+                None => {}
+            }
+            self.untested.remove(&next);
+            self.tested.insert(next);
+            self.enter(next.1, now);
+        }
+    }
+
+    /// A job that is examined waits in the queues of its pools.
+    fn enter(&mut self, job: JobId, now: Time) {
+        let Some(Waits { entry, .. }) = self.waiting.get(&job) else { return };
+        let (nodes, limit) = (entry.nodes, entry.limit);
+        for at in self.pools_of(entry) {
+            let pool = &mut self.pools[at];
+            let wanted = Wanted { job, processors: nodes, length: limit, submitted: now };
+            pool.plain.join(wanted, Origin::Local, now);
+            pool.touched = true;
+        }
+    }
+
+    /// A job that does not wait here runs in one of the pools since `start`. Nothing happens if
+    /// the pool is none of the site's.
+    pub fn adopt(&mut self, entry: &Entry, pool: PoolId, start: Time, now: Time) {
+        let Some(at) = self.index(pool) else { return };
+        let Entry { job, nodes, .. } = *entry;
+        let limit = entry.limit.clamp(Span(1), MAX_LIMIT);
+        let wanted = Wanted { job, processors: nodes, length: limit, submitted: start };
+        self.pools[at].plain.adopt(wanted, start, now);
+        self.pools[at].touched = true;
+        self.running.insert(job, Runs { pool: at, start, limit });
+    }
+
+    /// A running job has ended, perhaps before its expected end.
+    pub fn ended(&mut self, job: JobId, now: Time) {
+        let Some(runs) = self.running.remove(&job) else { return };
+        let pool = &mut self.pools[runs.pool];
+        pool.plain.ended(job, now - runs.start, now);
+        pool.touched = true;
+    }
+
+    /// Nodes of a pool will be missing. Nothing happens if the pool is none of the site's.
+    pub fn announced(&mut self, id: OutageId, what: Outage, now: Time) {
+        let Some(at) = self.index(what.pool) else { return };
+        self.missing.insert(id, Missing { pool: at, what, begun: false });
+        self.pools[at].plain.announced(id, what, now);
+        self.pools[at].touched = true;
+    }
+
+    /// The announced nodes are gone.
+    pub fn closed(&mut self, id: OutageId, now: Time) {
+        let Some(missing) = self.missing.get_mut(&id) else { return };
+        missing.begun = true;
+        let pool = &mut self.pools[missing.pool];
+        pool.plain.closed(id, now);
+        pool.touched = true;
+    }
+
+    /// The nodes are back, or will not be missing after all.
+    pub fn reopened(&mut self, id: OutageId, now: Time) {
+        let Some(missing) = self.missing.remove(&id) else { return };
+        let pool = &mut self.pools[missing.pool];
+        pool.plain.reopened(id, now);
+        pool.touched = true;
+    }
+
+    /// Adds the jobs that start now to `starts`, in order; they count as running from now on.
+    pub fn decide(&mut self, now: Time, starts: &mut Vec<ExpectedStart>) {
+        self.choose_tested(now);
+        for pool in &mut self.pools {
+            let expected = pool.plain.next_end().into_iter().chain(pool.plain.wake());
+            pool.touched |= expected.min().is_some_and(|at| at <= now);
+        }
+        let (mut begun, mut surplus) = (Vec::new(), Vec::new());
+        while let Some(at) = self.pools.iter().position(|pool| pool.touched) {
+            let pool = &mut self.pools[at];
+            pool.touched = false;
+            pool.plain.decide(now, &mut begun, &mut surplus);
+            for job in begun.drain(..) {
+                starts.extend(self.start(job, at, now));
+            }
+            self.choose_tested(now);
+        }
+    }
+
+    /// A job starts in a pool, and waits nowhere any more.
+    fn start(&mut self, job: JobId, at: usize, now: Time) -> Option<ExpectedStart> {
+        let Waits { entry, rank } = self.waiting.remove(&job)?;
+        self.tested.remove(&rank);
+        self.leave_pools(&entry, Some(at), now);
+        let Entry { nodes, limit, .. } = entry;
+        self.running.insert(job, Runs { pool: at, start: now, limit });
+        let pool = self.pools[at].pool;
+        Some(ExpectedStart { job, pool, nodes, start: now, end: now + limit })
+    }
+
+    /// When to ask again, even if nothing happens.
+    pub fn wake(&self) -> Option<Time> {
+        self.pools.iter().filter_map(|pool| pool.plain.wake()).min()
+    }
+
+    /// When starts may come to be expected otherwise, even if nothing happens: at the latest when a
+    /// running job exceeds its expected end. `None` if no job waits.
+    pub fn next_expected(&self) -> Option<Time> {
+        let ends = self.pools.iter().filter_map(|pool| pool.plain.next_end());
+        let next = ends.chain(self.wake()).min();
+        next.filter(|_| !self.waiting.is_empty())
+    }
+
+    /// Starts of the jobs that wait, in the order of time, as far as the rule looks ahead. To be
+    /// called after [`SiteQueue::decide`] at the same moment.
+    pub fn look_ahead(&self, now: Time) -> Vec<ExpectedStart> {
+        if self.waiting.is_empty() {
+            return Vec::new();
+        }
+        ahead::run(self.clone(), Vec::new(), now).starts
+    }
+
+    /// When running jobs are expected to end.
+    pub(super) fn expected_ends(&self, now: Time) -> impl Iterator<Item = (Time, JobId)> + '_ {
+        let end = move |runs: &Runs| expected_end(runs.start, runs.limit, now);
+        self.running.iter().map(move |(job, runs)| (end(runs), *job))
+    }
+
+    /// When missing nodes are expected back.
+    pub(super) fn expected_back(&self, now: Time) -> impl Iterator<Item = (Time, OutageId)> + '_ {
+        let begun = self.missing.iter().filter(|(_, missing)| missing.begun);
+        begun.map(move |(id, missing)| (missing_time(&missing.what, true, now).1, *id))
+    }
+}

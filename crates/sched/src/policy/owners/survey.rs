@@ -1,0 +1,199 @@
+//! A site's queue as a manager shows it, and what is to be expected of it.
+
+use std::sync::Arc;
+
+use tradewind_model::{Cause, JobId, Outage, OutageId, PoolId, Span, Time};
+
+use super::ahead::{self, Group};
+use super::queue::{Entry, SiteQueue};
+use super::{ExpectedStart, MAX_ENTRIES, Rule, load};
+use crate::policy::availability::Taken;
+
+/// When a waiting job may start, as far as the site says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Eligible {
+    /// From this moment on.
+    From(Time),
+    /// When it is released.
+    Held,
+    /// When something has happened of which the time is not known.
+    Unknown,
+}
+
+/// An owner's waiting job, or an array of equal ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnersJob {
+    /// The pools that it may use.
+    pub pools: Arc<[PoolId]>,
+    /// Nodes of each entry.
+    pub nodes: u32,
+    /// Time limit of each entry.
+    pub limit: Span,
+    /// When it may start.
+    pub eligible: Eligible,
+    /// Jobs of the same queue, by index, of which all entries have to end first.
+    pub after: Vec<usize>,
+    /// How many entries: 1, but for arrays. None counts as one.
+    pub count: u32,
+}
+
+/// What is known of a site at a moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Survey {
+    /// The moment.
+    pub now: Time,
+    /// The pools and their nodes, in the order in which the scheduler prefers them.
+    pub pools: Vec<(PoolId, u32)>,
+    /// Nodes that are taken: running jobs of owners and of the market, outages. What begins later is
+    /// planned around; what has begun is expected to end as given, later than now.
+    pub taken: Vec<Taken>,
+    /// The owners' waiting jobs, in the order of the site's scheduler.
+    pub waiting: Vec<OwnersJob>,
+}
+
+/// Why no start of a job is foreseen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unforeseen {
+    /// It is held.
+    Held,
+    /// It waits for something of which the time is not known: another job whose end is not foreseen,
+    /// or jobs that wait for each other.
+    Dependency,
+    /// None of its pools has so many nodes, or it names no pool of this site.
+    TooWide,
+    /// It does not start within the rule's horizon.
+    BeyondHorizon,
+    /// More than [`MAX_ENTRIES`] entries wait, and it is none of the first.
+    TooManyBefore,
+}
+
+/// What is to be expected of a waiting job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// It starts.
+    Starts {
+        /// When its first entry starts.
+        start: Time,
+        /// Where that is.
+        pool: PoolId,
+        /// Entries with a foreseen start: all of them, unless it is an array.
+        entries: u32,
+        /// When the last of these starts.
+        last: Time,
+    },
+    /// No start is foreseen.
+    No(Unforeseen),
+}
+
+/// What is to be expected of a queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Forecast {
+    /// By index of the survey's waiting jobs.
+    pub jobs: Vec<Expected>,
+    /// The future load of the pools by jobs that wait now; see [`load::future_load`].
+    pub load: Vec<Taken>,
+}
+
+impl Survey {
+    /// When one more job would start if it stood in the queue before the job that now has the index
+    /// `rank`, or at the end of the queue. It may delay the jobs behind it. Costs a look-ahead.
+    pub fn expected_of(&self, job: OwnersJob, rank: usize, rule: Rule) -> Expected {
+        let rank = rank.min(self.waiting.len());
+        let mut with = self.clone();
+        let moved = |index: &mut usize| *index += usize::from(*index >= rank);
+        with.waiting.iter_mut().for_each(|other| other.after.iter_mut().for_each(moved));
+        let mut job = job;
+        job.after.iter_mut().for_each(moved);
+        with.waiting.insert(rank, job);
+        let forecast = forecast(&with, rule);
+        forecast.jobs.get(rank).copied().unwrap_or(Expected::No(Unforeseen::TooManyBefore))
+    }
+}
+
+/// Looks ahead. See the text of the module above for assumptions, bounds and cost.
+pub fn forecast(survey: &Survey, rule: Rule) -> Forecast {
+    let mut site = SiteQueue::new(&survey.pools, rule);
+    let groups = groups(survey);
+    let entries = groups.last().map_or(0, |group| group.numbers.end);
+    occupy(&mut site, survey, entries);
+    let reasons = survey.waiting.iter().zip(&groups).map(|(job, group)| reason(&site, job, group));
+    let reasons: Vec<Option<Unforeseen>> = reasons.collect();
+    let joins = groups.iter().zip(&reasons);
+    let groups: Vec<Group> =
+        joins.map(|(group, reason)| Group { joins: reason.is_none(), ..group.clone() }).collect();
+    let ahead = ahead::run(site, groups.clone(), survey.now);
+    let unforeseen = |reason: &Option<Unforeseen>| reason.unwrap_or(Unforeseen::BeyondHorizon);
+    let mut jobs: Vec<Expected> = reasons.iter().map(|it| Expected::No(unforeseen(it))).collect();
+    for index in ahead.blocked {
+        jobs[index] = Expected::No(Unforeseen::Dependency);
+    }
+    for start in &ahead.starts {
+        let index = groups.partition_point(|group| group.numbers.end <= start.job.0);
+        note(&mut jobs[index], start);
+    }
+    Forecast { jobs, load: load::future_load(&ahead.starts) }
+}
+
+/// The waiting jobs with numbers for their entries, in the order of the queue.
+fn groups(survey: &Survey) -> Vec<Group> {
+    let mut next = 0u32;
+    let group = |job: &OwnersJob| {
+        let count = job.count.max(1);
+        let numbers = next..next.saturating_add(count).min(MAX_ENTRIES as u32);
+        next = numbers.end;
+        let mut after = job.after.clone();
+        after.sort_unstable();
+        after.dedup();
+        let (pools, nodes) = (Arc::clone(&job.pools), job.nodes.max(1));
+        let entry = Entry { job: JobId(0), nodes, limit: job.limit, pools };
+        let from = match job.eligible {
+            Eligible::From(from) => from,
+            Eligible::Held | Eligible::Unknown => survey.now,
+        };
+        Group { entry, numbers, count, from, after, joins: true }
+    };
+    survey.waiting.iter().map(group).collect()
+}
+
+/// Why the job does not take part.
+fn reason(site: &SiteQueue, job: &OwnersJob, group: &Group) -> Option<Unforeseen> {
+    match job.eligible {
+        Eligible::Held => Some(Unforeseen::Held),
+        Eligible::Unknown => Some(Unforeseen::Dependency),
+        Eligible::From(_) if !site.is_wide_enough(&job.pools, group.entry.nodes) => {
+            Some(Unforeseen::TooWide)
+        }
+        Eligible::From(_) => group.numbers.is_empty().then_some(Unforeseen::TooManyBefore),
+    }
+}
+
+/// Tells the site's scheduler what is taken. Numbers of jobs up to `entries` are in use.
+fn occupy(site: &mut SiteQueue, survey: &Survey, entries: u32) {
+    let now = survey.now;
+    let whole = survey.taken.iter().filter(|taken| taken.share.nodes > 0 && taken.until > now);
+    for (number, taken) in (0u32..).zip(whole) {
+        let Taken { share, from, until } = *taken;
+        if from > now {
+            let (pool, nodes, cause) = (share.pool, share.nodes, Cause::Local);
+            let what = Outage { pool, nodes, from, until, cause };
+            site.announced(OutageId(number), what, now);
+            continue;
+        }
+        let job = JobId(entries.saturating_add(number));
+        let entry = Entry { job, nodes: share.nodes, limit: until - now, pools: [].into() };
+        site.adopt(&entry, share.pool, now, now);
+    }
+}
+
+fn note(expected: &mut Expected, it: &ExpectedStart) {
+    match expected {
+        Expected::Starts { entries, last, .. } => {
+            *entries += 1;
+            *last = it.start;
+        }
+        Expected::No(_) => {
+            let (start, pool) = (it.start, it.pool);
+            *expected = Expected::Starts { start, pool, entries: 1, last: start };
+        }
+    }
+}

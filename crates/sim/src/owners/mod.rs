@@ -1,0 +1,97 @@
+//! Sites whose owners have jobs of their own: a log, and a queue with a scheduler of its own.
+//!
+//! The site's scheduler ([`SiteQueue`]) starts its owners' jobs where nodes are free beside all that
+//! runs there, jobs of the market included. It knows time limits; run times are known here only. For
+//! the market, owners' jobs are outages: those that run have taken their nodes until their expected
+//! end, and the look-ahead of the queue announces nodes for those that wait, at most
+//! [`MAX_STEPS`](tradewind_sched::policy::owners::MAX_STEPS) steps for each pool. As the queue
+//! changes, announcements are withdrawn and made again, always before the policy decides. So jobs of
+//! the market take what the look-ahead leaves, and stand behind the owners' queue.
+//!
+//! **What owners may rely on**, as long as no job exceeds its time limit:
+//!
+//! - A job of the market delays no owner's job that waits when it starts, if running jobs end when
+//!   expected: each owner's job then starts as if the market's job were not there.
+//! - If jobs end early: under FCFS and conservative backfilling no owner's job starts later than
+//!   foreseen when it was submitted ([`OwnerRan::foreseen`]), so that it can be delayed only by jobs
+//!   of the market that ran already. Under EASY and depths between, an early end may change who is
+//!   backfilled, and so delay others, with or without the market.
+//! - It may start later than it would without the market: nodes that the market's jobs have come
+//!   back when these end, and nothing interrupts them.
+//!
+//! `tests/owners` checks the first two and measures the third on drawn sites.
+
+mod replayed;
+mod site;
+
+use std::sync::Arc;
+
+use tradewind_model::{PoolId, Pools, Time};
+use tradewind_sched::policy::backfill::{self, Backfill, Depth};
+use tradewind_sched::policy::owners::Rule;
+use tradewind_sched::policy::{Order, owners::SiteQueue};
+
+use crate::replay::{Semantics, Settings, run};
+use crate::workload::{self, Job, LogJob, Overrun, Rejected, Workload};
+use crate::{Estimate, SimError};
+pub(crate) use replayed::Owners;
+
+/// The jobs of a site's owners, and the scheduler that they wait for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnersLoad {
+    /// The pools that they may use, each job one of them. Loads of one grid share no pool.
+    pub pools: Vec<PoolId>,
+    /// How the site's scheduler works.
+    pub rule: Rule,
+    /// By submit time, then by number, then as in the log. Their times are wall-clock times,
+    /// whatever the performance of the pools.
+    pub jobs: Vec<Job>,
+    /// Jobs that can never run, in the order of the log.
+    pub rejected: Vec<Rejected>,
+}
+
+impl OwnersLoad {
+    /// Takes the jobs of a log. A job that is wider than the widest of the pools is rejected.
+    pub fn new(
+        log: &[LogJob],
+        grid: &Pools,
+        pools: Vec<PoolId>,
+        rule: Rule,
+        overrun: Overrun,
+    ) -> OwnersLoad {
+        let widest = pools.iter().map(|pool| grid.pool(*pool).nodes).max().unwrap_or(0);
+        let cluster = Arc::new(Pools::cluster(widest));
+        let Workload { jobs, rejected, .. } =
+            workload::prepare(log, cluster, Semantics::Textbook, overrun);
+        OwnersLoad { pools, rule, jobs, rejected }
+    }
+}
+
+/// What happened to an owner's job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OwnerRan {
+    /// When the look-ahead expected it to start, when it was submitted; `None` if that was beyond its
+    /// bounds.
+    pub foreseen: Option<Time>,
+    /// When it started.
+    pub start: Time,
+    /// When it ended.
+    pub end: Time,
+    /// Where it ran.
+    pub pool: PoolId,
+}
+
+/// What happened to the jobs of an [`OwnersLoad`]: by index in its jobs; `None` for one that never
+/// started, as its nodes were missing until the end of the replay.
+pub type OwnersRun = Vec<Option<OwnerRan>>;
+
+/// What would become of the owners' jobs of a workload without the market's jobs.
+///
+/// # Errors
+/// Never, unless there is a fault in the simulator.
+pub fn alone(workload: &Workload) -> Result<Vec<OwnersRun>, SimError> {
+    let without = Workload { jobs: Vec::new(), rejected: Vec::new(), ..workload.clone() };
+    let settings = Settings { semantics: Semantics::Textbook, estimate: Estimate::default() };
+    let fcfs = backfill::Settings { depth: Depth::First(0), order: Order::Arrival };
+    Ok(run(&without, settings, &mut Backfill::new(fcfs), &mut [])?.owners)
+}

@@ -1,0 +1,116 @@
+//! All sites with jobs of their owners, on their way through a replay.
+
+use std::collections::VecDeque;
+
+use tradewind_model::{Event, Market, Outage, OutageId, Pools, Time};
+
+use super::site::{Change, OwnersSite, Started};
+use super::{OwnersLoad, OwnersRun};
+
+/// The owners' jobs of a replay, and what the market knows of them.
+#[derive(Debug)]
+pub(crate) struct Owners<'a> {
+    sites: Vec<OwnersSite<'a>>,
+    /// What the market has to be told, with the site's index.
+    changes: VecDeque<(usize, Change)>,
+    /// Whether the next event is one that was told here.
+    told: bool,
+}
+
+impl<'a> Owners<'a> {
+    pub(crate) fn new(loads: &'a [OwnersLoad], pools: &Pools) -> Owners<'a> {
+        let sites = loads.iter().map(|load| OwnersSite::new(load, pools)).collect();
+        Owners { sites, changes: VecDeque::new(), told: false }
+    }
+
+    /// When anything happens next.
+    pub(crate) fn next(&self) -> Option<Time> {
+        self.sites.iter().filter_map(OwnersSite::next).min()
+    }
+
+    /// Whether all jobs have ended.
+    pub(crate) fn is_over(&self) -> bool {
+        self.sites.iter().all(OwnersSite::is_over)
+    }
+
+    /// The next event of this moment, which has to be applied before the next call.
+    pub(crate) fn event(&mut self, market: &Market) -> Option<Event> {
+        if self.sites.is_empty() {
+            return None;
+        }
+        let event = loop {
+            match self.changes.pop_front() {
+                Some((site, change)) => break self.tell(site, change, market),
+                None if self.step(market.now()) => {}
+                None => return None,
+            }
+        };
+        self.told = true;
+        Some(event)
+    }
+
+    /// Lets the schedulers decide; whether any did.
+    fn step(&mut self, now: Time) -> bool {
+        let mut any = false;
+        for (index, site) in self.sites.iter_mut().enumerate().filter(|(_, site)| site.is_due(now))
+        {
+            self.changes.extend(site.step(now).into_iter().map(|change| (index, change)));
+            any = true;
+        }
+        any
+    }
+
+    fn tell(&mut self, site: usize, change: Change, market: &Market) -> Event {
+        let closure = OutageId(market.announced());
+        match change {
+            Change::Reopen(closure) => Event::Reopened { closure },
+            Change::Close(closure) => Event::Closed { closure },
+            Change::Announce(what) => {
+                self.sites[site].announced(closure, what);
+                Event::Announced { closure, what }
+            }
+            Change::Start(Started { job, what }) => {
+                self.sites[site].started(job, closure);
+                self.changes.push_front((site, Change::Close(closure)));
+                Event::Announced { closure, what }
+            }
+        }
+    }
+
+    /// Something happened in the market.
+    pub(crate) fn happened(&mut self, market: &Market, event: &Event) {
+        if self.sites.is_empty() || std::mem::take(&mut self.told) {
+            return;
+        }
+        let now = market.now();
+        for site in &mut self.sites {
+            match event {
+                Event::Started { job, place } => {
+                    let Some(demand) = market.demand(*job) else { continue };
+                    for share in place.shares(demand.processors) {
+                        let limit = market.pools().pool(share.pool).length_of(demand);
+                        site.adopt(*job, share, limit, now);
+                    }
+                }
+                Event::Released { job, pool } => site.gone(*job, Some(*pool), now),
+                Event::Ended { job } | Event::Interrupted { job } => site.gone(*job, None, now),
+                Event::Announced { closure, what } => site.outage(*closure, *what, now),
+                Event::Closed { closure } => site.outage_began(*closure, now),
+                Event::Reopened { closure } => site.outage_over(*closure, now),
+                _ => {}
+            }
+        }
+    }
+
+    /// What happened to the jobs of each load.
+    pub(crate) fn finish(self) -> Vec<OwnersRun> {
+        self.sites.into_iter().map(OwnersSite::finish).collect()
+    }
+}
+
+/// An outage of the owners' own.
+pub(super) fn local(taken: &tradewind_sched::policy::availability::Taken) -> Outage {
+    let (pool, nodes) = (taken.share.pool, taken.share.nodes);
+    let cause = tradewind_model::Cause::Local;
+    Outage { pool, nodes, from: taken.from, until: taken.until, cause }
+}

@@ -1,0 +1,226 @@
+//! One site with jobs of its owners.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use tradewind_model::{JobId, Outage, OutageId, PoolId, Pools, Share, Span, Time};
+use tradewind_sched::policy::availability::Taken;
+use tradewind_sched::policy::owners::{Entry, ExpectedStart, future_load};
+
+use super::replayed::local;
+use super::{OwnerRan, OwnersLoad, OwnersRun, SiteQueue};
+
+/// What the market has to be told.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Change {
+    /// Nodes are back, or will not be missing after all.
+    Reopen(OutageId),
+    /// Announced nodes are gone.
+    Close(OutageId),
+    /// Nodes will be missing: waiting jobs are expected to need them.
+    Announce(Outage),
+    /// Nodes are gone: a job starts.
+    Start(Started),
+}
+
+/// An owner's job that starts, by its number in the site's queue.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Started {
+    pub(super) job: JobId,
+    pub(super) what: Outage,
+}
+
+/// The site's queue, and what the market knows of it.
+#[derive(Debug)]
+pub(super) struct OwnersSite<'a> {
+    load: &'a OwnersLoad,
+    pools: Arc<[PoolId]>,
+    queue: SiteQueue,
+    /// Jobs submitted so far.
+    submitted: usize,
+    /// The next number in the site's queue, in the order of submission; jobs of the market that run
+    /// here get numbers, too.
+    next: u32,
+    /// Of owners' jobs that wait or run: the index in the load.
+    index: BTreeMap<JobId, usize>,
+    /// When owners' jobs really end.
+    ends: BTreeSet<(Time, JobId)>,
+    /// Of owners' jobs that run: their outage.
+    taken: BTreeMap<JobId, OutageId>,
+    /// Jobs of the market, by pool.
+    market: BTreeMap<(JobId, PoolId), JobId>,
+    /// Future load that was announced.
+    ahead: Vec<(OutageId, Outage)>,
+    /// Whether the queue has to be looked at, whatever the time.
+    touched: bool,
+    /// When it was last looked at.
+    seen: Option<Time>,
+    /// By index in the load: when a job was expected to start when it was submitted.
+    foreseen: Vec<Option<Time>>,
+    ran: OwnersRun,
+}
+
+impl<'a> OwnersSite<'a> {
+    pub(super) fn new(load: &'a OwnersLoad, pools: &Pools) -> OwnersSite<'a> {
+        let nodes = load.pools.iter().map(|pool| (*pool, pools.pool(*pool).nodes));
+        OwnersSite {
+            load,
+            pools: load.pools.clone().into(),
+            queue: SiteQueue::new(&nodes.collect::<Vec<_>>(), load.rule),
+            submitted: 0,
+            next: 0,
+            index: BTreeMap::new(),
+            ends: BTreeSet::new(),
+            taken: BTreeMap::new(),
+            market: BTreeMap::new(),
+            ahead: Vec::new(),
+            touched: false,
+            seen: None,
+            foreseen: vec![None; load.jobs.len()],
+            ran: vec![None; load.jobs.len()],
+        }
+    }
+
+    fn next_submission(&self) -> Option<Time> {
+        self.load.jobs.get(self.submitted).map(|job| job.submit)
+    }
+
+    /// When something happens that does not depend on others.
+    fn next_own(&self) -> Option<Time> {
+        let end = self.ends.first().map(|(at, _)| *at);
+        end.into_iter().chain(self.next_submission()).min()
+    }
+
+    /// When the queue has to be looked at next.
+    pub(super) fn next(&self) -> Option<Time> {
+        let expected =
+            self.queue.next_expected().filter(|at| self.seen.is_none_or(|seen| seen < *at));
+        self.next_own().into_iter().chain(expected).min()
+    }
+
+    pub(super) fn is_due(&self, now: Time) -> bool {
+        self.touched || self.next().is_some_and(|at| at <= now)
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.submitted == self.load.jobs.len() && self.index.is_empty()
+    }
+
+    fn number(&mut self) -> JobId {
+        self.next += 1;
+        JobId(self.next - 1)
+    }
+
+    /// All that happens here by `now`; what the market has to be told of it.
+    pub(super) fn step(&mut self, now: Time) -> Vec<Change> {
+        (self.touched, self.seen) = (false, Some(now));
+        let mut changes = Vec::new();
+        while let Some(&(at, job)) = self.ends.first().filter(|(at, _)| *at <= now) {
+            self.ends.remove(&(at, job));
+            self.index.remove(&job);
+            self.queue.ended(job, now);
+            changes.extend(self.taken.remove(&job).map(Change::Reopen));
+        }
+        let new = self.next;
+        self.submit(now);
+        let mut starts = Vec::new();
+        self.queue.decide(now, &mut starts);
+        let expected = self.queue.look_ahead(now);
+        for it in starts.iter().chain(&expected).filter(|it| it.job.0 >= new) {
+            if let Some(&index) = self.index.get(&it.job) {
+                self.foreseen[index] = Some(it.start);
+            }
+        }
+        let ahead = future_load(&expected);
+        let (withdrawn, announced) = self.renew(ahead.iter().map(local).collect());
+        changes.extend(withdrawn);
+        changes.extend(starts.iter().map(|start| self.start(start)));
+        changes.extend(announced);
+        changes
+    }
+
+    fn submit(&mut self, now: Time) {
+        while let Some(job) = self.load.jobs.get(self.submitted).filter(|job| job.submit <= now) {
+            let number = self.number();
+            self.index.insert(number, self.submitted);
+            self.submitted += 1;
+            let (nodes, limit, pools) = (job.processors, job.requested, Arc::clone(&self.pools));
+            self.queue.join(Entry { job: number, nodes, limit, pools });
+        }
+    }
+
+    fn start(&mut self, start: &ExpectedStart) -> Change {
+        let ExpectedStart { job, pool, nodes, start, end } = *start;
+        if let Some(&index) = self.index.get(&job) {
+            let really = start + self.load.jobs[index].run;
+            let foreseen = self.foreseen[index];
+            self.ran[index] = Some(OwnerRan { foreseen, start, end: really, pool });
+            self.ends.insert((really, job));
+        }
+        let share = Share { pool, nodes };
+        Change::Start(Started { job, what: local(&Taken { share, from: start, until: end }) })
+    }
+
+    /// What changes in the announced load so that it is `ahead`.
+    fn renew(&mut self, ahead: Vec<Outage>) -> (Vec<Change>, Vec<Change>) {
+        let (kept, gone): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.ahead).into_iter().partition(|(_, what)| ahead.contains(what));
+        let fresh = ahead.into_iter().filter(|what| kept.iter().all(|(_, known)| known != what));
+        let announced = fresh.map(Change::Announce).collect();
+        self.ahead = kept;
+        (gone.into_iter().map(|(closure, _)| Change::Reopen(closure)).collect(), announced)
+    }
+
+    /// The market has been told of future load.
+    pub(super) fn announced(&mut self, closure: OutageId, what: Outage) {
+        self.ahead.push((closure, what));
+    }
+
+    /// The market has been told of a job that starts.
+    pub(super) fn started(&mut self, job: JobId, closure: OutageId) {
+        self.taken.insert(job, closure);
+    }
+
+    /// A job of the market started.
+    pub(super) fn adopt(&mut self, job: JobId, share: Share, limit: Span, now: Time) {
+        if !self.queue.has(share.pool) {
+            return;
+        }
+        let number = self.number();
+        self.market.insert((job, share.pool), number);
+        let (nodes, pools) = (share.nodes, Arc::clone(&self.pools));
+        self.queue.adopt(&Entry { job: number, nodes, limit, pools }, share.pool, now, now);
+    }
+
+    /// A job of the market gave back its nodes, or those of one pool.
+    pub(super) fn gone(&mut self, job: JobId, only: Option<PoolId>, now: Time) {
+        let all = (job, PoolId(0))..=(job, PoolId(u32::MAX));
+        let here = self.market.range(all).map(|(key, number)| (*key, *number));
+        let here = here.filter(|((_, pool), _)| only.is_none_or(|only| only == *pool));
+        for (key, number) in here.collect::<Vec<_>>() {
+            self.market.remove(&key);
+            self.queue.ended(number, now);
+            self.touched = true;
+        }
+    }
+
+    /// Nodes will be missing, for other reasons than owners' jobs.
+    pub(super) fn outage(&mut self, closure: OutageId, what: Outage, now: Time) {
+        self.queue.announced(closure, what, now);
+        self.touched |= self.queue.has(what.pool);
+    }
+
+    pub(super) fn outage_began(&mut self, closure: OutageId, now: Time) {
+        self.queue.closed(closure, now);
+        self.touched = true;
+    }
+
+    pub(super) fn outage_over(&mut self, closure: OutageId, now: Time) {
+        self.queue.reopened(closure, now);
+        self.touched = true;
+    }
+
+    pub(super) fn finish(self) -> OwnersRun {
+        self.ran
+    }
+}

@@ -1,0 +1,149 @@
+//! Drawn sites with owners who queue, and jobs of the market beside them.
+
+use std::sync::Arc;
+
+use tradewind_model::random::{stream, within};
+use tradewind_model::{
+    Admission, Attributes, Performance, Pool, PoolId, Pools, Price, Site, SiteId, Span, Time, Times,
+};
+use tradewind_sched::policy::backfill::{self, Backfill, Depth};
+use tradewind_sched::policy::gridfill::{self, GridFill};
+use tradewind_sched::policy::owners::Rule;
+use tradewind_sched::policy::{Order, Policy};
+use tradewind_sim::owners::OwnersLoad;
+use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
+use tradewind_sim::{Run, Semantics, Settings, check, run};
+
+/// What is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kind {
+    /// Owners' jobs are submitted before the market's jobs, or all the time.
+    pub(crate) owners: Submitted,
+    /// How long owners' jobs run.
+    pub(crate) ends: Ends,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Submitted {
+    Before,
+    AllTheTime,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ends {
+    /// As long as their time limits.
+    AtLimits,
+    /// Any part of them.
+    Early,
+    /// Up to twice as long: they are not stopped.
+    Beyond,
+}
+
+pub(crate) struct World {
+    pub(crate) workload: Workload,
+    policy: u64,
+}
+
+struct Lots(rand_pcg::Pcg64Mcg);
+
+impl Lots {
+    fn draw(&mut self, low: i64, high: i64) -> i64 {
+        within(&mut self.0, low, high)
+    }
+}
+
+fn pool(index: usize, nodes: u32) -> Pool {
+    Pool {
+        name: format!("pool{index}"),
+        site: SiteId(0),
+        nodes,
+        performance: Performance::REFERENCE,
+        price: Price(0),
+        attributes: Attributes::new(),
+        admission: Admission::NONE,
+        times: Times::Work,
+    }
+}
+
+fn jobs(
+    lots: &mut Lots,
+    count: i64,
+    widest: u32,
+    (submit, limit): (i64, i64),
+    ends: Ends,
+) -> Vec<LogJob> {
+    let job = |number: i64| {
+        let limit = lots.draw(60, limit);
+        let run = match ends {
+            Ends::AtLimits => limit,
+            Ends::Early => lots.draw(1, limit),
+            Ends::Beyond => lots.draw(1, 2 * limit),
+        };
+        // Most jobs are narrow.
+        let widest = if lots.draw(0, 3) == 0 { widest } else { widest.div_ceil(3) };
+        LogJob {
+            number,
+            submit: Some(Time(lots.draw(0, submit))),
+            run: Some(Span(run)),
+            processors: u32::try_from(lots.draw(1, widest.into())).ok(),
+            requested: Some(Span(limit)),
+            user: 1,
+            terms: None,
+        }
+    };
+    (0..count).map(job).collect()
+}
+
+impl World {
+    pub(crate) fn drawn(seed: u64, kind: Kind) -> World {
+        let mut lots = Lots(stream(seed, "owners-world", 0));
+        let count = lots.draw(1, 2);
+        let nodes: Vec<u32> = (0..count).map(|_| lots.draw(2, 24) as u32).collect();
+        let pools: Vec<Pool> = nodes.iter().enumerate().map(|(at, n)| pool(at, *n)).collect();
+        let grid = Arc::new(Pools::new(vec![Site { name: "site".to_owned() }], pools).unwrap());
+        let mut owners = Vec::new();
+        for (at, nodes) in nodes.iter().enumerate() {
+            let depths = [Depth::First(0), Depth::First(1), Depth::First(4), Depth::All];
+            let depth = depths[lots.draw(0, 3) as usize];
+            let count = lots.draw(5, 40);
+            let submit = match kind.owners {
+                Submitted::Before => 0,
+                Submitted::AllTheTime => 40_000,
+            };
+            let log = jobs(&mut lots, count, *nodes, (submit, 14_400), kind.ends);
+            let rule = Rule::new(depth);
+            let pools = vec![PoolId(at as u32)];
+            let overrun = match kind.ends {
+                Ends::Beyond => Overrun::Extend,
+                Ends::AtLimits | Ends::Early => Overrun::Kill,
+            };
+            owners.push(OwnersLoad::new(&log, &grid, pools, rule, overrun));
+        }
+        let count = lots.draw(5, 40);
+        // The market's jobs are shorter than the owners', as what fills gaps is.
+        let limit = lots.draw(120, 3_600);
+        let widest = nodes.iter().copied().max().unwrap_or(1);
+        let log = jobs(&mut lots, count, widest, (40_000, limit), Ends::Early);
+        let mut workload = prepare(&log, grid, Semantics::Textbook, Overrun::Kill);
+        workload.owners = owners;
+        World { workload, policy: lots.draw(0, 2) as u64 }
+    }
+
+    fn policy(&self) -> Box<dyn Policy> {
+        let depth = [Depth::First(0), Depth::First(1), Depth::All][self.policy as usize];
+        let order = Order::Arrival;
+        match self.workload.pools.single() {
+            Some(_) => Box::new(Backfill::new(backfill::Settings { depth, order })),
+            None => Box::new(GridFill::new(gridfill::Settings {
+                depth,
+                ..gridfill::Settings::default()
+            })),
+        }
+    }
+
+    pub(crate) fn run(&self) -> Run {
+        let mut policy = self.policy();
+        let mut checkers = check::all(policy.promise());
+        run(&self.workload, Settings::default(), policy.as_mut(), &mut checkers).unwrap()
+    }
+}
