@@ -234,6 +234,7 @@ mod tests {
             lost: vec![],
             income: vec![],
             passes: 0,
+            owners: vec![],
             counts: vec![],
         };
         let case = Case::new(&LOAD, 1, Size::Quick).with(&WARM_UP, Value::Number(0.0));
