@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::live::{
     audit, backup, control, doctor, events, grant, job, jobs, journal, ledger, login, output,
@@ -12,6 +12,7 @@ use crate::commands::{
     analyze, combine, completions, explain, generate, local_task, merge, plan, quote, reproduce,
     simulate, snapshot, up,
 };
+use crate::options::Global;
 
 /// An economic metascheduler: plans parallel jobs on clusters that are not all yours.
 #[derive(Debug, Parser)]
@@ -68,32 +69,6 @@ pub(crate) fn tree() -> clap::Command {
         list(&offline)
     );
     command.help_template(template)
-}
-
-/// Options of every command.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct Global {
-    /// How to print the result on standard output.
-    #[arg(long, global = true, value_enum, default_value_t, help_heading = "Output")]
-    pub(crate) format: Format,
-    /// Print errors and seeds only on standard error.
-    #[arg(short, long, global = true, help_heading = "Output")]
-    pub(crate) quiet: bool,
-    /// Print sizes and times on standard error, too.
-    #[arg(short, long, global = true, conflicts_with = "quiet", help_heading = "Output")]
-    pub(crate) verbose: bool,
-}
-
-/// How to print a result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum Format {
-    /// Tables for reading.
-    #[default]
-    Table,
-    /// The whole document, for programs.
-    Json,
-    /// One line per result, for spreadsheets.
-    Csv,
 }
 
 /// What to do.

@@ -6,9 +6,11 @@ mod cli;
 mod client;
 mod commands;
 mod decisions;
+mod dispatch;
 mod documents;
 mod exit;
 mod input;
+mod options;
 mod output;
 mod policy;
 mod progress;
@@ -38,7 +40,7 @@ fn main() -> ExitCode {
         Err(error) => return usage(&error).into(),
     };
     let report = Report::new(&cli.global);
-    let ran = commands::run(&cli, &report);
+    let ran = dispatch::run(&cli, &report);
     if let Some(warning) = client::expiry::warning() {
         report.warning(&warning);
     }

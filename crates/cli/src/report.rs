@@ -4,8 +4,8 @@ use std::io::Write as _;
 
 use owo_colors::OwoColorize as _;
 
-use crate::cli::Global;
 use crate::exit::{Failure, Problem};
+use crate::options::Global;
 
 /// How much is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -20,11 +20,11 @@ use tradewind_model::Span;
 
 use crate::engine::Gauges;
 use crate::store::StoreError;
-use crate::store::sqlite::{Cover, Damage, Due, Keeper, Scrub, Scrubbed};
+use crate::store::sqlite::{ArchiveCutoff, Cover, Damage, Keeper, Scrub, Scrubbed};
 
 /// A database that is looked after.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct MaintainedDatabase {
     /// Where it is. It is open in this process.
     pub path: PathBuf,
     /// Which rows must stay in it.
@@ -66,7 +66,11 @@ impl Upkeep {
     ///
     /// # Errors
     /// If there is no thread.
-    pub fn start(all: Vec<Kept>, pace: Pace, gauges: Arc<Gauges>) -> std::io::Result<Upkeep> {
+    pub fn start(
+        all: Vec<MaintainedDatabase>,
+        pace: Pace,
+        gauges: Arc<Gauges>,
+    ) -> std::io::Result<Upkeep> {
         let (stop, stopped) = channel();
         let work = move || go_on(all, pace, &gauges, &stopped);
         let thread = std::thread::Builder::new().name("upkeep".to_owned()).spawn(work)?;
@@ -80,7 +84,7 @@ impl Upkeep {
     }
 }
 
-fn go_on(all: Vec<Kept>, pace: Pace, gauges: &Gauges, stopped: &Receiver<()>) {
+fn go_on(all: Vec<MaintainedDatabase>, pace: Pace, gauges: &Gauges, stopped: &Receiver<()>) {
     let mut wards: Vec<Ward> = all.into_iter().map(Ward::new).collect();
     while stopped.recv_timeout(pace.turn) == Err(RecvTimeoutError::Timeout) {
         for ward in &mut wards {
@@ -93,7 +97,7 @@ fn go_on(all: Vec<Kept>, pace: Pace, gauges: &Gauges, stopped: &Receiver<()>) {
 
 /// A database, and how far the work is.
 struct Ward {
-    kept: Kept,
+    kept: MaintainedDatabase,
     /// When rows are looked for that are old.
     archive_at: Instant,
     /// When everything is looked at again.
@@ -106,7 +110,7 @@ struct Ward {
 }
 
 impl Ward {
-    fn new(kept: Kept) -> Ward {
+    fn new(kept: MaintainedDatabase) -> Ward {
         let now = Instant::now();
         let (found, known) = (BTreeSet::new(), BTreeSet::new());
         Ward { kept, archive_at: now, scrub_at: now, scrub: None, found, known }
@@ -192,8 +196,8 @@ enum Next {
 
 /// Rows that fill no file wait a tenth of the retention longer: a quiet market has some files a
 /// year, and not one for each day.
-fn due(retention: Span) -> Due {
+fn due(retention: Span) -> ArchiveCutoff {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let before = i64::try_from(now).unwrap_or(i64::MAX).saturating_sub(retention.0);
-    Due { before, partly_before: before.saturating_sub(retention.0 / 10) }
+    ArchiveCutoff { before, partly_before: before.saturating_sub(retention.0 / 10) }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tradewind_io::swf::Log;
 
-use crate::study::Experiment;
+use crate::experiment::Experiment;
 
 /// How much is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,16 +14,16 @@
 
 mod case;
 mod data;
+mod experiment;
 mod findings;
 mod papers;
 pub mod report;
-mod study;
 mod tally;
 pub mod verdict;
 
 pub use case::{Case, CaseError, Kind, LogFile, Parameter, Size, Value};
-pub use data::{DataError, studies};
+pub use data::{DataError, Study, experiments, find, studies};
+pub use experiment::{Experiment, run};
 pub use findings::{Claim, Evidence, Figure, Findings, Gain, Number, Published};
-pub use study::{Experiment, Study, experiments, find, run};
 pub use tally::{Estimate, Pairs, Series, Tally, TallyError};
 pub use verdict::Verdict;

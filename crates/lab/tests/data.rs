@@ -1,5 +1,6 @@
 //! The files of data: all of them can be read and worked out, and they say what
 //! `docs/explanation/reproduction.md` says.
+#![expect(clippy::disallowed_methods, reason = "the page is a file")]
 #![expect(clippy::expect_used, reason = "a test without its data has failed")]
 
 use tradewind_lab::report::{claim_cells, gain_cells, number_cells};

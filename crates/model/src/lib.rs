@@ -6,6 +6,7 @@
 //!
 //! This crate knows nothing of files, clocks, threads or algorithms. Every other crate builds on it.
 
+mod demand;
 mod grid;
 mod job;
 mod market;
@@ -24,11 +25,12 @@ mod times;
 pub mod tree;
 mod window;
 
+pub use demand::{Demand, Terms};
 pub use grid::{Attribute, Attributes, Grid, GridError, Node, NodeId, Site, SiteId};
 pub use job::{Criterion, Job, Request};
 pub use market::{
-    Cause, Command, Demand, Event, JobId, JobState, Ledger, Market, MarketError, MarketState,
-    Outage, OutageId, Running, RunningState, SkipReason, Terms, Trade, cost,
+    Cause, Command, Event, JobId, JobState, Ledger, Market, MarketError, MarketState, Outage,
+    OutageId, Running, RunningState, SkipReason, Trade, cost,
 };
 pub use money::{Money, Price};
 pub use performance::Performance;

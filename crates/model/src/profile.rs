@@ -30,7 +30,7 @@ struct Change {
 /// What a run of changes adds up to: when it begins; after all of them, and at the lowest and the
 /// highest point on the way (the level before the first does not count).
 #[derive(Debug, Clone, Copy)]
-struct Sum {
+struct ChangeSum {
     first: Time,
     total: i64,
     min: i64,
@@ -39,18 +39,18 @@ struct Sum {
 
 impl Item for Change {
     type Key = Time;
-    type Sum = Sum;
+    type Sum = ChangeSum;
 
     fn key(&self) -> Time {
         self.at
     }
 
-    fn sum(&self) -> Sum {
-        Sum { first: self.at, total: self.by, min: self.by, max: self.by }
+    fn sum(&self) -> ChangeSum {
+        ChangeSum { first: self.at, total: self.by, min: self.by, max: self.by }
     }
 
-    fn join(first: Sum, second: Sum) -> Sum {
-        Sum {
+    fn join(first: ChangeSum, second: ChangeSum) -> ChangeSum {
+        ChangeSum {
             first: first.first,
             total: first.total + second.total,
             min: first.min.min(first.total + second.min),

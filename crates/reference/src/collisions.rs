@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tradewind_model::{Limit, Objective};
 use tradewind_sched::combine::disjoint::{Busy, DisjointOffer};
-use tradewind_sched::combine::{Bounds, Choice, limits};
+use tradewind_sched::combine::{Choice, SumLimits, limits};
 
 /// How large an instance is.
 #[derive(Debug, Clone, Copy)]
@@ -41,7 +41,7 @@ pub fn drawn(size: Size, seed: u64) -> Vec<Vec<DisjointOffer>> {
 }
 
 /// T* and B* of the offers, as for alternatives that never collide.
-pub fn bounds(jobs: &[Vec<DisjointOffer>], objective: Objective) -> Bounds {
+pub fn bounds(jobs: &[Vec<DisjointOffer>], objective: Objective) -> SumLimits {
     let numbers: Vec<Vec<Choice>> =
         jobs.iter().map(|job| job.iter().map(|offer| offer.choice).collect()).collect();
     limits(&numbers, objective, Limit::Auto, Limit::Auto).unwrap_or_default()

@@ -3,7 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tradewind_model::Objective;
-use tradewind_sched::combine::{Bounds, Choice, limits};
+use tradewind_sched::combine::{Choice, SumLimits, limits};
 
 /// How time and cost of an alternative hang together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,7 +97,7 @@ pub fn objectives(class: Class) -> &'static [Objective] {
 
 /// Bounds between the trivial and the impossible: T* where time binds; where the budget does, the
 /// middle between the minimum cost and that of the cheapest among the fastest.
-pub fn bounds(jobs: &[Vec<Choice>], objective: Objective) -> Bounds {
+pub fn bounds(jobs: &[Vec<Choice>], objective: Objective) -> SumLimits {
     if objective.bound_by_time() {
         let auto = tradewind_model::Limit::Auto;
         return limits(jobs, objective, auto, auto).unwrap_or_default();
@@ -105,5 +105,5 @@ pub fn bounds(jobs: &[Vec<Choice>], objective: Objective) -> Bounds {
     let min: i64 = jobs.iter().filter_map(|job| job.iter().map(|it| it.cost).min()).sum();
     let fastest = |job: &Vec<Choice>| job.iter().map(|it| (it.time, it.cost)).min();
     let max: i64 = jobs.iter().filter_map(fastest).map(|(_, cost)| cost).sum();
-    Bounds { time: None, budget: Some(min + (max - min) / 2) }
+    SumLimits { time: None, budget: Some(min + (max - min) / 2) }
 }

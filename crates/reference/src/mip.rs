@@ -4,7 +4,7 @@ use std::fmt;
 
 use tradewind_model::Objective;
 use tradewind_sched::combine::disjoint::{Busy, DisjointOffer};
-use tradewind_sched::combine::{Bounds, Choice, Combination};
+use tradewind_sched::combine::{Choice, Combination, SumLimits};
 
 use crate::highs::{Answer, Bound, Column, Model};
 
@@ -26,7 +26,7 @@ pub enum Verdict {
 pub fn best(
     jobs: &[Vec<Choice>],
     objective: Objective,
-    bounds: Bounds,
+    bounds: SumLimits,
     most_seconds: f64,
 ) -> Verdict {
     let mut model = Model::default();
@@ -63,7 +63,7 @@ pub fn best(
 pub fn select(
     jobs: &[Vec<DisjointOffer>],
     objective: Objective,
-    bounds: Bounds,
+    bounds: SumLimits,
     most_seconds: f64,
 ) -> Option<(usize, i64)> {
     let placed = pack(jobs, bounds, None, most_seconds, &|_| 1)?.0;
@@ -78,7 +78,7 @@ type Packed = (usize, Vec<Option<usize>>);
 
 fn pack(
     jobs: &[Vec<DisjointOffer>],
-    bounds: Bounds,
+    bounds: SumLimits,
     placed: Option<usize>,
     most_seconds: f64,
     worth: &dyn Fn(&Choice) -> i64,

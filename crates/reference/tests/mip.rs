@@ -6,7 +6,7 @@ use tradewind_reference::collisions;
 use tradewind_reference::instances::{Class, Scale, bounds, drawn, objectives};
 use tradewind_reference::mip::{self, Verdict};
 use tradewind_sched::combine::disjoint::select;
-use tradewind_sched::combine::{Bounds, Choice, Combination, best};
+use tradewind_sched::combine::{Choice, Combination, SumLimits, best};
 
 const SCALE: Scale = Scale { time: 2_000, cost: 200_000 };
 
@@ -18,7 +18,7 @@ fn wanted(objective: Objective, it: &Combination) -> i64 {
 }
 
 #[track_caller]
-fn check(jobs: &[Vec<Choice>], objective: Objective, bounds: Bounds) {
+fn check(jobs: &[Vec<Choice>], objective: Objective, bounds: SumLimits) {
     let ours = best(jobs, objective, bounds).ok();
     let theirs = mip::best(jobs, objective, bounds, 20.0);
     assert!(!matches!(theirs, Verdict::Unsolved(_)), "{theirs}");
@@ -51,7 +51,7 @@ fn verdicts_are_equal_with_both_bounds() {
         let middle = bounds(&jobs, Objective::MinTime).budget.unwrap();
         let budget = Some(middle - middle / 40 * (seed as i64 - 4));
         for objective in [Objective::MaxIncome, Objective::MinIdle, Objective::MinTime] {
-            check(&jobs, objective, Bounds { time, budget });
+            check(&jobs, objective, SumLimits { time, budget });
         }
     }
 }

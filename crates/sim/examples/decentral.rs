@@ -3,6 +3,7 @@
 //!
 //! `cargo run --release -p tradewind-sim --example decentral -- [jobs per site] [sites]…`
 #![expect(clippy::print_stdout, reason = "that is what it is for")]
+#![expect(clippy::disallowed_methods, reason = "it reads its arguments and measures time")]
 
 use std::sync::Arc;
 use std::time::Instant;

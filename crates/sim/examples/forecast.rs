@@ -2,6 +2,7 @@
 //!
 //! `cargo run --release -p tradewind-sim --example forecast [JOBS] [LOOKS]`
 #![expect(clippy::expect_used, clippy::print_stdout, reason = "a measurement by hand")]
+#![expect(clippy::disallowed_methods, reason = "it reads its arguments and measures time")]
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

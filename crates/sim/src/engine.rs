@@ -101,7 +101,7 @@ pub(crate) struct End {
 
 /// The turn of an outage, in the order within a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Turn {
+pub(crate) enum OutageTurn {
     Reopens,
     Closes,
 }
@@ -120,7 +120,7 @@ pub(crate) struct Engine<'a, W> {
     pub(crate) policy: &'a mut dyn Policy,
     pub(crate) world: W,
     ends: BinaryHeap<Reverse<End>>,
-    turns: BinaryHeap<Reverse<(Time, Turn, OutageId)>>,
+    turns: BinaryHeap<Reverse<(Time, OutageTurn, OutageId)>>,
     /// What should have begun, and waits for nodes; called off, as far as policies know.
     late: Vec<Outage>,
     pub(crate) wake: Option<Time>,
@@ -236,15 +236,15 @@ impl<'a, W: World> Engine<'a, W> {
         let now = self.market.now();
         while let Some(what) = self.world.outage(now) {
             let closure = self.announce(what)?;
-            self.turn(what.from, Turn::Closes, closure);
+            self.turn(what.from, OutageTurn::Closes, closure);
         }
         while let Some(Reverse((at, turn, closure))) = self.turns.peek().copied()
             && at <= now
         {
             self.turns.pop();
             match turn {
-                Turn::Reopens => self.happen(Event::Reopened { closure })?,
-                Turn::Closes => self.close(closure)?,
+                OutageTurn::Reopens => self.happen(Event::Reopened { closure })?,
+                OutageTurn::Closes => self.close(closure)?,
             }
         }
         match self.late.is_empty() {
@@ -253,7 +253,7 @@ impl<'a, W: World> Engine<'a, W> {
         }
     }
 
-    pub(crate) fn turn(&mut self, at: Time, turn: Turn, closure: OutageId) {
+    pub(crate) fn turn(&mut self, at: Time, turn: OutageTurn, closure: OutageId) {
         self.turns.push(Reverse((at, turn, closure)));
     }
 
@@ -276,7 +276,7 @@ impl<'a, W: World> Engine<'a, W> {
             self.late.push(what);
             return self.happen(Event::Reopened { closure });
         }
-        self.turn(what.until, Turn::Reopens, closure);
+        self.turn(what.until, OutageTurn::Reopens, closure);
         self.happen(Event::Closed { closure })
     }
 

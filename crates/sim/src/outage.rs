@@ -1,10 +1,7 @@
 //! Nodes that are missing for a while: the owner's own load, maintenance, failures.
 
-use tradewind_model::{
-    Cause, Horizon, JobId, Market, Outage, PoolId, Pools, Profile, Slot, Span, Time, random,
-};
+use tradewind_model::{Cause, Horizon, JobId, Market, Outage, Pools, Profile, Span, Time};
 
-use crate::models::LocalLoad;
 use crate::workload::{Job, Workload};
 
 /// An outage, and when the market learns of it.
@@ -62,26 +59,6 @@ pub fn horizon(workload: &Workload) -> Horizon {
     Horizon { start, end: (last + Span(after.min(Span::MAX.0))).min(Time::MAX) }
 }
 
-/// The owner's own load on a pool as outages: each task is known from the beginning of its period.
-/// See [`LocalLoad::draw`].
-pub fn owners_load(
-    load: &LocalLoad,
-    seed: u64,
-    (pool, nodes): (PoolId, u32),
-    horizon: Horizon,
-) -> Vec<AnnouncedOutage> {
-    // Pools of one seed have loads of their own.
-    let seed = random::within(&mut random::stream(seed, "owner", pool.0.into()), 0, i64::MAX);
-    let period = load.period.0.max(1);
-    let outage = |task: &Slot| {
-        let (from, until, cause) = (task.start, task.end, Cause::Local);
-        let into = (from - horizon.start).0.rem_euclid(period);
-        let what = Outage { pool, nodes: 1, from, until, cause };
-        AnnouncedOutage { announced: Time(from.0 - into), what }
-    };
-    load.draw(seed.unsigned_abs(), nodes, horizon).iter().map(outage).collect()
-}
-
 /// The fewest nodes left at any moment of the outage.
 fn min(profile: &Profile, closure: &Outage) -> u32 {
     let span: Span = closure.until - closure.from;
@@ -131,7 +108,10 @@ pub(crate) fn hit(market: &Market, closure: &Outage) -> Vec<JobId> {
 mod tests {
     use std::sync::Arc;
 
+    use tradewind_model::PoolId;
+
     use super::*;
+    use crate::models::{LocalLoad, owners_load};
     use crate::workload::{LogJob, Overrun, prepare};
 
     fn outage(announced: i64, nodes: u32, from: i64, until: i64) -> AnnouncedOutage {

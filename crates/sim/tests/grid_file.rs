@@ -12,7 +12,7 @@ use tradewind_model::Span;
 use tradewind_sched::policy::Policy as _;
 use tradewind_sched::policy::gridfill::{GridFill, Settings as Knobs};
 use tradewind_sim::metrics::{self, Value};
-use tradewind_sim::models::{FailureModel, LocalLoad, Repair};
+use tradewind_sim::models::{FailureModel, LocalLoad, Repair, owners_load};
 use tradewind_sim::outage::{self, AnnouncedOutage};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
 use tradewind_sim::{Run, Settings, check, run};
@@ -43,7 +43,7 @@ fn outages(grid: &GridFile, workload: &Workload) -> Vec<AnnouncedOutage> {
         for (_, load) in grid.loads.iter().filter(|(site, _)| *site == pool.site) {
             let grid::OwnerLoad { share, steps, tasks: lengths, period } = *load;
             let load = LocalLoad { share, steps, lengths, period };
-            all.extend(outage::owners_load(&load, SEED, (id, pool.nodes), within));
+            all.extend(owners_load(&load, SEED, (id, pool.nodes), within));
         }
     }
     outage::in_order(&workload.pools, all)

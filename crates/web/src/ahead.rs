@@ -7,7 +7,9 @@ use axum::http::StatusCode;
 use tradewind_daemon::live::rights::Actor;
 use tradewind_daemon::live::{Refusal, Usage};
 
-use crate::api::{Advisor, Context, blocking};
+use crate::api::Advisor;
+use crate::blocking::blocking;
+use crate::context::Context;
 use crate::failure::{Answer, Failure};
 use crate::turns::{NoTurn, Turn};
 use crate::watch::Watch;

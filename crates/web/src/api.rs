@@ -1,33 +1,23 @@
-//! What the API is made of, and what others must give it.
+//! What others must give to the API.
 
 use std::fmt::Debug;
-use std::ops::Deref;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use tradewind_daemon::audit::{Audit, Kind};
+use tradewind_daemon::audit::Audit;
 use tradewind_daemon::engine::Handle;
-use tradewind_daemon::engine::reads::{Full, Permit, Reads};
+use tradewind_daemon::engine::reads::Permit;
 use tradewind_daemon::live::peers::StatusQuery;
-use tradewind_daemon::live::rights::{Actor, Role};
-use tradewind_daemon::live::state::{Booking, State};
-use tradewind_daemon::live::{Ask, Live, Refusal, Reply, Usage};
+use tradewind_daemon::live::state::Booking;
+use tradewind_daemon::live::{Live, Refusal};
 use tradewind_daemon::site::{SiteError, Tag};
-use tradewind_io::submission::Submission;
 use tradewind_model::{
     Demand, JobId, Market, Money, Place, PoolId, Price, Reason, SiteId, Span, Time,
 };
 
-use crate::auth::Doors;
-use crate::auth::ours::Scheme;
+use crate::clock::present;
 use crate::documents::{Explanation, QueuePlan, WhatIf, WhatIfQuestion};
-use crate::failure::{Answer, Failure};
-use crate::feed::Feed;
-use crate::metrics::Metrics;
-use crate::notes;
-use crate::oidc::{Oidc, Provider};
-use crate::page::{Basis, Boards, Compared, Copied, Piece, Runs};
-use crate::turns::{Bounds, Turns};
+use crate::oidc::Provider;
 use crate::watch::Watch;
 use crate::week::{ReplayResult, Week};
 
@@ -372,171 +362,5 @@ impl Default for Limits {
             quote_valid: Span(300),
             patience: Duration::from_secs(5),
         }
-    }
-}
-
-/// What every handler has.
-#[derive(Debug, Clone)]
-pub(crate) struct Context(Arc<ContextInner>);
-
-impl Deref for Context {
-    type Target = ContextInner;
-    fn deref(&self) -> &ContextInner {
-        &self.0
-    }
-}
-
-#[derive(Debug)]
-pub(crate) struct ContextInner {
-    pub(crate) market: Handle,
-    pub(crate) outputs: Arc<dyn Outputs>,
-    pub(crate) advisor: Arc<dyn Advisor>,
-    pub(crate) tariffs: Arc<dyn Tariffs>,
-    pub(crate) limits: Limits,
-    pub(crate) audit: Audit,
-    pub(crate) auth: Doors,
-    pub(crate) feed: Arc<Feed>,
-    pub(crate) metrics: Metrics,
-    pub(crate) turns: Arc<Turns>,
-    reads: Arc<Reads>,
-    pub(crate) sign_in: SignIn,
-    pub(crate) oidc: Option<Oidc>,
-    pub(crate) boards: Boards,
-    /// Other prices that were tried, by pool.
-    pub(crate) trials: Runs<Basis, Piece>,
-    /// Policies that were compared, by their names.
-    pub(crate) compared: Runs<Copied, Compared>,
-}
-
-impl Context {
-    /// # Errors
-    /// What is wrong with the provider of identities.
-    pub(crate) fn new(api: Api, scheme: Scheme) -> Result<Context, String> {
-        let Api { market, outputs, advisor, tariffs, limits, audit, sign_in } = api;
-        let provider = sign_in.provider.clone().zip(sign_in.url.as_ref());
-        let oidc = provider.map(|(provider, url)| Oidc::new(provider, url)).transpose()?;
-        let auth = Doors::new(&limits, scheme, &sign_in);
-        let turns = Arc::new(Turns::new(Bounds {
-            all: limits.advice,
-            per_user: limits.advice_per_user,
-            waiting: limits.advice_waiting,
-        }));
-        let (feed, metrics) = (Arc::new(Feed::new()), Metrics::new());
-        let reads = Reads::new(limits.reads, limits.reads_per_user);
-        let inside = ContextInner {
-            market,
-            outputs,
-            advisor,
-            tariffs,
-            limits,
-            audit,
-            auth,
-            feed,
-            metrics,
-            turns,
-            reads,
-            sign_in,
-            oidc,
-            boards: Boards::default(),
-            trials: Runs::default(),
-            compared: Runs::default(),
-        };
-        Ok(Context(Arc::new(inside)))
-    }
-
-    /// Permission for this user to read what a task has written.
-    pub(crate) fn may_read(&self, user: &str) -> Answer<Permit> {
-        self.reads.permit(user).map_err(|full| {
-            let (limit, all) = match full {
-                Full::OfOne(all) => ("reads_per_user", all),
-                Full::OfAll(all) => ("reads", all),
-            };
-            let (limit, all) = (limit.to_owned(), all as u64);
-            let usage = Usage { limit, used: all, allowed: all, wait: 1 };
-            Failure::short("too many reads of output", usage)
-        })
-    }
-
-    /// Has something done; waits on a thread that may wait.
-    pub(crate) async fn ask(&self, actor: Actor, ask: Ask) -> Answer<Reply> {
-        let market = self.market.clone();
-        let (user, change) = (actor.user.clone(), notes::of(&ask));
-        let change = match change {
-            Some(change) => Some(change),
-            None => self.change_of_job(&actor, &ask).await?,
-        };
-        let asked = blocking(move || market.ask(actor, ask)).await?;
-        if let Some((kind, subject)) = change {
-            self.audit.note(&user, kind, subject, notes::outcome(&asked));
-        }
-        Ok(asked?)
-    }
-
-    /// The record of a request that changes another user's job.
-    async fn change_of_job(&self, actor: &Actor, ask: &Ask) -> Answer<Option<(Kind, String)>> {
-        let Some((job, how)) = notes::job_of(ask) else { return Ok(None) };
-        if actor.role == Role::User {
-            return Ok(None);
-        }
-        let owner = self.look(move |live| live.state().jobs.get(&job).map(|it| it.user.clone()));
-        let owner = owner.await?.filter(|owner| *owner != actor.user && actor.may_act_for(owner));
-        Ok(owner.map(|owner| (Kind::Job, format!("job {job} of {owner} {how}"))))
-    }
-
-    /// Looks at the market.
-    pub(crate) async fn look<T: Send + 'static>(
-        &self,
-        look: impl FnOnce(&Live) -> T + Send + 'static,
-    ) -> Answer<T> {
-        let market = self.market.clone();
-        let seen = blocking(move || market.look(look)).await?;
-        Ok(seen?)
-    }
-
-    /// A copy of the market, for forecasts.
-    pub(crate) async fn view(&self) -> Answer<MarketView> {
-        self.view_in(Span(0)).await
-    }
-
-    /// The market as it will be in so long, if nothing happens.
-    pub(crate) async fn view_in(&self, ahead: Span) -> Answer<MarketView> {
-        self.look(move |live| MarketView::of(live, ahead)).await
-    }
-
-    /// What a submission would ask for.
-    pub(crate) async fn demand(&self, user: String, submission: Submission) -> Answer<Demand> {
-        let submission = Arc::new(submission);
-        let demand = self.look(move |live| {
-            let submission = live.settings().counted(&submission);
-            live.may_spend(&user, submission.project.as_deref())?;
-            live.demand_of(&user, &submission)
-        });
-        let demand = demand.await?;
-        Ok(demand?)
-    }
-}
-
-/// Seconds since 1970, by the system's clock.
-pub(crate) fn now() -> Time {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Time(i64::try_from(since.as_secs()).unwrap_or(0))
-}
-
-/// The moment at which a market is looked at. Its own is that of the last record, which may be hours
-/// ago when jobs just run; a clock that was set back changes nothing.
-pub fn present(state: &State) -> Time {
-    (now() + state.lead()).max(state.now())
-}
-
-/// Does something that waits, on a thread that may.
-pub(crate) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Answer<T> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => Ok(done),
-        Err(broken) => match broken.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            Err(_) => Err(Failure::unavailable("the server is stopping")),
-        },
     }
 }

@@ -9,9 +9,9 @@ use axum::http::{StatusCode, header};
 use serde::de::DeserializeOwned;
 use tradewind_daemon::live::Usage;
 
-use crate::api::Context;
 use crate::auth::Caller;
 use crate::auth::bodies::{Room, SMALL};
+use crate::context::Context;
 use crate::failure::{Answer, Failure};
 
 /// A whole body that says it is JSON.

@@ -14,6 +14,9 @@
 mod ahead;
 mod api;
 mod auth;
+mod blocking;
+mod clock;
+mod context;
 pub mod documents;
 mod extract;
 mod failure;
@@ -21,7 +24,6 @@ mod feed;
 mod metrics;
 mod notes;
 mod oidc;
-pub mod openapi;
 mod page;
 mod quiet;
 mod routes;
@@ -34,13 +36,15 @@ mod week;
 
 pub use api::{
     Advisor, Api, Limits, MarketView, Outputs, Plan, Planned, Proposal, Quoted, Rate, SignIn,
-    Tariffs, present,
+    Tariffs,
 };
 pub use auth::{hash_of, new_secret};
+pub use clock::present;
 pub use feed::{Events, Notice};
 pub use oidc::Provider;
+pub use routes::openapi;
 pub use server::{Listen, ServeError, Server, Tls, serve};
 pub use views::offers::offer;
 pub use views::words::{moment, sentence};
 pub use watch::Watch;
-pub use week::{Earned, Missing, Other, PastJob, ReplayResult, Usage, Week};
+pub use week::{Earned, Missing, Other, PastJob, PoolUse, ReplayResult, Week};

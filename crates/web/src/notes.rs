@@ -2,36 +2,38 @@
 
 use axum::http::{Method, StatusCode};
 use std::net::IpAddr;
-use tradewind_daemon::audit::Kind;
+use tradewind_daemon::audit::AuditKind;
 use tradewind_daemon::live::rights::Role;
 use tradewind_daemon::live::{Ask, ProjectChange, Refusal, Reply};
 
-use crate::api::Context;
 use crate::auth::Caller;
+use crate::context::Context;
 use crate::failure::Failure;
 
 /// What a request changes, for the audit log, and its subject. Notes of people are left out:
 /// there may be anything in them.
-pub(crate) fn of(ask: &Ask) -> Option<(Kind, String)> {
+pub(crate) fn of(ask: &Ask) -> Option<(AuditKind, String)> {
     match ask {
         Ask::Admit { user, role, .. } => {
             let role = Role::ALL.iter().find(|(it, _)| it == role).map_or("", |(_, name)| name);
-            Some((Kind::Rights, format!("a token for {user} as {role}")))
+            Some((AuditKind::Rights, format!("a token for {user} as {role}")))
         }
-        Ask::Expel { token } => Some((Kind::Rights, format!("token {token} revoked"))),
+        Ask::Expel { token } => Some((AuditKind::Rights, format!("token {token} revoked"))),
         Ask::Rotate { token, .. } => {
-            Some((Kind::Rights, format!("another secret for token {token}")))
+            Some((AuditKind::Rights, format!("another secret for token {token}")))
         }
         Ask::Tariff { pool, text } => {
             let what = if text.is_some() { "a table of prices" } else { "prices as configured" };
-            Some((Kind::Price, format!("{what} for pool {}", pool.index())))
+            Some((AuditKind::Price, format!("{what} for pool {}", pool.index())))
         }
-        Ask::Policy { policy } => Some((Kind::Policy, policy.clone())),
+        Ask::Policy { policy } => Some((AuditKind::Policy, policy.clone())),
         Ask::Move { from, to, amount, .. } => {
-            Some((Kind::Money, format!("{amount} from {from} to {to}")))
+            Some((AuditKind::Money, format!("{amount} from {from} to {to}")))
         }
-        Ask::Project { project, wish } => Some((Kind::Rights, wished(project, wish))),
-        Ask::Import { rows } => Some((Kind::Rights, format!("a table of {} rows", rows.len()))),
+        Ask::Project { project, wish } => Some((AuditKind::Rights, wished(project, wish))),
+        Ask::Import { rows } => {
+            Some((AuditKind::Rights, format!("a table of {} rows", rows.len())))
+        }
         _ => None,
     }
 }
@@ -74,7 +76,7 @@ pub(crate) fn outcome(asked: &Result<Reply, Refusal>) -> String {
 pub(crate) fn read(context: &Context, caller: &Caller, owner: &str, what: &str) {
     let Caller { actor, .. } = caller;
     if actor.role == Role::Administrator && actor.user != owner {
-        context.audit.note(&actor.user, Kind::Read, what, "done");
+        context.audit.note(&actor.user, AuditKind::Read, what, "done");
     }
 }
 
@@ -99,5 +101,5 @@ pub(crate) fn refused(
     let what = problem.limit.as_deref().unwrap_or(&problem.kind);
     let outcome = format!("{} {what}", status.as_u16());
     let method = crate::routes::method_name(method);
-    context.audit.note(&actor, Kind::Refusal, format!("{method} {route}"), outcome);
+    context.audit.note(&actor, AuditKind::Refusal, format!("{method} {route}"), outcome);
 }

@@ -52,14 +52,14 @@ pub struct Missing {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReplayResult {
     /// Use of nodes by jobs.
-    pub had: Vec<Usage>,
+    pub had: Vec<PoolUse>,
     /// How many of the week's jobs began.
     pub ran: u32,
 }
 
 /// Nodes that a job had in a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Usage {
+pub struct PoolUse {
     /// Id of the pool.
     pub pool: PoolId,
     /// Number of nodes.
@@ -229,11 +229,11 @@ fn counts(job: &Job) -> bool {
 }
 
 /// The nodes on which the part's work ran, for as long as it pays.
-fn had(job: &Job, part: &Part, until: Time) -> Option<Usage> {
+fn had(job: &Job, part: &Part, until: Time) -> Option<PoolUse> {
     let from = job.works_since(part)?;
     let until = from + job.worked(part, until);
     let Part { pool, nodes, price, .. } = *part;
-    Some(Usage { pool, nodes, price, from, until })
+    Some(PoolUse { pool, nodes, price, from, until })
 }
 
 /// `None`: it was over before the week, or was set aside for a job of the market.
@@ -303,7 +303,7 @@ mod tests {
         };
         let had = |pool, from, until| {
             let (nodes, price) = (2, Price(10));
-            Usage { pool, nodes, price, from: Time(from), until: Time(until) }
+            PoolUse { pool, nodes, price, from: Time(from), until: Time(until) }
         };
         Week {
             from: Time(0),

@@ -2,7 +2,6 @@
 
 use clap_complete::Shell;
 
-use crate::cli;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output;
 
@@ -30,15 +29,14 @@ pub(crate) struct ManArgs {
     command: Vec<String>,
 }
 
-pub(crate) fn run(args: &Args) -> Outcome {
+pub(crate) fn run(args: &Args, mut tree: clap::Command) -> Outcome {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut cli::tree(), "tradewind", &mut script);
+    clap_complete::generate(args.shell, &mut tree, "tradewind", &mut script);
     output::print(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Ok)
 }
 
-pub(crate) fn man(args: &ManArgs) -> Outcome {
-    let mut tree = cli::tree();
+pub(crate) fn man(args: &ManArgs, mut tree: clap::Command) -> Outcome {
     tree.build();
     let mut command = &tree;
     for name in &args.command {

@@ -9,10 +9,10 @@ use tradewind_sched::explain::{self, Explanation};
 use tradewind_sched::policy::cyclic::{self, Cyclic};
 use tradewind_sched::window::Search;
 
-use crate::cli::Format;
 use crate::client::MarketArgs;
 use crate::commands::live;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::options::Format;
 use crate::report::Report;
 use crate::{documents, input, output, tables};
 

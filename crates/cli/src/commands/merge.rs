@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::simulate::folder;
 use super::simulate::overview::Overview;
+use super::simulate::overview_files;
 use super::simulate::store::{self, Record, RunRecord};
-use crate::cli::Format;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::options::Format;
 use crate::output;
 use crate::report::Report;
 
@@ -48,7 +49,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
             None => overview.missing.push(run.folder.clone()),
         }
     }
-    store::write_overview(&args.out, &record, &overview)?;
+    overview_files::write_overview(&args.out, &record, &overview)?;
     if !overview.runs.is_empty() {
         overview.print(format)?;
     }

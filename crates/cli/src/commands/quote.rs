@@ -7,10 +7,10 @@ use tradewind_model::{Job, Snapshot, Window};
 use tradewind_sched::quote::{self, Quote, Rejected, WindowFront};
 use tradewind_sched::window::{Proof, Search};
 
-use crate::cli::Format;
 use crate::client::MarketArgs;
 use crate::commands::live::{self, options::Unlisted};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::options::Format;
 use crate::report::Report;
 use crate::tables::{self, Column, Side};
 use crate::{documents, input, output};

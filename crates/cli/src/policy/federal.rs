@@ -10,7 +10,7 @@ use tradewind_sched::policy::local::{Local, Plain, PlainSettings, Turn};
 use tradewind_sched::policy::multiqueue::{
     self, Age, Alpha, Borders, Guard, Moves, MultiQueue, Overflow, RemoteClasses, ShortFirst,
 };
-use tradewind_sim::network::{Faults, Links, Partition, Settings, Storm};
+use tradewind_sim::network::{Faults, Links, NetworkPartition, Settings, Storm};
 
 use crate::exit::Failure;
 
@@ -172,7 +172,7 @@ impl Federal {
     }
 
     fn faults(&self, sites: u32) -> Faults {
-        let partition = |Cut { from, until }| Partition {
+        let partition = |Cut { from, until }| NetworkPartition {
             from,
             until: until.unwrap_or(Time::MAX),
             inside: (0..sites / 2).map(Peer).collect(),

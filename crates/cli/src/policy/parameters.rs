@@ -9,7 +9,7 @@ use tradewind_sched::policy::bsf::{self, By, First};
 use tradewind_sched::policy::cyclic::market::{Replan, Settings, Stretch, Turn};
 use tradewind_sched::policy::cyclic::{SearchBy, SliceBy, SubBatches};
 use tradewind_sched::policy::dispatch::{
-    self, Clearing, Deadline, Gate, Part, Prices, Ratio, ShareOf, Slots, Ties, Valuation, Wait,
+    self, Clearing, Deadline, Fraction, Gate, Prices, Ratio, ShareOf, Slots, Ties, Valuation, Wait,
 };
 use tradewind_sched::policy::gridfill::{self, Spread};
 use tradewind_sched::window::{Algorithm, Variant};
@@ -264,8 +264,8 @@ pub(super) fn dispatch(to: &mut dispatch::Settings, key: &str, value: &str) -> R
 }
 
 /// From 0 to 1.
-fn part(text: &str) -> Result<Part, Wrong> {
-    let thousandths = text.parse().ok().and_then(Part::from_thousandths);
+fn part(text: &str) -> Result<Fraction, Wrong> {
+    let thousandths = text.parse().ok().and_then(Fraction::from_thousandths);
     thousandths.ok_or_else(|| "not a whole number of thousandths up to 1,000".to_owned().into())
 }
 

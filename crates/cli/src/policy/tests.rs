@@ -79,7 +79,7 @@ fn meta_schedulers_have_their_own_parameters() {
         ties: Ties::Cheapest,
         share: dispatch::ShareOf::All,
         clearing: dispatch::Clearing::Uniform,
-        k: dispatch::Part::from_thousandths(250).unwrap(),
+        k: dispatch::Fraction::from_thousandths(250).unwrap(),
         prices: dispatch::Prices::Dynamic,
         dynamics: dispatch::Dynamics { step: 7, floor: 800, ceiling: 1_500, outlook: Span(1_800) },
         valuation: dispatch::Valuation::Unit,

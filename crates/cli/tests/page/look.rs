@@ -7,7 +7,7 @@ use crate::browser::Browser;
 
 /// Of the window: a desk's and a phone's.
 const SIZES: [(u32, u32); 2] = [(1_280, 900), (390, 844)];
-const MOODS: [&str; 2] = ["light", "dark"];
+const THEMES: [&str; 2] = ["light", "dark"];
 /// Pages that are higher are cut in pictures.
 const HIGHEST: u64 = 5_000;
 
@@ -22,10 +22,10 @@ pub(crate) async fn look_at(browser: &Browser, name: &str, pose: impl AsyncFn())
     let mut wrong = Vec::new();
     for (width, height) in SIZES {
         browser.size(width, height).await;
-        for mood in MOODS {
-            wear(browser, mood).await;
+        for theme in THEMES {
+            wear(browser, theme).await;
             pose().await;
-            let name = format!("{name}-{mood}-{width}");
+            let name = format!("{name}-{theme}-{width}");
             keep(browser, &name, (width, height), &pose).await;
             wrong.extend(faults(browser, width).await.map(|fault| format!("{name}: {fault}")));
         }
@@ -36,10 +36,10 @@ pub(crate) async fn look_at(browser: &Browser, name: &str, pose: impl AsyncFn())
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The page in that mood, without being loaded again; empty: as the reader's system has it.
-async fn wear(browser: &Browser, mood: &str) {
+/// The page in that theme, without being loaded again; empty: as the reader's system has it.
+async fn wear(browser: &Browser, theme: &str) {
     let script = format!(
-        "if ('{mood}') document.documentElement.dataset.theme = '{mood}';
+        "if ('{theme}') document.documentElement.dataset.theme = '{theme}';
          else delete document.documentElement.dataset.theme;
          document.dispatchEvent(new CustomEvent('theme'));"
     );

@@ -194,15 +194,15 @@ async fn the_pages_are_accessible(browser: &Browser, stage: &Stage) {
         tokio::time::sleep(std::time::Duration::from_millis(400)).await;
         look(browser, name).await;
     }
-    a_mood_is_remembered(browser, stage).await;
+    a_theme_is_remembered(browser, stage).await;
 }
 
-async fn a_mood_is_remembered(browser: &Browser, stage: &Stage) {
-    let mood = "return document.documentElement.dataset.theme || 'auto'";
+async fn a_theme_is_remembered(browser: &Browser, stage: &Stage) {
+    let theme = "return document.documentElement.dataset.theme || 'auto'";
     for wanted in ["light", "dark", "auto"] {
         browser.click("#theme").await;
-        assert_eq!(browser.run(mood).await, wanted);
+        assert_eq!(browser.run(theme).await, wanted);
         browser.go(&stage.url("/jobs")).await;
-        assert_eq!(browser.run(mood).await, wanted, "on the next page, too");
+        assert_eq!(browser.run(theme).await, wanted, "on the next page, too");
     }
 }

@@ -35,7 +35,7 @@ const MAX_TEXT: usize = 256;
 /// Kinds of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum AuditKind {
     /// A request was refused.
     Refusal,
     /// A user signed in, or tried to.
@@ -56,31 +56,31 @@ pub enum Kind {
     Lost,
 }
 
-impl Kind {
+impl AuditKind {
     /// All of them.
-    pub const ALL: [(Kind, &'static str); 9] = [
-        (Kind::Refusal, "refusal"),
-        (Kind::SignIn, "sign-in"),
-        (Kind::Read, "read"),
-        (Kind::Rights, "rights"),
-        (Kind::Price, "price"),
-        (Kind::Policy, "policy"),
-        (Kind::Money, "money"),
-        (Kind::Job, "job"),
-        (Kind::Lost, "lost"),
+    pub const ALL: [(AuditKind, &'static str); 9] = [
+        (AuditKind::Refusal, "refusal"),
+        (AuditKind::SignIn, "sign-in"),
+        (AuditKind::Read, "read"),
+        (AuditKind::Rights, "rights"),
+        (AuditKind::Price, "price"),
+        (AuditKind::Policy, "policy"),
+        (AuditKind::Money, "money"),
+        (AuditKind::Job, "job"),
+        (AuditKind::Lost, "lost"),
     ];
 
     /// The name in files and documents.
     pub fn name(self) -> &'static str {
-        Kind::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
+        AuditKind::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
     }
 }
 
 /// One row of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct AuditEntry {
     /// Kind of the entry.
-    pub kind: Kind,
+    pub kind: AuditKind,
     /// Who did it: a user; `@ADDRESS` if the user is unknown.
     pub actor: String,
     /// What it was about, as in `job 7 of ana` or `POST /v1/jobs`.
@@ -97,13 +97,13 @@ pub struct Entry {
 
 /// A row as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct StoredAuditEntry {
     /// Number of the row, from 1.
     pub seq: u64,
     /// When it was written: seconds since 1970.
     pub at: i64,
     /// The entry.
-    pub entry: Entry,
+    pub entry: AuditEntry,
 }
 
 type Opens = dyn Fn() -> Result<Box<dyn Store>, StoreError> + Send + Sync;
@@ -113,7 +113,7 @@ type Opens = dyn Fn() -> Result<Box<dyn Store>, StoreError> + Send + Sync;
 pub struct Audit(Option<Arc<Inside>>);
 
 struct Inside {
-    send: Mutex<Option<SyncSender<Entry>>>,
+    send: Mutex<Option<SyncSender<AuditEntry>>>,
     lost: Arc<AtomicU64>,
     /// Opens it for reading.
     look: Box<Opens>,
@@ -153,14 +153,14 @@ impl Audit {
     pub fn note(
         &self,
         actor: &str,
-        kind: Kind,
+        kind: AuditKind,
         subject: impl Into<String>,
         outcome: impl Into<String>,
     ) {
         let Some(inside) = &self.0 else { return };
         let (subject, outcome) = (clean(subject.into()), clean(outcome.into()));
         let actor = clean(actor.to_owned());
-        let entry = Entry { kind, actor, subject, outcome, count: None, since: None };
+        let entry = AuditEntry { kind, actor, subject, outcome, count: None, since: None };
         let send = inside.send.lock().unwrap_or_else(PoisonError::into_inner);
         match send.as_ref().map(|send| send.try_send(entry)) {
             Some(Ok(())) => {}
@@ -180,8 +180,8 @@ impl Audit {
         after: u64,
         (max, looked): (usize, usize),
         since: Option<i64>,
-        wanted: impl Fn(&Kept) -> bool,
-    ) -> Result<(Vec<Kept>, Option<u64>), StoreError> {
+        wanted: impl Fn(&StoredAuditEntry) -> bool,
+    ) -> Result<(Vec<StoredAuditEntry>, Option<u64>), StoreError> {
         let Some(inside) = &self.0 else { return Ok((Vec::new(), None)) };
         let mut store = (inside.look)()?;
         let mut at = match since {
@@ -197,7 +197,7 @@ impl Audit {
             for row in rows {
                 (at, seen) = (row.seq, seen + 1);
                 let entry = serde_json::from_slice(&row.body).ok();
-                let kept = entry.map(|entry| Kept { seq: row.seq, at: row.at, entry });
+                let kept = entry.map(|entry| StoredAuditEntry { seq: row.seq, at: row.at, entry });
                 found.extend(kept.filter(&wanted));
                 if found.len() >= max || seen >= looked {
                     return Ok((found, Some(at).filter(|at| *at < store.last())));
@@ -252,7 +252,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn run(mut self, receive: &Receiver<Entry>) {
+    fn run(mut self, receive: &Receiver<AuditEntry>) {
         loop {
             let mut rows = Vec::new();
             let open = match receive.recv_timeout(TICK) {
@@ -273,11 +273,11 @@ impl Writer {
         }
     }
 
-    fn write(&mut self, mut rows: Vec<Entry>) {
+    fn write(&mut self, mut rows: Vec<AuditEntry>) {
         let lost = self.lost.swap(0, Ordering::Relaxed);
         if lost > 0 {
-            rows.push(Entry {
-                kind: Kind::Lost,
+            rows.push(AuditEntry {
+                kind: AuditKind::Lost,
                 actor: String::new(),
                 subject: "entries of this log".to_owned(),
                 outcome: "not written".to_owned(),
@@ -289,7 +289,7 @@ impl Writer {
             return;
         }
         let at = now();
-        let body = |entry: &Entry| (at, serde_json::to_vec(entry).unwrap_or_default());
+        let body = |entry: &AuditEntry| (at, serde_json::to_vec(entry).unwrap_or_default());
         let bodies: Vec<_> = rows.iter().map(body).collect();
         if let Err(wrong) = self.store.append(&bodies) {
             // They are counted, and the count is written when the disk takes rows again.

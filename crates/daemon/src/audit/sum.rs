@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::{Entry, Kind};
+use super::{AuditEntry, AuditKind};
 
 /// Seconds over which the same is summed up.
 const MINUTE: i64 = 60;
 /// Different ones that are remembered; more of a kind are summed up over all users.
 const MANY: usize = 4_096;
 
-type Key = (Kind, String, String, String);
+type Key = (AuditKind, String, String, String);
 
 /// What was written recently, and how often it has happened again.
 #[derive(Debug, Default)]
@@ -25,14 +25,14 @@ struct Again {
 
 impl Sums {
     /// The entry, if it is to be written now; or it is counted.
-    pub(super) fn add(&mut self, entry: Entry, now: i64) -> Option<Entry> {
+    pub(super) fn add(&mut self, entry: AuditEntry, now: i64) -> Option<AuditEntry> {
         // Changes are few, and each is a row of its own.
-        if !matches!(entry.kind, Kind::Refusal | Kind::Read | Kind::SignIn) {
+        if !matches!(entry.kind, AuditKind::Refusal | AuditKind::Read | AuditKind::SignIn) {
             return Some(entry);
         }
         // A flood of refusals is one row, whatever was asked.
         let subject = match entry.kind {
-            Kind::Refusal => String::new(),
+            AuditKind::Refusal => String::new(),
             _ => entry.subject.clone(),
         };
         let key = (entry.kind, entry.actor.clone(), subject, entry.outcome.clone());
@@ -55,20 +55,20 @@ impl Sums {
     }
 
     /// Sums that are a minute old.
-    pub(super) fn due(&mut self, now: i64) -> Vec<Entry> {
+    pub(super) fn due(&mut self, now: i64) -> Vec<AuditEntry> {
         self.take(|again| now - again.since >= MINUTE || now < again.since)
     }
 
     /// All of them.
-    pub(super) fn all(&mut self) -> Vec<Entry> {
+    pub(super) fn all(&mut self) -> Vec<AuditEntry> {
         self.take(|_| true)
     }
 
-    fn take(&mut self, is_due: impl Fn(&Again) -> bool) -> Vec<Entry> {
+    fn take(&mut self, is_due: impl Fn(&Again) -> bool) -> Vec<AuditEntry> {
         let (due, left) = std::mem::take(&mut self.0).into_iter().partition(|(_, it)| is_due(it));
         self.0 = left;
         let due: BTreeMap<Key, Again> = due;
-        let entry = |((kind, actor, subject, outcome), again): (Key, Again)| Entry {
+        let entry = |((kind, actor, subject, outcome), again): (Key, Again)| AuditEntry {
             kind,
             actor,
             subject: if subject.is_empty() { "more of the same".to_owned() } else { subject },

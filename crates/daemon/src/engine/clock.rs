@@ -160,7 +160,7 @@ pub(super) fn asides(mut all: Vec<Aside>, lead: Span) -> Vec<Aside> {
 pub(super) fn survey(state: &State, at: Time, mut survey: Survey) -> Survey {
     // Never set back: what sites say stands as it is.
     let Some(lead) = state.lead else { return survey };
-    let here = Here { at, lead };
+    let here = MarketClock { at, lead };
     for (tag, seen) in &mut survey.tasks {
         here.task(known(state, tag), seen);
     }
@@ -180,12 +180,12 @@ fn known<'s>(state: &'s State, tag: &Tag) -> Option<&'s Seen> {
 
 /// The market's time, and how to get there from the clock's.
 #[derive(Debug, Clone, Copy)]
-struct Here {
+struct MarketClock {
     at: Time,
     lead: Span,
 }
 
-impl Here {
+impl MarketClock {
     /// A moment that the clock has shown, in the market's time. One that lies ahead of the clock is
     /// of a time when that was ahead, and stands.
     fn past(self, moment: Time) -> Time {

@@ -45,9 +45,9 @@ pub struct CommittedRecord {
 
 /// Records as they are written down. One that is read too slowly misses some: the numbers show it.
 #[derive(Debug)]
-pub struct Watch(pub(super) Receiver<CommittedRecord>);
+pub struct RecordStream(pub(super) Receiver<CommittedRecord>);
 
-impl Watch {
+impl RecordStream {
     /// The next one; `None` once the engine is gone.
     pub fn next(&self) -> Option<CommittedRecord> {
         self.0.recv().ok()
@@ -128,10 +128,10 @@ impl Handle {
     ///
     /// # Errors
     /// If the engine has stopped.
-    pub fn watch(&self) -> Result<Watch, EngineStopped> {
+    pub fn watch(&self) -> Result<RecordStream, EngineStopped> {
         let (news, watch) = sync_channel(BACKLOG);
         self.0.send(Message::Watch(news)).map_err(|_| EngineStopped)?;
-        Ok(Watch(watch))
+        Ok(RecordStream(watch))
     }
 
     /// Stops the engine once everything is written down. Running jobs go on.

@@ -22,7 +22,7 @@ mod run;
 mod sites;
 
 pub use gauges::Gauges;
-pub use handle::{CommittedRecord, EngineStopped, Handle, Watch};
+pub use handle::{CommittedRecord, EngineStopped, Handle, RecordStream};
 pub use peers::{PeerSetup, PeerTransport};
 pub use reads::Reader;
 pub use recovery::{RecoveryError, begun, recover, recover_pages, replay};

@@ -91,7 +91,7 @@ impl Engine {
         let (handle, messages) = Handle::pair();
         let Setup { mut open, codec, pools, sites, peers, maker, policy, settings, timing } = setup;
         let owners = sites.iter().map(|site| site.owner.clone()).collect();
-        let base = Base { codec, pools, owners, maker, policy, settings, timing };
+        let base = EngineSetup { codec, pools, owners, maker, policy, settings, timing };
         let gauges = Arc::clone(handle.gauges());
         let store = open().map_err(|wrong| wrong.to_string())?;
         let mut journal = Journal {
@@ -159,7 +159,7 @@ impl Engine {
 }
 
 /// What does not change while the engine runs.
-pub(super) struct Base<C> {
+pub(super) struct EngineSetup<C> {
     pub(super) codec: C,
     pools: Arc<Pools>,
     owners: Vec<String>,
@@ -183,7 +183,7 @@ enum StartError {
     Policy { policy: String, why: String },
 }
 
-impl<C: Codec> Base<C> {
+impl<C: Codec> EngineSetup<C> {
     /// The market of the journal, with the sites of now, begun again; and what that writes.
     fn live(
         &self,
@@ -265,7 +265,7 @@ fn postmen(
 type Waiting = (SyncSender<Result<Reply, Refusal>>, Result<Reply, Refusal>);
 
 pub(super) struct Loop<C> {
-    pub(super) base: Base<C>,
+    pub(super) base: EngineSetup<C>,
     pub(super) journal: Journal,
     pub(super) clock: Clock,
     /// The market's time, as it was last read.

@@ -1,4 +1,4 @@
-//! Waiting for a child process, but not for ever.
+//! Waiting for a child process until a deadline.
 
 use std::process::{Child, ExitStatus};
 use std::thread;
@@ -9,7 +9,7 @@ const FIRST: Duration = Duration::from_micros(200);
 const LONGEST: Duration = Duration::from_millis(10);
 
 /// How the child ended; `None`: it has not by then, or cannot be waited for.
-pub(super) fn wait_until(child: &mut Child, deadline: Instant) -> Option<ExitStatus> {
+pub fn wait_until(child: &mut Child, deadline: Instant) -> Option<ExitStatus> {
     let mut pause = FIRST;
     loop {
         match child.try_wait() {

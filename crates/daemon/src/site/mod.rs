@@ -5,7 +5,7 @@
 //! gets. One conformance suite holds for all of them.
 
 pub mod conformance;
-mod exit;
+pub mod exit;
 pub mod fake;
 pub mod gridengine;
 pub mod limits;

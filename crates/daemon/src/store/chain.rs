@@ -69,7 +69,7 @@ pub fn link(before: Digest, seq: u64, at: i64, body: &[u8]) -> Digest {
 
 /// Where a journal ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct End {
+pub(super) struct JournalEnd {
     /// The last row's number, 0 if there is none.
     pub(super) seq: u64,
     /// Its time; before all times if there is none.
@@ -78,16 +78,16 @@ pub(super) struct End {
     pub(super) digest: Digest,
 }
 
-impl End {
+impl JournalEnd {
     /// Of a journal without rows.
-    pub(super) fn of(origin: &Origin) -> End {
-        End { seq: 0, at: i64::MIN, digest: origin.digest() }
+    pub(super) fn of(origin: &Origin) -> JournalEnd {
+        JournalEnd { seq: 0, at: i64::MIN, digest: origin.digest() }
     }
 
     /// With one row more.
-    pub(super) fn then(self, at: i64, body: &[u8]) -> End {
+    pub(super) fn then(self, at: i64, body: &[u8]) -> JournalEnd {
         let seq = self.seq + 1;
-        End { seq, at, digest: link(self.digest, seq, at, body) }
+        JournalEnd { seq, at, digest: link(self.digest, seq, at, body) }
     }
 
     /// What is wrong with rows that are to follow, if anything: time runs forwards only.

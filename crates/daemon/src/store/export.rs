@@ -9,7 +9,7 @@ use std::io::{self, Write};
 
 use serde::de::IgnoredAny;
 
-use super::chain::End;
+use super::chain::JournalEnd;
 use super::{Row, Store, StoreError};
 
 /// Rows that are read in one go.
@@ -37,7 +37,7 @@ pub fn export(store: &mut dyn Store, to: &mut dyn Write) -> Result<u64, ExportEr
     let origin = store.origin().clone();
     let market = serde_json::Value::from(origin.market.as_str());
     writeln!(to, r#"{{"journal":{FORMAT},"market":{market},"created":{}}}"#, origin.created)?;
-    let mut end = End::of(&origin);
+    let mut end = JournalEnd::of(&origin);
     loop {
         let rows = store.read(end.seq, PAGE)?;
         if rows.is_empty() {
@@ -51,7 +51,7 @@ pub fn export(store: &mut dyn Store, to: &mut dyn Write) -> Result<u64, ExportEr
     }
 }
 
-fn write_row(row: &Row, end: End, to: &mut dyn Write) -> io::Result<()> {
+fn write_row(row: &Row, end: JournalEnd, to: &mut dyn Write) -> io::Result<()> {
     write!(to, r#"{{"seq":{},"at":{},"#, row.seq, row.at)?;
     match is_a_line_of_json(&row.body) {
         true => {

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::chain::{Digest, End, Origin, link};
+use super::chain::{Digest, JournalEnd, Origin, link};
 use super::{Changes, Page, PageKey, Row, Snapshot, Store, StoreError};
 
 /// How an append goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum StoreFault {
     /// The disk is full: nothing was added, the store goes on.
     Full,
     /// The process dies before the rows are safe: they are not there when it is opened again.
@@ -36,7 +36,7 @@ struct Contents {
     era: u64,
     open: bool,
     /// Of the next append.
-    fault: Option<Fault>,
+    fault: Option<StoreFault>,
     /// Nothing can be added.
     is_full: bool,
 }
@@ -71,7 +71,7 @@ impl Disk {
     }
 
     /// The next append, and only that, goes wrong like this.
-    pub fn fail_next(&self, fault: Fault) {
+    pub fn fail_next(&self, fault: StoreFault) {
         self.contents().fault = Some(fault);
     }
 
@@ -102,12 +102,16 @@ impl Disk {
 }
 
 impl Contents {
-    fn end(&self, origin: &Origin) -> End {
-        let end = |(row, digest): &(Row, Digest)| End { seq: row.seq, at: row.at, digest: *digest };
-        self.rows.last().map_or(End::of(origin), end)
+    fn end(&self, origin: &Origin) -> JournalEnd {
+        let end = |(row, digest): &(Row, Digest)| JournalEnd {
+            seq: row.seq,
+            at: row.at,
+            digest: *digest,
+        };
+        self.rows.last().map_or(JournalEnd::of(origin), end)
     }
 
-    fn add(&mut self, rows: &[(i64, Vec<u8>)], mut end: End) {
+    fn add(&mut self, rows: &[(i64, Vec<u8>)], mut end: JournalEnd) {
         for (at, body) in rows {
             end = end.then(*at, body);
             self.rows.push((Row { seq: end.seq, at: *at, body: body.clone() }, end.digest));
@@ -171,13 +175,13 @@ impl Store for Memory {
         if contents.is_full {
             return Err(full());
         }
-        if fault.is_none_or(|fault| fault == Fault::DiesAfter) {
+        if fault.is_none_or(|fault| fault == StoreFault::DiesAfter) {
             contents.add(rows, end);
         }
         match fault {
             None => Ok(()),
-            Some(Fault::Full) => Err(full()),
-            Some(Fault::DiesBefore | Fault::DiesAfter) => {
+            Some(StoreFault::Full) => Err(full()),
+            Some(StoreFault::DiesBefore | StoreFault::DiesAfter) => {
                 drop(contents);
                 self.disk.crash();
                 Err(io("the process has died"))

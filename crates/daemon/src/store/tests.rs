@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::chain::{End, link};
-use super::memory::{Disk, Fault};
+use super::chain::{JournalEnd, link};
+use super::memory::{Disk, StoreFault};
 use super::*;
 
 fn origin() -> Origin {
@@ -67,10 +67,10 @@ fn a_store_in_memory_keeps_what_was_appended() {
 fn a_store_in_memory_fails_on_request() {
     let disk = Disk::new(origin());
     let mut store = disk.open().unwrap();
-    disk.fail_next(Fault::Full);
+    disk.fail_next(StoreFault::Full);
     assert!(store.append(&rows([1])).is_err());
     store.append(&rows([1])).unwrap();
-    for (fault, there) in [(Fault::DiesBefore, 1), (Fault::DiesAfter, 2)] {
+    for (fault, there) in [(StoreFault::DiesBefore, 1), (StoreFault::DiesAfter, 2)] {
         disk.fail_next(fault);
         assert!(store.append(&rows([2])).is_err());
         assert!(store.append(&rows([2])).is_err());
@@ -103,7 +103,7 @@ fn all_rows_are_verified() {
     assert_eq!((nothing.rows, nothing.times, nothing.digest), (0, None, origin().digest()));
     let all = rows(1..=600);
     store.append(&all).unwrap();
-    let end = all.iter().fold(End::of(&origin()), |end, (at, body)| end.then(*at, body));
+    let end = all.iter().fold(JournalEnd::of(&origin()), |end, (at, body)| end.then(*at, body));
     let found = verify(&mut store).unwrap();
     assert_eq!((found.rows, found.times, found.digest), (600, Some((1, 600)), end.digest));
 }

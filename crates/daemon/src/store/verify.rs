@@ -1,6 +1,6 @@
 //! A look at every row.
 
-use super::chain::{Digest, End};
+use super::chain::{Digest, JournalEnd};
 use super::{Store, StoreError};
 
 /// Rows that are looked at in one go.
@@ -25,7 +25,7 @@ pub struct Verified {
 /// # Errors
 /// At the first row that is missing or not what was written.
 pub fn verify(store: &mut dyn Store) -> Result<Verified, StoreError> {
-    let mut end = End::of(store.origin());
+    let mut end = JournalEnd::of(store.origin());
     let mut first = None;
     loop {
         let rows = store.read(end.seq, PAGE)?;

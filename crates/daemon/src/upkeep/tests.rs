@@ -31,7 +31,7 @@ fn old_rows_are_archived_while_the_journal_is_written() {
     store.keep(&Snapshot { seq: 15_000, at: 5, version: 1, body: vec![1] }).unwrap();
     let gauges = Arc::new(Gauges::default());
     let retention = Some(Span(3_600));
-    let kept = Kept { path: path.clone(), cover: Cover::Snapshots, retention };
+    let kept = MaintainedDatabase { path: path.clone(), cover: Cover::Snapshots, retention };
     let upkeep = Upkeep::start(vec![kept], QUICK, Arc::clone(&gauges)).unwrap();
     let (mut written, begun) = (16_000, Instant::now());
     while gauges.archived.count() < 15_000 {
@@ -55,12 +55,12 @@ fn a_log_without_snapshots_is_archived_and_damage_is_reported_once_it_is_there()
     let mut store = Sqlite::open(&path).unwrap();
     store.append(&rows(3_000)).unwrap();
     let gauges = Arc::new(Gauges::default());
-    let kept = Kept { path: path.clone(), cover: Cover::Nothing, retention: None };
+    let kept = MaintainedDatabase { path: path.clone(), cover: Cover::Nothing, retention: None };
     let upkeep = Upkeep::start(vec![kept.clone()], QUICK, Arc::clone(&gauges)).unwrap();
     until("all of it was looked at", || gauges.scrubbed.count() > 6_000);
     assert_eq!((gauges.archived.count(), gauges.damage().len()), (0, 0), "nothing is too old");
     upkeep.stop();
-    let kept = Kept { retention: Some(Span(3_600)), ..kept };
+    let kept = MaintainedDatabase { retention: Some(Span(3_600)), ..kept };
     let upkeep = Upkeep::start(vec![kept], QUICK, Arc::clone(&gauges)).unwrap();
     until("old rows are archived", || gauges.archived.count() == 2_999);
     let file = store.archives().unwrap().remove(0).name();

@@ -11,7 +11,7 @@ use tradewind_daemon::live::state::{Job, Phase};
 use tradewind_daemon::live::{Ask, Input, Reply};
 use tradewind_daemon::site::Site as _;
 use tradewind_daemon::site::fake::{self, Fault, LocalJob};
-use tradewind_daemon::store::memory::Fault as DiskFault;
+use tradewind_daemon::store::memory::StoreFault as DiskFault;
 use tradewind_io::submission::{Conditions, OnLost, Submission, Surroundings, TimeLimit};
 use tradewind_model::{Money, Span, Time};
 use tradewind_sched::negotiation::{Entry, Peer};

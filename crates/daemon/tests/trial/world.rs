@@ -14,7 +14,7 @@ use tradewind_daemon::live::{
 };
 use tradewind_daemon::site::fake::{FakeSite, Fault, LocalJob};
 use tradewind_daemon::site::{PoolSetup, Site as _, SiteError, Tag};
-use tradewind_daemon::store::memory::{Disk, Fault as DiskFault, Memory};
+use tradewind_daemon::store::memory::{Disk, Memory, StoreFault as DiskFault};
 use tradewind_daemon::store::{Origin, Snapshot, Store as _};
 use tradewind_model::{
     Admission, Attributes, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Time, Times,

@@ -4,23 +4,24 @@ use tradewind_model::{Horizon, Span, Time};
 
 /// The unit of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Unit {
+struct AxisUnit {
     name: &'static str,
     seconds: i64,
     /// Round numbers of it; beyond the last, its multiples by 2, 5 and 10 are.
     steps: &'static [i64],
 }
 
-const SECONDS: Unit = Unit { name: "s", seconds: 1, steps: &[1, 2, 5, 10, 20, 50, 100, 200] };
-const MINUTES: Unit = Unit { name: "min", seconds: 60, steps: &[1, 2, 5, 10, 15, 30] };
-const HOURS: Unit = Unit { name: "h", seconds: 3_600, steps: &[1, 2, 3, 6, 12] };
-const DAYS: Unit = Unit { name: "d", seconds: 86_400, steps: &[1, 2, 5, 10, 20, 50] };
+const SECONDS: AxisUnit =
+    AxisUnit { name: "s", seconds: 1, steps: &[1, 2, 5, 10, 20, 50, 100, 200] };
+const MINUTES: AxisUnit = AxisUnit { name: "min", seconds: 60, steps: &[1, 2, 5, 10, 15, 30] };
+const HOURS: AxisUnit = AxisUnit { name: "h", seconds: 3_600, steps: &[1, 2, 3, 6, 12] };
+const DAYS: AxisUnit = AxisUnit { name: "d", seconds: 86_400, steps: &[1, 2, 5, 10, 20, 50] };
 
 /// An axis over a horizon, counted from its start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Axis {
     pub(super) horizon: Horizon,
-    unit: Unit,
+    unit: AxisUnit,
     step: i64,
 }
 

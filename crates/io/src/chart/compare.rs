@@ -210,7 +210,7 @@ impl Measure {
         let room = place.width - text_width(better, SMALL.size) * 1.1 - 12.0;
         ink.text(place.x + place.width, place.y + 16.0, theme::end(SMALL), better);
         let known: Vec<&Estimate> = (0..shown).filter_map(|index| self.known(index)).collect();
-        let axis = Across::new(self.unit, &known, place);
+        let axis = ValueAxis::new(self.unit, &known, place);
         let name = match axis.scale.label {
             "" => self.name.clone(),
             unit => format!("{}, {unit}", self.name),
@@ -232,7 +232,7 @@ impl Measure {
         known.iter().any(|value| axis.cuts(value.mean))
     }
 
-    fn bar(&self, ink: &mut Ink, axis: &Across, y: f64, (value, is_best): (&Estimate, bool)) {
+    fn bar(&self, ink: &mut Ink, axis: &ValueAxis, y: f64, (value, is_best): (&Estimate, bool)) {
         let (from, to) = (axis.x(value.mean.min(0.0)), axis.x(value.mean.max(0.0)));
         let (height, thick) = (ROW - 7.0, if is_best { "1.8" } else { "0.6" });
         let look = format!("fill=\"{USED}\" stroke=\"{}\" stroke-width=\"{thick}\"", LINES[0].0);
@@ -297,7 +297,7 @@ fn whisker(ink: &mut Ink, (low, high): (f64, f64), y: f64) {
 }
 
 /// A value axis that runs to the right and has a zero.
-struct Across {
+struct ValueAxis {
     scale: Scale,
     left: f64,
     width: f64,
@@ -305,15 +305,15 @@ struct Across {
     ticks: Vec<f64>,
 }
 
-impl Across {
-    fn new(unit: Unit, known: &[&Estimate], place: Rect) -> Across {
+impl ValueAxis {
+    fn new(unit: Unit, known: &[&Estimate], place: Rect) -> ValueAxis {
         let limit = outliers_from(known);
         let kept = || known.iter().filter(|value| value.mean <= limit);
         let low = kept().map(|value| value.low()).fold(0.0, f64::min);
         let high = kept().map(|value| value.high()).fold(0.0, f64::max);
         let scale = Scale::new(unit, high.max(-low));
         let ticks = present::ticks(low / scale.size, high / scale.size, 4);
-        Across { scale, left: place.x, width: place.width - NUMBER, ticks }
+        ValueAxis { scale, left: place.x, width: place.width - NUMBER, ticks }
     }
 
     /// Where `value` is, within the axis.

@@ -17,7 +17,7 @@ const FACTOR: DecimalScale = DecimalScale { decimals: 3, range: 1..=100_000 };
 const NODES: DecimalScale = DecimalScale { decimals: 0, range: 1..=Pools::MAX_NODES as i64 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Distribution {
+enum DistributionKind {
     Exponential,
     Lognormal,
 }
@@ -30,10 +30,13 @@ fn small(value: i64) -> u32 {
 pub(super) fn failures(value: &Value<'_>, path: String, notes: &mut Notes<'_>) -> Option<Failures> {
     let fields = Fields::of(value, path, &FAILURE_KEYS, notes)?;
     fields.require(&["mtbf"], notes);
-    let laws = [("exponential", Distribution::Exponential), ("lognormal", Distribution::Lognormal)];
-    let law = fields.word("repair_law", &laws, notes).unwrap_or(Distribution::Exponential);
+    let laws = [
+        ("exponential", DistributionKind::Exponential),
+        ("lognormal", DistributionKind::Lognormal),
+    ];
+    let law = fields.word("repair_law", &laws, notes).unwrap_or(DistributionKind::Exponential);
     let sigma = fields.scaled("repair_sigma", &FACTOR, notes).map(small);
-    if sigma.is_some() && law == Distribution::Exponential {
+    if sigma.is_some() && law == DistributionKind::Exponential {
         let (line, place) = (fields.line_of("repair_sigma"), fields.place("repair_sigma"));
         let message = "an exponential law has no other parameter than its mean".to_owned();
         notes.error(line, &place, message, "write `repair_law = \"lognormal\"`, or leave it out");
@@ -43,8 +46,8 @@ pub(super) fn failures(value: &Value<'_>, path: String, notes: &mut Notes<'_>) -
     let repair = fields.span("repair", 1..=Span::MAX.0, notes).unwrap_or(Span(4 * 3_600));
     let mtbf = fields.span("mtbf", 1..=Span::MAX.0, notes)?;
     let repair_sigma = match law {
-        Distribution::Exponential => None,
-        Distribution::Lognormal => Some(sigma.unwrap_or(1_000)),
+        DistributionKind::Exponential => None,
+        DistributionKind::Lognormal => Some(sigma.unwrap_or(1_000)),
     };
     let burst = (small(burst.0), small(burst.1));
     Some(Failures { mtbf, shape, repair, repair_sigma, burst })

@@ -42,14 +42,14 @@ pub(super) fn charge(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<C
 
 /// The pools that have been read so far.
 #[derive(Default)]
-pub(super) struct Reader {
+pub(super) struct PoolReader {
     pub(super) pools: Vec<Pool>,
     pub(super) targets: Targets,
     pub(super) drawn: Vec<(PoolId, (Price, Price))>,
     names: NameLines,
 }
 
-impl Reader {
+impl PoolReader {
     /// Reads the pool at `path` of a site with this charge.
     pub(super) fn pool(
         &mut self,

@@ -32,7 +32,7 @@ pub(super) fn parse(input: &Input) -> Result<(GridFile, Diagnostics), Diagnostic
 #[derive(Default)]
 struct GridReader {
     sites: Vec<Site>,
-    pools: pools::Reader,
+    pools: pools::PoolReader,
     logs: Vec<(String, SiteId)>,
     names: NameLines,
     /// By log: the line that names it.
@@ -76,7 +76,7 @@ fn grid(fields: &Fields<'_, '_>, name: &str, notes: &mut Notes<'_>) -> Option<Gr
     if notes.diagnostics.errors() > 0 {
         return None;
     }
-    let pools::Reader { pools, targets, drawn, .. } = reader.pools;
+    let pools::PoolReader { pools, targets, drawn, .. } = reader.pools;
     let pools = Pools::new(reader.sites, pools)
         .map_err(|err| notes.error(1, "site", err.to_string(), "see `docs/reference/grid.md`"))
         .ok()?;

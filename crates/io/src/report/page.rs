@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use askama::Template;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{CampaignReport, DrawnPicture, FileLink, ReportPicture, ReportRow, RunReport};
 use crate::chart::{self, Estimate};
@@ -11,11 +12,15 @@ use crate::chart::{self, Estimate};
 /// whole are always there.
 const PICTURES_BYTES_MOST: usize = 16 << 20;
 
+/// What is escaped in a path.
+const IN_PATHS: AsciiSet =
+    NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
+
 /// The page as HTML. All text is escaped. The same report gives the same bytes.
 ///
 /// Pictures of runs beyond 16 MB in all are left to their files; the page says so in their place.
 pub fn campaign(report: &CampaignReport) -> String {
-    let mut drawn = Drawn::default();
+    let mut drawn = DrawnSoFar::default();
     let pictures = report.pictures.iter().map(|picture| drawn.always(picture)).collect();
     let runs = report.runs.iter().map(|run| RunView::new(run, &mut drawn)).collect();
     let page = Page {
@@ -97,12 +102,12 @@ struct LinkView<'a> {
 
 /// What has been drawn so far.
 #[derive(Default)]
-struct Drawn {
+struct DrawnSoFar {
     count: usize,
     bytes: usize,
 }
 
-impl Drawn {
+impl DrawnSoFar {
     fn always<'a>(&mut self, of: &'a ReportPicture) -> PictureView<'a> {
         self.count += 1;
         let svg = of.picture.inline(&format!("p{}", self.count));
@@ -121,7 +126,7 @@ impl Drawn {
 }
 
 impl<'a> RunView<'a> {
-    fn new(run: &'a RunReport, drawn: &mut Drawn) -> RunView<'a> {
+    fn new(run: &'a RunReport, drawn: &mut DrawnSoFar) -> RunView<'a> {
         let pictures =
             run.pictures.iter().map(|picture| drawn.while_there_is_room(picture)).collect();
         RunView { run, pictures, files: links(&run.files) }
@@ -191,35 +196,29 @@ fn links(files: &[FileLink]) -> Vec<LinkView<'_>> {
     files.iter().map(|file| LinkView { name: &file.name, href: href(&file.path) }).collect()
 }
 
-/// A drawing as an address. What would end the address or the attribute that it stands in is
-/// written by its bytes.
+/// A drawing as an address. What would end the address or the attribute that contains it is
+/// escaped.
 pub fn data_address(svg: &str) -> String {
-    let mut address = String::with_capacity(svg.len() * 5 / 4);
-    address.push_str("data:image/svg+xml,");
-    for c in svg.chars() {
-        match c {
-            ' ' | '!' | '\''..='/' | ':' | ';' | '=' | '?' | '@' => address.push(c),
-            _ if c.is_ascii_alphanumeric() => address.push(c),
-            _ => {
-                for byte in c.encode_utf8(&mut [0; 4]).bytes() {
-                    address.push_str(&format!("%{byte:02X}"));
-                }
-            }
-        }
-    }
-    address
+    const ESCAPED: AsciiSet = IN_PATHS
+        .add(b'_')
+        .add(b'~')
+        .remove(b' ')
+        .remove(b'!')
+        .remove(b'\'')
+        .remove(b'(')
+        .remove(b')')
+        .remove(b'*')
+        .remove(b'+')
+        .remove(b',')
+        .remove(b':')
+        .remove(b';')
+        .remove(b'=')
+        .remove(b'?')
+        .remove(b'@');
+    format!("data:image/svg+xml,{}", utf8_percent_encode(svg, &ESCAPED))
 }
 
-/// A relative address: everything but letters, digits, `-._~` and `/` by its bytes.
+/// A relative address: everything but letters, digits, `-._~` and `/` is escaped.
 fn href(path: &str) -> String {
-    let mut address = String::from("./");
-    for byte in path.trim_start_matches('/').bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
-                address.push(char::from(byte));
-            }
-            other => address.push_str(&format!("%{other:02X}")),
-        }
-    }
-    address
+    format!("./{}", utf8_percent_encode(path.trim_start_matches('/'), &IN_PATHS))
 }

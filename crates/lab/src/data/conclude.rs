@@ -1,11 +1,11 @@
 //! A tally beside the data: numbers, claims, gains and notes.
 
-use super::formula::{Fault, Scope, Seen, Value};
-use super::read::{ClaimEntry, Content, GainEntry, Part};
+use super::Study;
+use super::formula::{Fault, FormulaValue, Scope, Seen};
+use super::read::{ClaimEntry, Content, FindingsPart, GainEntry};
 use super::{DataError, picture};
 use crate::case::Case;
 use crate::findings::{Claim, Evidence, Findings, Gain, Number};
-use crate::study::Study;
 use crate::tally::{Estimate, Tally};
 use crate::verdict::Verdict;
 
@@ -35,8 +35,8 @@ impl Content {
         let lacks = self.needs.as_ref().filter(|needs| seen.tally.series(&needs.series).count == 0);
         let shown = |part| lacks.is_none_or(|needs| !needs.without.contains(&part));
         let mut found = Findings::default();
-        for published in self.numbers.iter().filter(|_| shown(Part::Numbers)) {
-            let measured = self.scope(seen).read(&published.measured, Value::estimate)?;
+        for published in self.numbers.iter().filter(|_| shown(FindingsPart::Numbers)) {
+            let measured = self.scope(seen).read(&published.measured, FormulaValue::estimate)?;
             found.numbers.push(Number::new(published, measured));
         }
         for entry in &self.claims {
@@ -46,7 +46,7 @@ impl Content {
             });
         }
         let scope = &mut self.scope(seen);
-        for entry in self.gains.iter().filter(|_| shown(Part::Gains)) {
+        for entry in self.gains.iter().filter(|_| shown(FindingsPart::Gains)) {
             let gains =
                 scope.every(entry.each.as_ref(), |scope| gains(entry, scope, seen.tally))?;
             found.gains.extend(gains.into_iter().flatten());
@@ -78,22 +78,23 @@ impl ClaimEntry {
     fn judged<'a>(&'static self, scope: &mut Scope<'a>, measured: String) -> Result<Claim> {
         let text = &self.text;
         if let Some(difference) = &self.positive {
-            let difference = scope.read(difference, Value::estimate)?;
+            let difference = scope.read(difference, FormulaValue::estimate)?;
             return Ok(Claim::positive(text, difference, measured));
         }
         if let Some(share) = &self.always {
-            return Ok(Claim::always(text, scope.read(share, Value::estimate)?, measured));
+            return Ok(Claim::always(text, scope.read(share, FormulaValue::estimate)?, measured));
         }
         if let Some(cases) = &self.everywhere {
             let cases = scope.read(cases, cases_of)?;
             return Ok(Claim::everywhere(text, &cases, &measured));
         }
         if let Some([held, all]) = &self.max {
-            let (held, all) = (scope.read(held, Value::number)?, scope.read(all, Value::number)?);
+            let (held, all) =
+                (scope.read(held, FormulaValue::number)?, scope.read(all, FormulaValue::number)?);
             return Ok(Claim::new(text, Verdict::of(held, all), measured));
         }
         let mut truth = |formula: &'a Option<super::Formula>| match formula {
-            Some(formula) => scope.read(formula, Value::truth),
+            Some(formula) => scope.read(formula, FormulaValue::truth),
             None => Ok(false),
         };
         let (holds, mainly) = (truth(&self.holds)?, truth(&self.mainly)?);
@@ -108,8 +109,8 @@ impl ClaimEntry {
 }
 
 /// Names and estimates.
-fn cases_of(list: &Value) -> Result<Vec<(String, Estimate)>> {
-    let case = |item: &Value| match item.list()? {
+fn cases_of(list: &FormulaValue) -> Result<Vec<(String, Estimate)>> {
+    let case = |item: &FormulaValue| match item.list()? {
         [name, estimate] => Ok((name.text()?.to_owned(), estimate.estimate()?)),
         _ => Err(Fault::new("a case is a name and an estimate")),
     };

@@ -16,6 +16,7 @@ mod conclude;
 mod formula;
 mod picture;
 mod read;
+mod study;
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -24,8 +25,7 @@ use formula::{Definitions, Fault};
 
 pub(crate) use formula::Formula;
 pub(crate) use read::Content;
-
-use crate::study::Study;
+pub use study::{Study, experiments, find};
 
 /// The files, in the order of papers.
 static FILES: [(&str, &str); 4] = [

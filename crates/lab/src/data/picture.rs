@@ -2,7 +2,7 @@
 
 use tradewind_io::chart::{Picture, Plot, PlotAcross, PlotPanel, PlotSeries, PlotValue};
 
-use super::formula::{Fault, Scope, Value};
+use super::formula::{Fault, FormulaValue, Scope};
 use super::read::{FigureEntry, PanelEntry, SeriesEntry};
 use crate::case::Case;
 use crate::findings::Figure;
@@ -59,10 +59,10 @@ fn values<'a>(entry: &'a SeriesEntry, scope: &mut Scope<'a>) -> Result<PlotSerie
     Ok(PlotSeries { name: scope.text(&entry.name)?, mark: entry.mark, values })
 }
 
-fn texts(list: &Value) -> Result<Vec<String>> {
+fn texts(list: &FormulaValue) -> Result<Vec<String>> {
     list.list()?.iter().map(|text| text.text().map(str::to_owned)).collect()
 }
 
-fn estimates(list: &Value) -> Result<Vec<Estimate>> {
-    list.list()?.iter().map(Value::estimate).collect()
+fn estimates(list: &FormulaValue) -> Result<Vec<Estimate>> {
+    list.list()?.iter().map(FormulaValue::estimate).collect()
 }

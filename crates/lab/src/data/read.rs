@@ -7,11 +7,12 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 use tradewind_io::chart::Mark;
 
+use super::Study;
 use super::formula::{Definitions, Each, Fault, Formula, Template};
 use super::{DataError, Source};
+use crate::experiment::Experiment;
 use crate::findings::{Evidence, Published};
 use crate::papers;
-use crate::study::{Experiment, Study};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -61,13 +62,13 @@ pub(crate) struct Needs {
     pub(super) note: Option<String>,
     /// What is left out then.
     #[serde(default)]
-    pub(super) without: Vec<Part>,
+    pub(super) without: Vec<FindingsPart>,
 }
 
 /// A part of the findings.
 #[derive(Debug, Deserialize, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Part {
+pub(crate) enum FindingsPart {
     Numbers,
     Gains,
 }

@@ -6,8 +6,8 @@ mod metascheduling;
 mod multi_queue;
 
 use crate::case::{Case, Size};
+use crate::experiment::Experiment;
 use crate::findings::Figure;
-use crate::study::Experiment;
 
 /// The experiments of each paper, in order.
 pub(crate) static EXPERIMENTS: [&Experiment; 15] = [

@@ -6,7 +6,7 @@ use tradewind_io::report::data_address;
 use super::markdown::experiments;
 use super::words::{self, RULE};
 use super::{Report, StudyResult};
-use crate::study::Experiment;
+use crate::experiment::Experiment;
 
 /// The page as HTML. All text is escaped; figures are inside. The same report gives the same
 /// bytes.

@@ -3,7 +3,7 @@
 use super::words::{self, RULE};
 use super::{Report, Sensitivity, StudyResult};
 use crate::case::Parameter;
-use crate::study::Experiment;
+use crate::experiment::Experiment;
 
 /// The page; `figures` is the folder of the figures from the page's own on: `ID.svg` in it.
 pub fn markdown(report: &Report, figures: &str) -> String {
@@ -32,7 +32,7 @@ pub fn markdown(report: &Report, figures: &str) -> String {
 
 /// Each once, in the order of the results.
 pub(super) fn experiments(report: &Report) -> Vec<&'static Experiment> {
-    crate::study::experiments(&report.results.iter().map(|result| result.study).collect::<Vec<_>>())
+    crate::data::experiments(&report.results.iter().map(|result| result.study).collect::<Vec<_>>())
 }
 
 fn study(page: &mut String, result: &StudyResult, figures: &str) {

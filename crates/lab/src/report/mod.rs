@@ -8,8 +8,9 @@ mod numbers;
 mod words;
 
 use crate::case::{Case, Parameter, Size, Value};
+use crate::data::Study;
+use crate::experiment::Experiment;
 use crate::findings::{Findings, Published};
-use crate::study::{Experiment, Study};
 use crate::tally::Estimate;
 use crate::verdict::Verdict;
 

@@ -13,11 +13,11 @@ mod trade;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::{Money, Place, PoolId, Pools, Price, Share, Span, Time, TimeMode};
+use crate::{Demand, Money, Place, PoolId, Pools, Price, Share, Span, Time, TimeMode};
 
 use entries::Entries;
 
-pub use event::{Cause, Command, Demand, Event, JobId, MarketError, Outage, OutageId, Terms};
+pub use event::{Cause, Command, Event, JobId, MarketError, Outage, OutageId};
 pub use ledger::{Ledger, cost};
 pub use state::{JobState, MarketState, RunningState};
 pub use trade::{SkipReason, Trade};

@@ -1,7 +1,7 @@
 //! Questions to a profile, as readers of its tree. All keep `free`, the level before the change
 //! that comes next.
 
-use super::{Change, Level, Sum};
+use super::{Change, ChangeSum, Level};
 use crate::tree::{Scan, Visit};
 use crate::{Span, Time};
 
@@ -12,7 +12,7 @@ pub(super) struct At {
 }
 
 impl Scan<Change> for At {
-    fn part(&mut self, last: Time, sum: Sum) -> Visit {
+    fn part(&mut self, last: Time, sum: ChangeSum) -> Visit {
         if last > self.at {
             return Visit::Into;
         }
@@ -47,7 +47,7 @@ impl Fits {
 }
 
 impl Scan<Change> for Fits {
-    fn part(&mut self, last: Time, sum: Sum) -> Visit {
+    fn part(&mut self, last: Time, sum: ChangeSum) -> Visit {
         if last <= self.from || self.begun && self.free + sum.min >= self.wanted {
             self.free += sum.total;
             return if last >= self.until { Visit::Stop } else { Visit::Over };
@@ -85,7 +85,7 @@ impl Least {
 }
 
 impl Scan<Change> for Least {
-    fn part(&mut self, last: Time, sum: Sum) -> Visit {
+    fn part(&mut self, last: Time, sum: ChangeSum) -> Visit {
         let inner = self.min.is_some() && last < self.until;
         if last > self.from && !inner {
             return if sum.first >= self.until { Visit::Stop } else { Visit::Into };
@@ -155,7 +155,7 @@ impl Room {
 }
 
 impl Scan<Change> for Room {
-    fn part(&mut self, last: Time, sum: Sum) -> Visit {
+    fn part(&mut self, last: Time, sum: ChangeSum) -> Visit {
         let dull = match self.start {
             _ if !self.begun => last <= self.starts.from,
             Some(_) => self.free + sum.min >= self.wanted,
@@ -199,7 +199,7 @@ pub(super) struct Levels<'t> {
 }
 
 impl Scan<Change> for Levels<'_> {
-    fn part(&mut self, last: Time, sum: Sum) -> Visit {
+    fn part(&mut self, last: Time, sum: ChangeSum) -> Visit {
         if sum.first >= self.until {
             return Visit::Stop;
         }
@@ -231,7 +231,7 @@ pub(super) struct Lows<'t> {
 }
 
 impl Scan<Change> for Lows<'_> {
-    fn part(&mut self, last: Time, sum: Sum) -> Visit {
+    fn part(&mut self, last: Time, sum: ChangeSum) -> Visit {
         if last > self.from && self.free + sum.min < self.low {
             return Visit::Into;
         }
@@ -261,7 +261,7 @@ pub(super) struct LowsBack<'t> {
 }
 
 impl Scan<Change> for LowsBack<'_> {
-    fn part(&mut self, last: Time, sum: Sum) -> Visit {
+    fn part(&mut self, last: Time, sum: ChangeSum) -> Visit {
         let before = self.free - sum.total;
         let low = self.low.unwrap_or(self.free);
         let later = sum.first >= self.until;

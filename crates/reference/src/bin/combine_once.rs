@@ -5,11 +5,11 @@ use std::io::Write;
 
 use tradewind_model::Objective;
 use tradewind_reference::instances::{Class, Scale, bounds, drawn};
-use tradewind_sched::combine::{Bounds, Choice, Combination, Infeasible, best};
+use tradewind_sched::combine::{Choice, Combination, Infeasible, SumLimits, best};
 
 /// What `scripts/instructions.sh` counts.
 #[inline(never)]
-fn measured(jobs: &[Vec<Choice>], bounds: Bounds) -> Result<Combination, Infeasible> {
+fn measured(jobs: &[Vec<Choice>], bounds: SumLimits) -> Result<Combination, Infeasible> {
     best(jobs, Objective::MaxIncome, bounds)
 }
 

@@ -3,7 +3,7 @@
 use tradewind_model::Objective;
 
 use super::knapsack::{self, Goal, Item, Sums};
-use super::{Bounds, Choice, Combination, Infeasible};
+use super::{Choice, Combination, Infeasible, SumLimits};
 
 /// One of the two numbers of an alternative, or its negative.
 #[derive(Debug, Clone, Copy)]
@@ -66,10 +66,10 @@ impl Quantity {
 pub fn best(
     jobs: &[Vec<Choice>],
     objective: Objective,
-    bounds: Bounds,
+    bounds: SumLimits,
 ) -> Result<Combination, Infeasible> {
     feasible_alone(jobs, bounds)?;
-    let Bounds { time, budget } = bounds;
+    let SumLimits { time, budget } = bounds;
     let chosen = match objective {
         Objective::MinTime => Some(min(jobs, TIME, Other { quantity: COST, max: budget })),
         Objective::MinCost => Some(min(jobs, COST, Other { quantity: TIME, max: time })),
@@ -87,7 +87,7 @@ pub fn best(
 }
 
 /// Whether there are combinations, and each limit alone can be kept.
-fn feasible_alone(jobs: &[Vec<Choice>], bounds: Bounds) -> Result<(), Infeasible> {
+fn feasible_alone(jobs: &[Vec<Choice>], bounds: SumLimits) -> Result<(), Infeasible> {
     if let Some(job) = jobs.iter().position(Vec::is_empty) {
         return Err(Infeasible::NoAlternative { job });
     }
@@ -96,10 +96,10 @@ fn feasible_alone(jobs: &[Vec<Choice>], bounds: Bounds) -> Result<(), Infeasible
     };
     let (time, cost): (i64, i64) = (min(TIME), min(COST));
     match bounds {
-        Bounds { time: Some(limit), .. } if time > limit => {
+        SumLimits { time: Some(limit), .. } if time > limit => {
             Err(Infeasible::Time { limit, min: time })
         }
-        Bounds { budget: Some(limit), .. } if cost > limit => {
+        SumLimits { budget: Some(limit), .. } if cost > limit => {
             Err(Infeasible::Budget { limit, min: cost })
         }
         _ => Ok(()),

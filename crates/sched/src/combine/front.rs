@@ -2,7 +2,7 @@
 
 use tradewind_model::Objective;
 
-use super::{Bounds, Choice, Combination, best};
+use super::{Choice, Combination, SumLimits, best};
 
 /// Combinations none of which is beaten in both cost and time.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -105,7 +105,7 @@ fn trace(jobs: &[Vec<Choice>], stages: &[Vec<Point>], mut point: Point) -> Combi
 
 /// The cheapest, the fastest, and the cheapest under time limits spread evenly between them.
 fn sampled(jobs: &[Vec<Choice>], max_points: usize) -> Front {
-    let at = |objective, time| best(jobs, objective, Bounds { time, budget: None }).ok();
+    let at = |objective, time| best(jobs, objective, SumLimits { time, budget: None }).ok();
     let (Some(cheapest), Some(fastest)) =
         (at(Objective::MinCost, None), at(Objective::MinTime, None))
     else {

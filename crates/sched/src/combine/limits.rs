@@ -2,7 +2,7 @@
 
 use tradewind_model::{Limit, Objective};
 
-use super::{Bounds, Choice, Infeasible, best};
+use super::{Choice, Infeasible, SumLimits, best};
 
 /// T*: the sum over jobs of the ceiling of the mean time of the job's alternatives, in seconds
 /// (paper 001, eq. (2), with the bracket round the mean). Jobs without alternatives add nothing.
@@ -31,17 +31,17 @@ pub fn limits(
     objective: Objective,
     time: Limit<i64>,
     budget: Limit<i64>,
-) -> Result<Bounds, Infeasible> {
-    let given = Bounds { time: explicit(time), budget: explicit(budget) };
+) -> Result<SumLimits, Infeasible> {
+    let given = SumLimits { time: explicit(time), budget: explicit(budget) };
     if objective.bound_by_time() {
-        return Ok(Bounds { time: given.time.or_else(|| Some(mean_time(jobs))), ..given });
+        return Ok(SumLimits { time: given.time.or_else(|| Some(mean_time(jobs))), ..given });
     }
     if given.budget.is_some() {
         return Ok(given);
     }
-    let within = Bounds { time: given.time.or_else(|| Some(mean_time(jobs))), budget: None };
+    let within = SumLimits { time: given.time.or_else(|| Some(mean_time(jobs))), budget: None };
     let income = best(jobs, Objective::MaxIncome, within)?.cost;
-    Ok(Bounds { budget: Some(income), ..given })
+    Ok(SumLimits { budget: Some(income), ..given })
 }
 
 fn explicit(limit: Limit<i64>) -> Option<i64> {

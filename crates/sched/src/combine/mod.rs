@@ -37,7 +37,7 @@ pub struct Choice {
 
 /// Limits over the whole combination, inclusive; `None` where there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
-pub struct Bounds {
+pub struct SumLimits {
     /// T*: the most Σ time, seconds.
     pub time: Option<i64>,
     /// B*: the most Σ cost, micro-credits.
@@ -68,7 +68,7 @@ impl Combination {
     }
 }
 
-impl Bounds {
+impl SumLimits {
     /// Whether `combination` keeps to both limits.
     pub fn admit(&self, combination: &Combination) -> bool {
         self.time.is_none_or(|max| combination.time <= max)

@@ -37,7 +37,7 @@ fn all(jobs: &[Vec<Choice>]) -> Vec<Combination> {
 fn enumerated(
     jobs: &[Vec<Choice>],
     objective: Objective,
-    bounds: Bounds,
+    bounds: SumLimits,
 ) -> Result<(i64, i64), Infeasible> {
     if let Some(job) = jobs.iter().position(Vec::is_empty) {
         return Err(Infeasible::NoAlternative { job });
@@ -46,10 +46,10 @@ fn enumerated(
     let least_time = all.iter().map(|it| it.time).min().unwrap();
     let least_cost = all.iter().map(|it| it.cost).min().unwrap();
     match bounds {
-        Bounds { time: Some(limit), .. } if least_time > limit => {
+        SumLimits { time: Some(limit), .. } if least_time > limit => {
             return Err(Infeasible::Time { limit, min: least_time });
         }
-        Bounds { budget: Some(limit), .. } if least_cost > limit => {
+        SumLimits { budget: Some(limit), .. } if least_cost > limit => {
             return Err(Infeasible::Budget { limit, min: least_cost });
         }
         _ => {}
@@ -62,7 +62,7 @@ fn enumerated(
 }
 
 #[track_caller]
-fn check(jobs: &[Vec<Choice>], objective: Objective, bounds: Bounds) {
+fn check(jobs: &[Vec<Choice>], objective: Objective, bounds: SumLimits) {
     let found = best(jobs, objective, bounds);
     if let Ok(found) = &found {
         assert_eq!(*found, Combination::of(jobs, found.chosen.clone()), "sums of what was chosen");
@@ -91,9 +91,9 @@ fn job(min: usize, max: usize) -> impl Strategy<Value = Vec<Choice>> {
 }
 
 /// Jobs, and limits somewhere between impossible and needless.
-fn instance(jobs: usize) -> impl Strategy<Value = (Vec<Vec<Choice>>, Bounds)> {
+fn instance(jobs: usize) -> impl Strategy<Value = (Vec<Vec<Choice>>, SumLimits)> {
     (prop::collection::vec(job(1, 5), 0..=jobs), limit(), limit()).prop_map(|(jobs, time, cost)| {
-        let bounds = Bounds {
+        let bounds = SumLimits {
             time: time.map(|at| between(&jobs, |choice| choice.time, at)),
             budget: cost.map(|at| between(&jobs, |choice| choice.cost, at)),
         };
@@ -201,8 +201,8 @@ proptest! {
             };
             let limit = between(&jobs, limited, at);
             let bounds = match objective {
-                Objective::MinTime => Bounds { time: None, budget: Some(limit) },
-                _ => Bounds { time: Some(limit), budget: None },
+                Objective::MinTime => SumLimits { time: None, budget: Some(limit) },
+                _ => SumLimits { time: Some(limit), budget: None },
             };
             let found = best(&jobs, objective, bounds).ok().map(|it| key(objective, &it));
             let table = recursion::best(&jobs, objective, limit).ok();
@@ -222,7 +222,7 @@ proptest! {
             let scaled: Vec<Vec<Choice>> = jobs.iter().map(|job| {
                 job.iter().map(|it| Choice { cost: it.cost * factor, ..*it }).collect()
             }).collect();
-            let scaled_bounds = Bounds { budget: bounds.budget.map(|max| max * factor), ..bounds };
+            let scaled_bounds = SumLimits { budget: bounds.budget.map(|max| max * factor), ..bounds };
             let by_cost = best(&scaled, objective, scaled_bounds);
             let sums = |it: &Combination| (it.time, it.cost);
             prop_assert_eq!(
@@ -240,7 +240,7 @@ proptest! {
             }
             let more = best(&wider, objective, bounds).unwrap();
             prop_assert!(key(objective, &more) <= key(objective, &plain));
-            let raised = Bounds {
+            let raised = SumLimits {
                 time: bounds.time.map(|max| max + 5),
                 budget: bounds.budget.map(|max| max + 5),
             };
@@ -264,7 +264,7 @@ fn least_idleness_uses_all_the_time_of_many_jobs() {
             cost: rng.random_range(0..1_000_000_000),
         });
         let limit = mean_time(&jobs);
-        let bounds = Bounds { time: Some(limit), budget: None };
+        let bounds = SumLimits { time: Some(limit), budget: None };
         let found = best(&jobs, Objective::MinIdle, bounds).unwrap();
         assert_eq!(found.time, limit);
     }
@@ -273,15 +273,15 @@ fn least_idleness_uses_all_the_time_of_many_jobs() {
 #[test]
 fn no_jobs_is_a_combination_of_nothing() {
     for objective in OBJECTIVES {
-        check(&[], objective, Bounds { time: Some(0), budget: Some(0) });
-        check(&[], objective, Bounds { time: Some(-1), budget: None });
+        check(&[], objective, SumLimits { time: Some(0), budget: Some(0) });
+        check(&[], objective, SumLimits { time: Some(-1), budget: None });
     }
 }
 
 #[test]
 fn a_job_without_alternatives_is_named() {
     let jobs = [vec![Choice { time: 1, cost: 1 }], vec![]];
-    let found = best(&jobs, Objective::MinTime, Bounds::default());
+    let found = best(&jobs, Objective::MinTime, SumLimits::default());
     assert_eq!(found, Err(Infeasible::NoAlternative { job: 1 }));
 }
 
@@ -289,7 +289,7 @@ fn a_job_without_alternatives_is_named() {
 fn verdicts_carry_their_numbers() {
     let jobs = [vec![Choice { time: 10, cost: 1_500_000 }, Choice { time: 20, cost: 500_000 }]];
     let verdict = |time, budget| {
-        let bounds = Bounds { time: Some(time), budget: Some(budget) };
+        let bounds = SumLimits { time: Some(time), budget: Some(budget) };
         best(&jobs, Objective::MinTime, bounds).unwrap_err().to_string()
     };
     assert_eq!(verdict(9, 1), "every combination takes at least 10 s and the time limit is 9 s");
@@ -310,7 +310,7 @@ fn automatic_limits_are_the_mean_and_the_income_under_it() {
     assert_eq!(mean_time(&jobs), 13);
     let jobs = &jobs[..2];
     let resolved = |objective, time, budget| limits(jobs, objective, time, budget).unwrap();
-    let both = |time, budget| Bounds { time, budget };
+    let both = |time, budget| SumLimits { time, budget };
     for objective in [Objective::MaxIncome, Objective::MinCost, Objective::MinIdle] {
         assert_eq!(resolved(objective, Limit::Auto, Limit::Auto), both(Some(13), None));
         assert_eq!(resolved(objective, Limit::At(9), Limit::At(4)), both(Some(9), Some(4)));

@@ -4,7 +4,7 @@
 use tradewind_model::Objective;
 
 use super::best::{COST, Other, Quantity, TIME, max};
-use super::{Bounds, Choice, Combination, Infeasible, best};
+use super::{Choice, Combination, Infeasible, SumLimits, best};
 
 /// One component of the vector; all are wanted small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,7 +35,7 @@ pub struct Vector {
 
 impl Vector {
     /// The vector of `combination` against the limits `bounds`.
-    pub fn of(combination: &Combination, bounds: Bounds) -> Vector {
+    pub fn of(combination: &Combination, bounds: SumLimits) -> Vector {
         Vector {
             cost: combination.cost,
             lost_income: bounds.budget.map(|budget| budget - combination.cost),
@@ -60,7 +60,7 @@ impl Component {
     }
 
     /// The sum that it is about, and that sum's limit.
-    fn quantity(self, bounds: Bounds) -> (Quantity, Option<i64>) {
+    fn quantity(self, bounds: SumLimits) -> (Quantity, Option<i64>) {
         if self.is_money() { (COST, bounds.budget) } else { (TIME, bounds.time) }
     }
 
@@ -84,7 +84,7 @@ impl Component {
 pub fn lexicographic(
     jobs: &[Vec<Choice>],
     order: &[Component],
-    bounds: Bounds,
+    bounds: SumLimits,
 ) -> Result<Combination, Infeasible> {
     let first = order.first().copied().unwrap_or(Component::Time);
     let leader = best(jobs, first.objective(), bounds)?;

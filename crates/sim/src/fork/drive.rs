@@ -12,10 +12,10 @@ use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::availability::missing_time;
 
 use super::ahead::Ahead;
-use super::totals::{self, Stay};
+use super::totals::{self, ForecastStay};
 use super::{Beliefs, Clash, Coming, Forecast, Limits, Outcome, Progress, Runs, Sold, Stopped};
 use crate::SimError;
-use crate::engine::{Engine, Turn, World};
+use crate::engine::{Engine, OutageTurn, World};
 
 const OPEN: Outcome = Outcome::Open { reserved: None };
 
@@ -79,10 +79,10 @@ impl Engine<'_, Future> {
         for id in closures {
             match self.market.closure_state(id) {
                 Some((what, true)) => {
-                    self.turn(missing_time(&what, true, now).1, Turn::Reopens, id);
+                    self.turn(missing_time(&what, true, now).1, OutageTurn::Reopens, id);
                 }
                 Some((what, false)) if what.until > now => {
-                    self.turn(what.from.max(now), Turn::Closes, id);
+                    self.turn(what.from.max(now), OutageTurn::Closes, id);
                 }
                 _ => {} // over before it began
             }
@@ -180,9 +180,9 @@ impl Future {
         let Future { from, income, jobs, waits, before, sold, lost, .. } = self;
         let stay = |(job, since): (&JobId, &Time)| {
             let runs = jobs.get(job).and_then(Outcome::runs)?;
-            Some(Stay { since: *since, start: runs.start, end: runs.end })
+            Some(ForecastStay { since: *since, start: runs.start, end: runs.end })
         };
-        let stays: Vec<Stay> = waits.iter().filter_map(stay).collect();
+        let stays: Vec<ForecastStay> = waits.iter().filter_map(stay).collect();
         let since = sold.values().flatten().map(|it| &it.taken);
         let held = before.values().flatten().chain(since).chain(&lost);
         let earned = market.ledger().income().iter().zip(&income);

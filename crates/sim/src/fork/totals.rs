@@ -36,13 +36,13 @@ pub struct Totals {
 const BOUND: Span = Span(10);
 
 /// A new job's time in the forecast.
-pub(super) struct Stay {
+pub(super) struct ForecastStay {
     pub(super) since: Time,
     pub(super) start: Time,
     pub(super) end: Time,
 }
 
-impl Stay {
+impl ForecastStay {
     fn bounded_slowdown(&self) -> f64 {
         let ran = (self.end - self.start).max(BOUND);
         ((self.end - self.since).0 as f64 / ran.0 as f64).max(1.0)
@@ -54,7 +54,7 @@ pub(super) fn add_up<'a>(
     market: &Market,
     from: Time,
     jobs: &BTreeMap<JobId, Outcome>,
-    stays: &[Stay],
+    stays: &[ForecastStay],
     held: impl Iterator<Item = &'a Taken>,
     income: Vec<i128>,
 ) -> Totals {
@@ -78,7 +78,7 @@ pub(super) fn add_up<'a>(
         refused: count(|outcome| matches!(outcome, Outcome::Refused { .. })),
         open: count(|outcome| matches!(outcome, Outcome::Open { .. })),
         mean_wait: mean(waited as f64),
-        mean_bounded_slowdown: mean(stays.iter().map(Stay::bounded_slowdown).sum()),
+        mean_bounded_slowdown: mean(stays.iter().map(ForecastStay::bounded_slowdown).sum()),
         makespan,
         income,
         utilisation: pools.iter().zip(&busy).map(part).collect(),

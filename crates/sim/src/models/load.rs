@@ -1,6 +1,6 @@
 //! The owners' own load, which is there first (paper 000, sections 5 and 6.1).
 
-use tradewind_model::{Cause, Horizon, NodeId, Outage, PoolId, Slot, Span};
+use tradewind_model::{Cause, Horizon, NodeId, Outage, PoolId, Slot, Span, Time, random};
 
 use super::draws::{Draws, wide};
 use crate::outage::AnnouncedOutage;
@@ -115,6 +115,26 @@ impl LocalLoad {
             before += task;
         }
     }
+}
+
+/// The owner's own load on a pool as outages: each task is known from the beginning of its period.
+/// See [`LocalLoad::draw`].
+pub fn owners_load(
+    load: &LocalLoad,
+    seed: u64,
+    (pool, nodes): (PoolId, u32),
+    horizon: Horizon,
+) -> Vec<AnnouncedOutage> {
+    // Pools of one seed have loads of their own.
+    let seed = random::within(&mut random::stream(seed, "owner", pool.0.into()), 0, i64::MAX);
+    let period = load.period.0.max(1);
+    let outage = |task: &Slot| {
+        let (from, until, cause) = (task.start, task.end, Cause::Local);
+        let into = (from - horizon.start).0.rem_euclid(period);
+        let what = Outage { pool, nodes: 1, from, until, cause };
+        AnnouncedOutage { announced: Time(from.0 - into), what }
+    };
+    load.draw(seed.unsigned_abs(), nodes, horizon).iter().map(outage).collect()
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ use tradewind_model::{Span, Time};
 pub use draws::Gamma;
 pub use environment::{Cycle, Environment};
 pub use faults::{FailureModel, Repair};
-pub use load::LocalLoad;
+pub use load::{LocalLoad, owners_load};
 pub use lublin::{Arrivals, Lublin, RunTimes, WidthLaw};
 pub use named::{JOB_MODELS, JobModel, ParameterError};
 pub use poisson::{Poisson, RunLaw};

@@ -25,7 +25,7 @@ impl Storm {
 
 /// During `[from, until)` the sites inside and those outside cannot reach each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Partition {
+pub struct NetworkPartition {
     /// First second.
     pub from: Time,
     /// First second after it.
@@ -54,7 +54,7 @@ pub struct Faults {
     /// The end of the storm.
     pub until: Time,
     /// When the network is cut.
-    pub partitions: Vec<Partition>,
+    pub partitions: Vec<NetworkPartition>,
     /// When sites are down.
     pub stops: Vec<Stop>,
 }
@@ -87,20 +87,20 @@ impl Faults {
 
     /// Whether the two cannot reach each other at that moment. Linear in the partitions.
     pub fn cut(&self, one: Peer, other: Peer, at: Time) -> bool {
-        self.partitions.iter().any(|Partition { from, until, inside }| {
+        self.partitions.iter().any(|NetworkPartition { from, until, inside }| {
             (*from..*until).contains(&at) && inside.contains(&one) != inside.contains(&other)
         })
     }
 }
 
-fn partitions(seed: u64, sites: u32, from: Time, until: Time) -> Vec<Partition> {
+fn partitions(seed: u64, sites: u32, from: Time, until: Time) -> Vec<NetworkPartition> {
     let mut rng = random::stream(seed, "partition", 0);
     let mut within = |low, high| random::within(&mut rng, low, high);
     let one = |_| {
         let begin = within(from.0, until.0 - 1);
         let end = within(begin + 1, until.0);
         let inside = (0..sites).map(Peer).filter(|_| within(0, 1) == 1).collect();
-        Partition { from: Time(begin), until: Time(end), inside }
+        NetworkPartition { from: Time(begin), until: Time(end), inside }
     };
     let count = random::within(&mut random::stream(seed, "partitions", 0), 0, 3);
     (0..count).map(one).collect()

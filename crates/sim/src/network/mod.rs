@@ -15,7 +15,7 @@ use rand_pcg::Pcg64Mcg;
 use tradewind_model::{Span, Time, random};
 use tradewind_sched::negotiation::{Body, Envelope, Kind};
 
-pub use faults::{Faults, Partition, Stop, Storm};
+pub use faults::{Faults, NetworkPartition, Stop, Storm};
 pub use sites::{Settings, SimulatedNetwork};
 
 /// How long messages and jobs take when nothing goes wrong.

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use tradewind_model::{Demand, JobId, Span, Time};
 use tradewind_sched::negotiation::{Body, Envelope, Kind, Parcel, Peer, Serial, Ticket};
 
-use super::{Faults, Links, Network, Partition, Storm};
+use super::{Faults, Links, Network, NetworkPartition, Storm};
 
 fn envelope(from: u32, to: u32, number: u32) -> Envelope {
     let (epoch, settled) = (0, Serial::default());
@@ -49,7 +49,7 @@ fn jobs_take_time_by_their_data_and_messages_by_the_latency() {
 #[test]
 fn a_partition_cuts_what_is_sent_or_due_in_it() {
     let inside = [Peer(0)].into();
-    let partition = Partition { from: Time(10), until: Time(20), inside };
+    let partition = NetworkPartition { from: Time(10), until: Time(20), inside };
     let faults = Faults { partitions: vec![partition], ..Faults::none() };
     let links = Links { latency: (Span(2), Span(2)), ..Links::default() };
     let mut network = Network::new(links, faults, 1);

@@ -53,7 +53,7 @@ pub struct Stage {
 
 /// The three stations together.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Network {
+pub struct QueueingNetwork {
     /// Valuation, dispatching, execution.
     pub stages: [Stage; 3],
     /// W1 + W2 + W3: eq. 23.
@@ -76,7 +76,7 @@ pub struct Network {
 ///
 /// # Errors
 /// As those of the three stations.
-pub fn network(rate: f64, setup: &Setup) -> Result<Network, QueueingError> {
+pub fn network(rate: f64, setup: &Setup) -> Result<QueueingNetwork, QueueingError> {
     let runs = setup.mix.runs();
     let valuation = priority(rate, &setup.classes).map_err(in_network)?;
     let first = Stage {
@@ -100,7 +100,7 @@ pub fn network(rate: f64, setup: &Setup) -> Result<Network, QueueingError> {
     let stages = [first, second, third];
     let wait = stages.iter().map(|stage| stage.wait).sum();
     let slowdown = stages.iter().map(|stage| stage.slowdown).sum();
-    Ok(Network { stages, wait, slowdown, valuation, site })
+    Ok(QueueingNetwork { stages, wait, slowdown, valuation, site })
 }
 
 /// Names a station after its part in the network.

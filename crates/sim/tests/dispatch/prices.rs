@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tradewind_model::{Admission, Money, Pools, Price, Reason, Span, Terms, Time};
 use tradewind_sched::policy::dispatch::{
-    Clearing, Dispatch, Dynamics, Part, Prices, Rule, Settings as Knobs, Valuation, Wait,
+    Clearing, Dispatch, Dynamics, Fraction, Prices, Rule, Settings as Knobs, Valuation, Wait,
 };
 use tradewind_sim::workload::{LogJob, Overrun};
 use tradewind_sim::{Estimate, Run, Settings};
@@ -71,7 +71,7 @@ fn a_job_waits_until_it_can_pay_or_is_refused() {
         let terms = Terms { value: Some(Money(credit)), ..Terms::NONE };
         *job = LogJob { terms: Some(Arc::new(terms)), ..job.clone() };
     }
-    let knobs = Knobs { clearing: Clearing::K, k: Part::NONE, ..knobs };
+    let knobs = Knobs { clearing: Clearing::K, k: Fraction::NONE, ..knobs };
     let run = play(&pools, &log, knobs);
     let [first, second, third] = &run.jobs[..] else { unreachable!() };
     assert_eq!((first.start, third.start), (Time(140), Time(290)));

@@ -9,7 +9,7 @@ use tradewind_model::{
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::dispatch::{
-    Clearing, Deadline, Dynamics, Gate, Part, Prices, Ratio, Rule, Settings as Knobs, ShareOf,
+    Clearing, Deadline, Dynamics, Fraction, Gate, Prices, Ratio, Rule, Settings as Knobs, ShareOf,
     Slots, Ties, Valuation, Wait,
 };
 use tradewind_sim::outage::{AnnouncedOutage, in_order};
@@ -156,9 +156,9 @@ pub(crate) fn any_knobs() -> impl Strategy<Value = Knobs> {
     })
 }
 
-fn any_pricing() -> impl Strategy<Value = (Clearing, Part, Prices, Dynamics, Valuation, Span)> {
+fn any_pricing() -> impl Strategy<Value = (Clearing, Fraction, Prices, Dynamics, Valuation, Span)> {
     let k = prop_oneof![Just(0u16), Just(500), Just(1_000), 0u16..=1_000];
-    let k = k.prop_map(|k| Part::from_thousandths(k).unwrap());
+    let k = k.prop_map(|k| Fraction::from_thousandths(k).unwrap());
     let dynamics = (0u32..1_500, 0u32..1_500, 0u32..4_000, 0i64..200);
     let dynamics = dynamics.prop_map(|(step, floor, ceiling, outlook)| Dynamics {
         step,

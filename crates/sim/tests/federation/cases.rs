@@ -4,7 +4,7 @@ use tradewind_model::{Money, Place, PoolId, Price, Reason, Span, Time};
 use tradewind_sched::negotiation::{self, Choose, Kind};
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::multiqueue::{self, Overflow};
-use tradewind_sim::network::{Faults, Partition, Settings, Stop};
+use tradewind_sim::network::{Faults, NetworkPartition, Settings, Stop};
 
 use super::grid::{Job, Mechanism, live, pools, traffic, workload};
 
@@ -76,7 +76,7 @@ fn what_home_cannot_run_goes_elsewhere_or_is_refused_if_no_site_can() {
 fn behind_a_partition_that_never_heals_home_goes_on_and_what_must_go_waits_for_ever() {
     let sites = [(4, 1_000, 0), (8, 1_000, 0)];
     let inside = [negotiation::Peer(0)].into();
-    let partition = Partition { from: Time(0), until: Time(i64::MAX), inside };
+    let partition = NetworkPartition { from: Time(0), until: Time(i64::MAX), inside };
     let faults = Faults { partitions: vec![partition], ..Faults::none() };
     let settings = Settings { faults, ..Settings::default() };
     assert_eq!(runs(&sites, &JOBS, settings.clone()), [(0, 0), (100, 0)]);

@@ -24,7 +24,9 @@ use tradewind_model::Time;
 pub(crate) use secret::looks_right;
 pub use secret::{hash_of, new_secret};
 
-use crate::api::{Context, Limits, SignIn, now};
+use crate::api::{Limits, SignIn};
+use crate::clock::now;
+use crate::context::Context;
 use crate::failure::{Answer, Failure};
 use crate::views::words;
 use bodies::Bodies;

@@ -1,6 +1,8 @@
 //! Which pages are our own, and the cookies that they set.
 
 use axum::http::{HeaderMap, HeaderValue, Method, header};
+use cookie::time::Duration;
+use cookie::{Cookie, SameSite};
 
 use super::secret::looks_right;
 use crate::failure::{Answer, Failure};
@@ -21,15 +23,6 @@ impl Scheme {
             Scheme::Https => "https",
         }
     }
-}
-
-/// From where a browser sends a cookie.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SameSite {
-    /// From our own pages only.
-    Strict,
-    /// Also when another site leads here, as a provider does after signing in.
-    Lax,
 }
 
 /// What identifies our own pages.
@@ -61,17 +54,19 @@ impl Ours {
 
     /// The header that sets a cookie for so many seconds; 0 removes it.
     pub(crate) fn set(&self, name: &str, value: &str, seconds: u64, from: SameSite) -> String {
-        let name = self.cookie_name(name);
-        let secure = if self.is_encrypted() { "; Secure" } else { "" };
-        format!("{name}={value}; Path=/; HttpOnly; SameSite={from:?}; Max-Age={seconds}{secure}")
+        let seconds = Duration::seconds(i64::try_from(seconds).unwrap_or(i64::MAX));
+        let cookie = Cookie::build((self.cookie_name(name), value)).path("/").http_only(true);
+        let cookie = cookie.same_site(from).max_age(seconds).secure(self.is_encrypted());
+        cookie.to_string()
     }
 
     /// The secret in the request's cookie of this name, if it could be ours.
     pub(crate) fn cookie<'a>(&self, name: &str, headers: &'a HeaderMap) -> Option<&'a str> {
         let name = self.cookie_name(name);
         let all = headers.get_all(header::COOKIE).iter().filter_map(|it| it.to_str().ok());
-        let pairs = all.flat_map(|it| it.split(';')).filter_map(|it| it.trim().split_once('='));
-        pairs.filter(|(it, _)| *it == name).map(|(_, value)| value).find(|it| looks_right(it))
+        let cookies = all.flat_map(Cookie::split_parse).filter_map(Result::ok);
+        let mut named = cookies.filter(|it| it.name() == name).filter_map(|it| it.value_raw());
+        named.find(|it| looks_right(it))
     }
 
     /// Refuses what a page of another origin may have sent in the name of the person signed in:
@@ -160,7 +155,7 @@ mod tests {
     fn cookies_are_bound_to_the_host_under_tls() {
         let ours = Ours::new(Scheme::Https, None);
         let set = ours.set("tradewind", "x", 60, SameSite::Strict);
-        let whole = "__Host-tradewind=x; Path=/; HttpOnly; SameSite=Strict; Max-Age=60; Secure";
+        let whole = "__Host-tradewind=x; HttpOnly; SameSite=Strict; Secure; Path=/; Max-Age=60";
         assert_eq!(set, whole);
         let (secret, _) = super::super::new_secret().unwrap();
         let planted = headers(&[("cookie", &format!("tradewind={secret}"))]);

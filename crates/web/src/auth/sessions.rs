@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, Method, header};
 use tradewind_daemon::live::rights::{Actor, Role, TokenHash};
 use tradewind_model::Time;
 
-use crate::api::now;
+use crate::clock::now;
 use crate::oidc::Hint;
 
 /// The cookie's name, before its prefix.
@@ -72,7 +72,7 @@ impl Newcomer {
 
 /// A browser that is signed in.
 #[derive(Debug, Clone)]
-pub(crate) struct Session {
+pub(crate) struct BrowserSession {
     /// A number that was never used since the daemon started.
     pub(crate) id: u64,
     pub(crate) who: Newcomer,
@@ -100,7 +100,7 @@ pub(crate) struct Sessions {
 
 #[derive(Debug, Default)]
 struct Book {
-    open: BTreeMap<TokenHash, Session>,
+    open: BTreeMap<TokenHash, BrowserSession>,
     last: u64,
 }
 
@@ -118,7 +118,7 @@ impl Sessions {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lasts(&self, session: &Session, at: Instant) -> bool {
+    fn lasts(&self, session: &BrowserSession, at: Instant) -> bool {
         at.saturating_duration_since(session.used) < self.lengths.idle
             && at.saturating_duration_since(session.began) < self.lengths.longest
     }
@@ -137,7 +137,7 @@ impl Sessions {
         let end = who.agent.char_indices().map(|(i, c)| i + c.len_utf8());
         let end = end.take_while(|end| *end <= MAX_AGENT).last().unwrap_or(0);
         who.agent.truncate(end);
-        let session = Session { id: book.last, who, since: now(), began: at, used: at };
+        let session = BrowserSession { id: book.last, who, since: now(), began: at, used: at };
         book.open.insert(cookie, session);
     }
 
@@ -166,17 +166,20 @@ impl Sessions {
     }
 
     /// The open sessions that `mine` takes, the oldest first.
-    pub(crate) fn list(&self, mine: impl Fn(&Session) -> bool) -> Vec<Session> {
+    pub(crate) fn list(&self, mine: impl Fn(&BrowserSession) -> bool) -> Vec<BrowserSession> {
         let at = Instant::now();
         let book = self.all();
         let open = book.open.values().filter(|it| self.lasts(it, at) && mine(it));
-        let mut list: Vec<Session> = open.cloned().collect();
+        let mut list: Vec<BrowserSession> = open.cloned().collect();
         list.sort_by_key(|it| it.id);
         list
     }
 
     /// Ends what `mine` takes, and returns it.
-    pub(crate) fn end(&self, mine: impl Fn(&TokenHash, &Session) -> bool) -> Vec<Session> {
+    pub(crate) fn end(
+        &self,
+        mine: impl Fn(&TokenHash, &BrowserSession) -> bool,
+    ) -> Vec<BrowserSession> {
         let mut book = self.all();
         let ended: Vec<TokenHash> =
             book.open.iter().filter(|(cookie, it)| mine(cookie, it)).map(|(it, _)| *it).collect();
@@ -186,7 +189,7 @@ impl Sessions {
 
 impl Book {
     /// Ends those that were used longest ago, until there are fewer than `max` of a kind.
-    fn make_room(&mut self, kind: impl Fn(&Session) -> bool, max: usize) {
+    fn make_room(&mut self, kind: impl Fn(&BrowserSession) -> bool, max: usize) {
         while self.open.values().filter(|it| kind(it)).count() >= max {
             let oldest = self.open.iter().filter(|(_, it)| kind(it));
             let oldest = oldest.min_by_key(|(_, it)| it.used).map(|(cookie, _)| *cookie);

@@ -15,12 +15,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tradewind_daemon::engine::{CommittedRecord, EngineStopped, Watch};
+use tradewind_daemon::engine::{CommittedRecord, EngineStopped, RecordStream};
 use tradewind_daemon::live::Record;
 use tradewind_daemon::live::record::AccessRecord;
 use tradewind_daemon::live::rights::{Actor, Role};
 
-use crate::api::Context;
+use crate::context::Context;
 use crate::documents::Event;
 pub use events::{Events, Notice};
 use tell::EventEncoder;
@@ -188,7 +188,7 @@ pub(crate) fn follow(context: &Context) -> Result<std::thread::JoinHandle<()>, S
     spawned.map_err(|wrong| format!("no thread for events: {wrong}"))
 }
 
-fn listen(context: &Context, watch: &Watch, mut teller: EventEncoder, mut last: u64) {
+fn listen(context: &Context, watch: &RecordStream, mut teller: EventEncoder, mut last: u64) {
     let feed = &context.feed;
     while !feed.is_stopped() {
         let news = match watch.within(Duration::from_millis(200)) {
@@ -217,7 +217,7 @@ fn listen(context: &Context, watch: &Watch, mut teller: EventEncoder, mut last: 
 /// the next row tries again.
 fn missed(
     context: &Context,
-    watch: &Watch,
+    watch: &RecordStream,
     teller: &mut EventEncoder,
     news: &CommittedRecord,
 ) -> u64 {

@@ -3,7 +3,7 @@
 use tradewind_daemon::live::projects::{Change, Which};
 use tradewind_model::Money;
 
-use crate::api::Context;
+use crate::context::Context;
 use crate::documents::Event;
 
 /// The event, and which users may see it.

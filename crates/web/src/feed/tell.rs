@@ -15,7 +15,7 @@ use tradewind_daemon::site::Seen;
 use tradewind_model::{Command, JobId, Outage, Place, PoolId, Reason, Time};
 
 use super::{Audience, Entry, projects};
-use crate::api::Context;
+use crate::context::Context;
 use crate::documents::Event;
 use crate::views::words;
 

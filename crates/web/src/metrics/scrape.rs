@@ -8,7 +8,7 @@ use tradewind_daemon::live::Live;
 use tradewind_model::SiteId;
 
 use super::{Metrics, OfKind, OfPool, OfSite, Phase};
-use crate::api::Context;
+use crate::context::Context;
 use crate::documents::JobCounts;
 use crate::failure::{Answer, Failure};
 use crate::views::market;

@@ -2,12 +2,13 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::id_token::Expected;
 use super::{Hint, Identity, Inside, Oidc, Refused, identity};
-use crate::api::now;
+use crate::clock::now;
 use crate::failure::Answer;
 
 /// The longest ID token that is sent in an address: bytes.
@@ -274,14 +275,8 @@ fn error_of(answer: &Value) -> String {
 
 /// As in an address or a form.
 fn encoded(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    text.bytes().fold(String::new(), |mut out, byte| {
-        match plain(byte) {
-            true => out.push(char::from(byte)),
-            false => out.push_str(&format!("%{byte:02X}")),
-        }
-        out
-    })
+    const ESCAPED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    utf8_percent_encode(text, &ESCAPED).to_string()
 }
 
 #[cfg(test)]

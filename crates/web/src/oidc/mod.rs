@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::Semaphore;
 use tradewind_daemon::live::rights::Role;
 
-use crate::api::blocking;
+use crate::blocking::blocking;
 use crate::failure::{Answer, Failure};
 use discovery::Known;
 use wire::Wire;

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use super::reply::{PageResult, go, show};
 use super::shell::Shell;
 use super::words;
-use crate::api::Context;
 use crate::auth::Caller;
+use crate::context::Context;
 use crate::documents::{Role, Session, Token};
 use crate::failure::Failure;
 use crate::routes::{sessions, tokens};
@@ -62,7 +62,7 @@ pub(crate) async fn end(
     match what.as_str() {
         "session" => {
             let actor = &caller.actor;
-            let mine = |it: &crate::auth::sessions::Session| {
+            let mine = |it: &crate::auth::sessions::BrowserSession| {
                 it.id == id && actor.may_act_for(&it.who.user)
             };
             let ended = context.auth.sessions.end(|_, it| mine(it));

@@ -15,7 +15,7 @@ const SVG: &str = "image/svg+xml";
 const FILES: [(&str, &str, &str); 22] = [
     ("base.css", CSS, include_str!("assets/base.css")),
     ("shell.js", SCRIPT, include_str!("assets/shell.js")),
-    ("mood.js", SCRIPT, include_str!("assets/mood.js")),
+    ("theme.js", SCRIPT, include_str!("assets/theme.js")),
     ("live.js", SCRIPT, include_str!("assets/live.js")),
     ("ages.js", SCRIPT, include_str!("assets/ages.js")),
     ("reach.js", SCRIPT, include_str!("assets/reach.js")),
@@ -33,7 +33,7 @@ const FILES: [(&str, &str, &str); 22] = [
     ("timeline/tip.js", SCRIPT, include_str!("assets/timeline/tip.js")),
     ("timeline/windows.js", SCRIPT, include_str!("assets/timeline/windows.js")),
     ("timeline/words.js", SCRIPT, include_str!("assets/timeline/words.js")),
-    ("timeline/hand.js", SCRIPT, include_str!("assets/timeline/hand.js")),
+    ("timeline/pointer.js", SCRIPT, include_str!("assets/timeline/pointer.js")),
     ("mark.svg", SVG, include_str!("assets/mark.svg")),
 ];
 

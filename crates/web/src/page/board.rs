@@ -7,7 +7,9 @@ use tradewind_model::Span;
 
 use super::choice::RowFilter;
 use super::scene::scene;
-use crate::api::{Context, blocking, now};
+use crate::blocking::blocking;
+use crate::clock::now;
+use crate::context::Context;
 use crate::failure::Answer;
 use crate::timeline::{Board, Scene};
 

@@ -4,7 +4,7 @@
 use tradewind_daemon::live::Live;
 use tradewind_daemon::live::state::{Job, Part};
 
-use crate::api::present;
+use crate::clock::present;
 use crate::documents::{Credits, OtherPool};
 use crate::views::{choice, jobs};
 

@@ -1,5 +1,5 @@
 //! The front of cost against finish as SVG: classes give colours, so that they follow the page's
-//! mood.
+//! theme.
 
 use std::fmt::Write as _;
 

@@ -12,8 +12,8 @@ use tradewind_daemon::live::state::{Job, Phase, State as Books};
 use super::reply::{PageResult, show as page};
 use super::shell::Shell;
 use super::words;
-use crate::api::Context;
 use crate::auth::Caller;
+use crate::context::Context;
 use crate::documents;
 use crate::extract::Selection;
 use crate::views::{self, words as states};
@@ -80,7 +80,7 @@ impl Chip {
 
 /// A page of the list.
 #[derive(Debug)]
-struct JobPage {
+struct JobListPage {
     jobs: Vec<documents::Job>,
     /// The first one's place, from 1; 0 of none.
     first: usize,
@@ -94,7 +94,7 @@ struct JobPage {
 struct Jobs {
     shell: Shell,
     which: JobsQuery,
-    found: JobPage,
+    found: JobListPage,
 }
 
 impl Jobs {
@@ -220,7 +220,7 @@ pub(crate) async fn show(
 }
 
 /// O(n log n) for n jobs.
-fn list(state: &Books, actor: &Actor, which: &JobsQuery) -> JobPage {
+fn list(state: &Books, actor: &Actor, which: &JobsQuery) -> JobListPage {
     let find = which.find.trim().to_lowercase();
     let fits = |job: &&Job| {
         actor.may_act_for(&job.user)
@@ -252,7 +252,7 @@ fn list(state: &Books, actor: &Actor, which: &JobsQuery) -> JobPage {
     let jobs: Vec<_> =
         all.iter().skip(first).take(PAGE).map(|job| views::jobs::line(state, job)).collect();
     let first = if jobs.is_empty() { 0 } else { first + 1 };
-    JobPage { jobs, first, count: all.len(), chips }
+    JobListPage { jobs, first, count: all.len(), chips }
 }
 
 fn compare(column: &str, a: &Job, b: &Job) -> Ordering {

@@ -44,15 +44,15 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use std::net::SocketAddr;
 
-use crate::api::Context;
 use crate::auth;
+use crate::context::Context;
 use crate::failure::Failure;
 use reply::Trouble;
 
 pub(crate) use board::Boards;
 pub(crate) use policy::{Compared, Copied};
 pub(crate) use runs::Runs;
-pub(crate) use trial::{Basis, Piece};
+pub(crate) use trial::{Basis, TriedPrice};
 
 /// What a page may do: use what comes from here, and nothing else.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \

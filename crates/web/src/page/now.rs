@@ -10,8 +10,9 @@ use tradewind_model::{PoolId, Span, Time};
 use super::reply::{PageResult, show as page};
 use super::shell::Shell;
 use super::words;
-use crate::api::{Context, present};
 use crate::auth::Caller;
+use crate::clock::present;
+use crate::context::Context;
 use crate::documents::{self, Credits, Pool};
 use crate::views;
 

@@ -11,8 +11,9 @@ use tradewind_model::Money;
 use super::reply::{PageResult, go, show as page};
 use super::shell::Shell;
 use super::words;
-use crate::api::{Context, present};
 use crate::auth::Caller;
+use crate::clock::present;
+use crate::context::Context;
 use crate::documents::{Credits, Project, ProjectBudget, ProjectList, SpendingLimits};
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
@@ -38,7 +39,7 @@ struct Projects {
     shell: Shell,
     list: ProjectList,
     wrong: Option<Wrong>,
-    filled: Filled,
+    filled: ProjectForm,
 }
 
 /// What was refused.
@@ -79,14 +80,14 @@ pub(crate) async fn show(
     caller: Caller,
     Selection(Which { after }): Selection<Which>,
 ) -> PageResult {
-    page(&shown(&context, &caller, after, (None, Filled::default())).await?)
+    page(&shown(&context, &caller, after, (None, ProjectForm::default())).await?)
 }
 
 async fn shown(
     context: &Context,
     caller: &Caller,
     after: Option<String>,
-    (wrong, filled): (Option<Wrong>, Filled),
+    (wrong, filled): (Option<Wrong>, ProjectForm),
 ) -> Answer<Projects> {
     let shell = Shell::new(context, caller, "Projects").await?;
     let actor = caller.actor.clone();
@@ -99,7 +100,7 @@ async fn shown(
 
 /// What is to be changed, as it was typed.
 #[derive(Debug, Clone, Default, Deserialize)]
-pub(crate) struct Filled {
+pub(crate) struct ProjectForm {
     /// `make`, `add`, `remove` or `limit`.
     #[serde(default)]
     act: String,
@@ -124,7 +125,7 @@ pub(crate) struct Filled {
 pub(crate) async fn change(
     State(context): State<Context>,
     caller: Caller,
-    Form(filled): Form<Filled>,
+    Form(filled): Form<ProjectForm>,
 ) -> PageResult {
     let project = filled.project.trim().to_owned();
     let done = match wish(&filled) {
@@ -162,7 +163,7 @@ async fn before(context: &Context, caller: &Caller, project: &str) -> Answer<Opt
         .await
 }
 
-fn wish(filled: &Filled) -> Answer<ProjectChange> {
+fn wish(filled: &ProjectForm) -> Answer<ProjectChange> {
     let user = filled.user.trim().to_owned();
     match filled.act.as_str() {
         "make" => {

@@ -3,6 +3,7 @@
 use askama::Template;
 use axum::extract::{ConnectInfo, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
+use cookie::SameSite;
 use serde::Deserialize;
 use std::net::SocketAddr;
 
@@ -10,10 +11,9 @@ use super::assets::VERSION;
 use super::next::own;
 use super::reply::{PageResult, go, show};
 use super::session::{door, start};
-use crate::api::Context;
-use crate::auth::ours::SameSite;
 use crate::auth::sessions::{Newcomer, agent_of};
 use crate::auth::{self, new_secret};
+use crate::context::Context;
 use crate::failure::{Answer, Failure};
 use crate::oidc::{Attempt, Hint, Identity, Oidc, Refused};
 use crate::routes::sign_in;

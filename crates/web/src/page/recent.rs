@@ -2,7 +2,9 @@
 
 use tradewind_model::Price;
 
-use super::chart::{Figure, Frame, Layer, Line, Table, area_mark, areas, line_mark, lines, short};
+use super::chart::{
+    ChartTable, Figure, Frame, Layer, Line, area_mark, areas, line_mark, lines, short,
+};
 use super::words;
 use crate::documents::Credits;
 use crate::views::trends::{PoolTrend, Trends};
@@ -116,7 +118,7 @@ fn prices(trends: &Trends, chosen: &Chosen<'_>, ahead: &PlannedPrices) -> Figure
 const ROWS: usize = 200;
 
 /// Every change that is known in the time that is shown, and those that are planned.
-fn price_table(trends: &Trends, drawn: &[usize], ahead: &PlannedPrices) -> Table {
+fn price_table(trends: &Trends, drawn: &[usize], ahead: &PlannedPrices) -> ChartTable {
     let mut rows: Vec<(i64, usize, Vec<String>)> = Vec::new();
     for &place in drawn {
         let pool = &trends.pools[place];
@@ -131,7 +133,7 @@ fn price_table(trends: &Trends, drawn: &[usize], ahead: &PlannedPrices) -> Table
     rows.sort_by_key(|(at, place, _)| (std::cmp::Reverse(*at), *place));
     rows.truncate(ROWS);
     let head = ["Pool", "Credits per node-hour", "Kind"].map(str::to_owned).to_vec();
-    Table { head, rows: rows.into_iter().map(|(at, _, cells)| (at, cells)).collect() }
+    ChartTable { head, rows: rows.into_iter().map(|(at, _, cells)| (at, cells)).collect() }
 }
 
 /// What nodes were for, from the bottom up: name and class.
@@ -207,9 +209,13 @@ fn line(trends: &Trends, shade: usize, name: &str, of: impl Fn(usize) -> Option<
 }
 
 /// A row for each span of which something is known.
-fn table(trends: &Trends, head: Vec<String>, of: impl Fn(usize) -> Option<Vec<String>>) -> Table {
+fn table(
+    trends: &Trends,
+    head: Vec<String>,
+    of: impl Fn(usize) -> Option<Vec<String>>,
+) -> ChartTable {
     let row = |span: usize| Some((trends.bins.begin(span), of(span)?));
-    Table { head, rows: (0..trends.bins.spans).rev().filter_map(row).collect() }
+    ChartTable { head, rows: (0..trends.bins.spans).rev().filter_map(row).collect() }
 }
 
 /// Nodes asked for, in use, and supplied in a span, in the mean; `None`: nothing is known.

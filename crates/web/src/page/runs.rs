@@ -9,7 +9,8 @@ use tradewind_daemon::live::Refusal;
 use tradewind_daemon::live::rights::Actor;
 
 use crate::ahead::AdviceRequest;
-use crate::api::{Advisor, Context};
+use crate::api::Advisor;
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::watch::Watch;
 

@@ -3,7 +3,8 @@
 use tradewind_daemon::live::state::{Finish, Happening, Job, Part, Phase, State, Why};
 use tradewind_model::{Place, PoolId, Share, Span, Time};
 
-use crate::api::{Planned, present};
+use crate::api::Planned;
+use crate::clock::present;
 use crate::timeline::{Kind, Lane, Scene, Task};
 use crate::views::{jobs::pool_name, words};
 

@@ -5,27 +5,28 @@ use axum::Form;
 use axum::extract::{ConnectInfo, Query, State};
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
+use cookie::SameSite;
 use serde::Deserialize;
 use std::net::SocketAddr;
-use tradewind_daemon::audit::Kind;
+use tradewind_daemon::audit::AuditKind;
 
 use super::assets::VERSION;
 use super::next::own;
 use super::provider;
 use super::reply::{Html, PageResult, go, show};
 use super::words;
-use crate::api::{Context, Limits};
+use crate::api::Limits;
 use crate::auth::guesses::{self, Verdict};
-use crate::auth::ours::SameSite;
 use crate::auth::sessions::{COOKIE, Newcomer, agent_of};
 use crate::auth::{self, Caller, hash_of, looks_right, new_secret};
+use crate::context::Context;
 use crate::failure::{Answer, Failure};
 use crate::oidc::Hint;
 use crate::routes::sessions;
 
 #[derive(Template)]
 #[template(path = "page/signin.html")]
-struct SignIn<'a> {
+struct SignInPage<'a> {
     version: &'static str,
     next: &'a str,
     wrong: Option<&'a str>,
@@ -44,7 +45,7 @@ pub(crate) struct Next {
 
 /// What is filled in.
 #[derive(Deserialize)]
-pub(crate) struct Filled {
+pub(crate) struct SignInForm {
     token: String,
     #[serde(default)]
     next: String,
@@ -68,7 +69,7 @@ pub(crate) async fn form(
 pub(super) fn door(context: &Context, next: &str, wrong: Option<&str>) -> PageResult {
     let provider = context.oidc.as_ref().map(|it| it.provider().name.as_str());
     let address = format!("/signin/oidc?next={}", words::in_address(next));
-    show(&SignIn { version: VERSION, next, wrong, provider, address: &address })
+    show(&SignInPage { version: VERSION, next, wrong, provider, address: &address })
 }
 
 /// Checks the token. A valid one is never refused, whatever others tried before.
@@ -76,7 +77,7 @@ pub(crate) async fn begin(
     State(context): State<Context>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
-    Form(Filled { token, next }): Form<Filled>,
+    Form(SignInForm { token, next }): Form<SignInForm>,
 ) -> PageResult {
     context.auth.ours.own_page(&Method::POST, &headers)?;
     let (next, token) = (own(&next), token.trim());
@@ -88,7 +89,7 @@ pub(crate) async fn begin(
     let address = format!("from {}", peer.ip().to_canonical());
     match found {
         Ok(Caller { actor, token: number, .. }) => {
-            context.audit.note(&actor.user, Kind::SignIn, address, "done");
+            context.audit.note(&actor.user, AuditKind::SignIn, address, "done");
             context.auth.guesses.right(&guesses::of_token(token));
             let (user, agent) = (actor.user, agent_of(&headers));
             let who =
@@ -97,7 +98,7 @@ pub(crate) async fn begin(
         }
         Err(failure) if failure.is_unauthorized() => {
             let who = format!("@{}", peer.ip().to_canonical());
-            context.audit.note(&who, Kind::SignIn, address, "wrong token");
+            context.audit.note(&who, AuditKind::SignIn, address, "wrong token");
             drop(auth::admit(&context, peer.ip(), Limits::WRONG_TOKEN));
             refuse(&context, peer, token, (next, &failure))
         }

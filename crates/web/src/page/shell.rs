@@ -3,8 +3,9 @@
 use tradewind_daemon::live::rights::{Actor, Role};
 
 use super::assets::VERSION;
-use crate::api::{Context, present};
 use crate::auth::Caller;
+use crate::clock::present;
+use crate::context::Context;
 use crate::failure::Answer;
 
 /// What stands around every page.

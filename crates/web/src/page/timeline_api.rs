@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::board::{Shown, board};
 use super::choice::{Order, RowFilter, Whose, sight};
-use crate::api::{Context, blocking};
 use crate::auth::Caller;
+use crate::blocking::blocking;
+use crate::context::Context;
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
 use crate::timeline::{Area, Picture, Table, View};
@@ -27,7 +28,7 @@ const MOST_WINDOWS: usize = 64;
 /// Which rows: part of every question.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Rows {
+pub(crate) struct RowsQuery {
     #[serde(default)]
     pools: String,
     #[serde(default)]
@@ -38,7 +39,7 @@ pub(crate) struct Rows {
     whose: Whose,
 }
 
-impl Rows {
+impl RowsQuery {
     fn choice(&self, caller: &Caller) -> RowFilter {
         RowFilter::new(&caller.actor, &self.pools, &self.find, (self.order, self.whose))
     }
@@ -74,7 +75,7 @@ struct PoolRows {
 pub(crate) async fn frame(
     State(context): State<Context>,
     caller: Caller,
-    Selection(rows): Selection<Rows>,
+    Selection(rows): Selection<RowsQuery>,
 ) -> Answer<Json<TimelineFrame>> {
     let shown = board(&context, rows.choice(&caller)).await?;
     let board = &shown.board;
@@ -113,7 +114,7 @@ pub(crate) struct TimelineQuery {
     #[serde(default, rename = "most")]
     max: usize,
     #[serde(flatten)]
-    of: Rows,
+    of: RowsQuery,
 }
 
 fn one() -> u32 {
@@ -224,7 +225,7 @@ pub(crate) async fn digest(
 pub(crate) struct Windows {
     windows: String,
     #[serde(flatten)]
-    of: Rows,
+    of: RowsQuery,
 }
 
 /// By window: first rows and how many.

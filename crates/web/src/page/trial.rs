@@ -8,8 +8,9 @@ use tradewind_model::{PoolId, Price};
 use super::chart::{Tried, response};
 use super::runs::{Run, advised};
 use super::words;
-use crate::api::{Advisor, Context, MarketView};
+use crate::api::{Advisor, MarketView};
 use crate::auth::Caller;
+use crate::context::Context;
 use crate::documents::Credits;
 use crate::failure::{Answer, Failure};
 use crate::watch::Watch;
@@ -21,7 +22,7 @@ const TRIED: [i64; 9] = [25, 50, 75, 100, 125, 150, 200, 300, 400];
 const FREE: [i64; 6] = [0, 10, 100, 1_000, 10_000, 100_000];
 
 /// One price: what it would have brought, or why it is unknown.
-pub(crate) type Piece = Result<PriceTrial, String>;
+pub(crate) type TriedPrice = Result<PriceTrial, String>;
 
 /// What a pool would have had at some price.
 #[derive(Debug, Clone, Copy)]
@@ -185,7 +186,7 @@ fn tried(asked: Price) -> Vec<(Other, Price)> {
 /// One price after the other: others are advised in between.
 async fn go(
     (context, who): (Context, Actor),
-    run: Arc<Run<Basis, Piece>>,
+    run: Arc<Run<Basis, TriedPrice>>,
     view: MarketView,
     week: Week,
     (pool, tried): (PoolId, Vec<(Other, Price)>),

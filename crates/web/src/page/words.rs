@@ -2,6 +2,7 @@
 
 use askama::filters::Safe;
 use jiff::Timestamp;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::documents::{Credits, Fate};
 pub(crate) use crate::views::amounts::{credits, grouped, performance, span, typeset};
@@ -58,13 +59,8 @@ pub(crate) fn hourly(price: &Credits) -> String {
 
 /// Text within an address.
 pub(crate) fn in_address(text: &str) -> String {
-    let escaped = |byte: u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => {
-            char::from(byte).to_string()
-        }
-        _ => format!("%{byte:02X}"),
-    };
-    text.bytes().map(escaped).collect()
+    const ESCAPED: AsciiSet = NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.');
+    utf8_percent_encode(text, &ESCAPED).to_string()
 }
 
 /// The same for machines: without thousands apart.

@@ -9,14 +9,14 @@ use tradewind_daemon::live::{Ask, Unknown};
 use tradewind_io::hidden::is_hidden;
 use utoipa::IntoParams;
 
+use super::openapi::Refusals;
 use super::page;
-use crate::api::Context;
 use crate::auth::Caller;
+use crate::context::Context;
 use crate::documents::{AccountList, Statement, Transfer};
 use crate::extract::{At, Document, Selection};
 use crate::failure::{Answer, Failure};
 use crate::notes;
-use crate::openapi::Refusals;
 use crate::views::accounts;
 
 /// The longest note, and the longest name.

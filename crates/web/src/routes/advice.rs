@@ -10,14 +10,16 @@ use tradewind_daemon::live::state::{Booking, Quote};
 use tradewind_daemon::live::{Ask, Reply};
 use tradewind_model::{Demand, Money, Span};
 
+use super::openapi::{Refusals, Work};
 use super::submission;
 use crate::ahead::AdviceRequest;
-use crate::api::{Advisor, Context, MarketView, Proposal, Quoted, now};
+use crate::api::{Advisor, MarketView, Proposal, Quoted};
 use crate::auth::Caller;
+use crate::clock::now;
+use crate::context::Context;
 use crate::documents::{Credits, Explanation, Quotes, WhatIf, WhatIfQuestion};
 use crate::extract::{At, Document, Large};
 use crate::failure::{Answer, Failure};
-use crate::openapi::{Refusals, Work};
 use crate::views::accounts::may_see;
 use crate::views::offers::{no_offer, offer};
 use crate::views::{jobs, words};

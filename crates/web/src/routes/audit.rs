@@ -3,16 +3,17 @@
 use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
-use tradewind_daemon::audit::{Kept, Kind};
+use tradewind_daemon::audit::{AuditKind, StoredAuditEntry};
 use utoipa::IntoParams;
 
+use super::openapi::Refusals;
 use super::page;
-use crate::api::{Context, blocking};
 use crate::auth::Caller;
+use crate::blocking::blocking;
+use crate::context::Context;
 use crate::documents::{AuditList, AuditRow};
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
-use crate::openapi::Refusals;
 
 /// Rows that are looked at for one page.
 const LOOKED: usize = 100_000;
@@ -55,7 +56,7 @@ pub(crate) async fn list(
     let (after, limit) = (after.unwrap_or(0), page(limit)?);
     let kind = kind.map(|name| of_name(&name)).transpose()?;
     let audit = context.audit.clone();
-    let wanted = move |it: &Kept| {
+    let wanted = move |it: &StoredAuditEntry| {
         until.is_none_or(|until| it.at < until)
             && user.as_ref().is_none_or(|user| *user == it.entry.actor)
             && kind.is_none_or(|kind| kind == it.entry.kind)
@@ -65,15 +66,15 @@ pub(crate) async fn list(
     Ok(Json(AuditList { rows: rows.into_iter().map(row).collect(), next }))
 }
 
-fn of_name(name: &str) -> Answer<Kind> {
-    let found = Kind::ALL.into_iter().find(|(_, it)| *it == name).map(|(kind, _)| kind);
+fn of_name(name: &str) -> Answer<AuditKind> {
+    let found = AuditKind::ALL.into_iter().find(|(_, it)| *it == name).map(|(kind, _)| kind);
     found.ok_or_else(|| {
-        let all = Kind::ALL.map(|(_, name)| name).join(", ");
+        let all = AuditKind::ALL.map(|(_, name)| name).join(", ");
         Failure::malformed("there is no such kind", format!("there are: {all}")).in_field("kind")
     })
 }
 
-fn row(Kept { seq, at, entry }: Kept) -> AuditRow {
+fn row(StoredAuditEntry { seq, at, entry }: StoredAuditEntry) -> AuditRow {
     AuditRow {
         seq,
         at,

@@ -16,16 +16,16 @@ use serde::Deserialize;
 use tokio::sync::mpsc;
 use utoipa::IntoParams;
 
-use crate::api::Context;
+use super::openapi::Refusals;
 use crate::auth::Caller;
 use crate::auth::places::Busy;
 use crate::auth::seats::Seat;
+use crate::context::Context;
 use crate::documents::Event;
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
 use crate::feed::{Entry, Position};
 use crate::notes;
-use crate::openapi::Refusals;
 
 /// How often it is asked whether the reader may still be here.
 const STILL_IN: Duration = Duration::from_secs(5);

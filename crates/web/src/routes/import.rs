@@ -9,14 +9,14 @@ use tradewind_daemon::live::{Ask, Reply};
 use tradewind_model::Money;
 use utoipa::IntoParams;
 
-use crate::api::Context;
+use super::openapi::Refusals;
 use crate::auth::Caller;
+use crate::context::Context;
 use crate::documents::{
     Credits, ImportKind, ImportRole, ImportRow, ImportTable, Imported, LimitName, UsageList,
 };
 use crate::extract::{Document, Selection};
 use crate::failure::{Answer, Failure};
-use crate::openapi::Refusals;
 use crate::views::usage::{self, By};
 
 /// Rows at once.

@@ -14,15 +14,16 @@ use tradewind_daemon::site::{SiteError, Tag};
 use tradewind_model::SiteId;
 use utoipa::IntoParams;
 
+use super::openapi::Refusals;
 use super::page;
-use crate::api::{Context, blocking};
 use crate::auth::Caller;
+use crate::blocking::blocking;
+use crate::context::Context;
 use crate::documents::{Job, JobList};
 use crate::extract::{At, Selection};
 use crate::failure::{Answer, Failure};
 use crate::feed::Position;
 use crate::notes;
-use crate::openapi::Refusals;
 use crate::views::jobs::{self, Filter};
 
 /// States that jobs can be in.

@@ -13,8 +13,8 @@ use axum::middleware::Next;
 use axum::response::Response;
 use futures_core::Stream;
 
-use crate::api::Context;
 use crate::auth::bodies::Bodies;
+use crate::context::Context;
 
 /// So much is read at once, and then others have their turn.
 const PIECE: usize = 256 << 10;
@@ -26,9 +26,9 @@ type Item = Result<Bytes, axum::Error>;
 
 /// A body that two may read, one after the other.
 #[derive(Debug, Clone)]
-struct Shared(Arc<Mutex<BodyDataStream>>);
+struct SharedBody(Arc<Mutex<BodyDataStream>>);
 
-impl Stream for Shared {
+impl Stream for SharedBody {
     type Item = Item;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut TaskContext<'_>) -> Poll<Option<Item>> {
@@ -50,7 +50,7 @@ pub(super) async fn read_on(
         return next.run(request).await;
     }
     let (parts, body) = request.into_parts();
-    let shared = Shared(Arc::new(Mutex::new(body.into_data_stream())));
+    let shared = SharedBody(Arc::new(Mutex::new(body.into_data_stream())));
     let body = Body::from_stream(shared.clone());
     let response = next.run(Request::from_parts(parts, body)).await;
     let rest = rest_of(shared, context.limits.body_bytes, &context.auth.bodies);
@@ -59,7 +59,7 @@ pub(super) async fn read_on(
     response
 }
 
-async fn rest_of(mut shared: Shared, max: usize, bodies: &Bodies) {
+async fn rest_of(mut shared: SharedBody, max: usize, bodies: &Bodies) {
     let (mut read, mut paused) = (0_usize, 0_usize);
     let mut permit = None;
     while read <= max {

@@ -6,12 +6,12 @@ use tradewind_daemon::live::Ask;
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::store::sqlite::Damage;
 
-use crate::api::Context;
+use super::openapi::Refusals;
 use crate::auth::Caller;
+use crate::context::Context;
 use crate::documents::{Market, PolicyChoice, Report};
 use crate::extract::Document;
 use crate::failure::{Answer, Failure};
-use crate::openapi::Refusals;
 use crate::views::{market, reports};
 
 /// The longest name of a policy.

@@ -9,6 +9,7 @@ pub(crate) mod jobs;
 mod leftover;
 pub(crate) mod market;
 pub(crate) mod open;
+pub mod openapi;
 pub(crate) mod peers;
 pub(crate) mod projects;
 pub(crate) mod sessions;
@@ -30,8 +31,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post, put};
 use tower_http::catch_panic::CatchPanicLayer;
 
-use crate::api::Context;
 use crate::auth;
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::metrics::Request as Label;
 use crate::notes;

@@ -7,11 +7,11 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
-use crate::api::Context;
+use super::openapi::{self, Refusals};
+use crate::context::Context;
 use crate::documents::Health;
 use crate::failure::{Answer, Failure};
 use crate::metrics;
-use crate::openapi::{self, Refusals};
 
 /// How long the market may take to say that it is there.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -11,12 +11,13 @@ use tradewind_daemon::live::peers::StatusQuery;
 use tradewind_daemon::live::rights::Role;
 use tradewind_daemon::live::{Ask, Reply};
 
-use crate::api::{Context, blocking};
+use super::openapi::Refusals;
 use crate::auth::Caller;
+use crate::blocking::blocking;
+use crate::context::Context;
 use crate::documents::{PeerAnswers, PeerGlance, PeerLetters, PeerList, PeerQuestions};
 use crate::extract::Json;
 use crate::failure::{Answer, Failure};
-use crate::openapi::Refusals;
 use crate::routes::jobs as job_routes;
 use crate::views::peers;
 

@@ -9,13 +9,14 @@ use tradewind_daemon::live::{Ask, ProjectChange};
 use tradewind_model::Money;
 use utoipa::IntoParams;
 
+use super::openapi::Refusals;
 use super::page;
-use crate::api::{Context, present};
 use crate::auth::Caller;
+use crate::clock::present;
+use crate::context::Context;
 use crate::documents::{Credits, LimitChange, Membership, NewProject, Project, ProjectList};
 use crate::extract::{At, Document, Selection};
 use crate::failure::{Answer, Failure};
-use crate::openapi::Refusals;
 use crate::views::projects;
 
 /// The longest note.

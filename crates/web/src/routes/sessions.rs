@@ -6,13 +6,13 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use super::openapi::Refusals;
 use super::{page, tokens};
-use crate::api::Context;
 use crate::auth::{Caller, sessions};
+use crate::context::Context;
 use crate::documents::{Session, SessionList};
 use crate::extract::{At, Selection};
 use crate::failure::{Answer, Failure};
-use crate::openapi::Refusals;
 
 /// Parameters of the URL that select a page of sessions.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -49,7 +49,7 @@ pub(crate) async fn list(
 pub(crate) fn seen_by(context: &Context, caller: &Caller) -> Vec<Session> {
     let auth = &context.auth;
     let longest = i64::try_from(auth.sessions.longest().as_secs()).unwrap_or(i64::MAX);
-    let document = |it: sessions::Session| Session {
+    let document = |it: sessions::BrowserSession| Session {
         id: it.id,
         user: it.who.user,
         token: it.who.token,
@@ -85,7 +85,7 @@ pub(crate) async fn end(
 }
 
 /// What goes with sessions that have ended: tokens that were issued for them alone.
-pub(crate) async fn close(context: &Context, ended: Vec<sessions::Session>) -> Answer<()> {
+pub(crate) async fn close(context: &Context, ended: Vec<sessions::BrowserSession>) -> Answer<()> {
     for session in ended.into_iter().filter(|it| it.who.is_own_token) {
         let owner = session.who.actor();
         // It may have expired and be gone already, which is as good.

@@ -7,20 +7,20 @@ use axum::Json;
 use axum::extract::{ConnectInfo, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use tradewind_daemon::audit::Kind;
+use tradewind_daemon::audit::AuditKind;
 use tradewind_daemon::live::projects::MemberRole;
 use tradewind_daemon::live::rights::{Actor, Role, SignedIn, TokenHash, TokenTerms};
 use tradewind_daemon::live::{Ask, ProjectChange, Reply};
 use tradewind_model::Span;
 
+use super::openapi::Refusals;
 use super::tokens;
-use crate::api::Context;
 use crate::auth::{self, new_secret};
+use crate::context::Context;
 use crate::documents::{DeviceAnswer, DeviceQuestion, DeviceSignIn, NewSession, SignInWays};
 use crate::extract::Document;
 use crate::failure::{Answer, Failure};
 use crate::oidc::{Identity, Oidc, Polled, Provider, Refused};
-use crate::openapi::Refusals;
 
 /// Seconds that are added when questions come too often.
 const SLOWER: i64 = 5;
@@ -45,7 +45,7 @@ pub(crate) async fn admit(context: &Context, who: Identity, note: &str) -> Answe
     let provider = oidc.provider().issuer.clone();
     let Identity { user, role, projects } = who;
     tracing::info!(%provider, %user, ?role, "signed in");
-    context.audit.note(&user, Kind::SignIn, format!("with {provider}"), "done");
+    context.audit.note(&user, AuditKind::SignIn, format!("with {provider}"), "done");
     let (member, groups) = (user.clone(), projects.clone());
     let terms = TokenTerms { lifetime, signed_in: Some(SignedIn { provider, projects }) };
     let ask = Ask::Admit { user, role, hash, note: note.to_owned(), terms };
@@ -56,7 +56,7 @@ pub(crate) async fn admit(context: &Context, who: Identity, note: &str) -> Answe
     let after = signed_in(context, &member).await?;
     for token in before.into_iter().filter(|it| !after.contains(it)) {
         let what = format!("token {token} of {member} revoked by another sign-in");
-        context.audit.note(&door().user, Kind::Rights, what, "done");
+        context.audit.note(&door().user, AuditKind::Rights, what, "done");
     }
     follow_groups(context, oidc.provider(), &member, &groups).await?;
     let expires = context.look(move |live| live.state().tokens().get(&id)?.expires).await?;
@@ -121,7 +121,7 @@ pub(crate) async fn refused(context: &Context, refused: &Refused) -> Answer<()> 
         Refused::NoRole { user, .. } => user,
         _ => "@",
     };
-    context.audit.note(who, Kind::SignIn, format!("with {provider}"), refused.reason());
+    context.audit.note(who, AuditKind::SignIn, format!("with {provider}"), refused.reason());
     let Refused::NoRole { user, .. } = refused else { return Ok(()) };
     for token in signed_in(context, user).await? {
         tracing::warn!(provider, %user, token, "a user has lost all roles: a token is revoked");

@@ -7,12 +7,13 @@ use axum::extract::State;
 use tradewind_daemon::live::Ask;
 use tradewind_model::PoolId;
 
-use crate::api::{Context, blocking};
+use super::openapi::Refusals;
 use crate::auth::Caller;
+use crate::blocking::blocking;
+use crate::context::Context;
 use crate::documents::{PriceChange, SiteList};
 use crate::extract::{At, Document};
 use crate::failure::{Answer, Failure};
-use crate::openapi::Refusals;
 use crate::views::{jobs::site_name, sites};
 
 /// All sites: they are public.

@@ -8,7 +8,8 @@ use tradewind_io::input::Input;
 use tradewind_io::submission::script::{self, Around};
 use tradewind_io::submission::{Submission, Work, document};
 
-use crate::api::{Context, now};
+use crate::clock::now;
+use crate::context::Context;
 use crate::documents::ScriptSubmission;
 use crate::extract::{self, Large};
 use crate::failure::{Answer, Failure};

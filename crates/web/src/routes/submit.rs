@@ -9,13 +9,13 @@ use serde::Deserialize;
 use tradewind_daemon::live::{Ask, Reply};
 use utoipa::IntoParams;
 
+use super::openapi::{Refusals, Work};
 use super::submission;
-use crate::api::Context;
 use crate::auth::Caller;
+use crate::context::Context;
 use crate::documents::Submitted;
 use crate::extract::{self, Selection};
 use crate::failure::{Answer, Failure};
-use crate::openapi::{Refusals, Work};
 
 /// The longest `Idempotency-Key`.
 const MAX_KEY: usize = 128;

@@ -10,13 +10,14 @@ use tradewind_io::hidden::is_hidden;
 use tradewind_model::{Span, Time};
 use utoipa::IntoParams;
 
+use super::openapi::Refusals;
 use super::page;
-use crate::api::{Context, present};
 use crate::auth::{Caller, new_secret};
+use crate::clock::present;
+use crate::context::Context;
 use crate::documents::{IssuedToken, Myself, NewSecret, NewToken, Role, Token, TokenList};
 use crate::extract::{At, Document, Selection};
 use crate::failure::{Answer, Failure};
-use crate::openapi::Refusals;
 
 /// The longest name of a user, and the longest note.
 const MAX_NAME: usize = 64;

@@ -13,9 +13,10 @@ use axum_server::Handle;
 use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use hyper_util::rt::TokioTimer;
 
-use crate::api::{Api, Context};
+use crate::api::Api;
 use crate::auth::ours::Scheme;
 use crate::auth::places::Connections;
+use crate::context::Context;
 use crate::feed::{self, Events};
 use crate::routes;
 use connections::Counted;

@@ -11,7 +11,7 @@ use tradewind_io::submission::document;
 use tradewind_model::{Pool, PoolId};
 
 use super::{choice, limits, words};
-use crate::api::present;
+use crate::clock::present;
 use crate::documents::{
     self, ArrayPlace, Booking, Credits, ExitStatus, Expectation, HistoryEntry, Home, JobList,
     Together,

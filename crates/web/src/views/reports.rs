@@ -8,7 +8,7 @@ use tradewind_daemon::live::state::{Finish, Job, Part, Phase, State};
 use tradewind_model::{SiteId, Time};
 
 use super::accounts::owns;
-use crate::api::present;
+use crate::clock::present;
 use crate::documents::{Credits, Report, SiteReport, TogetherReport, UserReport};
 
 /// What users and sites did, by the jobs that are kept. Linear in these.

@@ -9,7 +9,7 @@ use tradewind_daemon::live::state::{State, Why};
 use tradewind_model::{Price, Time};
 
 use super::accounts::owns;
-use crate::api::present;
+use crate::clock::present;
 
 /// Spans of equal length, the last of which has now in it. Sums are node-seconds by span.
 #[derive(Debug, Clone, PartialEq, Eq)]

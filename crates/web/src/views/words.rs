@@ -5,7 +5,7 @@ use tradewind_daemon::site::Exit;
 use tradewind_model::{PoolId, Reason, Time};
 
 use super::jobs::pool_name;
-use crate::api::present;
+use crate::clock::present;
 use crate::documents::Credits;
 
 /// A moment on the clock of this machine, with its distance from UTC, for readers

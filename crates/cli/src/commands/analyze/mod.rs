@@ -4,8 +4,8 @@ mod queueing;
 
 use clap::Subcommand;
 
-use crate::cli::Format;
 use crate::exit::Outcome;
+use crate::options::Format;
 use crate::report::Report;
 
 /// Arguments of `tradewind analyze`.

@@ -9,11 +9,11 @@ use tradewind_io::scenario::objective_name;
 use tradewind_io::wire::combine::{Alternative, Job, Sums};
 use tradewind_io::{input, wire};
 use tradewind_model::{Limit, Money, Objective, Span};
-use tradewind_sched::combine::{self, Bounds, Choice, Combination, Infeasible};
+use tradewind_sched::combine::{self, Choice, Combination, Infeasible, SumLimits};
 
-use crate::cli::Format;
 use crate::commands::plan::ObjectiveName;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::options::Format;
 use crate::output;
 use crate::tables::{self, Column, Side};
 use crate::values;
@@ -98,7 +98,7 @@ fn combined(
     choices: &[Vec<Choice>],
     objective: Objective,
     args: &Args,
-) -> Result<(Bounds, Combination), Infeasible> {
+) -> Result<(SumLimits, Combination), Infeasible> {
     let (time, budget) = args.limits();
     let bounds = combine::limits(choices, objective, time, budget)?;
     Ok((bounds, combine::best(choices, objective, bounds)?))
@@ -135,7 +135,7 @@ struct Refused<'a> {
     reason: &'a str,
 }
 
-fn document(objective: Objective, bounds: Bounds, best: &Combination) -> wire::Combined {
+fn document(objective: Objective, bounds: SumLimits, best: &Combination) -> wire::Combined {
     wire::Combined {
         objective: objective_name(objective).to_owned(),
         chosen: best.chosen.clone(),
@@ -148,11 +148,11 @@ fn sums(best: &Combination) -> Sums {
     Sums { time: best.time, cost: Money(best.cost) }
 }
 
-fn limits_of(bounds: Bounds) -> wire::BatchLimits {
+fn limits_of(bounds: SumLimits) -> wire::BatchLimits {
     wire::BatchLimits { time: bounds.time, budget: bounds.budget.map(Money) }
 }
 
-fn table(jobs: &[Job], objective: &str, bounds: Bounds, best: &Combination) -> String {
+fn table(jobs: &[Job], objective: &str, bounds: SumLimits, best: &Combination) -> String {
     const COLUMNS: [Column; 4] = [
         ("job", Side::Left),
         ("chosen", Side::Right),

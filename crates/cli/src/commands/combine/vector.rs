@@ -6,11 +6,11 @@ use clap::ValueEnum;
 use tradewind_io::wire::combine::{Front, FrontPoint, Job, Left, Ordered};
 use tradewind_model::{Limit, Money, Objective};
 use tradewind_sched::combine::vector::{self, Component};
-use tradewind_sched::combine::{self, Bounds, Choice, Combination, Infeasible};
+use tradewind_sched::combine::{self, Choice, Combination, Infeasible, SumLimits};
 
 use super::Args;
-use crate::cli::Format;
 use crate::exit::{Exit, Outcome};
+use crate::options::Format;
 use crate::output;
 use crate::tables::{self, Column, Side};
 
@@ -109,13 +109,13 @@ pub(super) fn ordered(jobs: &[Job], args: &Args, format: Format) -> Outcome {
 }
 
 /// The limits as given; none where none is.
-fn given(args: &Args) -> Bounds {
+fn given(args: &Args) -> SumLimits {
     let number = |limit: Limit<i64>| match limit {
         Limit::Auto => None,
         Limit::At(limit) => Some(limit),
     };
     let (time, budget) = args.limits();
-    Bounds { time: number(time), budget: number(budget) }
+    SumLimits { time: number(time), budget: number(budget) }
 }
 
 /// B* − C and T* − T of `best`, against the limits given or else T* and B*.
@@ -128,7 +128,7 @@ fn left(choices: &[Vec<Choice>], args: &Args, best: &Combination) -> Result<Left
     let b_star = match budget {
         Limit::At(limit) => limit,
         Limit::Auto => {
-            let within = Bounds { time: Some(t_star), budget: None };
+            let within = SumLimits { time: Some(t_star), budget: None };
             combine::best(choices, Objective::MaxIncome, within)?.cost
         }
     };

@@ -28,13 +28,13 @@ Examples:
 pub(super) struct LublinArgs {
     /// The published set of parameters.
     #[arg(long, value_enum, default_value_t)]
-    kind: Kind,
+    kind: JobKind,
     #[command(flatten)]
     rest: Args,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-enum Kind {
+enum JobKind {
     /// Jobs that wait in queues.
     #[default]
     Batch,
@@ -86,9 +86,9 @@ fn request(text: &str) -> Result<Request, String> {
 
 pub(super) fn lublin(args: &LublinArgs, report: &Report) -> Outcome {
     let name = match args.kind {
-        Kind::Batch => "lublin",
-        Kind::Interactive => "lublin-interactive",
-        Kind::Mixed => "lublin-mixed",
+        JobKind::Batch => "lublin",
+        JobKind::Interactive => "lublin-interactive",
+        JobKind::Mixed => "lublin-mixed",
     };
     run(name, &args.rest, report)
 }

@@ -6,16 +6,16 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
-use tradewind_daemon::audit::Kind;
+use tradewind_daemon::audit::AuditKind;
 use tradewind_daemon::store::sqlite::Sqlite;
 use tradewind_daemon::store::{ExportError, StoreError, export, verify};
 use tradewind_web::documents::{AUDIT_COLUMNS, AuditList, AuditRow};
 
 use super::{Sheet, facts};
-use crate::cli::Format;
 use crate::client::words::moment;
 use crate::client::{Market, MarketArgs, encode, place};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::options::Format;
 use crate::output;
 use crate::tables::Side;
 
@@ -43,7 +43,7 @@ pub(crate) struct Args {
     user: Option<String>,
     /// Of this kind: refusal, sign-in, read, rights, price, policy, money or lost.
     #[arg(long, value_name = "KIND", value_parser = kind)]
-    kind: Option<Kind>,
+    kind: Option<AuditKind>,
     #[command(flatten)]
     place: MarketArgs,
 }
@@ -53,7 +53,7 @@ enum AuditCommand {
     /// Prove that no row is missing, changed or swapped.
     Verify(FileArgs),
     /// Write all rows as lines of JSON, with their chain.
-    Export(ExportArgs),
+    Export(AuditExportArgs),
 }
 
 /// Arguments of `tradewind audit verify`.
@@ -66,7 +66,7 @@ struct FileArgs {
 
 /// Arguments of `tradewind audit export`.
 #[derive(Debug, clap::Args)]
-struct ExportArgs {
+struct AuditExportArgs {
     #[command(flatten)]
     file: FileArgs,
     /// A file instead of standard output.
@@ -111,9 +111,9 @@ pub(super) fn since(text: &str) -> Result<Since, String> {
     Ok(Since::Ago(ago))
 }
 
-fn kind(text: &str) -> Result<Kind, String> {
-    let found = Kind::ALL.into_iter().find(|(_, name)| *name == text).map(|(kind, _)| kind);
-    found.ok_or_else(|| format!("there are: {}", Kind::ALL.map(|(_, name)| name).join(", ")))
+fn kind(text: &str) -> Result<AuditKind, String> {
+    let found = AuditKind::ALL.into_iter().find(|(_, name)| *name == text).map(|(kind, _)| kind);
+    found.ok_or_else(|| format!("there are: {}", AuditKind::ALL.map(|(_, name)| name).join(", ")))
 }
 
 pub(crate) fn run(args: &Args, format: Format) -> Outcome {
@@ -205,7 +205,7 @@ fn proved(file: &FileArgs, format: Format) -> Outcome {
     Ok(Exit::Ok)
 }
 
-fn write(args: &ExportArgs) -> Outcome {
+fn write(args: &AuditExportArgs) -> Outcome {
     let (_, mut store) = found(&args.file)?;
     let written = match &args.output {
         None => export(&mut store, &mut std::io::stdout().lock()),

@@ -8,9 +8,9 @@ use tradewind_daemon::store::sqlite;
 
 use super::facts;
 use super::journal::{found, of_backup, stored};
-use crate::cli::Format;
 use crate::client::place;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::options::Format;
 
 /// Arguments of `tradewind backup`.
 #[derive(Debug, clap::Args)]

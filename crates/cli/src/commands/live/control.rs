@@ -4,9 +4,9 @@ use serde_json::Value;
 use tradewind_web::documents::Job;
 
 use super::joined;
-use crate::cli::Format;
 use crate::client::{Market, MarketArgs, Sent};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::options::Format;
 use crate::report::Report;
 
 /// Arguments of `tradewind cancel`.

@@ -11,9 +11,9 @@ use tradewind_io::settings::Settings;
 use tradewind_web::documents::{Market as MarketDocument, TokenList};
 
 use super::{Sheet, token};
-use crate::cli::Format;
 use crate::client::{Market, MarketArgs, Sent, place};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::options::Format;
 use crate::report::Report;
 use crate::tables::Side;
 use crate::{input, sites};

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use tradewind_web::documents::Event;
 
-use crate::cli::Format;
 use crate::client::words::moment;
 use crate::client::{Market, MarketArgs, Patience};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::options::Format;
 use crate::output::print;
 use crate::report::Report;
 

@@ -5,9 +5,9 @@ use tradewind_model::Money;
 use tradewind_web::documents::{Account, Statement, Transfer};
 
 use super::ledger::{account, balances};
-use crate::cli::Format;
 use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::options::Format;
 use crate::output;
 
 /// Arguments of `tradewind grant`.

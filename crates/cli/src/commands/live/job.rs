@@ -8,10 +8,10 @@ use tradewind_web::documents::{
 };
 
 use super::{Sheet, explain, jobs, output};
-use crate::cli::Format;
 use crate::client::words::{length, moment, moment_or_none};
 use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::options::Format;
 use crate::output::print_styled;
 use crate::tables::Side;
 

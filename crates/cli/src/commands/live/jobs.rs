@@ -3,10 +3,10 @@
 use tradewind_web::documents::{Credits, Job, JobList};
 
 use super::Sheet;
-use crate::cli::Format;
 use crate::client::words::{self, length, moment};
 use crate::client::{Market, MarketArgs, encode};
 use crate::exit::{Exit, Outcome};
+use crate::options::Format;
 use crate::tables::Side;
 
 /// Arguments of `tradewind jobs`.

@@ -15,9 +15,9 @@ use tradewind_daemon::store::{Digest, ExportError, Store as _, StoreError, Verif
 
 use super::audit::{Since, since};
 use super::facts;
-use crate::cli::Format;
 use crate::client::place;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::options::Format;
 use crate::{decisions, output};
 
 /// What to do with the journal.
@@ -34,7 +34,7 @@ enum JournalCommand {
     /// Make the state again from the rows alone, up to any of them.
     Replay(ReplayArgs),
     /// Write all rows as lines of JSON.
-    Export(ExportArgs),
+    Export(JournalExportArgs),
     /// Move old rows into compressed archive files beside the journal.
     Archive(ArchiveArgs),
     /// Make the journal's file as small as what is in it.
@@ -88,7 +88,7 @@ struct ReplayArgs {
 Examples:
   tradewind journal export | jq -c .body
   tradewind journal export --output rows.jsonl")]
-struct ExportArgs {
+struct JournalExportArgs {
     /// A file instead of standard output.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -296,7 +296,7 @@ fn summary(row: u64, state: &State, digest: Digest) -> Value {
     })
 }
 
-fn write(args: &ExportArgs) -> Outcome {
+fn write(args: &JournalExportArgs) -> Outcome {
     let path = args.journal.path()?;
     let mut store = Sqlite::look(&path).map_err(|wrong| stored(&wrong))?;
     let failed = |wrong: ExportError| match wrong {

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use tradewind_web::documents::{Account, AccountList, Myself, POSTING_COLUMNS, Posting, Statement};
 
 use super::Sheet;
-use crate::cli::Format;
 use crate::client::words::moment;
 use crate::client::{Market, MarketArgs, encode};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::options::Format;
 use crate::output;
 use crate::tables::Side;
 

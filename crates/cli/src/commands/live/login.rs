@@ -9,11 +9,11 @@ use tradewind_web::documents::{
 };
 
 use super::Sheet;
-use crate::cli::Format;
 use crate::client::logins::{Login, Logins};
 use crate::client::words::{moment, moment_or_none};
 use crate::client::{Market, MarketArgs, MarketClient, Sent, TokenSource};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::options::Format;
 use crate::output;
 use crate::report::Report;
 use crate::tables::Side;

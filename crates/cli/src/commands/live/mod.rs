@@ -30,10 +30,10 @@ mod work;
 
 use serde_json::Value;
 
-use crate::cli::Format;
 use crate::client::Sent;
 use crate::client::words::moment;
 use crate::exit::Failure;
+use crate::options::Format;
 use crate::output::{csv, print, print_styled};
 use crate::tables::{self, Column};
 

@@ -3,10 +3,10 @@
 use tradewind_web::documents::{Peer, PeerList};
 
 use super::Sheet;
-use crate::cli::Format;
 use crate::client::words::moment;
 use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Outcome};
+use crate::options::Format;
 use crate::tables::Side;
 
 /// Arguments of `tradewind peers`.

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 use tradewind_web::documents::{Market as Whole, PolicyChoice, WhatIf, WhatIfQuestion};
 
 use super::facts;
-use crate::cli::Format;
 use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Failure, Outcome, Problem};
+use crate::options::Format;
 use crate::report::Report;
 
 /// Jobs that are named; more are counted.

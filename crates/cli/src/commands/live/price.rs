@@ -5,9 +5,9 @@ use tradewind_io::{decimal, input};
 use tradewind_web::documents::{Credits, PriceChange, SiteList};
 
 use super::{Sheet, sites};
-use crate::cli::Format;
 use crate::client::{Market, MarketArgs, Sent, encode};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::options::Format;
 
 /// Arguments of `tradewind price`.
 #[derive(Debug, clap::Args)]

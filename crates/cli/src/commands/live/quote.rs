@@ -7,10 +7,10 @@ use tradewind_web::documents::{Offer, OfferedNodes, Quotes, Times};
 
 use super::options::JobOptions;
 use super::{Sheet, submit, work};
-use crate::cli::Format;
 use crate::client::words::{length, moment};
 use crate::client::{Market, MarketArgs, Sent};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::options::Format;
 use crate::output;
 use crate::report::Report;
 use crate::tables::{Column, Side};

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use tradewind_web::documents::{Report as Document, SiteReport, UserReport};
 
 use super::Sheet;
-use crate::cli::Format;
 use crate::client::words::{length, moment};
 use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Outcome};
+use crate::options::Format;
 use crate::output;
 use crate::tables::Side;
 

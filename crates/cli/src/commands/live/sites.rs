@@ -3,9 +3,9 @@
 use tradewind_web::documents::{Pool, Site, SiteList};
 
 use super::Sheet;
-use crate::cli::Format;
 use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Outcome, Problem};
+use crate::options::Format;
 use crate::report::Report;
 use crate::tables::Side;
 

@@ -6,9 +6,9 @@ use tradewind_web::documents::Submitted;
 
 use super::options::JobOptions;
 use super::{quote, wait, work};
-use crate::cli::Format;
 use crate::client::{self, Market, MarketArgs};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::options::Format;
 use crate::report::Report;
 use crate::{exit, output};
 

@@ -9,11 +9,11 @@ use tradewind_web::documents::{
 };
 
 use super::Sheet;
-use crate::cli::Format;
 use crate::client::words::moment;
 use crate::client::{Market, MarketArgs};
 use crate::commands::up;
 use crate::exit::{Exit, Failure, Outcome, Problem};
+use crate::options::Format;
 use crate::output;
 use crate::report::Report;
 use crate::tables::Side;
@@ -33,7 +33,7 @@ enum TokenCommand {
     /// Give a token another secret; the present one stays valid for a while.
     Rotate(RotateArgs),
     /// List tokens, without their secrets, which are not kept.
-    List(ListArgs),
+    List(TokenListArgs),
     /// Make a token useless, at once.
     Revoke(RevokeArgs),
 }
@@ -143,7 +143,7 @@ Examples:
   tradewind token list
 
 Your own; an administrator sees all.")]
-struct ListArgs {
+struct TokenListArgs {
     #[command(flatten)]
     place: MarketArgs,
 }
@@ -279,7 +279,7 @@ fn write_private(path: &std::path::Path, text: &str) -> Result<(), Failure> {
     written.map_err(|wrong| Failure::data(format!("failed to write `{}`: {wrong}", path.display())))
 }
 
-fn list(args: &ListArgs, format: Format, report: &Report) -> Outcome {
+fn list(args: &TokenListArgs, format: Format, report: &Report) -> Outcome {
     let sent = Market::open(&args.place)?.pages("/v1/tokens", "tokens")?;
     let TokenList { tokens, .. } = sent.read()?;
     let columns = vec![

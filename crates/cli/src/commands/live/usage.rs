@@ -3,10 +3,10 @@
 use tradewind_web::documents::{Job, JobList, Usage, UsageList};
 
 use super::Sheet;
-use crate::cli::Format;
 use crate::client::words::is_over;
 use crate::client::{Market, MarketArgs, encode};
 use crate::exit::{Exit, Outcome};
+use crate::options::Format;
 use crate::output;
 use crate::tables::Side;
 

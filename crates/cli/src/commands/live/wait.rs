@@ -6,9 +6,9 @@ use serde_json::Value;
 use tradewind_web::documents::{ExitStatus, Job};
 
 use super::joined;
-use crate::cli::Format;
 use crate::client::{Market, MarketArgs, words};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::options::Format;
 use crate::report::Report;
 
 /// Arguments of `tradewind wait`.

@@ -7,10 +7,10 @@ use tradewind_model::Span;
 use tradewind_web::documents::{Fate, JobChange, Totals, WhatIf, WhatIfQuestion};
 
 use super::Sheet;
-use crate::cli::Format;
 use crate::client::words::{length, moment};
 use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::options::Format;
 use crate::output;
 use crate::tables::Side;
 

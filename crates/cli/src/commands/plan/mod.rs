@@ -11,8 +11,8 @@ use tradewind_model::{Attribute, Criterion, Job, JobPlan, Node, Plan, Snapshot, 
 use tradewind_sched::policy::cyclic::{self, Cyclic, SearchBy};
 use tradewind_sched::window::{Algorithm, Variant};
 
-use crate::cli::Format;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::options::Format;
 use crate::progress::Progress;
 use crate::report::Report;
 use crate::{input, output};

@@ -22,8 +22,8 @@ use args::Settings;
 use store::Store;
 use work::ExperimentRun;
 
-use crate::cli::Format;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::options::Format;
 use crate::report::Report;
 use crate::worker_pool;
 

@@ -5,8 +5,8 @@ use tradewind_lab::report::{self, Report as Findings, StudyResult};
 use tradewind_lab::{Parameter, Study, experiments};
 
 use super::{files, studies};
-use crate::cli::Format;
 use crate::exit::Failure;
+use crate::options::Format;
 use crate::output;
 use crate::tables::{Column, Side, table};
 

@@ -1,7 +1,7 @@
 //! `tradewind reproduce` in a program that was built without the papers' studies.
 
-use crate::cli::Format;
 use crate::exit::{Failure, Outcome};
+use crate::options::Format;
 use crate::report::Report;
 
 /// Whatever the whole program takes.

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use super::outputs;
-use super::store::{self, Record, RunRecord};
+use super::overview_files;
+use super::store::{Record, RunRecord};
 use crate::exit::Failure;
 use crate::report::Report;
 
@@ -78,7 +79,7 @@ impl<'a> Folder<'a> {
         if let Some(run) = single.filter(|_| !kept) {
             run.clear(self.path);
         }
-        store::clear_overview(self.path, kept);
+        overview_files::clear_overview(self.path, kept);
     }
 }
 
@@ -90,7 +91,7 @@ pub(in crate::commands) fn check_strangers(out: &Path, record: &Record) -> Resul
         return Ok(());
     }
     let outputs = record.outputs();
-    let whole = store::overview_files(&outputs).into_iter().map(|name| out.join(name));
+    let whole = overview_files::overview_files(&outputs).into_iter().map(|name| out.join(name));
     let runs = record.runs.iter().flat_map(|run| {
         let folder = run.path(out);
         outputs::names(&outputs).map(move |name| folder.join(name))

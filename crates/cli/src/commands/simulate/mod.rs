@@ -11,6 +11,7 @@ mod homes;
 mod model;
 mod outputs;
 pub(super) mod overview;
+pub(super) mod overview_files;
 mod owners;
 mod part;
 mod plan;
@@ -29,8 +30,8 @@ use std::time::Instant;
 
 use tradewind_io::campaign::Campaign;
 
-use crate::cli::Format;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::options::Format;
 use crate::policy::{self, Lots, PolicySpec};
 use crate::progress::Progress;
 use crate::report::Report;
@@ -151,7 +152,7 @@ impl Work<'_> {
         }
         // Where nothing ran, what was said before is not worse.
         if kept > 0 && self.settings.shard.is_none() {
-            store::write_overview(&self.settings.out, self.record, &overview)?;
+            overview_files::write_overview(&self.settings.out, self.record, &overview)?;
         }
         if signals.stopped() {
             report.note(&format!("stopped; {kept} of {} runs are kept", mine.len()));

@@ -7,8 +7,8 @@ use tradewind_io::wire;
 use tradewind_sim::replications::{self, Estimated};
 
 use super::summary::{AXES, SEED, Summary};
-use crate::cli::Format;
 use crate::exit::Failure;
+use crate::options::Format;
 use crate::output;
 use crate::tables::{self, Column, Side};
 

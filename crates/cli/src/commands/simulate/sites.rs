@@ -9,7 +9,7 @@ use tradewind_io::input::{self, Input};
 use tradewind_io::outages::{self, Planned, Targets};
 use tradewind_io::snapshot::side::{self, Asker, ReplayedTerms, Side};
 use tradewind_model::{Pools, SiteId, Span, Terms};
-use tradewind_sim::models::{FailureModel, LocalLoad, Repair};
+use tradewind_sim::models::{FailureModel, LocalLoad, Repair, owners_load};
 use tradewind_sim::outage::{self, AnnouncedOutage};
 use tradewind_sim::owners::OwnersLoad;
 use tradewind_sim::workload::Workload;
@@ -127,7 +127,7 @@ impl Sites {
             for (_, load) in grid.loads.iter().filter(|(site, _)| *site == pool.site) {
                 let grid::OwnerLoad { share, steps, tasks: lengths, period } = *load;
                 let load = LocalLoad { share, steps, lengths, period };
-                all.extend(outage::owners_load(&load, seed, (id, pool.nodes), within));
+                all.extend(owners_load(&load, seed, (id, pool.nodes), within));
             }
         }
         outage::in_order(pools, all)

@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tradewind_daemon::audit::{Audit, Kind};
+use tradewind_daemon::audit::{Audit, AuditKind};
 use tradewind_daemon::codec::Json;
 use tradewind_daemon::engine::reads::Permit;
 use tradewind_daemon::engine::{Engine, Reader, Setup, Timing};
@@ -33,7 +33,7 @@ use tradewind_daemon::live::{Ask, Reply};
 use tradewind_daemon::site::{SiteError, Tag};
 use tradewind_daemon::store::sqlite::{Cover, Sqlite};
 use tradewind_daemon::store::{Store, StoreError};
-use tradewind_daemon::upkeep::{Kept, Pace, Upkeep};
+use tradewind_daemon::upkeep::{MaintainedDatabase, Pace, Upkeep};
 use tradewind_io::settings::{Pool, Settings};
 use tradewind_model::{SiteId, Times};
 use tradewind_web::{Api, Limits, Listen, Outputs, Rate, Server, Tls};
@@ -268,7 +268,7 @@ fn admit(engine: &Engine, place: &StateFolder, audit: &Audit) -> Result<PathBuf,
         _ => "done".to_owned(),
     };
     // It was not asked for over the API.
-    audit.note("up", Kind::Rights, what, outcome);
+    audit.note("up", AuditKind::Rights, what, outcome);
     place::write_private(&file, &format!("{secret}\n"))?;
     Ok(file)
 }
@@ -276,7 +276,7 @@ fn admit(engine: &Engine, place: &StateFolder, audit: &Audit) -> Result<PathBuf,
 /// Archives, and the slow look for damage.
 fn upkeep(place: &StateFolder, settings: &Settings, engine: &Engine) -> Result<Upkeep, Failure> {
     let retention = settings.journal.retention;
-    let kept = |path: PathBuf, cover: Cover| Kept { path, cover, retention };
+    let kept = |path: PathBuf, cover: Cover| MaintainedDatabase { path, cover, retention };
     let audit = client::place::audit(place.folder());
     let all = vec![kept(place.journal(), Cover::Snapshots), kept(audit, Cover::Nothing)];
     let started = Upkeep::start(all, Pace::default(), Arc::clone(engine.handle.gauges()));

@@ -7,7 +7,7 @@ use tradewind_daemon::live::{Refusal, RefusalKind};
 use tradewind_model::{Market, PoolId, Price, Time};
 use tradewind_sim::fork::{self, Beliefs, Clash, Coming, Limits, Stopped};
 use tradewind_sim::outage::AnnouncedOutage;
-use tradewind_web::{MarketView, ReplayResult, Usage, Watch, Week};
+use tradewind_web::{MarketView, PoolUse, ReplayResult, Watch, Week};
 
 use super::policies::{self, unsuited};
 
@@ -43,7 +43,7 @@ pub(super) fn replay_with_prices(
             )));
         }
     }
-    let had = forecast.sold().map(|sold| Usage {
+    let had = forecast.sold().map(|sold| PoolUse {
         pool: sold.taken.share.pool,
         nodes: sold.taken.share.nodes,
         price: sold.price,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use tradewind_io::submission::signal::Warning;
 use tradewind_io::submission::{Append, Work};
 
@@ -161,12 +162,8 @@ fn stands_for(letter: char, order: &Order) -> Option<String> {
 
 /// A folder's name for any tag: what is not a letter, a digit, `-`, `_` or `.` becomes `%XX`.
 pub(in crate::site) fn folder_name(tag: &str) -> String {
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
-    let one = |byte: u8| match plain(&byte) {
-        true => char::from(byte).to_string(),
-        false => format!("%{byte:02X}"),
-    };
-    tag.bytes().map(one).collect()
+    const ESCAPED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
+    utf8_percent_encode(tag, &ESCAPED).to_string()
 }
 
 /// What no process can be given; the reason, if there is one.

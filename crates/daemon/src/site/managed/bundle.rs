@@ -14,6 +14,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use tradewind_io::submission::signal::{Receiver, Warning};
 use tradewind_io::submission::{Append, Work};
 use tradewind_model::{Span, Time};
@@ -112,7 +114,7 @@ impl Paths {
 impl TaskScript<'_> {
     /// The script.
     pub fn script(&self) -> String {
-        let mut packed = base64(self.payload().as_bytes());
+        let mut packed = STANDARD.encode(self.payload());
         let mut lines = String::new();
         while packed.len() > LINE {
             let rest = packed.split_off(LINE);
@@ -203,43 +205,4 @@ impl TaskScript<'_> {
 
 fn with_nodes(name: &str) -> String {
     format!("{}\"$tw_nodes\"", quote(&format!("{name}=")))
-}
-
-/// Standard base64, with padding.
-pub(in crate::site) fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let mut three = [0_u8; 3];
-        three[..chunk.len()].copy_from_slice(chunk);
-        let all = u32::from_be_bytes([0, three[0], three[1], three[2]]);
-        for place in 0..4 {
-            let digit = DIGITS[(all >> (18 - 6 * place) & 63) as usize];
-            out.push(if place <= chunk.len() { char::from(digit) } else { '=' });
-        }
-    }
-    out
-}
-
-/// What [`base64`] made of these bytes; `None`: it is none of its.
-pub(in crate::site) fn from_base64(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| match byte {
-        b'A'..=b'Z' => Some(byte - b'A'),
-        b'a'..=b'z' => Some(byte - b'a' + 26),
-        b'0'..=b'9' => Some(byte - b'0' + 52),
-        b'+' => Some(62),
-        b'/' => Some(63),
-        _ => None,
-    };
-    let mut out = Vec::new();
-    for chunk in text.trim_end_matches('=').as_bytes().chunks(4) {
-        let mut all = 0_u32;
-        for place in 0..4 {
-            let value = chunk.get(place).map_or(Some(0), |byte| digit(*byte))?;
-            all = all << 6 | u32::from(value);
-        }
-        let three = all.to_be_bytes();
-        out.extend(three.get(1..chunk.len())?);
-    }
-    Some(out)
 }

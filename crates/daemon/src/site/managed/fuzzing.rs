@@ -1,12 +1,11 @@
 //! What tasks write into the spool, where their users may write too: no bytes may stop the daemon.
 
-use super::{bundle, spool, tickets};
+use super::{spool, tickets};
 
 /// Reads `bytes` as what is found in a task's folder, and as a mark of ours on a job.
 pub fn read(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let lines: Vec<String> = text.lines().map(|line| format!("t {line}")).collect();
     let _ = spool::trace(&lines, "t");
-    let _ = bundle::from_base64(text);
     let _ = tickets::tag_in(text);
 }

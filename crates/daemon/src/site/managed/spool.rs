@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::process::Child;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use tradewind_model::Time;
 
-use super::bundle::{base64, from_base64};
 use super::tool::{Answer, Call, Tool, Who, quote};
 use crate::site::local::sheet::folder_name;
 use crate::site::{Exit, Go, Reading, SiteError, Tag};
@@ -158,7 +159,7 @@ impl Spool<'_> {
         let told: String =
             told.map(|(name, value)| format!("export {name}={}\n", quote(value))).collect();
         let name = folder_name(&tag.to_string());
-        self.ask("go", &[name, go.at.0.to_string(), base64(told.as_bytes())]).map(|_| ())
+        self.ask("go", &[name, go.at.0.to_string(), STANDARD.encode(told)]).map(|_| ())
     }
 
     /// Empties the folders of tasks that are forgotten.
@@ -272,7 +273,7 @@ fn end(text: &str) -> Option<End> {
         "limit" => Exit::TimeLimit,
         "withdrawn" | "ungathered" => Exit::Withdrawn,
         "unfit" => {
-            let why = from_base64(value)?;
+            let why = STANDARD.decode(value).ok()?;
             Exit::NotStarted(String::from_utf8_lossy(&why).into_owned())
         }
         _ => return None,

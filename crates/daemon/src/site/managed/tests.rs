@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tradewind_io::submission::{OnLost, Surroundings, Work};
 use tradewind_model::{Span, Time};
 
-use super::bundle::{Paths, TaskScript, Words, base64, from_base64};
+use super::bundle::{Paths, TaskScript, Words};
 use super::spool::{Spool, Taken, Trace};
 use super::tool::{Prefix, Tool};
 use crate::site::conformance::TaskBehaviour;
@@ -112,16 +112,6 @@ fn order(job: u64, work: Work) -> Order {
 
 fn sh(job: u64, text: &str) -> Order {
     order(job, Work::Script { text: format!("#!/bin/sh\n{text}\n"), arguments: Vec::new() })
-}
-
-#[test]
-fn base64_comes_back() {
-    for length in 0..40_u8 {
-        let bytes: Vec<u8> = (0..length).map(|byte| byte.wrapping_mul(97)).collect();
-        assert_eq!(from_base64(&base64(&bytes)), Some(bytes));
-    }
-    assert_eq!(base64(b"any carnal pleas"), "YW55IGNhcm5hbCBwbGVhcw==");
-    assert_eq!(from_base64("*"), None);
 }
 
 #[test]

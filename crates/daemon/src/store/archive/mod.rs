@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::chain::{Digest, End};
+use super::chain::{Digest, JournalEnd};
 use super::{Origin, StoreError};
 
-pub(super) use reader::Reader;
+pub(super) use reader::SegmentReader;
 pub(super) use writer::write;
 
 /// The format of the files that are written here.
@@ -54,8 +54,8 @@ impl Segment {
     }
 
     /// The journal before its first row.
-    fn begin(&self) -> End {
-        End { seq: self.first - 1, at: i64::MIN, digest: self.before }
+    fn begin(&self) -> JournalEnd {
+        JournalEnd { seq: self.first - 1, at: i64::MIN, digest: self.before }
     }
 }
 

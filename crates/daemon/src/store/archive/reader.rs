@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use flate2::read::MultiGzDecoder;
 
 use super::{FORMAT, Header, Segment, check, damaged, file_of};
-use crate::store::chain::End;
+use crate::store::chain::JournalEnd;
 use crate::store::{Origin, Row, StoreError};
 
 /// The longest line of a file that is not a row's body, bytes.
@@ -18,15 +18,15 @@ const LONGEST_BODY: u64 = 1 << 30;
 
 /// An archive file that is being read from its first row on.
 #[derive(Debug)]
-pub(in crate::store) struct Reader {
+pub(in crate::store) struct SegmentReader {
     path: PathBuf,
     segment: Segment,
     text: BufReader<MultiGzDecoder<File>>,
     /// The last row that was read.
-    end: End,
+    end: JournalEnd,
 }
 
-impl Reader {
+impl SegmentReader {
     /// Opens the file of a segment, as the journal has noted it.
     ///
     /// # Errors
@@ -35,9 +35,9 @@ impl Reader {
         folder: &Path,
         origin: &Origin,
         segment: &Segment,
-    ) -> Result<Reader, StoreError> {
+    ) -> Result<SegmentReader, StoreError> {
         let path = file_of(folder, segment);
-        let (reader, found) = Reader::begin(path, origin, segment.first)?;
+        let (reader, found) = SegmentReader::begin(path, origin, segment.first)?;
         match found == *segment {
             true => Ok(reader),
             false => {
@@ -50,12 +50,12 @@ impl Reader {
     /// Opens a file that the journal has not noted, and says what is in it.
     ///
     /// # Errors
-    /// As [`Reader::open`].
+    /// As [`SegmentReader::open`].
     pub(in crate::store) fn begin(
         path: PathBuf,
         origin: &Origin,
         first: u64,
-    ) -> Result<(Reader, Segment), StoreError> {
+    ) -> Result<(SegmentReader, Segment), StoreError> {
         let file = File::open(&path).map_err(|wrong| unopened(&path, first, &wrong))?;
         let mut text = BufReader::new(MultiGzDecoder::new(file));
         let bad = |what: String| damaged(&path, first, what);
@@ -72,7 +72,7 @@ impl Reader {
         let segment = header.segment().filter(|it| it.first > 0 && it.first <= it.last);
         let segment = segment.ok_or_else(|| bad("its first line is damaged".to_owned()))?;
         let end = segment.begin();
-        Ok((Reader { path, segment: segment.clone(), text, end }, segment))
+        Ok((SegmentReader { path, segment: segment.clone(), text, end }, segment))
     }
 
     /// The number of the last row that was read; of none, that before the first.

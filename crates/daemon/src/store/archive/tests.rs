@@ -22,7 +22,7 @@ fn written() -> (tempfile::TempDir, PathBuf, Segment) {
 }
 
 fn read(archive: &Path, segment: &Segment) -> Result<Vec<Row>, StoreError> {
-    let mut reader = Reader::open(archive, &origin(), segment)?;
+    let mut reader = SegmentReader::open(archive, &origin(), segment)?;
     let mut found = Vec::new();
     while let Some(row) = reader.next()? {
         found.push(row);
@@ -72,9 +72,11 @@ fn each_damaged_byte_is_found_and_the_file_is_named() {
 fn a_file_of_another_journal_is_refused() {
     let (_folder, archive, segment) = written();
     let other = Origin { created: 8, ..origin() };
-    let found = Reader::open(&archive, &other, &segment).map(|_| ()).unwrap_err().to_string();
+    let found =
+        SegmentReader::open(&archive, &other, &segment).map(|_| ()).unwrap_err().to_string();
     assert!(found.contains("archive of the market `test`"), "{found}");
     let noted = Segment { after: Digest([1; 32]), ..segment };
-    let found = Reader::open(&archive, &origin(), &noted).map(|_| ()).unwrap_err().to_string();
+    let found =
+        SegmentReader::open(&archive, &origin(), &noted).map(|_| ()).unwrap_err().to_string();
     assert!(found.contains("not the one that the journal has noted"), "{found}");
 }

@@ -10,7 +10,7 @@ use flate2::write::GzEncoder;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::{Header, Segment, UNFINISHED, check, file_of};
-use crate::store::chain::{Digest, End};
+use crate::store::chain::{Digest, JournalEnd};
 use crate::store::{Origin, Row, StoreError};
 
 /// Writes rows, which follow a row with the digest `before`, into a file of their own in
@@ -27,7 +27,7 @@ pub(in crate::store) fn write(
     let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
         return Err(failed(folder, &io::Error::other("there are no rows to archive")));
     };
-    let begin = End { seq: first.seq - 1, at: first.at, digest: before };
+    let begin = JournalEnd { seq: first.seq - 1, at: first.at, digest: before };
     let end = rows.iter().fold(begin, |end, row| end.then(row.at, &row.body));
     let times = (first.at, last.at);
     let (first, last) = (first.seq, last.seq);

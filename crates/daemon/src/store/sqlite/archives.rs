@@ -6,8 +6,8 @@ use rusqlite::{Connection, OptionalExtension as _, Row as Entry};
 
 use super::error::{damaged, explain};
 use super::{Sqlite, files};
-use crate::store::archive::{Reader, Segment};
-use crate::store::chain::{Digest, End};
+use crate::store::archive::{Segment, SegmentReader};
+use crate::store::chain::{Digest, JournalEnd};
 use crate::store::{Row, StoreError};
 
 /// The folder of a journal's archive files.
@@ -78,9 +78,9 @@ pub(super) fn last(view: &Connection, path: &Path) -> Result<Option<Segment>, St
 }
 
 /// Where the journal ends if the database has no rows.
-pub(super) fn end(view: &Connection, path: &Path) -> Result<Option<End>, StoreError> {
+pub(super) fn end(view: &Connection, path: &Path) -> Result<Option<JournalEnd>, StoreError> {
     let last = last(view, path)?;
-    Ok(last.map(|it| End { seq: it.last, at: it.times.1, digest: it.after }))
+    Ok(last.map(|it| JournalEnd { seq: it.last, at: it.times.1, digest: it.after }))
 }
 
 /// The chain after row `seq`, if that is the last row of a segment.
@@ -150,10 +150,10 @@ impl Sqlite {
         after: u64,
         max: usize,
     ) -> Result<Vec<Row>, StoreError> {
-        let goes_on = |it: &Reader| it.segment() == segment && it.at() <= after;
+        let goes_on = |it: &SegmentReader| it.segment() == segment && it.at() <= after;
         let mut reader = match self.archive.take().filter(goes_on) {
             Some(reader) => reader,
-            None => Reader::open(&folder(&self.path), &self.origin, segment)?,
+            None => SegmentReader::open(&folder(&self.path), &self.origin, segment)?,
         };
         let (mut rows, mut bytes) = (Vec::new(), 0);
         while rows.len() < max && bytes < ENOUGH {

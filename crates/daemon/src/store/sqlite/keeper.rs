@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags};
 
 use super::error::{explain, io};
-use super::rows::{self, Reading};
+use super::rows::{self, JournalSource};
 use super::{Sqlite, archives, connect, prepare, schema, snapshots};
-use crate::store::archive::{self, Reader, Segment, file_of, rows_of};
+use crate::store::archive::{self, Segment, SegmentReader, file_of, rows_of};
 use crate::store::chain::Digest;
 use crate::store::{Origin, Row, StoreError};
 
@@ -28,7 +28,7 @@ const PAGES: i64 = 1_024;
 
 /// Which rows may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Due {
+pub struct ArchiveCutoff {
     /// Those that are older than this: seconds since 1970.
     pub before: i64,
     /// Fewer than fill a file go only if the first of them is older than this.
@@ -62,7 +62,7 @@ impl Keeper {
     /// makes trouble.
     pub fn beside(path: &Path, cover: Cover) -> Result<Keeper, StoreError> {
         let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        if schema::kind(&connection, path)? != schema::Kind::Journal {
+        if schema::kind(&connection, path)? != schema::FileKind::Journal {
             return Err(io(path, "it was not brought up to this release's format: is there room?"));
         }
         prepare(&connection, path)?;
@@ -79,7 +79,7 @@ impl Keeper {
     /// # Errors
     /// If rows are damaged, or a file makes trouble. All rows are where they were then, or in the
     /// archive.
-    pub fn archive(&mut self, due: Due) -> Result<Option<Segment>, StoreError> {
+    pub fn archive(&mut self, due: ArchiveCutoff) -> Result<Option<Segment>, StoreError> {
         let Some((before, rows)) = self.due(due)? else { return Ok(None) };
         let folder = archives::folder(&self.path);
         let segment = archive::write(&folder, &self.origin, before, &rows)?;
@@ -89,12 +89,12 @@ impl Keeper {
     }
 
     /// The rows of the next file, and the chain before them.
-    fn due(&self, due: Due) -> Result<Option<(Digest, Vec<Row>)>, StoreError> {
+    fn due(&self, due: ArchiveCutoff) -> Result<Option<(Digest, Vec<Row>)>, StoreError> {
         let view = self.connection.unchecked_transaction();
         let view = view.map_err(|e| explain(&self.path, 0, &e))?;
         let after = archives::last(&view, &self.path)?.map_or(0, |it| it.last);
         let last = rows::last(&view).map_err(|e| explain(&self.path, 0, &e))?;
-        let reading = Reading { path: &self.path, origin: &self.origin, last };
+        let reading = JournalSource { path: &self.path, origin: &self.origin, last };
         if reading.rows(&view, after, 1)?.first().is_none_or(|row| row.at >= due.before) {
             return Ok(None);
         }
@@ -163,7 +163,7 @@ impl Keeper {
 
     /// Notes a file whose rows are all in the database still, and deletes them there.
     fn accept(&mut self, file: &Path, first: u64, next: u64) -> Result<(), StoreError> {
-        let (mut reader, segment) = Reader::begin(file.to_owned(), &self.origin, first)?;
+        let (mut reader, segment) = SegmentReader::begin(file.to_owned(), &self.origin, first)?;
         while reader.next()?.is_some() {}
         let after = archives::digest_in_rows(&self.connection, &self.path, segment.last)?;
         let before = schema::digest_at(&self.connection, &self.path, &self.origin, first - 1)?;
@@ -210,7 +210,7 @@ pub fn compact(path: &Path) -> Result<(), StoreError> {
 pub fn archive_all(path: &Path, cover: Cover, before: i64) -> Result<Vec<Segment>, StoreError> {
     let journal = Sqlite::reopen(path)?;
     let mut keeper = Keeper::beside(path, cover)?;
-    let due = Due { before, partly_before: before };
+    let due = ArchiveCutoff { before, partly_before: before };
     let mut made = Vec::new();
     while let Some(segment) = keeper.archive(due)? {
         made.push(segment);

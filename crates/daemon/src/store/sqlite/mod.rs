@@ -27,16 +27,16 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use super::archive;
-use super::chain::End;
+use super::chain::JournalEnd;
 use super::{Changes, Origin, Page, PageKey, Row, Snapshot, Store, StoreError};
 use error::{explain, foreign, io, is_unsure};
-use schema::Kind;
+use schema::FileKind;
 
 use files::Lock;
 
 pub use copy::{backup, check, restore};
 pub use creation::{remains, set_aside};
-pub use keeper::{Cover, Due, Keeper, archive_all, compact};
+pub use keeper::{ArchiveCutoff, Cover, Keeper, archive_all, compact};
 pub use schema::FORMAT;
 pub use scrub::{Damage, Scrub, Scrubbed};
 pub use snapshots::KEPT;
@@ -51,12 +51,12 @@ pub struct Sqlite {
     // Closed before the lock is given up.
     connection: Connection,
     origin: Origin,
-    end: End,
+    end: JournalEnd,
     mode: Mode,
     // Given up when it is dropped.
     lock: Option<Lock>,
     /// The archive file that was read last.
-    archive: Option<archive::Reader>,
+    archive: Option<archive::SegmentReader>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,8 +132,8 @@ impl Sqlite {
         }
         let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         match schema::kind(&connection, path)? {
-            Kind::Empty => Err(foreign(path)),
-            Kind::Journal | Kind::Earlier(_) => Sqlite::begin(path, connection, None),
+            FileKind::Empty => Err(foreign(path)),
+            FileKind::Journal | FileKind::Earlier(_) => Sqlite::begin(path, connection, None),
         }
     }
 
@@ -201,11 +201,11 @@ fn connect_to_write(path: &Path, index: Index) -> Result<Connection, StoreError>
         own.map_err(|e| explain(path, 0, &e))?;
     }
     let kind = schema::kind(&connection, path)?;
-    if kind == Kind::Empty {
+    if kind == FileKind::Empty {
         return Err(creation::lost(path, "there are no tables in it"));
     }
     prepare(&connection, path)?;
-    if let Kind::Earlier(format) = kind {
+    if let FileKind::Earlier(format) = kind {
         match schema::migrate(&mut connection, format).map_err(|e| explain(path, 0, &e)) {
             // It can be read as it is.
             Ok(()) | Err(StoreError::Full { .. }) => {}
@@ -274,7 +274,8 @@ impl Store for Sqlite {
             drop(view);
             return self.read_archived(&segment, after, max);
         }
-        let read = rows::Reading { path: &self.path, origin: &self.origin, last: self.end.seq };
+        let read =
+            rows::JournalSource { path: &self.path, origin: &self.origin, last: self.end.seq };
         read.rows(&view, after, max)
     }
 

@@ -6,15 +6,15 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::error::{damaged, explain};
 use super::schema::{CHANGED, MISSING, digest_at};
-use crate::store::chain::{Digest, End, link};
+use crate::store::chain::{Digest, JournalEnd, link};
 use crate::store::{Origin, Row, StoreError};
 
 /// Adds rows behind `end`, in one transaction; returns the new end.
 pub(super) fn add(
     connection: &mut Connection,
-    mut end: End,
+    mut end: JournalEnd,
     rows: &[(i64, Vec<u8>)],
-) -> rusqlite::Result<End> {
+) -> rusqlite::Result<JournalEnd> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let insert = "INSERT INTO rows (seq, at, body, chain) VALUES (?1, ?2, ?3, ?4)";
     let mut insert = transaction.prepare(insert)?;
@@ -38,7 +38,7 @@ const ENOUGH: usize = 8 << 20;
 
 /// What reading needs to know of the journal.
 #[derive(Debug)]
-pub(super) struct Reading<'a> {
+pub(super) struct JournalSource<'a> {
     /// Where it is.
     pub(super) path: &'a Path,
     /// What the first row hangs on.
@@ -47,7 +47,7 @@ pub(super) struct Reading<'a> {
     pub(super) last: u64,
 }
 
-impl Reading<'_> {
+impl JournalSource<'_> {
     /// At most `max` rows behind `after`, verified.
     pub(super) fn rows(
         &self,

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 
 use super::archives;
 use super::error::{damaged, explain, foreign};
-use crate::store::chain::{Digest, End, link};
+use crate::store::chain::{Digest, JournalEnd, link};
 use crate::store::{Origin, StoreError};
 
 /// The latest format that is known here: `user_version` of the file.
@@ -43,7 +43,7 @@ BEGIN SELECT raise(ABORT, 'rows of a journal stay as they are'); END;
 
 /// Kind of the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FileKind {
     /// An empty database.
     Empty,
     /// A database with a journal.
@@ -53,7 +53,7 @@ pub(super) enum Kind {
 }
 
 /// Looks whose file it is, and changes nothing.
-pub(super) fn kind(connection: &Connection, path: &Path) -> Result<Kind, StoreError> {
+pub(super) fn kind(connection: &Connection, path: &Path) -> Result<FileKind, StoreError> {
     let number = |what: &str| -> Result<i64, StoreError> {
         let found = connection.query_row(what, [], |row| row.get(0));
         found.map_err(|e| explain(path, 0, &e))
@@ -62,9 +62,9 @@ pub(super) fn kind(connection: &Connection, path: &Path) -> Result<Kind, StoreEr
     let format = number("PRAGMA user_version")?;
     let objects = number("SELECT count(*) FROM sqlite_schema")?;
     match application {
-        0 if objects == 0 && format == 0 => Ok(Kind::Empty),
-        APPLICATION if format == i64::from(FORMAT) => Ok(Kind::Journal),
-        APPLICATION if (1..i64::from(FORMAT)).contains(&format) => Ok(Kind::Earlier(format)),
+        0 if objects == 0 && format == 0 => Ok(FileKind::Empty),
+        APPLICATION if format == i64::from(FORMAT) => Ok(FileKind::Journal),
+        APPLICATION if (1..i64::from(FORMAT)).contains(&format) => Ok(FileKind::Earlier(format)),
         APPLICATION if format > i64::from(FORMAT) => {
             let found = u32::try_from(format).unwrap_or(u32::MAX);
             Err(StoreError::TooNew { path: path.display().to_string(), found, known: FORMAT })
@@ -150,7 +150,7 @@ pub(super) fn end(
     connection: &Connection,
     path: &Path,
     origin: &Origin,
-) -> Result<End, StoreError> {
+) -> Result<JournalEnd, StoreError> {
     let last = "SELECT seq, at, body, chain FROM rows ORDER BY seq DESC LIMIT 1";
     let last = connection.query_row(last, [], |row| {
         let digest = Digest(row.get(3)?);
@@ -158,7 +158,7 @@ pub(super) fn end(
     });
     let last = last.optional().map_err(|e| explain(path, 0, &e))?;
     let end = match last {
-        None => archives::end(connection, path)?.unwrap_or_else(|| End::of(origin)),
+        None => archives::end(connection, path)?.unwrap_or_else(|| JournalEnd::of(origin)),
         Some((seq, at, body, digest)) => {
             let seq = u64::try_from(seq).ok().filter(|seq| *seq > 0);
             let seq = seq.ok_or_else(|| damaged(path, 0, "it has rows before the first"))?;
@@ -166,7 +166,7 @@ pub(super) fn end(
             if link(before, seq, at, &body) != digest {
                 return Err(damaged(path, seq, CHANGED));
             }
-            End { seq, at, digest }
+            JournalEnd { seq, at, digest }
         }
     };
     let newest = connection.query_row("SELECT max(seq) FROM snapshots", [], |row| row.get(0));

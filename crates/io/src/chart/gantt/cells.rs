@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::{Bar, Paint};
+use super::{GanttBar, Paint};
 use crate::chart::ink::Rect;
 use crate::chart::steps::Columns;
 use crate::present::svg::num;
@@ -68,10 +68,10 @@ impl Grid {
     /// What each cell shows: the paint that held most of its processor time, the idle share
     /// counting as one of them; of equal ones idle time wins, then the paint drawn first.
     /// O(parts × rows touched × columns touched).
-    pub(super) fn cells(&self, bars: &[Bar]) -> Vec<Option<Paint>> {
+    pub(super) fn cells(&self, bars: &[GanttBar]) -> Vec<Option<Paint>> {
         let columns = Columns::new(self.window, self.columns);
         let width = columns.len();
-        let mut by_row: Vec<Vec<(usize, i64, &Bar, usize)>> = vec![Vec::new(); self.rows];
+        let mut by_row: Vec<Vec<(usize, i64, &GanttBar, usize)>> = vec![Vec::new(); self.rows];
         for bar in bars {
             let Some(slot) = slot(bar.paint) else { continue };
             for (at, &(first, last, _)) in bar.parts.iter().enumerate() {

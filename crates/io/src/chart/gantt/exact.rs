@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use tradewind_model::Time;
 
 use super::draw::Place;
-use super::{Bar, Paint};
+use super::{GanttBar, Paint};
 use crate::chart::ink::{Ink, Style, text_width};
 use crate::chart::replay::RunFate;
 use crate::chart::theme::{self, BODY, ON_FILL, SMALL};
@@ -17,7 +17,7 @@ const LABELS_MOST: usize = 200;
 const WIDTH_LEAST: f64 = 0.6;
 
 /// Draws all bars, then the marks at the ends of jobs, then names.
-pub(super) fn draw(ink: &mut Ink, place: &Place<'_>, bars: &[Bar]) {
+pub(super) fn draw(ink: &mut Ink, place: &Place<'_>, bars: &[GanttBar]) {
     for paint in bars.chunk_by(|a, b| a.paint == b.paint) {
         let Some(first) = paint.first() else { continue };
         ink.raw(&format!("<g {}>", place.look(first.paint)));
@@ -39,7 +39,7 @@ pub(super) fn draw(ink: &mut Ink, place: &Place<'_>, bars: &[Bar]) {
     labels(ink, place, bars);
 }
 
-fn outline(place: &Place<'_>, bar: &Bar) -> String {
+fn outline(place: &Place<'_>, bar: &GanttBar) -> String {
     let mut path = String::new();
     let x = place.clock.x(bar.start);
     for &(first, last, until) in &bar.parts {
@@ -51,7 +51,7 @@ fn outline(place: &Place<'_>, bar: &Bar) -> String {
     path
 }
 
-fn end_marks(place: &Place<'_>, bar: &Bar) -> String {
+fn end_marks(place: &Place<'_>, bar: &GanttBar) -> String {
     let mut path = String::new();
     for &(first, last, until) in &bar.parts {
         let (top, bottom) = (place.y(first), place.y(last.saturating_add(1)));
@@ -61,7 +61,7 @@ fn end_marks(place: &Place<'_>, bar: &Bar) -> String {
 }
 
 /// Names of jobs on the parts that have room for them, the largest first.
-fn labels(ink: &mut Ink, place: &Place<'_>, bars: &[Bar]) {
+fn labels(ink: &mut Ink, place: &Place<'_>, bars: &[GanttBar]) {
     let mut labels: Vec<Label<'_>> = bars.iter().flat_map(|bar| labels_of(place, bar)).collect();
     labels.sort_by(|a, b| b.area.total_cmp(&a.area));
     for label in labels.iter().take(LABELS_MOST) {
@@ -78,7 +78,7 @@ struct Label<'a> {
     area: f64,
 }
 
-fn labels_of<'a>(place: &Place<'_>, bar: &'a Bar) -> Vec<Label<'a>> {
+fn labels_of<'a>(place: &Place<'_>, bar: &'a GanttBar) -> Vec<Label<'a>> {
     let fill = match bar.paint {
         Paint::Fill(_) => ON_FILL,
         Paint::Other => theme::DARK,

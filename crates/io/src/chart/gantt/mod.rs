@@ -46,7 +46,7 @@ pub struct GanttOfRun {
     window: Option<Horizon>,
     is_whole: bool,
     is_busiest: bool,
-    bars: Vec<Bar>,
+    bars: Vec<GanttBar>,
     /// The users with a colour, by number, with their processor time in the window in percent;
     /// empty if colours distinguish neighbours only.
     users: Vec<(i64, u32)>,
@@ -64,7 +64,7 @@ struct Facts {
 
 /// One job or hold in the window.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Bar {
+struct GanttBar {
     paint: Paint,
     start: Time,
     /// The first and last of each range, and the end; cut to the window.
@@ -142,7 +142,7 @@ impl GanttOfRun {
                 (job.fate != RunFate::Completed).then(|| fate_word(job.fate).to_owned()),
             ];
             self.bars.extend(
-                Bar {
+                GanttBar {
                     paint,
                     start: job.start.max(window.start),
                     parts: clip(parts, job.start, window),
@@ -164,7 +164,7 @@ impl GanttOfRun {
                 HoldCause::Reserved => Paint::Reserved,
             };
             self.bars.extend(
-                Bar {
+                GanttBar {
                     paint,
                     start: hold.from.max(window.start),
                     parts: clip(parts, hold.from, window),
@@ -178,9 +178,9 @@ impl GanttOfRun {
     }
 }
 
-impl Bar {
+impl GanttBar {
     /// Itself, if anything of it is in the window.
-    fn some(self) -> Option<Bar> {
+    fn some(self) -> Option<GanttBar> {
         (!self.parts.is_empty()).then_some(self)
     }
 }

@@ -2,15 +2,22 @@ use proptest::prelude::*;
 use tradewind_model::{Horizon, Time};
 
 use super::cells::Grid;
-use super::{Bar, Paint};
+use super::{GanttBar, Paint};
 
-fn bar(paint: Paint, (first, last): (u32, u32), (start, end): (i64, i64)) -> Bar {
+fn bar(paint: Paint, (first, last): (u32, u32), (start, end): (i64, i64)) -> GanttBar {
     let parts = vec![(first, last, Time(end))];
-    Bar { paint, start: Time(start), parts, fate: None, name: String::new(), title: String::new() }
+    GanttBar {
+        paint,
+        start: Time(start),
+        parts,
+        fate: None,
+        name: String::new(),
+        title: String::new(),
+    }
 }
 
 /// Bars on 12 processors within 60 s that do not overlap: one or none per processor and 10 s.
-fn bars() -> impl Strategy<Value = Vec<Bar>> {
+fn bars() -> impl Strategy<Value = Vec<GanttBar>> {
     let paint = prop::sample::select(vec![
         None,
         Some(Paint::Closed),
@@ -27,12 +34,12 @@ fn bars() -> impl Strategy<Value = Vec<Bar>> {
     })
 }
 
-fn area(bars: &[Bar], paint: Paint, processors: (u64, u64), seconds: (i64, i64)) -> i64 {
-    let inside = |bar: &&Bar| {
+fn area(bars: &[GanttBar], paint: Paint, processors: (u64, u64), seconds: (i64, i64)) -> i64 {
+    let inside = |bar: &&GanttBar| {
         bar.paint == paint && (processors.0..processors.1).contains(&u64::from(bar.parts[0].0))
     };
     let seconds_of =
-        |bar: &Bar| (bar.parts[0].2.0.min(seconds.1) - bar.start.0.max(seconds.0)).max(0);
+        |bar: &GanttBar| (bar.parts[0].2.0.min(seconds.1) - bar.start.0.max(seconds.0)).max(0);
     bars.iter().filter(inside).map(seconds_of).sum()
 }
 

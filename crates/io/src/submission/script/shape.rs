@@ -19,7 +19,7 @@ pub(super) struct Said {
 }
 
 /// What is odd, though not wrong: as `sbatch` warns of it.
-pub(super) type Warning = Wrong;
+pub(super) type ScriptWarning = Wrong;
 
 impl Said {
     /// Number of nodes where their size is unknown, and the shape, if it is more than a number of
@@ -27,7 +27,7 @@ impl Said {
     ///
     /// # Errors
     /// If the tasks do not fit on the nodes whatever their size.
-    pub(super) fn shape(mut self) -> Result<(u32, Option<Shape>, Option<Warning>), Wrong> {
+    pub(super) fn shape(mut self) -> Result<(u32, Option<Shape>, Option<ScriptWarning>), Wrong> {
         let warning = self.fewer_nodes();
         if let (Some((_, max)), Some(tasks), Some(each)) = (self.nodes, self.tasks, self.per_node)
             && u64::from(max) * u64::from(each) < u64::from(tasks)
@@ -48,7 +48,7 @@ impl Said {
     }
 
     /// Nodes without a task are left out, as `sbatch` does it.
-    fn fewer_nodes(&mut self) -> Option<Warning> {
+    fn fewer_nodes(&mut self) -> Option<ScriptWarning> {
         let (Some((min, max)), Some(tasks)) = (self.nodes, self.tasks) else { return None };
         if tasks >= min {
             return None;

@@ -2,7 +2,8 @@
 
 use super::value::binary;
 use super::{
-    Definition, Definitions, Each, Expr, Fault, Format, Formula, Part, Template, Value, functions,
+    Definition, Definitions, Each, Expr, Fault, Format, Formula, FormulaValue, Template, TextPart,
+    functions,
 };
 use crate::case::Case;
 use crate::findings::Published;
@@ -26,7 +27,7 @@ pub(crate) struct Seen<'a> {
 pub(crate) struct Scope<'a> {
     seen: Seen<'a>,
     tables: Vec<&'a Definitions>,
-    locals: Vec<(String, Value)>,
+    locals: Vec<(String, FormulaValue)>,
     depth: u32,
 }
 
@@ -35,7 +36,7 @@ impl<'a> Scope<'a> {
         Scope { seen, tables, locals: Vec::new(), depth: 0 }
     }
 
-    fn value(&mut self, formula: &'a Formula) -> Result<Value> {
+    fn value(&mut self, formula: &'a Formula) -> Result<FormulaValue> {
         self.eval(&formula.expr).map_err(|fault| fault.at(formula.offset))
     }
 
@@ -43,7 +44,7 @@ impl<'a> Scope<'a> {
     pub(crate) fn read<T>(
         &mut self,
         formula: &'a Formula,
-        of: impl FnOnce(&Value) -> Result<T>,
+        of: impl FnOnce(&FormulaValue) -> Result<T>,
     ) -> Result<T> {
         of(&self.value(formula)?).map_err(|fault| fault.at(formula.offset))
     }
@@ -77,7 +78,7 @@ impl<'a> Scope<'a> {
     }
 
     /// Gives an item its name, or its parts theirs.
-    fn bind(&mut self, names: &[String], item: &Value) -> Result<()> {
+    fn bind(&mut self, names: &[String], item: &FormulaValue) -> Result<()> {
         let [name] = names else {
             let parts = item.list()?;
             if parts.len() < names.len() {
@@ -90,17 +91,17 @@ impl<'a> Scope<'a> {
         Ok(())
     }
 
-    fn eval(&mut self, expr: &'a Expr) -> Result<Value> {
+    fn eval(&mut self, expr: &'a Expr) -> Result<FormulaValue> {
         Ok(match expr {
-            Expr::Number(number) => Value::Number(*number),
-            Expr::Text(parts) => Value::Text(self.fill(parts)?),
+            Expr::Number(number) => FormulaValue::Number(*number),
+            Expr::Text(parts) => FormulaValue::Text(self.fill(parts)?),
             Expr::Name(name) => self.named(name)?,
             Expr::Call(name, arguments) => self.call(name, arguments)?,
-            Expr::List(items) => Value::List(self.all(items)?),
+            Expr::List(items) => FormulaValue::List(self.all(items)?),
             Expr::Every(value, each) => {
-                Value::List(self.every(Some(each), |scope| scope.eval(value))?)
+                FormulaValue::List(self.every(Some(each), |scope| scope.eval(value))?)
             }
-            Expr::Not(truth) => Value::Truth(!self.eval(truth)?.truth()?),
+            Expr::Not(truth) => FormulaValue::Truth(!self.eval(truth)?.truth()?),
             Expr::Binary(op, sides) => {
                 let [left, right] = sides.as_ref();
                 binary(*op, &self.eval(left)?, &self.eval(right)?)?
@@ -114,16 +115,16 @@ impl<'a> Scope<'a> {
         })
     }
 
-    fn all(&mut self, items: &'a [Expr]) -> Result<Vec<Value>> {
+    fn all(&mut self, items: &'a [Expr]) -> Result<Vec<FormulaValue>> {
         items.iter().map(|item| self.eval(item)).collect()
     }
 
-    fn fill(&mut self, parts: &'a [Part]) -> Result<String> {
+    fn fill(&mut self, parts: &'a [TextPart]) -> Result<String> {
         let mut text = String::new();
         for part in parts {
             match part {
-                Part::Plain(plain) => text.push_str(plain),
-                Part::Value(expr, format) => text.push_str(&self.written(expr, *format)?),
+                TextPart::Plain(plain) => text.push_str(plain),
+                TextPart::Value(expr, format) => text.push_str(&self.written(expr, *format)?),
             }
         }
         Ok(text)
@@ -137,19 +138,19 @@ impl<'a> Scope<'a> {
         self.tables.iter().find_map(|table| table.0.get(name))
     }
 
-    fn named(&mut self, name: &str) -> Result<Value> {
+    fn named(&mut self, name: &str) -> Result<FormulaValue> {
         if let Some((_, value)) = self.locals.iter().rev().find(|(known, _)| known == name) {
             return Ok(value.clone());
         }
         match (name, self.definition(name)) {
             (_, Some(definition)) => self.apply(name, definition, Vec::new()),
-            ("true", _) => Ok(Value::Truth(true)),
-            ("false", _) => Ok(Value::Truth(false)),
+            ("true", _) => Ok(FormulaValue::Truth(true)),
+            ("false", _) => Ok(FormulaValue::Truth(false)),
             _ => Err(Fault::new(format!("nothing is known of `{name}`"))),
         }
     }
 
-    fn call(&mut self, name: &str, arguments: &'a [Expr]) -> Result<Value> {
+    fn call(&mut self, name: &str, arguments: &'a [Expr]) -> Result<FormulaValue> {
         let arguments = self.all(arguments)?;
         match self.definition(name) {
             Some(definition) => self.apply(name, definition, arguments),
@@ -161,8 +162,8 @@ impl<'a> Scope<'a> {
         &mut self,
         name: &str,
         definition: &'a Definition,
-        arguments: Vec<Value>,
-    ) -> Result<Value> {
+        arguments: Vec<FormulaValue>,
+    ) -> Result<FormulaValue> {
         let parameters = &definition.parameters;
         if parameters.len() != arguments.len() {
             return Err(Fault::new(format!("`{name}` takes {} arguments", parameters.len())));

@@ -1,6 +1,6 @@
 //! The functions of formulas.
 
-use super::value::Value;
+use super::value::FormulaValue;
 use super::{Fault, Format, Seen, Sign};
 use crate::papers;
 use crate::tally::{Estimate, Tally};
@@ -10,15 +10,15 @@ type Result<T> = std::result::Result<T, Fault>;
 /// A function by what it takes.
 enum Function {
     /// The name of something that was counted.
-    Counted(fn(&Tally, &str) -> Value),
+    Counted(fn(&Tally, &str) -> FormulaValue),
     /// An estimate; a number is an exact one.
     Of(fn(&Estimate) -> f64),
     /// A list of numbers, or of the means of estimates.
-    Means(fn(&[f64]) -> Value),
+    Means(fn(&[f64]) -> FormulaValue),
     /// A list of estimates.
     Estimates(fn(&[Estimate]) -> Estimate),
     /// A list of truth values.
-    Truths(fn(&[bool]) -> Value),
+    Truths(fn(&[bool]) -> FormulaValue),
 }
 
 use Function::{Counted, Estimates, Means, Of, Truths};
@@ -26,15 +26,15 @@ use Function::{Counted, Estimates, Means, Of, Truths};
 /// Sorted by what they take.
 static FUNCTIONS: [(&str, Function); 32] = [
     // Of the tally: means of series, and what was counted once.
-    ("mean", Counted(|tally, name| Value::Estimate(tally.mean(name)))),
-    ("exact", Counted(|tally, name| Value::Estimate(tally.exact(name)))),
-    ("smallest", Counted(|tally, name| Value::Number(tally.series(name).min))),
-    ("largest", Counted(|tally, name| Value::Number(tally.series(name).max))),
-    ("observed", Counted(|tally, name| Value::Number(tally.series(name).count as f64))),
+    ("mean", Counted(|tally, name| FormulaValue::Estimate(tally.mean(name)))),
+    ("exact", Counted(|tally, name| FormulaValue::Estimate(tally.exact(name)))),
+    ("smallest", Counted(|tally, name| FormulaValue::Number(tally.series(name).min))),
+    ("largest", Counted(|tally, name| FormulaValue::Number(tally.series(name).max))),
+    ("observed", Counted(|tally, name| FormulaValue::Number(tally.series(name).count as f64))),
     // Of pairs: x over y, x less y, and the mean of x alone.
-    ("ratio", Counted(|tally, name| Value::Estimate(tally.pairs(name).ratio()))),
-    ("difference", Counted(|tally, name| Value::Estimate(tally.pairs(name).difference()))),
-    ("first", Counted(|tally, name| Value::Estimate(tally.pairs(name).means()[0]))),
+    ("ratio", Counted(|tally, name| FormulaValue::Estimate(tally.pairs(name).ratio()))),
+    ("difference", Counted(|tally, name| FormulaValue::Estimate(tally.pairs(name).difference()))),
+    ("first", Counted(|tally, name| FormulaValue::Estimate(tally.pairs(name).means()[0]))),
     ("points", Counted(|tally, name| numbers(tally.points(name).iter().map(|point| point.1)))),
     ("value", Of(|of| of.mean)),
     ("low", Of(|of| of.low)),
@@ -44,9 +44,12 @@ static FUNCTIONS: [(&str, Function); 32] = [
     ("abs", Of(|of| of.mean.abs())),
     ("ln", Of(|of| of.mean.ln())),
     ("round", Of(|of| of.mean.round())),
-    ("sum", Means(|all| Value::Number(all.iter().sum()))),
-    ("min", Means(|all| Value::Number(all.iter().copied().fold(f64::INFINITY, f64::min)))),
-    ("max", Means(|all| Value::Number(all.iter().copied().fold(f64::NEG_INFINITY, f64::max)))),
+    ("sum", Means(|all| FormulaValue::Number(all.iter().sum()))),
+    ("min", Means(|all| FormulaValue::Number(all.iter().copied().fold(f64::INFINITY, f64::min)))),
+    (
+        "max",
+        Means(|all| FormulaValue::Number(all.iter().copied().fold(f64::NEG_INFINITY, f64::max))),
+    ),
     ("argmin", Means(|all| place((0..all.len()).min_by(|a, b| all[*a].total_cmp(&all[*b]))))),
     ("argmax", Means(|all| place((0..all.len()).max_by(|a, b| all[*a].total_cmp(&all[*b]))))),
     ("rises", Means(|all| steps(all, |from, to| to > from))),
@@ -55,14 +58,18 @@ static FUNCTIONS: [(&str, Function); 32] = [
     ("least", Estimates(|all| by_mean(all).first().copied().unwrap_or_else(Estimate::none))),
     ("greatest", Estimates(|all| by_mean(all).last().copied().unwrap_or_else(Estimate::none))),
     ("average", Estimates(average)),
-    ("all", Truths(|all| Value::Truth(all.iter().all(|truth| *truth)))),
-    ("any", Truths(|all| Value::Truth(all.iter().any(|truth| *truth)))),
-    ("held", Truths(|all| Value::Number(all.iter().filter(|truth| **truth).count() as f64))),
+    ("all", Truths(|all| FormulaValue::Truth(all.iter().all(|truth| *truth)))),
+    ("any", Truths(|all| FormulaValue::Truth(all.iter().any(|truth| *truth)))),
+    ("held", Truths(|all| FormulaValue::Number(all.iter().filter(|truth| **truth).count() as f64))),
     ("crossings", Truths(|all| numbers(turns(all)))),
 ];
 
 /// `name(arguments)`.
-pub(super) fn call(seen: &Seen<'_>, name: &str, arguments: &[Value]) -> Result<Value> {
+pub(super) fn call(
+    seen: &Seen<'_>,
+    name: &str,
+    arguments: &[FormulaValue],
+) -> Result<FormulaValue> {
     match FUNCTIONS.iter().find(|(known, _)| *known == name) {
         Some((_, function)) => match arguments {
             [argument] => function.call(seen.tally, argument),
@@ -73,44 +80,44 @@ pub(super) fn call(seen: &Seen<'_>, name: &str, arguments: &[Value]) -> Result<V
 }
 
 impl Function {
-    fn call(&self, tally: &Tally, argument: &Value) -> Result<Value> {
-        let items = || argument.list().map(<[Value]>::iter);
+    fn call(&self, tally: &Tally, argument: &FormulaValue) -> Result<FormulaValue> {
+        let items = || argument.list().map(<[FormulaValue]>::iter);
         match self {
             Counted(of) => argument.text().map(|name| of(tally, name)),
-            Of(of) => argument.estimate().map(|estimate| Value::Number(of(&estimate))),
-            Means(of) => Ok(of(&items()?.map(Value::number).collect::<Result<Vec<_>>>()?)),
+            Of(of) => argument.estimate().map(|estimate| FormulaValue::Number(of(&estimate))),
+            Means(of) => Ok(of(&items()?.map(FormulaValue::number).collect::<Result<Vec<_>>>()?)),
             Estimates(of) => {
-                let all = items()?.map(Value::estimate).collect::<Result<Vec<_>>>()?;
-                Ok(Value::Estimate(of(&all)))
+                let all = items()?.map(FormulaValue::estimate).collect::<Result<Vec<_>>>()?;
+                Ok(FormulaValue::Estimate(of(&all)))
             }
-            Truths(of) => Ok(of(&items()?.map(Value::truth).collect::<Result<Vec<_>>>()?)),
+            Truths(of) => Ok(of(&items()?.map(FormulaValue::truth).collect::<Result<Vec<_>>>()?)),
         }
     }
 }
 
 /// Those that take several things.
-fn others(seen: &Seen<'_>, name: &str, arguments: &[Value]) -> Result<Value> {
+fn others(seen: &Seen<'_>, name: &str, arguments: &[FormulaValue]) -> Result<FormulaValue> {
     Ok(match (name, arguments) {
-        ("given", [name]) => Value::Number(given(seen, name.text()?)?),
-        ("published", [name]) => Value::Number(published(seen, name.text()?)?),
-        ("known", [number]) => Value::Truth(number.number()?.is_finite()),
-        ("len", [list]) => Value::Number(list.list()?.len() as f64),
+        ("given", [name]) => FormulaValue::Number(given(seen, name.text()?)?),
+        ("published", [name]) => FormulaValue::Number(published(seen, name.text()?)?),
+        ("known", [number]) => FormulaValue::Truth(number.number()?.is_finite()),
+        ("len", [list]) => FormulaValue::Number(list.list()?.len() as f64),
         ("at", [list, place]) => at(list.list()?, place.index()?)?,
         ("flat", [lists]) => {
-            let lists = lists.list()?.iter().map(|list| list.list().map(<[Value]>::to_vec));
-            Value::List(lists.collect::<Result<Vec<_>>>()?.concat())
+            let lists = lists.list()?.iter().map(|list| list.list().map(<[FormulaValue]>::to_vec));
+            FormulaValue::List(lists.collect::<Result<Vec<_>>>()?.concat())
         }
         ("take", [list, count]) => {
-            Value::List(list.list()?.iter().take(count.index()?).cloned().collect())
+            FormulaValue::List(list.list()?.iter().take(count.index()?).cloned().collect())
         }
         ("range", [from, to]) => numbers((from.index()?..to.index()?).map(|at| at as f64)),
         ("join", [list, between]) => {
             let texts = list.list()?.iter().map(|item| item.write(Format::Shortest));
-            Value::Text(texts.collect::<Result<Vec<_>>>()?.join(between.text()?))
+            FormulaValue::Text(texts.collect::<Result<Vec<_>>>()?.join(between.text()?))
         }
         ("fixed", [number, decimals]) => {
             let decimals = decimals.index()?;
-            Value::Text(number.write(Format::Fixed { decimals, sign: Sign::OfLosses })?)
+            FormulaValue::Text(number.write(Format::Fixed { decimals, sign: Sign::OfLosses })?)
         }
         ("gap", [more, less]) => gap(more.estimate()?, less.estimate()?),
         ("around", [mean, half, count]) => {
@@ -137,28 +144,28 @@ fn published(seen: &Seen<'_>, name: &str) -> Result<f64> {
         .ok_or_else(|| Fault::new(format!("the study has no number `{name}`")))
 }
 
-fn at(list: &[Value], place: usize) -> Result<Value> {
+fn at(list: &[FormulaValue], place: usize) -> Result<FormulaValue> {
     list.get(place)
         .cloned()
         .ok_or_else(|| Fault::new(format!("a list of {} has no item {place}", list.len())))
 }
 
-fn numbers(all: impl Iterator<Item = f64>) -> Value {
-    Value::List(all.map(Value::Number).collect())
+fn numbers(all: impl Iterator<Item = f64>) -> FormulaValue {
+    FormulaValue::List(all.map(FormulaValue::Number).collect())
 }
 
 /// Not a number where there is none.
-fn place(at: Option<usize>) -> Value {
-    Value::Number(at.map_or(f64::NAN, |at| at as f64))
+fn place(at: Option<usize>) -> FormulaValue {
+    FormulaValue::Number(at.map_or(f64::NAN, |at| at as f64))
 }
 
 /// How many steps from one to the next are so.
-fn steps(all: &[f64], is: fn(f64, f64) -> bool) -> Value {
-    Value::Number(all.windows(2).filter(|pair| is(pair[0], pair[1])).count() as f64)
+fn steps(all: &[f64], is: fn(f64, f64) -> bool) -> FormulaValue {
+    FormulaValue::Number(all.windows(2).filter(|pair| is(pair[0], pair[1])).count() as f64)
 }
 
 /// Each as a part of the range of all.
-fn of_range(all: &[f64]) -> Value {
+fn of_range(all: &[f64]) -> FormulaValue {
     let low = all.iter().copied().fold(f64::MAX, f64::min);
     let high = all.iter().copied().fold(f64::MIN, f64::max);
     numbers(all.iter().map(|value| (value - low) / (high - low)))
@@ -186,11 +193,11 @@ fn turns(all: &[bool]) -> impl Iterator<Item = f64> {
 }
 
 /// The difference of two means, as if they were independent.
-fn gap(more: Estimate, less: Estimate) -> Value {
+fn gap(more: Estimate, less: Estimate) -> FormulaValue {
     let half = more.half_width().hypot(less.half_width());
     around(more.mean - less.mean, half, more.count.min(less.count))
 }
 
-fn around(mean: f64, half: f64, count: u64) -> Value {
-    Value::Estimate(Estimate { mean, low: mean - half, high: mean + half, count })
+fn around(mean: f64, half: f64, count: u64) -> FormulaValue {
+    FormulaValue::Estimate(Estimate { mean, low: mean - half, high: mean + half, count })
 }

@@ -28,7 +28,7 @@ use serde::de::{Deserializer, Error};
 use toml::Spanned;
 
 pub(crate) use eval::{Scope, Seen};
-pub(crate) use value::Value;
+pub(crate) use value::FormulaValue;
 
 /// A formula with the place in its file where it begins, in bytes.
 #[derive(Debug, Clone)]
@@ -40,7 +40,7 @@ pub(crate) struct Formula {
 /// A text with formulas in it.
 #[derive(Debug, Clone)]
 pub(crate) struct Template {
-    parts: Vec<Part>,
+    parts: Vec<TextPart>,
     offset: usize,
 }
 
@@ -84,7 +84,7 @@ impl Fault {
 #[derive(Debug, Clone)]
 enum Expr {
     Number(f64),
-    Text(Vec<Part>),
+    Text(Vec<TextPart>),
     Name(String),
     Call(String, Vec<Expr>),
     List(Vec<Expr>),
@@ -95,7 +95,7 @@ enum Expr {
 }
 
 #[derive(Debug, Clone)]
-enum Part {
+enum TextPart {
     Plain(String),
     Value(Expr, Format),
 }

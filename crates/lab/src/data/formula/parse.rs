@@ -1,6 +1,6 @@
 //! Text becomes formulas: a parser by recursive descent, without a lexer.
 
-use super::{Each, Expr, Format, Op, Part, Sign};
+use super::{Each, Expr, Format, Op, Sign, TextPart};
 
 type Parsed<T> = Result<T, String>;
 
@@ -12,7 +12,7 @@ pub(super) fn each(text: &str) -> Parsed<Each> {
     whole(text, Parser::each)
 }
 
-pub(super) fn template(text: &str) -> Parsed<Vec<Part>> {
+pub(super) fn template(text: &str) -> Parsed<Vec<TextPart>> {
     Parser { text, at: 0 }.parts(None)
 }
 
@@ -205,25 +205,25 @@ impl<'a> Parser<'a> {
     }
 
     /// A text up to `end`, or all of it.
-    fn parts(&mut self, end: Option<char>) -> Parsed<Vec<Part>> {
+    fn parts(&mut self, end: Option<char>) -> Parsed<Vec<TextPart>> {
         let mut parts = Vec::new();
         let mut plain = String::new();
         while let Some(next) = self.rest().chars().next() {
             self.at += next.len_utf8();
             match next {
                 _ if Some(next) == end => {
-                    parts.push(Part::Plain(plain));
+                    parts.push(TextPart::Plain(plain));
                     return Ok(parts);
                 }
                 '{' => {
-                    parts.push(Part::Plain(std::mem::take(&mut plain)));
+                    parts.push(TextPart::Plain(std::mem::take(&mut plain)));
                     let value = self.expr()?;
-                    parts.push(Part::Value(value, self.format()?));
+                    parts.push(TextPart::Value(value, self.format()?));
                 }
                 _ => plain.push(next),
             }
         }
-        parts.push(Part::Plain(plain));
+        parts.push(TextPart::Plain(plain));
         if end.is_none() { Ok(parts) } else { Err(self.unexpected("`\"`")) }
     }
 

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Formula, Scope, Seen, Template, Value};
+use super::{Formula, FormulaValue, Scope, Seen, Template};
 use crate::case::{Case, Size};
 use crate::papers;
 use crate::tally::Tally;
@@ -33,7 +33,7 @@ fn with<T>(toml: &str, of: impl for<'a> FnOnce(&mut Scope<'a>, &'a Text) -> T) -
     of(&mut Scope::new(seen, vec![&text.define]), &text)
 }
 
-fn value(formula: &str) -> Result<Value, String> {
+fn value(formula: &str) -> Result<FormulaValue, String> {
     let toml = format!(
         "formula = '''{formula}'''\n[define]\ntwice = '2'\n'twice_of(x)' = 'twice * x'\nendless = 'endless'"
     );
@@ -75,16 +75,16 @@ fn lists_are_made_of_lists() {
     number("len(flat([[1], [2, 3]]))", 3.0);
     assert_eq!(
         value("join([\"{x:.1}\" for x in [1, 2]], \", \")"),
-        Ok(Value::Text("1.0, 2.0".to_owned()))
+        Ok(FormulaValue::Text("1.0, 2.0".to_owned()))
     );
 }
 
 #[test]
 fn intervals_go_with_estimates_and_not_with_two_of_them() {
-    let Ok(Value::Estimate(one)) = value("10 - mean(\"x\")") else { panic!("an estimate") };
+    let Ok(FormulaValue::Estimate(one)) = value("10 - mean(\"x\")") else { panic!("an estimate") };
     assert_eq!((one.mean, one.count), (8.0, 3));
     assert!(one.low < 8.0 && one.high > 8.0);
-    assert_eq!(value("mean(\"x\") / mean(\"x\")"), Ok(Value::Number(1.0)));
+    assert_eq!(value("mean(\"x\") / mean(\"x\")"), Ok(FormulaValue::Number(1.0)));
     number("low(gap(mean(\"x\"), mean(\"x\"))) + high(gap(mean(\"x\"), mean(\"x\")))", 0.0);
 }
 

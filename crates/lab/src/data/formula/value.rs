@@ -5,24 +5,24 @@ use crate::tally::Estimate;
 
 /// A value of a formula.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Value {
+pub(crate) enum FormulaValue {
     Number(f64),
     Estimate(Estimate),
     Truth(bool),
     Text(String),
-    List(Vec<Value>),
+    List(Vec<FormulaValue>),
 }
 
 type Result<T> = std::result::Result<T, Fault>;
 
-impl Value {
+impl FormulaValue {
     fn noun(&self) -> &'static str {
         match self {
-            Value::Number(_) => "a number",
-            Value::Estimate(_) => "an estimate",
-            Value::Truth(_) => "a truth value",
-            Value::Text(_) => "a text",
-            Value::List(_) => "a list",
+            FormulaValue::Number(_) => "a number",
+            FormulaValue::Estimate(_) => "an estimate",
+            FormulaValue::Truth(_) => "a truth value",
+            FormulaValue::Text(_) => "a text",
+            FormulaValue::List(_) => "a list",
         }
     }
 
@@ -38,29 +38,29 @@ impl Value {
     /// Numbers are exact.
     pub(crate) fn estimate(&self) -> Result<Estimate> {
         match self {
-            Value::Number(number) => Ok(Estimate::exact(*number)),
-            Value::Estimate(estimate) => Ok(*estimate),
+            FormulaValue::Number(number) => Ok(Estimate::exact(*number)),
+            FormulaValue::Estimate(estimate) => Ok(*estimate),
             _ => self.wanted("a number"),
         }
     }
 
     pub(crate) fn truth(&self) -> Result<bool> {
         match self {
-            Value::Truth(truth) => Ok(*truth),
+            FormulaValue::Truth(truth) => Ok(*truth),
             _ => self.wanted("a truth value"),
         }
     }
 
     pub(crate) fn text(&self) -> Result<&str> {
         match self {
-            Value::Text(text) => Ok(text),
+            FormulaValue::Text(text) => Ok(text),
             _ => self.wanted("a text"),
         }
     }
 
-    pub(crate) fn list(&self) -> Result<&[Value]> {
+    pub(crate) fn list(&self) -> Result<&[FormulaValue]> {
         match self {
-            Value::List(list) => Ok(list),
+            FormulaValue::List(list) => Ok(list),
             _ => self.wanted("a list"),
         }
     }
@@ -75,7 +75,7 @@ impl Value {
 
     /// Texts as they are, numbers as `format` says.
     pub(super) fn write(&self, format: Format) -> Result<String> {
-        if let Value::Text(text) = self {
+        if let FormulaValue::Text(text) = self {
             return Ok(text.clone());
         }
         let number = self.number()?;
@@ -88,14 +88,14 @@ impl Value {
 }
 
 /// `left op right`.
-pub(super) fn binary(op: Op, left: &Value, right: &Value) -> Result<Value> {
+pub(super) fn binary(op: Op, left: &FormulaValue, right: &FormulaValue) -> Result<FormulaValue> {
     let compared =
-        |of: fn(&f64, &f64) -> bool| Ok(Value::Truth(of(&left.number()?, &right.number()?)));
+        |of: fn(&f64, &f64) -> bool| Ok(FormulaValue::Truth(of(&left.number()?, &right.number()?)));
     match op {
-        Op::Or => Ok(Value::Truth(left.truth()? | right.truth()?)),
-        Op::And => Ok(Value::Truth(left.truth()? & right.truth()?)),
-        Op::Equal => Ok(Value::Truth(equal(left, right))),
-        Op::Unequal => Ok(Value::Truth(!equal(left, right))),
+        Op::Or => Ok(FormulaValue::Truth(left.truth()? | right.truth()?)),
+        Op::And => Ok(FormulaValue::Truth(left.truth()? & right.truth()?)),
+        Op::Equal => Ok(FormulaValue::Truth(equal(left, right))),
+        Op::Unequal => Ok(FormulaValue::Truth(!equal(left, right))),
         Op::AtMost => compared(f64::le),
         Op::AtLeast => compared(f64::ge),
         Op::Below => compared(f64::lt),
@@ -108,21 +108,25 @@ pub(super) fn binary(op: Op, left: &Value, right: &Value) -> Result<Value> {
 }
 
 /// Numbers and estimates by their means.
-fn equal(left: &Value, right: &Value) -> bool {
+fn equal(left: &FormulaValue, right: &FormulaValue) -> bool {
     match (left.number(), right.number()) {
         (Ok(left), Ok(right)) => left == right,
         _ => left == right,
     }
 }
 
-fn calculated(left: &Value, right: &Value, of: fn(f64, f64) -> f64) -> Result<Value> {
+fn calculated(
+    left: &FormulaValue,
+    right: &FormulaValue,
+    of: fn(f64, f64) -> f64,
+) -> Result<FormulaValue> {
     Ok(match (left, right) {
-        (Value::Estimate(left), Value::Number(right)) => {
-            Value::Estimate(left.map(|left| of(left, *right)))
+        (FormulaValue::Estimate(left), FormulaValue::Number(right)) => {
+            FormulaValue::Estimate(left.map(|left| of(left, *right)))
         }
-        (Value::Number(left), Value::Estimate(right)) => {
-            Value::Estimate(right.map(|right| of(*left, right)))
+        (FormulaValue::Number(left), FormulaValue::Estimate(right)) => {
+            FormulaValue::Estimate(right.map(|right| of(*left, right)))
         }
-        _ => Value::Number(of(left.number()?, right.number()?)),
+        _ => FormulaValue::Number(of(left.number()?, right.number()?)),
     })
 }

@@ -9,7 +9,7 @@ use super::parameters::{
 };
 use super::world::{PerJob, Scheme, World, printed_limit};
 use crate::case::{Case, Size};
-use crate::study::Experiment;
+use crate::experiment::Experiment;
 use crate::tally::Tally;
 
 /// 25,000 cycles at full size. A cycle counts only if every job has an alternative under both.

@@ -14,8 +14,8 @@ use tradewind_sched::window::{self, Algorithm, Search};
 
 use super::parameters::{BUDGET_TEST, LIMITS, variant};
 use crate::case::Case;
+use crate::experiment::Experiment;
 use crate::findings::Figure;
-use crate::study::Experiment;
 use crate::tally::Tally;
 
 pub(in crate::papers) static EXAMPLE: Experiment = Experiment {

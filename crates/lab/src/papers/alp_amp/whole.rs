@@ -12,7 +12,7 @@ use super::parameters::{
 };
 use super::world::{Scheme, World};
 use crate::case::{Case, Size};
-use crate::study::Experiment;
+use crate::experiment::Experiment;
 use crate::tally::Tally;
 
 /// 2,500 cycles at full size; all of them count. Each is planned for both goals, and for least time

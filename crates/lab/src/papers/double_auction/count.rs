@@ -19,12 +19,12 @@ const CREDIT: f64 = 1e6;
 
 /// A number of events among all.
 #[derive(Debug, Clone, Copy, Default)]
-struct Part {
+struct Ratio {
     done: u32,
     of: u32,
 }
 
-impl Part {
+impl Ratio {
     fn add(&mut self, done: bool) {
         self.of += 1;
         self.done += u32::from(done);
@@ -39,9 +39,9 @@ impl Part {
 /// Of one replay.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Counts {
-    all: Part,
-    urgency: [Part; 5],
-    value: [Part; 6],
+    all: Ratio,
+    urgency: [Ratio; 5],
+    value: [Ratio; 6],
     /// Mean standard deviation of the sites' loads, by part of the window.
     deviation: [f64; TWELFTHS],
     /// What is in time is worth, less what all that ran costs at list prices; in credits.
@@ -97,7 +97,7 @@ impl Counts {
         tally.add(&format!("applications-{sixths}"), self.all.of.into());
     }
 
-    fn groups(&self) -> Vec<(String, Part)> {
+    fn groups(&self) -> Vec<(String, Ratio)> {
         let urgency = self.urgency.iter().enumerate();
         let value = self.value.iter().enumerate();
         std::iter::once(("all".to_owned(), self.all))

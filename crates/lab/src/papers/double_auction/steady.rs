@@ -9,7 +9,7 @@ use tradewind_model::{
 use tradewind_sched::policy::dispatch::{Deadline, Dispatch, Rule, Settings};
 use tradewind_sim::models::{DrawnJob, Poisson, RunLaw};
 use tradewind_sim::queueing::{
-    Class, Goal, Law, Mix, Network, Queues, Readings, Setup, Widths, network,
+    Class, Goal, Law, Mix, QueueingNetwork, Queues, Readings, Setup, Widths, network,
 };
 use tradewind_sim::workload::{Job, Workload};
 use tradewind_sim::{Estimate, Run, Semantics, run};
@@ -19,7 +19,7 @@ use super::parameters::{
 };
 use super::testbed::thirds;
 use crate::case::{Case, Size};
-use crate::study::Experiment;
+use crate::experiment::Experiment;
 use crate::tally::Tally;
 
 /// A part is a replication of all points. Names in the tally: `system/scale/point/measure`.
@@ -197,7 +197,7 @@ fn theory(case: &Case, (scale, point): (u32, usize), at: &str, tally: &mut Tally
 }
 
 /// Four classes of equal shares, whose valuation takes no time, and the best three partitions.
-fn model(case: &Case, scale: u32, rate: f64, readings: Readings) -> Option<Network> {
+fn model(case: &Case, scale: u32, rate: f64, readings: Readings) -> Option<QueueingNetwork> {
     let runs = Law::Weibull { shape: SHAPE, scale: scale.into() }.moments().ok()?;
     let widths = Widths::Uniform { low: 1, high: case.number(&WIDEST).round() as u32 };
     let service = Law::Deterministic { value: 0.0 }.moments().ok()?;

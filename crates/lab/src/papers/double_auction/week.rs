@@ -15,7 +15,7 @@ use super::parameters::{
 };
 use super::testbed::{draw, week};
 use crate::case::{Case, Size};
-use crate::study::Experiment;
+use crate::experiment::Experiment;
 use crate::tally::Tally;
 
 /// The paper's log.

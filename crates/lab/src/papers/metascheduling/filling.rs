@@ -13,7 +13,7 @@ use super::parameters::{ALTERNATIVES, BACKFILLING, FIRST, MEDIUM, REPLAYED, SHOR
 use super::replay::{Got, Means, Replay, planned};
 use super::world::{BATCH_PARAMETERS, Placed, Scheme, batch_policy, loaded, schedule, seed};
 use crate::case::{Case, Parameter, Size};
-use crate::study::Experiment;
+use crate::experiment::Experiment;
 use crate::tally::Tally;
 
 /// 5,000 cycles at full size. Names in the tally: `scheme/scheduled/…` and `scheme/real/…` of the

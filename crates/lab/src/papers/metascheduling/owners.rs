@@ -5,7 +5,7 @@ use tradewind_model::{Grid, Node, NodeId, Performance, Price, Snapshot, Window};
 use super::parameters::{MEDIUM, OWNED, SUB_BATCHES};
 use super::world::{BATCH_PARAMETERS, CREDIT, Scheme, draw_batch, loaded, schedule, seed};
 use crate::case::{Case, Parameter, Size};
-use crate::study::Experiment;
+use crate::experiment::Experiment;
 use crate::tally::Tally;
 
 /// 5,000 cycles for each price at full size. Names in the tally: `price/failed` of all cycles;

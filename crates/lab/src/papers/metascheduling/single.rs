@@ -9,7 +9,7 @@ use super::parameters::{
 };
 use super::world::{CREDIT, draw_single, seed, single_job, variant};
 use crate::case::{Case, Size};
-use crate::study::Experiment;
+use crate::experiment::Experiment;
 use crate::tally::Tally;
 
 /// 5,000 cycles at full size. Names in the tally: `strategy/measure`; `csa/best-…` of the

@@ -9,7 +9,7 @@ use super::world::{
     BATCH_PARAMETERS, MEASURES, Scheme, draw_batch, loaded, means, schedule, schedule_by, seed,
 };
 use crate::case::{Case, Parameter, Size};
-use crate::study::Experiment;
+use crate::experiment::Experiment;
 use crate::tally::Tally;
 
 /// 5,000 cycles for each level at full size. Names in the tally: `level/k/failed` of all cycles;

@@ -8,7 +8,7 @@ use super::world::{
     BATCH_PARAMETERS, MEASURES, Placed, Scheme, batches, draw_batch, means, schedule, seed,
 };
 use crate::case::{Case, Parameter, Size};
-use crate::study::Experiment;
+use crate::experiment::Experiment;
 use crate::tally::Tally;
 
 /// 5,000 cycles at full size. Names in the tally: `row/measure`, means over the jobs of a row in

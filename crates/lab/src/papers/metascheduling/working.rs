@@ -12,7 +12,7 @@ use super::parameters::{
 use super::single::alternatives;
 use super::world::{draw_single, seed, single_job};
 use crate::case::{Case, Size};
-use crate::study::Experiment;
+use crate::experiment::Experiment;
 use crate::tally::Tally;
 
 /// 1,000 cycles per point at full size. Names in the tally: `nodes/n/…` and `horizon/h/…`, then

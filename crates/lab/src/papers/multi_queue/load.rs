@@ -14,7 +14,7 @@ use super::schemes::{
 };
 use super::world::{Draw, PROCESSORS, SITES, draw, jobs, pools, seed, stated_load};
 use crate::case::{Case, Size};
-use crate::study::Experiment;
+use crate::experiment::Experiment;
 use crate::tally::Tally;
 
 /// Names in the tally: `load/scheme/measure`, and `load/scheme:hybrid/measure` for pairs on the

@@ -16,7 +16,7 @@ use super::schemes::{
 };
 use super::world::{Homes, PROCESSORS, SITES, pools, seed};
 use crate::case::{Case, Size};
-use crate::study::Experiment;
+use crate::experiment::Experiment;
 use crate::tally::Tally;
 
 const CTC: &str = "CTC-SP2-1996-3.1-cln.swf";

@@ -39,10 +39,10 @@ pub(super) struct Outcome {
 }
 
 /// A measure of [`Outcome`], and its name in the tally.
-pub(super) type Measure = (&'static str, fn(&Outcome) -> f64);
+pub(super) type OutcomeMeasure = (&'static str, fn(&Outcome) -> f64);
 
 /// Those that are counted for every scheme.
-pub(super) static MEASURES: [Measure; 9] = [
+pub(super) static MEASURES: [OutcomeMeasure; 9] = [
     ("response", |of| of.response_h),
     ("wait", |of| of.wait_h),
     ("longest-wait", |of| of.longest_wait_h),

@@ -5,7 +5,7 @@ use super::parameters::{ALPHA, BETA, DATA, HOMES, LATENCY, SCALE_LOAD, WARM_UP};
 use super::schemes::{HYBRID, HYBRID_ALONE, HYBRID_TWO, Scheme, play};
 use super::world::{Draw, draw, seed};
 use crate::case::{Case, Size};
-use crate::study::Experiment;
+use crate::experiment::Experiment;
 use crate::tally::Tally;
 
 /// Names in the tally: `sites/scheme/measure`, and pairs `sites/scheme:hybrid/measure`.

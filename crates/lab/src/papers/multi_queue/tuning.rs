@@ -7,7 +7,7 @@ use super::parameters::{
 use super::schemes::{HYBRID, play};
 use super::world::{Draw, SITES, draw, jobs, seed, stated_load};
 use crate::case::{Case, Size, Value};
-use crate::study::Experiment;
+use crate::experiment::Experiment;
 use crate::tally::Tally;
 
 /// Names in the tally: `α/β`, the mean response in hours; and pairs of two such cells on the same

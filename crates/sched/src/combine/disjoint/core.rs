@@ -5,7 +5,7 @@ use std::ops::Range;
 use tradewind_model::Objective;
 
 use super::cells::Cells;
-use super::{Bounds, Choice, DisjointOffer};
+use super::{Choice, DisjointOffer, SumLimits};
 
 /// What the sums of weights are limited in: time, cost, and jobs left out.
 pub(super) const ROWS: usize = 3;
@@ -53,7 +53,7 @@ impl Core {
     pub(super) fn new(
         jobs: &[Vec<DisjointOffer>],
         cells: &Cells,
-        bounds: Bounds,
+        bounds: SumLimits,
         round: SearchRound,
     ) -> Core {
         let none = match round {

@@ -27,7 +27,7 @@ mod tests;
 
 use tradewind_model::Objective;
 
-use super::{Bounds, Choice};
+use super::{Choice, SumLimits};
 use core::{Core, SearchRound};
 
 /// A span of one resource, half-open.
@@ -122,7 +122,7 @@ impl Selection {
 pub fn select(
     jobs: &[Vec<DisjointOffer>],
     objective: Objective,
-    bounds: Bounds,
+    bounds: SumLimits,
     known: Option<&[Option<usize>]>,
     work_limit: u64,
 ) -> Selected {

@@ -6,7 +6,7 @@ use super::prices::{Priced, ceil};
 
 /// What the search gives.
 #[derive(Debug)]
-pub(super) struct Selection {
+pub(super) struct BestKnown {
     /// By job, an item: the best known.
     pub(super) items: Vec<usize>,
     /// Whether everything else was ruled out.
@@ -40,7 +40,7 @@ struct DisjointSearch<'a> {
 
 /// Goes through all selections better than that of `priced`, as far as its prices do not rule
 /// them out, until `steps` reach `work_limit`.
-pub(super) fn search(core: &Core, priced: &Priced, work_limit: u64, steps: &mut u64) -> Selection {
+pub(super) fn search(core: &Core, priced: &Priced, work_limit: u64, steps: &mut u64) -> BestKnown {
     let value = core.value(&priced.items);
     let mut search = DisjointSearch {
         core,
@@ -55,7 +55,7 @@ pub(super) fn search(core: &Core, priced: &Priced, work_limit: u64, steps: &mut 
         steps,
     };
     let complete = search.run(work_limit);
-    Selection { items: search.best, complete }
+    BestKnown { items: search.best, complete }
 }
 
 /// By job, the items that may be in a better selection, sorted.

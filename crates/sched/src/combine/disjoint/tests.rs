@@ -14,7 +14,7 @@ fn collide(a: &DisjointOffer, b: &DisjointOffer) -> bool {
     a.busy.iter().any(|a| b.busy.iter().any(|b| meet(a, b)))
 }
 
-fn keeps_the_rules(jobs: &[Vec<DisjointOffer>], bounds: Bounds, selection: &Selection) -> bool {
+fn keeps_the_rules(jobs: &[Vec<DisjointOffer>], bounds: SumLimits, selection: &Selection) -> bool {
     let taken: Vec<&DisjointOffer> =
         jobs.iter().zip(&selection.chosen).filter_map(|(job, at)| at.map(|at| &job[at])).collect();
     let apart =
@@ -39,7 +39,7 @@ fn key(objective: Objective, it: &Selection) -> (i64, i64, i64) {
 fn enumerated(
     jobs: &[Vec<DisjointOffer>],
     objective: Objective,
-    bounds: Bounds,
+    bounds: SumLimits,
 ) -> (i64, i64, i64) {
     let count: usize = jobs.iter().map(|job| job.len() + 1).product();
     let nth = |mut n: usize| {
@@ -71,9 +71,9 @@ fn any_jobs() -> impl Strategy<Value = Vec<Vec<DisjointOffer>>> {
     prop::collection::vec(prop::collection::vec(any_offer(), 0..5), 1..6)
 }
 
-fn any_bounds() -> impl Strategy<Value = Bounds> {
+fn any_bounds() -> impl Strategy<Value = SumLimits> {
     (prop::option::of(0i64..60), prop::option::of(0i64..60))
-        .prop_map(|(time, budget)| Bounds { time, budget })
+        .prop_map(|(time, budget)| SumLimits { time, budget })
 }
 
 /// Offers as on a market: `tasks` nodes in a row of `nodes` for one span each, at a time.
@@ -200,8 +200,8 @@ fn a_large_batch_ends_within_its_work_with_a_gap_that_is_small() {
 fn work_limits_are_kept_where_room_is_short() {
     let jobs = market(200, 20, 20, 200, 2);
     for work_limit in [0, 10_000, 300_000] {
-        let found = select(&jobs, Objective::MinTime, Bounds::default(), None, work_limit);
-        assert!(keeps_the_rules(&jobs, Bounds::default(), &found.selection));
+        let found = select(&jobs, Objective::MinTime, SumLimits::default(), None, work_limit);
+        assert!(keeps_the_rules(&jobs, SumLimits::default(), &found.selection));
         let (placed, gap) = (found.selection.placed(), found.gap.unwrap());
         assert!(placed > 40 && gap.placed >= placed, "{placed} {gap:?}");
         assert!(found.steps < work_limit + 60_000, "{}", found.steps);

@@ -10,7 +10,7 @@ use super::{Cyclic, Meter, searcher};
 use crate::window::{Algorithm, Proof, Scratch, Searcher, Variant};
 
 /// What the search found for one job.
-pub(super) struct Found {
+pub(super) struct JobAlternatives {
     /// In the order found.
     pub(super) windows: Vec<Window>,
     /// How many of them are not proven best (the work limit was hit).
@@ -27,7 +27,7 @@ struct Quest {
     /// The list only shrinks, so the earliest window never starts before the last one found.
     from: Time,
     state: State,
-    found: Found,
+    found: JobAlternatives,
 }
 
 #[derive(PartialEq)]
@@ -48,7 +48,7 @@ pub(super) fn search(
     batch: &[usize],
     free: &SlotList,
     meter: &mut Meter<'_>,
-) -> Vec<Found> {
+) -> Vec<JobAlternatives> {
     let mut list = free.clone();
     let mut scratch = Scratch::default();
     let mut quests: Vec<Quest> =
@@ -102,7 +102,7 @@ impl Quest {
             searcher: searcher(snapshot, cyclic, &snapshot.jobs[job].request, job),
             from: snapshot.horizon.start,
             state: State::Open,
-            found: Found { windows: Vec::new(), unproven: 0, cut: false, reason: None },
+            found: JobAlternatives { windows: Vec::new(), unproven: 0, cut: false, reason: None },
         }
     }
 
@@ -135,7 +135,7 @@ impl Quest {
     }
 
     /// `all` is the list before any job took a slot.
-    fn finish(mut self, all: &SlotList, max: usize, scratch: &mut Scratch) -> Found {
+    fn finish(mut self, all: &SlotList, max: usize, scratch: &mut Scratch) -> JobAlternatives {
         self.found.cut = self.state == State::Open && self.found.windows.len() >= max;
         if self.found.windows.is_empty() {
             let alone = self.searcher.find(all, Time::MIN, scratch);

@@ -2,7 +2,7 @@
 
 use tradewind_model::{Limit, Limits, Money, Reason, Span, VoPolicy, Window};
 
-use crate::combine::{self, Bounds, Choice, Combination, Infeasible};
+use crate::combine::{self, Choice, Combination, Infeasible, SumLimits};
 
 /// One alternative per job, or a reason.
 pub(super) struct Chosen {
@@ -44,7 +44,10 @@ pub(super) fn choice(window: &Window, policy: &VoPolicy) -> Choice {
     Choice { time: policy.measure.of(window).0, cost: window.cost().0 }
 }
 
-fn solve(choices: &[Vec<Choice>], policy: &VoPolicy) -> Result<(Combination, Bounds), Infeasible> {
+fn solve(
+    choices: &[Vec<Choice>],
+    policy: &VoPolicy,
+) -> Result<(Combination, SumLimits), Infeasible> {
     let (time, budget) = limits(policy);
     let bounds = combine::limits(choices, policy.objective, time, budget)?;
     let combination = combine::best(choices, policy.objective, bounds)?;
@@ -58,13 +61,13 @@ pub(super) fn limits(policy: &VoPolicy) -> (Limit<i64>, Limit<i64>) {
 }
 
 /// Those of them that are not `auto`.
-pub(super) fn given(policy: &VoPolicy) -> Bounds {
+pub(super) fn given(policy: &VoPolicy) -> SumLimits {
     let at = |limit: Limit<i64>| match limit {
         Limit::Auto => None,
         Limit::At(limit) => Some(limit),
     };
     let (time, budget) = limits(policy);
-    Bounds { time: at(time), budget: at(budget) }
+    SumLimits { time: at(time), budget: at(budget) }
 }
 
 fn as_number<T>(limit: Limit<T>, number: impl Fn(T) -> i64) -> Limit<i64> {

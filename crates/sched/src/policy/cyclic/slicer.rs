@@ -7,7 +7,7 @@ use tradewind_model::{
     Snapshot, Span, VoPolicy,
 };
 
-use super::alternatives::{self, Found};
+use super::alternatives::{self, JobAlternatives};
 use super::{Cyclic, Meter, Progress, SliceBy, choose};
 use crate::window::{self, Search};
 
@@ -59,7 +59,7 @@ pub(super) fn plan_sliced(
     let mut sub_batches = cut(&slicing_order(snapshot, cyclic.slice_by), count);
     let by_priority = ranks(&snapshot.by_priority());
     sub_batches.iter_mut().for_each(|batch| batch.sort_by_key(|&job| by_priority[job]));
-    let mut purse = Purse::new(snapshot, &sub_batches);
+    let mut purse = LimitShares::new(snapshot, &sub_batches);
     let mut free = snapshot.slots.clone();
     let mut jobs: Vec<Option<JobPlan>> = snapshot.jobs.iter().map(|_| None).collect();
     let mut limits = Limits::default();
@@ -89,7 +89,7 @@ fn book(free: &mut SlotList, window: &tradewind_model::Window) {
 }
 
 /// Combines what was found; jobs without alternatives are postponed before limits are computed.
-fn combine(found: Vec<Found>, policy: &VoPolicy, limits: &mut Limits) -> Vec<JobPlan> {
+fn combine(found: Vec<JobAlternatives>, policy: &VoPolicy, limits: &mut Limits) -> Vec<JobPlan> {
     let with_some: Vec<&[_]> =
         found.iter().map(|f| f.windows.as_slice()).filter(|w| !w.is_empty()).collect();
     let chosen = choose::choose(&with_some, policy);
@@ -97,7 +97,7 @@ fn combine(found: Vec<Found>, policy: &VoPolicy, limits: &mut Limits) -> Vec<Job
         add(limits, chosen.limits);
     }
     let mut outcomes = chosen.jobs.into_iter();
-    let plan_of = |found: Found| {
+    let plan_of = |found: JobAlternatives| {
         let outcome = match found.reason {
             Some(reason) => Outcome::Postponed(reason),
             None => match outcomes.next() {
@@ -171,14 +171,14 @@ fn worth(snapshot: &Snapshot, request: &Request) -> Money {
 
 /// The VO's explicit limits, shared over the sub-batches in proportion to their mean demand;
 /// what a sub-batch does not use goes to the later ones, so the whole limit is never exceeded.
-struct Purse {
+struct LimitShares {
     policy: VoPolicy,
     /// Mean demand of each sub-batch: time, money.
     demand: Vec<(i128, i128)>,
 }
 
-impl Purse {
-    fn new(snapshot: &Snapshot, sub_batches: &[Vec<usize>]) -> Purse {
+impl LimitShares {
+    fn new(snapshot: &Snapshot, sub_batches: &[Vec<usize>]) -> LimitShares {
         let alone = sub_batches.len() == 1;
         let of = |batch: &Vec<usize>| match alone {
             true => (1, 1),
@@ -187,7 +187,7 @@ impl Purse {
                 (sum.0 + one.0, sum.1 + one.1)
             }),
         };
-        Purse { policy: snapshot.policy, demand: sub_batches.iter().map(of).collect() }
+        LimitShares { policy: snapshot.policy, demand: sub_batches.iter().map(of).collect() }
     }
 
     /// The policy for sub-batch `index`, given what is left.

@@ -8,7 +8,7 @@
 
 use tradewind_model::random;
 
-use super::round::{Fate, Round, Turn};
+use super::round::{Fate, JobTurn, Round};
 use super::settings::Ties;
 
 /// A place in the order of asks: lower comes first.
@@ -55,7 +55,7 @@ impl Asks {
     }
 
     /// A job's turn.
-    pub(super) fn bid(&mut self, round: &mut Round<'_>, turn: &Turn<'_>) -> Fate {
+    pub(super) fn bid(&mut self, round: &mut Round<'_>, turn: &JobTurn<'_>) -> Fate {
         for place in 0..self.list.len() {
             let queue = self.list[place].queue;
             if !round.gate_opens(turn.bid, queue) {

@@ -2,11 +2,11 @@
 
 use tradewind_model::Time;
 
-use super::round::{Fate, Round, Turn};
+use super::round::{Fate, JobTurn, Round};
 use super::settings::ShareOf;
 
 /// The queue where the job's slot begins earliest, then the first of them.
-pub(super) fn earliest(round: &mut Round<'_>, turn: &Turn<'_>) -> Fate {
+pub(super) fn earliest(round: &mut Round<'_>, turn: &JobTurn<'_>) -> Fate {
     let mut best: Option<(usize, Time)> = None;
     let mut until = round.until;
     for queue in 0..round.queues.len() {
@@ -27,14 +27,14 @@ pub(super) fn earliest(round: &mut Round<'_>, turn: &Turn<'_>) -> Fate {
 }
 
 /// The first queue that has a slot for the job.
-pub(super) fn first(round: &mut Round<'_>, turn: &Turn<'_>) -> Fate {
+pub(super) fn first(round: &mut Round<'_>, turn: &JobTurn<'_>) -> Fate {
     match first_by(round, turn) {
         Some((queue, start)) => round.trade(turn, (queue, start), 0..queue, round.until),
         None => round.pend(turn),
     }
 }
 
-fn first_by(round: &mut Round<'_>, turn: &Turn<'_>) -> Option<(usize, Time)> {
+fn first_by(round: &mut Round<'_>, turn: &JobTurn<'_>) -> Option<(usize, Time)> {
     let until = round.until;
     for queue in 0..round.queues.len() {
         if round.gate_opens(turn.bid, queue)
@@ -51,8 +51,8 @@ fn first_by(round: &mut Round<'_>, turn: &Turn<'_>) -> Option<(usize, Time)> {
 ///
 /// Where nothing runs or waits in any queue and no job's share suffices, the job with the largest
 /// share per processor of those that find room starts: else they would wait for ever.
-pub(super) fn fair_shares(round: &mut Round<'_>, turns: &[Turn<'_>]) -> Vec<Fate> {
-    let idle = round.queues.iter().all(super::queue::Queue::idle);
+pub(super) fn fair_shares(round: &mut Round<'_>, turns: &[JobTurn<'_>]) -> Vec<Fate> {
+    let idle = round.queues.iter().all(super::queue::PoolQueue::idle);
     let mut fates = vec![Fate::Waits; turns.len()];
     let shares = loop {
         let shares = Shares::new(round, turns, &fates);
@@ -85,7 +85,7 @@ fn count(fates: &[Fate]) -> usize {
 }
 
 /// The largest share per processor first.
-fn start_one(round: &mut Round<'_>, turns: &[Turn<'_>], fates: &mut [Fate]) {
+fn start_one(round: &mut Round<'_>, turns: &[JobTurn<'_>], fates: &mut [Fate]) {
     let mut order: Vec<usize> = (0..turns.len()).collect();
     let density = |at: &usize| {
         let waiting = turns[*at].waiting;
@@ -111,7 +111,7 @@ struct Shares {
 }
 
 impl Shares {
-    fn new(round: &Round<'_>, turns: &[Turn<'_>], fates: &[Fate]) -> Shares {
+    fn new(round: &Round<'_>, turns: &[JobTurn<'_>], fates: &[Fate]) -> Shares {
         let waits = turns.iter().zip(fates).filter(|(_, fate)| **fate != Fate::Traded);
         let processors = round.queues.iter().map(|queue| match round.settings.share {
             ShareOf::All => i128::from(queue.nodes()),
@@ -123,7 +123,7 @@ impl Shares {
         }
     }
 
-    fn suffice(&self, turn: &Turn<'_>) -> bool {
+    fn suffice(&self, turn: &JobTurn<'_>) -> bool {
         let share = i128::from(turn.waiting.value.0) * self.processors;
         share >= self.value * i128::from(turn.waiting.processors)
     }

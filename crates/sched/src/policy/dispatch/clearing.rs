@@ -36,22 +36,22 @@ impl Clearing {
 
 /// A number from 0 to 1, in thousandths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Part {
+pub struct Fraction {
     thousandths: u16,
 }
 
-impl Part {
+impl Fraction {
     /// Nothing of it.
-    pub const NONE: Part = Part { thousandths: 0 };
+    pub const NONE: Fraction = Fraction { thousandths: 0 };
     /// Half of the difference between ask and bid.
-    pub const HALF: Part = Part { thousandths: 500 };
+    pub const HALF: Fraction = Fraction { thousandths: 500 };
     /// All of it.
-    pub const ALL: Part = Part { thousandths: 1_000 };
+    pub const ALL: Fraction = Fraction { thousandths: 1_000 };
 
     /// So many thousandths; `None` above 1,000.
-    pub const fn from_thousandths(thousandths: u16) -> Option<Part> {
+    pub const fn from_thousandths(thousandths: u16) -> Option<Fraction> {
         match thousandths {
-            0..=1_000 => Some(Part { thousandths }),
+            0..=1_000 => Some(Fraction { thousandths }),
             _ => None,
         }
     }
@@ -111,7 +111,7 @@ const PARTS: i128 = 1_000_000;
 
 impl Range {
     /// The reserve and `k` of the way to the limit, rounded down.
-    pub(super) fn at(self, k: Part) -> Price {
+    pub(super) fn at(self, k: Fraction) -> Price {
         let price = k.between(i128::from(self.reserve.0), i128::from(self.limit.0));
         Price(i64::try_from(price).unwrap_or(self.reserve.0))
     }
@@ -135,7 +135,7 @@ impl Range {
 /// Slots are not one good: a job may trade in a cheap queue although it could not pay what another
 /// pays in a dear one, and then no price suits both. A job that the price does not suit pays the
 /// nearest that does. O(trades).
-pub(super) fn uniform(trades: &[Range], k: Part) -> Vec<Price> {
+pub(super) fn uniform(trades: &[Range], k: Fraction) -> Vec<Price> {
     let reserve = trades.iter().map(|trade| trade.of_reference(trade.reserve)).max();
     let limit = trades.iter().map(|trade| trade.of_reference(trade.limit)).min();
     let price = reserve.zip(limit).map_or(0, |(reserve, limit)| k.between(reserve, limit));
@@ -155,10 +155,10 @@ mod tests {
 
     #[test]
     fn the_gain_is_divided_by_k() {
-        let at = |k| range(10, 21, 1_000).at(Part::from_thousandths(k).unwrap());
+        let at = |k| range(10, 21, 1_000).at(Fraction::from_thousandths(k).unwrap());
         assert_eq!([at(0), at(500), at(999), at(1_000)].map(|it| it.0), [10, 15, 20, 21]);
-        assert_eq!(Part::from_thousandths(1_001), None);
-        assert_eq!(range(0, i64::MAX, 1).at(Part::ALL), Price(i64::MAX));
+        assert_eq!(Fraction::from_thousandths(1_001), None);
+        assert_eq!(range(0, i64::MAX, 1).at(Fraction::ALL), Price(i64::MAX));
     }
 
     #[test]
@@ -166,13 +166,13 @@ mod tests {
         // Per reference second: 10 to 30, 12 to 20, 8 to 40.
         let trades = [range(10, 30, 1_000), range(24, 40, 2_000), range(4, 20, 500)];
         let prices = |k| uniform(&trades, k).into_iter().map(|it| it.0).collect::<Vec<_>>();
-        assert_eq!(prices(Part::HALF), [16, 32, 8]);
-        assert_eq!(prices(Part::NONE), [12, 24, 6]);
-        assert_eq!(prices(Part::ALL), [20, 40, 10]);
+        assert_eq!(prices(Fraction::HALF), [16, 32, 8]);
+        assert_eq!(prices(Fraction::NONE), [12, 24, 6]);
+        assert_eq!(prices(Fraction::ALL), [20, 40, 10]);
         // No price suits both.
         let apart = [range(10, 12, 1_000), range(30, 50, 1_000)];
-        assert_eq!(uniform(&apart, Part::HALF), [Price(12), Price(30)]);
-        assert_eq!(uniform(&[], Part::HALF), []);
+        assert_eq!(uniform(&apart, Fraction::HALF), [Price(12), Price(30)]);
+        assert_eq!(uniform(&[], Fraction::HALF), []);
     }
 
     proptest! {
@@ -190,7 +190,7 @@ mod tests {
         fn prices_are_between_reserve_and_limit(
             trades in prop::collection::vec((0i64..100, 0i64..100, 1u32..5_000), 0..6), k in 0u16..=1_000,
         ) {
-            let k = Part::from_thousandths(k).unwrap();
+            let k = Fraction::from_thousandths(k).unwrap();
             let trades: Vec<Range> =
                 trades.iter().map(|&(low, more, speed)| range(low, low + more, speed)).collect();
             let prices = uniform(&trades, k);

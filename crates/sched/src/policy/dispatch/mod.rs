@@ -46,12 +46,12 @@ use tradewind_model::{Command, Event, JobId, Market, Span, Time};
 
 use super::Policy;
 use super::inbox::Comes;
-pub use clearing::{Clearing, Part};
+pub use clearing::{Clearing, Fraction};
 use clock::Clock;
 use pricing::Board;
 pub use pricing::{Dynamics, Prices};
-use queue::Queue;
-use round::{Fate, Round, Turn};
+use queue::PoolQueue;
+use round::{Fate, JobTurn, Round};
 pub use settings::{Deadline, Gate, Ratio, Rule, Settings, ShareOf, Slots, Ties, Wait};
 pub use unit::Valuation;
 use waiting::Waiting;
@@ -62,7 +62,7 @@ pub struct Dispatch {
     settings: Settings,
     clock: Clock,
     /// By pool; empty until the first call.
-    queues: Vec<Queue>,
+    queues: Vec<PoolQueue>,
     /// By queue: when to look at it although nothing happened there.
     looks: Vec<Time>,
     /// Queues in which something happened since they were last looked at.
@@ -109,7 +109,7 @@ impl Dispatch {
     }
 
     /// The queue that the job agreed on last.
-    fn home(&mut self, market: &Market, job: JobId) -> Option<(usize, &mut Queue)> {
+    fn home(&mut self, market: &Market, job: JobId) -> Option<(usize, &mut PoolQueue)> {
         let at = market.trade(job)?.pool.index();
         self.queues.get_mut(at).map(|queue| (at, queue))
     }
@@ -310,7 +310,7 @@ impl Dispatch {
 }
 
 /// The turns of all jobs, in the order of the rule.
-fn turns<'w>(waiting: &'w [Waiting], round: &Round<'_>) -> Vec<Turn<'w>> {
+fn turns<'w>(waiting: &'w [Waiting], round: &Round<'_>) -> Vec<JobTurn<'w>> {
     let bid = |waiting: &Waiting| match round.trades_by_value() {
         true => waiting.bid(round.settings, round.now),
         false => 0,
@@ -331,7 +331,7 @@ fn turns<'w>(waiting: &'w [Waiting], round: &Round<'_>) -> Vec<Turn<'w>> {
         .collect();
     order.sort_unstable();
     let ranked = (1..).zip(order);
-    ranked.map(|(rank, (_, at, bid))| Turn { waiting: &waiting[at], rank, bid }).collect()
+    ranked.map(|(rank, (_, at, bid))| JobTurn { waiting: &waiting[at], rank, bid }).collect()
 }
 
 impl Policy for Dispatch {
@@ -339,7 +339,7 @@ impl Policy for Dispatch {
         let now = market.now();
         if self.queues.is_empty() {
             let pools = market.pools().iter();
-            self.queues = pools.map(|(id, pool)| Queue::new(id, pool.nodes, now)).collect();
+            self.queues = pools.map(|(id, pool)| PoolQueue::new(id, pool.nodes, now)).collect();
             self.looks = vec![Time::INFINITY; self.queues.len()];
             let Settings { cycle, .. } = self.settings;
             self.board = Some(Board::new(market.pools(), self.settings.dynamics(), cycle));
@@ -361,8 +361,8 @@ impl Policy for Dispatch {
             self.want_cycle(now);
         }
         let later = self.later.first().map(|(at, _)| *at);
-        let reserved = self.queues.iter().filter_map(Queue::reserved).min();
-        let unsaid = self.queues.iter().filter_map(Queue::next_unsaid_end).min();
+        let reserved = self.queues.iter().filter_map(PoolQueue::reserved).min();
+        let unsaid = self.queues.iter().filter_map(PoolQueue::next_unsaid_end).min();
         let unsaid = unsaid.filter(|_| market.queue().len() > 0);
         let wake = [self.clock.due(), later, reserved, self.hope(market), unsaid]
             .into_iter()

@@ -24,7 +24,7 @@ pub(super) struct Task {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Local {
+struct QueuedJob {
     /// Its place while it waits.
     rank: Option<Rank>,
     /// Since when it waited for a queue.
@@ -41,14 +41,14 @@ struct Local {
 /// one that is not the first. Both are functions of who runs, who waits and what is closed; the plan
 /// is made again only where it would come out differently.
 #[derive(Debug, Clone)]
-pub(super) struct Queue {
+pub(super) struct PoolQueue {
     pool: PoolId,
     size: u32,
     /// What running jobs, outages and the first waiting job leave.
     nodes: Availability<Profile>,
     line: PoolLine,
     /// Jobs that wait or run.
-    local: BTreeMap<JobId, Local>,
+    local: BTreeMap<JobId, QueuedJob>,
     /// Jobs that have waited here so far.
     joined: i64,
     /// When the first of those that wait is to start.
@@ -62,9 +62,9 @@ pub(super) struct Queue {
     started: Vec<Waiting>,
 }
 
-impl Queue {
-    pub(super) fn new(pool: PoolId, nodes: u32, now: Time) -> Queue {
-        Queue {
+impl PoolQueue {
+    pub(super) fn new(pool: PoolId, nodes: u32, now: Time) -> PoolQueue {
+        PoolQueue {
             pool,
             size: nodes,
             nodes: Availability::of_pool(nodes, now),
@@ -126,7 +126,7 @@ impl Queue {
         let Task { job, since, processors, length } = task;
         let share = Share { pool: self.pool, nodes: processors };
         self.nodes.adopt(job, share, (start, length), now);
-        self.local.insert(job, Local { rank: None, since, planned: None });
+        self.local.insert(job, QueuedJob { rank: None, since, planned: None });
         self.stale = true;
     }
 
@@ -141,7 +141,7 @@ impl Queue {
         let waiting = Waiting::keyed(self.joined, job, processors, length);
         self.joined += 1;
         self.work += waiting.work();
-        self.local.insert(job, Local { rank: Some(waiting.rank), since, planned });
+        self.local.insert(job, QueuedJob { rank: Some(waiting.rank), since, planned });
         self.line.insert(waiting);
     }
 
@@ -206,7 +206,7 @@ impl Queue {
         }
         self.plan = self.nodes.free().clone();
         self.line.lift(&mut self.plan);
-        let Queue { line, plan, local, .. } = self;
+        let PoolQueue { line, plan, local, .. } = self;
         look_ahead(plan, line.iter(), |waiting, place| {
             if let Some(local) = local.get_mut(&waiting.rank.job) {
                 local.planned = place.map(|place| place.from);

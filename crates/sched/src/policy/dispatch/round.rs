@@ -7,7 +7,7 @@ use tradewind_model::{Command, Market, PoolId, Price, SkipReason, Span, Time, Tr
 use super::clearing::{self, Clearing, Range};
 use super::known::Known;
 use super::pricing::Prices;
-use super::queue::{Queue, Task};
+use super::queue::{PoolQueue, Task};
 use super::settings::{Gate, Rule, Settings, Slots, Wait};
 use super::unit::Valuation;
 use super::waiting::Waiting;
@@ -15,7 +15,7 @@ use super::{unit, valuation};
 
 /// A job's turn in a cycle.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Turn<'w> {
+pub(super) struct JobTurn<'w> {
     pub(super) waiting: &'w Waiting,
     /// Rank of the job in this round, from 1.
     pub(super) rank: u32,
@@ -39,7 +39,7 @@ pub(super) enum Fate {
 pub(super) struct Round<'a> {
     pub(super) settings: &'a Settings,
     market: &'a Market,
-    pub(super) queues: &'a mut [Queue],
+    pub(super) queues: &'a mut [PoolQueue],
     /// By queue: what it wants per node and second.
     prices: &'a [Price],
     pub(super) now: Time,
@@ -62,7 +62,7 @@ impl<'a> Round<'a> {
     pub(super) fn new(
         settings: &'a Settings,
         market: &'a Market,
-        (queues, prices): (&'a mut [Queue], &'a [Price]),
+        (queues, prices): (&'a mut [PoolQueue], &'a [Price]),
         next: Time,
         commands: &'a mut Vec<Command>,
     ) -> Round<'a> {
@@ -154,7 +154,7 @@ impl<'a> Round<'a> {
 
     /// Why the job passes the queue by, if it has no slot there by `until`. Where its deadline is
     /// nearer than that, it is the deadline that it would miss.
-    fn why(&self, turn: &Turn<'_>, at: usize, until: Time) -> SkipReason {
+    fn why(&self, turn: &JobTurn<'_>, at: usize, until: Time) -> SkipReason {
         let (pool, waiting) = (&self.market.pools().as_slice()[at], turn.waiting);
         let suits = |demand| pool.nodes >= waiting.processors && pool.suits(demand);
         if !self.market.demand(waiting.job).is_some_and(suits) {
@@ -175,7 +175,7 @@ impl<'a> Round<'a> {
     /// because they had no slot for it by `until`.
     pub(super) fn trade(
         &mut self,
-        turn: &Turn<'_>,
+        turn: &JobTurn<'_>,
         (at, start): (usize, Time),
         passed: impl ExactSizeIterator<Item = usize>,
         until: Time,
@@ -234,7 +234,7 @@ impl<'a> Round<'a> {
     }
 
     /// The job found no queue. Whether that was its last chance, and the gate's fault alone.
-    pub(super) fn pend(&mut self, turn: &Turn<'_>) -> Fate {
+    pub(super) fn pend(&mut self, turn: &JobTurn<'_>) -> Fate {
         let last_chance = !turn.waiting.in_time(self.next);
         if !last_chance || self.settings.gate == Gate::Off {
             return Fate::Waits;

@@ -2,7 +2,7 @@
 
 use tradewind_model::{Money, Span};
 
-use super::clearing::{Clearing, Part};
+use super::clearing::{Clearing, Fraction};
 use super::pricing::{Dynamics, Prices};
 use super::unit::Valuation;
 
@@ -193,7 +193,7 @@ pub struct Settings {
     /// What a trade settles at.
     pub clearing: Clearing,
     /// How much of the gain is the owner's. Only for uniform and k-prices.
-    pub k: Part,
+    pub k: Fraction,
     /// Where posted prices come from.
     pub prices: Prices,
     /// How they move. Only for dynamic prices.
@@ -226,7 +226,7 @@ impl Settings {
             patience: Span(86_400),
             share: ShareOf::All,
             clearing: Clearing::List,
-            k: Part::HALF,
+            k: Fraction::HALF,
             prices: Prices::List,
             dynamics: Dynamics::STANDARD,
             valuation: Valuation::Paper,

@@ -2,7 +2,7 @@
 
 use tradewind_model::{Pool, Pools, Profile, Time};
 
-use super::rooms::{Rooms, Wanted};
+use super::rooms::{RoomRequest, Rooms};
 use super::search::Starts;
 use crate::policy::availability::{Capacity, Taken};
 
@@ -137,7 +137,7 @@ impl Sum<'_> {
     /// when the job that asks had nodes.
     pub(super) fn earliest(
         &mut self,
-        wanted: Wanted,
+        wanted: RoomRequest,
         starts: Starts,
         lifted: Option<Starts>,
     ) -> Option<Time> {

@@ -18,7 +18,7 @@ const REMEMBERED: usize = if cfg!(test) { 4 } else { 2_048 };
 /// What is known of a profile.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rooms {
-    classes: BTreeMap<(u32, Span), Class>,
+    classes: BTreeMap<(u32, Span), RoomClass>,
     /// Times at which nodes were given, in that order.
     given: Vec<(Time, Time)>,
     /// How many of them have been forgotten.
@@ -26,7 +26,7 @@ pub(super) struct Rooms {
 }
 
 #[derive(Debug, Clone)]
-struct Class {
+struct RoomClass {
     /// Starts at which there may be room, in order and apart.
     starts: Vec<Starts>,
     /// How much of what was given is among them.
@@ -35,20 +35,20 @@ struct Class {
 
 /// What is looked for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted {
+pub(super) struct RoomRequest {
     pub(super) nodes: u32,
     pub(super) length: Span,
 }
 
-impl Wanted {
+impl RoomRequest {
     /// The minimum of its class: the first three binary digits count.
-    fn class(self) -> Wanted {
+    fn class(self) -> RoomRequest {
         let digits = |number: u64| {
             let shift = (u64::BITS - number.leading_zeros()).saturating_sub(3);
             number >> shift << shift
         };
         let length = digits(self.length.0.max(1).unsigned_abs());
-        Wanted { nodes: digits(u64::from(self.nodes)) as u32, length: Span(length as i64) }
+        RoomRequest { nodes: digits(u64::from(self.nodes)) as u32, length: Span(length as i64) }
     }
 
     /// The earliest start in the profile.
@@ -72,12 +72,12 @@ impl Rooms {
     pub(super) fn earliest(
         &mut self,
         profile: &Profile,
-        wanted: Wanted,
+        wanted: RoomRequest,
         starts: Starts,
         lifted: Option<Starts>,
     ) -> Option<Time> {
         let min = wanted.class();
-        let class = self.classes.entry((min.nodes, min.length)).or_insert_with(Class::new);
+        let class = self.classes.entry((min.nodes, min.length)).or_insert_with(RoomClass::new);
         class.follow(&self.given, self.forgotten, min.length);
         let found = class.earliest(profile, (min, wanted), starts);
         let lifted = lifted.and_then(|Starts { from, until }| {
@@ -89,15 +89,15 @@ impl Rooms {
     }
 }
 
-impl Class {
-    fn new() -> Class {
-        Class { starts: vec![Starts::from(Time(-Time::INFINITY.0))], seen: 0 }
+impl RoomClass {
+    fn new() -> RoomClass {
+        RoomClass { starts: vec![Starts::from(Time(-Time::INFINITY.0))], seen: 0 }
     }
 
     /// Takes note of what was given.
     fn follow(&mut self, given: &[(Time, Time)], forgotten: usize, length: Span) {
         let Some(from) = self.seen.checked_sub(forgotten) else {
-            *self = Class { seen: forgotten + given.len(), ..Class::new() };
+            *self = RoomClass { seen: forgotten + given.len(), ..RoomClass::new() };
             return;
         };
         let new = &given[from..];
@@ -124,7 +124,7 @@ impl Class {
     fn earliest(
         &mut self,
         profile: &Profile,
-        (min, job): (Wanted, Wanted),
+        (min, job): (RoomRequest, RoomRequest),
         among: Starts,
     ) -> Option<Time> {
         let mut found = None;

@@ -4,8 +4,8 @@ use tradewind_model::{Profile, Span, Time};
 
 use super::booking::{Booking, Part};
 use super::free::Free;
-use super::rooms::Wanted;
-use super::wish::{Group, Offer, PlacementRequest};
+use super::rooms::RoomRequest;
+use super::wish::{Group, PlacementRequest, PoolOffer};
 
 /// A start in `[from, until)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,7 @@ impl Starts {
 
 /// The same, and all tasks are over by the deadline.
 #[derive(Debug, Clone, Copy)]
-struct Bounds {
+struct SearchBounds {
     from: Time,
     until: Time,
     deadline: Time,
@@ -31,7 +31,7 @@ struct Bounds {
     lifted: Option<Starts>,
 }
 
-impl Bounds {
+impl SearchBounds {
     /// The first moment at which a task of this length starts too late.
     fn until_for(self, length: Span) -> Time {
         self.until.min(self.deadline - length + Span(1))
@@ -39,7 +39,7 @@ impl Bounds {
 }
 
 /// A booking and what it costs.
-type Found = (i128, Booking);
+type PricedBooking = (i128, Booking);
 
 impl PlacementRequest {
     /// The earliest place from `from` on: at each moment AMP's rule takes the nodes that cost
@@ -62,14 +62,14 @@ impl PlacementRequest {
         lifted: Option<&Booking>,
     ) -> Option<Booking> {
         let lifted = lifted.map(Booking::extent);
-        self.earliest_of(free, Bounds { lifted, ..self.bounds(starts) })
+        self.earliest_of(free, SearchBounds { lifted, ..self.bounds(starts) })
     }
 
     /// Whether there is a place from `from` on that is over by `end`.
     pub(in crate::policy) fn fits_by(&self, free: &mut Free, from: Time, end: Time) -> bool {
         let bounds = self.bounds(Starts::from(from));
         let deadline = end.min(bounds.deadline);
-        self.earliest_of(free, Bounds { deadline, ..bounds }).is_some()
+        self.earliest_of(free, SearchBounds { deadline, ..bounds }).is_some()
     }
 
     /// The place at `now`, if there is one.
@@ -77,16 +77,16 @@ impl PlacementRequest {
         self.earliest_of(free, self.bounds(Starts { from: now, until: now + Span(1) }))
     }
 
-    fn bounds(&self, starts: Starts) -> Bounds {
+    fn bounds(&self, starts: Starts) -> SearchBounds {
         let from = self.earliest_start.unwrap_or(starts.from).max(starts.from);
-        Bounds { from, until: starts.until, deadline: self.deadline, lifted: None }
+        SearchBounds { from, until: starts.until, deadline: self.deadline, lifted: None }
     }
 
-    fn earliest_of(&self, free: &mut Free, mut bounds: Bounds) -> Option<Booking> {
-        let mut best: Option<Found> = None;
+    fn earliest_of(&self, free: &mut Free, mut bounds: SearchBounds) -> Option<Booking> {
+        let mut best: Option<PricedBooking> = None;
         for group in &self.groups {
             let found = self.earliest_in(group, free, bounds);
-            let rank = |found: &Found| (found.1.start, found.0);
+            let rank = |found: &PricedBooking| (found.1.start, found.0);
             if let Some(found) = found
                 && best.as_ref().is_none_or(|best| rank(&found) < rank(best))
             {
@@ -98,17 +98,22 @@ impl PlacementRequest {
     }
 
     /// The earliest within one group.
-    fn earliest_in(&self, group: &Group, free: &mut Free, bounds: Bounds) -> Option<Found> {
+    fn earliest_in(
+        &self,
+        group: &Group,
+        free: &mut Free,
+        bounds: SearchBounds,
+    ) -> Option<PricedBooking> {
         let (profiles, mut sum) = free.parts();
-        let profile = |offer: &Offer| &profiles[offer.pool.index()];
+        let profile = |offer: &PoolOffer| &profiles[offer.pool.index()];
         if let [offer] = &group.offers[..] {
             return self.earliest_on(*offer, profile(offer), bounds);
         }
-        let view = |offer: &Offer| View::new(*offer, profile(offer), bounds);
+        let view = |offer: &PoolOffer| View::new(*offer, profile(offer), bounds);
         let mut views: Vec<View<'_>> = group.offers.iter().map(view).collect();
         let length = group.offers.iter().map(|offer| offer.length).min().unwrap_or_default();
-        let wanted = Wanted { nodes: self.wanted, length };
-        let Bounds { from: mut at, until, lifted, .. } = bounds;
+        let wanted = RoomRequest { nodes: self.wanted, length };
+        let SearchBounds { from: mut at, until, lifted, .. } = bounds;
         while at < until {
             // A look at the sum pays where there is more than one start.
             if until > at + Span(1) {
@@ -128,8 +133,13 @@ impl PlacementRequest {
     }
 
     /// The same where there is one pool only: the cost is the same everywhere, and affordable.
-    fn earliest_on(&self, offer: Offer, profile: &Profile, bounds: Bounds) -> Option<Found> {
-        let Offer { pool, length, cost, .. } = offer;
+    fn earliest_on(
+        &self,
+        offer: PoolOffer,
+        profile: &Profile,
+        bounds: SearchBounds,
+    ) -> Option<PricedBooking> {
+        let PoolOffer { pool, length, cost, .. } = offer;
         let (nodes, from, until) = (self.wanted, bounds.from, bounds.until_for(length));
         let start = match until <= from + Span(1) {
             true => (from < until && profile.fits(nodes, from, length)).then_some(from),
@@ -141,7 +151,7 @@ impl PlacementRequest {
 
     /// The cheapest nodes at `start`, if they keep to the budget. Views stand in the order of
     /// cost.
-    fn choose(&self, views: &[View<'_>], start: Time) -> Option<Found> {
+    fn choose(&self, views: &[View<'_>], start: Time) -> Option<PricedBooking> {
         let (mut left, mut cost) = (self.wanted, 0i128);
         let mut parts = Vec::new();
         for View { offer, usable, .. } in views.iter().filter(|view| view.usable > 0) {
@@ -172,7 +182,7 @@ fn next(views: &mut [View<'_>], missing: u64) -> Option<Time> {
 
 /// How many nodes of a pool a job could have, as its start moves on.
 struct View<'p> {
-    offer: Offer,
+    offer: PoolOffer,
     profile: &'p Profile,
     /// No task may start here from this moment on.
     until: Time,
@@ -183,7 +193,7 @@ struct View<'p> {
 }
 
 impl View<'_> {
-    fn new(offer: Offer, profile: &Profile, bounds: Bounds) -> View<'_> {
+    fn new(offer: PoolOffer, profile: &Profile, bounds: SearchBounds) -> View<'_> {
         let until = bounds.until_for(offer.length);
         View { offer, profile, until, at: bounds.from, usable: 0 }
     }

@@ -25,7 +25,7 @@ impl Spread {
 
 /// What a pool would give to a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Offer {
+pub(super) struct PoolOffer {
     pub(super) pool: PoolId,
     /// Nodes that the pool has in all.
     pub(super) nodes: u32,
@@ -39,7 +39,7 @@ pub(super) struct Offer {
 /// their order), and how fast the job can be there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Group {
-    pub(super) offers: Vec<Offer>,
+    pub(super) offers: Vec<PoolOffer>,
     /// The longest task at least, if the whole group were free: within the budget.
     least_length: Span,
 }
@@ -161,7 +161,7 @@ impl PlacementRequest {
 
     /// What the cheapest of the offers with tasks of `length` at most cost together; `None` if
     /// they are too few.
-    fn cost(&self, offers: &[Offer], length: Span) -> Option<i128> {
+    fn cost(&self, offers: &[PoolOffer], length: Span) -> Option<i128> {
         let (mut left, mut cost) = (self.wanted, 0i128);
         for offer in offers.iter().filter(|offer| offer.length <= length) {
             let nodes = left.min(offer.nodes);
@@ -174,7 +174,7 @@ impl PlacementRequest {
         None
     }
 
-    fn least_length(&self, offers: &[Offer]) -> Span {
+    fn least_length(&self, offers: &[PoolOffer]) -> Span {
         let mut lengths: Vec<Span> = offers.iter().map(|offer| offer.length).collect();
         lengths.sort_unstable();
         let affordable = |length: Span| self.cost(offers, length).is_some_and(|c| c <= self.budget);
@@ -228,12 +228,12 @@ impl PlacementRequest {
 }
 
 /// By pool, in sets that may serve together.
-fn offers(pools: &Pools, demand: &Demand, spread: Spread) -> Vec<Vec<Offer>> {
+fn offers(pools: &Pools, demand: &Demand, spread: Spread) -> Vec<Vec<PoolOffer>> {
     let sets = match spread {
         Spread::Grid => 1,
         Spread::Site => pools.sites().len(),
     };
-    let mut offers: Vec<Vec<Offer>> = vec![Vec::new(); sets];
+    let mut offers: Vec<Vec<PoolOffer>> = vec![Vec::new(); sets];
     for (id, pool) in pools.iter().filter(|(_, pool)| pool.suits(demand)) {
         let set = if spread == Spread::Site { pool.site.0 as usize } else { 0 };
         offers[set].push(offer(id, pool, pool.price, demand));
@@ -244,13 +244,13 @@ fn offers(pools: &Pools, demand: &Demand, spread: Spread) -> Vec<Vec<Offer>> {
     offers
 }
 
-fn offer(id: PoolId, pool: &Pool, price: Price, demand: &Demand) -> Offer {
+fn offer(id: PoolId, pool: &Pool, price: Price, demand: &Demand) -> PoolOffer {
     let length = pool.length_of(demand);
-    Offer { pool: id, nodes: pool.nodes, length, cost: (price * length).0 }
+    PoolOffer { pool: id, nodes: pool.nodes, length, cost: (price * length).0 }
 }
 
 /// The pool that the job agreed on, if it suits. The price was agreed, too, whatever it is.
-fn agreed(pools: &Pools, demand: &Demand, trade: &Trade) -> Vec<Offer> {
+fn agreed(pools: &Pools, demand: &Demand, trade: &Trade) -> Vec<PoolOffer> {
     let pool = pools.pool(trade.pool);
     let asked = demand.terms().max_price.map_or(trade.price, |max| trade.price.min(max));
     let suits = Pool { price: asked, ..pool.clone() }.suits(demand);
@@ -259,11 +259,11 @@ fn agreed(pools: &Pools, demand: &Demand, trade: &Trade) -> Vec<Offer> {
 
 fn wide_enough(
     demand: &Demand,
-    mut sets: Vec<Vec<Offer>>,
+    mut sets: Vec<Vec<PoolOffer>>,
     min_performance: Option<Performance>,
-) -> Result<Vec<Vec<Offer>>, Reason> {
+) -> Result<Vec<Vec<PoolOffer>>, Reason> {
     let needed = demand.processors;
-    let nodes = |set: &Vec<Offer>| set.iter().map(|offer| offer.nodes).sum::<u32>();
+    let nodes = |set: &Vec<PoolOffer>| set.iter().map(|offer| offer.nodes).sum::<u32>();
     let suitable = sets.iter().map(nodes).max().unwrap_or(0);
     sets.retain(|set| nodes(set) >= needed);
     match sets.is_empty() {

@@ -17,7 +17,7 @@ pub enum Borders {
 
 /// A site's queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Queue {
+pub enum SiteQueue {
     /// Large jobs, and those that waited too long elsewhere. Some hold a reservation.
     Job,
     /// Medium jobs and remote ones.
@@ -32,16 +32,16 @@ impl Borders {
         [(Borders::Paper, "paper"), (Borders::Pseudo, "pseudo")];
 
     /// The queue of a local job of so many processors.
-    pub fn queue(self, site: u32, processors: u32) -> Queue {
+    pub fn queue(self, site: u32, processors: u32) -> SiteQueue {
         let (n, wide) = (u64::from(site), u64::from(processors));
         let (small, large) = match self {
             Borders::Paper => (wide < n / 3, wide >= 2 * n / 3),
             Borders::Pseudo => (3 * wide <= n, 3 * wide > 2 * n),
         };
         match (small, large) {
-            (_, true) => Queue::Job,
-            (true, false) => Queue::Second,
-            (false, false) => Queue::First,
+            (_, true) => SiteQueue::Job,
+            (true, false) => SiteQueue::Second,
+            (false, false) => SiteQueue::First,
         }
     }
 }
@@ -69,7 +69,7 @@ impl Mean {
 /// A job as its site classifies it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Class {
-    pub(super) queue: Queue,
+    pub(super) queue: SiteQueue,
     pub(super) origin: Origin,
     /// Not shorter than the mean.
     long: bool,
@@ -95,14 +95,14 @@ impl Class {
     ) -> Class {
         let queue = match origin {
             Origin::Local => borders.queue(site, processors),
-            Origin::Remote => Queue::First,
+            Origin::Remote => SiteQueue::First,
         };
         Class { queue, origin, long, large: processors >= site / 2 }
     }
 
     /// The same job in the job queue.
     pub(super) fn promoted(self) -> Class {
-        Class { queue: Queue::Job, ..self }
+        Class { queue: SiteQueue::Job, ..self }
     }
 
     /// Its place in the order of all waiting jobs, apart from its age: the job queue, then medium,
@@ -111,14 +111,14 @@ impl Class {
         let long = i64::from(self.long && settings.short_first == ShortFirst::On);
         let small = i64::from(!self.large);
         match (self.queue, self.origin) {
-            (Queue::Job, Origin::Local) => key(0, long),
-            (Queue::Job, Origin::Remote) => key(1, long),
+            (SiteQueue::Job, Origin::Local) => key(0, long),
+            (SiteQueue::Job, Origin::Remote) => key(1, long),
             (_, Origin::Remote) => match settings.remote_classes {
                 RemoteClasses::WidthFirst => key(4, 2 * small + long),
                 RemoteClasses::LengthFirst => key(4, 2 * long + small),
             },
-            (Queue::First, Origin::Local) => key(2, long),
-            (Queue::Second, Origin::Local) => key(3, long),
+            (SiteQueue::First, Origin::Local) => key(2, long),
+            (SiteQueue::Second, Origin::Local) => key(3, long),
         }
     }
 }
@@ -134,8 +134,8 @@ mod tests {
         };
         assert_eq!(of(Borders::Paper), [2, 2, 1, 1, 1, 0, 0, 0, 0, 0]);
         assert_eq!(of(Borders::Pseudo), [2, 2, 2, 1, 1, 1, 0, 0, 0, 0]);
-        assert_eq!(Borders::Paper.queue(1, 1), Queue::Job);
-        assert_eq!(Borders::Paper.queue(2, 1), Queue::Job);
+        assert_eq!(Borders::Paper.queue(1, 1), SiteQueue::Job);
+        assert_eq!(Borders::Paper.queue(2, 1), SiteQueue::Job);
     }
 
     #[test]

@@ -25,7 +25,7 @@ mod classes;
 mod settings;
 mod site;
 
-pub use classes::{Borders, Queue};
+pub use classes::{Borders, SiteQueue};
 pub use settings::{
     Age, Alpha, Guard, Moves, Overflow, RemoteClasses, Settings, SettingsError, ShortFirst,
 };

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::{JobId, Outage, OutageId, Profile, Span, Time};
 
-use super::classes::{Class, JOB_QUEUE, Mean, Queue};
+use super::classes::{Class, JOB_QUEUE, Mean, SiteQueue};
 use super::settings::{Guard, Overflow, Settings};
 use crate::policy::Promise;
 use crate::policy::availability::Availability;
@@ -61,11 +61,11 @@ pub struct MultiQueue {
 }
 
 /// The index of a backfill queue.
-fn backfill(queue: Queue) -> Option<usize> {
+fn backfill(queue: SiteQueue) -> Option<usize> {
     match queue {
-        Queue::Job => None,
-        Queue::First => Some(0),
-        Queue::Second => Some(1),
+        SiteQueue::Job => None,
+        SiteQueue::First => Some(0),
+        SiteQueue::Second => Some(1),
     }
 }
 
@@ -94,7 +94,7 @@ impl MultiQueue {
     }
 
     /// The queue in which the job waits.
-    pub fn queue_of(&self, job: JobId) -> Option<Queue> {
+    pub fn queue_of(&self, job: JobId) -> Option<SiteQueue> {
         self.cards.get(&job).map(|card| card.class.queue)
     }
 

@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 
 use tradewind_model::{Slot, Time, Window};
 
-use self::one::{Item, Multiplier, Work};
+use self::one::{AliveNode, Multiplier, Work};
 use super::cheapest::{Buffers, Cheapest};
 use super::ranking::{NodeRanking, Ranked};
 use super::search::{Found, Proof, Scratch, Searcher, alive_at};
@@ -201,10 +201,10 @@ fn items(
     ranking: &NodeRanking,
     ranks: &[u32],
     numbers: impl Fn(&Ranked) -> (i64, i64),
-) -> Vec<Item> {
+) -> Vec<AliveNode> {
     let item = |&rank: &u32| {
         let (objective, constraint) = numbers(&ranking.nodes[rank as usize]);
-        Item { objective, constraint, rank }
+        AliveNode { objective, constraint, rank }
     };
     ranks.iter().map(item).collect()
 }

@@ -7,7 +7,7 @@ const MOST_ROUNDS: usize = 64;
 
 /// An alive node.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Item {
+pub(super) struct AliveNode {
     pub(super) objective: i64,
     pub(super) constraint: i64,
     pub(super) rank: u32,
@@ -115,7 +115,7 @@ pub(super) struct Answer {
 /// relaxation (tangents to its concave bound, in integers), then sets are built depth first in
 /// order of weight, as long as the bound leaves room below the cutoff.
 pub(super) fn solve(
-    items: Vec<Item>,
+    items: Vec<AliveNode>,
     wanted: usize,
     limit: i128,
     cutoff: i128,
@@ -135,7 +135,7 @@ pub(super) fn solve(
 }
 
 struct Problem {
-    items: Vec<Item>,
+    items: Vec<AliveNode>,
     wanted: usize,
     limit: i128,
     /// Only an objective below it counts; falls to that of the best set.
@@ -153,8 +153,8 @@ impl Problem {
     }
 
     /// The sums (objective, constraint) of the m least items by `weight`, which are offered.
-    fn least_by(&mut self, weight: impl Fn(&Item) -> i128) -> (i128, i128) {
-        let key = |it: &Item| (weight(it), it.objective, it.constraint, it.rank);
+    fn least_by(&mut self, weight: impl Fn(&AliveNode) -> i128) -> (i128, i128) {
+        let key = |it: &AliveNode| (weight(it), it.objective, it.constraint, it.rank);
         if self.wanted < self.items.len() {
             self.items.select_nth_unstable_by_key(self.wanted, key);
         }
@@ -211,7 +211,7 @@ impl Problem {
     /// one over shuts out the rest of its class: with few different node speeds the search is
     /// over numbers of nodes per speed.
     fn search(&mut self, multiplier: Multiplier, work: &mut Work) -> bool {
-        let weigh = |it: &Item| multiplier.weigh(it.objective, it.constraint);
+        let weigh = |it: &AliveNode| multiplier.weigh(it.objective, it.constraint);
         self.items.sort_unstable_by_key(|it| (weigh(it), it.objective, it.constraint, it.rank));
         let floors = Floors::new(&self.items, multiplier);
         let mut classes = Classes::new(&self.items);
@@ -274,13 +274,13 @@ struct Path {
 }
 
 impl Path {
-    fn push(&mut self, i: usize, items: &[Item]) {
+    fn push(&mut self, i: usize, items: &[AliveNode]) {
         self.taken.push(i);
         self.objective += i128::from(items[i].objective);
         self.constraint += i128::from(items[i].constraint);
     }
 
-    fn pop(&mut self, items: &[Item]) -> Option<usize> {
+    fn pop(&mut self, items: &[AliveNode]) -> Option<usize> {
         let i = self.taken.pop()?;
         self.objective -= i128::from(items[i].objective);
         self.constraint -= i128::from(items[i].constraint);
@@ -299,11 +299,11 @@ struct Classes {
 }
 
 impl Classes {
-    fn new(items: &[Item]) -> Classes {
+    fn new(items: &[AliveNode]) -> Classes {
         let mut objectives: Vec<i64> = items.iter().map(|it| it.objective).collect();
         objectives.sort_unstable();
         objectives.dedup();
-        let class = |it: &Item| objectives.partition_point(|&min| min < it.objective) as u32;
+        let class = |it: &AliveNode| objectives.partition_point(|&min| min < it.objective) as u32;
         let is_shut = vec![false; objectives.len()];
         Classes { class: items.iter().map(class).collect(), is_shut, shut: Vec::new() }
     }
@@ -337,14 +337,14 @@ struct Floors {
 }
 
 impl Floors {
-    fn new(items: &[Item], multiplier: Multiplier) -> Floors {
+    fn new(items: &[AliveNode], multiplier: Multiplier) -> Floors {
         let mut prefix = vec![0];
         let mut sum = 0;
         for it in items {
             sum += multiplier.weigh(it.objective, it.constraint);
             prefix.push(sum);
         }
-        let suffix = |number: fn(&Item) -> i64| {
+        let suffix = |number: fn(&AliveNode) -> i64| {
             let mut min = vec![i128::MAX; items.len() + 1];
             for (i, it) in items.iter().enumerate().rev() {
                 min[i] = min[i + 1].min(i128::from(number(it)));

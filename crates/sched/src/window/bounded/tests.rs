@@ -56,8 +56,8 @@ proptest! {
         limit in -3_i128..40,
         cutoff in prop::sample::select(vec![5_i128, 15, 1_000]),
     ) {
-        let item = |((objective, constraint), rank)| Item { objective, constraint, rank };
-        let items: Vec<Item> = numbers.iter().copied().zip(0..).map(item).collect();
+        let item = |((objective, constraint), rank)| AliveNode { objective, constraint, rank };
+        let items: Vec<AliveNode> = numbers.iter().copied().zip(0..).map(item).collect();
         let mut min = None;
         for mask in 0_u32..1 << items.len() {
             let chosen = || items.iter().filter(|it| mask >> it.rank & 1 == 1);

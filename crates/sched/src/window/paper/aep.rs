@@ -6,7 +6,7 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use tradewind_model::{Criterion, Slot};
 
-use super::{Cut, Task, min_proc_time, min_runtime};
+use super::{Cut, PaperRequest, min_proc_time, min_runtime};
 use crate::window::csa::Score;
 use crate::window::sweep::StartBounds;
 
@@ -14,7 +14,7 @@ use crate::window::sweep::StartBounds;
 /// is the m cheapest for start and cost, Algorithm 2 for runtime and finish, and a random window
 /// for processor time and other sums. The first of equals wins.
 pub(super) fn find(
-    task: &Task<'_>,
+    task: &PaperRequest<'_>,
     slots: &[Slot],
     bracket: StartBounds,
     seed: u64,

@@ -2,13 +2,13 @@
 
 use tradewind_model::{SlotList, Time};
 
-use super::{Cut, Task, amp};
+use super::{Cut, PaperRequest, amp};
 use crate::window::csa::Score;
 use crate::window::sweep::StartBounds;
 
 /// AMP again and again on what the earlier windows left (paper 000, section 6.1, strategy 6); the
 /// first of equals by (criterion, start, cost, finish).
-pub(super) fn find(task: &Task<'_>, slots: &SlotList, bracket: StartBounds) -> Option<Cut> {
+pub(super) fn find(task: &PaperRequest<'_>, slots: &SlotList, bracket: StartBounds) -> Option<Cut> {
     let mut left = slots.clone();
     let mut best: Option<(Score, Cut)> = None;
     while let Some((start, ranks)) = amp::find(task, left.as_slice(), bracket) {

@@ -34,7 +34,7 @@ pub(super) struct Alive {
 type Cut = (i64, Vec<u32>);
 
 /// What the papers' algorithms know of the request.
-struct Task<'a> {
+struct PaperRequest<'a> {
     ranking: &'a NodeRanking,
     wanted: usize,
     budget: i128,
@@ -43,7 +43,7 @@ struct Task<'a> {
 
 /// Runs the paper's version of the search.
 pub(super) fn find(searcher: &Searcher, slots: &SlotList, bracket: StartBounds) -> Option<Found> {
-    let task = Task {
+    let task = PaperRequest {
         ranking: &searcher.ranking,
         wanted: searcher.wanted,
         budget: searcher.ceiling(),
@@ -58,7 +58,7 @@ pub(super) fn find(searcher: &Searcher, slots: &SlotList, bracket: StartBounds) 
     Some(Found { window: task.window(start, &ranks)?, proof: Proof::Heuristic })
 }
 
-impl Task<'_> {
+impl PaperRequest<'_> {
     /// Steps 1° to 4° of ALP (paper 001, section 3): takes suitable slots one by one, removes
     /// those that have expired at the start of the last one, and asks `judge` after each.
     fn expand(

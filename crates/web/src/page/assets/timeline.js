@@ -5,7 +5,7 @@ import { legend } from './timeline/kinds.js';
 import { address, Camera } from './timeline/camera.js';
 import { cellAt, digest, frame as askFrame, picture as askPicture, isGood } from './timeline/data.js';
 import { AXIS, Painter } from './timeline/draw.js';
-import { hands } from './timeline/hand.js';
+import { pointer } from './timeline/pointer.js';
 import { Lanes } from './timeline/lanes.js';
 import { census, counted, fill, fillDigest, inView, light } from './timeline/mirror.js';
 import { fallBacks, listed, named, placed } from './timeline/windows.js';
@@ -32,7 +32,7 @@ function start(surface) {
   let shown = null;
   let asked = 0;
   let hovered = -1; // a place in the table
-  let cell = null; // the cell under the hand: {from, until, first, rows}
+  let cell = null; // the cell under the pointer: {from, until, first, rows}
   let chosen = ''; // what `key` says
   let windows = []; // as they are drawn
   let extra = []; // other windows of the job that is chosen
@@ -49,7 +49,7 @@ function start(surface) {
   const height = () => Math.min(Math.max(frame.rows * 24, 120), Math.max(window.innerHeight - 260, 240), most);
 
   const chosenAt = () => find(all(), chosen);
-  /** The runs of the job under the hand or chosen. */
+  /** The runs of the job under the pointer or chosen. */
   const runs = () => together(all(), hovered >= 0 ? hovered : chosenAt());
 
   function fit() {
@@ -380,9 +380,9 @@ function start(surface) {
     over();
   });
   table.tBodies[0].addEventListener('pointerleave', () => { hovered = -1; over(); });
-  hands(surface, act);
-  const mood = () => { painter.theme(); legend(get('legend'), painter.colours); soon(); };
-  document.addEventListener('theme', mood);
+  pointer(surface, act);
+  const themed = () => { painter.theme(); legend(get('legend'), painter.colours); soon(); };
+  document.addEventListener('theme', themed);
   document.addEventListener('clock', () => { soon(); tell(); });
   document.addEventListener('refreshed', () => reload());
   document.addEventListener('pick', (event) => { picked = event.detail; soon(); });
@@ -390,7 +390,7 @@ function start(surface) {
   new ResizeObserver(() => { tip.hide(); soon(); }).observe(surface);
   document.addEventListener('lost', outdated);
   setInterval(over, 1000);
-  mood();
+  themed();
 
   (async () => {
     usual(7200);

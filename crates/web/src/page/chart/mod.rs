@@ -1,5 +1,5 @@
 //! Charts as SVG, made here: lines and areas stretch with the page, letters do not. Colours come
-//! from classes, so that they follow the page's mood; dashes, hatches and names show what colours
+//! from classes, so that they follow the page's theme; dashes, hatches and names show what colours
 //! show.
 
 mod axis;
@@ -28,12 +28,12 @@ pub(crate) struct Figure {
     /// What is said then.
     pub(crate) empty: &'static str,
     /// The same as a table.
-    pub(crate) table: Table,
+    pub(crate) table: ChartTable,
 }
 
 /// What a chart shows, in words: a moment for each row.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Table {
+pub(crate) struct ChartTable {
     /// Behind the moment.
     pub(crate) head: Vec<String>,
     /// The newest first.

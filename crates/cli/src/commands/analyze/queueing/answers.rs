@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use tradewind_sim::queueing::{
-    self as theory, Infinite, Network, Partitioned, Priority, QueueingError, Unstable,
+    self as theory, Infinite, Partitioned, Priority, QueueingError, QueueingNetwork, Unstable,
 };
 
 /// What a station says about one rate under one model.
@@ -101,7 +101,7 @@ impl StationAnswer {
         StationAnswer { partitions: partitions(answer), ..whole }
     }
 
-    pub(super) fn network(answer: &Network) -> StationAnswer {
+    pub(super) fn network(answer: &QueueingNetwork) -> StationAnswer {
         let names = ["valuation", "dispatch", "execution"];
         let stages = names.into_iter().zip(&answer.stages).map(|(name, stage)| NamedNumbers {
             name: name.to_owned(),

@@ -10,9 +10,9 @@ mod values;
 
 use std::time::Instant;
 
-use crate::cli::Format;
 use crate::commands::plan;
 use crate::exit::{Exit, Failure, Outcome, Problem};
+use crate::options::Format;
 use crate::output;
 use crate::report::Report;
 

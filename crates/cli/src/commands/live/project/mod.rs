@@ -10,9 +10,9 @@ use tradewind_web::documents::{
     SpendingLimits,
 };
 
-use crate::cli::Format;
 use crate::client::{Market, MarketArgs, encode};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::options::Format;
 
 /// What to do with projects.
 #[derive(Debug, clap::Args)]
@@ -34,11 +34,11 @@ enum ProjectCommand {
     /// Show one project: members, limits, spending, and when its money ends.
     Show(ShowArgs),
     /// List the projects that you belong to.
-    List(ListArgs),
+    List(ProjectListArgs),
     /// Make users, projects, members and budgets as a file says.
     Import(table::ImportArgs),
     /// Print users, projects, members and budgets as a file.
-    Export(table::ExportArgs),
+    Export(table::ProjectExportArgs),
 }
 
 /// Arguments of `tradewind project create`.
@@ -169,7 +169,7 @@ Examples:
   tradewind project list --format csv
 
 An administrator sees all.")]
-struct ListArgs {
+struct ProjectListArgs {
     #[command(flatten)]
     place: MarketArgs,
 }

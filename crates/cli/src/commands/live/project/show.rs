@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use tradewind_web::documents::{Credits, Project, ProjectMember, SpendingLimits};
 
-use crate::cli::Format;
 use crate::client::Sent;
 use crate::commands::live::Sheet;
 use crate::exit::Failure;
+use crate::options::Format;
 use crate::output;
 use crate::tables::Side;
 

@@ -5,9 +5,9 @@ use tradewind_web::documents::{
     Credits, IMPORT_COLUMNS, ImportKind, ImportRole, ImportRow, ImportTable, Imported, LimitName,
 };
 
-use crate::cli::Format;
 use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Failure, Problem};
+use crate::options::Format;
 use crate::output;
 
 /// Arguments of `tradewind project import`.
@@ -39,7 +39,7 @@ Examples:
   tradewind project export --format json
 
 Administrators may. The file changes nothing when it is imported.")]
-pub(super) struct ExportArgs {
+pub(super) struct ProjectExportArgs {
     #[command(flatten)]
     place: MarketArgs,
 }
@@ -69,7 +69,7 @@ pub(super) fn import(args: &ImportArgs, format: Format) -> Result<(), Failure> {
     }
 }
 
-pub(super) fn export(args: &ExportArgs, format: Format) -> Result<(), Failure> {
+pub(super) fn export(args: &ProjectExportArgs, format: Format) -> Result<(), Failure> {
     let sent = Market::open(&args.place)?.get("/v1/export")?;
     if format == Format::Json {
         return sent.print();

@@ -7,6 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tradewind_daemon::site::exit::wait_until;
+
 /// The longest line that is read.
 const LONGEST_LINE: u64 = 64 << 20;
 /// How long a child may take to end once its input is closed.
@@ -91,14 +93,7 @@ impl Dialogue {
 
     /// How the child ended, if it does so in time.
     fn end_within(&mut self, patience: Duration) -> Option<ExitStatus> {
-        let until = Instant::now() + patience;
-        loop {
-            match self.child.try_wait() {
-                Ok(Some(status)) => return Some(status),
-                Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(5)),
-                _ => return None,
-            }
-        }
+        wait_until(&mut self.child, Instant::now() + patience)
     }
 }
 

@@ -210,6 +210,7 @@ mod tests {
             lost: vec![lost(0, 10), lost(2, 7)],
             income: vec![],
             passes: 0,
+            owners: vec![],
             counts: vec![],
         };
         let expected =

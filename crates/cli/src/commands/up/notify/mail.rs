@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use tradewind_daemon::site::exit::wait_until;
 use tradewind_io::submission::is_address;
 
 use super::queue::Queue;
@@ -113,17 +114,10 @@ impl Mailer {
     }
 
     fn wait(&self, child: &mut Child) -> Result<(), String> {
-        let begun = Instant::now();
-        let mut pause = Duration::from_millis(2);
-        loop {
-            match child.try_wait() {
-                Ok(Some(status)) if status.success() => return Ok(()),
-                Ok(Some(status)) => return Err(format!("the mail command ended with {status}")),
-                Ok(None) if begun.elapsed() < self.patience => std::thread::sleep(pause),
-                Ok(None) => break,
-                Err(wrong) => return Err(format!("the mail command: {wrong}")),
-            }
-            pause = (pause * 2).min(Duration::from_millis(100));
+        match wait_until(child, Instant::now() + self.patience) {
+            Some(status) if status.success() => return Ok(()),
+            Some(status) => return Err(format!("the mail command ended with {status}")),
+            None => {}
         }
         // It may have ended just now; its number is its own until it is waited for.
         let _ = kill_process_group(Pid::from_child(child), Signal::KILL);

@@ -79,8 +79,8 @@ fn a_few_rows_wait_until_they_are_older() {
     with_snapshot(&path, 300);
     let _writer = Sqlite::open(&path).unwrap();
     let mut keeper = Keeper::beside(&path, Cover::Snapshots).unwrap();
-    assert_eq!(keeper.archive(Due { before: 200, partly_before: 0 }).unwrap(), None);
-    let made = keeper.archive(Due { before: 200, partly_before: 2 }).unwrap().unwrap();
+    assert_eq!(keeper.archive(ArchiveCutoff { before: 200, partly_before: 0 }).unwrap(), None);
+    let made = keeper.archive(ArchiveCutoff { before: 200, partly_before: 2 }).unwrap().unwrap();
     assert_eq!((made.first, made.last, made.times), (1, 199, (1, 199)));
     keeper.shrink().unwrap();
     assert_eq!(check(&path).unwrap().rows, 300);

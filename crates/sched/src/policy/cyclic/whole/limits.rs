@@ -4,7 +4,7 @@ use tradewind_model::{Limits, Snapshot};
 
 use super::super::choose;
 use super::Candidate;
-use crate::combine::{self, Bounds, Choice};
+use crate::combine::{self, Choice, SumLimits};
 
 /// The limits, `auto` as CSS resolves it: from CSS's alternatives, where a job without any counts
 /// with those that it finds alone. Never below what CSS itself applied.
@@ -16,18 +16,18 @@ pub(super) fn bounds(
     order: &[usize],
     candidates: &[Candidate],
     css: Limits,
-) -> Bounds {
+) -> SumLimits {
     let policy = &snapshot.policy;
     let (time, budget) = choose::limits(policy);
     let with_some = order.iter().map(|&job| choices(&candidates[job])).filter(|it| !it.is_empty());
     let all: Vec<Vec<Choice>> = with_some.collect();
     if all.is_empty() {
-        return Bounds { time: css.time.map(|it| it.0), budget: css.budget.map(|it| it.0) };
+        return SumLimits { time: css.time.map(|it| it.0), budget: css.budget.map(|it| it.0) };
     }
     let resolve = |jobs: &[Vec<Choice>]| combine::limits(jobs, policy.objective, time, budget);
     let given = choose::given(policy);
     let ours = resolve(&all).or_else(|_| resolve(&within(all, given.time))).unwrap_or(given);
-    Bounds {
+    SumLimits {
         time: given.time.or(ours.time.max(css.time.map(|it| it.0))),
         budget: given.budget.or(ours.budget.max(css.budget.map(|it| it.0))),
     }

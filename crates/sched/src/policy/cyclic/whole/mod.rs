@@ -24,7 +24,7 @@ use tradewind_model::{
 
 use super::{Cyclic, Meter, Offers, Progress, alternatives, choose, slicer};
 use crate::combine::disjoint::{self, Busy, DisjointOffer, Selected};
-use crate::combine::{Bounds, Choice};
+use crate::combine::{Choice, SumLimits};
 
 /// The most choices of one plan: the first, and those with windows found beside the last one.
 const MOST_CHOICES: u32 = 5;
@@ -135,7 +135,7 @@ fn choose_from(
     snapshot: &Snapshot,
     cyclic: &Cyclic,
     candidates: &mut [Candidate],
-    bounds: Bounds,
+    bounds: SumLimits,
     known: &[Option<usize>],
 ) -> Selected {
     let jobs: Vec<Vec<DisjointOffer>> =
@@ -151,7 +151,7 @@ fn choose_from(
 fn finish(
     snapshot: &Snapshot,
     candidates: Vec<Candidate>,
-    bounds: Bounds,
+    bounds: SumLimits,
     made: Option<&Selected>,
 ) -> Plan {
     let chosen = made.map_or(&[][..], |made| &made.selection.chosen);
@@ -182,7 +182,7 @@ fn finish(
 
 /// By job, why it would be left out: a limit, if some window of it is free beside the chosen ones
 /// and only a limit speaks against it; else the others.
-fn reasons(candidates: &[Candidate], bounds: Bounds, chosen: &[Option<usize>]) -> Vec<Reason> {
+fn reasons(candidates: &[Candidate], bounds: SumLimits, chosen: &[Option<usize>]) -> Vec<Reason> {
     let taken: Vec<&DisjointOffer> = candidates
         .iter()
         .zip(chosen)
@@ -202,13 +202,13 @@ fn reasons(candidates: &[Candidate], bounds: Bounds, chosen: &[Option<usize>]) -
         let cheapest = free.iter().map(|choice| cost + choice.cost).min();
         let (Some(shortest), Some(cheapest)) = (shortest, cheapest) else { return Reason::Outbid };
         match bounds {
-            Bounds { time: Some(limit), .. } if shortest > limit => {
+            SumLimits { time: Some(limit), .. } if shortest > limit => {
                 Reason::TimeLimit { limit: Span(limit), min: Span(shortest) }
             }
-            Bounds { budget: Some(limit), .. } if cheapest > limit => {
+            SumLimits { budget: Some(limit), .. } if cheapest > limit => {
                 Reason::BudgetLimit { limit: Money(limit), min: Money(cheapest) }
             }
-            Bounds { time: Some(time), budget: Some(budget) } if !free.iter().any(fits) => {
+            SumLimits { time: Some(time), budget: Some(budget) } if !free.iter().any(fits) => {
                 Reason::BothLimits { time: Span(time), budget: Money(budget) }
             }
             // It fits: the choice hit its work limit.

@@ -220,7 +220,7 @@ export class Painter {
     pen.stroke();
   }
 
-  /** What moves: the present, what the hand is on, what is chosen, windows, and joins of a job's runs. */
+  /** What moves: the present, what the pointer is on, what is chosen, windows, and joins of a job's runs. */
   moving(camera, now, marks, joins) {
     const pen = this.over.getContext('2d');
     pen.clearRect(0, 0, camera.width, camera.height + AXIS);

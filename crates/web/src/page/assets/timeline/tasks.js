@@ -1,4 +1,4 @@
-// Tasks that are drawn one by one: which is under the hand, which belong together. `all` is the
+// Tasks that are drawn one by one: which is under the pointer, which belong together. `all` is the
 // picture's rectangles: a table of tasks, and pieces of rows that each of them has.
 
 import { ALARMS } from './kinds.js';

@@ -1,4 +1,4 @@
-// What is said beside the hand.
+// What is said beside the pointer.
 
 export class Tip {
   constructor(element) {

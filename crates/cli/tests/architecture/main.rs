@@ -1,6 +1,9 @@
 //! The floors of the house: who may depend on whom.
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its metadata has failed")]
 
+mod cycles;
+mod modules;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 

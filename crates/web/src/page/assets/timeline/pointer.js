@@ -4,7 +4,7 @@
  * Calls `act` with what is wanted: {pan:[dx,dy]}, {zoom:factor,x}, {zoomRows:factor,y}, {hover:[x,y]|null},
  * {open:[x,y]}, {step:±1}, {offer:±1}, {enter:true}, {fit:true}, {focus:true}, {now:true}, {help:true}, {clear:true}.
  */
-export function hands(surface, act) {
+export function pointer(surface, act) {
   const place = (event) => {
     const box = surface.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];

@@ -6,11 +6,11 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{Content, Ref, RefOr, Response, ResponseBuilder};
 use utoipa::{IntoResponses, Modify, OpenApi, ToSchema};
 
-use crate::documents;
-use crate::routes::{
+use super::{
     accounts, advice, audit, events, import, jobs, market, open, peers, projects, sessions,
     sign_in, sites, submit, tokens,
 };
+use crate::documents;
 
 /// What may be submitted.
 #[derive(Debug, serde::Serialize, ToSchema)]

@@ -1,0 +1,100 @@
+//! What a job asks for in a market.
+
+use std::sync::Arc;
+
+use crate::{
+    Attributes, Criterion, Money, Performance, Price, Request, SiteId, Span, Time, TimeMode,
+};
+
+/// What a job asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Demand {
+    /// Tasks, each on a node of its own: at least 1.
+    pub processors: u32,
+    /// How long it is expected to run, at least 1 s: on the reference node, or by the clock, as its
+    /// terms say.
+    pub estimate: Span,
+    /// Everything else; most jobs of most logs ask for nothing more.
+    pub terms: Option<Arc<Terms>>,
+}
+
+impl Demand {
+    /// A job without further terms.
+    pub fn new(processors: u32, estimate: Span) -> Demand {
+        Demand { processors, estimate, terms: None }
+    }
+
+    /// The terms, or the terms of a job that has none.
+    pub fn terms(&self) -> &Terms {
+        static NONE: Terms = Terms::NONE;
+        self.terms.as_deref().unwrap_or(&NONE)
+    }
+
+    /// How its estimate is counted: without terms, as work on the reference node.
+    pub fn mode(&self) -> TimeMode {
+        self.terms.as_ref().map_or(TimeMode::WORK, |terms| terms.times)
+    }
+
+    /// As a request for a window.
+    pub fn request(&self) -> Request {
+        let terms = self.terms();
+        Request {
+            min_performance: terms.min_performance,
+            attributes: terms.attributes.clone(),
+            budget: terms.budget,
+            max_price: terms.max_price,
+            earliest_start: terms.earliest_start,
+            deadline: terms.deadline,
+            criterion: terms.criterion.clone(),
+            times: terms.times,
+            ..Request::new(self.processors, self.estimate)
+        }
+    }
+}
+
+/// Who asks, and on which conditions.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Terms {
+    /// Whose job it is.
+    pub user: i64,
+    /// Higher comes first, where a policy cares.
+    pub priority: i64,
+    /// Where it was submitted, if at a site of the market.
+    pub home: Option<SiteId>,
+    /// What its completion in time is worth.
+    pub value: Option<Money>,
+    /// Each node's performance at least.
+    pub min_performance: Option<Performance>,
+    /// Each node's price at most.
+    pub max_price: Option<Price>,
+    /// The whole job's cost at most.
+    pub budget: Option<Money>,
+    /// Earliest start, if there is one.
+    pub earliest_start: Option<Time>,
+    /// To be finished by.
+    pub deadline: Option<Time>,
+    /// What makes one window better than another.
+    pub criterion: Criterion,
+    /// What each node must offer besides.
+    pub attributes: Attributes,
+    /// How the job's time is counted.
+    pub times: TimeMode,
+}
+
+impl Terms {
+    /// Of a job that asks for nothing but processors and time.
+    pub const NONE: Terms = Terms {
+        user: 0,
+        priority: 0,
+        home: None,
+        value: None,
+        min_performance: None,
+        max_price: None,
+        budget: None,
+        earliest_start: None,
+        deadline: None,
+        criterion: Criterion::Start,
+        attributes: Attributes::new(),
+        times: TimeMode::WORK,
+    };
+}
