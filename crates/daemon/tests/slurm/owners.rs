@@ -99,7 +99,7 @@ fn a_backlog_of_the_owners_is_listed_as_squeue_lists_it() {
 
 /// Slurm plans the first job of the queue behind what runs, and says so.
 #[test]
-fn slurms_own_expected_start_is_told() {
+fn slurms_own_expected_start_is_listed() {
     let cluster = Cluster::start(&Plan::of("x", 2));
     let mut bench = SlurmBench::new(&cluster, "main", 2);
     let runs = cluster.job(&["-N", "2", "--exclusive", "--time=20"]);
