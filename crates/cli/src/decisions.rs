@@ -65,7 +65,7 @@ impl Trial {
                 self.retrace = Some(Retrace::new(market, make));
             }
             Record::Market(MarketRecord::Gridded { pools, .. }) => {
-                self.pools = Some(Arc::clone(pools))
+                self.pools = Some(Arc::clone(pools));
             }
             Record::Market(MarketRecord::Began { policy, usage, .. }) => {
                 // A policy that cannot be built now cannot have decided.

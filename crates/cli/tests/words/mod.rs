@@ -204,8 +204,8 @@ fn language(path: &Path, text: &str) -> Vec<(usize, String)> {
 fn is_checked(path: &PathBuf) -> bool {
     let is_below = |folder: &&str| path.starts_with(folder);
     ends(path, &["md", "rs", "html", "js"])
-        && CHECKED.iter().any(|folder| is_below(&folder))
-        && !UNCHECKED.iter().any(|folder| is_below(&folder))
+        && CHECKED.iter().any(&is_below)
+        && !UNCHECKED.iter().any(is_below)
         && !GENERATED.iter().any(|generated| path == Path::new(generated))
 }
 

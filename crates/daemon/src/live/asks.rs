@@ -327,7 +327,7 @@ impl Live {
         match self.find(actor, number) {
             Err(refusal) => return Ok(Err(refusal)),
             Ok(Phase::Waiting) => {
-                self.put(at, JobRecord::Left { job: number, hold: Hold::User })?
+                self.put(at, JobRecord::Left { job: number, hold: Hold::User })?;
             }
             Ok(Phase::Held(hold)) if *hold != Hold::Booked => {
                 self.put(at, JobRecord::Held { job: number, hold: Hold::User })?;

@@ -367,7 +367,7 @@ impl World {
                     Record::Job(JobRecord::Recalling { .. }) => self.counts.recalled += 1,
                     Record::Job(JobRecord::Settled { .. }) => self.counts.settled += 1,
                     Record::Task(TaskRecord::HeldThere { why: Some(_), .. }) => {
-                        self.counts.held += 1
+                        self.counts.held += 1;
                     }
                     Record::Task(TaskRecord::Resumed { .. }) => self.counts.resumed += 1,
                     Record::Job(JobRecord::Stopping { job })

@@ -59,7 +59,7 @@ impl Live {
                 let number = handing.map(|it| u64::from(it.parcel.ticket.job.0));
                 match record {
                     Record::Peer(PeerRecord::Negotiated { entry: Entry::Gave(_), .. }) => {
-                        self.index.away.extend(number)
+                        self.index.away.extend(number);
                     }
                     _ => self.index.nowhere.extend(number),
                 }
