@@ -1,4 +1,9 @@
 //! Sites whose owners queue: the market's jobs stand behind them.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test: what fails is said, and sums are printed"
+)]
 
 mod worlds;
 
