@@ -90,7 +90,7 @@ fn a_job_that_is_held_at_its_site_says_so_and_is_planned_again() {
     let market = Market::start("", &[offer]);
     let (released, id) = held_job(&market, &alpha);
     let job = market.until_job(released, "hold", |job| job["reason"] == "JobHeldAdmin");
-    assert_eq!(job["state"], "CONFIGURING");
+    assert_eq!((&job["state"], job.get("started")), (&"PENDING".into(), None));
     assert!(text(&job["message"]).starts_with("held at alpha since "), "{job:#}");
     let told = market.text(&["explain", &released.to_string()]);
     assert!(told.contains("held at alpha since "), "{told}");

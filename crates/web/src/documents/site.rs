@@ -36,9 +36,26 @@ pub struct Site {
     pub away_since: Option<i64>,
     /// Pools of the site.
     pub pools: Vec<Pool>,
+    /// The jobs of its owners that wait there; left out before the first look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<OwnersQueue>,
     /// How much later than expected its last jobs started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Delay>,
+}
+
+/// Jobs that wait at a site and are not the market's. The market leaves the nodes free that they
+/// are expected to take.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({"jobs": 12, "foreseen": 10}))]
+pub struct OwnersQueue {
+    /// How many jobs, an array counted once.
+    pub jobs: u32,
+    /// For how many of them a start is expected.
+    pub foreseen: u32,
+    /// What is not known of the queue, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<String>,
 }
 
 /// Whether a site answers.

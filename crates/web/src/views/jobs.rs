@@ -40,7 +40,7 @@ pub(crate) fn list(state: &State, actor: &Actor, filter: &Filter) -> JobList {
         actor.may_act_for(&job.user)
             && filter.user.as_ref().is_none_or(|user| *user == job.user)
             && filter.name.as_ref().is_none_or(|name| *name == job.submission.name)
-            && (filter.states.is_empty() || filter.states.iter().any(|it| it == words::state(job)))
+            && (filter.states.is_empty() || filter.states.iter().any(|it| it == words::state(state, job)))
             && filter.site.as_ref().is_none_or(|site| sites(state, job).contains(site.as_str()))
     };
     let jobs = state.jobs.range(filter.after.saturating_add(1)..).map(|(_, job)| job);
@@ -73,14 +73,14 @@ pub(crate) fn line(state: &State, job: &Job) -> documents::Job {
         name: job.submission.name.clone(),
         user: job.user.clone(),
         project: job.submission.project.clone(),
-        state: words::state(job).to_owned(),
+        state: words::state(state, job).to_owned(),
         reason: reason.map(str::to_owned),
         message,
         array: job.array.map(|(first, index)| ArrayPlace { first, index }),
         nodes: job.nodes(),
         layout: None,
         submitted: job.submitted.0,
-        started: job.started().map(|at| at.0),
+        started: words::started(job).map(|at| at.0),
         ended: job.ended().map(|at| at.0),
         expected_start: expectation(state, job),
         sites: sites(state, job).into_iter().map(str::to_owned).collect(),

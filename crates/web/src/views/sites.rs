@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use tradewind_daemon::engine::Gauges;
+use tradewind_daemon::live::outages::owners;
 use tradewind_daemon::live::state::{State, Why};
 use tradewind_daemon::live::{Live, RESOURCES};
 use tradewind_model::{PoolId, SiteId};
 
 use super::jobs::quantile;
-use crate::documents::{Delay, Pool, Reach, Site, SiteList};
+use crate::documents::{Delay, OwnersQueue, Pool, Reach, Site, SiteList};
 
 /// All sites, with what is wrong with their pools: they are public.
 pub(crate) fn list_now(live: &Live) -> SiteList {
@@ -23,6 +24,9 @@ pub(crate) fn list_now(live: &Live) -> SiteList {
         .collect();
     for pool in pools {
         pool.problem = problems.get(&pool.name).cloned();
+    }
+    for (site, place) in list.sites.iter_mut().zip(0..) {
+        site.queue = live.owners_queue(SiteId(place)).map(queue);
     }
     list
 }
@@ -43,6 +47,7 @@ pub(crate) fn list(state: &State) -> SiteList {
             requests: BTreeMap::new(),
             away_since: state.away_since(id).map(|at| at.0),
             pools: own.map(|(id, _)| pool(state, id)).collect(),
+            queue: None,
             delay: delay(state, id),
         }
     });
@@ -67,6 +72,14 @@ pub(crate) fn counted(mut list: SiteList, gauges: &Gauges) -> SiteList {
         }
     }
     list
+}
+
+fn queue(queue: &owners::OwnersQueue) -> OwnersQueue {
+    OwnersQueue {
+        jobs: (queue.jobs.len() as u32).saturating_add(queue.beyond),
+        foreseen: queue.foreseen() as u32,
+        unknown: queue.notes.clone(),
+    }
 }
 
 fn delay(state: &State, site: SiteId) -> Option<Delay> {

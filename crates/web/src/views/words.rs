@@ -40,11 +40,12 @@ pub fn sentence(reason: &Reason) -> String {
 }
 
 /// The job's state, as `squeue` and `sacct` call it.
-pub(crate) fn state(job: &Job) -> &'static str {
+pub(crate) fn state(state: &State, job: &Job) -> &'static str {
     match job.phase() {
         Phase::Held(_) | Phase::Waiting | Phase::Handing => "PENDING",
         Phase::Running if job.cancelled_by.is_some() => "COMPLETING",
         Phase::Running if job.began().is_some() => "RUNNING",
+        Phase::Running if state.queued_at(job).is_some() => "PENDING",
         Phase::Running => "CONFIGURING",
         Phase::Away if job.cancelled_by.is_some() => "COMPLETING",
         Phase::Away if job.started().is_some() => "RUNNING",
@@ -90,7 +91,10 @@ pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)>
         }
         Phase::Held(hold) => Some(held(hold)),
         Phase::Waiting => Some(waiting(state, job)),
-        Phase::Running => state.held_there(job).map(held_there),
+        Phase::Running => match state.held_there(job) {
+            Some(held) => Some(held_there(held)),
+            None => state.queued_at(job).map(queued_at),
+        },
         Phase::Handing => {
             Some(("PassedOn", format!("it goes to {}, which has not confirmed it", peer(job))))
         }
@@ -145,6 +149,22 @@ fn held_there((site, since, why): (&str, Time, &str)) -> (&'static str, String) 
         _ => "JobHeld",
     };
     (word, format!("held at {site} since {}: {why}", moment(since)))
+}
+
+/// The word and the sentence for a job that waits in its site's own queue.
+fn queued_at(site: &str) -> (&'static str, String) {
+    ("SiteQueue", format!("it was submitted to {site}, and waits in the queue of that site"))
+}
+
+/// When the work of the job began. A job that waits at its site has not started.
+pub(crate) fn started(job: &Job) -> Option<Time> {
+    match job.phase() {
+        Phase::Running => job.began(),
+        Phase::Away => job.started(),
+        // One that ran at a peer has no parts here.
+        Phase::Over(_) => job.began().or(job.started().filter(|_| job.parts().is_empty())),
+        Phase::Held(_) | Phase::Waiting | Phase::Handing => None,
+    }
 }
 
 fn waiting(state: &State, job: &Job) -> (&'static str, String) {

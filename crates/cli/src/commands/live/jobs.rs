@@ -127,8 +127,8 @@ fn start(job: &Job) -> String {
 fn place(job: &Job) -> String {
     match (&job.sites[..], &job.reason) {
         ([], Some(reason)) => format!("({reason})"),
-        // Its site's manager holds it.
-        (sites, Some(reason)) if job.state == "CONFIGURING" => {
+        // It waits in its site's own queue, or is held there.
+        (sites, Some(reason)) if job.started.is_none() && job.ended.is_none() => {
             format!("{} ({reason})", sites.join(","))
         }
         ([], None) => job.peer.as_ref().map(|peer| format!("@{peer}")).unwrap_or_default(),

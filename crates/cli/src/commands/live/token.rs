@@ -357,6 +357,7 @@ mod tests {
             requests: BTreeMap::new(),
             away_since: None,
             pools: vec![],
+            queue: None,
             delay: None,
         };
         let sites = [site];

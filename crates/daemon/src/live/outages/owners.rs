@@ -33,6 +33,13 @@ pub struct OwnersQueue {
     pub notes: Vec<String>,
 }
 
+impl OwnersQueue {
+    /// How many of the listed jobs have an expected start.
+    pub fn foreseen(&self) -> usize {
+        self.jobs.iter().filter(|(_, it)| matches!(it, Expected::Starts { .. })).count()
+    }
+}
+
 /// A manager starts a job up to one round of its scheduler after its nodes are free. A job of the
 /// market that is to end before an owner's job starts must have that much room, or the manager
 /// would not start it. Longer rounds count as this.

@@ -64,6 +64,18 @@ impl State {
         held.next()
     }
 
+    /// The site in whose queue the job waits: it was submitted there, and has no nodes yet.
+    pub fn queued_at(&self, job: &Job) -> Option<&str> {
+        if job.parts().iter().any(|part| part.since.is_some() || part.exit.is_some()) {
+            return None;
+        }
+        let mut parts = job.parts().iter().enumerate().filter(|(place, _)| {
+            let task = self.tasks.get(&job.tag(&self.name, *place));
+            task.is_some_and(|task| matches!(task.known, TaskReport::Seen(Seen::Waiting)))
+        });
+        parts.next().map(|(_, part)| self.site_name(part.pool))
+    }
+
     /// That a job which was taken back had been held at its site.
     pub(in crate::live) fn was_held(&self, job: &Job) -> Option<String> {
         let (site, since, why) = self.held_there(job)?;
