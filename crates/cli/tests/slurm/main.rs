@@ -4,6 +4,7 @@
 
 #[path = "../../../daemon/tests/slurm/accounting.rs"]
 mod accounting;
+mod backlog;
 mod batch;
 mod caps;
 mod clock;

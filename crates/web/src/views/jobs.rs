@@ -40,7 +40,8 @@ pub(crate) fn list(state: &State, actor: &Actor, filter: &Filter) -> JobList {
         actor.may_act_for(&job.user)
             && filter.user.as_ref().is_none_or(|user| *user == job.user)
             && filter.name.as_ref().is_none_or(|name| *name == job.submission.name)
-            && (filter.states.is_empty() || filter.states.iter().any(|it| it == words::state(state, job)))
+            && (filter.states.is_empty()
+                || filter.states.iter().any(|it| it == words::state(state, job)))
             && filter.site.as_ref().is_none_or(|site| sites(state, job).contains(site.as_str()))
     };
     let jobs = state.jobs.range(filter.after.saturating_add(1)..).map(|(_, job)| job);
