@@ -233,10 +233,10 @@ fn list(state: &Books, actor: &Actor, which: &JobsQuery) -> JobListPage {
         SHOWS.iter().map(|(show, name)| Chip { show, name, count: 0 }).collect();
     let mut all: Vec<&Job> = Vec::new();
     for job in state.jobs.values().filter(fits) {
-        for chip in chips.iter_mut().filter(|chip| is_shown(job, chip.show)) {
+        for chip in chips.iter_mut().filter(|chip| is_shown(state, job, chip.show)) {
             chip.count += 1;
         }
-        if is_shown(job, &which.show) {
+        if is_shown(state, job, &which.show) {
             all.push(job);
         }
     }
@@ -245,7 +245,7 @@ fn list(state: &Books, actor: &Actor, which: &JobsQuery) -> JobListPage {
         None => (which.sort.as_str(), false),
     };
     all.sort_by(|a, b| {
-        let order = compare(column, a, b).then(a.number.cmp(&b.number));
+        let order = compare(state, column, a, b).then(a.number.cmp(&b.number));
         if backwards { order.reverse() } else { order }
     });
     let first = (which.page - 1).saturating_mul(PAGE);
@@ -255,13 +255,13 @@ fn list(state: &Books, actor: &Actor, which: &JobsQuery) -> JobListPage {
     JobListPage { jobs, first, count: all.len(), chips }
 }
 
-fn compare(column: &str, a: &Job, b: &Job) -> Ordering {
-    let start = |job: &Job| job.started().or(job.expected).map_or(i64::MAX, |at| at.0);
+fn compare(state: &Books, column: &str, a: &Job, b: &Job) -> Ordering {
+    let start = |job: &Job| states::started(job).or(job.expected).map_or(i64::MAX, |at| at.0);
     let end = |job: &Job| job.ended().map_or(i64::MAX, |at| at.0);
     match column {
         "name" => a.submission.name.cmp(&b.submission.name),
         "user" => a.user.cmp(&b.user),
-        "state" => states::state(a).cmp(states::state(b)),
+        "state" => states::state(state, a).cmp(states::state(state, b)),
         "nodes" => a.nodes().cmp(&b.nodes()),
         "submitted" => a.submitted.cmp(&b.submitted),
         "start" => start(a).cmp(&start(b)),
@@ -271,12 +271,12 @@ fn compare(column: &str, a: &Job, b: &Job) -> Ordering {
     }
 }
 
-fn is_shown(job: &Job, show: &str) -> bool {
+fn is_shown(state: &Books, job: &Job, show: &str) -> bool {
     let over = matches!(job.phase(), Phase::Over(_));
     match show {
         "waiting" => matches!(job.phase(), Phase::Waiting | Phase::Held(_)),
         "running" => job.phase() == Phase::Running,
-        "failed" => over && !["COMPLETED", "CANCELLED"].contains(&states::state(job)),
+        "failed" => over && !["COMPLETED", "CANCELLED"].contains(&states::state(state, job)),
         "over" => over,
         "all" => true,
         _ => !over,

@@ -146,7 +146,7 @@ fn cards(state: &Books, user: &str) -> Vec<Card> {
     let oldest = state.jobs.values().filter(|job| job.phase() == Phase::Waiting);
     let oldest = oldest.map(|job| job.submitted.0).min();
     let longest = state.jobs.values().filter(|job| job.phase() == Phase::Running);
-    let longest = longest.filter_map(|job| Some(job.started()?.0)).min();
+    let longest = longest.filter_map(|job| Some(job.began()?.0)).min();
     let failed = state.jobs.values().filter(|job| has_failed(job, now)).count();
     let lasting = |name, count: usize, (what, since): (&str, Option<i64>), link: &str| {
         let note = since.map_or_else(String::new, |_| what.to_owned());
