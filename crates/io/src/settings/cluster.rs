@@ -129,6 +129,9 @@ pub enum Accounts {
     Of(BTreeMap<String, String>),
 }
 
+/// The value of `mode` of a site that is only observed.
+pub(super) const OBSERVE: &str = "observe";
+
 /// How jobs get their nodes in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
@@ -198,9 +201,11 @@ pub(super) fn cluster(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Cluster
     let span =
         |key, usual, notes: &mut Notes<'_>| fields.span(key, SECONDS, notes).unwrap_or(usual);
     let modes = [
-        ("hold-release", Mode::HoldRelease),
-        ("reservation", Mode::Reservation),
-        ("begin", Mode::Begin),
+        ("hold-release", Some(Mode::HoldRelease)),
+        ("reservation", Some(Mode::Reservation)),
+        ("begin", Some(Mode::Begin)),
+        // No job is submitted there: see `Settings::observed`.
+        (OBSERVE, None),
     ];
     let ssh = ssh(fields, notes);
     Cluster {
@@ -216,7 +221,7 @@ pub(super) fn cluster(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Cluster
         survey_every: span("survey_every", usual.survey_every, notes),
         requests_at_rest: requests(fields, "requests_at_rest", usual.requests_at_rest, notes),
         requests_busy: requests(fields, "requests_busy", usual.requests_busy, notes),
-        mode: fields.word("mode", &modes, notes).unwrap_or(usual.mode),
+        mode: fields.word("mode", &modes, notes).flatten().unwrap_or(usual.mode),
         directory: path(fields, "directory", notes).unwrap_or(usual.directory),
         spool: path(fields, "spool", notes).unwrap_or(usual.spool),
         unit: unit(fields, notes),

@@ -46,6 +46,9 @@ pub struct Settings {
     pub notify: Notify,
     /// In the order of the file; empty: the daemon's own two small ones.
     pub sites: Vec<Site>,
+    /// Clusters that are only observed (`mode = "observe"`), in the order of the file: they are no
+    /// part of the market.
+    pub observed: Vec<Site>,
     /// Users may have tokens although a local site runs all jobs as the daemon's own account.
     pub shared_account: bool,
     /// In the order of the file.

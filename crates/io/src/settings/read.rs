@@ -44,6 +44,7 @@ pub(super) fn parse(input: &Input) -> Result<(Settings, Diagnostics), Diagnostic
 }
 
 fn settings(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Settings {
+    let sites = sites::sites(fields, notes);
     let settings = Settings {
         zone: zone(fields, notes),
         market: table(fields, "market", &["policy", "rules", "gather"], notes, market),
@@ -54,7 +55,8 @@ fn settings(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Settings {
         money: table(fields, "money", &["new_user_grant"], notes, money),
         notify: table(fields, "notify", &NOTIFY, notes, notify),
         shared_account: super::cluster::flag(fields, "shared_account", notes).unwrap_or(false),
-        sites: sites::sites(fields, notes),
+        sites: sites.offered,
+        observed: sites.observed,
         projects: projects(fields, notes),
         peers: peers(fields, notes),
     };

@@ -18,9 +18,18 @@ const KINDS: [&str; 3] = ["local", "slurm", "gridengine"];
 const CLASS: &str = "class";
 const SHARE: DecimalScale = DecimalScale { decimals: 3, range: 0..=1_000 };
 
-pub(super) fn sites(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Site> {
+/// The sites of a file, by what the market does there.
+#[derive(Debug, Default)]
+pub(super) struct Sites {
+    /// Jobs are submitted there.
+    pub offered: Vec<Site>,
+    /// They are only observed.
+    pub observed: Vec<Site>,
+}
+
+pub(super) fn sites(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Sites {
     let (mut names, mut pool_names) = (NameLines::default(), NameLines::default());
-    let mut all = Vec::new();
+    let mut all = Sites::default();
     for (i, item) in fields.list("site", notes).unwrap_or_default().iter().enumerate() {
         // A managed site has more keys; one whose kind is not known yet may have all of them.
         let known: Vec<&str> = KEYS.into_iter().chain(cluster::KEYS).chain(machine::OWN).collect();
@@ -32,17 +41,37 @@ pub(super) fn sites(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Site>
         let times = site.word("times", &TIMES, notes).unwrap_or(Times::Wall);
         let mut pools = pools(&site, &mut pool_names, notes);
         let survey_timeout = site.span("survey_timeout", cluster::SECONDS, notes);
+        let is_observed = is_observed(&site, &kind, notes);
         if matches!(kind, SiteKind::Local(_)) {
-            let managed = cluster::KEYS.into_iter().filter(|key| !machine::KEYS.contains(key));
+            let is_other = |key: &&str| {
+                !machine::KEYS.contains(key) && !(is_observed && *key == "mode")
+            };
+            let managed = cluster::KEYS.into_iter().filter(is_other);
             only_managed(&site, &managed.collect::<Vec<_>>(), notes);
         } else {
             only_local(&site, notes);
         }
         prices(&site, &mut pools, notes);
         offers(&site, &mut pools, notes);
-        all.push(Site { name, kind, owner, times, survey_timeout, pools });
+        let list = if is_observed { &mut all.observed } else { &mut all.offered };
+        list.push(Site { name, kind, owner, times, survey_timeout, pools });
     }
     all
+}
+
+/// Whether the site is only observed; notes where that is not possible.
+fn is_observed(site: &Fields<'_, '_>, kind: &SiteKind, notes: &mut Notes<'_>) -> bool {
+    if site.text("mode", &mut Notes::new("")) != Some(cluster::OBSERVE) {
+        return false;
+    }
+    let message = match kind {
+        SiteKind::Slurm(_) => return true,
+        SiteKind::Local(_) => "a local site cannot be observed: only the daemon runs jobs there",
+        SiteKind::GridEngine(_) => "only clusters under Slurm can be observed",
+    };
+    let hint = "leave `mode` out";
+    notes.error(site.line_of("mode"), &site.place("mode"), message.to_owned(), hint);
+    true
 }
 
 fn kind(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<SiteKind> {

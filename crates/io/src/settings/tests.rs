@@ -264,3 +264,27 @@ fn a_cluster_is_read_as_it_is_written() {
     let told = kind("local", "mode = 'begin'").map(|_| ()).unwrap_err().to_string();
     assert!(told.contains("site[0].mode: a local site has no manager"), "{told}");
 }
+
+#[test]
+fn observed_clusters_are_not_among_the_sites_of_the_market() {
+    let site = |name: &str, more: &str| {
+        format!(
+            "[[site]]\nname = '{name}'\n{more}\n[[site.pool]]\nname = '{name}-p'\nnodes = 2\n"
+        )
+    };
+    let both = site("a", "kind = 'slurm'") + &site("b", "kind = 'slurm'\nmode = 'observe'");
+    let settings = read(&both).unwrap().0;
+    let names = |sites: &[Site]| sites.iter().map(|it| it.name.clone()).collect::<Vec<_>>();
+    assert_eq!((names(&settings.sites), names(&settings.observed)), (vec!["a".into()], vec!["b".into()]));
+    for (kind, expected) in [
+        ("local", ":4: site[0].mode: a local site cannot be observed: only the daemon runs jobs"),
+        ("gridengine", ":4: site[0].mode: only clusters under Slurm can be observed"),
+    ] {
+        let wrong = read(&site("a", &format!("kind = '{kind}'\nmode = 'observe'"))).unwrap_err();
+        let text = wrong.to_string();
+        assert!(text.contains(expected), "{text}");
+        assert!(!text.contains("has no manager"), "said once: {text}");
+    }
+    let twice = site("a", "kind = 'slurm'") + &site("a", "kind = 'slurm'\nmode = 'observe'");
+    assert!(read(&twice).is_err(), "names are unique among all");
+}
