@@ -6,7 +6,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::live::{
     audit, backup, control, doctor, events, grant, job, jobs, journal, ledger, login, output,
-    peers, policy, price, project, report, sites, submit, token, usage, wait, whatif,
+    peers, policy, price, project, report, shadow, sites, submit, token, usage, wait, whatif,
 };
 use crate::commands::{
     analyze, combine, completions, explain, generate, local_task, merge, plan, quote, reproduce,
@@ -119,6 +119,8 @@ pub(crate) enum Command {
     Whoami(login::WhoamiArgs),
     /// Show or choose the policy that decides.
     Policy(policy::Args),
+    /// Compare forecasts of starts with what came, on clusters that are only observed.
+    Shadow(shadow::Args),
     /// Sum up what users and sites did.
     Report(report::Args),
     /// Sum up what was used and charged, by project, user, site and month.

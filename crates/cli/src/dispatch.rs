@@ -45,6 +45,7 @@ pub(crate) fn run(cli: &Cli, report: &Report) -> Outcome {
         Command::Whoami(args) => live::login::whoami(args, format),
         Command::Token(args) => live::token::run(args, format, report),
         Command::Policy(args) => live::policy::run(args, format, report),
+        Command::Shadow(args) => live::shadow::run(args, format),
         Command::Report(args) => live::report::run(args, format),
         Command::Usage(args) => live::usage::run(args, format),
         Command::Events(args) => live::events::run(args, format, report),

@@ -5,12 +5,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use tradewind_daemon::engine::SiteSetup;
 use tradewind_daemon::live::RESOURCES;
+use tradewind_daemon::shadow::ObservedSite;
 use tradewind_daemon::site::PoolSetup;
 use tradewind_daemon::site::gridengine;
 use tradewind_daemon::site::local::{self, Confinement, Local, Wish};
 use tradewind_daemon::site::managed::driver;
+use tradewind_daemon::site::observed::Observed;
 use tradewind_daemon::site::slurm;
 use tradewind_io::settings::cluster::{Cluster, Members};
 use tradewind_io::settings::machine::{self, LocalAccounts};
@@ -28,6 +31,8 @@ pub(crate) const SUPERVISE: &str = "local-task";
 pub(crate) const ADMINISTRATOR: &str = "admin";
 /// How often a local site is looked at: it costs next to nothing.
 const LOCAL_SURVEY: Duration = Duration::from_millis(100);
+/// Lists that a survey of a cluster asks for.
+const LISTS_OF_SURVEY: u32 = 3;
 /// How long a survey of a local site may take, if its configuration does not say.
 const LOCAL_WITHIN: Span = Span(10);
 
@@ -103,11 +108,10 @@ pub(crate) fn open_beside(
 }
 
 /// How the cluster is reached, by a connection that is kept in the site's folder.
-fn connected(cluster: &Cluster, site: &Site, home: &Path) -> io::Result<Cluster> {
+fn connected(cluster: &Cluster, folder: &Path) -> io::Result<Cluster> {
     let mut cluster = cluster.clone();
     if cluster.ssh.is_some() {
-        let folder = home.join("sites").join(&site.name);
-        std::fs::create_dir_all(&folder)?;
+        std::fs::create_dir_all(folder)?;
         cluster.socket = Some(folder.canonicalize()?.join("ssh"));
     }
     Ok(cluster)
@@ -123,9 +127,52 @@ fn managed(
     Ok(driver::Settings {
         name: site.name.clone(),
         folder: state.join("sites").join(&site.name),
-        cluster: connected(cluster, site, home)?,
+        cluster: connected(cluster, &home.join("sites").join(&site.name))?,
         pools: site.pools.iter().map(|pool| (setup(pool), pool.members.clone())).collect(),
     })
+}
+
+/// Opens every cluster that is only observed; what each keeps is below `state`, in `observed/NAME`,
+/// where no market ever submitted anything.
+pub(crate) fn open_observed(
+    settings: &Settings,
+    state: &Path,
+) -> Result<Vec<ObservedSite>, Failure> {
+    let zone = settings.zone.clone().unwrap_or_else(TimeZone::system);
+    let open = |site: &Site| {
+        let opened = observed(site, &state.join("observed").join(&site.name));
+        let (opened, every) = opened.map_err(|wrong| {
+            Failure::usage(format!("failed to open the observed site `{}`: {wrong}", site.name))
+        })?;
+        let (pools, zone) = (site.pools.clone(), zone.clone());
+        let pricing = move |at, loads: &[u32]| {
+            let loads = loads.iter().copied().chain(std::iter::repeat(0));
+            pools.iter().zip(loads).map(|(pool, load)| pool.price_at(at, load, &zone)).collect()
+        };
+        let name = site.name.clone();
+        Ok(ObservedSite { name, site: opened, every, pricing: Box::new(pricing) })
+    };
+    settings.observed.iter().map(open).collect()
+}
+
+/// The cluster, and how often it is surveyed: not more often than it may be asked while nothing of
+/// ours is there.
+fn observed(site: &Site, folder: &Path) -> io::Result<(Observed, Duration)> {
+    if site.name.contains('/') || [".", ".."].contains(&site.name.as_str()) {
+        return Err(io::Error::other("its name cannot be that of a folder"));
+    }
+    let SiteKind::Slurm(cluster) = &site.kind else {
+        return Err(io::Error::other("only clusters under Slurm can be observed"));
+    };
+    let per_minute = cluster.requests_at_rest.max(1);
+    let rest = Duration::from_secs(60) * LISTS_OF_SURVEY / per_minute;
+    let opened = slurm::observe(driver::Settings {
+        name: site.name.clone(),
+        folder: folder.to_owned(),
+        cluster: connected(cluster, folder)?,
+        pools: site.pools.iter().map(|pool| (setup(pool), pool.members.clone())).collect(),
+    })?;
+    Ok((opened, every(cluster).max(rest)))
 }
 
 /// Slots of all local sites: they share one machine.

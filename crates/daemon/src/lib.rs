@@ -7,6 +7,7 @@
 //!   happened goes in, records and orders come out. It decides nothing; policies do.
 //! - [`upkeep`]: what is old goes to archives, and is looked at again.
 //! - [`audit`]: who was refused, and who changed or read what.
+//! - [`shadow`]: clusters that are only observed: forecasts of starts, and what came of them.
 //! - [`priority`]: threads that give way to others.
 //! - [`engine`]: the thread that joins them: it writes records down, and only then lets orders
 //!   and answers go.
@@ -20,6 +21,7 @@ pub mod engine;
 pub mod journal;
 pub mod live;
 pub mod priority;
+pub mod shadow;
 pub mod site;
 pub mod store;
 pub mod upkeep;

@@ -10,6 +10,7 @@ use tradewind_daemon::engine::reads::Permit;
 use tradewind_daemon::live::peers::StatusQuery;
 use tradewind_daemon::live::state::Booking;
 use tradewind_daemon::live::{Live, Refusal};
+use tradewind_daemon::shadow::Records;
 use tradewind_daemon::site::{SiteError, Tag};
 use tradewind_model::{
     Demand, JobId, Market, Money, Place, PoolId, Price, Reason, SiteId, Span, Time,
@@ -38,6 +39,8 @@ pub struct Api {
     pub audit: Audit,
     /// How people sign in, and for how long.
     pub sign_in: SignIn,
+    /// What was seen of clusters that are only observed.
+    pub observations: Records,
 }
 
 /// How people sign in, and for how long.

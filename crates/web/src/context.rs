@@ -8,6 +8,7 @@ use tradewind_daemon::engine::Handle;
 use tradewind_daemon::engine::reads::{Full, Permit, Reads};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::{Ask, Live, Reply, Usage};
+use tradewind_daemon::shadow::Records;
 use tradewind_io::submission::Submission;
 use tradewind_model::{Demand, Span};
 
@@ -42,6 +43,7 @@ pub(crate) struct ContextInner {
     pub(crate) tariffs: Arc<dyn Tariffs>,
     pub(crate) limits: Limits,
     pub(crate) audit: Audit,
+    pub(crate) observations: Records,
     pub(crate) auth: Doors,
     pub(crate) feed: Arc<Feed>,
     pub(crate) metrics: Metrics,
@@ -60,7 +62,7 @@ impl Context {
     /// # Errors
     /// What is wrong with the provider of identities.
     pub(crate) fn new(api: Api, scheme: Scheme) -> Result<Context, String> {
-        let Api { market, outputs, advisor, tariffs, limits, audit, sign_in } = api;
+        let Api { market, outputs, advisor, tariffs, limits, audit, sign_in, observations } = api;
         let provider = sign_in.provider.clone().zip(sign_in.url.as_ref());
         let oidc = provider.map(|(provider, url)| Oidc::new(provider, url)).transpose()?;
         let auth = Doors::new(&limits, scheme, &sign_in);
@@ -78,6 +80,7 @@ impl Context {
             tariffs,
             limits,
             audit,
+            observations,
             auth,
             feed,
             metrics,

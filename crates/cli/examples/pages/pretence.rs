@@ -265,6 +265,7 @@ impl Stage {
             limits: Limits::default(),
             sign_in: Default::default(),
             audit: Default::default(),
+            observations: Default::default(),
         };
         let listen = Listen { address: ([127, 0, 0, 1], 0).into(), tls: None };
         let server = serve(api, listen).unwrap();

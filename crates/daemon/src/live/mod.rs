@@ -57,6 +57,7 @@ use record::MarketRecord;
 pub use record::Record;
 pub use state::{ApplyError, State};
 use state::{Hold, Phase};
+pub(crate) use surveys::is_sane;
 pub use tasks::orders::Instruction;
 pub use turn::Step;
 

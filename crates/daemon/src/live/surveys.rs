@@ -256,7 +256,7 @@ const FORGOTTEN: u64 = 100_000_000;
 const SKEW: Span = Span(300);
 
 /// Whether the survey can be true at all. One that cannot says nothing.
-fn is_sane(survey: &Survey, pools: usize, at: Time) -> bool {
+pub(crate) fn is_sane(survey: &Survey, pools: usize, at: Time) -> bool {
     let past = |time: Time| time >= Time(0) && time <= at + SKEW;
     let local = |task: &LocalTask| {
         task.nodes <= Pools::MAX_NODES && task.from >= Time(0) && task.from <= task.until

@@ -11,6 +11,7 @@ pub mod gridengine;
 pub mod limits;
 pub mod local;
 pub mod managed;
+pub mod observed;
 pub mod queued;
 mod reading;
 pub mod resources;

@@ -268,14 +268,15 @@ fn a_cluster_is_read_as_it_is_written() {
 #[test]
 fn observed_clusters_are_not_among_the_sites_of_the_market() {
     let site = |name: &str, more: &str| {
-        format!(
-            "[[site]]\nname = '{name}'\n{more}\n[[site.pool]]\nname = '{name}-p'\nnodes = 2\n"
-        )
+        format!("[[site]]\nname = '{name}'\n{more}\n[[site.pool]]\nname = '{name}-p'\nnodes = 2\n")
     };
     let both = site("a", "kind = 'slurm'") + &site("b", "kind = 'slurm'\nmode = 'observe'");
     let settings = read(&both).unwrap().0;
     let names = |sites: &[Site]| sites.iter().map(|it| it.name.clone()).collect::<Vec<_>>();
-    assert_eq!((names(&settings.sites), names(&settings.observed)), (vec!["a".into()], vec!["b".into()]));
+    assert_eq!(
+        (names(&settings.sites), names(&settings.observed)),
+        (vec!["a".into()], vec!["b".into()])
+    );
     for (kind, expected) in [
         ("local", ":4: site[0].mode: a local site cannot be observed: only the daemon runs jobs"),
         ("gridengine", ":4: site[0].mode: only clusters under Slurm can be observed"),

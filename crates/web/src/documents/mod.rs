@@ -19,6 +19,7 @@ mod project;
 mod quote;
 mod report;
 mod session;
+mod shadow;
 mod sign_in;
 mod site;
 mod submission;
@@ -50,6 +51,7 @@ pub use project::{
 pub use quote::{Offer, OfferedNodes, QueuePlan, Quotes};
 pub use report::{Report, SiteReport, TogetherReport, UserReport};
 pub use session::{Session, SessionList};
+pub use shadow::{ComparedErrors, ObservedHour, ObservedSite, ObservedWaits, Shadow, StartErrors};
 pub use sign_in::{DeviceAnswer, DeviceQuestion, DeviceSignIn, NewSession, SignInWays};
 pub use site::{Delay, OwnersQueue, Pool, PriceChange, Reach, Site, SiteList};
 pub use submission::{

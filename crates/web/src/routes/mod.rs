@@ -13,6 +13,7 @@ pub mod openapi;
 pub(crate) mod peers;
 pub(crate) mod projects;
 pub(crate) mod sessions;
+pub(crate) mod shadow;
 pub(crate) mod sign_in;
 pub(crate) mod sites;
 pub(crate) mod submission;
@@ -114,6 +115,7 @@ fn guarded() -> Router<Context> {
         .route("/v1/market/policy", put(market::policy))
         .route("/v1/report", get(market::report))
         .route("/v1/audit", get(audit::list))
+        .route("/v1/shadow", get(shadow::show))
         .route("/v1/quotes", post(advice::quote))
         .route("/v1/whatif", post(advice::whatif))
         .route("/v1/events", get(events::stream))

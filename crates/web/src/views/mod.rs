@@ -10,6 +10,7 @@ pub(crate) mod offers;
 pub(crate) mod peers;
 pub(crate) mod projects;
 pub(crate) mod reports;
+pub(crate) mod shadow;
 pub(crate) mod sites;
 pub(crate) mod trends;
 pub(crate) mod usage;

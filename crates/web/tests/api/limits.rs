@@ -90,6 +90,7 @@ fn without_tls_the_server_listens_on_this_machine_only() {
         limits: Limits::default(),
         sign_in: Default::default(),
         audit: Default::default(),
+        observations: Default::default(),
     };
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
         let address = address.parse().unwrap();

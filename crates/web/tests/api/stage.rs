@@ -353,7 +353,8 @@ impl Stage {
         let (log, audit) = audit();
         let kept = audit.clone();
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let api = Api { market, outputs, advisor, tariffs, limits, audit, sign_in };
+        let observations = Default::default();
+        let api = Api { market, outputs, advisor, tariffs, limits, audit, sign_in, observations };
         let server = serve(api, Listen { address: ([127, 0, 0, 1], 0).into(), tls });
         let server = match server {
             Ok(server) => server,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tradewind_daemon::shadow::ObservedSite;
 use tradewind_daemon::site::{Finding, Verdict};
 use tradewind_io::duration::parse_span;
 use tradewind_io::settings::Settings;
@@ -160,7 +161,27 @@ fn look(
         let findings = findings.into_iter().map(|it| at_home(it, folder, &scratch.0));
         all.extend(findings.chain(unread).map(|finding| (setup.name.clone(), finding)));
     }
+    for mut observed in sites::open_observed(settings, &scratch.0)? {
+        all.push((observed.name.clone(), surveyed(&mut observed)));
+    }
     Ok(all)
+}
+
+/// Whether a cluster that is only observed can be surveyed: nothing else is tried there.
+fn surveyed(observed: &mut ObservedSite) -> Finding {
+    let (verdict, found, remedy) = match observed.site.survey() {
+        Ok(survey) => {
+            let up: u64 = survey.pools.iter().map(|pool| u64::from(pool.up)).sum();
+            let waiting = survey.queue.len() + survey.queue_beyond as usize;
+            let notes = survey.queue_notes.iter().flat_map(|note| ["; ", note.as_str()]);
+            let found =
+                format!("{up} nodes are up, {waiting} jobs wait{}", notes.collect::<String>());
+            (if up > 0 { Verdict::Good } else { Verdict::Warning }, found, "")
+        }
+        Err(wrong) => (Verdict::Bad, wrong.to_string(), "see the message"),
+    };
+    let what = "the cluster is only observed and can be surveyed".to_owned();
+    Finding { what, verdict, found, remedy: remedy.to_owned() }
 }
 
 /// What the site's owner takes away, as far as it can be read, is there for the trial, too. Those

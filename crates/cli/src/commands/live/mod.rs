@@ -20,6 +20,7 @@ pub(crate) mod price;
 pub(crate) mod project;
 pub(crate) mod quote;
 pub(crate) mod report;
+pub(crate) mod shadow;
 pub(crate) mod sites;
 pub(crate) mod submit;
 pub(crate) mod token;

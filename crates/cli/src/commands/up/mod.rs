@@ -30,6 +30,7 @@ use tradewind_daemon::engine::{Engine, Reader, Setup, Timing};
 use tradewind_daemon::live::peers::StatusQuery;
 use tradewind_daemon::live::rights::{Actor, Role, TokenTerms};
 use tradewind_daemon::live::{Ask, Reply};
+use tradewind_daemon::shadow::{Records, Watch};
 use tradewind_daemon::site::{SiteError, Tag};
 use tradewind_daemon::store::sqlite::{Cover, Sqlite};
 use tradewind_daemon::store::{Store, StoreError};
@@ -103,7 +104,8 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     let audit = audit(&place)?;
     let token = admit(&engine, &place, &audit)?;
     let plans = Arc::new(planner::Plans::default());
-    let server = listen(args, &settings, &engine, &audit, &plans)?;
+    let (observations, watch) = observe(&place, &settings, report)?;
+    let server = listen(args, &settings, &engine, &audit, (&plans, observations))?;
     let notifier = notify::Notifier::start(engine.handle.clone(), server.events(), &settings)?;
     let url = url(&server, &settings);
     tell_url(&engine, &place, &url, report)?;
@@ -122,6 +124,7 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     service::notify("STOPPING=1");
     report.note("stopping; running jobs go on");
     watcher.stop();
+    watch.stop();
     planner.stop();
     server.stop();
     notifier.stop();
@@ -291,12 +294,31 @@ fn audit(place: &StateFolder) -> Result<Audit, Failure> {
     started.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))
 }
 
+/// The clusters that are only observed, and what was seen of them.
+fn observe(
+    place: &StateFolder,
+    settings: &Settings,
+    report: &Report,
+) -> Result<(Records, Watch), Failure> {
+    let path = place.folder().join("shadow.json");
+    let records = Records::load(&path)
+        .map_err(|wrong| Failure::usage(format!("cannot read `{}`: {wrong}", path.display())))?;
+    let sites = sites::open_observed(settings, place.folder())?;
+    if !sites.is_empty() {
+        let names: Vec<&str> = sites.iter().map(|site| site.name.as_str()).collect();
+        report.note(&format!("only observed, nothing is submitted there: {}", names.join(", ")));
+    }
+    let watch = Watch::start(sites, &records, path);
+    let watch = watch.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))?;
+    Ok((records, watch))
+}
+
 fn listen(
     args: &Args,
     settings: &Settings,
     engine: &Engine,
     audit: &Audit,
-    plans: &Arc<planner::Plans>,
+    (plans, observations): (&Arc<planner::Plans>, Records),
 ) -> Result<Server, Failure> {
     let limits = limits(&settings.limits);
     let api = Api {
@@ -307,6 +329,7 @@ fn listen(
         limits,
         sign_in: sign_in::of(settings)?,
         audit: audit.clone(),
+        observations,
     };
     let address = args.listen.unwrap_or(settings.listen.address);
     let tls = settings.listen.tls.as_ref();

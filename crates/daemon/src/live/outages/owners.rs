@@ -93,7 +93,7 @@ impl Live {
 }
 
 /// The rule of the site's scheduler; where it is not known, EASY backfilling.
-fn look_ahead_rule(rule: Option<QueueRule>) -> Rule {
+pub(crate) fn look_ahead_rule(rule: Option<QueueRule>) -> Rule {
     match rule {
         None => Rule::new(Depth::First(1)),
         Some(QueueRule { depth: 0, window, .. }) => {
@@ -113,15 +113,15 @@ fn outage(at: Time, taken: &Taken, margin: Span) -> Outage {
 }
 
 /// How the jobs of a survey became those of a look-ahead.
-struct Groups {
+pub(crate) struct Groups {
     /// The site's pools, in the order of its setup.
-    pools: Vec<PoolId>,
+    pub pools: Vec<PoolId>,
     /// By job of the survey: its first one in the look-ahead.
-    first: Vec<usize>,
+    pub first: Vec<usize>,
 }
 
 /// The waiting jobs of a survey for the look-ahead.
-fn jobs_of(at: Time, pools: &[PoolId], survey: &Survey) -> (Groups, Vec<OwnersJob>) {
+pub(crate) fn jobs_of(at: Time, pools: &[PoolId], survey: &Survey) -> (Groups, Vec<OwnersJob>) {
     let mut waiting = Vec::new();
     let mut groups = Groups { pools: pools.to_vec(), first: Vec::new() };
     // Jobs that wait for others are told of these once all have their places.

@@ -33,7 +33,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::sync::Arc;
 
-use tradewind_io::settings::cluster::NodeUnit;
+use tradewind_io::settings::cluster::{Accounts, NodeUnit};
 use tradewind_model::Time;
 
 #[cfg(test)]
@@ -50,6 +50,7 @@ use super::managed::driver::{Base, Driver, Manager, Part};
 use super::managed::spool::Trace;
 use super::managed::tickets::{Ticket, tag_in};
 use super::managed::tool::{Answer, Call, Who};
+use super::observed::Observed;
 use super::queued::Queue;
 use super::{Aside, Finding, Order, PoolSurvey, Seen, Site, SiteError, Tag};
 
@@ -77,6 +78,24 @@ const NODE_LIST: [&str; 5] = ["scontrol", "--all", "--oneliner", "show", "nodes"
 /// If the site's folder cannot be used, another adapter uses it, or a file in it is damaged.
 pub fn open(settings: Settings) -> io::Result<Box<dyn Site>> {
     Ok(Box::new(Driver::open(settings, Controller::default())?))
+}
+
+/// Opens a cluster that is only looked at. No command runs under a user's account.
+///
+/// # Errors
+/// As [`open`], and if the folder has tasks of a market: a survey would settle them.
+pub fn observe(settings: Settings) -> io::Result<Observed> {
+    let mut settings = settings;
+    let cluster = &mut settings.cluster;
+    cluster.user_command.clear();
+    cluster.accounts = Accounts::Of(BTreeMap::new());
+    let folder = settings.folder.clone();
+    let driver = Driver::open(settings, Controller::default())?;
+    if driver.has_tickets() {
+        let why = format!("`{}` has tasks of a market", folder.display());
+        return Err(io::Error::other(why));
+    }
+    Ok(Observed::of(Box::new(driver)))
 }
 
 /// Slurm's controller, and what it has listed last.

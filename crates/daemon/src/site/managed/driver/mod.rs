@@ -79,6 +79,13 @@ impl<M: Manager> Driver<M> {
     }
 }
 
+impl<M: Manager> Driver<M> {
+    /// Whether anything was ever submitted from its folder and is not forgotten.
+    pub(in crate::site) fn has_tickets(&self) -> bool {
+        self.base.tickets.iter().next().is_some()
+    }
+}
+
 /// The ticket's job.
 fn find<'j, M: Manager>(jobs: &'j [M::Job], ticket: &Ticket) -> Option<&'j M::Job> {
     judge::find::<M>(&judge::by_mark(jobs), ticket)

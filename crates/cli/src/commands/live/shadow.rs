@@ -1,0 +1,165 @@
+//! `tradewind shadow`: forecasts on clusters that are only observed, and what came of them.
+
+use std::fmt::Write as _;
+
+use tradewind_web::documents::{ObservedSite, ObservedWaits, Shadow, StartErrors};
+
+use super::Sheet;
+use crate::client::words::{length, moment};
+use crate::client::{Market, MarketArgs};
+use crate::exit::{Exit, Outcome};
+use crate::options::Format;
+use crate::output;
+use crate::tables::Side;
+
+/// Hours that the table shows: the last ones. JSON has all.
+const HOURS: usize = 24;
+/// Users and projects that the table shows.
+const NAMES: usize = 10;
+
+/// Arguments of `tradewind shadow`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind shadow
+  tradewind shadow --format json | jq .same
+  tradewind shadow --format csv > users.csv
+
+For administrators. Clusters are observed with `mode = \"observe\"` in the configuration: nothing is
+submitted there. Errors are seconds between a forecast and the start of the job, without sign; JSON
+has all hours, CSV the users.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    place: MarketArgs,
+}
+
+pub(crate) fn run(args: &Args, format: Format) -> Outcome {
+    let sent = Market::open(&args.place)?.get("/v1/shadow")?;
+    let shadow: Shadow = sent.read()?;
+    match format {
+        Format::Json => sent.print()?,
+        Format::Csv => waits("USER", &shadow.users, seconds).print_csv()?,
+        Format::Table => output::print_styled(&text(&shadow))?,
+    }
+    Ok(Exit::Ok)
+}
+
+fn text(shadow: &Shadow) -> String {
+    if shadow.sites.is_empty() {
+        return "no cluster is observed: `mode = \"observe\"` in the configuration of a site\n"
+            .to_owned();
+    }
+    let first = |all: &[ObservedWaits]| all[..all.len().min(NAMES)].to_vec();
+    let jobs = if shadow.jobs == 1 { "job has" } else { "jobs have" };
+    let mut text = format!(
+        "{} {jobs} started since they were seen waiting\n\n{}\n{}",
+        shadow.jobs,
+        errors(shadow).table(),
+        sites(&shadow.sites).table()
+    );
+    for site in &shadow.sites {
+        if let Some(problem) = &site.problem {
+            let _ = writeln!(text, "\n{} could not be surveyed: {problem}", site.name);
+        }
+    }
+    let _ = write!(text, "\n{}", hours(&shadow.sites).table());
+    if shadow.jobs > 0 {
+        let (users, projects) = (first(&shadow.users), first(&shadow.projects));
+        let users = waits("USER", &users, length).table();
+        let projects = waits("PROJECT", &projects, length).table();
+        let _ = write!(text, "\n{users}\n{projects}");
+    }
+    text
+}
+
+fn seconds(span: i64) -> String {
+    span.to_string()
+}
+
+fn errors(shadow: &Shadow) -> Sheet {
+    let columns = vec![
+        ("FORECAST", Side::Left),
+        ("JOBS", Side::Right),
+        ("MEDIAN ERROR", Side::Right),
+        ("90 %", Side::Right),
+    ];
+    let row = |name: &str, it: &StartErrors| {
+        let span = |it: Option<i64>| it.map_or_else(|| "N/A".to_owned(), length);
+        vec![name.to_owned(), it.jobs.to_string(), span(it.median), span(it.p90)]
+    };
+    let rows = vec![
+        row("ours, all jobs", &shadow.ours),
+        row("Slurm, all jobs", &shadow.slurm),
+        row("ours, the same jobs", &shadow.same.ours),
+        row("Slurm, the same jobs", &shadow.same.slurm),
+    ];
+    Sheet { columns, rows }
+}
+
+fn share(used: f64) -> String {
+    format!("{:.1} %", used * 100.0)
+}
+
+fn sites(all: &[ObservedSite]) -> Sheet {
+    let columns = vec![
+        ("SITE", Side::Left),
+        ("SINCE", Side::Left),
+        ("STARTED", Side::Right),
+        ("WAITING", Side::Right),
+        ("NOT SEEN WAITING", Side::Right),
+        ("USED", Side::Right),
+        ("VALUE", Side::Right),
+        ("VALUE OF IDLE", Side::Right),
+    ];
+    let row = |it: &ObservedSite| {
+        vec![
+            it.name.clone(),
+            it.since.map_or_else(|| "N/A".to_owned(), moment),
+            it.jobs.to_string(),
+            it.waiting.to_string(),
+            it.unpredicted.to_string(),
+            it.utilisation.map_or_else(|| "N/A".to_owned(), share),
+            it.value.to_string(),
+            it.idle_value.to_string(),
+        ]
+    };
+    Sheet { columns, rows: all.iter().map(row).collect() }
+}
+
+fn hours(all: &[ObservedSite]) -> Sheet {
+    let columns = vec![
+        ("SITE", Side::Left),
+        ("HOUR", Side::Left),
+        ("USED", Side::Right),
+        ("VALUE", Side::Right),
+    ];
+    let rows = all.iter().flat_map(|site| {
+        let last = &site.hours[site.hours.len().saturating_sub(HOURS)..];
+        last.iter().map(|it| {
+            let used = if it.up > 0 { share(it.used as f64 / it.up as f64) } else { "N/A".into() };
+            vec![site.name.clone(), moment(it.from), used, it.value.to_string()]
+        })
+    });
+    Sheet { columns, rows: rows.collect() }
+}
+
+/// Waits as `span` writes them.
+fn waits(head: &'static str, all: &[ObservedWaits], span: fn(i64) -> String) -> Sheet {
+    let columns = vec![
+        (head, Side::Left),
+        ("JOBS", Side::Right),
+        ("WAITED", Side::Right),
+        ("EXAMINED", Side::Right),
+        ("SAVED ELSEWHERE", Side::Right),
+    ];
+    let row = |it: &ObservedWaits| {
+        vec![
+            it.name.clone().unwrap_or_else(|| "N/A".to_owned()),
+            it.jobs.to_string(),
+            span(it.waited),
+            it.examined.to_string(),
+            span(it.saved),
+        ]
+    };
+    Sheet { columns, rows: all.iter().map(row).collect() }
+}

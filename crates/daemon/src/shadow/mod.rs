@@ -1,0 +1,23 @@
+//! Shadow mode: clusters that are only observed, and how good forecasts of their starts are.
+//!
+//! Each observed cluster has a thread that surveys it ([`Watch`]). A look-ahead at its queue says when
+//! each waiting job will start; the forecast at the first sight of a job is kept, with that of the
+//! manager, and both are compared with the start that came ([`Shadow`]). The market knows nothing
+//! of these clusters: they are not among its pools, and [`Observed`](crate::site::observed::Observed)
+//! takes no orders.
+//!
+//! It is an observation and no part of the journal: it is kept in a file of its own, which is bounded.
+
+mod ahead;
+mod file;
+mod record;
+mod summary;
+#[cfg(test)]
+mod tests;
+mod usage;
+mod watch;
+
+pub use record::{Counts, MAX_SCORED, Shadow};
+pub use summary::{Compared, Errors, SiteSummary, Summary, Waits};
+pub use usage::Hour;
+pub use watch::{ObservedSite, Pricing, Records, Watch};

@@ -1,0 +1,273 @@
+//! What is kept of the jobs of observed clusters.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use serde::{Deserialize, Serialize};
+use tradewind_model::{Price, Time};
+
+use super::usage::{self, Hour, MAX_HOURS};
+use crate::site::Survey;
+use crate::site::queued::QueuedJob;
+
+/// Jobs that have started and are kept, of all clusters: the last ones.
+pub const MAX_SCORED: usize = 50_000;
+/// Waiting jobs that are kept of each cluster, at most. Above this the ones seen first are left out.
+pub(super) const MAX_WAITING: usize = 10_000;
+/// Names of running jobs that are kept of each cluster, at most.
+const MAX_RUNNING: usize = 100_000;
+/// A manager computes the expected start of a new job in its next round: it counts as its forecast
+/// at submission if it is there within so many seconds.
+const LATE: i64 = 120;
+
+/// Forecasts and starts of all observed clusters.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Shadow {
+    /// By name of the cluster.
+    #[serde(default)]
+    pub(super) sites: BTreeMap<String, SiteShadow>,
+    /// Jobs that have started, in this order.
+    #[serde(default)]
+    pub(super) scored: VecDeque<Scored>,
+}
+
+/// What is known of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct SiteShadow {
+    /// When it was surveyed first.
+    pub since: i64,
+    /// When it was surveyed last.
+    pub at: i64,
+    /// What was in use then, for each second.
+    pub rate: Hour,
+    pub waiting: BTreeMap<String, Waiting>,
+    pub running: BTreeSet<String>,
+    /// By first second.
+    pub hours: BTreeMap<i64, Hour>,
+    pub counts: Counts,
+}
+
+/// Jobs that are not compared with forecasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Counts {
+    /// They ran and had not been seen waiting: they started between two surveys, or are tasks of an
+    /// array. Nothing was predicted for them.
+    pub unpredicted: u64,
+    /// They left the queue and were not seen running: cancelled, or over before the next survey.
+    pub gone: u64,
+    /// Entries of the queue that stood for several tasks of an array.
+    pub arrays: u64,
+}
+
+/// A job that waits, and what was predicted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Waiting {
+    /// When it was seen first.
+    pub first: i64,
+    /// When it was submitted, or seen first if that is not known.
+    pub submitted: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
+    /// Our forecast at the first sight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ours: Option<i64>,
+    /// The manager's first forecast, and ours at the same moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub manager: Option<(i64, Option<i64>)>,
+    /// The earliest start at another observed cluster, as of the first sight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<i64>,
+    /// It stands for several tasks, and is not compared.
+    #[serde(default)]
+    pub is_array: bool,
+}
+
+/// A job that has started. Errors are seconds by which it started later than predicted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Scored {
+    pub site: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
+    /// From submission to start, seconds.
+    pub wait: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ours: Option<i64>,
+    /// Of the manager, and of ours at the same moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub manager: Option<(i64, Option<i64>)>,
+    /// Seconds by which it would have started earlier at another cluster; `None`: not examined.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved: Option<i64>,
+}
+
+/// A survey of an observed cluster, with what is expected.
+#[derive(Debug)]
+pub(super) struct Look<'a> {
+    pub at: Time,
+    pub survey: &'a Survey,
+    /// Our forecasts, in the order of the queue.
+    pub expected: &'a [Option<Time>],
+    /// By name of the job: the earliest start at another cluster, of jobs that are new.
+    pub elsewhere: &'a BTreeMap<String, Time>,
+    /// By pool, now.
+    pub prices: &'a [Price],
+}
+
+/// Whether a survey's name of what holds nodes is that of a job: the others are reservations.
+pub(super) fn is_job(name: &str) -> bool {
+    !name.starts_with("reservation ")
+}
+
+/// The name that a job has in the queue.
+fn queue_name(name: &str) -> &str {
+    name.strip_prefix("job ").unwrap_or(name)
+}
+
+impl Shadow {
+    /// Whether the job of the cluster was seen waiting before.
+    pub(super) fn knows(&self, site: &str, job: &str) -> bool {
+        self.sites.get(site).is_some_and(|site| site.waiting.contains_key(job))
+    }
+
+    /// Counts a survey of the cluster.
+    pub(super) fn note(&mut self, name: &str, look: &Look<'_>) {
+        let at = look.at.0;
+        let is_first = !self.sites.contains_key(name);
+        let site = self.sites.entry(name.to_owned()).or_default();
+        match is_first {
+            true => site.since = at,
+            false => usage::add(&mut site.hours, site.rate, Time(site.at), look.at),
+        }
+        (site.at, site.rate) = (at, usage::rate(look.at, look.survey, look.prices));
+        let running = running(look);
+        if !is_first {
+            site.count_unpredicted(&running);
+        }
+        let started = site.take_started(name, &running, look.survey);
+        site.running = running.into_keys().take(MAX_RUNNING).collect();
+        site.note_queue(look);
+        self.scored.extend(started);
+        self.bound();
+    }
+
+    /// Forgets what is beyond the bounds: also of a file that somebody has changed.
+    pub(super) fn bound(&mut self) {
+        let beyond = self.scored.len().saturating_sub(MAX_SCORED);
+        self.scored.drain(..beyond);
+        for site in self.sites.values_mut() {
+            while site.hours.len() > MAX_HOURS {
+                site.hours.pop_first();
+            }
+            site.drop_oldest();
+        }
+    }
+}
+
+/// Jobs that run, by their names in the queue, with their starts.
+fn running(look: &Look<'_>) -> BTreeMap<String, i64> {
+    let all = look.survey.pools.iter().flat_map(|pool| &pool.local);
+    let begun = all.filter(|(name, task)| is_job(name) && task.from <= look.at);
+    begun.map(|(name, task)| (queue_name(name).to_owned(), task.from.0)).collect()
+}
+
+impl SiteShadow {
+    /// Jobs that waited and run now; jobs that left the queue otherwise are counted.
+    fn take_started(
+        &mut self,
+        site: &str,
+        running: &BTreeMap<String, i64>,
+        survey: &Survey,
+    ) -> Vec<Scored> {
+        let queued: BTreeSet<&str> = survey.queue.iter().map(|job| job.name.as_str()).collect();
+        // What is not listed may still wait where the list is cut.
+        let is_whole = survey.queue_beyond == 0;
+        let mut started = Vec::new();
+        let mut gone = 0;
+        self.waiting.retain(|name, job| match running.get(name) {
+            _ if queued.contains(name.as_str()) => true,
+            Some(&start) => {
+                started.extend((!job.is_array).then(|| job.scored(site, start)));
+                false
+            }
+            None if is_whole => {
+                gone += u64::from(!job.is_array);
+                false
+            }
+            None => true,
+        });
+        self.counts.gone += gone;
+        started
+    }
+
+    /// Counts jobs that run and were seen neither waiting nor running before.
+    fn count_unpredicted(&mut self, running: &BTreeMap<String, i64>) {
+        let is_new =
+            |name: &&String| !self.running.contains(*name) && !self.waiting.contains_key(*name);
+        self.counts.unpredicted += running.keys().filter(is_new).count() as u64;
+    }
+
+    /// Keeps forecasts of jobs that are new, and the manager's where it comes a little later.
+    fn note_queue(&mut self, look: &Look<'_>) {
+        for (job, ours) in look.survey.queue.iter().zip(look.expected) {
+            let ours = ours.map(|time| time.0);
+            let known = match self.waiting.get_mut(&job.name) {
+                Some(known) => known,
+                None => {
+                    let elsewhere = look.elsewhere.get(&job.name).map(|time| time.0);
+                    let new = Waiting::of(look.at, job, ours, elsewhere);
+                    self.counts.arrays += u64::from(new.is_array);
+                    self.waiting.entry(job.name.clone()).or_insert(new)
+                }
+            };
+            if let (None, Some(expected)) = (known.manager, job.expected)
+                && look.at.0 <= known.first.saturating_add(LATE)
+            {
+                known.manager = Some((expected.0, ours));
+            }
+        }
+        self.drop_oldest();
+    }
+
+    fn drop_oldest(&mut self) {
+        let beyond = self.waiting.len().saturating_sub(MAX_WAITING);
+        if beyond == 0 {
+            return;
+        }
+        let mut oldest: Vec<(i64, String)> =
+            self.waiting.iter().map(|(name, job)| (job.first, name.clone())).collect();
+        oldest.sort_unstable();
+        oldest.iter().take(beyond).for_each(|(_, name)| drop(self.waiting.remove(name)));
+    }
+}
+
+impl Waiting {
+    fn of(at: Time, job: &QueuedJob, ours: Option<i64>, elsewhere: Option<i64>) -> Waiting {
+        let is_known = job.submitted > Time(0) && job.submitted <= at;
+        Waiting {
+            first: at.0,
+            submitted: if is_known { job.submitted.0 } else { at.0 },
+            user: job.user.clone(),
+            account: job.account.clone(),
+            ours,
+            manager: None,
+            elsewhere,
+            is_array: job.tasks > 1,
+        }
+    }
+
+    fn scored(&self, site: &str, start: i64) -> Scored {
+        let late = |predicted: i64| start.saturating_sub(predicted);
+        Scored {
+            site: site.to_owned(),
+            user: self.user.clone(),
+            account: self.account.clone(),
+            wait: start.saturating_sub(self.submitted).max(0),
+            ours: self.ours.map(late),
+            manager: self.manager.map(|(manager, ours)| (late(manager), ours.map(late))),
+            saved: self.elsewhere.map(|elsewhere| late(elsewhere).max(0)),
+        }
+    }
+}

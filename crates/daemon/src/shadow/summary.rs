@@ -1,0 +1,164 @@
+//! What the observation says.
+
+use std::collections::BTreeMap;
+
+use super::record::{Counts, Scored, Shadow};
+use super::usage::Hour;
+
+/// Users and projects that are listed, at most: those who would have saved most.
+const MAX_LISTED: usize = 200;
+
+/// How far starts were from their forecasts, seconds without sign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Errors {
+    /// Jobs that had a forecast.
+    pub jobs: usize,
+    /// `None` without jobs.
+    pub median: Option<i64>,
+    /// Nine of ten jobs had no larger error.
+    pub p90: Option<i64>,
+}
+
+/// Both forecasts of the same jobs, made at the same moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Compared {
+    /// Our forecast.
+    pub ours: Errors,
+    /// That of the manager.
+    pub manager: Errors,
+}
+
+/// Waits of a user's or project's jobs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Waits {
+    /// Of the user or project; `None`: not shown by the cluster.
+    pub name: Option<String>,
+    /// Jobs that have started.
+    pub jobs: usize,
+    /// Their waits together, seconds.
+    pub waited: i64,
+    /// Jobs for which a start at another observed cluster was foreseen.
+    pub examined: usize,
+    /// Seconds by which these would have started earlier there, together.
+    pub saved: i64,
+}
+
+/// Of one cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SiteSummary {
+    /// Its name.
+    pub name: String,
+    /// When it was surveyed first and last.
+    pub observed: Option<(i64, i64)>,
+    /// Why the last survey failed, if it did.
+    pub problem: Option<String>,
+    /// Jobs that have started, and are compared.
+    pub jobs: usize,
+    /// Our forecasts.
+    pub ours: Errors,
+    /// The manager's.
+    pub manager: Errors,
+    /// Jobs that are not compared.
+    pub counts: Counts,
+    /// Jobs that wait and whose forecasts are kept.
+    pub waiting: usize,
+    /// By first second.
+    pub hours: BTreeMap<i64, Hour>,
+    /// All hours together.
+    pub total: Hour,
+}
+
+/// Of all clusters.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Summary {
+    /// Jobs that have started after they were seen waiting.
+    pub jobs: usize,
+    /// Our forecasts, of all jobs that have one.
+    pub ours: Errors,
+    /// The manager's, of all jobs that have one.
+    pub manager: Errors,
+    /// Of jobs that have both.
+    pub same: Compared,
+    /// By name.
+    pub sites: Vec<SiteSummary>,
+    /// Who would have saved most first.
+    pub users: Vec<Waits>,
+    /// The same.
+    pub projects: Vec<Waits>,
+}
+
+impl Errors {
+    fn of(late: impl Iterator<Item = i64>) -> Errors {
+        let mut all: Vec<i64> = late.map(i64::saturating_abs).collect();
+        all.sort_unstable();
+        // Nearest rank: a value that occurred.
+        let rank = |tenths: usize| (all.len() * tenths).div_ceil(10).checked_sub(1);
+        let at = |tenths| rank(tenths).and_then(|rank| all.get(rank).copied());
+        Errors { jobs: all.len(), median: at(5), p90: at(9) }
+    }
+
+    fn ours<'a>(jobs: impl Iterator<Item = &'a Scored>) -> Errors {
+        Errors::of(jobs.filter_map(|job| job.ours))
+    }
+
+    fn manager<'a>(jobs: impl Iterator<Item = &'a Scored>) -> Errors {
+        Errors::of(jobs.filter_map(|job| job.manager).map(|(manager, _)| manager))
+    }
+}
+
+impl Shadow {
+    /// What it says.
+    pub fn summary(&self) -> Summary {
+        let both = || {
+            let pairs = self.scored.iter().filter_map(|job| job.manager);
+            pairs.filter_map(|(manager, ours)| Some((manager, ours?)))
+        };
+        Summary {
+            jobs: self.scored.len(),
+            ours: Errors::ours(self.scored.iter()),
+            manager: Errors::manager(self.scored.iter()),
+            same: Compared {
+                ours: Errors::of(both().map(|(_, ours)| ours)),
+                manager: Errors::of(both().map(|(manager, _)| manager)),
+            },
+            sites: self.sites.keys().map(|name| self.of_site(name)).collect(),
+            users: waits(self.scored.iter().map(|job| (&job.user, job))),
+            projects: waits(self.scored.iter().map(|job| (&job.account, job))),
+        }
+    }
+
+    fn of_site(&self, name: &str) -> SiteSummary {
+        let jobs = || self.scored.iter().filter(|job| job.site == name);
+        let mut summary = SiteSummary {
+            name: name.to_owned(),
+            jobs: jobs().count(),
+            ours: Errors::ours(jobs()),
+            manager: Errors::manager(jobs()),
+            ..SiteSummary::default()
+        };
+        if let Some(site) = self.sites.get(name) {
+            summary.observed = Some((site.since, site.at));
+            summary.counts = site.counts;
+            summary.waiting = site.waiting.len();
+            summary.hours.clone_from(&site.hours);
+            summary.total = site.hours.values().copied().fold(Hour::default(), Hour::plus);
+        }
+        summary
+    }
+}
+
+fn waits<'a>(jobs: impl Iterator<Item = (&'a Option<String>, &'a Scored)>) -> Vec<Waits> {
+    let mut by_name: BTreeMap<&Option<String>, Waits> = BTreeMap::new();
+    for (name, job) in jobs {
+        let sum = by_name.entry(name).or_default();
+        sum.jobs += 1;
+        sum.waited = sum.waited.saturating_add(job.wait);
+        sum.examined += usize::from(job.saved.is_some());
+        sum.saved = sum.saved.saturating_add(job.saved.unwrap_or(0));
+    }
+    let named = by_name.into_iter().map(|(name, sum)| Waits { name: name.clone(), ..sum });
+    let mut all: Vec<Waits> = named.collect();
+    all.sort_by_key(|it| std::cmp::Reverse((it.saved, it.waited)));
+    all.truncate(MAX_LISTED);
+    all
+}

@@ -1,0 +1,41 @@
+//! A cluster that is only looked at: there is no way to give it an order.
+
+use super::{PoolSetup, Site, SiteError, Survey};
+
+/// A site without orders. It is not a [`Site`], so no engine takes it, and what it wraps cannot be
+/// reached: nobody who has one can submit, cancel, reserve or change anything.
+///
+/// ```compile_fail
+/// fn submit(site: &mut tradewind_daemon::site::observed::Observed) {
+///     tradewind_daemon::site::Site::survey(site);
+/// }
+/// ```
+///
+/// ```compile_fail
+/// use tradewind_daemon::site::{Site, observed::Observed};
+/// fn of_market(site: Observed) -> Box<dyn Site> {
+///     Box::new(site)
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Observed(Box<dyn Site>);
+
+impl Observed {
+    /// Takes a site that nobody else uses.
+    pub fn of(site: Box<dyn Site>) -> Observed {
+        Observed(site)
+    }
+
+    /// Its pools, in the order in which surveys have them.
+    pub fn pools(&self) -> &[PoolSetup] {
+        self.0.pools()
+    }
+
+    /// What is there now; see [`Site::survey`].
+    ///
+    /// # Errors
+    /// If the site does not know.
+    pub fn survey(&mut self) -> Result<Survey, SiteError> {
+        self.0.survey()
+    }
+}

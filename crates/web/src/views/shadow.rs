@@ -1,0 +1,57 @@
+//! Observed clusters as a document.
+
+use tradewind_daemon::shadow::{Compared, Errors, Hour, SiteSummary, Summary, Waits};
+
+use crate::documents::{
+    ComparedErrors, Credits, ObservedHour, ObservedSite, ObservedWaits, Shadow, StartErrors,
+};
+
+pub(crate) fn document(summary: Summary) -> Shadow {
+    let Summary { jobs, ours, manager, same, sites, users, projects } = summary;
+    let Compared { ours: same_ours, manager: same_manager } = same;
+    Shadow {
+        jobs: jobs as u64,
+        ours: errors(ours),
+        slurm: errors(manager),
+        same: ComparedErrors { ours: errors(same_ours), slurm: errors(same_manager) },
+        sites: sites.into_iter().map(site).collect(),
+        users: users.into_iter().map(waits).collect(),
+        projects: projects.into_iter().map(waits).collect(),
+    }
+}
+
+fn errors(Errors { jobs, median, p90 }: Errors) -> StartErrors {
+    StartErrors { jobs: jobs as u64, median, p90 }
+}
+
+fn site(it: SiteSummary) -> ObservedSite {
+    let (since, surveyed) = it.observed.unzip();
+    let total = it.total;
+    let hours = it.hours.into_iter().map(|(from, Hour { used, up, value, .. })| ObservedHour {
+        from,
+        used,
+        up,
+        value: Credits(value.into()),
+    });
+    ObservedSite {
+        name: it.name,
+        since,
+        surveyed,
+        problem: it.problem,
+        jobs: it.jobs as u64,
+        ours: errors(it.ours),
+        slurm: errors(it.manager),
+        waiting: it.waiting as u64,
+        unpredicted: it.counts.unpredicted,
+        gone: it.counts.gone,
+        arrays: it.counts.arrays,
+        utilisation: (total.up > 0).then(|| total.used as f64 / total.up as f64),
+        value: Credits(total.value.into()),
+        idle_value: Credits(total.idle_value.into()),
+        hours: hours.collect(),
+    }
+}
+
+fn waits(Waits { name, jobs, waited, examined, saved }: Waits) -> ObservedWaits {
+    ObservedWaits { name, jobs: jobs as u64, waited, examined: examined as u64, saved }
+}
