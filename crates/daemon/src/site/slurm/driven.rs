@@ -18,6 +18,7 @@ use crate::site::{Exit, Order, PoolSetup, Seen, Site, Tag};
 /// that a file has. Everything else runs as it is.
 const SLURM: &str = r#"#!/bin/sh
 here=${0%/*}
+echo "$*" >>"$here/calls"
 # Commands come behind `env` and variables.
 while case $1 in env | *=*) ;; *) false ;; esac; do shift; done
 case $1 in
@@ -44,6 +45,10 @@ esac
 "#;
 
 fn site(folder: &Path) -> Box<dyn Site> {
+    super::open(settings(folder)).unwrap()
+}
+
+fn settings(folder: &Path) -> Settings {
     let program = folder.join("slurm");
     fs::write(&program, SLURM).unwrap();
     fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
@@ -66,7 +71,7 @@ fn site(folder: &Path) -> Box<dyn Site> {
     let members = Members { partition: Some("main".to_owned()), ..Members::default() };
     let folder = folder.join("site");
     let pools = vec![(setup, members)];
-    super::open(Settings { name: "here".to_owned(), folder, cluster, pools }).unwrap()
+    Settings { name: "here".to_owned(), folder, cluster, pools }
 }
 
 fn whoami() -> String {
@@ -129,4 +134,39 @@ fn a_job_whose_script_is_there_after_all_is_not_given_up() {
     let seen = site.survey().unwrap().tasks.remove(&order.tag).unwrap();
     let is_done = matches!(seen, Seen::Ended { since: Some(_), exit: Exit::Code(0), .. });
     assert!(is_done, "{seen:?}");
+}
+
+/// Words with which commands begin that only look.
+const LOOKS: [&str; 6] = ["squeue", "scontrol", "sacctmgr", "sdiag", "date", "id"];
+
+#[test]
+fn an_observed_cluster_gets_no_command_that_changes_anything() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("comment"), "somebody's").unwrap();
+    fs::write(folder.path().join("state"), "PENDING").unwrap();
+    let mut site = super::observe(settings(folder.path())).unwrap();
+    for state in ["PENDING", "RUNNING", "TIMEOUT"] {
+        fs::write(folder.path().join("state"), state).unwrap();
+        site.survey().unwrap();
+    }
+    let calls = fs::read_to_string(folder.path().join("calls")).unwrap();
+    let plain = |line: &str| {
+        let mut words = line.split(' ').skip_while(|it| *it == "env" || it.contains('='));
+        let looks = words.next().is_some_and(|word| LOOKS.contains(&word));
+        let words: Vec<&str> = words.collect();
+        let changes = ["update", "create", "delete", "hold", "release", "requeue", "add", "modify"];
+        looks && !words.iter().any(|word| changes.contains(word))
+    };
+    let other: Vec<&str> = calls.lines().filter(|line| !plain(line)).collect();
+    assert!(calls.lines().count() >= 9 && other.is_empty(), "{other:?} of {calls}");
+    assert!(!folder.path().join("spool").exists());
+}
+
+/// Its surveys would settle them.
+#[test]
+fn a_cluster_with_tasks_of_a_market_is_not_observed_from_the_same_folder() {
+    let folder = TempDir::new().unwrap();
+    site(folder.path()).submit(&order(folder.path())).unwrap();
+    let refused = super::observe(settings(folder.path())).unwrap_err();
+    assert!(refused.to_string().contains("has tasks of a market"), "{refused}");
 }

@@ -1,0 +1,189 @@
+//! A cluster that is only observed, beside a real daemon: its Slurm is a few lines of shell.
+#![expect(clippy::unwrap_used, reason = "a test that cannot run its programs has failed")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_tradewind");
+
+/// Lists what files say, and writes down what it was asked.
+const SLURM: &str = r#"#!/bin/sh
+here=${0%/*}
+while case $1 in env | *=*) ;; *) false ;; esac; do shift; done
+echo "$*" >>"$here/calls"
+case $1 in
+squeue) cat "$here/jobs.json" ;;
+scontrol)
+    case "$*" in
+    *nodes*) echo "NodeName=a1 CPUTot=4 State=IDLE Partitions=main RealMemory=4000" ;;
+    *reservation*) echo "No reservations in the system" ;;
+    esac
+    ;;
+date) exec "$@" ;;
+*) exit 1 ;;
+esac
+"#;
+
+struct Stage {
+    folder: tempfile::TempDir,
+    daemon: Option<Child>,
+}
+
+fn now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs().cast_signed()
+}
+
+impl Stage {
+    fn new() -> Stage {
+        let stage = Stage { folder: tempfile::tempdir().unwrap(), daemon: None };
+        let slurm = stage.path("slurm");
+        fs::write(&slurm, SLURM).unwrap();
+        fs::set_permissions(&slurm, fs::Permissions::from_mode(0o755)).unwrap();
+        let text = format!(
+            "[[site]]\nname = 'here'\nkind = 'local'\npool = [{{ name = 'p', nodes = 2 }}]\n\
+             [[site]]\nname = 'far'\nkind = 'slurm'\nmode = 'observe'\nunit = 'cores:1'\n\
+             command = ['{}']\nrequests_at_rest = 6000\n\
+             pool = [{{ name = 'far-main', nodes = 4, partition = 'main', price = 2 }}]\n",
+            slurm.display()
+        );
+        fs::write(stage.path("tradewind.toml"), text).unwrap();
+        stage
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// What the cluster's Slurm lists from now on.
+    fn jobs(&self, jobs: &[Value]) {
+        let part = self.path("jobs.part");
+        fs::write(&part, json!({"errors": [], "jobs": jobs}).to_string()).unwrap();
+        fs::rename(&part, self.path("jobs.json")).unwrap();
+    }
+
+    fn start(&mut self) {
+        drop(fs::remove_file(self.path("state/url")));
+        let mut up = Command::new(PROGRAM);
+        up.args(["up", "--quiet", "--shared-account", "--listen", "127.0.0.1:0", "--state"]);
+        up.arg(self.path("state")).arg("--config").arg(self.path("tradewind.toml"));
+        self.daemon = Some(up.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap());
+        self.until("the market is up", || self.run(&["policy"]).status.success());
+    }
+
+    /// As a service manager stops it.
+    fn stop(&mut self) {
+        let mut daemon = self.daemon.take().unwrap();
+        let id = daemon.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        assert!(daemon.wait().unwrap().success());
+    }
+
+    fn run(&self, words: &[&str]) -> Output {
+        let mut command = Command::new(PROGRAM);
+        command.current_dir(self.folder.path()).args(&words[..1]);
+        command.arg("--state").arg(self.path("state")).args(&words[1..]);
+        for name in ["TRADEWIND_URL", "TRADEWIND_TOKEN"] {
+            command.env_remove(name);
+        }
+        command.output().unwrap()
+    }
+
+    fn text(&self, words: &[&str]) -> String {
+        let output = self.run(words);
+        assert!(output.status.success(), "{words:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn json(&self, words: &[&str]) -> Value {
+        serde_json::from_str(&self.text(&[words, &["--format", "json"]].concat())).unwrap()
+    }
+
+    fn until(&self, what: &str, done: impl Fn() -> bool) {
+        let begin = Instant::now();
+        while !done() {
+            assert!(begin.elapsed() < Duration::from_secs(120), "{what}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        if let Some(mut daemon) = self.daemon.take() {
+            drop(daemon.kill());
+            drop(daemon.wait());
+        }
+    }
+}
+
+fn job(id: u32, state: &str, start: i64, end: i64) -> Value {
+    let nodes = if state == "RUNNING" { "a1" } else { "" };
+    json!({
+        "job_id": id, "comment": "", "user_name": "eve", "account": "physics", "job_state": state,
+        "state_reason": if state == "RUNNING" { "None" } else { "Resources" },
+        "submit_time": start.min(now()), "start_time": start, "end_time": end, "partition": "main",
+        "nodes": nodes, "cpus": 4, "node_count": 1, "time_limit": 1, "priority": 100, "exit_code": 0
+    })
+}
+
+#[test]
+fn an_observed_cluster_is_scored_and_gets_no_job() {
+    let mut stage = Stage::new();
+    let begin = now();
+    let first = job(5, "RUNNING", begin - 10, begin + 600);
+    stage.jobs(&[first, job(6, "PENDING", begin + 700, begin + 760)]);
+    stage.start();
+    let site = |it: &Value, field: &str| it["sites"][0][field].clone();
+    stage.until("the queue is seen", || site(&stage.json(&["shadow"]), "waiting") == 1);
+
+    // The market has one site, and quotes and jobs stay there.
+    let sites = stage.json(&["sites"]);
+    assert_eq!(sites["sites"].as_array().unwrap().len(), 1, "{sites:#}");
+    let quotes = stage.json(&["quote", "--nodes", "1", "--time", "10", "--wrap", "true"]);
+    assert!(!quotes.to_string().contains("far"), "{quotes:#}");
+    let wide = stage.run(&["submit", "--nodes", "4", "--time", "1", "--wrap", "true"]);
+    assert!(!String::from_utf8_lossy(&wide.stdout).contains("far"));
+    stage.text(&["submit", "--nodes", "2", "--time", "1", "--wait", "--wrap", "true"]);
+
+    // It starts much earlier than both forecasts say.
+    let start = now();
+    stage.jobs(&[job(6, "RUNNING", start, start + 60)]);
+    stage.until("the start is seen", || stage.json(&["shadow"])["jobs"] == 1);
+    let shadow = stage.json(&["shadow"]);
+    let (ours, slurm) = (&shadow["ours"], &shadow["slurm"]);
+    assert_eq!((&ours["jobs"], &slurm["jobs"]), (&json!(1), &json!(1)), "{shadow:#}");
+    assert_eq!(slurm["median"], json!(begin + 700 - start));
+    assert!((590..=610).contains(&(ours["p90"].as_i64().unwrap() + start - begin)), "{shadow:#}");
+    assert_eq!(shadow["users"][0]["name"], "eve");
+    assert_eq!(shadow["projects"][0]["name"], "physics");
+    let table = stage.text(&["shadow"]);
+    assert!(table.contains("Slurm, the same jobs") && table.contains("far"), "{table}");
+    assert!(stage.text(&["shadow", "--format", "csv"]).contains("eve,1,"));
+
+    stage.stop();
+    stage.start();
+    let again = stage.json(&["shadow"]);
+    assert_eq!((&again["jobs"], &again["ours"]), (&shadow["jobs"], &shadow["ours"]));
+
+    let calls = fs::read_to_string(stage.path("calls")).unwrap();
+    let looks = ["squeue", "scontrol", "sacctmgr", "sdiag", "date"];
+    let is_look = |call: &&str| looks.contains(&call.split(' ').next().unwrap_or_default());
+    let other: Vec<&str> = calls.lines().filter(|call| !is_look(call)).collect();
+    assert!(calls.contains("squeue") && other.is_empty(), "{other:?}");
+}
+
+#[test]
+fn a_local_site_cannot_be_observed() {
+    let stage = Stage::new();
+    let text = "[[site]]\nname = 'a'\nkind = 'local'\nmode = 'observe'\n\
+                pool = [{ name = 'p', nodes = 2 }]\n";
+    fs::write(stage.path("tradewind.toml"), text).unwrap();
+    let output = stage.run(&["up", "--config", "tradewind.toml"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("site[0].mode: a local site cannot be observed"), "{said}");
+}
