@@ -46,3 +46,29 @@ fn a_market_job_delays_no_owners_job_that_waits() {
     let order: Vec<String> = market.written("marks").lines().map(str::to_owned).collect();
     assert_eq!(order, ["first", "wide", "market"]);
 }
+
+/// One job has all nodes, and two wait. The first that waits begins early, since the one before it
+/// ends before its limit.
+#[test]
+fn an_observed_cluster_is_scored_and_gets_no_job() {
+    let alpha = Cluster::start(&Plan::of("alpha", 4));
+    let observed = Offer::new(&alpha, "alpha", 4, "1").with("mode = \"observe\"");
+    let market = Market::start("", &[observed]);
+    owners_job(&alpha, &market, "first", "4", 40);
+    market.until("it runs", || market.written("marks").contains("first"));
+    owners_job(&alpha, &market, "second", "4", 40);
+    owners_job(&alpha, &market, "third", "4", 3);
+    let seen = |field: &str| market.json(&["shadow"])["sites"][0][field].clone();
+    market.until("both are seen", || seen("waiting") == 2);
+    let sites = market.json(&["sites"]).to_string();
+    assert!(!sites.contains("alpha-main"), "{sites}");
+    let refused = market.run(&["quote", "--nodes", "4", "--site", "alpha", "--wrap", "true"]);
+    assert!(!String::from_utf8_lossy(&refused.stdout).contains("alpha/"), "{refused:?}");
+    market.until("a start is seen", || market.json(&["shadow"])["jobs"].as_u64() >= Some(1));
+    let shadow = market.json(&["shadow"]);
+    // The limit of the first is two minutes, and it ran for 40 seconds.
+    let error = shadow["ours"]["median"].as_i64().unwrap();
+    assert!((30..=130).contains(&error), "{shadow:#}");
+    let jobs = alpha.say(&["squeue", "--noheader", "--states=all", "--format=%k"]);
+    assert!(!jobs.contains("tw-"), "{jobs}");
+}

@@ -153,7 +153,7 @@ impl Shadow {
         self.bound();
     }
 
-    /// Forgets what is beyond the bounds: also of a file that somebody has changed.
+    /// Forgets what is beyond the bounds: also of a file that was changed by hand.
     pub(super) fn bound(&mut self) {
         let beyond = self.scored.len().saturating_sub(MAX_SCORED);
         self.scored.drain(..beyond);

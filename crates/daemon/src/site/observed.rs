@@ -3,11 +3,12 @@
 use super::{PoolSetup, Site, SiteError, Survey};
 
 /// A site without orders. It is not a [`Site`], so no engine takes it, and what it wraps cannot be
-/// reached: nobody who has one can submit, cancel, reserve or change anything.
+/// reached: there is no way to submit, cancel, reserve or change anything.
 ///
 /// ```compile_fail
-/// fn submit(site: &mut tradewind_daemon::site::observed::Observed) {
-///     tradewind_daemon::site::Site::survey(site);
+/// use tradewind_daemon::site::{Order, Site, observed::Observed};
+/// fn submit(site: &mut Observed, order: &Order) {
+///     let _ = site.submit(order);
 /// }
 /// ```
 ///
@@ -21,7 +22,7 @@ use super::{PoolSetup, Site, SiteError, Survey};
 pub struct Observed(Box<dyn Site>);
 
 impl Observed {
-    /// Takes a site that nobody else uses.
+    /// Takes a site that is used nowhere else.
     pub fn of(site: Box<dyn Site>) -> Observed {
         Observed(site)
     }

@@ -142,7 +142,7 @@ const LOOKS: [&str; 6] = ["squeue", "scontrol", "sacctmgr", "sdiag", "date", "id
 #[test]
 fn an_observed_cluster_gets_no_command_that_changes_anything() {
     let folder = TempDir::new().unwrap();
-    fs::write(folder.path().join("comment"), "somebody's").unwrap();
+    fs::write(folder.path().join("comment"), "a comment").unwrap();
     fs::write(folder.path().join("state"), "PENDING").unwrap();
     let mut site = super::observe(settings(folder.path())).unwrap();
     for state in ["PENDING", "RUNNING", "TIMEOUT"] {
