@@ -24,7 +24,7 @@ scontrol)
     *reservation*) echo "No reservations in the system" ;;
     esac
     ;;
-date) exec "$@" ;;
+date | id) exec "$@" ;;
 *) exit 1 ;;
 esac
 "#;
@@ -171,7 +171,7 @@ fn an_observed_cluster_is_scored_and_gets_no_job() {
     assert_eq!((&again["jobs"], &again["ours"]), (&shadow["jobs"], &shadow["ours"]));
 
     let calls = fs::read_to_string(stage.path("calls")).unwrap();
-    let looks = ["squeue", "scontrol", "sacctmgr", "sdiag", "date"];
+    let looks = ["squeue", "scontrol", "sacctmgr", "sdiag", "date", "id"];
     let is_look = |call: &&str| looks.contains(&call.split(' ').next().unwrap_or_default());
     let other: Vec<&str> = calls.lines().filter(|call| !is_look(call)).collect();
     assert!(calls.contains("squeue") && other.is_empty(), "{other:?}");

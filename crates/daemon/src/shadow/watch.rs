@@ -38,7 +38,7 @@ pub struct ObservedSite {
     pub name: String,
     /// The cluster.
     pub site: Observed,
-    /// The least time between two surveys.
+    /// The minimum time between two surveys.
     pub every: Duration,
     /// What its nodes would cost.
     pub pricing: Pricing,

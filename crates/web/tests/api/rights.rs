@@ -141,3 +141,18 @@ fn tokens_come_and_go() {
     }
     stage.stop();
 }
+
+/// There are names and waits of users in it who have nothing to do with the market.
+#[test]
+fn only_administrators_see_what_was_observed() {
+    let stage = Stage::new();
+    for name in ["ana", "olga"] {
+        assert_eq!(stage.get(name, "/v1/shadow").0, 403, "{name}");
+    }
+    let (status, shadow) = stage.get("root", "/v1/shadow");
+    assert_eq!(
+        (status, &shadow["jobs"], &shadow["sites"]),
+        (200, &0.into(), &Value::Array(vec![]))
+    );
+    stage.stop();
+}
