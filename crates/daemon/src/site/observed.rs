@@ -5,6 +5,16 @@ use super::{PoolSetup, Site, SiteError, Survey};
 /// A site without orders. It is not a [`Site`], so no engine takes it, and what it wraps cannot be
 /// reached: there is no way to submit, cancel, reserve or change anything.
 ///
+/// ```
+/// use tradewind_daemon::site::{Order, Site, observed::Observed};
+/// fn look(site: &mut Observed, _: &Order) {
+///     let _ = site.survey();
+/// }
+/// fn of_market<S: Site + 'static>(site: S) -> Box<dyn Site> {
+///     Box::new(site)
+/// }
+/// ```
+///
 /// ```compile_fail
 /// use tradewind_daemon::site::{Order, Site, observed::Observed};
 /// fn submit(site: &mut Observed, order: &Order) {

@@ -43,9 +43,9 @@ pub(super) fn sites(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Sites {
         let survey_timeout = site.span("survey_timeout", cluster::SECONDS, notes);
         let is_observed = is_observed(&site, &kind, notes);
         if matches!(kind, SiteKind::Local(_)) {
-            let is_other =
-                |key: &&str| !machine::KEYS.contains(key) && !(is_observed && *key == "mode");
-            let managed = cluster::KEYS.into_iter().filter(is_other);
+            // Of an observed one it is said already.
+            let is_said = |key: &&str| machine::KEYS.contains(key) || is_observed && *key == "mode";
+            let managed = cluster::KEYS.into_iter().filter(|key| !is_said(key));
             only_managed(&site, &managed.collect::<Vec<_>>(), notes);
         } else {
             only_local(&site, notes);
