@@ -107,7 +107,7 @@ fn a_late_part_sends_all_home_and_costs_nothing() {
 }
 
 #[test]
-fn after_many_slips_it_is_held() {
+fn after_many_timeouts_it_is_held() {
     let (mut stage, _) = two_parts(None);
     let mut at = DAY;
     for _ in 0..Settings::default().max_refusals {
@@ -209,7 +209,7 @@ fn beginnings_of_jobs_that_are_over_are_not_kept() {
 }
 
 #[test]
-fn what_is_alone_or_waits_for_others_is_handed_in_for_now() {
+fn what_is_alone_or_waits_for_others_is_submitted_for_now() {
     let (_, orders) = two_parts(None);
     assert!(orders.iter().all(|it| it.order.as_ref().unwrap().start == DAY), "{orders:?}");
     let mut stage = Stage::new();
