@@ -193,7 +193,7 @@ fn after(
 }
 
 impl State {
-    fn pools_of(&self, site: SiteId) -> Vec<PoolId> {
+    pub(super) fn pools_of(&self, site: SiteId) -> Vec<PoolId> {
         let pools = self.market.pools().iter().filter(|(_, pool)| pool.site == site);
         pools.map(|(id, _)| id).collect()
     }
