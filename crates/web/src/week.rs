@@ -254,7 +254,7 @@ fn missing(state: &State, from: Time, gone: &PastOutage) -> Option<Missing> {
 fn cause(why: &Why) -> Option<Cause> {
     match why {
         Why::Local(..) | Why::Stray(..) => Some(Cause::Local),
-        Why::Down(_) => Some(Cause::Failure(0)),
+        Why::Down(_) | Why::Away(_) => Some(Cause::Failure(0)),
         Why::Withheld(..) => Some(Cause::Withheld),
         Why::Booked(..) | Why::Queued(..) => None,
     }

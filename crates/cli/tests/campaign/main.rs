@@ -429,7 +429,7 @@ fn an_interrupted_campaign_keeps_what_is_done_and_goes_on() {
     assert!(std::process::Command::new("kill").args(signal).status().unwrap().success());
     let stopped = child.wait_with_output().unwrap();
     assert_eq!(code(&stopped), 130, "{}", said(&stopped));
-    assert!(said(&stopped).contains("the same command goes on"), "{}", said(&stopped));
+    assert!(said(&stopped).contains("the same command resumes the rest"), "{}", said(&stopped));
     assert!(stopped.stdout.is_empty());
     let again = simulate(&out, &args);
     assert_eq!(code(&again), 0, "{}", said(&again));

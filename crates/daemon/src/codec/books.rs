@@ -240,7 +240,7 @@ choice!(Exit {
 choice!(Why {
     "local" => Local(pool, name), "stray" => Stray(pool, tag), "down" => Down(pool),
     "withheld" => Withheld(pool, from), "booked" => Booked(pool, job),
-    "queued" => Queued(pool, number),
+    "away" => Away(pool), "queued" => Queued(pool, number),
 });
 object!(RecentHistory { prices, outages = "closures", forgotten });
 object!(Asked { points, thinned });

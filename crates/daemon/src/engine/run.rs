@@ -408,14 +408,11 @@ impl<C: Codec> Loop<C> {
 
     /// Writes records and notifies subscribers. If that fails, the state must not be used.
     fn write(&mut self, at: Time, sound: bool, records: &[Record]) -> bool {
-        let written = match sound {
-            true => self.journal.write(&self.base.codec, at, records),
-            false => {
-                self.live = None;
-                return false;
-            }
-        };
-        if let Err(wrong) = written {
+        if !sound {
+            self.live = None;
+            return false;
+        }
+        if let Err(wrong) = self.journal.write(&self.base.codec, at, records) {
             tracing::error!(%wrong, "the journal cannot be written");
             self.live = None;
             return false;

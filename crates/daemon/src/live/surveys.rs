@@ -99,10 +99,10 @@ impl Live {
         let away = self.state.sites.away.contains_key(&site);
         let pools = self.state.market.pools().iter().filter(|(_, pool)| pool.site == site).count();
         let Some(survey) = survey.ok().filter(|survey| is_sane(survey, pools, at)) else {
-            return match away {
-                true => Ok(()),
-                false => self.put(at, SiteRecord::Reached { site: site.0, away: Some(at) }),
-            };
+            if !away {
+                self.put(at, SiteRecord::Reached { site: site.0, away: Some(at) })?;
+            }
+            return self.count_on_nothing(at, site);
         };
         if away {
             self.put(at, SiteRecord::Reached { site: site.0, away: None })?;

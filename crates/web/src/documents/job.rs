@@ -107,6 +107,13 @@ pub struct Job {
     pub script_dropped: Option<String>,
 }
 
+impl Job {
+    /// Whether it waits in the market, and not in the queue of the site to which it was submitted.
+    pub fn waits_here(&self) -> bool {
+        self.state == "PENDING" && self.sites.is_empty()
+    }
+}
+
 /// Where a job came from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({"peer": "beta", "job": 7}))]

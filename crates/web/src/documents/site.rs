@@ -98,7 +98,7 @@ pub struct Pool {
     pub performance: Thousandths,
     /// Per node and second.
     pub price: Credits,
-    /// Those that do not work.
+    /// Those that do not work, or cannot be counted on because the site does not answer.
     pub down: u32,
     /// Those that the owner's own jobs have.
     pub local: u32,

@@ -325,6 +325,7 @@ impl EventEncoder {
         let reason = match why {
             Why::Local(..) | Why::Stray(..) => "local",
             Why::Down(_) => "down",
+            Why::Away(_) => "away",
             Why::Withheld(..) => "withheld",
             Why::Booked(..) => "booked",
             Why::Queued(..) => "queued",

@@ -126,7 +126,7 @@ pub(crate) async fn show(
     let unknown = || Failure::unknown(format!("you have no job {number}"));
     let (job, facts) = found.await?.ok_or_else(unknown)?;
     notes::read(&context, &caller, &job.user, &format!("job {number} of {}", job.user));
-    let waits = match job.state == "PENDING" {
+    let waits = match job.waits_here() {
         true => Some(explained(&context, caller, number).await),
         false => None,
     };

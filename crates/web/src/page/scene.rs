@@ -55,6 +55,7 @@ fn missing(state: &State, why: &Why, nodes: u32, (start, end): (Time, Time)) -> 
             (Kind::Local, String::new(), "the owner’s jobs that wait are expected to start here")
         }
         Why::Down(_) => (Kind::Down, String::new(), "these nodes do not work"),
+        Why::Away(_) => (Kind::Down, String::new(), "the site does not answer"),
         Why::Withheld(..) => {
             (Kind::Withheld, String::new(), "the owner does not offer these nodes then")
         }

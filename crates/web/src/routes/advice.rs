@@ -210,7 +210,7 @@ pub(crate) async fn explain(
     });
     let unknown = || Failure::unknown(format!("you have no job {number}"));
     let (line, id, left_out) = found.await?.ok_or_else(unknown)?;
-    let waiting = line.state == "PENDING";
+    let waiting = line.waits_here();
     let Some(id) = id.filter(|_| waiting) else {
         return Ok(Json(Explanation {
             job: number,

@@ -101,7 +101,7 @@ fn pool(state: &State, id: PoolId) -> Pool {
         let nodes = if begun { what.nodes } else { kept };
         free -= if begun { 0 } else { kept };
         match why {
-            Why::Down(_) => down += nodes,
+            Why::Down(_) | Why::Away(_) => down += nodes,
             Why::Local(..) | Why::Stray(..) | Why::Queued(..) => local += nodes,
             Why::Withheld(..) => withheld += nodes,
             Why::Booked(..) => booked += nodes,

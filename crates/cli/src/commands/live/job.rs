@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args, format: Format) -> Outcome {
         }
         Format::Csv => jobs::sheet_csv(&[job]).print_csv()?,
         Format::Table => {
-            let waits = job.state == "PENDING";
+            let waits = job.waits_here();
             let mut text = page(&job);
             if waits {
                 text.push_str(&outlook(&market, args.job)?);

@@ -97,7 +97,7 @@ const STUCK: [&str; 5] = [
 fn stuck(job: &Job) -> Option<String> {
     let reason = job.reason.as_deref().filter(|reason| STUCK.contains(reason))?;
     let why = job.message.as_deref().unwrap_or(reason);
-    (job.state == "PENDING").then(|| format!("job {} is held ({reason}): {why}", job.id))
+    job.waits_here().then(|| format!("job {} is held ({reason}): {why}", job.id))
 }
 
 /// The exit code for a job that is over.

@@ -200,7 +200,7 @@ impl Live {
     }
 
     /// Whether none of the job's parts was told to stop.
-    fn may_go_on(&self, number: u64) -> bool {
+    pub(in crate::live) fn may_go_on(&self, number: u64) -> bool {
         self.state.tasks_of(number).all(|(_, wanted)| wanted == TaskGoal::Run)
     }
 

@@ -114,7 +114,9 @@ impl Live {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         match job.parts().iter().all(|part| part.exit.is_some()) {
             true => self.conclude(at, number),
-            false if job.is_gathering() => self.gather(at, number),
+            // Parts of a job that is stopped give their nodes back one by one: others may be at a site
+            // that does not answer.
+            false if job.is_gathering() && self.may_go_on(number) => self.gather(at, number),
             false => self.part_over(at, number),
         }
     }

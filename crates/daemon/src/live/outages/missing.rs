@@ -36,6 +36,34 @@ impl Live {
         self.replace(at, known, wanted)
     }
 
+    /// The site does not answer: what is free there cannot be counted on until it does. Jobs that
+    /// run there run on, as far as is known.
+    pub(in crate::live) fn count_on_nothing(
+        &mut self,
+        at: Time,
+        site: SiteId,
+    ) -> Result<(), ApplyError> {
+        let (mut known, mut wanted) = (Vec::new(), BTreeMap::new());
+        for pool in self.state.pools_of(site) {
+            let why = Why::Away(pool);
+            let id = self.state.outages.open.get(&why);
+            let before = id.and_then(|id| self.state.market.closure_state(*id));
+            let own = before.map_or(0, |(what, begun)| if begun { what.nodes } else { 0 });
+            let nodes = self.state.market.free_in(pool) + own;
+            let before = before.map(|(what, _)| what).filter(|what| what.until > at);
+            if nodes > 0 {
+                let (from, until) =
+                    before.map_or((at, at + REPAIR), |what| (what.from, what.until));
+                let what = Outage { pool, nodes, from, until, cause: Cause::Failure(0) };
+                wanted.insert(why.clone(), what);
+            }
+            if id.is_some() {
+                known.push(why);
+            }
+        }
+        self.replace(at, known, wanted)
+    }
+
     /// What owners ask and withhold from now on.
     pub(in crate::live) fn terms(
         &mut self,

@@ -34,6 +34,8 @@ pub enum Why {
     Withheld(PoolId, Time),
     /// They are set aside for a job's part.
     Booked(PoolId, u64),
+    /// The site does not answer: nothing is planned on nodes that no job of ours has.
+    Away(PoolId),
     /// Owners' jobs that wait at the site are expected to take them. The number tells several such
     /// loads of a pool apart, and means nothing else.
     Queued(PoolId, u32),
@@ -46,6 +48,7 @@ impl Why {
             Why::Local(pool, _)
             | Why::Stray(pool, _)
             | Why::Down(pool)
+            | Why::Away(pool)
             | Why::Withheld(pool, _)
             | Why::Booked(pool, _)
             | Why::Queued(pool, _) => *pool,

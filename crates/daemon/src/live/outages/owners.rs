@@ -124,7 +124,7 @@ pub(crate) struct Groups {
 pub(crate) fn jobs_of(at: Time, pools: &[PoolId], survey: &Survey) -> (Groups, Vec<OwnersJob>) {
     let mut waiting = Vec::new();
     let mut groups = Groups { pools: pools.to_vec(), first: Vec::new() };
-    // Jobs that wait for others are told of these once all have their places.
+    // Dependencies follow once all jobs have their places.
     let mut last = BTreeMap::new();
     for job in &survey.queue {
         groups.first.push(waiting.len());
@@ -193,7 +193,7 @@ fn after(
 }
 
 impl State {
-    fn pools_of(&self, site: SiteId) -> Vec<PoolId> {
+    pub(super) fn pools_of(&self, site: SiteId) -> Vec<PoolId> {
         let pools = self.market.pools().iter().filter(|(_, pool)| pool.site == site);
         pools.map(|(id, _)| id).collect()
     }

@@ -171,7 +171,7 @@ impl Pair {
 }
 
 #[test]
-fn a_job_that_no_nodes_suit_goes_to_whoever_has_some() {
+fn a_job_that_no_nodes_suit_goes_to_a_peer_that_has_some() {
     let mut pair = Pair::new();
     pair.submit(job(3)).unwrap();
     assert_eq!(pair.phase(0, 1), Phase::Held(&Hold::Nowhere));

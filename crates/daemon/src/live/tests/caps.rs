@@ -203,7 +203,7 @@ fn what_no_site_may_ever_take_is_refused_at_submission() {
 }
 
 #[test]
-fn who_has_no_account_is_told_at_submission() {
+fn a_user_without_an_account_is_refused_at_submission() {
     let mut stage = Stage::new();
     let nobody = || Limits { users: Some(BTreeMap::new()), ..Limits::default() };
     told(&mut stage, 1, nobody());

@@ -54,7 +54,7 @@ fn a_new_start_is_a_new_choice() {
 }
 
 #[test]
-fn a_job_on_several_pools_is_told_what_one_alone_would_have_been() {
+fn a_job_on_several_pools_shows_what_one_alone_would_have_been() {
     let mut stage = Stage::new();
     for submission in [job(1, 100), job(3, 100)] {
         stage.submit(DAY, submission).unwrap();

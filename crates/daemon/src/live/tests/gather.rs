@@ -81,6 +81,34 @@ fn parts_begin_together_and_pay_from_then_on() {
     assert_eq!(done.paid, Money((10 * nodes[0] + 20 * nodes[1]) * 1_000_000));
 }
 
+/// One of two sites does not answer any more: the job cannot end before that site says what became
+/// of its part, but the nodes of the other are free at once.
+#[test]
+fn a_site_that_does_not_answer_keeps_no_nodes_of_others_taken() {
+    for late in [false, true] {
+        let (mut stage, orders) = two_parts(None);
+        let [first, second] = [orders[0].site, orders[1].site];
+        stage.survey(later(5), first.0, vec![(orders[0].tag.clone(), running(DAY))], &[]);
+        let away = || Err(SiteError::Away("it hangs".to_owned()));
+        stage.step(later(6), Input::Surveyed { site: second, survey: away() });
+        if late {
+            stage.step(later(200), Input::Tick);
+        } else {
+            let ask = Ask::Cancel { job: 1 };
+            stage.step(later(7), Input::Asked { actor: ana(), ask }).unwrap().unwrap();
+        }
+        let gone = never(later(201), Exit::Withdrawn);
+        stage.survey(later(201), first.0, vec![(orders[0].tag.clone(), gone)], &[]);
+        let state = stage.live.state();
+        assert_eq!(stage.phase(1), Phase::Running, "its other part may still begin");
+        let pool = state.jobs[&1].parts()[0].pool;
+        assert_eq!(state.market.free_in(pool), 2, "late: {late}");
+        let gone = never(later(301), Exit::Withdrawn);
+        stage.survey(later(301), second.0, vec![(orders[1].tag.clone(), gone)], &[]);
+        assert_eq!(stage.live.state().jobs[&1].paid, Money(0));
+    }
+}
+
 #[test]
 fn a_late_part_sends_all_home_and_costs_nothing() {
     let (mut stage, orders) = two_parts(Some(Gather::Within(Span(90))));
@@ -107,7 +135,7 @@ fn a_late_part_sends_all_home_and_costs_nothing() {
 }
 
 #[test]
-fn after_many_slips_it_is_held() {
+fn after_many_timeouts_it_is_held() {
     let (mut stage, _) = two_parts(None);
     let mut at = DAY;
     for _ in 0..Settings::default().max_refusals {
@@ -209,7 +237,7 @@ fn beginnings_of_jobs_that_are_over_are_not_kept() {
 }
 
 #[test]
-fn what_is_alone_or_waits_for_others_is_handed_in_for_now() {
+fn what_is_alone_or_waits_for_others_is_submitted_for_now() {
     let (_, orders) = two_parts(None);
     assert!(orders.iter().all(|it| it.order.as_ref().unwrap().start == DAY), "{orders:?}");
     let mut stage = Stage::new();

@@ -5,6 +5,7 @@ use tradewind_sched::policy::owners::{Expected, Unforeseen};
 
 use super::*;
 use crate::live::state::Why;
+use crate::site::SiteError;
 use crate::site::limits::Limits;
 use crate::site::queued::{Blocked, QueueRule, QueuedJob};
 
@@ -111,6 +112,27 @@ fn a_job_that_has_not_begun_gives_way_to_a_queue_that_it_would_delay() {
     assert_eq!(stage.expected("own"), starts(600));
     assert_eq!(stage.to_come(), [(2, 600, 660)]);
     assert_eq!(stage.phase(1), Phase::Running);
+}
+
+#[test]
+fn a_site_that_does_not_answer_is_not_counted_on() {
+    let mut stage = Stage::new();
+    stage.submit(DAY, here(1, 60)).unwrap();
+    let tag = stage.orders().remove(0).tag;
+    stage.see(later(1), look(vec![(tag.clone(), running(DAY))]));
+    let away = || Err(SiteError::Away("it hangs".to_owned()));
+    for at in 2..5 {
+        stage.step(later(at), Input::Surveyed { site: SiteId(0), survey: away() });
+    }
+    assert_eq!(stage.live.state().outages().len(), 1, "said once");
+    stage.submit(later(5), here(1, 60)).unwrap();
+    assert_eq!(stage.phase(2), Phase::Waiting);
+    assert_eq!(stage.phase(1), Phase::Running, "what ran there runs on, as far as is known");
+    stage.submit(later(5), job(1, 60)).unwrap();
+    assert_eq!(stage.phase(3), Phase::Running, "at the other site");
+    stage.see(later(6), look(vec![(tag, running(DAY))]));
+    assert_eq!(stage.phase(2), Phase::Running, "the site is back");
+    assert_eq!(stage.live.state().outages().len(), 0);
 }
 
 #[test]

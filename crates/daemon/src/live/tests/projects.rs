@@ -232,7 +232,7 @@ fn people_are_warned_once_at_each_level() {
 }
 
 #[test]
-fn money_for_names_that_nobody_knows_stays_where_it_is() {
+fn money_for_unknown_names_stays_where_it_is() {
     let mut stage = with_project(500);
     stage.submit_for("ana", job(1, 60)).unwrap();
     let mut said = |to: &str, unknown| {

@@ -31,7 +31,7 @@ fn accept(stage: &mut Stage, at: Time, (pool, start): (u32, Time)) -> Result<Rep
 }
 
 #[test]
-fn a_job_that_outlives_its_estimate_is_expected_to_take_twice_as_long() {
+fn a_job_that_exceeds_its_estimate_is_expected_to_take_twice_as_long() {
     let mut stage = Stage::new();
     stage.submit(DAY, job(2, 60)).unwrap();
     let order = stage.orders().remove(0);

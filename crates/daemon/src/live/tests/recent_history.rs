@@ -101,7 +101,7 @@ proptest! {
 }
 
 #[test]
-fn old_and_too_many_closures_are_forgotten() {
+fn old_and_too_many_outages_are_forgotten() {
     let mut past = RecentHistory::default();
     let closure = |from: i64| Outage {
         pool: PoolId(0),
