@@ -136,30 +136,32 @@ fn place(job: &Job) -> String {
     }
 }
 
+/// Columns of the CSV.
+const HEADS: [&str; 20] = [
+    "jobid",
+    "name",
+    "user",
+    "project",
+    "state",
+    "reason",
+    "array",
+    "index",
+    "nodes",
+    "submitted",
+    "expected_start",
+    "started",
+    "ended",
+    "sites",
+    "paid",
+    "held",
+    "exit_code",
+    "signal",
+    "restarts",
+    "peer",
+];
+
 /// With all fields of a line, times in seconds since 1970.
 pub(super) fn sheet_csv(jobs: &[Job]) -> Sheet {
-    let heads = [
-        "jobid",
-        "name",
-        "user",
-        "project",
-        "state",
-        "reason",
-        "array",
-        "index",
-        "nodes",
-        "submitted",
-        "expected_start",
-        "started",
-        "ended",
-        "sites",
-        "paid",
-        "held",
-        "exit_code",
-        "signal",
-        "restarts",
-        "peer",
-    ];
     let number = |it: Option<i64>| it.map(|it| it.to_string()).unwrap_or_default();
     let row = |job: &Job| {
         vec![
@@ -185,6 +187,6 @@ pub(super) fn sheet_csv(jobs: &[Job]) -> Sheet {
             job.peer.clone().unwrap_or_default(),
         ]
     };
-    let columns = heads.map(|head| (head, Side::Left)).to_vec();
+    let columns = HEADS.map(|head| (head, Side::Left)).to_vec();
     Sheet { columns, rows: jobs.iter().map(row).collect() }
 }

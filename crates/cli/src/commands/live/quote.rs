@@ -69,15 +69,17 @@ fn lines(quotes: &[Offer]) -> Vec<OfferRow<'_>> {
     lines
 }
 
+/// Columns of the table.
+const COLUMNS: [Column; 6] = [
+    ("QUOTE", Side::Right),
+    ("LEAST", Side::Left),
+    ("START", Side::Left),
+    ("FINISH", Side::Left),
+    ("COST", Side::Right),
+    ("EXPIRES", Side::Left),
+];
+
 fn table(all: &Quotes) -> String {
-    const COLUMNS: [Column; 6] = [
-        ("QUOTE", Side::Right),
-        ("LEAST", Side::Left),
-        ("START", Side::Left),
-        ("FINISH", Side::Left),
-        ("COST", Side::Right),
-        ("EXPIRES", Side::Left),
-    ];
     let quotes = &all.quotes;
     let lines = lines(quotes);
     let row = |line: &OfferRow<'_>| {
@@ -178,24 +180,26 @@ fn times(times: Times) -> &'static str {
     }
 }
 
+/// Columns of the CSV.
+const HEADS: [&str; 14] = [
+    "criterion",
+    "exact",
+    "quote",
+    "start",
+    "finish",
+    "cost",
+    "expires",
+    "pool",
+    "nodes",
+    "limit",
+    "price",
+    "reason",
+    "times",
+    "work",
+];
+
 /// One row for each criterion and pool.
 fn csv(quotes: &[Offer]) -> Sheet {
-    let heads = [
-        "criterion",
-        "exact",
-        "quote",
-        "start",
-        "finish",
-        "cost",
-        "expires",
-        "pool",
-        "nodes",
-        "limit",
-        "price",
-        "reason",
-        "times",
-        "work",
-    ];
     let text = |at: Option<i64>| at.map(|at| at.to_string()).unwrap_or_default();
     let mut rows = Vec::new();
     for offer in quotes {
@@ -223,5 +227,5 @@ fn csv(quotes: &[Offer]) -> Sheet {
             rows.push([first, more].concat());
         }
     }
-    Sheet { columns: heads.map(|head| (head, Side::Left)).to_vec(), rows }
+    Sheet { columns: HEADS.map(|head| (head, Side::Left)).to_vec(), rows }
 }

@@ -112,10 +112,9 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     output::print(&format!("{url}\n"))?;
     report.note(&format!("the administrator's token is in {}", token.display()));
     let upkeep = upkeep(&place, &settings, &engine)?;
-    let watcher = schedules::Watcher::start(engine.handle.clone(), &settings);
-    let watcher = watcher.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))?;
-    let planner = planner::Planner::start(engine.handle.clone(), plans);
-    let planner = planner.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))?;
+    let no_thread = |wrong: std::io::Error| Failure::usage(format!("no thread: {wrong}"));
+    let watcher = schedules::Watcher::start(engine.handle.clone(), &settings).map_err(no_thread)?;
+    let planner = planner::Planner::start(engine.handle.clone(), plans).map_err(no_thread)?;
     service::notify("READY=1");
     if args.demo {
         demo::play(&engine.handle, report)?;
@@ -133,8 +132,8 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     engine.handle.stop();
     engine.wait();
     drop(std::fs::remove_file(place.url()));
-    waited.map_err(|wrong| Failure::usage(format!("cannot wait for signals: {wrong}")))?;
-    Ok(Exit::Ok)
+    let signals = |wrong| Failure::usage(format!("cannot wait for signals: {wrong}"));
+    waited.map(|()| Exit::Ok).map_err(signals)
 }
 
 /// What is said at a start on a full disk.

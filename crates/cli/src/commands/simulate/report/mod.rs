@@ -144,13 +144,6 @@ fn page(
         unit,
         better,
     };
-    let mut files =
-        vec![link("campaign.json", "campaign.json"), link("summary.csv", "summary.csv")];
-    for name in ["summary.json", "replications.csv"] {
-        if folder.join(name).exists() {
-            files.push(link(name, name));
-        }
-    }
     CampaignReport {
         title: record.title.clone().unwrap_or_else(|| names(record).join(", ")),
         version: format!("tradewind {}", record.version),
@@ -162,8 +155,16 @@ fn page(
         rows: overview.cells().iter().map(row).collect(),
         pictures,
         runs: finished.iter().map(|done| run(folder, done, &axes)).collect(),
-        files,
+        files: campaign_files(folder),
     }
+}
+
+/// Links to the files of the whole campaign.
+fn campaign_files(folder: &Path) -> Vec<FileLink> {
+    let always = ["campaign.json", "summary.csv"].into_iter();
+    let perhaps = ["summary.json", "replications.csv"].into_iter();
+    let there = perhaps.filter(|name| folder.join(name).exists());
+    always.chain(there).map(|name| link(name, name)).collect()
 }
 
 /// The folded section of a run.
@@ -260,6 +261,15 @@ fn names(record: &Record) -> Vec<&str> {
     workloads.filter_map(|workload| workload["name"].as_str()).collect()
 }
 
+/// A value as an option takes it; `None` if there is none.
+fn plain(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        value => Some(value.to_string()),
+    }
+}
+
 /// A command line that repeats the campaign, as far as one can: where a file said more than
 /// options can, it names a file.
 fn command(record: &Record) -> String {
@@ -273,11 +283,6 @@ fn command(record: &Record) -> String {
     command.extend(record.inputs.iter().take(logs).map(|input| quoted(&input.file)));
     let mut option = |name: &str, value: Option<String>| {
         command.extend(value.map(|value| format!("--{name} {}", quoted(&value))));
-    };
-    let plain = |value: &Value| match value {
-        Value::Null => None,
-        Value::String(text) => Some(text.clone()),
-        value => Some(value.to_string()),
     };
     for key in ["model", "users", "procs", "grid", "outages", "side", "from", "to"] {
         option(key, plain(&workload[key]));
