@@ -229,8 +229,14 @@ fn acknowledged_submissions_may_vanish_and_nothing_runs_twice() {
 fn a_dead_node_ends_its_tasks_and_is_not_up() {
     let cluster = Cluster::start(&Plan::of("k", 2));
     let mut bench = SlurmBench::new(&cluster, "main", 2);
-    let runs = ready(&mut bench, 1, &sleeps(50, 0));
+    let log = bench.folder.path().join("work/log");
+    let text = format!("#!/bin/sh\necho runs >{}\nsleep 50\n", log.display());
+    let work = Work::Script { text, arguments: Vec::new() };
+    let runs = Order { work, ..order(&mut bench, 1, &sleeps(0, 0)) };
+    bench.site().submit(&runs).unwrap();
     let Seen::Running { nodes, .. } = until_running(&mut bench, &runs.tag) else { panic!() };
+    // Slurm says that a job runs before its script does; one that never did may run again.
+    cluster.until("its work runs", |_| log.exists());
     let node = format!("nodename={}", nodes[0]);
     cluster.say(&["scontrol", "update", &node, "state=down", "reason=test"]);
     let (since, exit) = until_ended(&mut bench, &runs.tag);
