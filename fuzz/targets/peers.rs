@@ -9,7 +9,8 @@ use libfuzzer_sys::fuzz_target;
 use tradewind_daemon::codec::peers::{Answers, Glance, Post, Questions};
 use tradewind_daemon::codec::{Codec, Json};
 use tradewind_daemon::live::rights::{Actor, Role};
-use tradewind_daemon::live::{Ask, Input, Live, Make, Record, Settings, State};
+use tradewind_daemon::live::record::MarketRecord;
+use tradewind_daemon::live::{Ask, Input, Live, Make, Settings, State};
 use tradewind_io::input;
 use tradewind_io::submission::document;
 use tradewind_model::{
@@ -58,8 +59,11 @@ impl Market {
         let pools = Arc::new(pools.expect("one pool"));
         let mut state = State::empty(DAWN);
         let owners = vec!["o".to_owned()];
-        for record in [Record::Created { market: "a".to_owned() }, Record::Gridded { pools, owners }] {
-            state.apply(DAWN, &record).expect("a first record");
+        for record in [
+            MarketRecord::Created { market: "a".to_owned() },
+            MarketRecord::Gridded { pools, owners },
+        ] {
+            state.apply(DAWN, &record.into()).expect("a first record");
         }
         let settings = Settings { peers: vec!["b".to_owned()], ..Settings::default() };
         let begun = Live::begin(state, settings, Arc::new(Easy), "easy", DAWN);
@@ -107,6 +111,6 @@ impl Market {
         while self.live.is_due(self.now) {
             self.live.plan(self.now).expect("a plan is always possible");
         }
-        assert_eq!(self.live.state().accounts.sum(), 0);
+        assert_eq!(self.live.state().accounts().sum(), 0);
     }
 }
