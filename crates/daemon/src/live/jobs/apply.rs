@@ -284,18 +284,24 @@ impl State {
             let amount = price.of(nodes, time);
             let site = self.site_of(pool);
             let owner = Account::Owner(self.market.pools().sites()[site.0 as usize].name.clone());
-            self.count_used(number, &owner, (nodes, time), amount)?;
-            self.ledger.accounts.post(
-                at,
-                Account::Held(number),
-                owner,
-                amount,
-                Motive::Settle(number),
-            );
-            self.job(number)?.paid += amount;
-            self.count_spent(number, amount)?;
+            self.charge(number, owner, (nodes, time), amount)?;
         }
         Ok(())
+    }
+
+    /// Pays micro-credits of what is held for the job to `payee`, for so many nodes and so long.
+    pub(in crate::live) fn charge(
+        &mut self,
+        number: u64,
+        payee: Account,
+        used: (u32, Span),
+        amount: Money,
+    ) -> Result<(), ApplyError> {
+        let (at, from) = (self.now(), Account::Held(number));
+        self.count_used(number, &payee, used, amount)?;
+        self.ledger.accounts.post(at, from, payee, amount, Motive::Settle(number));
+        self.job(number)?.paid += amount;
+        self.count_spent(number, amount)
     }
 
     /// What is still held goes back.

@@ -165,21 +165,10 @@ impl State {
 
     /// What the peer was paid goes to its account here, but no more than was agreed.
     pub(in crate::live) fn pay_peer(&mut self, number: u64) -> Result<(), ApplyError> {
-        let at = self.now();
         let (away, _) = self.away(number)?;
         let charged = away.news.as_ref().map_or(Money::ZERO, |news| news.charged);
         let amount = charged.clamp(Money::ZERO, away.offer.quote.cost);
         let account = Account::Peer(away.name.clone());
-        let used = (0, tradewind_model::Span(0));
-        self.count_used(number, &account, used, amount)?;
-        self.ledger.accounts.post(
-            at,
-            Account::Held(number),
-            account,
-            amount,
-            Motive::Settle(number),
-        );
-        self.job(number)?.paid += amount;
-        self.count_spent(number, amount)
+        self.charge(number, account, (0, tradewind_model::Span(0)), amount)
     }
 }
