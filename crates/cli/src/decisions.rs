@@ -171,6 +171,7 @@ mod tests {
             held: false,
             on_lost: OnLost::Rerun,
             on_preempted: None,
+            on_breach: None,
             mail: None,
             comment: None,
             gather: None,

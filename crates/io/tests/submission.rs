@@ -61,7 +61,7 @@ fn job() -> Value {
         "directory": "/data", "output": "out-%j", "error": "err", "input": "in",
         "open_mode": "append", "environment": {"A": "b"},
         "after": [{"when": "afterok", "job": 7}], "array": "0-9:2,20%4", "held": true,
-        "on_lost": "rerun", "gather": "90s", "mail": {"to": "ana", "end": true}, "comment": "x", "quote": 7,
+        "on_lost": "rerun", "on_breach": "hold", "gather": "90s", "mail": {"to": "ana", "end": true}, "comment": "x", "quote": 7,
         "passed_through": [{"option": "qos", "value": "high"}]
     })
 }
@@ -118,6 +118,7 @@ fn the_schema_of_jobs_takes_what_the_reader_takes() {
         ("array", json!("a")),
         ("held", json!("yes")),
         ("on_lost", json!("cry")),
+        ("on_breach", json!("cry")),
         ("mail", json!({"to": 1})),
         ("passed_through", json!([{"option": "qos"}])),
         ("stay_home", json!("no")),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tradewind_io::submission::Submission;
-use tradewind_model::Time;
+use tradewind_model::{Money, Time};
 
 use super::wire::{
     Decode, Encode, Fault, Fields, Object, alternative, choice, none, object, put_alternative, some,
@@ -16,7 +16,7 @@ use crate::live::money::{Account, Accounts, Motive, Posting};
 use crate::live::recent_history::{Asked, PastOutage, RecentHistory};
 use crate::live::rights::{Role, SignedIn};
 use crate::live::state::{
-    Booking, EarlierSecret, Finish, Happening, Hold, Job, Part, Phase, Quote, Setback, Task,
+    Booking, BreachReason, EarlierSecret, Finish, Happening, Hold, Job, Outcome, Part, Phase, Promise, Quote, Setback, Task,
     TaskGoal, TaskReport, Token, Why,
 };
 use crate::site::{Exit, Seen, Tag};
@@ -70,12 +70,13 @@ job!(
     fields: {
         array, key, submitted, phase, id, attempt, capped, parts, expected, started, ended, paid,
         cancelled_by, booking, in_window, choice, rendezvous, apart, history, width, processors,
-        origin, away, redacted,
+        origin, away, redacted, promises, covered, covering,
     }
     |job| look: {
         let Job {
             number: _, user: _, submission: _, stage: _, array, key, submitted, attempt, capped,
-            nodes, processors, expected, paid, cancelled_by, booking, choice, history, origin,
+            nodes, processors, expected, paid, cancelled_by, booking, promises,
+            covered, covering, choice, history, origin,
         } = job;
         let (phase, id, parts, in_window) = (&job.phase(), &job.id(), &job.parts(), &job.in_window());
         let (started, ended, redacted) = (&job.started(), &job.ended(), &job.redacted());
@@ -86,10 +87,14 @@ job!(
         let (rendezvous, away) = (&job.barrier(), &job.away());
         let capped = &Some(*capped).filter(|capped| *capped > 0);
         let width = &Some(*nodes).filter(|nodes| *nodes != job.submission.tasks);
+        let promises = &Some(promises).filter(|promises| !promises.is_empty());
+        let money = |amount: Money| Some(amount).filter(|amount| *amount != Money::ZERO);
+        let (covered, covering) = (&money(*covered), &money(*covering));
     }
     |number, user, submission| build: {
         let (beginning, capped): (_, Option<u32>) = (beginning(rendezvous, apart), capped);
         let nodes = Option::<u32>::unwrap_or(width, submission.tasks);
+        let money = |amount: Option<Money>| amount.unwrap_or(Money::ZERO);
         let run = |id, started| Run { id, started, in_window, parts, beginning };
         let stage = match (phase, id, started, away) {
             (Kept::Held(hold), ..) => Stage::Held(hold),
@@ -112,7 +117,8 @@ job!(
         Ok(Job {
             number, user, submission, array, key, submitted, stage, attempt,
             capped: capped.unwrap_or(0), nodes, processors, expected, paid, cancelled_by, booking,
-            choice, history, origin,
+            promises: Option::<Vec<Promise>>::unwrap_or_default(promises),
+            covered: money(covered), covering: money(covering), choice, history, origin,
         })
     }
 );
@@ -196,7 +202,7 @@ impl Encode for Phase<'_> {
 choice!(Hold {
     "user" => User, "dependency" => Dependency, "array" => Array, "funds" => Funds(needed),
     "booked" => Booked, "lost" => Lost, "rejected" => Rejected(words),
-    "nowhere" => Nowhere, "capped" => Capped(why),
+    "nowhere" => Nowhere, "capped" => Capped(why), "breached" => Breached,
 });
 choice!(Finish {
     "completed" => Completed, "failed" => Failed(code), "killed" => Killed(signal),
@@ -214,6 +220,7 @@ choice!(Happening {
     "began" => Began, "setback" => Setback(setback), "cancelling" => Cancelling(by),
     "over" => Over(finish), "handing" => Handing(peer), "handed-over" => HandedOver(peer),
     "unkept" => Unkept(site, words), "came-back" => CameBack(why), "taken-in" => TakenIn(peer),
+    "kept" => Kept, "breached" => Breached(why),
 });
 object!(Task { pool, wanted, known, go, begun, held });
 object!(Choice { at, policy, others, left_out });
@@ -245,7 +252,17 @@ choice!(Why {
 object!(RecentHistory { prices, outages = "closures", forgotten });
 object!(Asked { points, thinned });
 object!(PastOutage { why, nodes, from, until });
-object!(Quote { number, user, tasks, work, times, booking, cost, expires });
+object!(Quote { number, user, tasks, work, times, booking, cost, expires, slack });
+object!(Promise { quote, nodes, window, cost, slack, on_breach, outcome });
+choice!(Outcome {
+    "open" => Open, "kept" => Kept(began), "breached" => Breached(at, why), "void" => Void(why),
+});
+choice!(BreachReason {
+    "away" => Away(site, since), "down" => Down(pool, nodes), "owners-job" => OwnersJob(pool, name),
+    "overdue" => Overdue(pool, name), "withheld" => Withheld(pool), "occupied" => Occupied(pool, job),
+    "refused" => Refused(words), "not-started" => NotStarted(pool), "lost" => Lost(pool),
+    "preempted" => Preempted(pool), "not-free" => NotFree(pool),
+});
 object!(Booking { start, ends, place, prices });
 object!(Token { user, role, hash, note, issued, expires, earlier, signed_in });
 object!(EarlierSecret { hash, until });
@@ -257,6 +274,7 @@ choice!(Account {
 });
 choice!(Motive {
     "grant" => Grant(note), "hold" => Hold(job), "settle" => Settle(job), "refund" => Refund(job),
+    "cover" => Cover(job),
 });
 object!(Posting { number, at, from, to, amount, motive });
 

@@ -68,6 +68,10 @@ choice!(OutageRecord {
 choice!(OfferRecord {
     "quoted" => Quoted { quote },
     "taken" => Taken { quote, job },
+    "promise-kept" => Kept { job, began },
+    "promise-breached" => Breached { job, why },
+    "promise-voided" => Voided { job, why },
+    "on-breach" => OnBreach { job, then },
 });
 choice!(AccessRecord {
     "admitted" => Admitted { token, user, role, hash, note },

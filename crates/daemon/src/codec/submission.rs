@@ -1,7 +1,7 @@
 //! What users submit.
 
 use tradewind_io::submission::{
-    Append, Array, Conditions, Counted, Dependency, Gather, Mail, OnLost, Shape, Submission,
+    Append, Array, Conditions, Counted, Dependency, Gather, Mail, OnBreach, OnLost, Shape, Submission,
     Surroundings, TimeLimit, When, Work,
 };
 
@@ -21,6 +21,7 @@ object!(Submission {
     held,
     on_lost,
     on_preempted,
+    on_breach,
     gather,
     mail,
     comment,
@@ -55,4 +56,5 @@ choice!(When { "ok" => Ok, "not-ok" => NotOk, "any" => Any, "begun" => Begun,
     "corresponding" => Corresponding, "singleton" => Singleton });
 object!(Array { indices, at_once });
 choice!(OnLost { "fail" => Fail, "rerun" => Rerun, "hold" => Hold });
+choice!(OnBreach { "requeue" => Requeue, "cancel" => Cancel, "hold" => Hold });
 object!(Mail { to, begin, end, fail });

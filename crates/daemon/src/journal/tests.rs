@@ -37,6 +37,7 @@ fn submission() -> Arc<Submission> {
         held: false,
         on_lost: OnLost::Rerun,
         on_preempted: None,
+        on_breach: None,
         mail: None,
         comment: None,
         gather: None,

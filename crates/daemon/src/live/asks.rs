@@ -14,7 +14,7 @@ use super::rights::{Actor, Role};
 use super::state::{Finish, Hold, Job, Phase, Quote};
 use super::tokens::{NewToken, Rotation};
 use super::{ApplyError, Live, redact, times};
-use crate::live::record::{JobRecord, LedgerRecord, OfferRecord, OutageRecord, Record, SiteRecord};
+use crate::live::record::{JobRecord, LedgerRecord, OfferRecord, Record, SiteRecord};
 
 pub(super) type Answer = Result<Result<Reply, Refusal>, ApplyError>;
 
@@ -24,6 +24,16 @@ pub(super) fn refused(
     hint: impl Into<String>,
 ) -> Answer {
     Ok(Err(Refusal::new(kind, message, hint)))
+}
+
+/// For whom a quote is accepted.
+pub(super) struct Taker<'a> {
+    /// A user's name.
+    pub(super) user: &'a str,
+    /// Who pays.
+    pub(super) payer: Account,
+    /// The most that is paid, if the market pays the rest.
+    pub(super) most: Option<Money>,
 }
 
 impl Live {
@@ -45,6 +55,9 @@ impl Live {
             Ask::Cancel { job } => self.cancel(at, actor, job),
             Ask::Hold { job } => self.hold_job(at, actor, job),
             Ask::Release { job } => self.release_job(at, actor, job),
+            Ask::Update { job, on_breach, quote } => {
+                self.update_job(at, actor, job, (on_breach, quote))
+            }
             Ask::Keep { quote } => self.keep(at, actor, quote),
             Ask::Tariff { pool, text } => {
                 let Some(found) = self.state.market.pools().as_slice().get(pool.index()) else {
@@ -208,7 +221,12 @@ impl Live {
         };
         match quote {
             None => Ok(()),
-            Some(number) => self.may_take(actor, number, &demand, submission),
+            Some(number) => {
+                let payer = submission.project.clone().map(Account::Project);
+                let payer = payer.unwrap_or_else(|| Account::User(actor.user.clone()));
+                let taker = Taker { user: &actor.user, payer, most: None };
+                self.may_take(actor, (number, taker), &demand, submission)
+            }
         }
     }
 
@@ -228,10 +246,10 @@ impl Live {
     }
 
     /// Whether the quote still stands.
-    fn may_take(
+    pub(super) fn may_take(
         &self,
         actor: &Actor,
-        number: u64,
+        (number, taker): (u64, Taker<'_>),
         demand: &tradewind_model::Demand,
         submission: &Submission,
     ) -> Result<(), Refusal> {
@@ -249,18 +267,16 @@ impl Live {
             let what = quote.subject();
             return conflict(format!("quote {number} is for {what}"));
         }
-        if let Some(budget) = submission.terms.budget.filter(|budget| *budget < quote.cost) {
-            let cost = quote.cost;
+        let cost = taker.most.map_or(quote.cost, |most| quote.cost.min(most));
+        if let Some(budget) = submission.terms.budget.filter(|budget| *budget < cost) {
             return conflict(format!("the job may cost {budget}, and the window costs {cost}"));
         }
-        let payer = submission.project.clone().map(Account::Project);
-        let payer = payer.unwrap_or_else(|| Account::User(actor.user.clone()));
+        let Taker { user, payer, .. } = taker;
         let free = self.state.funds(&payer, self.settings.new_user_grant);
         let project = submission.project.as_deref();
-        let free = self.state.within_limits(free, project, &actor.user);
-        if free < i128::from(quote.cost.0) {
+        let free = self.state.within_limits(free, project, user);
+        if free < i128::from(cost.0) {
             let free = Money(i64::try_from(free.max(0)).unwrap_or(i64::MAX));
-            let cost = quote.cost;
             return conflict(format!("{payer} has {free} to spend, and the window costs {cost}"));
         }
         self.state.stands(quote).or_else(conflict)
@@ -269,27 +285,24 @@ impl Live {
     /// Accepts the quote for the job: its nodes are set aside from now on.
     pub(super) fn book(&mut self, at: Time, job: u64, number: u64) -> Result<(), ApplyError> {
         let quote = self.state.offers.quotes.get(&number).cloned();
-        let Quote { booking, tasks, .. } =
+        let Quote { booking, slack, .. } =
             quote.ok_or(ApplyError::Other("a quote is not there"))?;
         self.put(at, OfferRecord::Taken { quote: number, job: Some(job) })?;
         self.put(at, JobRecord::Held { job, hold: Hold::Booked })?;
-        let shares: Vec<_> =
-            booking.place.shares(tasks).zip(booking.ends.iter().copied()).collect();
-        for (share, until) in shares {
-            let (pool, nodes, from) = (share.pool, share.nodes, booking.start);
-            let cause = tradewind_model::Cause::Booked;
-            let what = tradewind_model::Outage { pool, nodes, from, until, cause };
-            let why = super::state::Why::Booked(pool, job);
-            self.put(at, OutageRecord::Announced { what, why })?;
-        }
+        self.keep_free(at, job)?;
         self.index.booked.insert((booking.start, job));
+        if slack.is_some() {
+            self.index.promises.insert((booking.start, job));
+        }
         self.start_booked(at)
     }
 
     fn keep(&mut self, at: Time, actor: &Actor, quote: Quote) -> Answer {
         let number = self.state.offers.last + 1;
         let (user, expires) = (actor.user.clone(), quote.expires + self.state.lead());
-        self.put(at, OfferRecord::Quoted { quote: Quote { number, user, expires, ..quote } })?;
+        let slack = Some(self.slack_of(&quote.booking, quote.tasks));
+        let quote = Quote { number, user, expires, slack, ..quote };
+        self.put(at, OfferRecord::Quoted { quote })?;
         Ok(Ok(Reply::Number(number)))
     }
 
@@ -311,7 +324,7 @@ impl Live {
         Ok(Ok(Reply::Done))
     }
 
-    fn find(&self, actor: &Actor, number: u64) -> Result<Phase<'_>, Refusal> {
+    pub(super) fn find(&self, actor: &Actor, number: u64) -> Result<Phase<'_>, Refusal> {
         let job = self.state.jobs.get(&number).filter(|job| actor.may_act_for(&job.user));
         let unknown = || {
             Refusal::new(
@@ -343,7 +356,7 @@ impl Live {
     fn release_job(&mut self, at: Time, actor: &Actor, number: u64) -> Answer {
         match self.find(actor, number) {
             Err(refusal) => return Ok(Err(refusal)),
-            Ok(Phase::Held(Hold::User | Hold::Lost | Hold::Rejected(_))) => {
+            Ok(Phase::Held(Hold::User | Hold::Lost | Hold::Rejected(_) | Hold::Breached)) => {
                 self.caps.pardon(number);
                 self.enqueue(at, number)?;
             }

@@ -163,6 +163,12 @@ impl Caps {
         let options = limits.map_or(&[][..], |limits| &limits.options);
         Ok(Whose { account, charged: Charged::of(options, &job.passed_through) })
     }
+
+    /// How often the site's scheduler looks for jobs to start, as far as the site says.
+    pub(super) fn round_at(&self, site: SiteId) -> Span {
+        let queue = self.told.get(&site).and_then(|told| told.limits.queue);
+        queue.map_or(Span::ZERO, |queue| queue.interval)
+    }
 }
 
 /// How a job stands to the limits of all sites.
@@ -337,7 +343,7 @@ impl Live {
     /// How a job that is not in the queue stands to the limits. A window that is booked stands.
     fn fit(&self, job: &Job) -> Fit {
         let (user, submission) = (&job.user, &job.submission);
-        if job.booking.is_some() {
+        if job.booking.is_some() && !job.lost_window() {
             let place = self.place_of(user);
             let chosen = promised(submission, place, &self.state, &self.max, job.nodes());
             return chosen.map_or_else(Fit::Never, |chosen| Fit::Fits(chosen, false));
@@ -524,7 +530,9 @@ impl Live {
         (pool, word): (PoolId, String),
     ) -> Result<(), ApplyError> {
         let why = format!("{}: {word}", self.state.market.pools().pool(pool).name);
-        self.put(at, JobRecord::Interrupted { job: number, setback: Setback::Capped(pool, word) })?;
+        let setback = Setback::Capped(pool, word);
+        self.lose_window(at, number, &setback)?;
+        self.put(at, JobRecord::Interrupted { job: number, setback })?;
         match self.state.jobs.get(&number).is_some_and(|job| job.origin.is_some()) {
             // Its market has other choices.
             true => self.shelve(at, number, Hold::Rejected(why)),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tradewind_io::submission::Submission;
+use tradewind_io::submission::{OnBreach, Submission};
 use tradewind_model::{Money, PoolId, Price, SiteId, Span, Time};
 use tradewind_sched::negotiation::Peer;
 
@@ -131,6 +131,15 @@ pub enum Ask {
     Hold {
         /// Which.
         job: u64,
+    },
+    /// To choose for a job that accepted an offer.
+    Update {
+        /// Which.
+        job: u64,
+        /// What happens if the offer is not kept.
+        on_breach: Option<OnBreach>,
+        /// Another quote to accept, after a breach.
+        quote: Option<u64>,
     },
     /// To let a held job wait for nodes.
     Release {

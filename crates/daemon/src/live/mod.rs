@@ -100,6 +100,9 @@ pub struct Settings {
     pub negotiation: negotiation::Settings,
     /// How long the first parts of a job wait for its last, if its user does not say.
     pub gather: Span,
+    /// How much later than promised the job of an accepted offer may begin, beside a round of the
+    /// site's scheduler.
+    pub slack: Span,
     /// By project, how times are counted of jobs that leave it open.
     pub times: BTreeMap<String, Times>,
     /// Sites that run all jobs as the daemon's own account, though the configuration does not say that this is meant:
@@ -123,6 +126,7 @@ impl Default for Settings {
             peers: Vec::new(),
             negotiation: Settings::NEGOTIATION,
             gather: Span(120),
+            slack: Settings::SLACK,
             times: BTreeMap::new(),
             one_account: Vec::new(),
         }
@@ -130,6 +134,9 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Surveys of a site may be some seconds apart, an order waits for one, and a manager prepares
+    /// nodes before a job's work begins: together that is less than a minute.
+    pub const SLACK: Span = Span(60);
     /// Real networks answer within a second, and people wait. The volunteer that can start a job
     /// first gets it.
     pub const NEGOTIATION: negotiation::Settings = negotiation::Settings {

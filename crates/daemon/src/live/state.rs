@@ -15,7 +15,7 @@ use super::ledger::money::Accounts;
 use super::ledger::projects::Projects;
 use super::ledger::used::Uses;
 use super::offers::Offers;
-pub use super::offers::{Booking, Quote};
+pub use super::offers::{Booking, BreachReason, Outcome, Promise, Quote};
 use super::outages::Outages;
 pub use super::outages::Why;
 use super::outages::recent_history::RecentHistory;
@@ -104,7 +104,7 @@ impl State {
             Record::Task(record) => self.tasks.apply(at, record, &mut self.jobs),
             Record::Ledger(record) => self.ledger.apply(at, record),
             Record::Outage(record) => self.outages.apply(at, record, &mut self.market),
-            Record::Offer(record) => self.offers.apply(record, &mut self.jobs),
+            Record::Offer(record) => self.offers.apply(at, record, &mut self.jobs),
             Record::Access(record) => self.access.apply(at, record),
             Record::Peer(record) => self.apply_to_peers(record),
         }

@@ -87,6 +87,7 @@ fn job(tasks: u32, seconds: i64) -> Submission {
         held: false,
         on_lost: OnLost::Fail,
         on_preempted: None,
+        on_breach: None,
         mail: None,
         comment: None,
         gather: None,

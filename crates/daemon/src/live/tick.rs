@@ -27,12 +27,17 @@ impl Live {
         self.negotiations_due(at)
     }
 
-    /// Jobs whose booked window has come.
+    /// Jobs whose booked window has come, of those that no promise was made to.
     pub(super) fn start_booked(&mut self, at: Time) -> Result<(), ApplyError> {
         while let Some(&(start, number)) = self.index.booked.first()
             && start <= at
         {
             self.index.booked.pop_first();
+            let job = self.state.jobs.get(&number);
+            if job.is_some_and(|job| job.open_promise().is_some()) {
+                // It is started by `mind_promises`.
+                continue;
+            }
             self.call_off(at, number)?;
             self.enqueue(at, number)?;
             if self.may_start(number) {
@@ -65,7 +70,7 @@ impl Live {
     }
 
     /// Whether the nodes that were promised to the job are there. If not, it waits like others.
-    fn may_start(&self, number: u64) -> bool {
+    pub(super) fn may_start(&self, number: u64) -> bool {
         let Some(job) = self.state.jobs.get(&number) else { return false };
         let Some(booking) = job.booking.as_ref().filter(|_| job.phase() == Phase::Waiting) else {
             return false;

@@ -33,6 +33,7 @@ impl Live {
     pub fn step(&mut self, at: Time, input: Input) -> Result<Step, ApplyError> {
         let at = at.max(self.state.now());
         let answer = self.take_in(at, input)?;
+        self.mind_promises(at)?;
         self.mind_searches(at)?;
         Ok(self.done(answer))
     }

@@ -26,9 +26,9 @@ impl fmt::Display for Broken {
     }
 }
 
-type Check = Result<(), Broken>;
+pub(crate) type Check = Result<(), Broken>;
 
-fn broken(checker: &'static str, what: impl Into<String>) -> Check {
+pub(crate) fn broken(checker: &'static str, what: impl Into<String>) -> Check {
     Err(Broken { checker, what: what.into() })
 }
 
@@ -77,7 +77,9 @@ pub(crate) fn money(state: &State) -> Check {
             return broken("money", format!("{account} has {balance}"));
         }
     }
-    let spent: i128 = state.jobs.values().map(|job| i128::from(job.paid.0)).sum();
+    // What the market pays for windows that were not kept comes from the bank.
+    let spent = state.jobs.values().map(|job| i128::from(job.paid.0) + i128::from(job.covered.0));
+    let spent: i128 = spent.sum();
     let earned = state.accounts().balances().filter(|(it, _)| matches!(it, Account::Owner(_)));
     match spent == earned.map(|(_, balance)| balance).sum::<i128>() {
         true => Ok(()),
@@ -218,6 +220,7 @@ pub(crate) fn finished(state: &State, at: Time) -> Check {
     let waits = state.jobs.values().find(|job| match job.phase() {
         Phase::Over(_) => false,
         Phase::Held(Hold::User | Hold::Lost | Hold::Rejected(_) | Hold::Funds(_)) => false,
+        Phase::Held(Hold::Breached) => false,
         // A job before it waits for its user.
         Phase::Held(Hold::Dependency | Hold::Array) => false,
         // A policy that begins keeps those who cannot pay the prices of now.

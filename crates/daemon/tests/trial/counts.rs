@@ -1,5 +1,10 @@
 //! How much happened in generated worlds.
 
+use tradewind_daemon::live::Record;
+use tradewind_daemon::live::record::{JobRecord, OfferRecord, TaskRecord};
+
+use crate::world::World;
+
 /// What happened, to know that enough does.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Counts {
@@ -20,6 +25,11 @@ pub(crate) struct Counts {
     pub(crate) held: u64,
     /// Jobs that were planned again after they had paid.
     pub(crate) settled: u64,
+    /// Accepted offers that were kept, and those that were stated as broken.
+    pub(crate) offers_kept: u64,
+    pub(crate) breached: u64,
+    /// Jobs of which the market paid a part.
+    pub(crate) covered: u64,
 }
 
 impl std::ops::AddAssign for Counts {
@@ -34,5 +44,40 @@ impl std::ops::AddAssign for Counts {
         self.resumed += more.resumed;
         self.held += more.held;
         self.settled += more.settled;
+        self.offers_kept += more.offers_kept;
+        self.breached += more.breached;
+        self.covered += more.covered;
+    }
+}
+
+impl World {
+    /// A record was written down.
+    pub(crate) fn count(&mut self, record: &Record) {
+        match record {
+            Record::Offer(OfferRecord::Kept { .. }) => self.counts.offers_kept += 1,
+            Record::Offer(OfferRecord::Breached { .. }) => self.counts.breached += 1,
+            Record::Job(JobRecord::BarrierReached { job, at }) => {
+                self.counts.gathered += 1;
+                self.promises.gathered.entry(*job).or_default().insert(*at);
+            }
+            Record::Job(JobRecord::BarrierTimedOut { .. }) => self.counts.slipped += 1,
+            Record::Job(JobRecord::Launched { job, .. }) => {
+                let live = self.daemon.as_ref().map(|(live, _)| live.state());
+                let job = live.and_then(|state| state.jobs.get(job));
+                match job.is_some_and(|job| job.barrier().is_some()) {
+                    true => self.counts.launched += 1,
+                    false => self.counts.apart += 1,
+                }
+            }
+            Record::Job(JobRecord::Unkept { .. }) => self.counts.unkept += 1,
+            Record::Job(JobRecord::Recalling { .. }) => self.counts.recalled += 1,
+            Record::Job(JobRecord::Settled { .. }) => self.counts.settled += 1,
+            Record::Task(TaskRecord::HeldThere { why: Some(_), .. }) => self.counts.held += 1,
+            Record::Task(TaskRecord::Resumed { .. }) => self.counts.resumed += 1,
+            Record::Job(JobRecord::Stopping { job } | JobRecord::Cancelling { job, .. }) => {
+                self.promises.stopped.insert(*job);
+            }
+            _ => {}
+        }
     }
 }

@@ -10,6 +10,7 @@ mod checks;
 mod codec;
 mod counts;
 mod mutants;
+mod offers;
 mod people;
 mod world;
 
@@ -73,6 +74,9 @@ fn nothing_is_lost_in_thousands_of_worlds() {
         resumed,
         held,
         settled,
+        offers_kept,
+        breached,
+        covered,
     } = counts;
     let lively = steps > worlds * 100 && gathered > worlds && slipped > worlds / 10;
     let lively = lively && launched > gathered / 2 && apart > worlds / 4;
@@ -82,6 +86,10 @@ fn nothing_is_lost_in_thousands_of_worlds() {
         && resumed > worlds / 100
         && held > worlds / 10
         && settled > worlds / 20;
+    let lively = lively
+        && offers_kept > worlds / 2
+        && breached > worlds / 10
+        && covered > worlds / 100;
     assert!(lively, "the worlds are too quiet: {counts:?}");
 }
 

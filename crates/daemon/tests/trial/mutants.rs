@@ -29,13 +29,17 @@ pub(crate) enum Mutant {
     NeverWaits,
     /// What waited for others without success is paid for.
     PaysForWaiting,
+    /// An accepted offer is forgotten.
+    ForgetsAnOffer,
+    /// What the market is to pay for an offer that was not kept, the user pays.
+    PaysForABreach,
     /// A task that is to be taken back is stopped, though its work may have begun.
     KillsForAPlan,
 }
 
 impl Mutant {
     /// All, with the checker that must catch it.
-    pub(crate) const ALL: [(Mutant, &'static str); 10] = [
+    pub(crate) const ALL: [(Mutant, &'static str); 12] = [
         (Mutant::AnswersTooSoon, "kept"),
         (Mutant::HandsInAgain, "once"),
         (Mutant::LosesARow, "replayed"),
@@ -46,6 +50,8 @@ impl Mutant {
         (Mutant::NeverWaits, "together"),
         (Mutant::PaysForWaiting, "slips"),
         (Mutant::KillsForAPlan, "mercy"),
+        (Mutant::ForgetsAnOffer, "offers"),
+        (Mutant::PaysForABreach, "offers"),
     ];
 
     /// What it does to the state when the daemon starts.
@@ -78,6 +84,18 @@ impl Mutant {
             }
             Mutant::ForgetsANumber => {
                 state.jobs.numbers.pop_first();
+            }
+            Mutant::ForgetsAnOffer => {
+                let mut jobs = state.jobs.values_mut();
+                if let Some(job) = jobs.find(|job| job.promise().is_some()) {
+                    job.promises.clear();
+                }
+            }
+            Mutant::PaysForABreach => {
+                let mut jobs = state.jobs.values_mut();
+                if let Some(job) = jobs.find(|job| job.covered > Money(0)) {
+                    job.paid += std::mem::take(&mut job.covered);
+                }
             }
             _ => {}
         }

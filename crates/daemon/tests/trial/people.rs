@@ -11,9 +11,11 @@ use tradewind_daemon::live::state::{Booking, Quote};
 use tradewind_daemon::live::{Ask, Live, Reply, Unknown};
 use tradewind_daemon::site::fake;
 use tradewind_io::submission::{
-    Array, Conditions, Dependency, Gather, OnLost, Submission, Surroundings, TimeLimit, When,
+    Array, Conditions, Dependency, Gather, OnBreach, OnLost, Submission, Surroundings, TimeLimit, When,
 };
 use tradewind_model::{Money, Place, PoolId, Share, Span, Time, TimeMode, Times};
+
+use crate::offers::{self, Accepted};
 
 /// What was promised.
 #[derive(Debug, Clone, Default)]
@@ -28,12 +30,45 @@ pub(crate) struct Promises {
     pub(crate) gathered: BTreeMap<u64, BTreeSet<Time>>,
     /// Jobs that were cancelled, or of which a part has failed.
     pub(crate) stopped: BTreeSet<u64>,
+    /// Offers that were accepted.
+    pub(crate) accepted: Accepted,
 }
 
 const USERS: [&str; 3] = ["ana", "bo", "cy"];
 
 pub(crate) fn administrator() -> Actor {
     Actor { user: "root".to_owned(), role: Role::Administrator }
+}
+
+/// Draws a request of a user who asks for windows and accepts them.
+pub(crate) fn deal(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> (Actor, Ask) {
+    let user = USERS[rng.random_range(0..USERS.len())];
+    let actor = Actor { user: user.to_owned(), role: Role::User };
+    let quotes = live.state().quotes();
+    match quotes.values().find(|quote| quote.expires >= live.state().now()) {
+        _ if rng.random_range(0..6) == 0 => offers::update(rng, live),
+        Some(open) => {
+            let actor = Actor { user: open.user.clone(), ..actor };
+            let mut ask = submit(rng, live, promises);
+            if let Ask::Submit { submission, key, quote } = &mut ask {
+                let mut wanted = (**submission).clone();
+                fit(&mut wanted, open);
+                (*submission, *key, *quote) = (Arc::new(wanted), None, Some(open.number));
+            }
+            (actor, ask)
+        }
+        None => (actor.clone(), quote(rng, live, &actor)),
+    }
+}
+
+/// The submission is the job that the quote is for.
+fn fit(submission: &mut Submission, quote: &Quote) {
+    submission.tasks = quote.tasks;
+    submission.time = match quote.times {
+        TimeMode::Owner => TimeLimit::one(quote.work),
+        TimeMode::Fixed(times) => TimeLimit::one(quote.work).counted_by(times),
+    };
+    (submission.after, submission.array, submission.held) = (vec![], None, false);
 }
 
 /// Draws a request of a user.
@@ -97,6 +132,8 @@ fn submit(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> Ask {
         held: rng.random_range(0..12) == 0,
         on_lost,
         on_preempted: (rng.random_range(0..3) == 0).then_some(OnLost::Rerun),
+        on_breach: (rng.random_range(0..2) == 0)
+            .then(|| OnBreach::ALL[rng.random_range(0..3usize)].1),
         mail: None,
         comment: None,
         gather,
@@ -111,12 +148,7 @@ fn submit(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> Ask {
     if let Some(quote) = quote.and_then(|number| live.state().quotes().get(&number))
         && rng.random_range(0..4) > 0
     {
-        submission.tasks = quote.tasks;
-        submission.time = match quote.times {
-            TimeMode::Owner => TimeLimit::one(quote.work),
-            TimeMode::Fixed(times) => TimeLimit::one(quote.work).counted_by(times),
-        };
-        (submission.after, submission.array, submission.held) = (vec![], None, false);
+        fit(&mut submission, quote);
     }
     Ask::Submit { submission: Arc::new(submission), key, quote }
 }
@@ -154,7 +186,7 @@ fn quote(rng: &mut Pcg64Mcg, live: &Live, actor: &Actor) -> Ask {
     let booking = Booking { start, ends, place, prices };
     let expires = live.state().now() + Span(rng.random_range(0..120));
     let user = actor.user.clone();
-    Ask::Keep { quote: Quote { number: 0, user, tasks, work, times, booking, cost, expires } }
+    Ask::Keep { quote: Quote { number: 0, user, tasks, work, times, booking, cost, expires, slack: None } }
 }
 
 impl Promises {

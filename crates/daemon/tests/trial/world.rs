@@ -7,7 +7,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use tradewind_daemon::codec::Codec as _;
 use tradewind_daemon::engine::{recover, replay};
-use tradewind_daemon::live::record::{JobRecord, MarketRecord, TaskRecord};
+use tradewind_daemon::live::record::MarketRecord;
 use tradewind_daemon::live::state::TaskGoal;
 use tradewind_daemon::live::{
     Act, ApplyError, Input, Instruction, Live, Make, Record, Settings, State, Step,
@@ -26,6 +26,7 @@ use crate::checks::{self, Broken};
 use crate::codec::Shelf;
 use crate::counts::Counts;
 use crate::mutants::Mutant;
+use crate::offers;
 use crate::people::{self, Promises};
 
 #[derive(Debug)]
@@ -49,39 +50,45 @@ const PATIENCE: Span = Span(30);
 
 /// How often what goes wrong, drawn once for each world: of 1,000 steps.
 #[derive(Debug, Clone, Copy)]
-struct Rates {
+pub(crate) struct Rates {
     site: u32,
     crash: u32,
     disk: u32,
-    clock: u32,
+    pub(crate) clock: u32,
     nodes: u32,
     owner: u32,
     amnesia: u32,
     hold: u32,
+    /// Owners change prices and hours.
+    pub(crate) terms: u32,
+    /// A site is cut off for a while.
+    pub(crate) cut: u32,
+    /// Of 1,000 requests, those that ask for windows and accept them.
+    deals: u32,
 }
 
 pub(crate) struct World {
-    rng: Pcg64Mcg,
-    rates: Rates,
+    pub(crate) rng: Pcg64Mcg,
+    pub(crate) rates: Rates,
     mutant: Option<Mutant>,
-    now: Time,
+    pub(crate) now: Time,
     /// The daemon's clock is off by so much.
     skew: Span,
     disk: Disk,
     shelf: Shelf,
-    daemon: Option<(Live, Memory)>,
-    sites: Vec<FakeSite>,
+    pub(crate) daemon: Option<(Live, Memory)>,
+    pub(crate) sites: Vec<FakeSite>,
     /// What each site's thread has still to say.
     orders: Vec<VecDeque<Instruction>>,
     /// Messages that are on their way to the engine.
-    inbox: VecDeque<Input>,
+    pub(crate) inbox: VecDeque<Input>,
     told: BTreeMap<(Tag, Act), Time>,
-    promises: Promises,
+    pub(crate) promises: Promises,
     /// Jobs that ran where a site lost its memory: the market cannot know of them.
     doubtful: BTreeSet<u64>,
     /// Jobs that had nodes where a site lost its memory.
-    clouded: BTreeSet<u64>,
-    counts: Counts,
+    pub(crate) clouded: BTreeSet<u64>,
+    pub(crate) counts: Counts,
     silent: bool,
 }
 
@@ -136,6 +143,9 @@ impl World {
             owner: rate(60),
             amnesia: rate(10),
             hold: rate(20),
+            terms: rate(20),
+            cut: rate(20),
+            deals: rate(700),
         };
         let world = World {
             rng,
@@ -182,7 +192,7 @@ impl World {
         lines.join("\n")
     }
 
-    fn chance(&mut self, of_thousand: u32) -> bool {
+    pub(crate) fn chance(&mut self, of_thousand: u32) -> bool {
         self.rng.random_range(0..1_000) < of_thousand
     }
 
@@ -195,6 +205,7 @@ impl World {
     pub(crate) fn live_through(&mut self, steps: u32) -> Result<(), Broken> {
         for _ in 0..steps {
             self.misfortune();
+            self.trouble_for_offers();
             self.step()?;
         }
         Ok(())
@@ -349,34 +360,7 @@ impl World {
             rows.pop();
         }
         if rows.is_empty() || store.append(&rows).is_ok() {
-            for record in records {
-                match record {
-                    Record::Job(JobRecord::BarrierReached { job, at }) => {
-                        self.counts.gathered += 1;
-                        self.promises.gathered.entry(*job).or_default().insert(*at);
-                    }
-                    Record::Job(JobRecord::BarrierTimedOut { .. }) => self.counts.slipped += 1,
-                    Record::Job(JobRecord::Launched { job, .. }) => {
-                        let job = live.state().jobs.get(job);
-                        match job.is_some_and(|job| job.barrier().is_some()) {
-                            true => self.counts.launched += 1,
-                            false => self.counts.apart += 1,
-                        }
-                    }
-                    Record::Job(JobRecord::Unkept { .. }) => self.counts.unkept += 1,
-                    Record::Job(JobRecord::Recalling { .. }) => self.counts.recalled += 1,
-                    Record::Job(JobRecord::Settled { .. }) => self.counts.settled += 1,
-                    Record::Task(TaskRecord::HeldThere { why: Some(_), .. }) => {
-                        self.counts.held += 1;
-                    }
-                    Record::Task(TaskRecord::Resumed { .. }) => self.counts.resumed += 1,
-                    Record::Job(JobRecord::Stopping { job })
-                    | Record::Job(JobRecord::Cancelling { job, .. }) => {
-                        self.promises.stopped.insert(*job);
-                    }
-                    _ => {}
-                }
-            }
+            records.iter().for_each(|record| self.count(record));
             return true;
         }
         self.die();
@@ -416,13 +400,17 @@ impl World {
     /// A user sends a request, and the engine carries it out at once.
     fn wish(&mut self) -> Result<(), Broken> {
         let Some((live, _)) = &mut self.daemon else { return Ok(()) };
-        let (actor, ask) = people::draw(&mut self.rng, live, &self.promises);
+        let (actor, ask) = match self.rng.random_range(0..1_000) < self.rates.deals {
+            true => people::deal(&mut self.rng, live, &self.promises),
+            false => people::draw(&mut self.rng, live, &self.promises),
+        };
         let at = self.now + self.skew;
         let step = live.step(at, Input::Asked { actor, ask: ask.clone() });
         let Step { records, answer, .. } = step.map_err(|wrong| unsound(&wrong))?;
         let safe = self.write(&records) || self.mutant == Some(Mutant::AnswersTooSoon);
         if let Some(Ok(reply)) = answer.filter(|_| safe) {
             self.promises.note(&ask, &reply);
+            self.note_offers(&ask, &reply);
         }
         Ok(())
     }
@@ -440,7 +428,12 @@ impl World {
             let step = live.step(at, input);
             records.extend(step.map_err(|wrong: ApplyError| unsound(&wrong))?.records);
         }
-        self.write(&records);
+        if self.write(&records)
+            && let Some((live, _)) = &self.daemon
+        {
+            offers::stated(live.state(), at)?;
+            self.kept_offers(&records)?;
+        }
         if self.chance(20) {
             self.keep_snapshot();
         }
@@ -514,6 +507,7 @@ impl World {
         checks::books(state)?;
         checks::past(state)?;
         checks::money(state)?;
+        self.promises.accepted.check(state)?;
         checks::budgets(state)?;
         if thorough {
             let again = replay(store, &self.shelf, State::empty(Time(0)), 0, u64::MAX);
@@ -542,6 +536,9 @@ impl World {
             let Some((live, _)) = &self.daemon else { continue };
             last = checks::finished(live.state(), self.now);
             if last.is_ok() {
+                self.promises.accepted.decided(live.state())?;
+                let paid = live.state().jobs.values().filter(|job| job.covered > Money(0));
+                self.counts.covered += paid.count() as u64;
                 return checks::whole(live.state(), &self.sites, &self.clouded);
             }
         }
@@ -555,6 +552,7 @@ impl World {
             self.start()?;
         }
         self.pass(Span(20));
+        self.inbox.push_back(Input::Terms { prices: vec![], withheld: vec![] });
         for site in 0..2 {
             self.talk_all(site);
             self.look(site);

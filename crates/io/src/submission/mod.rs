@@ -51,6 +51,8 @@ pub struct Submission {
     /// What is done when a site takes its nodes away for a job of higher priority; `None`: as if it
     /// were lost.
     pub on_preempted: Option<OnLost>,
+    /// What is done if its accepted quote is not kept; `None`: it is queued again.
+    pub on_breach: Option<OnBreach>,
     /// How its parts begin, if it runs in several pools; `None`: together, as the market is set.
     pub gather: Option<Gather>,
     /// Who gets mail about which events.
@@ -290,6 +292,37 @@ pub enum OnLost {
     Rerun,
     /// It is kept until its user decides.
     Hold,
+}
+
+/// What is done with a job whose accepted quote is not kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnBreach {
+    /// It joins the queue and gets the next best window; it pays no more than it was promised.
+    #[default]
+    Requeue,
+    /// It is cancelled, and costs nothing.
+    Cancel,
+    /// It is held until its user chooses.
+    Hold,
+}
+
+impl OnBreach {
+    /// All of them, with their names in options and documents.
+    pub const ALL: [(&'static str, OnBreach); 3] = [
+        ("requeue", OnBreach::Requeue),
+        ("cancel", OnBreach::Cancel),
+        ("hold", OnBreach::Hold),
+    ];
+
+    /// The name in options and documents.
+    pub fn name(self) -> &'static str {
+        OnBreach::ALL.iter().find(|(_, it)| *it == self).map_or("", |(name, _)| name)
+    }
+
+    /// The one of this name.
+    pub fn of(name: &str) -> Option<OnBreach> {
+        OnBreach::ALL.iter().find(|(it, _)| *it == name).map(|(_, it)| *it)
+    }
 }
 
 /// Mail about a job.

@@ -147,7 +147,7 @@ impl OptionSpec {
 }
 
 /// All of them: those of `sbatch` by name, then Tradewind's own.
-pub static OPTIONS: [OptionSpec; 116] = [
+pub static OPTIONS: [OptionSpec; 117] = [
     honoured("account", 'A', Value, "ACCOUNT", "the project that pays"),
     passed("acctg-freq", NONE, Value, "ACCTG_FREQ", "sampling of usage"),
     honoured(
@@ -449,6 +449,10 @@ pub static OPTIONS: [OptionSpec; 116] = [
     own("max-price", "the maximum price of a node, credits per node-second"),
     own("min-performance", "of each node; 1 is the reference node"),
     own("minimize", "`start`, `finish`, `runtime`, `cost`, `processor-time` or `sum:ATTRIBUTE`"),
+    own(
+        "on-breach",
+        "`requeue`, `cancel` or `hold`: what happens if the accepted quote is not kept",
+    ),
     own(
         "on-lost",
         "`fail`, `rerun` or `hold`: what happens when its nodes fail, or when it is unknown whether it ran",

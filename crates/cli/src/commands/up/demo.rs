@@ -72,6 +72,7 @@ fn asked((name, user, tasks, limit, seconds, budget, criterion): DemoJob) -> (Ac
         held: false,
         on_lost: OnLost::Rerun,
         on_preempted: None,
+        on_breach: None,
         mail: None,
         comment: Some("demo".to_owned()),
         gather: None,

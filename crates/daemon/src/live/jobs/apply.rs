@@ -189,12 +189,26 @@ impl State {
         if let Some(job) = self.jobs.get(&number) {
             self.tasks.begin(&self.name, job);
         }
-        // A payer has no debts: a job that cannot be paid for is about to give the nodes back.
-        if hold <= Money::ZERO || self.ledger.accounts.balance(&payer) >= i128::from(hold.0) {
-            let motive = Motive::Hold(number);
-            self.ledger.accounts.post(started, payer, Account::Held(number), hold, motive);
-        }
+        self.hold_for(number, payer, hold)?;
         self.note(number, Happening::Planned(place.clone()))
+    }
+
+    /// What the job may cost is held: by its payer as far as an accepted offer does not limit that,
+    /// and by the market beyond. A payer has no debts: a job that cannot be paid for is about to give
+    /// its nodes back.
+    fn hold_for(&mut self, number: u64, payer: Account, cost: Money) -> Result<(), ApplyError> {
+        let (at, held) = (self.now(), Account::Held(number));
+        let own = self.job(number)?.own_share(cost);
+        if own > Money::ZERO && self.ledger.accounts.balance(&payer) < i128::from(own.0) {
+            return Ok(());
+        }
+        self.ledger.accounts.post(at, payer, held.clone(), own, Motive::Hold(number));
+        let cover = cost - own;
+        if cover > Money::ZERO {
+            self.ledger.accounts.post(at, Account::Bank, held, cover, Motive::Cover(number));
+            self.job(number)?.covering = cover;
+        }
+        Ok(())
     }
 
     fn interrupt(&mut self, number: u64, setback: &Setback) -> Result<(), ApplyError> {
@@ -289,7 +303,8 @@ impl State {
         Ok(())
     }
 
-    /// Pays micro-credits of what is held for the job to `payee`, for so many nodes and so long.
+    /// Pays micro-credits of what is held for the job to `payee`, for so many nodes and so long. What
+    /// is beyond the cost that was promised is the market's.
     pub(in crate::live) fn charge(
         &mut self,
         number: u64,
@@ -298,16 +313,25 @@ impl State {
         amount: Money,
     ) -> Result<(), ApplyError> {
         let (at, from) = (self.now(), Account::Held(number));
-        self.count_used(number, &payee, used, amount)?;
+        let own = self.job(number)?.own_share(amount);
+        self.count_used(number, &payee, used, own)?;
         self.ledger.accounts.post(at, from, payee, amount, Motive::Settle(number));
-        self.job(number)?.paid += amount;
-        self.count_spent(number, amount)
+        let (job, cover) = (self.job(number)?, amount - own);
+        job.paid += own;
+        job.covered += cover;
+        job.covering = job.covering - cover;
+        self.count_spent(number, own)
     }
 
-    /// What is still held goes back.
+    /// What is still held goes back to those whose it is.
     pub(in crate::live) fn refund(&mut self, number: u64) -> Result<(), ApplyError> {
         let (at, account) = (self.now(), Account::Held(number));
         let payer = self.job(number)?.payer();
+        let cover = std::mem::take(&mut self.job(number)?.covering);
+        if cover > Money::ZERO {
+            let (held, motive) = (account.clone(), Motive::Refund(number));
+            self.ledger.accounts.post(at, held, Account::Bank, cover, motive);
+        }
         let rest = i64::try_from(self.ledger.accounts.balance(&account)).unwrap_or(i64::MAX);
         if rest > 0 {
             self.ledger.accounts.post(at, account, payer, Money(rest), Motive::Refund(number));

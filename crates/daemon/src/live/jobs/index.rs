@@ -6,6 +6,7 @@ use tradewind_model::Time;
 
 use super::bodies::Bodies;
 use super::{Hold, Job, Phase};
+use crate::live::offers::BreachReason;
 use crate::site::Tag;
 
 /// Jobs by what they wait for, and by what is to be done with them when.
@@ -17,6 +18,12 @@ pub(in crate::live) struct JobIndex {
     pub(in crate::live) short: BTreeSet<u64>,
     /// Jobs whose window is booked: by its start.
     pub(in crate::live) booked: BTreeSet<(Time, u64)>,
+    /// Jobs whose accepted offer is not decided yet: by the start of its window.
+    pub(in crate::live) promises: BTreeSet<(Time, u64)>,
+    /// Jobs whose accepted offer was not kept, while their parts are taken back.
+    pub(in crate::live) breached: BTreeSet<u64>,
+    /// Of those whose window has come: what was in the way when they were to start.
+    pub(in crate::live) obstacles: BTreeMap<u64, BreachReason>,
     /// Jobs that are over: by their end.
     pub(in crate::live) over: BTreeSet<(Time, u64)>,
     /// Those of them whose scripts and environments may be there still: by their end.
@@ -52,6 +59,10 @@ impl JobIndex {
             Phase::Away => self.away.extend([number]),
             Phase::Running if job.is_gathering() => self.gathering.extend([number]),
             _ => {}
+        }
+        self.promises.extend(job.open_promise().map(|it| (it.window.start, number)));
+        if job.in_window() && job.promise().is_some_and(|it| it.is_breached()) {
+            self.breached.insert(number);
         }
         self.active.add(job);
     }

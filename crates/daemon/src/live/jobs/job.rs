@@ -9,7 +9,7 @@ use tradewind_model::{JobId, Money, Place, PoolId, Price, Reason, SiteId, Span, 
 use super::choice::Choice;
 use super::gather::StartBarrier;
 use crate::live::ledger::money::Account;
-use crate::live::offers::Booking;
+use crate::live::offers::{Booking, BreachReason, Promise};
 use crate::live::peers::{Away, RemoteOrigin};
 use crate::site::{Exit, Tag};
 
@@ -47,6 +47,12 @@ pub struct Job {
     pub cancelled_by: Option<String>,
     /// The window that was promised to it, if it accepted a quote.
     pub booking: Option<Booking>,
+    /// The offers that it accepted, and what became of them: the last one is that of `booking`.
+    pub promises: Vec<Promise>,
+    /// What the market has paid of its costs, since it was promised that it pays less.
+    pub covered: Money,
+    /// What of the market's money is held for it now.
+    pub covering: Money,
     /// What else it could have had when it was last given its nodes, if that was written down.
     pub choice: Option<Choice>,
     /// What happened to it: the last [`Job::KEPT`] entries.
@@ -161,6 +167,9 @@ impl Job {
             paid: Money::ZERO,
             cancelled_by: None,
             booking: None,
+            promises: Vec::new(),
+            covered: Money::ZERO,
+            covering: Money::ZERO,
             choice: None,
             history: VecDeque::new(),
             origin: None,
@@ -313,6 +322,8 @@ pub enum Hold {
     Nowhere,
     /// Sites that suit it have as many jobs of its user as they may; which, and why.
     Capped(String),
+    /// Its accepted offer was not kept, and its user is to choose.
+    Breached,
 }
 
 /// How a job ended.
@@ -407,6 +418,10 @@ pub enum Happening {
     TakenIn(String),
     /// A site will not keep nodes free for its booked window; its words.
     Unkept(SiteId, String),
+    /// It began in its window, as it was promised.
+    Kept,
+    /// Its accepted offer was not kept; why.
+    Breached(BreachReason),
 }
 
 impl Exit {

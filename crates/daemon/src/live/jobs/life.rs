@@ -227,6 +227,7 @@ impl Live {
             Setback::Refused(why) | Setback::BarrierTimedOut(_, why) => Some(why.clone()),
             _ => None,
         };
+        self.lose_window(at, number, &setback)?;
         self.put(at, JobRecord::Interrupted { job: number, setback })?;
         match hopeless.or(said.clone().filter(|_| often)) {
             Some(why) => self.shelve(at, number, Hold::Rejected(why)),
@@ -273,6 +274,7 @@ impl Live {
         setback: Setback,
         then: OnLost,
     ) -> Result<(), ApplyError> {
+        self.lose_window(at, number, &setback)?;
         if then == OnLost::Fail {
             return self.finish(at, number, Finish::NodeFail);
         }
@@ -332,6 +334,7 @@ impl Live {
             self.index.booked.remove(&(booking.start, number));
         }
         self.index.short.remove(&number);
+        self.decide_promise(at, number)?;
         self.forget_beginnings(number);
         self.call_off(at, number)?;
         self.mind_budgets_of(at, number)?;
@@ -363,11 +366,19 @@ impl Live {
     }
 }
 
-/// The demand with what is left of the job's budget: earlier attempts may have cost something.
+/// The demand with what is left of the job's budget: earlier attempts may have cost something. A job
+/// whose accepted offer was not kept pays no more than that, whatever its window costs.
 fn within_budget(job: &Job, chosen: Chosen) -> Result<Chosen, Refusal> {
-    let Some(budget) = job.submission.terms.budget.filter(|_| job.paid > Money::ZERO) else {
+    let Some(budget) = job.submission.terms.budget else { return Ok(chosen) };
+    if job.promise().is_some_and(|promise| promise.is_breached()) {
+        let mut terms = chosen.demand.terms().clone();
+        terms.budget = None;
+        let demand = Demand { terms: Some(Arc::new(terms)), ..chosen.demand };
+        return Ok(Chosen { demand, ..chosen });
+    }
+    if job.paid <= Money::ZERO {
         return Ok(chosen);
-    };
+    }
     let rest = budget - job.paid;
     if rest <= Money::ZERO && budget > Money::ZERO {
         let message = format!("its earlier attempts have used its budget of {budget} credits");

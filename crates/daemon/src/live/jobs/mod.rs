@@ -92,7 +92,12 @@ impl Jobs {
         jobs.take_while(move |job| job.array.is_some_and(|(of, _)| of == first))
     }
 
-    fn note(&mut self, at: Time, number: u64, what: Happening) -> Result<(), ApplyError> {
+    pub(super) fn note(
+        &mut self,
+        at: Time,
+        number: u64,
+        what: Happening,
+    ) -> Result<(), ApplyError> {
         let job = self.job(number)?;
         job.history.push_back((at, what));
         if job.history.len() > Job::KEPT {

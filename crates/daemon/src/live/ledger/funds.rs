@@ -56,7 +56,7 @@ impl Job {
 
     /// What its booked window costs.
     fn promised(&self) -> Option<Money> {
-        self.booking.as_ref().map(|booking| booking.max(self.nodes()))
+        self.booking.as_ref().map(|booking| self.own_share(booking.max(self.nodes())))
     }
 }
 
@@ -82,6 +82,7 @@ impl Live {
         // Its window has the prices of the day when it was booked, and its money is its own.
         let booked = job.promised().filter(|_| job.is_booked());
         let min = booked.map_or(min, |cost| cost.min(min));
+        let min = job.own_share(min);
         let there = match booked {
             Some(_) => self.state.ledger.accounts.balance(&job.payer()),
             None => purses.of(job, &self.state),
@@ -135,7 +136,8 @@ impl Live {
         let (needed, held) =
             (job.max(), self.state.ledger.accounts.balance(&Account::Held(number)));
         let keeps_promises = || {
-            let none = job.in_window() || needed <= Money::ZERO || self.index.booked.is_empty();
+            let booked = !self.index.booked.is_empty() || !self.index.promises.is_empty();
+            let none = job.in_window() || needed <= Money::ZERO || !booked;
             none || self.state.to_spend(&job.payer()) >= 0
         };
         let project = job.paying_project().filter(|_| !job.in_window());
@@ -143,8 +145,9 @@ impl Live {
         if held >= i128::from(needed.0) && keeps_promises() && keeps_limits() {
             return Ok(());
         }
+        let own = job.own_share(needed);
         self.put(at, JobRecord::Interrupted { job: number, setback: Setback::Funds })?;
-        self.wait_for_funds(at, number, needed)
+        self.wait_for_funds(at, number, own)
     }
 
     /// Jobs that their payers can pay for now join the queue.

@@ -65,6 +65,8 @@ pub enum Motive {
     Settle(u64),
     /// What was set aside for a job and not used.
     Refund(u64),
+    /// An accepted offer was not kept, and the market pays what the job costs beyond it.
+    Cover(u64),
 }
 
 /// One movement.

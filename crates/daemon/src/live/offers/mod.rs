@@ -1,13 +1,19 @@
 //! Offers: windows that users were quoted, and those that they booked.
 
 mod asides;
+mod keep;
+pub mod promise;
+mod reason;
+mod update;
 
 use std::collections::BTreeMap;
 
+use tradewind_io::submission::OnBreach;
 use tradewind_model::{Money, Place, Price, Span, Time, TimeMode};
 
 use super::ApplyError;
-use super::jobs::Jobs;
+use super::jobs::{Happening, Jobs};
+pub use promise::{BreachReason, Outcome, Promise};
 
 /// Quotes that may be accepted.
 #[derive(Debug, Clone, Default)]
@@ -37,6 +43,9 @@ pub struct Quote {
     pub cost: Money,
     /// Until when it may be accepted.
     pub expires: Time,
+    /// A job that accepts it starts so much after the window's start at the latest; `None`: of an
+    /// older release, or for a peer's job, and nothing is promised.
+    pub slack: Option<Span>,
 }
 
 /// Nodes that are set aside for a job.
@@ -75,12 +84,41 @@ pub enum OfferRecord {
         /// By which job.
         job: Option<u64>,
     },
+    /// A job that accepted a quote has begun in its window, not later than promised.
+    Kept {
+        /// Which.
+        job: u64,
+        /// When its work began.
+        began: Time,
+    },
+    /// A job that accepted a quote did not get its window, or lost it.
+    Breached {
+        /// Which.
+        job: u64,
+        /// Why.
+        why: BreachReason,
+    },
+    /// A job's own side gave its window up: its user cancelled it, or it cannot be paid.
+    Voided {
+        /// Which.
+        job: u64,
+        /// Why.
+        why: String,
+    },
+    /// What happens with a job if its window is not kept.
+    OnBreach {
+        /// Which.
+        job: u64,
+        /// What.
+        then: OnBreach,
+    },
 }
 
 impl Offers {
     /// Makes one change; a job that accepts a quote has its booking.
     pub(super) fn apply(
         &mut self,
+        at: Time,
         record: &OfferRecord,
         jobs: &mut Jobs,
     ) -> Result<(), ApplyError> {
@@ -98,10 +136,45 @@ impl Offers {
                 if let Some(job) = job {
                     let job = jobs.job(*job)?;
                     job.is_as_wide_as(gone.tasks, None);
-                    job.booking = Some(gone.booking);
+                    job.booking = Some(gone.booking.clone());
+                    job.promises.extend(gone.promised(job.submission.on_breach));
                 }
             }
+            OfferRecord::Kept { job, began } => {
+                jobs.promise(*job)?.outcome = Outcome::Kept(*began);
+                jobs.note(at, *job, Happening::Kept)?;
+            }
+            OfferRecord::Breached { job, why } => {
+                jobs.promise(*job)?.outcome = Outcome::Breached(at, why.clone());
+                jobs.note(at, *job, Happening::Breached(why.clone()))?;
+            }
+            OfferRecord::Voided { job, why } => {
+                jobs.promise(*job)?.outcome = Outcome::Void(why.clone());
+            }
+            OfferRecord::OnBreach { job, then } => jobs.promise(*job)?.on_breach = *then,
         }
         Ok(())
+    }
+}
+
+impl Quote {
+    /// What a job is promised that accepts it.
+    fn promised(self, on_breach: Option<OnBreach>) -> Option<Promise> {
+        Some(Promise {
+            quote: self.number,
+            nodes: self.tasks,
+            window: self.booking,
+            cost: self.cost,
+            slack: self.slack?,
+            on_breach: on_breach.unwrap_or_default(),
+            outcome: Outcome::Open,
+        })
+    }
+}
+
+impl Jobs {
+    /// The offer that the job accepted last, to be changed.
+    fn promise(&mut self, job: u64) -> Result<&mut Promise, ApplyError> {
+        self.job(job)?.promises.last_mut().ok_or(ApplyError::Job(job))
     }
 }

@@ -15,7 +15,7 @@ use crate::site::{Seen, Survey};
 /// Dead nodes are expected back after this, and then again.
 const REPAIR: Span = Span(24 * 3_600);
 /// Nodes of a task that should have ended are expected back after this, and then again.
-pub(super) const OVERDUE: Span = Span(60);
+pub(in crate::live) const OVERDUE: Span = Span(60);
 
 impl Live {
     /// The owner's load as it is now, and as it will be by jobs that wait.
@@ -191,7 +191,7 @@ impl State {
 
     /// Jobs that have nodes in the pool and have not begun anywhere, the last started first: and
     /// how many nodes.
-    fn not_begun_in(&self, pool: PoolId) -> Vec<(u64, u32)> {
+    pub(in crate::live) fn not_begun_in(&self, pool: PoolId) -> Vec<(u64, u32)> {
         let here = self.market.running().filter(|job| job.nodes_in(pool) > 0);
         let with_job = here.filter_map(|running| {
             let job = self.jobs.get(self.jobs.numbers.get(&running.job)?)?;

@@ -217,6 +217,7 @@ impl Live {
             booking: Booking { start, ends, place, prices },
             cost,
             expires: start,
+            slack: None,
         };
         let id = quote.number;
         self.put(at, OfferRecord::Quoted { quote })?;

@@ -77,6 +77,7 @@ fn job(tasks: u32) -> Submission {
         held: false,
         on_lost: OnLost::Fail,
         on_preempted: None,
+        on_breach: None,
         mail: None,
         comment: None,
         quote: None,

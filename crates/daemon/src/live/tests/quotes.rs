@@ -22,6 +22,7 @@ fn accept(stage: &mut Stage, at: Time, (pool, start): (u32, Time)) -> Result<Rep
         cost: booking.max(2),
         booking,
         expires: later(1_000),
+        slack: None,
     };
     let kept = stage.step(at, Input::Asked { actor: ana(), ask: Ask::Keep { quote } }).unwrap()?;
     let Reply::Number(number) = kept else { panic!("{kept:?}") };

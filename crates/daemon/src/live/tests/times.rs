@@ -166,6 +166,7 @@ fn a_quote_is_for_one_way_of_counting() {
         },
         cost: Money(60_000_000),
         expires: later(50),
+        slack: None,
     };
     let mut keep = |times| {
         let ask = Ask::Keep { quote: quote(times) };

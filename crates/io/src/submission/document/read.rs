@@ -7,7 +7,7 @@ use tradewind_model::{Attribute, Attributes, Request, Span};
 use super::super::script::Wrong;
 use super::super::signal;
 use super::super::{
-    Append, Conditions, Dependency, Gather, Mail, OnLost, Shape, Submission, Surroundings, TIMES,
+    Append, Conditions, Dependency, Gather, Mail, OnBreach, OnLost, Shape, Submission, Surroundings, TIMES,
     TimeLimit, When, Work, lists,
 };
 use crate::diagnostics::{Diagnostics, did_you_mean, excerpt};
@@ -18,7 +18,7 @@ use crate::input::Input;
 use crate::scenario;
 use crate::value::{self, Entry, Value, ValueKind};
 
-const KEYS: [&str; 40] = [
+const KEYS: [&str; 41] = [
     "name",
     "script",
     "arguments",
@@ -54,6 +54,7 @@ const KEYS: [&str; 40] = [
     "on_lost",
     "preemptible",
     "gather",
+    "on_breach",
     "mail",
     "comment",
     "quote",
@@ -104,6 +105,7 @@ fn submission(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Option<Submissio
         on_lost: fields.word("on_lost", &on_lost, notes).unwrap_or_default(),
         on_preempted: flag(fields, "preemptible", notes)
             .and_then(|may| may.then_some(OnLost::Rerun)),
+        on_breach: fields.word("on_breach", &OnBreach::ALL, notes),
         gather: gather(fields, notes),
         mail: fields.get("mail").and_then(|value| mail(value, notes)),
         comment: text(fields, "comment", notes),

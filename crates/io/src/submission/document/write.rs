@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use tradewind_model::{Attribute, Attributes, Criterion, Times};
 
 use super::super::{
-    Append, Conditions, Counted, Gather, OnLost, Submission, Surroundings, TIMES, TimeLimit, When,
+    Append, Conditions, Counted, Gather, OnBreach, OnLost, Submission, Surroundings, TIMES, TimeLimit, When,
     Work, lists,
 };
 use crate::{decimal, scenario};
@@ -61,6 +61,7 @@ pub(super) fn object(it: &Submission) -> Map<String, Value> {
             OnLost::Hold => Some("hold"),
         },
     );
+    all.put("on_breach", it.on_breach.map(OnBreach::name));
     all.put(
         "gather",
         it.gather.map(|it| match it {

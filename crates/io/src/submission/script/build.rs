@@ -8,7 +8,7 @@ use super::super::lists;
 use super::super::options::{OPTIONS, Support};
 use super::super::signal;
 use super::super::{
-    Append, Conditions, Mail, OnLost, Shape, Submission, Surroundings, TimeLimit, Work,
+    Append, Conditions, Mail, OnBreach, OnLost, Shape, Submission, Surroundings, TimeLimit, Work,
 };
 use super::chosen::{ChosenOption, OptionPlace};
 use super::moments::{Now, moment};
@@ -61,6 +61,7 @@ pub(super) fn submission(
         stay_home: reader.chosen.contains_key("stay-home"),
         on_lost,
         on_preempted: reader.chosen.contains_key("preemptible").then_some(OnLost::Rerun),
+        on_breach: reader.value("on-breach", on_breach),
         gather: reader.value("gather", limits::gather),
         mail,
         comment: reader.value("comment", text),
@@ -368,6 +369,13 @@ fn open_mode(text: &str) -> Result<Append, Wrong> {
         "truncate" | "t" => Ok(Append::Truncate),
         _ => Err(wrong(format!("unknown mode `{}`", excerpt(text)), "`append` or `truncate`")),
     }
+}
+
+fn on_breach(text: &str) -> Result<OnBreach, Wrong> {
+    OnBreach::of(text).ok_or_else(|| {
+        let names = OnBreach::ALL.map(|(name, _)| name);
+        wrong(format!("unknown value `{}`", excerpt(text)), did_you_mean(text, &names))
+    })
 }
 
 fn on_lost(text: &str) -> Result<OnLost, Wrong> {

@@ -258,6 +258,7 @@ const SAMPLES: [(&str, &str); 47] = [
     ("ntasks", "2"),
     ("ntasks-per-node", "2"),
     ("cpus-per-task", "2"),
+    ("on-breach", "hold"),
     ("on-lost", "hold"),
     ("open-mode", "append"),
     ("output", "x"),

@@ -63,6 +63,7 @@ fn submission(tasks: u32, (run, limit): (i64, i64), dearest: i64) -> Submission 
         held: false,
         on_lost: OnLost::Fail,
         on_preempted: None,
+        on_breach: None,
         mail: None,
         comment: None,
         gather: None,

@@ -315,7 +315,8 @@ impl State {
         for (number, amount) in self.ledger.accounts.held() {
             let job = self.jobs.get(&number).filter(|it| it.paying_project() == Some(name));
             if let Some(job) = job {
-                *held.entry(job.user.as_str()).or_default() += amount;
+                let own = amount - i128::from(job.covering.0);
+                *held.entry(job.user.as_str()).or_default() += own;
             }
         }
         held

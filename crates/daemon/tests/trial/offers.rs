@@ -1,0 +1,216 @@
+//! The checker for accepted offers: each ends kept, or as a breach that was stated, with the
+//! difference paid by the market; or its own side gave it up.
+
+use std::collections::BTreeMap;
+
+use rand::RngExt as _;
+use rand_pcg::Pcg64Mcg;
+use tradewind_daemon::live::record::OfferRecord;
+use tradewind_daemon::live::rights::{Actor, Role};
+use tradewind_daemon::live::state::{
+    BreachReason, Finish, Happening, Job, Outcome, Phase, Promise, State,
+};
+use tradewind_daemon::live::{Ask, Input, Live, Record, Reply, Withheld};
+use tradewind_daemon::site::Site as _;
+use tradewind_daemon::site::fake::{FakeSite, Fault};
+use tradewind_io::submission::OnBreach;
+use tradewind_model::{Money, PoolId, Price, Span, Time};
+
+use crate::checks::{Check, broken};
+use crate::world::World;
+
+/// A market may wait so long for news of a site before it states a breach.
+const SILENCE: Span = Span(60);
+
+/// Offers that were accepted, and acknowledged to their users.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Accepted(BTreeMap<(u64, u64), (Promise, bool)>);
+
+impl Accepted {
+    /// The jobs were acknowledged: what they were promised must stay.
+    pub(crate) fn note(&mut self, state: &State, jobs: &[u64]) {
+        for job in jobs.iter().filter_map(|number| state.jobs.get(number)) {
+            for promise in &job.promises {
+                let key = (job.number, promise.quote);
+                self.0.entry(key).or_insert_with(|| (promise.clone(), false));
+            }
+        }
+    }
+
+    /// How they stand at any time.
+    pub(crate) fn check(&mut self, state: &State) -> Check {
+        for ((number, quote), (promise, is_decided)) in &mut self.0 {
+            let Some(job) = state.jobs.get(number) else { continue };
+            let Some(now) = job.promises.iter().find(|it| it.quote == *quote) else {
+                return broken("offers", format!("job {number} has lost its promise {quote}"));
+            };
+            let same = now.window == promise.window && now.nodes == promise.nodes;
+            if !same || now.cost != promise.cost || now.slack != promise.slack {
+                return broken("offers", format!("job {number} was promised something else"));
+            }
+            if *is_decided && now.is_open() {
+                return broken("offers", format!("job {number}: {quote} is open again"));
+            }
+            *is_decided |= !now.is_open();
+        }
+        state.jobs.values().try_for_each(paid)
+    }
+
+    /// At the end every one of them is decided.
+    pub(crate) fn decided(&self, state: &State) -> Check {
+        let open = self.0.keys().find(|(number, quote)| {
+            let job = state.jobs.get(number);
+            job.is_some_and(|job| job.promises.iter().any(|it| it.quote == *quote && it.is_open()))
+        });
+        match open {
+            Some((job, _)) => broken("offers", format!("job {job}'s offer was never decided")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What a job pays that accepted an offer, and what is said of it.
+fn paid(job: &Job) -> Check {
+    let number = job.number;
+    let counts = |it: &&Promise| !matches!(it.outcome, Outcome::Void(_));
+    let cost = job.promises.iter().filter(counts).map(|it| it.cost).min();
+    if let Some(cost) = cost.filter(|cost| job.paid > *cost) {
+        return broken("offers", format!("job {number} paid {} of at most {cost}", job.paid));
+    }
+    let breaches = job.promises.iter().filter(|it| it.is_breached()).count();
+    let stated = job.history.iter().filter(|(_, it)| matches!(it, Happening::Breached(_))).count();
+    if stated != breaches {
+        return broken("offers", format!("job {number}: {breaches} breaches, {stated} stated"));
+    }
+    if breaches == 0 && (job.covered > Money(0) || job.covering > Money(0)) {
+        return broken("offers", format!("the market paid for job {number} without a breach"));
+    }
+    if job.covering > Money(0) && job.phase() != Phase::Running {
+        return broken("offers", format!("the market's money is held for job {number}"));
+    }
+    // Work that ran and was lost is paid for; a window that was not had is not.
+    let promise = job.promise().filter(|it| it.is_breached() && it.on_breach == OnBreach::Cancel);
+    let is_free = job.phase() == Phase::Over(&Finish::Cancelled) && job.cancelled_by.is_none();
+    match promise.is_some_and(|it| !was_had(it)) && is_free && job.paid > Money(0) {
+        true => broken("offers", format!("job {number} paid {} for no window", job.paid)),
+        false => Ok(()),
+    }
+}
+
+fn was_had(promise: &Promise) -> bool {
+    let lost = |why: &BreachReason| matches!(why, BreachReason::Lost(_) | BreachReason::Preempted(_));
+    matches!(&promise.outcome, Outcome::Breached(_, why) if lost(why))
+}
+
+/// No promise is broken in silence: what is open after its slack is stated.
+pub(crate) fn stated(state: &State, at: Time) -> Check {
+    let is_silent = |job: &&Job| {
+        job.promise().is_some_and(|it| it.is_open() && at > it.latest() + SILENCE)
+    };
+    match state.jobs.values().find(is_silent) {
+        Some(job) => broken("offers", format!("job {} waits in silence", job.number)),
+        None => Ok(()),
+    }
+}
+
+/// What was just written down as kept was kept: the job has the promised nodes at the promised
+/// prices, and where sites' clocks and memories are sound its work began there in time.
+fn kept(state: &State, record: &OfferRecord, sites: Option<&[FakeSite]>) -> Check {
+    let OfferRecord::Kept { job, began } = record else { return Ok(()) };
+    let Some(job) = state.jobs.get(job).filter(|job| job.in_window()) else { return Ok(()) };
+    let Some(promise) = job.promise() else {
+        return broken("offers", format!("job {} was promised nothing", job.number));
+    };
+    let shares = promise.window.place.shares(promise.nodes).zip(&promise.window.prices);
+    let same = shares.zip(job.parts()).all(|((share, price), part)| {
+        share.pool == part.pool && share.nodes == part.nodes && *price == part.price
+    });
+    if !same || *began > promise.latest() {
+        return broken("offers", format!("job {} has another window", job.number));
+    }
+    let ran = |sites: &[FakeSite]| {
+        let mut runs = sites.iter().flat_map(FakeSite::history);
+        runs.any(|ran| ran.tag.job == job.number && ran.since <= promise.latest())
+    };
+    match job.barrier().is_some() || sites.is_none_or(ran) {
+        true => Ok(()),
+        false => broken("offers", format!("job {} never began in its window", job.number)),
+    }
+}
+
+/// A request about an accepted offer.
+pub(crate) fn update(rng: &mut Pcg64Mcg, live: &Live) -> (Actor, Ask) {
+    let administrator = Actor { user: "root".to_owned(), role: Role::Administrator };
+    let state = live.state();
+    let promised = state.jobs.values().filter(|job| job.promise().is_some());
+    let jobs: Vec<u64> = promised.map(|job| job.number).collect();
+    let job = jobs.get(rng.random_range(0..=jobs.len())).copied().unwrap_or(1);
+    let on_breach = OnBreach::ALL[rng.random_range(0..3usize)].1;
+    let ask = match rng.random_range(0..3) {
+        0 => Ask::Update { job, on_breach: None, quote: Some(state.last_quote()) },
+        1 => Ask::Release { job },
+        _ => Ask::Update { job, on_breach: Some(on_breach), quote: None },
+    };
+    (administrator, ask)
+}
+
+impl World {
+    /// Offers that were accepted: what was promised must stay.
+    pub(crate) fn note_offers(&mut self, ask: &Ask, reply: &Reply) {
+        let Some((live, _)) = &self.daemon else { return };
+        match (ask, reply) {
+            (Ask::Submit { quote: Some(_), .. }, Reply::Jobs(jobs)) => {
+                self.promises.accepted.note(live.state(), jobs);
+            }
+            (Ask::Update { job, quote: Some(_), .. }, _) => {
+                self.promises.accepted.note(live.state(), &[*job]);
+            }
+            _ => {}
+        }
+    }
+
+    /// Offers that were just written down as kept were kept.
+    pub(crate) fn kept_offers(&self, records: &[Record]) -> Check {
+        let Some((live, _)) = &self.daemon else { return Ok(()) };
+        for record in records {
+            let Record::Offer(record @ OfferRecord::Kept { job, .. }) = record else { continue };
+            let is_sound = self.rates.clock == 0 && !self.clouded.contains(job);
+            kept(live.state(), record, is_sound.then_some(&self.sites[..]))?;
+        }
+        Ok(())
+    }
+
+    /// Owners change their prices and hours, and sites are cut off or hang for a while.
+    pub(crate) fn trouble_for_offers(&mut self) {
+        if self.chance(self.rates.terms) {
+            let terms = self.other_terms();
+            self.inbox.push_back(terms);
+        }
+        let site = self.rng.random_range(0..2usize);
+        match self.rng.random_range(0..3) {
+            0 if self.chance(self.rates.cut) => {
+                let faults = [Fault::Away, Fault::LostBefore, Fault::LostAfter];
+                let fault = faults[self.rng.random_range(0..3usize)].clone();
+                self.sites[site].weather(Some(fault));
+            }
+            1 if self.chance(100) => self.sites[site].weather(None),
+            _ => {}
+        }
+    }
+
+    fn pool_size(&self, pool: PoolId) -> u32 {
+        let pools = self.sites.iter().flat_map(|site| site.pools());
+        pools.map(|pool| pool.nodes).nth(pool.index()).unwrap_or(1)
+    }
+
+    fn other_terms(&mut self) -> Input {
+        let pool = PoolId(self.rng.random_range(0..3));
+        let prices = vec![(pool, Price(self.rng.random_range(0..6) * 1_000_000))];
+        let from = self.now + Span(self.rng.random_range(0..100));
+        let until = from + Span(self.rng.random_range(1..200));
+        let nodes = self.pool_size(pool).min(self.rng.random_range(1..3));
+        let withheld = Withheld { pool, nodes, from, until };
+        let withheld = (self.rng.random_range(0..2) == 0).then_some(withheld);
+        Input::Terms { prices, withheld: withheld.into_iter().collect() }
+    }
+}
