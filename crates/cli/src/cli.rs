@@ -95,6 +95,8 @@ pub(crate) enum Command {
     Hold(control::HoldArgs),
     /// Let held jobs into the queue.
     Release(control::ReleaseArgs),
+    /// Choose for a job what follows if its accepted offer is not kept, or accept another offer.
+    Update(control::UpdateArgs),
     /// Say what would change under another policy, or without a job.
     Whatif(whatif::Args),
     /// List sites: nodes, load, prices.

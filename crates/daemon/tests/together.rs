@@ -113,6 +113,7 @@ fn submit(engine: &Engine, script: &str) -> u64 {
         stay_home: false,
         on_lost: OnLost::Fail,
         on_preempted: None,
+        on_breach: None,
         gather: None,
         mail: None,
         comment: None,

@@ -285,14 +285,15 @@ impl Live {
     /// Accepts the quote for the job: its nodes are set aside from now on.
     pub(super) fn book(&mut self, at: Time, job: u64, number: u64) -> Result<(), ApplyError> {
         let quote = self.state.offers.quotes.get(&number).cloned();
-        let Quote { booking, slack, .. } =
-            quote.ok_or(ApplyError::Other("a quote is not there"))?;
+        let Quote { slack, .. } = quote.ok_or(ApplyError::Other("a quote is not there"))?;
         self.put(at, OfferRecord::Taken { quote: number, job: Some(job) })?;
         self.put(at, JobRecord::Held { job, hold: Hold::Booked })?;
         self.keep_free(at, job)?;
-        self.index.booked.insert((booking.start, job));
+        let booked = self.state.jobs.get(&job).and_then(|job| job.booking.as_ref());
+        let start = booked.ok_or(ApplyError::Job(job))?.start;
+        self.index.booked.insert((start, job));
         if slack.is_some() {
-            self.index.promises.insert((booking.start, job));
+            self.index.promises.insert((start, job));
         }
         self.start_booked(at)
     }

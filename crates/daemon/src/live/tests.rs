@@ -23,6 +23,7 @@ mod held;
 mod owners;
 mod preempted;
 mod projects;
+mod promises;
 mod quotes;
 mod recall;
 mod redact;

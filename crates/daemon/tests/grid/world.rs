@@ -392,6 +392,7 @@ impl World {
             held: false,
             on_lost,
             on_preempted: None,
+            on_breach: None,
             mail: None,
             comment: None,
             quote: None,

@@ -66,12 +66,15 @@ pub struct Market {
     pub rules: Schedule<String>,
     /// How long the parts of a job at several sites wait for each other, to begin together.
     pub gather: Span,
+    /// How much later than promised a job of an accepted offer may begin, beside a round of the
+    /// site's scheduler.
+    pub slack: Span,
 }
 
 impl Default for Market {
     fn default() -> Market {
         let (policy, rules) = ("easy".to_owned(), Schedule::default());
-        Market { policy, rules, gather: Span(120) }
+        Market { policy, rules, gather: Span(120), slack: Span(60) }
     }
 }
 

@@ -71,6 +71,9 @@ pub struct Job {
     /// The window that was promised to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub booking: Option<Booking>,
+    /// The offer that it accepted last, and what became of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promise: Option<Promise>,
     /// The peer that it went or goes to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<String>,
@@ -168,6 +171,58 @@ pub struct Booking {
     pub pools: Vec<String>,
 }
 
+/// An accepted offer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "quote": 12, "outcome": "breached", "pools": ["gamma/main"], "nodes": 2,
+    "start": 1_800_000_100, "latest_start": 1_800_000_160, "cost": 0.03, "on_breach": "requeue",
+    "decided": 1_800_000_161, "reason": "gamma does not answer since 18:03", "covered": 0.07
+}))]
+pub struct Promise {
+    /// Number of the quote.
+    pub quote: u64,
+    /// `open`; `kept`: its work began in time, in this window and at these prices; `breached`: it
+    /// did not, or lost its nodes; `void`: its own side gave the window up.
+    pub outcome: String,
+    /// Names of the pools.
+    pub pools: Vec<String>,
+    /// Number of nodes.
+    pub nodes: u32,
+    /// Per node and second, in the order of `pools`.
+    #[serde(default)]
+    pub prices: Vec<Credits>,
+    /// Start of the window, in Unix seconds.
+    pub start: i64,
+    /// The work begins by then, or the promise is broken.
+    pub latest_start: i64,
+    /// The job pays no more than this, whatever window it gets in the end.
+    pub cost: Credits,
+    /// What happens after a breach: `requeue`, `cancel` or `hold`.
+    pub on_breach: String,
+    /// When the work began, or the breach was stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided: Option<i64>,
+    /// Why it was broken or given up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What the market has paid of the job's costs since a breach.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub covered: Option<Credits>,
+}
+
+/// What a user chooses for a job that accepted an offer.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"on_breach": "hold"}))]
+pub struct JobUpdate {
+    /// What happens if the offer is not kept: `requeue`, `cancel` or `hold`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_breach: Option<String>,
+    /// After a breach: the number of another quote to accept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quote: Option<u64>,
+}
+
 /// How the parts of a job begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({"begin": 1_800_000_021, "skew_ms": 37}))]
@@ -221,7 +276,7 @@ pub struct HistoryEntry {
     /// The moment, in Unix seconds.
     pub at: i64,
     /// `submitted`, `held`, `queued`, `planned`, `began`, `set_back`, `cancelling`, `over`,
-    /// `unkept`; `passed_on`, `arrived`, `came_back`, `taken_in` of jobs that go to peers or come from them.
+    /// `unkept`, `kept` and `breached` of an accepted offer; `passed_on`, `arrived`, `came_back`, `taken_in` of jobs that go to peers or come from them.
     pub what: String,
     /// More about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -37,7 +37,8 @@ pub use import::{
     UsageList,
 };
 pub use job::{
-    ArrayPlace, Booking, ExitStatus, Expectation, HistoryEntry, Home, Job, JobList, Part,
+    ArrayPlace, Booking, ExitStatus, Expectation, HistoryEntry, Home, Job, JobList, JobUpdate, Part,
+    Promise,
     Submitted, Together,
 };
 pub use limit::{Limit, Times, TimesBy};

@@ -75,6 +75,10 @@ pub struct Offer {
     /// What it costs at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Credits>,
+    /// The job's work begins so many seconds after `start` at the latest, or the market states that
+    /// the offer was not kept. Left out if it cannot be accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slack: Option<i64>,
     /// Until when it may be accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<i64>,

@@ -135,6 +135,8 @@ pub struct Submission {
     /// itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gather: Option<i64>,
+    /// What happens if its accepted quote is not kept: `requeue` (default), `cancel` or `hold`.
+    pub on_breach: Option<String>,
     /// Mail about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mail: Option<Mail>,

@@ -9,7 +9,7 @@ use tradewind_daemon::live::record::{
     AccessRecord, JobRecord, LedgerRecord, MarketRecord, OfferRecord, OutageRecord, PeerRecord,
     SiteRecord, TaskRecord,
 };
-use tradewind_daemon::live::state::{State, Why};
+use tradewind_daemon::live::state::{BreachReason, State, Why};
 use tradewind_daemon::live::{Live, Record};
 use tradewind_daemon::site::Seen;
 use tradewind_model::{Command, JobId, Outage, Place, PoolId, Reason, Time};
@@ -17,6 +17,7 @@ use tradewind_model::{Command, JobId, Outage, Place, PoolId, Reason, Time};
 use super::{Audience, Entry, projects};
 use crate::context::Context;
 use crate::documents::Event;
+use crate::views::promises::{self, Names};
 use crate::views::words;
 
 /// What must be remembered to describe records: they name jobs and pools by number.
@@ -27,6 +28,8 @@ pub(super) struct EventEncoder {
     sites: Vec<(String, String)>,
     /// By pool: its name and site.
     pools: Vec<(String, usize)>,
+    /// By pool: its nodes.
+    sizes: Vec<u32>,
     closures: BTreeMap<Why, Outage>,
 }
 
@@ -67,6 +70,7 @@ impl EventEncoder {
             jobs: jobs.collect(),
             sites: sites.map(|(site, owner)| (site.name.clone(), owner.clone())).collect(),
             pools: pools.iter().map(|(_, it)| (it.name.clone(), it.site.0 as usize)).collect(),
+            sizes: pools.iter().map(|(_, it)| it.nodes).collect(),
             closures: closures
                 .filter_map(|(why, id)| Some((why.clone(), state.market.closure_state(*id)?.0)))
                 .collect(),
@@ -276,6 +280,13 @@ impl EventEncoder {
                 let message = site.as_ref().map(|site| words::unkept(site, why));
                 (job, Event { site, message, ..event("unkept") })
             }
+            Record::Offer(OfferRecord::Kept { job, began }) => {
+                (job, Event { time: Some(began.0), ..event("kept") })
+            }
+            Record::Offer(OfferRecord::Breached { job, why }) => {
+                let message = Some(self.breach(why));
+                (job, Event { message, ..event("breached") })
+            }
             Record::Job(JobRecord::Ended { job, finish }) => {
                 let state = Some(words::finished(finish).to_owned());
                 (job, Event { state, ..event("over") })
@@ -283,6 +294,15 @@ impl EventEncoder {
             _ => return None,
         };
         Some(self.of_job(*job, event))
+    }
+
+    fn breach(&self, why: &BreachReason) -> String {
+        let names = Names {
+            pool: &|pool| self.pool(pool),
+            site: &|site| self.site(site.0 as usize).unwrap_or_default(),
+            size: &|pool| self.sizes.get(pool.index()).copied().unwrap_or_default(),
+        };
+        promises::sentence(&names, why)
     }
 
     fn public_record(&mut self, record: &Record, base: &Event) -> Option<Entry> {

@@ -62,7 +62,7 @@ impl JobPage {
     }
 
     fn is_held(&self) -> bool {
-        self.job.reason.as_deref().is_some_and(|it| it.contains("Held"))
+        self.job.reason.as_deref().is_some_and(|it| it.contains("Held") || it == "ReservationLost")
     }
 
     /// A sentence's beginning.

@@ -92,6 +92,7 @@ pub(crate) async fn offers(
                         None => keep(context, caller, quote).await?,
                     };
                     offer.id = Some(id);
+                    offer.slack = slack(context, id).await?;
                     kept.push((booking, id));
                 }
                 offer
@@ -141,7 +142,14 @@ fn quote_of(context: &Context, demand: &Demand, booking: &Booking, cost: Money) 
         booking: booking.clone(),
         cost,
         expires: now() + context.limits.quote_valid,
+        slack: None,
     }
+}
+
+/// How much later than its start a job of the quote may begin, seconds.
+async fn slack(context: &Context, id: u64) -> Answer<Option<i64>> {
+    let slack = context.look(move |live| live.state().quotes().get(&id)?.slack);
+    Ok(slack.await?.map(|slack| slack.0))
 }
 
 async fn keep(context: &Context, caller: &Caller, quote: Quote) -> Answer<u64> {

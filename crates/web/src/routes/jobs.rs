@@ -11,6 +11,7 @@ use tradewind_daemon::live::Ask;
 use tradewind_daemon::live::peers::StatusQuery;
 use tradewind_daemon::live::state::{self, Phase};
 use tradewind_daemon::site::{SiteError, Tag};
+use tradewind_io::submission::OnBreach;
 use tradewind_model::SiteId;
 use utoipa::IntoParams;
 
@@ -19,8 +20,8 @@ use super::page;
 use crate::auth::Caller;
 use crate::blocking::blocking;
 use crate::context::Context;
-use crate::documents::{Job, JobList};
-use crate::extract::{At, Selection};
+use crate::documents::{Job, JobList, JobUpdate};
+use crate::extract::{At, Document, Selection};
 use crate::failure::{Answer, Failure};
 use crate::feed::Position;
 use crate::notes;
@@ -173,6 +174,35 @@ pub(crate) async fn release(
 ) -> Answer<Json<Job>> {
     context.ask(caller.actor.clone(), Ask::Release { job: number }).await?;
     find(&context, &caller, number).await.map(Json)
+}
+
+/// Chooses for a job that accepted an offer: what happens if it is not kept, or another quote after
+/// a breach, for which the job pays no more than it was promised first.
+#[utoipa::path(
+    post, path = "/v1/jobs/{id}/update", tag = "jobs", operation_id = "update_job",
+    params(("id" = u64, Path, description = "the job")), request_body = JobUpdate,
+    responses((status = 200, description = "as it is now", body = Job), Refusals),
+)]
+pub(crate) async fn update(
+    State(context): State<Context>,
+    caller: Caller,
+    At(job): At<u64>,
+    Document(wanted): Document<JobUpdate>,
+) -> Answer<Json<Job>> {
+    let JobUpdate { on_breach, quote } = wanted;
+    let on_breach = on_breach.map(|name| {
+        let unknown = || {
+            let message = format!("there is no choice `{name}`");
+            Failure::malformed(message, "there are: requeue, cancel, hold").in_field("on_breach")
+        };
+        OnBreach::of(&name).ok_or_else(unknown)
+    });
+    let on_breach = on_breach.transpose()?;
+    if on_breach.is_none() && quote.is_none() {
+        return Err(Failure::malformed("nothing is to be changed", "give `on_breach` or `quote`"));
+    }
+    context.ask(caller.actor.clone(), Ask::Update { job, on_breach, quote }).await?;
+    find(&context, &caller, job).await.map(Json)
 }
 
 /// Parameters of the URL: how long to wait.

@@ -60,7 +60,7 @@ fn held(state: &State) -> BTreeMap<Account, i128> {
     for (account, balance) in state.accounts().balances() {
         let Account::Held(job) = account else { continue };
         if let Some(job) = state.jobs.get(job) {
-            *held.entry(job.payer()).or_default() += balance;
+            *held.entry(job.payer()).or_default() += balance - i128::from(job.covering.0);
         }
     }
     held
@@ -174,7 +174,9 @@ pub(crate) fn postings(
 fn job(it: &money::Posting) -> Option<u64> {
     match it.motive {
         Motive::Grant(_) => None,
-        Motive::Hold(job) | Motive::Settle(job) | Motive::Refund(job) => Some(job),
+        Motive::Hold(job) | Motive::Settle(job) | Motive::Refund(job) | Motive::Cover(job) => {
+            Some(job)
+        }
     }
 }
 
@@ -184,6 +186,7 @@ fn fits(it: &money::Posting, wanted: &PostingFilter) -> bool {
         Motive::Hold(job) => ("hold", Some(*job)),
         Motive::Settle(job) => ("settle", Some(*job)),
         Motive::Refund(job) => ("refund", Some(*job)),
+        Motive::Cover(job) => ("cover", Some(*job)),
     };
     wanted.account.as_ref().is_none_or(|account| it.from == *account || it.to == *account)
         && wanted.motive.as_ref().is_none_or(|of| of == motive)
@@ -197,6 +200,7 @@ fn posting(it: &money::Posting) -> Posting {
         Motive::Hold(job) => ("hold", Some(*job), None),
         Motive::Settle(job) => ("settle", Some(*job), None),
         Motive::Refund(job) => ("refund", Some(*job), None),
+        Motive::Cover(job) => ("cover", Some(*job), None),
     };
     Posting {
         number: it.number,

@@ -10,7 +10,7 @@ use tradewind_daemon::store::Digest;
 use tradewind_io::submission::document;
 use tradewind_model::{Pool, PoolId};
 
-use super::{choice, limits, words};
+use super::{choice, limits, promises, words};
 use crate::clock::present;
 use crate::documents::{
     self, ArrayPlace, Booking, Credits, ExitStatus, Expectation, HistoryEntry, Home, JobList,
@@ -86,11 +86,12 @@ pub(crate) fn line(state: &State, job: &Job) -> documents::Job {
         expected_start: expectation(state, job),
         sites: sites(state, job).into_iter().map(str::to_owned).collect(),
         paid: job.paid.into(),
-        held: Credits(state.accounts().balance(&Account::Held(job.number))),
+        held: held(state, job),
         exit: exit(job.phase()),
         restarts: job.attempt,
         cancelled_by: job.cancelled_by.clone(),
         booking: booking(state, job),
+        promise: promises::promise(state, job),
         peer: job.away().map(|away| away.name.clone()),
         peer_nodes: peer_nodes(job),
         home: job.origin.as_ref().map(|it| Home { peer: it.name.clone(), job: it.job }),
@@ -181,6 +182,12 @@ fn exit(phase: Phase<'_>) -> Option<ExitStatus> {
         Phase::Over(Finish::Killed(signal)) => Some(ExitStatus { code: 0, signal: *signal }),
         _ => None,
     }
+}
+
+/// What is held of its payer's money: the market's own does not count.
+fn held(state: &State, job: &Job) -> Credits {
+    let held = state.accounts().balance(&Account::Held(job.number));
+    Credits(held - i128::from(job.covering.0))
 }
 
 fn booking(state: &State, job: &Job) -> Option<Booking> {

@@ -8,6 +8,7 @@ pub(crate) mod limits;
 pub(crate) mod market;
 pub(crate) mod offers;
 pub(crate) mod peers;
+pub(crate) mod promises;
 pub(crate) mod projects;
 pub(crate) mod reports;
 pub(crate) mod shadow;

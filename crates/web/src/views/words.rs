@@ -121,6 +121,9 @@ pub(crate) fn held(hold: &Hold) -> (&'static str, String) {
         Hold::User => ("JobHeldUser", "its user holds it; release it to let it run"),
         Hold::Dependency => ("Dependency", "it waits for other jobs"),
         Hold::Array => ("JobArrayTaskLimit", "as many of its array run as may"),
+        Hold::Breached => {
+            ("ReservationLost", "its accepted offer was not kept; release it, cancel it, or accept another")
+        }
         Hold::Booked => ("Reservation", "reserved; its window has not begun"),
         Hold::Nowhere => ("BadConstraints", "no nodes here suit it; peers are asked"),
         Hold::Lost => {
@@ -241,6 +244,8 @@ pub(crate) fn happening(
             let more = ended(finish).map(|(_, text)| format!(": {text}")).unwrap_or_default();
             ("over", Some(format!("{}{more}", finished(finish))))
         }
+        Happening::Kept => ("kept", Some("it began in its window, as promised".to_owned())),
+        Happening::Breached(why) => ("breached", Some(super::promises::breach(state, why))),
         Happening::Unkept(site, why) => {
             let sites = state.market.pools().sites();
             let name = sites.get(site.0 as usize).map_or("", |site| &site.name);

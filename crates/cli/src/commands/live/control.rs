@@ -1,7 +1,7 @@
-//! `tradewind cancel`, `hold` and `release`.
+//! `tradewind cancel`, `hold`, `release` and `update`.
 
 use serde_json::Value;
-use tradewind_web::documents::Job;
+use tradewind_web::documents::{Job, JobUpdate};
 
 use super::joined;
 use crate::client::{Market, MarketArgs, Sent};
@@ -48,6 +48,27 @@ pub(crate) struct ReleaseArgs {
     jobs: Jobs,
 }
 
+/// Arguments of `tradewind update`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind update 7 --on-breach hold
+  tradewind quote train.sh; tradewind update 7 --quote 13
+
+`--on-breach` is possible until the accepted offer is kept or broken. `--quote` is possible after a
+breach, while the job waits: it takes that window, and pays no more than it was promised first. Exit
+code 1 if the market refuses it.")]
+pub(crate) struct UpdateArgs {
+    #[command(flatten)]
+    jobs: Jobs,
+    /// What happens if the accepted offer is not kept: `requeue`, `cancel` or `hold`.
+    #[arg(long, value_name = "WHAT", required_unless_present = "quote")]
+    on_breach: Option<String>,
+    /// The number of another quote to accept.
+    #[arg(long, value_name = "ID")]
+    quote: Option<u64>,
+}
+
 #[derive(Debug, clap::Args)]
 struct Jobs {
     /// Numbers of jobs.
@@ -70,6 +91,13 @@ pub(crate) fn hold(args: &HoldArgs, format: Format, report: &Report) -> Outcome 
 pub(crate) fn release(args: &ReleaseArgs, format: Format, report: &Report) -> Outcome {
     each(&args.jobs, format, report, |market, job| {
         market.post_nothing(&format!("/v1/jobs/{job}/release"))
+    })
+}
+
+pub(crate) fn update(args: &UpdateArgs, format: Format, report: &Report) -> Outcome {
+    let wanted = JobUpdate { on_breach: args.on_breach.clone(), quote: args.quote };
+    each(&args.jobs, format, report, |market, job| {
+        market.post(&format!("/v1/jobs/{job}/update"), &wanted)
     })
 }
 

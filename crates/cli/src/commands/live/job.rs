@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use owo_colors::OwoColorize as _;
 use tradewind_web::documents::{
-    Choice, Expectation, Explanation, Job, Limit, OtherPool, Part, Together,
+    Choice, Expectation, Explanation, Job, Limit, OtherPool, Part, Promise, Together,
 };
 
 use super::{Sheet, explain, jobs, output};
@@ -114,6 +114,7 @@ fn page(job: &Job) -> String {
             format!("{} to {} on {}", moment(it.start), moment(it.end), it.pools.join(", "))
         }),
     );
+    line("offer", job.promise.as_ref().map(promised));
     line("started", job.started.map(moment));
     line("together", job.together.as_ref().map(together));
     line("ended", job.ended.map(moment));
@@ -166,6 +167,26 @@ fn limits(all: &[Limit]) -> Vec<String> {
         _ => format!("{}: {}", it.pools.join(", "), it.sentence(length)),
     };
     all.iter().map(told).collect()
+}
+
+/// The offer that it accepted, and what became of it.
+fn promised(it: &Promise) -> String {
+    let reason = it.reason.as_deref().unwrap_or("no reason is known");
+    let decided = it.decided.map(moment).unwrap_or_default();
+    let (latest, cost, then) = (moment(it.latest_start), it.cost, &it.on_breach);
+    match it.outcome.as_str() {
+        "open" => format!(
+            "quote {}, begins by {latest}, {cost} credits at most; if not: {then}",
+            it.quote
+        ),
+        "kept" => format!("kept: it began at {decided}; {cost} credits at most"),
+        "breached" => {
+            let covered = it.covered.map(|paid| format!("; the market paid {paid}"));
+            let covered = covered.unwrap_or_default();
+            format!("not kept (stated {decided}): {reason}; you pay {cost} at most{covered}")
+        }
+        _ => format!("given up: {reason}"),
+    }
 }
 
 /// How its parts begin.

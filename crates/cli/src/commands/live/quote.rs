@@ -106,8 +106,11 @@ fn table(all: &Quotes) -> String {
         let _ = writeln!(text, "no window by {}: {why}", offer.criterion);
     }
     let mut payable = lines.iter().filter(|line| !all.is_too_dear(line.offer));
-    if let Some(id) = payable.next().and_then(|line| line.offer.id) {
+    if let Some((offer, id)) = payable.next().and_then(|line| Some((line.offer, line.offer.id?))) {
         let _ = writeln!(text, "\nto accept one: `tradewind submit --quote {id} …`");
+        if let Some(slack) = offer.slack {
+            let _ = writeln!(text, "it then begins at most {} after START", length(slack));
+        }
     }
     text.push_str(&purse(all, &lines));
     text

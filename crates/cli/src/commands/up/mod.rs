@@ -208,6 +208,7 @@ fn start(place: &StateFolder, settings: &Settings, report: &Report) -> Result<En
         new_user_grant: settings.money.new_user_grant,
         peers: settings.peers.iter().map(|peer| peer.name.clone()).collect(),
         gather: settings.market.gather,
+        slack: settings.market.slack,
         times: times_by_project(settings),
         keep_scripts: settings.journal.scripts,
         one_account: accounts::alone(settings),

@@ -152,7 +152,7 @@ impl Live {
     pub(in crate::live) fn keep_free(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let Some(window) = job.booking.clone() else { return Ok(()) };
-        let late = Span((at - window.start).0.max(0));
+        let late = window.late_by(at);
         let shares: Vec<(Share, Time)> =
             window.place.shares(job.nodes()).zip(window.ends.iter().copied()).collect();
         for (share, end) in shares {

@@ -67,6 +67,17 @@ impl Booking {
         let shares = self.place.shares(tasks).zip(&self.ends).zip(&self.prices);
         shares.map(|((share, end), price)| price.of(share.nodes, *end - self.start)).sum()
     }
+
+    /// How long ago its start is at `at`.
+    pub(in crate::live) fn late_by(&self, at: Time) -> Span {
+        Span((at - self.start).0.max(0))
+    }
+
+    /// The same window, so much later.
+    fn later_by(&self, late: Span) -> Booking {
+        let ends = self.ends.iter().map(|end| *end + late).collect();
+        Booking { start: self.start + late, ends, ..self.clone() }
+    }
 }
 
 /// What is written down of quotes.
@@ -136,8 +147,11 @@ impl Offers {
                 if let Some(job) = job {
                     let job = jobs.job(*job)?;
                     job.is_as_wide_as(gone.tasks, None);
-                    job.booking = Some(gone.booking.clone());
-                    job.promises.extend(gone.promised(job.submission.on_breach));
+                    // Older releases promised nothing, and kept the window as it was.
+                    let late = gone.slack.map_or(Span::ZERO, |_| gone.booking.late_by(at));
+                    let window = gone.booking.later_by(late);
+                    job.booking = Some(window.clone());
+                    job.promises.extend(gone.promised(window, job.submission.on_breach));
                 }
             }
             OfferRecord::Kept { job, began } => {
@@ -159,11 +173,11 @@ impl Offers {
 
 impl Quote {
     /// What a job is promised that accepts it.
-    fn promised(self, on_breach: Option<OnBreach>) -> Option<Promise> {
+    fn promised(self, window: Booking, on_breach: Option<OnBreach>) -> Option<Promise> {
         Some(Promise {
             quote: self.number,
             nodes: self.tasks,
-            window: self.booking,
+            window,
             cost: self.cost,
             slack: self.slack?,
             on_breach: on_breach.unwrap_or_default(),

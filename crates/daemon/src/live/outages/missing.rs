@@ -273,8 +273,11 @@ impl State {
                 let name = &pool.name;
                 return Err(format!("{name} asks {} now, and asked {price} then", pool.price));
             }
-            let wanted = Taken { share, from: booking.start.max(now), until: *end };
-            if wanted.from < wanted.until && !free.fits(&wanted) {
+            // A window that has begun meanwhile begins now, and is as long.
+            let late = booking.late_by(now);
+            let (from, until) = (booking.start + late, *end + late);
+            let wanted = Taken { share, from, until };
+            if from < until && !free.fits(&wanted) {
                 let name = &pool.name;
                 return Err(format!("{name} has not enough free nodes any more at that time"));
             }
