@@ -56,7 +56,7 @@ impl Letters {
         market: &Handle,
         notices: &[&Notice],
     ) -> Result<Vec<Mail>, EngineStopped> {
-        let due = |it: &&&Notice| it.kind == "running" || it.kind == "over";
+        let due = |it: &&&Notice| ["running", "over", "breached"].contains(&it.kind.as_str());
         let due: Vec<&Notice> = notices.iter().filter(due).copied().collect();
         let jobs: Vec<u64> = due.iter().filter_map(|it| it.job).collect();
         if jobs.is_empty() {
@@ -79,6 +79,7 @@ impl Letters {
                 let told = self.began.insert(facts.job, facts.attempt);
                 (facts.wants.begin && told != Some(facts.attempt), "RUNNING")
             }
+            "breached" => (facts.wants.fail, "OFFER NOT KEPT"),
             _ => {
                 self.began.remove(&facts.job);
                 let state = event.state.as_deref().unwrap_or("OVER");
@@ -99,7 +100,8 @@ impl Letters {
             ("User", facts.user.clone()),
             ("State", state.to_owned()),
         ];
-        lines.extend(facts.reason.clone().filter(|_| over).map(|it| ("Reason", it)));
+        let reason = if over { &facts.reason } else { &event.message };
+        lines.extend(reason.clone().map(|it| ("Reason", it)));
         lines.extend((!facts.pools.is_empty()).then(|| ("Where", facts.pools.join(", "))));
         lines.push(("Submitted", time(facts.submitted)));
         let started = if over { facts.started } else { event.time.or(facts.started) };
