@@ -60,7 +60,12 @@ fn outcome(job: &Value) -> &str {
 fn check(market: &Market, number: u64, mark: &str, expected: &str) -> Value {
     let job = market.until_job(number, "end", |job| job.get("ended").is_some());
     let (shown, written) = (|| format!("{job:#}\n{}", market.log()), market.written("marks"));
-    assert_eq!((outcome(&job), job["state"].as_str()), (expected, Some("COMPLETED")), "{}", shown());
+    assert_eq!(
+        (outcome(&job), job["state"].as_str()),
+        (expected, Some("COMPLETED")),
+        "{}",
+        shown()
+    );
     assert_eq!(tally(&written).get(mark), Some(&1), "{}", shown());
     assert!(micro(&job["paid"]) <= micro(&job["promise"]["cost"]), "{}", shown());
     let stated = job["history"].as_array().unwrap().iter().filter(|it| it["what"] == "breached");

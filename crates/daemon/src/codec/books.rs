@@ -16,8 +16,8 @@ use crate::live::money::{Account, Accounts, Motive, Posting};
 use crate::live::recent_history::{Asked, PastOutage, RecentHistory};
 use crate::live::rights::{Role, SignedIn};
 use crate::live::state::{
-    Booking, BreachReason, EarlierSecret, Finish, Happening, Hold, Job, Outcome, Part, Phase, Promise, Quote, Setback, Task,
-    TaskGoal, TaskReport, Token, Why,
+    Booking, BreachReason, EarlierSecret, Finish, Happening, Hold, Job, Outcome, Part, Phase,
+    Promise, Quote, Setback, Task, TaskGoal, TaskReport, Token, Why,
 };
 use crate::site::{Exit, Seen, Tag};
 use tradewind_sched::policy::evaluate::{Against, Verdict, Weighed};
@@ -253,7 +253,7 @@ object!(RecentHistory { prices, outages = "closures", forgotten });
 object!(Asked { points, thinned });
 object!(PastOutage { why, nodes, from, until });
 object!(Quote { number, user, tasks, work, times, booking, cost, expires, slack });
-object!(Promise { quote, nodes, window, cost, slack, on_breach, outcome });
+object!(Promise { quote, accepted, nodes, window, cost, slack, on_breach, outcome });
 choice!(Outcome {
     "open" => Open, "kept" => Kept(began), "breached" => Breached(at, why), "void" => Void(why),
 });

@@ -1,8 +1,8 @@
 //! What users submit.
 
 use tradewind_io::submission::{
-    Append, Array, Conditions, Counted, Dependency, Gather, Mail, OnBreach, OnLost, Shape, Submission,
-    Surroundings, TimeLimit, When, Work,
+    Append, Array, Conditions, Counted, Dependency, Gather, Mail, OnBreach, OnLost, Shape,
+    Submission, Surroundings, TimeLimit, When, Work,
 };
 
 use super::wire::{choice, object};

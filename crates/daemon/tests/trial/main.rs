@@ -86,10 +86,8 @@ fn nothing_is_lost_in_thousands_of_worlds() {
         && resumed > worlds / 100
         && held > worlds / 10
         && settled > worlds / 20;
-    let lively = lively
-        && offers_kept > worlds / 2
-        && breached > worlds / 10
-        && covered > worlds / 100;
+    let lively =
+        lively && offers_kept > worlds / 2 && breached > worlds / 10 && covered > worlds / 100;
     assert!(lively, "the worlds are too quiet: {counts:?}");
 }
 

@@ -98,15 +98,15 @@ fn paid(job: &Job) -> Check {
 }
 
 fn was_had(promise: &Promise) -> bool {
-    let lost = |why: &BreachReason| matches!(why, BreachReason::Lost(_) | BreachReason::Preempted(_));
+    let lost =
+        |why: &BreachReason| matches!(why, BreachReason::Lost(_) | BreachReason::Preempted(_));
     matches!(&promise.outcome, Outcome::Breached(_, why) if lost(why))
 }
 
 /// No promise is broken in silence: what is open after its slack is stated.
 pub(crate) fn stated(state: &State, at: Time) -> Check {
-    let is_silent = |job: &&Job| {
-        job.promise().is_some_and(|it| it.is_open() && at > it.latest() + SILENCE)
-    };
+    let is_silent =
+        |job: &&Job| job.promise().is_some_and(|it| it.is_open() && at > it.latest() + SILENCE);
     match state.jobs.values().find(is_silent) {
         Some(job) => broken("offers", format!("job {} waits in silence", job.number)),
         None => Ok(()),

@@ -11,7 +11,8 @@ use tradewind_daemon::live::state::{Booking, Quote};
 use tradewind_daemon::live::{Ask, Live, Reply, Unknown};
 use tradewind_daemon::site::fake;
 use tradewind_io::submission::{
-    Array, Conditions, Dependency, Gather, OnBreach, OnLost, Submission, Surroundings, TimeLimit, When,
+    Array, Conditions, Dependency, Gather, OnBreach, OnLost, Submission, Surroundings, TimeLimit,
+    When,
 };
 use tradewind_model::{Money, Place, PoolId, Share, Span, Time, TimeMode, Times};
 
@@ -186,7 +187,9 @@ fn quote(rng: &mut Pcg64Mcg, live: &Live, actor: &Actor) -> Ask {
     let booking = Booking { start, ends, place, prices };
     let expires = live.state().now() + Span(rng.random_range(0..120));
     let user = actor.user.clone();
-    Ask::Keep { quote: Quote { number: 0, user, tasks, work, times, booking, cost, expires, slack: None } }
+    Ask::Keep {
+        quote: Quote { number: 0, user, tasks, work, times, booking, cost, expires, slack: None },
+    }
 }
 
 impl Promises {

@@ -308,11 +308,8 @@ pub enum OnBreach {
 
 impl OnBreach {
     /// All of them, with their names in options and documents.
-    pub const ALL: [(&'static str, OnBreach); 3] = [
-        ("requeue", OnBreach::Requeue),
-        ("cancel", OnBreach::Cancel),
-        ("hold", OnBreach::Hold),
-    ];
+    pub const ALL: [(&'static str, OnBreach); 3] =
+        [("requeue", OnBreach::Requeue), ("cancel", OnBreach::Cancel), ("hold", OnBreach::Hold)];
 
     /// The name in options and documents.
     pub fn name(self) -> &'static str {

@@ -160,8 +160,12 @@ fn submission() -> impl Strategy<Value = Submission> {
             held: state.2,
             on_lost: state.3,
             on_preempted: state.2.then_some(OnLost::Rerun),
-            on_breach: [None, Some(OnBreach::Requeue), Some(OnBreach::Cancel), Some(OnBreach::Hold)]
-                [usize::from(state.2) + 2 * usize::from(state.3 == OnLost::Hold)],
+            on_breach: [
+                None,
+                Some(OnBreach::Requeue),
+                Some(OnBreach::Cancel),
+                Some(OnBreach::Hold),
+            ][usize::from(state.2) + 2 * usize::from(state.3 == OnLost::Hold)],
             gather: state.4,
             mail,
             comment: last.0,

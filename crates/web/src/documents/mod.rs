@@ -37,9 +37,8 @@ pub use import::{
     UsageList,
 };
 pub use job::{
-    ArrayPlace, Booking, ExitStatus, Expectation, HistoryEntry, Home, Job, JobList, JobUpdate, Part,
-    Promise,
-    Submitted, Together,
+    ArrayPlace, Booking, ExitStatus, Expectation, HistoryEntry, Home, Job, JobList, JobUpdate,
+    Part, Promise, Submitted, Together,
 };
 pub use limit::{Limit, Times, TimesBy};
 pub use market::{Health, JobCounts, Market, MoneyTotals, Myself, PolicyChoice};

@@ -89,6 +89,11 @@ pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)>
                 },
             ))
         }
+        Phase::Held(Hold::Booked)
+            if job.booking.as_ref().is_some_and(|it| it.start <= present(state)) =>
+        {
+            Some(("Reservation", "its window has begun, and its nodes are not free yet".to_owned()))
+        }
         Phase::Held(hold) => Some(held(hold)),
         Phase::Waiting => Some(waiting(state, job)),
         Phase::Running => match state.held_there(job) {
@@ -121,9 +126,10 @@ pub(crate) fn held(hold: &Hold) -> (&'static str, String) {
         Hold::User => ("JobHeldUser", "its user holds it; release it to let it run"),
         Hold::Dependency => ("Dependency", "it waits for other jobs"),
         Hold::Array => ("JobArrayTaskLimit", "as many of its array run as may"),
-        Hold::Breached => {
-            ("ReservationLost", "its accepted offer was not kept; release it, cancel it, or accept another")
-        }
+        Hold::Breached => (
+            "ReservationLost",
+            "its accepted offer was not kept; release it, cancel it, or accept another",
+        ),
         Hold::Booked => ("Reservation", "reserved; its window has not begun"),
         Hold::Nowhere => ("BadConstraints", "no nodes here suit it; peers are asked"),
         Hold::Lost => {

@@ -74,12 +74,9 @@ impl Live {
     }
 
     /// The job's work has begun in its window: in time, or late.
-    fn began_in_window(
-        &mut self,
-        at: Time,
-        number: u64,
-        began: Time,
-    ) -> Result<(), ApplyError> {
+    fn began_in_window(&mut self, at: Time, number: u64, began: Time) -> Result<(), ApplyError> {
+        // A site's clock may be ahead of ours.
+        let began = began.min(at);
         let promise = self.state.jobs.get(&number).and_then(Job::open_promise);
         match promise.is_some_and(|it| began <= it.latest()) {
             true => {
@@ -109,7 +106,8 @@ impl Live {
     fn start_in_window(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         if let Some(share) = self.state.taken_share(job) {
-            let why = self.state.why_taken(at, share);
+            let accepted = job.promise().map_or(at, |promise| promise.accepted);
+            let why = self.state.why_taken(accepted, share);
             self.index.obstacles.insert(number, why);
             return self.clear_window(at, number);
         }
@@ -168,7 +166,7 @@ impl Live {
     fn breach(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let obstacle = self.index.obstacles.get(&number);
-        let why = self.state.why_late(at, job, obstacle);
+        let why = self.state.why_late(job, obstacle);
         self.state_breach(at, number, why)?;
         let job = self.state.jobs.get(&number);
         let waits = job.is_some_and(|job| job.phase() == Phase::Running && job.began().is_none());
@@ -178,12 +176,7 @@ impl Live {
         self.follow_breach(at, number)
     }
 
-    fn state_breach(
-        &mut self,
-        at: Time,
-        number: u64,
-        why: BreachReason,
-    ) -> Result<(), ApplyError> {
+    fn state_breach(&mut self, at: Time, number: u64, why: BreachReason) -> Result<(), ApplyError> {
         self.forget_promise(number);
         self.index.breached.insert(number);
         self.put(at, OfferRecord::Breached { job: number, why })
@@ -202,6 +195,7 @@ impl Live {
         let waits = matches!(phase, Phase::Waiting | Phase::Held(_));
         let is_free = matches!(phase, Phase::Waiting | Phase::Held(Hold::Booked));
         let was_booked = phase == Phase::Held(&Hold::Booked);
+        let phase_waits = phase == Phase::Waiting;
         if waits {
             self.call_off(at, number)?;
         }
@@ -213,8 +207,21 @@ impl Live {
                 // What was promised for its window can be spent now.
                 self.afford(at)
             }
+            OnBreach::Requeue if phase_waits => self.plan_otherwise(at, number),
             _ => Ok(()),
         }
+    }
+
+    /// A job that waits in the queue asked for the nodes of its window, within its budget: now it
+    /// asks for what any job may have.
+    fn plan_otherwise(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        let submission = &job.submission;
+        if submission.terms.budget.is_none() && submission.shape.is_none() {
+            return Ok(());
+        }
+        self.put(at, JobRecord::Left { job: number, hold: Hold::Breached })?;
+        self.enqueue(at, number)
     }
 
     /// The job's own side gave the window up.
@@ -280,7 +287,7 @@ impl Live {
                 self.void(at, number, "it was cancelled before its work had begun")
             }
             _ => {
-                let why = self.state.why_late(at, job, self.index.obstacles.get(&number));
+                let why = self.state.why_late(job, self.index.obstacles.get(&number));
                 self.state_breach(at, number, why)?;
                 self.index.breached.remove(&number);
                 Ok(())

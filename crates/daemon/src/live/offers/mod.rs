@@ -151,7 +151,7 @@ impl Offers {
                     let late = gone.slack.map_or(Span::ZERO, |_| gone.booking.late_by(at));
                     let window = gone.booking.later_by(late);
                     job.booking = Some(window.clone());
-                    job.promises.extend(gone.promised(window, job.submission.on_breach));
+                    job.promises.extend(gone.promised(at, window, job.submission.on_breach));
                 }
             }
             OfferRecord::Kept { job, began } => {
@@ -173,9 +173,15 @@ impl Offers {
 
 impl Quote {
     /// What a job is promised that accepts it.
-    fn promised(self, window: Booking, on_breach: Option<OnBreach>) -> Option<Promise> {
+    fn promised(
+        self,
+        accepted: Time,
+        window: Booking,
+        on_breach: Option<OnBreach>,
+    ) -> Option<Promise> {
         Some(Promise {
             quote: self.number,
+            accepted,
             nodes: self.tasks,
             window,
             cost: self.cost,

@@ -11,6 +11,8 @@ use crate::live::state::Job;
 pub struct Promise {
     /// The number of the quote.
     pub quote: u64,
+    /// When it was accepted.
+    pub accepted: Time,
     /// Nodes of the window.
     pub nodes: u32,
     /// Pools, prices, start and ends.

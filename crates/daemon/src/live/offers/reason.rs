@@ -3,7 +3,6 @@
 use tradewind_model::{Share, Time};
 
 use super::BreachReason;
-use crate::live::outages::missing::OVERDUE;
 use crate::live::state::{Happening, Job, Part, Phase, Setback, State, Why};
 use crate::site::Exit;
 
@@ -26,8 +25,8 @@ impl State {
         shares.find(|share| self.market.free_in(share.pool) < share.nodes)
     }
 
-    /// Who or what has the nodes of the share.
-    pub(super) fn why_taken(&self, at: Time, share: Share) -> BreachReason {
+    /// Who or what has the nodes of the share, which an offer that was accepted then counted on.
+    pub(super) fn why_taken(&self, accepted: Time, share: Share) -> BreachReason {
         let (pool, site) = (share.pool, self.site_of(share.pool));
         if let Some(since) = self.away_since(site) {
             return BreachReason::Away(site, since);
@@ -40,7 +39,8 @@ impl State {
         let most = gone.max_by_key(|(what, _)| what.nodes);
         match most {
             Some((what, Why::Down(_))) => BreachReason::Down(pool, what.nodes),
-            Some((what, Why::Local(_, name))) if what.until <= at + OVERDUE => {
+            // It ran already, and was to end before the window.
+            Some((what, Why::Local(_, name))) if what.from < accepted => {
                 BreachReason::Overdue(pool, name.clone())
             }
             Some((_, Why::Local(_, name))) => BreachReason::OwnersJob(pool, name.clone()),
@@ -60,12 +60,7 @@ impl State {
 
     /// Why the job's work has not begun in its window, or began too late; `obstacle` is what was in
     /// its way when it was to start.
-    pub(super) fn why_late(
-        &self,
-        at: Time,
-        job: &Job,
-        obstacle: Option<&BreachReason>,
-    ) -> BreachReason {
+    pub(super) fn why_late(&self, job: &Job, obstacle: Option<&BreachReason>) -> BreachReason {
         let Some(promise) = job.promise() else {
             return BreachReason::Refused(String::new());
         };
@@ -90,18 +85,18 @@ impl State {
         let since = job.history.iter().rev().take_while(|(when, _)| *when >= from);
         let said = since.filter_map(|(_, what)| match what {
             Happening::Setback(
-                Setback::Refused(why)
-                | Setback::BarrierTimedOut(_, why)
-                | Setback::Capped(_, why),
+                Setback::Refused(why) | Setback::BarrierTimedOut(_, why) | Setback::Capped(_, why),
             ) => Some(BreachReason::Refused(why.clone())),
             _ => None,
         });
-        let taken = self.taken_share(job).map(|share| self.why_taken(at, share));
+        let taken = self.taken_share(job).map(|share| self.why_taken(promise.accepted, share));
         let pool = shares.first().map(|share| share.pool);
         let unknown = pool.map(BreachReason::NotFree);
         let refused = said.into_iter().next();
-        taken.or(refused).or(obstacle.cloned()).or(unknown).unwrap_or_else(|| {
-            BreachReason::Refused(String::new())
-        })
+        taken
+            .or(refused)
+            .or(obstacle.cloned())
+            .or(unknown)
+            .unwrap_or_else(|| BreachReason::Refused(String::new()))
     }
 }

@@ -58,9 +58,8 @@ impl Live {
     }
 
     fn may_book_again(&self, actor: &Actor, number: u64, quote: u64) -> Result<(), Refusal> {
-        let conflict = |message: String, hint: &str| {
-            Err(Refusal::new(RefusalKind::Conflict, message, hint))
-        };
+        let conflict =
+            |message: String, hint: &str| Err(Refusal::new(RefusalKind::Conflict, message, hint));
         let Some(job) = self.state.jobs.get(&number) else {
             return conflict(format!("job {number} is not there"), "");
         };

@@ -15,7 +15,7 @@ use crate::site::{Seen, Survey};
 /// Dead nodes are expected back after this, and then again.
 const REPAIR: Span = Span(24 * 3_600);
 /// Nodes of a task that should have ended are expected back after this, and then again.
-pub(in crate::live) const OVERDUE: Span = Span(60);
+pub(super) const OVERDUE: Span = Span(60);
 
 impl Live {
     /// The owner's load as it is now, and as it will be by jobs that wait.

@@ -129,7 +129,8 @@ fn book(stage: &mut Stage, seconds: i64) {
     let (expires, cost, user) = (later(50), booking.max(1), "ana".to_owned());
     let work = Span(2 * seconds);
     let times = TimeMode::WORK;
-    let quote = Quote { number: 0, user, tasks: 1, work, times, booking, cost, expires, slack: None };
+    let quote =
+        Quote { number: 0, user, tasks: 1, work, times, booking, cost, expires, slack: None };
     stage.step(DAY, Input::Asked { actor: ana(), ask: Ask::Keep { quote } });
     let (submission, key, quote) = (Arc::new(job(1, 2 * seconds)), None, Some(1));
     let ask = Ask::Submit { submission, key, quote };

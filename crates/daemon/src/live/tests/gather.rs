@@ -268,7 +268,8 @@ fn sites_keep_nodes_free_for_booked_windows() {
     let booking = Booking { start, ends: vec![end], place, prices: vec![Price(1_000_000)] };
     let (expires, cost, user) = (later(50), Money(120_000_000), "ana".to_owned());
     let (work, times) = (Span(60), TimeMode::WORK);
-    let quote = Quote { number: 0, user, tasks: 2, work, times, booking, cost, expires, slack: None };
+    let quote =
+        Quote { number: 0, user, tasks: 2, work, times, booking, cost, expires, slack: None };
     stage.step(DAY, Input::Asked { actor: ana(), ask: Ask::Keep { quote } });
     let (submission, key, quote) = (Arc::new(job(2, 60)), None, Some(1));
     let ask = Ask::Submit { submission, key, quote };

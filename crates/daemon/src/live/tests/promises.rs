@@ -198,7 +198,10 @@ fn who_chose_so_is_asked_and_may_take_another_window() {
     run(&mut stage, later(211), 50);
     let outcomes: Vec<bool> = first(&stage).promises.iter().map(|it| it.is_breached()).collect();
     assert_eq!((outcomes, outcome(&stage)), (vec![true, false], Outcome::Kept(later(211))));
-    assert_eq!((first(&stage).paid, first(&stage).covered), (Money(120 * PRICE), Money(80 * PRICE)));
+    assert_eq!(
+        (first(&stage).paid, first(&stage).covered),
+        (Money(120 * PRICE), Money(80 * PRICE))
+    );
     replays(&stage);
 }
 
@@ -224,6 +227,7 @@ fn a_site_that_refuses_is_asked_again_in_the_window() {
     let answer = Ok(());
     stage.step(later(102), Input::Answered { tag: tag.clone(), act: Act::Recall, answer });
     stage.survey(later(103), 0, vec![], &[]);
+    stage.step(later(104), Input::Tick);
     assert_eq!((stage.phase(1), first(&stage).attempt), (Phase::Running, 1));
     assert!(first(&stage).in_window());
     run(&mut stage, later(104), 10);

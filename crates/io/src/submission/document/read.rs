@@ -7,8 +7,8 @@ use tradewind_model::{Attribute, Attributes, Request, Span};
 use super::super::script::Wrong;
 use super::super::signal;
 use super::super::{
-    Append, Conditions, Dependency, Gather, Mail, OnBreach, OnLost, Shape, Submission, Surroundings, TIMES,
-    TimeLimit, When, Work, lists,
+    Append, Conditions, Dependency, Gather, Mail, OnBreach, OnLost, Shape, Submission,
+    Surroundings, TIMES, TimeLimit, When, Work, lists,
 };
 use crate::diagnostics::{Diagnostics, did_you_mean, excerpt};
 use crate::duration;

@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 use tradewind_model::{Attribute, Attributes, Criterion, Times};
 
 use super::super::{
-    Append, Conditions, Counted, Gather, OnBreach, OnLost, Submission, Surroundings, TIMES, TimeLimit, When,
-    Work, lists,
+    Append, Conditions, Counted, Gather, OnBreach, OnLost, Submission, Surroundings, TIMES,
+    TimeLimit, When, Work, lists,
 };
 use crate::{decimal, scenario};
 
