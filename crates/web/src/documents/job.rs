@@ -71,7 +71,7 @@ pub struct Job {
     /// The window that was promised to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub booking: Option<Booking>,
-    /// The offer that it accepted last, and what became of it.
+    /// The offer that it accepted last, and whether it was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub promise: Option<Promise>,
     /// The peer that it went or goes to.

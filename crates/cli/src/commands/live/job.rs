@@ -169,7 +169,7 @@ fn limits(all: &[Limit]) -> Vec<String> {
     all.iter().map(told).collect()
 }
 
-/// The offer that it accepted, and what became of it.
+/// The offer that it accepted, and whether it was kept.
 fn promised(it: &Promise) -> String {
     let reason = it.reason.as_deref().unwrap_or("no reason is known");
     let decided = it.decided.map(moment).unwrap_or_default();

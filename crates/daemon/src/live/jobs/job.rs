@@ -47,7 +47,7 @@ pub struct Job {
     pub cancelled_by: Option<String>,
     /// The window that was promised to it, if it accepted a quote.
     pub booking: Option<Booking>,
-    /// The offers that it accepted, and what became of them: the last one is that of `booking`.
+    /// The offers that it accepted, and whether they were kept: the last one is that of `booking`.
     pub promises: Vec<Promise>,
     /// What the market has paid of its costs, since it was promised that it pays less.
     pub covered: Money,

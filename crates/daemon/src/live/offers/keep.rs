@@ -88,7 +88,7 @@ impl Live {
     }
 
     /// Whether it is known that the job's work has not begun, after its latest start: the market
-    /// itself lets parts begin that wait for each other, and sites tell of all others. A site that
+    /// itself lets parts begin that wait for each other, and sites report all others. A site that
     /// does not answer is not waited for.
     fn is_not_begun(&self, at: Time, job: &Job) -> bool {
         let Some(latest) = job.promise().map(|it| it.latest()) else { return false };
@@ -257,7 +257,7 @@ impl Live {
             Setback::Lost | Setback::Displaced | Setback::Funds => BreachReason::Lost(pool),
         };
         self.state_breach(at, number, why)?;
-        // What becomes of a job that was lost its user has said for all such jobs.
+        // What happens to a job that was lost, its user has said for all such jobs.
         if is_lost {
             self.index.breached.remove(&number);
         }

@@ -1,4 +1,4 @@
-//! What an accepted offer promises, and what becomes of the promise.
+//! What an accepted offer promises, and whether it was kept.
 
 use tradewind_io::submission::OnBreach;
 use tradewind_model::{Money, PoolId, SiteId, Span, Time};
@@ -6,7 +6,7 @@ use tradewind_model::{Money, PoolId, SiteId, Span, Time};
 use super::Booking;
 use crate::live::state::Job;
 
-/// An accepted offer: a window, its price, and what became of it. It stays with its job.
+/// An accepted offer: a window, its price, and whether it was kept. It stays with its job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Promise {
     /// The number of the quote.
@@ -23,11 +23,11 @@ pub struct Promise {
     pub slack: Span,
     /// What happens with the job if the promise is broken.
     pub on_breach: OnBreach,
-    /// What became of it.
+    /// Whether it was kept.
     pub outcome: Outcome,
 }
 
-/// What became of a promise.
+/// Whether a promise was kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// It is not decided yet.

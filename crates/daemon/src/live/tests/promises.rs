@@ -127,7 +127,7 @@ fn a_site_that_is_back_in_time_keeps_the_promise() {
 }
 
 #[test]
-fn nobody_else_gets_the_nodes_of_a_window_that_waits() {
+fn no_other_job_gets_the_nodes_of_a_window_that_waits() {
     let mut stage = promised(OnBreach::Requeue);
     away(&mut stage, later(99), 0);
     stage.survey(later(99), 1, vec![], &[("own", 2)]);
