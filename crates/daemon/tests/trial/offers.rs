@@ -7,9 +7,7 @@ use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use tradewind_daemon::live::record::OfferRecord;
 use tradewind_daemon::live::rights::{Actor, Role};
-use tradewind_daemon::live::state::{
-    BreachReason, Finish, Happening, Job, Outcome, Phase, Promise, State,
-};
+use tradewind_daemon::live::state::{Happening, Job, Outcome, Phase, Promise, State};
 use tradewind_daemon::live::{Ask, Input, Live, Record, Reply, Withheld};
 use tradewind_daemon::site::Site as _;
 use tradewind_daemon::site::fake::{FakeSite, Fault};
@@ -85,22 +83,10 @@ fn paid(job: &Job) -> Check {
     if breaches == 0 && (job.covered > Money(0) || job.covering > Money(0)) {
         return broken("offers", format!("the market paid for job {number} without a breach"));
     }
-    if job.covering > Money(0) && job.phase() != Phase::Running {
-        return broken("offers", format!("the market's money is held for job {number}"));
-    }
-    // Work that ran and was lost is paid for; a window that was not had is not.
-    let promise = job.promise().filter(|it| it.is_breached() && it.on_breach == OnBreach::Cancel);
-    let is_free = job.phase() == Phase::Over(&Finish::Cancelled) && job.cancelled_by.is_none();
-    match promise.is_some_and(|it| !was_had(it)) && is_free && job.paid > Money(0) {
-        true => broken("offers", format!("job {number} paid {} for no window", job.paid)),
+    match job.covering > Money(0) && job.phase() != Phase::Running {
+        true => broken("offers", format!("the market's money is held for job {number}")),
         false => Ok(()),
     }
-}
-
-fn was_had(promise: &Promise) -> bool {
-    let lost =
-        |why: &BreachReason| matches!(why, BreachReason::Lost(_) | BreachReason::Preempted(_));
-    matches!(&promise.outcome, Outcome::Breached(_, why) if lost(why))
 }
 
 /// No promise is broken in silence: what is open after its slack is stated.
