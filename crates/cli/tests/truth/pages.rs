@@ -120,9 +120,13 @@ fn lists(stage: &Stage, all: &All) {
     let numbers = text.match_indices("<td><a href=\"/jobs/").filter_map(|(at, begin)| {
         text[at + begin.len()..].split_once('"')?.0.parse::<u64>().ok()
     });
+    let mut numbers: Vec<u64> = numbers.collect();
+    // The name of a job is a link, too.
+    numbers.dedup();
     let starts: Vec<i64> = numbers
+        .iter()
         .map(|number| {
-            let (job, status) = &all[&number];
+            let (job, status) = &all[number];
             let started = job.get("started").and_then(Value::as_i64);
             started.or(status.expected).unwrap_or(i64::MAX)
         })
