@@ -107,6 +107,10 @@ fn compare(stage: &Stage, seen: &mut BTreeMap<String, u32>) {
             *seen.entry(what.to_owned()).or_default() += u32::from(is_so);
         }
     }
+    let sites = stage.get("/v1/sites");
+    let mut sites = sites["sites"].as_array().unwrap().iter();
+    *seen.entry("site away".to_owned()).or_default() +=
+        u32::from(sites.any(|site| site.get("away_since").is_some()));
     pages::compare(stage, &all);
     board::compare(stage, &all);
     commands::compare(stage, &all);
@@ -130,6 +134,7 @@ fn every_place_says_the_same_of_every_job() {
     let wanted = [
         "PENDING JobHeldUser",
         "PENDING Reservation",
+        "PENDING SiteQueue",
         "PENDING Dependency",
         "PENDING AssocGrpBillingMinutes",
         "PENDING Priority",
@@ -146,6 +151,7 @@ fn every_place_says_the_same_of_every_job() {
         "array",
         "restarted",
         "two pools",
+        "site away",
     ];
     let wanted: BTreeSet<&str> = wanted.into();
     let missing: Vec<&&str> =
