@@ -1,7 +1,7 @@
 //! Where a job stands (its state, what it has cost, what it can cost at most, and when it is expected
 //! to start) is the same on every page, list, chart, CSV and document, and in every command: compared
 //! for all jobs of drawn markets that stand still.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 #![expect(dead_code, reason = "the drawn worlds can do more than is looked at here")]
 
 #[path = "../../../daemon/tests/trial/checks.rs"]

@@ -110,16 +110,16 @@ fn lists(stage: &Stage, all: &All) {
         row_says(row, job, status);
         let cell = between(row, "data-label=\"Credits\">", "</td>").unwrap();
         let (so_far, note) = cell.split_once("<span").unwrap();
-        let at_most = match status.state.as_str() {
-            _ if note.contains("in all") => Some(micro(so_far)),
-            _ => between(note, "so far, ", " at most").map(micro),
+        let at_most = match note.contains("in all") {
+            true => Some(micro(so_far)),
+            false => between(note, "so far, ", " at most").map(micro),
         };
         assert_eq!((micro(so_far), at_most), (status.so_far, status.at_most), "{row}");
     }
     // In the order of what the rows show.
-    let numbers = text.match_indices("<td><a href=\"/jobs/").filter_map(|(at, begin)| {
-        text[at + begin.len()..].split_once('"')?.0.parse::<u64>().ok()
-    });
+    let numbers = text
+        .match_indices("<td><a href=\"/jobs/")
+        .filter_map(|(at, begin)| text[at + begin.len()..].split_once('"')?.0.parse::<u64>().ok());
     let mut numbers: Vec<u64> = numbers.collect();
     // The name of a job is a link, too.
     numbers.dedup();

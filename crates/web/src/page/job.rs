@@ -90,11 +90,7 @@ fn facts(live: &Live, job: &Known) -> Facts {
     let state = live.state();
     let criterion = criterion_name(&job.submission.terms.criterion);
     let first = job.parts().first().map(|part| (state.site_of(part.pool), job.tag(&state.name, 0)));
-    Facts {
-        prefers: alternatives::in_words(&criterion),
-        considered: considered(live, job),
-        first,
-    }
+    Facts { prefers: alternatives::in_words(&criterion), considered: considered(live, job), first }
 }
 
 async fn look(context: &Context, caller: &Caller, number: u64) -> Answer<(Job, Facts)> {

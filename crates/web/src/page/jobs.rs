@@ -306,9 +306,7 @@ fn is_shown(moment: &Moment<'_>, job: &Job, show: &str) -> bool {
         "booked" => group == Group::Booked,
         "running" => group == Group::Running,
         "failed" => match job.phase() {
-            Phase::Over(finish) => {
-                !["COMPLETED", "CANCELLED"].contains(&states::finished(finish))
-            }
+            Phase::Over(finish) => !["COMPLETED", "CANCELLED"].contains(&states::finished(finish)),
             _ => false,
         },
         "over" => group == Group::Over,

@@ -111,9 +111,10 @@ fn figures(sites: &[ObservedSite]) -> Vec<Figure> {
     let value = |it: &ObservedHour| Some(it.value.0 as f64 / 1e6);
     let utilisation = Figure {
         id: "use",
-        note: "Node time of jobs, of the time of nodes that were up. Times of more than 15 minutes \
+        note:
+            "Node time of jobs, of the time of nodes that were up. Times of more than 15 minutes \
                without a survey are left out."
-            .to_owned(),
+                .to_owned(),
         ..figure(sites, ("Utilisation by hour", "%", Some(100.0)), used, |it| {
             used(it).map(|it| format!("{it:.1} %"))
         })

@@ -44,8 +44,7 @@ impl Shell {
     ) -> Answer<Shell> {
         let gauges = std::sync::Arc::clone(context.market.gauges());
         let actor = caller.actor.clone();
-        let has_shadow =
-            actor.role == Role::Administrator && context.observations.has_sites();
+        let has_shadow = actor.role == Role::Administrator && context.observations.has_sites();
         let zone = context.tariffs.zone().unwrap_or_default();
         context
             .look(move |live| {

@@ -119,8 +119,7 @@ impl<'a> Moment<'a> {
     pub(crate) fn part_cost(&self, job: &Job, part: &Part) -> PartCost {
         let now = job.ended().unwrap_or(self.now);
         // A peer's job that was lost here may run again at home, and pays once.
-        let is_free =
-            job.origin.is_some() && matches!(job.phase(), Phase::Over(Finish::NodeFail));
+        let is_free = job.origin.is_some() && matches!(job.phase(), Phase::Over(Finish::NodeFail));
         let so_far = match is_free {
             true => Money::ZERO,
             false => part.price.of(part.nodes, self.state.charged(job, part, now)),

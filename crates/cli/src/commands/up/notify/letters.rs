@@ -6,8 +6,8 @@ use jiff::tz::TimeZone;
 use tradewind_daemon::engine::{EngineStopped, Handle};
 use tradewind_daemon::live::Live;
 use tradewind_daemon::live::state::{Finish, Job, Phase};
-use tradewind_web::{Moment, Notice, job_title};
 use tradewind_web::documents::Event;
+use tradewind_web::{Moment, Notice, job_title};
 
 use super::mail::{Mail, date};
 
