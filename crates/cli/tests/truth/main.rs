@@ -134,7 +134,7 @@ fn every_place_says_the_same_of_every_job() {
     let wanted = [
         "PENDING JobHeldUser",
         "PENDING Reservation",
-        "PENDING SiteQueue",
+        "PENDING JobHeldAdmin",
         "PENDING Dependency",
         "PENDING AssocGrpBillingMinutes",
         "PENDING Priority",

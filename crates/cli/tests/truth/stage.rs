@@ -57,7 +57,7 @@ impl Advisor for Knows {
             job: view.numbers[&job],
             reason: (job.0 % 3 == 0).then(|| "no-common-time".to_owned()),
             message: "it waits for jobs before it".to_owned(),
-            // Of a computation of its own: nobody may show it.
+            // Of a computation of its own: no place may show it.
             expected_start: Some(12_345),
             ahead: Some(1),
             relaxations: vec![],

@@ -3,7 +3,7 @@
 use super::handle::{Handle, Message};
 use crate::live::{Live, Refusal, RefusalKind};
 
-/// Answers looks at `live` until the handle is told to stop. Nothing is written, no site is asked,
+/// Answers looks at `live` until it is stopped. Nothing is written, no site is asked,
 /// and every request is refused: all looks see the same state.
 ///
 /// # Errors

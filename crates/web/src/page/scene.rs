@@ -156,7 +156,7 @@ fn task(moment: &Moment<'_>, job: &Job, part: &Part) -> Option<Task> {
     Some(Task { names, price, cost, why, ..of_job(job, share, (start, end), kind) })
 }
 
-/// What became of a part that has ended before its job.
+/// How a part is drawn that has ended before its job.
 fn ended_as(part: &Part) -> Kind {
     match part.exit.as_ref().map(|(_, exit)| exit) {
         Some(exit) if exit.is_good() => Kind::Done,

@@ -165,7 +165,7 @@ fn a_list_says_what_a_job_costs_and_its_place_in_an_array() {
     stage.until(job, "RUNNING");
     let list = page(&stage, "ana", "/jobs");
     assert!(list.contains(">t[3]<") && list.contains(">t[5]<"), "{list}");
-    assert!(list.contains("so far, 60 at most</span>"), "{list}");
+    assert!(list.contains("so far, 30 at most</span>"), "{list}");
     assert!(page(&stage, "ana", &format!("/jobs/{job}")).contains("t[3]</strong>"));
     stage.end(job, Exit::Code(0));
     let seen = stage.until(job, "COMPLETED");
