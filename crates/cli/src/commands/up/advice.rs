@@ -18,7 +18,7 @@ use tradewind_web::documents::{
     Explanation, Fate, JobChange, LookedAt, Offer, Relaxation, Totals, WhatIf, WhatIfQuestion,
 };
 use tradewind_web::{
-    Advisor, MarketView, Plan, Proposal, Quoted, ReplayResult, Watch, Week, moment, offer, sentence,
+    Advisor, MarketView, Plan, Proposal, Quoted, ReplayResult, Watch, Week, offer, sentence,
 };
 
 use super::planner::Plans;
@@ -107,7 +107,6 @@ impl Advisor for SimulationAdvisor {
             || Refusal::new(RefusalKind::Unknown, "the job does not wait in the queue", "");
         let demand = view.market.demand(job).ok_or_else(unknown)?;
         let kept = self.plans.plan(view, watch)?;
-        let own = kept.expected(job);
         // What all others take; the job itself is to be placed.
         let taken: Vec<Taken> = kept.taken_by_others(&view.market, job).collect();
         let free = free(&view.market, demand, &taken)?;
@@ -121,21 +120,19 @@ impl Advisor for SimulationAdvisor {
         let proposals = quotes(&free, demand, watch)?.into_iter();
         let proposals = proposals.map(|quote| proposal(&view.market, demand, &free, quote));
         let fall_backs = fall_backs(view, demand, proposals);
-        let (reason, message) = match (&told.answer, own) {
-            (Err(reason), _) => {
+        let (reason, message) = match &told.answer {
+            Err(reason) => {
                 let down = not_working(&view.market, demand).unwrap_or_default();
                 (Some(reason.code().to_owned()), format!("{}{down}", sentence(reason)))
             }
-            (Ok(_), Some(runs)) => {
-                (None, format!("it is expected to start at {}", moment(runs.start)))
-            }
-            (Ok(_), None) => (None, "it waits for jobs before it".to_owned()),
+            Ok(_) => (None, "it waits for jobs before it".to_owned()),
         };
         Ok(Explanation {
             job: view.numbers.get(&job).copied().unwrap_or_default(),
             reason,
             message,
-            expected_start: own.map(|runs| runs.start.0),
+            // The API has it of the plan.
+            expected_start: None,
             ahead: Some(view.market.queue().take_while(|other| *other < job).count() as u64),
             relaxations: told.relaxations.iter().map(relaxation).collect(),
             fall_backs,
@@ -368,7 +365,7 @@ mod tests {
         let mut market = Market::new(Pools::cluster(4).into(), Time(0));
         let (pool, closure, cause) = (PoolId(0), OutageId(0), Cause::Failure(0));
         let what = Outage { pool, nodes: 3, from: Time(0), until: Time(86_400), cause };
-        let demand = |processors| Demand { processors, estimate: Span(60), terms: None };
+        let demand = |processors| Demand::new(processors, Span(60));
         let join =
             |job, processors| Event::Submitted { job: JobId(job), demand: demand(processors) };
         let dead = [Event::Announced { closure, what }, Event::Closed { closure }];
@@ -397,9 +394,8 @@ mod tests {
             ..view(Market::new(Arc::clone(&pools), Time(0)), policy)
         };
         let demand = |user: i64| Demand {
-            processors: 1,
-            estimate: Span(60),
             terms: Some(Arc::new(Terms { user, ..Terms::default() })),
+            ..Demand::new(1, Span(60))
         };
         let fair = view("easy[order=fair-share,half-life=1d]");
         let said = |user| fair_share(&fair, &demand(user)).unwrap();
