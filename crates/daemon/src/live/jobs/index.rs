@@ -6,7 +6,7 @@ use tradewind_model::Time;
 
 use super::bodies::Bodies;
 use super::{Hold, Job, Phase};
-use crate::live::offers::BreachReason;
+use crate::live::offers::{BreachReason, Promise};
 use crate::site::Tag;
 
 /// Jobs by what they wait for, and by what is to be done with them when.
@@ -61,7 +61,7 @@ impl JobIndex {
             _ => {}
         }
         self.promises.extend(job.open_promise().map(|it| (it.window.start, number)));
-        if job.in_window() && job.promise().is_some_and(|it| it.is_breached()) {
+        if job.in_window() && job.promise().is_some_and(Promise::is_breached) {
             self.breached.insert(number);
         }
         self.active.add(job);

@@ -10,7 +10,7 @@ use crate::live::demand::{Chosen, RESOURCES};
 use crate::live::input::{Refusal, RefusalKind};
 use crate::live::peers::may_travel;
 use crate::live::record::JobRecord;
-use crate::live::state::{Finish, Hold, Job, Part, Phase, Setback, TaskGoal};
+use crate::live::state::{Finish, Hold, Job, Part, Phase, Promise, Setback, TaskGoal};
 use crate::live::{ApplyError, Live};
 use crate::site::Exit;
 
@@ -370,7 +370,7 @@ impl Live {
 /// whose accepted offer was not kept pays no more than that, whatever its window costs.
 fn within_budget(job: &Job, chosen: Chosen) -> Result<Chosen, Refusal> {
     let Some(budget) = job.submission.terms.budget else { return Ok(chosen) };
-    if job.promise().is_some_and(|promise| promise.is_breached()) {
+    if job.promise().is_some_and(Promise::is_breached) {
         let mut terms = chosen.demand.terms().clone();
         terms.budget = None;
         let demand = Demand { terms: Some(Arc::new(terms)), ..chosen.demand };

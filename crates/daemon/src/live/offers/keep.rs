@@ -7,7 +7,7 @@
 use tradewind_io::submission::OnBreach;
 use tradewind_model::{Cause, Outage, Share, SiteId, Span, Time};
 
-use super::{BreachReason, OfferRecord};
+use super::{BreachReason, OfferRecord, Promise};
 use crate::live::record::{JobRecord, OutageRecord};
 use crate::live::state::{Booking, Finish, Hold, Job, Outcome, Phase, Setback, Why};
 use crate::live::{ApplyError, Live};
@@ -91,7 +91,7 @@ impl Live {
     /// itself lets parts begin that wait for each other, and sites report all others. A site that
     /// does not answer is not waited for.
     fn is_not_begun(&self, at: Time, job: &Job) -> bool {
-        let Some(latest) = job.promise().map(|it| it.latest()) else { return false };
+        let Some(latest) = job.promise().map(Promise::latest) else { return false };
         let has_said = |site: SiteId| {
             let seen = self.owners_queue(site).is_some_and(|seen| seen.at >= latest + NEWS);
             seen || self.state.away_since(site).is_some()

@@ -3,7 +3,7 @@
 use tradewind_io::submission::OnBreach;
 use tradewind_model::Time;
 
-use super::OfferRecord;
+use super::{OfferRecord, Promise};
 use crate::live::asks::{Answer, Taker, refused};
 use crate::live::input::{Refusal, RefusalKind, Reply};
 use crate::live::record::JobRecord;
@@ -64,7 +64,7 @@ impl Live {
             return conflict(format!("job {number} is not there"), "");
         };
         let waits = matches!(job.phase(), Phase::Waiting | Phase::Held(_));
-        if !waits || !job.promise().is_some_and(|promise| promise.is_breached()) {
+        if !waits || !job.promise().is_some_and(Promise::is_breached) {
             let message = format!("job {number} does not wait after an offer that was not kept");
             return conflict(message, "`submit --quote` accepts a quote for a new job");
         }
