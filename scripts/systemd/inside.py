@@ -88,7 +88,7 @@ PARTS = {
 
 def restart(how, stage):
     reboot.begin()
-    STAGE.write_text(stage)
+    reboot.note(STAGE, stage)
     print(f"---- the machine starts again ({stage})", flush=True)
     how()
 

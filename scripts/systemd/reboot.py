@@ -1,6 +1,7 @@
 """The machine is started again while jobs run: once in order, and once as if by a loss of power."""
 
 import json
+import os
 import time
 from pathlib import Path
 
@@ -9,13 +10,24 @@ from market import LOGS, Wrong, answers, check, ended, sh, show, submit, until, 
 NOTE = LOGS / "jobs"
 
 
+def note(path, text):
+    """A loss of power does not lose this; all else is the market's business."""
+    with open(path, "w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    folder = os.open(path.parent, os.O_RDONLY)
+    os.fsync(folder)
+    os.close(folder)
+
+
 def begin():
     """Jobs that run on all four slots, and one that waits for them."""
     running = [submit(user, "echo begun; sleep 900; echo over", "--nodes", "2") for user in ["ana", "ben"]]
     for number, user in zip(running, ["ana", "ben"]):
         written(number, "begun", user)
     again = submit("ben", "echo ran >>again; sleep 3", "--nodes", "4")
-    NOTE.write_text(json.dumps({"running": running, "waiting": again}))
+    note(NOTE, json.dumps({"running": running, "waiting": again, "at": time.time()}))
 
 
 def after(what):
@@ -26,7 +38,10 @@ def after(what):
     for number in noted["running"]:
         it = ended(number)
         check(f"after {what} a job that ran has failed with its node", it["state"] == "NODE_FAIL"
-              and it["held"] == 0, f"{it['state']}: {it.get('message')}; paid {it['paid']}")
+              and it["held"] == 0, f"{it['state']}: {it.get('message')}")
+        off = it["ended"] - noted["at"]
+        check(f"after {what} it is not charged for the time that the machine was off", off < 40,
+              f"charged until {off:.0f} s after the last check; paid {it['paid']}")
     it = ended(noted["waiting"])
     ran = Path("/home/ben/again").read_text().split()
     check(f"after {what} the job that waited runs, once", it["state"] == "COMPLETED" and ran == ["ran"],

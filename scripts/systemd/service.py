@@ -133,5 +133,6 @@ def lost_supervisor():
     begun = json.loads((folder / "begun.json").read_text())
     os.kill(begun["supervisor"], signal.SIGKILL)
     it = ended(number)
-    check("a job whose supervisor was killed is lost, with a reason", it["state"] == "FAILED", it)
+    check("a job whose supervisor was killed is lost, and says so",
+          it["state"] == "NODE_FAIL" and "unknown" in it["message"], f"{it['state']}: {it.get('message')}")
     check("and nothing of it is left", not lives(pid))
