@@ -3,6 +3,8 @@
 
 #[path = "local_site/accounts.rs"]
 mod accounts;
+#[path = "local_site/boots.rs"]
+mod boots;
 #[path = "local_site/cells.rs"]
 mod cells;
 #[path = "local_site/hidden.rs"]
@@ -15,7 +17,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::sleep;
-use std::time::{Duration, Instant, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use local_site::LocalBench;
 use tradewind_daemon::site::conformance::{Bench, TaskBehaviour, order, tag};
@@ -220,53 +222,6 @@ fn a_number_that_is_used_again_is_a_stranger() {
     assert!(lives(i64::from(stranger.id())));
     stranger.kill().unwrap();
     stranger.wait().unwrap();
-}
-
-#[test]
-fn after_a_boot_what_ran_has_failed_with_its_node() {
-    let mut bench = LocalBench::new();
-    let order = shell(&mut bench, "exec sleep 300");
-    bench.site().submit(&order).unwrap();
-    until_running(&mut bench);
-    let task = pid(&bench, "started.json", "pid");
-    kill(pid(&bench, "begun.json", "supervisor"));
-    kill(task);
-    bench.local = None;
-    let mut begun = record(&bench, "begun.json");
-    begun["boot"] = "another".into();
-    fs::write(task_folder(&bench).join("begun.json"), begun.to_string()).unwrap();
-    // It began long ago, and the machine was off for most of the time since.
-    let mut started = record(&bench, "started.json");
-    let since = started["since"].as_i64().unwrap() - 5_000;
-    started["since"] = since.into();
-    fs::write(task_folder(&bench).join("started.json"), started.to_string()).unwrap();
-    let lock = fs::File::options().write(true).open(task_folder(&bench).join("lock")).unwrap();
-    let off = UNIX_EPOCH + Duration::from_secs((since + 1_000).cast_unsigned());
-    let shown = lock.metadata().unwrap().modified().unwrap();
-    assert!(shown > off, "a supervisor shows that it lives");
-    lock.set_modified(off).unwrap();
-    bench.restart();
-    assert_eq!(until_ended(&mut bench), Exit::NodeFailed);
-    match bench.site().survey().unwrap().tasks.remove(&order.tag).unwrap() {
-        Seen::Ended { since: began, at, .. } => {
-            assert_eq!((began.unwrap().0, at.0), (since, since + 1_000));
-        }
-        other => panic!("{other:?}"),
-    }
-}
-
-/// Beyond its first moment, when a supervisor makes the lock.
-#[test]
-fn a_supervisor_shows_again_and_again_that_it_lives() {
-    let mut bench = LocalBench::new();
-    let order = shell(&mut bench, "exec sleep 300");
-    bench.site().submit(&order).unwrap();
-    until_running(&mut bench);
-    let lock = fs::File::options().write(true).open(task_folder(&bench).join("lock")).unwrap();
-    lock.set_modified(UNIX_EPOCH).unwrap();
-    soon(|| (lock.metadata().unwrap().modified().unwrap() > UNIX_EPOCH).then_some(()));
-    bench.site().withdraw(&order.tag).unwrap();
-    assert_eq!(until_ended(&mut bench), Exit::Withdrawn);
 }
 
 fn copy(from: &Path, to: &Path, names: &[&str]) {
