@@ -156,14 +156,22 @@ def ended(number):
     return until(f"job {number} ends", lambda: (it := job(number))["state"] not in over and it)
 
 
-def output(number, user=None, fails=False):
-    return market("output", str(number), user=user, fails=fails)
+def output(number, user=None):
+    """What a job has written. A site on a slow machine may say that it is to be asked again."""
+    def said():
+        try:
+            return "said " + market("output", str(number), user=user)
+        except Wrong as wrong:
+            if "ask again" not in str(wrong):
+                raise
+            return ""
+    return until(f"the output of job {number} is read", said).removeprefix("said ")
 
 
 def written(number, word, user=None):
     """Until a job has written a word; all that it has written."""
     def text():
-        said = output(number, user, fails=state(number) != "RUNNING")
+        said = output(number, user)
         return word in said and said
     try:
         until(f"job {number} starts", lambda: state(number) not in ("PENDING", "CONFIGURING"))
