@@ -171,7 +171,7 @@ def output(number, user=None):
 def written(number, word, user=None):
     """Until a job has written a word; all that it has written."""
     def text():
-        said = output(number, user)
+        said = market("output", str(number), user=user, fails=True)
         return word in said and said
     try:
         until(f"job {number} starts", lambda: state(number) not in ("PENDING", "CONFIGURING"))
