@@ -50,10 +50,8 @@ test-slurm:
 
 # The service unit, its drop-ins and cgroups of version 2 in a virtual machine with systemd: not part of
 # `make test`, since it takes many minutes where the processor runs no virtual machines.
-# make test-systemd SUITES="trixie bookworm"
-SUITES ?= trixie
 test-systemd:
-	WHAT="$(EVERYTHING)" ./scripts/test-systemd.sh $(SUITES); it=$$?; \
+	WHAT="$(EVERYTHING)" ./scripts/test-systemd.sh; it=$$?; \
 	  [ $$it -ne 75 ] || echo "NOT TESTED: no virtual machine with systemd can be made here" >&2; exit $$it
 
 # Evalys 4.0.7 reads jobs.csv, PyArrow reads jobs.parquet, the example notebook runs.
