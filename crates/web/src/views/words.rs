@@ -100,7 +100,19 @@ pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)>
         }
         Phase::Away if job.started().is_some() => None,
         Phase::Away => Some(("PassedOn", format!("it waits at {}", peer(job)))),
+        Phase::Over(Finish::OutOfMemory) => {
+            Some(("OutOfMemory", out_of_memory(&job.submission.passed_through)))
+        }
         Phase::Over(finish) => ended(finish),
+    }
+}
+
+/// The sentence for a job that used more memory than it may; `options` are those of its submission
+/// that are for sites.
+fn out_of_memory(options: &[(String, String)]) -> String {
+    match options.iter().find(|(name, _)| ["mem", "mem-per-cpu"].contains(&name.as_str())) {
+        Some((name, value)) => format!("it used more memory than it requested (--{name}={value})"),
+        None => "it used more memory than jobs get that request none (--mem)".to_owned(),
     }
 }
 
@@ -293,6 +305,15 @@ mod tests {
     fn moments_say_their_zone() {
         let zone = jiff::tz::TimeZone::fixed(jiff::tz::offset(1));
         assert_eq!(in_zone(Time(0), zone), "1970-01-01T01:00:00+01:00");
+    }
+
+    #[test]
+    fn who_used_more_memory_learns_what_was_requested() {
+        let option = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let asked = [option("constraint", "fast"), option("mem", "100M")];
+        assert!(out_of_memory(&asked).ends_with("(--mem=100M)"), "{}", out_of_memory(&asked));
+        let none = out_of_memory(&asked[..1]);
+        assert!(none.contains("request none") && none.contains("--mem"), "{none}");
     }
 
     #[test]

@@ -115,11 +115,13 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     let no_thread = |wrong: std::io::Error| Failure::usage(format!("no thread: {wrong}"));
     let watcher = schedules::Watcher::start(engine.handle.clone(), &settings).map_err(no_thread)?;
     let planner = planner::Planner::start(engine.handle.clone(), plans).map_err(no_thread)?;
+    let no_signals = |wrong| Failure::usage(format!("cannot wait for signals: {wrong}"));
+    let end = service::End::listen().map_err(no_signals)?;
     service::notify("READY=1");
     if args.demo {
         demo::play(&engine.handle, report)?;
     }
-    let waited = service::wait();
+    end.wait(report);
     service::notify("STOPPING=1");
     report.note("stopping; running jobs go on");
     watcher.stop();
@@ -132,8 +134,7 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     engine.handle.stop();
     engine.wait();
     drop(std::fs::remove_file(place.url()));
-    let signals = |wrong| Failure::usage(format!("cannot wait for signals: {wrong}"));
-    waited.map(|()| Exit::Ok).map_err(signals)
+    Ok(Exit::Ok)
 }
 
 /// What is said at a start on a full disk.
