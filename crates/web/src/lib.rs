@@ -44,6 +44,7 @@ pub use feed::{Events, Notice};
 pub use oidc::Provider;
 pub use routes::openapi;
 pub use server::{Listen, ServeError, Server, Tls, serve};
+pub use views::failures::jobs_touched_by;
 pub use views::offers::offer;
 pub use views::words::{moment, sentence};
 pub use watch::Watch;

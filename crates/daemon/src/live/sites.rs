@@ -1,11 +1,15 @@
 //! Sites: who owns them, which of them answer, and what their owners ask.
 
+pub mod health;
+pub(super) mod judge;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use tradewind_model::{Event, Market, PoolId, Price, SiteId, Time};
 
 use super::ApplyError;
 use super::outages::recent_history::RecentHistory;
+use health::Health;
 
 /// What is known of sites.
 #[derive(Debug, Clone, Default)]
@@ -14,6 +18,8 @@ pub struct Sites {
     pub(crate) owners: Vec<String>,
     /// By site that does not answer: since when.
     pub(crate) away: BTreeMap<SiteId, Time>,
+    /// By site: its state; `None`: an earlier release wrote the journal.
+    pub(crate) health: Option<BTreeMap<SiteId, Health>>,
     /// Prices that owners set while the market ran: tables in TOML.
     pub(crate) tariffs: BTreeMap<PoolId, String>,
     /// By site: how much later than expected its last jobs started, seconds; oldest first.
@@ -44,6 +50,13 @@ pub enum SiteRecord {
         /// Away since; `None`: it is there.
         away: Option<Time>,
     },
+    /// A site is in another state, or for another reason.
+    Health {
+        /// Which, in the order of sites.
+        site: u32,
+        /// From now on.
+        health: Health,
+    },
 }
 
 impl Sites {
@@ -71,6 +84,9 @@ impl Sites {
                 self.away.insert(SiteId(*site), *since);
             }
             SiteRecord::Reached { site, away: None } => drop(self.away.remove(&SiteId(*site))),
+            SiteRecord::Health { site, health } => {
+                self.health.get_or_insert_default().insert(SiteId(*site), health.clone());
+            }
         }
         Ok(())
     }

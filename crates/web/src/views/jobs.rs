@@ -10,7 +10,7 @@ use tradewind_daemon::store::Digest;
 use tradewind_io::submission::document;
 use tradewind_model::{Pool, PoolId};
 
-use super::{choice, limits, words};
+use super::{choice, failures, limits, words};
 use crate::clock::present;
 use crate::documents::{
     self, ArrayPlace, Booking, Credits, ExitStatus, Expectation, HistoryEntry, Home, JobList,
@@ -77,6 +77,7 @@ pub(crate) fn line(state: &State, job: &Job) -> documents::Job {
         state: words::state(state, job).to_owned(),
         reason: reason.map(str::to_owned),
         message,
+        failing_sites: failures::of_job(state, job),
         array: job.array.map(|(first, index)| ArrayPlace { first, index }),
         nodes: job.nodes(),
         layout: None,

@@ -335,6 +335,7 @@ impl Stage {
             timing: Timing::default(),
         };
         let engine = Engine::start(setup).unwrap();
+        engine.handle.await_surveys(Duration::from_secs(60));
         let market = engine.handle.clone();
         let roles = [("root", Role::Administrator), ("olga", Role::Owner), ("otto", Role::Owner)];
         let roles = roles.into_iter().chain([("ana", Role::User), ("bob", Role::User)]);
