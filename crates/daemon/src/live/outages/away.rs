@@ -14,6 +14,11 @@ use crate::live::{ApplyError, Live};
 /// Nobody knows when such a site can be counted on again: the end lies beyond every horizon.
 const UNKNOWN: Span = Span(3_650 * 24 * 3_600);
 
+/// Whether a start is one after such an end: then it is no expectation.
+pub(in crate::live) fn is_unknown(at: Time, start: Time) -> bool {
+    (start - at).0 > UNKNOWN.0 / 2
+}
+
 impl Why {
     /// Whether the site's state is the cause.
     pub(super) fn is_uncounted(&self) -> bool {

@@ -10,9 +10,10 @@ use crate::live::state::{Phase, State, TaskReport};
 use crate::live::{ApplyError, Live, Step};
 use crate::site::{SiteError, Survey, Tag};
 
-/// So many jobs in a row must be refused before it is the site that refuses, and not one job that
-/// is wrong.
-const JOBS: usize = 3;
+/// So many submissions in a row must be refused before it is the site that refuses.
+const REFUSED: u32 = 4;
+/// They must be of so many jobs: one may be wrong.
+const JOBS: usize = 2;
 /// A site that refuses jobs is tried again after so long, at first.
 const FIRST_PAUSE: Span = Span(60);
 /// The same, at most.
@@ -23,6 +24,7 @@ const LAST_PAUSE: Span = Span(3_600);
 pub(in crate::live) struct Refusals {
     /// Of which it is not known yet whether a limit was the cause.
     fresh: BTreeMap<Tag, String>,
+    count: u32,
     jobs: BTreeSet<u64>,
     users: BTreeSet<String>,
     pause: Option<Span>,
@@ -144,10 +146,12 @@ impl Live {
             let user = self.state.jobs.get(&tag.job).map(|job| job.user.clone());
             refusals.users.extend(user);
             refusals.jobs.insert(tag.job);
+            refusals.count = refusals.count.saturating_add(1);
             last = Some(why);
         }
-        let (jobs, users) = (refusals.jobs.len(), refusals.users.clone());
-        let Some(why) = last.filter(|_| jobs >= JOBS) else { return Ok(()) };
+        let is_the_site = refusals.count >= REFUSED && refusals.jobs.len() >= JOBS;
+        let users = refusals.users.clone();
+        let Some(why) = last.filter(|_| is_the_site) else { return Ok(()) };
         match users.len() > 1 || self.state.are_only_users(&users) {
             true => self.is_refusing(at, site, why),
             false => Ok(()),

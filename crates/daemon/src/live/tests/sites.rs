@@ -71,6 +71,19 @@ impl Stage {
         self.step(at, Input::Answered { tag, act, answer });
     }
 
+    /// The site refuses what is submitted, does what else it is told, and is surveyed.
+    fn turn(&mut self, at: Time) {
+        for order in self.orders() {
+            let (tag, act) = (order.tag, order.act);
+            let answer = match act {
+                Act::Submit => Err(SiteError::Refused("Invalid account".to_owned())),
+                _ => Ok(()),
+            };
+            self.step(at, Input::Answered { tag, act, answer });
+        }
+        self.answers(at, 0, vec![]);
+    }
+
     fn of_user(&mut self, at: Time, actor: Actor, submission: Submission) {
         let submission = Arc::new(submission);
         let ask = Ask::Submit { submission, key: None, quote: None };
@@ -203,33 +216,21 @@ fn a_site_that_refuses_all_jobs_is_left_alone_and_tried_again() {
     for _ in 0..3 {
         stage.submit(DAY, here(1, 60)).unwrap();
     }
-    // Two nodes: two jobs are refused, then the third.
-    stage.refuses(later(1), 1);
-    stage.refuses(later(1), 2);
-    stage.answers(later(1), 0, vec![]);
+    // Two nodes: two jobs are refused again and again.
+    stage.turn(later(1));
     assert_eq!(stage.health(0).state, SiteState::Up, "two jobs may be wrong");
     let mut at = 1;
     while stage.health(0).state == SiteState::Up && at < 10 {
         at += 1;
-        let due: Vec<_> = stage.orders();
-        for order in due {
-            let (tag, act) = (order.tag, order.act);
-            let answer = match act {
-                Act::Submit => Err(SiteError::Refused("Invalid account".to_owned())),
-                _ => Ok(()),
-            };
-            stage.step(later(at), Input::Answered { tag, act, answer });
-        }
-        stage.answers(later(at), 0, vec![]);
+        stage.turn(later(at));
     }
     let since = later(at);
     assert_eq!(stage.named(0), (SiteState::Refusing, since));
     assert_eq!(stage.health(0).reason, "Invalid account");
     assert!(!stage.is_considered(0));
-    let waits = |stage: &Stage| (1..=3).all(|job| stage.phase(job) == Phase::Waiting);
-    stage.answers(later(at + 1), 0, vec![]);
-    assert!(waits(&stage), "{:?}", stage.orders());
-    assert_eq!(stage.orders().iter().filter(|it| it.act == Act::Submit).count(), 0);
+    stage.turn(later(at + 1));
+    stage.turn(later(at + 2));
+    assert!((1..=3).all(|job| stage.phase(job) == Phase::Waiting), "{:?}", stage.orders());
     // Tried again after a minute; then it waits twice as long.
     stage.step(since + Span(60), Input::Tick);
     assert!(stage.orders().iter().any(|it| it.act == Act::Submit));
