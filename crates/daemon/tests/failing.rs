@@ -18,9 +18,7 @@ use tradewind_daemon::site::{
 };
 use tradewind_daemon::store::memory::Disk;
 use tradewind_daemon::store::{Origin, Store};
-use tradewind_io::submission::{
-    Conditions, OnLost, Submission, Surroundings, TimeLimit, Work,
-};
+use tradewind_io::submission::{Conditions, OnLost, Submission, Surroundings, TimeLimit, Work};
 use tradewind_model::{
     Admission, Attributes, Money, Performance, Pool, PoolId, Pools, Price, Site as SiteName,
     SiteId, Span, Time, Times,
@@ -80,7 +78,7 @@ impl Cluster {
         }
     }
 
-    /// The task ends, also if nobody sees it.
+    /// The task ends, whether the site answers or not.
     fn end(&self, job: u64) {
         for (_, seen) in self.0.0.lock().unwrap().1.iter_mut().filter(|(tag, _)| tag.job == job) {
             let Seen::Running { since, .. } = seen else { panic!("{seen:?}") };
@@ -314,8 +312,7 @@ fn on_cancel_nodes_at_other_sites_are_free_at_once() {
 
 #[test]
 fn nodes_at_other_sites_are_free_when_the_parts_do_not_come_together() {
-    for (mood, state) in
-        [(Mood::HangsInSubmit, SiteState::Hanging), (Mood::Gone, SiteState::Lost)]
+    for (mood, state) in [(Mood::HangsInSubmit, SiteState::Hanging), (Mood::Gone, SiteState::Lost)]
     {
         let market = loses_its_second_site(mood, state);
         are_given_back(&market);
@@ -333,9 +330,8 @@ fn what_ran_at_a_lost_site_is_found_and_settled_also_after_a_restart() {
         let mut market = Market::new([Mood::Good, Mood::Good]);
         market.until_state(1, SiteState::Up);
         market.submit(1);
-        market.until("it runs", |state| {
-            state.jobs.get(&1).is_some_and(|job| job.began().is_some())
-        });
+        market
+            .until("it runs", |state| state.jobs.get(&1).is_some_and(|job| job.began().is_some()));
         let place = market.engine.handle.look(|live| {
             let state = live.state();
             state.site_of(state.jobs[&1].parts()[0].pool).0
@@ -354,9 +350,8 @@ fn what_ran_at_a_lost_site_is_found_and_settled_also_after_a_restart() {
             assert!(!market.engine.handle.look(move |live| is_reached(live.state())).unwrap());
         }
         sleep(Duration::from_millis(300));
-        let runs = |live: &tradewind_daemon::live::Live| {
-            live.state().jobs[&1].phase() == Phase::Running
-        };
+        let runs =
+            |live: &tradewind_daemon::live::Live| live.state().jobs[&1].phase() == Phase::Running;
         assert!(market.engine.handle.look(runs).unwrap(), "no survey has said that it ended");
         site.be(Mood::Good);
         market.until("it is settled", |state| {

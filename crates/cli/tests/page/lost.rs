@@ -71,7 +71,8 @@ async fn the_connection_breaks(browser: &Browser, stage: &Stage, wire: &Wire) {
     }
     assert!(browser.text().await.contains("across"), "what was known stays");
     let age = text_of(browser, "#reach [aria-hidden]").await;
-    let goes_on = format!("return document.querySelector('#reach [aria-hidden]').textContent !== {age:?}");
+    let goes_on =
+        format!("return document.querySelector('#reach [aria-hidden]').textContent !== {age:?}");
     until(browser, &goes_on).await;
     until(browser, "return document.querySelector('.frame.old')").await;
     until_it_stands(browser, &before).await;

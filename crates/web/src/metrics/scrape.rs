@@ -32,9 +32,10 @@ impl Gauges {
             free: state.market.free(),
             held: market::held(state),
             prices: pools.iter().map(|(_, it)| (it.name.clone(), it.price.0)).collect(),
-            sites: (0..).zip(pools.sites()).map(|(place, site)| {
-                (site.name.clone(), state.site_health(SiteId(place)).state)
-            }).collect(),
+            sites: (0..)
+                .zip(pools.sites())
+                .map(|(place, site)| (site.name.clone(), state.site_health(SiteId(place)).state))
+                .collect(),
         }
     }
 }

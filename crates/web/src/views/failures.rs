@@ -58,9 +58,8 @@ pub(crate) fn name(state: &State, site: SiteId) -> &str {
 pub(crate) fn all(state: &State) -> impl Iterator<Item = (SiteId, Health)> {
     let sites = (0..state.market.pools().sites().len() as u32).map(SiteId);
     let known = sites.map(|site| (site, state.site_health(site)));
-    known.filter(|(_, health)| {
-        health.state.is_failure() && health.state != SiteState::PartlyDrained
-    })
+    known
+        .filter(|(_, health)| health.state.is_failure() && health.state != SiteState::PartlyDrained)
 }
 
 /// Sites that fail and keep the job from its start or its end, with what that means for it.
@@ -76,8 +75,8 @@ pub(crate) fn of_job(state: &State, job: &Job) -> Vec<SiteFailure> {
 /// Sites that are not there for the job: they do not answer, or take no jobs.
 fn is_missing(state: &State, site: SiteId) -> Option<Health> {
     let health = state.site_health(site);
-    let is_missing = !health.state.answers()
-        || matches!(health.state, SiteState::Refusing | SiteState::Drained);
+    let is_missing =
+        !health.state.answers() || matches!(health.state, SiteState::Refusing | SiteState::Drained);
     is_missing.then_some(health)
 }
 
@@ -97,7 +96,7 @@ fn running(state: &State, job: &Job) -> Vec<SiteFailure> {
     for part in job.parts().iter().filter(|part| part.exit.is_none()) {
         let site = state.site_of(part.pool);
         let health = state.site_health(site);
-        // One that answers says itself what became of the job.
+        // One that answers says itself what happened to the job.
         if health.state.answers() || found.iter().any(|it| it.site == name(state, site)) {
             continue;
         }
@@ -118,7 +117,8 @@ fn meaning(job: &Job, part: &Part) -> &'static str {
 }
 
 fn consequence(state: &State, job: &Job, part: &Part) -> &'static str {
-    let has_others = job.parts().iter().any(|it| state.site_of(it.pool) != state.site_of(part.pool));
+    let has_others =
+        job.parts().iter().any(|it| state.site_of(it.pool) != state.site_of(part.pool));
     match (job.began(), has_others) {
         (Some(_), _) => "; how it ended is known once the site answers",
         (None, true) if job.cancelled_by.is_none() => {

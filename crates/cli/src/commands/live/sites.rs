@@ -43,7 +43,8 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         if let Some(why) = &site.reason {
             let since = site.since.map(|at| format!(" since {}", moment(at)));
             let (name, state) = (&site.name, site.state.name());
-            report.note(&format!("the site `{name}` is {state}{}: {why}", since.unwrap_or_default()));
+            report
+                .note(&format!("the site `{name}` is {state}{}: {why}", since.unwrap_or_default()));
         }
     }
     Ok(Exit::Ok)

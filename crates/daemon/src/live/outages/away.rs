@@ -11,7 +11,7 @@ use tradewind_model::{Cause, Outage, PoolId, SiteId, Span, Time};
 use crate::live::state::{State, Why};
 use crate::live::{ApplyError, Live};
 
-/// Nobody knows when such a site can be counted on again: the end lies beyond every horizon.
+/// It is not known when such a site can be counted on again: the end is beyond every horizon.
 const UNKNOWN: Span = Span(3_650 * 24 * 3_600);
 
 /// Whether a start is one after such an end: then it is no expectation.
@@ -67,10 +67,9 @@ impl Live {
     /// too.
     pub(in crate::live) fn count_on_no_failed_site(&mut self, at: Time) -> Result<(), ApplyError> {
         for site in self.state.site_ids() {
-            let has_free =
-                |pool: &PoolId| self.state.market.free_in(*pool) > 0;
-            let is_open = !self.state.is_counted_on(site)
-                && self.state.pools_of(site).iter().any(has_free);
+            let has_free = |pool: &PoolId| self.state.market.free_in(*pool) > 0;
+            let is_open =
+                !self.state.is_counted_on(site) && self.state.pools_of(site).iter().any(has_free);
             if is_open {
                 self.count_on_nothing(at, site)?;
             }

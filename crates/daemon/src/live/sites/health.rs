@@ -78,14 +78,12 @@ impl SiteState {
     /// Whether the site answers.
     pub fn answers(self) -> bool {
         match self {
-            SiteState::Up
-            | SiteState::Refusing
-            | SiteState::PartlyDrained
-            | SiteState::Drained => true,
-            SiteState::Joining
-            | SiteState::NeverReached
-            | SiteState::Lost
-            | SiteState::Hanging => false,
+            SiteState::Up | SiteState::Refusing | SiteState::PartlyDrained | SiteState::Drained => {
+                true
+            }
+            SiteState::Joining | SiteState::NeverReached | SiteState::Lost | SiteState::Hanging => {
+                false
+            }
         }
     }
 
@@ -245,7 +243,8 @@ mod tests {
 
     #[test]
     fn users_read_causes_and_no_commands() {
-        let said = "site gamma: `ssh -l adm gamma squeue`: ssh: connect to host: Connection timed out";
+        let said =
+            "site gamma: `ssh -l adm gamma squeue`: ssh: connect to host: Connection timed out";
         assert_eq!(public_reason(said), "Connection timed out");
         assert_eq!(public_reason("site gamma: /secret/path: it broke"), "no answer");
     }

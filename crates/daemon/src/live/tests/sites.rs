@@ -71,7 +71,7 @@ impl Stage {
         self.step(at, Input::Answered { tag, act, answer });
     }
 
-    /// The site refuses what is submitted, does what else it is told, and is surveyed.
+    /// The site refuses what is submitted, follows all other orders, and is surveyed.
     fn turn(&mut self, at: Time) {
         for order in self.orders() {
             let (tag, act) = (order.tag, order.act);

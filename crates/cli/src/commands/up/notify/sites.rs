@@ -59,14 +59,14 @@ impl Failures {
         Ok(mails)
     }
 
-    /// A site fails, or not any more: then those are told who know that it failed.
+    /// A site fails, or not any more: that is for the readers who got a mail that it failed.
     fn heard(&mut self, event: Event, now: Instant) -> Vec<Mail> {
         let (Some(site), Some(state)) = (event.site.clone(), event.state.as_deref()) else {
             return Vec::new();
         };
         // A site that lacks some nodes works.
         if !matches!(state, "up" | "partly-drained") {
-            // One mail for a failure, whatever becomes of it.
+            // One mail for a failure, also if it changes.
             if !self.told.contains_key(&site) {
                 let at = self.waiting.get(&site).map_or(now, |(at, _)| *at);
                 self.waiting.insert(site, (at, event));
