@@ -46,10 +46,11 @@ fn says(site: &Value, words: &str) {
 
 /// That nothing is promised at alpha, and beta does its work.
 fn is_not_counted_on(market: &Market) {
-    let quote = ["quote", "--partition", "alpha-main", "--time", "0:30"];
-    let told = market.run(&[&quote[..], &["--format", "json"]].concat());
-    let told: Value = serde_json::from_slice(&told.stdout).unwrap();
-    let offers = told["offers"].as_array().into_iter().flatten();
+    let quote = ["quote", "--partition", "alpha-main", "--time", "0:30", "--wrap", "true"];
+    let output = market.run(&[&quote[..], &["--format", "json"]].concat());
+    let told: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+    let offers = told["quotes"].as_array().into_iter().flatten();
     let starts: Vec<&Value> = offers.map(|it| &it["start"]).filter(|it| it.is_i64()).collect();
     assert!(starts.is_empty(), "{told:#}");
     let waits = market.submit(&["--partition", "alpha-main", "--time", "0:30", "--wrap", "true"]);
