@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let campaign = args.campaign(report)?;
     let plan = Plan::of(&campaign)?;
     if plan.left_out > 0 {
-        let why = "the semantics `pyss` fix overruns and estimates";
+        let why = "the semantics `pyss` fix what happens to overruns";
         report.note(&format!("combinations left out: {}; {why}", plan.left_out));
     }
     let sources: Vec<WorkloadFiles<'_>> =
