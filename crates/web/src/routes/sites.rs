@@ -29,7 +29,7 @@ async fn all(context: &Context, caller: &Caller) -> Answer<Json<SiteList>> {
     let actor = caller.actor.clone();
     let list = move |live: &_| sites::for_reader(sites::list_now(live), live.state(), &actor);
     let list = context.look(list).await?;
-    Ok(Json(sites::counted(list, context.market.gauges())))
+    Ok(Json(sites::counted(list, context.market.gauges(), &caller.actor)))
 }
 
 /// Sets what a pool costs: its owner and administrators may. An empty document brings the

@@ -117,8 +117,9 @@ fn meaning(job: &Job, part: &Part) -> &'static str {
 }
 
 fn consequence(state: &State, job: &Job, part: &Part) -> &'static str {
-    let has_others =
-        job.parts().iter().any(|it| state.site_of(it.pool) != state.site_of(part.pool));
+    let is_other =
+        |it: &Part| it.exit.is_none() && state.site_of(it.pool) != state.site_of(part.pool);
+    let has_others = job.parts().iter().any(is_other);
     match (job.began(), has_others) {
         (Some(_), _) => "; how it ended is known once the site answers",
         (None, true) if job.cancelled_by.is_none() => {

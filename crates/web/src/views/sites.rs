@@ -69,13 +69,16 @@ pub(crate) fn for_reader(mut list: SiteList, state: &State, actor: &Actor) -> Si
 }
 
 /// The same with what the engine counts beside the state.
-pub(crate) fn counted(mut list: SiteList, gauges: &Gauges) -> SiteList {
+pub(crate) fn counted(mut list: SiteList, gauges: &Gauges, actor: &Actor) -> SiteList {
     let (looks, requests) = (gauges.looks(), gauges.requests());
     for (place, site) in list.sites.iter_mut().enumerate() {
         let id = SiteId(place as u32);
         if let Some(look) = looks.get(&id) {
             // The journal knows better, unless an earlier release has written it.
             site.since = site.since.or_else(|| look.answered.then_some(look.since));
+            // The last words are the best.
+            let fails = site.away_since.is_some() && actor.may_manage(&site.owner);
+            site.reason = look.wrong.clone().filter(|_| fails).or(site.reason.take());
         }
         if let Some(kinds) = requests.get(&id) {
             let recent = kinds.iter().filter(|(_, count)| count.minute > 0);

@@ -39,16 +39,19 @@ impl Live {
         let at = at.max(self.state.now());
         for site in self.state.site_ids() {
             let before = self.state.site_health(site);
-            if before.state.answers() || before.state == SiteState::Joining {
-                let health = Health {
+            let health = match before.state {
+                // It is tried again some time after its first survey.
+                SiteState::Refusing => Health { retry: None, ..before },
+                state if state.answers() || state == SiteState::Joining => Health {
                     state: SiteState::Joining,
                     since: at,
                     reason: "it was not surveyed since the start of the daemon".to_owned(),
                     has_answered: self.state.has_answered(site),
                     retry: None,
-                };
-                self.put(at, SiteRecord::Health { site: site.0, health })?;
-            }
+                },
+                _ => before,
+            };
+            self.put_health(at, site, health)?;
             self.count_on_nothing(at, site)?;
         }
         Ok(self.done(None))
@@ -94,7 +97,7 @@ impl Live {
             false => self.state.state_by_nodes(site, survey),
         };
         let since = if state == before.state { before.since } else { at };
-        let retry = before.retry.filter(|_| is_refusing);
+        let retry = is_refusing.then(|| before.retry.unwrap_or(at + FIRST_PAUSE));
         self.put_health(at, site, Health { state, since, reason, has_answered: true, retry })
     }
 

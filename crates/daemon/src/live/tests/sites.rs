@@ -231,15 +231,25 @@ fn a_site_that_refuses_all_jobs_is_left_alone_and_tried_again() {
     stage.turn(later(at + 1));
     stage.turn(later(at + 2));
     assert!((1..=3).all(|job| stage.phase(job) == Phase::Waiting), "{:?}", stage.orders());
-    // Tried again after a minute; then it waits twice as long.
-    stage.step(since + Span(60), Input::Tick);
-    assert!(stage.orders().iter().any(|it| it.act == Act::Submit));
-    let job = stage.orders().iter().find(|it| it.act == Act::Submit).unwrap().tag.job;
-    stage.refuses(since + Span(61), job);
-    stage.answers(since + Span(62), 0, vec![]);
+    // A daemon that begins then knows it, and tries a minute after its first survey.
+    stage.restart(later(at + 3));
     assert_eq!(stage.named(0), (SiteState::Refusing, since));
-    assert_eq!(stage.health(0).retry, Some(since + Span(62 + 120)));
-    let again = since + Span(182);
+    stage.answers(since, 0, vec![]);
+    assert!(!stage.is_considered(0) && stage.health(0).retry > Some(since));
+    let since_start = later(at + 3);
+    // Tried again after a minute; then it waits twice as long.
+    stage.step(since_start + Span(59), Input::Tick);
+    assert!(!stage.orders().iter().any(|it| it.act == Act::Submit));
+    stage.step(since_start + Span(60), Input::Tick);
+    let first = stage.orders().into_iter().find(|it| it.act == Act::Submit).unwrap();
+    stage.refuses(since_start + Span(61), first.tag.job);
+    for second in 62..66 {
+        stage.turn(since_start + Span(second));
+    }
+    let retry = stage.health(0).retry.unwrap();
+    assert_eq!(stage.named(0), (SiteState::Refusing, since));
+    assert!(retry > since_start + Span(120), "{retry:?}");
+    let again = retry;
     stage.step(again, Input::Tick);
     let order = stage.orders().into_iter().find(|it| it.act == Act::Submit).unwrap();
     let (tag, act) = (order.tag, order.act);
