@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tradewind_daemon::codec::Json;
 use tradewind_daemon::engine::{Engine, Setup, SiteSetup, Timing};
 use tradewind_daemon::live::rights::{Actor, Role};
-use tradewind_daemon::live::sites::health::SiteState;
+use tradewind_daemon::live::site_health::SiteState;
 use tradewind_daemon::live::state::{Finish, Phase, State};
 use tradewind_daemon::live::{Ask, Make, Settings};
 use tradewind_daemon::site::{

@@ -15,7 +15,7 @@ use crate::live::jobs::{Beginning, End, Last, Run, Stage};
 use crate::live::money::{Account, Accounts, Motive, Posting};
 use crate::live::recent_history::{Asked, PastOutage, RecentHistory};
 use crate::live::rights::{Role, SignedIn};
-use crate::live::sites::health::{Health, SiteState};
+use crate::live::site_health::{Health, SiteState};
 use crate::live::state::{
     Booking, EarlierSecret, Finish, Happening, Hold, Job, Part, Phase, Quote, Setback, Task,
     TaskGoal, TaskReport, Token, Why,

@@ -8,7 +8,7 @@ use tradewind_model::{SiteId, Time};
 
 use super::gauges::Gauges;
 use crate::live::rights::Actor;
-use crate::live::sites::health::SiteState;
+use crate::live::site_health::SiteState;
 use crate::live::{Ask, Input, Live, Record, Refusal, RefusalKind, Reply};
 
 /// Messages to the engine.

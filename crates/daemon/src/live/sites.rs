@@ -1,15 +1,12 @@
 //! Sites: who owns them, which of them answer, and what their owners ask.
 
-pub mod health;
-pub(super) mod judge;
-
 use std::collections::{BTreeMap, VecDeque};
 
 use tradewind_model::{Event, Market, PoolId, Price, SiteId, Time};
 
 use super::ApplyError;
 use super::outages::recent_history::RecentHistory;
-use health::Health;
+use super::site_health::Health;
 
 /// What is known of sites.
 #[derive(Debug, Clone, Default)]

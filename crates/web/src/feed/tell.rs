@@ -9,7 +9,7 @@ use tradewind_daemon::live::record::{
     AccessRecord, JobRecord, LedgerRecord, MarketRecord, OfferRecord, OutageRecord, PeerRecord,
     SiteRecord, TaskRecord,
 };
-use tradewind_daemon::live::sites::health::{Health, SiteState};
+use tradewind_daemon::live::site_health::{Health, SiteState};
 use tradewind_daemon::live::state::{State, Why};
 use tradewind_daemon::live::{Live, Record};
 use tradewind_daemon::site::Seen;

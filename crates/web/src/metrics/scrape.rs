@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use prometheus_client::encoding::text::encode;
 use tradewind_daemon::live::Live;
-use tradewind_daemon::live::sites::health::SiteState;
+use tradewind_daemon::live::site_health::SiteState;
 use tradewind_model::SiteId;
 
 use super::{Metrics, OfKind, OfPool, OfSite, OfState, Phase};

@@ -1,6 +1,6 @@
 //! The market's state as a scene for the timeline.
 
-use tradewind_daemon::live::sites::health::SiteState;
+use tradewind_daemon::live::site_health::SiteState;
 use tradewind_daemon::live::state::{Finish, Happening, Job, Part, Phase, State, Why};
 use tradewind_model::{Place, PoolId, Share, SiteId, Span, Time};
 

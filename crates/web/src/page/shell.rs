@@ -1,7 +1,7 @@
 //! What stands around every page.
 
 use tradewind_daemon::live::rights::{Actor, Role};
-use tradewind_daemon::live::sites::health::Health;
+use tradewind_daemon::live::site_health::Health;
 use tradewind_daemon::live::state::State;
 use tradewind_model::SiteId;
 

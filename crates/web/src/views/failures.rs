@@ -1,6 +1,6 @@
 //! Sites that fail: what pages, lists and events say of them, and of the jobs that they touch.
 
-use tradewind_daemon::live::sites::health::{Health, SiteState, public_reason};
+use tradewind_daemon::live::site_health::{Health, SiteState, public_reason};
 use tradewind_daemon::live::state::{Hold, Job, Part, Phase, State};
 use tradewind_model::SiteId;
 

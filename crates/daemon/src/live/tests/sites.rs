@@ -4,7 +4,7 @@ use tradewind_model::PoolId;
 use tradewind_sched::policy::evaluate::{PoolReport, Verdict};
 
 use super::*;
-use crate::live::sites::health::{Health, SiteState};
+use crate::live::site_health::{Health, SiteState};
 use crate::live::state::Why;
 use crate::site::SiteError;
 

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::{SiteId, Span, Time};
 
-use super::SiteRecord;
-use super::health::{Health, SiteState, by_nodes, without_answer};
-use crate::live::state::{Phase, State, TaskReport};
-use crate::live::{ApplyError, Live, Step};
+use super::record::SiteRecord;
+use super::site_health::{Health, SiteState, by_nodes, without_answer};
+use super::state::{Phase, State, TaskReport};
+use super::{ApplyError, Live, Step};
 use crate::site::{SiteError, Survey, Tag};
 
 /// So many submissions in a row must be refused before it is the site that refuses.
@@ -21,7 +21,7 @@ const LAST_PAUSE: Span = Span(3_600);
 
 /// Submissions that a site has refused since it took one.
 #[derive(Debug, Clone, Default)]
-pub(in crate::live) struct Refusals {
+pub(super) struct Refusals {
     /// Of which it is not known yet whether a limit was the cause.
     fresh: BTreeMap<Tag, String>,
     count: u32,
@@ -58,7 +58,7 @@ impl Live {
     }
 
     /// A survey failed.
-    pub(in crate::live) fn site_failed(
+    pub(super) fn site_failed(
         &mut self,
         at: Time,
         site: SiteId,
@@ -81,7 +81,7 @@ impl Live {
     }
 
     /// A survey came.
-    pub(in crate::live) fn site_answered(
+    pub(super) fn site_answered(
         &mut self,
         at: Time,
         site: SiteId,
@@ -109,7 +109,7 @@ impl Live {
     }
 
     /// The site would not take the task. Whether a limit was the cause, the next survey says.
-    pub(in crate::live) fn note_refusal(&mut self, tag: &Tag, why: &str) {
+    pub(super) fn note_refusal(&mut self, tag: &Tag, why: &str) {
         if let Some(task) = self.state.tasks.get(tag) {
             let refusals = self.refusals.entry(self.state.site_of(task.pool)).or_default();
             refusals.fresh.insert(tag.clone(), why.to_owned());
@@ -117,11 +117,7 @@ impl Live {
     }
 
     /// The site has taken the task: it takes jobs.
-    pub(in crate::live) fn note_acceptance(
-        &mut self,
-        at: Time,
-        tag: &Tag,
-    ) -> Result<(), ApplyError> {
+    pub(super) fn note_acceptance(&mut self, at: Time, tag: &Tag) -> Result<(), ApplyError> {
         let Some(task) = self.state.tasks.get(tag) else { return Ok(()) };
         let site = self.state.site_of(task.pool);
         self.refusals.remove(&site);
@@ -135,7 +131,7 @@ impl Live {
     }
 
     /// Whether the site itself refuses jobs, as far as it has said by this survey.
-    pub(in crate::live) fn mind_refusals(
+    pub(super) fn mind_refusals(
         &mut self,
         at: Time,
         site: SiteId,
@@ -187,7 +183,7 @@ impl Live {
     }
 
     /// Sites that refused jobs and are tried again by now.
-    pub(in crate::live) fn try_refusing(&mut self, at: Time) -> Result<(), ApplyError> {
+    pub(super) fn try_refusing(&mut self, at: Time) -> Result<(), ApplyError> {
         for site in self.state.site_ids() {
             let health = self.state.site_health(site);
             if health.state == SiteState::Refusing && health.is_counted_on(at) {
@@ -199,6 +195,27 @@ impl Live {
 }
 
 impl State {
+    /// The site's state. Of journals of earlier releases only whether it answers is known.
+    pub fn site_health(&self, site: SiteId) -> Health {
+        let known = self.sites.health.as_ref().and_then(|all| all.get(&site));
+        let away = self.sites.away.get(&site).copied();
+        match (known, away) {
+            (Some(health), _) => health.clone(),
+            (None, away) => Health {
+                state: if away.is_some() { SiteState::Lost } else { SiteState::Up },
+                since: away.unwrap_or(Time(0)),
+                reason: String::new(),
+                has_answered: true,
+                retry: None,
+            },
+        }
+    }
+
+    /// Whether plans, forecasts, quotes and offers may use the site's nodes.
+    pub fn is_counted_on(&self, site: SiteId) -> bool {
+        self.site_health(site).is_counted_on(self.now())
+    }
+
     /// Whether the site has answered at some time; of journals of earlier releases, as far as its
     /// tasks show.
     fn has_answered(&self, site: SiteId) -> bool {

@@ -1,11 +1,10 @@
 //! The named state of a site: what it is, since when, and why in words.
 //!
 //! The state is decided in [`Live`](crate::live::Live) from surveys and answers, and written down
-//! ([`SiteRecord::Health`](super::SiteRecord::Health)), so that a restart knows it.
+//! ([`SiteRecord::Health`](super::record::SiteRecord::Health)), so that a restart knows it.
 
-use tradewind_model::{SiteId, Time};
+use tradewind_model::Time;
 
-use crate::live::state::State;
 use crate::site::SiteError;
 
 /// The state of a site.
@@ -119,7 +118,7 @@ impl Health {
 
     /// Whether it says what the other one says, whenever that began. A reason that differs only in
     /// what [`public_reason`] leaves out is the same.
-    pub(in crate::live) fn is_same(&self, other: &Health) -> bool {
+    pub fn is_same(&self, other: &Health) -> bool {
         let said = |it: &Health| match it.state.answers() {
             true => it.reason.clone(),
             false => public_reason(&it.reason),
@@ -182,29 +181,6 @@ const CAUSES: [&str; 18] = [
     "cut off",
     "was killed",
 ];
-
-impl State {
-    /// The site's state. Of journals of earlier releases only whether it answers is known.
-    pub fn site_health(&self, site: SiteId) -> Health {
-        let known = self.sites.health.as_ref().and_then(|all| all.get(&site));
-        let away = self.sites.away.get(&site).copied();
-        match (known, away) {
-            (Some(health), _) => health.clone(),
-            (None, away) => Health {
-                state: if away.is_some() { SiteState::Lost } else { SiteState::Up },
-                since: away.unwrap_or(Time(0)),
-                reason: String::new(),
-                has_answered: true,
-                retry: None,
-            },
-        }
-    }
-
-    /// Whether plans, forecasts, quotes and offers may use the site's nodes.
-    pub fn is_counted_on(&self, site: SiteId) -> bool {
-        self.site_health(site).is_counted_on(self.now())
-    }
-}
 
 #[cfg(test)]
 mod tests {
