@@ -36,8 +36,7 @@ impl Live {
         if self.state.is_counted_on(site) {
             return self.replace(at, known, wanted);
         }
-        let (away, others): (Vec<Why>, Vec<Why>) =
-            known.into_iter().partition(|why| why.is_uncounted());
+        let (away, others): (Vec<Why>, Vec<Why>) = known.into_iter().partition(Why::is_uncounted);
         if !self.is_known(at, &others, &wanted) {
             // What is new needs the nodes that are not counted on.
             self.replace(at, away, BTreeMap::new())?;
