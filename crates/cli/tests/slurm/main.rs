@@ -10,6 +10,7 @@ mod caps;
 mod clock;
 #[path = "../../../daemon/tests/slurm/cluster.rs"]
 mod cluster;
+mod failing;
 mod faults;
 mod history;
 mod killed;

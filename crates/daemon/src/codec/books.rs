@@ -15,6 +15,7 @@ use crate::live::jobs::{Beginning, End, Last, Run, Stage};
 use crate::live::money::{Account, Accounts, Motive, Posting};
 use crate::live::recent_history::{Asked, PastOutage, RecentHistory};
 use crate::live::rights::{Role, SignedIn};
+use crate::live::site_health::{Health, SiteState};
 use crate::live::state::{
     Booking, EarlierSecret, Finish, Happening, Hold, Job, Part, Phase, Quote, Setback, Task,
     TaskGoal, TaskReport, Token, Why,
@@ -240,7 +241,13 @@ choice!(Exit {
 choice!(Why {
     "local" => Local(pool, name), "stray" => Stray(pool, tag), "down" => Down(pool),
     "withheld" => Withheld(pool, from), "booked" => Booked(pool, job),
-    "away" => Away(pool), "queued" => Queued(pool, number),
+    "away" => Away(pool), "queued" => Queued(pool, number), "away-later" => AwayLater(pool),
+});
+object!(Health { state, since, reason, has_answered, retry });
+choice!(SiteState {
+    "up" => Up, "joining" => Joining, "never-reached" => NeverReached, "lost" => Lost,
+    "hanging" => Hanging, "refusing" => Refusing, "partly-drained" => PartlyDrained,
+    "drained" => Drained,
 });
 object!(RecentHistory { prices, outages = "closures", forgotten });
 object!(Asked { points, thinned });

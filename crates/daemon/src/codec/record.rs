@@ -19,6 +19,7 @@ choice!(SiteRecord {
     "priced" => Priced { pool, price },
     "tariff" => Tariff { pool, text },
     "reached" => Reached { site, away },
+    "site-health" => Health { site, health },
 });
 choice!(JobRecord {
     "chose" => Chose { job, choice },

@@ -19,6 +19,8 @@ pub mod offers;
 pub mod outages;
 pub mod peers;
 pub mod record;
+pub mod site_health;
+mod site_states;
 pub mod sites;
 pub mod state;
 mod surveys;
@@ -177,6 +179,8 @@ pub struct Live {
     queues: BTreeMap<SiteId, outages::owners::OwnersQueue>,
     /// Limits of sites.
     caps: caps::Caps,
+    /// By site that has refused tasks: as far as was noticed since the start.
+    refusals: BTreeMap<SiteId, site_states::Refusals>,
     /// What the present step wants said to peers.
     letters: Vec<(Peer, PeerMessage)>,
     /// The month of the last look at limits of months, months since January 1970.
@@ -222,6 +226,7 @@ impl Live {
             problems: BTreeMap::new(),
             queues: BTreeMap::new(),
             caps: caps::Caps::default(),
+            refusals: BTreeMap::new(),
             letters: Vec::new(),
             month: 0,
         };

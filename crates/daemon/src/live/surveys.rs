@@ -8,7 +8,7 @@ use super::input::Act;
 use super::state::{Hold, Job, Phase, TaskGoal, TaskReport};
 use super::width::Has;
 use super::{ApplyError, Live};
-use crate::live::record::{JobRecord, SiteRecord, TaskRecord};
+use crate::live::record::{JobRecord, TaskRecord};
 use crate::site::{Exit, LocalTask, Seen, SiteError, Survey, Tag};
 
 impl Live {
@@ -23,9 +23,11 @@ impl Live {
         let Some(task) = self.state.tasks.get(tag) else { return Ok(()) };
         match (act, answer, &task.known) {
             (Act::Submit, Ok(()), TaskReport::Nothing | TaskReport::Declined(_)) => {
+                self.note_acceptance(at, tag)?;
                 self.put(at, TaskRecord::Acknowledged { tag: tag.clone() })
             }
             (Act::Submit, Err(SiteError::Refused(why)), TaskReport::Nothing) => {
+                self.note_refusal(tag, &why);
                 self.put(at, TaskRecord::Declined { tag: tag.clone(), why })?;
                 self.declined(at, tag)
             }
@@ -96,17 +98,16 @@ impl Live {
         site: SiteId,
         survey: Result<Survey, SiteError>,
     ) -> Result<(), ApplyError> {
-        let away = self.state.sites.away.contains_key(&site);
         let pools = self.state.market.pools().iter().filter(|(_, pool)| pool.site == site).count();
-        let Some(survey) = survey.ok().filter(|survey| is_sane(survey, pools, at)) else {
-            if !away {
-                self.put(at, SiteRecord::Reached { site: site.0, away: Some(at) })?;
-            }
-            return self.count_on_nothing(at, site);
+        let survey = survey.and_then(|survey| match is_sane(&survey, pools, at) {
+            true => Ok(survey),
+            false => Err(SiteError::Unknown("its survey cannot be true".to_owned())),
+        });
+        let survey = match survey {
+            Ok(survey) => survey,
+            Err(wrong) => return self.site_failed(at, site, &wrong),
         };
-        if away {
-            self.put(at, SiteRecord::Reached { site: site.0, away: None })?;
-        }
+        self.site_answered(at, site, &survey)?;
         if self.learn_resources(site, &survey) {
             self.resize_waiting(at)?;
         }
@@ -131,6 +132,7 @@ impl Live {
         for job in touched {
             self.judge(at, job)?;
         }
+        self.mind_refusals(at, site, &survey)?;
         self.local_load(at, site, &survey)?;
         self.mind_caps(at)
     }

@@ -28,6 +28,7 @@ mod recall;
 mod redact;
 mod resources;
 mod shapes;
+mod sites;
 mod size;
 mod times;
 mod tokens;

@@ -66,6 +66,7 @@ impl Live {
     pub fn plan(&mut self, at: Time) -> Result<Step, ApplyError> {
         let at = at.max(self.state.now());
         if self.is_due(at) {
+            self.count_on_no_failed_site(at)?;
             let commands = self.ask_policy(at)?;
             self.follow(at, commands)?;
         }

@@ -282,9 +282,28 @@ pub enum SiteError {
     /// The site cannot be reached: nothing was done.
     #[error("{0}")]
     Away(String),
+    /// A call of the site does not return: it may be done yet.
+    #[error("{0}")]
+    Hanging(String),
     /// Only to [`Site::recall`]: the task's work has begun. Nothing was done.
     #[error("its work has begun")]
     Begun,
+}
+
+impl SiteError {
+    /// What commands say, and what is said of them, when they wait for an answer that does not come.
+    const HANGING: [&str; 2] = ["Socket timed out on send/recv", "did not answer within"];
+
+    /// Whether the site takes calls and does not answer them.
+    pub fn is_hanging(&self) -> bool {
+        match self {
+            SiteError::Hanging(_) => true,
+            SiteError::Unknown(why) | SiteError::Away(why) => {
+                SiteError::HANGING.iter().any(|words| why.contains(words))
+            }
+            SiteError::Refused(_) | SiteError::Begun => false,
+        }
+    }
 }
 
 /// One thing that was looked at by the doctor.

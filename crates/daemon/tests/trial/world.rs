@@ -333,7 +333,9 @@ impl World {
             other => other.to_owned(),
         };
         let begun = Live::begin(state, settings, Arc::new(Policies), &policy, self.clock());
-        let (live, step) = begun.map_err(|wrong| unsound(&wrong))?;
+        let (mut live, mut step) = begun.map_err(|wrong| unsound(&wrong))?;
+        let joined = live.join_sites(self.clock()).map_err(|wrong| unsound(&wrong))?;
+        step.records.extend(joined.records);
         for job in live.state().jobs.values() {
             let at = job.barrier().and_then(|it| it.at);
             self.promises.gathered.entry(job.number).or_default().extend(at);

@@ -9,15 +9,16 @@ use tradewind_daemon::live::record::{
     AccessRecord, JobRecord, LedgerRecord, MarketRecord, OfferRecord, OutageRecord, PeerRecord,
     SiteRecord, TaskRecord,
 };
+use tradewind_daemon::live::site_health::{Health, SiteState};
 use tradewind_daemon::live::state::{State, Why};
 use tradewind_daemon::live::{Live, Record};
 use tradewind_daemon::site::Seen;
-use tradewind_model::{Command, JobId, Outage, Place, PoolId, Reason, Time};
+use tradewind_model::{Command, JobId, Outage, Place, PoolId, Reason, SiteId, Time};
 
 use super::{Audience, Entry, projects};
 use crate::context::Context;
 use crate::documents::Event;
-use crate::views::words;
+use crate::views::{failures, words};
 
 /// What must be remembered to describe records: they name jobs and pools by number.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub(super) struct EventEncoder {
     /// By pool: its name and site.
     pools: Vec<(String, usize)>,
     closures: BTreeMap<Why, Outage>,
+    /// By site that fails: its state, as events have it.
+    failing: BTreeMap<u32, SiteState>,
 }
 
 #[derive(Debug, Clone)]
@@ -67,6 +70,10 @@ impl EventEncoder {
             jobs: jobs.collect(),
             sites: sites.map(|(site, owner)| (site.name.clone(), owner.clone())).collect(),
             pools: pools.iter().map(|(_, it)| (it.name.clone(), it.site.0 as usize)).collect(),
+            failing: (0..pools.sites().len() as u32)
+                .map(|site| (site, state.site_health(SiteId(site)).state))
+                .filter(|(_, state)| state.is_failure())
+                .collect(),
             closures: closures
                 .filter_map(|(why, id)| Some((why.clone(), state.market.closure_state(*id)?.0)))
                 .collect(),
@@ -315,9 +322,33 @@ impl EventEncoder {
                 let kind = if away.is_some() { "site_away" } else { "site_back" };
                 Event { site: self.site(*site as usize), ..event(kind) }
             }
+            Record::Site(SiteRecord::Health { site, health }) => {
+                self.site_state(*site, health, event("site_state"))?
+            }
             _ => return None,
         };
         Some(Entry::new(&event, Audience::Everyone))
+    }
+
+    /// A site fails, fails otherwise, or does not fail any more. That a site is surveyed for the
+    /// first time after a start is no event.
+    fn site_state(&mut self, site: u32, health: &Health, event: Event) -> Option<Event> {
+        let before = match health.state.is_failure() {
+            true => self.failing.insert(site, health.state),
+            false => Some(self.failing.remove(&site)?),
+        };
+        // A site that refuses jobs is tried again and again.
+        if before == Some(SiteState::Refusing) && health.state == SiteState::Refusing {
+            return None;
+        }
+        let name = self.site(site as usize);
+        Some(Event {
+            message: name.as_deref().map(|name| failures::sentence(name, health)),
+            site: name,
+            state: Some(health.state.name().to_owned()),
+            time: Some(health.since.0),
+            ..event
+        })
     }
 
     fn missing(&self, why: &Why, event: Event) -> Option<Event> {
@@ -325,7 +356,7 @@ impl EventEncoder {
         let reason = match why {
             Why::Local(..) | Why::Stray(..) => "local",
             Why::Down(_) => "down",
-            Why::Away(_) => "away",
+            Why::Away(_) | Why::AwayLater(_) => "away",
             Why::Withheld(..) => "withheld",
             Why::Booked(..) => "booked",
             Why::Queued(..) => "queued",

@@ -6,7 +6,7 @@ use tradewind_daemon::live::state::{Finish, Hold, Job, Part, Phase, State};
 use tradewind_model::{JobId, Money, Time};
 
 use super::jobs::quantile;
-use super::words;
+use super::{failures, words};
 use crate::api::{Plan, Planned};
 use crate::clock::present;
 use crate::documents::{Credits, Expectation};
@@ -142,6 +142,8 @@ impl<'a> Moment<'a> {
             Phase::Held(Hold::Booked) => {
                 job.booking.as_ref().map(|booking| booking.start.max(self.now))
             }
+            // When a site that fails is there again is not known.
+            Phase::Waiting if !failures::of_job(self.state, job).is_empty() => None,
             // What should have started by now is expected to start at any moment.
             Phase::Waiting if self.plan.is_some() => {
                 self.planned(job.id()?).map(|planned| planned.start.max(self.now))

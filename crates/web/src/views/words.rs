@@ -4,6 +4,7 @@ use tradewind_daemon::live::state::{Finish, Happening, Hold, Job, Phase, Setback
 use tradewind_daemon::site::Exit;
 use tradewind_model::{PoolId, Reason, Time};
 
+use super::failures;
 use super::jobs::pool_name;
 use crate::clock::present;
 use crate::documents::Credits;
@@ -74,6 +75,9 @@ const FUNDS: &str = "AssocGrpBillingMinutes";
 
 /// Why the job is in its state: a word as in `squeue`, and a sentence.
 pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)> {
+    if let Some(failure) = failures::of_job(state, job).into_iter().next() {
+        return Some((failures::REASON, failure.message));
+    }
     match job.phase() {
         Phase::Held(Hold::Funds(needed)) => {
             let (payer, needed) = (job.payer(), Credits::from(*needed));

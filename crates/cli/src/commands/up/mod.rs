@@ -137,6 +137,10 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     Ok(Exit::Ok)
 }
 
+/// So long the first surveys may take before requests are answered: nothing is planned at a site
+/// before its first survey.
+const FIRST_SURVEYS: Duration = Duration::from_secs(3);
+
 /// What is said at a start on a full disk.
 const READ_ONLY: &str = "the disk is full: the market can be read, and jobs can be cancelled, no \
                          more; it goes on by itself when there is room";
@@ -227,7 +231,7 @@ fn start(place: &StateFolder, settings: &Settings, report: &Report) -> Result<En
         settings: allowed,
         timing: Timing::default(),
     };
-    let started = Engine::start(setup);
+    let started = Engine::start(setup).inspect(|engine| engine.handle.await_surveys(FIRST_SURVEYS));
     started.map_err(|wrong| {
         let hint = "`tradewind journal verify` looks into the journal, `tradewind doctor` at sites";
         Failure::usage(wrong).hint(hint)

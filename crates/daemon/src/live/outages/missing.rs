@@ -33,35 +33,25 @@ impl Live {
         };
         let known: Vec<Why> =
             self.state.outages.open.keys().filter(|why| here(why)).cloned().collect();
-        self.replace(at, known, wanted)
+        if self.state.is_counted_on(site) {
+            return self.replace(at, known, wanted);
+        }
+        let (away, others): (Vec<Why>, Vec<Why>) = known.into_iter().partition(Why::is_uncounted);
+        if !self.is_known(at, &others, &wanted) {
+            // What is new needs the nodes that are not counted on.
+            self.replace(at, away, BTreeMap::new())?;
+            self.replace(at, others, wanted)?;
+        }
+        self.count_on_nothing(at, site)
     }
 
-    /// The site does not answer: what is free there cannot be counted on until it does. Jobs that
-    /// run there run on, as far as is known.
-    pub(in crate::live) fn count_on_nothing(
-        &mut self,
-        at: Time,
-        site: SiteId,
-    ) -> Result<(), ApplyError> {
-        let (mut known, mut wanted) = (Vec::new(), BTreeMap::new());
-        for pool in self.state.pools_of(site) {
-            let why = Why::Away(pool);
-            let id = self.state.outages.open.get(&why);
-            let before = id.and_then(|id| self.state.market.closure_state(*id));
-            let own = before.map_or(0, |(what, begun)| if begun { what.nodes } else { 0 });
-            let nodes = self.state.market.free_in(pool) + own;
-            let before = before.map(|(what, _)| what).filter(|what| what.until > at);
-            if nodes > 0 {
-                let (from, until) =
-                    before.map_or((at, at + REPAIR), |what| (what.from, what.until));
-                let what = Outage { pool, nodes, from, until, cause: Cause::Failure(0) };
-                wanted.insert(why.clone(), what);
-            }
-            if id.is_some() {
-                known.push(why);
-            }
-        }
-        self.replace(at, known, wanted)
+    /// Whether `known` says the same as `wanted`.
+    fn is_known(&self, at: Time, known: &[Why], wanted: &BTreeMap<Why, Outage>) -> bool {
+        let same = |why: &Why| match (self.state.outage_of(why), wanted.get(why)) {
+            (Some(now), Some(then)) => is_same(at, &now, then),
+            _ => false,
+        };
+        known.len() == wanted.len() && known.iter().all(same)
     }
 
     /// What owners ask and withhold from now on.
@@ -98,7 +88,7 @@ impl Live {
     }
 
     /// Puts `wanted` in the place of `known`; what is the same as before stays.
-    fn replace(
+    pub(super) fn replace(
         &mut self,
         at: Time,
         known: Vec<Why>,
@@ -123,7 +113,9 @@ impl Live {
     /// Takes away the nodes that are gone by now; a job that has not begun is taken back for the
     /// owner's.
     pub(in crate::live) fn close_due(&mut self, at: Time) -> Result<(), ApplyError> {
-        let due = |(why, what): &(Why, Outage)| what.from <= at && !matches!(why, Why::Booked(..));
+        let due = |(why, what): &(Why, Outage)| {
+            what.from <= at && !matches!(why, Why::Booked(..) | Why::AwayLater(_))
+        };
         let open: Vec<(Why, Outage)> = self.state.not_begun().into_iter().filter(due).collect();
         for (why, what) in open {
             let strict = !matches!(why, Why::Withheld(..));

@@ -124,7 +124,7 @@ fn a_site_that_does_not_answer_is_not_counted_on() {
     for at in 2..5 {
         stage.step(later(at), Input::Surveyed { site: SiteId(0), survey: away() });
     }
-    assert_eq!(stage.live.state().outages().len(), 1, "said once");
+    assert_eq!(stage.live.state().outages().len(), 2, "what is free and what is not, said once");
     stage.submit(later(5), here(1, 60)).unwrap();
     assert_eq!(stage.phase(2), Phase::Waiting);
     assert_eq!(stage.phase(1), Phase::Running, "what ran there runs on, as far as is known");
