@@ -30,7 +30,7 @@ use tradewind_model::{Attributes, Performance, Span, Time};
 
 use limits::{Cap, Limits};
 use managed::requests::Requests;
-use queued::QueuedJob;
+use queued::{OwnPlace, QueuedJob};
 pub use reading::Reading;
 use resources::Resources;
 use size::Size;
@@ -110,6 +110,8 @@ pub struct Survey {
     /// Jobs of others that wait, in the order in which the manager looks at them; at most
     /// [`queued::MAX_QUEUED`]. Never a job of this market.
     pub queue: Vec<QueuedJob>,
+    /// Tasks of the market that wait in that queue, if the site says where.
+    pub own: BTreeMap<Tag, OwnPlace>,
     /// How many further entries of that queue are left out.
     pub queue_beyond: u32,
     /// What is not known of that queue, a sentence each, without a period.

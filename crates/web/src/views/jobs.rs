@@ -207,6 +207,7 @@ fn expectation(state: &State, job: &Job) -> Option<Expectation> {
     let at = match job.phase() {
         Phase::Held(Hold::Booked) => job.booking.as_ref().map(|it| it.start),
         Phase::Waiting => job.expected,
+        Phase::Running if state.is_lined(job) => state.turn_of(job),
         // It is unknown when it will be admitted; what was said before that is no longer true.
         Phase::Held(_) | Phase::Running | Phase::Handing | Phase::Away | Phase::Over(_) => None,
     }?;

@@ -35,6 +35,7 @@ pub(crate) fn counts(state: &State) -> JobCounts {
         *match job.phase() {
             Phase::Held(_) => &mut counts.held,
             Phase::Waiting | Phase::Handing => &mut counts.waiting,
+            Phase::Running if state.is_lined(job) => &mut counts.waiting,
             Phase::Running | Phase::Away => &mut counts.running,
             Phase::Over(_) => &mut counts.over,
         } += 1;

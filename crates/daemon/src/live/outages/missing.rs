@@ -26,7 +26,7 @@ impl Live {
         survey: &Survey,
     ) -> Result<(), ApplyError> {
         let mut wanted = self.state.missing(at, site, survey);
-        wanted.extend(self.load_to_come(at, site, survey, &wanted));
+        wanted.extend(self.load_to_come(at, site, survey, &wanted)?);
         let here = |why: &Why| {
             let is_kept = matches!(why, Why::Withheld(..) | Why::Booked(..));
             !is_kept && self.state.site_of(why.pool()) == site
@@ -138,7 +138,7 @@ impl Live {
     }
 
     /// Takes jobs back that have not begun, the last ones first, until enough nodes are or will be free.
-    fn make_room(&mut self, at: Time, what: &Outage) -> Result<(), ApplyError> {
+    pub(in crate::live) fn make_room(&mut self, at: Time, what: &Outage) -> Result<(), ApplyError> {
         let mut room = self.state.market.free_in(what.pool);
         let mut idle = self.state.not_begun_in(what.pool);
         idle.retain(|(number, nodes)| {
@@ -210,7 +210,7 @@ impl State {
     }
 
     /// All that a survey says is missing.
-    fn missing(&self, at: Time, site: SiteId, survey: &Survey) -> BTreeMap<Why, Outage> {
+    pub(in crate::live) fn missing(&self, at: Time, site: SiteId, survey: &Survey) -> BTreeMap<Why, Outage> {
         let mut missing = BTreeMap::new();
         let pools = self.market.pools().iter().filter(|(_, pool)| pool.site == site);
         for ((id, pool), seen) in pools.zip(&survey.pools) {

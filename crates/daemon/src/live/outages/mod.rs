@@ -1,5 +1,6 @@
 //! Outages: nodes that are missing or will be, why, and those that were missing a short while ago.
 
+mod lined;
 pub(super) mod missing;
 pub mod owners;
 pub mod recent_history;

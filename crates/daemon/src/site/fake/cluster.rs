@@ -438,9 +438,10 @@ impl Cluster {
         });
         let held = held.collect();
         let (tasks, began) = (live.chain(ended).collect(), self.beginnings());
-        let Queue { jobs: queue, beyond: queue_beyond, notes: queue_notes } = self.survey_queue();
+        let Queue { jobs: queue, beyond: queue_beyond, notes: queue_notes, own } =
+            self.survey_queue();
         let survey = Survey { pools, tasks, began, held, ..Survey::default() };
-        Survey { queue, queue_beyond, queue_notes, ..survey }
+        Survey { queue, queue_beyond, queue_notes, own, ..survey }
     }
 
     /// The owner's jobs that wait, by name, as they start; then those that were set.
