@@ -29,6 +29,7 @@ choice!(JobRecord {
     "started" => Started { job },
     "lined" => Lined { job, pool },
     "turn-came" => TurnCame { job },
+    "turn-lost" => TurnLost { job },
     "turn-expected" => TurnExpected { job, at },
     "expected" => Expected { starts },
     "left" => Left { job, hold },

@@ -50,7 +50,7 @@ impl State {
             JobRecord::Released { job, pool } => {
                 Some(Event::Released { job: self.id_of(*job)?, pool: *pool })
             }
-            JobRecord::Interrupted { job, .. } => {
+            JobRecord::Interrupted { job, .. } | JobRecord::TurnLost { job } => {
                 Some(Event::Interrupted { job: self.id_of(*job)? })
             }
             JobRecord::Ended { job: number, .. } => {

@@ -134,8 +134,6 @@ pub struct PoolSurvey {
     pub up: u32,
     /// The owner's running jobs and whatever else of others holds nodes, by the site's own names.
     pub local: BTreeMap<String, LocalTask>,
-    /// The owner's jobs that wait for nodes here.
-    pub local_waiting: u32,
     /// The most of each that one of its nodes can give a job; `None`: unknown, or without limits.
     pub max: Option<Resources>,
     /// Why the pool has no nodes at all, and what there is instead: the configuration is wrong.

@@ -1,4 +1,4 @@
-use tradewind_model::{Span, Time};
+use tradewind_model::{Span, Standing, Time};
 
 use super::*;
 use crate::input::Input;

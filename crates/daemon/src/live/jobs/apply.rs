@@ -23,6 +23,10 @@ impl State {
             R::Started { job } => self.start_booked(*job),
             R::Lined { job, pool } => self.line_up(*job, *pool),
             R::TurnCame { job } => self.turn_came(*job),
+            R::TurnLost { job } => {
+                let id = self.running(*job)?;
+                Ok(self.market.apply(&Event::Interrupted { job: id })?)
+            }
             R::TurnExpected { job, at } => self.expect_turn(*job, *at),
             R::Chose { job, choice } => self.chose(*job, choice),
             R::Expected { starts } => self.jobs.expect(starts),
@@ -170,6 +174,11 @@ impl State {
 
     /// The job waits in the queue of a site from now on; what it may cost is held.
     fn line_up(&mut self, number: u64, pool: PoolId) -> Result<(), ApplyError> {
+        // A job whose turn was lost has its task there already.
+        if let Ok(job) = self.running(number) {
+            self.market.apply(&Event::Lined { job })?;
+            return self.note(number, Happening::Lined(pool));
+        }
         let id = self.waiting(number)?;
         self.market.apply(&Event::Lined { job: id })?;
         let place = Place::Pool(pool);

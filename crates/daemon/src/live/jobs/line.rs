@@ -33,8 +33,8 @@ const SOON: Span = Span(60);
 pub(in crate::live) struct Lines {
     /// By site with an answer: what its owners' jobs say.
     pub(in crate::live) sites: BTreeMap<SiteId, SiteLine>,
-    /// Jobs that were taken back: they are not sent ahead again.
-    left: BTreeSet<u64>,
+    /// Jobs that were taken back: they are not taken back again.
+    pub(in crate::live) left: BTreeSet<u64>,
     /// How the market was when this was last looked at.
     seen: Option<u64>,
 }
@@ -98,8 +98,7 @@ impl Live {
         let may = |job: &JobId| {
             let earliest = self.state.market.demand(*job)?.terms().earliest_start;
             let number = *self.state.jobs.numbers.get(job)?;
-            let is_early = earliest.is_some_and(|from| from > at);
-            (!is_early && !self.lines.left.contains(&number)).then_some(number)
+            earliest.is_none_or(|from| from <= at).then_some(number)
         };
         let ahead = outlook.later_in(open).filter_map(|(job, pool)| Some((may(&job)?, pool)));
         for (job, pool) in ahead.collect::<Vec<_>>() {
@@ -135,7 +134,8 @@ impl Live {
     fn may_leave_line(&self, at: Time, job: &Job, pool: PoolId) -> bool {
         let is_near = self.state.turn_of(job).is_some_and(|turn| turn <= at + SOON);
         let is_there = self.state.away_since(self.state.site_of(pool)).is_none();
-        is_there && !is_near && !self.is_stopping(job.number)
+        let is_first = !self.lines.left.contains(&job.number);
+        is_there && !is_near && is_first && !self.is_stopping(job.number)
     }
 
     /// A site says that jobs which waited in its queue have their nodes: the market's books follow,
@@ -175,6 +175,23 @@ impl Live {
             self.put(at, JobRecord::TurnCame { job: tag.job })?;
         }
         Ok(fits)
+    }
+
+    /// Whether a job that has not begun stays in the queue of its site if others get its nodes.
+    pub(in crate::live) fn keeps_its_place(&self, job: u64, pool: PoolId) -> bool {
+        let is_one = self.state.jobs.get(&job).is_some_and(|job| job.parts().len() == 1);
+        is_one && self.in_line(self.state.site_of(pool)).is_some()
+    }
+
+    /// The job has no nodes any more, and waits for its turn in the queue of its site.
+    pub(in crate::live) fn back_in_line(
+        &mut self,
+        at: Time,
+        job: u64,
+        pool: PoolId,
+    ) -> Result<(), ApplyError> {
+        self.put(at, JobRecord::TurnLost { job })?;
+        self.put(at, JobRecord::Lined { job, pool })
     }
 
     /// Writes down what a site says of a task.

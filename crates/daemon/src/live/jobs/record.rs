@@ -75,6 +75,12 @@ pub enum JobRecord {
         /// Which.
         job: u64,
     },
+    /// A job that has not begun has no nodes after all: the site gives them to others first. Its task
+    /// stays in the queue of the site, and [`JobRecord::Lined`] follows.
+    TurnLost {
+        /// Which.
+        job: u64,
+    },
     /// What else a job could have had that was just given its nodes.
     Chose {
         /// Which.

@@ -137,7 +137,8 @@ impl Live {
         Ok(())
     }
 
-    /// Takes jobs back that have not begun, the last ones first, until enough nodes are or will be free.
+    /// Takes jobs back that have not begun, the last ones first, until enough nodes are or will be
+    /// free. One that stands in the queue of its site stays there: it only has no nodes.
     pub(in crate::live) fn make_room(&mut self, at: Time, what: &Outage) -> Result<(), ApplyError> {
         let mut room = self.state.market.free_in(what.pool);
         let mut idle = self.state.not_begun_in(what.pool);
@@ -151,7 +152,10 @@ impl Live {
                 return Ok(());
             }
             room += nodes;
-            self.take_back(at, job)?;
+            match self.keeps_its_place(job, what.pool) {
+                true => self.back_in_line(at, job, what.pool)?,
+                false => self.take_back(at, job)?,
+            }
         }
         Ok(())
     }

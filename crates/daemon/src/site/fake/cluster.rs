@@ -468,8 +468,6 @@ impl Cluster {
         PoolSurvey {
             up: nodes.saturating_sub(u32::try_from(down).unwrap_or(u32::MAX)),
             local: local.collect(),
-            local_waiting: u32::try_from(own().filter(|(_, own)| waits(own)).count())
-                .unwrap_or(u32::MAX),
             max: None,
             problem: None,
             size: None,
