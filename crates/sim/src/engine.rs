@@ -373,7 +373,10 @@ impl<'a, W: World> Engine<'a, W> {
 
     /// Jobs wait, and nothing happens any more.
     pub(crate) fn stuck(&self) -> SimError {
-        SimError::Stuck { at: self.market.now(), waiting: self.market.queue().len() + self.market.lined().len() }
+        SimError::Stuck {
+            at: self.market.now(),
+            waiting: self.market.queue().len() + self.market.lined().len(),
+        }
     }
 
     /// A site's own scheduler starts a job of the market: the policy has to be told.

@@ -82,7 +82,8 @@ fn an_in_line_job_gets_its_turn_in_the_middle_of_the_queue() {
     market.until("the site has it", || {
         alpha.say(&["squeue", "--noheader", "--states=PD", "--format=%k"]).contains("tw-")
     });
-    let waits = market.until_job(job, "its turn is known", |it| it["expected_start"]["at"].is_i64());
+    let waits =
+        market.until_job(job, "its turn is known", |it| it["expected_start"]["at"].is_i64());
     let turn = waits["expected_start"]["at"].as_i64().unwrap();
     let done = market.until_state(job, "COMPLETED");
     let came = done["started"].as_i64().unwrap();

@@ -114,8 +114,7 @@ impl Stage {
         let mut records = vec![Record::Market(MarketRecord::Created { market: "m".to_owned() })];
         records.push(Record::Market(MarketRecord::Gridded { pools: Arc::new(pools()), owners }));
         records.iter().for_each(|record| state.apply(DAY, record).unwrap());
-        let (live, step) =
-            Live::begin(state, settings, Arc::new(Easy), "easy", DAY).unwrap();
+        let (live, step) = Live::begin(state, settings, Arc::new(Easy), "easy", DAY).unwrap();
         records.extend(step.records);
         let records = records.into_iter().map(|record| (DAY, record)).collect();
         Stage { live, records }

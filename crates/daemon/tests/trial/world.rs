@@ -9,7 +9,9 @@ use tradewind_daemon::codec::Codec as _;
 use tradewind_daemon::engine::{recover, replay};
 use tradewind_daemon::live::record::{JobRecord, MarketRecord, TaskRecord};
 use tradewind_daemon::live::state::TaskGoal;
-use tradewind_daemon::live::{Act, ApplyError, Input, Instruction, LineSettings, Live, Make, Record, Settings, State, Step};
+use tradewind_daemon::live::{
+    Act, ApplyError, Input, Instruction, LineSettings, Live, Make, Record, Settings, State, Step,
+};
 use tradewind_daemon::site::fake::{FakeSite, Fault, LocalJob};
 use tradewind_daemon::site::{PoolSetup, Site as _, SiteError, Tag};
 use tradewind_daemon::store::memory::{Disk, Memory, StoreFault as DiskFault};

@@ -11,7 +11,8 @@ use crate::outages::{Target, TargetKind, Targets};
 use crate::value::Value;
 
 const KEYS: [&str; 11] = [
-    "log", "policy", "pool", "market", "tested", "horizon", "overrun", "wider", "from", "to", "start",
+    "log", "policy", "pool", "market", "tested", "horizon", "overrun", "wider", "from", "to",
+    "start",
 ];
 
 /// The most waiting jobs that a site's scheduler examines at a time.

@@ -1,4 +1,6 @@
-use tradewind_model::{Admission, Attribute, Cause, Horizon, Outage, PoolId, Price, Standing, Time};
+use tradewind_model::{
+    Admission, Attribute, Cause, Horizon, Outage, PoolId, Price, Standing, Time,
+};
 
 use super::*;
 use crate::outages::KnownFrom;

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use tradewind_model::{Event, Market, Outage, OutageId, Place, Pools, Time};
 
-use super::site::{Change, OwnersSite, Started};
 use super::lines::Withdrawn;
+use super::site::{Change, OwnersSite, Started};
 use super::{OwnersLoad, OwnersRun};
 
 /// The owners' jobs of a replay, and what the market knows of them.

@@ -91,7 +91,11 @@ impl Sums {
 
 #[test]
 fn no_owner_who_waits_is_delayed_where_jobs_end_when_expected() {
-    let sums = Sums::of(Kind { owners: Submitted::Before, ends: Ends::AtLimits, market: Standing::Behind });
+    let sums = Sums::of(Kind {
+        owners: Submitted::Before,
+        ends: Ends::AtLimits,
+        market: Standing::Behind,
+    });
     assert_eq!((sums.delayed, sums.wait), (0, sums.wait_alone));
     assert_eq!((sums.broken, sums.broken_alone), (0, 0));
     assert!(sums.market > 10_000 && sums.jobs > 10_000);
@@ -99,24 +103,37 @@ fn no_owner_who_waits_is_delayed_where_jobs_end_when_expected() {
 
 #[test]
 fn early_ends_delay_owners_in_the_queue_by_less_than_one_percent() {
-    let sums = Sums::of(Kind { owners: Submitted::Before, ends: Ends::Early, market: Standing::Behind });
+    let sums =
+        Sums::of(Kind { owners: Submitted::Before, ends: Ends::Early, market: Standing::Behind });
     assert_eq!((sums.broken, sums.broken_alone), (0, 0));
     assert!(sums.longer() < 10, "{sums:?}");
 }
 
 #[test]
 fn jobs_submitted_later_wait_for_no_more_than_runs_already() {
-    let sums = Sums::of(Kind { owners: Submitted::AllTheTime, ends: Ends::AtLimits, market: Standing::Behind });
+    let sums = Sums::of(Kind {
+        owners: Submitted::AllTheTime,
+        ends: Ends::AtLimits,
+        market: Standing::Behind,
+    });
     assert_eq!((sums.broken, sums.broken_alone), (0, 0));
     assert!(sums.longer() < 10, "{sums:?}");
-    let sums = Sums::of(Kind { owners: Submitted::AllTheTime, ends: Ends::Early, market: Standing::Behind });
+    let sums = Sums::of(Kind {
+        owners: Submitted::AllTheTime,
+        ends: Ends::Early,
+        market: Standing::Behind,
+    });
     assert_eq!((sums.broken, sums.broken_alone), (0, 0));
     assert!(sums.longer() < 30, "{sums:?}");
 }
 
 #[test]
 fn owners_jobs_that_exceed_their_limits_break_no_promise_of_policies() {
-    let sums = Sums::of(Kind { owners: Submitted::AllTheTime, ends: Ends::Beyond, market: Standing::Behind });
+    let sums = Sums::of(Kind {
+        owners: Submitted::AllTheTime,
+        ends: Ends::Beyond,
+        market: Standing::Behind,
+    });
     assert!(sums.jobs > 10_000);
 }
 
@@ -155,11 +172,7 @@ fn in_line_every_job_gets_its_turn() {
 
 #[test]
 fn in_line_without_owners_changes_nothing() {
-    let kind = Kind {
-        owners: Submitted::AllTheTime,
-        ends: Ends::Early,
-        market: Standing::InLine,
-    };
+    let kind = Kind { owners: Submitted::AllTheTime, ends: Ends::Early, market: Standing::InLine };
     for seed in 0..200 {
         let mut world = World::drawn(seed, kind);
         world.workload.owners.iter_mut().for_each(|load| load.jobs.clear());

@@ -59,9 +59,8 @@ impl OfferRow<'_> {
 fn lines(quotes: &[Offer]) -> Vec<OfferRow<'_>> {
     let mut lines: Vec<OfferRow<'_>> = Vec::new();
     for offer in quotes.iter().filter(|offer| offer.start.is_some()) {
-        let is_same = |it: &Offer| {
-            (it.id, it.start, &it.nodes) == (offer.id, offer.start, &offer.nodes)
-        };
+        let is_same =
+            |it: &Offer| (it.id, it.start, &it.nodes) == (offer.id, offer.start, &offer.nodes);
         match lines.iter_mut().find(|line| is_same(line.offer)) {
             Some(line) => {
                 let _ = write!(line.criteria, ", {}", offer.criterion);

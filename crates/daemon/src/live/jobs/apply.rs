@@ -221,7 +221,8 @@ impl State {
         }
         let job = self.job(number)?;
         let beginning = job.beginning_of(parts.len());
-        job.stage = Stage::Running(Run { id, started, in_window: false, parts, beginning, turn: None });
+        job.stage =
+            Stage::Running(Run { id, started, in_window: false, parts, beginning, turn: None });
         job.choice = None;
         let (payer, hold) = (job.payer(), job.max());
         if let Some(job) = self.jobs.get(&number) {

@@ -173,8 +173,8 @@ mod tests {
         waiting[2].after = vec![1];
         waiting[3].after = vec![2, 9];
         let groups = Groups { pools: vec![PoolId(0)], first: vec![0, 1, 3] };
-        let own = [(1, 7, true), (1, 8, false), (3, 9, true)]
-            .map(|(rank, job_number, is_lined)| Own {
+        let own =
+            [(1, 7, true), (1, 8, false), (3, 9, true)].map(|(rank, job_number, is_lined)| Own {
                 rank,
                 job: job_number,
                 is_lined,

@@ -214,7 +214,12 @@ impl State {
     }
 
     /// All that a survey says is missing.
-    pub(in crate::live) fn missing(&self, at: Time, site: SiteId, survey: &Survey) -> BTreeMap<Why, Outage> {
+    pub(in crate::live) fn missing(
+        &self,
+        at: Time,
+        site: SiteId,
+        survey: &Survey,
+    ) -> BTreeMap<Why, Outage> {
         let mut missing = BTreeMap::new();
         let pools = self.market.pools().iter().filter(|(_, pool)| pool.site == site);
         for ((id, pool), seen) in pools.zip(&survey.pools) {

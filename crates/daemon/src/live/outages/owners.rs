@@ -14,10 +14,10 @@ use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::owners::{self, Eligible, Expected, OwnersJob, Rule};
 
 use super::Why;
-use super::missing::OVERDUE;
-use crate::live::{ApplyError, Live};
-use crate::live::state::{Happening, Job, Phase, State};
 use super::lined::Owners;
+use super::missing::OVERDUE;
+use crate::live::state::{Happening, Job, Phase, State};
+use crate::live::{ApplyError, Live};
 use crate::site::Survey;
 use crate::site::queued::{Blocked, QueueRule, QueuedJob};
 

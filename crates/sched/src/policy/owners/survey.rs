@@ -135,9 +135,8 @@ pub fn forecast_of(survey: &Survey, rule: Rule, counts: impl Fn(usize) -> bool) 
     for index in ahead.blocked {
         jobs[index] = Expected::No(Unforeseen::Dependency);
     }
-    let index = |start: &ExpectedStart| {
-        groups.partition_point(|group| group.numbers.end <= start.job.0)
-    };
+    let index =
+        |start: &ExpectedStart| groups.partition_point(|group| group.numbers.end <= start.job.0);
     for start in &ahead.starts {
         note(&mut jobs[index(start)], start);
     }
