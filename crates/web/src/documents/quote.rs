@@ -89,6 +89,13 @@ pub struct Offer {
     pub reason: Option<String>,
 }
 
+impl Offer {
+    /// Whether its start is the expected turn in the queue of a site, so that it cannot be booked.
+    pub fn is_of_queue(&self) -> bool {
+        self.basis == Some(Basis::SiteQueue)
+    }
+}
+
 /// What the start of an offer rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
