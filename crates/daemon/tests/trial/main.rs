@@ -84,7 +84,7 @@ fn nothing_is_lost_in_thousands_of_worlds() {
         && resumed > worlds / 100
         && held > worlds / 10
         && settled > worlds / 20
-        && lined > worlds
+        && lined > worlds / 4
         && turns > worlds / 4;
     assert!(lively, "the worlds are too quiet: {counts:?}");
 }
