@@ -63,7 +63,7 @@ fn jobs_in_line_run_under_all_policies() {
     let text = text.replace("log = \"", &format!("log = \"{EXAMPLES}/"));
     let grid = folder.path().join("in-line.toml");
     std::fs::write(&grid, text).unwrap();
-    let policies = ["fcfs", "easy", "conservative", "css", "easy-sites", "auction"];
+    let policies = ["fcfs", "easy", "conservative", "css", "easy-sites"];
     let args = ["--policy", &policies.join(","), "--homes", "nodes"];
     let output = simulate(&grid, folder.path(), &args);
     assert!(output.status.success(), "{}", stderr(&output));
