@@ -70,7 +70,7 @@ macro_rules! job {
 job!(
     fields: {
         array, key, submitted, phase, id, attempt, capped, parts, expected, started, ended, paid,
-        cancelled_by, booking, in_window, choice, rendezvous, apart, history, width, processors,
+        cancelled_by, booking, in_window, turn, choice, rendezvous, apart, history, width, processors,
         origin, away, redacted,
     }
     |job| look: {
@@ -79,6 +79,7 @@ job!(
             nodes, processors, expected, paid, cancelled_by, booking, choice, history, origin,
         } = job;
         let (phase, id, parts, in_window) = (&job.phase(), &job.id(), &job.parts(), &job.in_window());
+        let turn = &job.run().and_then(|run| run.turn);
         let (started, ended, redacted) = (&job.started(), &job.ended(), &job.redacted());
         let apart = &match job.run().map(|run| &run.beginning) {
             Some(Beginning::Apart(began)) if !began.is_empty() => Some(began),
@@ -91,7 +92,7 @@ job!(
     |number, user, submission| build: {
         let (beginning, capped): (_, Option<u32>) = (beginning(rendezvous, apart), capped);
         let nodes = Option::<u32>::unwrap_or(width, submission.tasks);
-        let run = |id, started| Run { id, started, in_window, parts, beginning };
+        let run = |id, started| Run { id, started, in_window, parts, beginning, turn };
         let stage = match (phase, id, started, away) {
             (Kept::Held(hold), ..) => Stage::Held(hold),
             (Kept::Waiting, Some(id), ..) => Stage::Waiting(id),
@@ -212,7 +213,7 @@ choice!(Setback {
 object!(Part { pool, nodes, price, limit, names, since, exit });
 choice!(Happening {
     "submitted" => Submitted, "held" => Held(hold), "queued" => Queued, "planned" => Planned(place),
-    "began" => Began, "setback" => Setback(setback), "cancelling" => Cancelling(by),
+    "lined" => Lined(pool), "began" => Began, "setback" => Setback(setback), "cancelling" => Cancelling(by),
     "over" => Over(finish), "handing" => Handing(peer), "handed-over" => HandedOver(peer),
     "unkept" => Unkept(site, words), "came-back" => CameBack(why), "taken-in" => TakenIn(peer),
 });

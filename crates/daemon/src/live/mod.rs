@@ -72,6 +72,15 @@ pub trait Make: Debug + Send + Sync {
     fn make(&self, policy: &str, pools: &Pools) -> Result<Box<dyn Policy + Send>, String>;
 }
 
+/// How jobs wait in the queue of a site, beside the jobs of its owners.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LineSettings {
+    /// The priority that a new job has there; `None`: the one that is observed.
+    pub priority: Option<u64>,
+    /// The site keeps nodes free for booked windows, whatever waits in its queue.
+    pub reserves: bool,
+}
+
 /// What the live market allows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -107,6 +116,8 @@ pub struct Settings {
     /// Sites that run all jobs as the daemon's own account, though the configuration does not say that this is meant:
     /// beside them only administrators have tokens.
     pub one_account: Vec<String>,
+    /// By site in whose own queue jobs wait, how.
+    pub in_line: BTreeMap<String, LineSettings>,
 }
 
 impl Default for Settings {
@@ -127,6 +138,7 @@ impl Default for Settings {
             gather: Span(120),
             times: BTreeMap::new(),
             one_account: Vec::new(),
+            in_line: BTreeMap::new(),
         }
     }
 }
@@ -177,6 +189,8 @@ pub struct Live {
     problems: BTreeMap<PoolId, String>,
     /// By site, the owners' queue: as far as was noticed since the start.
     queues: BTreeMap<SiteId, outages::owners::OwnersQueue>,
+    /// Jobs in the queues of sites.
+    lines: jobs::line::Lines,
     /// Limits of sites.
     caps: caps::Caps,
     /// By site that has refused tasks: as far as was noticed since the start.
@@ -225,6 +239,7 @@ impl Live {
             max: Most::new(),
             problems: BTreeMap::new(),
             queues: BTreeMap::new(),
+            lines: jobs::line::Lines::default(),
             caps: caps::Caps::default(),
             refusals: BTreeMap::new(),
             letters: Vec::new(),

@@ -70,6 +70,7 @@ impl Live {
             let commands = self.ask_policy(at)?;
             self.follow(at, commands)?;
         }
+        self.mind_lines(at)?;
         self.mind_searches(at)?;
         self.seek(at)?;
         Ok(self.done(None))

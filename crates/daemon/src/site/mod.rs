@@ -30,7 +30,7 @@ use tradewind_model::{Attributes, Performance, Span, Time};
 
 use limits::{Cap, Limits};
 use managed::requests::Requests;
-use queued::QueuedJob;
+use queued::{OwnPlace, QueuedJob};
 pub use reading::Reading;
 use resources::Resources;
 use size::Size;
@@ -110,6 +110,8 @@ pub struct Survey {
     /// Jobs of others that wait, in the order in which the manager looks at them; at most
     /// [`queued::MAX_QUEUED`]. Never a job of this market.
     pub queue: Vec<QueuedJob>,
+    /// Tasks of the market that wait in that queue, if the site says where.
+    pub own: BTreeMap<Tag, OwnPlace>,
     /// How many further entries of that queue are left out.
     pub queue_beyond: u32,
     /// What is not known of that queue, a sentence each, without a period.
@@ -132,8 +134,6 @@ pub struct PoolSurvey {
     pub up: u32,
     /// The owner's running jobs and whatever else of others holds nodes, by the site's own names.
     pub local: BTreeMap<String, LocalTask>,
-    /// The owner's jobs that wait for nodes here.
-    pub local_waiting: u32,
     /// The most of each that one of its nodes can give a job; `None`: unknown, or without limits.
     pub max: Option<Resources>,
     /// Why the pool has no nodes at all, and what there is instead: the configuration is wrong.

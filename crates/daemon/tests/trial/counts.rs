@@ -20,6 +20,9 @@ pub(crate) struct Counts {
     pub(crate) held: u64,
     /// Jobs that were planned again after they had paid.
     pub(crate) settled: u64,
+    /// Jobs that were sent to the queue of a site, and those that it started.
+    pub(crate) lined: u64,
+    pub(crate) turns: u64,
 }
 
 impl std::ops::AddAssign for Counts {
@@ -34,5 +37,7 @@ impl std::ops::AddAssign for Counts {
         self.resumed += more.resumed;
         self.held += more.held;
         self.settled += more.settled;
+        self.lined += more.lined;
+        self.turns += more.turns;
     }
 }

@@ -73,6 +73,8 @@ fn nothing_is_lost_in_thousands_of_worlds() {
         resumed,
         held,
         settled,
+        lined,
+        turns,
     } = counts;
     let lively = steps > worlds * 100 && gathered > worlds && slipped > worlds / 10;
     let lively = lively && launched > gathered / 2 && apart > worlds / 4;
@@ -81,7 +83,9 @@ fn nothing_is_lost_in_thousands_of_worlds() {
         && recalled > worlds / 10
         && resumed > worlds / 100
         && held > worlds / 10
-        && settled > worlds / 20;
+        && settled > worlds / 20
+        && lined > worlds / 4
+        && turns > worlds / 4;
     assert!(lively, "the worlds are too quiet: {counts:?}");
 }
 

@@ -16,7 +16,7 @@ pub struct Event {
     /// `submitted`, `held`, `queued`, `planned`, `running`, `part_over`, `set_back`, `cancelling`,
     /// `over`, `dropped`, `expected`, `priced`, `tariff`, `missing`, `back`, `site_away`,
     /// `site_back`, `site_state`, `policy`, `moved`, `quoted`, `quote_gone`, `admitted`, `expelled`, `rotated`,
-    /// `arrived`, `slipped`, `launched`, `unkept`, `project` (members and limits), `budget` (a
+    /// `arrived`, `slipped`, `launched`, `unkept`, `in_line`, `project` (members and limits), `budget` (a
     /// project or a member has spent 50, 80 or 95 % of a limit), or `reset`: events were missed,
     /// look again.
     pub kind: String,

@@ -246,7 +246,7 @@ pub struct HistoryEntry {
     /// The moment, in Unix seconds.
     pub at: i64,
     /// `submitted`, `held`, `queued`, `planned`, `began`, `set_back`, `cancelling`, `over`,
-    /// `unkept`; `passed_on`, `arrived`, `came_back`, `taken_in` of jobs that go to peers or come from them.
+    /// `unkept`, `in_line` (it waits in the queue of a site); `passed_on`, `arrived`, `came_back`, `taken_in` of jobs that go to peers or come from them.
     pub what: String,
     /// More about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -49,7 +49,7 @@ pub use project::{
     LimitChange, MemberRole, Membership, NewProject, Project, ProjectBudget, ProjectForecast,
     ProjectList, ProjectMember, SpendingLimits,
 };
-pub use quote::{Offer, OfferedNodes, QueuePlan, Quotes};
+pub use quote::{Basis, Offer, OfferedNodes, QueuePlan, Quotes};
 pub use report::{Report, SiteReport, TogetherReport, UserReport};
 pub use session::{Session, SessionList};
 pub use shadow::{ComparedErrors, ObservedHour, ObservedSite, ObservedWaits, Shadow, StartErrors};

@@ -263,6 +263,10 @@ impl EventEncoder {
             }
             Record::Job(JobRecord::Joined { job, .. }) => (job, event("queued")),
             Record::Job(JobRecord::Started { job }) => (job, event("planned")),
+            Record::Job(JobRecord::Lined { job, pool }) => {
+                let (pools, site) = (vec![self.pool(*pool)], self.site_of(*pool));
+                (job, Event { pools, site, ..event("in_line") })
+            }
             Record::Job(JobRecord::Interrupted { job, setback }) => {
                 let message = Some(words::set_back(setback, |pool| self.pool(pool)));
                 (job, Event { message, ..event("set_back") })

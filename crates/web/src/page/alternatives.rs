@@ -162,6 +162,7 @@ mod tests {
             start: Some(10),
             finish: Some(finish),
             cost: Some(Credits(cost)),
+            basis: None,
             expires: None,
             nodes: vec![nodes],
             reason: None,

@@ -129,6 +129,8 @@ fn of_job(job: &Job, share: Share, (start, end): (Time, Time), kind: Kind) -> Ta
 
 fn parts(moment: &Moment<'_>, job: &Job) -> impl Iterator<Item = Task> {
     let shown = matches!(job.phase(), Phase::Running | Phase::Over(_));
+    // One that waits in the queue of a site has no nodes yet.
+    let shown = shown && !moment.state.is_lined(job);
     let parts = job.parts().iter().filter(move |_| shown);
     parts.filter_map(|part| task(moment, job, part))
 }

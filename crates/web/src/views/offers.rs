@@ -19,6 +19,7 @@ fn empty(criterion: String, exact: bool) -> Offer {
         start: None,
         finish: None,
         cost: None,
+        basis: None,
         expires: None,
         nodes: Vec::new(),
         reason: None,

@@ -150,7 +150,10 @@ impl<'a> Moment<'a> {
             }
             // A first forecast that did not come true says nothing any more.
             Phase::Waiting => job.expected.filter(|at| *at >= self.now),
-            // It is not known when it is released, or when its turn in a site's queue comes.
+            Phase::Running if self.state.is_lined(job) => {
+                self.state.turn_of(job).map(|turn| turn.max(self.now))
+            }
+            // It is not known when it is released, or when it starts at its site.
             Phase::Held(_) | Phase::Running | Phase::Handing | Phase::Away | Phase::Over(_) => None,
         }
     }

@@ -5,7 +5,7 @@ use tradewind_daemon::site::Exit;
 use tradewind_model::{PoolId, Reason, Time};
 
 use super::failures;
-use super::jobs::pool_name;
+use super::jobs::{pool_name, site_name};
 use crate::clock::present;
 use crate::documents::Credits;
 
@@ -46,7 +46,7 @@ pub(crate) fn state(state: &State, job: &Job) -> &'static str {
         Phase::Held(_) | Phase::Waiting | Phase::Handing => "PENDING",
         Phase::Running if job.cancelled_by.is_some() => "COMPLETING",
         Phase::Running if job.began().is_some() => "RUNNING",
-        Phase::Running if state.queued_at(job).is_some() => "PENDING",
+        Phase::Running if state.queued_at(job).is_some() || state.is_lined(job) => "PENDING",
         Phase::Running => "CONFIGURING",
         Phase::Away if job.cancelled_by.is_some() => "COMPLETING",
         Phase::Away if job.started().is_some() => "RUNNING",
@@ -97,6 +97,7 @@ pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)>
         Phase::Waiting => Some(waiting(state, job)),
         Phase::Running => match state.held_there(job) {
             Some(held) => Some(held_there(held)),
+            None if state.is_lined(job) => Some(in_line(state, job)),
             None => state.queued_at(job).map(queued_at),
         },
         Phase::Handing => {
@@ -172,6 +173,14 @@ fn queued_at(site: &str) -> (&'static str, String) {
     ("SiteQueue", format!("it was submitted to {site}, and waits in the queue of that site"))
 }
 
+/// The word and the sentence for a job that waits for its turn in a site's own queue.
+fn in_line(state: &State, job: &Job) -> (&'static str, String) {
+    let site = job.parts().first().map_or("", |part| site_name(state, part.pool));
+    let turn = state.turn_of(job).map(|at| format!("; it is expected to start at {}", moment(at)));
+    let turn = turn.unwrap_or_default();
+    ("SiteQueue", format!("it waits for its turn in the queue of {site}{turn}"))
+}
+
 /// When the work of the job began. A job that waits at its site has not started.
 pub(crate) fn started(job: &Job) -> Option<Time> {
     match job.phase() {
@@ -243,6 +252,7 @@ pub(crate) fn happening(
             let names = shares.map(|it| format!("{} × {}", it.nodes, pool_name(state, it.pool)));
             ("planned", Some(names.collect::<Vec<_>>().join(", ")))
         }
+        Happening::Lined(pool) => ("in_line", Some(pool_name(state, *pool).to_owned())),
         Happening::Began => ("began", None),
         Happening::Setback(setback) => {
             let name = |pool| pool_name(state, pool).to_owned();

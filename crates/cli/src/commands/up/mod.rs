@@ -216,6 +216,7 @@ fn start(place: &StateFolder, settings: &Settings, report: &Report) -> Result<En
         times: times_by_project(settings),
         keep_scripts: settings.journal.scripts,
         one_account: accounts::alone(settings),
+        in_line: sites::in_line(settings),
         ..tradewind_daemon::live::Settings::default()
     };
     let sites = sites::open(settings, place.folder())?;

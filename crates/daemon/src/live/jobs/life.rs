@@ -332,6 +332,7 @@ impl Live {
             self.index.booked.remove(&(booking.start, number));
         }
         self.index.short.remove(&number);
+        self.lines.left.remove(&number);
         self.forget_beginnings(number);
         self.call_off(at, number)?;
         self.mind_budgets_of(at, number)?;

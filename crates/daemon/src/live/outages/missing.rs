@@ -26,7 +26,7 @@ impl Live {
         survey: &Survey,
     ) -> Result<(), ApplyError> {
         let mut wanted = self.state.missing(at, site, survey);
-        wanted.extend(self.load_to_come(at, site, survey, &wanted));
+        wanted.extend(self.load_to_come(at, site, survey, &wanted)?);
         let here = |why: &Why| {
             let is_kept = matches!(why, Why::Withheld(..) | Why::Booked(..));
             !is_kept && self.state.site_of(why.pool()) == site
@@ -129,8 +129,9 @@ impl Live {
         Ok(())
     }
 
-    /// Takes jobs back that have not begun, the last ones first, until enough nodes are or will be free.
-    fn make_room(&mut self, at: Time, what: &Outage) -> Result<(), ApplyError> {
+    /// Takes jobs back that have not begun, the last ones first, until enough nodes are or will be
+    /// free. One that stands in the queue of its site stays there: it only has no nodes.
+    pub(in crate::live) fn make_room(&mut self, at: Time, what: &Outage) -> Result<(), ApplyError> {
         let mut room = self.state.market.free_in(what.pool);
         let mut idle = self.state.not_begun_in(what.pool);
         idle.retain(|(number, nodes)| {
@@ -143,7 +144,10 @@ impl Live {
                 return Ok(());
             }
             room += nodes;
-            self.take_back(at, job)?;
+            match self.keeps_its_place(job, what.pool) {
+                true => self.back_in_line(at, job, what.pool)?,
+                false => self.take_back(at, job)?,
+            }
         }
         Ok(())
     }
@@ -202,7 +206,12 @@ impl State {
     }
 
     /// All that a survey says is missing.
-    fn missing(&self, at: Time, site: SiteId, survey: &Survey) -> BTreeMap<Why, Outage> {
+    pub(in crate::live) fn missing(
+        &self,
+        at: Time,
+        site: SiteId,
+        survey: &Survey,
+    ) -> BTreeMap<Why, Outage> {
         let mut missing = BTreeMap::new();
         let pools = self.market.pools().iter().filter(|(_, pool)| pool.site == site);
         for ((id, pool), seen) in pools.zip(&survey.pools) {

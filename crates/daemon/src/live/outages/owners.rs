@@ -14,9 +14,10 @@ use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::owners::{self, Eligible, Expected, OwnersJob, Rule};
 
 use super::Why;
+use super::lined::Owners;
 use super::missing::OVERDUE;
-use crate::live::Live;
 use crate::live::state::{Happening, Job, Phase, State};
+use crate::live::{ApplyError, Live};
 use crate::site::Survey;
 use crate::site::queued::{Blocked, QueueRule, QueuedJob};
 
@@ -64,21 +65,30 @@ impl Live {
         site: SiteId,
         survey: &Survey,
         missing: &BTreeMap<Why, Outage>,
-    ) -> BTreeMap<Why, Outage> {
+    ) -> Result<BTreeMap<Why, Outage>, ApplyError> {
         let rule = survey.limits.as_ref().and_then(|limits| limits.queue);
         let (groups, waiting) = jobs_of(at, &self.state.pools_of(site), survey);
+        let line = self.line_at(at, site, survey, Owners { groups: &groups, waiting });
         let pools = self.state.market.pools();
         let ahead = owners::Survey {
             now: at,
             pools: groups.pools.iter().map(|&id| (id, pools.pool(id).nodes)).collect(),
             taken: self.state.taken_at(at, site, missing),
-            waiting,
+            waiting: line.waiting,
         };
         let forecast = match ahead.waiting.is_empty() {
             true => owners::Forecast { jobs: Vec::new(), load: Vec::new() },
-            false => owners::forecast(&ahead, look_ahead_rule(rule)),
+            false => {
+                let counts = |index: usize| line.counts.get(index).is_none_or(|counts| *counts);
+                owners::forecast_of(&ahead, look_ahead_rule(rule), counts)
+            }
         };
-        let expected = groups.first.iter().filter_map(|&first| forecast.jobs.get(first).copied());
+        let turn = |(index, job): (usize, u64)| match forecast.jobs.get(index) {
+            Some(Expected::Starts { start, .. }) => Some((job, *start)),
+            _ => None,
+        };
+        let turns = line.own.into_iter().filter_map(turn).collect();
+        let expected = line.first.iter().filter_map(|&first| forecast.jobs.get(first).copied());
         let queue = OwnersQueue {
             at,
             jobs: survey.queue.iter().cloned().zip(expected).collect(),
@@ -86,9 +96,10 @@ impl Live {
             notes: survey.queue_notes.clone(),
         };
         self.queues.insert(site, queue);
+        self.expect_turns(at, turns)?;
         let margin = rule.map_or(Span::ZERO, |rule| rule.interval.clamp(Span::ZERO, MAX_MARGIN));
         let load = forecast.load.iter().map(|taken| outage(at, taken, margin));
-        self.state.with_names(at, site, load)
+        Ok(self.state.with_names(at, site, load))
     }
 }
 
@@ -263,7 +274,7 @@ impl State {
         let mut known: BTreeMap<Why, Outage> = known.collect();
         let (mut named, mut new) = (BTreeMap::new(), Vec::new());
         for what in load {
-            let same = known.iter().find(|(_, it)| is_near(at, it, &what)).map(|(why, _)| why);
+            let same = known.iter().find(|(_, it)| is_same(at, it, &what)).map(|(why, _)| why);
             match same.cloned().and_then(|why| known.remove_entry(&why)) {
                 Some((why, it)) => drop(named.insert(why, it)),
                 None => new.push(what),
@@ -287,15 +298,17 @@ impl Job {
     }
 }
 
-/// Whether the forecast says what is known: within half a minute, or a twentieth of the time until
-/// then. What has begun has begun.
-fn is_near(at: Time, known: &Outage, seen: &Outage) -> bool {
-    let near = |one: Time, other: Time| {
-        let (one, other) = (one.max(at), other.max(at));
-        let far = (one - at).max(other - at);
-        let off = if one > other { one - other } else { other - one };
-        off <= NEAR.max(Span(far.0 / 20))
-    };
+/// Whether the forecast says what is known: both ends are near. What has begun has begun.
+fn is_same(at: Time, known: &Outage, seen: &Outage) -> bool {
     let same = known.pool == seen.pool && known.nodes == seen.nodes && known.until > at;
-    same && near(known.from, seen.from) && near(known.until, seen.until)
+    same && is_near(at, known.from, seen.from) && is_near(at, known.until, seen.until)
+}
+
+/// Whether two moments are the same for a forecast: within half a minute, or a twentieth of the time
+/// until then. Moments before `at` are all the same.
+pub(in crate::live) fn is_near(at: Time, one: Time, other: Time) -> bool {
+    let (one, other) = (one.max(at), other.max(at));
+    let far = (one - at).max(other - at);
+    let off = if one > other { one - other } else { other - one };
+    off <= NEAR.max(Span(far.0 / 20))
 }

@@ -70,9 +70,6 @@ fn look_at(pool: &Pool, instances: &[Instance], others: &Others<'_>) -> PoolSurv
             task.nodes += units;
         }
     }
-    let waits = |job: &&&Job| job.is_eager() && pool.is_asked_by(job);
-    let waiting = others.jobs.iter().filter(waits).count();
-    survey.local_waiting = u32::try_from(waiting).unwrap_or(u32::MAX);
     survey
 }
 
@@ -224,7 +221,6 @@ mod tests {
                 ("reservation 8", 8, Time(600)),
             ]
         );
-        assert_eq!(seen.local_waiting, 1);
     }
 
     proptest! {

@@ -206,8 +206,7 @@ pub(super) fn survey(
     for reservation in listed.reservations {
         reserve(&mut local, reservation, &nodes, &busy, unit);
     }
-    let local_waiting = waiting(listed, members);
-    PoolSurvey { up: up.min(max), local, local_waiting, max: has, size, problem }
+    PoolSurvey { up: up.min(max), local, max: has, size, problem }
 }
 
 /// How large the market's nodes are: by the smallest one, so that enough of them are asked for.
@@ -254,15 +253,4 @@ fn reserve(
         };
         local.insert(name, LocalTask { nodes, from, until: reservation.end });
     }
-}
-
-fn waiting(listed: &Listed<'_>, members: &Members) -> u32 {
-    let is_here = |job: &&Job| {
-        let in_partition = |name| job.partitions.contains(name);
-        job.is_waiting()
-            && !job.is_held
-            && !listed.ours.contains(&job.id)
-            && members.partition.as_ref().is_none_or(in_partition)
-    };
-    u32::try_from(listed.jobs.iter().filter(is_here).count()).unwrap_or(u32::MAX)
 }

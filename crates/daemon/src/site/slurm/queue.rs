@@ -15,8 +15,8 @@ use super::{Controller, View, caps};
 use crate::site::local::records::now;
 use crate::site::managed::driver::{Base, Manager};
 use crate::site::managed::tickets::tag_in;
-use crate::site::queued::{Blocked, Queue, QueuedJob, limit_of, name_of, shown, tasks};
-use crate::site::{Finding, Verdict};
+use crate::site::queued::{Blocked, Key, Queue, QueuedJob, limit_of, name_of, shown, tasks};
+use crate::site::{Finding, Tag, Verdict};
 
 /// What is said if no job of others can be seen.
 const HIDDEN: &str = "the cluster hides jobs of other users (PrivateData), so that the waiting jobs \
@@ -59,7 +59,7 @@ impl Controller {
             let queued = queued(job, asked, &places, base.cluster.unit)?;
             Some((self.order_of(job), queued))
         });
-        let mut queue = Queue::by_priority(waiting.collect());
+        let mut queue = Queue::with_own(waiting.collect(), self.own_of(base, view));
         if cut > 0 {
             queue
                 .notes
@@ -69,6 +69,17 @@ impl Controller {
             queue.notes.push(HIDDEN.to_owned());
         }
         queue
+    }
+
+    /// Tasks of the market that wait, by what Slurm orders them.
+    fn own_of(&self, base: &Base, view: &View<'_, Job>) -> Vec<(Tag, Key)> {
+        let own = view.jobs.iter().filter(|job| job.is_waiting());
+        let own = own.filter_map(|job| {
+            let tag = tag_in(&job.comment).filter(|tag| base.markets.contains(&tag.market))?;
+            let priority = job.asked.as_deref().and_then(|asked| asked.priority);
+            Some((tag, (self.order_of(job), priority, Time(job.submitted))))
+        });
+        own.collect()
     }
 
     /// How much of the waiting jobs of others can be seen.

@@ -44,7 +44,9 @@ use super::backfill::Depth;
 use super::local::Turn;
 pub use load::{MAX_STEPS, future_load};
 pub use queue::{Entry, SiteQueue};
-pub use survey::{Eligible, Expected, Forecast, OwnersJob, Survey, Unforeseen, forecast};
+pub use survey::{
+    Eligible, Expected, Forecast, OwnersJob, Survey, Unforeseen, forecast, forecast_of,
+};
 
 /// The most entries of a queue that are looked at; an array job counts as its entries.
 pub const MAX_ENTRIES: usize = 10_000;

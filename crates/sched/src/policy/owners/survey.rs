@@ -112,6 +112,14 @@ impl Survey {
 
 /// Looks ahead. See the text of the module above for assumptions, bounds and cost.
 pub fn forecast(survey: &Survey, rule: Rule) -> Forecast {
+    forecast_of(survey, rule, |_| true)
+}
+
+/// The same with the future load of some waiting jobs only: those for whose index `counts` holds.
+/// The load of the jobs before a place in the queue is what one more job at this place has to
+/// leave free; under conservative backfilling its earliest place beside this load is its start
+/// ([`Survey::expected_of`]), under EASY it may start earlier.
+pub fn forecast_of(survey: &Survey, rule: Rule, counts: impl Fn(usize) -> bool) -> Forecast {
     let mut site = SiteQueue::new(&survey.pools, rule);
     let groups = groups(survey);
     let entries = groups.last().map_or(0, |group| group.numbers.end);
@@ -127,11 +135,13 @@ pub fn forecast(survey: &Survey, rule: Rule) -> Forecast {
     for index in ahead.blocked {
         jobs[index] = Expected::No(Unforeseen::Dependency);
     }
+    let index =
+        |start: &ExpectedStart| groups.partition_point(|group| group.numbers.end <= start.job.0);
     for start in &ahead.starts {
-        let index = groups.partition_point(|group| group.numbers.end <= start.job.0);
-        note(&mut jobs[index], start);
+        note(&mut jobs[index(start)], start);
     }
-    Forecast { jobs, load: load::future_load(&ahead.starts) }
+    let load = ahead.starts.iter().copied().filter(|start| counts(index(start)));
+    Forecast { jobs, load: load::future_load(&load.collect::<Vec<_>>()) }
 }
 
 /// The waiting jobs with numbers for their entries, in the order of the queue.

@@ -385,7 +385,8 @@ impl<M: Manager> Driver<M> {
         }
         let view = View { jobs, ours: &ours, now: now() };
         survey.pools = self.manager.pools(&self.base, &view)?;
-        let Queue { jobs, beyond, notes } = self.manager.queue(&self.base, &view);
+        let Queue { jobs, beyond, notes, own } = self.manager.queue(&self.base, &view);
+        survey.own = own;
         (survey.queue, survey.queue_beyond, survey.queue_notes) = (jobs, beyond, notes);
         Ok(())
     }
