@@ -175,6 +175,9 @@ pub struct Live {
     problems: BTreeMap<PoolId, String>,
     /// By site, the owners' queue: as far as was noticed since the start.
     queues: BTreeMap<SiteId, outages::owners::OwnersQueue>,
+    /// By pool and name of an owner's task, when its limit is over: as far as was noticed since the
+    /// start.
+    limits_of_tasks: BTreeMap<(PoolId, String), Time>,
     /// Limits of sites.
     caps: caps::Caps,
     /// What the present step wants said to peers.
@@ -221,6 +224,7 @@ impl Live {
             max: Most::new(),
             problems: BTreeMap::new(),
             queues: BTreeMap::new(),
+            limits_of_tasks: BTreeMap::new(),
             caps: caps::Caps::default(),
             letters: Vec::new(),
             month: 0,

@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::{Cause, Outage, PoolId, Pools, SiteId, Span, Time};
 use tradewind_sched::free::Taken;
+use tradewind_sched::policy::availability::expected_end_by_limit;
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::owners::{self, Eligible, Expected, OwnersJob, Rule};
 
 use super::Why;
-use super::missing::OVERDUE;
 use crate::live::Live;
 use crate::live::state::{Happening, Job, Phase, State};
 use crate::site::Survey;
@@ -179,10 +179,12 @@ fn after(
 ) -> (Eligible, Vec<usize>) {
     let (mut from, mut after) = (at, Vec::new());
     for name in names {
-        let running = survey.pools.iter().filter_map(|pool| pool.local.get(name));
-        match (last.get(name.as_str()), running.map(|task| task.until).max()) {
+        // What runs has the name of the job with this word before it, at sites with managers.
+        let names = [name.clone(), format!("job {name}")];
+        let running = survey.pools.iter().flat_map(|pool| names.iter().map(|it| pool.local.get(it)));
+        match (last.get(name.as_str()), running.flatten().map(|task| task.until).max()) {
             (Some(place), _) => after.push(*place),
-            (None, Some(until)) => from = from.max(until),
+            (None, Some(limit)) => from = from.max(expected_end_by_limit(limit, at)),
             (None, None) => return (Eligible::Unknown, Vec::new()),
         }
     }
@@ -229,7 +231,7 @@ impl State {
         here.filter(|part| part.exit.is_none()).filter_map(move |part| {
             let since = part.since?;
             let share = tradewind_model::Share { pool: part.pool, nodes: part.nodes };
-            let until = (since + part.limit).max(at + OVERDUE);
+            let until = expected_end_by_limit(since + part.limit, at);
             Some(Taken { share, from: since, until })
         })
     }

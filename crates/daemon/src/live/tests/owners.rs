@@ -150,6 +150,43 @@ fn there_is_room_for_a_round_of_the_manager() {
     assert_eq!(stage.expected("narrow"), starts(840));
 }
 
+/// When the market expects the owner's running task to end.
+fn running_until(stage: &Stage) -> Time {
+    let state = stage.live.state();
+    let local = state.outages().iter().find(|(why, _)| matches!(why, Why::Local(..)));
+    state.market.closure_state(*local.unwrap().1).unwrap().0.until
+}
+
+#[test]
+fn a_task_is_expected_to_end_at_its_limit_or_soon_after() {
+    let mut stage = Stage::new();
+    let see = |stage: &mut Stage, at| {
+        stage.see(later(at), backlog(240, vec![waiting("wide", 2, 600)]));
+        (stage.expected("wide"), running_until(stage))
+    };
+    assert_eq!(see(&mut stage, 239), (starts(240), later(240)), "not later, though it is near");
+    // Sites end jobs some seconds after their limits, and nothing was heard yet.
+    stage.step(later(243), Input::Tick);
+    assert_eq!(running_until(&stage), later(255));
+    assert_eq!(see(&mut stage, 250), (starts(255), later(255)));
+    stage.step(later(256), Input::Tick);
+    assert_eq!(running_until(&stage), later(270));
+    assert_eq!(see(&mut stage, 300), (starts(360), later(360)), "by twice the time beyond it");
+    let state = stage.live.state();
+    assert_eq!(state.market.free_in(PoolId(0)), 1, "its node is never free meanwhile");
+}
+
+#[test]
+fn a_job_may_wait_for_one_that_runs() {
+    let mut stage = Stage::new();
+    let behind = Blocked::Dependency(vec!["77".to_owned()]);
+    let mut survey = backlog(240, vec![QueuedJob { blocked: behind, ..waiting("78", 1, 60) }]);
+    let local = &mut survey.pools[0].local;
+    *local = local.iter().map(|(_, task)| ("job 77".to_owned(), *task)).collect();
+    stage.see(DAY, survey);
+    assert_eq!(stage.expected("78"), starts(240));
+}
+
 #[test]
 fn what_cannot_be_foreseen_is_said_and_not_planned_for() {
     let mut stage = Stage::new();
