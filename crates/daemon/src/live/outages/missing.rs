@@ -198,9 +198,7 @@ impl Live {
 /// Whether what is known says the same as what is seen now.
 fn is_same(at: Time, known: &Outage, seen: &Outage) -> bool {
     let begun = known.from <= at && seen.from <= at;
-    known.nodes == seen.nodes
-        && (begun || known.from == seen.from)
-        && known.until == seen.until
+    known.nodes == seen.nodes && (begun || known.from == seen.from) && known.until == seen.until
 }
 
 impl State {

@@ -181,7 +181,8 @@ fn after(
     for name in names {
         // What runs has the name of the job with this word before it, at sites with managers.
         let names = [name.clone(), format!("job {name}")];
-        let running = survey.pools.iter().flat_map(|pool| names.iter().map(|it| pool.local.get(it)));
+        let running =
+            survey.pools.iter().flat_map(|pool| names.iter().map(|it| pool.local.get(it)));
         match (last.get(name.as_str()), running.flatten().map(|task| task.until).max()) {
             (Some(place), _) => after.push(*place),
             (None, Some(limit)) => from = from.max(expected_end_by_limit(limit, at)),
