@@ -40,7 +40,7 @@ def draw(seed, jobs, nodes):
         # A fifth is submitted while the others run and wait.
         job["at"] = of.uniform(5, 0.6 * length) if of.random() < 0.2 else 0
     owners.sort(key=lambda job: job["at"])
-    ours = [one(max(1, nodes // 4)) for _ in range(max(3, jobs // 15))]
+    ours = [one(max(1, nodes // 4)) for _ in range(max(1, jobs // 15))]
     for job in ours:
         job["limit"] = 1
         job["work"] = min(job["work"], of.randint(3, 40))
@@ -256,8 +256,17 @@ def errors(pairs):
     return f"{quantile(size, 50)}, {quantile(size, 90)}, {statistics.mean(late):+.0f}"
 
 
-def signed(value):
-    return f"{value:+.1f}"
+def comparable(asked):
+    """Our jobs with both forecasts; and whether another one of ours waited when they were asked for."""
+    started = [it for it in asked if it["start"]]
+    for it in started:
+        it["alone"] = not any(other["at"] < it["at"] < other["start"] for other in started)
+    return [it for it in started if it["ours"] is not None and it["slurm"] is not None]
+
+
+def compared(asked):
+    slurm, ours = ([(it[whose], it["start"]) for it in asked] for whose in ("slurm", "ours"))
+    return f"{len(asked)} | {errors(slurm)} | {errors(ours)}"
 
 
 def table(args):
@@ -280,13 +289,14 @@ def table(args):
               f"{errors([(it['slurm'], it['start']) for it in both])} | "
               f"{errors([(it['together'], it['start']) for it in both])} | {len(alone)} | "
               f"{errors([(it['ours'], it['start']) for it in alone])} |")
-    print("\n| Slurm | jobs on nodes | our jobs | `sbatch --test-only` | our quote |")
-    print("|---|---|---|---|---|")
+    print("\n| Slurm | jobs on nodes | our jobs | `sbatch --test-only` | our quote | "
+          "no other of ours waited | `sbatch --test-only` | our quote |")
+    print("|---|---|---|---|---|---|---|---|")
     for key in order:
-        asked = [it for one in groups[key] if one["with"] for it in one["asked"] if it["start"]]
-        both = [it for it in asked if it["ours"] is not None and it["slurm"] is not None]
-        print(f"| {name(key)} | {len(both)} | {errors([(it['slurm'], it['start']) for it in both])} | "
-              f"{errors([(it['ours'], it['start']) for it in both])} |")
+        both = [it for one in groups[key] if one["with"] for it in comparable(one["asked"])]
+        if both:
+            alone = [it for it in both if it["alone"]]
+            print(f"| {name(key)} | {compared(both)} | {compared(alone)} |")
     print("\n| Slurm | jobs on nodes | our jobs beside | owners' jobs | mean wait without | with | difference | "
           "of each job: median, 9 of 10, worst |")
     print("|---|---|---|---|---|---|---|---|")

@@ -12,7 +12,7 @@ use tradewind_model::{Cause, Outage, PoolId, Pools, SiteId, Span, Time};
 use tradewind_sched::free::Taken;
 use tradewind_sched::policy::availability::expected_end_by_limit;
 use tradewind_sched::policy::backfill::Depth;
-use tradewind_sched::policy::owners::{self, Eligible, Expected, OwnersJob, Rule};
+use tradewind_sched::policy::owners::{self, Eligible, Expected, OwnersJob, Rule, Unforeseen};
 
 use super::Why;
 use crate::live::Live;
@@ -38,12 +38,23 @@ impl OwnersQueue {
     pub fn foreseen(&self) -> usize {
         self.jobs.iter().filter(|(_, it)| matches!(it, Expected::Starts { .. })).count()
     }
-}
 
-/// A manager starts a job up to one round of its scheduler after its nodes are free. A job of the
-/// market that is to end before an owner's job starts must have that much room, or the manager
-/// would not start it. Longer rounds count as this.
-const MAX_MARGIN: Span = Span(60);
+    /// For how many jobs no start is foreseen, and why: a sentence, if there are any.
+    fn unforeseen(&self) -> Option<String> {
+        let mut counts: BTreeMap<Unforeseen, usize> = BTreeMap::new();
+        let reasons = self.jobs.iter().filter_map(|(_, it)| match it {
+            Expected::No(reason) => Some(*reason),
+            Expected::Starts { .. } => None,
+        });
+        reasons.for_each(|reason| *counts.entry(reason).or_default() += 1);
+        let all: usize = counts.values().sum();
+        let each = counts.iter().map(|(reason, count)| format!("{count} {}", because(*reason)));
+        let each = each.collect::<Vec<_>>().join(", ");
+        (all > 0).then(|| {
+            format!("no start is foreseen for {all} waiting jobs, and no load by them: {each}")
+        })
+    }
+}
 
 /// A forecast that differs by less is the same.
 const NEAR: Span = Span(30);
@@ -79,36 +90,49 @@ impl Live {
             false => owners::forecast(&ahead, look_ahead_rule(rule)),
         };
         let expected = groups.first.iter().filter_map(|&first| forecast.jobs.get(first).copied());
-        let queue = OwnersQueue {
+        let mut queue = OwnersQueue {
             at,
             jobs: survey.queue.iter().cloned().zip(expected).collect(),
             beyond: survey.queue_beyond,
             notes: survey.queue_notes.clone(),
         };
+        queue.notes.extend(queue.unforeseen());
         self.queues.insert(site, queue);
-        let margin = rule.map_or(Span::ZERO, |rule| rule.interval.clamp(Span::ZERO, MAX_MARGIN));
-        let load = forecast.load.iter().map(|taken| outage(at, taken, margin));
+        let load = forecast.load.iter().map(outage);
         self.state.with_names(at, site, load)
+    }
+}
+
+/// Why no start is foreseen, after the number of the jobs.
+fn because(reason: Unforeseen) -> &'static str {
+    match reason {
+        Unforeseen::Held => "held",
+        Unforeseen::Dependency => {
+            "waiting for a limit, another job or an event of which the time is not known"
+        }
+        Unforeseen::TooWide => "wider than the pools",
+        Unforeseen::BeyondHorizon => "beyond the time that the site's scheduler plans",
+        Unforeseen::TooManyBefore => "behind too many others",
     }
 }
 
 /// The rule of the site's scheduler; where it is not known, EASY backfilling.
 pub(crate) fn look_ahead_rule(rule: Option<QueueRule>) -> Rule {
-    match rule {
-        None => Rule::new(Depth::First(1)),
-        Some(QueueRule { depth: 0, window, .. }) => {
-            Rule { horizon: window, ..Rule::new(Depth::First(0)) }
-        }
-        Some(QueueRule { depth, window, .. }) => {
-            Rule { tested: depth, horizon: window, ..Rule::new(Depth::All) }
-        }
+    let Some(QueueRule { depth, window, interval, .. }) = rule else {
+        return Rule::new(Depth::First(1));
+    };
+    // A manager starts a job up to one round of its scheduler after its nodes are free. A job of the
+    // market that is to end before an owner's job starts must have that much room, or the manager
+    // would not start it.
+    let rule = Rule { horizon: window, margin: interval, ..Rule::new(Depth::First(0)) };
+    match depth {
+        0 => rule,
+        _ => Rule { depth: Depth::All, tested: depth, ..rule },
     }
 }
 
-/// The outage by load that begins with so much `margin`.
-fn outage(at: Time, taken: &Taken, margin: Span) -> Outage {
+fn outage(taken: &Taken) -> Outage {
     let Taken { share, from, until } = *taken;
-    let from = (from - margin).max(at);
     Outage { pool: share.pool, nodes: share.nodes, from, until, cause: Cause::Local }
 }
 

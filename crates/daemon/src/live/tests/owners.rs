@@ -144,7 +144,8 @@ fn there_is_room_for_a_round_of_the_manager() {
     let queue = || vec![waiting("wide", 2, 600), waiting("narrow", 1, 100)];
     stage.see(DAY, Survey { limits: limits(100), ..backlog(240, queue()) });
     assert_eq!(stage.expected("narrow"), starts(0));
-    assert_eq!(stage.to_come(), [(1, 0, 100), (2, 210, 840)]);
+    // The wide job gets one node from the running job: only the other must be left in time.
+    assert_eq!(stage.to_come(), [(1, 0, 100), (1, 210, 240), (2, 240, 840)]);
     // Without backfilling the second job waits for the first.
     stage.see(later(100), Survey { limits: limits(0), ..backlog(240, queue()) });
     assert_eq!(stage.expected("narrow"), starts(840));
@@ -223,6 +224,10 @@ fn what_cannot_be_foreseen_is_said_and_not_planned_for() {
     ] {
         assert_eq!(stage.expected(name), expected, "{name}");
     }
+    let queue = stage.live.owners_queue(SiteId(0)).unwrap();
+    let said = "no start is foreseen for 7 waiting jobs, and no load by them: 1 held, 4 waiting for a \
+                limit, another job or an event of which the time is not known, 2 wider than the pools";
+    assert_eq!(queue.notes, [said]);
     let load: i64 =
         stage.to_come().iter().map(|(nodes, from, until)| *nodes as i64 * (until - from)).sum();
     assert_eq!(load, 3 * 60 + 3 * 100, "what has a start, and all tasks of the array");
