@@ -231,6 +231,7 @@ def world(args):
         for cluster in (alpha, beta):
             name = next((name for name, number in cluster.ids.items() if number == place), None)
             row[cluster.name] = cluster.seen.get(name)
+            row.setdefault("job", name)
         rows.append(row)
     starts = {name: when[1] for name, when in alpha.seen.items()}
     for it in seen:
@@ -269,6 +270,26 @@ def compared(asked):
     return f"{len(asked)} | {errors(slurm)} | {errors(ours)}"
 
 
+def beyond(world):
+    """By how much jobs started later than foreseen when they were seen first: without us and with us.
+
+    The load is the same, so the forecast without us is compared with both starts; what counts is
+    the wait from the submission on."""
+    first = {}
+    for it in sorted(world["seen"], key=lambda it: it["at"]):
+        forecast = it["together"] if it["together"] is not None else it["ours"]
+        if forecast is not None:
+            first.setdefault(it["job"], forecast)
+    rows = [row for row in world["owners"] if row["job"] in first and row["alpha"] and row["beta"]]
+    waits = [(first[row["job"]] - row["alpha"][0], row) for row in rows]
+    return [[row[name][1] - row[name][0] - wait for name in ("alpha", "beta")] for wait, row in waits]
+
+
+def worst(worlds):
+    late = [it for one in worlds for it in beyond(one)]
+    return [str(len(late))] + [f"{max((it[place] for it in late), default=0):+d}" for place in (0, 1)]
+
+
 def table(args):
     worlds = [json.loads(Path(path).read_text()) for path in args.files]
     groups = {}
@@ -298,8 +319,8 @@ def table(args):
             alone = [it for it in both if it["alone"]]
             print(f"| {name(key)} | {compared(both)} | {compared(alone)} |")
     print("\n| Slurm | jobs on nodes | our jobs beside | owners' jobs | mean wait without | with | difference | "
-          "of each job: median, 9 of 10, worst |")
-    print("|---|---|---|---|---|---|---|---|")
+          "of each job: median, 9 of 10, worst | starts foreseen | latest after it: without | with |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
     for key in order:
         for has_ours in (True, False):
             some = [one for one in groups[key] if one["with"] == has_ours]
@@ -312,7 +333,8 @@ def table(args):
             count = sum(len(one["asked"]) for one in some)
             print(f"| {name(key)} | {count} | {len(rows)} | {without:.1f} | {beside:.1f} | "
                   f"{100 * (beside - without) / max(without, 0.1):+.2f} % | "
-                  f"{quantile(later, 50):+d}, {quantile(later, 90):+d}, {max(later):+d} |")
+                  f"{quantile(later, 50):+d}, {quantile(later, 90):+d}, {max(later):+d} | "
+                  f"{' | '.join(worst(some))} |")
 
 
 def main():

@@ -21,7 +21,7 @@ if [ "${1:-}" = "--world" ]; then
     work=$(mktemp -d)
     chmod 755 "$work"
     # Backfilling plans every second, in steps of a second: limits are minutes here and hours elsewhere.
-    export NODES=$nodes CPUS=1 DEFER=bf_resolution=1,bf_max_job_test=1000 PORT=$((27000 + seed % 10 * 100))
+    export NODES=$nodes CPUS=1 DEFER=bf_resolution=1,bf_max_job_test=1000 PORT=$((20000 + seed % 10 * 100 + seed / 10 % 5 * 2000))
     trap 'scripts/clusters.sh stop "$work/clusters" >/dev/null || true; rm -rf "$work"' EXIT
     scripts/clusters.sh start "$work/clusters" >&2
     python3 scripts/forecast-slurm.py world --program "$program" --work "$work" --seed "$seed" \
