@@ -46,7 +46,7 @@ def draw(seed, jobs, nodes):
         job["work"] = min(job["work"], of.randint(3, 40))
         job["at"] = of.uniform(8, 0.7 * length)
     ours.sort(key=lambda job: job["at"])
-    looks = [4 + length * part for part in (0, 0.1, 0.2, 0.35, 0.5)]
+    looks = [1 + length * part for part in (0, 0.1, 0.2, 0.35, 0.5)]
     return owners, ours, looks, length
 
 
@@ -77,6 +77,9 @@ class Cluster:
             name, submitted, start, state = line.split("|")
             if name in self.ids and state not in ("PENDING", "CONFIGURING") and start != "N/A":
                 self.seen[name] = (moment(submitted), moment(start))
+
+    def waiting(self):
+        return len(self.say("squeue", "-h", "-t", "PENDING", "-o", "%i")[0].split())
 
     def forecasts(self):
         """`squeue --start`: by job, its expected start."""
@@ -145,6 +148,12 @@ class Market:
         self.log.close()
 
 
+def waits_at(market):
+    """Owners' jobs that wait, as the market knows."""
+    sites = (market.json("sites") or {}).get("sites") or [{}]
+    return (sites[0].get("queue") or {}).get("jobs", 0)
+
+
 def observe(program, work, cluster, nodes, number):
     """Both forecasts of all waiting jobs, from one survey of a market that only observes."""
     market = Market(program, f"{work}/look{number}", "", cluster, nodes, "mode = \"observe\"")
@@ -183,7 +192,7 @@ def world(args):
     begin = time.time()
     market = Market(args.program, f"{args.work}/market", "", beta, args.nodes, "")
     market.until(lambda: market.run("policy"))
-    events = [(job["at"], "owner", number) for number, job in enumerate(owners)]
+    events = [(job["at"], "owner", number) for number, job in enumerate(owners) if job["at"] > 0]
     events += [(job["at"], "ours", number) for number, job in enumerate(ours)] if args.ours else []
     events += [(at, "look", number) for number, at in enumerate(looks)]
     events.sort(key=lambda event: event[0])
@@ -197,6 +206,14 @@ def world(args):
             beta.look()
 
     polling = pools["poll"].submit(poll)
+    pending = []
+    for number, job in enumerate(owners):
+        if job["at"] == 0:
+            pending += [pools[it.name].submit(it.submit, number, job) for it in (alpha, beta)]
+    for one in pending:
+        one.result()
+    # Slurm's answers are of the moment, and the market lists the jobs every second or two.
+    market.until(lambda: waits_at(market) >= 0.9 * beta.waiting(), 30)
     start, pending = time.time(), []
     for at, kind, number in events:
         time.sleep(max(0, start + at - time.time()))

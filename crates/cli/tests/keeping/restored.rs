@@ -1,4 +1,4 @@
-//! A market that is restored from a backup finds what became of its jobs.
+//! A market that is restored from a backup finds how its jobs ended.
 
 use crate::stage::Stage;
 

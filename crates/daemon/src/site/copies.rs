@@ -1,5 +1,5 @@
 //! What sites know of tasks, in backups: tickets of submitted tasks, tags that must not run again,
-//! and how tasks ended. So a restored market finds what became of its jobs.
+//! and how tasks ended. So a restored market finds what happened to its jobs.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind};

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_are_told_at_first_and_when_they_are_asked_for() {
+    fn ends_are_listed_at_first_and_when_a_task_is_submitted_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ends");
         let mut ends = Ends::open(&path).unwrap();

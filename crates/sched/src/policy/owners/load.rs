@@ -41,7 +41,7 @@ pub(super) fn future_load_early(
         changes.entry(it.end).or_default().0 -= i64::from(it.nodes);
     }
     for it in busy.iter().filter(|it| it.until > now) {
-        // Pools in which nobody waits have no load to come.
+        // Pools in which no job waits have no load to come.
         let Some(changes) = pools.get_mut(&it.share.pool) else { continue };
         changes.entry(it.from.max(now)).or_default().1 += i64::from(it.share.nodes);
         changes.entry(it.until).or_default().1 -= i64::from(it.share.nodes);
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(early(&[start(8, 100, 200)], &busy), [taken(8, 100, 200)], "the same nodes");
         let wide = early(&[start(12, 100, 200)], &busy);
         assert_eq!(wide, [taken(4, 70, 100), taken(12, 100, 200)]);
-        // One after the other: a job beside them is in nobody's way.
+        // One after the other: a job beside them delays neither.
         let follow = early(&[start(8, 0, 100), start(8, 100, 200), start(9, 200, 300)], &[]);
         assert_eq!(follow, [taken(8, 0, 170), taken(9, 170, 300)]);
         assert_eq!(early(&[start(2, 10, 20)], &[]), [taken(2, 0, 20)], "not before now");
