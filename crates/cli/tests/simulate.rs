@@ -51,6 +51,12 @@ fn backfilling_waits_less_than_first_come_first_served() {
 fn a_single_policy_writes_straight_into_the_folder() {
     let folder = tempfile::tempdir().unwrap();
     simulate(folder.path(), &["--policy", "easy", "--semantics", "pyss", "--check"]).success();
+    for estimate in ["exact", "predicted", "published-linear"] {
+        let other = tempfile::tempdir().unwrap();
+        let rules = ["--semantics", "pyss", "--estimate", estimate, "--check"];
+        let policy = ["--policy", "easy[backfill=shortest]"];
+        simulate(other.path(), &[&policy[..], &rules].concat()).success();
+    }
     assert!(folder.path().join("jobs.csv").exists());
 }
 

@@ -14,6 +14,8 @@ pub struct Demand {
     /// How long it is expected to run, at least 1 s: on the reference node, or by the clock, as its
     /// terms say.
     pub estimate: Span,
+    /// What is expected once it has run for longer than that.
+    pub correction: Correction,
     /// Everything else; most jobs of most logs ask for nothing more.
     pub terms: Option<Arc<Terms>>,
 }
@@ -21,7 +23,7 @@ pub struct Demand {
 impl Demand {
     /// A job without further terms.
     pub fn new(processors: u32, estimate: Span) -> Demand {
-        Demand { processors, estimate, terms: None }
+        Demand { processors, estimate, correction: Correction::Doubled, terms: None }
     }
 
     /// The terms, or the terms of a job that has none.
@@ -48,6 +50,34 @@ impl Demand {
             criterion: terms.criterion.clone(),
             times: terms.times,
             ..Request::new(self.processors, self.estimate)
+        }
+    }
+}
+
+/// What is expected of a job that has run for longer than its estimate. Times are counted as the
+/// estimate is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Correction {
+    /// It takes twice as long as expected so far.
+    #[default]
+    Doubled,
+    /// It takes as long as its user asked for.
+    Requested(Span),
+    /// It takes a minute, then five minutes and so on more than the estimate ([`Correction::STEPS`]),
+    /// but not more than its user asked for.
+    Stepped(Span),
+}
+
+impl Correction {
+    /// What is added to the estimate, in seconds (Tsafrir, Etsion and Feitelson, 2007).
+    pub const STEPS: [i64; 11] =
+        [60, 300, 900, 1_800, 3_600, 7_200, 18_000, 36_000, 72_000, 180_000, 360_000];
+
+    /// What the user asked for, if the estimate is another one.
+    pub fn requested(self) -> Option<Span> {
+        match self {
+            Correction::Doubled => None,
+            Correction::Requested(span) | Correction::Stepped(span) => Some(span),
         }
     }
 }

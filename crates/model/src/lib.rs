@@ -25,7 +25,7 @@ mod times;
 pub mod tree;
 mod window;
 
-pub use demand::{Demand, Terms};
+pub use demand::{Correction, Demand, Terms};
 pub use grid::{Attribute, Attributes, Grid, GridError, Node, NodeId, Site, SiteId};
 pub use job::{Criterion, Job, Request};
 pub use market::{

@@ -40,6 +40,7 @@ pub mod explain;
 pub mod free;
 pub mod negotiation;
 pub mod policy;
+pub mod predict;
 pub mod quote;
 pub mod window;
 

@@ -1,8 +1,7 @@
 //! How long a job is expected to run, as given to the policy.
 
-use std::collections::BTreeMap;
-
-use tradewind_model::Span;
+use tradewind_model::{Correction, Event, JobId, Span, Time};
+use tradewind_sched::predict::{LastTwo, Learner, PublishedLinear, Submission};
 
 use crate::workload::Job;
 
@@ -14,34 +13,64 @@ pub enum Estimate {
     Requested,
     /// How long it will really run: an oracle.
     Exact,
-    /// The mean of the last two runs of the same user that ended before the submission, rounded
-    /// up and never above the request (Tsafrir, Etsion and Feitelson, 2007); the request, while
-    /// there are not two.
+    /// The mean of the user's last two runs ([`LastTwo`]), corrected by [`Correction::Stepped`].
     Predicted,
+    /// The online linear learner of a published study ([`PublishedLinear`]), corrected by
+    /// [`Correction::Requested`].
+    PublishedLinear,
 }
 
-/// Remembers the last runs of each user.
-#[derive(Debug, Default)]
+/// What policies are told to expect.
+#[derive(Debug)]
 pub(crate) struct Estimator {
-    last: BTreeMap<i64, [Option<Span>; 2]>,
+    estimate: Estimate,
+    learner: Option<Box<dyn Learner>>,
 }
 
 impl Estimator {
-    /// At least 1 s.
-    pub(crate) fn of(&self, job: &Job, estimate: Estimate) -> Span {
-        let span = match estimate {
-            Estimate::Requested => job.requested,
-            Estimate::Exact => job.run,
-            Estimate::Predicted => match self.last.get(&job.user) {
-                Some([Some(a), Some(b)]) => Span((a.0 + b.0 + 1) / 2).min(job.requested),
-                _ => job.requested,
-            },
+    pub(crate) fn new(estimate: Estimate) -> Estimator {
+        let learner: Option<Box<dyn Learner>> = match estimate {
+            Estimate::Requested | Estimate::Exact => None,
+            Estimate::Predicted => Some(Box::<LastTwo>::default()),
+            Estimate::PublishedLinear => Some(Box::<PublishedLinear>::default()),
         };
-        span.max(Span(1))
+        Estimator { estimate, learner }
     }
 
-    pub(crate) fn ended(&mut self, job: &Job) {
-        let last = self.last.entry(job.user).or_default();
-        *last = [last[1], Some(job.run)];
+    /// Whether estimates may be too short for jobs that keep to their requests.
+    pub(crate) fn may_fall_short(&self) -> bool {
+        self.learner.is_some()
+    }
+
+    /// Of a job that is submitted at `now`: at least 1 s, and what is expected after that.
+    pub(crate) fn of(&mut self, id: JobId, job: &Job, now: Time) -> (Span, Correction) {
+        let requested = job.requested.max(Span(1));
+        let Some(learner) = &mut self.learner else {
+            let exact = self.estimate == Estimate::Exact;
+            return (if exact { job.run.max(Span(1)) } else { requested }, Correction::Doubled);
+        };
+        let Job { user, processors, .. } = *job;
+        let what = Submission { user, processors, requested, at: now };
+        let correction = match self.estimate {
+            Estimate::PublishedLinear => Correction::Requested(requested),
+            _ => Correction::Stepped(requested),
+        };
+        (learner.submitted(id, what), correction)
+    }
+
+    /// Anything but a submission or an end.
+    pub(crate) fn happened(&mut self, event: &Event, now: Time) {
+        let Some(learner) = &mut self.learner else { return };
+        match event {
+            Event::Started { job, .. } => learner.started(*job, now),
+            Event::Interrupted { job } => learner.interrupted(*job),
+            Event::Refused { job } | Event::Cancelled { job } => learner.left(*job),
+            _ => {}
+        }
+    }
+
+    /// A job ended.
+    pub(crate) fn ended(&mut self, id: JobId, job: &Job, now: Time) {
+        self.learner.iter_mut().for_each(|learner| learner.ended(id, job.run, now));
     }
 }

@@ -6,7 +6,8 @@
 use tradewind_model::{
     Demand, Event, JobId, Market, Outage, Place, Pool, PoolId, Price, Reason, Span, Time,
 };
-use tradewind_sched::policy::Policy;
+use tradewind_sched::policy::availability::expected_length;
+use tradewind_sched::policy::{Policy, Promise};
 
 use crate::SimError;
 use crate::check::{Checker, Violation};
@@ -55,7 +56,7 @@ pub fn run(
     let owners = workload.owners.iter().filter_map(|load| load.jobs.first()).map(|job| job.submit);
     let from = submit.into_iter().chain(told).chain(owners).min().unwrap_or(Time(0));
     let market = Market::new(workload.pools.clone(), from);
-    let mut replay = Replay::new(workload, settings.estimate, checkers, from);
+    let mut replay = Replay::new(workload, settings, checkers, from);
     if settings.semantics == Semantics::Textbook {
         replay.owners = Owners::new(&workload.owners, &workload.pools);
     }
@@ -76,13 +77,15 @@ pub fn run(
 /// A workload on its way through a replay.
 struct Replay<'a> {
     workload: &'a Workload,
-    estimate: Estimate,
+    semantics: Semantics,
     checkers: &'a mut [Box<dyn Checker>],
     /// Jobs submitted so far; in the workload's order.
     submitted: usize,
     /// Outages announced so far; in the workload's order.
     announced: usize,
     estimator: Estimator,
+    /// Pyss: jobs that ended in this second before their turn.
+    early: Vec<JobId>,
     jobs: Vec<Ran>,
     /// Who started in this second.
     begun: Vec<JobId>,
@@ -94,22 +97,31 @@ struct Replay<'a> {
 impl<'a> Replay<'a> {
     fn new(
         workload: &'a Workload,
-        estimate: Estimate,
+        settings: Settings,
         checkers: &'a mut [Box<dyn Checker>],
         from: Time,
     ) -> Replay<'a> {
         Replay {
             workload,
-            estimate,
+            semantics: settings.semantics,
             checkers,
             submitted: 0,
             announced: 0,
-            estimator: Estimator::default(),
+            estimator: Estimator::new(settings.estimate),
+            early: Vec::new(),
             jobs: vec![Ran::nothing(from); workload.jobs.len()],
             begun: Vec::new(),
             trades: Vec::new(),
             lost: Vec::new(),
             owners: Owners::new(&[], &workload.pools),
+        }
+    }
+
+    /// A job that ended has its turn to be learned from, if it has not had it.
+    fn learn(&mut self, job: JobId, now: Time) {
+        if let Some(at) = self.early.iter().position(|other| *other == job) {
+            self.early.remove(at);
+            self.estimator.ended(job, &self.workload.jobs[job.index()], now);
         }
     }
 
@@ -155,12 +167,13 @@ impl World for Replay<'_> {
         None
     }
 
-    fn job(&mut self, _job: JobId, now: Time) -> Option<Demand> {
+    fn job(&mut self, job: JobId, now: Time) -> Option<Demand> {
         let next = self.workload.jobs.get(self.submitted);
         let next = next.filter(|job| job.submit <= now)?;
         self.submitted += 1;
-        let estimate = self.estimator.of(next, self.estimate);
-        Some(Demand { processors: next.processors, estimate, terms: next.terms.clone() })
+        let (estimate, correction) = self.estimator.of(job, next, now);
+        let terms = next.terms.clone();
+        Some(Demand { processors: next.processors, estimate, correction, terms })
     }
 
     fn of_owners(&mut self, market: &Market) -> Option<Event> {
@@ -181,10 +194,12 @@ impl World for Replay<'_> {
             checker.event(market, event).map_err(objection(now))?;
         }
         self.owners.happened(market, event);
+        self.estimator.happened(event, now);
         match event {
             Event::Ended { job } => {
-                if self.estimate == Estimate::Predicted {
-                    self.estimator.ended(&self.workload.jobs[job.index()]);
+                self.early.push(*job);
+                if self.semantics == Semantics::Textbook {
+                    self.learn(*job, now);
                 }
                 self.jobs[job.index()].cost = market.paid(*job);
             }
@@ -241,19 +256,42 @@ impl Engine<'_, Replay<'_>> {
             if !self.is_on_time(end) {
                 self.end(*end)?;
             }
+            self.world.learn(end.job, now);
             self.pass()?;
         }
-        match self.wake.is_some_and(|at| at <= now) {
-            true => self.pass(),
-            false => Ok(()),
-        }
+        self.pyss_wake(now)
     }
 
-    /// Whether the job ends exactly when the policy expects it to.
+    /// The policy asked for this moment. That a prediction falls short is no reason for a pass (the
+    /// study made none), but where a job may have been promised this start.
+    fn pyss_wake(&mut self, now: Time) -> Result<(), SimError> {
+        if self.wake.is_none_or(|at| at > now) {
+            return Ok(());
+        }
+        let promised = self.policy.promise() == Promise::Reservations;
+        if !promised && self.world.estimator.may_fall_short() && self.falls_short(now) {
+            self.wake = None;
+            return Ok(());
+        }
+        self.pass()
+    }
+
+    /// Whether a job was expected to end now and runs on.
+    fn falls_short(&self, now: Time) -> bool {
+        let pools = self.market.pools();
+        self.market.running().any(|job| {
+            let before = Span((now - job.start).0 - 1);
+            let length = |pool| expected_length(pools.pool(pool), job.demand, before);
+            before >= Span::ZERO && job.shares().any(|share| job.start + length(share.pool) == now)
+        })
+    }
+
+    /// Whether the job ends exactly when the policy, on one cluster, expects it to.
     fn is_on_time(&self, end: &End) -> bool {
-        let start = self.world.jobs[end.job.index()].start;
-        let estimate = self.market.demand(end.job).map_or(Span::ZERO, |demand| demand.estimate);
-        start + estimate == end.at
+        let Some(demand) = self.market.demand(end.job) else { return false };
+        let run = end.at - self.world.jobs[end.job.index()].start;
+        let believed = |pool: &Pool| expected_length(pool, demand, Span(run.0 - 1)) == run;
+        self.market.pools().as_slice().first().is_some_and(believed)
     }
 
     fn finish(mut self) -> Result<Run, SimError> {

@@ -14,7 +14,7 @@ type Job = (i64, i64, u32, i64);
 
 /// Starts on four processors.
 fn starts(jobs: &[Job], depth: Depth, overrun: Overrun) -> Vec<i64> {
-    let ran = replay(jobs, Knobs { depth, order: Order::Arrival }, overrun);
+    let ran = replay(jobs, Knobs { depth, ..Knobs::default() }, overrun);
     ran.iter().map(|ran| ran.start.0).collect()
 }
 
@@ -113,7 +113,8 @@ fn by_expansion_factor_a_short_job_overtakes_a_long_one_that_waits_as_long() {
     let workload =
         prepare(&log, Arc::new(Pools::cluster(4)), Default::default(), Overrun::default());
     for depth in [FCFS, EASY, Depth::All] {
-        let mut policy = Backfill::new(Knobs { depth, order: Order::Expansion });
+        let mut policy =
+            Backfill::new(Knobs { depth, order: Order::Expansion, ..Knobs::default() });
         let mut checkers = check::all(policy.promise());
         let run = run(&workload, Settings::default(), &mut policy, &mut checkers).unwrap();
         // At 10 the factors are 1.09, 1.9 and 1.27; at 20 they are 1.19 and 1.6.
@@ -123,7 +124,7 @@ fn by_expansion_factor_a_short_job_overtakes_a_long_one_that_waits_as_long() {
 
 #[test]
 fn who_starts_in_the_same_second_as_an_earlier_job_has_not_passed_it_by() {
-    let shortest = Knobs { depth: FCFS, order: Order::Shortest };
+    let shortest = Knobs { depth: FCFS, order: Order::Shortest, ..Knobs::default() };
     let backfilled = |width| {
         let jobs = [(0, 10, 4, 10), (1, 9, width, 9), (2, 3, 2, 3)];
         let ran = replay(&jobs, shortest, Overrun::Kill);

@@ -13,6 +13,9 @@ use tradewind_sim::{Estimate, Run, Semantics, Settings, check, run};
 
 const AHEAD: i64 = 4_000;
 
+const ESTIMATES: [Estimate; 4] =
+    [Estimate::Requested, Estimate::Exact, Estimate::Predicted, Estimate::PublishedLinear];
+
 #[derive(Clone, Copy)]
 struct Waits {
     job: usize,
@@ -44,8 +47,12 @@ impl Naive<'_> {
     }
 
     fn key(&self, job: usize) -> (i64, usize) {
+        (self.key_by(self.knobs.order, job), job)
+    }
+
+    fn key_by(&self, order: Order, job: usize) -> i64 {
         let (procs, estimate) = (self.procs(job), self.estimate(job));
-        let key = match self.knobs.order {
+        match order {
             Order::Arrival => 0,
             Order::Shortest => estimate,
             Order::Longest => -estimate,
@@ -53,8 +60,21 @@ impl Naive<'_> {
             Order::Narrowest => procs,
             Order::Smallest => estimate * procs,
             order => unreachable!("{order:?} has tests of its own"),
-        };
-        (key, job)
+        }
+    }
+
+    /// Jobs as they are looked at: once so many have reservations as the depth says, candidates come
+    /// in their own order.
+    fn next_to_look_at(&self, looked: &[usize]) -> Option<usize> {
+        let left = |w: &&Waits| !looked.contains(&w.job);
+        let first = self.queue.iter().position(|w| !looked.contains(&w.job))?;
+        match (self.knobs.candidates, self.knobs.depth) {
+            (Some(order), Depth::First(depth @ 1..)) if first >= depth as usize => {
+                let key = |w: &&Waits| (self.key_by(order, w.job), w.job);
+                Some(self.queue.iter().filter(left).min_by_key(key)?.job)
+            }
+            _ => Some(self.queue[first].job),
+        }
     }
 
     /// Free processors in each second from `now` on, beside running jobs and the reservations of
@@ -82,8 +102,9 @@ impl Naive<'_> {
 
     /// Jobs from the place on are looked at; `blocked` jobs stand before.
     fn walk(&mut self, now: i64, only_new: &[usize]) {
-        let order: Vec<usize> = self.queue.iter().map(|w| w.job).collect();
-        for job in order {
+        let mut looked = Vec::new();
+        while let Some(job) = self.next_to_look_at(&looked) {
+            looked.push(job);
             let place = self.queue.iter().position(|w| w.job == job).unwrap();
             if !only_new.is_empty() && !only_new.contains(&job) {
                 continue;
@@ -192,8 +213,9 @@ fn knobs() -> impl Strategy<Value = Knobs> {
     let depths = [0, 1, 1, 2, 3].map(Depth::First).into_iter().chain([Depth::All, Depth::All]);
     let orders = &Order::ALL.map(|(order, _)| order)[..6];
     let order = prop_oneof![Just(Order::Arrival), prop::sample::select(orders.to_vec())];
-    (prop::sample::select(depths.collect::<Vec<_>>()), order)
-        .prop_map(|(depth, order)| Knobs { depth, order })
+    let candidates = prop::option::of(prop::sample::select(orders.to_vec()));
+    (prop::sample::select(depths.collect::<Vec<_>>()), order, candidates)
+        .prop_map(|(depth, order, candidates)| Knobs { depth, order, candidates })
 }
 
 fn overrun() -> impl Strategy<Value = Overrun> {
@@ -230,10 +252,10 @@ proptest! {
 
     #[test]
     fn checkers_agree_whatever_the_settings(
-        log in log(), knobs in knobs(), overrun in overrun(), pyss in any::<bool>(), kind in 0..3,
+        log in log(), knobs in knobs(), overrun in overrun(), pyss in any::<bool>(), kind in 0..4,
     ) {
         let semantics = if pyss { Semantics::Pyss } else { Semantics::Textbook };
-        let estimate = [Estimate::Requested, Estimate::Exact, Estimate::Predicted][kind as usize];
+        let estimate = ESTIMATES[kind as usize];
         let workload = prepare(&log, Arc::new(Pools::cluster(7)), semantics, overrun);
         let run = replay(&workload, knobs, Settings { semantics, estimate });
         for (job, ran) in workload.jobs.iter().zip(&run.jobs) {

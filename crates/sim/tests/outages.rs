@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tradewind_model::{Cause, Outage, PoolId, Pools, Span, Time};
 use tradewind_sched::policy::Policy as _;
-use tradewind_sched::policy::backfill::{Backfill, Depth, Order, Settings as Knobs};
+use tradewind_sched::policy::backfill::{Backfill, Depth, Settings as Knobs};
 use tradewind_sim::metrics::{self, Value};
 use tradewind_sim::outage::{AnnouncedOutage, in_order};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
@@ -42,7 +42,7 @@ fn workload(
 }
 
 fn replay(workload: &Workload, depth: Depth, settings: Settings) -> Run {
-    let mut policy = Backfill::new(Knobs { depth, order: Order::Arrival });
+    let mut policy = Backfill::new(Knobs { depth, ..Knobs::default() });
     let mut checkers = check::all(policy.promise());
     run(workload, settings, &mut policy, &mut checkers).unwrap()
 }

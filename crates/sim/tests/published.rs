@@ -1,5 +1,6 @@
-//! A published EASY schedule, job by job. Runs only if `TRADEWIND_EASY_REFERENCE` names the file:
-//! a log that is input and answer in one (submit, simulated wait, run, processors, request).
+//! Published schedules, job by job. Runs only if `TRADEWIND_EASY_REFERENCE` names that of EASY: a log
+//! that is input and answer in one (submit, simulated wait, run, processors, request). Those of the
+//! same study for other rules are looked for beside it.
 #![expect(clippy::disallowed_methods, reason = "the log is named by the environment")]
 #![expect(clippy::unwrap_used, reason = "a file that cannot be replayed is a test that fails")]
 
@@ -8,12 +9,17 @@ use std::sync::Arc;
 use tradewind_io::swf;
 use tradewind_model::Pools;
 use tradewind_sched::policy::Policy as _;
-use tradewind_sched::policy::backfill::{Backfill, Depth, Order, Settings as Knobs};
+use tradewind_sched::policy::backfill::{Backfill, Order, Settings as Knobs};
 use tradewind_sim::workload::{LogJob, Overrun, prepare};
-use tradewind_sim::{Semantics, Settings, check, run};
+use tradewind_sim::{Estimate, Semantics, Settings, check, run};
 
 /// Starts that differ, of how many.
-fn differing(log: &swf::Log, semantics: Semantics) -> (usize, usize) {
+fn differing(
+    log: &swf::Log,
+    semantics: Semantics,
+    estimate: Estimate,
+    knobs: Knobs,
+) -> (usize, usize) {
     let jobs: Vec<LogJob> = log
         .jobs
         .iter()
@@ -29,8 +35,8 @@ fn differing(log: &swf::Log, semantics: Semantics) -> (usize, usize) {
         .collect();
     let processors = log.header.max_procs().unwrap();
     let workload = prepare(&jobs, Arc::new(Pools::cluster(processors)), semantics, Overrun::Kill);
-    let mut policy = Backfill::new(Knobs { depth: Depth::First(1), order: Order::Arrival });
-    let settings = Settings { semantics, ..Settings::default() };
+    let mut policy = Backfill::new(knobs);
+    let settings = Settings { semantics, estimate };
     let mut checkers = check::all(policy.promise());
     let run = run(&workload, settings, &mut policy, &mut checkers).unwrap();
     let published = workload.jobs.iter().map(|job| log.jobs[job.source].start());
@@ -42,10 +48,28 @@ fn differing(log: &swf::Log, semantics: Semantics) -> (usize, usize) {
 fn easy_starts_every_job_when_the_published_schedule_does() {
     let Ok(path) = std::env::var("TRADEWIND_EASY_REFERENCE") else { return };
     let log = swf::load(&path).unwrap();
-    let (differ, of) = differing(&log, Semantics::Pyss);
+    let (differ, of) = differing(&log, Semantics::Pyss, Estimate::Requested, Knobs::default());
     assert_eq!((differ, of), (0, log.jobs.len()));
     // The other order within a second is really another schedule.
-    let (differ, of) = differing(&log, Semantics::Textbook);
+    let (differ, of) = differing(&log, Semantics::Textbook, Estimate::Requested, Knobs::default());
     println!("textbook: {differ} of {of} starts differ");
     assert!(differ > 0);
+}
+
+#[test]
+fn learned_run_times_and_shortest_candidates_give_the_published_schedules() {
+    let Ok(path) = std::env::var("TRADEWIND_EASY_REFERENCE") else { return };
+    let in_order = Knobs::default();
+    let shortest = Knobs { candidates: Some(Order::Shortest), ..in_order };
+    for (name, estimate, knobs) in [
+        ("easy_clairvoyant", Estimate::Exact, in_order),
+        ("easypp_clairvoyant", Estimate::Exact, shortest),
+        ("easypp_tsafrir", Estimate::Predicted, shortest),
+        ("easypp_sgdlinear", Estimate::PublishedLinear, shortest),
+    ] {
+        let log = swf::load(&path.replace("easy_res", &format!("{name}_res"))).unwrap();
+        let (differ, of) = differing(&log, Semantics::Pyss, estimate, knobs);
+        println!("{name}: {differ} of {of} starts differ");
+        assert_eq!((differ, of), (0, log.jobs.len()), "{name}");
+    }
 }

@@ -71,7 +71,8 @@ impl Station {
             .collect();
         let pools = Arc::new(Pools::cluster(self.servers));
         let workload = prepare(&log, pools, Default::default(), Overrun::default());
-        let mut policy = Backfill::new(Knobs { depth: Depth::First(0), order: self.order });
+        let mut policy =
+            Backfill::new(Knobs { depth: Depth::First(0), order: self.order, ..Knobs::default() });
         let run = run(&workload, Settings::default(), &mut policy, &mut []).unwrap();
         self.measured(&workload, &run.jobs)
     }

@@ -50,7 +50,7 @@ pub(super) enum Family {
 impl Family {
     pub(super) fn keys(self) -> &'static [&'static str] {
         match self {
-            Family::Fill => &["depth", "order", "half-life", "spread"],
+            Family::Fill => &["depth", "order", "half-life", "backfill", "spread"],
             Family::Cycles => &[
                 "period",
                 "order",
@@ -152,6 +152,7 @@ pub(super) fn fill(to: &mut gridfill::Settings, key: &str, value: &str) -> Resul
             Order::FairShare(half_life) => *half_life = span(value)?,
             _ => return Err(nobody_forgets()),
         },
+        "backfill" => to.candidates = Some(candidates(value)?),
         _ => to.spread = word(value, &[(Spread::Grid, "grid"), (Spread::Site, "site")])?,
     }
     Ok(())
@@ -178,6 +179,16 @@ fn order(text: &str) -> Result<Order, Wrong> {
         "sjf" => Ok(Order::Shortest),
         "edf" => Ok(Order::Deadline),
         text => word(text, &Order::ALL),
+    }
+}
+
+/// Which of the jobs that may overtake others comes first.
+fn candidates(text: &str) -> Result<Order, Wrong> {
+    match order(text)? {
+        order if order.moves() => {
+            Err("not for candidates: this order changes while jobs wait".to_owned().into())
+        }
+        order => Ok(order),
     }
 }
 

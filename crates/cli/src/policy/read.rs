@@ -57,6 +57,7 @@ pub(super) fn read(text: &str) -> Result<PolicySpec, Failure> {
         };
         set.map_err(|wrong| wrong.into_failure(name, key, value))?;
     }
+    check_candidates(name, &kind)?;
     if let Kind::Dispatch(dispatch::Settings { dynamics, .. }) = &kind
         && dynamics.floor > dynamics.ceiling
     {
@@ -108,6 +109,29 @@ fn check_keys(name: &str, families: &[Family], parameters: &[(&str, &str)]) -> R
         }
     }
     Ok(())
+}
+
+/// Without reservations, or with one for every job, no job is a candidate to overtake others.
+fn check_candidates(name: &str, kind: &Kind) -> Result<(), Failure> {
+    let fill = match kind {
+        Kind::Fill(settings) => settings,
+        Kind::Bsf(settings) => &settings.fill,
+        _ => return Ok(()),
+    };
+    match (fill.candidates, fill.depth) {
+        (None, _) | (Some(_), Depth::First(1..)) => Ok(()),
+        (Some(_), Depth::First(0)) => {
+            let failure =
+                Failure::usage(format!("policy `{name}`: `backfill` without backfilling"));
+            Err(failure.hint("give `depth=1` or more, as `easy` does"))
+        }
+        (Some(_), Depth::All) => {
+            let why = "every job has a reservation of its own, in the order of the queue";
+            let failure =
+                Failure::usage(format!("policy `{name}`: `backfill` has no effect: {why}"));
+            Err(failure.hint("give `depth` a number, or choose `order`"))
+        }
+    }
 }
 
 /// What may stand in the brackets of a policy.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use tradewind_model::{Admission, Performance, Pool, Pools, Span, Terms};
-use tradewind_sched::policy::backfill::{self, Backfill, Depth};
+use tradewind_sched::policy::backfill::{Backfill, Depth};
 use tradewind_sched::policy::bsf::{self, Bsf};
 use tradewind_sched::policy::cyclic::market::{self, Cycles};
 use tradewind_sched::policy::dispatch::{self, Dispatch, Ties};
@@ -177,7 +177,8 @@ impl PolicySpec {
             Order::Shortest => Turn::Shortest,
             _ => return None,
         };
-        let plain = settings.spread == gridfill::Settings::default().spread;
+        let usual = gridfill::Settings::default();
+        let plain = (settings.spread, settings.candidates) == (usual.spread, usual.candidates);
         plain.then_some(Rule { turn, ..Rule::new(settings.depth) })
     }
 
@@ -193,9 +194,7 @@ impl PolicySpec {
     ) -> Box<dyn Policy> {
         let meant = self.on(layout);
         match meant.kind {
-            Kind::Fill(gridfill::Settings { depth, order, .. }) if is_plain(workload) => {
-                Box::new(Backfill::new(backfill::Settings { depth, order }))
-            }
+            Kind::Fill(settings) if is_plain(workload) => Box::new(Backfill::new(settings.plain())),
             _ => meant.make(&workload.pools, seed.unwrap_or(SEED)),
         }
     }

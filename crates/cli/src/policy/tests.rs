@@ -156,6 +156,31 @@ fn networks_that_vary_draw_from_the_runs_seed() {
 }
 
 #[test]
+fn candidates_have_an_order_of_their_own_where_there_are_any() {
+    for text in
+        ["easy[backfill=shortest]", "easy[backfill=sjf,depth=4]", "fcfs[depth=2,backfill=sjf]"]
+    {
+        let Kind::Fill(fill) = kind(text) else { unreachable!() };
+        assert_eq!(
+            (fill.order, fill.candidates),
+            (Order::Arrival, Some(Order::Shortest)),
+            "{text}"
+        );
+        assert!(spec(text).owners_rule().is_none());
+    }
+    let Kind::Bsf(both) = kind("bsf[backfill=shortest]") else { unreachable!() };
+    assert_eq!(both.fill.candidates, Some(Order::Shortest));
+    for text in ["fcfs", "conservative", "easy[depth=all]", "bsf[depth=0]"] {
+        let text = match text.strip_suffix(']') {
+            Some(open) => format!("{open},backfill=shortest]"),
+            None => format!("{text}[backfill=shortest]"),
+        };
+        assert!(objection(&text).unwrap().0.contains("`backfill`"), "{text}");
+    }
+    assert!(objection("easy[backfill=expansion]").unwrap().0.contains("changes while jobs wait"));
+}
+
+#[test]
 fn fair_shares_have_a_half_life_wherever_it_stands() {
     let day = Order::FairShare(Span(86_400));
     for text in ["easy[order=fair-share,half-life=1d]", "easy[half-life=1d,order=fair-share]"] {

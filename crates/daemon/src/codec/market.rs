@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 use tradewind_model::{
-    Admission, Attribute, Cause, Command, Criterion, Demand, JobId, JobState, Market, MarketState,
-    Money, Outage, OutageId, Performance, Place, Pool, PoolId, Pools, Price, Reason, RunningState,
-    Share, Site, SiteId, SkipReason, Span, Terms, Time, TimeMode, Times, Trade,
+    Admission, Attribute, Cause, Command, Correction, Criterion, Demand, JobId, JobState, Market,
+    MarketState, Money, Outage, OutageId, Performance, Place, Pool, PoolId, Pools, Price, Reason,
+    RunningState, Share, Site, SiteId, SkipReason, Span, Terms, Time, TimeMode, Times, Trade,
 };
 
 use super::wire::{Decode, Encode, Fault, Fields, Object, choice, object};
@@ -94,7 +94,10 @@ macro_rules! times {
 
 times!(Times: Times::Work, "wall" => Times::Wall);
 times!(TimeMode: TimeMode::WORK, "wall" => TimeMode::WALL, "owner" => TimeMode::Owner);
-object!(Demand { processors, estimate, terms });
+choice!(Correction {
+    "doubled" => Doubled, "requested" => Requested(span), "stepped" => Stepped(span),
+}, absent: Doubled);
+object!(Demand { processors, estimate, correction, terms });
 object!(Terms {
     user,
     priority,

@@ -194,11 +194,18 @@ macro_rules! object {
 }
 
 /// An enum, by all its alternatives: the name alone, or an object of the name and what it carries.
+/// A field of the alternative `absent` is left out.
 macro_rules! choice {
     ($type:ident { $(
         $name:literal => $variant:ident $(( $($item:ident),* ))? $({ $($field:ident $(= $key:literal)?),* })?
-    ),* $(,)? }) => {
+    ),* $(,)? } $(, absent: $usual:ident)?) => {
         impl $crate::codec::wire::Encode for $type {
+            $(
+                fn is_absent(&self) -> bool {
+                    *self == Self::$usual
+                }
+            )?
+
             fn put(&self, out: &mut Vec<u8>) {
                 match self {
                     $(Self::$variant $(( $($item),* ))? $({ $($field),* })? => {
@@ -219,6 +226,12 @@ macro_rules! choice {
                 };
                 read.map_err(|fault| fault.within(name))
             }
+
+            $(
+                fn absent() -> Option<Self> {
+                    Some(Self::$usual)
+                }
+            )?
         }
 
         #[cfg(test)]

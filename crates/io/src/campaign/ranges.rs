@@ -22,6 +22,11 @@ impl Seeds {
     /// What is drawn with if nothing is said.
     pub const DEFAULT: Seeds = Seeds { first: 1, last: 1 };
 
+    /// A single one.
+    pub const fn one(seed: u64) -> Seeds {
+        Seeds { first: seed, last: seed }
+    }
+
     /// Each of them.
     pub fn all(self) -> RangeInclusive<u64> {
         self.first..=self.last

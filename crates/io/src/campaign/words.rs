@@ -55,6 +55,8 @@ pub enum EstimateKind {
     Exact,
     /// The mean of the user's last two runs.
     Predicted,
+    /// The online linear learner of a published study.
+    PublishedLinear,
 }
 
 /// What a run leaves in its folder.
@@ -115,6 +117,11 @@ impl Keyword for EstimateKind {
         ("requested", EstimateKind::Requested, "The user's request"),
         ("exact", EstimateKind::Exact, "The real run time"),
         ("predicted", EstimateKind::Predicted, "The mean of the user's last two runs"),
+        (
+            "published-linear",
+            EstimateKind::PublishedLinear,
+            "Learned online, as in a study of 2015",
+        ),
     ];
 }
 

@@ -30,6 +30,9 @@ pub struct Comparison {
     pub policies: Vec<String>,
     /// Which of them are compared with each other: those of the same number. Empty: all.
     pub groups: Vec<usize>,
+    /// Which of them ran only some of the jobs that others ran: a mean over other jobs is never
+    /// the best. Empty: none.
+    pub partial: Vec<bool>,
     /// A panel each.
     pub measures: Vec<Measure>,
 }
@@ -129,6 +132,10 @@ impl Comparison {
             }
             _ => format!("{all} policies; the best of each panel is bold"),
         };
+        let subtitle = match self.partial.contains(&true) {
+            true => format!("{subtitle}, among those that refused no job"),
+            false => subtitle,
+        };
         let mut ink = sheet::open(pen, &self.title, &subtitle);
         let height = PANEL_HEAD + shown as f64 * ROW + PANEL_FOOT;
         let names = self.names_width();
@@ -141,7 +148,7 @@ impl Comparison {
             for (column, measure) in row.iter().enumerate() {
                 let x = MARGIN + names + column as f64 * (width + GAP);
                 let place = Rect { x, y: top, width, height };
-                has_cut |= measure.draw(&mut ink, place, (shown, &self.groups));
+                has_cut |= measure.draw(&mut ink, place, (shown, self));
             }
             bottom = top + height;
         }
@@ -205,7 +212,8 @@ impl Measure {
     }
 
     /// Draws the panel; says whether a bar had to be cut.
-    fn draw(&self, ink: &mut Ink, place: Rect, (shown, groups): (usize, &[usize])) -> bool {
+    fn draw(&self, ink: &mut Ink, place: Rect, (shown, all): (usize, &Comparison)) -> bool {
+        let Comparison { groups, partial, .. } = all;
         let better = self.better.label();
         let room = place.width - text_width(better, SMALL.size) * 1.1 - 12.0;
         ink.text(place.x + place.width, place.y + 16.0, theme::end(SMALL), better);
@@ -220,7 +228,9 @@ impl Measure {
         let bottom = top + shown as f64 * ROW;
         axis.draw(ink, top - 8.0, bottom + 2.0);
         let mean = |index| self.known(index).map(|value| value.mean / axis.scale.size);
-        let means: Vec<Option<f64>> = (0..self.values.len()).map(mean).collect();
+        let whole = |index: &usize| !partial.get(*index).copied().unwrap_or(false);
+        let means = (0..self.values.len()).map(|index| Some(index).filter(whole).and_then(mean));
+        let means: Vec<Option<f64>> = means.collect();
         let best = best_of_each(self.better, axis.scale.unit, &means, groups);
         for (index, is_best) in best.into_iter().take(shown).enumerate() {
             let y = top + index as f64 * ROW;

@@ -66,6 +66,9 @@ pub struct ReportMeasure {
 pub struct ReportRow {
     /// One value per axis.
     pub place: Vec<String>,
+    /// Whether it ran only some of the jobs that others ran: its means are then of other jobs, and
+    /// never the best.
+    pub partial: bool,
     /// One per measure.
     pub values: Vec<Option<Estimate>>,
 }

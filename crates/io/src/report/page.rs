@@ -33,6 +33,7 @@ pub fn campaign(report: &CampaignReport) -> String {
         pictures,
         runs,
         files: links(&report.files),
+        partial: report.rows.iter().any(|row| row.partial),
         intervals: report
             .rows
             .iter()
@@ -56,6 +57,8 @@ struct Page<'a> {
     pictures: Vec<PictureView<'a>>,
     runs: Vec<RunView<'a>>,
     files: Vec<LinkView<'a>>,
+    /// Whether any row is of some of the jobs only.
+    partial: bool,
     /// Whether any value has a confidence interval.
     intervals: bool,
 }
@@ -156,8 +159,9 @@ fn rows(report: &CampaignReport) -> Vec<RowView<'_>> {
         .collect();
     for members in groups.values() {
         for (at, measure) in report.measures.iter().enumerate() {
-            let means: Vec<Option<f64>> =
-                members.iter().map(|&row| value(&report.rows[row], at).map(|v| v.mean)).collect();
+            let whole = |row: usize| Some(&report.rows[row]).filter(|row| !row.partial);
+            let mean = |&row: &usize| value(whole(row)?, at).map(|value| value.mean);
+            let means: Vec<Option<f64>> = members.iter().map(mean).collect();
             for (&row, best) in members.iter().zip(measure.better.best(measure.unit, &means)) {
                 views[row].cells[at].best = best;
             }

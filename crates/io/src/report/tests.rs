@@ -16,6 +16,7 @@ fn picture() -> ReportPicture {
         title: "Policies".to_owned(),
         policies: vec!["easy".to_owned(), "fcfs".to_owned()],
         groups: Vec::new(),
+        partial: Vec::new(),
         measures: vec![measure],
     };
     ReportPicture {
@@ -30,6 +31,7 @@ fn report() -> CampaignReport {
     let measure = |name: &str, unit, better| ReportMeasure { name: name.to_owned(), unit, better };
     let row = |policy: &str, load: &str, wait: f64, used: Option<Estimate>| ReportRow {
         place: vec![policy.to_owned(), load.to_owned()],
+        partial: false,
         values: vec![estimate(wait), used],
     };
     CampaignReport {
@@ -110,6 +112,17 @@ fn the_best_of_each_place_is_marked() {
         .collect();
     // Waits of 10 s at load 0.7 and 350 s at load 0.9; equal or lone utilisations mark nothing.
     assert_eq!(best, ["10.0", "350.0"]);
+}
+
+#[test]
+fn the_best_is_not_among_those_that_refused_jobs() {
+    let mut report = report();
+    report.rows[0].partial = true;
+    let page = campaign(&report);
+    let marked = |page: &str| page.lines().filter(|line| line.contains("number best")).count();
+    assert_eq!(marked(&page), 1, "at load 0.9 alone: one row is left at load 0.7");
+    assert!(page.contains("among those that refused no job"));
+    assert!(!campaign(&self::report()).contains("refused no job"));
 }
 
 #[test]

@@ -23,12 +23,20 @@ const SEED: u64 = 2026;
 const BEST_OF: usize = 5;
 const PROCESSORS: u32 = 256;
 
-const POLICIES: [(&str, Knobs); 4] = [
-    ("FCFS", Knobs { depth: Depth::First(0), order: Order::Arrival }),
-    ("SJF", Knobs { depth: Depth::First(0), order: Order::Shortest }),
-    ("EASY", Knobs { depth: Depth::First(1), order: Order::Arrival }),
-    ("conservative", Knobs { depth: Depth::All, order: Order::Arrival }),
+const POLICIES: [(&str, Knobs); 5] = [
+    ("FCFS", in_order(Depth::First(0), Order::Arrival)),
+    ("SJF", in_order(Depth::First(0), Order::Shortest)),
+    ("EASY", in_order(Depth::First(1), Order::Arrival)),
+    ("EASY, shortest candidates", SJBF),
+    ("conservative", in_order(Depth::All, Order::Arrival)),
 ];
+
+const SJBF: Knobs =
+    Knobs { candidates: Some(Order::Shortest), ..in_order(Depth::First(1), Order::Arrival) };
+
+const fn in_order(depth: Depth, order: Order) -> Knobs {
+    Knobs { depth, order, candidates: None }
+}
 
 /// What is known about run times in a long queue.
 const KNOWLEDGE: [(&str, Estimate); 2] =

@@ -69,8 +69,13 @@ impl Order {
         jobs.into_iter().map(|(_, job)| job).collect()
     }
 
+    /// The key of a job in an order that does not move, but for the order of arrival: equal for all.
+    pub(super) fn key(self, demand: &Demand) -> i64 {
+        Ranking::new(self).key(demand, Time(0), Time(0))
+    }
+
     /// Whether the order of jobs changes while they wait.
-    pub(super) fn moves(self) -> bool {
+    pub fn moves(self) -> bool {
         matches!(self, Order::Expansion | Order::FairShare(_))
     }
 }

@@ -1,12 +1,12 @@
 //! Until when estimates hold: every promise of a policy rests on them.
 
 use tradewind_model::{Market, Outage, OutageId, PoolId, Running, Span, Time};
-use tradewind_sched::policy::availability::{expected_span, missing_time};
+use tradewind_sched::policy::availability::{expected_length, missing_time};
 
 /// When the job's tasks in `pool` are expected to end, seen from `seen`.
 pub(super) fn expected_end(market: &Market, job: &Running<'_>, pool: PoolId, seen: Time) -> Time {
-    let length = market.pools().pool(pool).length_of(job.demand);
-    job.start + expected_span(length, (seen - job.start).max(Span::ZERO))
+    let elapsed = (seen - job.start).max(Span::ZERO);
+    job.start + expected_length(market.pools().pool(pool), job.demand, elapsed)
 }
 
 /// Notices jobs and outages that last longer than was believed.

@@ -24,6 +24,7 @@ use std::collections::BTreeMap;
 
 use tradewind_model::Span;
 
+use crate::load;
 use crate::result::Run;
 use crate::workload::Workload;
 use jobs::Jobs;
@@ -110,7 +111,7 @@ fn entry(name: &str, unit: Unit, better: Better, value: impl Into<Option<Value>>
 
 /// A quotient; `None` if there is nothing to divide by.
 #[expect(clippy::cast_precision_loss, reason = "quotients are for reading")]
-fn quotient(of: i128, by: i128) -> Option<Value> {
+pub(crate) fn quotient(of: i128, by: i128) -> Option<Value> {
     (by > 0).then(|| Value::Quotient(of as f64 / by as f64))
 }
 
@@ -122,6 +123,7 @@ fn counts(jobs: &Jobs, workload: &Workload, run: &Run, counted: Counted) -> Vec<
     let lost_work = lost().flat_map(|lost| stays::of_lost(workload, lost)).map(|stay| stay.work());
     vec![
         entry("jobs", Count, Neither, Value::Whole(jobs.count())),
+        entry("offered_load", Ratio, Neither, load::of_jobs(workload)),
         entry("killed", Count, Lower, Value::Whole(jobs.killed)),
         entry("refused", Count, Lower, Value::Whole(refused as i128)),
         entry("interruptions", Count, Lower, Value::Whole(lost().count() as i128)),

@@ -9,6 +9,7 @@ pub(super) struct Spread {
     mean: f64,
     median: Value,
     p95: Value,
+    p99: Value,
     max: Value,
 }
 
@@ -24,7 +25,7 @@ impl Spread {
             let at = rank(values.len(), percent);
             whole(*values.select_nth_unstable(at).1)
         };
-        Some(Spread { mean, median: quantile(50), p95: quantile(95), max })
+        Some(Spread { mean, median: quantile(50), p95: quantile(95), p99: quantile(99), max })
     }
 
     /// Of quotients; `None` if there are none. They are summed up in the order of jobs.
@@ -36,11 +37,11 @@ impl Spread {
             let at = rank(values.len(), percent);
             Value::Quotient(*values.select_nth_unstable_by(at, f64::total_cmp).1)
         };
-        Some(Spread { mean, median: quantile(50), p95: quantile(95), max })
+        Some(Spread { mean, median: quantile(50), p95: quantile(95), p99: quantile(99), max })
     }
 
-    /// Its four numbers, named after `measure`; less is better.
-    pub(super) fn entries(of: Option<Spread>, measure: &str, unit: Unit) -> [Entry; 4] {
+    /// Its five numbers, named after `measure`; less is better.
+    pub(super) fn entries(of: Option<Spread>, measure: &str, unit: Unit) -> [Entry; 5] {
         let entry = |of_what: &str, value| Entry {
             name: format!("{of_what}_{measure}"),
             unit,
@@ -51,6 +52,7 @@ impl Spread {
             entry("mean", of.map(|it| Value::Quotient(it.mean))),
             entry("median", of.map(|it| it.median)),
             entry("p95", of.map(|it| it.p95)),
+            entry("p99", of.map(|it| it.p99)),
             entry("max", of.map(|it| it.max)),
         ]
     }

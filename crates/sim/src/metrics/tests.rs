@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use tradewind_model::{
     Cause, Money, Outage, Place, Pool, PoolId, Pools, Price, Reason, Terms, Time,
 };
-use tradewind_sched::policy::backfill::{Backfill, Depth, Order, Settings as Knobs};
+use tradewind_sched::policy::backfill::{Backfill, Depth, Settings as Knobs};
 
 use super::*;
 use crate::outage::{self, AnnouncedOutage};
@@ -197,7 +197,7 @@ fn replay(rows: &[Row], outages: &[(u32, i64, i64)], depth: Depth) -> (Workload,
     let mut workload = prepare(&log, pools(), Default::default(), Overrun::Kill);
     let closures = outages.iter().map(|&(nodes, from, span)| closed(nodes, from, from + span));
     workload.outages = outage::in_order(&workload.pools, closures.collect());
-    let mut policy = Backfill::new(Knobs { depth, order: Order::Arrival });
+    let mut policy = Backfill::new(Knobs { depth, ..Knobs::default() });
     let run = run(&workload, Settings::default(), &mut policy, &mut []).unwrap();
     (workload, run)
 }

@@ -29,7 +29,7 @@ use std::sync::Arc;
 use tradewind_model::{PoolId, Pools, Time};
 use tradewind_sched::policy::backfill::{self, Backfill, Depth};
 use tradewind_sched::policy::owners::Rule;
-use tradewind_sched::policy::{Order, owners::SiteQueue};
+use tradewind_sched::policy::owners::SiteQueue;
 
 use crate::replay::{Semantics, Settings, run};
 use crate::workload::{self, Job, LogJob, Overrun, Rejected, Workload};
@@ -92,6 +92,6 @@ pub type OwnersRun = Vec<Option<OwnerRan>>;
 pub fn alone(workload: &Workload) -> Result<Vec<OwnersRun>, SimError> {
     let without = Workload { jobs: Vec::new(), rejected: Vec::new(), ..workload.clone() };
     let settings = Settings { semantics: Semantics::Textbook, estimate: Estimate::default() };
-    let fcfs = backfill::Settings { depth: Depth::First(0), order: Order::Arrival };
+    let fcfs = backfill::Settings { depth: Depth::First(0), ..Default::default() };
     Ok(run(&without, settings, &mut Backfill::new(fcfs), &mut [])?.owners)
 }

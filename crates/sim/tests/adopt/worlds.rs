@@ -28,11 +28,11 @@ fn maker<P: Policy + 'static>(name: &'static str, make: impl Fn(&Pools) -> P + '
 }
 
 pub(crate) fn backfill(name: &'static str, depth: Depth, order: Order) -> Maker {
-    maker(name, move |_| Backfill::new(backfill::Settings { depth, order }))
+    maker(name, move |_| Backfill::new(backfill::Settings { depth, order, ..Default::default() }))
 }
 
 pub(crate) fn fill(name: &'static str, depth: Depth, order: Order) -> Maker {
-    let settings = gridfill::Settings { depth, order, spread: Spread::Grid };
+    let settings = gridfill::Settings { depth, order, ..Default::default() };
     maker(name, move |_| GridFill::new(settings))
 }
 

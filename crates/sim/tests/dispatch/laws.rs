@@ -7,7 +7,7 @@ use tradewind_model::{
     Cause, Demand, Money, Outage, Place, Pool, PoolId, Pools, Price, SkipReason, Span, Terms, Time,
     Trade,
 };
-use tradewind_sched::policy::backfill::{self, Backfill, Depth, Order};
+use tradewind_sched::policy::backfill::{self, Backfill};
 use tradewind_sched::policy::dispatch::{
     Clearing, Deadline, Dispatch, Dynamics, Gate, Prices, Rule, Settings as Knobs, Slots, Ties,
     Valuation,
@@ -87,7 +87,7 @@ proptest! {
         let slots = Slots::Packaged;
         let knobs = Knobs { cycle: Span(1), slots, horizon: Span(1 << 40), ..Knobs::fcfs() };
         let starts = |run: Run| run.jobs.iter().map(|ran| ran.start).collect::<Vec<_>>();
-        let easy = backfill::Settings { depth: Depth::First(1), order: Order::Arrival };
+        let easy = backfill::Settings::default();
         let expected = replay(&workload, Settings::default(), &mut Backfill::new(easy));
         let run = replay(&workload, Settings::default(), &mut Dispatch::new(knobs));
         prop_assert_eq!(starts(run), starts(expected));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{Pools, Share};
-use tradewind_sched::policy::backfill::{self, Backfill};
+use tradewind_sched::policy::backfill::Backfill;
 use tradewind_sched::policy::gridfill::{Depth, GridFill, Order, Settings as Knobs, Spread};
 use tradewind_sim::Settings;
 use tradewind_sim::workload::Workload;
@@ -17,8 +17,10 @@ pub(crate) fn any_knobs() -> impl Strategy<Value = Knobs> {
     let orders = Order::ALL.map(|(order, _)| order);
     let order = prop_oneof![Just(Order::Arrival), prop::sample::select(orders.to_vec())];
     let spread = prop_oneof![2 => Just(Spread::Grid), 1 => Just(Spread::Site)];
-    (prop::sample::select(depths.collect::<Vec<_>>()), order, spread)
-        .prop_map(|(depth, order, spread)| Knobs { depth, order, spread })
+    let settled = orders.into_iter().filter(|order| !order.moves());
+    let candidates = prop::option::of(prop::sample::select(settled.collect::<Vec<_>>()));
+    (prop::sample::select(depths.collect::<Vec<_>>()), order, candidates, spread)
+        .prop_map(|(depth, order, candidates, spread)| Knobs { depth, order, candidates, spread })
 }
 
 fn fates(workload: &Workload, knobs: Knobs) -> Vec<Fate> {
@@ -43,8 +45,7 @@ proptest! {
     ) {
         let workload = workload(&Arc::new(Pools::cluster(6)), &log, overrun);
         let workload = with_outages(workload, outages);
-        let Knobs { depth, order, .. } = knobs;
-        let mut single = Backfill::new(backfill::Settings { depth, order });
+        let mut single = Backfill::new(knobs.plain());
         let expected = starts(&replay(&workload, settings, &mut single));
         prop_assert_eq!(starts(&replay(&workload, settings, &mut GridFill::new(knobs))), expected);
     }

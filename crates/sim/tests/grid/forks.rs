@@ -47,11 +47,7 @@ fn filling(which: u32) -> Box<dyn Policy> {
 fn coming(workload: &Workload, first: usize) -> Vec<Coming> {
     let one = |job: &tradewind_sim::workload::Job| Coming {
         submit: job.submit,
-        demand: Demand {
-            processors: job.processors,
-            estimate: job.requested,
-            terms: job.terms.clone(),
-        },
+        demand: Demand { terms: job.terms.clone(), ..Demand::new(job.processors, job.requested) },
         run: job.run,
     };
     workload.jobs.iter().skip(first).map(one).collect()

@@ -66,12 +66,19 @@ impl Naive<'_> {
     }
 
     fn key(&self, waits: &Waits) -> (i64, usize) {
+        match self.knobs.order {
+            Order::Arrival => (waits.joined, waits.job),
+            order => self.key_by(order, waits),
+        }
+    }
+
+    fn key_by(&self, order: Order, waits: &Waits) -> (i64, usize) {
         let job = &self.workload.jobs[waits.job];
         let (procs, estimate) = (i64::from(job.processors), job.requested.0);
         let of =
             |job: &tradewind_sim::workload::Job| job.terms.as_deref().cloned().unwrap_or_default();
-        let key = match self.knobs.order {
-            Order::Arrival => waits.joined,
+        let key = match order {
+            Order::Arrival => 0,
             Order::Shortest => estimate,
             Order::Longest => -estimate,
             Order::Widest => -procs,
@@ -181,9 +188,23 @@ impl Naive<'_> {
         None
     }
 
+    /// Jobs as they are looked at: once so many have reservations as the depth says, candidates come
+    /// in their own order.
+    fn next_to_look_at(&self, looked: &[usize]) -> Option<usize> {
+        let left = |waits: &&Waits| !looked.contains(&waits.job);
+        let first = self.queue.iter().position(|waits| left(&waits))?;
+        match (self.knobs.candidates, self.knobs.depth) {
+            (Some(order), Depth::First(depth @ 1..)) if first >= depth as usize => {
+                Some(self.queue.iter().filter(left).min_by_key(|it| self.key_by(order, it))?.job)
+            }
+            _ => Some(self.queue[first].job),
+        }
+    }
+
     fn walk(&mut self, now: i64, only: Option<usize>) {
-        let order: Vec<usize> = self.queue.iter().map(|waits| waits.job).collect();
-        for job in order {
+        let mut looked = Vec::new();
+        while let Some(job) = self.next_to_look_at(&looked) {
+            looked.push(job);
             if only.is_some_and(|only| only != job) {
                 continue;
             }

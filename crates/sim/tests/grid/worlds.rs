@@ -138,7 +138,8 @@ pub(crate) fn any_overrun() -> impl Strategy<Value = Overrun> {
 
 pub(crate) fn any_settings() -> impl Strategy<Value = Settings> {
     let semantics = prop_oneof![Just(Semantics::Textbook), Just(Semantics::Pyss)];
-    let all = vec![Estimate::Requested, Estimate::Exact, Estimate::Predicted];
+    let learned = [Estimate::Predicted, Estimate::PublishedLinear];
+    let all = [&[Estimate::Requested, Estimate::Exact], &learned[..]].concat();
     (semantics, prop::sample::select(all))
         .prop_map(|(semantics, estimate)| Settings { semantics, estimate })
 }

@@ -92,7 +92,7 @@ proptest! {
         let build = |processors| -> Box<dyn Local> {
             Box::new(Plain::new(processors, PlainSettings { depth, turn }))
         };
-        let mut backfill = Backfill::new(Knobs { depth, order });
+        let mut backfill = Backfill::new(Knobs { depth, order, ..Knobs::default() });
         prop_assert_eq!(
             starts(&workload, semantics, &mut isolated(&workload, build)),
             starts(&workload, semantics, &mut backfill)

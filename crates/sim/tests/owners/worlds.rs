@@ -133,7 +133,9 @@ impl World {
         let depth = [Depth::First(0), Depth::First(1), Depth::All][self.policy as usize];
         let order = Order::Arrival;
         match self.workload.pools.single() {
-            Some(_) => Box::new(Backfill::new(backfill::Settings { depth, order })),
+            Some(_) => {
+                Box::new(Backfill::new(backfill::Settings { depth, order, ..Default::default() }))
+            }
             None => Box::new(GridFill::new(gridfill::Settings {
                 depth,
                 ..gridfill::Settings::default()

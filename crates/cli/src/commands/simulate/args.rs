@@ -21,7 +21,8 @@ use crate::worker_pool;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  tradewind simulate log.swf.gz --policy easy --out run
+  tradewind simulate log.swf.gz --policy easy
+  tradewind simulate log.swf.gz --policy 'easy[backfill=shortest]' --estimate predicted --out run
   tradewind simulate log.swf.gz --policy fcfs,easy,conservative --check --out runs
   tradewind simulate examples/small.swf --policy 'easy[depth=4,order=shortest]' --out run
   tradewind simulate log.swf.gz --policy easy --estimate requested,exact --load 0.7,0.9 --out runs
@@ -31,12 +32,12 @@ Examples:
       --squeeze 1000 --policy auction,fcfs,edf-fq --seeds 1..10 --out runs
   tradewind simulate campaign.toml --shard 3/16 --out runs
 
-Policies: fcfs, sjf, easy, conservative [depth=N|all,order=ORDER,spread=grid|site];
+Policies: fcfs, sjf, easy, conservative [depth=N|all,order=ORDER,backfill=ORDER,spread=grid|site];
 css, batch-slicer, whole-batch, bsf [period=SPAN,horizon=SPAN,objective=…]; auction, admission,
 meta-fcfs, meta-sjf, edf-fq, hvfq, fair-share [cycle=SPAN,gate=on|off,…]; multi-queue [alpha=A,beta=N,…] and
 fcfs-sites, easy-sites, conservative-sites [migrate=on|off,discover=all|N,…]; all parameters are in
 docs/reference/simulate.md.
-Writes summary.json, jobs.csv and others into DIR, or into DIR/POLICY/… for each of several runs.
+With --out, writes summary.json, jobs.csv and others into DIR, or into DIR/POLICY/… for each of several runs.
 The same command again goes on where it was stopped.")]
 pub(crate) struct Args {
     /// Logs in the Standard Workload Format 2.2, plain or gzip, replayed together; `-` reads
@@ -55,9 +56,10 @@ pub(crate) struct Args {
     /// How long that command may take for an answer, at least a second.
     #[arg(long, value_name = "SPAN", default_value = "60s", value_parser = patience)]
     policy_timeout: Span,
-    /// The folder for the results; made if it is not there.
+    /// The folder for the results; made if it is not there. Without it a table is printed, and no
+    /// file is written.
     #[arg(long, value_name = "DIR")]
-    out: PathBuf,
+    out: Option<PathBuf>,
     /// Watch every step: nothing over-allocated, no job lost or run twice, promises kept.
     #[arg(long)]
     check: bool,
@@ -65,10 +67,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
     /// Only this part of the campaign: every n-th run from the i-th on.
-    #[arg(long, value_name = "i/n")]
+    #[arg(long, value_name = "i/n", requires = "out")]
     shard: Option<Shard>,
     /// Run everything again and overwrite what another campaign left in DIR.
-    #[arg(long)]
+    #[arg(long, requires = "out")]
     force: bool,
 }
 
@@ -93,6 +95,9 @@ struct Axes {
     /// Replications, both ends included.
     #[arg(long, value_name = "A..B")]
     seeds: Option<Seeds>,
+    /// One replication: the same as `--seeds N`.
+    #[arg(long, value_name = "N", conflicts_with = "seeds")]
+    seed: Option<u64>,
     /// Draw the jobs from a model instead of a log; needs --procs or --grid.
     #[arg(long, value_name = "MODEL", conflicts_with_all = ["logs", "users"])]
     model: Option<String>,
@@ -134,20 +139,20 @@ struct Axes {
     #[arg(long, value_name = "SPAN", value_parser = parse_span)]
     cool_down: Option<Span>,
     /// Files of each run [default: summary,jobs,schedule,trades,refused].
-    #[arg(long, value_delimiter = ',', value_parser = word::<Output>())]
+    #[arg(long, value_delimiter = ',', value_parser = word::<Output>(), requires = "out")]
     outputs: Vec<Output>,
     /// A file jobs.parquet for each run, too: for notebooks.
-    #[arg(long)]
+    #[arg(long, requires = "out")]
     parquet: bool,
     /// Pictures of each run and of the campaign, and one page about it all, report.html, too.
-    #[arg(long)]
+    #[arg(long, requires = "out")]
     report: bool,
 }
 
 /// How to run a campaign.
 #[derive(Debug)]
 pub(super) struct Settings {
-    pub(super) out: PathBuf,
+    pub(super) out: Option<PathBuf>,
     pub(super) check: bool,
     pub(super) threads: usize,
     pub(super) shard: Option<Shard>,
@@ -245,6 +250,7 @@ impl Axes {
             ("--estimate", !self.estimate.is_empty()),
             ("--load", !self.load.is_empty()),
             ("--seeds", self.seeds.is_some()),
+            ("--seed", self.seed.is_some()),
             ("--model", self.model.is_some()),
             ("--users", self.users.is_some()),
             ("--procs", self.procs.is_some()),
@@ -278,7 +284,7 @@ impl Axes {
             overruns: once("--overrun", &self.overrun, &[Overrun::default()])?,
             estimates: once("--estimate", &self.estimate, &[EstimateKind::default()])?,
             loads: once("--load", &self.load, &[])?,
-            seeds: self.seeds,
+            seeds: self.seeds.or(self.seed.map(Seeds::one)),
             trim: Trim {
                 warm_up: self.warm_up.unwrap_or_default(),
                 cool_down: self.cool_down.unwrap_or_default(),

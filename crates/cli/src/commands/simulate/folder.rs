@@ -4,10 +4,11 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use super::outputs;
+use super::overview::Overview;
 use super::overview_files;
 use super::store::{Record, RunRecord};
+use super::summary::Summary;
 use crate::exit::Failure;
-use crate::report::Report;
 
 /// Where a campaign's results go. What is there is left alone until there is a result to put in
 /// its place.
@@ -22,10 +23,20 @@ impl<'a> Folder<'a> {
         Folder { path, record, begun: OnceLock::new() }
     }
 
-    /// The folder must be new, or of the same campaign, or of another one that is finished or has
-    /// no finished run yet: half a campaign, which it would take long to do again, is not
-    /// overwritten, and neither are files that no campaign has written.
-    pub(super) fn check(&self, report: &Report) -> Result<(), Failure> {
+    /// To be called before anything is run. `force`: whatever is there may be overwritten.
+    pub(super) fn prepare(&self, force: bool) -> Result<(), Failure> {
+        if !force {
+            self.check()?;
+        }
+        if !self.is_anothers() {
+            self.begin()?;
+        }
+        Ok(())
+    }
+
+    /// The folder must be new, or of the same campaign, or of another one that has no finished run
+    /// yet: results are not overwritten, and neither are files that no campaign has written.
+    fn check(&self) -> Result<(), Failure> {
         let (out, record) = (self.path, self.record);
         let Some(there) = Record::read(out)? else {
             let hint = "use another folder, or `--force` to overwrite it";
@@ -41,18 +52,35 @@ impl<'a> Folder<'a> {
             return Ok(());
         }
         let (folder, what) = (out.display(), differences.join("; "));
-        if finished == there.runs.len() {
-            let fate = "which is finished and will be replaced";
-            report.note(&format!("`{folder}` holds another campaign, {fate}; {what}"));
-            return Ok(());
-        }
-        let message = format!("`{folder}` holds another campaign, which is not finished; {what}");
-        let hint = "use another folder, or `--force` to run everything again";
+        let message = format!("`{folder}` holds the results of another campaign; {what}");
+        let hint = "use another folder, or `--force` to overwrite it";
         Err(Failure::usage(message).hint(hint))
     }
 
+    /// What a run that is finished amounts to.
+    pub(super) fn summary(&self, at: usize) -> Option<Summary> {
+        self.record.runs[at].summary(self.path)
+    }
+
+    /// Makes a run's folder, lets its files be written, and marks it as finished.
+    pub(super) fn write_run(
+        &self,
+        at: usize,
+        write: impl FnOnce(&Path) -> Result<Vec<String>, Failure>,
+    ) -> Result<(), Failure> {
+        self.begin()?;
+        let run = &self.record.runs[at];
+        let files = write(&run.open(self.path)?)?;
+        run.close(self.path, files)
+    }
+
+    /// Writes what is known of all runs.
+    pub(super) fn write_overview(&self, overview: &Overview) -> Result<(), Failure> {
+        overview_files::write_overview(self.path, self.record, overview)
+    }
+
     /// Whether the folder holds the record of another campaign, or one that cannot be read.
-    pub(super) fn is_anothers(&self) -> bool {
+    fn is_anothers(&self) -> bool {
         match Record::read(self.path) {
             Ok(there) => there.is_some_and(|there| there != *self.record),
             Err(_) => true,

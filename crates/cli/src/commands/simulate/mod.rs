@@ -51,19 +51,17 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let campaign = args.campaign(report)?;
     let plan = Plan::of(&campaign)?;
     if plan.left_out > 0 {
-        let why = "the semantics `pyss` fix overruns and estimates";
+        let why = "the semantics `pyss` fix what happens to overruns";
         report.note(&format!("combinations left out: {}; {why}", plan.left_out));
     }
     let sources: Vec<WorkloadFiles<'_>> =
         campaign.workloads.iter().map(WorkloadFiles::open).collect();
     check_limits(&plan, &sources)?;
     let record = Record::new(&campaign, &plan, &sources);
-    let folder = Folder::new(&settings.out, &record);
-    if !settings.force {
-        folder.check(report)?;
-    }
-    if !folder.is_anothers() {
-        folder.begin()?;
+    let folder = settings.out.as_deref().map(|out| Folder::new(out, &record));
+    match &folder {
+        Some(folder) => folder.prepare(settings.force)?,
+        None => report.note("no file is written without `--out DIR`"),
     }
     note_seeds(&campaign, &plan, report);
     let work = Work {
@@ -72,7 +70,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         sources: &sources,
         settings: &settings,
         record: &record,
-        folder: &folder,
+        folder: folder.as_ref(),
     };
     work.run(format, report)
 }
@@ -116,7 +114,8 @@ struct Work<'a> {
     sources: &'a [WorkloadFiles<'a>],
     settings: &'a Settings,
     record: &'a Record,
-    folder: &'a Folder<'a>,
+    /// `None`: nothing is written.
+    folder: Option<&'a Folder<'a>>,
 }
 
 impl Work<'_> {
@@ -125,9 +124,8 @@ impl Work<'_> {
             .filter(|at| self.settings.shard.is_none_or(|shard| shard.has(*at)))
             .collect();
         let mut summaries: BTreeMap<usize, Summary> = BTreeMap::new();
-        if !self.settings.force {
-            let there =
-                |at: &usize| Some((*at, self.record.runs[*at].summary(&self.settings.out)?));
+        if let Some(folder) = self.folder.filter(|_| !self.settings.force) {
+            let there = |at: &usize| Some((*at, folder.summary(*at)?));
             summaries.extend(mine.iter().filter_map(there));
         }
         let todo: Vec<usize> =
@@ -147,16 +145,20 @@ impl Work<'_> {
         }
         let kept = summaries.len();
         let overview = self.overview(&mine, summaries);
-        if kept > 0 || mine.is_empty() {
-            self.folder.begin()?;
-        }
-        // Where nothing ran, what was said before is not worse.
-        if kept > 0 && self.settings.shard.is_none() {
-            overview_files::write_overview(&self.settings.out, self.record, &overview)?;
+        if let Some(folder) = self.folder {
+            if kept > 0 || mine.is_empty() {
+                folder.begin()?;
+            }
+            // Where nothing ran, what was said before is not worse.
+            if kept > 0 && self.settings.shard.is_none() {
+                folder.write_overview(&overview)?;
+            }
         }
         if signals.stopped() {
             report.note(&format!("stopped; {kept} of {} runs are kept", mine.len()));
-            report.note("the same command resumes the rest");
+            if self.folder.is_some() {
+                report.note("the same command resumes the rest");
+            }
             return Ok(Exit::Interrupted);
         }
         let policies: Vec<&PolicySpec> = self.plan.policies().collect();
@@ -198,7 +200,7 @@ impl Work<'_> {
     }
 
     fn one(&self, at: usize, signals: &Arc<Signals>, report: &Report) -> Result<Summary, Failure> {
-        let (run, record) = (&self.plan.runs[at], &self.record.runs[at]);
+        let run = &self.plan.runs[at];
         let manner = Manner {
             watch: if self.settings.check { Watch::EveryStep } else { Watch::Nothing },
             answer_within: self.settings.answer_within,
@@ -211,15 +213,13 @@ impl Work<'_> {
             let took = started.elapsed().as_secs_f64();
             format!("{}: {jobs} jobs, {passes} passes in {took:.3} s", run.name())
         });
-        let started = Instant::now();
-        let out = &self.settings.out;
-        self.folder.begin()?;
-        let folder = record.open(out)?;
-        let files = outputs::write(&folder, &self.campaign.outputs, &finished)?;
-        record.close(out, files)?;
-        report.detail(|| {
-            format!("{}: written in {:.3} s", run.name(), started.elapsed().as_secs_f64())
-        });
+        if let Some(folder) = self.folder {
+            let started = Instant::now();
+            folder.write_run(at, |path| outputs::write(path, &self.campaign.outputs, &finished))?;
+            report.detail(|| {
+                format!("{}: written in {:.3} s", run.name(), started.elapsed().as_secs_f64())
+            });
+        }
         Ok(finished.summary)
     }
 

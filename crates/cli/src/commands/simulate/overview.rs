@@ -39,49 +39,32 @@ enum When {
     Known,
 }
 
-const METRICS: [Metric; 11] = [
-    Metric { head: "JOBS", key: "jobs", factor: 1.0, decimals: 0, shown: When::Always },
-    Metric { head: "WAIT s", key: "mean_wait_s", factor: 1.0, decimals: 1, shown: When::Always },
-    Metric {
-        head: "TURN s",
-        key: "mean_turnaround_s",
-        factor: 1.0,
-        decimals: 1,
-        shown: When::Wide,
-    },
-    Metric {
-        head: "BSLD",
-        key: "mean_bounded_slowdown",
-        factor: 1.0,
-        decimals: 2,
-        shown: When::Always,
-    },
-    Metric { head: "UTIL %", key: "utilisation", factor: 100.0, decimals: 2, shown: When::Always },
-    Metric { head: "SPAN s", key: "makespan_s", factor: 1.0, decimals: 0, shown: When::Wide },
-    Metric {
-        head: "BACK %",
-        key: "backfill_ratio",
-        factor: 100.0,
-        decimals: 2,
-        shown: When::Always,
-    },
-    Metric {
-        head: "MSG/JOB",
-        key: "messages_per_job",
-        factor: 1.0,
-        decimals: 1,
-        shown: When::Market,
-    },
-    Metric { head: "COST", key: "mean_cost", factor: 1.0, decimals: 2, shown: When::Market },
-    Metric {
-        head: "IN TIME %",
-        key: "deadline_success",
-        factor: 100.0,
-        decimals: 2,
-        shown: When::Known,
-    },
-    Metric { head: "KILLED", key: "killed", factor: 1.0, decimals: 0, shown: When::Wide },
+/// Who ran comes first: means over different jobs cannot be compared. [`refused`] is shown after
+/// `jobs`.
+const METRICS: [Metric; 12] = [
+    metric("RAN", "jobs", 1.0, 0, When::Always),
+    metric("KILLED", "killed", 1.0, 0, When::Always),
+    metric("LOAD %", "offered_load", 100.0, 1, When::Always),
+    metric("WAIT s", "mean_wait_s", 1.0, 1, When::Always),
+    metric("P95 s", "p95_wait_s", 1.0, 0, When::Always),
+    metric("LONGEST s", "max_wait_s", 1.0, 0, When::Always),
+    metric("BSLD", "mean_bounded_slowdown", 1.0, 2, When::Always),
+    metric("UTIL %", "utilisation", 100.0, 2, When::Always),
+    metric("BACK %", "backfill_ratio", 100.0, 2, When::Wide),
+    metric("MSG/JOB", "messages_per_job", 1.0, 1, When::Market),
+    metric("COST", "mean_cost", 1.0, 2, When::Market),
+    metric("IN TIME %", "deadline_success", 100.0, 2, When::Known),
 ];
+
+const fn metric(
+    head: &'static str,
+    key: &'static str,
+    factor: f64,
+    decimals: usize,
+    shown: When,
+) -> Metric {
+    Metric { head, key, factor, decimals, shown }
+}
 
 /// The head of an axis's column.
 const HEADS: [(&str, &str); 7] = [
@@ -210,20 +193,17 @@ impl Overview {
             When::Market | When::Known => there(metric),
         });
         let metrics: Vec<&Metric> = metrics.collect();
-        columns.extend(metrics.iter().map(|metric| (metric.head, Side::Right)));
-        let refusals = !narrow || priced;
-        if refusals {
-            columns.push(("REFUSED", Side::Right));
-        }
+        let mut heads: Vec<Column> = metrics.iter().map(|it| (it.head, Side::Right)).collect();
+        heads.insert(1, ("REFUSED", Side::Right));
+        columns.extend(heads);
         let row = |cell: &Vec<&Summary>| {
             let mut row: Vec<String> = axes.iter().map(|axis| cell[0].cell(axis)).collect();
             if replicated {
                 row.push(cell.len().to_string());
             }
-            row.extend(metrics.iter().map(|metric| metric.shown(cell)));
-            if refusals {
-                row.push(refused(cell));
-            }
+            let mut values: Vec<String> = metrics.iter().map(|it| it.shown(cell)).collect();
+            values.insert(1, refused(cell));
+            row.extend(values);
             row
         };
         tables::table(&columns, cells.iter().map(row).collect())

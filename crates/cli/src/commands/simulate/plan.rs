@@ -100,8 +100,8 @@ impl Plan {
         if plan.runs.iter().all(|run| run.semantics != Semantics::Pyss)
             && campaign.semantics.contains(&Semantics::Pyss)
         {
-            let failure = Failure::usage("the semantics `pyss` fix overruns and estimates");
-            return Err(failure.hint("they are `kill` and `requested`, which go without saying"));
+            let failure = Failure::usage("the semantics `pyss` fix what happens to overruns");
+            return Err(failure.hint("every job is killed at its request; leave `--overrun` out"));
         }
         if let [only] = plan.runs.as_mut_slice() {
             only.folder = PathBuf::new();
@@ -148,8 +148,7 @@ struct Rules {
 
 impl Rules {
     fn exist(&self) -> bool {
-        let implied = self.overrun == Overrun::Kill && self.estimate == EstimateKind::Requested;
-        self.semantics == Semantics::Textbook || implied
+        self.semantics == Semantics::Textbook || self.overrun == Overrun::Kill
     }
 }
 

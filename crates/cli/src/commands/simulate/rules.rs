@@ -24,6 +24,7 @@ pub(super) fn estimate(word: campaign::EstimateKind) -> Estimate {
         campaign::EstimateKind::Requested => Estimate::Requested,
         campaign::EstimateKind::Exact => Estimate::Exact,
         campaign::EstimateKind::Predicted => Estimate::Predicted,
+        campaign::EstimateKind::PublishedLinear => Estimate::PublishedLinear,
     }
 }
 

@@ -43,6 +43,8 @@ struct Fields<'a> {
     load: Option<OfferedLoad>,
     seed: Option<u64>,
     processors: u32,
+    /// Of a job, in seconds: `max_wait_s` under the name that scripts use.
+    longest_wait: Option<Value>,
     /// Jobs that can never run, by reason.
     rejected: &'a BTreeMap<&'static str, usize>,
     /// Jobs that the policy refused, by the reason's code.
@@ -67,6 +69,7 @@ impl Summary {
             load: run.load,
             seed: run.seed,
             processors: of.processors(),
+            longest_wait: metrics.get("max_wait_s").map(|it| number(Some(it))),
             rejected: &metrics.rejected,
             refusals: &metrics.refused,
             income: sites

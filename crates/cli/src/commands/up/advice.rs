@@ -368,7 +368,7 @@ mod tests {
         let mut market = Market::new(Pools::cluster(4).into(), Time(0));
         let (pool, closure, cause) = (PoolId(0), OutageId(0), Cause::Failure(0));
         let what = Outage { pool, nodes: 3, from: Time(0), until: Time(86_400), cause };
-        let demand = |processors| Demand { processors, estimate: Span(60), terms: None };
+        let demand = |processors| Demand::new(processors, Span(60));
         let join =
             |job, processors| Event::Submitted { job: JobId(job), demand: demand(processors) };
         let dead = [Event::Announced { closure, what }, Event::Closed { closure }];
@@ -397,9 +397,8 @@ mod tests {
             ..view(Market::new(Arc::clone(&pools), Time(0)), policy)
         };
         let demand = |user: i64| Demand {
-            processors: 1,
-            estimate: Span(60),
             terms: Some(Arc::new(Terms { user, ..Terms::default() })),
+            ..Demand::new(1, Span(60))
         };
         let fair = view("easy[order=fair-share,half-life=1d]");
         let said = |user| fair_share(&fair, &demand(user)).unwrap();

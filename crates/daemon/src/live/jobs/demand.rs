@@ -88,7 +88,7 @@ pub(in crate::live) fn promised(
         return choose(submission, place, state, max, Some(width), &BTreeMap::new());
     }
     let terms = Some(Arc::new(wishes.base));
-    let demand = Demand { processors: width, estimate: wishes.estimate, terms };
+    let demand = Demand { terms, ..Demand::new(width, wishes.estimate) };
     let nodes = suitable(&demand, state.market.pools());
     match nodes >= u64::from(width) {
         true => Ok(Chosen { demand, processors: None }),
@@ -219,7 +219,7 @@ impl<'a> Wishes<'a> {
         }
         let (estimate, terms) = (self.estimate, Some(Arc::new(terms)));
         let processors = group.processors.filter(|_| self.submission.shape.is_some());
-        Chosen { demand: Demand { processors: group.width, estimate, terms }, processors }
+        Chosen { demand: Demand { terms, ..Demand::new(group.width, estimate) }, processors }
     }
 
     /// Where no pool could have it.
@@ -227,7 +227,7 @@ impl<'a> Wishes<'a> {
         let mut terms = self.base.clone();
         terms.attributes.insert(RESOURCES.to_owned(), Attribute::OneOf(Vec::new()));
         let (processors, terms) = (self.submission.tasks, Some(Arc::new(terms)));
-        Demand { processors, estimate: self.estimate, terms }
+        Demand { terms, ..Demand::new(processors, self.estimate) }
     }
 
     /// Why no nodes could ever meet what was asked for.
@@ -280,7 +280,7 @@ pub(in crate::live) fn loosely(submission: &Submission, place: usize) -> Demand 
     };
     let (user, times) = (place as i64, submission.time.mode());
     let terms = Terms { user, budget: terms.budget, times, ..Terms::default() };
-    Demand { processors: submission.tasks, estimate, terms: Some(Arc::new(terms)) }
+    Demand { terms: Some(Arc::new(terms)), ..Demand::new(submission.tasks, estimate) }
 }
 
 /// Restricts to nodes whose attribute `name` is one of `wanted`, all of which must exist.

@@ -99,6 +99,7 @@ fn comparison(values: &[f64]) -> Picture {
         title: "Policies".to_owned(),
         policies: (0..values.len()).map(|i| format!("policy[order=shortest,depth={i}]")).collect(),
         groups: Vec::new(),
+        partial: Vec::new(),
         measures: vec![
             measure("mean wait", Unit::Seconds, Better::Lower),
             measure("income", Unit::Credits, Better::Higher),

@@ -4,13 +4,13 @@ use std::num::NonZeroU32;
 
 use tradewind_model::{Pool, Span};
 use tradewind_sched::negotiation;
+use tradewind_sched::policy::Spread;
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::gridfill::{self, GridFill};
 use tradewind_sched::policy::local::{Local, Plain, PlainSettings, Turn};
 use tradewind_sched::policy::multiqueue::{
     Alpha, Guard, MultiQueue, Overflow, Settings, ShortFirst,
 };
-use tradewind_sched::policy::{Order, Spread};
 use tradewind_sim::network::{self, Faults, Links};
 use tradewind_sim::workload::Workload;
 use tradewind_sim::{Run, run};
@@ -95,8 +95,8 @@ pub(super) struct Played {
 /// Replays the jobs; `None` if that went wrong, which no scheme should.
 pub(super) fn play(case: &Case, scheme: Scheme, workload: &Workload, seed: u64) -> Option<Played> {
     if scheme.rule == Rule::Central {
-        let (depth, order, spread) = (Depth::First(1), Order::Arrival, Spread::Site);
-        let mut policy = GridFill::new(gridfill::Settings { depth, order, spread });
+        let settings = gridfill::Settings { spread: Spread::Site, ..Default::default() };
+        let mut policy = GridFill::new(settings);
         let run = run(workload, Default::default(), &mut policy, &mut []).ok()?;
         return Some(Played { run, messages: 0, passed_on: 0 });
     }

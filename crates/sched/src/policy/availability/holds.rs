@@ -5,7 +5,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use tradewind_model::{JobId, Market, PoolId, Running, Share, Span, Time};
 
-use super::overrun::expected_end;
+use super::overrun::{expected_end, expected_length};
 
 /// A running job's nodes in one pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,15 +162,19 @@ impl Holds {
         }
     }
 
-    /// Expects jobs to run on that should have ended by `now`.
-    pub(super) fn extend(&mut self, now: Time) {
+    /// Expects jobs to run on that should have ended by `now`; `length` says for how long in all,
+    /// if more is known of the job than how long it was expected to run.
+    pub(super) fn extend(&mut self, now: Time, length: impl Fn(JobId, &Hold) -> Option<Span>) {
         while let Some(&Reverse((end, job, index))) = self.due.peek()
             && end <= now
         {
             self.due.pop();
             let Slot { hold, job: other, .. } = &mut self.slots[index as usize];
             if *other == job && hold.end == end {
-                hold.end = expected_end(hold.start, hold.length, now);
+                hold.end = match length(job, hold) {
+                    Some(length) => hold.start + length,
+                    None => expected_end(hold.start, hold.length, now),
+                };
                 self.due.push(Reverse((hold.end, job, index)));
             }
         }
@@ -182,7 +186,8 @@ impl Holds {
 pub(super) fn of_job(market: &Market, job: &Running<'_>, now: Time) -> impl Iterator<Item = Hold> {
     let (start, demand) = (job.start, job.demand);
     job.shares().map(move |share| {
-        let length = market.pools().pool(share.pool).length_of(demand);
-        Hold { share, start, length, end: expected_end(start, length, now) }
+        let pool = market.pools().pool(share.pool);
+        let end = start + expected_length(pool, demand, now - start);
+        Hold { share, start, length: pool.length_of(demand), end }
     })
 }

@@ -21,7 +21,9 @@ pub(super) use capacity::Capacity;
 pub use capacity::Taken;
 use holds::{Hold, Holds};
 use outages::Outages;
-pub use overrun::{expected_end, expected_end_by_limit, expected_span, missing_time};
+pub use overrun::{
+    expected_end, expected_end_by_limit, expected_length, expected_span, missing_time,
+};
 
 /// What a call of [`Availability::follow`] found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -72,7 +74,7 @@ impl<C: Capacity> Availability<C> {
                 all.outages.closed(id, now);
             }
         }
-        all.rebuild(now);
+        all.rebuild_in(market);
         all
     }
 
@@ -152,11 +154,15 @@ impl<C: Capacity> Availability<C> {
         now: Time,
     ) {
         self.advance(now);
-        let end = expected_end(start, length, now);
-        let taken = Taken { share, from: now, until: end };
+        self.hold(job, Hold { share, start, length, end: expected_end(start, length, now) });
+    }
+
+    /// A job holds nodes from now on.
+    fn hold(&mut self, job: JobId, hold: Hold) {
+        let taken = Taken { share: hold.share, from: self.now(), until: hold.end };
         self.upset |= !self.free.fits(&taken);
         self.free.take(taken);
-        self.running.add(job, Hold { share, start, length, end });
+        self.running.add(job, hold);
     }
 
     /// A job gave back its nodes, or those of one pool. When the last of them were expected back, if
@@ -241,28 +247,46 @@ impl<C: Capacity> Availability<C> {
             if let Event::Started { job, .. } = event
                 && let Some(run) = market.run_of(*job).filter(|_| !self.running.has(*job))
             {
-                for Hold { share, start, length, .. } in holds::of_job(market, &run, now) {
-                    self.adopt(*job, share, (start, length), now);
+                for hold in holds::of_job(market, &run, now) {
+                    self.hold(*job, hold);
                 }
             }
         }
-        News { early: !self.opened.is_empty(), upset: self.settle(now) }
+        let upset = self.is_upset(now);
+        if upset {
+            self.rebuild_in(market);
+        }
+        News { early: !self.opened.is_empty(), upset }
     }
 
     /// Comes to `now`, with all that happened written down. `true`: expectations failed, so that
     /// all bookings have been struck out.
     pub(super) fn settle(&mut self, now: Time) -> bool {
         self.advance(now);
-        let upset = self.upset || self.next_end().is_some_and(|end| end <= now);
+        let upset = self.is_upset(now);
         if upset {
-            self.rebuild(now);
+            self.running.extend(now, |_, _| None);
+            self.take_again(now);
         }
         upset
     }
 
-    /// Strikes all bookings out.
-    pub(super) fn rebuild(&mut self, now: Time) {
-        self.running.extend(now);
+    fn is_upset(&self, now: Time) -> bool {
+        self.upset || self.next_end().is_some_and(|end| end <= now)
+    }
+
+    /// Strikes all bookings out, at the market's moment.
+    pub(super) fn rebuild_in(&mut self, market: &Market) {
+        let now = market.now();
+        self.running.extend(now, |job, hold| {
+            let pool = market.pools().pool(hold.share.pool);
+            Some(expected_length(pool, market.demand(job)?, now - hold.start))
+        });
+        self.take_again(now);
+    }
+
+    /// All that runs or is missing takes its nodes, and nothing else does.
+    fn take_again(&mut self, now: Time) {
         self.free.clear(now);
         // In the order of time each change comes behind those of before, where it is put soonest.
         let mut all: Vec<&Hold> = self.running.iter().collect();

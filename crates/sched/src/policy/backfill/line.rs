@@ -27,6 +27,12 @@ impl<S: Space> Line<S> {
         Line { depth, queue: Queue::default(), memory: S::Memory::default() }
     }
 
+    /// The same; jobs that start before others of the queue do so in the order of their turns. With
+    /// a reservation for every job there are none.
+    pub(in crate::policy) fn with_turns(depth: Depth) -> Line<S> {
+        Line { queue: Queue::with_turns(), ..Line::new(depth) }
+    }
+
     /// When the first reservation begins.
     pub(in crate::policy) fn first_reservation(&self) -> Option<Time> {
         self.queue.first_reservation()
@@ -74,9 +80,7 @@ impl<S: Space> Line<S> {
 
     /// The space was made again, without reservations.
     pub(in crate::policy) fn forget(&mut self) {
-        while let Some(job) = self.queue.pop_reservation() {
-            job.set_reservation(None);
-        }
+        self.queue.give_back(|_| ());
         if self.depth == Depth::All {
             S::forgot(&mut self.memory, &mut self.queue);
         }
@@ -84,10 +88,7 @@ impl<S: Space> Line<S> {
 
     /// All jobs give their reservations back.
     pub(in crate::policy) fn withdraw(&mut self, space: &mut S) {
-        while let Some(job) = self.queue.pop_reservation() {
-            space.release(job);
-            job.set_reservation(None);
-        }
+        self.queue.give_back(|job| space.release(job));
         if self.depth == Depth::All {
             S::forgot(&mut self.memory, &mut self.queue);
         }
@@ -181,18 +182,21 @@ impl<S: Space> Line<S> {
         Some((head.rank(), place?))
     }
 
-    /// Starts every job after `after` that fits beside all reservations, in order.
+    /// Starts every job after `after` that fits beside all reservations, in the order of candidates.
     pub(in crate::policy) fn fill(
         &mut self,
         space: &mut S,
         mut after: Option<Rank>,
         outcomes: &mut Vec<S::Outcome>,
     ) {
+        if self.queue.has_turns() {
+            after = None;
+        }
         while space.any_free()
             && let Some((rank, place)) =
                 space.next_that_fits(&mut self.queue, &mut self.memory, after)
         {
-            after = Some(rank);
+            after = self.queue.get(rank).map(QueuedJob::turn);
             self.start(space, (rank, place), outcomes);
         }
     }

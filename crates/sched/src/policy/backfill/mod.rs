@@ -1,9 +1,11 @@
 //! Backfilling on one pool of like nodes, for jobs that ask for nodes and time only: FCFS, EASY,
 //! conservative and what lies between.
 //!
-//! One rule with two knobs. The queue is walked in its [`Order`]; the first jobs that cannot
+//! One rule with three knobs. The queue is walked in its [`Order`]; the first jobs that cannot
 //! start now get a reservation each, as many as [`Depth`] says; every other job starts now if
-//! it fits beside the running jobs and all reservations. Exact with respect to this rule.
+//! it fits beside the running jobs and all reservations. These candidates are tried in the order of
+//! the queue, or in one of their own (shortest first: SJBF, Tsafrir, Etsion and Feitelson, 2007).
+//! Exact with respect to this rule.
 //!
 //! - Depth 0 is FCFS: the walk stops at the first job that cannot start.
 //! - Depth 1 is EASY: a later job must end before the head's reservation or use processors that
@@ -56,6 +58,33 @@ pub struct Settings {
     pub depth: Depth,
     /// Who comes first.
     pub order: Order,
+    /// Which candidate comes first; `None`: who comes first in the queue. One that does not change
+    /// while jobs wait, and only for depths from 1 on: otherwise there are no candidates, and this
+    /// is ignored.
+    pub candidates: Option<Order>,
+}
+
+impl Default for Settings {
+    /// EASY, by arrival.
+    fn default() -> Settings {
+        Settings { depth: Depth::First(1), order: Order::Arrival, candidates: None }
+    }
+}
+
+impl Settings {
+    /// The order of candidates, if it is one of their own.
+    pub(super) fn turns(self) -> Option<Order> {
+        let fills = matches!(self.depth, Depth::First(1..));
+        self.candidates.filter(|order| fills && *order != self.order && !order.moves())
+    }
+
+    /// A queue that works by these settings.
+    pub(super) fn line<S: Space>(self) -> Line<S> {
+        match self.turns() {
+            Some(_) => Line::with_turns(self.depth),
+            None => Line::new(self.depth),
+        }
+    }
 }
 
 /// The policy; see the module's text.
@@ -88,7 +117,7 @@ impl Backfill {
             settings,
             ranking: Ranking::new(settings.order),
             nodes: None,
-            line: PoolLine::new(settings.depth),
+            line: settings.line(),
             joined: BTreeMap::new(),
             started: Vec::new(),
         }
@@ -139,7 +168,7 @@ impl Backfill {
             waiting.moved(key.unwrap_or(waiting.rank.key))
         });
         line.forget();
-        nodes.rebuild(now);
+        nodes.rebuild_in(market);
         true
     }
 
@@ -155,7 +184,8 @@ impl Backfill {
             _ => self.ranking.key(demand, joined, now),
         };
         let length = market.pools().pool(PoolId(0)).length_of(demand);
-        Waiting::keyed(key, job, demand.processors, length)
+        let turn = self.settings.turns().map(|order| order.key(demand));
+        Waiting { turn, ..Waiting::keyed(key, job, demand.processors, length) }
     }
 
     /// Writes down who started.
@@ -167,8 +197,12 @@ impl Backfill {
         }
     }
 
-    /// Whether submissions alone leave every job that waited where it was.
-    fn looks_at_new_jobs_alone(&self, now: Time) -> bool {
+    /// Whether these events leave every job that waited where it was, and new jobs are to be looked
+    /// at one by one.
+    fn looks_at_new_jobs_alone(&self, now: Time, events: &[Event]) -> bool {
+        if events.is_empty() || self.settings.turns().is_some() && events.len() > 1 {
+            return false;
+        }
         let settled = self.settings.order == Order::Arrival || self.settings.depth == Depth::All;
         settled && self.line.first_reservation().is_none_or(|start| start > now)
     }
@@ -181,7 +215,7 @@ impl Policy for Backfill {
         let fresh = || Box::new(Availability::of_pool(market.processors(), now));
         let mut nodes = self.nodes.take().unwrap_or_else(fresh);
         nodes.advance(now);
-        let quiet = !events.is_empty() && self.looks_at_new_jobs_alone(now);
+        let quiet = self.looks_at_new_jobs_alone(now, events);
         let upset = self.follow(&mut nodes, market, events);
         let whole = upset || !quiet || events.iter().any(may_free);
         for (job, _) in inbox::arrivals(market, events) {

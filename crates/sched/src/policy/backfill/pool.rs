@@ -87,13 +87,18 @@ impl Space for Profile {
         let now = self.origin();
         let found = if queue.len() < SHORT_QUEUE && !queue.is_shelved() {
             let fits = |job: &&Waiting| self.fits(job.processors, now, job.estimate);
-            queue.from(after).find(fits)?
+            queue.candidates(after).find(fits)?
         } else {
-            queue.shelve(Reservations::Ignored);
+            let unreserved = queue.has_turns();
+            queue.shelve(if unreserved { Reservations::Known } else { Reservations::Ignored });
             let running_minima = &mut memory.running_minima;
             running_minima.clear();
             self.running_minima(now, running_minima);
-            let rank = queue.next(after, None, |processors| limits(running_minima, processors))?;
+            let limits = |processors| {
+                let within = limits(running_minima, processors)?;
+                Some(if unreserved { within.unreserved() } else { within })
+            };
+            let rank = queue.next(after, None, limits)?;
             queue.get(rank)?
         };
         Some((found.rank, found.taken(now)))

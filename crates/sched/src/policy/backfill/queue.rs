@@ -14,16 +14,40 @@ pub(in crate::policy) struct Queue<J: QueuedJob> {
     jobs: BTreeMap<Rank, J>,
     /// Reservations by time.
     starts: BTreeSet<(Time, Rank)>,
+    /// Ranks in the order of candidates, if that is not the order of the queue.
+    turns: Option<BTreeMap<Rank, Rank>>,
     pub(super) index: J::Index,
 }
 
 impl<J: QueuedJob> Default for Queue<J> {
     fn default() -> Queue<J> {
-        Queue { jobs: BTreeMap::new(), starts: BTreeSet::new(), index: J::Index::default() }
+        let index = J::Index::default();
+        Queue { jobs: BTreeMap::new(), starts: BTreeSet::new(), turns: None, index }
     }
 }
 
 impl<J: QueuedJob> Queue<J> {
+    /// A queue whose candidates have an order of their own.
+    pub(super) fn with_turns() -> Queue<J> {
+        Queue { turns: Some(BTreeMap::new()), ..Queue::default() }
+    }
+
+    /// Whether candidates have an order of their own.
+    pub(super) fn has_turns(&self) -> bool {
+        self.turns.is_some()
+    }
+
+    /// Jobs that may start before others, after `after` in their order. In the order of the queue,
+    /// or else by turns, without those that have a reservation.
+    pub(in crate::policy) fn candidates(&self, after: Option<Rank>) -> impl Iterator<Item = &J> {
+        let start = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let by_turns =
+            self.turns.iter().flat_map(move |turns| turns.range((start, Bound::Unbounded)));
+        let by_turns = by_turns.filter_map(|(_, rank)| self.get(*rank));
+        let in_order = self.from(after).filter(|_| self.turns.is_none());
+        by_turns.filter(|job| job.reserved_start().is_none()).chain(in_order)
+    }
+
     pub(in crate::policy) fn len(&self) -> usize {
         self.jobs.len()
     }
@@ -68,16 +92,16 @@ impl<J: QueuedJob> Queue<J> {
         self.index.put(&job);
         let rank = job.rank();
         self.starts.extend(job.reserved_start().map(|start| (start, rank)));
+        self.turns.iter_mut().for_each(|turns| _ = turns.insert(job.turn(), rank));
         self.jobs.insert(rank, job);
     }
 
     /// Drops all reservations, and puts every job where `place` says.
     pub(super) fn reorder(&mut self, place: impl Fn(J) -> J) {
-        while let Some(job) = self.pop_reservation() {
-            job.set_reservation(None);
-        }
+        self.give_back(|_| ());
         for job in std::mem::take(&mut self.jobs).into_values() {
             self.index.remove(&job);
+            self.turns.iter_mut().for_each(|turns| _ = turns.remove(&job.turn()));
             self.insert(place(job));
         }
     }
@@ -86,6 +110,7 @@ impl<J: QueuedJob> Queue<J> {
     pub(in crate::policy) fn remove(&mut self, rank: Rank) -> Option<J> {
         let job = self.jobs.remove(&rank)?;
         self.index.remove(&job);
+        self.turns.iter_mut().for_each(|turns| _ = turns.remove(&job.turn()));
         if let Some(start) = job.reserved_start() {
             self.starts.remove(&(start, rank));
         }
@@ -105,16 +130,22 @@ impl<J: QueuedJob> Queue<J> {
         self.starts.extend(after.map(|start| (start, rank)));
     }
 
-    /// The job with the first reservation, which is not listed any more.
-    pub(super) fn pop_reservation(&mut self) -> Option<&mut J> {
-        let (_, rank) = self.starts.pop_first()?;
-        self.jobs.get_mut(&rank)
+    /// All jobs lose their reservations; `release` gets each before.
+    pub(super) fn give_back(&mut self, mut release: impl FnMut(&J)) {
+        for (_, rank) in std::mem::take(&mut self.starts) {
+            let Some(job) = self.jobs.get_mut(&rank) else { continue };
+            release(job);
+            job.set_reservation(None);
+            if self.turns.is_some() {
+                self.index.reserved(job); // candidates are those without a reservation
+            }
+        }
     }
 
     /// Lets `examine` change the reservation of each job, in order; jobs for which it returns
     /// `false` leave.
     pub(in crate::policy) fn retain(&mut self, mut examine: impl FnMut(&mut J) -> bool) {
-        let Queue { jobs, starts, index } = self;
+        let Queue { jobs, starts, turns, index } = self;
         jobs.retain(|rank, job| {
             let before = job.reserved_start();
             let stays = examine(job);
@@ -125,7 +156,10 @@ impl<J: QueuedJob> Queue<J> {
             }
             match stays {
                 true => index.reserved(job),
-                false => index.remove(job),
+                false => {
+                    index.remove(job);
+                    turns.iter_mut().for_each(|turns| _ = turns.remove(&job.turn()));
+                }
             }
             stays
         });

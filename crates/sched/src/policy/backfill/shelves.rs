@@ -1,6 +1,6 @@
 //! Waiting jobs by width, to find the next one that fits without looking at the others.
 //!
-//! One shelf per width; on it jobs lie in queue order, in a tree that knows the minimum estimate
+//! One shelf per width; on it jobs lie in the order of their turns, in a tree that knows the minimum estimate
 //! and the first and last reservation of each part. Where the limits for a width are exact, a
 //! search goes straight to the first job within them: O(log n) per shelf.
 
@@ -8,7 +8,7 @@ use tradewind_model::tree::{Item, Scan, Tree, Visit};
 use tradewind_model::{Span, Time};
 
 use super::queue::Queue;
-use super::space::Index;
+use super::space::{Index, QueuedJob};
 use super::waiting::{Rank, Waiting};
 
 /// Which jobs of one width to look for: those with a reservation after `after` and, besides, an
@@ -26,6 +26,11 @@ impl Limits {
         Limits { after: Time(i64::MIN), until: Time(i64::MIN), longest }
     }
 
+    /// The same, of jobs without a reservation alone.
+    pub(super) fn unreserved(self) -> Limits {
+        Limits { after: Time::INFINITY - Span(1), ..self }
+    }
+
     /// Whether there may be such a job among some of which this is known.
     fn allow(&self, sum: &Sum) -> bool {
         sum.last > self.after && (sum.shortest <= self.longest || sum.first <= self.until)
@@ -34,6 +39,7 @@ impl Limits {
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
+    turn: Rank,
     rank: Rank,
     estimate: Span,
     /// Its reservation; for ever, if it has none.
@@ -53,7 +59,7 @@ impl Item for Entry {
     type Sum = Sum;
 
     fn key(&self) -> Rank {
-        self.rank
+        self.turn
     }
 
     fn sum(&self) -> Sum {
@@ -108,23 +114,23 @@ impl Shelves {
     /// Puts the job, or what has happened to it, on its shelf.
     pub(super) fn put(&mut self, waiting: &Waiting) {
         let Waiting { rank, processors, estimate, reserved, .. } = *waiting;
-        let entry = Entry { rank, estimate, held: reserved.unwrap_or(Time::INFINITY) };
-        self.edit(processors, rank, Some(entry));
+        let (turn, held) = (waiting.turn(), reserved.unwrap_or(Time::INFINITY));
+        self.edit(processors, turn, Some(Entry { turn, rank, estimate, held }));
     }
 
     /// Takes the job away.
     pub(super) fn remove(&mut self, waiting: &Waiting) {
-        self.edit(waiting.processors, waiting.rank, None);
+        self.edit(waiting.processors, waiting.turn(), None);
     }
 
-    fn edit(&mut self, processors: u32, rank: Rank, entry: Option<Entry>) {
+    fn edit(&mut self, processors: u32, turn: Rank, entry: Option<Entry>) {
         let at = self.shelves.partition_point(|shelf| shelf.processors < processors);
         if self.shelves.get(at).is_none_or(|shelf| shelf.processors > processors) {
             let (sum, jobs) = (NOTHING, Tree::default());
             self.shelves.insert(at, Shelf { processors, sum, jobs });
         }
         let shelf = &mut self.shelves[at];
-        shelf.jobs.edit(rank, |_| entry);
+        shelf.jobs.edit(turn, |_| entry);
         match shelf.jobs.sum() {
             Some(sum) => shelf.sum = sum,
             None => {
@@ -133,7 +139,7 @@ impl Shelves {
         }
     }
 
-    /// The first job in queue order that comes after `after` and before `before` and is within
+    /// The first job in the order of turns that comes after `after` and before `before` and is within
     /// the limits of its width. A width without limits ends the search: no wider job is asked for.
     pub(super) fn next(
         &self,
@@ -148,9 +154,9 @@ impl Shelves {
             if reader.limits.allow(&shelf.sum) {
                 shelf.jobs.scan(&mut reader);
             }
-            reader.before = reader.found.or(before);
+            reader.before = reader.found.map(|found| found.turn).or(before);
         }
-        reader.found
+        reader.found.map(|found| found.rank)
     }
 }
 
@@ -212,7 +218,7 @@ struct Next {
     after: Option<Rank>,
     before: Option<Rank>,
     limits: Limits,
-    found: Option<Rank>,
+    found: Option<Entry>,
 }
 
 impl Scan<Entry> for Next {
@@ -224,14 +230,14 @@ impl Scan<Entry> for Next {
     }
 
     fn item(&mut self, entry: &Entry) -> Visit {
-        if self.before.is_some_and(|before| entry.rank >= before) {
+        if self.before.is_some_and(|before| entry.turn >= before) {
             return Visit::Stop;
         }
-        let passed = self.after.is_some_and(|after| entry.rank <= after);
+        let passed = self.after.is_some_and(|after| entry.turn <= after);
         if passed || !self.limits.allow(&entry.sum()) {
             return Visit::Over;
         }
-        self.found = Some(entry.rank);
+        self.found = Some(*entry);
         Visit::Stop
     }
 }

@@ -18,6 +18,9 @@ pub(in crate::policy) trait QueuedJob {
 
     fn rank(&self) -> Rank;
 
+    /// Its place in the order of candidates, for jobs that start before others of the queue.
+    fn turn(&self) -> Rank;
+
     /// When its reservation begins, if it has one.
     fn reserved_start(&self) -> Option<Time>;
 
@@ -87,7 +90,8 @@ pub(in crate::policy) trait Space: Capacity + Sized {
         false
     }
 
-    /// The first job after `after` that can start now, and its place.
+    /// The first candidate after `after` that can start now, and its place; see
+    /// [`Queue::candidates`].
     fn next_that_fits(
         &mut self,
         queue: &mut Queue<Self::Job>,

@@ -17,6 +17,8 @@ pub(in crate::policy) struct Rank {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::policy) struct Waiting {
     pub(in crate::policy) rank: Rank,
+    /// Its key in the order of candidates, if that is not the order of the queue.
+    pub(in crate::policy) turn: Option<i64>,
     pub(in crate::policy) processors: u32,
     pub(in crate::policy) estimate: Span,
     /// When its reservation begins.
@@ -27,7 +29,7 @@ impl Waiting {
     /// A job whose place the owner of the queue has worked out.
     pub(in crate::policy) fn keyed(key: i64, job: JobId, processors: u32, length: Span) -> Waiting {
         let (rank, estimate) = (Rank { key, job }, length.max(Span(1)));
-        Waiting { rank, processors, estimate, reserved: None }
+        Waiting { rank, turn: None, processors, estimate, reserved: None }
     }
 
     /// Processors × seconds that it expects to need.
@@ -58,6 +60,10 @@ impl QueuedJob for Waiting {
 
     fn rank(&self) -> Rank {
         self.rank
+    }
+
+    fn turn(&self) -> Rank {
+        Rank { key: self.turn.unwrap_or(self.rank.key), ..self.rank }
     }
 
     fn reserved_start(&self) -> Option<Time> {

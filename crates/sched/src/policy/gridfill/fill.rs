@@ -37,7 +37,7 @@ impl Fill {
         Fill {
             settings,
             ranking: Ranking::new(settings.order),
-            line: Line::new(settings.depth),
+            line: settings.plain().line(),
             later: BTreeMap::new(),
             joined: BTreeMap::new(),
             new: BTreeMap::new(),
@@ -64,6 +64,7 @@ impl Fill {
             let wish = PlacementRequest::anew(market, job.rank.job, demand, settings.spread);
             let mut waiting = Waiting::new(Rank { key, ..job.rank }, joined, wish);
             let part = Part { pool: PoolId(0), nodes: job.processors, length: job.estimate };
+            waiting.turn = job.turn;
             waiting.reserved = job.reserved.map(|start| Booking { start, parts: vec![part] });
             fill.line.insert(waiting);
         }
@@ -149,7 +150,8 @@ impl Fill {
         };
         let joined = *self.joined.entry(job).or_insert(joins);
         let rank = Rank { key: self.ranking.key(demand, joined, joined.max(now)), job };
-        let waiting = Waiting::new(rank, joined, wish);
+        let turn = self.settings.plain().turns().map(|order| order.key(demand));
+        let waiting = Waiting { turn, ..Waiting::new(rank, joined, wish) };
         match joined > now {
             true => _ = self.later.insert((joined, job), waiting),
             false => _ = self.new.insert(job, waiting),
@@ -195,9 +197,10 @@ impl Fill {
             self.new.insert(waiting.rank.job, waiting);
         }
         let expired = self.expires.is_some_and(|at| at <= now);
-        let new = std::mem::take(&mut self.new).into_values();
         let mut outcomes = Vec::new();
-        if self.whole || woken || expired || !self.settled(now) {
+        let alike = self.new.len() < 2 || self.settings.plain().turns().is_none();
+        let new = std::mem::take(&mut self.new).into_values();
+        if self.whole || woken || expired || !alike || !self.settled(now) {
             self.whole = false;
             new.for_each(|waiting| self.line.insert(waiting));
             self.walk(market, books, &mut outcomes);
@@ -242,7 +245,9 @@ impl Fill {
             space::refuse(&mut self.line, free, outcomes);
         }
         self.line.pass(free, outcomes);
-        outcomes.sort_by_key(|(rank, _)| *rank);
+        if self.settings.plain().turns().is_none() {
+            outcomes.sort_by_key(|(rank, _)| *rank);
+        }
         self.expires = self.line.iter().filter_map(|waiting| waiting.wish.expires()).min();
     }
 

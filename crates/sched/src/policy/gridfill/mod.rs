@@ -1,6 +1,6 @@
 //! Backfilling on unequal priced nodes of several sites (paper 000, section 4; our reading).
 //!
-//! The rule of [`backfill`] with its two knobs, on any pools. A job's place is the
+//! The rule of [`backfill`] with its knobs, on any pools. A job's place is the
 //! earliest at which nodes that it can afford are free for as long as its tasks take there: the
 //! cheapest of those that are free at that moment, within its budget, not before its earliest
 //! start, finished by its deadline. On one pool of reference nodes without prices every job
@@ -48,6 +48,8 @@ pub struct Settings {
     pub depth: Depth,
     /// Who comes first.
     pub order: Order,
+    /// Which candidate comes first; see [`backfill::Settings::candidates`].
+    pub candidates: Option<Order>,
     /// Over how many sites one job may lie.
     pub spread: Spread,
 }
@@ -55,7 +57,16 @@ pub struct Settings {
 impl Default for Settings {
     /// EASY, by arrival, over the whole grid.
     fn default() -> Settings {
-        Settings { depth: Depth::First(1), order: Order::Arrival, spread: Spread::Grid }
+        let backfill::Settings { depth, order, candidates } = backfill::Settings::default();
+        Settings { depth, order, candidates, spread: Spread::Grid }
+    }
+}
+
+impl Settings {
+    /// The same for one plain pool.
+    pub fn plain(self) -> backfill::Settings {
+        let Settings { depth, order, candidates, .. } = self;
+        backfill::Settings { depth, order, candidates }
     }
 }
 
@@ -87,16 +98,14 @@ enum Queue {
 impl GridFill {
     /// A policy that has seen nothing so far.
     pub fn new(settings: Settings) -> GridFill {
-        let Settings { depth, order, .. } = settings;
-        let plain = Backfill::new(backfill::Settings { depth, order });
+        let plain = Backfill::new(settings.plain());
         GridFill { settings, queue: Queue::Plain(Box::new(plain)), resumed: false }
     }
 
     /// From now on jobs may ask for anything.
     fn widen(&mut self, market: &Market) {
         let Queue::Plain(plain) = &mut self.queue else { return };
-        let Settings { depth, order, .. } = self.settings;
-        let empty = Backfill::new(backfill::Settings { depth, order });
+        let empty = Backfill::new(self.settings.plain());
         let (plain, nodes) = std::mem::replace(&mut **plain, empty).into_parts();
         let fresh = || Availability::of_pools(market);
         let fill = Fill::of(self.settings, plain, market);

@@ -60,7 +60,7 @@ impl Space for Free {
         _: &mut Openings,
         after: Option<Rank>,
     ) -> Option<(Rank, Booking)> {
-        queue.from(after).find_map(|job| Some((job.rank, self.place_now(job)?)))
+        queue.candidates(after).find_map(|job| Some((job.rank, self.place_now(job)?)))
     }
 
     fn ahead(queue: &Queue<Waiting>, rank: Rank, enough: usize) -> usize {

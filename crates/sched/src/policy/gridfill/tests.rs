@@ -218,9 +218,15 @@ impl World {
 fn any_settings() -> impl Strategy<Value = Settings> {
     let depth = prop_oneof![4 => Just(Depth::All), 1 => (0u32..3).prop_map(Depth::First)];
     let orders = Order::ALL.map(|(order, _)| order).to_vec();
-    let order = prop_oneof![2 => Just(Order::Arrival), 1 => prop::sample::select(orders)];
+    let order = prop_oneof![2 => Just(Order::Arrival), 1 => prop::sample::select(orders.clone())];
     let spread = prop::sample::select(vec![Spread::Grid, Spread::Site]);
-    (depth, order, spread).prop_map(|(depth, order, spread)| Settings { depth, order, spread })
+    let candidates = prop::option::of(prop::sample::select(orders.clone()));
+    (depth, order, candidates, spread).prop_map(|(depth, order, candidates, spread)| Settings {
+        depth,
+        order,
+        candidates,
+        spread,
+    })
 }
 
 /// Every reservation, in queue order.

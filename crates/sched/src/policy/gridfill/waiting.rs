@@ -9,6 +9,8 @@ use crate::policy::grid::{Booking, PlacementRequest};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::policy) struct Waiting {
     pub(super) rank: Rank,
+    /// Its key in the order of candidates, if that is not the order of the queue.
+    pub(super) turn: Option<i64>,
     pub(super) joined: Time,
     pub(super) wish: PlacementRequest,
     /// Where and when it is to start, if that is known: taken in the availability.
@@ -19,7 +21,7 @@ pub(in crate::policy) struct Waiting {
 
 impl Waiting {
     pub(in crate::policy) fn new(rank: Rank, joined: Time, wish: PlacementRequest) -> Waiting {
-        Waiting { rank, joined, wish, reserved: None, settled: false }
+        Waiting { rank, turn: None, joined, wish, reserved: None, settled: false }
     }
 }
 
@@ -29,6 +31,10 @@ impl QueuedJob for Waiting {
 
     fn rank(&self) -> Rank {
         self.rank
+    }
+
+    fn turn(&self) -> Rank {
+        Rank { key: self.turn.unwrap_or(self.rank.key), ..self.rank }
     }
 
     fn reserved_start(&self) -> Option<Time> {

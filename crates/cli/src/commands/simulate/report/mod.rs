@@ -24,8 +24,16 @@ use crate::policy;
 use pictures::Drawing;
 
 /// What is compared: the metric, its name for people, its unit, which way is better.
-const MEASURES: [(&str, &str, Unit, Better); 18] = [
+/// Who ran comes first, and the worst stands beside the mean.
+const MEASURES: [(&str, &str, Unit, Better); 24] = [
+    ("jobs", "jobs that ran", Unit::Count, Better::Neither),
+    ("refused", "refused jobs", Unit::Count, Better::Lower),
+    ("killed", "killed jobs", Unit::Count, Better::Lower),
+    ("offered_load", "offered load", Unit::Share, Better::Neither),
     ("mean_wait_s", "mean wait", Unit::Seconds, Better::Lower),
+    ("p95_wait_s", "wait, 95 % of jobs", Unit::Seconds, Better::Lower),
+    ("p99_wait_s", "wait, 99 % of jobs", Unit::Seconds, Better::Lower),
+    ("max_wait_s", "longest wait", Unit::Seconds, Better::Lower),
     ("mean_bounded_slowdown", "mean bounded slowdown", Unit::Ratio, Better::Lower),
     ("utilisation", "utilisation", Unit::Share, Better::Higher),
     ("makespan_s", "makespan", Unit::Seconds, Better::Lower),
@@ -33,7 +41,7 @@ const MEASURES: [(&str, &str, Unit, Better); 18] = [
     ("backfill_ratio", "backfilled", Unit::Share, Better::Neither),
     ("site_backfill_ratio", "backfilled at home", Unit::Share, Better::Neither),
     ("messages_per_job", "messages per job", Unit::Ratio, Better::Lower),
-    ("killed", "killed jobs", Unit::Count, Better::Lower),
+    ("max_bounded_slowdown", "largest bounded slowdown", Unit::Ratio, Better::Lower),
     ("lost_work_node_s", "lost processor time", Unit::Seconds, Better::Lower),
     ("fairness", "fairness", Unit::Ratio, Better::Higher),
     ("deadline_success", "deadlines met", Unit::Share, Better::Higher),
@@ -110,6 +118,11 @@ fn measures(
     })
 }
 
+/// Whether a policy refused jobs in any of these runs.
+fn is_partial(cell: &[&Summary]) -> bool {
+    cell.iter().any(|run| run.number("refused").is_some_and(|refused| refused > 0.0))
+}
+
 /// The policy, and what else differs.
 fn label(run: &Summary, axes: &[&str]) -> String {
     let others = axes.iter().filter(|axis| **axis != "policy");
@@ -137,6 +150,7 @@ fn page(
     ordered.extend(axes.iter().filter(|axis| **axis != "policy"));
     let row = |cell: &Vec<&Summary>| ReportRow {
         place: ordered.iter().map(|axis| cell[0].cell(axis)).collect(),
+        partial: is_partial(cell),
         values: measures.iter().map(|(key, ..)| estimate(cell, key)).collect(),
     };
     let column = |&(_, name, unit, better): &(&str, &str, Unit, Better)| ReportMeasure {

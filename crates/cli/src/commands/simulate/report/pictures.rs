@@ -9,7 +9,7 @@ use tradewind_sim::metrics::{Family, JobClass};
 use super::super::overview::Overview;
 use super::super::part::Part;
 use super::super::summary::Summary;
-use super::{FinishedRun, estimate, label, measures};
+use super::{FinishedRun, estimate, is_partial, label, measures};
 
 /// The names of all pictures that there may be.
 pub(super) const NAMES: [&str; 5] = ["waits", "success", "misses", "load-deviation", "comparison"];
@@ -67,6 +67,7 @@ fn comparison(overview: &Overview) -> Picture {
         title: "Policies".to_owned(),
         policies: cells.iter().map(|cell| label(cell[0], &axes)).collect(),
         groups: groups(&cells, &axes),
+        partial: cells.iter().map(|cell| is_partial(cell)).collect(),
         measures: measures.collect(),
     })
 }

@@ -37,7 +37,8 @@ impl Draw {
         let processors = 1 + self.below(u64::from(market.processors().min(6))) as u32;
         let estimate = Span(10 + 10 * self.below(12));
         let user = self.below(3);
-        Demand { processors, estimate, terms: Some(Arc::new(Terms { user, ..Terms::default() })) }
+        let terms = Some(Arc::new(Terms { user, ..Terms::default() }));
+        Demand { terms, ..Demand::new(processors, estimate) }
     }
 
     /// Some jobs run, some wait, and an owner wants some nodes later.
