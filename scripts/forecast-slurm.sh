@@ -3,14 +3,14 @@
 # jobs with and without jobs of a market, in the same drawn load.
 # Usage: scripts/forecast-slurm.sh [VERSION ...]     22.05, 24.11, 26.05; this machine's unless given
 #   PROGRAM=target/release/tradewind
-#   WORLDS="1:10:4 2:10:4 3:50:12 4:150:32 5:500:64"   SEED:OWNERS' JOBS:NODES of each world, one
+#   WORLDS="31:10:4 35:50:12 38:150:32 39:500:64"      SEED:OWNERS' JOBS:NODES of each world, one
 #                                                      after the other; "5:50:12:0" without our jobs
 #   OUT=target/forecasts                               a JSON document for each world
 # Versions run at the same time. The tables are printed when all worlds of all versions are over.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 program=$(realpath "${PROGRAM:-target/release/tradewind}")
-worlds=${WORLDS:-1:10:4 2:10:4 3:50:12 4:50:12 5:150:32 6:500:64}
+worlds=${WORLDS:-31:10:4 32:10:4 33:10:4 34:10:4 35:50:12 36:50:12 38:150:32 39:500:64}
 out=$(realpath -m "${OUT:-target/forecasts}")
 here=$(PATH=$PATH:/usr/sbin slurmctld -V 2>/dev/null | grep -oE '[0-9]+\.[0-9]+' | head -n 1 || true)
 
