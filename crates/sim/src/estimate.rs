@@ -20,7 +20,7 @@ pub enum Estimate {
     PublishedLinear,
 }
 
-/// What policies are told to expect.
+/// The estimates that policies get.
 #[derive(Debug)]
 pub(crate) struct Estimator {
     estimate: Estimate,

@@ -248,7 +248,8 @@ pub trait Advisor: Debug + Send + Sync {
         watch: &Watch,
     ) -> Result<ReplayResult, Refusal>;
 
-    /// Why a job that waits does so; the caller may see it.
+    /// Why a job that waits does so; the caller may see it. The API adds the expected start: it is
+    /// that of the [plan](Advisor::plan).
     ///
     /// # Errors
     /// If nothing can be said.

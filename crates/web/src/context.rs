@@ -23,6 +23,7 @@ use crate::notes;
 use crate::oidc::Oidc;
 use crate::page::{Basis, Boards, Compared, Copied, Runs, TriedPrice};
 use crate::turns::{Bounds, Turns};
+use crate::views::status::Moment;
 
 /// What every handler has.
 #[derive(Debug, Clone)]
@@ -142,6 +143,16 @@ impl Context {
         let market = self.market.clone();
         let seen = blocking(move || market.look(look)).await?;
         Ok(seen?)
+    }
+
+    /// Looks at the market with the last plan of its queue.
+    pub(crate) async fn see<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Live, &Moment<'_>) -> T + Send + 'static,
+    ) -> Answer<T> {
+        let advisor = Arc::clone(&self.advisor);
+        let plan = blocking(move || advisor.plan()).await?;
+        self.look(move |live| look(live, &Moment::new(live.state(), plan.as_deref()))).await
     }
 
     /// A copy of the market, for forecasts.

@@ -5,6 +5,7 @@
 //! - [`openapi`]: the API's own description.
 //! - [`Events`]: new records, for code that forwards them.
 //! - [`offer`], [`sentence`], [`moment`]: windows, reasons and times in the API's words.
+//! - [`Moment`], [`JobStatus`]: where a job stands, the same everywhere.
 //! - [`Week`]: what was recently, to be lived again under other prices.
 //! - [`Advisor`], [`Outputs`], [`Tariffs`]: what the API needs and cannot do itself.
 //!
@@ -44,7 +45,9 @@ pub use feed::{Events, Notice};
 pub use oidc::Provider;
 pub use routes::openapi;
 pub use server::{Listen, ServeError, Server, Tls, serve};
+pub use views::jobs::title as job_title;
 pub use views::offers::offer;
+pub use views::status::{JobStatus, Moment};
 pub use views::words::{moment, sentence};
 pub use watch::Watch;
 pub use week::{Earned, Missing, Other, PastJob, PoolUse, ReplayResult, Week};

@@ -16,6 +16,7 @@ mod peers;
 mod ports;
 mod projects;
 mod readme;
+mod shadow;
 mod stage;
 mod timeline;
 mod wide;

@@ -100,6 +100,13 @@ impl Stage {
         std::fs::rename(away, here).unwrap();
     }
 
+    /// What was seen of clusters that are only observed, as if by an earlier daemon.
+    pub(crate) fn has_observed(&mut self, shadow: &str) {
+        self.stop();
+        std::fs::write(self.state().join("shadow.json"), shadow).unwrap();
+        self.start_again();
+    }
+
     fn state(&self) -> PathBuf {
         self.folder.path().join("state")
     }

@@ -20,6 +20,7 @@ pub mod reads;
 pub mod recovery;
 mod run;
 mod sites;
+mod still;
 
 pub use gauges::Gauges;
 pub use handle::{CommittedRecord, EngineStopped, Handle, RecordStream};
@@ -28,3 +29,4 @@ pub use reads::Reader;
 pub use recovery::{RecoveryError, begun, recover, recover_pages, replay};
 pub use run::{Engine, Open, Setup, Timing};
 pub use sites::SiteSetup;
+pub use still::still;

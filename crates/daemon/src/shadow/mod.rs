@@ -14,6 +14,7 @@ mod record;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod times;
 mod usage;
 mod watch;
 

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
-use tradewind_model::{Price, Time};
+use tradewind_model::{Pools, Price, Time};
 
 use super::usage::{self, Hour, MAX_HOURS};
 use crate::site::Survey;
-use crate::site::queued::QueuedJob;
+use crate::site::queued::{MAX_LIMIT, QueuedJob};
 
 /// Jobs that have started and are kept, of all clusters: the last ones.
 pub const MAX_SCORED: usize = 50_000;
@@ -81,6 +81,17 @@ pub(super) struct Waiting {
     /// It stands for several tasks, and is not compared.
     #[serde(default)]
     pub is_array: bool,
+    /// What it asks for.
+    #[serde(default)]
+    pub size: Size,
+}
+
+/// What a job asks for; zeros of jobs that older releases recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct Size {
+    pub nodes: u32,
+    /// Its time limit, seconds.
+    pub limit: i64,
 }
 
 /// A job that has started. Errors are seconds by which it started later than predicted.
@@ -93,6 +104,11 @@ pub(super) struct Scored {
     pub account: Option<String>,
     /// From submission to start, seconds.
     pub wait: i64,
+    /// When it was submitted; 0: not known.
+    #[serde(default)]
+    pub submitted: i64,
+    #[serde(default)]
+    pub size: Size,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ours: Option<i64>,
     /// Of the manager, and of ours at the same moment.
@@ -255,6 +271,10 @@ impl Waiting {
             manager: None,
             elsewhere,
             is_array: job.tasks > 1,
+            size: Size {
+                nodes: job.nodes.min(Pools::MAX_NODES),
+                limit: job.limit.0.clamp(0, MAX_LIMIT.0),
+            },
         }
     }
 
@@ -265,6 +285,8 @@ impl Waiting {
             user: self.user.clone(),
             account: self.account.clone(),
             wait: start.saturating_sub(self.submitted).max(0),
+            submitted: self.submitted,
+            size: self.size,
             ours: self.ours.map(late),
             manager: self.manager.map(|(manager, ours)| (late(manager), ours.map(late))),
             saved: self.elsewhere.map(|elsewhere| late(elsewhere).max(0)),

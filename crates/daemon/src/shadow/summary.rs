@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::record::{Counts, Scored, Shadow};
+use super::times::{Saving, Times};
 use super::usage::Hour;
 
 /// Users and projects that are listed, at most: those who would have saved most.
@@ -41,6 +42,13 @@ pub struct Waits {
     pub examined: usize,
     /// Seconds by which these would have started earlier there, together.
     pub saved: i64,
+    /// Jobs for which it is known what others of their width waited in later hours.
+    pub examined_later: usize,
+    /// Seconds that these would have waited less in the best of these hours, together.
+    pub saved_later: i64,
+    /// Micro-credits that jobs would have cost less if they had started in the cheapest of the
+    /// following 24 hours, up to their time limits, together.
+    pub cheaper_later: i64,
 }
 
 /// Of one cluster.
@@ -66,6 +74,12 @@ pub struct SiteSummary {
     pub hours: BTreeMap<i64, Hour>,
     /// All hours together.
     pub total: Hour,
+    /// Waits of all jobs here; it has no name.
+    pub waits: Waits,
+    /// The same by user: who would have saved most first.
+    pub users: Vec<Waits>,
+    /// The same by project.
+    pub projects: Vec<Waits>,
 }
 
 /// Of all clusters.
@@ -113,6 +127,7 @@ impl Shadow {
             let pairs = self.scored.iter().filter_map(|job| job.manager);
             pairs.filter_map(|(manager, ours)| Some((manager, ours?)))
         };
+        let times = Times::of(self);
         Summary {
             jobs: self.scored.len(),
             ours: Errors::ours(self.scored.iter()),
@@ -121,19 +136,22 @@ impl Shadow {
                 ours: Errors::of(both().map(|(_, ours)| ours)),
                 manager: Errors::of(both().map(|(manager, _)| manager)),
             },
-            sites: self.sites.keys().map(|name| self.of_site(name)).collect(),
-            users: waits(self.scored.iter().map(|job| (&job.user, job))),
-            projects: waits(self.scored.iter().map(|job| (&job.account, job))),
+            sites: self.sites.keys().map(|name| self.of_site(name, &times)).collect(),
+            users: waits(self.scored.iter().map(|job| (&job.user, job)), &times),
+            projects: waits(self.scored.iter().map(|job| (&job.account, job)), &times),
         }
     }
 
-    fn of_site(&self, name: &str) -> SiteSummary {
+    fn of_site(&self, name: &str, times: &Times<'_>) -> SiteSummary {
         let jobs = || self.scored.iter().filter(|job| job.site == name);
         let mut summary = SiteSummary {
             name: name.to_owned(),
             jobs: jobs().count(),
             ours: Errors::ours(jobs()),
             manager: Errors::manager(jobs()),
+            waits: waits(jobs().map(|job| (&None, job)), times).pop().unwrap_or_default(),
+            users: waits(jobs().map(|job| (&job.user, job)), times),
+            projects: waits(jobs().map(|job| (&job.account, job)), times),
             ..SiteSummary::default()
         };
         if let Some(site) = self.sites.get(name) {
@@ -147,7 +165,10 @@ impl Shadow {
     }
 }
 
-fn waits<'a>(jobs: impl Iterator<Item = (&'a Option<String>, &'a Scored)>) -> Vec<Waits> {
+fn waits<'a>(
+    jobs: impl Iterator<Item = (&'a Option<String>, &'a Scored)>,
+    times: &Times<'_>,
+) -> Vec<Waits> {
     let mut by_name: BTreeMap<&Option<String>, Waits> = BTreeMap::new();
     for (name, job) in jobs {
         let sum = by_name.entry(name).or_default();
@@ -155,10 +176,14 @@ fn waits<'a>(jobs: impl Iterator<Item = (&'a Option<String>, &'a Scored)>) -> Ve
         sum.waited = sum.waited.saturating_add(job.wait);
         sum.examined += usize::from(job.saved.is_some());
         sum.saved = sum.saved.saturating_add(job.saved.unwrap_or(0));
+        let Saving { wait, cost } = times.saving(job);
+        sum.examined_later += usize::from(wait.is_some());
+        sum.saved_later = sum.saved_later.saturating_add(wait.unwrap_or(0));
+        sum.cheaper_later = sum.cheaper_later.saturating_add(cost.unwrap_or(0));
     }
     let named = by_name.into_iter().map(|(name, sum)| Waits { name: name.clone(), ..sum });
     let mut all: Vec<Waits> = named.collect();
-    all.sort_by_key(|it| std::cmp::Reverse((it.saved, it.waited)));
+    all.sort_by_key(|it| std::cmp::Reverse((it.saved.max(it.saved_later), it.waited)));
     all.truncate(MAX_LISTED);
     all
 }

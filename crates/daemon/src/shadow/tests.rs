@@ -126,6 +126,60 @@ fn another_cluster_would_have_started_the_job_earlier() {
 }
 
 #[test]
+fn another_hour_would_have_been_quieter_and_cheaper() {
+    let records = Records::default();
+    // Dear in the first hour, cheap in the third.
+    let cost: Pricing = Box::new(|at, loads| {
+        let price = if at.0 < BEGIN + 3_600 { 5 } else { 2 };
+        vec![Price(price); loads.len()]
+    });
+    let note = |after: i64, seen: &Survey| {
+        records.note(Time(BEGIN + after), "a", &observed(8), seen, &cost);
+    };
+    // Submitted at once, and waits for an hour; three narrow and one wide job later wait for less.
+    let job = |name: &str, nodes: u32, after: i64| QueuedJob {
+        submitted: Time(BEGIN + after),
+        ..waits(name, nodes, 60, None)
+    };
+    let full = [("1", 8, BEGIN - 9, BEGIN + 600)];
+    let mut after = 0;
+    let first = [job("2", 2, 0)];
+    while after < 600 {
+        note(after, &survey(8, &full, first.to_vec()));
+        after += 300;
+    }
+    note(600, &survey(8, &[("2", 2, BEGIN + 600, BEGIN + 660)], vec![]));
+    for at in (900..7_200).step_by(300) {
+        note(at, &survey(8, &[], vec![]));
+    }
+    let later = [job("3", 2, 7_200), job("4", 3, 7_200), job("5", 2, 7_200), job("6", 8, 7_200)];
+    note(7_200, &survey(8, &[], later.to_vec()));
+    let started = ["3", "4", "5"].map(|name| (name, 2, BEGIN + 7_300, BEGIN + 7_360));
+    note(7_310, &survey(8, &started, vec![job("6", 8, 7_200)]));
+    note(7_400, &survey(8, &[("6", 8, BEGIN + 7_390, BEGIN + 7_450)], vec![]));
+
+    let summary = records.summary();
+    let of = |it: &Waits| (it.jobs, it.examined_later, it.saved_later, it.cheaper_later);
+    // 600 s less 100 s, the median of the three that are as wide; 2 nodes for 60 s, 3 cheaper each.
+    assert_eq!(of(&summary.users[0]), (5, 1, 500, 360));
+    let site = &summary.sites[0];
+    assert_eq!((of(&site.waits), site.waits.name.as_ref()), ((5, 1, 500, 360), None));
+    assert_eq!(site.users, summary.users);
+    assert_eq!(site.projects, summary.projects);
+}
+
+#[test]
+fn records_of_older_releases_say_nothing_of_other_times() {
+    let old = r#"{"format": 1, "shadow": {"sites": {}, "scored": [
+        {"site": "a", "user": "eve", "wait": 50}, {"site": "a", "user": "eve", "wait": 5}]}}"#;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("shadow.json");
+    std::fs::write(&path, old).unwrap();
+    let eve = &Records::load(&path).unwrap().summary().users[0];
+    assert_eq!((eve.jobs, eve.waited, eve.examined_later, eve.saved_later), (2, 55, 0, 0));
+}
+
+#[test]
 fn use_is_counted_by_hour_and_gaps_are_not_known() {
     let records = Records::default();
     let hour = BEGIN.div_euclid(3_600) * 3_600 + 3_600 - BEGIN;

@@ -74,6 +74,12 @@ impl Records {
         Ok(Records(Arc::new(Mutex::new(Known { shadow, ..Known::default() }))))
     }
 
+    /// Whether a cluster is observed, or was.
+    pub fn has_sites(&self) -> bool {
+        let known = self.known();
+        !known.shadow.sites.is_empty() || !known.observed.is_empty()
+    }
+
     /// What it says.
     pub fn summary(&self) -> Summary {
         let (mut summary, observed) = {

@@ -29,7 +29,7 @@ use crate::mutants::Mutant;
 use crate::people::{self, Promises};
 
 #[derive(Debug)]
-struct Policies;
+pub(crate) struct Policies;
 
 impl Make for Policies {
     fn make(&self, policy: &str, _: &Pools) -> Result<Box<dyn Policy + Send>, String> {
@@ -43,7 +43,8 @@ impl Make for Policies {
     }
 }
 
-const DAWN: Time = Time(1_800_000_000);
+/// Far ahead of the clock of this machine: what looks at such a market sees it stand still.
+const DAWN: Time = Time(4_000_000_000);
 /// A site has so long to answer before the order is repeated.
 const PATIENCE: Span = Span(30);
 
@@ -172,12 +173,17 @@ impl World {
         self.counts
     }
 
+    /// The market, if the daemon runs.
+    pub(crate) fn live(&self) -> Option<&Live> {
+        self.daemon.as_ref().map(|(live, _)| live)
+    }
+
     /// What really ran, and what the daemon thinks: for people.
     pub(crate) fn story(&self) -> String {
         let mut lines = vec![format!("now {}, the daemon's clock off by {}", self.now, self.skew)];
         let runs = self.sites.iter().flat_map(FakeSite::history);
         lines.extend(runs.map(|ran| format!("{} from {}: {:?}", ran.tag, ran.since, ran.ended)));
-        let jobs = self.daemon.iter().flat_map(|(live, _)| live.state().jobs.values());
+        let jobs = self.live().into_iter().flat_map(|live| live.state().jobs.values());
         lines.extend(jobs.map(|job| format!("job {}: {:?}", job.number, job.history)));
         lines.join("\n")
     }

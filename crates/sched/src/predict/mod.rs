@@ -27,7 +27,7 @@ pub struct Submission {
     pub at: Time,
 }
 
-/// Predicts run times, and learns from those that it is told. Times never go back. The same calls
+/// Predicts run times, and learns from the runs that it is given. Times never go back. The same calls
 /// lead to the same predictions.
 pub trait Learner: Debug + Send {
     /// A job is submitted: how long it is expected to run, from 1 s up to its request.

@@ -13,7 +13,7 @@ use super::limit::Limit;
 #[schema(example = json!({
     "id": 7, "name": "train", "user": "ana", "state": "RUNNING", "nodes": 2,
     "submitted": 1_800_000_000, "started": 1_800_000_020, "sites": ["alpha"],
-    "paid": 0, "held": 120.5, "restarts": 0
+    "cost_so_far": 3.5, "cost_at_most": 120.5, "paid": 0, "held": 120.5, "restarts": 0
 }))]
 pub struct Job {
     /// Id of the job in the market.
@@ -44,21 +44,29 @@ pub struct Job {
     pub layout: Option<String>,
     /// The moment, in Unix seconds.
     pub submitted: i64,
-    /// When it was given its nodes.
+    /// When its work began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<i64>,
     /// When it was over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<i64>,
-    /// When it will start, as far as can be said.
+    /// When its work is expected to begin; left out if that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_start: Option<Expectation>,
     /// Where it runs or ran.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sites: Vec<String>,
-    /// What it paid so far.
+    /// What it has paid, and what its nodes have cost since it started.
+    #[serde(default)]
+    pub cost_so_far: Credits,
+    /// The most that it can cost in all: what it has cost once it is over; with all parts at their
+    /// limits while it has nodes; with its promised window; else within its budget. Left out if
+    /// there is no bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_at_most: Option<Credits>,
+    /// What it has paid: settled, and not refunded.
     pub paid: Credits,
-    /// What is held for it: it cannot cost more than both.
+    /// What is held for it now; what it does not use is refunded.
     pub held: Credits,
     /// How it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -108,9 +116,22 @@ pub struct Job {
 }
 
 impl Job {
+    /// Its name; of an array with its index, as in `sweep[3]`.
+    pub fn title(&self) -> String {
+        array_title(&self.name, self.array.map(|place| place.index))
+    }
+
     /// Whether it waits in the market, and not in the queue of the site to which it was submitted.
     pub fn waits_here(&self) -> bool {
         self.state == "PENDING" && self.sites.is_empty()
+    }
+}
+
+/// The name of one job of an array.
+pub(crate) fn array_title(name: &str, index: Option<u32>) -> String {
+    match index {
+        Some(index) => format!("{name}[{index}]"),
+        None => name.to_owned(),
     }
 }
 

@@ -36,6 +36,7 @@ pub use import::{
     IMPORT_COLUMNS, ImportKind, ImportRole, ImportRow, ImportTable, Imported, LimitName, Usage,
     UsageList,
 };
+pub(crate) use job::array_title;
 pub use job::{
     ArrayPlace, Booking, ExitStatus, Expectation, HistoryEntry, Home, Job, JobList, Part,
     Submitted, Together,

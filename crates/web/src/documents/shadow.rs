@@ -85,6 +85,15 @@ pub struct ObservedSite {
     pub idle_value: Credits,
     /// The last eight days, hour by hour.
     pub hours: Vec<ObservedHour>,
+    /// Waits of all jobs here; `name` is left out.
+    #[serde(default)]
+    pub waits: ObservedWaits,
+    /// The same by user; those who would have saved most first, at most 200.
+    #[serde(default)]
+    pub users: Vec<ObservedWaits>,
+    /// The same by project (Slurm's account).
+    #[serde(default)]
+    pub projects: Vec<ObservedWaits>,
 }
 
 /// An hour of an observed cluster.
@@ -101,8 +110,11 @@ pub struct ObservedHour {
 }
 
 /// Waits of a user's or project's jobs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(example = json!({"name": "eve", "jobs": 12, "waited": 7200, "examined": 9, "saved": 3600}))]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "name": "eve", "jobs": 12, "waited": 7200, "examined": 9, "saved": 3600,
+    "examined_later": 11, "saved_later": 5400, "cheaper_later": 1.25
+}))]
 pub struct ObservedWaits {
     /// User or project; left out if Slurm does not show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -115,4 +127,15 @@ pub struct ObservedWaits {
     pub examined: u64,
     /// Seconds by which these would have started earlier there, together.
     pub saved: i64,
+    /// Jobs for which it is known what jobs of their width that were submitted in one of the next
+    /// 24 hours waited.
+    #[serde(default)]
+    pub examined_later: u64,
+    /// Seconds that these would have waited less in the best of these hours, together.
+    #[serde(default)]
+    pub saved_later: i64,
+    /// What jobs would have cost less, up to their time limits, if they had started in the cheapest
+    /// of the 24 hours after that of their start, together.
+    #[serde(default)]
+    pub cheaper_later: Credits,
 }

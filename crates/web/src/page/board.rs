@@ -12,6 +12,7 @@ use crate::clock::now;
 use crate::context::Context;
 use crate::failure::Answer;
 use crate::timeline::{Board, Scene};
+use crate::views::status::Moment;
 
 /// Boards of the last state that are kept: of that many choices of rows.
 const KEPT: usize = 8;
@@ -76,7 +77,8 @@ async fn known(context: &Context) -> Answer<Arc<BoardSource>> {
     }
     let planned = plan.unwrap_or_default();
     let look = move |live: &Live| {
-        let (scene, now) = (scene(live.state(), &planned.jobs), live.state().now().0);
+        let moment = Moment::new(live.state(), Some(&planned));
+        let (scene, now) = (scene(&moment, &planned.jobs), live.state().now().0);
         BoardSource { scene, seq: gauges.last_row(), planned: at, now, lead: live.state().lead() }
     };
     let known = Arc::new(context.look(look).await?);

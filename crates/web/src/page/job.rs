@@ -4,7 +4,7 @@ use askama::Template;
 use axum::Form;
 use axum::extract::State;
 use serde::Deserialize;
-use tradewind_daemon::live::state::{Job as Known, State as Books};
+use tradewind_daemon::live::state::Job as Known;
 use tradewind_daemon::live::{Ask, Live};
 use tradewind_io::scenario::criterion_name;
 
@@ -15,9 +15,8 @@ use super::shell::Shell;
 use super::words;
 use crate::auth::Caller;
 use crate::blocking::blocking;
-use crate::clock::present;
 use crate::context::Context;
-use crate::documents::{Credits, Explanation, Job, Limit};
+use crate::documents::{Explanation, Job, Limit};
 use crate::extract::At;
 use crate::failure::{Answer, Failure};
 use crate::notes;
@@ -46,8 +45,6 @@ struct JobPage {
 /// What the job's document does not say.
 #[derive(Debug)]
 struct Facts {
-    /// What its nodes cost up to now.
-    so_far: Credits,
     /// What it prefers, in words.
     prefers: String,
     /// Where it could run or could have run, or why nowhere.
@@ -79,8 +76,8 @@ impl JobPage {
 
     /// How much later an alternative would start than expected.
     fn later(&self, other: &Alternative) -> String {
-        let Some(Ok(waits)) = &self.waits else { return String::new() };
-        match other.offer.start.zip(waits.expected_start).map(|(start, own)| start - own) {
+        let expected = self.job.expected_start.map(|it| it.at);
+        match other.offer.start.zip(expected).map(|(start, own)| start - own) {
             None => String::new(),
             Some(0) => "the same start".to_owned(),
             Some(late) if late > 0 => format!("{} later", words::span(&late)),
@@ -89,25 +86,20 @@ impl JobPage {
     }
 }
 
-/// What the nodes that it has or had cost up to now.
-fn so_far(state: &Books, job: &Known) -> Credits {
-    let now = present(state);
-    let worked = |part| i128::from(job.worked(part, now).0);
-    let cost =
-        job.parts().iter().map(|it| i128::from(it.price.0) * i128::from(it.nodes) * worked(it));
-    Credits(cost.sum())
-}
-
 fn facts(live: &Live, job: &Known) -> Facts {
     let state = live.state();
     let criterion = criterion_name(&job.submission.terms.criterion);
     let first = job.parts().first().map(|part| (state.site_of(part.pool), job.tag(&state.name, 0)));
-    Facts {
-        so_far: so_far(state, job),
-        prefers: alternatives::in_words(&criterion),
-        considered: considered(live, job),
-        first,
-    }
+    Facts { prefers: alternatives::in_words(&criterion), considered: considered(live, job), first }
+}
+
+async fn look(context: &Context, caller: &Caller, number: u64) -> Answer<(Job, Facts)> {
+    let actor = caller.actor.clone();
+    let found = context.see(move |live, moment| {
+        let job = jobs::find(moment.state, &actor, number)?;
+        Some((jobs::whole(moment, job), facts(live, job)))
+    });
+    found.await?.ok_or_else(|| Failure::unknown(format!("you have no job {number}")))
 }
 
 /// A job with its history, why it waits, and what it has written.
@@ -117,19 +109,16 @@ pub(crate) async fn show(
     At(number): At<u64>,
 ) -> PageResult {
     let shell = Shell::new(&context, &caller, "Job").await?;
-    let (actor, user) = (caller.actor.clone(), caller.actor.user.clone());
-    let found = context.look(move |live| {
-        let state = live.state();
-        let job = jobs::find(state, &actor, number)?;
-        Some((jobs::whole(state, job), facts(live, job)))
-    });
-    let unknown = || Failure::unknown(format!("you have no job {number}"));
-    let (job, facts) = found.await?.ok_or_else(unknown)?;
+    let user = caller.actor.user.clone();
+    let (job, _) = look(&context, &caller, number).await?;
     notes::read(&context, &caller, &job.user, &format!("job {number} of {}", job.user));
     let waits = match job.waits_here() {
-        true => Some(explained(&context, caller, number).await),
+        true => Some(explained(&context, caller.clone(), number).await),
         false => None,
     };
+    // The explanation may have waited for a newer plan: the rest of the page is of that one, too.
+    let (job, facts) = look(&context, &caller, number).await?;
+    let waits = waits.filter(|_| job.waits_here());
     let offers = waits.as_ref().and_then(|it| it.as_ref().ok()).map(|it| it.fall_backs.clone());
     let (others, _) = alternatives::alternatives(offers.unwrap_or_default());
     let output = output(&context, &user, &job, facts.first.clone()).await?;

@@ -7,7 +7,8 @@ use askama::filters::Safe;
 use axum::extract::State;
 use serde::Deserialize;
 use tradewind_daemon::live::rights::Actor;
-use tradewind_daemon::live::state::{Job, Phase, State as Books};
+use tradewind_daemon::live::state::{Job, Phase};
+use tradewind_model::Span;
 
 use super::reply::{PageResult, show as page};
 use super::shell::Shell;
@@ -16,8 +17,13 @@ use crate::auth::Caller;
 use crate::context::Context;
 use crate::documents;
 use crate::extract::Selection;
-use crate::views::{self, words as states};
+use crate::views::status::{Group, Moment, group};
+use crate::views::{self, jobs::title, words as states};
 
+/// The value of `ended` for jobs that ended in the last day.
+const DAY: &str = "day";
+/// That day.
+const LATELY: Span = Span(86_400);
 /// Jobs on a page.
 const PAGE: usize = 100;
 
@@ -33,6 +39,9 @@ pub(crate) struct JobsQuery {
     /// Only those of this user.
     #[serde(default)]
     user: String,
+    /// `day`: only those that ended in the last day.
+    #[serde(default)]
+    ended: String,
     /// One of [`COLUMNS`]; with `-` before it, the other way round.
     #[serde(default)]
     sort: String,
@@ -42,9 +51,11 @@ pub(crate) struct JobsQuery {
 }
 
 /// What may be shown: value and name.
-const SHOWS: [(&str, &str); 6] = [
+const SHOWS: [(&str, &str); 8] = [
     ("active", "Active"),
     ("waiting", "Waiting"),
+    ("held", "Held"),
+    ("booked", "Booked"),
     ("running", "Running"),
     ("failed", "Failed"),
     ("over", "Over"),
@@ -170,8 +181,13 @@ impl Jobs {
         began.map(|start| words::lasting(&start, &now))
     }
 
+    /// Only jobs that ended in the last day.
+    fn is_recent(&self) -> bool {
+        self.which.ended == DAY
+    }
+
     fn is_filtered(&self) -> bool {
-        !self.which.find.is_empty() || !self.which.user.is_empty()
+        !self.which.find.is_empty() || !self.which.user.is_empty() || self.is_recent()
     }
 }
 
@@ -184,6 +200,9 @@ impl JobsQuery {
         if !COLUMNS.iter().any(|(value, _)| *value == column) {
             "-job".clone_into(&mut self.sort);
         }
+        if self.ended != DAY {
+            self.ended.clear();
+        }
         self.page = self.page.max(1);
         self
     }
@@ -193,9 +212,9 @@ impl JobsQuery {
             let encoded = askama::filters::urlencode_strict(text);
             encoded.map(|it| it.to_string()).unwrap_or_default()
         };
-        let JobsQuery { show, find, user, sort, page } = self;
+        let JobsQuery { show, find, user, ended, sort, page } = self;
         let mut address = format!("/jobs?show={show}&sort={sort}");
-        for (name, value) in [("find", find), ("user", user)] {
+        for (name, value) in [("find", find), ("user", user), ("ended", ended)] {
             if !value.is_empty() {
                 address += &format!("&{name}={}", encoded(value));
             }
@@ -215,28 +234,30 @@ pub(crate) async fn show(
     let which = which.clean();
     let shell = Shell::new(&context, &caller, "Jobs").await?;
     let wanted = which.clone();
-    let found = context.look(move |live| list(live.state(), &caller.actor, &wanted)).await?;
+    let found = context.see(move |_, moment| list(moment, &caller.actor, &wanted)).await?;
     page(&Jobs { shell, which, found })
 }
 
 /// O(n log n) for n jobs.
-fn list(state: &Books, actor: &Actor, which: &JobsQuery) -> JobListPage {
+fn list(moment: &Moment<'_>, actor: &Actor, which: &JobsQuery) -> JobListPage {
+    let state = moment.state;
     let find = which.find.trim().to_lowercase();
     let fits = |job: &&Job| {
         actor.may_act_for(&job.user)
             && (which.user.is_empty() || which.user == job.user)
+            && (which.ended.is_empty() || ended_lately(moment, job))
             && (find.is_empty()
-                || job.submission.name.to_lowercase().contains(&find)
+                || title(job).to_lowercase().contains(&find)
                 || job.number.to_string() == find)
     };
     let mut chips: Vec<Chip> =
         SHOWS.iter().map(|(show, name)| Chip { show, name, count: 0 }).collect();
     let mut all: Vec<&Job> = Vec::new();
     for job in state.jobs.values().filter(fits) {
-        for chip in chips.iter_mut().filter(|chip| is_shown(state, job, chip.show)) {
+        for chip in chips.iter_mut().filter(|chip| is_shown(moment, job, chip.show)) {
             chip.count += 1;
         }
-        if is_shown(state, job, &which.show) {
+        if is_shown(moment, job, &which.show) {
             all.push(job);
         }
     }
@@ -245,42 +266,69 @@ fn list(state: &Books, actor: &Actor, which: &JobsQuery) -> JobListPage {
         None => (which.sort.as_str(), false),
     };
     all.sort_by(|a, b| {
-        let order = compare(state, column, a, b).then(a.number.cmp(&b.number));
+        let order = compare(moment, column, a, b).then(a.number.cmp(&b.number));
         if backwards { order.reverse() } else { order }
     });
     let first = (which.page - 1).saturating_mul(PAGE);
     let jobs: Vec<_> =
-        all.iter().skip(first).take(PAGE).map(|job| views::jobs::line(state, job)).collect();
+        all.iter().skip(first).take(PAGE).map(|job| views::jobs::line(moment, job)).collect();
     let first = if jobs.is_empty() { 0 } else { first + 1 };
     JobListPage { jobs, first, count: all.len(), chips }
 }
 
-fn compare(state: &Books, column: &str, a: &Job, b: &Job) -> Ordering {
-    let start = |job: &Job| states::started(job).or(job.expected).map_or(i64::MAX, |at| at.0);
+fn compare(moment: &Moment<'_>, column: &str, a: &Job, b: &Job) -> Ordering {
+    let status = |job: &Job| moment.status(job);
+    let start = |job: &Job| {
+        let status = status(job);
+        let expected = status.expected_start.map(|it| it.at);
+        status.started.map(|at| at.0).or(expected).unwrap_or(i64::MAX)
+    };
     let end = |job: &Job| job.ended().map_or(i64::MAX, |at| at.0);
     match column {
-        "name" => a.submission.name.cmp(&b.submission.name),
+        "name" => a.submission.name.cmp(&b.submission.name).then(a.array.cmp(&b.array)),
         "user" => a.user.cmp(&b.user),
-        "state" => states::state(state, a).cmp(states::state(state, b)),
+        "state" => status(a).state.cmp(status(b).state),
         "nodes" => a.nodes().cmp(&b.nodes()),
         "submitted" => a.submitted.cmp(&b.submitted),
         "start" => start(a).cmp(&start(b)),
         "end" => end(a).cmp(&end(b)),
-        "credits" => a.paid.cmp(&b.paid),
+        "credits" => status(a).cost_so_far.cmp(&status(b).cost_so_far),
         _ => a.number.cmp(&b.number),
     }
 }
 
-fn is_shown(state: &Books, job: &Job, show: &str) -> bool {
-    let over = matches!(job.phase(), Phase::Over(_));
+/// Whether the list that is called `show` has the job.
+fn is_shown(moment: &Moment<'_>, job: &Job, show: &str) -> bool {
+    let group = group(moment.state, job);
     match show {
-        "waiting" => matches!(job.phase(), Phase::Waiting | Phase::Held(_)),
-        "running" => job.phase() == Phase::Running,
-        "failed" => over && !["COMPLETED", "CANCELLED"].contains(&states::state(state, job)),
-        "over" => over,
+        "waiting" => group == Group::Waiting,
+        "held" => group == Group::Held,
+        "booked" => group == Group::Booked,
+        "running" => group == Group::Running,
+        "failed" => match job.phase() {
+            Phase::Over(finish) => !["COMPLETED", "CANCELLED"].contains(&states::finished(finish)),
+            _ => false,
+        },
+        "over" => group == Group::Over,
         "all" => true,
-        _ => !over,
+        _ => group != Group::Over,
     }
+}
+
+fn ended_lately(moment: &Moment<'_>, job: &Job) -> bool {
+    job.ended().is_some_and(|at| at >= moment.now - LATELY)
+}
+
+/// The jobs of the list `show` that the reader may see; those that failed, of the last day.
+pub(super) fn shown<'a>(
+    moment: &'a Moment<'a>,
+    actor: &'a Actor,
+    show: &'a str,
+) -> impl Iterator<Item = &'a Job> {
+    let jobs = moment.state.jobs.values().filter(|job| actor.may_act_for(&job.user));
+    jobs.filter(move |job| {
+        is_shown(moment, job, show) && (show != "failed" || ended_lately(moment, job))
+    })
 }
 
 #[cfg(test)]

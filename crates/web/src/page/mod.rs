@@ -31,6 +31,7 @@ mod reply;
 mod runs;
 mod scene;
 mod session;
+mod shadow;
 mod shell;
 mod timeline_api;
 mod trial;
@@ -80,6 +81,7 @@ pub(crate) fn router(context: &Context) -> Router<Context> {
         .route("/ledger.csv", get(ledger::csv))
         .route("/projects", get(projects::show).post(projects::change))
         .route("/policy", get(policy::show).post(policy::switch))
+        .route("/shadow", get(shadow::show))
         .route("/access", get(access::show_all).post(access::end))
         .route("/page/board", get(timeline_api::frame))
         .route("/page/board/picture", get(timeline_api::picture))

@@ -4,9 +4,11 @@ use askama::Template;
 use axum::extract::State;
 use tradewind_daemon::live::Live;
 use tradewind_daemon::live::money::Account;
-use tradewind_daemon::live::state::{Hold, Job, Phase, State as Books};
-use tradewind_model::{PoolId, Span, Time};
+use tradewind_daemon::live::rights::{Actor, Role};
+use tradewind_daemon::live::state::{Job, Phase, State as Books};
+use tradewind_model::{PoolId, Time};
 
+use super::jobs;
 use super::reply::{PageResult, show as page};
 use super::shell::Shell;
 use super::words;
@@ -15,6 +17,7 @@ use crate::clock::present;
 use crate::context::Context;
 use crate::documents::{self, Credits, Pool};
 use crate::views;
+use crate::views::status::Moment;
 
 #[derive(Template)]
 #[template(path = "page/now.html")]
@@ -29,9 +32,6 @@ struct NowPage {
     /// Of which pools the timeline is: all.
     board_pools: &'static str,
 }
-
-/// Jobs that failed are counted so far back.
-const LATELY: Span = Span(86_400);
 
 /// A number with its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,10 +67,10 @@ enum NextFree {
 /// How the market is.
 pub(crate) async fn show(State(context): State<Context>, caller: Caller) -> PageResult {
     let shell = Shell::new(&context, &caller, "Now").await?;
-    let user = caller.actor.user;
-    let look = context.look(move |live| {
-        let state = live.state();
-        (cards(state, &user), own(state, &user), pools(live), state.last_job() == 0)
+    let actor = caller.actor;
+    let look = context.see(move |live, moment| {
+        let is_new = moment.state.last_job() == 0;
+        (cards(moment, &actor), own(moment, &actor.user), pools(live), is_new)
     });
     let (cards, own, pools, is_new) = look.await?;
     page(&NowPage { shell, cards, own, pools, is_new, board_pools: "" })
@@ -79,11 +79,12 @@ pub(crate) async fn show(State(context): State<Context>, caller: Caller) -> Page
 /// Jobs of the reader that are shown.
 const OWN: usize = 8;
 
-fn own(state: &Books, user: &str) -> (Vec<documents::Job>, usize) {
+fn own(moment: &Moment<'_>, user: &str) -> (Vec<documents::Job>, usize) {
+    let state = moment.state;
     let over = |job: &Job| matches!(job.phase(), Phase::Over(_));
     let own: Vec<&Job> =
         state.jobs.values().rev().filter(|job| job.user == user && !over(job)).collect();
-    (own.iter().take(OWN).map(|job| views::jobs::line(state, job)).collect(), own.len())
+    (own.iter().take(OWN).map(|job| views::jobs::line(moment, job)).collect(), own.len())
 }
 
 fn pools(live: &Live) -> Vec<PoolLine> {
@@ -121,53 +122,11 @@ fn next_free(state: &Books, id: PoolId) -> NextFree {
     next.map_or(NextFree::Unknown, |at| NextFree::At(at.0))
 }
 
-fn cards(state: &Books, user: &str) -> Vec<Card> {
-    let now = present(state);
-    let card = |name, value: String, note: String, link: &str| Card {
-        name,
-        value,
-        note,
-        since: None,
-        alarm: false,
-        full: String::new(),
-        link: link.to_owned(),
-    };
-    let count = |wanted: fn(Phase<'_>) -> bool| {
-        state.jobs.values().filter(|job| wanted(job.phase())).count()
-    };
-    let running = count(|phase| phase == Phase::Running);
-    let waiting = count(|phase| phase == Phase::Waiting);
-    let held = count(|phase| matches!(phase, Phase::Held(hold) if *hold != Hold::Booked));
-    let booked = count(|phase| phase == Phase::Held(&Hold::Booked));
-    let aside = match booked {
-        0 => "not in the queue".to_owned(),
-        _ => format!("not in the queue, and {} booked", words::grouped(booked)),
-    };
-    let oldest = state.jobs.values().filter(|job| job.phase() == Phase::Waiting);
-    let oldest = oldest.map(|job| job.submitted.0).min();
-    let longest = state.jobs.values().filter(|job| job.phase() == Phase::Running);
-    let longest = longest.filter_map(|job| Some(job.began()?.0)).min();
-    let failed = state.jobs.values().filter(|job| has_failed(job, now)).count();
-    let lasting = |name, count: usize, (what, since): (&str, Option<i64>), link: &str| {
-        let note = since.map_or_else(String::new, |_| what.to_owned());
-        Card { since, ..card(name, words::grouped(count), note, link) }
-    };
-    let mut cards = vec![
-        lasting("Running", running, ("longest for", longest), "/jobs?show=running"),
-        lasting("Waiting", waiting, ("oldest for", oldest), "/jobs?show=waiting"),
-        Card { alarm: held > 0, ..card("Held", words::grouped(held), aside, "/jobs?show=waiting") },
-        Card {
-            alarm: failed > 0,
-            ..card(
-                "Failed",
-                words::grouped(failed),
-                "in the last day".to_owned(),
-                "/jobs?show=failed",
-            )
-        },
-    ];
+fn cards(moment: &Moment<'_>, actor: &Actor) -> Vec<Card> {
+    let state = moment.state;
+    let mut cards = of_jobs(moment, actor);
     cards.extend(nodes(state));
-    let account = Account::User(user.to_owned());
+    let account = Account::User(actor.user.clone());
     let held = views::accounts::held_of(state, &account);
     let note = match state.accounts().knows(&account) {
         true => format!("credits; {} more held for jobs", words::credits(&Credits(held))),
@@ -180,11 +139,41 @@ fn cards(state: &Books, user: &str) -> Vec<Card> {
     cards
 }
 
-fn has_failed(job: &Job, now: Time) -> bool {
-    let Phase::Over(finish) = job.phase() else { return false };
-    // As the list of jobs counts, to which the card leads.
-    let is_bad = !["COMPLETED", "CANCELLED"].contains(&views::words::finished(finish));
-    is_bad && job.ended().is_some_and(|at| at >= now - LATELY)
+fn card(name: &'static str, value: String, note: String, link: &str) -> Card {
+    let (since, alarm, full, link) = (None, false, String::new(), link.to_owned());
+    Card { name, value, note, since, alarm, full, link }
+}
+
+/// The jobs that the reader may see: as many as the lists to which the cards lead.
+fn of_jobs(moment: &Moment<'_>, actor: &Actor) -> Vec<Card> {
+    let count = |show| jobs::shown(moment, actor, show).count();
+    let oldest = jobs::shown(moment, actor, "waiting").map(|job| job.submitted.0).min();
+    let longest = jobs::shown(moment, actor, "running");
+    let longest = longest.filter_map(|job| Some(moment.status(job).started?.0)).min();
+    let lasting = |name, show, (what, since): (&str, Option<i64>)| {
+        let note = since.map_or_else(String::new, |_| what.to_owned());
+        let link = format!("/jobs?show={show}");
+        Card { since, ..card(name, words::grouped(count(show)), note, &link) }
+    };
+    let (held, failed) = (count("held"), count("failed"));
+    let aside = match count("booked") {
+        0 => "not in the queue".to_owned(),
+        booked => format!("not in the queue, and {} booked", words::grouped(booked)),
+    };
+    let failed_note = "in the last day".to_owned();
+    let failed_link = "/jobs?show=failed&ended=day";
+    let names = match actor.role {
+        Role::Administrator => ["Running", "Waiting", "Held", "Failed"],
+        _ => ["Your running jobs", "Your waiting jobs", "Your held jobs", "Your failed jobs"],
+    };
+    let held_card = card(names[2], words::grouped(held), aside, "/jobs?show=held");
+    let failed_card = card(names[3], words::grouped(failed), failed_note, failed_link);
+    vec![
+        lasting(names[0], "running", ("longest for", longest)),
+        lasting(names[1], "waiting", ("oldest for", oldest)),
+        Card { alarm: held > 0, ..held_card },
+        Card { alarm: failed > 0, ..failed_card },
+    ]
 }
 
 /// Allocated, at work, free and down.
@@ -201,15 +190,7 @@ fn nodes(state: &Books) -> Vec<Card> {
     });
     let at_work: u32 = at_work.map(|(_, part)| part.nodes).sum();
     let percent = |part: u32| format!("{} %", u64::from(part) * 100 / u64::from(nodes.max(1)));
-    let card = |name, value, note| Card {
-        name,
-        value,
-        note,
-        since: None,
-        alarm: false,
-        full: String::new(),
-        link: "/market#use".to_owned(),
-    };
+    let card = |name, value, note| card(name, value, note, "/market#use");
     let all = words::grouped(nodes);
     let [ours_told, local, at_work_told] = [ours, local, at_work].map(words::grouped);
     let [free, down_told] = [free, down].map(words::grouped);

@@ -1,18 +1,21 @@
 //! The market's state as a scene for the timeline.
 
 use tradewind_daemon::live::state::{Finish, Happening, Job, Part, Phase, State, Why};
-use tradewind_model::{Place, PoolId, Share, Span, Time};
+use tradewind_daemon::site::Exit;
+use tradewind_model::{Money, Place, PoolId, Price, Share, Span, Time};
 
 use crate::api::Planned;
-use crate::clock::present;
 use crate::timeline::{Kind, Lane, Scene, Task};
-use crate::views::{jobs::pool_name, words};
+use crate::views::jobs::{self, pool_name};
+use crate::views::status::Moment;
+use crate::views::words;
 
 /// The most rows of a peer: more of our jobs than that are drawn over each other.
 const PEER_ROWS: u32 = 256;
 
 /// All that is known of who had, has and is to have nodes. Linear in it.
-pub(crate) fn scene(state: &State, planned: &[Planned]) -> Scene {
+pub(crate) fn scene(moment: &Moment<'_>, planned: &[Planned]) -> Scene {
+    let state = moment.state;
     let pools = state.market.pools().iter().map(|(_, pool)| Lane {
         name: pool.name.clone(),
         nodes: pool.nodes,
@@ -22,10 +25,10 @@ pub(crate) fn scene(state: &State, planned: &[Planned]) -> Scene {
     let mut scene = Scene { pools: pools.collect(), tasks: Vec::new() };
     scene.tasks.extend(closures(state));
     scene.tasks.extend(missed(state));
-    scene.tasks.extend(state.jobs.values().flat_map(|job| parts(state, job)));
-    scene.tasks.extend(state.jobs.values().flat_map(|job| set_back(state, job)));
-    scene.tasks.extend(planned.iter().flat_map(|planned| expected(state, planned)));
-    elsewhere(state, &mut scene);
+    scene.tasks.extend(state.jobs.values().flat_map(|job| parts(moment, job)));
+    scene.tasks.extend(state.jobs.values().flat_map(|job| set_back(moment, job)));
+    scene.tasks.extend(planned.iter().flat_map(|planned| expected(moment, planned)));
+    elsewhere(moment, &mut scene);
     scene
 }
 
@@ -75,20 +78,22 @@ fn missing(state: &State, why: &Why, nodes: u32, (start, end): (Time, Time)) -> 
         user: job.map(|job| job.user.clone()),
         label,
         why: text.to_owned(),
-        price: job.and_then(|job| price_in(state, job, why.pool())),
+        price: job.and_then(|job| booked_in(job, why.pool())).map(|(price, _)| price.0),
+        cost: job.and_then(|job| booked_in(job, why.pool())).map(|(_, cost)| cost.0),
     }
 }
 
-/// What a job with a booked window pays in that pool.
-fn price_in(state: &State, job: &Job, pool: PoolId) -> Option<i64> {
+/// The price of a job's booked window in that pool, and what its nodes there cost at most.
+fn booked_in(job: &Job, pool: PoolId) -> Option<(Price, Money)> {
     let booking = job.booking.as_ref()?;
-    let mut shares = booking.place.shares(job.nodes()).zip(&booking.prices);
-    let own = shares.find(|(share, _)| share.pool == pool).map(|(_, price)| price.0);
-    own.or_else(|| Some(state.market.pools().pool(pool).price.0))
+    let shares = booking.place.shares(job.nodes());
+    let mut shares = shares.zip(&booking.ends).zip(&booking.prices);
+    let ((share, end), price) = shares.find(|((share, _), _)| share.pool == pool)?;
+    Some((*price, price.of(share.nodes, *end - booking.start)))
 }
 
 fn title(job: &Job) -> String {
-    format!("{} {}", job.number, job.submission.name)
+    format!("{} {}", job.number, jobs::title(job))
 }
 
 /// What a job's tasks have in common.
@@ -106,39 +111,58 @@ fn of_job(job: &Job, share: Share, (start, end): (Time, Time), kind: Kind) -> Ta
         label: title(job),
         why: String::new(),
         price: None,
+        cost: None,
     }
 }
 
-fn parts(state: &State, job: &Job) -> impl Iterator<Item = Task> {
+fn parts(moment: &Moment<'_>, job: &Job) -> impl Iterator<Item = Task> {
     let shown = matches!(job.phase(), Phase::Running | Phase::Over(_));
     let parts = job.parts().iter().filter(move |_| shown);
-    parts.filter_map(|part| task(state, job, part))
+    parts.filter_map(|part| task(moment, job, part))
 }
 
-fn task(state: &State, job: &Job, part: &Part) -> Option<Task> {
+fn task(moment: &Moment<'_>, job: &Job, part: &Part) -> Option<Task> {
+    let state = moment.state;
     let start = part.since.or(job.started())?;
     let ended = part.exit.as_ref().map(|(at, _)| *at);
     let (kind, end) = match (job.phase(), ended) {
         (Phase::Over(finish), at) => (of(finish), at.or(job.ended())?),
-        (_, Some(at)) => (Kind::Done, at),
+        (_, Some(at)) => (ended_as(part), at),
         (_, None) => {
-            let end = (start + part.limit).max(present(state) + Span(1));
-            (if part.since.is_some() { Kind::Running } else { Kind::Starting }, end)
+            let end = (start + part.limit).max(moment.now + Span(1));
+            let works = job.works_since(part).is_some();
+            (if works { Kind::Running } else { Kind::Starting }, end)
         }
     };
     let share = Share { pool: part.pool, nodes: part.nodes };
+    let is_over = matches!(job.phase(), Phase::Over(_));
     let why = match kind {
+        _ if part.exit.is_some() && !is_over => {
+            part.exit.as_ref().map(|(_, exit)| words::exit(exit)).unwrap_or_default()
+        }
         Kind::Running if job.in_window() => {
             "in the window that it booked, until its limit".to_owned()
         }
         Kind::Running => "until its limit, or sooner".to_owned(),
-        Kind::Starting => "its nodes are its own; its site has not said that it runs".to_owned(),
+        Kind::Starting => match words::reason(state, job) {
+            Some((_, text)) => text,
+            None => "its nodes are its own; its work has not begun".to_owned(),
+        },
         Kind::Done => "it ended with exit code 0".to_owned(),
         _ => words::reason(state, job).map(|(_, text)| text).unwrap_or_default(),
     };
-    // What ended in the second in which it began is drawn as long as one, and cost nothing.
-    let (names, price) = (part.names.clone(), Some(part.price.0).filter(|_| end > start));
-    Some(Task { names, price, why, ..of_job(job, share, (start, end), kind) })
+    let cost = Some(moment.part_cost(job, part).at_most.0);
+    let (names, price) = (part.names.clone(), Some(part.price.0));
+    Some(Task { names, price, cost, why, ..of_job(job, share, (start, end), kind) })
+}
+
+/// How a part is drawn that has ended before its job.
+fn ended_as(part: &Part) -> Kind {
+    match part.exit.as_ref().map(|(_, exit)| exit) {
+        Some(exit) if exit.is_good() => Kind::Done,
+        Some(Exit::Withdrawn | Exit::Refused(_) | Exit::NotStarted(_)) => Kind::Cancelled,
+        _ => Kind::Failed,
+    }
 }
 
 fn of(finish: &Finish) -> Kind {
@@ -151,7 +175,8 @@ fn of(finish: &Finish) -> Kind {
 
 /// Nodes that a job had and lost, as its history shows. Those of an end without another start are
 /// left to its parts, if these say when it ran.
-fn set_back(state: &State, job: &Job) -> Vec<Task> {
+fn set_back(moment: &Moment<'_>, job: &Job) -> Vec<Task> {
+    let state = moment.state;
     let mut lost: Vec<Task> = Vec::new();
     let mut had: Option<(&Place, Time)> = None;
     let mut before_last = 0;
@@ -170,40 +195,42 @@ fn set_back(state: &State, job: &Job) -> Vec<Task> {
                     ..of_job(job, share, (since, *at), Kind::SetBack)
                 }));
             }
-            Happening::Over(_) if parts(state, job).next().is_some() => lost.truncate(before_last),
+            Happening::Over(_) if parts(moment, job).next().is_some() => lost.truncate(before_last),
             _ => {}
         }
     }
     lost
 }
 
-fn expected(state: &State, planned: &Planned) -> Vec<Task> {
+fn expected(moment: &Moment<'_>, planned: &Planned) -> Vec<Task> {
+    let state = moment.state;
     let number = state.jobs.numbers.get(&planned.job);
     let job = number.and_then(|number| state.jobs.get(number));
     let Some(job) = job.filter(|job| job.phase() == Phase::Waiting) else { return Vec::new() };
-    let start = planned.start.max(present(state));
+    let Some(start) = moment.start_of(job) else { return Vec::new() };
     let demand = state.market.demand(planned.job);
     let why = words::reason(state, job).map(|(_, text)| text).unwrap_or_default();
     let of = |share: Share| {
         let pool = state.market.pools().pool(share.pool);
         let length = demand.map_or(Span(1), |demand| pool.length_of(demand));
-        let end = start + length.max(Span(1));
+        let end = start + length;
         let (why, price) = (why.clone(), Some(pool.price.0));
-        Task { why, price, ..of_job(job, share, (start, end), Kind::Expected) }
+        let cost = Some(pool.price.of(share.nodes, length).0);
+        Task { why, price, cost, ..of_job(job, share, (start, end), Kind::Expected) }
     };
     planned.place.shares(job.nodes()).map(of).collect()
 }
 
 /// A lane for each peer that has jobs of ours, with a row per node that they ask for at once.
-fn elsewhere(state: &State, scene: &mut Scene) {
+fn elsewhere(moment: &Moment<'_>, scene: &mut Scene) {
+    let state = moment.state;
     let mut peers = std::collections::BTreeMap::<&str, Vec<Task>>::new();
     for job in state.jobs.values() {
         let Some(away) = job.away() else { continue };
-        let since = away.news.as_ref().and_then(|news| news.since);
-        let Some(start) = since.or(job.started()).filter(|_| job.parts().is_empty()) else {
+        let Some(start) = words::started(job).filter(|_| job.parts().is_empty()) else {
             continue;
         };
-        let end = job.ended().unwrap_or(present(state) + Span(60));
+        let end = job.ended().unwrap_or(moment.now + Span(60));
         let share = Share { pool: PoolId(0), nodes: job.nodes() };
         let why = format!("it was passed on to {}; when it ends is known there", away.name);
         let task = Task { why, ..of_job(job, share, (start, end), Kind::Away) };

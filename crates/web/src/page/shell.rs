@@ -29,6 +29,8 @@ pub(crate) struct Shell {
     pub(crate) read_only: bool,
     /// The reader belongs to a project, or there is one to administer.
     pub(crate) has_projects: bool,
+    /// A cluster is observed, and the reader may see what was seen.
+    pub(crate) has_shadow: bool,
     /// The zone of the market's hours, if it has a name.
     pub(crate) zone: String,
 }
@@ -42,6 +44,7 @@ impl Shell {
     ) -> Answer<Shell> {
         let gauges = std::sync::Arc::clone(context.market.gauges());
         let actor = caller.actor.clone();
+        let has_shadow = actor.role == Role::Administrator && context.observations.has_sites();
         let zone = context.tariffs.zone().unwrap_or_default();
         context
             .look(move |live| {
@@ -60,6 +63,7 @@ impl Shell {
                     seq: gauges.last_row(),
                     read_only: gauges.is_read_only(),
                     has_projects,
+                    has_shadow,
                     zone,
                 }
             })
@@ -80,6 +84,9 @@ impl Shell {
         }
         if self.is_administrator() {
             pages.push(("/policy", "Policy"));
+        }
+        if self.has_shadow || self.title == "Shadow" {
+            pages.push(("/shadow", "Shadow"));
         }
         pages
     }

@@ -8,7 +8,7 @@ use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::rights::Role;
 use tradewind_daemon::live::state::{Booking, Quote};
 use tradewind_daemon::live::{Ask, Reply};
-use tradewind_model::{Demand, Money, Span};
+use tradewind_model::{Demand, JobId, Money, Span, Time};
 
 use super::openapi::{Refusals, Work};
 use super::submission;
@@ -17,7 +17,7 @@ use crate::api::{Advisor, MarketView, Proposal, Quoted};
 use crate::auth::Caller;
 use crate::clock::now;
 use crate::context::Context;
-use crate::documents::{Credits, Explanation, Quotes, WhatIf, WhatIfQuestion};
+use crate::documents::{Credits, Explanation, Job, Quotes, WhatIf, WhatIfQuestion};
 use crate::extract::{At, Document, Large};
 use crate::failure::{Answer, Failure};
 use crate::views::accounts::may_see;
@@ -202,33 +202,54 @@ pub(crate) async fn explain(
     At(number): At<u64>,
 ) -> Answer<Json<Explanation>> {
     let ahead = AdviceRequest::begin(&context, &caller.actor).await?;
-    let found = context.look(move |live| {
-        let state = live.state();
-        let job = jobs::find(state, &caller.actor, number)?;
-        let id = job.id().filter(|id| state.jobs.numbers.contains_key(id));
-        Some((jobs::line(state, job), id, live.left_out(number)))
-    });
-    let unknown = || Failure::unknown(format!("you have no job {number}"));
-    let (line, id, left_out) = found.await?.ok_or_else(unknown)?;
-    let waiting = line.waits_here();
-    let Some(id) = id.filter(|_| waiting) else {
-        return Ok(Json(Explanation {
-            job: number,
-            reason: line.reason,
-            message: line.message.unwrap_or_else(|| format!("the job is {}", line.state)),
-            expected_start: line.expected_start.map(|it| it.at),
-            ahead: None,
-            relaxations: Vec::new(),
-            fall_backs: Vec::new(),
-            fair_share: None,
-            queue: None,
-        }));
+    let (line, id, _) = seen(&context, &caller, number).await?;
+    let Some(id) = id.filter(|_| line.waits_here()) else {
+        return Ok(Json(of_line(line)));
     };
     let view = context.view().await?;
     let look = move |advisor: &dyn Advisor, watch: &Watch| advisor.explain(&view, id, watch);
     let mut told = ahead.ask(look).await?;
+    // The plan may be newer than at first, and the job may have left the queue meanwhile.
+    let (line, id, left_out) = seen(&context, &caller, number).await?;
+    if id.is_none() || !line.waits_here() {
+        return Ok(Json(of_line(line)));
+    }
+    told.expected_start = line.expected_start.map(|it| it.at);
+    if let (None, Some(at)) = (&told.reason, told.expected_start) {
+        told.message = format!("it is expected to start at {}", words::moment(Time(at)));
+    }
     if !left_out.is_empty() {
         told.message += &format!("; left out for limits of sites: {}", left_out.join("; "));
     }
     Ok(Json(told))
+}
+
+/// The job, its place in the queue if it is there, and pools that are left out for limits of sites.
+async fn seen(
+    context: &Context,
+    caller: &Caller,
+    number: u64,
+) -> Answer<(Job, Option<JobId>, Vec<String>)> {
+    let actor = caller.actor.clone();
+    let found = context.see(move |live, moment| {
+        let job = jobs::find(moment.state, &actor, number)?;
+        let id = job.id().filter(|id| moment.state.jobs.numbers.contains_key(id));
+        Some((jobs::line(moment, job), id, live.left_out(number)))
+    });
+    found.await?.ok_or_else(|| Failure::unknown(format!("you have no job {number}")))
+}
+
+/// What is known of a job that does not wait in the queue.
+fn of_line(line: Job) -> Explanation {
+    Explanation {
+        job: line.id,
+        reason: line.reason,
+        message: line.message.unwrap_or_else(|| format!("the job is {}", line.state)),
+        expected_start: line.expected_start.map(|it| it.at),
+        ahead: None,
+        relaxations: Vec::new(),
+        fall_backs: Vec::new(),
+        fair_share: None,
+        queue: None,
+    }
 }

@@ -94,7 +94,7 @@ pub(crate) async fn list(
     let whose = filter.user.clone();
     let what = whose.as_ref().map_or("jobs of all users".to_owned(), |it| format!("jobs of {it}"));
     notes::read(&context, &caller, whose.as_deref().unwrap_or_default(), &what);
-    let list = context.look(move |live| jobs::list(live.state(), &caller.actor, &filter));
+    let list = context.see(move |_, moment| jobs::list(moment, &caller.actor, &filter));
     list.await.map(Json)
 }
 
@@ -104,9 +104,8 @@ fn no_job(number: u64) -> Failure {
 
 async fn seen(context: &Context, caller: &Caller, number: u64) -> Answer<Job> {
     let actor = caller.actor.clone();
-    let found = context.look(move |live| {
-        let state = live.state();
-        jobs::find(state, &actor, number).map(|job| jobs::whole(state, job))
+    let found = context.see(move |_, moment| {
+        jobs::find(moment.state, &actor, number).map(|job| jobs::whole(moment, job))
     });
     found.await?.ok_or_else(|| no_job(number))
 }

@@ -18,9 +18,17 @@ use crate::views::shadow;
     responses((status = 200, description = "errors of forecasts, use, waits", body = Shadow), Refusals),
 )]
 pub(crate) async fn show(State(context): State<Context>, caller: Caller) -> Answer<Json<Shadow>> {
+    document(&context, &caller).await.map(Json)
+}
+
+/// What was seen.
+///
+/// # Errors
+/// If the caller is no administrator.
+pub(crate) async fn document(context: &Context, caller: &Caller) -> Answer<Shadow> {
     if !caller.actor.may_act_for("") {
         return Err(Failure::forbidden("only an administrator may see this"));
     }
     let observations = context.observations.clone();
-    Ok(Json(blocking(move || shadow::document(observations.summary())).await?))
+    blocking(move || shadow::document(observations.summary())).await
 }

@@ -122,6 +122,9 @@ pub(crate) struct Task {
     pub(crate) why: String,
     /// Micro-credits per node and second, if a user pays.
     pub(crate) price: Option<i64>,
+    /// Micro-credits that it costs at most, or cost if it is over, if a user pays; of one that is
+    /// only expected: at the prices of now.
+    pub(crate) cost: Option<i64>,
 }
 
 /// What a reader may see of a task; all see that something is there.

@@ -22,6 +22,8 @@ pub(crate) struct Table {
     pub(crate) job: Vec<u64>,
     /// Micro-credits per node and second; -1: none is paid, or not for the reader.
     pub(crate) price: Vec<i64>,
+    /// Micro-credits that it costs at most, or cost; -1: none are paid, or not for the reader.
+    pub(crate) cost: Vec<i64>,
     /// What it is called.
     pub(crate) label: Vec<u32>,
     /// Name of the user, in `texts`.
@@ -60,6 +62,7 @@ impl Writer {
         table.nodes.push(task.nodes);
         table.job.push(task.job.filter(|_| seen.whole).unwrap_or(0));
         table.price.push(task.price.filter(|_| seen.whole).unwrap_or(-1));
+        table.cost.push(task.cost.filter(|_| seen.whole).unwrap_or(-1));
         table.label.push(label);
         table.user.push(user);
         table.why.push(why);

@@ -9,9 +9,9 @@ use super::{Area, Board, Kind, Lane, Picture, Scene, Task, View, Visibility};
 const ALL: fn(&Task) -> Visibility = |_| Visibility { mine: false, whole: true };
 
 fn task(pool: usize, nodes: u32, start: i64, end: i64, kind: Kind) -> Task {
-    let (names, job, user, price) = (Vec::new(), None, None, None);
+    let (names, job, user, price, cost) = (Vec::new(), None, None, None, None);
     let (label, why) = (String::new(), String::new());
-    Task { pool, nodes, names, start, end, kind, job, user, label, why, price }
+    Task { pool, nodes, names, start, end, kind, job, user, label, why, price, cost }
 }
 
 fn lane(name: &str, nodes: u32) -> Lane {
@@ -259,6 +259,7 @@ fn of_what_is_not_for_the_reader_only_the_rectangle_is_sent() {
     let pools = vec![lane("a", 2)];
     let of = |job: u64, user: &str| Task {
         price: Some(5),
+        cost: Some(9),
         why: format!("why of {user}"),
         job: Some(job),
         user: Some(user.to_owned()),
@@ -273,6 +274,7 @@ fn of_what_is_not_for_the_reader_only_the_rectangle_is_sent() {
     };
     let Picture::Rectangles(shown) = board.picture(&view, &ana) else { panic!("two rectangles") };
     let table = shown.table;
+    assert_eq!(table.cost, [9, -1]);
     assert_eq!((table.job, table.kind, table.price), (vec![1, 0], vec![22, 6], vec![5, -1]));
     assert_eq!(table.texts, ["", "secret of ana", "ana", "why of ana"]);
     assert_eq!((table.label, table.user, table.why), (vec![1, 0], vec![2, 0], vec![3, 0]));

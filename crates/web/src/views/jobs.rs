@@ -5,16 +5,15 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::rights::Actor;
-use tradewind_daemon::live::state::{Finish, Hold, Job, Part, Phase, State};
+use tradewind_daemon::live::state::{Finish, Job, Part, Phase, State};
 use tradewind_daemon::store::Digest;
 use tradewind_io::submission::document;
 use tradewind_model::{Pool, PoolId};
 
+use super::status::Moment;
 use super::{choice, limits, words};
-use crate::clock::present;
 use crate::documents::{
-    self, ArrayPlace, Booking, Credits, ExitStatus, Expectation, HistoryEntry, Home, JobList,
-    Together,
+    self, ArrayPlace, Booking, Credits, ExitStatus, HistoryEntry, Home, JobList, Together,
 };
 
 /// A filter of jobs.
@@ -35,7 +34,8 @@ pub(crate) fn find<'a>(state: &'a State, actor: &Actor, number: u64) -> Option<&
 }
 
 /// A page of jobs. Linear in the jobs that are looked at.
-pub(crate) fn list(state: &State, actor: &Actor, filter: &Filter) -> JobList {
+pub(crate) fn list(moment: &Moment<'_>, actor: &Actor, filter: &Filter) -> JobList {
+    let state = moment.state;
     let wanted = |job: &&Job| {
         actor.may_act_for(&job.user)
             && filter.user.as_ref().is_none_or(|user| *user == job.user)
@@ -47,9 +47,14 @@ pub(crate) fn list(state: &State, actor: &Actor, filter: &Filter) -> JobList {
     let jobs = state.jobs.range(filter.after.saturating_add(1)..).map(|(_, job)| job);
     let mut jobs = jobs.filter(wanted);
     let page: Vec<documents::Job> =
-        jobs.by_ref().take(filter.limit).map(|job| line(state, job)).collect();
+        jobs.by_ref().take(filter.limit).map(|job| line(moment, job)).collect();
     let next = jobs.next().and_then(|_| page.last().map(|job| job.id));
     JobList { jobs: page, next }
+}
+
+/// The job's name; of an array with its index.
+pub fn title(job: &Job) -> String {
+    documents::array_title(&job.submission.name, job.array.map(|(_, index)| index))
 }
 
 fn sites<'a>(state: &'a State, job: &Job) -> BTreeSet<&'a str> {
@@ -67,24 +72,27 @@ pub(crate) fn pool_name(state: &State, pool: PoolId) -> &str {
 }
 
 /// A job as lists show it.
-pub(crate) fn line(state: &State, job: &Job) -> documents::Job {
+pub(crate) fn line(moment: &Moment<'_>, job: &Job) -> documents::Job {
+    let (state, status) = (moment.state, moment.status(job));
     let (reason, message) = words::reason(state, job).unzip();
     documents::Job {
         id: job.number,
         name: job.submission.name.clone(),
         user: job.user.clone(),
         project: job.submission.project.clone(),
-        state: words::state(state, job).to_owned(),
+        state: status.state.to_owned(),
         reason: reason.map(str::to_owned),
         message,
         array: job.array.map(|(first, index)| ArrayPlace { first, index }),
         nodes: job.nodes(),
         layout: None,
         submitted: job.submitted.0,
-        started: words::started(job).map(|at| at.0),
+        started: status.started.map(|at| at.0),
         ended: job.ended().map(|at| at.0),
-        expected_start: expectation(state, job),
+        expected_start: status.expected_start,
         sites: sites(state, job).into_iter().map(str::to_owned).collect(),
+        cost_so_far: status.cost_so_far,
+        cost_at_most: status.cost_at_most,
         paid: job.paid.into(),
         held: Credits(state.accounts().balance(&Account::Held(job.number))),
         exit: exit(job.phase()),
@@ -105,7 +113,8 @@ pub(crate) fn line(state: &State, job: &Job) -> documents::Job {
 }
 
 /// A job with all that is known of it.
-pub(crate) fn whole(state: &State, job: &Job) -> documents::Job {
+pub(crate) fn whole(moment: &Moment<'_>, job: &Job) -> documents::Job {
+    let state = moment.state;
     let entry = |(at, what): &(tradewind_model::Time, _)| {
         let (what, detail) = words::happening(state, job.nodes(), what);
         HistoryEntry { at: at.0, what: what.to_owned(), detail }
@@ -118,7 +127,7 @@ pub(crate) fn whole(state: &State, job: &Job) -> documents::Job {
         history: job.history.iter().map(entry).collect(),
         submission: Some(submission(job)),
         script_dropped: job.redacted().map(|hash| Digest(hash).to_string()),
-        ..line(state, job)
+        ..line(moment, job)
     }
 }
 
@@ -199,26 +208,6 @@ fn together(job: &Job) -> Option<Together> {
     let has_several = apart || job.barrier().is_some();
     let begin = job.began().map(|at| at.0);
     has_several.then(|| Together { begin, skew_ms: job.skew(), apart })
-}
-
-/// When a waiting job is expected, with the range of what all sites' last jobs did: where it will
-/// run is not known yet.
-fn expectation(state: &State, job: &Job) -> Option<Expectation> {
-    let at = match job.phase() {
-        Phase::Held(Hold::Booked) => job.booking.as_ref().map(|it| it.start),
-        Phase::Waiting => job.expected,
-        // It is unknown when it will be admitted; what was said before that is no longer true.
-        Phase::Held(_) | Phase::Running | Phase::Handing | Phase::Away | Phase::Over(_) => None,
-    }?;
-    let now = present(state);
-    // What was expected by now and did not happen was wrong: the start is unknown.
-    let at = Some(at).filter(|at| *at >= now)?;
-    let mut delays: Vec<i64> = state.delays().collect();
-    delays.sort_unstable();
-    let off = |percent| quantile(&delays, percent).unwrap_or(0);
-    let early = at.0.saturating_add(off(10).min(0)).max(now.0.min(at.0));
-    let late = at.0.saturating_add(off(90).max(0));
-    Some(Expectation { at: at.0, early, late, samples: delays.len() as u32 })
 }
 
 /// The value below which `percent` of the sorted values are; `None` of none.

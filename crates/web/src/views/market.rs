@@ -1,8 +1,9 @@
 //! The market as a document.
 
 use tradewind_daemon::live::money::Account;
-use tradewind_daemon::live::state::{Phase, State};
+use tradewind_daemon::live::state::State;
 
+use super::status::{Group, group};
 use crate::documents::{Credits, JobCounts, Market, MoneyTotals};
 
 /// The market as a whole. Linear in the jobs.
@@ -28,15 +29,15 @@ pub(crate) fn market(state: &State) -> Market {
     }
 }
 
-/// Jobs by phase.
+/// Jobs by where they stand.
 pub(crate) fn counts(state: &State) -> JobCounts {
     let mut counts = JobCounts::default();
     for job in state.jobs.values() {
-        *match job.phase() {
-            Phase::Held(_) => &mut counts.held,
-            Phase::Waiting | Phase::Handing => &mut counts.waiting,
-            Phase::Running | Phase::Away => &mut counts.running,
-            Phase::Over(_) => &mut counts.over,
+        *match group(state, job) {
+            Group::Held | Group::Booked => &mut counts.held,
+            Group::Waiting => &mut counts.waiting,
+            Group::Running => &mut counts.running,
+            Group::Over => &mut counts.over,
         } += 1;
     }
     counts

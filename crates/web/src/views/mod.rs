@@ -12,6 +12,7 @@ pub(crate) mod projects;
 pub(crate) mod reports;
 pub(crate) mod shadow;
 pub(crate) mod sites;
+pub(crate) mod status;
 pub(crate) mod trends;
 pub(crate) mod usage;
 pub(crate) mod words;

@@ -49,9 +49,21 @@ fn site(it: SiteSummary) -> ObservedSite {
         value: Credits(total.value.into()),
         idle_value: Credits(total.idle_value.into()),
         hours: hours.collect(),
+        waits: waits(it.waits),
+        users: it.users.into_iter().map(waits).collect(),
+        projects: it.projects.into_iter().map(waits).collect(),
     }
 }
 
-fn waits(Waits { name, jobs, waited, examined, saved }: Waits) -> ObservedWaits {
-    ObservedWaits { name, jobs: jobs as u64, waited, examined: examined as u64, saved }
+fn waits(it: Waits) -> ObservedWaits {
+    ObservedWaits {
+        name: it.name,
+        jobs: it.jobs as u64,
+        waited: it.waited,
+        examined: it.examined as u64,
+        saved: it.saved,
+        examined_later: it.examined_later as u64,
+        saved_later: it.saved_later,
+        cheaper_later: Credits(it.cheaper_later.into()),
+    }
 }

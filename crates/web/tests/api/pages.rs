@@ -124,6 +124,57 @@ fn a_job_says_what_else_it_could_have_had() {
 }
 
 #[test]
+fn observed_clusters_are_for_administrators() {
+    let stage = Stage::new();
+    let text = page(&stage, "root", "/shadow");
+    assert!(text.contains("No cluster is observed"), "{text}");
+    assert!(!page(&stage, "root", "/").contains("href=\"/shadow\""), "there is none");
+    let (status, text) = stage.send("ana", "GET", "/shadow", &[("accept", "text/html")], vec![]);
+    assert!(status == 403 && text.contains("only an administrator"), "{text}");
+    stage.stop();
+}
+
+#[test]
+fn cards_count_what_their_lists_show() {
+    let stage = Stage::new();
+    for user in ["ana", "bob"] {
+        let job = stage.submit(user, 1);
+        stage.end(job, Exit::Code(3));
+        stage.until(job, "FAILED");
+    }
+    let failed = |user: &str, name: &str| {
+        let text = page(&stage, user, "/");
+        let card = text.split("<a class=\"card").find(|card| card.contains(name)).unwrap();
+        let (_, value) = card.split_once("<span class=\"value\">").unwrap();
+        value.split_once('<').unwrap().0.to_owned()
+    };
+    assert_eq!(failed("ana", "Your failed jobs"), "1", "not that of bob");
+    assert_eq!(failed("root", "Failed"), "2");
+    let list = page(&stage, "ana", "/jobs?show=failed&ended=day");
+    assert!(list.contains("of 1 jobs") && list.contains("checked"), "{list}");
+    stage.stop();
+}
+
+#[test]
+fn a_list_says_what_a_job_costs_and_its_place_in_an_array() {
+    let stage = Stage::new();
+    let mut array = crate::stage::job(1);
+    array["array"] = json!("3,5");
+    let (_, done) = stage.call("ana", "POST", "/v1/jobs", array);
+    let job = done["jobs"][0].as_u64().unwrap();
+    stage.until(job, "RUNNING");
+    let list = page(&stage, "ana", "/jobs");
+    assert!(list.contains(">t[3]<") && list.contains(">t[5]<"), "{list}");
+    assert!(list.contains("so far, 30 at most</span>"), "{list}");
+    assert!(page(&stage, "ana", &format!("/jobs/{job}")).contains("t[3]</strong>"));
+    stage.end(job, Exit::Code(0));
+    let seen = stage.until(job, "COMPLETED");
+    assert_eq!(seen["cost_so_far"], seen["paid"]);
+    assert_eq!(seen["cost_at_most"], seen["paid"]);
+    stage.stop();
+}
+
+#[test]
 fn time_goes_on_when_nothing_happens() {
     let stage = Stage::new();
     let job = stage.submit("ana", 1);

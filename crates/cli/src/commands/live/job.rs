@@ -84,7 +84,7 @@ fn outlook(market: &Market, job: u64) -> Result<String, Failure> {
 }
 
 fn page(job: &Job) -> String {
-    let mut text = format!("{} {}\n\n", format!("job {}", job.id).bold(), job.name);
+    let mut text = format!("{} {}\n\n", format!("job {}", job.id).bold(), job.title());
     let mut line = |name: &str, value: Option<String>| {
         if let Some(value) = value {
             let _ = writeln!(text, "{name:<15} {value}");
@@ -134,7 +134,9 @@ fn page(job: &Job) -> String {
     line("home", job.home.as_ref().map(|it| format!("job {} of {}", it.job, it.peer)));
     line("restarts", Some(job.restarts).filter(|it| *it > 0).map(|it| it.to_string()));
     line("cancelled by", job.cancelled_by.clone());
-    line("paid", Some(format!("{} credits; {} held", job.paid, job.held)));
+    line("cost so far", Some(format!("{} credits", job.cost_so_far)));
+    line("cost at most", job.cost_at_most.map(|most| format!("{most} credits")));
+    line("held", Some(format!("{} credits; {} paid", job.held, job.paid)));
     if !job.parts.is_empty() {
         let _ = write!(text, "\n{}", parts(&job.parts).table());
     }

@@ -1,6 +1,6 @@
 //! `tradewind jobs`: the queue, as `squeue` shows it.
 
-use tradewind_web::documents::{Credits, Job, JobList};
+use tradewind_web::documents::{Job, JobList};
 
 use super::Sheet;
 use crate::client::words::{self, length, moment};
@@ -18,7 +18,8 @@ Examples:
   tradewind jobs --states PD,R --site alpha --format csv
 
 Without options: your jobs that have not ended; an administrator sees the jobs of all users. START
-is when the job started, or is expected to; COST what it has paid and what is held for it.")]
+is when the job started, or is expected to; COST is the most that it can cost in all, if there is a
+bound: what it has cost once it is over.")]
 pub(crate) struct Args {
     /// Also those that are over and still known.
     #[arg(short, long)]
@@ -87,16 +88,13 @@ fn sheet(jobs: &[Job]) -> Sheet {
     let row = |job: &Job| {
         vec![
             job.id.to_string(),
-            match job.array {
-                Some(place) => format!("{}[{}]", job.name, place.index),
-                None => job.name.clone(),
-            },
+            job.title(),
             job.user.clone(),
             words::short(&job.state).to_owned(),
             length(time(job).unwrap_or(0)),
             job.nodes.to_string(),
             start(job),
-            cost(job).to_string(),
+            job.cost_at_most.map_or_else(|| "N/A".to_owned(), |most| most.to_string()),
             place(job),
         ]
     };
@@ -108,11 +106,6 @@ pub(super) fn time(job: &Job) -> Option<i64> {
     let until = job.ended.unwrap_or_else(words::now);
     let together = job.together.filter(|it| !it.apart).and_then(|it| it.begin);
     together.or(job.started).map(|began| (until - began).max(0))
-}
-
-/// All that it can cost.
-fn cost(job: &Job) -> Credits {
-    Credits(job.paid.0.saturating_add(job.held.0))
 }
 
 fn start(job: &Job) -> String {
@@ -137,7 +130,7 @@ fn place(job: &Job) -> String {
 }
 
 /// Columns of the CSV.
-const HEADS: [&str; 20] = [
+const HEADS: [&str; 22] = [
     "jobid",
     "name",
     "user",
@@ -158,6 +151,8 @@ const HEADS: [&str; 20] = [
     "signal",
     "restarts",
     "peer",
+    "cost_so_far",
+    "cost_at_most",
 ];
 
 /// With all fields of a line, times in seconds since 1970.
@@ -185,6 +180,8 @@ pub(super) fn sheet_csv(jobs: &[Job]) -> Sheet {
             number(job.exit.map(|it| it.signal.into())),
             job.restarts.to_string(),
             job.peer.clone().unwrap_or_default(),
+            job.cost_so_far.to_string(),
+            job.cost_at_most.map(|most| most.to_string()).unwrap_or_default(),
         ]
     };
     let columns = HEADS.map(|head| (head, Side::Left)).to_vec();

@@ -27,7 +27,8 @@ Examples:
 
 For administrators. Clusters are observed with `mode = \"observe\"` in the configuration: nothing is
 submitted there. Errors are seconds between a forecast and the start of the job, without sign; JSON
-has all hours, CSV the users.")]
+has all hours, CSV the users. SAVED ELSEWHERE is what another observed cluster would have saved, SAVED
+LATER and CHEAPER LATER what the best of the next 24 hours would have. The page Shadow shows the same.")]
 pub(crate) struct Args {
     #[command(flatten)]
     place: MarketArgs,
@@ -151,6 +152,9 @@ fn waits(head: &'static str, all: &[ObservedWaits], span: fn(i64) -> String) -> 
         ("WAITED", Side::Right),
         ("EXAMINED", Side::Right),
         ("SAVED ELSEWHERE", Side::Right),
+        ("EXAMINED LATER", Side::Right),
+        ("SAVED LATER", Side::Right),
+        ("CHEAPER LATER", Side::Right),
     ];
     let row = |it: &ObservedWaits| {
         vec![
@@ -159,6 +163,9 @@ fn waits(head: &'static str, all: &[ObservedWaits], span: fn(i64) -> String) -> 
             span(it.waited),
             it.examined.to_string(),
             span(it.saved),
+            it.examined_later.to_string(),
+            span(it.saved_later),
+            it.cheaper_later.to_string(),
         ]
     };
     Sheet { columns, rows: all.iter().map(row).collect() }

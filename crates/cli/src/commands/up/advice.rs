@@ -18,7 +18,7 @@ use tradewind_web::documents::{
     Explanation, Fate, JobChange, LookedAt, Offer, Relaxation, Totals, WhatIf, WhatIfQuestion,
 };
 use tradewind_web::{
-    Advisor, MarketView, Plan, Proposal, Quoted, ReplayResult, Watch, Week, moment, offer, sentence,
+    Advisor, MarketView, Plan, Proposal, Quoted, ReplayResult, Watch, Week, offer, sentence,
 };
 
 use super::planner::Plans;
@@ -107,7 +107,6 @@ impl Advisor for SimulationAdvisor {
             || Refusal::new(RefusalKind::Unknown, "the job does not wait in the queue", "");
         let demand = view.market.demand(job).ok_or_else(unknown)?;
         let kept = self.plans.plan(view, watch)?;
-        let own = kept.expected(job);
         // What all others take; the job itself is to be placed.
         let taken: Vec<Taken> = kept.taken_by_others(&view.market, job).collect();
         let free = free(&view.market, demand, &taken)?;
@@ -121,21 +120,19 @@ impl Advisor for SimulationAdvisor {
         let proposals = quotes(&free, demand, watch)?.into_iter();
         let proposals = proposals.map(|quote| proposal(&view.market, demand, &free, quote));
         let fall_backs = fall_backs(view, demand, proposals);
-        let (reason, message) = match (&told.answer, own) {
-            (Err(reason), _) => {
+        let (reason, message) = match &told.answer {
+            Err(reason) => {
                 let down = not_working(&view.market, demand).unwrap_or_default();
                 (Some(reason.code().to_owned()), format!("{}{down}", sentence(reason)))
             }
-            (Ok(_), Some(runs)) => {
-                (None, format!("it is expected to start at {}", moment(runs.start)))
-            }
-            (Ok(_), None) => (None, "it waits for jobs before it".to_owned()),
+            Ok(_) => (None, "it waits for jobs before it".to_owned()),
         };
         Ok(Explanation {
             job: view.numbers.get(&job).copied().unwrap_or_default(),
             reason,
             message,
-            expected_start: own.map(|runs| runs.start.0),
+            // The API has it of the plan.
+            expected_start: None,
             ahead: Some(view.market.queue().take_while(|other| *other < job).count() as u64),
             relaxations: told.relaxations.iter().map(relaxation).collect(),
             fall_backs,

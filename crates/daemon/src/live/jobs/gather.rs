@@ -266,6 +266,11 @@ fn gone(part: &Part) -> String {
 }
 
 impl State {
+    /// Seconds that the part would pay for if it ended at `now`, or pays for if it has ended.
+    pub fn charged(&self, job: &Job, part: &Part, now: Time) -> Span {
+        job.charged(part, now, self.ledger.rules)
+    }
+
     /// The parts of the job's present attempt whose tasks are not forgotten.
     fn tasks_of(&self, number: u64) -> impl Iterator<Item = (&Part, TaskGoal)> {
         let job = self.jobs.get(&number);

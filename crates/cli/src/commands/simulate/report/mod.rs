@@ -25,7 +25,7 @@ use pictures::Drawing;
 
 /// What is compared: the metric, its name for people, its unit, which way is better.
 /// Who ran comes first, and the worst stands beside the mean.
-const MEASURES: [(&str, &str, Unit, Better); 24] = [
+const MEASURES: [(&str, &str, Unit, Better); 25] = [
     ("jobs", "jobs that ran", Unit::Count, Better::Neither),
     ("refused", "refused jobs", Unit::Count, Better::Lower),
     ("killed", "killed jobs", Unit::Count, Better::Lower),

@@ -6,8 +6,8 @@ use jiff::tz::TimeZone;
 use tradewind_daemon::engine::{EngineStopped, Handle};
 use tradewind_daemon::live::Live;
 use tradewind_daemon::live::state::{Finish, Job, Phase};
-use tradewind_web::Notice;
 use tradewind_web::documents::Event;
+use tradewind_web::{Moment, Notice, job_title};
 
 use super::mail::{Mail, date};
 
@@ -119,21 +119,23 @@ impl Letters {
 
 fn facts(live: &Live, jobs: &[u64]) -> BTreeMap<u64, Facts> {
     let state = live.state();
+    let moment = Moment::new(state, None);
     let of = |number: &u64| {
         let job = state.jobs.get(number)?;
         let mail = job.submission.mail.as_ref()?;
         let pools = state.market.pools().as_slice();
         let pools = job.parts().iter().filter_map(|part| pools.get(part.pool.index()));
+        let status = moment.status(job);
         let facts = Facts {
             job: *number,
             to: mail.to.clone().unwrap_or_else(|| job.user.clone()),
-            name: job.submission.name.clone(),
+            name: job_title(job),
             user: job.user.clone(),
             pools: pools.map(|pool| pool.name.clone()).collect(),
             attempt: job.attempt,
             submitted: job.submitted.0,
-            started: job.started().map(|it| it.0),
-            paid: job.paid.to_string(),
+            started: status.started.map(|it| it.0),
+            paid: status.cost_so_far.to_string(),
             reason: reason(job),
             wants: Wants { begin: mail.begin, end: mail.end, fail: mail.fail },
         };

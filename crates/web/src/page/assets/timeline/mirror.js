@@ -39,7 +39,7 @@ function line(table, task, place) {
   const job = table.job[task];
   if (job) row.dataset.job = job;
   const price = table.price[task];
-  const cost = price < 0 ? '–' : credits(price * table.nodes[task] * (table.end[task] - table.start[task]));
+  const cost = table.cost[task] < 0 ? '–' : credits(table.cost[task]);
   const cells = [place, title(table, task), told(table.start[task]), told(table.end[task]),
     length(table.end[task] - table.start[task]), price < 0 ? '–' : credits(price * 3600), cost];
   cells.forEach((text, column) => {

@@ -40,6 +40,12 @@ export function title(table, at) {
   return `${kind.glyph} ${kind.name}${name ? `: ${name}` : ''}${user ? ` of ${user}` : ''}`;
 }
 
+/** What a task costs, as the server says it. */
+export function cost(table, at) {
+  const kind = KINDS[table.kind[at] & 15];
+  return `${credits(table.cost[at])} credits ${kind.cost || 'in all'}`;
+}
+
 /** Everything that is known of a task; `place`: its nodes. */
 export function lines(table, at, place) {
   const kind = KINDS[table.kind[at] & 15];
@@ -49,10 +55,7 @@ export function lines(table, at, place) {
   if (why) all.push(why);
   all.push(place);
   all.push(`${told(start)} to ${told(end)}, ${length(end - start)} in all`);
-  if (price >= 0) {
-    const cost = credits(price * table.nodes[at] * (end - start));
-    all.push(`${perHour(price)}, ${cost} credits ${kind.cost || 'in all'}`);
-  }
+  if (price >= 0) all.push(`${perHour(price)}, ${cost(table, at)}`);
   return all;
 }
 

@@ -1,0 +1,160 @@
+//! Where a job stands (its state, what it has cost, what it can cost at most, and when it is expected
+//! to start) is the same on every page, list, chart, CSV and document, and in every command: compared
+//! for all jobs of drawn markets that stand still.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
+#![expect(dead_code, reason = "the drawn worlds can do more than is looked at here")]
+
+#[path = "../../../daemon/tests/trial/checks.rs"]
+mod checks;
+#[path = "../../../daemon/tests/trial/codec.rs"]
+mod codec;
+#[path = "../../../daemon/tests/trial/counts.rs"]
+mod counts;
+#[path = "../../../daemon/tests/trial/mutants.rs"]
+mod mutants;
+#[path = "../../../daemon/tests/trial/people.rs"]
+mod people;
+#[path = "../../../daemon/tests/trial/world.rs"]
+mod world;
+
+mod board;
+mod commands;
+mod pages;
+mod stage;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use stage::Stage;
+use world::World;
+
+/// Worlds that are compared.
+const WORLDS: u64 = 40;
+
+/// Steps that a world has lived: from a few to many.
+fn steps(seed: u64) -> u32 {
+    30 + (seed * 97 % 370) as u32
+}
+
+/// Where a job stands, as one place says it. Credits in millionths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Status {
+    state: String,
+    so_far: i64,
+    at_most: Option<i64>,
+    expected: Option<i64>,
+}
+
+/// Micro-credits of a number as people and JSON have it.
+fn micro(text: &str) -> i64 {
+    let text = text.trim().replace(',', "").replace('−', "-");
+    let (whole, rest) = text.split_once('.').unwrap_or((&text, ""));
+    let all = format!("{whole}{rest:0<6}");
+    all.parse().unwrap_or_else(|_| panic!("`{text}` is no amount"))
+}
+
+impl Status {
+    fn of(job: &Value) -> Status {
+        let credits = |name: &str| job.get(name).map(|it| micro(&it.to_string()));
+        Status {
+            state: job["state"].as_str().unwrap().to_owned(),
+            so_far: credits("cost_so_far").unwrap(),
+            at_most: credits("cost_at_most"),
+            expected: job.get("expected_start").map(|it| it["at"].as_i64().unwrap()),
+        }
+    }
+}
+
+/// What has to hold for a job by itself.
+fn sane(job: &Value, status: &Status) {
+    let paid = micro(&job["paid"].to_string());
+    let held = micro(&job["held"].to_string());
+    assert!(status.so_far >= paid && paid >= 0, "{job}");
+    assert!(status.at_most.is_none_or(|most| most >= status.so_far), "{job}");
+    match status.state.as_str() {
+        "PENDING" => assert!(job.get("started").is_none(), "{job}"),
+        "CONFIGURING" | "RUNNING" | "COMPLETING" => {
+            assert!(status.at_most.unwrap() <= paid + held, "{job}");
+            assert_eq!(status.expected, None, "{job}");
+        }
+        _ => assert_eq!((status.so_far, status.at_most), (paid, Some(paid)), "{job}"),
+    }
+}
+
+/// All places, of one market. Adds to `seen` what kinds of jobs there were.
+fn compare(stage: &Stage, seen: &mut BTreeMap<String, u32>) {
+    let jobs = stage.jobs();
+    let all: BTreeMap<u64, (Value, Status)> = jobs
+        .into_iter()
+        .map(|job| {
+            let status = Status::of(&job);
+            sane(&job, &status);
+            (job["id"].as_u64().unwrap(), (job, status))
+        })
+        .collect();
+    for (job, status) in all.values() {
+        let reason = job.get("reason").and_then(Value::as_str).unwrap_or_default();
+        *seen.entry(status.state.clone()).or_default() += 1;
+        *seen.entry(format!("{} {reason}", status.state)).or_default() += 1;
+        for (what, is_so) in [
+            ("expected", status.expected.is_some()),
+            ("partly paid", status.so_far > 0 && status.state == "RUNNING"),
+            ("array", job.get("array").is_some()),
+            ("restarted", job["restarts"].as_u64() > Some(0)),
+            ("two pools", job.get("together").is_some()),
+        ] {
+            *seen.entry(what.to_owned()).or_default() += u32::from(is_so);
+        }
+    }
+    let sites = stage.get("/v1/sites");
+    let mut sites = sites["sites"].as_array().unwrap().iter();
+    *seen.entry("site away".to_owned()).or_default() +=
+        u32::from(sites.any(|site| site.get("away_since").is_some()));
+    pages::compare(stage, &all);
+    board::compare(stage, &all);
+    commands::compare(stage, &all);
+}
+
+#[test]
+fn every_place_says_the_same_of_every_job() {
+    let mut seen = BTreeMap::new();
+    for seed in 0..WORLDS {
+        let mut world = World::new(seed, None);
+        if let Err(broken) = world.live_through(steps(seed)) {
+            panic!("world {seed}: {broken}");
+        }
+        while world.live().is_none() {
+            world.live_through(1).unwrap_or_else(|broken| panic!("world {seed}: {broken}"));
+        }
+        let stage = Stage::new(world.live().unwrap());
+        compare(&stage, &mut seen);
+        stage.stop();
+    }
+    let wanted = [
+        "PENDING JobHeldUser",
+        "PENDING Reservation",
+        "PENDING JobHeldAdmin",
+        "PENDING Dependency",
+        "PENDING AssocGrpBillingMinutes",
+        "PENDING Priority",
+        "CONFIGURING",
+        "RUNNING",
+        "COMPLETING",
+        "COMPLETED",
+        "FAILED",
+        "CANCELLED",
+        "TIMEOUT",
+        "NODE_FAIL",
+        "expected",
+        "partly paid",
+        "array",
+        "restarted",
+        "two pools",
+        "site away",
+    ];
+    let wanted: BTreeSet<&str> = wanted.into();
+    let missing: Vec<&&str> =
+        wanted.iter().filter(|what| seen.get(**what).is_none_or(|count| *count == 0)).collect();
+    assert!(missing.is_empty(), "no job of the worlds is {missing:?}: {seen:#?}");
+}

@@ -1,0 +1,198 @@
+//! A drawn market that stands still, with a server.
+
+use std::process::Command;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tradewind_daemon::audit::Audit;
+use tradewind_daemon::engine::reads::Permit;
+use tradewind_daemon::engine::{Handle, still};
+use tradewind_daemon::live::rights::{Actor, Role};
+use tradewind_daemon::live::state::{Phase, State};
+use tradewind_daemon::live::{Ask, Input, Live, Refusal, Settings};
+use tradewind_daemon::site::{SiteError, Tag};
+use tradewind_daemon::store::Store;
+use tradewind_daemon::store::sqlite::Sqlite;
+use tradewind_model::{Demand, JobId, Place, PoolId, Price, SiteId, Span, Time};
+use tradewind_web::documents::{Explanation, QueuePlan, WhatIf, WhatIfQuestion};
+use tradewind_web::{
+    Advisor, Api, Limits, Listen, MarketView, Outputs, Plan, Planned, Quoted, ReplayResult, Server,
+    SignIn, Tariffs, Watch, Week, new_secret, serve,
+};
+
+use crate::world::Policies;
+
+/// Users of the drawn worlds, and an administrator.
+pub(crate) const USERS: [&str; 4] = ["root", "ana", "bo", "cy"];
+
+/// Knows a plan of the queue.
+#[derive(Debug)]
+struct Knows(Arc<Plan>);
+
+impl Advisor for Knows {
+    fn quote(&self, _: &MarketView, _: &Demand, _: &Watch) -> Result<Quoted, Refusal> {
+        panic!("no quote is asked for")
+    }
+
+    fn whatif(&self, _: &MarketView, _: &WhatIfQuestion, _: &Watch) -> Result<WhatIf, Refusal> {
+        panic!("no what-if is asked for")
+    }
+
+    fn plan(&self) -> Option<Arc<Plan>> {
+        Some(Arc::clone(&self.0))
+    }
+
+    fn replay_with_prices(
+        &self,
+        _: &MarketView,
+        _: &Week,
+        _: &[(Time, PoolId, Price)],
+        _: &Watch,
+    ) -> Result<ReplayResult, Refusal> {
+        panic!("no replay is asked for")
+    }
+
+    fn explain(&self, view: &MarketView, job: JobId, _: &Watch) -> Result<Explanation, Refusal> {
+        Ok(Explanation {
+            job: view.numbers[&job],
+            reason: (job.0 % 3 == 0).then(|| "no-common-time".to_owned()),
+            message: "it waits for jobs before it".to_owned(),
+            // Of a computation of its own: no place may show it.
+            expected_start: Some(12_345),
+            ahead: Some(1),
+            relaxations: vec![],
+            fall_backs: vec![],
+            fair_share: None,
+            queue: None,
+        })
+    }
+}
+
+impl Outputs for Knows {
+    fn tail(&self, _: SiteId, _: &Tag, _: usize, _: Permit) -> Result<Vec<u8>, SiteError> {
+        Ok(vec![])
+    }
+}
+
+impl Tariffs for Knows {
+    fn check(&self, _: PoolId, _: &str) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// Starts for most waiting jobs, some of which have passed.
+fn plan(state: &State) -> Plan {
+    let waiting = state.jobs.values().filter(|job| job.phase() == Phase::Waiting);
+    let planned = waiting.filter_map(|job| {
+        let pools = state.market.pools();
+        let (id, _) = pools.iter().find(|(_, pool)| pool.nodes >= job.nodes())?;
+        let start = state.now() + Span((job.number * 37 % 400) as i64 - 50);
+        let (job, place) = (job.id()?, Place::Pool(id));
+        (job.0 % 5 != 0).then_some(Planned { job, start, end: start + Span(60), place })
+    });
+    let mut jobs: Vec<Planned> = planned.collect();
+    jobs.sort_by_key(|planned| planned.job);
+    Plan { queue: QueuePlan { queue_as_of: state.now().0, ..QueuePlan::default() }, jobs }
+}
+
+/// A copy of the market with a token for each user.
+fn copy(live: &Live) -> (Live, Vec<String>) {
+    let (state, at) = (live.state().clone(), live.state().now());
+    let policy = state.policy.clone();
+    let settings = live.settings().clone();
+    let begun = Live::begin(state, Settings { ..settings }, Arc::new(Policies), &policy, at);
+    let (mut live, _) = begun.unwrap();
+    let tokens = USERS.map(|name| {
+        let (secret, hash) = new_secret().unwrap();
+        let actor = Actor { user: "root".to_owned(), role: Role::Administrator };
+        let role = if name == "root" { Role::Administrator } else { Role::User };
+        let (user, note) = (name.to_owned(), String::new());
+        let ask = Ask::Admit { user, role, hash, note, terms: Default::default() };
+        live.step(at, Input::Asked { actor, ask }).unwrap();
+        secret
+    });
+    (live, tokens.into())
+}
+
+pub(crate) struct Stage {
+    url: String,
+    tokens: Vec<String>,
+    server: Server,
+    market: Handle,
+    audit: Audit,
+    folder: tempfile::TempDir,
+}
+
+impl Stage {
+    pub(crate) fn new(live: &Live) -> Stage {
+        let (live, tokens) = copy(live);
+        let knows = Arc::new(Knows(Arc::new(plan(live.state()))));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.db");
+        let store = Box::new(Sqlite::open(&path).unwrap());
+        let audit =
+            Audit::start(store, move || Ok(Box::new(Sqlite::look(&path)?) as Box<dyn Store>));
+        let (audit, market) = (audit.unwrap(), still(live).unwrap());
+        let api = Api {
+            market: market.clone(),
+            outputs: Arc::clone(&knows) as Arc<dyn Outputs>,
+            advisor: Arc::clone(&knows) as Arc<dyn Advisor>,
+            tariffs: knows,
+            limits: Limits::default(),
+            audit: audit.clone(),
+            sign_in: SignIn::default(),
+            observations: Default::default(),
+        };
+        let listen = Listen { address: ([127, 0, 0, 1], 0).into(), tls: None };
+        let server = serve(api, listen).unwrap();
+        let url = format!("http://127.0.0.1:{}", server.address.port());
+        Stage { url, tokens, server, market, audit, folder }
+    }
+
+    fn token(&self, user: &str) -> &str {
+        let place = USERS.iter().position(|it| *it == user).unwrap();
+        &self.tokens[place]
+    }
+
+    /// The text at the address, as this user sees it.
+    pub(crate) fn text(&self, user: &str, path: &str) -> String {
+        let bearer = format!("Bearer {}", self.token(user));
+        let request = ureq::get(format!("{}{path}", self.url)).header("Authorization", bearer);
+        let mut answer = request.call().unwrap_or_else(|wrong| panic!("{path}: {wrong}"));
+        answer.body_mut().read_to_string().unwrap()
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Value {
+        serde_json::from_str(&self.text("root", path)).unwrap()
+    }
+
+    /// All jobs, as the list of the API has them.
+    pub(crate) fn jobs(&self) -> Vec<Value> {
+        let (mut all, mut after) = (Vec::new(), 0);
+        loop {
+            let list = self.get(&format!("/v1/jobs?limit=50&after={after}"));
+            all.extend(list["jobs"].as_array().unwrap().iter().cloned());
+            match list.get("next").and_then(Value::as_u64) {
+                Some(next) => after = next,
+                None => return all,
+            }
+        }
+    }
+
+    /// What a command of the administrator prints.
+    pub(crate) fn command(&self, words: &[&str]) -> String {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tradewind"));
+        command.args(words).env("TRADEWIND_URL", &self.url).env("TZ", "UTC");
+        command.env("TRADEWIND_TOKEN", self.token("root")).env("HOME", self.folder.path());
+        let done = command.output().unwrap();
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.code() != Some(2), "{words:?}: {said}");
+        String::from_utf8(done.stdout).unwrap()
+    }
+
+    pub(crate) fn stop(self) {
+        self.server.stop();
+        self.audit.stop();
+        self.market.stop();
+    }
+}

@@ -1,0 +1,29 @@
+//! A market that stands still, for tests of what shows it.
+
+use super::handle::{Handle, Message};
+use crate::live::{Live, Refusal, RefusalKind};
+
+/// Answers looks at `live` until it is stopped. Nothing is written, no site is asked,
+/// and every request is refused: all looks see the same state.
+///
+/// # Errors
+/// If there is no thread for it.
+pub fn still(live: Live) -> std::io::Result<Handle> {
+    let (handle, messages) = Handle::pair();
+    std::thread::Builder::new().name("still market".to_owned()).spawn(move || {
+        let mut watchers = Vec::new();
+        for message in messages {
+            match message {
+                Message::Look(look) => look(&live),
+                Message::Watch(news) => watchers.push(news),
+                Message::Input(_) => {}
+                Message::Stop => break,
+                message @ Message::Ask(..) => {
+                    let why = "this market stands still";
+                    message.refuse(Refusal::new(RefusalKind::Unavailable, why, ""));
+                }
+            }
+        }
+    })?;
+    Ok(handle)
+}

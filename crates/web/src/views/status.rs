@@ -1,0 +1,164 @@
+//! Where a job stands: its state, what it has cost, what it can cost at most, and when it is
+//! expected to start. Every page, list, chart, document and mail gets these from here.
+
+use tradewind_daemon::live::money::Account;
+use tradewind_daemon::live::state::{Finish, Hold, Job, Part, Phase, State};
+use tradewind_model::{JobId, Money, Time};
+
+use super::jobs::quantile;
+use super::words;
+use crate::api::{Plan, Planned};
+use crate::clock::present;
+use crate::documents::{Credits, Expectation};
+
+/// The market at one moment, with the plan of its queue.
+#[derive(Debug)]
+pub struct Moment<'a> {
+    /// What the market knows.
+    pub(crate) state: &'a State,
+    plan: Option<&'a Plan>,
+    /// The moment, in market time.
+    pub(crate) now: Time,
+    /// By how many seconds starts were later than expected, in ascending order.
+    delays: Vec<i64>,
+}
+
+/// Where a job stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobStatus {
+    /// As `squeue` and `sacct` call it.
+    pub state: &'static str,
+    /// When its work began.
+    pub started: Option<Time>,
+    /// What it has paid, and what its nodes have cost since then.
+    pub cost_so_far: Credits,
+    /// The most that it can cost in all, if there is a bound.
+    pub cost_at_most: Option<Credits>,
+    /// When its work is expected to begin, if that is known.
+    pub expected_start: Option<Expectation>,
+}
+
+/// What a job's nodes in one pool cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PartCost {
+    /// Up to now, or until it ended.
+    pub(crate) so_far: Money,
+    /// If it runs until its limit.
+    pub(crate) at_most: Money,
+}
+
+/// Whether a job waits, runs or is over: what lists and counters sort jobs by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Group {
+    /// Not in the queue.
+    Held,
+    /// Its window is booked, and has not come.
+    Booked,
+    /// In the queue of the market, of a site or of a peer.
+    Waiting,
+    /// It has its nodes.
+    Running,
+    /// It will not run (again).
+    Over,
+}
+
+/// In which group the job is.
+pub(crate) fn group(state: &State, job: &Job) -> Group {
+    match job.phase() {
+        Phase::Held(Hold::Booked) => Group::Booked,
+        Phase::Held(_) => Group::Held,
+        Phase::Over(_) => Group::Over,
+        _ if words::state(state, job) == "PENDING" => Group::Waiting,
+        _ => Group::Running,
+    }
+}
+
+impl<'a> Moment<'a> {
+    /// The present moment. Without a plan, what was first expected of a waiting job counts.
+    pub fn new(state: &'a State, plan: Option<&'a Plan>) -> Moment<'a> {
+        let mut delays: Vec<i64> = state.delays().collect();
+        delays.sort_unstable();
+        Moment { state, plan, now: present(state), delays }
+    }
+
+    /// Where the job stands.
+    pub fn status(&self, job: &Job) -> JobStatus {
+        JobStatus {
+            state: words::state(self.state, job),
+            started: words::started(job),
+            cost_so_far: self.cost_so_far(job),
+            cost_at_most: self.cost_at_most(job),
+            expected_start: self.expected_start(job),
+        }
+    }
+
+    fn cost_so_far(&self, job: &Job) -> Credits {
+        let open = matches!(job.phase(), Phase::Running);
+        let parts = job.parts().iter().filter(|_| open);
+        let parts: i128 = parts.map(|part| i128::from(self.part_cost(job, part).so_far.0)).sum();
+        Credits(i128::from(job.paid.0) + parts)
+    }
+
+    fn cost_at_most(&self, job: &Job) -> Option<Credits> {
+        let more: i128 = match job.phase() {
+            Phase::Over(_) => 0,
+            Phase::Running => {
+                let parts = job.parts().iter();
+                parts.map(|part| i128::from(self.part_cost(job, part).at_most.0)).sum()
+            }
+            Phase::Handing | Phase::Away => {
+                self.state.accounts().balance(&Account::Held(job.number))
+            }
+            Phase::Held(Hold::Booked) => job.booking.as_ref()?.max(job.nodes()).0.into(),
+            Phase::Held(_) | Phase::Waiting => job.submission.terms.budget?.0.into(),
+        };
+        Some(Credits(i128::from(job.paid.0) + more))
+    }
+
+    /// What the job's nodes in one pool cost, in its present or last start.
+    pub(crate) fn part_cost(&self, job: &Job, part: &Part) -> PartCost {
+        let now = job.ended().unwrap_or(self.now);
+        // A peer's job that was lost here may run again at home, and pays once.
+        let is_free = job.origin.is_some() && matches!(job.phase(), Phase::Over(Finish::NodeFail));
+        let so_far = match is_free {
+            true => Money::ZERO,
+            false => part.price.of(part.nodes, self.state.charged(job, part, now)),
+        };
+        let is_open = job.ended().is_none() && part.exit.is_none();
+        let at_most = if is_open { part.price.of(part.nodes, part.limit) } else { so_far };
+        PartCost { so_far, at_most }
+    }
+
+    /// The place and start that the plan of the queue has for a waiting job.
+    pub(crate) fn planned(&self, job: JobId) -> Option<&'a Planned> {
+        let jobs = &self.plan?.jobs;
+        let place = jobs.binary_search_by_key(&job, |planned| planned.job).ok()?;
+        jobs.get(place)
+    }
+
+    /// When the job's work is expected to begin, seconds in market time.
+    pub(crate) fn start_of(&self, job: &Job) -> Option<Time> {
+        match job.phase() {
+            Phase::Held(Hold::Booked) => {
+                job.booking.as_ref().map(|booking| booking.start.max(self.now))
+            }
+            // What should have started by now is expected to start at any moment.
+            Phase::Waiting if self.plan.is_some() => {
+                self.planned(job.id()?).map(|planned| planned.start.max(self.now))
+            }
+            // A first forecast that did not come true says nothing any more.
+            Phase::Waiting => job.expected.filter(|at| *at >= self.now),
+            // It is not known when it is released, or when its turn in a site's queue comes.
+            Phase::Held(_) | Phase::Running | Phase::Handing | Phase::Away | Phase::Over(_) => None,
+        }
+    }
+
+    /// The same, with the range of what all sites' last jobs did: where it will run is not certain.
+    fn expected_start(&self, job: &Job) -> Option<Expectation> {
+        let at = self.start_of(job)?;
+        let off = |percent| quantile(&self.delays, percent).unwrap_or(0);
+        let early = at.0.saturating_add(off(10).min(0)).max(self.now.0.min(at.0));
+        let late = at.0.saturating_add(off(90).max(0));
+        Some(Expectation { at: at.0, early, late, samples: self.delays.len() as u32 })
+    }
+}
