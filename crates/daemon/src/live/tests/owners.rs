@@ -183,7 +183,7 @@ fn a_job_may_wait_for_one_that_runs() {
     let behind = Blocked::Dependency(vec!["77".to_owned()]);
     let mut survey = backlog(240, vec![QueuedJob { blocked: behind, ..waiting("78", 1, 60) }]);
     let local = &mut survey.pools[0].local;
-    *local = local.iter().map(|(_, task)| ("job 77".to_owned(), *task)).collect();
+    *local = local.values().map(|task| ("job 77".to_owned(), *task)).collect();
     stage.see(DAY, survey);
     assert_eq!(stage.expected("78"), starts(240));
 }
