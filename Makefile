@@ -1,5 +1,5 @@
 # Everything that people and machines do with the tree. `make test` is the one command.
-.PHONY: build test test-slurm test-systemd test-quick test-long test-evalys test-fuzz test-pages pictures lint bench bench-criterion bench-pages bench-fairness docs fmt setup packages audit sbom fuzz-parsers
+.PHONY: build test test-slurm test-systemd test-quick test-long test-evalys test-fuzz test-pages pictures lint bench bench-criterion bench-pages bench-fairness bench-forecast docs fmt setup packages audit sbom fuzz-parsers
 
 CARGO ?= cargo
 # Long runs of the fuzz and property tests.
@@ -112,6 +112,10 @@ bench: setup
 # What one user at full rate does to another, three minutes.
 bench-fairness: build
 	$(CARGO) run --release -p tradewind --example fairness -- target/release/tradewind
+
+# Forecasts of starts on real Slurm, ours and Slurm's own, beside what came: an hour.
+bench-forecast: build
+	./scripts/forecast-slurm.sh $(VERSIONS)
 
 # The same searches under criterion, for comparing two builds.
 bench-criterion:

@@ -20,6 +20,7 @@ mod market;
 mod memory;
 #[path = "../../../daemon/tests/ports/mod.rs"]
 mod ports;
+mod restored;
 mod scripts;
 mod theft;
 mod together;

@@ -191,6 +191,9 @@ pub struct Live {
     queues: BTreeMap<SiteId, outages::owners::OwnersQueue>,
     /// Jobs in the queues of sites.
     lines: jobs::line::Lines,
+    /// By pool and name of an owner's task, when its limit is over: as far as was noticed since the
+    /// start.
+    limits_of_tasks: BTreeMap<(PoolId, String), Time>,
     /// Limits of sites.
     caps: caps::Caps,
     /// By site that has refused tasks: as far as was noticed since the start.
@@ -240,6 +243,7 @@ impl Live {
             problems: BTreeMap::new(),
             queues: BTreeMap::new(),
             lines: jobs::line::Lines::default(),
+            limits_of_tasks: BTreeMap::new(),
             caps: caps::Caps::default(),
             refusals: BTreeMap::new(),
             letters: Vec::new(),

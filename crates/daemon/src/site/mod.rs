@@ -5,6 +5,7 @@
 //! gets. One conformance suite holds for all of them.
 
 pub mod conformance;
+pub mod copies;
 pub mod exit;
 pub mod fake;
 pub mod gridengine;

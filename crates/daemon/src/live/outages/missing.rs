@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use tradewind_model::{Cause, Outage, PoolId, SiteId, Span, Time};
 use tradewind_sched::free::Taken;
+use tradewind_sched::policy::availability::expected_end_by_limit;
 use tradewind_sched::policy::evaluate::PoolReport;
 
 use crate::live::input::Withheld;
@@ -14,9 +15,6 @@ use crate::site::{Seen, Survey};
 
 /// Dead nodes are expected back after this, and then again.
 const REPAIR: Span = Span(24 * 3_600);
-/// Nodes of a task that should have ended are expected back after this, and then again.
-pub(super) const OVERDUE: Span = Span(60);
-
 impl Live {
     /// The owner's load as it is now, and as it will be by jobs that wait.
     pub(in crate::live) fn local_load(
@@ -26,6 +24,7 @@ impl Live {
         survey: &Survey,
     ) -> Result<(), ApplyError> {
         let mut wanted = self.state.missing(at, site, survey);
+        self.note_limits(site, survey);
         wanted.extend(self.load_to_come(at, site, survey, &wanted)?);
         let here = |why: &Why| {
             let is_kept = matches!(why, Why::Withheld(..) | Why::Booked(..));
@@ -52,6 +51,35 @@ impl Live {
             _ => false,
         };
         known.len() == wanted.len() && known.iter().all(same)
+    }
+
+    /// Remembers when the owners' tasks at the site are over by their limits.
+    fn note_limits(&mut self, site: SiteId, survey: &Survey) {
+        let state = &self.state;
+        self.limits_of_tasks.retain(|(pool, _), _| state.site_of(*pool) != site);
+        for (pool, seen) in state.pools_of(site).into_iter().zip(&survey.pools) {
+            let limits = seen.local.iter().map(|(name, task)| ((pool, name.clone()), task.until));
+            self.limits_of_tasks.extend(limits);
+        }
+    }
+
+    /// Owners' tasks that should be over by now: until the next survey they are expected to end as
+    /// jobs do that exceed their limits.
+    pub(in crate::live) fn extend_overdue(&mut self, at: Time) -> Result<(), ApplyError> {
+        let mut wanted = BTreeMap::new();
+        for why in self.state.outages.open.keys() {
+            let Why::Local(pool, name) = why else { continue };
+            let Some(what) = self.state.outage_of(why).filter(|what| what.until <= at) else {
+                continue;
+            };
+            let limit = self.limits_of_tasks.get(&(*pool, name.clone())).copied();
+            let until = expected_end_by_limit(limit.unwrap_or(what.until).min(at), at);
+            wanted.insert(why.clone(), Outage { until, ..what });
+        }
+        match wanted.is_empty() {
+            true => Ok(()),
+            false => self.replace(at, wanted.keys().cloned().collect(), wanted),
+        }
     }
 
     /// What owners ask and withhold from now on.
@@ -166,8 +194,7 @@ impl Live {
 /// Whether what is known says the same as what is seen now.
 fn is_same(at: Time, known: &Outage, seen: &Outage) -> bool {
     let begun = known.from <= at && seen.from <= at;
-    let until = known.until == seen.until || (seen.until <= at + OVERDUE && known.until > at);
-    known.nodes == seen.nodes && (begun || known.from == seen.from) && until
+    known.nodes == seen.nodes && (begun || known.from == seen.from) && known.until == seen.until
 }
 
 impl State {
@@ -217,7 +244,6 @@ impl State {
         for ((id, pool), seen) in pools.zip(&survey.pools) {
             let mut add = |why: Why, nodes: u32, from: Time, until: Time, cause: Cause| {
                 let nodes = nodes.min(pool.nodes);
-                let until = until.max(at + OVERDUE);
                 if nodes > 0 {
                     missing.insert(why, Outage { pool: id, nodes, from, until, cause });
                 }
@@ -226,7 +252,8 @@ impl State {
             add(Why::Down(id), down, at, at + REPAIR, Cause::Failure(0));
             for (name, task) in &seen.local {
                 let why = Why::Local(id, name.clone());
-                add(why, task.nodes, task.from, task.until, Cause::Local);
+                let until = expected_end_by_limit(task.until, at);
+                add(why, task.nodes, task.from, until, Cause::Local);
             }
         }
         for (tag, pool, nodes) in self.strays(site, survey) {

@@ -15,8 +15,6 @@ use crate::site::{LocalTask, PoolSurvey};
 
 /// What a job without a limit is expected to run.
 const FOR_EVER: Span = Span(365 * 24 * 3_600);
-/// What a job that outlives its limit is expected to go on.
-const OVERDUE: Span = Span(60);
 
 /// Somebody else's hold on slots of one queue instance.
 struct Hold {
@@ -109,7 +107,6 @@ fn holds(instance: &Instance, others: &Others<'_>) -> Vec<Hold> {
         }
         let from = job.since.unwrap_or(others.now).min(others.now);
         let until = from + job.limit.unwrap_or(FOR_EVER);
-        let until = if until <= others.now { others.now + OVERDUE } else { until };
         all.push(Hold { name: format!("job {}", job.id), slots: *slots, from, until });
     }
     for reservation in others.reservations {
@@ -215,8 +212,8 @@ mod tests {
         assert_eq!(
             shown,
             [
-                // It should be over, and is not.
-                ("job 1", 2, Time(160)),
+                // It should be over, and is not: its limit is what is known.
+                ("job 1", 2, Time(95)),
                 ("reservation 7", 1, Time(200)),
                 ("reservation 8", 8, Time(600)),
             ]

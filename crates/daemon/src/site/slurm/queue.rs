@@ -65,7 +65,8 @@ impl Controller {
                 .notes
                 .push(format!("of {cut} arrays `squeue` lists only the first waiting tasks"));
         }
-        if theirs.is_empty() && self.limits.hides_jobs {
+        let shows_own_only = || shows_only(&theirs, &base.own_account().unwrap_or_default());
+        if self.limits.hides_jobs && shows_own_only() {
             queue.notes.push(HIDDEN.to_owned());
         }
         queue
@@ -111,6 +112,11 @@ impl Controller {
         let tiers = job.partitions.iter().filter_map(|name| self.limits.tiers.get(name));
         u32::MAX - tiers.max().copied().unwrap_or(0)
     }
+}
+
+/// Whether no job is listed but those of this account.
+fn shows_only(jobs: &[&Job], account: &str) -> bool {
+    jobs.iter().all(|job| job.user == account)
 }
 
 /// The job as surveys list it; `None`: it waits for none of our nodes.
@@ -275,6 +281,14 @@ mod tests {
         let planned = Job { start: 900, ..waits(1, "Resources", asked(1)) };
         let told = listed(&planned, NodeUnit::Node).unwrap();
         assert_eq!((told.earliest, told.expected), (None, Some(Time(900))));
+    }
+
+    #[test]
+    fn jobs_of_others_are_hidden_if_only_our_own_are_listed() {
+        let [own, other] =
+            ["eve", "ana"].map(|user| Job { user: user.to_owned(), ..Job::default() });
+        assert!(shows_only(&[], "eve") && shows_only(&[&own], "eve"));
+        assert!(!shows_only(&[&own, &other], "eve"));
     }
 
     const NODES_DOWN: &str = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions";

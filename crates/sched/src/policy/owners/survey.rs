@@ -90,7 +90,8 @@ pub enum Expected {
 pub struct Forecast {
     /// By index of the survey's waiting jobs.
     pub jobs: Vec<Expected>,
-    /// The future load of the pools by jobs that wait now; see [`load::future_load`].
+    /// The future load of the pools by jobs that wait now, earlier by the rule's margin where other
+    /// jobs have to leave nodes for them; see [`load::future_load`].
     pub load: Vec<Taken>,
 }
 
@@ -129,6 +130,7 @@ pub fn forecast_of(survey: &Survey, rule: Rule, counts: impl Fn(usize) -> bool) 
     let joins = groups.iter().zip(&reasons);
     let groups: Vec<Group> =
         joins.map(|(group, reason)| Group { joins: reason.is_none(), ..group.clone() }).collect();
+    let margin = site.rule().margin;
     let ahead = ahead::run(site, groups.clone(), survey.now);
     let unforeseen = |reason: &Option<Unforeseen>| reason.unwrap_or(Unforeseen::BeyondHorizon);
     let mut jobs: Vec<Expected> = reasons.iter().map(|it| Expected::No(unforeseen(it))).collect();
@@ -141,7 +143,9 @@ pub fn forecast_of(survey: &Survey, rule: Rule, counts: impl Fn(usize) -> bool) 
         note(&mut jobs[index(start)], start);
     }
     let load = ahead.starts.iter().copied().filter(|start| counts(index(start)));
-    Forecast { jobs, load: load::future_load(&load.collect::<Vec<_>>()) }
+    let load: Vec<ExpectedStart> = load.collect();
+    let load = load::future_load_early(&load, &survey.taken, survey.now, margin);
+    Forecast { jobs, load }
 }
 
 /// The waiting jobs with numbers for their entries, in the order of the queue.
