@@ -1,5 +1,5 @@
 # Everything that people and machines do with the tree. `make test` is the one command.
-.PHONY: build test test-slurm test-quick test-long test-evalys test-fuzz test-pages pictures lint bench bench-criterion bench-pages bench-fairness docs fmt setup packages audit sbom fuzz-parsers
+.PHONY: build test test-slurm test-systemd test-quick test-long test-evalys test-fuzz test-pages pictures lint bench bench-criterion bench-pages bench-fairness bench-forecast docs fmt setup packages audit sbom fuzz-parsers
 
 CARGO ?= cargo
 # Long runs of the fuzz and property tests.
@@ -47,6 +47,12 @@ test: setup packages
 VERSIONS ?= 22.05 24.11 26.05
 test-slurm:
 	THREADS=$(THREADS) ./scripts/test-slurm.sh $(VERSIONS)
+
+# The service unit, its drop-ins and cgroups of version 2 in a virtual machine with systemd: not part of
+# `make test`, since it takes many minutes where the processor runs no virtual machines.
+test-systemd:
+	WHAT="$(EVERYTHING)" ./scripts/test-systemd.sh; it=$$?; \
+	  [ $$it -ne 75 ] || echo "NOT TESTED: no virtual machine with systemd can be made here" >&2; exit $$it
 
 # Evalys 4.0.7 reads jobs.csv, PyArrow reads jobs.parquet, the example notebook runs.
 test-evalys: setup
@@ -106,6 +112,10 @@ bench: setup
 # What one user at full rate does to another, three minutes.
 bench-fairness: build
 	$(CARGO) run --release -p tradewind --example fairness -- target/release/tradewind
+
+# Forecasts of starts on real Slurm, ours and Slurm's own, beside what came: an hour.
+bench-forecast: build
+	./scripts/forecast-slurm.sh $(VERSIONS)
 
 # The same searches under criterion, for comparing two builds.
 bench-criterion:

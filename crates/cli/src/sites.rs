@@ -1,13 +1,14 @@
 //! The sites of a configuration: as the market plans with them, and as the daemon talks to them.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use tradewind_daemon::engine::SiteSetup;
-use tradewind_daemon::live::RESOURCES;
+use tradewind_daemon::live::{LineSettings, RESOURCES};
 use tradewind_daemon::shadow::ObservedSite;
 use tradewind_daemon::site::PoolSetup;
 use tradewind_daemon::site::gridengine;
@@ -15,12 +16,13 @@ use tradewind_daemon::site::local::{self, Confinement, Local, Wish};
 use tradewind_daemon::site::managed::driver;
 use tradewind_daemon::site::observed::Observed;
 use tradewind_daemon::site::slurm;
-use tradewind_io::settings::cluster::{Cluster, Members};
+use tradewind_io::settings::cluster::{Cluster, Members, Mode};
 use tradewind_io::settings::machine::{self, LocalAccounts};
 use tradewind_io::settings::schedule::Schedule;
 use tradewind_io::settings::{Pool, Settings, Site, SiteKind};
 use tradewind_model::{
-    self as model, Admission, Attribute, Attributes, Performance, Pools, Price, SiteId, Span, Times,
+    self as model, Admission, Attribute, Attributes, Performance, Pools, Price, SiteId, Span,
+    Standing, Times,
 };
 
 use crate::exit::Failure;
@@ -45,6 +47,19 @@ pub(crate) fn configured(settings: &Settings) -> Cow<'_, [Site]> {
         ]),
         false => Cow::Borrowed(&settings.sites),
     }
+}
+
+/// Sites in whose own queue jobs wait beside those of the owners, and how.
+pub(crate) fn in_line(settings: &Settings) -> BTreeMap<String, LineSettings> {
+    let line = |site: &Site| match &site.kind {
+        SiteKind::Slurm(cluster) | SiteKind::GridEngine(cluster) => {
+            let reserves = cluster.mode == Mode::Reservation;
+            let settings = LineSettings { priority: cluster.queue_priority, reserves };
+            (cluster.owners_queue == Standing::InLine).then(|| (site.name.clone(), settings))
+        }
+        SiteKind::Local(_) => None,
+    };
+    settings.sites.iter().filter_map(line).collect()
 }
 
 fn local_site(name: &str, (pool, nodes): (&str, u32), price: Price) -> Site {

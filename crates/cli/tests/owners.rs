@@ -55,6 +55,25 @@ fn owners_have_a_table_and_measures_of_their_own() {
     }
 }
 
+/// Whatever the policy: each job of the market that goes to the queue of a site is started by it.
+#[test]
+fn jobs_in_line_run_under_all_policies() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = read(&example()).replace("policy = ", "market = \"in-line\"\npolicy = ");
+    let text = text.replace("log = \"", &format!("log = \"{EXAMPLES}/"));
+    let grid = folder.path().join("in-line.toml");
+    std::fs::write(&grid, text).unwrap();
+    let policies = ["fcfs", "easy", "conservative", "css", "easy-sites"];
+    let args = ["--policy", &policies.join(","), "--homes", "nodes"];
+    let output = simulate(&grid, folder.path(), &args);
+    assert!(output.status.success(), "{}", stderr(&output));
+    for policy in policies {
+        let summary = read(&folder.path().join(policy).join("summary.json"));
+        let summary: Value = serde_json::from_str(&summary).unwrap();
+        assert_eq!((&summary["jobs"], &summary["owners_jobs"]), (&200.into(), &400.into()));
+    }
+}
+
 #[test]
 fn a_campaign_knows_when_an_owners_log_has_changed() {
     let folder = tempfile::tempdir().unwrap();

@@ -3,8 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
 
 fn packaging(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging").join(name)
@@ -35,7 +40,8 @@ fn exposure(unit: &Path) -> Option<u32> {
 
 #[test]
 fn it_is_little_exposed() {
-    for drop_in in [None, Some("tradewind-accounts.conf"), Some("tradewind-namespaces.conf")] {
+    let drop_ins = ["tradewind-accounts.conf", "tradewind-sudo.conf", "tradewind-namespaces.conf"];
+    for drop_in in [None].into_iter().chain(drop_ins.map(Some)) {
         let folder = tempfile::tempdir().unwrap();
         let unit = unit(folder.path(), drop_in);
         match exposure(&unit) {
@@ -71,4 +77,38 @@ fn it_says_what_matters() {
     for key in ["CapabilityBoundingSet", "AmbientCapabilities"] {
         assert!(accounts.lines().any(|it| it == format!("{key}={needed}")), "{key}");
     }
+    // Each of them covers a part of /proc, and then the kernel refuses jobs one of their own.
+    let namespaces = fs::read_to_string(packaging("tradewind-namespaces.conf")).unwrap();
+    for key in ["ProtectKernelTunables", "ProtectKernelLogs", "ProtectHostname"] {
+        assert!(namespaces.lines().any(|it| it == format!("{key}=no")), "{key}");
+    }
+}
+
+/// systemd would not start it again: it takes an end by `SIGHUP` for a success.
+#[test]
+fn a_hang_up_does_not_end_the_service() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notify");
+    let manager = UnixDatagram::bind(&path).unwrap();
+    manager.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
+    let heard = || {
+        let mut text = [0; 64];
+        let length = manager.recv(&mut text).unwrap();
+        String::from_utf8(text[..length].to_vec()).unwrap()
+    };
+    let mut up = Command::new(env!("CARGO_BIN_EXE_tradewind"));
+    up.args(["up", "--listen", "127.0.0.1:0", "--state"]).arg(folder.path().join("state"));
+    up.env("NOTIFY_SOCKET", &path).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut up = up.spawn().unwrap();
+    let mut lines = BufReader::new(up.stderr.take().unwrap()).lines();
+    assert_eq!(heard(), "READY=1");
+    let pid = Pid::from_raw(up.id().cast_signed()).unwrap();
+    kill_process(pid, Signal::HUP).unwrap();
+    // It says so, or its output ends because it has ended.
+    let said = lines.by_ref().map_while(Result::ok).find(|line| line.contains("SIGHUP"));
+    assert!(said.is_some(), "it has ended: {:?}", up.wait());
+    kill_process(pid, Signal::TERM).unwrap();
+    assert_eq!(heard(), "STOPPING=1");
+    let _ = lines.count();
+    assert!(up.wait().unwrap().success());
 }

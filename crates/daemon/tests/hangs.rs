@@ -1,4 +1,5 @@
-//! A site that hangs: it is away within its time, comes back, and delays no caller.
+//! A site that hangs: it is away within its time, comes back, and delays no caller; and what of a
+//! job is at other sites is given back.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::sync::{Arc, Condvar, Mutex};

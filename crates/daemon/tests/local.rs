@@ -3,6 +3,8 @@
 
 #[path = "local_site/accounts.rs"]
 mod accounts;
+#[path = "local_site/boots.rs"]
+mod boots;
 #[path = "local_site/cells.rs"]
 mod cells;
 #[path = "local_site/hidden.rs"]
@@ -220,23 +222,6 @@ fn a_number_that_is_used_again_is_a_stranger() {
     assert!(lives(i64::from(stranger.id())));
     stranger.kill().unwrap();
     stranger.wait().unwrap();
-}
-
-#[test]
-fn after_a_boot_what_ran_has_failed_with_its_node() {
-    let mut bench = LocalBench::new();
-    let order = shell(&mut bench, "exec sleep 300");
-    bench.site().submit(&order).unwrap();
-    until_running(&mut bench);
-    let task = pid(&bench, "started.json", "pid");
-    kill(pid(&bench, "begun.json", "supervisor"));
-    kill(task);
-    bench.local = None;
-    let mut begun = record(&bench, "begun.json");
-    begun["boot"] = "another".into();
-    fs::write(task_folder(&bench).join("begun.json"), begun.to_string()).unwrap();
-    bench.restart();
-    assert_eq!(until_ended(&mut bench), Exit::NodeFailed);
 }
 
 fn copy(from: &Path, to: &Path, names: &[&str]) {

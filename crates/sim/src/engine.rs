@@ -72,6 +72,12 @@ pub(crate) trait World {
         None
     }
 
+    /// Jobs that go to the queue of a site's own scheduler, or leave it for the market's queue. Asked
+    /// once the policy has decided.
+    fn lines(&mut self, _market: &Market) -> Vec<Event> {
+        Vec::new()
+    }
+
     /// How long the job runs on nodes of the pool in all, if it has been there for `elapsed`.
     fn length(&self, market: &Market, job: JobId, pool: &Pool, elapsed: Span) -> Span;
     /// Whether running jobs are interrupted where such an outage begins.
@@ -195,9 +201,14 @@ impl<'a, W: World> Engine<'a, W> {
         }
         while self.submit_next()? {}
         while let Some(event) = self.world.of_owners(&self.market) {
-            self.happen(event)?;
+            match event {
+                Event::Started { job, place } => self.start_by_site(job, place)?,
+                event => self.happen(event)?,
+            }
         }
-        self.pass()
+        self.pass()?;
+        let lines = self.world.lines(&self.market);
+        lines.into_iter().try_for_each(|event| self.happen(event))
     }
 
     /// The next end by `now` of a job that was not interrupted before.
@@ -362,7 +373,17 @@ impl<'a, W: World> Engine<'a, W> {
 
     /// Jobs wait, and nothing happens any more.
     pub(crate) fn stuck(&self) -> SimError {
-        SimError::Stuck { at: self.market.now(), waiting: self.market.queue().len() }
+        SimError::Stuck {
+            at: self.market.now(),
+            waiting: self.market.queue().len() + self.market.lined().len(),
+        }
+    }
+
+    /// A site's own scheduler starts a job of the market: the policy has to be told.
+    fn start_by_site(&mut self, job: JobId, place: Place) -> Result<(), SimError> {
+        self.start(job, place.clone())?;
+        self.events.push(Event::Started { job, place });
+        Ok(())
     }
 
     fn start(&mut self, job: JobId, place: Place) -> Result<(), SimError> {

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use tradewind_model::{Span, Terms, Time};
 
-use crate::metrics::{Value, quotient};
-use crate::workload::{Job, LogJob, Workload};
+use crate::workload::{Job, LogJob};
 
 /// The offered load as a fraction: processor seconds that jobs run for, over those of the machine
 /// between the first and the last submission. Jobs that say too little of themselves or are too
@@ -19,15 +18,6 @@ pub fn offered(jobs: &[LogJob], processors: u32) -> Option<(i128, i128)> {
     let (first, last) = ends(jobs)?;
     let there_is = i128::from((last - first).0) * i128::from(processors);
     (used > 0 && there_is > 0).then_some((used, there_is))
-}
-
-/// The offered load of the jobs as they are replayed, as a measure; `None` if all come at once.
-pub(crate) fn of_jobs(workload: &Workload) -> Option<Value> {
-    let area = |job: &Job| i128::from(job.run.0) * i128::from(job.processors);
-    let used: i128 = workload.jobs.iter().map(area).sum();
-    let submits = || workload.jobs.iter().map(|job| job.submit);
-    let span = submits().max()? - submits().min()?;
-    quotient(used, i128::from(span.0) * i128::from(workload.processors()))
 }
 
 /// The same jobs at another offered load, in thousandths: each submission's distance from the

@@ -180,6 +180,10 @@ impl World for Replay<'_> {
         self.owners.event(market)
     }
 
+    fn lines(&mut self, market: &Market) -> Vec<Event> {
+        self.owners.lines(market)
+    }
+
     fn length(&self, _market: &Market, job: JobId, pool: &Pool, _elapsed: Span) -> Span {
         self.workload.jobs[job.index()].length_in(pool)
     }
@@ -203,7 +207,8 @@ impl World for Replay<'_> {
                 }
                 self.jobs[job.index()].cost = market.paid(*job);
             }
-            Event::Interrupted { job } => {
+            // A job that leaves the queue of a site has lost nothing.
+            Event::Interrupted { job } if !self.owners.has_withdrawn(*job) => {
                 let Ran { start, place, .. } = self.jobs[job.index()].clone();
                 self.lost.push(Lost { job: job.index(), start, end: now, place });
             }
@@ -296,7 +301,7 @@ impl Engine<'_, Replay<'_>> {
 
     fn finish(mut self) -> Result<Run, SimError> {
         self.world.close_second(&self.market);
-        if self.market.queue().len() > 0 {
+        if self.market.queue().len() + self.market.lined().len() > 0 {
             return Err(self.stuck());
         }
         let Engine { market, policy, world, passes, .. } = self;

@@ -45,6 +45,7 @@ pub use feed::{Events, Notice};
 pub use oidc::Provider;
 pub use routes::openapi;
 pub use server::{Listen, ServeError, Server, Tls, serve};
+pub use views::failures::jobs_touched_by;
 pub use views::jobs::title as job_title;
 pub use views::offers::offer;
 pub use views::status::{JobStatus, Moment};

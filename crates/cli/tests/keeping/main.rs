@@ -6,4 +6,5 @@ mod accident;
 mod full;
 mod old;
 mod releases;
+mod restored;
 mod stage;

@@ -70,6 +70,10 @@ async fn the_connection_breaks(browser: &Browser, stage: &Stage, wire: &Wire) {
         assert!(said.contains(part), "`{part}` is not in `{said}`");
     }
     assert!(browser.text().await.contains("across"), "what was known stays");
+    let age = text_of(browser, "#reach [aria-hidden]").await;
+    let goes_on =
+        format!("return document.querySelector('#reach [aria-hidden]').textContent !== {age:?}");
+    until(browser, &goes_on).await;
     until(browser, "return document.querySelector('.frame.old')").await;
     until_it_stands(browser, &before).await;
     look(browser, "unreached").await;
@@ -113,15 +117,18 @@ async fn updates_are_paused(browser: &Browser, stage: &Stage) {
 /// The market is there, one of its sites is not: that is something else.
 async fn a_site_is_gone(browser: &Browser, stage: &Stage) {
     stage.lose("beta");
-    browser.until("not reached since").await;
-    until(browser, "return /▲ beta\\/spare not reached since 20/.test(document.getElementById('said').textContent)").await;
+    browser.until("beta: lost since").await;
+    until(browser, "return /▲ beta\\/spare failing since 20/.test(document.getElementById('said').textContent)").await;
     assert_eq!(browser.run("return document.body.dataset.live").await, "live");
     look(browser, "site-away").await;
     browser.go(&stage.url("/market")).await;
-    browser.until("not reached since").await;
+    browser.until("beta: lost since").await;
     look(browser, "market-site-away").await;
+    browser.go(&stage.url("/jobs/1")).await;
+    browser.until("as far as is known, at beta, lost since").await;
+    look(browser, "job-site-away").await;
     stage.find("beta");
-    until(browser, "return !document.body.innerText.includes('not reached since')").await;
+    until(browser, "return !document.body.innerText.includes('lost since')").await;
 }
 
 /// A session ends with the daemon: after the next sign-in the same page is shown.

@@ -1,6 +1,6 @@
 //! Owners' jobs that wait at a site: the market's jobs leave them their nodes.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::cluster::{Cluster, Plan};
 use super::market::{Market, Offer, marks};
@@ -45,6 +45,58 @@ fn a_market_job_delays_no_owners_job_that_waits() {
     assert_eq!(job["restarts"], 0, "it was never in the way: {job:#}");
     let order: Vec<String> = market.written("marks").lines().map(str::to_owned).collect();
     assert_eq!(order, ["first", "wide", "market"]);
+}
+
+/// An owner's job that waits is between one of higher and one of lower priority: so is a job of the
+/// market, which is submitted before its turn and starts in its turn, at about the time that a quote
+/// had said.
+#[test]
+fn an_in_line_job_gets_its_turn_in_the_middle_of_the_queue() {
+    let alpha = Cluster::start(&Plan::of("alpha", 4));
+    let in_line = "owners_queue = \"in-line\"\nqueue_priority = 1000";
+    let market = Market::start("", &[Offer::new(&alpha, "alpha", 4, "1").with(in_line)]);
+    let owners = |name: &str, more: &[&str], seconds: u32| {
+        let line = marks(&market.work(), name, &format!("sleep {seconds}"));
+        let words = ["sbatch", "--exclusive", "--output=/dev/null", "--chdir=/", "-N", "4"];
+        alpha.say(&[&words[..], more, &["--wrap", &line]].concat());
+    };
+    // Limits are in minutes, and the jobs need nearly all of them.
+    owners("first", &["--time=1"], 50);
+    market.until("it runs", || market.written("marks").contains("first"));
+    let begin = now();
+    owners("high", &["--time=1"], 50);
+    owners("low", &["--time=1", "--priority=1"], 3);
+    market.until("the market knows what waits", || {
+        market.json(&["sites"])["sites"][0]["queue"]["foreseen"] == 2
+    });
+    let asked = ["--nodes", "4", "--time", "1:00"];
+    let quotes = market.json(&[&["quote"], &asked[..], &["--wrap", "true"]].concat());
+    let offer = &quotes["quotes"][0];
+    assert_eq!((&offer["basis"], offer.get("id")), (&"site-queue".into(), None), "{quotes:#}");
+    let quoted = offer["start"].as_i64().unwrap();
+    assert!((60..=150).contains(&(quoted - begin)), "{} s: {quotes:#}", quoted - begin);
+    let line = marks(&market.work(), "market", "true");
+    let job = market.submit(&[&asked[..], &["--wrap", &line]].concat());
+    let waits = market.until_job(job, "it waits there", |job| job["reason"] == "SiteQueue");
+    assert_eq!((&waits["state"], waits.get("started")), (&"PENDING".into(), None), "{waits:#}");
+    market.until("the site has it", || {
+        alpha.say(&["squeue", "--noheader", "--states=PD", "--format=%k"]).contains("tw-")
+    });
+    let waits =
+        market.until_job(job, "its turn is known", |it| it["expected_start"]["at"].is_i64());
+    let turn = waits["expected_start"]["at"].as_i64().unwrap();
+    market.until_within(Duration::from_secs(300), "it has run", || {
+        market.job(job)["state"] == "COMPLETED"
+    });
+    let done = market.job(job);
+    let came = done["started"].as_i64().unwrap();
+    println!("quoted {} s, turn {} s, came {} s", quoted - begin, turn - begin, came - begin);
+    // The jobs before it end some 10 s early each.
+    assert!((came - quoted).abs() <= 60 && (came - turn).abs() <= 60, "{done:#}");
+    assert_eq!(done["restarts"], 0, "{done:#}");
+    market.until("all have run", || market.written("marks").contains("low"));
+    let order: Vec<String> = market.written("marks").lines().map(str::to_owned).collect();
+    assert_eq!(order, ["first", "high", "market", "low"]);
 }
 
 /// One job has all nodes, and two wait. The first that waits begins early, since the one before it

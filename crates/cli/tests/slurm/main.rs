@@ -10,6 +10,7 @@ mod caps;
 mod clock;
 #[path = "../../../daemon/tests/slurm/cluster.rs"]
 mod cluster;
+mod failing;
 mod faults;
 mod history;
 mod killed;
@@ -20,6 +21,7 @@ mod memory;
 #[path = "../../../daemon/tests/ports/mod.rs"]
 mod ports;
 mod promise;
+mod restored;
 mod scripts;
 mod theft;
 mod together;

@@ -12,6 +12,8 @@ mod codec;
 mod counts;
 #[path = "../../../daemon/tests/trial/mutants.rs"]
 mod mutants;
+#[path = "../../../daemon/tests/trial/offers.rs"]
+mod offers;
 #[path = "../../../daemon/tests/trial/people.rs"]
 mod people;
 #[path = "../../../daemon/tests/trial/world.rs"]

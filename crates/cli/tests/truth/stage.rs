@@ -55,7 +55,7 @@ impl Advisor for Knows {
     fn explain(&self, view: &MarketView, job: JobId, _: &Watch) -> Result<Explanation, Refusal> {
         Ok(Explanation {
             job: view.numbers[&job],
-            reason: (job.0 % 3 == 0).then(|| "no-common-time".to_owned()),
+            reason: job.0.is_multiple_of(3).then(|| "no-common-time".to_owned()),
             message: "it waits for jobs before it".to_owned(),
             // Of a computation of its own: no place may show it.
             expected_start: Some(12_345),

@@ -15,6 +15,7 @@ use crate::live::jobs::{Beginning, End, Last, Run, Stage};
 use crate::live::money::{Account, Accounts, Motive, Posting};
 use crate::live::recent_history::{Asked, PastOutage, RecentHistory};
 use crate::live::rights::{Role, SignedIn};
+use crate::live::site_health::{Health, SiteState};
 use crate::live::state::{
     Booking, BreachReason, EarlierSecret, Finish, Happening, Hold, Job, Outcome, Part, Phase,
     Promise, Quote, Setback, Task, TaskGoal, TaskReport, Token, Why,
@@ -69,7 +70,7 @@ macro_rules! job {
 job!(
     fields: {
         array, key, submitted, phase, id, attempt, capped, parts, expected, started, ended, paid,
-        cancelled_by, booking, in_window, choice, rendezvous, apart, history, width, processors,
+        cancelled_by, booking, in_window, turn, choice, rendezvous, apart, history, width, processors,
         origin, away, redacted, promises, covered, covering,
     }
     |job| look: {
@@ -79,6 +80,7 @@ job!(
             covered, covering, choice, history, origin,
         } = job;
         let (phase, id, parts, in_window) = (&job.phase(), &job.id(), &job.parts(), &job.in_window());
+        let turn = &job.run().and_then(|run| run.turn);
         let (started, ended, redacted) = (&job.started(), &job.ended(), &job.redacted());
         let apart = &match job.run().map(|run| &run.beginning) {
             Some(Beginning::Apart(began)) if !began.is_empty() => Some(began),
@@ -95,7 +97,7 @@ job!(
         let (beginning, capped): (_, Option<u32>) = (beginning(rendezvous, apart), capped);
         let nodes = Option::<u32>::unwrap_or(width, submission.tasks);
         let money = |amount: Option<Money>| amount.unwrap_or(Money::ZERO);
-        let run = |id, started| Run { id, started, in_window, parts, beginning };
+        let run = |id, started| Run { id, started, in_window, parts, beginning, turn };
         let stage = match (phase, id, started, away) {
             (Kept::Held(hold), ..) => Stage::Held(hold),
             (Kept::Waiting, Some(id), ..) => Stage::Waiting(id),
@@ -217,7 +219,7 @@ choice!(Setback {
 object!(Part { pool, nodes, price, limit, names, since, exit });
 choice!(Happening {
     "submitted" => Submitted, "held" => Held(hold), "queued" => Queued, "planned" => Planned(place),
-    "began" => Began, "setback" => Setback(setback), "cancelling" => Cancelling(by),
+    "lined" => Lined(pool), "began" => Began, "setback" => Setback(setback), "cancelling" => Cancelling(by),
     "over" => Over(finish), "handing" => Handing(peer), "handed-over" => HandedOver(peer),
     "unkept" => Unkept(site, words), "came-back" => CameBack(why), "taken-in" => TakenIn(peer),
     "kept" => Kept, "breached" => Breached(why),
@@ -247,7 +249,13 @@ choice!(Exit {
 choice!(Why {
     "local" => Local(pool, name), "stray" => Stray(pool, tag), "down" => Down(pool),
     "withheld" => Withheld(pool, from), "booked" => Booked(pool, job),
-    "away" => Away(pool), "queued" => Queued(pool, number),
+    "away" => Away(pool), "queued" => Queued(pool, number), "away-later" => AwayLater(pool),
+});
+object!(Health { state, since, reason, has_answered, retry });
+choice!(SiteState {
+    "up" => Up, "joining" => Joining, "never-reached" => NeverReached, "lost" => Lost,
+    "hanging" => Hanging, "refusing" => Refusing, "partly-drained" => PartlyDrained,
+    "drained" => Drained,
 });
 object!(RecentHistory { prices, outages = "closures", forgotten });
 object!(Asked { points, thinned });

@@ -167,7 +167,7 @@ impl Decode for Pools {
 }
 
 object!(MarketState { now, pools, submitted, jobs, announced, closures, paid, income });
-object!(JobState { job, demand, paid, trade, running });
+object!(JobState { job, demand, paid, trade, running, lined });
 object!(RunningState { start, place, released, hold, prices });
 
 impl Encode for Market {

@@ -19,6 +19,7 @@ choice!(SiteRecord {
     "priced" => Priced { pool, price },
     "tariff" => Tariff { pool, text },
     "reached" => Reached { site, away },
+    "site-health" => Health { site, health },
 });
 choice!(JobRecord {
     "chose" => Chose { job, choice },
@@ -27,6 +28,10 @@ choice!(JobRecord {
     "held" => Held { job, hold },
     "joined" => Joined { job, demand, processors },
     "started" => Started { job },
+    "lined" => Lined { job, pool },
+    "turn-came" => TurnCame { job },
+    "turn-lost" => TurnLost { job },
+    "turn-expected" => TurnExpected { job, at },
     "expected" => Expected { starts },
     "left" => Left { job, hold },
     "released" => Released { job, pool },

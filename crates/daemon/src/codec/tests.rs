@@ -108,6 +108,7 @@ any! {
             true => Beginning::Together(Any::any(dice)),
             false => Beginning::Apart(Any::any(dice)),
         },
+        turn: Any::any(dice),
     };
     Last: dice => match dice.of(&[0, 1, 2, 3]) {
         0 => Last::Held,

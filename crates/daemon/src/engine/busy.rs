@@ -79,7 +79,7 @@ fn look(id: SiteId, site: &str, busy: &Busy, engine: &Handle, ended: &Receiver<(
             Some(why) => {
                 tracing::warn!(site, why, "the site counts as away until it answers");
                 engine.gauges().looked(id, busy.within, Some(why.clone()));
-                let survey = Err(SiteError::Away(why));
+                let survey = Err(SiteError::Hanging(why));
                 if engine.tell(Input::Surveyed { site: id, survey }).is_err() {
                     return;
                 }

@@ -17,7 +17,7 @@ use super::run::{AGAIN, Letters, Loop, unavailable};
 use crate::codec::Codec;
 use crate::live::rights::Actor;
 use crate::live::state::Phase;
-use crate::live::{Ask, Input, Live, Record, Refusal, RefusalKind, Reply, Step};
+use crate::live::{ApplyError, Ask, Input, Live, Record, Refusal, RefusalKind, Reply, Step};
 use crate::store::StoreError;
 
 /// What the state has, and the journal has not yet.
@@ -32,6 +32,14 @@ pub(super) struct Unwritten {
 const MAX: usize = 20_000;
 
 impl Unwritten {
+    /// Adds that the market's sites are to be surveyed before they are counted on.
+    pub(super) fn join_sites(&mut self, live: &mut Live) -> Result<(), ApplyError> {
+        let at = live.state().now();
+        let step = live.join_sites(at)?;
+        self.records.extend(step.records.into_iter().map(|record| (at, record)));
+        Ok(())
+    }
+
     /// Writes it down; the letters may leave then.
     pub(super) fn write<C: Codec>(
         self,

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::time::{Duration, Instant};
 
-use tradewind_model::Time;
+use tradewind_model::{SiteId, Time};
 
 use super::gauges::Gauges;
 use crate::live::rights::Actor;
+use crate::live::site_health::SiteState;
 use crate::live::{Ask, Input, Live, Record, Refusal, RefusalKind, Reply};
 
 /// Messages to the engine.
@@ -132,6 +134,24 @@ impl Handle {
         let (news, watch) = sync_channel(BACKLOG);
         self.0.send(Message::Watch(news)).map_err(|_| EngineStopped)?;
         Ok(RecordStream(watch))
+    }
+
+    /// Waits until each site was surveyed once, or failed to be, but no longer than `max`: nothing
+    /// is planned at a site before that.
+    pub fn await_surveys(&self, max: Duration) {
+        let until = Instant::now() + max;
+        let is_joining = |live: &Live| {
+            let state = live.state();
+            let sites = 0..state.market.pools().sites().len() as u32;
+            let mut states = sites.map(|site| state.site_health(SiteId(site)).state);
+            states.any(|state| state == SiteState::Joining)
+        };
+        while Instant::now() < until && !self.gauges().is_read_only() {
+            match self.look(is_joining) {
+                Ok(true) => std::thread::sleep(Duration::from_millis(10)),
+                Ok(false) | Err(EngineStopped) => return,
+            }
+        }
     }
 
     /// Stops the engine once everything is written down. Running jobs go on.

@@ -107,7 +107,8 @@ impl Engine {
         };
         let mut clock = Clock::new();
         let begun = base.live(&mut journal, &mut clock);
-        let (live, first) = begun.map_err(|wrong| wrong.to_string())?;
+        let (mut live, mut first) = begun.map_err(|wrong| wrong.to_string())?;
+        first.join_sites(&mut live).map_err(|wrong| wrong.to_string())?;
         let (first, unwritten) = match first.write(&mut journal, &base.codec) {
             Ok(letters) => (letters, None),
             Err((StoreError::Full { .. }, first)) => (Letters::new(), Some(first)),

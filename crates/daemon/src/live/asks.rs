@@ -299,6 +299,12 @@ impl Live {
     }
 
     fn keep(&mut self, at: Time, actor: &Actor, quote: Quote) -> Answer {
+        let unbookable = self.unbookable();
+        let is_in_line = |share: tradewind_model::Share| unbookable.contains(&share.pool);
+        if quote.booking.place.shares(quote.tasks).any(is_in_line) {
+            let message = "a start in the queue of a site is expected, and cannot be booked";
+            return refused(RefusalKind::Conflict, message, "submit the job without a quote");
+        }
         let number = self.state.offers.last + 1;
         let (user, expires) = (actor.user.clone(), quote.expires + self.state.lead());
         let slack = Some(self.slack_of(&quote.booking, quote.tasks));

@@ -1,6 +1,6 @@
 //! What a record means to policies.
 
-use tradewind_model::{Event, JobId, OutageId};
+use tradewind_model::{Event, JobId, OutageId, Place};
 
 use tradewind_sched::negotiation::Entry;
 
@@ -41,16 +41,22 @@ impl State {
                 let place = self.jobs.get(job)?.booking.as_ref()?.place.clone();
                 Some(Event::Started { job: self.id_of(*job)?, place })
             }
+            JobRecord::Lined { job, .. } => Some(Event::Lined { job: self.id_of(*job)? }),
+            JobRecord::TurnCame { job } => {
+                let part = self.jobs.get(job)?.parts().first()?;
+                Some(Event::Started { job: self.id_of(*job)?, place: Place::Pool(part.pool) })
+            }
             JobRecord::Left { job, .. } => Some(Event::Cancelled { job: self.id_of(*job)? }),
             JobRecord::Released { job, pool } => {
                 Some(Event::Released { job: self.id_of(*job)?, pool: *pool })
             }
-            JobRecord::Interrupted { job, .. } => {
+            JobRecord::Interrupted { job, .. } | JobRecord::TurnLost { job } => {
                 Some(Event::Interrupted { job: self.id_of(*job)? })
             }
             JobRecord::Ended { job: number, .. } => {
                 let job = self.id_of(*number)?;
                 match self.jobs.get(number)?.phase() {
+                    Phase::Running if self.market.is_lined(job) => Some(Event::Cancelled { job }),
                     Phase::Running => Some(Event::Ended { job }),
                     Phase::Waiting => Some(Event::Cancelled { job }),
                     _ => None,

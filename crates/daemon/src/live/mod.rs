@@ -19,6 +19,8 @@ pub mod offers;
 pub mod outages;
 pub mod peers;
 pub mod record;
+pub mod site_health;
+mod site_states;
 pub mod sites;
 pub mod state;
 mod surveys;
@@ -70,6 +72,15 @@ pub trait Make: Debug + Send + Sync {
     fn make(&self, policy: &str, pools: &Pools) -> Result<Box<dyn Policy + Send>, String>;
 }
 
+/// How jobs wait in the queue of a site, beside the jobs of its owners.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LineSettings {
+    /// The priority that a new job has there; `None`: the one that is observed.
+    pub priority: Option<u64>,
+    /// The site keeps nodes free for booked windows, whatever waits in its queue.
+    pub reserves: bool,
+}
+
 /// What the live market allows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -108,6 +119,8 @@ pub struct Settings {
     /// Sites that run all jobs as the daemon's own account, though the configuration does not say that this is meant:
     /// beside them only administrators have tokens.
     pub one_account: Vec<String>,
+    /// By site in whose own queue jobs wait, how.
+    pub in_line: BTreeMap<String, LineSettings>,
 }
 
 impl Default for Settings {
@@ -129,6 +142,7 @@ impl Default for Settings {
             slack: Settings::SLACK,
             times: BTreeMap::new(),
             one_account: Vec::new(),
+            in_line: BTreeMap::new(),
         }
     }
 }
@@ -182,8 +196,15 @@ pub struct Live {
     problems: BTreeMap<PoolId, String>,
     /// By site, the owners' queue: as far as was noticed since the start.
     queues: BTreeMap<SiteId, outages::owners::OwnersQueue>,
+    /// Jobs in the queues of sites.
+    lines: jobs::line::Lines,
+    /// By pool and name of an owner's task, when its limit is over: as far as was noticed since the
+    /// start.
+    limits_of_tasks: BTreeMap<(PoolId, String), Time>,
     /// Limits of sites.
     caps: caps::Caps,
+    /// By site that has refused tasks: as far as was noticed since the start.
+    refusals: BTreeMap<SiteId, site_states::Refusals>,
     /// What the present step wants said to peers.
     letters: Vec<(Peer, PeerMessage)>,
     /// The month of the last look at limits of months, months since January 1970.
@@ -228,7 +249,10 @@ impl Live {
             max: Most::new(),
             problems: BTreeMap::new(),
             queues: BTreeMap::new(),
+            lines: jobs::line::Lines::default(),
+            limits_of_tasks: BTreeMap::new(),
             caps: caps::Caps::default(),
+            refusals: BTreeMap::new(),
             letters: Vec::new(),
             month: 0,
         };

@@ -6,6 +6,7 @@ use tradewind_model::{Event, Market, PoolId, Price, SiteId, Time};
 
 use super::ApplyError;
 use super::outages::recent_history::RecentHistory;
+use super::site_health::Health;
 
 /// What is known of sites.
 #[derive(Debug, Clone, Default)]
@@ -14,6 +15,8 @@ pub struct Sites {
     pub(crate) owners: Vec<String>,
     /// By site that does not answer: since when.
     pub(crate) away: BTreeMap<SiteId, Time>,
+    /// By site: its state; `None`: an earlier release wrote the journal.
+    pub(crate) health: Option<BTreeMap<SiteId, Health>>,
     /// Prices that owners set while the market ran: tables in TOML.
     pub(crate) tariffs: BTreeMap<PoolId, String>,
     /// By site: how much later than expected its last jobs started, seconds; oldest first.
@@ -44,6 +47,13 @@ pub enum SiteRecord {
         /// Away since; `None`: it is there.
         away: Option<Time>,
     },
+    /// A site is in another state, or for another reason.
+    Health {
+        /// Which, in the order of sites.
+        site: u32,
+        /// From now on.
+        health: Health,
+    },
 }
 
 impl Sites {
@@ -71,6 +81,9 @@ impl Sites {
                 self.away.insert(SiteId(*site), *since);
             }
             SiteRecord::Reached { site, away: None } => drop(self.away.remove(&SiteId(*site))),
+            SiteRecord::Health { site, health } => {
+                self.health.get_or_insert_default().insert(SiteId(*site), health.clone());
+            }
         }
         Ok(())
     }

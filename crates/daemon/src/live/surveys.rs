@@ -8,7 +8,7 @@ use super::input::Act;
 use super::state::{Hold, Job, Phase, TaskGoal, TaskReport};
 use super::width::Has;
 use super::{ApplyError, Live};
-use crate::live::record::{JobRecord, SiteRecord, TaskRecord};
+use crate::live::record::{JobRecord, TaskRecord};
 use crate::site::{Exit, LocalTask, Seen, SiteError, Survey, Tag};
 
 impl Live {
@@ -23,9 +23,11 @@ impl Live {
         let Some(task) = self.state.tasks.get(tag) else { return Ok(()) };
         match (act, answer, &task.known) {
             (Act::Submit, Ok(()), TaskReport::Nothing | TaskReport::Declined(_)) => {
+                self.note_acceptance(at, tag)?;
                 self.put(at, TaskRecord::Acknowledged { tag: tag.clone() })
             }
             (Act::Submit, Err(SiteError::Refused(why)), TaskReport::Nothing) => {
+                self.note_refusal(tag, &why);
                 self.put(at, TaskRecord::Declined { tag: tag.clone(), why })?;
                 self.declined(at, tag)
             }
@@ -96,34 +98,31 @@ impl Live {
         site: SiteId,
         survey: Result<Survey, SiteError>,
     ) -> Result<(), ApplyError> {
-        let away = self.state.sites.away.contains_key(&site);
         let pools = self.state.market.pools().iter().filter(|(_, pool)| pool.site == site).count();
-        let Some(survey) = survey.ok().filter(|survey| is_sane(survey, pools, at)) else {
-            if !away {
-                self.put(at, SiteRecord::Reached { site: site.0, away: Some(at) })?;
-            }
-            return self.count_on_nothing(at, site);
+        let survey = survey.and_then(|survey| match is_sane(&survey, pools, at) {
+            true => Ok(survey),
+            false => Err(SiteError::Unknown("its survey cannot be true".to_owned())),
+        });
+        let survey = match survey {
+            Ok(survey) => survey,
+            Err(wrong) => return self.site_failed(at, site, &wrong),
         };
-        if away {
-            self.put(at, SiteRecord::Reached { site: site.0, away: None })?;
-        }
+        self.site_answered(at, site, &survey)?;
         if self.learn_resources(site, &survey) {
             self.resize_waiting(at)?;
         }
         self.learn_caps(at, site, &survey)?;
         self.skip_numbers(at, &survey)?;
-        let mut touched = BTreeSet::new();
+        let (mut touched, mut turns) = (BTreeSet::new(), Vec::new());
         for tag in self.tasks_at(site) {
-            if let Some(seen) = self.news(at, &tag, &survey) {
-                if let Some(before) = self.missed(&tag, &seen, &survey) {
-                    self.put(at, TaskRecord::Saw { tag: tag.clone(), seen: before })?;
+            match self.news(at, &tag, &survey) {
+                None => {}
+                // It needs its nodes in the market's books first.
+                Some(seen) if self.state.is_turn(&tag, &seen) => turns.push((tag, seen)),
+                Some(seen) => {
+                    self.saw(at, &tag, seen, &survey)?;
+                    touched.extend(self.is_current(&tag).then_some(tag.job));
                 }
-                let never = matches!(seen, Seen::Ended { since: None, .. });
-                self.put(at, TaskRecord::Saw { tag: tag.clone(), seen })?;
-                if never {
-                    self.count_as_never_run(at, &tag)?;
-                }
-                touched.extend(self.is_current(&tag).then_some(tag.job));
             }
         }
         self.learn_beginnings(at, &survey)?;
@@ -131,13 +130,15 @@ impl Live {
         for job in touched {
             self.judge(at, job)?;
         }
+        self.mind_refusals(at, site, &survey)?;
+        self.take_turns(at, site, &survey, turns)?;
         self.local_load(at, site, &survey)?;
         self.mind_caps(at)
     }
 
     /// The site says that the task is over and that its work never began, though the task was seen
     /// with its nodes.
-    fn count_as_never_run(&mut self, at: Time, tag: &Tag) -> Result<(), ApplyError> {
+    pub(super) fn count_as_never_run(&mut self, at: Time, tag: &Tag) -> Result<(), ApplyError> {
         let job = self.state.jobs.get(&tag.job).filter(|job| job.phase() == Phase::Running);
         let part = job.and_then(|job| job.parts().get(tag.part as usize));
         match part.is_some_and(|part| part.since.is_some()) && self.is_current(tag) {
@@ -210,7 +211,7 @@ impl Live {
     }
 
     /// How the task ran, if it was over before any survey saw it run and the site knows where.
-    fn missed(&self, tag: &Tag, seen: &Seen, survey: &Survey) -> Option<Seen> {
+    pub(super) fn missed(&self, tag: &Tag, seen: &Seen, survey: &Survey) -> Option<Seen> {
         let Seen::Ended { since: Some(since), .. } = seen else { return None };
         let nodes = survey.placed.get(tag).filter(|nodes| !nodes.is_empty())?;
         let known = &self.state.tasks.get(tag)?.known;

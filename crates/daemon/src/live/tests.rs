@@ -20,6 +20,7 @@ mod choice;
 mod funds;
 mod gather;
 mod held;
+mod line;
 mod owners;
 mod preempted;
 mod projects;
@@ -29,6 +30,7 @@ mod recall;
 mod redact;
 mod resources;
 mod shapes;
+mod sites;
 mod size;
 mod times;
 mod tokens;
@@ -106,13 +108,16 @@ struct Stage {
 
 impl Stage {
     fn new() -> Stage {
+        Stage::with(Settings::default())
+    }
+
+    fn with(settings: Settings) -> Stage {
         let mut state = State::empty(DAY);
         let owners = vec!["olga".to_owned(), "otto".to_owned()];
         let mut records = vec![Record::Market(MarketRecord::Created { market: "m".to_owned() })];
         records.push(Record::Market(MarketRecord::Gridded { pools: Arc::new(pools()), owners }));
         records.iter().for_each(|record| state.apply(DAY, record).unwrap());
-        let (live, step) =
-            Live::begin(state, Settings::default(), Arc::new(Easy), "easy", DAY).unwrap();
+        let (live, step) = Live::begin(state, settings, Arc::new(Easy), "easy", DAY).unwrap();
         records.extend(step.records);
         let records = records.into_iter().map(|record| (DAY, record)).collect();
         Stage { live, records }

@@ -12,6 +12,8 @@ pub(super) const AT_ONCE: usize = 1_000;
 
 impl Live {
     pub(super) fn tick(&mut self, at: Time) -> Result<(), ApplyError> {
+        self.try_refusing(at)?;
+        self.extend_overdue(at)?;
         self.close_due(at)?;
         self.start_booked(at)?;
         self.gather_all(at)?;

@@ -67,9 +67,11 @@ impl Live {
     pub fn plan(&mut self, at: Time) -> Result<Step, ApplyError> {
         let at = at.max(self.state.now());
         if self.is_due(at) {
+            self.count_on_no_failed_site(at)?;
             let commands = self.ask_policy(at)?;
             self.follow(at, commands)?;
         }
+        self.mind_lines(at)?;
         self.mind_searches(at)?;
         self.seek(at)?;
         Ok(self.done(None))

@@ -2,6 +2,7 @@
 
 use tradewind_model::{PoolId, Pools, Share, Span, Time};
 use tradewind_sched::free::Taken;
+use tradewind_sched::policy::availability::expected_end_by_limit;
 use tradewind_sched::policy::owners::{self, Eligible, Expected, OwnersJob, Rule};
 
 use crate::live::outages::owners::{jobs_of, look_ahead_rule};
@@ -10,8 +11,6 @@ use crate::site::{PoolSetup, Survey};
 
 /// Nodes that are down are expected back after this.
 const REPAIR: Span = Span(24 * 3_600);
-/// A task that should have ended is expected to end after this.
-const OVERDUE: Span = Span(60);
 
 /// What is known of a cluster's queue at a moment.
 #[derive(Debug, Clone)]
@@ -76,7 +75,7 @@ fn taken(at: Time, pools: &[PoolSetup], survey: &Survey) -> Vec<Taken> {
     for ((pool, setup), seen) in (0..).map(PoolId).zip(pools).zip(&survey.pools) {
         let mut add = |nodes: u32, from: Time, until: Time| {
             let share = Share { pool, nodes: nodes.min(setup.nodes) };
-            all.push(Taken { share, from, until: until.max(at + OVERDUE) });
+            all.push(Taken { share, from, until: expected_end_by_limit(until, at) });
         };
         add(setup.nodes.saturating_sub(seen.up), at, at + REPAIR);
         seen.local.values().for_each(|task| add(task.nodes, task.from, task.until));

@@ -5,6 +5,7 @@
 //! gets. One conformance suite holds for all of them.
 
 pub mod conformance;
+pub mod copies;
 pub mod exit;
 pub mod fake;
 pub mod gridengine;
@@ -30,7 +31,7 @@ use tradewind_model::{Attributes, Performance, Span, Time};
 
 use limits::{Cap, Limits};
 use managed::requests::Requests;
-use queued::QueuedJob;
+use queued::{OwnPlace, QueuedJob};
 pub use reading::Reading;
 use resources::Resources;
 use size::Size;
@@ -110,6 +111,8 @@ pub struct Survey {
     /// Jobs of others that wait, in the order in which the manager looks at them; at most
     /// [`queued::MAX_QUEUED`]. Never a job of this market.
     pub queue: Vec<QueuedJob>,
+    /// Tasks of the market that wait in that queue, if the site says where.
+    pub own: BTreeMap<Tag, OwnPlace>,
     /// How many further entries of that queue are left out.
     pub queue_beyond: u32,
     /// What is not known of that queue, a sentence each, without a period.
@@ -132,8 +135,6 @@ pub struct PoolSurvey {
     pub up: u32,
     /// The owner's running jobs and whatever else of others holds nodes, by the site's own names.
     pub local: BTreeMap<String, LocalTask>,
-    /// The owner's jobs that wait for nodes here.
-    pub local_waiting: u32,
     /// The most of each that one of its nodes can give a job; `None`: unknown, or without limits.
     pub max: Option<Resources>,
     /// Why the pool has no nodes at all, and what there is instead: the configuration is wrong.
@@ -282,9 +283,28 @@ pub enum SiteError {
     /// The site cannot be reached: nothing was done.
     #[error("{0}")]
     Away(String),
+    /// A call of the site does not return: it may be done yet.
+    #[error("{0}")]
+    Hanging(String),
     /// Only to [`Site::recall`]: the task's work has begun. Nothing was done.
     #[error("its work has begun")]
     Begun,
+}
+
+impl SiteError {
+    /// What commands say, and what is said of them, when they wait for an answer that does not come.
+    const HANGING: [&str; 2] = ["Socket timed out on send/recv", "did not answer within"];
+
+    /// Whether the site takes calls and does not answer them.
+    pub fn is_hanging(&self) -> bool {
+        match self {
+            SiteError::Hanging(_) => true,
+            SiteError::Unknown(why) | SiteError::Away(why) => {
+                SiteError::HANGING.iter().any(|words| why.contains(words))
+            }
+            SiteError::Refused(_) | SiteError::Begun => false,
+        }
+    }
 }
 
 /// One thing that was looked at by the doctor.

@@ -3,7 +3,12 @@
 //! Plain data. It comes from people and from managers, so everything is bounded: how many jobs,
 //! how long each may run, how many tasks an array has, and how many jobs one waits for.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use tradewind_model::{Span, Time};
+
+use super::Tag;
 
 /// Waiting jobs that a survey lists, at most, by rank. The others are only counted.
 pub const MAX_QUEUED: usize = 2_000;
@@ -127,6 +132,18 @@ pub struct QueueRule {
     pub changes_order: bool,
 }
 
+/// Where a task of the market waits in its site's queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OwnPlace {
+    /// How many entries of others the manager looks at before it.
+    pub rank: u32,
+    /// The number by which the manager orders jobs (higher first), if it shows it.
+    pub priority: Option<u64>,
+}
+
+/// By what a manager orders a waiting job: its group (the lowest first), priority and submission.
+pub(in crate::site) type Key = (u32, Option<u64>, Time);
+
 /// All waiting jobs of a site.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Queue {
@@ -136,9 +153,27 @@ pub struct Queue {
     pub beyond: u32,
     /// What is not known of it, a sentence each, without a period.
     pub notes: Vec<String>,
+    /// Tasks of the market that wait among them.
+    pub own: BTreeMap<Tag, OwnPlace>,
 }
 
 impl Queue {
+    /// The same, of a manager that orders jobs by priority, with places for tasks of the market. Of
+    /// equals, jobs of others come first.
+    pub(in crate::site) fn with_own(jobs: Vec<(u32, QueuedJob)>, own: Vec<(Tag, Key)>) -> Queue {
+        let order = |(group, priority, at): Key| (group, Reverse(priority), at);
+        let mut keys: Vec<_> =
+            jobs.iter().map(|(group, job)| order((*group, job.priority, job.submitted))).collect();
+        keys.sort_unstable();
+        let place = |(tag, key): (Tag, Key)| {
+            let before = keys.partition_point(|it| *it <= order(key));
+            let rank = u32::try_from(before).unwrap_or(u32::MAX);
+            (tag, OwnPlace { rank, priority: key.1 })
+        };
+        let own = own.into_iter().map(place).collect();
+        Queue { own, ..Queue::by_priority(jobs) }
+    }
+
     /// Puts jobs in order and keeps the first: by `order` (the lowest first), then by priority (the
     /// highest first), by submission, and as they come. Ranks are set here.
     pub fn of(jobs: Vec<(u32, QueuedJob)>) -> Queue {
@@ -150,7 +185,7 @@ impl Queue {
         let ranked = (0..).zip(jobs).take(MAX_QUEUED);
         let jobs: Vec<QueuedJob> =
             ranked.map(|(rank, (_, job))| QueuedJob { rank, ..job }).collect();
-        let mut queue = Queue { jobs, beyond, notes: Vec::new() };
+        let mut queue = Queue { jobs, beyond, ..Queue::default() };
         queue.note();
         queue
     }
@@ -263,6 +298,25 @@ mod tests {
         assert_eq!(names(&queue), ["6", "4", "5", "3"]);
         assert_eq!(queue.jobs.iter().map(|job| job.rank).collect::<Vec<_>>(), [0, 1, 2, 3]);
         assert!(queue.notes.iter().any(|note| note.contains("priorities of 1 ")), "{queue:?}");
+    }
+
+    #[test]
+    fn tasks_of_the_market_have_their_places() {
+        let jobs = [(0, 3, Some(9), 5), (0, 4, Some(4), 7), (1, 5, Some(8), 1), (0, 6, None, 6)];
+        let jobs = jobs.map(|(order, name, priority, at)| (order, job(name, priority, at)));
+        let tag = |job| Tag { market: "m".to_owned(), job, attempt: 0, part: 0 };
+        let own = [
+            (tag(1), (0, Some(9), Time(4))),
+            (tag(2), (0, Some(9), Time(5))),
+            (tag(3), (0, Some(4), Time(6))),
+            (tag(4), (0, None, Time(9))),
+            (tag(5), (1, Some(99), Time(0))),
+        ];
+        let queue = Queue::with_own(jobs.to_vec(), own.to_vec());
+        assert_eq!(names(&queue), ["3", "4", "6", "5"]);
+        let ranks: Vec<u32> = queue.own.values().map(|place| place.rank).collect();
+        assert_eq!(ranks, [0, 1, 1, 3, 3]);
+        assert_eq!(queue.own[&tag(3)].priority, Some(4));
     }
 
     #[test]

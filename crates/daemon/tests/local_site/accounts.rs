@@ -129,6 +129,23 @@ fn it_keeps_the_promises() {
     }
 }
 
+/// As `sudo` does where PAM sets the umask of the account.
+#[test]
+fn only_the_user_reads_what_a_job_writes_though_user_command_changes_the_umask() {
+    if !is_root(
+        "accounts::only_the_user_reads_what_a_job_writes_though_user_command_changes_the_umask",
+    ) {
+        return;
+    }
+    let mut words = vec!["/bin/sh", "-c", "umask 0002 && exec \"$0\" \"$@\""];
+    words.extend(SETPRIV);
+    let mut bench = bench(&words);
+    let order = script(&mut bench, 1, "ana", "echo mine >kept; umask");
+    assert_eq!(until_said(&mut bench, &order.tag), "0077");
+    let kept = home(&bench, "games").join("kept");
+    assert_eq!(fs::metadata(kept).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
 #[test]
 fn a_job_reaches_nothing_of_the_daemon_and_of_others() {
     if !is_root("accounts::a_job_reaches_nothing_of_the_daemon_and_of_others") {

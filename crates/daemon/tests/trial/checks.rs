@@ -52,7 +52,8 @@ pub(crate) fn books(state: &State) -> Check {
             return broken("books", format!("job {number} is {:?}, known: {known}", job.phase()));
         }
     }
-    let live = state.market.queue().len() + state.market.running().count();
+    let market = &state.market;
+    let live = market.queue().len() + market.lined().len() + market.running().count();
     match live == state.jobs.numbers.len() {
         true => Ok(()),
         false => broken("books", "the market has jobs that the books do not know"),

@@ -30,6 +30,9 @@ pub(crate) struct Counts {
     pub(crate) breached: u64,
     /// Jobs of which the market paid a part.
     pub(crate) covered: u64,
+    /// Jobs that were sent to the queue of a site, and those that it started.
+    pub(crate) lined: u64,
+    pub(crate) turns: u64,
 }
 
 impl std::ops::AddAssign for Counts {
@@ -47,6 +50,8 @@ impl std::ops::AddAssign for Counts {
         self.offers_kept += more.offers_kept;
         self.breached += more.breached;
         self.covered += more.covered;
+        self.lined += more.lined;
+        self.turns += more.turns;
     }
 }
 
@@ -69,6 +74,8 @@ impl World {
                     false => self.counts.apart += 1,
                 }
             }
+            Record::Job(JobRecord::Lined { .. }) => self.counts.lined += 1,
+            Record::Job(JobRecord::TurnCame { .. }) => self.counts.turns += 1,
             Record::Job(JobRecord::Unkept { .. }) => self.counts.unkept += 1,
             Record::Job(JobRecord::Recalling { .. }) => self.counts.recalled += 1,
             Record::Job(JobRecord::Settled { .. }) => self.counts.settled += 1,

@@ -77,6 +77,8 @@ fn nothing_is_lost_in_thousands_of_worlds() {
         offers_kept,
         breached,
         covered,
+        lined,
+        turns,
     } = counts;
     let lively = steps > worlds * 100 && gathered > worlds && slipped > worlds / 10;
     let lively = lively && launched > gathered / 2 && apart > worlds / 4;
@@ -85,7 +87,9 @@ fn nothing_is_lost_in_thousands_of_worlds() {
         && recalled > worlds / 10
         && resumed > worlds / 100
         && held > worlds / 15
-        && settled > worlds / 20;
+        && settled > worlds / 20
+        && lined > worlds / 4
+        && turns > worlds / 4;
     let lively =
         lively && offers_kept > worlds / 20 && breached > worlds / 10 && covered > worlds / 100;
     assert!(lively, "the worlds are too quiet: {counts:?}");

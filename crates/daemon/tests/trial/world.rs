@@ -10,7 +10,7 @@ use tradewind_daemon::engine::{recover, replay};
 use tradewind_daemon::live::record::MarketRecord;
 use tradewind_daemon::live::state::TaskGoal;
 use tradewind_daemon::live::{
-    Act, ApplyError, Input, Instruction, Live, Make, Record, Settings, State, Step,
+    Act, ApplyError, Input, Instruction, LineSettings, Live, Make, Record, Settings, State, Step,
 };
 use tradewind_daemon::site::fake::{FakeSite, Fault, LocalJob};
 use tradewind_daemon::site::{PoolSetup, Site as _, SiteError, Tag};
@@ -79,6 +79,8 @@ pub(crate) struct World {
     shelf: Shelf,
     pub(crate) daemon: Option<(Live, Memory)>,
     pub(crate) sites: Vec<FakeSite>,
+    /// Sites in whose own queues jobs of the market wait.
+    in_line: BTreeMap<String, LineSettings>,
     /// What each site's thread has still to say.
     orders: Vec<VecDeque<Instruction>>,
     /// Messages that are on their way to the engine.
@@ -126,6 +128,12 @@ fn sites(pools: &Pools) -> Vec<FakeSite> {
     vec![of(SiteId(0)), of(SiteId(1))]
 }
 
+/// In a quarter of the worlds each: at neither site, at one of them, at both.
+fn in_line(seed: u64) -> BTreeMap<String, LineSettings> {
+    let names: &[&str] = [&[][..], &["a"], &["b"], &["a", "b"]][(seed % 4) as usize];
+    names.iter().map(|name| ((*name).to_owned(), LineSettings::default())).collect()
+}
+
 impl World {
     pub(crate) fn new(seed: u64, mutant: Option<Mutant>) -> World {
         let mut rng = Pcg64Mcg::seed_from_u64(seed);
@@ -158,6 +166,7 @@ impl World {
             shelf: Shelf::default(),
             daemon: None,
             sites: sites(&pools),
+            in_line: in_line(seed),
             orders: vec![VecDeque::new(), VecDeque::new()],
             inbox: VecDeque::new(),
             told: BTreeMap::new(),
@@ -337,6 +346,7 @@ impl World {
         let settings = Settings {
             new_user_grant: Money(3_000_000_000),
             max_refusals: 4,
+            in_line: self.in_line.clone(),
             ..Settings::default()
         };
         let policy = match state.policy.as_str() {
@@ -344,7 +354,9 @@ impl World {
             other => other.to_owned(),
         };
         let begun = Live::begin(state, settings, Arc::new(Policies), &policy, self.clock());
-        let (live, step) = begun.map_err(|wrong| unsound(&wrong))?;
+        let (mut live, mut step) = begun.map_err(|wrong| unsound(&wrong))?;
+        let joined = live.join_sites(self.clock()).map_err(|wrong| unsound(&wrong))?;
+        step.records.extend(joined.records);
         for job in live.state().jobs.values() {
             let at = job.barrier().and_then(|it| it.at);
             self.promises.gathered.entry(job.number).or_default().extend(at);

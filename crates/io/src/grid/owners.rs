@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tradewind_model::{PoolId, SiteId, Span, Time};
+use tradewind_model::{PoolId, SiteId, Span, Standing, Time};
 
 use crate::campaign::{Keyword as _, Overrun, beside};
 use crate::diagnostics::{Diagnostic, did_you_mean, excerpt};
@@ -10,8 +10,10 @@ use crate::fields::{Fields, Notes};
 use crate::outages::{Target, TargetKind, Targets};
 use crate::value::Value;
 
-const KEYS: [&str; 10] =
-    ["log", "policy", "pool", "tested", "horizon", "overrun", "wider", "from", "to", "start"];
+const KEYS: [&str; 11] = [
+    "log", "policy", "pool", "market", "tested", "horizon", "overrun", "wider", "from", "to",
+    "start",
+];
 
 /// The most waiting jobs that a site's scheduler examines at a time.
 const TESTED_MAX: i64 = 10_000;
@@ -39,6 +41,8 @@ pub struct OwnersQueue {
     pub log: String,
     /// The policy of the site's scheduler, as written.
     pub policy: String,
+    /// Where the market's jobs stand.
+    pub market: Standing,
     /// How many waiting jobs it examines at a time, if there is a limit.
     pub tested: Option<u32>,
     /// How far it looks ahead, if there is a limit.
@@ -103,6 +107,7 @@ impl Reader {
                 .map(|log| beside(folder, log.trim()))
                 .unwrap_or_default(),
             policy: fields.text("policy", notes).unwrap_or_default().trim().to_owned(),
+            market: fields.word("market", &Standing::WORDS, notes).unwrap_or_default(),
             tested: tested.and_then(|tested| u32::try_from(tested).ok()),
             horizon: fields.span("horizon", 1..=HORIZON_MAX, notes),
             overrun: fields.word("overrun", &overruns, notes).unwrap_or(Overrun::Kill),

@@ -1,4 +1,6 @@
-use tradewind_model::{Admission, Attribute, Cause, Horizon, Outage, PoolId, Price, Time};
+use tradewind_model::{
+    Admission, Attribute, Cause, Horizon, Outage, PoolId, Price, Standing, Time,
+};
 
 use super::*;
 use crate::outages::KnownFrom;
@@ -360,6 +362,7 @@ pool = [{ name = "a", nodes = 4 }, { name = "b", nodes = 8, queues = "1:1" }]
   log = "own.swf"
   policy = "easy"
   pool = "b"
+  market = "in-line"
   horizon = "1d"
   start = 0
   [[site.owners]]
@@ -384,6 +387,7 @@ fn owners_with_queues_are_read() {
     assert_eq!(logs, ["grids/own.swf", "grids/../other.swf.gz", "grids/x.swf"]);
     let first = &owners[0];
     assert_eq!((first.horizon, first.start), (Some(Span(86_400)), Some(Time(0))));
+    assert_eq!((first.market, owners[1].market), (Standing::InLine, Standing::Behind));
     assert_eq!((first.wider, owners[1].wider), (Wider::Error, Wider::Drop));
     assert_eq!((first.lines, first.place.as_str()), ((6, 7), "site[0].owners[0]"));
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-use tradewind_model::Span;
+use tradewind_model::{Span, Standing};
 
 use super::read::{text, texts};
 use crate::diagnostics::excerpt;
@@ -13,7 +13,7 @@ use crate::fields::{Fields, Notes};
 use crate::value::ValueKind;
 
 /// Keys of such a site beside those that all sites have.
-pub(super) const KEYS: [&str; 20] = [
+pub(super) const KEYS: [&str; 22] = [
     "command",
     "ssh",
     "ssh_options",
@@ -31,6 +31,8 @@ pub(super) const KEYS: [&str; 20] = [
     "unit",
     "grace",
     "held_after",
+    "owners_queue",
+    "queue_priority",
     "options",
     "stage_in",
     "stage_out",
@@ -41,6 +43,8 @@ pub(super) const SECONDS: RangeInclusive<i64> = 1..=3_600;
 /// Range of a span, up to thirty days: seconds.
 const DAYS: RangeInclusive<i64> = 1..=30 * 24 * 3_600;
 const REQUESTS: RangeInclusive<i64> = 1..=6_000;
+/// Priorities of managers.
+const PRIORITIES: RangeInclusive<i64> = 0..=u32::MAX as i64;
 
 /// A cluster under a manager of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,6 +88,10 @@ pub struct Cluster {
     pub grace: Span,
     /// A job that is held at the manager is withdrawn after so long.
     pub held_after: Span,
+    /// Where the market's jobs stand in the cluster's own queue.
+    pub owners_queue: Standing,
+    /// The priority that they have there, if it is not to be observed; only in line.
+    pub queue_priority: Option<u64>,
     /// Options of every submission, such as account, partition and QOS; jobs' own come later.
     pub options: Vec<(String, String)>,
     /// Programs and arguments that are run as the user before a job is submitted.
@@ -113,6 +121,8 @@ impl Default for Cluster {
             unit: NodeUnit::Node,
             grace: Span(5),
             held_after: Span(600),
+            owners_queue: Standing::Behind,
+            queue_priority: None,
             options: Vec::new(),
             stage_in: Vec::new(),
             stage_out: Vec::new(),
@@ -208,6 +218,7 @@ pub(super) fn cluster(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Cluster
         (OBSERVE, None),
     ];
     let ssh = ssh(fields, notes);
+    let (owners_queue, queue_priority) = line(fields, notes);
     Cluster {
         ssh,
         ssh_options: plain("ssh_options", notes),
@@ -227,10 +238,24 @@ pub(super) fn cluster(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Cluster
         unit: unit(fields, notes),
         grace: span("grace", usual.grace, notes),
         held_after: fields.span("held_after", DAYS, notes).unwrap_or(usual.held_after),
+        owners_queue,
+        queue_priority,
         options: variables(fields, "options", notes).into_iter().collect(),
         stage_in: commands(fields, "stage_in", notes),
         stage_out: commands(fields, "stage_out", notes),
     }
+}
+
+/// Where jobs stand in the cluster's own queue.
+fn line(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> (Standing, Option<u64>) {
+    let standing = fields.word("owners_queue", &Standing::WORDS, notes).unwrap_or_default();
+    let priority = fields.whole("queue_priority", PRIORITIES, notes);
+    if fields.get("queue_priority").is_some() && standing == Standing::Behind {
+        let message = "jobs that stand behind the owners' queue have no priority in it".to_owned();
+        let (line, place) = (fields.line_of("queue_priority"), fields.place("queue_priority"));
+        notes.error(line, &place, message, "it belongs to `owners_queue = \"in-line\"`");
+    }
+    (standing, priority.and_then(|priority| u64::try_from(priority).ok()))
 }
 
 /// Words before each command as a user.

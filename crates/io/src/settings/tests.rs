@@ -1,4 +1,4 @@
-use tradewind_model::{Span, Time};
+use tradewind_model::{Span, Standing, Time};
 
 use super::*;
 use crate::input::Input;
@@ -199,6 +199,7 @@ fn a_cluster_is_read_as_it_is_written() {
          environment = { SLURM_CONF = '/etc/x.conf' }\naccounts = { ana = 'ana01' }\n\
          timeout = '30s'\nsurvey_every = 2\nrequests_at_rest = 1\nrequests_busy = 20\nmode = 'reservation'\nunit = 'cores:4'\n\
          directory = '/scratch/{user}'\nspool = '/scratch/{user}/.tw'\ngrace = '2s'\n\
+         owners_queue = 'in-line'\nqueue_priority = 1500\n\
          options = { qos = 'low' }\nstage_in = [['cp', '/a', '/b']]\nremote_shell = true\n\
          pool = [{name = 'p', nodes = 2, partition = 'main', features = ['x', 'y'], \
                   hosts = 'a[1-2]'}]\n";
@@ -224,6 +225,8 @@ fn a_cluster_is_read_as_it_is_written() {
         unit: cluster::NodeUnit::Cores(4),
         grace: Span(2),
         held_after: Span(600),
+        owners_queue: Standing::InLine,
+        queue_priority: Some(1_500),
         options: vec![pair("qos", "low")],
         stage_in: vec![texts(&["cp", "/a", "/b"])],
         stage_out: Vec::new(),
@@ -257,6 +260,8 @@ fn a_cluster_is_read_as_it_is_written() {
         ("remote_shell = 1", "expected true or false"),
         ("timeout = 0", "out of range"),
         ("modes = 'begin'", "did you mean `mode`?"),
+        ("owners_queue = 'first'", "site[0].owners_queue: unknown value `first`"),
+        ("queue_priority = 1", "have no priority in it"),
     ] {
         let told = kind("slurm", line).map(|_| ()).unwrap_err().to_string();
         assert!(told.contains(expected) && told.contains("\n  hint: "), "{line}: {told}");

@@ -68,6 +68,13 @@ pub enum Event {
         /// The trade on which both sides agreed.
         trade: Arc<Trade>,
     },
+    /// A waiting job stands in the queue of a site's own scheduler from now on, which will start it.
+    /// It leaves the market's queue; [`Event::Started`] follows, or [`Event::Interrupted`] if it waits
+    /// in the market's queue again.
+    Lined {
+        /// Id of the job in the market.
+        job: JobId,
+    },
     /// A job took its nodes.
     Started {
         /// Id of the job in the market.
@@ -98,7 +105,7 @@ pub enum Event {
         /// Id of the job in the market.
         job: JobId,
     },
-    /// A waiting job was cancelled by its user.
+    /// A waiting job was cancelled by its user, or one in the queue of a site.
     Cancelled {
         /// Id of the job in the market.
         job: JobId,

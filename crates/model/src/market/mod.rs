@@ -25,6 +25,7 @@ pub use trade::{SkipReason, Trade};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Queued,
+    Lined,
     Running,
     Ended,
     Refused,
@@ -114,6 +115,8 @@ pub struct Market {
     free_nodes: u32,
     jobs: Entries,
     queue: BTreeSet<JobId>,
+    /// Jobs in the queue of a site's own scheduler, since when.
+    lined: BTreeMap<JobId, Time>,
     running: BTreeMap<JobId, Held>,
     /// Outages that are not over.
     outages: BTreeMap<OutageId, Announced>,
@@ -133,6 +136,7 @@ impl Market {
             free_nodes: pools.nodes(),
             jobs: Entries::default(),
             queue: BTreeSet::new(),
+            lined: BTreeMap::new(),
             running: BTreeMap::new(),
             outages: BTreeMap::new(),
             announced: 0,
@@ -186,6 +190,16 @@ impl Market {
     /// Whether the job waits. O(1).
     pub fn waits(&self, job: JobId) -> bool {
         self.jobs.get(job.index()).is_some_and(|entry| entry.phase == Phase::Queued)
+    }
+
+    /// Jobs in the queue of a site's own scheduler, and since when, in the order of submission.
+    pub fn lined(&self) -> impl ExactSizeIterator<Item = (JobId, Time)> + '_ {
+        self.lined.iter().map(|(&job, &since)| (job, since))
+    }
+
+    /// Whether the job is in the queue of a site's own scheduler. Logarithmic in those that are.
+    pub fn is_lined(&self, job: JobId) -> bool {
+        self.lined.contains_key(&job)
     }
 
     /// Jobs that run, in the order of submission.
@@ -272,6 +286,7 @@ impl Market {
         match event {
             Event::Submitted { job, demand } => self.submit(*job, demand),
             Event::Traded { job, trade } => self.agree(*job, trade),
+            Event::Lined { job } => self.line_up(*job),
             Event::Started { job, place } => self.start(*job, place),
             Event::Released { job, pool } => self.give_back(*job, *pool),
             Event::Ended { job } => self.end(*job),
@@ -310,6 +325,18 @@ impl Market {
         Ok(())
     }
 
+    fn line_up(&mut self, job: JobId) -> Result<(), MarketError> {
+        self.entry(job, Phase::Queued)?.phase = Phase::Lined;
+        self.queue.remove(&job);
+        self.lined.insert(job, self.now);
+        Ok(())
+    }
+
+    /// In which phase a job is that has no nodes and may get some.
+    fn before_start(&self, job: JobId) -> Phase {
+        if self.is_lined(job) { Phase::Lined } else { Phase::Queued }
+    }
+
     /// What the job pays in a pool per node and second.
     fn price(&self, job: JobId, pool: PoolId) -> Price {
         let agreed = self.trade(job).filter(|trade| trade.pool == pool);
@@ -318,7 +345,7 @@ impl Market {
 
     fn start(&mut self, job: JobId, place: &Place) -> Result<(), MarketError> {
         let (processors, estimate, mode) = {
-            let demand = &self.entry(job, Phase::Queued)?.demand;
+            let demand = &self.entry(job, self.before_start(job))?.demand;
             (demand.processors, demand.estimate, demand.mode())
         };
         self.check_place(job, place, processors)?;
@@ -337,6 +364,7 @@ impl Market {
         self.ledger.hold(hold);
         self.jobs[job.index()].phase = Phase::Running;
         self.queue.remove(&job);
+        self.lined.remove(&job);
         let (start, place, released) = (self.now, place.clone(), Vec::new());
         self.running.insert(job, Held { start, place, released, hold, price, further });
         Ok(())
@@ -412,14 +440,18 @@ impl Market {
     }
 
     fn interrupt(&mut self, job: JobId) -> Result<(), MarketError> {
-        self.leave(job, Phase::Queued)?;
+        match self.lined.remove(&job) {
+            Some(_) => self.entry(job, Phase::Lined)?.phase = Phase::Queued,
+            None => drop(self.leave(job, Phase::Queued)?),
+        }
         self.queue.insert(job);
         Ok(())
     }
 
     fn refuse(&mut self, job: JobId) -> Result<(), MarketError> {
-        self.entry(job, Phase::Queued)?.phase = Phase::Refused;
+        self.entry(job, self.before_start(job))?.phase = Phase::Refused;
         self.queue.remove(&job);
+        self.lined.remove(&job);
         Ok(())
     }
 
@@ -485,6 +517,9 @@ impl Market {
         }
         if in_phase(Phase::Queued) != self.queue.len() {
             return Err(MarketError::Books("jobs in the queue"));
+        }
+        if in_phase(Phase::Lined) != self.lined.len() {
+            return Err(MarketError::Books("jobs in queues of sites"));
         }
         if in_phase(Phase::Running) != self.running.len() {
             return Err(MarketError::Books("running jobs"));

@@ -19,7 +19,7 @@ pub struct MarketState {
     pub pools: Arc<Pools>,
     /// Jobs submitted so far.
     pub submitted: u32,
-    /// Those that wait or run, in the order of submission.
+    /// Those that wait, stand in the queue of a site or run, in the order of submission.
     pub jobs: Vec<JobState>,
     /// Outages announced so far.
     pub announced: u32,
@@ -44,6 +44,8 @@ pub struct JobState {
     pub trade: Option<Arc<Trade>>,
     /// Its nodes, if it runs.
     pub running: Option<RunningState>,
+    /// Since when it is in the queue of a site's own scheduler, if it is.
+    pub lined: Option<Time>,
 }
 
 /// A running job's books.
@@ -65,7 +67,7 @@ impl Market {
     /// The market as plain data. Linear in all jobs ever submitted.
     pub fn state(&self) -> MarketState {
         let live = self.jobs.iter().enumerate();
-        let live = live.filter(|(_, e)| matches!(e.phase, Phase::Queued | Phase::Running));
+        let live = live.filter(|(_, e)| !matches!(e.phase, Phase::Ended | Phase::Refused));
         MarketState {
             now: self.now,
             pools: Arc::clone(&self.pools),
@@ -88,11 +90,13 @@ impl Market {
             prices: std::iter::once(held.price).chain(held.further.iter().copied()).collect(),
         });
         let (demand, trade) = (entry.demand.clone(), entry.trade.clone());
-        JobState { job, demand, paid: entry.paid, trade, running }
+        let lined = self.lined.get(&job).copied();
+        JobState { job, demand, paid: entry.paid, trade, running, lined }
     }
 
     /// What led to this market, as far as it matters from now on: for a policy that begins here.
-    /// Outages first, then every job that waits or runs, in the order of submission.
+    /// Outages first, then every job that waits or runs, in the order of submission. Jobs in queues
+    /// of sites are left out: nothing is to be decided about them.
     ///
     /// A policy that gets [`Event::Started`] like this did not decide it. When a job started, and
     /// which of its shares it has given back, is in [`Market::running`].
@@ -143,15 +147,22 @@ impl Market {
     }
 
     fn put_back(&mut self, state: JobState) -> Result<(), MarketError> {
-        let JobState { job, demand, paid, trade, running } = state;
+        let JobState { job, demand, paid, trade, running, lined } = state;
         let fits = demand.processors <= self.processors();
         let entry = self.jobs.get_mut(job.index()).filter(|e| e.phase == Phase::Ended && fits);
         let entry = entry.ok_or(MarketError::State { job })?;
-        let phase = if running.is_some() { Phase::Running } else { Phase::Queued };
+        let phase = match (&running, lined) {
+            (Some(_), _) => Phase::Running,
+            (None, Some(_)) => Phase::Lined,
+            (None, None) => Phase::Queued,
+        };
         let processors = demand.processors;
         *entry = Entry { demand, phase, paid, trade };
         let Some(running) = running else {
-            self.queue.insert(job);
+            match lined {
+                Some(since) => drop(self.lined.insert(job, since)),
+                None => drop(self.queue.insert(job)),
+            }
             return Ok(());
         };
         let RunningState { start, place, released, hold, prices } = running;

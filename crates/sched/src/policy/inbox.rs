@@ -38,12 +38,14 @@ pub(super) fn without_limits(demand: &Demand) -> Demand {
     Demand { terms: Some(Arc::new(terms)), ..demand.clone() }
 }
 
-/// Jobs about which others decided: they were started, cancelled or refused.
+/// Jobs about which others decided: they were started, cancelled or refused, or a site's own
+/// scheduler will start them.
 pub(super) fn departures(events: &[Event]) -> impl Iterator<Item = JobId> + '_ {
     events.iter().filter_map(|event| match event {
-        Event::Started { job, .. } | Event::Cancelled { job } | Event::Refused { job } => {
-            Some(*job)
-        }
+        Event::Lined { job }
+        | Event::Started { job, .. }
+        | Event::Cancelled { job }
+        | Event::Refused { job } => Some(*job),
         _ => None,
     })
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tradewind_model::{
-    Demand, JobId, Longest, Market, Money, Performance, Place, Price, Span, Terms, Time,
+    Demand, JobId, Longest, Market, Money, Performance, Place, PoolId, Price, Span, Terms, Time,
 };
 
 use super::backfill::{QueuedJob, Rank, look_ahead};
@@ -96,6 +96,25 @@ impl Outlook {
     /// What a waiting job has to expect here, if it is one of the first and can be placed.
     pub fn of(&self, job: JobId) -> Option<&StartEstimate> {
         self.openings.get(&job)
+    }
+
+    /// Waiting jobs with a place in one pool of these, later than now: where, in the order of
+    /// submission.
+    pub fn later_in(
+        &self,
+        pools: impl Fn(PoolId) -> bool,
+    ) -> impl Iterator<Item = (JobId, PoolId)> {
+        self.openings.iter().filter_map(move |(job, it)| match it.place {
+            Place::Pool(pool) if it.start > self.at && pools(pool) => Some((*job, pool)),
+            _ => None,
+        })
+    }
+
+    /// Whether one more job could start now, elsewhere than in `pool`, without a delay for the jobs
+    /// that wait.
+    pub fn starts_elsewhere(&self, market: &Market, demand: &Demand, pool: PoolId) -> bool {
+        let place = self.open(market, demand, self.at, Promised::default());
+        place.is_some_and(|it| it.start <= self.at && it.place != Place::Pool(pool))
     }
 
     /// The earliest place for one more job, not before `from`, which delays none of those that

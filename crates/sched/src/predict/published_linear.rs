@@ -28,21 +28,11 @@ const TINY: f64 = 0.000_000_001;
 
 /// See the module's text. Memory: three runs of each user, and the features of jobs that have not
 /// ended. A prediction and a lesson take a few hundred operations.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct PublishedLinear {
     model: Descent,
     users: BTreeMap<i64, User>,
     active: BTreeMap<JobId, Active>,
-}
-
-impl Default for PublishedLinear {
-    fn default() -> PublishedLinear {
-        PublishedLinear {
-            model: Descent::default(),
-            users: BTreeMap::new(),
-            active: BTreeMap::new(),
-        }
-    }
 }
 
 /// A job that has not ended.

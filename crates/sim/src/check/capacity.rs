@@ -31,7 +31,7 @@ impl Capacity {
             Event::Submitted { job, demand } => {
                 self.demands.insert(*job, demand.processors);
             }
-            Event::Traded { .. } => {}
+            Event::Traded { .. } | Event::Lined { .. } => {}
             Event::Started { job, place } => {
                 let processors = self.demands.get(job).copied().unwrap_or_default();
                 let shares: Vec<Share> = place.shares(processors).collect();

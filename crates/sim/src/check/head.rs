@@ -5,14 +5,20 @@ use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::availability::missing_time;
 
 use super::beliefs::{BeliefChecker, expected_end};
+use super::lines::Lines;
 use super::{Checker, Violation};
 
-/// FCFS: no job overtakes another.
-#[derive(Debug)]
-pub(super) struct InOrder;
+/// FCFS: no job overtakes another, but for those that a site's own scheduler starts.
+#[derive(Debug, Default)]
+pub(super) struct InOrder {
+    lines: Lines,
+}
 
 impl Checker for InOrder {
     fn event(&mut self, market: &Market, event: &Event) -> Result<(), Violation> {
+        if self.lines.starts(event) {
+            return Ok(());
+        }
         match (event, market.head()) {
             (Event::Started { job, .. }, Some(head)) if head < *job => {
                 let what = format!("job {} overtakes job {}", job.0, head.0);
@@ -25,7 +31,8 @@ impl Checker for InOrder {
 
 /// Backfilling: the head starts no later than it could if nothing else were started any more.
 /// That moment may only move closer. The promise lapses when a running job exceeds what was
-/// believed of it, when a job is interrupted and when an outage is announced.
+/// believed of it, when a job is interrupted, when an outage is announced and when a site's own
+/// scheduler starts a job.
 ///
 /// In one pool the moment is worked out here; where there are several it is the head's
 /// reservation, as which nodes it may have is up to the policy.
@@ -33,6 +40,7 @@ impl Checker for InOrder {
 pub(super) struct NotDelayed {
     promised: Option<(JobId, Time)>,
     beliefs: BeliefChecker,
+    lines: Lines,
 }
 
 /// When the head could start if nothing else were started.
@@ -54,12 +62,13 @@ fn possible(market: &Market, policy: &dyn Policy, head: JobId) -> Option<Time> {
 
 impl Checker for NotDelayed {
     fn event(&mut self, market: &Market, event: &Event) -> Result<(), Violation> {
+        let by_site = self.lines.starts(event);
         let lapses = match event {
             Event::Announced { .. } | Event::Interrupted { .. } => true,
             Event::Started { .. } => self.beliefs.outlived(market),
             _ => false,
         };
-        if lapses {
+        if lapses || by_site {
             self.promised = None;
         }
         Ok(())

@@ -1,5 +1,5 @@
 //! Every job is submitted, started and ended once each, in this order, or refused while it waits.
-//! An interrupted job waits again. Trades are struck for jobs that wait.
+//! An interrupted job waits again, and one that leaves the queue of a site's own scheduler. Trades are struck for jobs that wait.
 
 use std::collections::BTreeMap;
 
@@ -10,6 +10,7 @@ use super::{Checker, Violation};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum JobStage {
     Waiting,
+    Lined,
     Running,
     Over,
 }
@@ -20,6 +21,14 @@ pub(super) struct Lives {
     stages: BTreeMap<JobId, JobStage>,
 }
 
+impl Lives {
+    /// In which stage a job is that has no nodes and may get some.
+    fn before_start(&self, job: JobId) -> JobStage {
+        let stage = self.stages.get(&job).copied().filter(|stage| *stage == JobStage::Lined);
+        stage.unwrap_or(JobStage::Waiting)
+    }
+}
+
 fn wrong(job: JobId, what: &str) -> Violation {
     Violation { checker: "lives", what: format!("job {} {what}", job.0) }
 }
@@ -28,11 +37,18 @@ impl Checker for Lives {
     fn event(&mut self, _market: &Market, event: &Event) -> Result<(), Violation> {
         let (job, before, after) = match *event {
             Event::Submitted { job, .. } => (job, None, JobStage::Waiting),
-            Event::Started { job, .. } => (job, Some(JobStage::Waiting), JobStage::Running),
-            Event::Interrupted { job } => (job, Some(JobStage::Running), JobStage::Waiting),
+            Event::Lined { job } => (job, Some(JobStage::Waiting), JobStage::Lined),
+            Event::Started { job, .. } => (job, Some(self.before_start(job)), JobStage::Running),
+            Event::Interrupted { job } => {
+                let before = match self.before_start(job) {
+                    JobStage::Lined => JobStage::Lined,
+                    _ => JobStage::Running,
+                };
+                (job, Some(before), JobStage::Waiting)
+            }
             Event::Ended { job } => (job, Some(JobStage::Running), JobStage::Over),
             Event::Refused { job } | Event::Cancelled { job } => {
-                (job, Some(JobStage::Waiting), JobStage::Over)
+                (job, Some(self.before_start(job)), JobStage::Over)
             }
             Event::Traded { job, .. } => (job, Some(JobStage::Waiting), JobStage::Waiting),
             _ => return Ok(()),

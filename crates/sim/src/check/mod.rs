@@ -5,6 +5,7 @@ mod beliefs;
 mod capacity;
 mod head;
 mod lifecycle;
+mod lines;
 mod money;
 mod reservations;
 #[cfg(test)]
@@ -58,7 +59,7 @@ pub fn all(promise: Promise) -> Vec<Box<dyn Checker>> {
     ];
     match promise {
         Promise::Nothing => {}
-        Promise::Order => checkers.push(Box::new(head::InOrder)),
+        Promise::Order => checkers.push(Box::new(head::InOrder::default())),
         Promise::Head => checkers.push(Box::new(head::NotDelayed::default())),
         Promise::Reservations => checkers.push(Box::new(reservations::Kept::default())),
     }

@@ -6,19 +6,25 @@ use tradewind_model::{Event, JobId, Market, Time};
 use tradewind_sched::policy::Policy;
 
 use super::beliefs::BeliefChecker;
+use super::lines::Lines;
 use super::{Checker, Violation};
 
 /// No job starts later than its reservation said, or gets a later promise than before. All
 /// promises lapse when a running job exceeds what was believed of it, when a job is interrupted
-/// (it takes its old place in the queue) and when an outage is announced.
+/// (it takes its old place in the queue), when an outage is announced and when a site's own scheduler
+/// starts a job. A job in the queue of a site has no reservation of the policy.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     promised: BTreeMap<JobId, Time>,
     beliefs: BeliefChecker,
+    lines: Lines,
 }
 
 impl Checker for Kept {
     fn event(&mut self, market: &Market, event: &Event) -> Result<(), Violation> {
+        if self.lines.starts(event) {
+            self.promised.clear();
+        }
         match event {
             Event::Announced { .. } | Event::Interrupted { .. } => self.promised.clear(),
             Event::Started { job, .. } => {
@@ -31,7 +37,7 @@ impl Checker for Kept {
                     return Err(Violation { checker: "reservations", what });
                 }
             }
-            Event::Refused { job } => {
+            Event::Refused { job } | Event::Lined { job } => {
                 self.promised.remove(job);
             }
             _ => {}

@@ -177,7 +177,7 @@ fn lost_money_is_seen() {
 
 #[test]
 fn overtaking_is_seen() {
-    let stage = &mut Stage::new(head::InOrder);
+    let stage = &mut Stage::new(head::InOrder::default());
     stage.jobs(&[(1, 10), (1, 10)]);
     stage.market.apply(&started(1)).unwrap();
     assert_eq!(stage.fed(&started(1)), Err("order"));

@@ -24,9 +24,8 @@ use std::collections::BTreeMap;
 
 use tradewind_model::Span;
 
-use crate::load;
 use crate::result::Run;
-use crate::workload::Workload;
+use crate::workload::{Job, Workload};
 use jobs::Jobs;
 use promises::Promises;
 use queue::Queue;
@@ -111,7 +110,7 @@ fn entry(name: &str, unit: Unit, better: Better, value: impl Into<Option<Value>>
 
 /// A quotient; `None` if there is nothing to divide by.
 #[expect(clippy::cast_precision_loss, reason = "quotients are for reading")]
-pub(crate) fn quotient(of: i128, by: i128) -> Option<Value> {
+fn quotient(of: i128, by: i128) -> Option<Value> {
     (by > 0).then(|| Value::Quotient(of as f64 / by as f64))
 }
 
@@ -123,7 +122,7 @@ fn counts(jobs: &Jobs, workload: &Workload, run: &Run, counted: Counted) -> Vec<
     let lost_work = lost().flat_map(|lost| stays::of_lost(workload, lost)).map(|stay| stay.work());
     vec![
         entry("jobs", Count, Neither, Value::Whole(jobs.count())),
-        entry("offered_load", Ratio, Neither, load::of_jobs(workload)),
+        entry("offered_load", Ratio, Neither, offered_load(workload)),
         entry("killed", Count, Lower, Value::Whole(jobs.killed)),
         entry("refused", Count, Lower, Value::Whole(refused as i128)),
         entry("interruptions", Count, Lower, Value::Whole(lost().count() as i128)),
@@ -131,6 +130,15 @@ fn counts(jobs: &Jobs, workload: &Workload, run: &Run, counted: Counted) -> Vec<
         entry("lost_work_node_s", NodeSeconds, Lower, Value::Whole(lost_work.sum())),
         entry("backfill_ratio", Ratio, Neither, quotient(jobs.backfilled, jobs.count())),
     ]
+}
+
+/// Of the jobs as they are replayed; `None` if all come at once.
+fn offered_load(workload: &Workload) -> Option<Value> {
+    let area = |job: &Job| i128::from(job.run.0) * i128::from(job.processors);
+    let used: i128 = workload.jobs.iter().map(area).sum();
+    let submits = || workload.jobs.iter().map(|job| job.submit);
+    let span = submits().max()? - submits().min()?;
+    quotient(used, i128::from(span.0) * i128::from(workload.processors()))
 }
 
 /// What is measured along the window rather than job by job.

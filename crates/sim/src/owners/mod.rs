@@ -19,14 +19,25 @@
 //! - It may start later than it would without the market: nodes that the market's jobs have come
 //!   back when these end, and nothing interrupts them.
 //!
+//! **In line** ([`Standing::InLine`]) the market's jobs wait in the site's queue. After each pass of the
+//! policy, a job for which an outlook of the market's queue finds the earliest place later in a pool
+//! of such a site joins the queue of that site ([`Event::Lined`]), behind all that wait there by then,
+//! as a job of one account in the order of submission. The policy has no more to decide about it:
+//! the site's scheduler starts it. Until then its expected start is part of the announced load. If it
+//! could start at once elsewhere, it leaves the queue and waits in the market's again, once at most.
+//! While no owner's job waits or runs at a site, no job joins its queue, and the policy alone decides.
+//!
+//! [`Event::Lined`]: tradewind_model::Event::Lined
+//!
 //! `tests/owners` checks the first two and measures the third on drawn sites.
 
+mod lines;
 mod replayed;
 mod site;
 
 use std::sync::Arc;
 
-use tradewind_model::{PoolId, Pools, Time};
+use tradewind_model::{PoolId, Pools, Standing, Time};
 use tradewind_sched::policy::backfill::{self, Backfill, Depth};
 use tradewind_sched::policy::owners::Rule;
 use tradewind_sched::policy::owners::SiteQueue;
@@ -43,6 +54,8 @@ pub struct OwnersLoad {
     pub pools: Vec<PoolId>,
     /// How the site's scheduler works.
     pub rule: Rule,
+    /// Where the market's jobs stand.
+    pub market: Standing,
     /// By submit time, then by number, then as in the log. Their times are wall-clock times,
     /// whatever the performance of the pools.
     pub jobs: Vec<Job>,
@@ -63,7 +76,7 @@ impl OwnersLoad {
         let cluster = Arc::new(Pools::cluster(widest));
         let Workload { jobs, rejected, .. } =
             workload::prepare(log, cluster, Semantics::Textbook, overrun);
-        OwnersLoad { pools, rule, jobs, rejected }
+        OwnersLoad { pools, rule, market: Standing::Behind, jobs, rejected }
     }
 }
 

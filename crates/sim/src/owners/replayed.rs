@@ -2,25 +2,28 @@
 
 use std::collections::VecDeque;
 
-use tradewind_model::{Event, Market, Outage, OutageId, Pools, Time};
+use tradewind_model::{Event, Market, Outage, OutageId, Place, Pools, Time};
 
+use super::lines::Withdrawn;
 use super::site::{Change, OwnersSite, Started};
 use super::{OwnersLoad, OwnersRun};
 
 /// The owners' jobs of a replay, and what the market knows of them.
 #[derive(Debug)]
 pub(crate) struct Owners<'a> {
-    sites: Vec<OwnersSite<'a>>,
+    pub(super) sites: Vec<OwnersSite<'a>>,
     /// What the market has to be told, with the site's index.
     changes: VecDeque<(usize, Change)>,
     /// Whether the next event is one that was told here.
     told: bool,
+    pub(super) withdrawn: Withdrawn,
 }
 
 impl<'a> Owners<'a> {
     pub(crate) fn new(loads: &'a [OwnersLoad], pools: &Pools) -> Owners<'a> {
         let sites = loads.iter().map(|load| OwnersSite::new(load, pools)).collect();
-        Owners { sites, changes: VecDeque::new(), told: false }
+        let (changes, withdrawn) = (VecDeque::new(), Withdrawn::default());
+        Owners { sites, changes, told: false, withdrawn }
     }
 
     /// When anything happens next.
@@ -65,6 +68,7 @@ impl<'a> Owners<'a> {
         match change {
             Change::Reopen(closure) => Event::Reopened { closure },
             Change::Close(closure) => Event::Closed { closure },
+            Change::Turn { job, pool } => Event::Started { job, place: Place::Pool(pool) },
             Change::Announce(what) => {
                 self.sites[site].announced(closure, what);
                 Event::Announced { closure, what }

@@ -21,6 +21,8 @@ pub(super) enum Change {
     Announce(Outage),
     /// Nodes are gone: a job starts.
     Start(Started),
+    /// A job of the market that waited in the queue starts.
+    Turn { job: JobId, pool: PoolId },
 }
 
 /// An owner's job that starts, by its number in the site's queue.
@@ -33,7 +35,7 @@ pub(super) struct Started {
 /// The site's queue, and what the market knows of it.
 #[derive(Debug)]
 pub(super) struct OwnersSite<'a> {
-    load: &'a OwnersLoad,
+    pub(super) load: &'a OwnersLoad,
     pools: Arc<[PoolId]>,
     queue: SiteQueue,
     /// Jobs submitted so far.
@@ -49,10 +51,14 @@ pub(super) struct OwnersSite<'a> {
     taken: BTreeMap<JobId, OutageId>,
     /// Jobs of the market, by pool.
     market: BTreeMap<(JobId, PoolId), JobId>,
+    /// Jobs of the market that wait in the queue, by their numbers there, and the pool they wait for.
+    lined: BTreeMap<JobId, (JobId, PoolId)>,
     /// Future load that was announced.
     ahead: Vec<(OutageId, Outage)>,
     /// Whether the queue has to be looked at, whatever the time.
     touched: bool,
+    /// Whether jobs of the market have joined or left the queue since then.
+    has_news: bool,
     /// When it was last looked at.
     seen: Option<Time>,
     /// By index in the load: when a job was expected to start when it was submitted.
@@ -73,8 +79,10 @@ impl<'a> OwnersSite<'a> {
             ends: BTreeSet::new(),
             taken: BTreeMap::new(),
             market: BTreeMap::new(),
+            lined: BTreeMap::new(),
             ahead: Vec::new(),
             touched: false,
+            has_news: false,
             seen: None,
             foreseen: vec![None; load.jobs.len()],
             ran: vec![None; load.jobs.len()],
@@ -93,17 +101,58 @@ impl<'a> OwnersSite<'a> {
 
     /// When the queue has to be looked at next.
     pub(super) fn next(&self) -> Option<Time> {
+        if self.has_news {
+            return self.seen;
+        }
         let expected =
             self.queue.next_expected().filter(|at| self.seen.is_none_or(|seen| seen < *at));
         self.next_own().into_iter().chain(expected).min()
     }
 
     pub(super) fn is_due(&self, now: Time) -> bool {
-        self.touched || self.next().is_some_and(|at| at <= now)
+        self.touched || self.has_news || self.next().is_some_and(|at| at <= now)
     }
 
     pub(super) fn is_over(&self) -> bool {
-        self.submitted == self.load.jobs.len() && self.index.is_empty()
+        self.submitted == self.load.jobs.len() && self.is_idle() && self.lined.is_empty()
+    }
+
+    /// Whether no owner's job waits or runs.
+    pub(super) fn is_idle(&self) -> bool {
+        self.index.is_empty()
+    }
+
+    pub(super) fn has(&self, pool: PoolId) -> bool {
+        self.queue.has(pool)
+    }
+
+    pub(super) fn has_lined(&self) -> bool {
+        !self.lined.is_empty()
+    }
+
+    /// Jobs of the market that wait in the queue, each with its pool, in the order of the queue.
+    pub(super) fn lined(&self) -> Vec<(JobId, PoolId)> {
+        self.lined.values().copied().collect()
+    }
+
+    /// A job of the market joins the queue, behind all that wait; whether it can ever start.
+    pub(super) fn line_up(&mut self, job: JobId, pool: PoolId, nodes: u32, limit: Span) -> bool {
+        let number = self.number();
+        let joins = self.queue.join(Entry { job: number, nodes, limit, pools: [pool].into() });
+        if joins {
+            self.lined.insert(number, (job, pool));
+            self.has_news = true;
+        }
+        joins
+    }
+
+    /// A job of the market leaves the queue.
+    pub(super) fn leave_line(&mut self, job: JobId, now: Time) {
+        let found = self.lined.iter().find(|(_, (of, _))| *of == job);
+        let Some(number) = found.map(|(number, _)| *number) else { return };
+        self.lined.remove(&number);
+        self.queue.leave(number, now);
+        self.has_news = true;
     }
 
     fn number(&mut self) -> JobId {
@@ -113,7 +162,7 @@ impl<'a> OwnersSite<'a> {
 
     /// All that happens here by `now`; what the market has to be told of it.
     pub(super) fn step(&mut self, now: Time) -> Vec<Change> {
-        (self.touched, self.seen) = (false, Some(now));
+        (self.touched, self.has_news, self.seen) = (false, false, Some(now));
         let mut changes = Vec::new();
         while let Some(&(at, job)) = self.ends.first().filter(|(at, _)| *at <= now) {
             self.ends.remove(&(at, job));
@@ -151,6 +200,10 @@ impl<'a> OwnersSite<'a> {
 
     fn start(&mut self, start: &ExpectedStart) -> Change {
         let ExpectedStart { job, pool, nodes, start, end } = *start;
+        if let Some((of_market, _)) = self.lined.remove(&job) {
+            self.market.insert((of_market, pool), job);
+            return Change::Turn { job: of_market, pool };
+        }
         if let Some(&index) = self.index.get(&job) {
             let really = start + self.load.jobs[index].run;
             let foreseen = self.foreseen[index];

@@ -1,4 +1,4 @@
-//! Sites whose owners queue: the market's jobs stand behind them.
+//! Sites whose owners queue: the market's jobs stand behind them, or in line.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -7,6 +7,7 @@
 
 mod worlds;
 
+use tradewind_model::Standing;
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sim::owners::{OwnersRun, alone};
 use worlds::{Ends, Kind, Submitted, World};
@@ -28,6 +29,8 @@ struct Sums {
     broken_alone: i64,
     /// Jobs of the market.
     market: i64,
+    /// How long these waited, seconds.
+    market_wait: i64,
     market_node_s: i64,
     owners_node_s: i64,
 }
@@ -58,6 +61,8 @@ impl Sums {
         }
         self.market += with.jobs.len() as i64;
         let work = |job: &tradewind_sim::workload::Job| job.run.0 * i64::from(job.processors);
+        let waits = world.workload.jobs.iter().zip(&with.jobs);
+        self.market_wait += waits.map(|(job, ran)| (ran.start - job.submit).0).sum::<i64>();
         self.market_node_s += world.workload.jobs.iter().map(work).sum::<i64>();
     }
 
@@ -68,6 +73,16 @@ impl Sums {
         sums
     }
 
+    fn work(&self) -> (i64, i64, i64, i64) {
+        (self.jobs, self.owners_node_s, self.market, self.market_node_s)
+    }
+
+    /// Mean waits, seconds: of owners without the market, of owners, of the market.
+    fn row(&self, name: &str) -> String {
+        let (alone, owners) = (self.wait_alone / self.jobs, self.wait / self.jobs);
+        format!("{name}: {alone} s alone, {owners} s, market {} s", self.market_wait / self.market)
+    }
+
     /// By how much owners wait longer, in thousandths.
     fn longer(&self) -> i64 {
         1_000 * (self.wait - self.wait_alone) / self.wait_alone
@@ -76,7 +91,11 @@ impl Sums {
 
 #[test]
 fn no_owner_who_waits_is_delayed_where_jobs_end_when_expected() {
-    let sums = Sums::of(Kind { owners: Submitted::Before, ends: Ends::AtLimits });
+    let sums = Sums::of(Kind {
+        owners: Submitted::Before,
+        ends: Ends::AtLimits,
+        market: Standing::Behind,
+    });
     assert_eq!((sums.delayed, sums.wait), (0, sums.wait_alone));
     assert_eq!((sums.broken, sums.broken_alone), (0, 0));
     assert!(sums.market > 10_000 && sums.jobs > 10_000);
@@ -84,31 +103,82 @@ fn no_owner_who_waits_is_delayed_where_jobs_end_when_expected() {
 
 #[test]
 fn early_ends_delay_owners_in_the_queue_by_less_than_one_percent() {
-    let sums = Sums::of(Kind { owners: Submitted::Before, ends: Ends::Early });
+    let sums =
+        Sums::of(Kind { owners: Submitted::Before, ends: Ends::Early, market: Standing::Behind });
     assert_eq!((sums.broken, sums.broken_alone), (0, 0));
     assert!(sums.longer() < 10, "{sums:?}");
 }
 
 #[test]
 fn jobs_submitted_later_wait_for_no_more_than_runs_already() {
-    let sums = Sums::of(Kind { owners: Submitted::AllTheTime, ends: Ends::AtLimits });
+    let sums = Sums::of(Kind {
+        owners: Submitted::AllTheTime,
+        ends: Ends::AtLimits,
+        market: Standing::Behind,
+    });
     assert_eq!((sums.broken, sums.broken_alone), (0, 0));
     assert!(sums.longer() < 10, "{sums:?}");
-    let sums = Sums::of(Kind { owners: Submitted::AllTheTime, ends: Ends::Early });
+    let sums = Sums::of(Kind {
+        owners: Submitted::AllTheTime,
+        ends: Ends::Early,
+        market: Standing::Behind,
+    });
     assert_eq!((sums.broken, sums.broken_alone), (0, 0));
     assert!(sums.longer() < 30, "{sums:?}");
 }
 
 #[test]
 fn owners_jobs_that_exceed_their_limits_break_no_promise_of_policies() {
-    let sums = Sums::of(Kind { owners: Submitted::AllTheTime, ends: Ends::Beyond });
+    let sums = Sums::of(Kind {
+        owners: Submitted::AllTheTime,
+        ends: Ends::Beyond,
+        market: Standing::Behind,
+    });
     assert!(sums.jobs > 10_000);
 }
 
 #[test]
 fn a_replay_with_owners_can_be_repeated() {
-    let kind = Kind { owners: Submitted::AllTheTime, ends: Ends::Early };
+    let kind = Kind { owners: Submitted::AllTheTime, ends: Ends::Early, market: Standing::Behind };
     for seed in 0..20 {
         assert_eq!(World::drawn(seed, kind).run(), World::drawn(seed, kind).run());
+    }
+}
+
+/// In one line every job gets its turn: no job of the market or of an owner is lost (the checkers
+/// follow each of them), and what the queue foresaw for owners' jobs holds, but for very few.
+#[test]
+fn in_line_every_job_gets_its_turn() {
+    for (owners, ends) in [
+        (Submitted::Before, Ends::AtLimits),
+        (Submitted::AllTheTime, Ends::AtLimits),
+        (Submitted::AllTheTime, Ends::Early),
+        (Submitted::AllTheTime, Ends::Beyond),
+    ] {
+        let behind = Sums::of(Kind { owners, ends, market: Standing::Behind });
+        let in_line = Sums::of(Kind { owners, ends, market: Standing::InLine });
+        assert_eq!(in_line.work(), behind.work(), "all work is done");
+        // One of all these jobs: early ends had improved its forecast for a while.
+        if ends != Ends::Beyond {
+            assert!(in_line.broken * 1_000 < in_line.jobs, "{in_line:?}");
+        }
+        // Owners who submit all the time go before jobs of the market that are behind them.
+        if owners == Submitted::AllTheTime {
+            assert!(in_line.market_wait < behind.market_wait, "{in_line:?} {behind:?}");
+        }
+        println!("{}\n{}", behind.row("behind"), in_line.row("in-line"));
+    }
+}
+
+#[test]
+fn in_line_without_owners_changes_nothing() {
+    let kind = Kind { owners: Submitted::AllTheTime, ends: Ends::Early, market: Standing::InLine };
+    for seed in 0..200 {
+        let mut world = World::drawn(seed, kind);
+        world.workload.owners.iter_mut().for_each(|load| load.jobs.clear());
+        let with = world.run();
+        world.workload.owners.clear();
+        let without = world.run();
+        assert_eq!((with.jobs, with.passes), (without.jobs, without.passes), "{seed}");
     }
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use tradewind_model::random::{stream, within};
 use tradewind_model::{
-    Admission, Attributes, Performance, Pool, PoolId, Pools, Price, Site, SiteId, Span, Time, Times,
+    Admission, Attributes, Performance, Pool, PoolId, Pools, Price, Site, SiteId, Span, Standing,
+    Time, Times,
 };
 use tradewind_sched::policy::backfill::{self, Backfill, Depth};
 use tradewind_sched::policy::gridfill::{self, GridFill};
@@ -21,6 +22,8 @@ pub(crate) struct Kind {
     pub(crate) owners: Submitted,
     /// How long owners' jobs run.
     pub(crate) ends: Ends,
+    /// Where the market's jobs stand.
+    pub(crate) market: Standing,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,7 +120,8 @@ impl World {
                 Ends::Beyond => Overrun::Extend,
                 Ends::AtLimits | Ends::Early => Overrun::Kill,
             };
-            owners.push(OwnersLoad::new(&log, &grid, pools, rule, overrun));
+            let load = OwnersLoad::new(&log, &grid, pools, rule, overrun);
+            owners.push(OwnersLoad { market: kind.market, ..load });
         }
         let count = lots.draw(5, 40);
         // The market's jobs are shorter than the owners', as what fills gaps is.

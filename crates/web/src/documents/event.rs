@@ -15,8 +15,9 @@ pub struct Event {
     pub at: i64,
     /// `submitted`, `held`, `queued`, `planned`, `running`, `part_over`, `set_back`, `cancelling`,
     /// `over`, `dropped`, `expected`, `priced`, `tariff`, `missing`, `back`, `site_away`,
-    /// `site_back`, `policy`, `moved`, `quoted`, `quote_gone`, `admitted`, `expelled`, `rotated`,
-    /// `arrived`, `slipped`, `launched`, `unkept`, `kept` and `breached` (an accepted offer), `project` (members and limits), `budget` (a
+    /// `site_back`, `site_state`, `policy`, `moved`, `quoted`, `quote_gone`, `admitted`, `expelled`, `rotated`,
+    /// `arrived`, `slipped`, `launched`, `unkept`, `in_line`, `kept` and
+    /// `breached` (an accepted offer), `project` (members and limits), `budget` (a
     /// project or a member has spent 50, 80 or 95 % of a limit), or `reset`: events were missed,
     /// look again.
     pub kind: String,
@@ -26,7 +27,7 @@ pub struct Event {
     /// Name of the user whose job it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// The job's state, if it is over.
+    /// The job's state, if it is over; of `site_state`, the site's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     /// The reason.

@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 use super::amount::Credits;
 use super::choice::Choice;
 use super::limit::Limit;
+use super::site::SiteFailure;
 
 /// A job. Lists leave out `parts`, `history` and `submission`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -34,6 +35,9 @@ pub struct Job {
     /// The reason in a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// Sites that fail and keep it from its start or its end; left out if there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failing_sites: Vec<SiteFailure>,
     /// If it is one of an array.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub array: Option<ArrayPlace>,
@@ -297,7 +301,7 @@ pub struct HistoryEntry {
     /// The moment, in Unix seconds.
     pub at: i64,
     /// `submitted`, `held`, `queued`, `planned`, `began`, `set_back`, `cancelling`, `over`,
-    /// `unkept`, `kept` and `breached` of an accepted offer; `passed_on`, `arrived`, `came_back`, `taken_in` of jobs that go to peers or come from them.
+    /// `unkept`, `in_line` (it waits in the queue of a site), `kept` and `breached` of an accepted offer; `passed_on`, `arrived`, `came_back`, `taken_in` of jobs that go to peers or come from them.
     pub what: String,
     /// More about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

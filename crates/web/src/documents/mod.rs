@@ -49,12 +49,12 @@ pub use project::{
     LimitChange, MemberRole, Membership, NewProject, Project, ProjectBudget, ProjectForecast,
     ProjectList, ProjectMember, SpendingLimits,
 };
-pub use quote::{Offer, OfferedNodes, QueuePlan, Quotes};
+pub use quote::{Basis, Offer, OfferedNodes, QueuePlan, Quotes};
 pub use report::{Report, SiteReport, TogetherReport, UserReport};
 pub use session::{Session, SessionList};
 pub use shadow::{ComparedErrors, ObservedHour, ObservedSite, ObservedWaits, Shadow, StartErrors};
 pub use sign_in::{DeviceAnswer, DeviceQuestion, DeviceSignIn, NewSession, SignInWays};
-pub use site::{Delay, OwnersQueue, Pool, PriceChange, Reach, Site, SiteList};
+pub use site::{Delay, OwnersQueue, Pool, PriceChange, Site, SiteFailure, SiteList, SiteState};
 pub use submission::{
     Attribute, Dependency, Mail, Passed, ScriptSubmission, Submission, TimeLimit,
 };

@@ -54,7 +54,7 @@ impl Quotes {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "criterion": "cost", "exact": true, "id": 12, "start": 1_800_000_100, "finish": 1_800_000_700,
-    "cost": 300, "expires": 1_800_000_300,
+    "cost": 300, "expires": 1_800_000_300, "basis": "window",
     "nodes": [{"site": "alpha", "pool": "alpha/slow", "nodes": 1, "end": 1_800_000_700,
         "limit": 600, "times": "wall", "work": 300, "price": 0.5}]
 }))]
@@ -79,6 +79,9 @@ pub struct Offer {
     /// the offer was not kept. Left out if it cannot be accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slack: Option<i64>,
+    /// What the start rests on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Basis>,
     /// Until when it may be accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<i64>,
@@ -88,6 +91,24 @@ pub struct Offer {
     /// Why there is no window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+impl Offer {
+    /// Whether its start is the expected turn in the queue of a site, so that it cannot be booked.
+    pub fn is_of_queue(&self) -> bool {
+        self.basis == Some(Basis::SiteQueue)
+    }
+}
+
+/// What the start of an offer rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// A window that is free, and may be booked.
+    Window,
+    /// The turn in the queue of the site that is expected, beside the jobs of the site's owners: it is
+    /// not promised, and cannot be booked.
+    SiteQueue,
 }
 
 /// Nodes of one pool in an offer.

@@ -14,14 +14,16 @@ pub struct Site {
     pub name: String,
     /// Name of the owner, who sets the prices.
     pub owner: String,
-    /// Whether it answers.
+    /// Whether it answers and takes jobs. Nothing is planned at a site that is `joining`,
+    /// `never-reached`, `lost`, `hanging` or `refusing`.
     #[serde(default)]
-    pub state: Reach,
-    /// Since when it does, or does not: seconds since 1970; left out before the first look.
+    pub state: SiteState,
+    /// Since when it is in this state, or has not answered: seconds since 1970; left out where it
+    /// is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<i64>,
-    /// Why it does not answer, in its own words for administrators and its owner; left out while it
-    /// answers.
+    /// Why it is in this state: in the site's own words for administrators and its owner; left out
+    /// while all is well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Requests that its manager got from the market in the last minute; left out where there is no
@@ -58,15 +60,87 @@ pub struct OwnersQueue {
     pub unknown: Vec<String>,
 }
 
-/// Whether a site answers.
+/// The state of a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Reach {
-    /// The site responds.
+#[serde(rename_all = "kebab-case")]
+pub enum SiteState {
+    /// It answers, and all its nodes work.
     #[default]
     Up,
-    /// The site does not respond.
-    Away,
+    /// It was not surveyed since the start of the daemon.
+    Joining,
+    /// It does not answer, and never did.
+    NeverReached,
+    /// It does not answer, and did before.
+    Lost,
+    /// A call does not return.
+    Hanging,
+    /// It answers, and refuses jobs.
+    Refusing,
+    /// It answers, and some of its nodes are down or drained.
+    PartlyDrained,
+    /// It answers, and all its nodes are down or drained.
+    Drained,
+}
+
+impl SiteState {
+    /// Its name, as documents have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            SiteState::Up => "up",
+            SiteState::Joining => "joining",
+            SiteState::NeverReached => "never-reached",
+            SiteState::Lost => "lost",
+            SiteState::Hanging => "hanging",
+            SiteState::Refusing => "refusing",
+            SiteState::PartlyDrained => "partly-drained",
+            SiteState::Drained => "drained",
+        }
+    }
+
+    /// Its name in a sentence, before `since`.
+    pub fn words(self) -> &'static str {
+        match self {
+            SiteState::Up => "up",
+            SiteState::Joining => "not surveyed yet,",
+            SiteState::NeverReached => "never reached, tried",
+            SiteState::Lost => "lost",
+            SiteState::Hanging => "hanging",
+            SiteState::Refusing => "refusing jobs",
+            SiteState::PartlyDrained => "partly drained",
+            SiteState::Drained => "drained",
+        }
+    }
+
+    /// Whether plans, forecasts, quotes and offers may use its nodes.
+    pub fn is_counted_on(self) -> bool {
+        matches!(self, SiteState::Up | SiteState::PartlyDrained | SiteState::Drained)
+    }
+
+    /// Whether the site fails, at least in part.
+    pub fn is_failure(self) -> bool {
+        !matches!(self, SiteState::Up | SiteState::Joining)
+    }
+}
+
+/// A site that fails, and what that means for a job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "site": "gamma", "state": "lost", "since": 1_800_000_000, "reason": "Connection timed out",
+    "message": "it waits for gamma, lost since 2027-01-15T08:00:00+00:00: Connection timed out"
+}))]
+pub struct SiteFailure {
+    /// Name of the site.
+    pub site: String,
+    /// Its state.
+    pub state: SiteState,
+    /// Since when: seconds since 1970.
+    pub since: i64,
+    /// Why, as far as all users may know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// All of this in a sentence, with what it means for the job.
+    pub message: String,
 }
 
 /// How much later than expected jobs started: seconds, negative if they were early.

@@ -9,16 +9,17 @@ use tradewind_daemon::live::record::{
     AccessRecord, JobRecord, LedgerRecord, MarketRecord, OfferRecord, OutageRecord, PeerRecord,
     SiteRecord, TaskRecord,
 };
+use tradewind_daemon::live::site_health::{Health, SiteState};
 use tradewind_daemon::live::state::{BreachReason, State, Why};
 use tradewind_daemon::live::{Live, Record};
 use tradewind_daemon::site::Seen;
-use tradewind_model::{Command, JobId, Outage, Place, PoolId, Reason, Time};
+use tradewind_model::{Command, JobId, Outage, Place, PoolId, Reason, SiteId, Time};
 
 use super::{Audience, Entry, projects};
 use crate::context::Context;
 use crate::documents::Event;
 use crate::views::promises::{self, Names};
-use crate::views::words;
+use crate::views::{failures, words};
 
 /// What must be remembered to describe records: they name jobs and pools by number.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub(super) struct EventEncoder {
     /// By pool: its nodes.
     sizes: Vec<u32>,
     closures: BTreeMap<Why, Outage>,
+    /// By site that fails: its state, as events have it.
+    failing: BTreeMap<u32, SiteState>,
 }
 
 #[derive(Debug, Clone)]
@@ -71,6 +74,10 @@ impl EventEncoder {
             sites: sites.map(|(site, owner)| (site.name.clone(), owner.clone())).collect(),
             pools: pools.iter().map(|(_, it)| (it.name.clone(), it.site.0 as usize)).collect(),
             sizes: pools.iter().map(|(_, it)| it.nodes).collect(),
+            failing: (0..pools.sites().len() as u32)
+                .map(|site| (site, state.site_health(SiteId(site)).state))
+                .filter(|(_, state)| state.is_failure())
+                .collect(),
             closures: closures
                 .filter_map(|(why, id)| Some((why.clone(), state.market.closure_state(*id)?.0)))
                 .collect(),
@@ -260,6 +267,10 @@ impl EventEncoder {
             }
             Record::Job(JobRecord::Joined { job, .. }) => (job, event("queued")),
             Record::Job(JobRecord::Started { job }) => (job, event("planned")),
+            Record::Job(JobRecord::Lined { job, pool }) => {
+                let (pools, site) = (vec![self.pool(*pool)], self.site_of(*pool));
+                (job, Event { pools, site, ..event("in_line") })
+            }
             Record::Job(JobRecord::Interrupted { job, setback }) => {
                 let message = Some(words::set_back(setback, |pool| self.pool(pool)));
                 (job, Event { message, ..event("set_back") })
@@ -335,9 +346,33 @@ impl EventEncoder {
                 let kind = if away.is_some() { "site_away" } else { "site_back" };
                 Event { site: self.site(*site as usize), ..event(kind) }
             }
+            Record::Site(SiteRecord::Health { site, health }) => {
+                self.site_state(*site, health, event("site_state"))?
+            }
             _ => return None,
         };
         Some(Entry::new(&event, Audience::Everyone))
+    }
+
+    /// A site fails, fails otherwise, or does not fail any more. That a site is surveyed for the
+    /// first time after a start is no event.
+    fn site_state(&mut self, site: u32, health: &Health, event: Event) -> Option<Event> {
+        let before = match health.state.is_failure() {
+            true => self.failing.insert(site, health.state),
+            false => Some(self.failing.remove(&site)?),
+        };
+        // A site that refuses jobs is tried again and again.
+        if before == Some(SiteState::Refusing) && health.state == SiteState::Refusing {
+            return None;
+        }
+        let name = self.site(site as usize);
+        Some(Event {
+            message: name.as_deref().map(|name| failures::sentence(name, health)),
+            site: name,
+            state: Some(health.state.name().to_owned()),
+            time: Some(health.since.0),
+            ..event
+        })
     }
 
     fn missing(&self, why: &Why, event: Event) -> Option<Event> {
@@ -345,7 +380,7 @@ impl EventEncoder {
         let reason = match why {
             Why::Local(..) | Why::Stray(..) => "local",
             Why::Down(_) => "down",
-            Why::Away(_) => "away",
+            Why::Away(_) | Why::AwayLater(_) => "away",
             Why::Withheld(..) => "withheld",
             Why::Booked(..) => "booked",
             Why::Queued(..) => "queued",

@@ -33,6 +33,12 @@ pub(crate) struct OfSite {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct OfState {
+    pub(crate) site: String,
+    pub(crate) state: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct OfKind {
     pub(crate) site: String,
     pub(crate) kind: String,
@@ -65,6 +71,7 @@ pub(crate) struct Metrics {
     survey_time: Family<OfSite, Number>,
     survey_age: Family<OfSite, Number>,
     site_up: Family<OfSite, Gauge>,
+    site_state: Family<OfState, Gauge>,
     site_requests: Family<OfKind, Counter>,
     site_requests_minute: Family<OfSite, Gauge>,
     passes: Counter,
@@ -100,6 +107,7 @@ impl Metrics {
             survey_time: Family::default(),
             survey_age: Family::default(),
             site_up: Family::default(),
+            site_state: Family::default(),
             site_requests: Family::default(),
             site_requests_minute: Family::default(),
             passes: Counter::default(),
@@ -153,6 +161,8 @@ impl Metrics {
         let help = "Time since the last look at a site";
         all.register_with_unit("site_survey_age", help, Unit::Seconds, self.survey_age.clone());
         all.register("site_up", "1 if the site answered the latest survey", self.site_up.clone());
+        let help = "1 for the state in which the site is, 0 for the others";
+        all.register("site_state", help, self.site_state.clone());
         let help = "Requests to the site's manager since the start, by its commands";
         all.register("site_requests", help, self.site_requests.clone());
         let help = "Requests to the site's manager in the last minute";

@@ -5,9 +5,10 @@ use std::time::Instant;
 
 use prometheus_client::encoding::text::encode;
 use tradewind_daemon::live::Live;
+use tradewind_daemon::live::site_health::SiteState;
 use tradewind_model::SiteId;
 
-use super::{Metrics, OfKind, OfPool, OfSite, Phase};
+use super::{Metrics, OfKind, OfPool, OfSite, OfState, Phase};
 use crate::context::Context;
 use crate::documents::JobCounts;
 use crate::failure::{Answer, Failure};
@@ -19,7 +20,7 @@ struct Gauges {
     free: u32,
     held: i128,
     prices: Vec<(String, i64)>,
-    sites: Vec<String>,
+    sites: Vec<(String, SiteState)>,
 }
 
 impl Gauges {
@@ -31,7 +32,10 @@ impl Gauges {
             free: state.market.free(),
             held: market::held(state),
             prices: pools.iter().map(|(_, it)| (it.name.clone(), it.price.0)).collect(),
-            sites: pools.sites().iter().map(|site| site.name.clone()).collect(),
+            sites: (0..)
+                .zip(pools.sites())
+                .map(|(place, site)| (site.name.clone(), state.site_health(SiteId(place)).state))
+                .collect(),
         }
     }
 }
@@ -41,7 +45,8 @@ pub(crate) async fn scrape(context: &Context) -> Answer<String> {
     let now = context.look(Gauges::of).await?;
     let metrics = &context.metrics;
     metrics.set_market(&now);
-    metrics.set_engine(context, &now.sites);
+    let sites: Vec<String> = now.sites.iter().map(|(site, _)| site.clone()).collect();
+    metrics.set_engine(context, &sites);
     let mut text = String::new();
     let encoded = encode(&mut text, &metrics.registry);
     encoded.map_err(|_| Failure::unavailable("the numbers cannot be written"))?;
@@ -59,6 +64,12 @@ impl Metrics {
         self.queue.set(waiting as i64);
         self.free.set(now.free.into());
         self.held.set(now.held as f64 / 1e6);
+        for (site, is) in &now.sites {
+            for state in SiteState::ALL {
+                let label = OfState { site: site.clone(), state: state.name() };
+                self.site_state.get_or_create(&label).set((state == *is).into());
+            }
+        }
         for (pool, price) in &now.prices {
             let label = OfPool { pool: pool.clone() };
             self.prices.get_or_create(&label).set(*price as f64 / 1e6);

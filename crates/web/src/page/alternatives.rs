@@ -163,6 +163,7 @@ mod tests {
             finish: Some(finish),
             cost: Some(Credits(cost)),
             slack: None,
+            basis: None,
             expires: None,
             nodes: vec![nodes],
             reason: None,

@@ -142,7 +142,7 @@ fn seen(state: &tradewind_daemon::live::State, actor: &Actor, back: &str) -> See
     // As far as there is something to see.
     let usual = BACK.iter().find(|it| age <= it.step * it.spans as i64).unwrap_or(&BACK[3]);
     let back = *BACK.iter().find(|it| it.value == back).unwrap_or(usual);
-    let sites = sites::list(state);
+    let sites = sites::for_reader(sites::list(state), state, actor);
     let shown = sites.sites.iter().flat_map(|site| &site.pools);
     let loads = shown.map(|pool| {
         let used = u64::from(pool.ours + pool.local) * 1_000 / u64::from(pool.nodes.max(1));

@@ -15,7 +15,7 @@ use super::words;
 use crate::auth::Caller;
 use crate::clock::present;
 use crate::context::Context;
-use crate::documents::{self, Credits, Pool};
+use crate::documents::{self, Credits, Pool, SiteState};
 use crate::views;
 use crate::views::status::Moment;
 
@@ -51,7 +51,8 @@ struct Card {
 /// A pool, and when there is room in it.
 struct PoolLine {
     pool: Pool,
-    away_since: Option<i64>,
+    /// The state of its site, if that fails, and since when.
+    failure: Option<(SiteState, Option<i64>)>,
     next: NextFree,
 }
 
@@ -93,17 +94,17 @@ fn pools(live: &Live) -> Vec<PoolLine> {
     let ids: std::collections::BTreeMap<String, PoolId> = ids.collect();
     let sites = views::sites::list_now(live).sites.into_iter();
     let pools = sites.flat_map(|site| {
-        let away_since = site.away_since;
-        site.pools.into_iter().map(move |pool| (pool, away_since))
+        let at = (site.state, site.since);
+        site.pools.into_iter().map(move |pool| (pool, at))
     });
-    let line = |(pool, away_since): (Pool, Option<i64>)| {
+    let line = |(pool, at): (Pool, (SiteState, Option<i64>))| {
         let next = match ids.get(&pool.name) {
-            _ if away_since.is_some() => NextFree::Unknown,
+            _ if !at.0.is_counted_on() => NextFree::Unknown,
             _ if pool.free > 0 => NextFree::Now,
             Some(id) => next_free(state, *id),
             None => NextFree::Unknown,
         };
-        PoolLine { pool, away_since, next }
+        PoolLine { pool, failure: Some(at).filter(|(state, _)| state.is_failure()), next }
     };
     pools.map(line).collect()
 }
@@ -117,8 +118,9 @@ fn next_free(state: &Books, id: PoolId) -> NextFree {
         what.pool == id && state.market.closure_state(*closure).is_some_and(|(_, begun)| begun)
     });
     let ends = ends.chain(closed.map(|(_, what)| what.until));
-    // What should be over by now is over at any moment.
-    let next = ends.map(|end: Time| end.max(present(state))).min();
+    // When that is over which should be over by now, is not known.
+    let now = present(state);
+    let next = ends.filter(|end: &Time| *end > now).min();
     next.map_or(NextFree::Unknown, |at| NextFree::At(at.0))
 }
 

@@ -1,8 +1,9 @@
 //! The market's state as a scene for the timeline.
 
+use tradewind_daemon::live::site_health::SiteState;
 use tradewind_daemon::live::state::{Finish, Happening, Job, Part, Phase, State, Why};
 use tradewind_daemon::site::Exit;
-use tradewind_model::{Money, Place, PoolId, Price, Share, Span, Time};
+use tradewind_model::{Money, Place, PoolId, Price, Share, SiteId, Span, Time};
 
 use crate::api::Planned;
 use crate::timeline::{Kind, Lane, Scene, Task};
@@ -20,7 +21,7 @@ pub(crate) fn scene(moment: &Moment<'_>, planned: &[Planned]) -> Scene {
         name: pool.name.clone(),
         nodes: pool.nodes,
         price: Some(pool.price.0),
-        away: state.away_since(pool.site).map(|at| at.0),
+        away: failing_since(state, pool.site),
     });
     let mut scene = Scene { pools: pools.collect(), tasks: Vec::new() };
     scene.tasks.extend(closures(state));
@@ -32,9 +33,18 @@ pub(crate) fn scene(moment: &Moment<'_>, planned: &[Planned]) -> Scene {
     scene
 }
 
+/// Since when the site is not counted on.
+fn failing_since(state: &State, site: SiteId) -> Option<i64> {
+    let health = state.site_health(site);
+    let is_shown = health.state.is_failure() && health.state != SiteState::PartlyDrained;
+    is_shown.then_some(health.since.0)
+}
+
 /// Nodes that are or will be missing.
 fn closures(state: &State) -> impl Iterator<Item = Task> {
-    state.outages().iter().filter_map(|(why, id)| {
+    // What is in use there is drawn as it is.
+    let shown = state.outages().iter().filter(|(why, _)| !matches!(why, Why::AwayLater(_)));
+    shown.filter_map(|(why, id)| {
         let (what, _) = state.market.closure_state(*id)?;
         Some(missing(state, why, what.nodes, (what.from, what.until)))
     })
@@ -58,7 +68,9 @@ fn missing(state: &State, why: &Why, nodes: u32, (start, end): (Time, Time)) -> 
             (Kind::Local, String::new(), "the owner’s jobs that wait are expected to start here")
         }
         Why::Down(_) => (Kind::Down, String::new(), "these nodes do not work"),
-        Why::Away(_) => (Kind::Down, String::new(), "the site does not answer"),
+        Why::Away(_) | Why::AwayLater(_) => {
+            (Kind::Down, String::new(), "the site fails: nothing is planned here")
+        }
         Why::Withheld(..) => {
             (Kind::Withheld, String::new(), "the owner does not offer these nodes then")
         }
@@ -117,6 +129,8 @@ fn of_job(job: &Job, share: Share, (start, end): (Time, Time), kind: Kind) -> Ta
 
 fn parts(moment: &Moment<'_>, job: &Job) -> impl Iterator<Item = Task> {
     let shown = matches!(job.phase(), Phase::Running | Phase::Over(_));
+    // One that waits in the queue of a site has no nodes yet.
+    let shown = shown && !moment.state.is_lined(job);
     let parts = job.parts().iter().filter(move |_| shown);
     parts.filter_map(|part| task(moment, job, part))
 }

@@ -1,12 +1,17 @@
 //! What stands around every page.
 
 use tradewind_daemon::live::rights::{Actor, Role};
+use tradewind_daemon::live::site_health::Health;
+use tradewind_daemon::live::state::State;
+use tradewind_model::SiteId;
 
 use super::assets::VERSION;
 use crate::auth::Caller;
 use crate::clock::present;
 use crate::context::Context;
+use crate::documents::SiteState;
 use crate::failure::Answer;
+use crate::views::failures;
 
 /// What stands around every page.
 #[derive(Debug, Clone)]
@@ -27,12 +32,52 @@ pub(crate) struct Shell {
     pub(crate) seq: u64,
     /// The market can only be read: its disk is full.
     pub(crate) read_only: bool,
+    /// Sites that fail.
+    pub(crate) failing: Vec<FailingSite>,
     /// The reader belongs to a project, or there is one to administer.
     pub(crate) has_projects: bool,
     /// A cluster is observed, and the reader may see what was seen.
     pub(crate) has_shadow: bool,
     /// The zone of the market's hours, if it has a name.
     pub(crate) zone: String,
+}
+
+/// A site that fails, for the top of every page.
+#[derive(Debug, Clone)]
+pub(crate) struct FailingSite {
+    /// Name of the site.
+    pub(crate) name: String,
+    /// Its state.
+    pub(crate) state: SiteState,
+    /// Seconds since 1970.
+    pub(crate) since: i64,
+    /// Why: in the site's own words for those who manage it.
+    pub(crate) reason: Option<String>,
+    /// Numbers of the reader's jobs that it touches, and how many more there are.
+    pub(crate) jobs: (Vec<u64>, usize),
+}
+
+/// Jobs that are named on top of a page.
+const NAMED: usize = 5;
+
+fn failing(state: &State, actor: &Actor) -> Vec<FailingSite> {
+    let of = |(site, health): (SiteId, Health)| {
+        let owner = state.owners().get(site.0 as usize).map_or("", String::as_str);
+        let own_words = Some(health.reason.clone()).filter(|it| !it.is_empty());
+        let mut jobs = failures::jobs_touched(state, site, &actor.user);
+        let more = jobs.split_off(jobs.len().min(NAMED)).len();
+        FailingSite {
+            name: failures::name(state, site).to_owned(),
+            state: failures::document(health.state),
+            since: health.since.0,
+            reason: match actor.may_manage(owner) {
+                true => own_words,
+                false => failures::reason_for_all(&health),
+            },
+            jobs: (jobs, more),
+        }
+    };
+    failures::all(state).map(of).collect()
 }
 
 impl Shell {
@@ -53,6 +98,7 @@ impl Shell {
                     Role::Administrator => !state.projects().0.is_empty(),
                     _ => state.projects().of(&actor.user).next().is_some(),
                 };
+                let failing = failing(state, &actor);
                 Shell {
                     title,
                     version: VERSION,
@@ -62,6 +108,7 @@ impl Shell {
                     now: present(state).0,
                     seq: gauges.last_row(),
                     read_only: gauges.is_read_only(),
+                    failing,
                     has_projects,
                     has_shadow,
                     zone,

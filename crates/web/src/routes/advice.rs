@@ -7,8 +7,8 @@ use axum::extract::State;
 use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::rights::Role;
 use tradewind_daemon::live::state::{Booking, Quote};
-use tradewind_daemon::live::{Ask, Reply};
-use tradewind_model::{Demand, JobId, Money, Span, Time};
+use tradewind_daemon::live::{Ask, Live, Reply};
+use tradewind_model::{Demand, JobId, Money, Share, Span, Time};
 
 use super::openapi::{Refusals, Work};
 use super::submission;
@@ -17,7 +17,7 @@ use crate::api::{Advisor, MarketView, Proposal, Quoted};
 use crate::auth::Caller;
 use crate::clock::now;
 use crate::context::Context;
-use crate::documents::{Credits, Explanation, Job, Quotes, WhatIf, WhatIfQuestion};
+use crate::documents::{Basis, Credits, Explanation, Job, Quotes, WhatIf, WhatIfQuestion};
 use crate::extract::{At, Document, Large};
 use crate::failure::{Answer, Failure};
 use crate::views::accounts::may_see;
@@ -75,6 +75,7 @@ pub(crate) async fn offers(
     let (view, Quoted { proposals, queue }) = windows(context, &demand, &ahead).await?;
     // The rest waits for the journal, and not for a processor.
     drop(ahead);
+    let unbookable = context.look(Live::unbookable).await?;
     let mut kept: Vec<(Booking, u64)> = Vec::new();
     let mut quotes = Vec::new();
     for Proposal { criterion, exact, answer } in proposals {
@@ -83,7 +84,10 @@ pub(crate) async fn offers(
             Ok((booking, cost)) => {
                 let pools = view.market.pools();
                 let mut offer = offer(pools, &demand, (criterion, exact), &booking, cost);
-                if standing == Standing::Kept {
+                let share = |share: Share| unbookable.contains(&share.pool);
+                let in_line = booking.place.shares(demand.processors).any(share);
+                offer.basis = Some(if in_line { Basis::SiteQueue } else { Basis::Window });
+                if standing == Standing::Kept && !in_line {
                     let known = kept.iter().find(|(it, _)| *it == booking).map(|(_, id)| *id);
                     let quote = quote_of(context, &demand, &booking, cost);
                     offer.expires = Some(quote.expires.0);

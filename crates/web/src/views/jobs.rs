@@ -11,7 +11,7 @@ use tradewind_io::submission::document;
 use tradewind_model::{Pool, PoolId};
 
 use super::status::Moment;
-use super::{choice, limits, promises, words};
+use super::{choice, failures, limits, promises, words};
 use crate::documents::{
     self, ArrayPlace, Booking, Credits, ExitStatus, HistoryEntry, Home, JobList, Together,
 };
@@ -83,6 +83,7 @@ pub(crate) fn line(moment: &Moment<'_>, job: &Job) -> documents::Job {
         state: status.state.to_owned(),
         reason: reason.map(str::to_owned),
         message,
+        failing_sites: failures::of_job(state, job),
         array: job.array.map(|(first, index)| ArrayPlace { first, index }),
         nodes: job.nodes(),
         layout: None,

@@ -3,6 +3,7 @@
 pub(crate) mod accounts;
 pub(crate) mod amounts;
 pub(crate) mod choice;
+pub(crate) mod failures;
 pub(crate) mod jobs;
 pub(crate) mod limits;
 pub(crate) mod market;

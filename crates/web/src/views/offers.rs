@@ -20,6 +20,7 @@ fn empty(criterion: String, exact: bool) -> Offer {
         finish: None,
         cost: None,
         slack: None,
+        basis: None,
         expires: None,
         nodes: Vec::new(),
         reason: None,

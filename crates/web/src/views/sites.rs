@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use tradewind_daemon::engine::Gauges;
 use tradewind_daemon::live::outages::owners;
+use tradewind_daemon::live::rights::Actor;
 use tradewind_daemon::live::state::{State, Why};
 use tradewind_daemon::live::{Live, RESOURCES};
 use tradewind_model::{PoolId, SiteId};
 
+use super::failures;
 use super::jobs::quantile;
-use crate::documents::{Delay, OwnersQueue, Pool, Reach, Site, SiteList};
+use crate::documents::{Delay, OwnersQueue, Pool, Site, SiteList};
 
 /// All sites, with what is wrong with their pools: they are public.
 pub(crate) fn list_now(live: &Live) -> SiteList {
@@ -37,12 +39,13 @@ pub(crate) fn list(state: &State) -> SiteList {
     let sites = pools.sites().iter().enumerate().map(|(place, site)| {
         let id = SiteId(place as u32);
         let own = pools.iter().filter(|(_, pool)| pool.site == id);
+        let health = state.site_health(id);
         Site {
             name: site.name.clone(),
             owner: state.owners().get(place).cloned().unwrap_or_default(),
-            state: if state.away_since(id).is_some() { Reach::Away } else { Reach::Up },
-            since: state.away_since(id).map(|at| at.0),
-            reason: None,
+            state: failures::document(health.state),
+            since: Some(health.since.0).filter(|since| *since > 0),
+            reason: failures::reason_for_all(&health),
             requests_per_minute: None,
             requests: BTreeMap::new(),
             away_since: state.away_since(id).map(|at| at.0),
@@ -54,16 +57,28 @@ pub(crate) fn list(state: &State) -> SiteList {
     SiteList { sites: sites.collect() }
 }
 
+/// With the sites' own words, for those who manage them: they name accounts, paths and commands.
+pub(crate) fn for_reader(mut list: SiteList, state: &State, actor: &Actor) -> SiteList {
+    for (site, place) in list.sites.iter_mut().zip(0..) {
+        let health = state.site_health(SiteId(place));
+        if actor.may_manage(&site.owner) && !health.reason.is_empty() {
+            site.reason = Some(health.reason);
+        }
+    }
+    list
+}
+
 /// The same with what the engine counts beside the state.
-pub(crate) fn counted(mut list: SiteList, gauges: &Gauges) -> SiteList {
+pub(crate) fn counted(mut list: SiteList, gauges: &Gauges, actor: &Actor) -> SiteList {
     let (looks, requests) = (gauges.looks(), gauges.requests());
     for (place, site) in list.sites.iter_mut().enumerate() {
         let id = SiteId(place as u32);
         if let Some(look) = looks.get(&id) {
-            // The journal knows better since when it is away.
-            let is_same = look.answered == (site.state == Reach::Up);
-            site.since = site.since.or_else(|| is_same.then_some(look.since));
-            site.reason = look.wrong.clone().filter(|_| site.state == Reach::Away);
+            // The journal knows better, unless an earlier release has written it.
+            site.since = site.since.or_else(|| look.answered.then_some(look.since));
+            // The last words are the best.
+            let fails = site.away_since.is_some() && actor.may_manage(&site.owner);
+            site.reason = look.wrong.clone().filter(|_| fails).or(site.reason.take());
         }
         if let Some(kinds) = requests.get(&id) {
             let recent = kinds.iter().filter(|(_, count)| count.minute > 0);
@@ -105,6 +120,8 @@ fn pool(state: &State, id: PoolId) -> Pool {
             Why::Local(..) | Why::Stray(..) | Why::Queued(..) => local += nodes,
             Why::Withheld(..) => withheld += nodes,
             Why::Booked(..) => booked += nodes,
+            // It never begins.
+            Why::AwayLater(_) => {}
         }
     }
     let gone = [down, local, withheld, booked, free].iter().sum();

@@ -6,7 +6,7 @@ use tradewind_daemon::live::state::{Finish, Hold, Job, Part, Phase, State};
 use tradewind_model::{JobId, Money, Time};
 
 use super::jobs::quantile;
-use super::words;
+use super::{failures, words};
 use crate::api::{Plan, Planned};
 use crate::clock::present;
 use crate::documents::{Credits, Expectation};
@@ -151,13 +151,18 @@ impl<'a> Moment<'a> {
             Phase::Held(Hold::Booked) => {
                 job.booking.as_ref().map(|booking| booking.start.max(self.now))
             }
+            // When a site that fails is there again is not known.
+            Phase::Waiting if !failures::of_job(self.state, job).is_empty() => None,
             // What should have started by now is expected to start at any moment.
             Phase::Waiting if self.plan.is_some() => {
                 self.planned(job.id()?).map(|planned| planned.start.max(self.now))
             }
             // A first forecast that did not come true says nothing any more.
             Phase::Waiting => job.expected.filter(|at| *at >= self.now),
-            // It is not known when it is released, or when its turn in a site's queue comes.
+            Phase::Running if self.state.is_lined(job) => {
+                self.state.turn_of(job).map(|turn| turn.max(self.now))
+            }
+            // It is not known when it is released, or when it starts at its site.
             Phase::Held(_) | Phase::Running | Phase::Handing | Phase::Away | Phase::Over(_) => None,
         }
     }

@@ -132,7 +132,7 @@ fn closures(state: &State, now: Time, bins: &Bins, pools: &mut [PoolTrend]) {
             Why::Local(..) | Why::Stray(..) => &mut pool.owners,
             Why::Down(_) | Why::Away(_) | Why::Withheld(..) => &mut pool.missing,
             // Set aside for the market's own jobs, or for jobs that are counted once they start.
-            Why::Booked(..) | Why::Queued(..) => continue,
+            Why::Booked(..) | Why::Queued(..) | Why::AwayLater(_) => continue,
         };
         bins.add(sum, gone.from, gone.until, gone.nodes);
     }

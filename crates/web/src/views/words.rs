@@ -4,7 +4,8 @@ use tradewind_daemon::live::state::{Finish, Happening, Hold, Job, Phase, Setback
 use tradewind_daemon::site::Exit;
 use tradewind_model::{PoolId, Reason, Time};
 
-use super::jobs::pool_name;
+use super::failures;
+use super::jobs::{pool_name, site_name};
 use crate::clock::present;
 use crate::documents::Credits;
 
@@ -45,7 +46,7 @@ pub(crate) fn state(state: &State, job: &Job) -> &'static str {
         Phase::Held(_) | Phase::Waiting | Phase::Handing => "PENDING",
         Phase::Running if job.cancelled_by.is_some() => "COMPLETING",
         Phase::Running if job.began().is_some() => "RUNNING",
-        Phase::Running if state.queued_at(job).is_some() => "PENDING",
+        Phase::Running if state.queued_at(job).is_some() || state.is_lined(job) => "PENDING",
         Phase::Running => "CONFIGURING",
         Phase::Away if job.cancelled_by.is_some() => "COMPLETING",
         Phase::Away if job.started().is_some() => "RUNNING",
@@ -74,6 +75,9 @@ const FUNDS: &str = "AssocGrpBillingMinutes";
 
 /// Why the job is in its state: a word as in `squeue`, and a sentence.
 pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)> {
+    if let Some(failure) = failures::of_job(state, job).into_iter().next() {
+        return Some((failures::REASON, failure.message));
+    }
     match job.phase() {
         Phase::Held(Hold::Funds(needed)) => {
             let (payer, needed) = (job.payer(), Credits::from(*needed));
@@ -98,6 +102,7 @@ pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)>
         Phase::Waiting => Some(waiting(state, job)),
         Phase::Running => match state.held_there(job) {
             Some(held) => Some(held_there(held)),
+            None if state.is_lined(job) => Some(in_line(state, job)),
             None => state.queued_at(job).map(queued_at),
         },
         Phase::Handing => {
@@ -105,7 +110,19 @@ pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)>
         }
         Phase::Away if job.started().is_some() => None,
         Phase::Away => Some(("PassedOn", format!("it waits at {}", peer(job)))),
+        Phase::Over(Finish::OutOfMemory) => {
+            Some(("OutOfMemory", out_of_memory(&job.submission.passed_through)))
+        }
         Phase::Over(finish) => ended(finish),
+    }
+}
+
+/// The sentence for a job that used more memory than it may; `options` are those of its submission
+/// that are for sites.
+fn out_of_memory(options: &[(String, String)]) -> String {
+    match options.iter().find(|(name, _)| ["mem", "mem-per-cpu"].contains(&name.as_str())) {
+        Some((name, value)) => format!("it used more memory than it requested (--{name}={value})"),
+        None => "it used more memory than jobs get that request none (--mem)".to_owned(),
     }
 }
 
@@ -163,6 +180,14 @@ fn held_there((site, since, why): (&str, Time, &str)) -> (&'static str, String) 
 /// The word and the sentence for a job that waits in its site's own queue.
 fn queued_at(site: &str) -> (&'static str, String) {
     ("SiteQueue", format!("it was submitted to {site}, and waits in the queue of that site"))
+}
+
+/// The word and the sentence for a job that waits for its turn in a site's own queue.
+fn in_line(state: &State, job: &Job) -> (&'static str, String) {
+    let site = job.parts().first().map_or("", |part| site_name(state, part.pool));
+    let turn = state.turn_of(job).map(|at| format!("; it is expected to start at {}", moment(at)));
+    let turn = turn.unwrap_or_default();
+    ("SiteQueue", format!("it waits for its turn in the queue of {site}{turn}"))
 }
 
 /// When the work of the job began. A job that waits at its site has not started.
@@ -236,6 +261,7 @@ pub(crate) fn happening(
             let names = shares.map(|it| format!("{} × {}", it.nodes, pool_name(state, it.pool)));
             ("planned", Some(names.collect::<Vec<_>>().join(", ")))
         }
+        Happening::Lined(pool) => ("in_line", Some(pool_name(state, *pool).to_owned())),
         Happening::Began => ("began", None),
         Happening::Setback(setback) => {
             let name = |pool| pool_name(state, pool).to_owned();
@@ -304,6 +330,15 @@ mod tests {
     fn moments_say_their_zone() {
         let zone = jiff::tz::TimeZone::fixed(jiff::tz::offset(1));
         assert_eq!(in_zone(Time(0), zone), "1970-01-01T01:00:00+01:00");
+    }
+
+    #[test]
+    fn who_used_more_memory_learns_what_was_requested() {
+        let option = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let asked = [option("constraint", "fast"), option("mem", "100M")];
+        assert!(out_of_memory(&asked).ends_with("(--mem=100M)"), "{}", out_of_memory(&asked));
+        let none = out_of_memory(&asked[..1]);
+        assert!(none.contains("request none") && none.contains("--mem"), "{none}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod bad;
 mod board;
 mod contract;
 mod crowd;
+mod failing;
 mod fuzz;
 mod jobs;
 mod large;

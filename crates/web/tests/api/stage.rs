@@ -50,13 +50,22 @@ pub(crate) fn now() -> Time {
     Time(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64)
 }
 
-/// The tasks of a site that is driven by hand.
+/// The tasks of a site that is driven by hand, and what it says instead of an answer.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Hand(Arc<Mutex<BTreeMap<Tag, Seen>>>);
+pub(crate) struct Hand(Arc<Mutex<BTreeMap<Tag, Seen>>>, Arc<Mutex<Option<SiteError>>>);
 
 impl Hand {
     pub(crate) fn tasks(&self) -> MutexGuard<'_, BTreeMap<Tag, Seen>> {
         self.0.lock().unwrap()
+    }
+
+    /// The site answers like this from now on; `None`: as it should.
+    pub(crate) fn fail(&self, error: Option<SiteError>) {
+        *self.1.lock().unwrap() = error;
+    }
+
+    fn answers(&self) -> Result<(), SiteError> {
+        self.1.lock().unwrap().clone().map_or(Ok(()), Err)
     }
 
     /// The job's task ends like this.
@@ -79,10 +88,12 @@ impl Site for ByHand {
         &self.pools
     }
     fn survey(&mut self) -> Result<Survey, SiteError> {
+        self.tasks.answers()?;
         let pools = vec![PoolSurvey { up: 2, ..PoolSurvey::default() }];
         Ok(Survey { pools, tasks: self.tasks.tasks().clone(), ..Survey::default() })
     }
     fn submit(&mut self, order: &Order) -> Result<(), SiteError> {
+        self.tasks.answers()?;
         let running = Seen::Running { since: now(), nodes: vec!["n1".to_owned()] };
         self.tasks.tasks().entry(order.tag.clone()).or_insert(running);
         Ok(())
@@ -335,6 +346,7 @@ impl Stage {
             timing: Timing::default(),
         };
         let engine = Engine::start(setup).unwrap();
+        engine.handle.await_surveys(Duration::from_secs(60));
         let market = engine.handle.clone();
         let roles = [("root", Role::Administrator), ("olga", Role::Owner), ("otto", Role::Owner)];
         let roles = roles.into_iter().chain([("ana", Role::User), ("bob", Role::User)]);

@@ -52,7 +52,7 @@ impl Stream {
         }
     }
 
-    fn until(&mut self, kind: &str) -> Vec<(Event, Option<u64>)> {
+    pub(crate) fn until(&mut self, kind: &str) -> Vec<(Event, Option<u64>)> {
         let mut seen = Vec::new();
         while seen.last().is_none_or(|(event, _): &(Event, _)| event.kind != kind) {
             seen.push(self.next());

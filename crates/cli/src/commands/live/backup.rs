@@ -1,8 +1,9 @@
-//! `tradewind backup` and `tradewind restore`: a copy of journal and audit log, there and back.
+//! `tradewind backup` and `tradewind restore`: a copy of journal, audit log and what sites know, there and back.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use tradewind_daemon::site::copies;
 use tradewind_daemon::store::Verified;
 use tradewind_daemon::store::sqlite;
 
@@ -12,6 +13,9 @@ use crate::client::place;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::options::Format;
 
+/// The folder of a market's sites, beside its journal.
+const SITES: &str = "sites";
+
 /// Arguments of `tradewind backup`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -20,8 +24,9 @@ Examples:
   tradewind backup market.db --state /var/lib/tradewind
 
 Also while the market runs, which is not held up. Beside the file come `FILE.archive` with archive
-files, if there are any, and `FILE.audit` with the audit log. All are checked, and only their owner
-can read them. Exit code 1 if the journal is damaged.")]
+files, if there are any, `FILE.audit` with the audit log, and `FILE.sites` with what the sites know
+of submitted tasks. Journal and audit log are checked, and only their owner can read any of it.
+Exit code 1 if the journal is damaged.")]
 pub(crate) struct BackupArgs {
     /// A file that is not there yet.
     #[arg(value_name = "FILE")]
@@ -51,15 +56,18 @@ pub(crate) struct RestoreArgs {
 pub(crate) fn backup(args: &BackupArgs, format: Format) -> Outcome {
     let from = found(args.state.as_deref())?;
     let log = from.with_file_name("audit.db");
-    let to = audit(&args.file);
-    if to.symlink_metadata().is_ok() {
-        let message = format!("{} is there already", to.display());
-        return Err(Failure::data(message).hint("move it away, or name another file"));
+    let (to, sites) = (beside(&args.file, "audit"), beside(&args.file, "sites"));
+    for to in [&to, &sites] {
+        if to.symlink_metadata().is_ok() {
+            let message = format!("{} is there already", to.display());
+            return Err(Failure::data(message).hint("move it away, or name another file"));
+        }
     }
     let copied = sqlite::backup(&from, &args.file).map_err(|wrong| stored(&wrong))?;
     if log.exists() {
         sqlite::backup(&log, &to).map_err(|wrong| stored(&wrong))?;
     }
+    copies::backup(&from.with_file_name(SITES), &sites).map_err(|wrong| unwritten(&wrong))?;
     told(&args.file, &copied, format)
 }
 
@@ -69,19 +77,26 @@ pub(crate) fn restore(args: &RestoreArgs, format: Format) -> Outcome {
         return Err(Failure::data(format!("there is no backup `{}`", args.file.display())));
     }
     let copied = sqlite::restore(&args.file, &to).map_err(|wrong| of_backup(stored(&wrong)))?;
-    let log = audit(&args.file);
+    let log = beside(&args.file, "audit");
     if log.exists() {
         let to = place::audit(&args.state);
         sqlite::restore(&log, &to).map_err(|wrong| of_backup(stored(&wrong)))?;
     }
+    let sites = beside(&args.file, "sites");
+    copies::restore(&sites, &args.state.join(SITES)).map_err(|wrong| unwritten(&wrong))?;
     told(&to, &copied, format)
 }
 
-/// Where the audit log is, beside a backup of the journal.
-fn audit(backup: &Path) -> PathBuf {
+/// What belongs to a backup of the journal, by its suffix.
+fn beside(backup: &Path, suffix: &str) -> PathBuf {
     let mut name = backup.as_os_str().to_owned();
-    name.push(".audit");
+    name.push(".");
+    name.push(suffix);
     PathBuf::from(name)
+}
+
+fn unwritten(wrong: &std::io::Error) -> Failure {
+    Failure::data(format!("what the sites know is not copied: {wrong}"))
 }
 
 fn told(path: &Path, copied: &Verified, format: Format) -> Outcome {

@@ -9,9 +9,10 @@ use tradewind_daemon::shadow::ObservedSite;
 use tradewind_daemon::site::{Finding, Verdict};
 use tradewind_io::duration::parse_span;
 use tradewind_io::settings::Settings;
-use tradewind_web::documents::{Market as MarketDocument, TokenList};
+use tradewind_web::documents::{Market as MarketDocument, Site, SiteList, SiteState, TokenList};
 
 use super::{Sheet, token};
+use crate::client::words::moment;
 use crate::client::{Market, MarketArgs, Sent, place};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::options::Format;
@@ -61,6 +62,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         .iter()
         .flat_map(|market| clock(market).into_iter().chain(disk(market)).chain(damage(market)));
     all.extend(of_market.map(|finding| ("market".to_owned(), finding)));
+    all.extend(failing(&folder));
     all.extend(tokens(&folder).into_iter().map(|finding| ("market".to_owned(), finding)));
     let bad = all.iter().any(|(_, finding)| finding.verdict == Verdict::Bad);
     let document = Sent(Value::Array(all.iter().map(|(site, it)| document(site, it)).collect()));
@@ -112,6 +114,46 @@ fn clock(market: &MarketDocument) -> Option<Finding> {
                  unfinished job for so long, its time is the clock's again"
             .to_owned(),
     })
+}
+
+/// Sites that fail, as the market knows it: if one runs and answers.
+fn failing(folder: &Path) -> Vec<(String, Finding)> {
+    let sent = MarketArgs::of_folder(folder).and_then(|place| {
+        let sent = Market::open(&place).and_then(|market| market.get("/v1/sites"));
+        sent.and_then(|sent| sent.read::<SiteList>()).ok()
+    });
+    let sites = sent.map(|it| it.sites).unwrap_or_default().into_iter();
+    let failing = sites.filter(|site| site.state.is_failure());
+    failing.map(|site| (site.name.clone(), state_of(&site))).collect()
+}
+
+/// What the market says of a site that fails.
+fn state_of(site: &Site) -> Finding {
+    let since = site.since.map(|at| format!(" since {}", moment(at))).unwrap_or_default();
+    let reason = site.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+    let remedy = match site.state {
+        SiteState::Refusing => {
+            "submit a job there by hand as the account that jobs run as; nothing is planned at the \
+             site but a job now and then, and all is as before when it takes one"
+        }
+        SiteState::PartlyDrained | SiteState::Drained => {
+            "look at these nodes with the commands of the site's manager; the others are used"
+        }
+        _ => {
+            "mend the way to the site; nothing is planned there meanwhile, and what ran there is \
+             found when it answers"
+        }
+    };
+    let verdict = match site.state {
+        SiteState::PartlyDrained => Verdict::Warning,
+        _ => Verdict::Bad,
+    };
+    Finding {
+        what: "the state of the site in the market".to_owned(),
+        verdict,
+        found: format!("{}{since}{reason}", site.state.name()),
+        remedy: remedy.to_owned(),
+    }
 }
 
 /// Tokens that have expired or will soon, if a market runs and answers.

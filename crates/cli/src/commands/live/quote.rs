@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use tradewind_io::submission::document;
-use tradewind_web::documents::{Offer, OfferedNodes, Quotes, Times};
+use tradewind_web::documents::{Basis, Offer, OfferedNodes, Quotes, Times};
 
 use super::options::JobOptions;
 use super::{Sheet, submit, work};
@@ -59,7 +59,9 @@ impl OfferRow<'_> {
 fn lines(quotes: &[Offer]) -> Vec<OfferRow<'_>> {
     let mut lines: Vec<OfferRow<'_>> = Vec::new();
     for offer in quotes.iter().filter(|offer| offer.start.is_some()) {
-        match lines.iter_mut().find(|line| line.offer.id.is_some() && line.offer.id == offer.id) {
+        let is_same =
+            |it: &Offer| (it.id, it.start, &it.nodes) == (offer.id, offer.start, &offer.nodes);
+        match lines.iter_mut().find(|line| is_same(line.offer)) {
             Some(line) => {
                 let _ = write!(line.criteria, ", {}", offer.criterion);
             }
@@ -83,7 +85,7 @@ fn table(all: &Quotes) -> String {
     let quotes = &all.quotes;
     let lines = lines(quotes);
     let row = |line: &OfferRow<'_>| {
-        let Offer { id, start, finish, cost, expires, exact, .. } = line.offer;
+        let Offer { id, start, finish, cost, expires, exact, basis, .. } = line.offer;
         let show = |at: &Option<i64>| at.map(moment).unwrap_or_default();
         let proof = if *exact { "" } else { " (heuristic)" };
         vec![
@@ -92,7 +94,10 @@ fn table(all: &Quotes) -> String {
             show(start),
             show(finish),
             cost.map(|cost| cost.to_string()).unwrap_or_default(),
-            show(expires),
+            match basis {
+                Some(Basis::SiteQueue) => "expected in the site's queue".to_owned(),
+                _ => show(expires),
+            },
         ]
     };
     let mut text = String::new();

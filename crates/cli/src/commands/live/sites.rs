@@ -1,8 +1,9 @@
 //! `tradewind sites`: nodes and prices, as `sinfo` shows them.
 
-use tradewind_web::documents::{Pool, Site, SiteList};
+use tradewind_web::documents::{Pool, Site, SiteList, SiteState};
 
 use super::Sheet;
+use crate::client::words::moment;
 use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::options::Format;
@@ -19,7 +20,10 @@ Examples:
 OURS are nodes with jobs of the market, LOCAL those of the owner's own jobs, WITHHELD not offered
 now, BOOKED set aside for accepted quotes. LATE is how much later than expected the last jobs
 started there: half of them, and nine in ten; in seconds. REQ/MIN are the requests that the site's
-manager got from the market in the last minute. A pool whose STATE is `error` has no nodes.")]
+manager got from the market in the last minute. A pool whose STATE is `error` has no nodes.
+STATE is `up`, or how the site fails, with SINCE and REASON: `joining` (not surveyed since the start),
+`never-reached`, `lost`, `hanging` (a call does not return), `refusing` (it answers and refuses
+jobs), `partly-drained` or `drained`. Nothing is planned at the first five of these.")]
 pub(crate) struct Args {
     #[command(flatten)]
     place: MarketArgs,
@@ -37,7 +41,10 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     }
     for site in &sites {
         if let Some(why) = &site.reason {
-            report.note(&format!("the site `{}` does not answer: {why}", site.name));
+            let since = site.since.map(|at| format!(" since {}", moment(at)));
+            let (name, state) = (&site.name, site.state.name());
+            report
+                .note(&format!("the site `{name}` is {state}{}: {why}", since.unwrap_or_default()));
         }
     }
     Ok(Exit::Ok)
@@ -60,6 +67,8 @@ pub(super) fn sheet(sites: &[Site]) -> Sheet {
         ("OWNER", Side::Left),
         ("LATE", Side::Right),
         ("REQ/MIN", Side::Right),
+        ("SINCE", Side::Left),
+        ("REASON", Side::Left),
     ];
     let row = |site: &Site, pool: &Pool| {
         let late = site.delay.map(|it| format!("{} {}", it.p50, it.p90));
@@ -73,6 +82,8 @@ pub(super) fn sheet(sites: &[Site]) -> Sheet {
         row.push(late.unwrap_or_else(|| "N/A".to_owned()));
         let requests = site.requests_per_minute.map(|it| it.to_string());
         row.push(requests.unwrap_or_else(|| "N/A".to_owned()));
+        row.push(site.since.map_or_else(|| "N/A".to_owned(), moment));
+        row.push(site.reason.clone().unwrap_or_default());
         row
     };
     let pools = sites.iter().flat_map(|site| site.pools.iter().map(move |pool| (site, pool)));
@@ -80,9 +91,10 @@ pub(super) fn sheet(sites: &[Site]) -> Sheet {
 }
 
 fn state(site: &Site, pool: &Pool) -> &'static str {
-    match (site.away_since, &pool.problem) {
-        (Some(_), _) => "down",
-        (None, Some(_)) => "error",
-        (None, None) => "up",
+    match (site.state.is_counted_on(), &pool.problem) {
+        (true, Some(_)) => "error",
+        // Of a site that lacks some nodes, other pools may be whole.
+        (true, None) if site.state.is_failure() && pool.down == 0 => SiteState::Up.name(),
+        _ => site.state.name(),
     }
 }

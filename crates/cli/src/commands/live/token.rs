@@ -341,7 +341,7 @@ pub(super) fn role(role: Role) -> &'static str {
 mod tests {
     use std::collections::BTreeMap;
 
-    use tradewind_web::documents::Reach;
+    use tradewind_web::documents::SiteState;
 
     use super::*;
 
@@ -350,7 +350,7 @@ mod tests {
         let site = Site {
             name: "alpha".to_owned(),
             owner: "olga".to_owned(),
-            state: Reach::Up,
+            state: SiteState::Up,
             since: None,
             reason: None,
             requests_per_minute: None,

@@ -118,7 +118,9 @@ impl OwnersSource {
     /// Jobs that are replayed.
     pub(super) fn load(&self, pools: &Pools) -> OwnersLoad {
         let overrun = rules::overrun(self.queue.overrun);
-        OwnersLoad::new(&self.jobs, pools, self.queue.pools.clone(), self.rule, overrun)
+        let own = self.queue.pools.clone();
+        let load = OwnersLoad::new(&self.jobs, pools, own, self.rule, overrun);
+        OwnersLoad { market: self.queue.market, ..load }
     }
 
     /// The name of its log, without folders and endings.

@@ -115,11 +115,13 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     let no_thread = |wrong: std::io::Error| Failure::usage(format!("no thread: {wrong}"));
     let watcher = schedules::Watcher::start(engine.handle.clone(), &settings).map_err(no_thread)?;
     let planner = planner::Planner::start(engine.handle.clone(), plans).map_err(no_thread)?;
+    let no_signals = |wrong| Failure::usage(format!("cannot wait for signals: {wrong}"));
+    let end = service::End::listen().map_err(no_signals)?;
     service::notify("READY=1");
     if args.demo {
         demo::play(&engine.handle, report)?;
     }
-    let waited = service::wait();
+    end.wait(report);
     service::notify("STOPPING=1");
     report.note("stopping; running jobs go on");
     watcher.stop();
@@ -132,9 +134,12 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     engine.handle.stop();
     engine.wait();
     drop(std::fs::remove_file(place.url()));
-    let signals = |wrong| Failure::usage(format!("cannot wait for signals: {wrong}"));
-    waited.map(|()| Exit::Ok).map_err(signals)
+    Ok(Exit::Ok)
 }
+
+/// So long the first surveys may take before requests are answered: nothing is planned at a site
+/// before its first survey.
+const FIRST_SURVEYS: Duration = Duration::from_secs(3);
 
 /// What is said at a start on a full disk.
 const READ_ONLY: &str = "the disk is full: the market can be read, and jobs can be cancelled, no \
@@ -212,6 +217,7 @@ fn start(place: &StateFolder, settings: &Settings, report: &Report) -> Result<En
         times: times_by_project(settings),
         keep_scripts: settings.journal.scripts,
         one_account: accounts::alone(settings),
+        in_line: sites::in_line(settings),
         ..tradewind_daemon::live::Settings::default()
     };
     let sites = sites::open(settings, place.folder())?;
@@ -227,7 +233,7 @@ fn start(place: &StateFolder, settings: &Settings, report: &Report) -> Result<En
         settings: allowed,
         timing: Timing::default(),
     };
-    let started = Engine::start(setup);
+    let started = Engine::start(setup).inspect(|engine| engine.handle.await_surveys(FIRST_SURVEYS));
     started.map_err(|wrong| {
         let hint = "`tradewind journal verify` looks into the journal, `tradewind doctor` at sites";
         Failure::usage(wrong).hint(hint)

@@ -21,6 +21,13 @@ impl State {
             R::Held { job, hold } => self.jobs.hold(at, *job, hold),
             R::Joined { job, demand, processors } => self.join(*job, demand, *processors),
             R::Started { job } => self.start_booked(*job),
+            R::Lined { job, pool } => self.line_up(*job, *pool),
+            R::TurnCame { job } => self.turn_came(*job),
+            R::TurnLost { job } => {
+                let id = self.running(*job)?;
+                Ok(self.market.apply(&Event::Interrupted { job: id })?)
+            }
+            R::TurnExpected { job, at } => self.expect_turn(*job, *at),
             R::Chose { job, choice } => self.chose(*job, choice),
             R::Expected { starts } => self.jobs.expect(starts),
             R::Left { job, hold } => self.leave(*job, hold),
@@ -133,6 +140,7 @@ impl State {
                 self.market.apply(&Event::Started { job: *job, place: place.clone() })?;
                 let prices = self.prices(*job, place)?;
                 self.begin(number, *job, place, &prices)?;
+                self.note(number, Happening::Planned(place.clone()))?;
             }
             Command::Refuse { job, reason } => {
                 let number = self.jobs.number(*job)?;
@@ -161,7 +169,37 @@ impl State {
         self.market.apply(&Event::Started { job: id, place: booking.place.clone() })?;
         self.begin(number, id, &booking.place, &booking.prices)?;
         self.jobs.run(number)?.in_window = true;
-        Ok(())
+        self.note(number, Happening::Planned(booking.place))
+    }
+
+    /// The job waits in the queue of a site from now on; what it may cost is held.
+    fn line_up(&mut self, number: u64, pool: PoolId) -> Result<(), ApplyError> {
+        // A job whose turn was lost has its task there already.
+        if let Ok(job) = self.running(number) {
+            self.market.apply(&Event::Lined { job })?;
+            return self.note(number, Happening::Lined(pool));
+        }
+        let id = self.waiting(number)?;
+        self.market.apply(&Event::Lined { job: id })?;
+        let place = Place::Pool(pool);
+        let prices = self.prices(id, &place)?;
+        self.begin(number, id, &place, &prices)?;
+        self.note(number, Happening::Lined(pool))
+    }
+
+    /// When the site's own scheduler is expected to start it.
+    fn expect_turn(&mut self, number: u64, at: tradewind_model::Time) -> Result<(), ApplyError> {
+        self.jobs.run(number)?.turn = Some(at);
+        self.jobs.expect(&[(number, at)])
+    }
+
+    /// The site's own scheduler has started it.
+    fn turn_came(&mut self, number: u64) -> Result<(), ApplyError> {
+        let (now, id) = (self.now(), self.running(number)?);
+        let run = self.jobs.run(number)?;
+        run.started = now;
+        let pool = run.parts.first().map(|part| part.pool).ok_or(ApplyError::Job(number))?;
+        Ok(self.market.apply(&Event::Started { job: id, place: Place::Pool(pool) })?)
     }
 
     /// The job has its nodes: what it may cost is held, and sites are to be told.
@@ -183,14 +221,14 @@ impl State {
         }
         let job = self.job(number)?;
         let beginning = job.beginning_of(parts.len());
-        job.stage = Stage::Running(Run { id, started, in_window: false, parts, beginning });
+        job.stage =
+            Stage::Running(Run { id, started, in_window: false, parts, beginning, turn: None });
         job.choice = None;
         let (payer, hold) = (job.payer(), job.max());
         if let Some(job) = self.jobs.get(&number) {
             self.tasks.begin(&self.name, job);
         }
-        self.hold_for(number, payer, hold)?;
-        self.note(number, Happening::Planned(place.clone()))
+        self.hold_for(number, payer, hold)
     }
 
     /// What the job may cost is held: by its payer as far as an accepted offer does not limit that,
@@ -249,7 +287,11 @@ impl State {
             Stage::Running(run) => {
                 // A job that is lost here may run again at home: it pays once.
                 let pays = job.origin.is_none() || *finish != Finish::NodeFail;
-                self.market.apply(&Event::Ended { job: run.id })?;
+                let id = run.id;
+                self.market.apply(&match self.market.is_lined(id) {
+                    true => Event::Cancelled { job: id },
+                    false => Event::Ended { job: id },
+                })?;
                 if pays {
                     self.settle(number)?;
                 }

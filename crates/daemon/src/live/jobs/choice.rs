@@ -102,7 +102,7 @@ impl Live {
         let choice = |(job, place)| {
             let (number, demand) = (*self.state.jobs.numbers.get(job)?, market.demand(*job)?);
             let scales = scales.get_or_insert_with(|| PoolReport::of(market));
-            let weighed = scales.weigh(market, demand);
+            let weighed = self.state.only_counted(scales.weigh(market, demand));
             scales.take(market, demand, place);
             let policy = &self.state.policy;
             Some((number, Choice::new(market, policy, weighed, place, demand.processors)))
@@ -116,11 +116,23 @@ impl Live {
     /// If no nodes could ever meet what it asks for: the message says what is missing.
     pub fn weigh(&self, job: &Job) -> Result<Vec<Weighed>, crate::live::Refusal> {
         let demand = self.demand_of(&job.user, &job.submission)?;
-        Ok(PoolReport::of(&self.state.market).weigh(&self.state.market, &demand))
+        let weighed = PoolReport::of(&self.state.market).weigh(&self.state.market, &demand);
+        Ok(self.state.only_counted(weighed))
     }
 }
 
 impl State {
+    /// Without starts in pools of sites that are not counted on: when these are free is not known.
+    fn only_counted(&self, weighed: Vec<Weighed>) -> Vec<Weighed> {
+        let of = |it: Weighed| match it.verdict {
+            Verdict::From(_) if !self.is_counted_on(self.site_of(it.pool)) => {
+                Weighed { verdict: Verdict::Against(Against::Never), ..it }
+            }
+            _ => it,
+        };
+        weighed.into_iter().map(of).collect()
+    }
+
     /// A job has just been given its nodes.
     pub(in crate::live) fn chose(
         &mut self,

@@ -91,6 +91,8 @@ pub struct Run {
     pub parts: Vec<Part>,
     /// How the work of its parts begins.
     pub beginning: Beginning,
+    /// When the site in whose queue it waits is expected to start it, or was when it did.
+    pub turn: Option<Time>,
 }
 
 /// How the work of a job's parts begins.
@@ -400,6 +402,8 @@ pub enum Happening {
     Queued,
     /// It was given nodes: pools and how many of each.
     Planned(Place),
+    /// It waits in the queue of a site, for nodes of this pool.
+    Lined(PoolId),
     /// It runs.
     Began,
     /// It lost its nodes.

@@ -335,6 +335,7 @@ impl Live {
         }
         self.index.short.remove(&number);
         self.decide_promise(at, number)?;
+        self.lines.left.remove(&number);
         self.forget_beginnings(number);
         self.call_off(at, number)?;
         self.mind_budgets_of(at, number)?;

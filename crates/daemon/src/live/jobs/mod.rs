@@ -10,6 +10,7 @@ pub(super) mod index;
 mod job;
 mod layout;
 mod life;
+pub(super) mod line;
 mod record;
 pub(super) mod redact;
 mod table;

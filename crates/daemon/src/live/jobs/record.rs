@@ -56,6 +56,31 @@ pub enum JobRecord {
         /// Which.
         job: u64,
     },
+    /// A waiting job goes to a site and waits in its queue, beside the jobs of the site's owners.
+    Lined {
+        /// Which.
+        job: u64,
+        /// In which pool it will run.
+        pool: PoolId,
+    },
+    /// When a job that waits in the queue of a site is expected to start there from now on.
+    TurnExpected {
+        /// Which.
+        job: u64,
+        /// The moment.
+        at: Time,
+    },
+    /// The site has started a job that waited in its queue.
+    TurnCame {
+        /// Which.
+        job: u64,
+    },
+    /// A job that has not begun has no nodes after all: the site gives them to others first. Its task
+    /// stays in the queue of the site, and [`JobRecord::Lined`] follows.
+    TurnLost {
+        /// Which.
+        job: u64,
+    },
     /// What else a job could have had that was just given its nodes.
     Chose {
         /// Which.

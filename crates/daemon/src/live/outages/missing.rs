@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use tradewind_model::{Cause, Outage, PoolId, SiteId, Span, Time};
 use tradewind_sched::free::Taken;
+use tradewind_sched::policy::availability::expected_end_by_limit;
 use tradewind_sched::policy::evaluate::PoolReport;
 
 use crate::live::input::Withheld;
@@ -14,9 +15,6 @@ use crate::site::{Seen, Survey};
 
 /// Dead nodes are expected back after this, and then again.
 const REPAIR: Span = Span(24 * 3_600);
-/// Nodes of a task that should have ended are expected back after this, and then again.
-pub(super) const OVERDUE: Span = Span(60);
-
 impl Live {
     /// The owner's load as it is now, and as it will be by jobs that wait.
     pub(in crate::live) fn local_load(
@@ -26,42 +24,62 @@ impl Live {
         survey: &Survey,
     ) -> Result<(), ApplyError> {
         let mut wanted = self.state.missing(at, site, survey);
-        wanted.extend(self.load_to_come(at, site, survey, &wanted));
+        self.note_limits(site, survey);
+        wanted.extend(self.load_to_come(at, site, survey, &wanted)?);
         let here = |why: &Why| {
             let is_kept = matches!(why, Why::Withheld(..) | Why::Booked(..));
             !is_kept && self.state.site_of(why.pool()) == site
         };
         let known: Vec<Why> =
             self.state.outages.open.keys().filter(|why| here(why)).cloned().collect();
-        self.replace(at, known, wanted)
+        if self.state.is_counted_on(site) {
+            return self.replace(at, known, wanted);
+        }
+        let (away, others): (Vec<Why>, Vec<Why>) = known.into_iter().partition(Why::is_uncounted);
+        if !self.is_known(at, &others, &wanted) {
+            // What is new needs the nodes that are not counted on.
+            self.replace(at, away, BTreeMap::new())?;
+            self.replace(at, others, wanted)?;
+        }
+        self.count_on_nothing(at, site)
     }
 
-    /// The site does not answer: what is free there cannot be counted on until it does. Jobs that
-    /// run there run on, as far as is known.
-    pub(in crate::live) fn count_on_nothing(
-        &mut self,
-        at: Time,
-        site: SiteId,
-    ) -> Result<(), ApplyError> {
-        let (mut known, mut wanted) = (Vec::new(), BTreeMap::new());
-        for pool in self.state.pools_of(site) {
-            let why = Why::Away(pool);
-            let id = self.state.outages.open.get(&why);
-            let before = id.and_then(|id| self.state.market.closure_state(*id));
-            let own = before.map_or(0, |(what, begun)| if begun { what.nodes } else { 0 });
-            let nodes = self.state.market.free_in(pool) + own;
-            let before = before.map(|(what, _)| what).filter(|what| what.until > at);
-            if nodes > 0 {
-                let (from, until) =
-                    before.map_or((at, at + REPAIR), |what| (what.from, what.until));
-                let what = Outage { pool, nodes, from, until, cause: Cause::Failure(0) };
-                wanted.insert(why.clone(), what);
-            }
-            if id.is_some() {
-                known.push(why);
-            }
+    /// Whether `known` says the same as `wanted`.
+    fn is_known(&self, at: Time, known: &[Why], wanted: &BTreeMap<Why, Outage>) -> bool {
+        let same = |why: &Why| match (self.state.outage_of(why), wanted.get(why)) {
+            (Some(now), Some(then)) => is_same(at, &now, then),
+            _ => false,
+        };
+        known.len() == wanted.len() && known.iter().all(same)
+    }
+
+    /// Remembers when the owners' tasks at the site are over by their limits.
+    fn note_limits(&mut self, site: SiteId, survey: &Survey) {
+        let state = &self.state;
+        self.limits_of_tasks.retain(|(pool, _), _| state.site_of(*pool) != site);
+        for (pool, seen) in state.pools_of(site).into_iter().zip(&survey.pools) {
+            let limits = seen.local.iter().map(|(name, task)| ((pool, name.clone()), task.until));
+            self.limits_of_tasks.extend(limits);
         }
-        self.replace(at, known, wanted)
+    }
+
+    /// Owners' tasks that should be over by now: until the next survey they are expected to end as
+    /// jobs do that exceed their limits.
+    pub(in crate::live) fn extend_overdue(&mut self, at: Time) -> Result<(), ApplyError> {
+        let mut wanted = BTreeMap::new();
+        for why in self.state.outages.open.keys() {
+            let Why::Local(pool, name) = why else { continue };
+            let Some(what) = self.state.outage_of(why).filter(|what| what.until <= at) else {
+                continue;
+            };
+            let limit = self.limits_of_tasks.get(&(*pool, name.clone())).copied();
+            let until = expected_end_by_limit(limit.unwrap_or(what.until).min(at), at);
+            wanted.insert(why.clone(), Outage { until, ..what });
+        }
+        match wanted.is_empty() {
+            true => Ok(()),
+            false => self.replace(at, wanted.keys().cloned().collect(), wanted),
+        }
     }
 
     /// What owners ask and withhold from now on.
@@ -98,7 +116,7 @@ impl Live {
     }
 
     /// Puts `wanted` in the place of `known`; what is the same as before stays.
-    fn replace(
+    pub(super) fn replace(
         &mut self,
         at: Time,
         known: Vec<Why>,
@@ -123,7 +141,9 @@ impl Live {
     /// Takes away the nodes that are gone by now; a job that has not begun is taken back for the
     /// owner's.
     pub(in crate::live) fn close_due(&mut self, at: Time) -> Result<(), ApplyError> {
-        let due = |(why, what): &(Why, Outage)| what.from <= at && !matches!(why, Why::Booked(..));
+        let due = |(why, what): &(Why, Outage)| {
+            what.from <= at && !matches!(why, Why::Booked(..) | Why::AwayLater(_))
+        };
         let open: Vec<(Why, Outage)> = self.state.not_begun().into_iter().filter(due).collect();
         for (why, what) in open {
             let strict = !matches!(why, Why::Withheld(..));
@@ -137,8 +157,9 @@ impl Live {
         Ok(())
     }
 
-    /// Takes jobs back that have not begun, the last ones first, until enough nodes are or will be free.
-    fn make_room(&mut self, at: Time, what: &Outage) -> Result<(), ApplyError> {
+    /// Takes jobs back that have not begun, the last ones first, until enough nodes are or will be
+    /// free. One that stands in the queue of its site stays there: it only has no nodes.
+    pub(in crate::live) fn make_room(&mut self, at: Time, what: &Outage) -> Result<(), ApplyError> {
         let mut room = self.state.market.free_in(what.pool);
         let mut idle = self.state.not_begun_in(what.pool);
         idle.retain(|(number, nodes)| {
@@ -151,7 +172,10 @@ impl Live {
                 return Ok(());
             }
             room += nodes;
-            self.take_back(at, job)?;
+            match self.keeps_its_place(job, what.pool) {
+                true => self.back_in_line(at, job, what.pool)?,
+                false => self.take_back(at, job)?,
+            }
         }
         Ok(())
     }
@@ -170,8 +194,7 @@ impl Live {
 /// Whether what is known says the same as what is seen now.
 fn is_same(at: Time, known: &Outage, seen: &Outage) -> bool {
     let begun = known.from <= at && seen.from <= at;
-    let until = known.until == seen.until || (seen.until <= at + OVERDUE && known.until > at);
-    known.nodes == seen.nodes && (begun || known.from == seen.from) && until
+    known.nodes == seen.nodes && (begun || known.from == seen.from) && known.until == seen.until
 }
 
 impl State {
@@ -210,13 +233,17 @@ impl State {
     }
 
     /// All that a survey says is missing.
-    fn missing(&self, at: Time, site: SiteId, survey: &Survey) -> BTreeMap<Why, Outage> {
+    pub(in crate::live) fn missing(
+        &self,
+        at: Time,
+        site: SiteId,
+        survey: &Survey,
+    ) -> BTreeMap<Why, Outage> {
         let mut missing = BTreeMap::new();
         let pools = self.market.pools().iter().filter(|(_, pool)| pool.site == site);
         for ((id, pool), seen) in pools.zip(&survey.pools) {
             let mut add = |why: Why, nodes: u32, from: Time, until: Time, cause: Cause| {
                 let nodes = nodes.min(pool.nodes);
-                let until = until.max(at + OVERDUE);
                 if nodes > 0 {
                     missing.insert(why, Outage { pool: id, nodes, from, until, cause });
                 }
@@ -225,7 +252,8 @@ impl State {
             add(Why::Down(id), down, at, at + REPAIR, Cause::Failure(0));
             for (name, task) in &seen.local {
                 let why = Why::Local(id, name.clone());
-                add(why, task.nodes, task.from, task.until, Cause::Local);
+                let until = expected_end_by_limit(task.until, at);
+                add(why, task.nodes, task.from, until, Cause::Local);
             }
         }
         for (tag, pool, nodes) in self.strays(site, survey) {

@@ -1,5 +1,7 @@
 //! Outages: nodes that are missing or will be, why, and those that were missing a short while ago.
 
+pub(super) mod away;
+mod lined;
 pub(super) mod missing;
 pub mod owners;
 pub mod recent_history;
@@ -34,11 +36,14 @@ pub enum Why {
     Withheld(PoolId, Time),
     /// They are set aside for a job's part.
     Booked(PoolId, u64),
-    /// The site does not answer: nothing is planned on nodes that no job of ours has.
+    /// The site is not counted on: nothing is planned on nodes that are not in use.
     Away(PoolId),
     /// Owners' jobs that wait at the site are expected to take them. The number tells several such
     /// loads of a pool apart, and means nothing else.
     Queued(PoolId, u32),
+    /// The site is not counted on: nodes that are in use there now will not be free afterwards. It
+    /// is announced, and never begins.
+    AwayLater(PoolId),
 }
 
 impl Why {
@@ -49,6 +54,7 @@ impl Why {
             | Why::Stray(pool, _)
             | Why::Down(pool)
             | Why::Away(pool)
+            | Why::AwayLater(pool)
             | Why::Withheld(pool, _)
             | Why::Booked(pool, _)
             | Why::Queued(pool, _) => *pool,

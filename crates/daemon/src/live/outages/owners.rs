@@ -10,13 +10,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::{Cause, Outage, PoolId, Pools, SiteId, Span, Time};
 use tradewind_sched::free::Taken;
+use tradewind_sched::policy::availability::expected_end_by_limit;
 use tradewind_sched::policy::backfill::Depth;
-use tradewind_sched::policy::owners::{self, Eligible, Expected, OwnersJob, Rule};
+use tradewind_sched::policy::owners::{self, Eligible, Expected, OwnersJob, Rule, Unforeseen};
 
 use super::Why;
-use super::missing::OVERDUE;
-use crate::live::Live;
+use super::lined::Owners;
 use crate::live::state::{Happening, Job, Phase, State};
+use crate::live::{ApplyError, Live};
 use crate::site::Survey;
 use crate::site::queued::{Blocked, QueueRule, QueuedJob};
 
@@ -38,12 +39,23 @@ impl OwnersQueue {
     pub fn foreseen(&self) -> usize {
         self.jobs.iter().filter(|(_, it)| matches!(it, Expected::Starts { .. })).count()
     }
-}
 
-/// A manager starts a job up to one round of its scheduler after its nodes are free. A job of the
-/// market that is to end before an owner's job starts must have that much room, or the manager
-/// would not start it. Longer rounds count as this.
-const MAX_MARGIN: Span = Span(60);
+    /// For how many jobs no start is foreseen, and why: a sentence, if there are any.
+    fn unforeseen(&self) -> Option<String> {
+        let mut counts: BTreeMap<Unforeseen, usize> = BTreeMap::new();
+        let reasons = self.jobs.iter().filter_map(|(_, it)| match it {
+            Expected::No(reason) => Some(*reason),
+            Expected::Starts { .. } => None,
+        });
+        reasons.for_each(|reason| *counts.entry(reason).or_default() += 1);
+        let all: usize = counts.values().sum();
+        let each = counts.iter().map(|(reason, count)| format!("{count} {}", because(*reason)));
+        let each = each.collect::<Vec<_>>().join(", ");
+        (all > 0).then(|| {
+            format!("no start is foreseen for {all} waiting jobs, and no load by them: {each}")
+        })
+    }
+}
 
 /// A forecast that differs by less is the same.
 const NEAR: Span = Span(30);
@@ -64,51 +76,74 @@ impl Live {
         site: SiteId,
         survey: &Survey,
         missing: &BTreeMap<Why, Outage>,
-    ) -> BTreeMap<Why, Outage> {
+    ) -> Result<BTreeMap<Why, Outage>, ApplyError> {
         let rule = survey.limits.as_ref().and_then(|limits| limits.queue);
         let (groups, waiting) = jobs_of(at, &self.state.pools_of(site), survey);
+        let line = self.line_at(at, site, survey, Owners { groups: &groups, waiting });
         let pools = self.state.market.pools();
         let ahead = owners::Survey {
             now: at,
             pools: groups.pools.iter().map(|&id| (id, pools.pool(id).nodes)).collect(),
             taken: self.state.taken_at(at, site, missing),
-            waiting,
+            waiting: line.waiting,
         };
         let forecast = match ahead.waiting.is_empty() {
             true => owners::Forecast { jobs: Vec::new(), load: Vec::new() },
-            false => owners::forecast(&ahead, look_ahead_rule(rule)),
+            false => {
+                let counts = |index: usize| line.counts.get(index).is_none_or(|counts| *counts);
+                owners::forecast_of(&ahead, look_ahead_rule(rule), counts)
+            }
         };
-        let expected = groups.first.iter().filter_map(|&first| forecast.jobs.get(first).copied());
-        let queue = OwnersQueue {
+        let turn = |(index, job): (usize, u64)| match forecast.jobs.get(index) {
+            Some(Expected::Starts { start, .. }) => Some((job, *start)),
+            _ => None,
+        };
+        let turns = line.own.into_iter().filter_map(turn).collect();
+        let expected = line.first.iter().filter_map(|&first| forecast.jobs.get(first).copied());
+        let mut queue = OwnersQueue {
             at,
             jobs: survey.queue.iter().cloned().zip(expected).collect(),
             beyond: survey.queue_beyond,
             notes: survey.queue_notes.clone(),
         };
+        queue.notes.extend(queue.unforeseen());
         self.queues.insert(site, queue);
-        let margin = rule.map_or(Span::ZERO, |rule| rule.interval.clamp(Span::ZERO, MAX_MARGIN));
-        let load = forecast.load.iter().map(|taken| outage(at, taken, margin));
-        self.state.with_names(at, site, load)
+        self.expect_turns(at, turns)?;
+        let load = forecast.load.iter().map(outage);
+        Ok(self.state.with_names(at, site, load))
+    }
+}
+
+/// Why no start is foreseen, after the number of the jobs.
+fn because(reason: Unforeseen) -> &'static str {
+    match reason {
+        Unforeseen::Held => "held",
+        Unforeseen::Dependency => {
+            "waiting for a limit, another job or an event of which the time is not known"
+        }
+        Unforeseen::TooWide => "wider than the pools",
+        Unforeseen::BeyondHorizon => "beyond the time that the site's scheduler plans",
+        Unforeseen::TooManyBefore => "behind too many others",
     }
 }
 
 /// The rule of the site's scheduler; where it is not known, EASY backfilling.
 pub(crate) fn look_ahead_rule(rule: Option<QueueRule>) -> Rule {
-    match rule {
-        None => Rule::new(Depth::First(1)),
-        Some(QueueRule { depth: 0, window, .. }) => {
-            Rule { horizon: window, ..Rule::new(Depth::First(0)) }
-        }
-        Some(QueueRule { depth, window, .. }) => {
-            Rule { tested: depth, horizon: window, ..Rule::new(Depth::All) }
-        }
+    let Some(QueueRule { depth, window, interval, .. }) = rule else {
+        return Rule::new(Depth::First(1));
+    };
+    // A manager starts a job up to one round of its scheduler after its nodes are free. A job of the
+    // market that is to end before an owner's job starts must have that much room, or the manager
+    // would not start it.
+    let rule = Rule { horizon: window, margin: interval, ..Rule::new(Depth::First(0)) };
+    match depth {
+        0 => rule,
+        _ => Rule { depth: Depth::All, tested: depth, ..rule },
     }
 }
 
-/// The outage by load that begins with so much `margin`.
-fn outage(at: Time, taken: &Taken, margin: Span) -> Outage {
+fn outage(taken: &Taken) -> Outage {
     let Taken { share, from, until } = *taken;
-    let from = (from - margin).max(at);
     Outage { pool: share.pool, nodes: share.nodes, from, until, cause: Cause::Local }
 }
 
@@ -179,10 +214,13 @@ fn after(
 ) -> (Eligible, Vec<usize>) {
     let (mut from, mut after) = (at, Vec::new());
     for name in names {
-        let running = survey.pools.iter().filter_map(|pool| pool.local.get(name));
-        match (last.get(name.as_str()), running.map(|task| task.until).max()) {
+        // What runs has the name of the job with this word before it, at sites with managers.
+        let names = [name.clone(), format!("job {name}")];
+        let running =
+            survey.pools.iter().flat_map(|pool| names.iter().map(|it| pool.local.get(it)));
+        match (last.get(name.as_str()), running.flatten().map(|task| task.until).max()) {
             (Some(place), _) => after.push(*place),
-            (None, Some(until)) => from = from.max(until),
+            (None, Some(limit)) => from = from.max(expected_end_by_limit(limit, at)),
             (None, None) => return (Eligible::Unknown, Vec::new()),
         }
     }
@@ -229,7 +267,7 @@ impl State {
         here.filter(|part| part.exit.is_none()).filter_map(move |part| {
             let since = part.since?;
             let share = tradewind_model::Share { pool: part.pool, nodes: part.nodes };
-            let until = (since + part.limit).max(at + OVERDUE);
+            let until = expected_end_by_limit(since + part.limit, at);
             Some(Taken { share, from: since, until })
         })
     }
@@ -263,7 +301,7 @@ impl State {
         let mut known: BTreeMap<Why, Outage> = known.collect();
         let (mut named, mut new) = (BTreeMap::new(), Vec::new());
         for what in load {
-            let same = known.iter().find(|(_, it)| is_near(at, it, &what)).map(|(why, _)| why);
+            let same = known.iter().find(|(_, it)| is_same(at, it, &what)).map(|(why, _)| why);
             match same.cloned().and_then(|why| known.remove_entry(&why)) {
                 Some((why, it)) => drop(named.insert(why, it)),
                 None => new.push(what),
@@ -287,15 +325,17 @@ impl Job {
     }
 }
 
-/// Whether the forecast says what is known: within half a minute, or a twentieth of the time until
-/// then. What has begun has begun.
-fn is_near(at: Time, known: &Outage, seen: &Outage) -> bool {
-    let near = |one: Time, other: Time| {
-        let (one, other) = (one.max(at), other.max(at));
-        let far = (one - at).max(other - at);
-        let off = if one > other { one - other } else { other - one };
-        off <= NEAR.max(Span(far.0 / 20))
-    };
+/// Whether the forecast says what is known: both ends are near. What has begun has begun.
+fn is_same(at: Time, known: &Outage, seen: &Outage) -> bool {
     let same = known.pool == seen.pool && known.nodes == seen.nodes && known.until > at;
-    same && near(known.from, seen.from) && near(known.until, seen.until)
+    same && is_near(at, known.from, seen.from) && is_near(at, known.until, seen.until)
+}
+
+/// Whether two moments are the same for a forecast: within half a minute, or a twentieth of the time
+/// until then. Moments before `at` are all the same.
+pub(in crate::live) fn is_near(at: Time, one: Time, other: Time) -> bool {
+    let (one, other) = (one.max(at), other.max(at));
+    let far = (one - at).max(other - at);
+    let off = if one > other { one - other } else { other - one };
+    off <= NEAR.max(Span(far.0 / 20))
 }

@@ -10,6 +10,7 @@ use tradewind_sched::policy::outlook::{Outlook, Promised, StartEstimate};
 use super::MOST_WAITING;
 use crate::live::Settings;
 use crate::live::money::Account;
+use crate::live::outages::away::is_unknown;
 use crate::live::state::State;
 
 /// Answers from the state alone.
@@ -52,6 +53,10 @@ impl Host for Desk<'_> {
         let known = self.state.peers.directory.get(&parcel.ticket.home)?;
         let promised = Promised { processors: pledged.processors, longest: pledged.longest };
         let opening = self.outlook().open(&self.state.market, &parcel.demand, from, promised)?;
+        // Only at a site that is not counted on.
+        if is_unknown(self.at, opening.start) {
+            return None;
+        }
         let funds = self.funds(&Account::Peer(known.name.clone()));
         (i128::from(opening.cost.0) <= funds).then(|| self.quoted(&opening))
     }
@@ -59,7 +64,8 @@ impl Host for Desk<'_> {
     /// Its place in the outlook; a job without one has nothing to lose.
     fn at_home(&self, parcel: &Parcel) -> Option<StartQuote> {
         let job = self.state.jobs.get(&u64::from(parcel.ticket.job.0))?;
-        self.outlook().of(job.id()?).map(|opening| self.quoted(opening))
+        let opening = self.outlook().of(job.id()?).filter(|it| !is_unknown(self.at, it.start));
+        opening.map(|opening| self.quoted(opening))
     }
 
     /// Scripts are short, and data are where they are.

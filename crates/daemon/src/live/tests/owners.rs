@@ -124,7 +124,7 @@ fn a_site_that_does_not_answer_is_not_counted_on() {
     for at in 2..5 {
         stage.step(later(at), Input::Surveyed { site: SiteId(0), survey: away() });
     }
-    assert_eq!(stage.live.state().outages().len(), 1, "said once");
+    assert_eq!(stage.live.state().outages().len(), 2, "what is free and what is not, said once");
     stage.submit(later(5), here(1, 60)).unwrap();
     assert_eq!(stage.phase(2), Phase::Waiting);
     assert_eq!(stage.phase(1), Phase::Running, "what ran there runs on, as far as is known");
@@ -144,10 +144,48 @@ fn there_is_room_for_a_round_of_the_manager() {
     let queue = || vec![waiting("wide", 2, 600), waiting("narrow", 1, 100)];
     stage.see(DAY, Survey { limits: limits(100), ..backlog(240, queue()) });
     assert_eq!(stage.expected("narrow"), starts(0));
-    assert_eq!(stage.to_come(), [(1, 0, 100), (2, 210, 840)]);
+    // The wide job gets one node from the running job: only the other must be left in time.
+    assert_eq!(stage.to_come(), [(1, 0, 100), (1, 210, 240), (2, 240, 840)]);
     // Without backfilling the second job waits for the first.
     stage.see(later(100), Survey { limits: limits(0), ..backlog(240, queue()) });
     assert_eq!(stage.expected("narrow"), starts(840));
+}
+
+/// When the market expects the owner's running task to end.
+fn running_until(stage: &Stage) -> Time {
+    let state = stage.live.state();
+    let local = state.outages().iter().find(|(why, _)| matches!(why, Why::Local(..)));
+    state.market.closure_state(*local.unwrap().1).unwrap().0.until
+}
+
+#[test]
+fn a_task_is_expected_to_end_at_its_limit_or_soon_after() {
+    let mut stage = Stage::new();
+    let see = |stage: &mut Stage, at| {
+        stage.see(later(at), backlog(240, vec![waiting("wide", 2, 600)]));
+        (stage.expected("wide"), running_until(stage))
+    };
+    assert_eq!(see(&mut stage, 239), (starts(240), later(240)), "not later, though it is near");
+    // Sites end jobs some seconds after their limits, and nothing was heard yet.
+    stage.step(later(243), Input::Tick);
+    assert_eq!(running_until(&stage), later(255));
+    assert_eq!(see(&mut stage, 250), (starts(255), later(255)));
+    stage.step(later(256), Input::Tick);
+    assert_eq!(running_until(&stage), later(270));
+    assert_eq!(see(&mut stage, 300), (starts(360), later(360)), "by twice the time beyond it");
+    let state = stage.live.state();
+    assert_eq!(state.market.free_in(PoolId(0)), 1, "its node is never free meanwhile");
+}
+
+#[test]
+fn a_job_may_wait_for_one_that_runs() {
+    let mut stage = Stage::new();
+    let behind = Blocked::Dependency(vec!["77".to_owned()]);
+    let mut survey = backlog(240, vec![QueuedJob { blocked: behind, ..waiting("78", 1, 60) }]);
+    let local = &mut survey.pools[0].local;
+    *local = local.values().map(|task| ("job 77".to_owned(), *task)).collect();
+    stage.see(DAY, survey);
+    assert_eq!(stage.expected("78"), starts(240));
 }
 
 #[test]
@@ -186,6 +224,10 @@ fn what_cannot_be_foreseen_is_said_and_not_planned_for() {
     ] {
         assert_eq!(stage.expected(name), expected, "{name}");
     }
+    let queue = stage.live.owners_queue(SiteId(0)).unwrap();
+    let said = "no start is foreseen for 7 waiting jobs, and no load by them: 1 held, 4 waiting for a \
+                limit, another job or an event of which the time is not known, 2 wider than the pools";
+    assert_eq!(queue.notes, [said]);
     let load: i64 =
         stage.to_come().iter().map(|(nodes, from, until)| *nodes as i64 * (until - from)).sum();
     assert_eq!(load, 3 * 60 + 3 * 100, "what has a start, and all tasks of the array");

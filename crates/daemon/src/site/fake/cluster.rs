@@ -438,9 +438,10 @@ impl Cluster {
         });
         let held = held.collect();
         let (tasks, began) = (live.chain(ended).collect(), self.beginnings());
-        let Queue { jobs: queue, beyond: queue_beyond, notes: queue_notes } = self.survey_queue();
+        let Queue { jobs: queue, beyond: queue_beyond, notes: queue_notes, own } =
+            self.survey_queue();
         let survey = Survey { pools, tasks, began, held, ..Survey::default() };
-        Survey { queue, queue_beyond, queue_notes, ..survey }
+        Survey { queue, queue_beyond, queue_notes, own, ..survey }
     }
 
     /// The owner's jobs that wait, by name, as they start; then those that were set.
@@ -467,8 +468,6 @@ impl Cluster {
         PoolSurvey {
             up: nodes.saturating_sub(u32::try_from(down).unwrap_or(u32::MAX)),
             local: local.collect(),
-            local_waiting: u32::try_from(own().filter(|(_, own)| waits(own)).count())
-                .unwrap_or(u32::MAX),
             max: None,
             problem: None,
             size: None,

@@ -354,7 +354,6 @@ fn garble(mut survey: Survey, how: u32) -> Survey {
         2 => survey.pools.push(PoolSurvey::default()),
         3 => survey.pools.iter_mut().for_each(|pool| {
             pool.local.insert("absurd".to_owned(), absurd);
-            pool.local_waiting = u32::MAX;
             survey.queue.push(QueuedJob {
                 pools: vec![usize::MAX],
                 nodes: u32::MAX,

@@ -15,8 +15,6 @@ use crate::site::{LocalTask, PoolSurvey};
 
 /// What a job without a limit is expected to run.
 const FOR_EVER: Span = Span(365 * 24 * 3_600);
-/// What a job that outlives its limit is expected to go on.
-const OVERDUE: Span = Span(60);
 
 /// Somebody else's hold on slots of one queue instance.
 struct Hold {
@@ -70,9 +68,6 @@ fn look_at(pool: &Pool, instances: &[Instance], others: &Others<'_>) -> PoolSurv
             task.nodes += units;
         }
     }
-    let waits = |job: &&&Job| job.is_eager() && pool.is_asked_by(job);
-    let waiting = others.jobs.iter().filter(waits).count();
-    survey.local_waiting = u32::try_from(waiting).unwrap_or(u32::MAX);
     survey
 }
 
@@ -112,7 +107,6 @@ fn holds(instance: &Instance, others: &Others<'_>) -> Vec<Hold> {
         }
         let from = job.since.unwrap_or(others.now).min(others.now);
         let until = from + job.limit.unwrap_or(FOR_EVER);
-        let until = if until <= others.now { others.now + OVERDUE } else { until };
         all.push(Hold { name: format!("job {}", job.id), slots: *slots, from, until });
     }
     for reservation in others.reservations {
@@ -218,13 +212,12 @@ mod tests {
         assert_eq!(
             shown,
             [
-                // It should be over, and is not.
-                ("job 1", 2, Time(160)),
+                // It should be over, and is not: its limit is what is known.
+                ("job 1", 2, Time(95)),
                 ("reservation 7", 1, Time(200)),
                 ("reservation 8", 8, Time(600)),
             ]
         );
-        assert_eq!(seen.local_waiting, 1);
     }
 
     proptest! {

@@ -83,11 +83,6 @@ impl Job {
     pub(super) fn is_placed(&self) -> bool {
         !self.places.is_empty()
     }
-
-    /// Whether it could start if there were room.
-    pub(super) fn is_eager(&self) -> bool {
-        !self.is_placed() && !self.state.contains(['E', 'h', 'd'])
-    }
 }
 
 /// An advance reservation.

@@ -204,12 +204,16 @@ impl Entry {
             kept::kill_rest(&self.folder, account, keeper);
         }
         processes::kill_rest(&self.folder.0, &begun, started.as_ref());
-        let exit = match begun.is_of_this_boot() {
-            true if was_out_of_memory => Exit::OutOfMemory,
-            true => Exit::Lost,
-            false => Exit::NodeFailed,
-        };
-        self.end(started.map(|started| started.since), exit)?;
+        let since = started.map(|started| started.since);
+        match begun.is_of_this_boot() {
+            true if was_out_of_memory => self.end(since, Exit::OutOfMemory)?,
+            true => self.end(since, Exit::Lost)?,
+            // The machine may have been off for long, for which its user must not pay.
+            false => {
+                let at = self.folder.last_life().map_or(now(), |at| Time(at).min(now()));
+                self.end_at(since, at, Exit::NodeFailed)?;
+            }
+        }
         Ok(true)
     }
 
@@ -269,7 +273,11 @@ impl Entry {
     }
 
     fn end(&mut self, since: Option<i64>, exit: Exit) -> io::Result<()> {
-        let at = now().0.max(since.unwrap_or(i64::MIN));
+        self.end_at(since, now(), exit)
+    }
+
+    fn end_at(&mut self, since: Option<i64>, at: Time, exit: Exit) -> io::Result<()> {
+        let at = at.0.max(since.unwrap_or(i64::MIN));
         let ended = Ended { since, at, exit };
         self.folder.write(Folder::ENDED, &ended)?;
         self.close(ended)

@@ -88,6 +88,8 @@ pub(super) fn keep(whose: Whose) -> ExitCode {
 fn run(whose: Whose) -> io::Result<Said> {
     if let Whose::User { owner } = whose {
         check(owner)?;
+        // `sudo` may take the account's own, which may let its group write.
+        rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     }
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let mut input = BufReader::new(io::stdin());

@@ -21,6 +21,7 @@
 //! | `tasks/TAG/withdrawn` | it is to stop, or never to start |
 //! | `tasks/TAG/ended.json` | how and when it ended; none of its processes is left |
 //! | `gone` | a line for each tag that must not run again and has no folder |
+//! | `ends` | a line for each of the last such tasks whose work ran: how it ended |
 //! | `owner/NAME` | slots that the owner takes away: `{"pool": "cpu", "slots": 2}`, and `from` and `until` in seconds since 1970 if he likes |
 //!
 //! Tasks run under the daemon's own account, or each under its user's ([`Accounts`]). The site is passive: a task that waits for slots
@@ -30,6 +31,7 @@ mod accounts;
 mod cgroups;
 mod confine;
 mod doctor;
+pub(in crate::site) mod ends;
 mod entry;
 mod gather;
 pub(in crate::site) mod gone;
@@ -59,6 +61,7 @@ use self::accounts::Account;
 pub use self::accounts::Accounts;
 use self::confine::Confined;
 pub use self::confine::{Confinement, Wish};
+use self::ends::Ends;
 use self::entry::{Entry, Output, State};
 use self::gone::Gone;
 use self::owner::Load;
@@ -120,6 +123,7 @@ pub struct Local {
     /// Those that have not ended.
     live: BTreeSet<Tag>,
     gone: Gone,
+    ends: Ends,
     /// Supervisors whose tasks are over, to be waited for.
     finished: Vec<Child>,
     /// Where tasks wrote that were forgotten recently, oldest first.
@@ -141,12 +145,14 @@ impl Local {
         make_folders(&settings.folder)?;
         let lock = take_lock(&settings.folder)?;
         let gone = Gone::open(&settings.folder.join("gone"))?;
+        let ends = Ends::open(&settings.folder.join("ends"))?;
         let mut local = Local {
             settings,
             confined: Confined::default(),
             entries: BTreeMap::new(),
             live: BTreeSet::new(),
             gone,
+            ends,
             finished: Vec::new(),
             written: VecDeque::new(),
             next: 0,
@@ -305,7 +311,9 @@ impl Local {
         let placed = placed
             .filter_map(|(tag, entry)| Some((tag.clone(), entry.placed(name(entry))?)))
             .collect();
-        Ok(Survey { pools, tasks, began, placed, ..Survey::default() })
+        let mut survey = Survey { pools, tasks, began, placed, ..Survey::default() };
+        self.ends.tell(&mut survey);
+        Ok(survey)
     }
 
     fn take_in(
@@ -377,6 +385,7 @@ impl Site for Local {
 
     fn submit(&mut self, order: &Order) -> Result<(), SiteError> {
         if self.knows(&order.tag) {
+            self.ends.ask(&order.tag);
             return Ok(());
         }
         let refuse = |why: String| Err(SiteError::Refused(why));
@@ -428,10 +437,14 @@ impl Site for Local {
     }
 
     fn forget(&mut self, tag: &Tag) -> Result<(), SiteError> {
-        let Some(entry) = self.entries.get(tag) else { return Ok(()) };
+        let Some(entry) = self.entries.get(tag) else {
+            self.ends.leave(tag);
+            return Ok(());
+        };
         if !entry.is_ended() {
             return Err(SiteError::Refused(format!("{tag} has not ended")));
         }
+        self.ends.forgotten(std::iter::once((tag, entry.seen(""))));
         let written = entry.output.clone();
         let removed = self.gone.add(&[gone_line(tag)]).and_then(|()| self.remove(tag));
         removed.map_err(|error| unknown(&error))?;

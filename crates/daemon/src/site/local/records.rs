@@ -280,6 +280,13 @@ impl Folder {
     pub(super) fn lock(&self) -> io::Result<Option<File>> {
         lock(&self.path(Self::LOCK))
     }
+
+    /// When a supervisor last showed that it lives, seconds since 1970; `None`: that cannot be read.
+    pub(super) fn last_life(&self) -> Option<i64> {
+        let changed = fs::metadata(self.path(Self::LOCK)).and_then(|it| it.modified()).ok()?;
+        let since = changed.duration_since(std::time::UNIX_EPOCH).ok()?;
+        i64::try_from(since.as_secs()).ok()
+    }
 }
 
 /// An exclusive lock on a file, made if necessary; `None`: another process has it. It goes with the

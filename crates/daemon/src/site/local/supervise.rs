@@ -61,10 +61,13 @@ enum Cause {
     Withdrawn,
 }
 
+/// How often a supervisor shows that it lives.
+const LIFE: Duration = Duration::from_secs(10);
+
 fn run(folder: &Folder) -> io::Result<()> {
     // Orphans of the task become our children, so none escapes.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-    let Some(_lock) = take_lock(folder)? else { return Ok(()) };
+    let Some(lock) = take_lock(folder)? else { return Ok(()) };
     if folder.has(Folder::ENDED) || folder.has(Folder::BEGUN) {
         return Ok(());
     }
@@ -88,6 +91,7 @@ fn run(folder: &Folder) -> io::Result<()> {
     if !folder.write_once(Folder::BEGUN, &Begun { boot: processes::boot(), supervisor })? {
         return Ok(());
     }
+    show_life(lock)?;
     // Only now, since writing takes its time: those who begin together do so on the second.
     if is_withdrawn_before(folder, go.at, &events) {
         finish(folder, &never());
@@ -110,6 +114,19 @@ fn take_lock(folder: &Folder) -> io::Result<Option<File>> {
         thread::sleep(Duration::from_millis(10));
     }
     Ok(None)
+}
+
+/// A thread that keeps the lock, and sets the moment of its last change again and again: if the machine
+/// stops, this is how long the task has run for certain ([`Folder::last_life`]).
+fn show_life(lock: File) -> io::Result<()> {
+    let show = move || {
+        loop {
+            // On a disk that takes no change the task is only charged for less.
+            let _ = lock.set_modified(std::time::SystemTime::now());
+            thread::sleep(LIFE);
+        }
+    };
+    thread::Builder::new().spawn(show).map(|_| ())
 }
 
 /// A thread that reads the pipe.

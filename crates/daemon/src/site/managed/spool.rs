@@ -110,6 +110,29 @@ impl Spool<'_> {
         Ok(all)
     }
 
+    /// What tasks have written whose folders were emptied ([`Spool::clear`]), as far as that is
+    /// kept: each with the time of its submission, microseconds since 1970. What is older was
+    /// written by another task with the same tag.
+    ///
+    /// # Errors
+    /// If the answer is not whole.
+    pub fn past(&self, tasks: &[(Tag, i64)]) -> Result<BTreeMap<Tag, Trace>, SiteError> {
+        let mut all = BTreeMap::new();
+        for tasks in tasks.chunks(AT_ONCE) {
+            let names: Vec<String> =
+                tasks.iter().map(|(tag, _)| folder_name(&tag.to_string())).collect();
+            let answer = self.ask("past", &names)?;
+            for ((tag, submitted), name) in tasks.iter().zip(&names) {
+                let is_own = |trace: &Trace| {
+                    let ended = trace.end.as_ref().map(|end| end.at.saturating_mul(1_000));
+                    ended.is_some_and(|at| at >= *submitted)
+                };
+                all.extend(trace(&answer, name).filter(is_own).map(|trace| (tag.clone(), trace)));
+            }
+        }
+        Ok(all)
+    }
+
     /// Makes the task's folder, so that the task never runs; `Some`: the task had made it before.
     /// What was claimed once can be claimed again.
     ///
@@ -162,7 +185,8 @@ impl Spool<'_> {
         self.ask("go", &[name, go.at.0.to_string(), STANDARD.encode(told)]).map(|_| ())
     }
 
-    /// Empties the folders of tasks that are forgotten.
+    /// Empties the folders of tasks that are forgotten. What they have written is kept in one file
+    /// for [`Spool::past`], of at least the last 10,000.
     ///
     /// # Errors
     /// If there is no answer.

@@ -10,6 +10,9 @@ tell() {
     [ -d "$spool/$1" ] || { echo "$1 absent"; return; }
     echo "$1 folder"
     [ ! -f "$spool/$1/claimed" ] || echo "$1 claimed"
+    written "$1"
+}
+written() {
     for file in here began end; do
         [ -f "$spool/$1/$file" ] && read -r text <"$spool/$1/$file" && echo "$1 $file $text"
     done
@@ -57,6 +60,10 @@ place)
 look)
     for task in "$@"; do tell "$task"; done
     ;;
+past)
+    # What tasks have written whose folders were emptied.
+    [ ! -f "$spool/.ended" ] || for task in "$@"; do grep -F -e "$task " "$spool/.ended"; done
+    ;;
 claim)
     # The mark tells a folder of ours from that of a task that has not written anything yet.
     mkdir -p "$spool" && mkdir "$spool/$1" 2>/dev/null && : >"$spool/$1/claimed"
@@ -73,6 +80,13 @@ go)
     ;;
 clear)
     count=$#
+    # What they have written is kept for markets that are restored from a backup.
+    if [ -f "$spool/.ended" ] && [ "$(wc -c <"$spool/.ended")" -gt 4000000 ]; then
+        tail -n 30000 "$spool/.ended" >"$spool/.ended.new" && mv -f "$spool/.ended.new" "$spool/.ended"
+    fi
+    for task in "$@"; do
+        [ ! -f "$spool/$task/end" ] || written "$task" >>"$spool/.ended"
+    done
     for task in "$@"; do
         [ ! -d "$spool/$task" ] || set -- "$@" "$spool/$task"
         [ ! -e "$spool/$task.go" ] || rm -f "$spool/$task.go"

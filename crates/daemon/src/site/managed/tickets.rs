@@ -12,10 +12,11 @@ use serde::{Deserialize, Serialize};
 use tradewind_model::{Span, Time};
 
 use super::log::{Haste, Log};
+use crate::site::local::ends::Ends;
 use crate::site::local::gone::Gone;
 use crate::site::local::records::{at, lock, sync_folder};
 use crate::site::local::sheet::folder_name;
-use crate::site::{Exit, Tag};
+use crate::site::{Exit, Survey, Tag};
 
 /// A task, from just before the manager hears of it until it is forgotten.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -152,6 +153,7 @@ pub struct Tickets {
     log: Log,
     all: BTreeMap<Tag, Ticket>,
     gone: Gone,
+    ends: Ends,
     _lock: File,
 }
 
@@ -168,6 +170,7 @@ impl Tickets {
             .map_err(|error| at(folder, &error))?;
         let lock = take_lock(folder)?;
         let gone = Gone::open(&folder.join("gone"))?;
+        let ends = Ends::open(&folder.join("ends"))?;
         let path = folder.join("tickets");
         let (log, lines) = Log::open::<Line>(&path)?;
         sync_folder(folder)?;
@@ -191,7 +194,7 @@ impl Tickets {
             let is_gone = gone.has(&folder_name(&tag.to_string()));
             ticket.is_forgotten |= ticket.ended.is_some() && is_gone;
         }
-        let mut tickets = Tickets { log, all, gone, _lock: lock };
+        let mut tickets = Tickets { log, all, gone, ends, _lock: lock };
         tickets.tidy();
         Ok(tickets)
     }
@@ -225,8 +228,31 @@ impl Tickets {
     /// If it cannot be written down.
     pub fn forget(&mut self, tags: &[Tag]) -> io::Result<()> {
         let names: Vec<String> = tags.iter().map(|tag| folder_name(&tag.to_string())).collect();
+        let ended = |tag| Some((tag, self.all.get(tag)?.ended.as_ref()?.seen()));
+        self.ends.forgotten(tags.iter().filter_map(ended));
         self.gone.add(&names)?;
         self.change_all(tags, Haste::Soon, |_, ticket| ticket.is_forgotten = true)
+    }
+
+    /// A task without a ticket that must not run again was submitted: surveys tell how it ended, if
+    /// that is known.
+    pub fn ask(&mut self, tag: &Tag) {
+        self.ends.ask(tag);
+    }
+
+    /// The market knows how this task without a ticket ended.
+    pub fn leave(&mut self, tag: &Tag) {
+        self.ends.leave(tag);
+    }
+
+    /// Adds the ends of such tasks to the survey.
+    pub fn tell_asked(&self, survey: &mut Survey) {
+        self.ends.tell_asked(survey);
+    }
+
+    /// The same; and the ends of all tasks that were forgotten, if this is the first survey.
+    pub fn tell_past(&mut self, survey: &mut Survey) {
+        self.ends.tell(survey);
     }
 
     /// New tickets, or changes of some; on disk when this returns.

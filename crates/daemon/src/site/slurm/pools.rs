@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_io::settings::cluster::{Members, NodeUnit};
 use tradewind_model::Time;
+use tradewind_sched::policy::availability::expected_end_by_limit;
 
 use super::hostlist;
 use super::listing::{Job, Reservation};
@@ -11,8 +12,6 @@ use super::nodes::Node;
 use crate::site::size::Size;
 use crate::site::{LocalTask, PoolSurvey};
 
-/// A job without an end, or behind it, is expected to hold its nodes so much longer, seconds.
-const LONGER: i64 = 60;
 /// What has no end ends in a year.
 const FOR_EVER: i64 = 365 * 24 * 60 * 60;
 
@@ -189,25 +188,25 @@ pub(super) fn survey(
     // Until when each node is in use, by whomever.
     let mut busy: BTreeMap<&str, Time> = BTreeMap::new();
     for job in listed.jobs.iter().filter(|job| job.has_nodes()) {
-        let until = end(job, listed.now);
+        let until = end(job);
         let own = job.nodes.iter().filter_map(|name| nodes.get_key_value(name.as_str()));
         let mut taken_units = 0;
         for (name, node) in own {
             taken_units += taken(job, node, unit);
-            let last = busy.entry(name).or_insert(until);
-            *last = until.max(*last);
+            let free = expected_end_by_limit(until, listed.now);
+            let last = busy.entry(name).or_insert(free);
+            *last = free.max(*last);
         }
         if taken_units > 0 && !listed.ours.contains(&job.id) {
             let from = Time(job.start.max(0)).min(listed.now);
-            let task = LocalTask { nodes: taken_units, from, until };
+            let task = LocalTask { nodes: taken_units, from, until: until.max(from) };
             local.insert(format!("job {}", job.id), task);
         }
     }
     for reservation in listed.reservations {
         reserve(&mut local, reservation, &nodes, &busy, unit);
     }
-    let local_waiting = waiting(listed, members);
-    PoolSurvey { up: up.min(max), local, local_waiting, max: has, size, problem }
+    PoolSurvey { up: up.min(max), local, max: has, size, problem }
 }
 
 /// How large the market's nodes are: by the smallest one, so that enough of them are asked for.
@@ -221,11 +220,11 @@ fn size(nodes: &[&Node], unit: NodeUnit) -> Option<Size> {
     }
 }
 
-fn end(job: &Job, now: Time) -> Time {
+/// When its time limit is over, which may be before now: Slurm ends such jobs with some delay.
+fn end(job: &Job) -> Time {
     match job.end {
-        0 => Time(now.0 + FOR_EVER),
-        // Slurm's limits are not hard: one that is over its time may go on for a while.
-        end => Time(end.max(now.0 + LONGER)),
+        0 => Time(job.start.saturating_add(FOR_EVER)),
+        end => Time(end),
     }
 }
 
@@ -254,15 +253,4 @@ fn reserve(
         };
         local.insert(name, LocalTask { nodes, from, until: reservation.end });
     }
-}
-
-fn waiting(listed: &Listed<'_>, members: &Members) -> u32 {
-    let is_here = |job: &&Job| {
-        let in_partition = |name| job.partitions.contains(name);
-        job.is_waiting()
-            && !job.is_held
-            && !listed.ours.contains(&job.id)
-            && members.partition.as_ref().is_none_or(in_partition)
-    };
-    u32::try_from(listed.jobs.iter().filter(is_here).count()).unwrap_or(u32::MAX)
 }

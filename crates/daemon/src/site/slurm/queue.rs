@@ -15,8 +15,8 @@ use super::{Controller, View, caps};
 use crate::site::local::records::now;
 use crate::site::managed::driver::{Base, Manager};
 use crate::site::managed::tickets::tag_in;
-use crate::site::queued::{Blocked, Queue, QueuedJob, limit_of, name_of, shown, tasks};
-use crate::site::{Finding, Verdict};
+use crate::site::queued::{Blocked, Key, Queue, QueuedJob, limit_of, name_of, shown, tasks};
+use crate::site::{Finding, Tag, Verdict};
 
 /// What is said if no job of others can be seen.
 const HIDDEN: &str = "the cluster hides jobs of other users (PrivateData), so that the waiting jobs \
@@ -59,16 +59,28 @@ impl Controller {
             let queued = queued(job, asked, &places, base.cluster.unit)?;
             Some((self.order_of(job), queued))
         });
-        let mut queue = Queue::by_priority(waiting.collect());
+        let mut queue = Queue::with_own(waiting.collect(), self.own_of(base, view));
         if cut > 0 {
             queue
                 .notes
                 .push(format!("of {cut} arrays `squeue` lists only the first waiting tasks"));
         }
-        if theirs.is_empty() && self.limits.hides_jobs {
+        let shows_own_only = || shows_only(&theirs, &base.own_account().unwrap_or_default());
+        if self.limits.hides_jobs && shows_own_only() {
             queue.notes.push(HIDDEN.to_owned());
         }
         queue
+    }
+
+    /// Tasks of the market that wait, by what Slurm orders them.
+    fn own_of(&self, base: &Base, view: &View<'_, Job>) -> Vec<(Tag, Key)> {
+        let own = view.jobs.iter().filter(|job| job.is_waiting());
+        let own = own.filter_map(|job| {
+            let tag = tag_in(&job.comment).filter(|tag| base.markets.contains(&tag.market))?;
+            let priority = job.asked.as_deref().and_then(|asked| asked.priority);
+            Some((tag, (self.order_of(job), priority, Time(job.submitted))))
+        });
+        own.collect()
     }
 
     /// How much of the waiting jobs of others can be seen.
@@ -100,6 +112,11 @@ impl Controller {
         let tiers = job.partitions.iter().filter_map(|name| self.limits.tiers.get(name));
         u32::MAX - tiers.max().copied().unwrap_or(0)
     }
+}
+
+/// Whether no job is listed but those of this account.
+fn shows_only(jobs: &[&Job], account: &str) -> bool {
+    jobs.iter().all(|job| job.user == account)
 }
 
 /// The job as surveys list it; `None`: it waits for none of our nodes.
@@ -264,6 +281,14 @@ mod tests {
         let planned = Job { start: 900, ..waits(1, "Resources", asked(1)) };
         let told = listed(&planned, NodeUnit::Node).unwrap();
         assert_eq!((told.earliest, told.expected), (None, Some(Time(900))));
+    }
+
+    #[test]
+    fn jobs_of_others_are_hidden_if_only_our_own_are_listed() {
+        let [own, other] =
+            ["eve", "ana"].map(|user| Job { user: user.to_owned(), ..Job::default() });
+        assert!(shows_only(&[], "eve") && shows_only(&[&own], "eve"));
+        assert!(!shows_only(&[&own, &other], "eve"));
     }
 
     const NODES_DOWN: &str = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions";

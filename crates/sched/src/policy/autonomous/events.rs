@@ -23,7 +23,7 @@ impl<N: Transport> AutonomousSites<N> {
             Event::Submitted { .. } => {}
             Event::Traded { job, .. } => self.traded(moment, *job),
             Event::Started { job, .. } => self.started(moment, *job),
-            Event::Cancelled { job } | Event::Refused { job } => {
+            Event::Lined { job } | Event::Cancelled { job } | Event::Refused { job } => {
                 self.leave(moment, *job);
                 self.forget(moment, *job);
             }

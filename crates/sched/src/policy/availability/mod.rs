@@ -7,7 +7,8 @@
 //! report events to it.
 //!
 //! Jobs and outages that last longer than announced are expected to last twice as long as believed
-//! so far ([`expected_span`]).
+//! so far ([`expected_span`]). Of a job that its site ends at a limit, the time beyond the limit is
+//! what is doubled ([`expected_end_by_limit`]).
 
 mod capacity;
 mod holds;
@@ -20,7 +21,9 @@ pub(super) use capacity::Capacity;
 pub use capacity::Taken;
 use holds::{Hold, Holds};
 use outages::Outages;
-pub use overrun::{expected_end, expected_length, expected_span, missing_time};
+pub use overrun::{
+    expected_end, expected_end_by_limit, expected_length, expected_span, missing_time,
+};
 
 /// What a call of [`Availability::follow`] found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -38,6 +38,19 @@ pub fn expected_end(start: Time, estimate: Span, now: Time) -> Time {
     start + expected_span(estimate, now - start)
 }
 
+/// How much longer than its limit a job is expected to run that its site has not ended yet. Sites
+/// look for such jobs now and then: Slurm every 30 seconds, so half of that on average.
+const ENDING: Span = Span(15);
+
+/// When a job is expected to end that its site ends at `limit`. After `now`: once the limit is
+/// over, the estimate that it is exceeded by ([`ENDING`]) is doubled until it exceeds that.
+pub fn expected_end_by_limit(limit: Time, now: Time) -> Time {
+    match limit > now {
+        true => limit,
+        false => expected_end(limit, ENDING, now),
+    }
+}
+
 /// From when until when the nodes of an outage are missing, as seen at `now`. Nodes that are gone
 /// are missing from now on; if they should have been back by now, the outage is expected to last
 /// like a job that exceeds its estimate. An outage that has not begun is expected as announced;
@@ -62,6 +75,13 @@ mod tests {
         assert_eq!([span(10, 0), span(10, 9), span(10, 10), span(10, 45)], [10, 10, 20, 80]);
         assert_eq!(span(0, 0), 1);
         assert_eq!(expected_end(Time(100), Span(10), Time(112)), Time(120));
+    }
+
+    #[test]
+    fn a_job_that_its_site_ends_is_expected_to_end_soon_after_its_limit() {
+        let end = |now| expected_end_by_limit(Time(100), Time(now)).0;
+        assert_eq!([end(0), end(99)], [100, 100]);
+        assert_eq!([end(100), end(114), end(115), end(130), end(340)], [115, 115, 130, 160, 580]);
     }
 
     #[test]

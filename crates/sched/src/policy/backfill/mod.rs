@@ -295,6 +295,7 @@ fn may_free(event: &Event) -> bool {
         | Event::Priced { .. } => false,
         Event::Ended { .. }
         | Event::Interrupted { .. }
+        | Event::Lined { .. }
         | Event::Started { .. }
         | Event::Cancelled { .. }
         | Event::Refused { .. }

@@ -150,6 +150,7 @@ impl Dispatch {
                 }
             }
             Event::Traded { .. }
+            | Event::Lined { .. }
             | Event::Started { .. }
             | Event::Cancelled { .. }
             | Event::Refused { .. }

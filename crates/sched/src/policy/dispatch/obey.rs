@@ -15,7 +15,9 @@ impl Dispatch {
         match event {
             Event::Traded { job, .. } => self.line_up(market, (*job, market.now())),
             Event::Started { job, .. } => self.adopt(market, *job),
-            Event::Cancelled { job } | Event::Refused { job } => drop(self.leave(*job)),
+            Event::Lined { job } | Event::Cancelled { job } | Event::Refused { job } => {
+                _ = self.leave(*job);
+            }
             Event::Priced { pool, .. } => self.reprice(market, *pool),
             _ => {}
         }

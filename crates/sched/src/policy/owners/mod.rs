@@ -44,7 +44,9 @@ use super::backfill::Depth;
 use super::local::Turn;
 pub use load::{MAX_STEPS, future_load};
 pub use queue::{Entry, SiteQueue};
-pub use survey::{Eligible, Expected, Forecast, OwnersJob, Survey, Unforeseen, forecast};
+pub use survey::{
+    Eligible, Expected, Forecast, OwnersJob, Survey, Unforeseen, forecast, forecast_of,
+};
 
 /// The most entries of a queue that are looked at; an array job counts as its entries.
 pub const MAX_ENTRIES: usize = 10_000;
@@ -64,9 +66,15 @@ pub struct Rule {
     pub tested: u32,
     /// How far ahead starts are foreseen (Slurm's `bf_window`); at most [`Rule::MAX_HORIZON`].
     pub horizon: Span,
+    /// So long before an expected start other jobs have to leave its nodes, in the load that a
+    /// [`forecast`] gives; at most [`Rule::MAX_MARGIN`].
+    pub margin: Span,
 }
 
 impl Rule {
+    /// The longest margin: a minute.
+    pub const MAX_MARGIN: Span = Span(60);
+
     /// The most waiting entries that are examined at a time.
     pub const MAX_TESTED: u32 = 10_000;
 
@@ -76,14 +84,15 @@ impl Rule {
     /// A rule without limits of its own, in the given order.
     pub fn new(depth: Depth) -> Rule {
         let (tested, horizon) = (Rule::MAX_TESTED, Rule::MAX_HORIZON);
-        Rule { depth, turn: Turn::Arrival, tested, horizon }
+        Rule { depth, turn: Turn::Arrival, tested, horizon, margin: Span::ZERO }
     }
 
     /// The same, within the bounds; at least one job is tested.
     fn bounded(self) -> Rule {
         let tested = self.tested.clamp(1, Rule::MAX_TESTED);
         let horizon = self.horizon.clamp(Span::ZERO, Rule::MAX_HORIZON);
-        Rule { tested, horizon, ..self }
+        let margin = self.margin.clamp(Span::ZERO, Rule::MAX_MARGIN);
+        Rule { tested, horizon, margin, ..self }
     }
 }
 

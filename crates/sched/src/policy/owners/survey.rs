@@ -90,7 +90,8 @@ pub enum Expected {
 pub struct Forecast {
     /// By index of the survey's waiting jobs.
     pub jobs: Vec<Expected>,
-    /// The future load of the pools by jobs that wait now; see [`load::future_load`].
+    /// The future load of the pools by jobs that wait now, earlier by the rule's margin where other
+    /// jobs have to leave nodes for them; see [`load::future_load`].
     pub load: Vec<Taken>,
 }
 
@@ -112,6 +113,14 @@ impl Survey {
 
 /// Looks ahead. See the text of the module above for assumptions, bounds and cost.
 pub fn forecast(survey: &Survey, rule: Rule) -> Forecast {
+    forecast_of(survey, rule, |_| true)
+}
+
+/// The same with the future load of some waiting jobs only: those for whose index `counts` holds.
+/// The load of the jobs before a place in the queue is what one more job at this place has to
+/// leave free; under conservative backfilling its earliest place beside this load is its start
+/// ([`Survey::expected_of`]), under EASY it may start earlier.
+pub fn forecast_of(survey: &Survey, rule: Rule, counts: impl Fn(usize) -> bool) -> Forecast {
     let mut site = SiteQueue::new(&survey.pools, rule);
     let groups = groups(survey);
     let entries = groups.last().map_or(0, |group| group.numbers.end);
@@ -121,17 +130,22 @@ pub fn forecast(survey: &Survey, rule: Rule) -> Forecast {
     let joins = groups.iter().zip(&reasons);
     let groups: Vec<Group> =
         joins.map(|(group, reason)| Group { joins: reason.is_none(), ..group.clone() }).collect();
+    let margin = site.rule().margin;
     let ahead = ahead::run(site, groups.clone(), survey.now);
     let unforeseen = |reason: &Option<Unforeseen>| reason.unwrap_or(Unforeseen::BeyondHorizon);
     let mut jobs: Vec<Expected> = reasons.iter().map(|it| Expected::No(unforeseen(it))).collect();
     for index in ahead.blocked {
         jobs[index] = Expected::No(Unforeseen::Dependency);
     }
+    let index =
+        |start: &ExpectedStart| groups.partition_point(|group| group.numbers.end <= start.job.0);
     for start in &ahead.starts {
-        let index = groups.partition_point(|group| group.numbers.end <= start.job.0);
-        note(&mut jobs[index], start);
+        note(&mut jobs[index(start)], start);
     }
-    Forecast { jobs, load: load::future_load(&ahead.starts) }
+    let load = ahead.starts.iter().copied().filter(|start| counts(index(start)));
+    let load: Vec<ExpectedStart> = load.collect();
+    let load = load::future_load_early(&load, &survey.taken, survey.now, margin);
+    Forecast { jobs, load }
 }
 
 /// The waiting jobs with numbers for their entries, in the order of the queue.

@@ -90,7 +90,7 @@ function listen() {
   stream = new EventSource(`/v1/events?after=${document.body.dataset.seq || 0}`);
   const kinds = ['admitted', 'arrived', 'back', 'booked', 'came_back', 'cancelling', 'down', 'dropped', 'expected', 'expelled',
     'held', 'launched', 'local', 'missing', 'moved', 'over', 'part_over', 'planned', 'policy', 'priced', 'queued', 'quote_gone',
-    'quoted', 'reset', 'running', 'set_back', 'site_away', 'site_back', 'slipped', 'submitted', 'tariff', 'unkept', 'withheld'];
+    'quoted', 'reset', 'running', 'set_back', 'site_away', 'site_back', 'site_state', 'slipped', 'submitted', 'tariff', 'unkept', 'withheld'];
   for (const kind of kinds) stream.addEventListener(kind, later);
   stream.onmessage = later;
   stream.onopen = () => { if (isLost()) later(); else reached(paused); };

@@ -33,18 +33,18 @@ function become(next) {
 
 function say(...parts) {
   clearTimeout(clearing);
-  age = null;
   line.replaceChildren(...parts);
+  // The parts are made before this is called, and what was shown before is gone.
+  age = line.querySelector('[aria-hidden]');
 }
 
 /** From when what is shown is; its age is for the eye alone, for it changes every second. */
 function since() {
   const text = document.createElement('span');
   text.textContent = ` What is shown is from ${told(Math.floor(heard / 1000))}`;
-  age = document.createElement('span');
-  age.setAttribute('aria-hidden', 'true');
-  text.append(age, '.');
-  tick();
+  const passed = document.createElement('span');
+  passed.setAttribute('aria-hidden', 'true');
+  text.append(passed, '.');
   return text;
 }
 
@@ -72,6 +72,7 @@ export function reached(paused) {
 export function unreached(what) {
   if (!become('stale')) return;
   say(`▲ ${what}.`, since(), ' Retrying.');
+  tick();
   document.dispatchEvent(new CustomEvent('lost'));
 }
 
@@ -84,6 +85,7 @@ export function shutOut() {
   link.addEventListener('click', door); // the address may have changed meanwhile
   link.textContent = 'Sign in again';
   say('▲ You are not signed in any more: the session is over, or the market was restarted.', since(), ' ', link, ', and this view comes back.');
+  tick();
   document.dispatchEvent(new CustomEvent('lost'));
 }
 

@@ -99,6 +99,9 @@ pub(super) enum Told<'a> {
         #[serde(flatten)]
         place: WirePlace,
     },
+    Lined {
+        job: u32,
+    },
     Traded {
         job: u32,
         pool: u32,
@@ -191,6 +194,7 @@ impl<'a> From<&'a Event> for Told<'a> {
             Event::Traded { job, trade } => {
                 Told::Traded { job: job.0, pool: trade.pool.0, price: Amount::Price(trade.price) }
             }
+            Event::Lined { job } => Told::Lined { job: job.0 },
             Event::Started { job, place } => Told::Started { job: job.0, place: place.into() },
             Event::Released { job, pool } => Told::Released { job: job.0, pool: pool.0 },
             Event::Ended { job } => Told::Ended { job: job.0 },

@@ -9,6 +9,7 @@ mod letters;
 mod mail;
 mod queue;
 mod sign;
+mod sites;
 #[cfg(test)]
 mod tests;
 mod webhook;
@@ -124,6 +125,7 @@ fn secret(path: &str) -> Result<Vec<u8>, Failure> {
 
 /// Passes events on until there are no more; the receivers' queues end with it.
 fn read(market: &Handle, mut events: Events, queues: &Queues, mut letters: Letters) {
+    let mut failures = sites::Failures::default();
     loop {
         // Asked first: what came before the end is still there after it.
         let over = events.is_over();
@@ -136,7 +138,8 @@ fn read(market: &Handle, mut events: Events, queues: &Queues, mut letters: Lette
             let mails = letters.write(market, &notices);
             // A market that has stopped has no more events.
             let budgets = budgets::write(market, &notices);
-            let mails = [mails, budgets].into_iter().flat_map(Result::unwrap_or_default);
+            let failures = failures.write(market, &notices, Instant::now());
+            let mails = [mails, budgets, failures].into_iter().flat_map(Result::unwrap_or_default);
             mails.for_each(|mail| queue.push(mail));
         }
         match fresh.is_empty() {

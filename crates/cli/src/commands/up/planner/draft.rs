@@ -302,10 +302,12 @@ pub(crate) fn working(market: &Market, pool: PoolId) -> u32 {
     market.pools().pool(pool).nodes.saturating_sub(here.sum())
 }
 
-/// Nodes that do not work.
+/// Nodes that do not work, and those of sites that are not counted on: these are missing beyond
+/// every horizon.
 pub(crate) fn dead(market: &Market) -> impl Iterator<Item = Outage> {
+    let far = market.now() + Limits::HORIZON;
     let closures = market.outages().map(|(_, what)| what);
-    closures.filter(|what| matches!(what.cause, Cause::Failure(_)))
+    closures.filter(move |what| matches!(what.cause, Cause::Failure(_)) || what.until > far)
 }
 
 #[cfg(test)]

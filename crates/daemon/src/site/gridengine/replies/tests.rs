@@ -75,7 +75,7 @@ fn a_status_has_queues_and_jobs() {
     assert_eq!((two.id.as_str(), two.owner.as_str()), ("6.3-11:2", "ana"));
     assert_eq!((two.slots, two.priority, two.tasks.as_str()), (1, Some(50_500), "3-11:2"));
     assert_eq!((two.submitted, &two.after[..]), (one.since, &["1".to_owned()][..]));
-    assert!(!two.is_placed() && !two.is_eager());
+    assert!(!two.is_placed());
 }
 
 /// An answer that was cut off anywhere is a failure, never a smaller cluster.

@@ -145,6 +145,7 @@ impl<M: Manager> Site for Driver<M> {
     }
 
     fn forget_all(&mut self, tags: &[&Tag]) -> Vec<Result<(), SiteError>> {
+        tags.iter().for_each(|tag| self.base.tickets.leave(tag));
         let tickets = &self.base.tickets;
         let has_ended = |tag: &&Tag| tickets.get(tag).is_some_and(|it| it.ended.is_some());
         let over: Vec<Tag> = tags.iter().copied().filter(has_ended).cloned().collect();

@@ -97,6 +97,7 @@ impl<M: Manager> Driver<M> {
     ) -> Result<bool, SiteError> {
         let tag = &order.tag;
         if self.base.tickets.is_gone(tag) {
+            self.base.tickets.ask(tag);
             return Ok(true);
         }
         let Some(ticket) = self.base.tickets.get(tag) else { return Ok(false) };

@@ -93,6 +93,9 @@ impl<M: Manager> Driver<M> {
         }
         self.compare_clocks();
         self.known.survey = Some(survey.clone());
+        if wants(Part::Jobs) {
+            self.base.tickets.tell_past(&mut survey);
+        }
         Ok(survey)
     }
 
@@ -189,6 +192,7 @@ impl<M: Manager> Driver<M> {
 
     /// Tells the ends that are written down.
     pub(super) fn tell_ends(&self, survey: &mut Survey) {
+        self.base.tickets.tell_asked(survey);
         let told = self.base.tickets.iter().filter(|(_, ticket)| !ticket.is_forgotten);
         for (tag, ticket) in told {
             let Some(ended) = &ticket.ended else { continue };
@@ -350,12 +354,31 @@ impl<M: Manager> Driver<M> {
             let spool = Spool { tool: &self.base.tool, account, path };
             // One account that cannot be used is no reason to lose sight of the others.
             let Some(mut found) = or_later(spool.look(&tags)) else { continue };
+            self.look_back(&spool, &tags, &mut found);
             all.extend(tags.into_iter().map(|tag| {
                 let trace = found.remove(&tag).map(|trace| self.with_nodes(&tag, trace));
                 (tag, trace)
             }));
         }
         all
+    }
+
+    /// At first, tasks are looked for that have written nothing or are gone: of a market that was
+    /// restored from a backup, they may have ended and been forgotten since.
+    fn look_back(&self, spool: &Spool<'_>, tags: &[Tag], found: &mut BTreeMap<Tag, Trace>) {
+        if self.known.survey.is_some() {
+            return;
+        }
+        let is_blank = |tag: &&Tag| found.get(*tag).is_none_or(|it| *it == Trace::default());
+        let missing = tags.iter().filter(is_blank);
+        let missing = missing.filter_map(|tag| {
+            let ticket = self.base.tickets.get(tag)?;
+            Some((tag.clone(), ticket.handed_in))
+        });
+        let missing: Vec<(Tag, i64)> = missing.collect();
+        if !missing.is_empty() {
+            found.extend(or_later(spool.past(&missing)).unwrap_or_default());
+        }
     }
 
     /// With the names of nodes that the manager makes of what the task has found.
@@ -385,7 +408,8 @@ impl<M: Manager> Driver<M> {
         }
         let view = View { jobs, ours: &ours, now: now() };
         survey.pools = self.manager.pools(&self.base, &view)?;
-        let Queue { jobs, beyond, notes } = self.manager.queue(&self.base, &view);
+        let Queue { jobs, beyond, notes, own } = self.manager.queue(&self.base, &view);
+        survey.own = own;
         (survey.queue, survey.queue_beyond, survey.queue_notes) = (jobs, beyond, notes);
         Ok(())
     }

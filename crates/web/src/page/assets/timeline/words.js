@@ -61,7 +61,7 @@ export function lines(table, at, place) {
 
 /** Pools whose sites are not reached, and since when. */
 export function unreachedPools(frame) {
-  return frame.pools.filter((pool) => pool.away).map((pool) => `▲ ${pool.name} not reached since ${told(pool.away)}: as it was then`);
+  return frame.pools.filter((pool) => pool.away).map((pool) => `▲ ${pool.name} failing since ${told(pool.away)}: as it was then`);
 }
 
 /** Why nothing is to be seen, if so. */

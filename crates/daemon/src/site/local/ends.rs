@@ -1,0 +1,271 @@
+//! How tasks ended that the market has forgotten. A market that is restored from a backup may ask
+//! for them again, and then must not run them a second time.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tradewind_model::Time;
+
+use super::records::{self, Folder, Sheet, at};
+use crate::site::{Exit, Seen, Survey, Tag};
+
+/// So many ends are kept: the last ones.
+const MAX: usize = 10_000;
+
+/// A line of the file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Line {
+    tag: String,
+    /// Seconds since 1970.
+    since: i64,
+    /// Seconds since 1970.
+    at: i64,
+    exit: Exit,
+}
+
+/// Ends in a file of lines, of which the last [`MAX`] count. Nothing is synced: it is a memory that
+/// helps where it is there.
+#[derive(Debug)]
+pub(in crate::site) struct Ends {
+    path: PathBuf,
+    lines: usize,
+    all: BTreeMap<Tag, Line>,
+    /// The first to be dropped first.
+    order: VecDeque<Tag>,
+    /// Whether the file does not end with a whole line.
+    is_torn: bool,
+    /// Whether a survey has told all of them.
+    is_told: bool,
+    /// Tasks that were submitted again: every survey tells them.
+    asked: BTreeSet<Tag>,
+}
+
+impl Ends {
+    /// Reads the file, if it is there. Lines that cannot be read are left out.
+    ///
+    /// # Errors
+    /// If there is a file and it cannot be read.
+    pub(in crate::site) fn open(path: &Path) -> io::Result<Ends> {
+        let text = match fs::read(path) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(at(path, &error)),
+        };
+        let mut ends = Ends {
+            path: path.to_owned(),
+            lines: text.lines().count(),
+            all: BTreeMap::new(),
+            order: VecDeque::new(),
+            is_torn: false,
+            is_told: false,
+            asked: BTreeSet::new(),
+        };
+        // A torn last line would spoil the next one.
+        ends.is_torn = !text.is_empty() && !text.ends_with('\n');
+        for line in text.lines() {
+            if let Ok(line) = serde_json::from_str::<Line>(line)
+                && let Some(tag) = Tag::parse(&line.tag)
+            {
+                ends.keep(tag, line);
+            }
+        }
+        Ok(ends)
+    }
+
+    fn keep(&mut self, tag: Tag, line: Line) {
+        if self.all.insert(tag.clone(), line).is_none() {
+            self.order.push_back(tag);
+        }
+        while self.order.len() > MAX {
+            let oldest = self.order.pop_front();
+            oldest.and_then(|tag| self.all.remove(&tag));
+        }
+    }
+
+    /// Remembers how tasks ended that are forgotten from now on. A task that never ran may run
+    /// again, and of one that was lost nothing is known.
+    pub(in crate::site) fn forgotten<'a>(&mut self, ends: impl Iterator<Item = (&'a Tag, Seen)>) {
+        let mut text = String::new();
+        for (tag, seen) in ends {
+            self.leave(tag);
+            let Some(line) = line(tag, &seen).filter(|_| !self.all.contains_key(tag)) else {
+                continue;
+            };
+            text += &serde_json::to_string(&line).map(|line| line + "\n").unwrap_or_default();
+            self.keep(tag.clone(), line);
+            self.lines += 1;
+        }
+        if !text.is_empty()
+            && let Err(error) = self.write(&text)
+        {
+            tracing::warn!(%error, "ends of tasks are not kept for restored backups");
+        }
+    }
+
+    fn write(&mut self, text: &str) -> io::Result<()> {
+        if self.is_torn || self.lines > 3 * MAX {
+            self.renew()?;
+            (self.is_torn, self.lines) = (false, self.order.len());
+            return Ok(());
+        }
+        let mut options = OpenOptions::new();
+        let file = options.create(true).append(true).mode(0o600).open(&self.path);
+        let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+        written.map_err(|error| at(&self.path, &error))
+    }
+
+    fn renew(&self) -> io::Result<()> {
+        let lines = self.order.iter().filter_map(|tag| self.all.get(tag));
+        write_lines(&self.path, lines.cloned().collect())
+    }
+
+    /// The task was submitted once more: from now on every survey tells how it ended, if that is
+    /// known.
+    pub(in crate::site) fn ask(&mut self, tag: &Tag) {
+        if self.all.contains_key(tag) {
+            self.asked.insert(tag.clone());
+        }
+    }
+
+    /// The market knows now how the task ended.
+    pub(in crate::site) fn leave(&mut self, tag: &Tag) {
+        self.asked.remove(tag);
+    }
+
+    /// Adds the ends of tasks that were submitted again and that the survey does not mention.
+    pub(in crate::site) fn tell_asked(&self, survey: &mut Survey) {
+        for tag in &self.asked {
+            if let Some(line) = self.all.get(tag) {
+                survey.tasks.entry(tag.clone()).or_insert_with(|| line.seen());
+            }
+        }
+    }
+
+    /// The same; and all ends, if this is the first survey: a restored market looks for its tasks
+    /// there.
+    pub(in crate::site) fn tell(&mut self, survey: &mut Survey) {
+        self.tell_asked(survey);
+        if !std::mem::replace(&mut self.is_told, true) {
+            for (tag, line) in &self.all {
+                survey.tasks.entry(tag.clone()).or_insert_with(|| line.seen());
+            }
+        }
+    }
+}
+
+impl Line {
+    fn seen(&self) -> Seen {
+        let Line { since, at, exit, .. } = self;
+        Seen::Ended { since: Some(Time(*since)), at: Time(*at), exit: exit.clone() }
+    }
+}
+
+fn line(tag: &Tag, seen: &Seen) -> Option<Line> {
+    match seen {
+        Seen::Ended { since: Some(since), at, exit } if *exit != Exit::Lost => {
+            Some(Line { tag: tag.to_string(), since: since.0, at: at.0, exit: exit.clone() })
+        }
+        _ => None,
+    }
+}
+
+fn write_lines(path: &Path, lines: Vec<Line>) -> io::Result<()> {
+    let part = path.with_extension("part");
+    drop(fs::remove_file(&part));
+    let mut options = OpenOptions::new();
+    let mut file: File = options.create_new(true).write(true).mode(0o600).open(&part)?;
+    for line in lines {
+        serde_json::to_writer(&mut file, &line)?;
+        file.write_all(b"\n")?;
+    }
+    file.sync_all()?;
+    fs::rename(&part, path)
+}
+
+/// Copies the ends that are known at a site of this machine: of forgotten tasks, and of those that
+/// are over.
+///
+/// # Errors
+/// If a file cannot be read or written.
+pub(in crate::site) fn copy(folder: &Path, to: &Path) -> io::Result<()> {
+    let mut ends = Ends::open(&folder.join("ends"))?;
+    for task in fs::read_dir(folder.join("tasks")).into_iter().flatten() {
+        let task = Folder(task?.path());
+        let read = |task: &Folder| {
+            let sheet: Sheet = task.read(Folder::SHEET)?.ok_or(io::ErrorKind::NotFound)?;
+            let ended = task.read::<records::Ended>(Folder::ENDED)?;
+            io::Result::Ok((sheet.tag, ended))
+        };
+        // One that is forgotten at this moment is among the others at the next backup.
+        let Ok((tag, Some(ended))) = read(&task) else { continue };
+        let Some(tag) = Tag::parse(&tag) else { continue };
+        let (since, at) = (ended.since.map(Time), Time(ended.at));
+        if let Some(line) = line(&tag, &Seen::Ended { since, at, exit: ended.exit }) {
+            ends.keep(tag, line);
+        }
+    }
+    let lines: Vec<Line> = ends.order.iter().filter_map(|tag| ends.all.get(tag)).cloned().collect();
+    match lines.is_empty() {
+        true => Ok(()),
+        false => write_lines(to, lines),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tag(job: u64) -> Tag {
+        Tag { market: "m".to_owned(), job, attempt: 0, part: 0 }
+    }
+
+    fn ended(exit: Exit) -> Seen {
+        Seen::Ended { since: Some(Time(3)), at: Time(5), exit }
+    }
+
+    #[test]
+    fn ends_are_listed_at_first_and_when_a_task_is_submitted_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ends");
+        let mut ends = Ends::open(&path).unwrap();
+        let never = Seen::Ended { since: None, at: Time(5), exit: Exit::Withdrawn };
+        let tags = [tag(1), tag(2), tag(3)];
+        let all = [ended(Exit::Code(7)), never, ended(Exit::Lost)];
+        ends.forgotten(tags.iter().zip(all));
+        // A torn line and one of another program do no harm.
+        let mut text = fs::read_to_string(&path).unwrap();
+        text += "{\"tag\": \"other\"}\n{\"tag\"";
+        fs::write(&path, text).unwrap();
+        let mut ends = Ends::open(&path).unwrap();
+        let told = |ends: &mut Ends| {
+            let mut survey = Survey::default();
+            ends.tell(&mut survey);
+            survey.tasks.into_iter().collect::<Vec<_>>()
+        };
+        assert_eq!(told(&mut ends), [(tag(1), ended(Exit::Code(7)))]);
+        assert_eq!(told(&mut ends), []);
+        tags.iter().for_each(|tag| ends.ask(tag));
+        assert_eq!(told(&mut ends).len(), 1);
+        ends.forgotten([(&tag(1), ended(Exit::Code(7)))].into_iter());
+        assert_eq!(told(&mut ends), []);
+    }
+
+    #[test]
+    fn the_last_ends_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ends");
+        let mut ends = Ends::open(&path).unwrap();
+        for many in 0..7 {
+            let tags: Vec<Tag> = (many * 5_000..(many + 1) * 5_000).map(tag).collect();
+            ends.forgotten(tags.iter().map(|tag| (tag, ended(Exit::Code(0)))));
+        }
+        let again = Ends::open(&path).unwrap();
+        assert_eq!((again.all.len(), again.lines), (MAX, MAX));
+        assert_eq!((&again.all, &again.order), (&ends.all, &ends.order));
+        assert_eq!(again.all.last_key_value().unwrap().0, &tag(34_999));
+    }
+}

@@ -1,0 +1,176 @@
+//! Sites that fail: what pages, lists and events say of them, and of the jobs that they touch.
+
+use tradewind_daemon::live::site_health::{Health, SiteState, public_reason};
+use tradewind_daemon::live::state::{Hold, Job, Part, Phase, State};
+use tradewind_model::SiteId;
+
+use super::words::moment;
+use crate::documents::{self, SiteFailure};
+
+/// The reason of jobs that wait for a site that fails, as lists show it.
+pub(crate) const REASON: &str = "SiteNotAvailable";
+
+/// The state in documents.
+pub(crate) fn document(state: SiteState) -> documents::SiteState {
+    match state {
+        SiteState::Up => documents::SiteState::Up,
+        SiteState::Joining => documents::SiteState::Joining,
+        SiteState::NeverReached => documents::SiteState::NeverReached,
+        SiteState::Lost => documents::SiteState::Lost,
+        SiteState::Hanging => documents::SiteState::Hanging,
+        SiteState::Refusing => documents::SiteState::Refusing,
+        SiteState::PartlyDrained => documents::SiteState::PartlyDrained,
+        SiteState::Drained => documents::SiteState::Drained,
+    }
+}
+
+/// The reason for a reader who does not manage the site: its own words name accounts, commands and
+/// paths.
+pub(crate) fn reason_for_all(health: &Health) -> Option<String> {
+    match health.state {
+        SiteState::Up => None,
+        SiteState::Joining | SiteState::PartlyDrained | SiteState::Drained => {
+            Some(health.reason.clone())
+        }
+        SiteState::Refusing => Some("it refuses all jobs".to_owned()),
+        SiteState::NeverReached | SiteState::Lost | SiteState::Hanging => {
+            Some(public_reason(&health.reason))
+        }
+    }
+    .filter(|reason| !reason.is_empty())
+}
+
+/// `gamma, lost since 2026-11-23T01:24:00+00:00: Connection timed out`.
+pub(crate) fn sentence(site: &str, health: &Health) -> String {
+    let reason = reason_for_all(health).map(|why| format!(": {why}")).unwrap_or_default();
+    match health.state {
+        SiteState::Joining => format!("{site}, {}", health.state.words()),
+        state => format!("{site}, {} since {}{reason}", state.words(), moment(health.since)),
+    }
+}
+
+/// The name of a site.
+pub(crate) fn name(state: &State, site: SiteId) -> &str {
+    state.market.pools().sites().get(site.0 as usize).map_or("", |site| &site.name)
+}
+
+/// Sites that fail and concern all users: those that lack some nodes only are left out.
+pub(crate) fn all(state: &State) -> impl Iterator<Item = (SiteId, Health)> {
+    let sites = (0..state.market.pools().sites().len() as u32).map(SiteId);
+    let known = sites.map(|site| (site, state.site_health(site)));
+    known
+        .filter(|(_, health)| health.state.is_failure() && health.state != SiteState::PartlyDrained)
+}
+
+/// Sites that fail and keep the job from its start or its end, with what that means for it.
+pub(crate) fn of_job(state: &State, job: &Job) -> Vec<SiteFailure> {
+    match job.phase() {
+        Phase::Running => running(state, job),
+        Phase::Waiting => waiting(state, job),
+        Phase::Held(Hold::Booked) => booked(state, job),
+        Phase::Held(_) | Phase::Handing | Phase::Away | Phase::Over(_) => Vec::new(),
+    }
+}
+
+/// Sites that are not there for the job: they do not answer, or take no jobs.
+fn is_missing(state: &State, site: SiteId) -> Option<Health> {
+    let health = state.site_health(site);
+    let is_missing =
+        !health.state.answers() || matches!(health.state, SiteState::Refusing | SiteState::Drained);
+    is_missing.then_some(health)
+}
+
+fn failure(state: &State, site: SiteId, health: &Health, say: &str) -> SiteFailure {
+    let name = name(state, site);
+    SiteFailure {
+        site: name.to_owned(),
+        state: document(health.state),
+        since: health.since.0,
+        reason: reason_for_all(health),
+        message: format!("{} {}", say, sentence(name, health)),
+    }
+}
+
+fn running(state: &State, job: &Job) -> Vec<SiteFailure> {
+    let mut found: Vec<SiteFailure> = Vec::new();
+    for part in job.parts().iter().filter(|part| part.exit.is_none()) {
+        let site = state.site_of(part.pool);
+        let health = state.site_health(site);
+        // One that answers says itself what happened to the job.
+        if health.state.answers() || found.iter().any(|it| it.site == name(state, site)) {
+            continue;
+        }
+        let failure = failure(state, site, &health, meaning(job, part));
+        let more = consequence(state, job, part);
+        found.push(SiteFailure { message: format!("{}{more}", failure.message), ..failure });
+    }
+    found
+}
+
+/// What it means for the job that the part's site does not answer.
+fn meaning(job: &Job, part: &Part) -> &'static str {
+    match (job.began(), part.since) {
+        (Some(_), Some(_)) => "it runs, as far as is known, at",
+        _ if job.cancelled_by.is_some() => "to end, it waits for",
+        _ => "it waits for",
+    }
+}
+
+fn consequence(state: &State, job: &Job, part: &Part) -> &'static str {
+    let is_other =
+        |it: &Part| it.exit.is_none() && state.site_of(it.pool) != state.site_of(part.pool);
+    let has_others = job.parts().iter().any(is_other);
+    match (job.began(), has_others) {
+        (Some(_), _) => "; how it ended is known once the site answers",
+        (None, true) if job.cancelled_by.is_none() => {
+            "; its nodes at other sites are given back if that takes too long"
+        }
+        (None, _) => "; whether it began there is known once the site answers",
+    }
+}
+
+/// A job that waits, and has too few nodes without the sites that fail.
+fn waiting(state: &State, job: &Job) -> Vec<SiteFailure> {
+    let Some(demand) = job.id().and_then(|id| state.market.demand(id)) else { return Vec::new() };
+    let (mut there, mut missing) = (0, Vec::new());
+    for (_, pool) in state.market.pools().iter().filter(|(_, pool)| pool.suits(demand)) {
+        match is_missing(state, pool.site) {
+            None => there += pool.nodes,
+            Some(health) if !missing.iter().any(|(site, _)| *site == pool.site) => {
+                missing.push((pool.site, health));
+            }
+            Some(_) => {}
+        }
+    }
+    if there >= demand.processors {
+        return Vec::new();
+    }
+    missing.iter().map(|(site, health)| failure(state, *site, health, "it waits for")).collect()
+}
+
+/// A job whose reserved window is at a site that fails.
+fn booked(state: &State, job: &Job) -> Vec<SiteFailure> {
+    let Some(booking) = &job.booking else { return Vec::new() };
+    let mut sites: Vec<SiteId> =
+        booking.place.shares(job.nodes()).map(|share| state.site_of(share.pool)).collect();
+    sites.dedup();
+    let missing = sites.into_iter().filter_map(|site| Some((site, is_missing(state, site)?)));
+    missing.map(|(site, health)| failure(state, site, &health, "its window is at")).collect()
+}
+
+/// Jobs of the user that are touched by the site's failure, by number.
+pub(crate) fn jobs_touched(state: &State, site: SiteId, user: &str) -> Vec<u64> {
+    touched(state, name(state, site), Some(user))
+}
+
+/// Jobs of all users that are touched by the failure of the site of this name, by number.
+pub fn jobs_touched_by(state: &State, site: &str) -> Vec<u64> {
+    touched(state, site, None)
+}
+
+fn touched(state: &State, site: &str, user: Option<&str>) -> Vec<u64> {
+    let jobs = state.jobs.values().filter(|job| !matches!(job.phase(), Phase::Over(_)));
+    let jobs = jobs.filter(|job| user.is_none_or(|user| job.user == user));
+    let touched = jobs.filter(|job| of_job(state, job).iter().any(|it| it.site == site));
+    touched.map(|job| job.number).collect()
+}

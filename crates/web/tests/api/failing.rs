@@ -1,0 +1,155 @@
+//! A site that fails: its state, since when and why, on every page, in lists, jobs, events and
+//! metrics.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tradewind_daemon::site::SiteError;
+
+use crate::stage::Stage;
+use crate::streams::Stream;
+
+/// What the site's commands say: it is for those who manage the site.
+const SAID: &str = "`ssh -l secret beta squeue`: ssh: connect to host: Connection timed out";
+const PAGES: [&str; 6] = ["/", "/jobs", "/quote", "/market", "/ledger", "/access"];
+
+fn site(stage: &Stage, user: &str) -> Value {
+    stage.get(user, "/v1/sites").1["sites"][1].clone()
+}
+
+fn until_state(stage: &Stage, state: &str) -> Value {
+    let begun = Instant::now();
+    loop {
+        let site = site(stage, "root");
+        if site["state"] == state {
+            return site;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "{site:#}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn page(stage: &Stage, user: &str, path: &str) -> String {
+    let (status, text) = stage.send(user, "GET", path, &[], vec![]);
+    assert_eq!(status, 200, "{user} {path}: {text}");
+    text
+}
+
+fn lose_beta(stage: &Stage) {
+    stage.hands[1].fail(Some(SiteError::Away(SAID.to_owned())));
+    until_state(stage, "lost");
+}
+
+/// A job of both sites' nodes.
+fn wide(stage: &Stage, user: &str) -> u64 {
+    stage.submit(user, 3)
+}
+
+#[test]
+fn a_lost_site_is_named_on_every_page_with_its_reason() {
+    let stage = Stage::new();
+    let up = until_state(&stage, "up");
+    assert!(up["since"].is_i64() && up["reason"].is_null(), "{up:#}");
+    assert!(!page(&stage, "ana", "/").contains("Sites that fail"));
+    let mut stream = Stream::open(&stage, "ana", "");
+    lose_beta(&stage);
+    let anas = site(&stage, "ana");
+    assert_eq!((&anas["state"], &anas["reason"]), (&json!("lost"), &json!("Connection timed out")));
+    assert!(anas["since"].as_i64() > up["since"].as_i64().map(|at| at - 1));
+    assert_eq!(site(&stage, "otto")["reason"], SAID, "the owner");
+    for path in PAGES {
+        let text = page(&stage, "ana", path);
+        for part in ["<strong>beta</strong>: lost since", "Connection timed out"] {
+            assert!(text.contains(part), "`{part}` is not on {path}: {text}");
+        }
+        assert!(!text.contains("secret"), "{path}");
+    }
+    assert!(page(&stage, "root", "/").contains("-l secret"));
+    let (_, text) = stage.send("nobody", "GET", "/metrics", &[], vec![]);
+    for line in [
+        "site_state{site=\"beta\",state=\"lost\"} 1",
+        "site_state{site=\"beta\",state=\"up\"} 0",
+        "site_state{site=\"alpha\",state=\"up\"} 1",
+    ] {
+        assert!(text.contains(line), "{line} is not in {text}");
+    }
+    let (event, _) = stream.until("site_state").pop().unwrap();
+    assert_eq!((event.site.as_deref(), event.state.as_deref()), (Some("beta"), Some("lost")));
+    let message = event.message.unwrap();
+    assert!(message.starts_with("beta, lost since 20"), "{message}");
+    assert!(message.ends_with(": Connection timed out"), "{message}");
+    stage.hands[1].fail(None);
+    until_state(&stage, "up");
+    let (event, _) = stream.until("site_state").pop().unwrap();
+    assert_eq!(event.state.as_deref(), Some("up"));
+    assert!(!page(&stage, "ana", "/").contains("Sites that fail"));
+    stage.stop();
+}
+
+/// No pool of a lost site is shown as free, or as free soon.
+#[test]
+fn nodes_of_a_lost_site_are_not_free_nodes() {
+    let stage = Stage::new();
+    lose_beta(&stage);
+    let pool = site(&stage, "ana")["pools"][0].clone();
+    assert_eq!((&pool["free"], &pool["down"]), (&json!(0), &json!(2)));
+    let text = page(&stage, "ana", "/");
+    let row = text.split_once("beta/y").unwrap().1.split_once("</tr>").unwrap().0;
+    assert!(row.contains("▲ lost since") && row.contains(">0 of 2<"), "{row}");
+    assert!(row.contains("data-label=\"Next free node\">–<"), "{row}");
+    assert!(text.contains("2 down"), "the card of free nodes");
+    stage.stop();
+}
+
+/// A job that needs the site says which site, since when, why and what that means; no offer and no
+/// pool that is considered counts on it.
+#[test]
+fn a_job_that_waits_for_a_lost_site_says_so() {
+    let stage = Stage::new();
+    lose_beta(&stage);
+    let job = wide(&stage, "ana");
+    let told = stage.until(job, "PENDING");
+    assert_eq!(told["reason"], "SiteNotAvailable");
+    let message = told["message"].as_str().unwrap();
+    assert!(message.starts_with("it waits for beta, lost since 20"), "{message}");
+    assert!(message.ends_with(": Connection timed out"), "{message}");
+    let failing = &told["failing_sites"][0];
+    assert_eq!((&failing["site"], &failing["state"]), (&json!("beta"), &json!("lost")));
+    assert!(failing["since"].is_i64() && told["expected_start"].is_null(), "{told:#}");
+    let text = page(&stage, "ana", &format!("/jobs/{job}"));
+    assert!(text.contains("▲ It waits for beta, lost since"), "{text}");
+    assert!(text.contains(&format!("Your jobs that it touches: <a href=\"/jobs/{job}\">")));
+    let there = json!({
+        "name": "t", "command": ["true"], "nodes": 1, "time": 60, "sites": ["beta"]
+    });
+    let only = stage.call("ana", "POST", "/v1/jobs", there).1["jobs"][0].as_u64().unwrap();
+    stage.until(only, "PENDING");
+    let text = page(&stage, "ana", &format!("/jobs/{only}"));
+    let row = text.split_once("<th scope=\"row\">beta/y</th>").unwrap().1;
+    let row = row.split_once("</tr>").unwrap().0;
+    assert!(row.contains("data-label=\"Start, at the earliest\">–<"), "{row}");
+    assert!(!page(&stage, "bob", "/").contains("Your jobs that it touches"));
+    // A job for which there are nodes elsewhere does not wait for the site.
+    let small = stage.submit("ana", 1);
+    assert!(stage.until(small, "RUNNING")["failing_sites"].is_null());
+    stage.hands[1].fail(None);
+    stage.end(small, tradewind_daemon::site::Exit::Code(0));
+    assert!(stage.until(job, "RUNNING")["failing_sites"].is_null());
+    stage.stop();
+}
+
+/// What runs at a site that is lost is not said to be over, nor to run for sure.
+#[test]
+fn a_job_at_a_lost_site_says_what_is_known() {
+    let stage = Stage::new();
+    let job = wide(&stage, "ana");
+    stage.until(job, "RUNNING");
+    lose_beta(&stage);
+    let told = stage.get("ana", &format!("/v1/jobs/{job}")).1;
+    let message = told["message"].as_str().unwrap();
+    assert!(message.starts_with("it runs, as far as is known, at beta, lost since"), "{message}");
+    assert!(message.ends_with("; how it ended is known once the site answers"), "{message}");
+    let text = page(&stage, "ana", &format!("/jobs/{job}"));
+    assert!(text.contains("▲ It runs, as far as is known, at beta"), "{text}");
+    stage.stop();
+}

@@ -1,0 +1,375 @@
+"""What scripts/forecast-slurm.sh runs: drawn owners' jobs on two equal Slurm clusters.
+
+Both get the same jobs at the same moments. Beside them Tradewind submits jobs of its own to the
+second cluster, behind the owners. At some moments the first cluster is observed by a new
+`mode = "observe"` market, whose record has its forecasts and Slurm's from the same list of jobs.
+Writes one JSON document per world; `table` makes the tables from several of them.
+"""
+
+import argparse
+import json
+import os
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+OVER = 600  # seconds that a job works which is ended at its limit
+
+
+def draw(seed, jobs, nodes):
+    """The owners' jobs and ours: widths, limits in minutes, true run times, moments in seconds."""
+    of = random.Random(f"forecast {seed} {jobs} {nodes}")
+
+    def one(widest):
+        width = min(widest, round(2 ** of.uniform(0, of.choice([1, 2, 3]))))
+        limit = of.choice([1, 1, 1, 2, 2, 3])
+        # Most jobs end early, as in logs of real clusters; one in twenty is ended at its limit.
+        work = OVER if of.random() < 0.05 else max(2, round(limit * 60 * of.random() ** 2))
+        return {"nodes": width, "limit": limit, "work": work}
+
+    owners = [one(max(1, nodes // 2)) for _ in range(jobs)]
+    seconds = sum(job["nodes"] * min(job["work"], job["limit"] * 60 + 15) for job in owners)
+    length = seconds / nodes
+    for job in owners:
+        # A fifth is submitted while the others run and wait.
+        job["at"] = of.uniform(5, 0.6 * length) if of.random() < 0.2 else 0
+    owners.sort(key=lambda job: job["at"])
+    ours = [one(max(1, nodes // 4)) for _ in range(max(1, jobs // 15))]
+    for job in ours:
+        job["limit"] = 1
+        job["work"] = min(job["work"], of.randint(3, 40))
+        job["at"] = of.uniform(8, 0.7 * length)
+    ours.sort(key=lambda job: job["at"])
+    looks = [1 + length * part for part in (0, 0.1, 0.2, 0.35, 0.5)]
+    return owners, ours, looks, length
+
+
+class Cluster:
+    def __init__(self, folder, name):
+        self.name = name
+        self.environment = {**os.environ, "SLURM_CONF": f"{folder}/{name}/slurm.conf", "TZ": "UTC"}
+        self.ids, self.seen = {}, {}
+        self.submitting = threading.Lock()
+
+    def say(self, *words):
+        done = subprocess.run(words, env=self.environment, capture_output=True, text=True, timeout=60)
+        return done.stdout, done.stderr
+
+    def submit(self, number, job):
+        with self.submitting:
+            said, wrong = self.say(
+                "sbatch", "--parsable", "--exclusive", f"-N{job['nodes']}", f"--time={job['limit']}",
+                "--output=/dev/null", "--chdir=/", f"--wrap=sleep {job['work']}")
+            if not said.strip():
+                raise SystemExit(f"sbatch: {wrong}")
+            self.ids[said.strip()] = number
+
+    def look(self):
+        """Submissions and starts of all jobs that Slurm still knows."""
+        said, _ = self.say("squeue", "-h", "-t", "all", "-o", "%i|%V|%S|%T")
+        for line in said.splitlines():
+            name, submitted, start, state = line.split("|")
+            if name in self.ids and state not in ("PENDING", "CONFIGURING") and start != "N/A":
+                self.seen[name] = (moment(submitted), moment(start))
+
+    def waiting(self):
+        return len(self.say("squeue", "-h", "-t", "PENDING", "-o", "%i")[0].split())
+
+    def forecasts(self):
+        """`squeue --start`: by job, its expected start."""
+        said, _ = self.say("squeue", "-h", "--start", "-o", "%i|%S")
+        rows = [line.split("|") for line in said.splitlines()]
+        return {name: moment(start) for name, start in rows if start != "N/A"}
+
+    def test_only(self, job):
+        """`sbatch --test-only`: when such a job would start that is submitted now."""
+        _, said = self.say(
+            "sbatch", "--test-only", "--exclusive", f"-N{job['nodes']}", f"--time={job['limit']}",
+            "--chdir=/", "--wrap=true")
+        words = said.split()
+        return moment(words[words.index("at") + 1]) if "start" in words and "at" in words else None
+
+
+def moment(text):
+    from calendar import timegm
+    return timegm(time.strptime(text, "%Y-%m-%dT%H:%M:%S"))
+
+
+class Market:
+    """A daemon in a folder of its own."""
+
+    def __init__(self, program, folder, head, cluster, nodes, more):
+        self.program, self.folder = program, Path(folder)
+        self.folder.mkdir(parents=True)
+        (self.folder / "work").mkdir()
+        conf = cluster.environment["SLURM_CONF"]
+        user = subprocess.run(["id", "-un"], capture_output=True, text=True).stdout.strip()
+        (self.folder / "tradewind.toml").write_text(
+            f"{head}\n[[site]]\nname = \"{cluster.name}\"\nkind = \"slurm\"\n"
+            f"environment = {{ SLURM_CONF = \"{conf}\" }}\naccounts = {{ \"*\" = \"{user}\" }}\n"
+            f"directory = \"{self.folder}/work\"\nspool = \"{self.folder}/spool\"\n"
+            f"requests_at_rest = 60\nrequests_busy = 60\n{more}\n"
+            f"pool = [{{ name = \"{cluster.name}-main\", nodes = {nodes}, partition = \"main\", price = 0.01 }}]\n")
+        self.log = open(self.folder / "log", "w")
+        self.daemon = subprocess.Popen(
+            [program, "up", "--quiet", "--config", self.folder / "tradewind.toml", "--state",
+             self.folder / "state", "--listen", "127.0.0.1:0"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.log)
+
+    def run(self, *words):
+        done = subprocess.run([self.program, *words, "--state", self.folder / "state"],
+                              capture_output=True, text=True, timeout=60)
+        return done.stdout if done.returncode == 0 else None
+
+    def json(self, *words):
+        said = self.run(*words, "--format", "json")
+        return json.loads(said) if said else None
+
+    def until(self, holds, seconds=60):
+        end = time.time() + seconds
+        while time.time() < end:
+            if self.daemon.poll() is not None:
+                raise SystemExit((self.folder / "log").read_text())
+            found = holds()
+            if found:
+                return found
+            time.sleep(0.2)
+        return None
+
+    def stop(self):
+        self.daemon.send_signal(signal.SIGTERM)
+        self.daemon.wait(timeout=60)
+        self.log.close()
+
+
+def waits_at(market):
+    """Owners' jobs that wait, as the market knows."""
+    sites = (market.json("sites") or {}).get("sites") or [{}]
+    return (sites[0].get("queue") or {}).get("jobs", 0)
+
+
+def observe(program, work, cluster, nodes, number):
+    """Both forecasts of all waiting jobs, from one survey of a market that only observes."""
+    market = Market(program, f"{work}/look{number}", "", cluster, nodes, "mode = \"observe\"")
+    def has_looked():
+        sites = (market.json("shadow") or {}).get("sites") or [{}]
+        return sites[0].get("waiting")
+    market.until(has_looked)
+    listed = cluster.forecasts()
+    market.stop()
+    shadow = json.loads((market.folder / "state" / "shadow.json").read_text())["shadow"]
+    site = shadow["sites"][cluster.name]
+    return [
+        {"at": site["at"], "job": name, "ours": job["ours"], "slurm": job["manager"][0],
+         "together": job["manager"][1], "listed": listed.get(name)}
+        if "manager" in job else
+        {"at": site["at"], "job": name, "ours": job.get("ours"), "slurm": None, "together": None,
+         "listed": listed.get(name)}
+        for name, job in site["waiting"].items()]
+
+
+def ask_and_submit(market, cluster, job):
+    """A quote, Slurm's answer to the same request at the same moment, and the job itself."""
+    words = ["--nodes", str(job["nodes"]), "--time", f"{job['limit']}:00", "--chdir",
+             f"{market.folder}/work", "--output", "/dev/null", "--wrap", f"sleep {job['work']}"]
+    now = time.time()
+    quotes = (market.json("quote", *words) or {}).get("quotes", [])
+    starts = [offer["start"] for offer in quotes if isinstance(offer.get("start"), int)]
+    slurm = cluster.test_only(job)
+    number = market.run("submit", "--parsable", *words)
+    return {"at": now, "ours": min(starts, default=None), "slurm": slurm, "job": number and number.strip()}
+
+
+def world(args):
+    owners, ours, looks, length = draw(args.seed, args.jobs, args.nodes)
+    alpha, beta = (Cluster(f"{args.work}/clusters", name) for name in ("alpha", "beta"))
+    begin = time.time()
+    market = Market(args.program, f"{args.work}/market", "", beta, args.nodes, "")
+    market.until(lambda: market.run("policy"))
+    events = [(job["at"], "owner", number) for number, job in enumerate(owners) if job["at"] > 0]
+    events += [(job["at"], "ours", number) for number, job in enumerate(ours)] if args.ours else []
+    events += [(at, "look", number) for number, at in enumerate(looks)]
+    events.sort(key=lambda event: event[0])
+    asked, seen = [], []
+    pools = {name: ThreadPoolExecutor(1) for name in ("alpha", "beta", "ours", "look", "poll")}
+    stop = threading.Event()
+
+    def poll():
+        while not stop.wait(8):
+            alpha.look()
+            beta.look()
+
+    polling = pools["poll"].submit(poll)
+    pending = []
+    for number, job in enumerate(owners):
+        if job["at"] == 0:
+            pending += [pools[it.name].submit(it.submit, number, job) for it in (alpha, beta)]
+    for one in pending:
+        one.result()
+    # Slurm's answers are of the moment, and the market lists the jobs every second or two.
+    market.until(lambda: waits_at(market) >= 0.9 * beta.waiting(), 30)
+    start, pending = time.time(), []
+    for at, kind, number in events:
+        time.sleep(max(0, start + at - time.time()))
+        if kind == "owner":
+            pending.append(pools["alpha"].submit(alpha.submit, number, owners[number]))
+            pending.append(pools["beta"].submit(beta.submit, number, owners[number]))
+        elif kind == "ours":
+            job = ours[number]
+            pending.append(pools["ours"].submit(lambda job=job: asked.append(
+                {**ask_and_submit(market, beta, job), "number": number})))
+        else:
+            pending.append(pools["look"].submit(lambda number=number: seen.extend(
+                observe(args.program, args.work, alpha, args.nodes, number))))
+    for one in pending:
+        one.result()
+    end = time.time() + 3 * length + 600
+    while len(alpha.seen) + len(beta.seen) < 2 * len(owners) and time.time() < end:
+        time.sleep(1)
+    is_over = lambda it: it and it.get("state") in ("COMPLETED", "FAILED", "TIMEOUT", "CANCELLED")
+    for it in asked:
+        job = market.until(lambda: is_over(it["job"] and market.json("job", it["job"])) and
+                           market.json("job", it["job"]), 300)
+        it["start"] = (job or {}).get("started")
+        it["state"] = (job or {}).get("state")
+        it["whole"] = job
+    stop.set()
+    polling.result()
+    market.stop()
+    rows = []
+    for place in range(len(owners)):
+        row = {**owners[place]}
+        for cluster in (alpha, beta):
+            name = next((name for name, number in cluster.ids.items() if number == place), None)
+            row[cluster.name] = cluster.seen.get(name)
+            row.setdefault("job", name)
+        rows.append(row)
+    starts = {name: when[1] for name, when in alpha.seen.items()}
+    for it in seen:
+        it["start"] = starts.get(it["job"])
+    document = {"slurm": alpha.say("sinfo", "--version")[0].split()[-1], "seed": args.seed, "jobs": args.jobs, "nodes": args.nodes,
+                "seconds": round(time.time() - begin), "with": args.ours, "owners": rows,
+                "seen": seen, "asked": asked}
+    Path(args.out).write_text(json.dumps(document))
+
+
+def quantile(values, part):
+    """Nearest rank: a value that occurred."""
+    values = sorted(values)
+    return values[max(0, -(-len(values) * part // 100) - 1)] if values else None
+
+
+def errors(pairs):
+    """Median, the value that nine of ten do not exceed, and the mean with its sign (late: positive)."""
+    late = [start - forecast for forecast, start in pairs]
+    if not late:
+        return "–"
+    size = [abs(it) for it in late]
+    return f"{quantile(size, 50)}, {quantile(size, 90)}, {statistics.mean(late):+.0f}"
+
+
+def comparable(asked):
+    """Our jobs with both forecasts; and whether another one of ours waited when they were asked for."""
+    started = [it for it in asked if it["start"]]
+    for it in started:
+        it["alone"] = not any(other["at"] < it["at"] < other["start"] for other in started)
+    return [it for it in started if it["ours"] is not None and it["slurm"] is not None]
+
+
+def compared(asked):
+    slurm, ours = ([(it[whose], it["start"]) for it in asked] for whose in ("slurm", "ours"))
+    return f"{len(asked)} | {errors(slurm)} | {errors(ours)}"
+
+
+def beyond(world):
+    """By how much jobs started later than foreseen when they were seen first: without us and with us.
+
+    The load is the same, so the forecast without us is compared with both starts; what counts is
+    the wait from the submission on."""
+    first = {}
+    for it in sorted(world["seen"], key=lambda it: it["at"]):
+        forecast = it["together"] if it["together"] is not None else it["ours"]
+        if forecast is not None:
+            first.setdefault(it["job"], forecast)
+    rows = [row for row in world["owners"] if row["job"] in first and row["alpha"] and row["beta"]]
+    waits = [(first[row["job"]] - row["alpha"][0], row) for row in rows]
+    return [[row[name][1] - row[name][0] - wait for name in ("alpha", "beta")] for wait, row in waits]
+
+
+def worst(worlds):
+    late = [it for one in worlds for it in beyond(one)]
+    return [str(len(late))] + [f"{max((it[place] for it in late), default=0):+d}" for place in (0, 1)]
+
+
+def table(args):
+    worlds = [json.loads(Path(path).read_text()) for path in args.files]
+    groups = {}
+    for one in worlds:
+        groups.setdefault((one["slurm"], one["jobs"], one["nodes"]), []).append(one)
+    versions = sorted({key[0] for key in groups})
+    for key in [(version, None, None) for version in versions]:
+        groups[key] = [one for one in worlds if one["slurm"] == key[0]]
+    order = sorted(groups, key=lambda key: (key[0], key[1] is None, key[1] or 0))
+    name = lambda key: f"{key[0]} | " + ("all" if key[1] is None else f"{key[1]} on {key[2]}")
+    print("| Slurm | jobs on nodes | worlds | forecasts of both | Slurm's error | ours | forecasts of ours alone | their error |")
+    print("|---|---|---|---|---|---|---|---|")
+    for key in order:
+        seen = [it for one in groups[key] for it in one["seen"] if it["start"] is not None]
+        both = [it for it in seen if it["slurm"] is not None and it["together"] is not None]
+        alone = [it for it in seen if it["slurm"] is None and it["ours"] is not None]
+        print(f"| {name(key)} | {len(groups[key])} | {len(both)} | "
+              f"{errors([(it['slurm'], it['start']) for it in both])} | "
+              f"{errors([(it['together'], it['start']) for it in both])} | {len(alone)} | "
+              f"{errors([(it['ours'], it['start']) for it in alone])} |")
+    print("\n| Slurm | jobs on nodes | our jobs | `sbatch --test-only` | our quote | "
+          "no other of ours waited | `sbatch --test-only` | our quote |")
+    print("|---|---|---|---|---|---|---|---|")
+    for key in order:
+        both = [it for one in groups[key] if one["with"] for it in comparable(one["asked"])]
+        if both:
+            alone = [it for it in both if it["alone"]]
+            print(f"| {name(key)} | {compared(both)} | {compared(alone)} |")
+    print("\n| Slurm | jobs on nodes | our jobs beside | owners' jobs | mean wait without | with | difference | "
+          "of each job: median, 9 of 10, worst | starts foreseen | latest after it: without | with |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    for key in order:
+        for has_ours in (True, False):
+            some = [one for one in groups[key] if one["with"] == has_ours]
+            rows = [row for one in some for row in one["owners"] if row["alpha"] and row["beta"]]
+            if not rows:
+                continue
+            waits = [[row[name][1] - row[name][0] for name in ("alpha", "beta")] for row in rows]
+            without, beside = (statistics.mean(wait[place] for wait in waits) for place in (0, 1))
+            later = [wait[1] - wait[0] for wait in waits]
+            count = sum(len(one["asked"]) for one in some)
+            print(f"| {name(key)} | {count} | {len(rows)} | {without:.1f} | {beside:.1f} | "
+                  f"{100 * (beside - without) / max(without, 0.1):+.2f} % | "
+                  f"{quantile(later, 50):+d}, {quantile(later, 90):+d}, {max(later):+d} | "
+                  f"{' | '.join(worst(some))} |")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    kinds = parser.add_subparsers(required=True)
+    one = kinds.add_parser("world")
+    for name in ("--program", "--work", "--out"):
+        one.add_argument(name, required=True)
+    for name in ("--seed", "--jobs", "--nodes"):
+        one.add_argument(name, type=int, required=True)
+    one.add_argument("--ours", type=int, choices=(0, 1), default=1)
+    one.set_defaults(run=world)
+    tables = kinds.add_parser("table")
+    tables.add_argument("files", nargs="+")
+    tables.set_defaults(run=table)
+    args = parser.parse_args()
+    args.run(args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
