@@ -129,8 +129,8 @@ fn jobs_submitted_at_once_go_by_number_for_every_command() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tradewind"));
         command.arg(args[0]).arg(&log).args(&args[1..]).assert().success().get_output().clone()
     };
-    let out = folder.path().join("run");
     for semantics in ["textbook", "pyss"] {
+        let out = folder.path().join(semantics);
         let to = out.to_str().unwrap();
         tradewind(&["simulate", "--policy", "fcfs", "--semantics", semantics, "--out", to]);
         let csv = read(&out.join("jobs.csv"));

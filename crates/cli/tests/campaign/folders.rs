@@ -18,7 +18,8 @@ fn a_folder_that_changes_hands_keeps_nothing_of_before() {
     let wants = [&fcfs[..], &two, &plain, &fcfs];
     for (turn, args) in wants.into_iter().enumerate() {
         let want = fresh(&format!("fresh-{turn}"), args);
-        let output = simulate(&at("y"), &[&[log.as_str(), "--format", "json"], args].concat());
+        let options = [log.as_str(), "--format", "json", "--force"];
+        let output = simulate(&at("y"), &[&options[..], args].concat());
         assert_eq!(code(&output), 0, "{}", said(&output));
         assert!(!said(&output).contains("there already"), "{}", said(&output));
         let mut got = files(&at("y"));
@@ -65,11 +66,12 @@ fn a_campaign_that_cannot_run_leaves_a_finished_one_alone() {
         &[&log, "--grid", &missing],
         &[&log, "--from", "900d"],
         &[&log, "--warm-up", "900d"],
-        &[&log, "--from", "900d", "--force"],
     ] {
-        let output = simulate(&out, &[wrong, &["--policy", "easy,sjf"]].concat());
-        assert_eq!(code(&output), 3, "{wrong:?}: {}", said(&output));
-        assert_eq!(files(&out), whole, "{wrong:?}");
+        for (force, exit) in [(&[][..], 2), (&["--force"], 3)] {
+            let output = simulate(&out, &[wrong, &["--policy", "easy,sjf"], force].concat());
+            assert_eq!(code(&output), exit, "{wrong:?}: {}", said(&output));
+            assert_eq!(files(&out), whole, "{wrong:?}");
+        }
     }
 }
 

@@ -139,19 +139,22 @@ fn a_second_time_goes_on_with_what_is_missing() {
 }
 
 #[test]
-fn another_campaign_is_overwritten_if_it_is_finished_and_refused_if_not() {
+fn results_of_another_campaign_are_overwritten_with_force_only() {
     let folder = tempfile::tempdir().unwrap();
     let (out, log) = (folder.path().join("runs"), folder.path().join("log.swf"));
     std::fs::copy(self::log(), &log).unwrap();
     let log = log.to_str().unwrap();
     assert_eq!(code(&simulate(&out, &[log, "--policy", "easy"])), 0);
     let other = simulate(&out, &[log, "--policy", "fcfs"]);
-    assert_eq!(code(&other), 0);
+    assert_eq!(code(&other), 2);
     assert!(said(&other).contains("policies: [\"easy\"], now [\"fcfs\"]"), "{}", said(&other));
+    assert_eq!(json(&out.join("summary.json"))["policy"], "easy");
+    assert_eq!(code(&simulate(&out, &[log, "--policy", "fcfs", "--force"])), 0);
     assert_eq!(json(&out.join("summary.json"))["policy"], "fcfs");
     let text = std::fs::read_to_string(log).unwrap();
     std::fs::write(log, text.replace("; Note", "; note")).unwrap();
     let changed = simulate(&out, &[log, "--policy", "fcfs"]);
+    assert_eq!(code(&changed), 2);
     assert!(said(&changed).contains("`log.swf` has changed"), "{}", said(&changed));
 
     // As if it had been stopped.
@@ -392,7 +395,7 @@ fn what_makes_no_sense_is_refused() {
         &["--policy", "easy", "--load", "0.7,0.7"],
         &["--policy", "easy", "--load", "-1"],
         &["--policy", "easy", "--from", "9", "--to", "9"],
-        &["--policy", "easy", "--semantics", "textbook,pyss", "--estimate", "exact"],
+        &["--policy", "easy", "--semantics", "textbook,pyss", "--overrun", "extend"],
         &["-", "-", "--policy", "easy"],
         &[],
     ] {
@@ -541,7 +544,9 @@ fn pictures_and_pages_of_grids_say_what_the_summary_says() {
         assert_eq!(summary["jobs"].as_u64().unwrap() as usize + rejected, 200);
         assert!(rejected > 0, "nothing to tell apart");
         let line = table.lines().find(|line| line.starts_with(policy)).unwrap();
-        assert!(line.ends_with(&format!(" {rejected}")), "{line}");
+        let cells: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(cells[1], summary["jobs"].to_string(), "{line}");
+        assert_eq!(cells[2], rejected.to_string(), "{line}");
         let picture = text(&format!("{policy}/utilisation.svg"));
         let longest = format!("The longest queue: {} jobs", summary["max_queue_jobs"]);
         assert!(picture.contains(&longest), "{longest}");

@@ -15,6 +15,7 @@ pub mod jobs;
 pub mod ledger;
 mod market_event;
 mod names;
+mod near;
 pub mod offers;
 pub mod outages;
 pub mod peers;

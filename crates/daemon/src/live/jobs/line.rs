@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tradewind_model::{Cause, JobId, Outage, PoolId, SiteId, Span, Time};
 use tradewind_sched::policy::outlook::Outlook;
 
-use crate::live::outages::owners::is_near;
+use crate::live::near::is_near;
 use crate::live::record::{JobRecord, OutageRecord, TaskRecord};
 use crate::live::state::{Job, Phase, State, TaskGoal, Why};
 use crate::live::{ApplyError, LineSettings, Live};

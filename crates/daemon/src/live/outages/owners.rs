@@ -16,6 +16,7 @@ use tradewind_sched::policy::owners::{self, Eligible, Expected, OwnersJob, Rule,
 
 use super::Why;
 use super::lined::Owners;
+use crate::live::near::is_near;
 use crate::live::state::{Happening, Job, Phase, State};
 use crate::live::{ApplyError, Live};
 use crate::site::Survey;
@@ -56,9 +57,6 @@ impl OwnersQueue {
         })
     }
 }
-
-/// A forecast that differs by less is the same.
-const NEAR: Span = Span(30);
 
 /// Tasks of an array with a limit of tasks at the same time are looked ahead in so many groups.
 const MAX_GROUPS: u32 = 64;
@@ -329,13 +327,4 @@ impl Job {
 fn is_same(at: Time, known: &Outage, seen: &Outage) -> bool {
     let same = known.pool == seen.pool && known.nodes == seen.nodes && known.until > at;
     same && is_near(at, known.from, seen.from) && is_near(at, known.until, seen.until)
-}
-
-/// Whether two moments are the same for a forecast: within half a minute, or a twentieth of the time
-/// until then. Moments before `at` are all the same.
-pub(in crate::live) fn is_near(at: Time, one: Time, other: Time) -> bool {
-    let (one, other) = (one.max(at), other.max(at));
-    let far = (one - at).max(other - at);
-    let off = if one > other { one - other } else { other - one };
-    off <= NEAR.max(Span(far.0 / 20))
 }

@@ -236,7 +236,8 @@ fn a_turn_cannot_be_booked() {
         let booking = Booking { start, ends, place, prices };
         let (number, user, tasks, work) = (0, String::new(), 1, Span(100));
         let (cost, expires, times) = (Money(1), later(60), TimeMode::WORK);
-        let quote = Quote { number, user, tasks, work, times, booking, cost, expires };
+        let slack = Some(Span(60));
+        let quote = Quote { number, user, tasks, work, times, booking, cost, expires, slack };
         stage.step(later(1), Input::Asked { actor: ana(), ask: Ask::Keep { quote } }).unwrap()
     };
     assert_eq!(keep(A, 900).unwrap_err().kind, RefusalKind::Conflict);
