@@ -59,14 +59,14 @@ Examples:
 breach, while the job waits: it takes that window, and pays no more than it was promised first. Exit
 code 1 if the market refuses it.")]
 pub(crate) struct UpdateArgs {
-    #[command(flatten)]
-    jobs: Jobs,
     /// What happens if the accepted offer is not kept: `requeue`, `cancel` or `hold`.
     #[arg(long, value_name = "WHAT", required_unless_present = "quote")]
     on_breach: Option<String>,
     /// The number of another quote to accept.
     #[arg(long, value_name = "ID")]
     quote: Option<u64>,
+    #[command(flatten)]
+    jobs: Jobs,
 }
 
 #[derive(Debug, clap::Args)]
