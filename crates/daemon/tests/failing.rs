@@ -46,9 +46,12 @@ enum Mood {
     Gone,
 }
 
+/// How it behaves, and the tasks that it has.
+type Known = (Mood, BTreeMap<Tag, Seen>);
+
 /// A site that a test drives, and its tasks.
 #[derive(Debug, Clone)]
-struct Cluster(Arc<(Mutex<(Mood, BTreeMap<Tag, Seen>)>, Condvar)>);
+struct Cluster(Arc<(Mutex<Known>, Condvar)>);
 
 fn now() -> Time {
     Time(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64)

@@ -403,8 +403,7 @@ fn what_makes_no_sense_is_refused() {
         assert_eq!(code(&output), 2, "{args:?}: {}", said(&output));
     }
     assert!(!folder.path().join("out").exists());
-    let both =
-        ["--policy", "easy", "--semantics", "textbook,pyss", "--estimate", "requested,exact"];
+    let both = ["--policy", "easy", "--semantics", "textbook,pyss", "--overrun", "kill,extend"];
     let output = simulate(&folder.path().join("both"), &[&[log.as_str()], &both[..]].concat());
     assert!(said(&output).contains("combinations left out: 1;"), "{}", said(&output));
     assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 4);

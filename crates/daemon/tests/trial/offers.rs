@@ -9,7 +9,7 @@ use tradewind_daemon::live::record::OfferRecord;
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::{Happening, Job, Outcome, Phase, Promise, State};
 use tradewind_daemon::live::{Ask, Input, Live, Record, Reply, Withheld};
-use tradewind_daemon::site::Site as _;
+use tradewind_daemon::site::Site;
 use tradewind_daemon::site::fake::{FakeSite, Fault};
 use tradewind_io::submission::OnBreach;
 use tradewind_model::{Money, PoolId, Price, Span, Time};
@@ -185,7 +185,7 @@ impl World {
     }
 
     fn pool_size(&self, pool: PoolId) -> u32 {
-        let pools = self.sites.iter().flat_map(|site| site.pools());
+        let pools = self.sites.iter().flat_map(Site::pools);
         pools.map(|pool| pool.nodes).nth(pool.index()).unwrap_or(1)
     }
 
