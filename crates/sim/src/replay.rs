@@ -267,16 +267,16 @@ impl Engine<'_, Replay<'_>> {
         self.pyss_wake(now)
     }
 
-    /// The policy asked for this moment. That a prediction falls short is no reason for a pass (the
-    /// study made none), but where a job may have been promised this start.
+    /// The policy asked for this moment. For EASY on one cluster, that a prediction falls short is no
+    /// reason for a pass: the study made none. Checkers look, because beliefs have changed.
     fn pyss_wake(&mut self, now: Time) -> Result<(), SimError> {
         if self.wake.is_none_or(|at| at > now) {
             return Ok(());
         }
-        let promised = self.policy.promise() == Promise::Reservations;
-        if !promised && self.world.estimator.may_fall_short() && self.falls_short(now) {
+        let easy = self.policy.promise() == Promise::Head;
+        if easy && self.world.estimator.may_fall_short() && self.falls_short(now) {
             self.wake = None;
-            return Ok(());
+            return self.world.passed(&self.market, &*self.policy);
         }
         self.pass()
     }

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use tradewind_model::{Pools, Share};
 use tradewind_sched::policy::backfill::Backfill;
 use tradewind_sched::policy::gridfill::{Depth, GridFill, Order, Settings as Knobs, Spread};
-use tradewind_sim::Settings;
 use tradewind_sim::workload::Workload;
+use tradewind_sim::{Estimate, Semantics, Settings};
 
 use crate::naive::{self, Fate};
 use crate::worlds::*;
@@ -43,6 +43,9 @@ proptest! {
         log in plain_log(), outages in any_outages(), knobs in any_knobs(),
         overrun in any_overrun(), settings in any_settings(),
     ) {
+        // Only there does EASY on one plain cluster differ: it follows a published study.
+        let learned = [Estimate::Predicted, Estimate::PublishedLinear].contains(&settings.estimate);
+        prop_assume!(!learned || settings.semantics == Semantics::Textbook);
         let workload = workload(&Arc::new(Pools::cluster(6)), &log, overrun);
         let workload = with_outages(workload, outages);
         let mut single = Backfill::new(knobs.plain());
