@@ -61,8 +61,12 @@ fn of_job(job: &Value, status: &Status, drawn: &[Drawn]) {
             let starts = drawn.iter().all(|it| it.start == at);
             are(&[BOOKED]) && starts && !drawn.is_empty() && Some(paid + cost) == status.at_most
         }
-        // In the queue of a site, which it has to itself in the market.
-        "PENDING" if job.get("sites").is_some() => are(&[STARTING]) && !drawn.is_empty(),
+        // In the queue of a site: on nodes that it has to itself in the market, or in line with the
+        // owners' jobs, and then only when its turn is expected.
+        "PENDING" if job.get("sites").is_some() => {
+            let turn = drawn.iter().all(|it| Some(it.start) == status.expected);
+            are(&[STARTING]) && !drawn.is_empty() || are(&[EXPECTED]) && turn
+        }
         "PENDING" => {
             let starts = drawn.iter().all(|it| Some(it.start) == status.expected);
             are(&[EXPECTED]) && starts && drawn.is_empty() == status.expected.is_none()

@@ -32,7 +32,7 @@ use stage::Stage;
 use world::World;
 
 /// Worlds that are compared.
-const WORLDS: u64 = 40;
+const WORLDS: u64 = 120;
 
 /// Steps that a world has lived: from a few to many.
 fn steps(seed: u64) -> u32 {
@@ -140,6 +140,7 @@ fn every_place_says_the_same_of_every_job() {
         "PENDING Dependency",
         "PENDING AssocGrpBillingMinutes",
         "PENDING Priority",
+        "PENDING SiteQueue",
         "CONFIGURING",
         "RUNNING",
         "COMPLETING",

@@ -182,12 +182,11 @@ fn queued_at(site: &str) -> (&'static str, String) {
     ("SiteQueue", format!("it was submitted to {site}, and waits in the queue of that site"))
 }
 
-/// The word and the sentence for a job that waits for its turn in a site's own queue.
+/// The word and the sentence for a job that waits for its turn in a site's own queue. When that is
+/// expected, the job's expected start says.
 fn in_line(state: &State, job: &Job) -> (&'static str, String) {
     let site = job.parts().first().map_or("", |part| site_name(state, part.pool));
-    let turn = state.turn_of(job).map(|at| format!("; it is expected to start at {}", moment(at)));
-    let turn = turn.unwrap_or_default();
-    ("SiteQueue", format!("it waits for its turn in the queue of {site}{turn}"))
+    ("SiteQueue", format!("it waits for its turn in the queue of {site}"))
 }
 
 /// When the work of the job began. A job that waits at its site has not started.
