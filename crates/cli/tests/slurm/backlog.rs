@@ -116,10 +116,11 @@ fn an_observed_cluster_is_scored_and_gets_no_job() {
     assert!(!sites.contains("alpha-main"), "{sites}");
     let refused = market.run(&["quote", "--nodes", "4", "--site", "alpha", "--wrap", "true"]);
     assert!(!String::from_utf8_lossy(&refused.stdout).contains("alpha/"), "{refused:?}");
-    market.until("a start is seen", || market.json(&["shadow"])["jobs"].as_u64() >= Some(1));
+    // The first one's start may have been seen, too.
+    market.until("starts are seen", || market.json(&["shadow"])["jobs"].as_u64() >= Some(2));
     let shadow = market.json(&["shadow"]);
     // The limit of the first is two minutes, and it ran for 40 seconds.
-    let error = shadow["ours"]["median"].as_i64().unwrap();
+    let error = shadow["ours"]["p90"].as_i64().unwrap();
     assert!((30..=130).contains(&error), "{shadow:#}");
     let jobs = alpha.say(&["squeue", "--noheader", "--states=all", "--format=%k"]);
     assert!(!jobs.contains("tw-"), "{jobs}");

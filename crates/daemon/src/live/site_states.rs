@@ -24,6 +24,8 @@ const LAST_PAUSE: Span = Span(3_600);
 pub(super) struct Refusals {
     /// Of which it is not known yet whether a limit was the cause.
     fresh: BTreeMap<Tag, String>,
+    /// Those of them that one survey has come after.
+    surveyed: BTreeMap<Tag, String>,
     count: u32,
     jobs: BTreeSet<u64>,
     users: BTreeSet<String>,
@@ -138,10 +140,13 @@ impl Live {
         survey: &Survey,
     ) -> Result<(), ApplyError> {
         let Some(refusals) = self.refusals.get_mut(&site) else { return Ok(()) };
+        let is_capped = |tag: &Tag| survey.capped.contains_key(tag);
         let fresh = std::mem::take(&mut refusals.fresh).into_iter();
-        let fresh = fresh.filter(|(tag, _)| !survey.capped.contains_key(tag));
+        let fresh = fresh.filter(|(tag, _)| !is_capped(tag)).collect();
+        // The first survey after a refusal may have been asked for before it.
+        let surveyed = std::mem::replace(&mut refusals.surveyed, fresh).into_iter();
         let mut last = None;
-        for (tag, why) in fresh {
+        for (tag, why) in surveyed.filter(|(tag, _)| !is_capped(tag)) {
             let user = self.state.jobs.get(&tag.job).map(|job| job.user.clone());
             refusals.users.extend(user);
             refusals.jobs.insert(tag.job);
