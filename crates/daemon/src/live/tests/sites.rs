@@ -7,6 +7,7 @@ use super::*;
 use crate::live::site_health::{Health, SiteState};
 use crate::live::state::Why;
 use crate::site::SiteError;
+use crate::site::limits::{Cap, Holds};
 
 /// A job of the market that only runs at site `a`.
 fn here(tasks: u32, seconds: i64) -> Submission {
@@ -208,6 +209,25 @@ fn nodes_that_are_down_are_counted_in_the_state() {
     assert_eq!(see(3, 1), (SiteState::PartlyDrained, 2, told));
     assert_eq!(see(4, 0).0, SiteState::Drained);
     assert_eq!(see(5, 2), (SiteState::Up, 5, String::new()));
+}
+
+/// Surveys that were asked for before a refusal do not name its limit.
+#[test]
+fn a_limit_that_only_the_second_survey_names_is_no_refusal_by_the_site() {
+    let mut stage = Stage::new();
+    for _ in 0..3 {
+        stage.submit(DAY, here(1, 60)).unwrap();
+    }
+    for round in 0..8 {
+        let at = later(1 + 2 * round);
+        let asked: Vec<Tag> = stage.orders().into_iter().map(|order| order.tag).collect();
+        stage.turn(at);
+        let limit = Cap { holds: Holds::ForNow, word: "AssocMaxSubmitJobLimit".to_owned() };
+        let capped = asked.into_iter().map(|tag| (tag, limit.clone())).collect();
+        let survey = Survey { capped, ..look(vec![]) };
+        stage.step(at + Span(1), Input::Surveyed { site: SiteId(0), survey: Ok(survey) });
+    }
+    assert_eq!(stage.health(0).state, SiteState::Up);
 }
 
 #[test]
