@@ -119,9 +119,9 @@ fn an_observed_cluster_is_scored_and_gets_no_job() {
     // The first one's start may have been seen, too.
     market.until("starts are seen", || market.json(&["shadow"])["jobs"].as_u64() >= Some(2));
     let shadow = market.json(&["shadow"]);
-    // The limit of the first is two minutes, and it ran for 40 seconds.
+    // Limits are two minutes, and the first two run for 40 seconds each.
     let error = shadow["ours"]["p90"].as_i64().unwrap();
-    assert!((30..=130).contains(&error), "{shadow:#}");
+    assert!((30..=200).contains(&error), "{shadow:#}");
     let jobs = alpha.say(&["squeue", "--noheader", "--states=all", "--format=%k"]);
     assert!(!jobs.contains("tw-"), "{jobs}");
 }

@@ -124,7 +124,8 @@ fn a_site_is_cut_off_at_every_step_of_an_accepted_offer() {
     back(&market, &mut alpha);
 
     // After the acceptance, and back in time: it is kept.
-    let asked = words(&market, 2, "short", (1, 25));
+    // A site that was lost is asked again within a minute.
+    let asked = words(&market, 2, "short", (1, 100));
     let (id, _) = quote(&market, &asked);
     let job = accept(&market, &asked, &id);
     cut(&market, &mut alpha);
