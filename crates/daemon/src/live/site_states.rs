@@ -112,7 +112,9 @@ impl Live {
 
     /// The site would not take the task. Whether a limit was the cause, the next survey says.
     pub(super) fn note_refusal(&mut self, tag: &Tag, why: &str) {
-        if let Some(task) = self.state.tasks.get(tag) {
+        // A limit that is still being learned: the site takes jobs again when others have ended.
+        let names_a_limit = why.contains("Limit") || why.contains("MaxSubmit");
+        if let Some(task) = self.state.tasks.get(tag).filter(|_| !names_a_limit) {
             let refusals = self.refusals.entry(self.state.site_of(task.pool)).or_default();
             refusals.fresh.insert(tag.clone(), why.to_owned());
         }

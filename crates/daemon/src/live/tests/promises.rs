@@ -5,7 +5,7 @@ use tradewind_model::{Place, PoolId, TimeMode};
 
 use super::*;
 use crate::live::record::OfferRecord;
-use crate::live::state::{Booking, BreachReason, Happening, Job, Outcome, Quote};
+use crate::live::state::{Booking, BreachReason, Happening, Job, Outcome, Promise, Quote};
 use crate::site::SiteError;
 
 const PRICE: i64 = 1_000_000;
@@ -196,7 +196,7 @@ fn who_chose_so_is_asked_and_may_take_another_window() {
     stage.step(later(210), Input::Tick);
     assert_eq!(spent(&stage), 120_000_000, "no more than it was promised first");
     run(&mut stage, later(211), 50);
-    let outcomes: Vec<bool> = first(&stage).promises.iter().map(|it| it.is_breached()).collect();
+    let outcomes: Vec<bool> = first(&stage).promises.iter().map(Promise::is_breached).collect();
     assert_eq!((outcomes, outcome(&stage)), (vec![true, false], Outcome::Kept(later(211))));
     assert_eq!(
         (first(&stage).paid, first(&stage).covered),
