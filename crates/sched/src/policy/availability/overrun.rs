@@ -43,7 +43,7 @@ pub fn expected_end(start: Time, estimate: Span, now: Time) -> Time {
 const ENDING: Span = Span(15);
 
 /// When a job is expected to end that its site ends at `limit`. After `now`: once the limit is
-/// over, the estimate that it is exceeded by ([`ENDING`]) is doubled until it exceeds that.
+/// over, the estimate that it is exceeded by (`ENDING`) is doubled until it exceeds that.
 pub fn expected_end_by_limit(limit: Time, now: Time) -> Time {
     match limit > now {
         true => limit,
