@@ -2,7 +2,8 @@
 //! policy, without parts of it, and along the strength of its bound.
 //!
 //! `cargo run --release -p tradewind-sim --example learned -- LOG [NODES]`
-#![expect(clippy::print_stdout, reason = "an example")]
+#![expect(clippy::expect_used, clippy::print_stdout, reason = "a measurement by hand")]
+#![expect(clippy::disallowed_methods, reason = "it reads its arguments and measures time")]
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -38,13 +39,14 @@ fn workload(log: &swf::Log, nodes: u32) -> Workload {
 }
 
 /// Mean and largest bounded slowdown (10 s), longest wait, and what the replay took.
-fn replay(workload: &Workload, estimate: Estimate, policy: &mut dyn Policy) -> (f64, f64, i64, Duration) {
+fn replay(
+    workload: &Workload,
+    estimate: Estimate,
+    policy: &mut dyn Policy,
+) -> (f64, f64, i64, Duration) {
     let began = Instant::now();
     let settings = tradewind_sim::Settings { semantics: Semantics::Pyss, estimate };
-    let run = match run(workload, settings, policy, &mut []) {
-        Ok(run) => run,
-        Err(error) => panic!("{error}"),
-    };
+    let run = run(workload, settings, policy, &mut []).expect("a log that can be replayed");
     let took = began.elapsed();
     let (mut sum, mut most, mut longest) = (0.0, 0.0_f64, 0);
     for (job, ran) in workload.jobs.iter().zip(&run.jobs) {
@@ -64,35 +66,50 @@ fn row(name: &str, workload: &Workload, estimate: Estimate, policy: &mut dyn Pol
 
 fn main() {
     let mut given = std::env::args().skip(1);
-    let Some(path) = given.next() else { return println!("which log?") };
-    let log = match swf::load(&path) {
-        Ok(log) => log,
-        Err(error) => return println!("{error:?}"),
-    };
-    let nodes = given.next().and_then(|nodes| nodes.parse().ok()).or(log.header.max_procs());
-    let workload = workload(&log, nodes.unwrap_or(1));
+    let path = given.next().expect("the path of a log");
+    let log = swf::load(&path).expect("a log");
+    let nodes = given.next().map(|nodes| nodes.parse().expect("a number"));
+    let workload = workload(&log, nodes.or(log.header.max_procs()).expect("processors"));
     println!("{path}: {} jobs\n", workload.jobs.len());
     println!("| | mean | largest | longest wait, s | replay |\n|---|---|---|---|---|");
+    others(&workload);
+    own(&workload);
+}
+
+/// EASY, and its candidates shortest first by what is known, learned or published.
+fn others(workload: &Workload) {
     let easy = |candidates| {
         Backfill::new(backfill::Settings { candidates, ..backfill::Settings::default() })
     };
     let shortest = Some(Order::Shortest);
-    row("EASY", &workload, Estimate::Requested, &mut easy(None));
-    row("EASY, shortest real run time first", &workload, Estimate::Exact, &mut easy(shortest));
-    row("EASY, shortest learned run time first", &workload, Estimate::Learned, &mut easy(shortest));
-    row("EASY, published learner", &workload, Estimate::PublishedLinear, &mut easy(shortest));
-    let all = Settings::default();
-    let mut own = |name: &str, settings| {
-        row(name, &workload, Estimate::Requested, &mut LearnedFill::new(settings));
+    row("EASY", workload, Estimate::Requested, &mut easy(None));
+    for (name, estimate) in [
+        ("EASY, shortest first, real run times", Estimate::Exact),
+        ("the same, published learner", Estimate::PublishedLinear),
+        ("the same, our learner", Estimate::Learned),
+    ] {
+        row(name, workload, estimate, &mut easy(shortest));
+    }
+}
+
+/// The policy, without parts of it, with other bounds and with constants that differ a little.
+fn own(workload: &Workload) {
+    let own = |name: &str, settings| {
+        row(name, workload, Estimate::Requested, &mut LearnedFill::new(settings));
     };
-    let never = Span(1 << 40);
+    let all = Settings::default();
     own("**learned**", all);
     own("planned by requests", Settings { plans: Basis::Requests, ..all });
     own("in the order of submission", Settings { patience: 0, width: Span(0), ..all });
     own("width counts for nothing", Settings { width: Span(0), wide: Span(0), ..all });
-    own("nobody protected", Settings { long: never, ..all });
-    for hours in [12, 24, 36, 48, 60, 72, 96] {
+    own("no job protected", Settings { long: Span(1 << 40), ..all });
+    for hours in [12, 24, 36, 60, 72, 96] {
         let settings = Settings { long: Span(hours * 3_600), ..all };
         own(&format!("protected after {hours} h"), settings);
     }
+    own("patience 8", Settings { patience: 8, ..all });
+    own("patience 12", Settings { patience: 12, ..all });
+    own("due after 80,000 s at most", Settings { latest: Span(80_000), ..all });
+    own("due after 120,000 s at most", Settings { latest: Span(120_000), ..all });
+    own("protected after 170,000 s", Settings { long: Span(170_000), ..all });
 }

@@ -145,9 +145,10 @@ impl Naive<'_> {
     /// Free processors from `now` on, beside running jobs and one that starts at some time.
     fn free(&self, now: i64, head: Option<(usize, i64)>) -> Vec<i64> {
         let mut free = vec![i64::from(NODES); 3_000];
-        let runs = self.running.iter().map(|&(job, start)| {
-            (job, now, start + self.length(job, now - start))
-        });
+        let runs = self
+            .running
+            .iter()
+            .map(|&(job, start)| (job, now, start + self.length(job, now - start)));
         let head = head.map(|(job, start)| (job, start, start + self.length(job, 0)));
         for (job, from, until) in runs.chain(head) {
             for at in from..until {
@@ -311,7 +312,12 @@ fn a_wide_job_does_not_wait_for_a_stream_of_short_ones() {
     let log: Vec<LogJob> = stream.chain([job(5_000, 20, 500, NODES, 600)]).collect();
     let workload = workload(&log);
     let wait = |long| {
-        let settings = Settings { patience: 100, latest: Span(100_000), width: Span(0), ..settings(Basis::Predictions, long) };
+        let settings = Settings {
+            patience: 100,
+            latest: Span(100_000),
+            width: Span(0),
+            ..settings(Basis::Predictions, long)
+        };
         let run = replay(&workload, settings);
         let wide = workload.jobs.iter().position(|job| job.processors == NODES).unwrap();
         run.jobs[wide].start.0 - 20

@@ -168,7 +168,8 @@ impl<'a> WorkloadFiles<'a> {
         if let Cow::Owned(_) = jobs {
             load::keep_order(&mut workload.jobs, &logged);
         }
-        if run.decider.ours().is_some_and(|policy| policy.half_life().is_some() || policy.learns()) {
+        if run.decider.ours().is_some_and(|policy| policy.half_life().is_some() || policy.learns())
+        {
             name_users(&mut workload.jobs);
         }
         workload.owners = machine.sites.owners(&workload.pools);

@@ -87,7 +87,8 @@ impl<K: Ord + Copy> Recent<K> {
     fn of(&mut self, key: K) -> &mut Runs {
         self.turn += 1;
         if self.classes.len() >= CLASSES && !self.classes.contains_key(&key) {
-            let oldest = self.classes.iter().min_by_key(|(_, (turn, _))| *turn).map(|(key, _)| *key);
+            let oldest =
+                self.classes.iter().min_by_key(|(_, (turn, _))| *turn).map(|(key, _)| *key);
             oldest.into_iter().for_each(|oldest| _ = self.classes.remove(&oldest));
         }
         let (turn, runs) = self.classes.entry(key).or_default();

@@ -8,7 +8,7 @@
 //! of its user, a new user with what is known of all.
 //!
 //! A [`Trust`] in each user compares predictions with requests by the runs that came, and prefers
-//! requests as long as predictions were off by more than half as much again.
+//! requests as long as predictions were off by more than twice as much.
 
 mod classes;
 mod spread;

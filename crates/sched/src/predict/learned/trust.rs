@@ -28,6 +28,6 @@ impl Trust {
 
     pub(super) fn prefers_predictions(&self) -> bool {
         // A request is never too short and most are far too long: close calls favour predictions.
-        self.runs < RUNS || 2 * self.predicted <= 3 * self.requested
+        self.runs < RUNS || self.predicted <= 2 * self.requested
     }
 }
