@@ -33,7 +33,7 @@ use weigh::Weighed;
 /// By what plans are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Basis {
-    /// Predicted run times, and requests of jobs that outlive them.
+    /// Predicted run times, and requests of jobs that exceed them.
     Predictions,
     /// Requests.
     Requests,

@@ -11,17 +11,26 @@ const MIDDLE: f64 = 1.090_507_733;
 /// Runs that are shorter than this count as long as this in a bounded slowdown, in seconds.
 const SHORT: f64 = 10.0;
 
-/// Where a bin begins, in seconds. Only products and powers of two: the same on every machine.
-fn edge(bin: usize) -> f64 {
-    QUARTERS[bin % 4] * (1_u64 << (bin / 4)) as f64
-}
+/// Where each bin begins, in seconds. Only products and powers of two: the same on every machine.
+const EDGES: [f64; BINS + 1] = {
+    let mut edges = [0.0; BINS + 1];
+    let mut bin = 0;
+    while bin <= BINS {
+        edges[bin] = QUARTERS[bin % 4] * (1_u64 << (bin / 4)) as f64;
+        bin += 1;
+    }
+    edges
+};
 
 /// The bin of a run time; 0 s counts as 1 s.
 pub(super) fn bin_of(run: Span) -> usize {
     let seconds = run.0.max(1);
-    let octave = 63 - seconds.leading_zeros() as usize;
-    let quarter = (1..4).rev().find(|quarter| seconds as f64 >= edge(4 * octave + quarter));
-    (4 * octave + quarter.unwrap_or(0)).min(BINS - 1)
+    let first = 4 * (63 - seconds.leading_zeros() as usize);
+    if first >= BINS {
+        return BINS - 1;
+    }
+    let quarter = (1..4).rev().find(|quarter| seconds as f64 >= EDGES[first + quarter]);
+    first + quarter.unwrap_or(0)
 }
 
 /// Runs of one class of jobs, by bin. The older they are, the less they count.
@@ -66,13 +75,13 @@ impl Spread {
     /// Takes runs of such jobs into account; what was expected before counts as `prior` runs. Runs
     /// beyond the request would have ended there.
     pub(super) fn refine(&mut self, runs: &Runs, prior: f64) {
-        let all = f64::from(runs.total) + prior;
-        let mut below = 0.0;
+        let each = 1.0 / (f64::from(runs.total) + prior);
+        let kept = prior * each;
         for (share, count) in self.shares[..=self.last].iter_mut().zip(runs.counts.iter()) {
-            below += f64::from(*count);
-            *share = (f64::from(*count) + prior * *share) / all;
+            *share = f64::from(*count) * each + *share * kept;
         }
-        self.shares[self.last] += (f64::from(runs.total) - below).max(0.0) / all;
+        let beyond: f32 = runs.counts[self.last + 1..].iter().sum();
+        self.shares[self.last] += f64::from(beyond) * each;
     }
 
     /// The run time that a share of the runs does not exceed, from 1 s up to the request.
@@ -81,7 +90,7 @@ impl Spread {
         for (bin, part) in self.shares[..=self.last].iter().enumerate() {
             if sum + part >= share {
                 let within = (share - sum) / part.max(f64::MIN_POSITIVE);
-                let seconds = edge(bin) + (edge(bin + 1) - edge(bin)) * within.clamp(0.0, 1.0);
+                let seconds = EDGES[bin] + (EDGES[bin + 1] - EDGES[bin]) * within.clamp(0.0, 1.0);
                 return Span(seconds as i64).max(Span(1)).min(self.requested);
             }
             sum += part;
@@ -95,7 +104,7 @@ impl Spread {
         let requested = self.requested.0 as f64;
         let each = self.shares[..=self.last].iter().enumerate();
         each.fold((0.0, 0.0), |(mean, inverse), (bin, share)| {
-            let seconds = (edge(bin) * MIDDLE).min(requested);
+            let seconds = (EDGES[bin] * MIDDLE).min(requested);
             (mean + share * seconds, inverse + share / seconds.max(SHORT))
         })
     }
@@ -109,7 +118,7 @@ mod tests {
     fn every_run_time_is_between_the_edges_of_its_bin() {
         for seconds in (1..5_000).chain([86_400, 215_999, 16_777_215]) {
             let bin = bin_of(Span(seconds));
-            assert!(edge(bin) <= seconds as f64 && (seconds as f64) < edge(bin + 1), "{seconds}");
+            assert!(EDGES[bin] <= seconds as f64 && (seconds as f64) < EDGES[bin + 1], "{seconds}");
         }
         assert_eq!((bin_of(Span(0)), bin_of(Span(i64::MAX))), (0, BINS - 1));
     }

@@ -25,7 +25,7 @@ fn a_class_that_was_never_seen_begins_with_what_is_known_of_its_user() {
 }
 
 #[test]
-fn widths_are_told_apart_once_they_were_seen() {
+fn widths_are_classes_of_their_own_once_they_were_seen() {
     let mut learner = Learned::default();
     for job in 0..20 {
         runs(&mut learner, 2 * job, what(1, 1, 36_000), 60);
