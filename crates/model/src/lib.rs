@@ -15,7 +15,9 @@ mod performance;
 mod plan;
 mod policy;
 mod pool;
+mod power;
 mod profile;
+mod quantity;
 pub mod random;
 mod reason;
 mod slot;
@@ -38,7 +40,11 @@ pub use performance::Performance;
 pub use plan::{Gap, JobPlan, Limits, Outcome, Plan, Sum, Totals};
 pub use policy::{Limit, Measure, Objective, Rho, VoPolicy};
 pub use pool::{Admission, Place, Pool, PoolId, Pools, PoolsError, Share};
+pub use power::{
+    Carbon, Consumption, Energy, Power, Series, SeriesError, SitePower, thousandths,
+};
 pub use profile::{Level, Profile};
+pub use quantity::{Component, Criteria, Goal, Quantity};
 pub use reason::Reason;
 pub use slot::{Slot, SlotError, SlotList};
 pub use snapshot::{Snapshot, SnapshotError};

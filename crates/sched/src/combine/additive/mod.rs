@@ -18,18 +18,11 @@ mod labels;
 #[cfg(test)]
 mod tests;
 
+use tradewind_model::Goal;
+
 use super::knapsack::{self, Item};
 
 pub use front::{Front, front};
-
-/// Whether little or much of a quantity is wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Goal {
-    /// The minimum of the sum.
-    Least,
-    /// The maximum of the sum.
-    Most,
-}
 
 /// One component of the vector that is optimised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

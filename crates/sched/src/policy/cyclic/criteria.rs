@@ -1,0 +1,176 @@
+//! The choice by a vector of criteria, within limits on any quantity.
+
+use tradewind_model::{
+    Component, Gap, Goal, Limits, Measure, Money, Objective, Plan, Quantity, Reason, Snapshot,
+    Span, Sum, Time, VoPolicy, Window,
+};
+
+use super::choose::{self, Chosen};
+use crate::combine::additive::{self, Refused, Wanted};
+use crate::combine::{self, Choice, SumLimits};
+
+/// The columns of the table that is combined.
+struct Columns {
+    quantities: Vec<Quantity>,
+    order: Vec<additive::Component>,
+    components: Vec<Component>,
+}
+
+impl Columns {
+    /// Those of the policy, time and cost among them.
+    fn of(policy: &VoPolicy) -> Columns {
+        let components = match policy.criteria.order.is_empty() {
+            true => of_objective(policy.objective),
+            false => policy.criteria.order.clone(),
+        };
+        let mut columns = Columns { quantities: Vec::new(), order: Vec::new(), components };
+        for Component { quantity, goal } in columns.components.clone() {
+            let column = columns.column(&quantity);
+            columns.order.push(additive::Component { column, goal });
+        }
+        columns
+    }
+
+    fn column(&mut self, quantity: &Quantity) -> usize {
+        self.quantities.iter().position(|it| it == quantity).unwrap_or_else(|| {
+            self.quantities.push(quantity.clone());
+            self.quantities.len() - 1
+        })
+    }
+
+    /// By column, the smallest of the limits on it.
+    fn limits(&mut self, policy: &VoPolicy, bounds: SumLimits) -> Vec<Option<i64>> {
+        let of_vo = [(Quantity::Time, bounds.time), (Quantity::Cost, bounds.budget)];
+        let of_vo = of_vo.into_iter().filter_map(|(quantity, limit)| Some((quantity, limit?)));
+        let all: Vec<(Quantity, i64)> =
+            of_vo.chain(policy.criteria.limits.iter().cloned()).collect();
+        let mut limits = vec![None; self.quantities.len()];
+        for (quantity, limit) in all {
+            let column = self.column(&quantity);
+            limits.resize(self.quantities.len(), None);
+            limits[column] = Some(limits[column].map_or(limit, |least: i64| least.min(limit)));
+        }
+        limits
+    }
+
+    fn numbers(&self, snapshot: &Snapshot, window: &Window) -> Vec<i64> {
+        let at = counted(snapshot);
+        self.quantities.iter().map(|it| it.of(window, &snapshot.grid, at)).collect()
+    }
+}
+
+/// What quantities depend on beside the window.
+fn counted(snapshot: &Snapshot) -> (Measure, Time) {
+    (snapshot.policy.measure, snapshot.horizon.start)
+}
+
+/// An objective as a vector, with the tie-break of [`combine::best`].
+fn of_objective(objective: Objective) -> Vec<Component> {
+    let least = |quantity| Component { quantity, goal: Goal::Least };
+    let most = |quantity| Component { quantity, goal: Goal::Most };
+    match objective {
+        Objective::MaxIncome => vec![most(Quantity::Cost), least(Quantity::Time)],
+        Objective::MinTime => vec![least(Quantity::Time), least(Quantity::Cost)],
+        Objective::MinCost => vec![least(Quantity::Cost), least(Quantity::Time)],
+        Objective::MinIdle => vec![most(Quantity::Time), least(Quantity::Cost)],
+    }
+}
+
+/// As [`choose::choose`], by the policy's criteria. While they have an order, limits apply only
+/// if they are given.
+pub(super) fn choose(
+    snapshot: &Snapshot,
+    alternatives: &[&[Window]],
+    policy: &VoPolicy,
+    work_limit: u64,
+) -> Chosen {
+    let mut columns = Columns::of(policy);
+    let choices: Vec<Vec<Choice>> = alternatives
+        .iter()
+        .map(|windows| windows.iter().map(|window| choose::choice(window, policy)).collect())
+        .collect();
+    // All columns are known before numbers are computed, whatever limits apply in the end.
+    let _ = columns.limits(policy, SumLimits { time: Some(0), budget: Some(0) });
+    let numbers: Vec<Vec<Vec<i64>>> = alternatives
+        .iter()
+        .map(|windows| windows.iter().map(|it| columns.numbers(snapshot, it)).collect())
+        .collect();
+    let mut given_up = Vec::new();
+    let mut unknown = 0;
+    for kept in (0..=choices.len()).rev() {
+        let bounds = match bounds(&choices[..kept], policy) {
+            Ok(bounds) => bounds,
+            Err(reason) => {
+                given_up.push(reason);
+                continue;
+            }
+        };
+        let limits = columns.limits(policy, bounds);
+        let wanted = Wanted { order: &columns.order, limits: &limits, work_limit };
+        match additive::lexicographic(&numbers[..kept], &wanted) {
+            Ok(found) => {
+                let gap = gap(&found, &columns, (kept, unknown));
+                let placed = found.chosen.into_iter().map(Ok);
+                let jobs = placed.chain(given_up.into_iter().rev().map(Err)).collect();
+                let (time, budget) = (bounds.time.map(Span), bounds.budget.map(Money));
+                return Chosen { jobs, limits: Limits { time, budget }, gap };
+            }
+            Err(refused) => {
+                unknown += usize::from(refused == Refused::Unknown);
+                given_up.push(reason(&refused, &columns.quantities));
+            }
+        }
+    }
+    let jobs = given_up.into_iter().take(choices.len()).rev().map(Err).collect();
+    Chosen { jobs, limits: Limits::default(), gap: None }
+}
+
+/// The limits on time and cost; `auto` is resolved where the objective decides.
+fn bounds(choices: &[Vec<Choice>], policy: &VoPolicy) -> Result<SumLimits, Reason> {
+    if !policy.criteria.order.is_empty() {
+        return Ok(choose::given(policy));
+    }
+    let (time, budget) = choose::limits(policy);
+    combine::limits(choices, policy.objective, time, budget).map_err(|it| choose::reason(&it))
+}
+
+/// What is not proven, of the jobs kept and of those given up without a proof.
+fn gap(
+    found: &additive::Chosen,
+    columns: &Columns,
+    (kept, unknown): (usize, usize),
+) -> Option<Gap> {
+    let (at, bound) = match found.gap {
+        Some(gap) => (gap.component, gap.bound),
+        None if unknown == 0 => return None,
+        None => (0, found.totals[columns.order.first()?.column]),
+    };
+    let component = columns.components.get(at)?.clone();
+    Some(Gap { placed: (kept + unknown) as u32, sum: Sum::Of(component, bound) })
+}
+
+fn reason(refused: &Refused, quantities: &[Quantity]) -> Reason {
+    match *refused {
+        Refused::Limit { column, limit, min } => match &quantities[column] {
+            Quantity::Time => Reason::TimeLimit { limit: Span(limit), min: Span(min) },
+            Quantity::Cost => Reason::BudgetLimit { limit: Money(limit), min: Money(min) },
+            other => Reason::SumLimit {
+                limit: format!("{} {}", other.name(), other.show(limit)),
+                min: other.show(min),
+            },
+        },
+        Refused::NoAlternative { .. } => Reason::Outbid,
+        Refused::Together | Refused::Unknown | Refused::OutOfRange => Reason::AllLimits,
+    }
+}
+
+/// The sums of the order's components over the placed jobs; greater is better.
+pub(super) fn merit(plan: &Plan, snapshot: &Snapshot) -> Vec<i64> {
+    let at = counted(snapshot);
+    let sum = |component: &Component| {
+        let windows = plan.jobs.iter().filter_map(|job| job.window());
+        let sum: i64 = windows.map(|it| component.quantity.of(it, &snapshot.grid, at)).sum();
+        if component.goal == Goal::Least { -sum } else { sum }
+    };
+    snapshot.policy.criteria.order.iter().map(sum).collect()
+}
