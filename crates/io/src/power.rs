@@ -16,9 +16,6 @@ use crate::input;
 use crate::rows::rows;
 use crate::value::{Value, ValueKind};
 
-/// The fields of a site.
-pub(crate) const SITE_KEYS: [&str; 3] = ["watts", "carbon", "energy_price"];
-
 /// Watts of a node in milliwatts: up to a gigawatt.
 const WATTS: DecimalScale = DecimalScale { decimals: 3, range: 0..=Series::MAX };
 /// Grams of CO₂e per kWh, in milligrams.

@@ -52,7 +52,11 @@ impl GridFile {
             pool.price = Price(within(&mut lot, low.0, high.0));
         }
         // They made a grid before, and only prices have changed.
-        Pools::new(self.pools.sites().to_vec(), pools).unwrap_or_else(|_| self.pools.clone())
+        match (Pools::new(self.pools.sites().to_vec(), pools), self.pools.power()) {
+            (Ok(pools), Some(power)) => pools.with_power(power.clone()),
+            (Ok(pools), None) => pools,
+            (Err(_), _) => self.pools.clone(),
+        }
     }
 
     /// Whether any pool is cut into queues.

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 use tradewind_model::{
-    Attribute, Criterion, Grid, Horizon, Job, Limit, Measure, Money, Node, NodeId, Objective,
+    Attribute, Criteria, Criterion, Grid, Horizon, Job, Limit, Measure, Money, Node, NodeId, Objective,
     Performance, Price, Request, Rho, Site, SiteId, Slot, SlotList, Span, Time, Times, VoPolicy,
 };
 
@@ -310,6 +310,7 @@ prop_compose! {
             time_limit: time.map_or(Limit::Auto, |t| Limit::At(Span(t))),
             budget_limit: budget.map_or(Limit::Auto, |b| Limit::At(Money(b))),
             rho: Rho::from_thousandths(rho).unwrap(),
+            criteria: Criteria::default(),
         }
     }
 }

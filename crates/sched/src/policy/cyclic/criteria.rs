@@ -174,3 +174,59 @@ pub(super) fn merit(plan: &Plan, snapshot: &Snapshot) -> Vec<i64> {
     };
     snapshot.policy.criteria.order.iter().map(sum).collect()
 }
+
+/// One point of the front of a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FrontPoint {
+    /// By job of the batch, the index of its alternative; `None` for a job without any.
+    pub chosen: Vec<Option<usize>>,
+    /// The sums of the components, in their order.
+    pub sums: Vec<i64>,
+}
+
+/// What a batch can trade against each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BatchFront {
+    /// The components: the order of the policy's criteria, or of its objective.
+    pub components: Vec<Component>,
+    /// In the order of the components' sums.
+    pub points: Vec<FrontPoint>,
+    /// Whether these are all points of the front.
+    pub complete: bool,
+}
+
+/// The Pareto front of the policy's components over the alternatives that `plan` found, within
+/// the limits that are given. As exact as [`additive::front`].
+///
+/// # Errors
+/// Why no combination of all jobs with alternatives keeps to the limits.
+pub fn front(
+    snapshot: &Snapshot,
+    plan: &Plan,
+    max_points: usize,
+    work_limit: u64,
+) -> Result<BatchFront, Reason> {
+    let policy = &snapshot.policy;
+    let mut columns = Columns::of(policy);
+    let limits = columns.limits(policy, choose::given(policy));
+    let some: Vec<usize> =
+        (0..plan.jobs.len()).filter(|&job| !plan.jobs[job].alternatives.is_empty()).collect();
+    let numbers: Vec<Vec<Vec<i64>>> = some
+        .iter()
+        .map(|&job| &plan.jobs[job].alternatives)
+        .map(|windows| windows.iter().map(|it| columns.numbers(snapshot, it)).collect())
+        .collect();
+    let wanted = Wanted { order: &columns.order, limits: &limits, work_limit };
+    let found = additive::front(&numbers, &wanted, max_points)
+        .map_err(|refused| reason(&refused, &columns.quantities))?;
+    let point = |it: additive::Chosen| {
+        let mut chosen = vec![None; plan.jobs.len()];
+        for (&job, &at) in some.iter().zip(&it.chosen) {
+            chosen[job] = Some(at);
+        }
+        let sums = columns.order.iter().map(|component| it.totals[component.column]).collect();
+        FrontPoint { chosen, sums }
+    };
+    let points = found.points.into_iter().map(point).collect();
+    Ok(BatchFront { components: columns.components, points, complete: found.complete })
+}

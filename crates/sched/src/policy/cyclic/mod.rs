@@ -20,6 +20,7 @@ use tradewind_model::{Criterion, Plan, Request, Snapshot};
 
 use crate::window::{Algorithm, Search, Searcher, Variant};
 
+pub use criteria::{BatchFront, FrontPoint, front};
 pub use slicer::candidates as slice_counts;
 pub(super) use slicer::slicing_order;
 
