@@ -3,6 +3,7 @@
 
 mod classes;
 mod deviation;
+mod electricity;
 mod entry;
 mod federation;
 mod jobs;
@@ -32,6 +33,7 @@ use queue::Queue;
 use trading::Trading;
 
 pub use classes::{Family, JobClass};
+pub use electricity::consumption;
 pub use deviation::{Deviation, load_deviation};
 pub use entry::{Better, Entry, Unit, Value};
 pub use promises::{Missed, misses};
@@ -100,6 +102,7 @@ pub fn measure(workload: &Workload, run: &Run, options: Options) -> Metrics {
     entries.extend(federation::entries(workload, run, counted));
     entries.extend(sizes::entries(workload, run, counted, options));
     entries.extend(owners::entries(workload, run));
+    entries.extend(electricity::entries(workload, run, window));
     let refused = std::mem::take(&mut jobs.refused);
     Metrics { entries, refused, rejected, income: run.income.clone() }
 }
