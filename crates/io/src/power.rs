@@ -181,7 +181,9 @@ fn from_file(
         None
     };
     match std::fs::metadata(&path) {
-        Err(err) => return unreadable(format!("`{}` cannot be read: {err}", excerpt(&file)), notes),
+        Err(err) => {
+            return unreadable(format!("`{}` cannot be read: {err}", excerpt(&file)), notes);
+        }
         Ok(it) if !it.is_file() => {
             return unreadable(format!("`{}` is not a file", excerpt(&file)), notes);
         }
@@ -245,7 +247,10 @@ pub(crate) fn json(series: &Series, key: &str) -> Json {
     let values: Vec<(Time, i64)> = series.values().collect();
     match values.as_slice() {
         [(_, value)] => number(*value),
-        many => many.iter().map(|(time, value)| Json::from(vec![time.0.into(), number(*value)])).collect(),
+        many => many
+            .iter()
+            .map(|(time, value)| Json::from(vec![time.0.into(), number(*value)]))
+            .collect(),
     }
 }
 

@@ -40,9 +40,7 @@ pub use performance::Performance;
 pub use plan::{Gap, JobPlan, Limits, Outcome, Plan, Sum, Totals};
 pub use policy::{Limit, Measure, Objective, Rho, VoPolicy};
 pub use pool::{Admission, Place, Pool, PoolId, Pools, PoolsError, Share};
-pub use power::{
-    Carbon, Consumption, Energy, Power, Series, SeriesError, SitePower, thousandths,
-};
+pub use power::{Carbon, Consumption, Energy, Power, Series, SeriesError, SitePower, thousandths};
 pub use profile::{Level, Profile};
 pub use quantity::{Component, Criteria, Goal, Quantity};
 pub use reason::Reason;

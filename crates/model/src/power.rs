@@ -96,7 +96,9 @@ impl Series {
             }
             let before = match steps.last() {
                 Some(last) if last.from >= from => return Err(SeriesError::Unordered(at)),
-                Some(last) => last.before + i128::from((from - last.from).0) * i128::from(last.value),
+                Some(last) => {
+                    last.before + i128::from((from - last.from).0) * i128::from(last.value)
+                }
                 None => 0,
             };
             steps.push(Step { from, value, before });
@@ -311,11 +313,7 @@ mod tests {
             carbon: Some(series(&[(0, 400_000), (1_800, 200_000)])),
             price: Some(series(&[(0, 250_000)])),
         }];
-        let used = Power { sites }.of_nodes(
-            SiteId(0),
-            (1_000_000, 1),
-            (Time(0), Time(3_600)),
-        );
+        let used = Power { sites }.of_nodes(SiteId(0), (1_000_000, 1), (Time(0), Time(3_600)));
         assert_eq!(used.energy.to_string(), "1");
         assert_eq!(used.carbon.to_string(), "300");
         assert_eq!(used.price, Money(250_000));

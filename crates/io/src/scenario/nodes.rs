@@ -82,11 +82,7 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    pub(super) fn read(
-        items: &[Value<'_>],
-        power: sites::Sites,
-        notes: &mut Notes<'_>,
-    ) -> Nodes {
+    pub(super) fn read(items: &[Value<'_>], power: sites::Sites, notes: &mut Notes<'_>) -> Nodes {
         let mut all = Nodes {
             sites: Vec::new(),
             site_ids: BTreeMap::new(),
@@ -233,7 +229,9 @@ impl Nodes {
         }
         let power = self.power;
         match Grid::new(self.sites, self.nodes) {
-            Ok(grid) => Some(power.into_power(&grid).map_or(grid.clone(), |it| grid.with_power(it))),
+            Ok(grid) => {
+                Some(power.into_power(&grid).map_or(grid.clone(), |it| grid.with_power(it)))
+            }
             Err(err) => {
                 notes.error(1, "nodes", err.to_string(), "give the nodes in parts");
                 None

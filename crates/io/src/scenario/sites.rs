@@ -26,11 +26,7 @@ struct Listed {
 }
 
 impl Sites {
-    pub(super) fn read(
-        fields: &Fields<'_, '_>,
-        document: &str,
-        notes: &mut Notes<'_>,
-    ) -> Sites {
+    pub(super) fn read(fields: &Fields<'_, '_>, document: &str, notes: &mut Notes<'_>) -> Sites {
         let mut all = Sites::default();
         let mut names = NameLines::default();
         for (i, item) in fields.list("sites", notes).unwrap_or_default().iter().enumerate() {

@@ -16,10 +16,11 @@ pub(super) const MEASURES: [(&str, Measure); 2] =
 pub(super) const SUM: &str = "sum:";
 
 /// The criteria without a parameter.
-pub(super) const CRITERIA: [&str; 5] = ["start", "finish", "runtime", "cost", "processor-time"];
+pub(super) const CRITERIA: [&str; 6] =
+    ["start", "finish", "runtime", "cost", "processor-time", "energy"];
 
-/// The criterion of this name: `start`, `finish`, `runtime`, `cost`, `processor-time` or
-/// `sum:ATTRIBUTE`.
+/// The criterion of this name: `start`, `finish`, `runtime`, `cost`, `processor-time`,
+/// `sum:ATTRIBUTE`, or `energy`, which is `sum:watts`.
 pub fn criterion(name: &str) -> Option<Criterion> {
     Some(match name {
         "start" => Criterion::Start,
@@ -27,6 +28,7 @@ pub fn criterion(name: &str) -> Option<Criterion> {
         "runtime" => Criterion::Runtime,
         "cost" => Criterion::Cost,
         "processor-time" => Criterion::ProcessorTime,
+        "energy" => Criterion::Sum(Energy::BUSY.to_owned()),
         _ => {
             let attribute = name.strip_prefix(SUM).filter(|it| !it.trim().is_empty())?;
             Criterion::Sum(attribute.to_owned())
@@ -65,16 +67,27 @@ pub fn measure_name(measure: Measure) -> &'static str {
 }
 
 /// What `lost-income` and `idleness` maximise: the vector ⟨C, B* − C, T, T* − T⟩ of paper 001.
-const MOST: [(&str, Quantity); 2] =
-    [("lost-income", Quantity::Cost), ("idleness", Quantity::Time)];
+const MOST: [(&str, Quantity); 2] = [("lost-income", Quantity::Cost), ("idleness", Quantity::Time)];
 
 /// What stands before the name of a quantity of which most is wanted.
 const MOST_OF: &str = "most:";
 
 /// The names of components, for hints.
 pub const COMPONENTS: [&str; 14] = [
-    "cost", "lost-income", "time", "idleness", "runtime", "processor-time", "start", "finish",
-    "energy", "carbon", "energy-price", "sum:ATTRIBUTE", "most:cost", "most:time",
+    "cost",
+    "lost-income",
+    "time",
+    "idleness",
+    "runtime",
+    "processor-time",
+    "start",
+    "finish",
+    "energy",
+    "carbon",
+    "energy-price",
+    "sum:ATTRIBUTE",
+    "most:cost",
+    "most:time",
 ];
 
 /// The quantity of this name: `cost`, `time`, `runtime`, `processor-time`, `start`, `finish`,

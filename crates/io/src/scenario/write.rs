@@ -9,9 +9,7 @@ use tradewind_model::{
 };
 
 use super::Scenario;
-use super::words::{
-    component_name, criterion_name, measure_name, objective_name, quantity_scale,
-};
+use super::words::{component_name, criterion_name, measure_name, objective_name, quantity_scale};
 use crate::{decimal, power};
 
 pub(super) fn json(scenario: &Scenario) -> String {
@@ -78,7 +76,8 @@ fn node(grid: &Grid, id: tradewind_model::NodeId) -> String {
 fn sites(grid: &Grid, power: &Power) -> impl Iterator<Item = String> {
     let known = |(site, power): (&Site, &SitePower)| {
         let series = |series: &Option<Series>, key| series.as_ref().map(|it| power::json(it, key));
-        let (carbon, price) = (series(&power.carbon, "carbon"), series(&power.price, "energy_price"));
+        let (carbon, price) =
+            (series(&power.carbon, "carbon"), series(&power.price, "energy_price"));
         (carbon.is_some() || price.is_some()).then(|| {
             let name = Some(json!(site.name));
             table([("name", name), ("carbon", carbon), ("energy_price", price)])

@@ -153,7 +153,8 @@ fn sums(snapshot: &Snapshot, plan: &model::Plan) -> BTreeMap<String, Amount> {
 }
 
 fn sum_limits(criteria: &Criteria) -> BTreeMap<String, Amount> {
-    let limit = |(quantity, limit): &(Quantity, i64)| (quantity.name(), Amount::of(quantity, *limit));
+    let limit =
+        |(quantity, limit): &(Quantity, i64)| (quantity.name(), Amount::of(quantity, *limit));
     criteria.limits.iter().map(limit).collect()
 }
 

@@ -47,7 +47,8 @@ pub(super) fn entries(workload: &Workload, run: &Run, window: Window) -> Vec<Ent
     let lower = |name: &str, unit: Unit, value: i128| {
         entry(name, unit, Better::Lower, Value::Credits(value))
     };
-    let kwh = |mj: i128| (mj + i128::from(Energy::MICRO_KWH) / 2).div_euclid(Energy::MICRO_KWH.into());
+    let kwh =
+        |mj: i128| (mj + i128::from(Energy::MICRO_KWH) / 2).div_euclid(Energy::MICRO_KWH.into());
     vec![
         lower("energy_kwh", Unit::KilowattHours, kwh(jobs.energy)),
         lower("carbon_g", Unit::Grams, jobs.carbon * 1_000),

@@ -33,8 +33,8 @@ use queue::Queue;
 use trading::Trading;
 
 pub use classes::{Family, JobClass};
-pub use electricity::consumption;
 pub use deviation::{Deviation, load_deviation};
+pub use electricity::consumption;
 pub use entry::{Better, Entry, Unit, Value};
 pub use promises::{Missed, misses};
 pub use queue::{Waiting, stretches};

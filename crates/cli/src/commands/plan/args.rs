@@ -256,8 +256,10 @@ impl Args {
     /// Whether each option that is given means something to the scheme.
     fn without_contradiction(&self, policy: &VoPolicy) -> Result<(), Failure> {
         if self.scheme == Scheme::WholeBatch && !policy.criteria.is_empty() {
-            return Err(Failure::usage("`whole-batch` has no vector of criteria and no further limits")
-                .hint("leave `--order` and `--limit` out, or use `--scheme css`"));
+            return Err(Failure::usage(
+                "`whole-batch` has no vector of criteria and no further limits",
+            )
+            .hint("leave `--order` and `--limit` out, or use `--scheme css`"));
         }
         if self.scheme != Scheme::Css && self.front.is_some() {
             return Err(Failure::usage("`--front` is of the alternatives of `css`")

@@ -68,20 +68,26 @@ fn check_search(search: &SearchBy, snapshot: &Snapshot) -> Result<(), Failure> {
     if known.contains(name) {
         return Ok(());
     }
-    Err(Failure::usage(format!("no node has a number `{name}` to sum up")).hint(known_numbers(known)))
+    Err(Failure::usage(format!("no node has a number `{name}` to sum up"))
+        .hint(known_numbers(known)))
 }
 
 /// A quantity that counts an attribute needs it on every node: without it, a node would be free.
 fn check_quantity(quantity: &Quantity, snapshot: &Snapshot) -> Result<(), Failure> {
     let Some(attribute) = quantity.attribute() else { return Ok(()) };
-    let lacks = |node: &&Node| !matches!(node.attributes.get(attribute), Some(Attribute::Number(_)));
+    let lacks =
+        |node: &&Node| !matches!(node.attributes.get(attribute), Some(Attribute::Number(_)));
     match snapshot.grid.nodes().iter().find(lacks) {
         None => Ok(()),
         Some(node) => {
             let (node, quantity) = (&node.name, quantity.name());
-            let message = format!("node `{node}` has no number `{attribute}`, which `{quantity}` sums up");
+            let message =
+                format!("node `{node}` has no number `{attribute}`, which `{quantity}` sums up");
             Err(Failure::usage(message).hint(match attribute {
-                Energy::BUSY => "give `watts = { idle = 90, busy = 250 }` for all nodes or their sites".to_owned(),
+                Energy::BUSY => {
+                    "give `watts = { idle = 90, busy = 250 }` for all nodes or their sites"
+                        .to_owned()
+                }
                 _ => known_numbers(numbers(snapshot)),
             }))
         }

@@ -91,10 +91,7 @@ fn more_sums(snapshot: &Snapshot, plan: &Plan) -> String {
     for quantity in wire::summed(snapshot) {
         let limit = limits.iter().find(|(it, _)| *it == quantity).map(|(_, limit)| *limit);
         // Time, cost and processor time stand there already.
-        let known = matches!(
-            quantity,
-            Quantity::Cost | Quantity::Time | Quantity::ProcessorTime
-        );
+        let known = matches!(quantity, Quantity::Cost | Quantity::Time | Quantity::ProcessorTime);
         if known && limit.is_none() {
             continue;
         }

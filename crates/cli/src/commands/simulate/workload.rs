@@ -104,6 +104,15 @@ impl<'a> WorkloadFiles<'a> {
         })
     }
 
+    /// The pools, as far as they are known before logs are read: those of the grid file, or a plain
+    /// cluster. `None` if the grid file is not sound.
+    pub(super) fn listed_pools(&self) -> Option<Pools> {
+        if self.spec.grid.is_none() {
+            return Some(Pools::cluster(1));
+        }
+        Some(self.files.get(self.spec.logs.len())?.grid()?.pools(0))
+    }
+
     /// A pool of the grid file that does not take all jobs, if the file is sound and has one.
     pub(super) fn limited_pool(&self) -> Option<String> {
         self.spec.grid.as_ref()?;

@@ -22,10 +22,12 @@ pub(super) fn undominated<T, K: AsRef<[i64]>>(
     rows.retain(|row| {
         let it = numbers(row);
         match *it.as_ref() {
-            [] | [_] => kept.is_empty() && {
-                kept.push(it);
-                true
-            },
+            [] | [_] => {
+                kept.is_empty() && {
+                    kept.push(it);
+                    true
+                }
+            }
             [_, y] => stairs.take(0, y),
             [_, y, z] => stairs.take(y, z),
             ref many => {

@@ -43,7 +43,8 @@ pub fn front(
         return Err(Refused::Together);
     }
     let shown = last.len().min(max_points);
-    let spread = |i: usize| if shown == last.len() { i } else { i * (last.len() - 1) / (shown - 1) };
+    let spread =
+        |i: usize| if shown == last.len() { i } else { i * (last.len() - 1) / (shown - 1) };
     let point = |i: usize| {
         let chosen = trace(&stages, last[spread(i)]);
         let totals = super::totals(jobs, &chosen, wanted.limits.len());

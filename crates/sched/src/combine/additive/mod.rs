@@ -255,12 +255,15 @@ impl Table {
                 proven(Some(self.jobs.iter().filter_map(least).collect()))
             }
             [row] => {
-                let item = |numbers: &Vec<i64>| Item { weight: numbers[*row], value: value(numbers) };
+                let item =
+                    |numbers: &Vec<i64>| Item { weight: numbers[*row], value: value(numbers) };
                 let classes: Vec<Vec<Item>> =
                     self.jobs.iter().map(|job| job.iter().map(item).collect()).collect();
                 proven(one_limit(classes, self.limits[*row].unwrap_or(i64::MAX)))
             }
-            rows => labels::minimise(self, (at < self.ordered).then_some(at), rows, known, work_limit),
+            rows => {
+                labels::minimise(self, (at < self.ordered).then_some(at), rows, known, work_limit)
+            }
         }
     }
 

@@ -31,7 +31,12 @@ fn numbers() -> impl Strategy<Value = Numbers> {
     prop_oneof![
         prop::collection::vec(0..5i64, COLUMNS),
         prop::collection::vec(0..2_000i64, COLUMNS),
-        (0..40i64, 0..9i64).prop_map(|(a, b)| vec![a, 400 - 7 * a + b, b * 30, 40 * 1_000_000_000 - a]),
+        (0..40i64, 0..9i64).prop_map(|(a, b)| vec![
+            a,
+            400 - 7 * a + b,
+            b * 30,
+            40 * 1_000_000_000 - a
+        ]),
     ]
 }
 
@@ -163,7 +168,8 @@ fn batches_of_the_papers_size_are_proven() {
         let energy = time * rng.random_range(90_000..400_000);
         vec![cost, time, energy, rng.random_range(0..600)]
     };
-    let jobs: Vec<Vec<Numbers>> = (0..20).map(|_| (0..30).map(&mut alternative).collect()).collect();
+    let jobs: Vec<Vec<Numbers>> =
+        (0..20).map(|_| (0..30).map(&mut alternative).collect()).collect();
     let limits: Vec<Option<i64>> =
         (0..COLUMNS).map(|column| Some(between(&jobs, column, 450))).collect();
     let least = |column| Component { column, goal: Goal::Least };

@@ -201,7 +201,10 @@ impl LimitShares {
                 (sum.0 + one.0, sum.1 + one.1)
             }),
         };
-        LimitShares { policy: snapshot.policy.clone(), demand: sub_batches.iter().map(of).collect() }
+        LimitShares {
+            policy: snapshot.policy.clone(),
+            demand: sub_batches.iter().map(of).collect(),
+        }
     }
 
     /// The policy for sub-batch `index`, given what is left.

@@ -22,10 +22,8 @@ pub(super) fn files(finished: &Finished<'_>) -> Result<Option<(String, String)>,
         return Ok(None);
     }
     let ids = Ids::of(finished);
-    let people: Vec<(String, String)> = prepared
-        .records()
-        .map(|(_, record)| (number(record.user), number(record.group)))
-        .collect();
+    let people: Vec<(String, String)> =
+        prepared.records().map(|(_, record)| (number(record.user), number(record.group))).collect();
     let mut rows = vec![JOBS.map(str::to_owned).to_vec()];
     let mut totals: BTreeMap<(&str, Name), (u64, Consumption)> = BTreeMap::new();
     let used = metrics::consumption(workload, run);
