@@ -245,6 +245,7 @@ mod tests {
             end: Time(13),
             state: FinalState::Completed,
             processors: vec![(0, 3), (5, 5)],
+            energy: None,
         };
         let ran = BatsimRow {
             log: 0,
@@ -255,6 +256,10 @@ mod tests {
             life: Some(life),
         };
         let refused = rejected(8);
+        let mut electric = ran.clone();
+        electric.life.as_mut().unwrap().energy = Some(Energy(1_250_500));
+        let text = csv(&["a"], &[electric]);
+        assert!(text.ends_with(",0-3 5,1250.500000,\n"), "{text}");
         let text = csv(&["a,b"], &[ran, refused]);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
