@@ -129,12 +129,14 @@ pub fn lexicographic(jobs: &[Vec<Numbers>], wanted: &Wanted<'_>) -> Result<Chose
             (None, true) => return Err(Refused::Together),
             (None, false) => return Err(Refused::Unknown),
         };
-        let least = table.sum(at, &chosen);
+        let least = table.value(at, &chosen);
         if found.bound < i128::from(least) && gap.is_none() {
             let sign = wanted.order.get(at).map_or(1, |component| sign(component.goal));
             gap = Some(Gap { component: at, bound: sign * found.bound as i64 });
         }
-        table.fix(at, least, found.cut);
+        if at < table.ordered {
+            table.fix(at, least, found.cut);
+        }
         best = Some(chosen);
     }
     let chosen = best.unwrap_or_default();
