@@ -22,6 +22,28 @@ pub fn consumption(workload: &Workload, run: &Run) -> Vec<Consumption> {
     all
 }
 
+/// What jobs consumed at each site, by site, and how many ran there.
+pub fn consumption_by_site(workload: &Workload, run: &Run) -> Vec<(u64, Consumption)> {
+    let mut all = vec![(0, Consumption::default()); workload.pools.sites().len()];
+    let Some(power) = workload.pools.power() else { return all };
+    for job in 0..run.jobs.len() {
+        let mut sites: Vec<usize> = Vec::new();
+        for stay in stays::of_job(workload, run, job) {
+            let site = workload.pools.pool(stay.pool).site.0 as usize;
+            all[site].1 += used(power, &workload.pools, Energy::BUSY, stay);
+            if !sites.contains(&site) {
+                sites.push(site);
+            }
+        }
+        sites.into_iter().for_each(|site| all[site].0 += 1);
+    }
+    for stay in run.lost.iter().flat_map(|lost| stays::of_lost(workload, lost)) {
+        let site = workload.pools.pool(stay.pool).site.0 as usize;
+        all[site].1 += used(power, &workload.pools, Energy::BUSY, stay);
+    }
+    all
+}
+
 /// What the nodes of a stay consume by the watts in `attribute`.
 fn used(power: &Power, pools: &Pools, attribute: &str, stay: Stay) -> Consumption {
     let pool = pools.pool(stay.pool);

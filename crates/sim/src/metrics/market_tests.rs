@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Admission, Attribute, Attributes, Cause, Command, Energy, Event, JobId, Market, Money, Outage,
-    Performance, Place, Pool, PoolId, Pools, Power, Price, Reason, Series, Site, SiteId, SitePower,
-    Terms, Time, Times, Trade, thousandths,
+    Admission, Attribute, Attributes, Cause, Command, Consumption, Energy, Event, JobId, Market,
+    Money, Outage, Performance, Place, Pool, PoolId, Pools, Power, Price, Reason, Series, Site,
+    SiteId, SitePower, Terms, Time, Times, Trade, thousandths,
 };
 use tradewind_sched::policy::Policy;
 
@@ -432,6 +432,10 @@ fn energy_and_emissions_are_the_sums_of_their_seconds() {
         (0..3).for_each(|at| total[at] += expected[at]);
     }
     assert!(total.iter().all(|sum| *sum > 0), "{total:?}");
+    let of_sites = consumption_by_site(&workload, &run);
+    let sum: Consumption = of_sites.iter().map(|(_, used)| *used).sum();
+    assert_eq!([sum.energy.0, sum.carbon.0, sum.price.0], total);
+    assert_eq!([of_sites[0].0, of_sites[1].0], [2, 1]);
     let all = measure(&workload, &run, Options::default());
     let value = |name: &str| all.get(name).unwrap();
     assert_eq!(value("energy_kwh"), Value::Credits(i128::from((total[0] + 1_800) / 3_600)));

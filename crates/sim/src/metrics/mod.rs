@@ -34,7 +34,7 @@ use trading::Trading;
 
 pub use classes::{Family, JobClass};
 pub use deviation::{Deviation, load_deviation};
-pub use electricity::consumption;
+pub use electricity::{consumption, consumption_by_site};
 pub use entry::{Better, Entry, Unit, Value};
 pub use promises::{Missed, misses};
 pub use queue::{Waiting, stretches};

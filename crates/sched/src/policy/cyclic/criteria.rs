@@ -84,45 +84,76 @@ pub(super) fn choose(
     policy: &VoPolicy,
     work_limit: u64,
 ) -> Chosen {
-    let mut columns = Columns::of(policy);
-    let choices: Vec<Vec<Choice>> = alternatives
-        .iter()
-        .map(|windows| windows.iter().map(|window| choose::choice(window, policy)).collect())
-        .collect();
-    // All columns are known before numbers are computed, whatever limits apply in the end.
-    let _ = columns.limits(policy, SumLimits { time: Some(0), budget: Some(0) });
-    let numbers: Vec<Vec<Vec<i64>>> = alternatives
-        .iter()
-        .map(|windows| windows.iter().map(|it| columns.numbers(snapshot, it)).collect())
-        .collect();
+    let mut batch = Batch::new(snapshot, alternatives, policy);
+    let jobs = alternatives.len();
     let mut given_up = Vec::new();
     let mut unknown = 0;
-    for kept in (0..=choices.len()).rev() {
-        let bounds = match bounds(&choices[..kept], policy) {
-            Ok(bounds) => bounds,
-            Err(reason) => {
-                given_up.push(reason);
-                continue;
-            }
-        };
-        let limits = columns.limits(policy, bounds);
-        let wanted = Wanted { order: &columns.order, limits: &limits, work_limit };
-        match additive::lexicographic(&numbers[..kept], &wanted) {
-            Ok(found) => {
-                let gap = gap(&found, &columns, (kept, unknown));
+    for kept in (0..=jobs).rev() {
+        match batch.solve(kept, policy, work_limit) {
+            Ok((found, bounds)) => {
+                let gap = gap(&found, &batch.columns, (kept, unknown));
                 let placed = found.chosen.into_iter().map(Ok);
                 let jobs = placed.chain(given_up.into_iter().rev().map(Err)).collect();
                 let (time, budget) = (bounds.time.map(Span), bounds.budget.map(Money));
                 return Chosen { jobs, limits: Limits { time, budget }, gap };
             }
-            Err(refused) => {
-                unknown += usize::from(refused == Refused::Unknown);
-                given_up.push(reason(&refused, &columns.quantities));
+            Err(GivenUp { reason, proven }) => {
+                unknown += usize::from(!proven);
+                given_up.push(reason);
             }
         }
     }
-    let jobs = given_up.into_iter().take(choices.len()).rev().map(Err).collect();
+    let jobs = given_up.into_iter().take(jobs).rev().map(Err).collect();
     Chosen { jobs, limits: Limits::default(), gap: None }
+}
+
+/// A batch as a table of numbers.
+struct Batch {
+    columns: Columns,
+    /// Time and cost alone.
+    choices: Vec<Vec<Choice>>,
+    numbers: Vec<Vec<Vec<i64>>>,
+}
+
+/// Why so many jobs have no combination, and whether that is proven.
+struct GivenUp {
+    reason: Reason,
+    proven: bool,
+}
+
+impl Batch {
+    fn new(snapshot: &Snapshot, alternatives: &[&[Window]], policy: &VoPolicy) -> Batch {
+        let mut columns = Columns::of(policy);
+        // All columns are known before numbers are computed, whatever limits apply in the end.
+        let _ = columns.limits(policy, SumLimits { time: Some(0), budget: Some(0) });
+        let choice = |window: &Window| choose::choice(window, policy);
+        let numbers = |window: &Window| columns.numbers(snapshot, window);
+        Batch {
+            choices: alternatives.iter().map(|it| it.iter().map(choice).collect()).collect(),
+            numbers: alternatives.iter().map(|it| it.iter().map(numbers).collect()).collect(),
+            columns,
+        }
+    }
+
+    /// The best combination of the first `kept` jobs, and the limits on time and cost.
+    fn solve(
+        &mut self,
+        kept: usize,
+        policy: &VoPolicy,
+        work_limit: u64,
+    ) -> Result<(additive::Chosen, SumLimits), GivenUp> {
+        let bounds = bounds(&self.choices[..kept], policy)
+            .map_err(|reason| GivenUp { reason, proven: true })?;
+        let limits = self.columns.limits(policy, bounds);
+        let wanted = Wanted { order: &self.columns.order, limits: &limits, work_limit };
+        match additive::lexicographic(&self.numbers[..kept], &wanted) {
+            Ok(found) => Ok((found, bounds)),
+            Err(refused) => {
+                let reason = reason(&refused, &self.columns.quantities);
+                Err(GivenUp { reason, proven: refused != Refused::Unknown })
+            }
+        }
+    }
 }
 
 /// The limits on time and cost; `auto` is resolved where the objective decides.

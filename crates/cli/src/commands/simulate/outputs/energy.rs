@@ -27,6 +27,7 @@ pub(super) fn files(finished: &Finished<'_>) -> Result<Option<(String, String)>,
     let mut rows = vec![JOBS.map(str::to_owned).to_vec()];
     let mut totals: BTreeMap<(&str, Name), (u64, Consumption)> = BTreeMap::new();
     let used = metrics::consumption(workload, run);
+    let of_sites = metrics::consumption_by_site(workload, run);
     for ((job, ran), used) in workload.jobs.iter().zip(&run.jobs).zip(used) {
         if ran.refused.is_some() {
             continue;
@@ -35,12 +36,15 @@ pub(super) fn files(finished: &Finished<'_>) -> Result<Option<(String, String)>,
         let first = ran.place.shares(job.processors).next();
         let site = first.map(|share| workload.pools.pool(share.pool).site.0 as usize);
         let site = site.map_or_else(String::new, |site| workload.pools.sites()[site].name.clone());
-        for (of, name) in [("user", &user), ("group", &group), ("site", &site)] {
+        for (of, name) in [("user", &user), ("group", &group)] {
             let sum = totals.entry((of, Name::of(name))).or_default();
             *sum = (sum.0 + 1, sum.1 + used);
         }
         let row = [ids.of_job(job.source), user, group, site];
         rows.push(row.into_iter().chain(cells(used)).collect());
+    }
+    for (site, sum) in workload.pools.sites().iter().zip(of_sites) {
+        totals.insert(("site", Name::of(&site.name)), sum);
     }
     let total = |((of, name), (jobs, used)): (&(&str, Name), &(u64, Consumption))| {
         let row = [(*of).to_owned(), name.text.clone(), jobs.to_string()];
