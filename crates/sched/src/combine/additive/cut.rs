@@ -83,7 +83,7 @@ impl Priced {
         self.cut.clone()
     }
 
-    /// The least objective of selections whose priced sum is at least `sum`.
+    /// The minimum objective of selections whose priced sum is at least `sum`.
     pub(super) fn objective(&self, sum: i128) -> i128 {
         let rest = sum - self.paid;
         rest.div_euclid(self.unit) + i128::from(rest.rem_euclid(self.unit) > 0)

@@ -35,7 +35,7 @@ struct Pass<'a> {
     width: usize,
     work: u64,
     work_limit: u64,
-    /// The least priced sum of a label that was dropped for want of room.
+    /// The minimum priced sum of a label that was dropped for want of room.
     dropped: Option<i128>,
 }
 

@@ -274,7 +274,7 @@ impl Table {
     }
 }
 
-/// The least value within the capacity, which the minimum weights keep to.
+/// The minimum value within the capacity, which the minimum weights keep to.
 fn one_limit(mut classes: Vec<Vec<Item>>, capacity: i64) -> Option<Vec<usize>> {
     let mut goal = knapsack::Goal::Cheapest;
     if classes.iter().flatten().all(|item| item.value == -item.weight) {
