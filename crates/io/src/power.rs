@@ -151,12 +151,9 @@ fn listed(
 }
 
 fn moment(value: &Value<'_>) -> Result<Time, (String, String)> {
-    let text = match &value.kind {
-        ValueKind::Number(text) | ValueKind::Text(text) => text,
-        _ => {
-            let message = format!("expected a time, found {}", value.describe());
-            return Err((message, crate::duration::FORMS.to_owned()));
-        }
+    let (ValueKind::Number(text) | ValueKind::Text(text)) = &value.kind else {
+        let message = format!("expected a time, found {}", value.describe());
+        return Err((message, crate::duration::FORMS.to_owned()));
     };
     crate::duration::parse_time(text).map_err(|_| {
         let message = format!("`{}` is not a time", excerpt(text));
