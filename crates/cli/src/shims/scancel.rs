@@ -22,7 +22,7 @@ pub(super) struct Args {
     name: Vec<String>,
     #[arg(short, long)]
     partition: Vec<String>,
-    #[arg(short, long)]
+    #[arg(short = 'Q', long)]
     quiet: bool,
     #[arg(short, long)]
     signal: Option<String>,
