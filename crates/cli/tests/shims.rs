@@ -19,7 +19,7 @@ struct Stage {
 impl Stage {
     fn new() -> Stage {
         let folder = tempfile::tempdir().unwrap();
-        let config = "[[site]]\nname = \"here\"\nowner = \"lab\"\n\
+        let config = "[[site]]\nname = \"here\"\nkind = \"local\"\nowner = \"lab\"\n\
                       pool = [{ name = \"main\", nodes = 3, price = 0.01 }]\n";
         std::fs::write(folder.path().join("tradewind.toml"), config).unwrap();
         let links = folder.path().join("bin");
@@ -102,7 +102,11 @@ fn a_job_from_submission_to_accounting() {
                   srun -n 3 -o step-%j-%t sh -c 'echo $SLURM_PROCID of $SLURM_NTASKS on $SLURM_NODEID'\n\
                   srun -N 1 sh -c 'exit 5'\n";
     stage.write("pair.sh", script);
-    let output = stage.run("sbatch", &["--wait", "pair.sh"]);
+    // Jobs do not see the state folder: they are told where the market is.
+    std::fs::copy(stage.path("state/admin.token"), stage.path("token")).unwrap();
+    let mut command = stage.command("sbatch", &["--wait", "pair.sh"]);
+    command.env("TRADEWIND_URL", stage.read("state/url").trim());
+    let output = command.env("TRADEWIND_TOKEN_FILE", stage.path("token")).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "Submitted batch job 1\n");
     assert_eq!(output.status.code(), Some(5), "that of the job");
     let folder = stage.folder.path().canonicalize().unwrap();

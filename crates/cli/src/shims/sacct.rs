@@ -87,6 +87,7 @@ pub(super) fn run(words: &[String]) -> Outcome {
     let market = Market::open(&MarketArgs::of_variables())?;
     let named = JobName::list(&args.jobs)?;
     let mut rows = wanted(&args, &market, &named)?.rows(&market, &named)?;
+    rows.iter_mut().for_each(|row| row.job.state = accounted(&row.job.state).to_owned());
     within(&mut rows, &args, &named)?;
     if args.json.is_some() {
         return output::json(&json::jobs("sacct", &rows)).map(|()| Exit::Ok);
@@ -102,6 +103,26 @@ pub(super) fn run(words: &[String]) -> Outcome {
         lines(row, &args, &columns, &named, &mut text);
     }
     output::print(&text).map(|()| Exit::Ok)
+}
+
+/// States that accounting does not know: a job waits until its work begins, and runs until it is
+/// over. Tools take any other state for an end.
+fn accounted(state: &str) -> &str {
+    match state {
+        "CONFIGURING" => "PENDING",
+        "COMPLETING" => "RUNNING",
+        other => other,
+    }
+}
+
+/// The states of the market that accounting shows as one of these.
+fn of_market(states: &str) -> String {
+    let one = |state: &str| match state {
+        "PENDING" => "PENDING,CONFIGURING".to_owned(),
+        "RUNNING" => "RUNNING,COMPLETING".to_owned(),
+        other => other.to_owned(),
+    };
+    states.split(',').map(one).collect::<Vec<_>>().join(",")
 }
 
 fn columns(args: &Args) -> Result<Vec<Column>, Failure> {
@@ -124,7 +145,7 @@ fn columns(args: &Args) -> Result<Vec<Column>, Failure> {
 fn wanted(args: &Args, market: &Market, named: &[JobName]) -> Result<Wanted, Failure> {
     let states = match args::list(&args.state) {
         all if all.is_empty() => String::new(),
-        all => state_names(&all)?,
+        all => of_market(&state_names(&all)?),
     };
     let mut users = args::list(&args.user);
     if users.is_empty() && named.is_empty() && !args.allusers {
@@ -235,4 +256,30 @@ fn line_of_script(columns: &[Column], row: &Row) -> String {
         })
         .collect();
     format::row(&shown, &script)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accounting_knows_jobs_that_wait_run_or_are_over() {
+        assert_eq!((accounted("CONFIGURING"), accounted("COMPLETING")), ("PENDING", "RUNNING"));
+        assert_eq!(accounted("NODE_FAIL"), "NODE_FAIL");
+        assert_eq!(of_market("PENDING,FAILED"), "PENDING,CONFIGURING,FAILED");
+    }
+
+    #[test]
+    fn moments_are_written_as_for_slurm() {
+        let now: Zoned = "2026-11-23T12:00:00+00:00[UTC]".parse().unwrap();
+        let at = |text: &str| moment(text, &now).ok();
+        let noon = now.timestamp().as_second();
+        assert_eq!((at("now"), at("now-2days")), (Some(noon), Some(noon - 172_800)));
+        assert_eq!(
+            (at("today"), at("2026-11-23T11:00")),
+            (Some(noon - 43_200), Some(noon - 3_600))
+        );
+        assert_eq!(at("11/23/26"), Some(noon - 43_200));
+        assert_eq!((at("sometime"), at("now-"), at("now-1fortnight")), (None, None, None));
+    }
 }

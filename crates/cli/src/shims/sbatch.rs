@@ -140,6 +140,12 @@ fn here(submission: &mut Submission) {
         around.directory.get_or_insert(here);
     }
     around.environment.insert("TRADEWIND_SHIMS".to_owned(), "1".to_owned());
+    // Commands inside the job find the same market. Tokens themselves are never handed on.
+    for name in ["TRADEWIND_URL", "TRADEWIND_STATE", "TRADEWIND_TOKEN_FILE", "TRADEWIND_CA"] {
+        if let Ok(value) = std::env::var(name) {
+            around.environment.entry(name.to_owned()).or_insert(value);
+        }
+    }
 }
 
 /// The script's name in messages, and the script; none with `--wrap`.

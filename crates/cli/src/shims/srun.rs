@@ -138,6 +138,9 @@ fn pass_on(program: &Path, options: &[Given], command: &[String]) -> Outcome {
     if let Some(beside) = std::env::args_os().next().map(PathBuf::from).and_then(|it| beside(&it)) {
         call.env("SLURM_TASK_PROLOG", beside);
     }
+    if let Some(conf) = std::env::var_os("TRADEWIND_SITE_SLURM_CONF") {
+        call.env("SLURM_CONF", conf);
+    }
     let site = std::env::var("TRADEWIND_SITE_JOB_ID").unwrap_or_default();
     call.env("SLURM_JOB_ID", &site).env("SLURM_JOBID", &site).arg("--").args(command);
     let wrong = call.exec();

@@ -32,7 +32,6 @@ executor.update_parameters(timeout_min=2)
 job = executor.submit(add, 2, 3)
 assert job.result() == 5
 assert f"in job {job.job_id} task 0" in job.stdout()
-assert until(job, ["COMPLETED"])
 
 array = executor.map_array(add, [1, 2, 3], [4, 5, 6])
 assert [one.job_id.split("_")[1] for one in array] == ["0", "1", "2"]
@@ -44,7 +43,6 @@ try:
     raise AssertionError("it should have failed")
 except submitit.core.utils.FailedJobError as why:
     assert "on purpose" in str(why)
-assert until(job, ["COMPLETED", "FAILED"])
 
 job = executor.submit(time.sleep, 300)
 assert until(job, ["RUNNING"])

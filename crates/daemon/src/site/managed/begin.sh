@@ -15,6 +15,8 @@ unset at bell
 # `srun` of these commands needs the manager's.
 if [ -n "$TRADEWIND_SHIMS" ] && [ -n "$SLURM_JOB_ID" ]; then
     export TRADEWIND_SITE_JOB_ID="$SLURM_JOB_ID"
+    # Some tools drop it before they call `srun`.
+    [ -z "$SLURM_CONF" ] || export TRADEWIND_SITE_SLURM_CONF="$SLURM_CONF"
     export SLURM_JOB_ID="$TRADEWIND_JOB_ID" SLURM_JOBID="$TRADEWIND_JOB_ID"
 fi
 exec "$@"
