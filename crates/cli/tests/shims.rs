@@ -54,7 +54,9 @@ impl Stage {
         command.args(words).current_dir(self.folder.path()).env("PATH", path);
         command.env("TRADEWIND_STATE", self.path("state")).stdin(Stdio::null());
         let foreign = ["TRADEWIND_URL", "TRADEWIND_TOKEN", "TRADEWIND_JOB_ID", "SQUEUE_FORMAT"];
-        foreign.iter().for_each(|it| drop(command.env_remove(it)));
+        for name in foreign {
+            command.env_remove(name);
+        }
         command
     }
 

@@ -9,11 +9,11 @@ use super::select::Row;
 
 /// The document of a command.
 pub(super) fn jobs(command: &str, rows: &[Row]) -> Value {
-    whole(command, "jobs", rows.iter().map(job).collect())
+    whole(command, "jobs", &rows.iter().map(job).collect::<Vec<_>>())
 }
 
 /// `items` under `name`, with what stands around them.
-pub(super) fn whole(command: &str, name: &str, items: Vec<Value>) -> Value {
+pub(super) fn whole(command: &str, name: &str, items: &[Value]) -> Value {
     let mut version = SPOKEN.split('.');
     let mut next = || version.next().unwrap_or_default();
     let (major, minor, micro) = (next(), next(), next());

@@ -220,7 +220,7 @@ fn document(groups: &[&Group<'_>]) -> serde_json::Value {
             "nodes": {"total": it.nodes},
         })
     };
-    super::json::whole("sinfo", "sinfo", groups.iter().map(one).collect())
+    super::json::whole("sinfo", "sinfo", &groups.iter().map(one).collect::<Vec<_>>())
 }
 
 /// As `scontrol show partition` shows them.

@@ -7,6 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use super::{hostlist, prolog, refused};
 use crate::exit::{Exit, Failure, Outcome};
@@ -236,37 +237,58 @@ impl Step {
 /// Runs the tasks as processes of this machine, and ends with the highest of their codes.
 fn step(job: &str, options: &[Given], command: &[String]) -> Outcome {
     let step = Step::read(options)?;
-    let mut children = Vec::new();
+    let mut tasks = Tasks::default();
     for task in 0..step.tasks {
-        children.push(start(job, &step, task, command)?);
+        tasks.0.push(start(job, &step, task, command)?);
     }
     let mut highest = 0;
-    while !children.is_empty() {
-        let (code, left) = next_end(children)?;
-        children = left;
+    while let Some(code) = tasks.next_end()? {
         highest = highest.max(code);
         if code != 0 && step.kill {
-            children.iter_mut().for_each(|child| drop(child.kill()));
+            tasks.kill();
         }
     }
     Ok(Exit::Job(highest))
 }
 
-/// Waits for one of them: its exit code, and the others.
-fn next_end(mut children: Vec<Child>) -> Result<(u8, Vec<Child>), Failure> {
-    loop {
-        for at in 0..children.len() {
-            let ended = children[at].try_wait();
-            let ended =
-                ended.map_err(|wrong| refused(format!("a task cannot be waited for: {wrong}")))?;
-            if let Some(status) = ended {
-                children.swap_remove(at);
-                let signal = status.signal().map(|it| it.saturating_add(128));
-                let code = status.code().or(signal).unwrap_or(1);
-                return Ok((u8::try_from(code).unwrap_or(u8::MAX), children));
+/// Tasks that have not ended. None outlives the step.
+#[derive(Debug, Default)]
+struct Tasks(Vec<Child>);
+
+impl Tasks {
+    /// Waits for one of them: its exit code; `None` if there is none.
+    fn next_end(&mut self) -> Result<Option<u8>, Failure> {
+        const PAUSE: Duration = Duration::from_millis(20);
+        while !self.0.is_empty() {
+            for at in 0..self.0.len() {
+                let Some(child) = self.0.get_mut(at) else { break };
+                let ended = child.try_wait();
+                let failed = |wrong| refused(format!("a task cannot be waited for: {wrong}"));
+                if let Some(status) = ended.map_err(failed)? {
+                    drop(self.0.swap_remove(at));
+                    let signal = status.signal().map(|it| it.saturating_add(128));
+                    let code = status.code().or(signal).unwrap_or(1);
+                    return Ok(Some(u8::try_from(code).unwrap_or(u8::MAX)));
+                }
             }
+            std::thread::sleep(PAUSE);
         }
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        Ok(None)
+    }
+
+    fn kill(&mut self) {
+        for child in &mut self.0 {
+            drop(child.kill());
+        }
+    }
+}
+
+impl Drop for Tasks {
+    fn drop(&mut self) {
+        self.kill();
+        for child in &mut self.0 {
+            drop(child.wait());
+        }
     }
 }
 
