@@ -1,11 +1,13 @@
 //! `tradewind simulate`: logs replayed under one or several policies, by one or several rules.
 //!
 //! `args` says what and how, `plan` makes runs of it, `workload` jobs, `replay` does one run,
-//! `command_policy` lets a command decide, `outputs` writes its files, `store` remembers which are finished, `folder` says whose folder it is, `overview` puts them side by side, and `report` makes a
-//! page of them.
+//! `command_policy` lets a command decide, `outputs` writes its files, `store` remembers which are finished, `folder` says whose folder it is, `overview` puts them side by side, `verdicts` says
+//! which of them is the best for sure, and `report` makes a page of them.
 
 mod args;
 mod command_policy;
+mod common;
+mod comparisons;
 pub(super) mod folder;
 mod homes;
 mod model;
@@ -21,6 +23,7 @@ mod rules;
 mod sites;
 pub(super) mod store;
 pub(super) mod summary;
+mod verdicts;
 mod workload;
 
 use std::collections::BTreeMap;
@@ -44,6 +47,7 @@ use plan::Plan;
 use replay::{Manner, Signals, Watch};
 use store::Record;
 use summary::Summary;
+use verdicts::Verdicts;
 use workload::WorkloadFiles;
 
 pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
@@ -165,6 +169,7 @@ impl Work<'_> {
         let assumed = |source: &WorkloadFiles<'_>| source.assumptions(&policies);
         self.sources.iter().flat_map(assumed).for_each(|note| report.note(&note));
         self.note_rejected(&overview, report);
+        Verdicts::of(&overview).sentences().iter().for_each(|note| report.note(note));
         if kept > 0 {
             overview.print(format)?;
         }

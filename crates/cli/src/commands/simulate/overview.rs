@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use tradewind_io::wire;
 use tradewind_sim::replications::{self, Estimated};
 
+use super::comparisons::{self, Comparisons, Jobs};
 use super::summary::{AXES, SEED, Summary};
 use crate::exit::Failure;
 use crate::options::Format;
@@ -107,12 +108,15 @@ impl Overview {
     }
 
     /// `summary.json` of a campaign.
-    pub(in crate::commands) fn to_json(&self) -> String {
+    pub(super) fn to_json(&self, comparisons: &[Value]) -> String {
         let runs: Vec<&Map<String, Value>> = self.runs.iter().map(Summary::fields).collect();
         let mut document = json!({ "runs": runs });
         if self.has_replications() {
             let cells: Vec<Value> = self.cells().iter().map(|cell| replications(cell)).collect();
             document["replications"] = Value::Array(cells);
+        }
+        if !comparisons.is_empty() {
+            document["comparisons"] = json!(comparisons);
         }
         document["missing"] = json!(self.missing);
         wire::to_json(&document)
@@ -163,13 +167,26 @@ impl Overview {
     /// Prints the runs beside each other; people see replications as one line.
     pub(in crate::commands) fn print(&self, format: Format) -> Result<(), Failure> {
         match format {
-            Format::Table => output::print(&self.table()),
+            Format::Table => output::print(&format!("{}{}", self.table(), self.differences())),
             Format::Json => {
                 let runs: Vec<_> = self.runs.iter().map(Summary::fields).collect();
                 output::json(&runs)
             }
             Format::Csv => output::print(&self.to_csv()?),
         }
+    }
+
+    /// A table of what differs for sure; nothing where that cannot be said.
+    fn differences(&self) -> String {
+        let compared = Comparisons::new(Jobs::All, self);
+        if !compared.verdicts.is_tested() {
+            return String::new();
+        }
+        let columns = comparisons::HEADS.map(|head| match head {
+            "MEASURE" | "LEAST OR MOST" | "NEXT" => (head, Side::Left),
+            _ => (head, Side::Right),
+        });
+        format!("\n{}", tables::table(&columns, compared.rows()))
     }
 
     fn table(&self) -> String {

@@ -57,17 +57,6 @@ fn lines_can_be_seen_on_both_papers() {
     }
 }
 
-#[test]
-fn the_best_is_what_reads_as_the_best() {
-    let values = [Some(93.01), Some(93.04), None, Some(136.0), Some(f64::NAN)];
-    assert_eq!(Better::Lower.best(Unit::Ratio, &values), [true, true, false, false, false]);
-    assert_eq!(Better::Higher.best(Unit::Ratio, &values), [false, false, false, true, false]);
-    for values in [&[Some(93.01), Some(93.04)][..], &[Some(1.0)], &[], &[None]] {
-        assert!(!Better::Lower.best(Unit::Ratio, values).contains(&true), "{values:?}");
-    }
-    assert!(!Better::Neither.best(Unit::Ratio, &[Some(1.0), Some(2.0)]).contains(&true));
-}
-
 proptest! {
     #[test]
     fn ticks_cover_their_values_and_are_few(
