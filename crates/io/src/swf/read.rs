@@ -237,7 +237,9 @@ impl SwfReader<'_> {
     }
 
     fn finish(mut self) -> Result<Log, Diagnostics> {
-        if self.diagnostics.errors() == 0 && self.summary.usable == 0 {
+        // A job of 0 s can be replayed: it starts and ends at once.
+        let replayed = |job: &Record| job.run.is_some() && job.held().is_some();
+        if self.diagnostics.errors() == 0 && !self.jobs.iter().any(replayed) {
             let (message, hint) = match self.summary.jobs {
                 0 => (
                     "no job in the log".to_owned(),
@@ -245,7 +247,7 @@ impl SwfReader<'_> {
                 ),
                 jobs => (
                     format!(
-                        "no job of {jobs} has a submit time, a run time above 0 and processors"
+                        "no job of {jobs} has a submit time, a run time and processors"
                     ),
                     "these are fields 2, 4, and 5 or 8; jobs that never ran cannot be replayed",
                 ),

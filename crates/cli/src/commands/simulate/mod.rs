@@ -8,6 +8,7 @@ mod args;
 mod command_policy;
 mod common;
 mod comparisons;
+mod defaults;
 pub(super) mod folder;
 mod homes;
 mod model;
@@ -169,6 +170,8 @@ impl Work<'_> {
         let assumed = |source: &WorkloadFiles<'_>| source.assumptions(&policies);
         self.sources.iter().flat_map(assumed).for_each(|note| report.note(&note));
         self.note_rejected(&overview, report);
+        let taken = defaults::lines(self.campaign, self.sources, &overview);
+        taken.iter().for_each(|line| report.note(line));
         Verdicts::of(&overview).sentences().iter().for_each(|note| report.note(note));
         if kept > 0 {
             overview.print(format)?;

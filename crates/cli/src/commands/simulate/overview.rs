@@ -42,12 +42,13 @@ enum When {
 
 /// Who ran comes first: means over different jobs cannot be compared. [`refused`] is shown after
 /// `jobs`.
-const METRICS: [Metric; 12] = [
+const METRICS: [Metric; 13] = [
     metric("RAN", "jobs", 1.0, 0, When::Always),
     metric("KILLED", "killed", 1.0, 0, When::Always),
     metric("LOAD %", "offered_load", 100.0, 1, When::Always),
     metric("WAIT s", "mean_wait_s", 1.0, 1, When::Always),
     metric("P95 s", "p95_wait_s", 1.0, 0, When::Always),
+    metric("P99 s", "p99_wait_s", 1.0, 0, When::Always),
     metric("LONGEST s", "max_wait_s", 1.0, 0, When::Always),
     metric("BSLD", "mean_bounded_slowdown", 1.0, 2, When::Always),
     metric("UTIL %", "utilisation", 100.0, 2, When::Always),

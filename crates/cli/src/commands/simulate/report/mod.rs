@@ -28,7 +28,7 @@ use pictures::Drawing;
 pub(super) type Measure = (&'static str, &'static str, Unit, Better);
 
 /// Who ran comes first, and the worst stands beside the mean.
-const MEASURES: [Measure; 25] = [
+const MEASURES: [Measure; 27] = [
     ("jobs", "jobs that ran", Unit::Count, Better::Neither),
     ("refused", "refused jobs", Unit::Count, Better::Lower),
     ("killed", "killed jobs", Unit::Count, Better::Lower),
@@ -38,13 +38,15 @@ const MEASURES: [Measure; 25] = [
     ("p99_wait_s", "wait, 99 % of jobs", Unit::Seconds, Better::Lower),
     ("max_wait_s", "longest wait", Unit::Seconds, Better::Lower),
     ("mean_bounded_slowdown", "mean bounded slowdown", Unit::Ratio, Better::Lower),
+    ("p95_bounded_slowdown", "bounded slowdown, 95 % of jobs", Unit::Ratio, Better::Lower),
+    ("p99_bounded_slowdown", "bounded slowdown, 99 % of jobs", Unit::Ratio, Better::Lower),
+    ("max_bounded_slowdown", "largest bounded slowdown", Unit::Ratio, Better::Lower),
     ("utilisation", "utilisation", Unit::Share, Better::Higher),
     ("makespan_s", "makespan", Unit::Seconds, Better::Lower),
     ("mean_queue_jobs", "mean queue", Unit::Count, Better::Lower),
     ("backfill_ratio", "backfilled", Unit::Share, Better::Neither),
     ("site_backfill_ratio", "backfilled at home", Unit::Share, Better::Neither),
     ("messages_per_job", "messages per job", Unit::Ratio, Better::Lower),
-    ("max_bounded_slowdown", "largest bounded slowdown", Unit::Ratio, Better::Lower),
     ("lost_work_node_s", "lost processor time", Unit::Seconds, Better::Lower),
     ("fairness", "fairness", Unit::Ratio, Better::Higher),
     ("deadline_success", "deadlines met", Unit::Share, Better::Higher),
