@@ -246,9 +246,7 @@ impl SwfReader<'_> {
                     "is this a log in the Standard Workload Format?",
                 ),
                 jobs => (
-                    format!(
-                        "no job of {jobs} has a submit time, a run time and processors"
-                    ),
+                    format!("no job of {jobs} has a submit time, a run time and processors"),
                     "these are fields 2, 4, and 5 or 8; jobs that never ran cannot be replayed",
                 ),
             };

@@ -42,10 +42,15 @@ impl Content {
         let all = found.numbers.clone();
         found.numbers.iter_mut().for_each(|number| number.limit_by(&all));
         for entry in &self.claims {
-            found.claims.push(match lacks.filter(|_| !entry.without_log) {
-                Some(needs) => Claim::unknown(&entry.text, &needs.measured, needs.why.as_deref()),
-                None => self.claim(entry, seen)?,
-            }.of_kind(entry.kind));
+            found.claims.push(
+                match lacks.filter(|_| !entry.without_log) {
+                    Some(needs) => {
+                        Claim::unknown(&entry.text, &needs.measured, needs.why.as_deref())
+                    }
+                    None => self.claim(entry, seen)?,
+                }
+                .of_kind(entry.kind),
+            );
         }
         let scope = &mut self.scope(seen);
         for entry in self.gains.iter().filter(|_| shown(FindingsPart::Gains)) {

@@ -299,7 +299,17 @@ fn published(
     let erratum = erratum.map(|text| named(&text, causes)).transpose()?;
     let chose = Vec::new();
     Ok(Published {
-        name, value, decimals, unit, place, cause, erratum, measured, kind, chose, product_of,
+        name,
+        value,
+        decimals,
+        unit,
+        place,
+        cause,
+        erratum,
+        measured,
+        kind,
+        chose,
+        product_of,
     })
 }
 

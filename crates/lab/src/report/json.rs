@@ -11,6 +11,7 @@ use crate::tally::Estimate;
 pub fn json(report: &Report) -> Value {
     json!({
         "seed": report.seed,
+        "command": report.command,
         "version": report.version,
         "size": report.size.name(),
         "studies": report.results.iter().map(study).collect::<Vec<_>>(),

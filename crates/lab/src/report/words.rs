@@ -136,7 +136,9 @@ pub fn summary(report: &Report) -> Vec<String> {
         let all: usize = others.iter().map(of).sum();
         (all > 0).then(|| format!("{all} more {noun} are none: {}", words.join(", ")))
     };
-    lines.extend([other("numbers", |count| count.1), other("claims", |count| count.2)].into_iter().flatten());
+    lines.extend(
+        [other("numbers", |count| count.1), other("claims", |count| count.2)].into_iter().flatten(),
+    );
     lines
 }
 
@@ -198,7 +200,10 @@ fn logs(report: &Report) -> Vec<String> {
 /// The rule behind the verdicts, a line each.
 pub(super) const RULE: [(&str, &str); 6] = [
     ("reproduced", "within 5 % of the published number, with an interval of at most ± 5 % of it"),
-    ("fitted", "a parameter was chosen by the number, or an example built to meet it: it proves nothing"),
+    (
+        "fitted",
+        "a parameter was chosen by the number, or an example built to meet it: it proves nothing",
+    ),
     ("trend", "same sign and within a factor of two; wall-clock times are never more than this"),
     ("inconclusive", "the 95 % interval is too wide to tell"),
     ("not reproduced", "anything else"),

@@ -190,9 +190,9 @@ fn within_prices(pools: &Pools, knobs: &Knobs, trade: &Trade) -> Result<(), Test
     prop_assert!(trade.price >= trade.reserve);
     prop_assert!(trade.limit.is_none_or(|limit| trade.price <= limit));
     let unit = knobs.gate == Gate::On && knobs.valuation == Valuation::Unit;
-    prop_assert_eq!(trade.limit.is_some(), unit || knobs.clearing != Clearing::List);
+    prop_assert_eq!(trade.limit.is_some(), unit || knobs.clearing.divides_the_gain());
     match knobs.clearing {
-        Clearing::List => prop_assert_eq!(trade.price, trade.reserve),
+        Clearing::Posted | Clearing::List => prop_assert_eq!(trade.price, trade.reserve),
         Clearing::Bid => prop_assert_eq!(Some(trade.price), trade.limit),
         Clearing::Uniform | Clearing::K => {}
     }

@@ -26,8 +26,7 @@ fn job(number: i64, submit: i64, run: i64, processors: u32) -> LogJob {
 fn starts(owners: &[LogJob], outage: Outage) -> Vec<i64> {
     let pools = Arc::new(Pools::cluster(4));
     let market = [job(1, 200, 5, 1)];
-    let mut workload =
-        prepare(&market, Arc::clone(&pools), Semantics::Textbook, Overrun::Kill);
+    let mut workload = prepare(&market, Arc::clone(&pools), Semantics::Textbook, Overrun::Kill);
     let load =
         OwnersLoad::new(owners, &pools, vec![PoolId(0)], Rule::new(Depth::First(1)), Overrun::Kill);
     workload.owners = vec![load];

@@ -34,7 +34,7 @@ use std::time::Instant;
 
 use tradewind_io::campaign::Campaign;
 
-use crate::exit::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Failure, Outcome, Problem};
 use crate::options::Format;
 use crate::policy::{self, Lots, PolicySpec};
 use crate::progress::Progress;
@@ -172,6 +172,11 @@ impl Work<'_> {
         self.note_rejected(&overview, report);
         let taken = defaults::lines(self.campaign, self.sources, &overview);
         taken.iter().for_each(|line| report.note(line));
+        for message in overview.losses() {
+            let hint = "values that fit the prices come from `--side`; with `clearing=list` a value is \
+                        no limit";
+            report.warning(&Problem { message, hint: Some(hint.to_owned()) });
+        }
         Verdicts::of(&overview).sentences().iter().for_each(|note| report.note(note));
         if kept > 0 {
             overview.print(format)?;

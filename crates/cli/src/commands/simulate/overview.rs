@@ -108,6 +108,21 @@ impl Overview {
         AXES.into_iter().filter(|axis| shown(axis)).collect()
     }
 
+    /// The policies under which users pay more than they get, a sentence each.
+    pub(super) fn losses(&self) -> Vec<String> {
+        let loss = |cell: &Vec<&Summary>| {
+            let surplus = estimate(cell, "users_surplus")?.mean;
+            let [policy, lost] = [cell[0].cell("policy"), format!("{:.0}", -surplus)];
+            (surplus < 0.0).then(|| {
+                format!(
+                    "`{policy}`: users lose by trading: they pay {lost} credits more than what is \
+                     completed in time is worth to them"
+                )
+            })
+        };
+        self.cells().iter().filter_map(loss).collect()
+    }
+
     /// `summary.json` of a campaign.
     pub(super) fn to_json(&self, comparisons: &[Value]) -> String {
         let runs: Vec<&Map<String, Value>> = self.runs.iter().map(Summary::fields).collect();

@@ -3,7 +3,6 @@ use tradewind_model::{Horizon, Time};
 
 use crate::chart::Unit;
 use crate::chart::clock::{Clock, moment};
-use crate::chart::compare::Better;
 use crate::chart::theme::LINES;
 use crate::present::{log2, ticks};
 
