@@ -121,7 +121,7 @@ fn the_headline_counts_the_tables_and_only_evidence() {
     for noun in ["numbers", "claims"] {
         let line = format!("- {} {noun} that are evidence: ", counts[&(noun, true)]);
         assert!(page.contains(&line), "{line}");
-        let line = format!("- {} more {noun} are none: ", counts[&(noun, false)]);
+        let line = format!("- {} {noun} that are no evidence: ", counts[&(noun, false)]);
         assert!(page.contains(&line), "{line}");
     }
 }

@@ -134,7 +134,7 @@ pub fn summary(report: &Report) -> Vec<String> {
         let words: Vec<String> =
             some.map(|count| format!("{} {}", of(count), not_counted(count.0))).collect();
         let all: usize = others.iter().map(of).sum();
-        (all > 0).then(|| format!("{all} more {noun} are none: {}", words.join(", ")))
+        (all > 0).then(|| format!("{all} {noun} that are no evidence: {}", words.join(", ")))
     };
     lines.extend(
         [other("numbers", |count| count.1), other("claims", |count| count.2)].into_iter().flatten(),

@@ -72,7 +72,8 @@ proptest! {
             let cost = trade.price.of(job.processors, length);
             prop_assert!(terms.budget.is_none_or(|budget| cost <= budget));
             if knobs.clearing != Clearing::List {
-                prop_assert!(terms.value.is_none_or(|value| cost <= value));
+                let worthless = |value| knobs.clearing == Clearing::Posted && value <= Money::ZERO;
+                prop_assert!(terms.value.is_none_or(|value| cost <= value || worthless(value)));
             }
             prop_assert!(terms.max_price.is_none_or(|cap| trade.price <= cap));
             let in_time = terms.deadline.is_none_or(|deadline| trade.expected + length <= deadline);
