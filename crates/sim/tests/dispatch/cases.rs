@@ -105,9 +105,9 @@ fn bad_jobs_get_a_reason() {
 
 #[test]
 fn cycles_count_from_the_first_submission_even_if_that_job_is_refused() {
-    let pools = site(vec![queue(4, 1_000, 1)]);
+    let pools = site(vec![queue(4, 1_000, 1), queue(4, 1_000, 1)]);
     let jobs =
-        [(3, 1, 9, worth(5)), (4, 2, 1, worth(5)), (13, 2, 1, worth(5)), (14, 2, 1, worth(5))];
+        [(3, 1, 5, worth(5)), (4, 2, 1, worth(5)), (13, 2, 1, worth(5)), (14, 2, 1, worth(5))];
     for rule in [Rule::Auction, Rule::Admission, Rule::Fcfs] {
         let run = play(&pools, &jobs, Knobs { cycle: Span(10), ..Knobs::of(rule) });
         let trades: Vec<i64> = run.trades.iter().map(|struck| struck.at.0).collect();
