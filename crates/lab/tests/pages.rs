@@ -12,7 +12,8 @@ const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
 const REPRODUCTION: &str = "explanation/reproduction.md";
 
 fn read(path: &Path) -> String {
-    std::fs::read_to_string(path).expect(&path.display().to_string())
+    let name = path.display().to_string();
+    std::fs::read_to_string(path).expect(&name)
 }
 
 fn reproduction() -> String {
