@@ -251,7 +251,7 @@ fn step(job: &str, options: &[Given], command: &[String]) -> Outcome {
     Ok(Exit::Job(highest))
 }
 
-/// Tasks that have not ended. None outlives the step.
+/// Tasks that have not ended; none runs on when the step is over.
 #[derive(Debug, Default)]
 struct Tasks(Vec<Child>);
 

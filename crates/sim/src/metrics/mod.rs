@@ -19,6 +19,7 @@ mod stays;
 #[cfg(test)]
 mod tests;
 mod trading;
+mod waits;
 mod window;
 
 use std::collections::BTreeMap;
@@ -39,6 +40,7 @@ pub use entry::{Better, Entry, Unit, Value};
 pub use promises::{Missed, misses};
 pub use queue::{Waiting, stretches};
 pub use series::{Point, series};
+pub use waits::waits;
 pub use window::{Counted, Trim, Window};
 
 /// How to measure.

@@ -50,6 +50,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         output::write_file(path, document.as_bytes())?;
     }
     notes(snapshot, &plan, report);
+    note_performance(&cyclic, snapshot, report);
     match format {
         Format::Json => output::json(&args.document(snapshot, &plan))?,
         Format::Csv => output::print(&output::csv(&render::csv(snapshot, &plan))?)?,
@@ -172,6 +173,25 @@ fn draw(kind: args::Picture, chart: &Chart) -> Result<Vec<u8>, Failure> {
         args::Picture::Png => {
             chart::png(chart).map_err(|error| Failure::data(format!("failed to draw: {error}")))
         }
+    }
+}
+
+/// AMP makes a budget of a price cap, for which it takes a performance.
+fn note_performance(cyclic: &Cyclic, snapshot: &Snapshot, report: &Report) {
+    if !matches!(cyclic.search, SearchBy::All(Algorithm::Amp | Algorithm::Csa(_))) {
+        return;
+    }
+    let derived = |job: &&Job| {
+        let request = &job.request;
+        request.budget.is_none() && request.max_price.is_some() && request.min_performance.is_none()
+    };
+    let count = snapshot.jobs.iter().filter(derived).count();
+    if count > 0 {
+        report.note(&format!(
+            "{count} of {} jobs have a `max_price`, no `budget` and no `min_performance`: their \
+             budgets are derived for nodes of performance 1 (S = rho * max_price * work * nodes)",
+            snapshot.jobs.len()
+        ));
     }
 }
 

@@ -122,6 +122,12 @@ impl<'a> WorkloadFiles<'a> {
         limited.map(|pool| pool.name.clone())
     }
 
+    /// The logs as they are, and the processors of the machine, if they were read and found sound.
+    pub(super) fn logs_and_processors(&self) -> Option<(&[swf::Log], u32)> {
+        let machine = self.read.get()?.as_ref().ok()?;
+        Some((&machine.logs, machine.sites.pools(0).nodes()))
+    }
+
     /// What was taken for granted about logs that were read, and about policies.
     pub(super) fn assumptions(&self, policies: &[&PolicySpec]) -> Vec<String> {
         let Some(Ok(machine)) = self.read.get() else { return Vec::new() };
