@@ -19,6 +19,7 @@ pub mod models;
 pub mod network;
 pub mod outage;
 pub mod owners;
+pub mod paired;
 pub mod placement;
 pub mod queueing;
 mod replay;
