@@ -69,6 +69,11 @@ pub struct Offer {
     /// When it starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<i64>,
+    /// When such a job is expected to start that is submitted now without this offer, if the jobs of
+    /// others before it end as early as they usually do there: never later than `start`, and not
+    /// promised. Left out where nothing is known of the jobs of others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_start: Option<i64>,
     /// When it ends at the latest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish: Option<i64>,
