@@ -147,7 +147,8 @@ impl SiteHabits {
         }
         let surplus = self.ended.len().saturating_sub(REMEMBERED);
         self.ended.drain(..surplus);
-        let user = |job: &crate::site::queued::QueuedJob| Some((job.name.clone(), job.user.clone()?));
+        let user =
+            |job: &crate::site::queued::QueuedJob| Some((job.name.clone(), job.user.clone()?));
         self.users = survey.queue.iter().filter_map(user).collect();
         self.running = running;
         self.at = Some(at);

@@ -139,7 +139,10 @@ mod tests {
         let refused = |why: &str| Err(SiteError::Refused(why.to_owned()));
         let cap = Cap { holds: Holds::ForNow, word: "MaxJobCount".to_owned() };
         let capped = |why: &str| (Err(SiteError::Capped(why.to_owned())), Some(cap.clone()));
-        assert_eq!(answered(refused("job queue full"), Some(cap.clone())), capped("MaxJobCount: job queue full"));
+        assert_eq!(
+            answered(refused("job queue full"), Some(cap.clone())),
+            capped("MaxJobCount: job queue full")
+        );
         assert_eq!(answered(refused("MaxJobCount"), Some(cap.clone())), capped("MaxJobCount"));
         assert_eq!(answered(refused("no such option"), None), (refused("no such option"), None));
         let silent = Err(SiteError::Unknown("no answer".to_owned()));

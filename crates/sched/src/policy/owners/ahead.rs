@@ -91,7 +91,9 @@ pub(super) fn run(queue: SiteQueue, groups: Vec<Group>, now: Time, ends: &Ends<'
 
 impl<'a> Run<'a> {
     fn new(queue: SiteQueue, groups: Vec<Group>, now: Time, early: &'a Ends<'a>) -> Run<'a> {
-        let end = |(at, job): (Time, JobId)| (early.running.get(&job).map_or(at, |early| at.min(*early)), job);
+        let end = |(at, job): (Time, JobId)| {
+            (early.running.get(&job).map_or(at, |early| at.min(*early)), job)
+        };
         let ends = queue.expected_ends(now).map(end);
         let ends = ends.map(|(at, job)| Reverse((at, Happening::Ends(job))));
         let back = queue.expected_back(now).map(|(at, id)| Reverse((at, Happening::Back(id))));

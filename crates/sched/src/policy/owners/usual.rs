@@ -126,7 +126,8 @@ fn usual_start(
 ) -> Option<Time> {
     let prepared = survey::prepare(survey, rule);
     let running = prepared.taken.iter().filter_map(|(job, index)| {
-        let (taken, usual) = (survey.taken.get(*index)?, habits.of(habits.taken.get(*index).copied()));
+        let (taken, usual) =
+            (survey.taken.get(*index)?, habits.of(habits.taken.get(*index).copied()));
         Some((*job, early_end(taken.from, taken.until, survey.now, usual?, draw(*job, world))))
     });
     let running: BTreeMap<JobId, Time> = running.collect();
@@ -240,9 +241,7 @@ mod tests {
             taken: vec![Some(0)],
             waiting: vec![Some(1)],
         };
-        let start = |limit| {
-            survey.usual_start_of(job(1, limit), 1, (rule, &habits), &mut || true)
-        };
+        let start = |limit| survey.usual_start_of(job(1, limit), 1, (rule, &habits), &mut || true);
         assert_eq!(start(40), Some(Time(1_000)), "it ends before the wide one's reservation");
         assert_eq!(start(50), Some(Time(1_026 + 10)), "behind the wide one, which ends early");
     }
