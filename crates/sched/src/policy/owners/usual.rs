@@ -258,4 +258,70 @@ mod tests {
         let huge = early_end(Time(0), Time(i64::MAX / 4), Time(0), &usual, 400);
         assert!(huge < Time(i64::MAX / 7));
     }
+
+    /// Numbers from 0 to 999, the same for a seed.
+    fn lots(seed: u64) -> impl FnMut() -> u32 {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            u32::try_from((state >> 33) % 1_000).unwrap()
+        }
+    }
+
+    /// When a job behind all others starts if they end at these parts of their limits.
+    fn truth(survey: &Survey, last: &OwnersJob, parts: &[u32]) -> Time {
+        let (with, rank) = survey.with(last.clone(), usize::MAX);
+        let prepared = survey::prepare(&with, Rule::new(Depth::All));
+        let run = |limit: Span, job: JobId| {
+            let part = i64::from(parts[job.0 as usize % parts.len()]);
+            Span((limit.0 * part / i64::from(WHOLE)).max(1))
+        };
+        let of = |it: &ExpectedStart| it.start + run(it.end - it.start, it.job);
+        let ends = Ends { running: BTreeMap::new(), of: Some(&of) };
+        let (reasons, groups) = (prepared.reasons, prepared.groups.clone());
+        let ahead = ahead::run(prepared.site, prepared.groups, with.now, &ends);
+        match survey::expected(&reasons, &groups, &ahead)[rank] {
+            Expected::Starts { start, .. } => start,
+            Expected::No(why) => panic!("{why:?}"),
+        }
+    }
+
+    /// In queues of drawn jobs most of which end early, like those of real clusters.
+    #[test]
+    fn what_is_usual_is_nearer_than_what_is_possible() {
+        let (mut by_limits, mut by_habit) = (Vec::new(), Vec::new());
+        for seed in 0..40 {
+            let mut lot = lots(seed);
+            // A part is the square of an even number: a third of the limit on average.
+            let mut part = || lot().pow(2) / 1_000;
+            let learned: Vec<u32> = (0..60).map(|_| part()).collect();
+            let parts: Vec<u32> = (0..41).map(|_| part()).collect();
+            let mut lot = lots(seed + 1_000);
+            let jobs = (0..40).map(|_| job(1 + lot() % 4, 60 + i64::from(lot() % 3) * 60));
+            let survey = Survey {
+                pools: vec![(PoolId(0), 8)],
+                taken: vec![],
+                waiting: jobs.collect(),
+                ..busy()
+            };
+            let last = job(2, 60);
+            let came = truth(&survey, &last, &parts);
+            let habits = Habits {
+                usual: vec![Usual::of(&learned, &[])],
+                taken: vec![],
+                waiting: vec![Some(0); 40],
+            };
+            let error = |habits: &Habits| {
+                let asked = (Rule::new(Depth::All), habits);
+                let start = survey.usual_start_of(last.clone(), usize::MAX, asked, &mut || true);
+                (start.unwrap() - came).0.abs()
+            };
+            by_limits.push(error(&Habits::default()));
+            by_habit.push(error(&habits));
+        }
+        by_limits.sort_unstable();
+        by_habit.sort_unstable();
+        let (limits, habit) = (by_limits[20], by_habit[20]);
+        assert!(habit * 3 < limits, "median errors: {habit} s, by limits {limits} s");
+    }
 }
