@@ -44,6 +44,15 @@ pub struct QueuePlan {
 }
 
 impl Quotes {
+    /// When a job that is submitted now without an offer is expected to start, if that is earlier than
+    /// its window: the earliest of all offers.
+    pub fn sooner(&self) -> Option<i64> {
+        let sooner = self.quotes.iter().filter_map(|offer| {
+            offer.expected_start.zip(offer.start).filter(|(expected, start)| expected < start)
+        });
+        sooner.map(|(expected, _)| expected).min()
+    }
+
     /// Whether the payer has too little for it.
     pub fn is_too_dear(&self, offer: &Offer) -> bool {
         self.funds.zip(offer.cost).is_some_and(|(funds, cost)| cost > funds)

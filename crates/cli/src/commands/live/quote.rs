@@ -117,18 +117,14 @@ fn table(all: &Quotes) -> String {
             let _ = writeln!(text, "it then begins at most {} after START", length(slack));
         }
     }
-    text.push_str(&sooner(&lines));
+    text.push_str(&sooner(all));
     text.push_str(&purse(all, &lines));
     text
 }
 
 /// When a job is expected to start, where that is earlier than its window.
-fn sooner(lines: &[OfferRow<'_>]) -> String {
-    let sooner = lines.iter().filter_map(|line| {
-        let Offer { start, expected_start, .. } = line.offer;
-        expected_start.zip(*start).filter(|(expected, start)| expected < start)
-    });
-    match sooner.map(|(expected, _)| expected).min() {
+fn sooner(all: &Quotes) -> String {
+    match all.sooner() {
         Some(expected) => format!(
             "\nsubmitted without a quote it is expected to start at {}: jobs of others usually end \
              before their limits there; this is not promised\n",

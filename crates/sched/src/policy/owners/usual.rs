@@ -263,7 +263,9 @@ mod tests {
     fn lots(seed: u64) -> impl FnMut() -> u32 {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         move || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             u32::try_from((state >> 33) % 1_000).unwrap()
         }
     }
