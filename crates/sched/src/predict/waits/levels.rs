@@ -1,0 +1,72 @@
+//! Which quantile of the scores each bound is.
+
+use super::window::Window;
+
+/// Bounds of a forecast: the lower ends of the ranges from the widest inwards, the median, the upper
+/// ends outwards.
+pub(super) const BOUNDS: usize = 7;
+/// Waits of 1,000 that are to be no longer than each bound.
+pub(super) const SHARES: [u32; BOUNDS] = [25, 100, 250, 500, 750, 900, 975];
+/// The lower ends.
+pub(super) const LOWER: std::ops::Range<usize> = 0..3;
+/// The upper ends.
+pub(super) const UPPER: std::ops::Range<usize> = 4..7;
+
+/// A level of 1.
+pub(super) const WHOLE: i64 = 1_000_000_000;
+/// How far a level may leave the range from 0 to 1.
+const BEYOND: i64 = WHOLE / 4;
+/// How fast levels move. Chosen on the KTH log.
+const GAIN: i64 = 40;
+
+/// The level of each bound, in billionths. Beyond 0 and 1 a bound lies outside all scores.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Levels([i64; BOUNDS]);
+
+impl Default for Levels {
+    fn default() -> Levels {
+        Levels(SHARES.map(|share| i64::from(share) * (WHOLE / 1_000)))
+    }
+}
+
+impl Levels {
+    /// A wait was longer than a bound (of a lower one: at least as long).
+    pub(super) fn exceeded(&mut self, at: usize) {
+        self.step(at, i64::from(SHARES[at]));
+    }
+
+    /// A wait was not longer than a bound (of a lower one: shorter).
+    pub(super) fn held(&mut self, at: usize) {
+        self.step(at, i64::from(SHARES[at]) - 1_000);
+    }
+
+    /// `miss` in thousandths. Extreme levels move in small steps, or they would leave the scores at
+    /// the first surprise.
+    fn step(&mut self, at: usize, miss: i64) {
+        let share = i64::from(SHARES[at]);
+        let step = GAIN * share * (1_000 - share) * miss / 1_000;
+        self.0[at] = (self.0[at] + step).clamp(-BEYOND, WHOLE + BEYOND);
+    }
+
+    /// The score at a bound; the window is not empty.
+    pub(super) fn score(&self, at: usize, window: &Window) -> Option<i64> {
+        let (level, count) = (self.0[at], window.len() as i64);
+        let place = level * (count + 1);
+        // From the median on rounded up: ranges are rather too wide.
+        let place = match LOWER.contains(&at) {
+            true => place.div_euclid(WHOLE),
+            false => -(-place).div_euclid(WHOLE),
+        };
+        let score = window.nth((place - 1).clamp(0, count - 1) as usize)?;
+        Some(match level {
+            level if level > WHOLE => scaled(score, WHOLE + 4 * (level - WHOLE), WHOLE),
+            level if level < 0 => scaled(score, WHOLE, WHOLE - 4 * level),
+            _ => score,
+        })
+    }
+}
+
+fn scaled(score: i64, by: i64, over: i64) -> i64 {
+    let scaled = i128::from(score) * i128::from(by) / i128::from(over);
+    i64::try_from(scaled).unwrap_or(i64::MAX)
+}
