@@ -152,10 +152,7 @@ fn bounds(waited: &Waited<'_>) -> Vec<Bound> {
     let shares = first.forecast.quantiles().map(|(share, _)| share);
     let bound = |(at, share): (usize, u32)| {
         let held = waited.iter().filter(|(it, said)| it.wait <= said.forecast.quantiles()[at].1);
-        Bound {
-            said: f64::from(share) / 10.0,
-            came: 100.0 * share_of(held.count(), waited.len()),
-        }
+        Bound { said: f64::from(share) / 10.0, came: 100.0 * share_of(held.count(), waited.len()) }
     };
     shares.into_iter().enumerate().map(bound).collect()
 }

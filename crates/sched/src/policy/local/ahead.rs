@@ -88,7 +88,8 @@ impl LookAhead {
                 break;
             }
         }
-        let estimated = |(job, start): (&JobId, Option<Time>)| start.unwrap_or_else(|| self.drained(*job));
+        let estimated =
+            |(job, start): (&JobId, Option<Time>)| start.unwrap_or_else(|| self.drained(*job));
         jobs.iter().zip(starts).map(estimated).collect()
     }
 
@@ -119,11 +120,11 @@ impl LookAhead {
         let left = self.ends.iter().map(|Reverse((end, _, processors))| {
             i128::from((*end - self.now).0) * i128::from(*processors)
         });
-        let before = self.waiting.iter().filter(|it| {
-            it.wanted.job < job && !self.started.contains(&it.wanted.job)
-        });
-        let before =
-            before.map(|it| i128::from(it.length.0) * i128::from(it.wanted.processors));
+        let before = self
+            .waiting
+            .iter()
+            .filter(|it| it.wanted.job < job && !self.started.contains(&it.wanted.job));
+        let before = before.map(|it| i128::from(it.length.0) * i128::from(it.wanted.processors));
         let work: i128 = left.chain(before).sum();
         let span = work / i128::from(self.processors);
         self.now + Span(i64::try_from(span).unwrap_or(i64::MAX / 4).max(1))
@@ -139,12 +140,7 @@ mod tests {
     const EASY: PlainSettings = PlainSettings { depth: Depth::First(1), turn: Turn::Arrival };
 
     fn job(id: u32, processors: u32, told: i64, length: i64) -> Expected {
-        let wanted = Wanted {
-            job: JobId(id),
-            processors,
-            length: Span(told),
-            submitted: Time(0),
-        };
+        let wanted = Wanted { job: JobId(id), processors, length: Span(told), submitted: Time(0) };
         Expected { wanted, length: Span(length) }
     }
 

@@ -29,32 +29,40 @@ pub(super) struct Classes {
 impl Classes {
     /// A job waited for so long.
     pub(super) fn learn(&mut self, question: &Question, wait: Span) {
-        let expected = question.expected();
-        let score = i128::from(wait.0.max(0) + GRACE) * ONE / i128::from(expected.0 + GRACE);
-        let score = i64::try_from(score).unwrap_or(i64::MAX);
+        let score = score(question.expected(), wait);
         for class in classes(question) {
             self.windows.entry(class).or_default().add(score);
         }
     }
 
-    /// Where the levels put the bounds of this job's wait.
-    pub(super) fn bounds(&self, question: &Question, levels: &Levels) -> [Span; BOUNDS] {
+    /// Where the levels put the bounds of this job's wait, and the median of its class.
+    pub(super) fn bounds(&self, question: &Question, levels: &Levels) -> ([Span; BOUNDS], Span) {
         let expected = question.expected();
         let mut finest_first = classes(question).into_iter().rev();
         let window = finest_first.find_map(|class @ (fineness, _)| {
             let window = self.windows.get(&class)?;
             (fineness == 0 || window.len() >= ENOUGH).then_some(window)
         });
-        std::array::from_fn(|at| {
-            let wait = match window.and_then(|window| levels.score(at, window)) {
-                Some(score) => {
-                    i128::from(expected.0 + GRACE) * i128::from(score) / ONE - i128::from(GRACE)
-                }
-                None => i128::from(expected.0) * i128::from(GUESS[at]) / 8,
-            };
-            Span(wait.clamp(0, i128::from(Span::MAX.0)) as i64)
-        })
+        let bound = |at: usize| match window.and_then(|window| levels.score(at, window)) {
+            Some(score) => wait(expected, score),
+            None => Span(expected.0.saturating_mul(GUESS[at]) / 8).min(Span::MAX),
+        };
+        let centre = window.and_then(|window| window.nth(window.len() / 2));
+        let centre = centre.map_or(expected, |score| wait(expected, score));
+        (std::array::from_fn(bound), centre)
     }
+}
+
+/// The score of a wait, rounded up so that [`wait`] gives it back.
+fn score(expected: Span, wait: Span) -> i64 {
+    let (wait, unit) = (i128::from(wait.0.max(0) + GRACE) * ONE, i128::from(expected.0 + GRACE));
+    i64::try_from((wait + unit - 1) / unit).unwrap_or(i64::MAX)
+}
+
+/// The wait with this score.
+fn wait(expected: Span, score: i64) -> Span {
+    let wait = i128::from(expected.0 + GRACE) * i128::from(score) / ONE - i128::from(GRACE);
+    Span(wait.clamp(0, i128::from(Span::MAX.0)) as i64)
 }
 
 /// The classes of a job: all jobs; the expected wait by powers of two; also how much longer the wait
@@ -65,12 +73,7 @@ fn classes(question: &Question) -> [Class; 4] {
     let (wait, ratio) = (digits(expected), digits(ratio));
     let width = digits(i64::from(question.processors)) / 2;
     let length = digits(question.request.0.max(60) / 60) / 2;
-    [
-        (0, [0; 4]),
-        (1, [wait, 0, 0, 0]),
-        (2, [wait, ratio, 0, 0]),
-        (3, [wait, ratio, width, length]),
-    ]
+    [(0, [0; 4]), (1, [wait, 0, 0, 0]), (2, [wait, ratio, 0, 0]), (3, [wait, ratio, width, length])]
 }
 
 /// Binary digits of a number.

@@ -1,5 +1,6 @@
 //! Which quantile of the scores each bound is.
 
+use super::LEVELS;
 use super::window::Window;
 
 /// Bounds of a forecast: the lower ends of the ranges from the widest inwards, the median, the upper
@@ -18,39 +19,73 @@ pub(super) const WHOLE: i64 = 1_000_000_000;
 const BEYOND: i64 = WHOLE / 4;
 /// How fast levels move. Chosen on the KTH log.
 const GAIN: i64 = 40;
+/// So many jobs too many within a range would have all jobs to come beyond its ends, were it not for
+/// the next number.
+const PATIENCE: i64 = 500;
+/// How far the share beyond an end is changed for that, in millionths.
+const CORRECTION: i64 = 50_000;
+const MILLION: i64 = 1_000_000;
 
 /// The level of each bound, in billionths. Beyond 0 and 1 a bound lies outside all scores.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Levels([i64; BOUNDS]);
+pub(super) struct Levels {
+    levels: [i64; BOUNDS],
+    /// By range, from the narrowest: jobs within it, less those that were to be, in hundredths.
+    excess: [i64; 3],
+}
 
 impl Default for Levels {
     fn default() -> Levels {
-        Levels(SHARES.map(|share| i64::from(share) * (WHOLE / 1_000)))
+        let levels = SHARES.map(|share| i64::from(share) * (WHOLE / 1_000));
+        Levels { levels, excess: [0; 3] }
     }
 }
 
 impl Levels {
     /// A wait was longer than a bound (of a lower one: at least as long).
     pub(super) fn exceeded(&mut self, at: usize) {
-        self.step(at, i64::from(SHARES[at]));
+        self.step(at, self.wanted(at));
     }
 
     /// A wait was not longer than a bound (of a lower one: shorter).
     pub(super) fn held(&mut self, at: usize) {
-        self.step(at, i64::from(SHARES[at]) - 1_000);
+        self.step(at, self.wanted(at) - MILLION);
     }
 
-    /// `miss` in thousandths. Extreme levels move in small steps, or they would leave the scores at
+    /// A job has started: whether it was within each range, from the narrowest.
+    pub(super) fn ranged(&mut self, within: [bool; 3]) {
+        for ((excess, within), level) in self.excess.iter_mut().zip(within).zip(LEVELS) {
+            *excess += if within { 100 } else { 0 } - i64::from(level);
+        }
+    }
+
+    /// Waits of a million that are to be no longer than a bound. Where too many jobs were within a
+    /// range so far, more are to be beyond both of its ends, and the reverse.
+    fn wanted(&self, at: usize) -> i64 {
+        let inwards = |range: usize| {
+            let share = i64::from(SHARES[LOWER.end - 1 - range]) * 1_000;
+            let most = share.min(MILLION / 2 - share).min(CORRECTION) * 2 / 3;
+            (self.excess[range] * MILLION / 100 / PATIENCE).clamp(-most, most)
+        };
+        let share = i64::from(SHARES[at]) * 1_000;
+        match at {
+            at if LOWER.contains(&at) => share + inwards(LOWER.end - 1 - at),
+            at if UPPER.contains(&at) => share - inwards(at - UPPER.start),
+            _ => share,
+        }
+    }
+
+    /// `miss` in millionths. Extreme levels move in small steps, or they would leave the scores at
     /// the first surprise.
     fn step(&mut self, at: usize, miss: i64) {
         let share = i64::from(SHARES[at]);
-        let step = GAIN * share * (1_000 - share) * miss / 1_000;
-        self.0[at] = (self.0[at] + step).clamp(-BEYOND, WHOLE + BEYOND);
+        let step = GAIN * share * (1_000 - share) * miss / MILLION;
+        self.levels[at] = (self.levels[at] + step).clamp(-BEYOND, WHOLE + BEYOND);
     }
 
-    /// The score at a bound; the window is not empty.
+    /// The score at a bound, if there is any.
     pub(super) fn score(&self, at: usize, window: &Window) -> Option<i64> {
-        let (level, count) = (self.0[at], window.len() as i64);
+        let (level, count) = (self.levels[at], window.len() as i64);
         let place = level * (count + 1);
         // From the median on rounded up: ranges are rather too wide.
         let place = match LOWER.contains(&at) {

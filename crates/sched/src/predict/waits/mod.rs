@@ -71,9 +71,25 @@ impl WaitRange {
         self.low <= wait && wait <= self.high
     }
 
+    /// The shortest range with both.
+    fn around(self, other: WaitRange) -> WaitRange {
+        WaitRange { low: self.low.min(other.low), high: self.high.max(other.high) }
+    }
+
     /// From the one end to the other.
     pub fn width(&self) -> Span {
         Span(self.high.0 - self.low.0)
+    }
+}
+
+/// The range from `low` to `high`. Where more waits are equal than the range is to have, its ends step
+/// over these waits in turn and so cross: then the range is the end that left `centre`, and leaves the
+/// equal waits out this time.
+fn closed(low: Span, high: Span, centre: Span) -> WaitRange {
+    match low <= high {
+        true => WaitRange { low, high },
+        false if low > centre => WaitRange { low, high: low },
+        false => WaitRange { low: high, high },
     }
 }
 
@@ -87,17 +103,23 @@ pub struct WaitForecast {
 }
 
 impl WaitForecast {
-    fn of(mut bounds: [Span; BOUNDS]) -> WaitForecast {
-        bounds.sort_unstable();
+    /// The bounds as the levels gave them, around `centre`, the median of the scores. Lower ends are
+    /// sorted among themselves, and upper ones: so many waits are beyond them as before.
+    fn of(bounds: [Span; BOUNDS], centre: Span) -> WaitForecast {
         let [low95, low80, low50, median, high50, high80, high95] = bounds;
-        let range = |low, high| WaitRange { low, high };
-        WaitForecast {
-            median,
-            ranges: [range(low50, high50), range(low80, high80), range(low95, high95)],
-        }
+        let (mut lows, mut highs) = ([low95, low80, low50], [high50, high80, high95]);
+        lows.sort_unstable();
+        highs.sort_unstable();
+        let [low95, low80, low50] = lows;
+        let [high50, high80, high95] = highs;
+        let half = closed(low50, high50, centre);
+        let most = closed(low80, high80, centre).around(half);
+        let nearly_all = closed(low95, high95, centre).around(most);
+        let median = median.clamp(half.low, half.high);
+        WaitForecast { median, ranges: [half, most, nearly_all] }
     }
 
-    /// All bounds in ascending order, beside the share of waits (in thousandths) that are to be no
+    /// All bounds, beside the share of waits (in thousandths) that are to be no
     /// longer than each.
     pub fn quantiles(&self) -> [(u32, Span); BOUNDS] {
         let [half, most, nearly_all] = self.ranges;
@@ -120,6 +142,7 @@ struct Open {
     question: Question,
     /// As each level gave them: not sorted.
     bounds: [Span; BOUNDS],
+    forecast: WaitForecast,
     /// Before a change of the machine: nothing is learned from it any more.
     outdated: bool,
 }
@@ -141,17 +164,19 @@ impl WaitForecaster {
     /// A forecast for a job that might be submitted. To be called after [`WaitForecaster::pass_to`]
     /// for the same moment.
     pub fn forecast(&self, question: &Question) -> WaitForecast {
-        WaitForecast::of(self.bounds(question))
+        let (bounds, centre) = self.bounds(question);
+        WaitForecast::of(bounds, centre)
     }
 
     /// A job was submitted and waits: what is said of it, and compared with its start later.
     pub fn submitted(&mut self, job: JobId, question: Question) -> WaitForecast {
-        let bounds = self.bounds(&question);
+        let (bounds, centre) = self.bounds(&question);
         for at in levels::UPPER {
             self.due.insert((question.at + bounds[at] + Span(1), job, at));
         }
-        self.open.insert(job, Open { question, bounds, outdated: false });
-        WaitForecast::of(bounds)
+        let forecast = WaitForecast::of(bounds, centre);
+        self.open.insert(job, Open { question, bounds, forecast, outdated: false });
+        forecast
     }
 
     /// It is `now`. Bounds that are over are known to be exceeded.
@@ -176,6 +201,7 @@ impl WaitForecaster {
                 false => self.levels.exceeded(at),
             }
         }
+        self.levels.ranged(open.forecast.ranges.map(|range| range.has(wait)));
         self.classes.learn(&open.question, wait);
     }
 
@@ -199,7 +225,8 @@ impl WaitForecaster {
         Some(open)
     }
 
-    fn bounds(&self, question: &Question) -> [Span; BOUNDS] {
+    /// The bounds, and the median without any correction.
+    fn bounds(&self, question: &Question) -> ([Span; BOUNDS], Span) {
         self.classes.bounds(question, &self.levels)
     }
 }
