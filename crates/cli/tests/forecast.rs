@@ -47,8 +47,8 @@ fn the_document_has_jobs_correlation_and_three_levels() {
     let months = document["months"].as_array().unwrap();
     let jobs: u64 = months.iter().map(|month| month["jobs"].as_u64().unwrap()).sum();
     assert_eq!(jobs, count("waited"));
-    assert_eq!(document["rivals"][0]["name"], "binomial");
-    assert_eq!(document["rivals"][1]["name"], "requested");
+    assert_eq!(document["baselines"][0]["name"], "binomial");
+    assert_eq!(document["baselines"][1]["name"], "requested");
     assert_eq!(document, json(folder.path(), &["forecast", "log.swf"]), "the same again");
 }
 
@@ -74,7 +74,7 @@ fn a_report_is_a_page_with_pictures_and_a_line_for_each_job() {
     let (mut ranged, mut within) = (0_u64, 0_u64);
     for line in table.lines().skip(1) {
         let cells: Vec<&str> = line.split(',').collect();
-        let (wait, low, high) = (cells[2], cells[6], cells[7]);
+        let (wait, low, high) = (cells[4], cells[8], cells[9]);
         if let (Ok(low), Ok(high)) = (low.parse::<i64>(), high.parse::<i64>()) {
             ranged += 1;
             within += u64::from((low..=high).contains(&wait.parse().unwrap()));

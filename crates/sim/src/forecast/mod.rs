@@ -22,7 +22,7 @@ use crate::check::Checker;
 use crate::workload::Workload;
 use crate::{Run, Settings, SimError};
 
-pub use score::{Bound, Held, Month, Rival, Score, score};
+pub use score::{Baseline, Bound, Held, Month, Score, score};
 use watch::Watcher;
 
 /// How forecasts are made.

@@ -59,7 +59,7 @@ pub struct Bound {
 
 /// Another way to make forecasts, measured on the same jobs.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rival {
+pub struct Baseline {
     /// Its ranges, if it makes any for so many jobs.
     pub held: Held,
     /// Correlation of its point forecast and the wait, if it makes one.
@@ -91,9 +91,9 @@ pub struct Score {
     /// Over time; months without a job that waited are left out.
     pub months: Vec<Month>,
     /// Waits of earlier jobs of similar width alone, with binomial bounds.
-    pub binomial: Rival,
+    pub binomial: Baseline,
     /// The look-ahead with requested times: a start at any time up to what it says.
-    pub requested: Rival,
+    pub requested: Baseline,
 }
 
 /// What is said of these jobs, which are in the order of submission, beside what came.
@@ -118,12 +118,12 @@ pub fn score(made: &[Forecasted]) -> Score {
         }),
         bounds: bounds(&waited),
         months: months(&waited, made.first().map_or(Time(0), |first| first.at)),
-        binomial: Rival {
+        binomial: Baseline {
             held: held(&waited, 80, |said| said.binomial),
             correlation: None,
             mean_error: None,
         },
-        requested: Rival {
+        requested: Baseline {
             held: held(&waited, 80, up_to),
             correlation: Some(correlation(requested())),
             mean_error: Some(mean_error(requested())),

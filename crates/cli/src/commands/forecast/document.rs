@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tradewind_io::chart::Unit;
 use tradewind_io::present;
-use tradewind_sim::forecast::{Held, Rival, Score};
+use tradewind_sim::forecast::{Baseline, Held, Score};
 
 use super::{Args, Finished};
 use crate::exit::Failure;
@@ -28,7 +28,7 @@ pub(super) struct Document {
     months: Vec<Month>,
     /// The largest distance of a month's coverage from its level.
     worst_month: f64,
-    rivals: [RivalDocument; 2],
+    baselines: [BaselineDocument; 2],
 }
 
 #[derive(Serialize)]
@@ -55,7 +55,7 @@ struct Month {
 }
 
 #[derive(Serialize)]
-struct RivalDocument {
+struct BaselineDocument {
     name: &'static str,
     #[serde(flatten)]
     held: Level,
@@ -89,12 +89,12 @@ fn level(held: &Held) -> Level {
     }
 }
 
-fn rival(name: &'static str, rival: &Rival) -> RivalDocument {
-    RivalDocument {
+fn baseline(name: &'static str, baseline: &Baseline) -> BaselineDocument {
+    BaselineDocument {
         name,
-        held: level(&rival.held),
-        correlation: rival.correlation.map(correlation),
-        mean_error: rival.mean_error.map(seconds),
+        held: level(&baseline.held),
+        correlation: baseline.correlation.map(correlation),
+        mean_error: baseline.mean_error.map(seconds),
     }
 }
 
@@ -136,18 +136,18 @@ pub(super) fn document(args: &Args, finished: &Finished) -> Document {
             })
             .collect(),
         worst_month: percent(worst_month(score)),
-        rivals: [rival("binomial", &score.binomial), rival("requested", &score.requested)],
+        baselines: [baseline("binomial", &score.binomial), baseline("requested", &score.requested)],
     }
 }
 
 /// Ranges of all kinds: their name, then how they held.
 pub(super) fn ways(score: &Score) -> impl Iterator<Item = (String, &Held)> {
     let ours = score.levels.iter().map(|held| (format!("{} %", held.level), held));
-    let rivals = [
+    let baselines = [
         ("binomial bounds, 80 %", &score.binomial.held),
         ("up to requested times", &score.requested.held),
     ];
-    ours.chain(rivals.into_iter().map(|(name, held)| (name.to_owned(), held)))
+    ours.chain(baselines.into_iter().map(|(name, held)| (name.to_owned(), held)))
 }
 
 pub(super) fn print(args: &Args, finished: &Finished, format: Format) -> Result<(), Failure> {

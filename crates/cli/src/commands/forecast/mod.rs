@@ -8,9 +8,11 @@ mod document;
 mod page;
 mod pictures;
 
+use tradewind_model::Span;
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::local::{PlainSettings, Turn};
 use tradewind_sim::forecast::{self, Forecasted, Score};
+use tradewind_sim::workload;
 
 use crate::commands::simulate::single::Replayed;
 use crate::exit::{Exit, Outcome};
@@ -19,12 +21,20 @@ use crate::policy::Layout;
 use crate::report::Report;
 pub(crate) use args::Args;
 
+/// A job as the log has it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Logged {
+    number: i64,
+    processors: u32,
+    requested: Span,
+}
+
 /// A replay that is over.
 pub(super) struct Finished {
     score: Score,
     made: Vec<Forecasted>,
-    /// Numbers of the jobs in the log, by index.
-    numbers: Vec<i64>,
+    /// What the log says of the jobs, by index.
+    logged: Vec<Logged>,
     processors: u32,
     /// Jobs of which the log does not say how long they asked to run.
     without_request: usize,
@@ -45,7 +55,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         Ok(Finished {
             score: forecast::score(&made),
             made,
-            numbers: workload.jobs.iter().map(|job| job.number).collect(),
+            logged: workload.jobs.iter().map(logged).collect(),
             processors: workload.processors(),
             without_request,
         })
@@ -60,6 +70,11 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     }
     document::print(args, &finished, format)?;
     Ok(Exit::Ok)
+}
+
+fn logged(job: &workload::Job) -> Logged {
+    let workload::Job { number, processors, requested, .. } = *job;
+    Logged { number, processors, requested }
 }
 
 /// What a reader of the numbers should know.

@@ -10,7 +10,7 @@ use tradewind_io::report::{
 use tradewind_io::wire;
 use tradewind_sim::forecast::Forecasted;
 
-use super::{Args, Finished, document, pictures};
+use super::{Args, Finished, Logged, document, pictures};
 use crate::exit::Failure;
 use crate::output;
 
@@ -32,7 +32,7 @@ pub(super) fn write(folder: &Path, args: &Args, finished: &Finished) -> Result<(
         let mut to = BufWriter::new(to);
         writeln!(to, "{}", HEAD.join(","))?;
         for job in &finished.made {
-            writeln!(to, "{}", line(job, &finished.numbers))?;
+            writeln!(to, "{}", line(job, &finished.logged))?;
         }
         to.flush()
     })?;
@@ -103,9 +103,11 @@ fn page(args: &Args, finished: &Finished, pictures: Vec<ReportPicture>) -> Campa
     }
 }
 
-const HEAD: [&str; 13] = [
+const HEAD: [&str; 15] = [
     "job_id",
     "submission_time",
+    "processors",
+    "requested_time",
     "waiting_time",
     "median",
     "low_50",
@@ -120,9 +122,14 @@ const HEAD: [&str; 13] = [
 ];
 
 /// A line of the table of jobs; the cells of a job that started at once end with its wait.
-fn line(job: &Forecasted, numbers: &[i64]) -> String {
-    let number = numbers.get(job.job).copied().unwrap_or_default();
-    let mut cells = vec![number.to_string(), job.at.0.to_string(), job.wait.0.to_string()];
+fn line(job: &Forecasted, logged: &[Logged]) -> String {
+    let Some(Logged { number, processors, requested }) = logged.get(job.job).copied() else {
+        return String::new();
+    };
+    let mut cells = vec![number, job.at.0, i64::from(processors), requested.0, job.wait.0]
+        .into_iter()
+        .map(|number| number.to_string())
+        .collect::<Vec<String>>();
     if let Some(said) = &job.said {
         cells.push(said.forecast.median.0.to_string());
         let ranges = said.forecast.ranges.iter();

@@ -59,7 +59,7 @@ fn reliability(score: &Score) -> PlotPanel {
 
 fn coverage(score: &Score) -> PlotPanel {
     let ours = score.levels.iter().map(|held| (f64::from(held.level), held.covered()));
-    let rival = |name, held: &tradewind_sim::forecast::Held| {
+    let baseline = |name, held: &tradewind_sim::forecast::Held| {
         series(name, Mark::Points, std::iter::once((f64::from(held.level), held.covered())))
     };
     PlotPanel {
@@ -68,8 +68,8 @@ fn coverage(score: &Score) -> PlotPanel {
         series: vec![
             exact(),
             series("came", Mark::Points, ours),
-            rival("binomial bounds", &score.binomial.held),
-            rival("requested times", &score.requested.held),
+            baseline("binomial bounds", &score.binomial.held),
+            baseline("requested times", &score.requested.held),
         ],
     }
 }
