@@ -41,7 +41,7 @@ pub struct Options {
 impl Options {
     /// With limits that keep look-aheads within a millisecond or so.
     pub fn new(scheduler: PlainSettings, learner: Box<dyn Learner>) -> Options {
-        Options { scheduler, learner, moments: Moments(400), waiting: 400 }
+        Options { scheduler, learner, moments: Moments(4_000), waiting: 4_000 }
     }
 }
 

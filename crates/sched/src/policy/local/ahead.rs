@@ -8,7 +8,7 @@ use tradewind_model::{JobId, Span, Time};
 
 use super::{Local, Origin, Plain, PlainSettings, Wanted};
 
-/// A job as the look-ahead sees it: the scheduler decides by what it is told, the job runs for as
+/// A job as the look-ahead sees it: the scheduler decides by the length that it knows, the job runs for as
 /// long as it is expected to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expected {

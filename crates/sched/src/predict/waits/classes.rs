@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::Span;
+use tradewind_model::{Span, Time};
 
 use super::Question;
 use super::levels::{BOUNDS, Levels};
@@ -14,6 +14,8 @@ const ONE: i128 = 1 << 20;
 const GRACE: i64 = 60;
 /// A class has a say from so many scores on.
 const ENOUGH: usize = 100;
+/// From so many scores of an hour on, not all are kept.
+const TOGETHER: i64 = 32;
 /// Without any score: expected waits are multiplied by these eighths.
 const GUESS: [i64; BOUNDS] = [0, 0, 4, 8, 16, 32, 64];
 
@@ -23,7 +25,31 @@ type Class = (u8, [u8; 4]);
 /// A window of scores for each class.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Classes {
-    windows: BTreeMap<Class, Window>,
+    windows: BTreeMap<Class, Seen>,
+}
+
+/// The scores of a class.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Seen {
+    window: Window,
+    /// The hour of the last score's submission, and how many scores it had so far.
+    hour: i64,
+    count: i64,
+}
+
+impl Seen {
+    /// Jobs that are submitted together wait alike: the more of them, the fewer count, so that the
+    /// window has scores of other hours, too.
+    fn add(&mut self, at: Time, score: i64) {
+        let hour = at.0.div_euclid(3_600);
+        if hour != self.hour {
+            (self.hour, self.count) = (hour, 0);
+        }
+        self.count += 1;
+        if self.count % (1 + self.count / TOGETHER) == 0 {
+            self.window.add(score);
+        }
+    }
 }
 
 impl Classes {
@@ -31,7 +57,7 @@ impl Classes {
     pub(super) fn learn(&mut self, question: &Question, wait: Span) {
         let score = score(question.expected(), wait);
         for class in classes(question) {
-            self.windows.entry(class).or_default().add(score);
+            self.windows.entry(class).or_default().add(question.at, score);
         }
     }
 
@@ -40,7 +66,7 @@ impl Classes {
         let expected = question.expected();
         let mut finest_first = classes(question).into_iter().rev();
         let window = finest_first.find_map(|class @ (fineness, _)| {
-            let window = self.windows.get(&class)?;
+            let window = &self.windows.get(&class)?.window;
             (fineness == 0 || window.len() >= ENOUGH).then_some(window)
         });
         let bound = |at: usize| match window.and_then(|window| levels.score(at, window)) {

@@ -17,13 +17,14 @@ pub(super) const UPPER: std::ops::Range<usize> = 4..7;
 pub(super) const WHOLE: i64 = 1_000_000_000;
 /// How far a level may leave the range from 0 to 1.
 const BEYOND: i64 = WHOLE / 4;
-/// How fast levels move. Chosen on the KTH log.
-const GAIN: i64 = 40;
-/// So many jobs too many within a range would have all jobs to come beyond its ends, were it not for
-/// the next number.
-const PATIENCE: i64 = 500;
-/// How far the share beyond an end is changed for that, in millionths.
-const CORRECTION: i64 = 50_000;
+/// How fast levels move: the slowest of a few values with which whole logs are covered as stated.
+const GAIN: i64 = 25;
+/// With so many jobs too many within a range all jobs to come would have to be beyond its ends, if it
+/// were not for the next number.
+const PATIENCE: i64 = 2_000;
+/// Between these the share beyond each end of a range is changed for that, from the narrowest range,
+/// in millionths: a range does not become wider than the next one is to be.
+const BEYOND_ENDS: [(i64, i64); 3] = [(105_000, 480_000), (28_000, 245_000), (1_000, 98_000)];
 const MILLION: i64 = 1_000_000;
 
 /// The level of each bound, in billionths. Beyond 0 and 1 a bound lies outside all scores.
@@ -62,16 +63,15 @@ impl Levels {
     /// Waits of a million that are to be no longer than a bound. Where too many jobs were within a
     /// range so far, more are to be beyond both of its ends, and the reverse.
     fn wanted(&self, at: usize) -> i64 {
-        let inwards = |range: usize| {
+        let beyond = |range: usize| {
             let share = i64::from(SHARES[LOWER.end - 1 - range]) * 1_000;
-            let most = share.min(MILLION / 2 - share).min(CORRECTION) * 2 / 3;
-            (self.excess[range] * MILLION / 100 / PATIENCE).clamp(-most, most)
+            let (least, most) = BEYOND_ENDS[range];
+            (share + self.excess[range] * MILLION / 100 / PATIENCE).clamp(least, most)
         };
-        let share = i64::from(SHARES[at]) * 1_000;
         match at {
-            at if LOWER.contains(&at) => share + inwards(LOWER.end - 1 - at),
-            at if UPPER.contains(&at) => share - inwards(at - UPPER.start),
-            _ => share,
+            at if LOWER.contains(&at) => beyond(LOWER.end - 1 - at),
+            at if UPPER.contains(&at) => MILLION - beyond(at - UPPER.start),
+            _ => i64::from(SHARES[at]) * 1_000,
         }
     }
 

@@ -103,15 +103,9 @@ pub struct WaitForecast {
 }
 
 impl WaitForecast {
-    /// The bounds as the levels gave them, around `centre`, the median of the scores. Lower ends are
-    /// sorted among themselves, and upper ones: so many waits are beyond them as before.
+    /// The bounds as the levels gave them, around `centre`, the median of the scores.
     fn of(bounds: [Span; BOUNDS], centre: Span) -> WaitForecast {
         let [low95, low80, low50, median, high50, high80, high95] = bounds;
-        let (mut lows, mut highs) = ([low95, low80, low50], [high50, high80, high95]);
-        lows.sort_unstable();
-        highs.sort_unstable();
-        let [low95, low80, low50] = lows;
-        let [high50, high80, high95] = highs;
         let half = closed(low50, high50, centre);
         let most = closed(low80, high80, centre).around(half);
         let nearly_all = closed(low95, high95, centre).around(most);
