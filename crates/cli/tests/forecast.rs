@@ -55,7 +55,7 @@ fn the_document_has_jobs_correlation_and_three_levels() {
 #[test]
 fn a_report_is_a_page_with_pictures_and_a_line_for_each_job() {
     let folder = folder();
-    let args = ["forecast", "log.swf", "--lengths", "last-two", "--report", "out"];
+    let args = ["forecast", "log.swf", "--lengths", "published-linear", "--report", "out"];
     let printed = json(folder.path(), &args);
     let read = |name: &str| std::fs::read_to_string(folder.path().join("out").join(name)).unwrap();
     let page = read("report.html");

@@ -1,9 +1,9 @@
 //! Forecasts of starts, made at submissions while a log is replayed, and how they held.
 //!
 //! Whenever jobs are submitted and do not start in the same second, a look-ahead over the queue and a
-//! [`WaitForecaster`] say when each will start. Jobs that the policy starts at once need no forecast:
-//! their start is known, and ranges of no width would only make the coverage look better. Two other
-//! ways are measured beside it.
+//! [`WaitForecaster`](tradewind_sched::predict::waits::WaitForecaster) say when each will start. Jobs
+//! that the policy starts at once need no forecast: their start is known, and ranges of no width
+//! would only make the coverage look better. Two other ways are measured beside it.
 
 mod queue;
 mod score;
@@ -39,7 +39,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// With limits that keep look-aheads within a millisecond or so.
+    /// With limits that only the longest queues of grids reach.
     pub fn new(scheduler: PlainSettings, learner: Box<dyn Learner>) -> Options {
         Options { scheduler, learner, moments: Moments(4_000), waiting: 4_000 }
     }

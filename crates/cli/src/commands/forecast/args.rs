@@ -19,9 +19,9 @@ Examples:
   tradewind forecast log.swf.gz --lengths requested --report forecast
   tradewind forecast examples/small.swf --procs 8
 
-Each job that does not start at once gets a median and ranges for 50, 80 and 95 of 100 such jobs, from
-what is known in the second of its submission. With --report, writes report.html, pictures and
-forecasts.csv into DIR.")]
+Each job that does not start at once gets a median and ranges for 50, 80 and 95 of 100 such jobs,
+made of what is known in the second of its submission. With --report, writes report.html, pictures
+and forecasts.csv into DIR.")]
 pub(crate) struct Args {
     /// A log in the Standard Workload Format 2.2, plain or gzip; `-` reads standard input.
     #[arg(value_name = "LOG")]
@@ -52,11 +52,11 @@ pub(crate) struct Args {
 /// Run times that the look-ahead expects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(super) enum Lengths {
-    /// Learned online, as in a study of 2015
-    #[default]
-    PublishedLinear,
     /// The mean of the user's last two runs
+    #[default]
     LastTwo,
+    /// Learned online, as in a study of 2015
+    PublishedLinear,
     /// The user's request
     Requested,
 }
