@@ -13,6 +13,7 @@ use crate::commands::{
     reproduce, simulate, snapshot, up,
 };
 use crate::options::Global;
+use crate::shims::link;
 
 /// An economic metascheduler: plans parallel jobs on clusters that are not all yours.
 #[derive(Debug, Parser)]
@@ -164,6 +165,8 @@ pub(crate) enum Command {
     Reproduce(reproduce::Args),
     /// Print a completion script for a shell.
     Completions(completions::Args),
+    /// Make a folder with Slurm's commands, which then speak to the market.
+    Shims(link::Args),
     /// Print the manual page, of everything or of one command.
     Man(completions::ManArgs),
 }

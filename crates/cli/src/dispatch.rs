@@ -7,6 +7,7 @@ use crate::commands::{
 };
 use crate::exit::Outcome;
 use crate::report::Report;
+use crate::shims::link;
 
 /// Runs the command that was asked for.
 pub(crate) fn run(cli: &Cli, report: &Report) -> Outcome {
@@ -56,6 +57,7 @@ pub(crate) fn run(cli: &Cli, report: &Report) -> Outcome {
         Command::Restore(args) => live::backup::restore(args, format),
         Command::Doctor(args) => live::doctor::run(args, format, report),
         Command::Completions(args) => completions::run(args, cli::tree()),
+        Command::Shims(args) => link::run(args),
         Command::Man(args) => completions::man(args, cli::tree()),
     }
 }
