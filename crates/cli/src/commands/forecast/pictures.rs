@@ -23,7 +23,7 @@ pub(super) fn all(score: &Score, log: &str) -> Vec<(&'static str, Picture, &'sta
             "reliability",
             plot("Forecasts and starts", vec![reliability(score), coverage(score)]),
             "Left: of all bounds of forecasts, the share of starts that was said to come no later, and the \
-             share that did. Right: the same for the ranges. On the grey line forecasts hold exactly.",
+             share that did. Right: the same for the ranges. On the line forecasts hold exactly.",
         ),
         (
             "months",
