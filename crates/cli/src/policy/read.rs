@@ -4,7 +4,7 @@ use tradewind_io::diagnostics::did_you_mean;
 use tradewind_sched::policy::Order;
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::bsf;
-use tradewind_sched::policy::cyclic::market;
+use tradewind_sched::policy::cyclic::{Offers, market};
 use tradewind_sched::policy::dispatch::{self, Rule};
 use tradewind_sched::policy::gridfill;
 
@@ -58,6 +58,15 @@ pub(super) fn read(text: &str) -> Result<PolicySpec, Failure> {
         set.map_err(|wrong| wrong.into_failure(name, key, value))?;
     }
     check_candidates(name, &kind)?;
+    if let Kind::Cycles(settings) = &kind
+        && settings.cyclic.offers == Offers::Overlapping
+        && !settings.vo.criteria.is_empty()
+    {
+        let failure = Failure::usage(format!(
+            "policy `{name}` has no `criteria` and no limits on energy and carbon"
+        ));
+        return Err(failure.hint("use `css` or `batch-slicer`"));
+    }
     if let Kind::Dispatch(dispatch::Settings { dynamics, .. }) = &kind
         && dynamics.floor > dynamics.ceiling
     {

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use tradewind_model::{Admission, Performance, Pool, Pools, Span, Terms};
+use tradewind_model::{
+    Admission, Attribute, Energy, Performance, Pool, Pools, Quantity, Span, Terms,
+};
 use tradewind_sched::policy::backfill::{Backfill, Depth};
 use tradewind_sched::policy::bsf::{self, Bsf};
 use tradewind_sched::policy::cyclic::market::{self, Cycles};
@@ -128,6 +130,37 @@ impl PolicySpec {
         matches!(self.kind, Kind::Cycles(_) | Kind::Bsf(_))
     }
 
+    /// What the policy needs of every pool as a number, and one that lacks it: a pool without it
+    /// would seem to consume nothing.
+    ///
+    /// # Errors
+    /// If there is such a pool.
+    pub(crate) fn check_numbers(&self, pools: &Pools) -> Result<(), Failure> {
+        let criteria = match &self.kind {
+            Kind::Cycles(settings) => &settings.vo.criteria,
+            Kind::Bsf(settings) => &settings.cycles.vo.criteria,
+            _ => return Ok(()),
+        };
+        let lacks = |quantity: &Quantity| {
+            let name = quantity.attribute()?;
+            let number =
+                |pool: &&Pool| matches!(pool.attributes.get(name), Some(Attribute::Number(_)));
+            let pool = pools.as_slice().iter().find(|pool| !number(pool))?;
+            Some((quantity.name(), name.to_owned(), pool.name.clone()))
+        };
+        let Some((quantity, name, pool)) = criteria.quantities().find_map(lacks) else {
+            return Ok(());
+        };
+        let text = &self.text;
+        let message = format!(
+            "policy `{text}`: the pool `{pool}` has no number `{name}`, which `{quantity}` sums up"
+        );
+        Err(Failure::usage(message).hint(match name.as_str() {
+            Energy::BUSY => "give every pool or its site `watts = { idle = 90, busy = 250 }`",
+            _ => "give every pool this number in `attributes`",
+        }))
+    }
+
     /// Whether sites look for others that take their jobs.
     pub(crate) fn migrates(&self) -> bool {
         matches!(&self.kind, Kind::Federal(it) if it.migrate == Migrate::On)
@@ -213,6 +246,7 @@ impl PolicySpec {
             let hint = "use `auction`, `meta-fcfs`, `easy` or their like, or queues without limits";
             return Err(Failure::usage(message).hint(hint));
         }
+        self.check_numbers(pools)?;
         match &self.kind {
             Kind::Federal(federal) => federal.live(&self.text, pools),
             _ => Ok(self.make(pools, SEED)),

@@ -59,6 +59,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let sources: Vec<WorkloadFiles<'_>> =
         campaign.workloads.iter().map(WorkloadFiles::open).collect();
     check_limits(&plan, &sources)?;
+    check_numbers(&plan, &sources)?;
     let record = Record::new(&campaign, &plan, &sources);
     let folder = settings.out.as_deref().map(|out| Folder::new(out, &record));
     match &folder {
@@ -75,6 +76,14 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         folder: folder.as_ref(),
     };
     work.run(format, report)
+}
+
+/// What policies count must be known of every pool.
+fn check_numbers(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
+    for pools in sources.iter().filter_map(WorkloadFiles::listed_pools) {
+        plan.policies().try_for_each(|policy| policy.check_numbers(&pools))?;
+    }
+    Ok(())
 }
 
 /// Jobs must not be sent where they are not taken.

@@ -26,6 +26,8 @@ pub(super) struct WorkloadFiles<'a> {
     files: Vec<File>,
     /// Owners' logs that the grid file names.
     owners: Vec<(String, File)>,
+    /// The digest of the electricity that the grid file describes, in other files perhaps.
+    power: Option<String>,
     read: OnceLock<Result<Machine, Failure>>,
 }
 
@@ -73,16 +75,19 @@ impl<'a> WorkloadFiles<'a> {
     pub(super) fn open(spec: &'a Spec) -> WorkloadFiles<'a> {
         let files: Vec<File> = spec.files().map(|path| File::read(path)).collect();
         let grid = spec.grid.as_ref().and_then(|_| files.get(spec.logs.len()));
-        let queues = grid.and_then(File::grid).map(|grid| grid.owners).unwrap_or_default();
+        let grid = grid.and_then(File::grid);
+        let power = grid.as_ref().and_then(grid::GridFile::power_digest);
+        let queues = grid.map(|grid| grid.owners).unwrap_or_default();
         let owners = queues.into_iter().map(|queue| (File::read(&queue.log), queue.log));
         let owners = owners.map(|(file, path)| (path, file)).collect();
-        WorkloadFiles { spec, files, owners, read: OnceLock::new() }
+        WorkloadFiles { spec, files, owners, power, read: OnceLock::new() }
     }
 
     /// The hash of each file that could be read.
     pub(super) fn hashes(&self) -> Vec<Option<String>> {
         let owners = self.owners.iter().map(|(_, file)| file);
-        self.files.iter().chain(owners).map(|file| file.sha256.clone()).collect()
+        let files = self.files.iter().chain(owners).map(|file| file.sha256.clone());
+        files.chain(self.power.clone().map(Some)).collect()
     }
 
     /// The path of each file, in the same order.
@@ -97,6 +102,15 @@ impl<'a> WorkloadFiles<'a> {
             Ok(machine) => machine.logs.iter().map(count).sum(),
             Err(_) => 0,
         })
+    }
+
+    /// The pools, as far as they are known before logs are read: those of the grid file, or a plain
+    /// cluster. `None` if the grid file is not sound.
+    pub(super) fn listed_pools(&self) -> Option<Pools> {
+        if self.spec.grid.is_none() {
+            return Some(Pools::cluster(1));
+        }
+        Some(self.files.get(self.spec.logs.len())?.grid()?.pools(0))
     }
 
     /// A pool of the grid file that does not take all jobs, if the file is sound and has one.

@@ -25,7 +25,7 @@ use pictures::Drawing;
 
 /// What is compared: the metric, its name for people, its unit, which way is better.
 /// Who ran comes first, and the worst stands beside the mean.
-const MEASURES: [(&str, &str, Unit, Better); 25] = [
+const MEASURES: [(&str, &str, Unit, Better); 29] = [
     ("jobs", "jobs that ran", Unit::Count, Better::Neither),
     ("refused", "refused jobs", Unit::Count, Better::Lower),
     ("killed", "killed jobs", Unit::Count, Better::Lower),
@@ -51,6 +51,10 @@ const MEASURES: [(&str, &str, Unit, Better); 25] = [
     ("users_surplus", "users' surplus", Unit::Credits, Better::Higher),
     ("owners_surplus", "owners' surplus", Unit::Credits, Better::Higher),
     ("welfare", "welfare", Unit::Credits, Better::Higher),
+    ("energy_kwh", "energy of jobs", Unit::KilowattHours, Better::Lower),
+    ("carbon_g", "emissions of jobs", Unit::Grams, Better::Lower),
+    ("energy_price", "electricity of jobs", Unit::Credits, Better::Lower),
+    ("idle_energy_kwh", "idle energy", Unit::KilowattHours, Better::Lower),
 ];
 
 /// A finished run with what it left.
