@@ -15,11 +15,12 @@ use crate::brackets::Named;
 use crate::exit::Failure;
 
 /// Every name of a policy.
-pub(super) const NAMES: [&str; 19] = [
+pub(super) const NAMES: [&str; 20] = [
     "fcfs",
     "sjf",
     "easy",
     "conservative",
+    "learned",
     "css",
     "batch-slicer",
     "whole-batch",
@@ -54,6 +55,7 @@ pub(super) fn read(text: &str) -> Result<PolicySpec, Failure> {
             Kind::Bsf(settings) => parameters::bsf(settings, key, value),
             Kind::Dispatch(settings) => parameters::dispatch(settings, key, value),
             Kind::Federal(settings) => federal::set(settings, key, value),
+            Kind::Learned => continue, // it has no keys
         };
         set.map_err(|wrong| wrong.into_failure(name, key, value))?;
     }
@@ -91,6 +93,7 @@ fn default_of(name: &str) -> Result<Kind, Failure> {
         "sjf" => fill(Depth::First(0), Order::Shortest),
         "easy" => fill(Depth::First(1), Order::Arrival),
         "conservative" => fill(Depth::All, Order::Arrival),
+        "learned" => Kind::Learned,
         "css" => Kind::Cycles(market::Settings::css()),
         "batch-slicer" => Kind::Cycles(market::Settings::batch_slicer()),
         "whole-batch" => Kind::Cycles(market::Settings::whole_batch()),
@@ -147,6 +150,7 @@ fn check_candidates(name: &str, kind: &Kind) -> Result<(), Failure> {
 fn families(name: &str, kind: &Kind) -> &'static [Family] {
     match kind {
         Kind::Fill(_) => &[Family::Fill],
+        Kind::Learned => &[],
         Kind::Cycles(_) if name == "css" => &[Family::Cycles],
         Kind::Cycles(_) if name == "whole-batch" => &[Family::Cycles, Family::Whole],
         Kind::Cycles(_) => &[Family::Cycles, Family::Slices],

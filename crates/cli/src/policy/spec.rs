@@ -10,6 +10,7 @@ use tradewind_sched::policy::bsf::{self, Bsf};
 use tradewind_sched::policy::cyclic::market::{self, Cycles};
 use tradewind_sched::policy::dispatch::{self, Dispatch, Ties};
 use tradewind_sched::policy::gridfill::{self, GridFill};
+use tradewind_sched::policy::learned::LearnedFill;
 use tradewind_sched::policy::local::Turn;
 use tradewind_sched::policy::owners::Rule;
 use tradewind_sched::policy::{Order, Policy};
@@ -47,6 +48,8 @@ pub(super) enum Kind {
     Dispatch(dispatch::Settings),
     /// Autonomous sites.
     Federal(Box<Federal>),
+    /// Learned run times and bounded waits, on one cluster.
+    Learned,
 }
 
 impl fmt::Display for PolicySpec {
@@ -115,7 +118,7 @@ impl PolicySpec {
         let cyclic = match &self.kind {
             Kind::Cycles(settings) => &settings.cyclic,
             Kind::Bsf(settings) => &settings.cycles.cyclic,
-            Kind::Fill(_) => return None,
+            Kind::Fill(_) | Kind::Learned => return None,
             Kind::Federal(federal) => return federal.draws().then_some(Lots::Run),
             Kind::Dispatch(settings) => {
                 let own = self.gives("seed").then_some(Lots::Own(settings.seed));
@@ -180,7 +183,7 @@ impl PolicySpec {
                 market::Turn::FairShare(half_life) => Order::FairShare(half_life),
                 market::Turn::Priority => Order::Priority,
             },
-            Kind::Dispatch(_) | Kind::Federal(_) => Order::Arrival,
+            Kind::Dispatch(_) | Kind::Federal(_) | Kind::Learned => Order::Arrival,
         }
     }
 
@@ -199,6 +202,18 @@ impl PolicySpec {
         let usual = gridfill::Settings::default();
         let conservative = gridfill::Settings { depth: Depth::All, ..usual };
         matches!(&self.kind, Kind::Fill(settings) if *settings == conservative)
+    }
+
+    /// Whether the policy learns from the runs of each user: it then needs to know whose jobs are
+    /// whose.
+    pub(crate) fn learns(&self) -> bool {
+        self.kind == Kind::Learned
+    }
+
+    /// Whether the policy can decide for this workload. One that learns is about one cluster of like
+    /// nodes, and jobs that ask for processors and time.
+    pub(crate) fn suits(&self, workload: &Workload) -> bool {
+        !self.learns() || is_plain(workload) && workload.owners.is_empty()
     }
 
     /// The rule of a site's own scheduler, if it can work by this policy: backfilling in the order of
@@ -249,6 +264,10 @@ impl PolicySpec {
         self.check_numbers(pools)?;
         match &self.kind {
             Kind::Federal(federal) => federal.live(&self.text, pools),
+            Kind::Learned => {
+                let failure = Failure::usage(format!("policy `{}` is for replays", self.text));
+                Err(failure.hint("use `easy` or its like"))
+            }
             _ => Ok(self.make(pools, SEED)),
         }
     }
@@ -263,6 +282,7 @@ impl PolicySpec {
                 Box::new(Dispatch::new(dispatch::Settings { seed, ..*settings }))
             }
             Kind::Federal(federal) => federal.build(pools, seed),
+            Kind::Learned => Box::<LearnedFill>::default(),
         }
     }
 }

@@ -6,6 +6,7 @@
 //! than predicted is another matter: [`Correction`](tradewind_model::Correction).
 
 mod last_two;
+mod learned;
 mod published_linear;
 pub mod waits;
 
@@ -14,6 +15,7 @@ use std::fmt::Debug;
 use tradewind_model::{JobId, Span, Time};
 
 pub use last_two::LastTwo;
+pub use learned::{Forecast, Learned};
 pub use published_linear::PublishedLinear;
 
 /// What is known of a job when it is submitted.

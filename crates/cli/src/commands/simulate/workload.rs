@@ -188,11 +188,13 @@ impl<'a> WorkloadFiles<'a> {
         if let Cow::Owned(_) = jobs {
             load::keep_order(&mut workload.jobs, &logged);
         }
-        if run.decider.ours().is_some_and(|policy| policy.half_life().is_some()) {
+        if run.decider.ours().is_some_and(|policy| policy.half_life().is_some() || policy.learns())
+        {
             name_users(&mut workload.jobs);
         }
         workload.owners = machine.sites.owners(&workload.pools);
         workload.outages = machine.sites.outages(seed, &workload);
+        self.policy_suits(run, &workload)?;
         let jobs = match jobs {
             Cow::Owned(jobs) => jobs,
             Cow::Borrowed(_) => logged,
@@ -230,6 +232,17 @@ impl<'a> WorkloadFiles<'a> {
                 Err(Failure::usage(message).hint("use `--semantics textbook` on a grid"))
             }
         }
+    }
+
+    /// Some policies cannot decide for every workload.
+    fn policy_suits(&self, run: &Run, workload: &Workload) -> Result<(), Failure> {
+        let policy = run.decider.ours().filter(|policy| !policy.suits(workload));
+        policy.map_or(Ok(()), |policy| {
+            let (name, text) = (&self.spec.name, policy.text());
+            let why = "is about one cluster, and jobs that ask for processors and time only";
+            let failure = Failure::usage(format!("{name}: policy `{text}` {why}"));
+            Err(failure.hint("use `easy[backfill=shortest]` with `--estimate learned`"))
+        })
     }
 
     /// The rules of pyss know no owners.
