@@ -61,7 +61,6 @@ fn page(args: &Args, finished: &Finished, pictures: Vec<ReportPicture>) -> Campa
     let score = &finished.score;
     let row = |(name, held): (String, &tradewind_sim::forecast::Held)| ReportRow {
         place: vec![name],
-        partial: false,
         values: vec![
             Some(Estimate::exact(held.jobs as f64)),
             Some(Estimate::exact(f64::from(held.level) / 100.0)),
@@ -69,6 +68,7 @@ fn page(args: &Args, finished: &Finished, pictures: Vec<ReportPicture>) -> Campa
             Some(Estimate::exact(held.mean_width)),
             Some(Estimate::exact(held.median_width.0 as f64)),
         ],
+        best: Vec::new(),
     };
     let measure = |(name, unit, better): (&str, Unit, Better)| ReportMeasure {
         name: name.to_owned(),
@@ -97,6 +97,8 @@ fn page(args: &Args, finished: &Finished, pictures: Vec<ReportPicture>) -> Campa
         axes: vec!["ranges".to_owned()],
         measures: MEASURES.into_iter().map(measure).collect(),
         rows: document::ways(score).map(row).collect(),
+        verdicts: Vec::new(),
+        tables: Vec::new(),
         pictures,
         runs: Vec::new(),
         files: vec![link("forecasts.csv", "forecasts.csv"), link("summary.json", "summary.json")],
