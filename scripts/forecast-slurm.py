@@ -22,7 +22,7 @@ from pathlib import Path
 OVER = 600  # seconds that a job works which is ended at its limit
 
 
-def draw(seed, jobs, nodes):
+def draw(seed, jobs, nodes, each=15):
     """The owners' jobs and ours: widths, limits in minutes, true run times, moments in seconds."""
     of = random.Random(f"forecast {seed} {jobs} {nodes}")
 
@@ -40,7 +40,7 @@ def draw(seed, jobs, nodes):
         # A fifth is submitted while the others run and wait.
         job["at"] = of.uniform(5, 0.6 * length) if of.random() < 0.2 else 0
     owners.sort(key=lambda job: job["at"])
-    ours = [one(max(1, nodes // 4)) for _ in range(max(1, jobs // 15))]
+    ours = [one(max(1, nodes // 4)) for _ in range(max(1, jobs // each))]
     for job in ours:
         job["limit"] = 1
         job["work"] = min(job["work"], of.randint(3, 40))
@@ -175,19 +175,23 @@ def observe(program, work, cluster, nodes, number):
 
 
 def ask_and_submit(market, cluster, job):
-    """A quote, Slurm's answer to the same request at the same moment, and the job itself."""
+    """A quote, Slurm's answer to the same request at the same moment, and the job itself.
+
+    `ours` is when the quote expects the start, `window` from when on it would be promised."""
     words = ["--nodes", str(job["nodes"]), "--time", f"{job['limit']}:00", "--chdir",
              f"{market.folder}/work", "--output", "/dev/null", "--wrap", f"sleep {job['work']}"]
     now = time.time()
     quotes = (market.json("quote", *words) or {}).get("quotes", [])
-    starts = [offer["start"] for offer in quotes if isinstance(offer.get("start"), int)]
+    offers = [offer for offer in quotes if isinstance(offer.get("start"), int)]
+    windows = [offer["start"] for offer in offers]
+    starts = [offer.get("expected_start", offer["start"]) for offer in offers]
     slurm = cluster.test_only(job)
     number = market.run("submit", "--parsable", *words)
-    return {"at": now, "ours": min(starts, default=None), "slurm": slurm, "job": number and number.strip()}
+    return {"at": now, "ours": min(starts, default=None), "window": min(windows, default=None), "slurm": slurm, "job": number and number.strip()}
 
 
 def world(args):
-    owners, ours, looks, length = draw(args.seed, args.jobs, args.nodes)
+    owners, ours, looks, length = draw(args.seed, args.jobs, args.nodes, args.each)
     alpha, beta = (Cluster(f"{args.work}/clusters", name) for name in ("alpha", "beta"))
     begin = time.time()
     market = Market(args.program, f"{args.work}/market", "", beta, args.nodes, "")
@@ -283,8 +287,9 @@ def comparable(asked):
 
 
 def compared(asked):
-    slurm, ours = ([(it[whose], it["start"]) for it in asked] for whose in ("slurm", "ours"))
-    return f"{len(asked)} | {errors(slurm)} | {errors(ours)}"
+    every = ("slurm", "window", "ours")
+    slurm, window, ours = ([(it.get(whose, it["ours"]), it["start"]) for it in asked] for whose in every)
+    return f"{len(asked)} | {errors(slurm)} | {errors(window)} | {errors(ours)}"
 
 
 def beyond(world):
@@ -300,6 +305,29 @@ def beyond(world):
     rows = [row for row in world["owners"] if row["job"] in first and row["alpha"] and row["beta"]]
     waits = [(first[row["job"]] - row["alpha"][0], row) for row in rows]
     return [[row[name][1] - row[name][0] - wait for name in ("alpha", "beta")] for wait, row in waits]
+
+
+# Two-sided 95 % quantiles of Student's distribution, by degrees of freedom.
+STUDENT = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13]
+
+
+def interval(worlds):
+    """The mean over worlds of the difference of the owners' mean waits, in per cent of all worlds'
+    mean wait without us, and the 95 % interval of this mean. Worlds are independent, jobs of one
+    world are not."""
+    pairs = []
+    for one in worlds:
+        rows = [row for row in one["owners"] if row["alpha"] and row["beta"]]
+        if rows:
+            pairs.append([statistics.mean(row[name][1] - row[name][0] for row in rows)
+                          for name in ("alpha", "beta")])
+    if len(pairs) < 2:
+        return "–"
+    whole = max(statistics.mean(without for without, _ in pairs), 0.1)
+    parts = [100 * (beside - without) / whole for without, beside in pairs]
+    factor = STUDENT[len(parts) - 2] if len(parts) - 2 < len(STUDENT) else 2.1
+    half = factor * statistics.stdev(parts) / len(parts) ** 0.5
+    return f"{statistics.mean(parts):+.2f} ± {half:.2f} %"
 
 
 def worst(worlds):
@@ -327,17 +355,17 @@ def table(args):
               f"{errors([(it['slurm'], it['start']) for it in both])} | "
               f"{errors([(it['together'], it['start']) for it in both])} | {len(alone)} | "
               f"{errors([(it['ours'], it['start']) for it in alone])} |")
-    print("\n| Slurm | jobs on nodes | our jobs | `sbatch --test-only` | our quote | "
-          "no other of ours waited | `sbatch --test-only` | our quote |")
-    print("|---|---|---|---|---|---|---|---|")
+    print("\n| Slurm | jobs on nodes | our jobs | `sbatch --test-only` | our window | expected start | "
+          "no other of ours waited | `sbatch --test-only` | our window | expected start |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     for key in order:
         both = [it for one in groups[key] if one["with"] for it in comparable(one["asked"])]
         if both:
             alone = [it for it in both if it["alone"]]
             print(f"| {name(key)} | {compared(both)} | {compared(alone)} |")
-    print("\n| Slurm | jobs on nodes | our jobs beside | owners' jobs | mean wait without | with | difference | "
+    print("\n| Slurm | jobs on nodes | our jobs beside | owners' jobs | mean wait without | with | difference | mean of worlds, 95 % | "
           "of each job: median, 9 of 10, worst | starts foreseen | latest after it: without | with |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|")
     for key in order:
         for has_ours in (True, False):
             some = [one for one in groups[key] if one["with"] == has_ours]
@@ -349,7 +377,7 @@ def table(args):
             later = [wait[1] - wait[0] for wait in waits]
             count = sum(len(one["asked"]) for one in some)
             print(f"| {name(key)} | {count} | {len(rows)} | {without:.1f} | {beside:.1f} | "
-                  f"{100 * (beside - without) / max(without, 0.1):+.2f} % | "
+                  f"{100 * (beside - without) / max(without, 0.1):+.2f} % | {interval(some)} | "
                   f"{quantile(later, 50):+d}, {quantile(later, 90):+d}, {max(later):+d} | "
                   f"{' | '.join(worst(some))} |")
 
@@ -362,6 +390,7 @@ def main():
         one.add_argument(name, required=True)
     for name in ("--seed", "--jobs", "--nodes"):
         one.add_argument(name, type=int, required=True)
+    one.add_argument("--each", type=int, default=15, help="of so many owners' jobs, one of ours")
     one.add_argument("--ours", type=int, choices=(0, 1), default=1)
     one.set_defaults(run=world)
     tables = kinds.add_parser("table")

@@ -5,6 +5,7 @@
 #   PROGRAM=target/release/tradewind
 #   WORLDS="31:10:4 35:50:12 38:150:32 39:500:64"      SEED:OWNERS' JOBS:NODES of each world, one
 #                                                      after the other; "5:50:12:0" without our jobs
+#   EACH=15                                            of so many owners' jobs, one of ours
 #   OUT=target/forecasts                               a JSON document for each world
 # Versions run at the same time. The tables are printed when all worlds of all versions are over.
 set -euo pipefail
@@ -25,7 +26,7 @@ if [ "${1:-}" = "--world" ]; then
     trap 'scripts/clusters.sh stop "$work/clusters" >/dev/null || true; rm -rf "$work"' EXIT
     scripts/clusters.sh start "$work/clusters" >&2
     python3 scripts/forecast-slurm.py world --program "$program" --work "$work" --seed "$seed" \
-        --jobs "$jobs" --nodes "$nodes" --ours "$ours" --out "$out/$version-$seed-$jobs-$nodes-$ours.json"
+        --jobs "$jobs" --nodes "$nodes" --each "${EACH:-15}" --ours "$ours" --out "$out/$version-$seed-$jobs-$nodes-$ours.json"
     exit
 fi
 
@@ -38,7 +39,7 @@ for version in "${versions[@]}"; do
     [ "$version" = "$here" ] || inside=(scripts/slurm-version.sh "$version")
     for world in $worlds; do
         IFS=: read -r seed jobs nodes ours <<<"$world"
-        "${inside[@]}" env PROGRAM="$program" OUT="$out" "$PWD/scripts/forecast-slurm.sh" \
+        "${inside[@]}" env PROGRAM="$program" OUT="$out" EACH="${EACH:-15}" "$PWD/scripts/forecast-slurm.sh" \
             --world "$version" "$seed" "$jobs" "$nodes" "${ours:-1}" >&2 ||
             echo "Slurm $version, world $world: FAILED" >&2
     done &

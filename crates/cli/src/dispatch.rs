@@ -2,8 +2,8 @@
 
 use crate::cli::{self, Cli, Command};
 use crate::commands::{
-    analyze, combine, completions, explain, generate, live, local_task, merge, plan, quote,
-    reproduce, simulate, snapshot, up,
+    analyze, combine, completions, explain, forecast, generate, live, local_task, merge, plan,
+    quote, reproduce, simulate, snapshot, up,
 };
 use crate::exit::Outcome;
 use crate::report::Report;
@@ -16,6 +16,7 @@ pub(crate) fn run(cli: &Cli, report: &Report) -> Outcome {
         Command::Up(args) => up::run(args, report),
         Command::LocalTask(args) => Ok(local_task::run(args)),
         Command::Simulate(args) => simulate::run(args, format, report),
+        Command::Forecast(args) => forecast::run(args, format, report),
         Command::Reproduce(args) => reproduce::run(args, format, report),
         Command::Merge(args) => merge::run(args, format, report),
         Command::Snapshot(args) => snapshot::run(args, report),

@@ -104,7 +104,7 @@ fn a_job_from_submission_to_accounting() {
                   srun -n 3 -o step-%j-%t sh -c 'echo $SLURM_PROCID of $SLURM_NTASKS on $SLURM_NODEID'\n\
                   srun -N 1 sh -c 'exit 5'\n";
     stage.write("pair.sh", script);
-    // Jobs do not see the state folder: they are told where the market is.
+    // Jobs do not see the state folder: variables name the market.
     std::fs::copy(stage.path("state/admin.token"), stage.path("token")).unwrap();
     let mut command = stage.command("sbatch", &["--wait", "pair.sh"]);
     command.env("TRADEWIND_URL", stage.read("state/url").trim());

@@ -12,6 +12,7 @@
 pub mod check;
 mod engine;
 mod estimate;
+pub mod forecast;
 pub mod fork;
 pub mod load;
 pub mod metrics;

@@ -31,6 +31,7 @@ mod routes;
 mod server;
 mod timeline;
 mod turns;
+mod usual;
 mod views;
 mod watch;
 mod week;

@@ -1,4 +1,4 @@
-//! Tools for Slurm that nobody here wrote, unchanged, on a market of two clusters: they find
+//! Tools for Slurm from the Python package index, unchanged, on a market of two clusters: they find
 //! `sbatch` and the others first in `PATH`.
 
 use std::path::{Path, PathBuf};

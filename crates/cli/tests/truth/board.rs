@@ -65,7 +65,9 @@ fn of_job(job: &Value, status: &Status, drawn: &[Drawn]) {
         // owners' jobs, and then only when its turn is expected.
         "PENDING" if job.get("sites").is_some() => {
             let turn = drawn.iter().all(|it| Some(it.start) == status.expected);
-            are(&[STARTING]) && !drawn.is_empty() || are(&[EXPECTED]) && turn
+            let is_drawn = !drawn.is_empty();
+            is_drawn && (are(&[STARTING]) || are(&[EXPECTED]) && turn)
+                || !is_drawn && status.expected.is_none()
         }
         "PENDING" => {
             let starts = drawn.iter().all(|it| Some(it.start) == status.expected);

@@ -101,6 +101,8 @@ fn compare(stage: &Stage, seen: &mut BTreeMap<String, u32>) {
         *seen.entry(format!("{} {reason}", status.state)).or_default() += 1;
         for (what, is_so) in [
             ("expected", status.expected.is_some()),
+            // What the board has to draw of jobs that stand in the queue of a site.
+            ("expected in line", reason == "SiteQueue" && status.expected.is_some()),
             ("partly paid", status.so_far > 0 && status.state == "RUNNING"),
             ("array", job.get("array").is_some()),
             ("restarted", job["restarts"].as_u64() > Some(0)),
@@ -150,6 +152,7 @@ fn every_place_says_the_same_of_every_job() {
         "TIMEOUT",
         "NODE_FAIL",
         "expected",
+        "expected in line",
         "partly paid",
         "array",
         "restarted",

@@ -197,6 +197,8 @@ pub struct Live {
     problems: BTreeMap<PoolId, String>,
     /// By site, the owners' queue: as far as was noticed since the start.
     queues: BTreeMap<SiteId, outages::owners::OwnersQueue>,
+    /// By site, how much of their limits the jobs of others use: as far as was noticed since the start.
+    habits: BTreeMap<SiteId, outages::usual::SiteHabits>,
     /// Jobs in the queues of sites.
     lines: jobs::line::Lines,
     /// By pool and name of an owner's task, when its limit is over: as far as was noticed since the
@@ -250,6 +252,7 @@ impl Live {
             max: Most::new(),
             problems: BTreeMap::new(),
             queues: BTreeMap::new(),
+            habits: BTreeMap::new(),
             lines: jobs::line::Lines::default(),
             limits_of_tasks: BTreeMap::new(),
             caps: caps::Caps::default(),

@@ -60,11 +60,11 @@ impl SiteState {
         SiteState::ALL.into_iter().find(|state| state.name() == name)
     }
 
-    /// Its name in a sentence: `lost since …`.
+    /// Its name in a sentence, before `since`: `lost since …`.
     pub fn words(self) -> &'static str {
         match self {
             SiteState::Up => "up",
-            SiteState::Joining => "not surveyed yet",
+            SiteState::Joining => "not surveyed yet,",
             SiteState::NeverReached => "never reached, tried",
             SiteState::Lost => "lost",
             SiteState::Hanging => "hanging",

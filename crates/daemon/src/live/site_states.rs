@@ -110,11 +110,10 @@ impl Live {
         }
     }
 
-    /// The site would not take the task. Whether a limit was the cause, the next survey says.
+    /// The site would not take the task, and did not name a limit. Whether one was the cause all the
+    /// same, the next survey says.
     pub(super) fn note_refusal(&mut self, tag: &Tag, why: &str) {
-        // A limit that is still being learned: the site takes jobs again when others have ended.
-        let names_a_limit = why.contains("Limit") || why.contains("MaxSubmit");
-        if let Some(task) = self.state.tasks.get(tag).filter(|_| !names_a_limit) {
+        if let Some(task) = self.state.tasks.get(tag) {
             let refusals = self.refusals.entry(self.state.site_of(task.pool)).or_default();
             refusals.fresh.insert(tag.clone(), why.to_owned());
         }

@@ -28,8 +28,11 @@ impl Live {
             }
             (Act::Submit, Err(SiteError::Refused(why)), TaskReport::Nothing) => {
                 self.note_refusal(tag, &why);
-                self.put(at, TaskRecord::Declined { tag: tag.clone(), why })?;
-                self.declined(at, tag)
+                self.declined(at, tag, why)
+            }
+            // The site takes jobs again when others have ended, or takes other jobs.
+            (Act::Submit, Err(SiteError::Capped(why)), TaskReport::Nothing) => {
+                self.declined(at, tag, why)
             }
             (Act::Go, Ok(()), _) if task.go.is_some() => {
                 self.put(at, TaskRecord::Went { tag: tag.clone() })
@@ -52,7 +55,8 @@ impl Live {
 
     /// A site would not take the task. It may have taken it when it was asked before, and the work may
     /// have begun: then it is the job's.
-    fn declined(&mut self, at: Time, tag: &Tag) -> Result<(), ApplyError> {
+    fn declined(&mut self, at: Time, tag: &Tag, why: String) -> Result<(), ApplyError> {
+        self.put(at, TaskRecord::Declined { tag: tag.clone(), why })?;
         let job = self.state.jobs.get(&tag.job).filter(|job| job.phase() == Phase::Running);
         let is_all = job.is_some_and(|it| it.parts().len() == 1 && it.cancelled_by.is_none());
         match is_all && self.is_current(tag) {

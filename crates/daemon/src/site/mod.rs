@@ -277,6 +277,10 @@ pub enum SiteError {
     /// The site says no: nothing was done, and nothing will be.
     #[error("{0}")]
     Refused(String),
+    /// Only to [`Site::submit`]: the site says no because of a limit of the job's user or account, or
+    /// of the job itself. Nothing was done, and it may take other jobs.
+    #[error("{0}")]
+    Capped(String),
     /// No answer, or one that says nothing: it may have been done. A survey will show.
     #[error("{0}")]
     Unknown(String),
@@ -302,7 +306,7 @@ impl SiteError {
             SiteError::Unknown(why) | SiteError::Away(why) => {
                 SiteError::HANGING.iter().any(|words| why.contains(words))
             }
-            SiteError::Refused(_) | SiteError::Begun => false,
+            SiteError::Refused(_) | SiteError::Capped(_) | SiteError::Begun => false,
         }
     }
 }

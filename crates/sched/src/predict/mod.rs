@@ -1,4 +1,5 @@
-//! How long jobs will run, learned online from those that have ended.
+//! How long jobs will run, learned online from those that have ended; in [`waits`], how long they will
+//! wait.
 //!
 //! A [`Learner`] sees what a submission knows, when jobs start and how long they ran; it never looks
 //! ahead, and remembers a bounded amount of each user. What is expected of a job that runs longer
@@ -7,6 +8,7 @@
 mod last_two;
 mod learned;
 mod published_linear;
+pub mod waits;
 
 use std::fmt::Debug;
 

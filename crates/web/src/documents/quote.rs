@@ -44,6 +44,15 @@ pub struct QueuePlan {
 }
 
 impl Quotes {
+    /// When a job that is submitted now without an offer is expected to start, if that is earlier than
+    /// its window: the earliest of all offers.
+    pub fn sooner(&self) -> Option<i64> {
+        let sooner = self.quotes.iter().filter_map(|offer| {
+            offer.expected_start.zip(offer.start).filter(|(expected, start)| expected < start)
+        });
+        sooner.map(|(expected, _)| expected).min()
+    }
+
     /// Whether the payer has too little for it.
     pub fn is_too_dear(&self, offer: &Offer) -> bool {
         self.funds.zip(offer.cost).is_some_and(|(funds, cost)| cost > funds)
@@ -69,6 +78,11 @@ pub struct Offer {
     /// When it starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<i64>,
+    /// When such a job is expected to start that is submitted now without this offer, if the jobs of
+    /// others before it end as early as they usually do there: never later than `start`, and not
+    /// promised. Left out where nothing is known of the jobs of others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_start: Option<i64>,
     /// When it ends at the latest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish: Option<i64>,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use tradewind_daemon::live::site_health;
 use utoipa::ToSchema;
 
 use super::amount::{Credits, Thousandths};
@@ -84,42 +85,55 @@ pub enum SiteState {
 }
 
 impl SiteState {
+    /// The same state as the market knows it: its names and words are there.
+    pub fn known(self) -> site_health::SiteState {
+        use site_health::SiteState as Known;
+        match self {
+            SiteState::Up => Known::Up,
+            SiteState::Joining => Known::Joining,
+            SiteState::NeverReached => Known::NeverReached,
+            SiteState::Lost => Known::Lost,
+            SiteState::Hanging => Known::Hanging,
+            SiteState::Refusing => Known::Refusing,
+            SiteState::PartlyDrained => Known::PartlyDrained,
+            SiteState::Drained => Known::Drained,
+        }
+    }
+
     /// Its name, as documents have it.
     pub fn name(self) -> &'static str {
-        match self {
-            SiteState::Up => "up",
-            SiteState::Joining => "joining",
-            SiteState::NeverReached => "never-reached",
-            SiteState::Lost => "lost",
-            SiteState::Hanging => "hanging",
-            SiteState::Refusing => "refusing",
-            SiteState::PartlyDrained => "partly-drained",
-            SiteState::Drained => "drained",
-        }
+        self.known().name()
     }
 
     /// Its name in a sentence, before `since`.
     pub fn words(self) -> &'static str {
-        match self {
-            SiteState::Up => "up",
-            SiteState::Joining => "not surveyed yet,",
-            SiteState::NeverReached => "never reached, tried",
-            SiteState::Lost => "lost",
-            SiteState::Hanging => "hanging",
-            SiteState::Refusing => "refusing jobs",
-            SiteState::PartlyDrained => "partly drained",
-            SiteState::Drained => "drained",
-        }
+        self.known().words()
     }
 
     /// Whether plans, forecasts, quotes and offers may use its nodes.
     pub fn is_counted_on(self) -> bool {
-        matches!(self, SiteState::Up | SiteState::PartlyDrained | SiteState::Drained)
+        self.known().answers() && self != SiteState::Refusing
     }
 
     /// Whether the site fails, at least in part.
     pub fn is_failure(self) -> bool {
-        !matches!(self, SiteState::Up | SiteState::Joining)
+        self.known().is_failure()
+    }
+}
+
+impl From<site_health::SiteState> for SiteState {
+    fn from(known: site_health::SiteState) -> SiteState {
+        use site_health::SiteState as Known;
+        match known {
+            Known::Up => SiteState::Up,
+            Known::Joining => SiteState::Joining,
+            Known::NeverReached => SiteState::NeverReached,
+            Known::Lost => SiteState::Lost,
+            Known::Hanging => SiteState::Hanging,
+            Known::Refusing => SiteState::Refusing,
+            Known::PartlyDrained => SiteState::PartlyDrained,
+            Known::Drained => SiteState::Drained,
+        }
     }
 }
 
@@ -210,4 +224,19 @@ pub struct PriceChange {
     /// A table in TOML, as in the configuration: by hours and load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tariff: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_are_called_in_documents_as_in_the_market() {
+        for known in site_health::SiteState::ALL {
+            let state = SiteState::from(known);
+            assert_eq!(state.known(), known);
+            let written = serde_json::to_value(state).unwrap();
+            assert_eq!(written.as_str(), Some(known.name()));
+        }
+    }
 }

@@ -159,6 +159,7 @@ mod tests {
             criterion: criterion.to_owned(),
             exact: true,
             id: None,
+            expected_start: None,
             start: Some(10),
             finish: Some(finish),
             cost: Some(Credits(cost)),

@@ -66,6 +66,8 @@ struct QuotePage {
     windows: Vec<Alternative>,
     /// Who would pay, and what there is to spend.
     purse: Option<(String, Credits)>,
+    /// When a job is expected to start without an offer, if that is earlier than its window.
+    sooner: Option<i64>,
     /// Criteria without a window, and why.
     none: Vec<Offer>,
     curve: Option<String>,
@@ -113,6 +115,7 @@ async fn blank(context: &Context, caller: &Caller, filled: QuoteForm) -> Answer<
         answered: None,
         windows,
         purse: None,
+        sooner: None,
         none,
         curve: None,
         board_pools,
@@ -195,7 +198,8 @@ async fn answer(
             let (windows, none) = alternatives::quoted(&quotes);
             let curve = curve::front(alternatives::points(&windows));
             let board_pools = alternatives::pools(&windows);
-            page(&QuotePage { answered, windows, purse, none, curve, board_pools, ..empty })
+            let sooner = quotes.sooner();
+            page(&QuotePage { answered, windows, purse, sooner, none, curve, board_pools, ..empty })
         }
         Err(failure) => {
             let (status, problem) = failure.parts();

@@ -68,7 +68,7 @@ fn failing(state: &State, actor: &Actor) -> Vec<FailingSite> {
         let more = jobs.split_off(jobs.len().min(NAMED)).len();
         FailingSite {
             name: failures::name(state, site).to_owned(),
-            state: failures::document(health.state),
+            state: health.state.into(),
             since: health.since.0,
             reason: match actor.may_manage(owner) {
                 true => own_words,

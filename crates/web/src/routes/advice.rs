@@ -20,6 +20,7 @@ use crate::context::Context;
 use crate::documents::{Basis, Credits, Explanation, Job, Quotes, WhatIf, WhatIfQuestion};
 use crate::extract::{At, Document, Large};
 use crate::failure::{Answer, Failure};
+use crate::usual;
 use crate::views::accounts::may_see;
 use crate::views::offers::{no_offer, offer};
 use crate::views::{jobs, words};
@@ -73,17 +74,19 @@ pub(crate) async fn offers(
     let payer = project.clone().map_or_else(user, Account::Project);
     let demand = context.demand(caller.actor.user.clone(), submission).await?;
     let (view, Quoted { proposals, queue }) = windows(context, &demand, &ahead).await?;
+    let expected = usual::starts(context, &ahead, &view, &demand, &proposals).await?;
     // The rest waits for the journal, and not for a processor.
     drop(ahead);
     let unbookable = context.look(Live::unbookable).await?;
     let mut kept: Vec<(Booking, u64)> = Vec::new();
     let mut quotes = Vec::new();
-    for Proposal { criterion, exact, answer } in proposals {
+    for (Proposal { criterion, exact, answer }, expected) in proposals.into_iter().zip(expected) {
         let offer = match answer {
             Err(reason) => no_offer(criterion, exact, words::sentence(&reason)),
             Ok((booking, cost)) => {
                 let pools = view.market.pools();
                 let mut offer = offer(pools, &demand, (criterion, exact), &booking, cost);
+                offer.expected_start = expected.map(|at| at.0);
                 let share = |share: Share| unbookable.contains(&share.pool);
                 let in_line = booking.place.shares(demand.processors).any(share);
                 offer.basis = Some(if in_line { Basis::SiteQueue } else { Basis::Window });

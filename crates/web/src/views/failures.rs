@@ -5,24 +5,10 @@ use tradewind_daemon::live::state::{Hold, Job, Part, Phase, State};
 use tradewind_model::SiteId;
 
 use super::words::moment;
-use crate::documents::{self, SiteFailure};
+use crate::documents::SiteFailure;
 
 /// The reason of jobs that wait for a site that fails, as lists show it.
 pub(crate) const REASON: &str = "SiteNotAvailable";
-
-/// The state in documents.
-pub(crate) fn document(state: SiteState) -> documents::SiteState {
-    match state {
-        SiteState::Up => documents::SiteState::Up,
-        SiteState::Joining => documents::SiteState::Joining,
-        SiteState::NeverReached => documents::SiteState::NeverReached,
-        SiteState::Lost => documents::SiteState::Lost,
-        SiteState::Hanging => documents::SiteState::Hanging,
-        SiteState::Refusing => documents::SiteState::Refusing,
-        SiteState::PartlyDrained => documents::SiteState::PartlyDrained,
-        SiteState::Drained => documents::SiteState::Drained,
-    }
-}
 
 /// The reason for a reader who does not manage the site: its own words name accounts, commands and
 /// paths.
@@ -44,7 +30,7 @@ pub(crate) fn reason_for_all(health: &Health) -> Option<String> {
 pub(crate) fn sentence(site: &str, health: &Health) -> String {
     let reason = reason_for_all(health).map(|why| format!(": {why}")).unwrap_or_default();
     match health.state {
-        SiteState::Joining => format!("{site}, {}", health.state.words()),
+        SiteState::Joining => format!("{site}, {}", health.state.words().trim_end_matches(',')),
         state => format!("{site}, {} since {}{reason}", state.words(), moment(health.since)),
     }
 }
@@ -84,7 +70,7 @@ fn failure(state: &State, site: SiteId, health: &Health, say: &str) -> SiteFailu
     let name = name(state, site);
     SiteFailure {
         site: name.to_owned(),
-        state: document(health.state),
+        state: health.state.into(),
         since: health.since.0,
         reason: reason_for_all(health),
         message: format!("{} {}", say, sentence(name, health)),

@@ -17,6 +17,7 @@ fn empty(criterion: String, exact: bool) -> Offer {
         exact,
         id: None,
         start: None,
+        expected_start: None,
         finish: None,
         cost: None,
         slack: None,

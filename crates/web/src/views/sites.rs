@@ -43,7 +43,7 @@ pub(crate) fn list(state: &State) -> SiteList {
         Site {
             name: site.name.clone(),
             owner: state.owners().get(place).cloned().unwrap_or_default(),
-            state: failures::document(health.state),
+            state: health.state.into(),
             since: Some(health.since.0).filter(|since| *since > 0),
             reason: failures::reason_for_all(&health),
             requests_per_minute: None,

@@ -117,8 +117,21 @@ fn table(all: &Quotes) -> String {
             let _ = writeln!(text, "it then begins at most {} after START", length(slack));
         }
     }
+    text.push_str(&sooner(all));
     text.push_str(&purse(all, &lines));
     text
+}
+
+/// When a job is expected to start, where that is earlier than its window.
+fn sooner(all: &Quotes) -> String {
+    match all.sooner() {
+        Some(expected) => format!(
+            "\nsubmitted without a quote it is expected to start at {}: jobs of others usually end \
+             before their limits there; this is not promised\n",
+            moment(expected)
+        ),
+        None => String::new(),
+    }
 }
 
 /// What there is to spend, if it is too little for some of them.
@@ -189,7 +202,7 @@ fn times(times: Times) -> &'static str {
 }
 
 /// Columns of the CSV.
-const HEADS: [&str; 14] = [
+const HEADS: [&str; 15] = [
     "criterion",
     "exact",
     "quote",
@@ -204,6 +217,7 @@ const HEADS: [&str; 14] = [
     "reason",
     "times",
     "work",
+    "expected_start",
 ];
 
 /// One row for each criterion and pool.
@@ -226,12 +240,13 @@ fn csv(quotes: &[Offer]) -> Sheet {
             let mut more = vec![part.pool.clone(), nodes, limit.to_string(), price, String::new()];
             more.push(part.times.map(times).unwrap_or_default().to_owned());
             more.push(part.work.unwrap_or(limit).to_string());
+            more.push(text(offer.expected_start));
             rows.push([first.clone(), more].concat());
         }
         if offer.nodes.is_empty() {
             let mut more = vec![String::new(); 4];
             more.push(offer.reason.clone().unwrap_or_default());
-            more.extend([String::new(), String::new()]);
+            more.extend(vec![String::new(); 3]);
             rows.push([first, more].concat());
         }
     }

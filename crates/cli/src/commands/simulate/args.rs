@@ -169,7 +169,7 @@ fn patience(text: &str) -> Result<Span, String> {
 }
 
 /// Reads one of the words of `T`, with their help.
-fn word<T: Keyword + Send + Sync>() -> impl TypedValueParser<Value = T> {
+pub(in crate::commands) fn word<T: Keyword + Send + Sync>() -> impl TypedValueParser<Value = T> {
     let values = T::WORDS.iter().map(|(name, _, help)| PossibleValue::new(*name).help(*help));
     PossibleValuesParser::new(values)
         .try_map(|name| T::named(&name).ok_or_else(|| format!("unknown word `{name}`")))

@@ -1,8 +1,10 @@
 //! `tradewind simulate`: logs replayed under one or several policies, by one or several rules.
 //!
 //! `args` says what and how, `plan` makes runs of it, `workload` jobs, `replay` does one run,
-//! `command_policy` lets a command decide, `outputs` writes its files, `store` remembers which are finished, `folder` says whose folder it is, `overview` puts them side by side, `verdicts` says
-//! which of them is the best for sure, and `report` makes a page of them.
+//! `single` replays one log for another command, `command_policy` lets a command decide, `outputs`
+//! writes its files, `store` remembers which are finished, `folder` says whose folder it is,
+//! `overview` puts them side by side, `verdicts` says which of them is the best for sure, and
+//! `report` makes a page of them.
 
 mod args;
 mod command_policy;
@@ -21,6 +23,7 @@ mod plan;
 mod replay;
 mod report;
 mod rules;
+pub(super) mod single;
 mod sites;
 pub(super) mod store;
 pub(super) mod summary;
@@ -42,6 +45,7 @@ use crate::report::Report;
 use crate::worker_pool;
 pub(crate) use args::Args;
 use args::Settings;
+pub(super) use args::word;
 use folder::Folder;
 use overview::Overview;
 use plan::Plan;

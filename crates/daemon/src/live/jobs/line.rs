@@ -18,7 +18,7 @@ use tradewind_sched::policy::outlook::Outlook;
 
 use crate::live::near::is_near;
 use crate::live::record::{JobRecord, OutageRecord, TaskRecord};
-use crate::live::state::{Job, Phase, State, TaskGoal, Why};
+use crate::live::state::{Happening, Job, Phase, Setback, State, TaskGoal, Why};
 use crate::live::{ApplyError, LineSettings, Live};
 use crate::site::{Seen, Survey, Tag};
 
@@ -47,6 +47,24 @@ pub(in crate::live) struct SiteLine {
     /// The lowest priority that the site's manager gave to a task of the market when tasks were last
     /// seen waiting.
     pub(in crate::live) priority: Option<u64>,
+}
+
+/// Whether the job was taken back from the queue of a site, as its history says: what was noticed since
+/// the start is not enough after a restart.
+fn has_left_line(job: &Job) -> bool {
+    let mut is_lined = false;
+    job.history.iter().any(|(_, what)| match what {
+        Happening::Lined(_) => {
+            is_lined = true;
+            false
+        }
+        Happening::Setback(Setback::Displaced) => std::mem::take(&mut is_lined),
+        Happening::Began | Happening::Setback(_) | Happening::Planned(_) => {
+            is_lined = false;
+            false
+        }
+        _ => false,
+    })
 }
 
 impl Live {
@@ -134,7 +152,7 @@ impl Live {
     fn may_leave_line(&self, at: Time, job: &Job, pool: PoolId) -> bool {
         let is_near = self.state.turn_of(job).is_some_and(|turn| turn <= at + SOON);
         let is_there = self.state.away_since(self.state.site_of(pool)).is_none();
-        let is_first = !self.lines.left.contains(&job.number);
+        let is_first = !self.lines.left.contains(&job.number) && !has_left_line(job);
         is_there && !is_near && is_first && !self.is_stopping(job.number)
     }
 

@@ -5,6 +5,7 @@ mod lined;
 pub(super) mod missing;
 pub mod owners;
 pub mod recent_history;
+pub mod usual;
 
 use std::collections::BTreeMap;
 

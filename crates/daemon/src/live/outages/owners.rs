@@ -83,13 +83,15 @@ impl Live {
             now: at,
             pools: groups.pools.iter().map(|&id| (id, pools.pool(id).nodes)).collect(),
             taken: self.state.taken_at(at, site, missing),
-            waiting: line.waiting,
+            waiting: line.waiting.clone(),
         };
+        let rule = look_ahead_rule(rule);
+        self.learn_habits(site, survey, (missing, &line), (&ahead, rule));
         let forecast = match ahead.waiting.is_empty() {
             true => owners::Forecast { jobs: Vec::new(), load: Vec::new() },
             false => {
                 let counts = |index: usize| line.counts.get(index).is_none_or(|counts| *counts);
-                owners::forecast_of(&ahead, look_ahead_rule(rule), counts)
+                owners::forecast_of(&ahead, rule, counts)
             }
         };
         let turn = |(index, job): (usize, u64)| match forecast.jobs.get(index) {

@@ -73,7 +73,7 @@ impl Manager {
             Act::Submit if self.tasks.values().filter(is_open).count() >= self.max => {
                 self.refusals += 1;
                 self.refused.insert(tag.clone(), cap(Holds::ForNow, "AssocMaxSubmitJobLimit"));
-                return Err(SiteError::Refused("AssocMaxSubmitJobLimit".to_owned()));
+                return Err(SiteError::Capped("AssocMaxSubmitJobLimit".to_owned()));
             }
             Act::Submit => {
                 let seen = Seen::Running { since: at, nodes: vec!["n".to_owned()] };
@@ -243,7 +243,7 @@ fn a_job_is_held_with_the_limit_that_only_its_site_knew() {
     let mut stage = Stage::new();
     stage.submit(DAY, only_b()).unwrap();
     let tag = stage.orders().remove(0).tag;
-    let refused = Err(SiteError::Refused("QOSMaxWallDurationPerJobLimit".to_owned()));
+    let refused = Err(SiteError::Capped("QOSMaxWallDurationPerJobLimit".to_owned()));
     stage.step(later(1), Input::Answered { tag: tag.clone(), act: Act::Submit, answer: refused });
     stage.step(later(1), Input::Answered { tag: tag.clone(), act: Act::Withdraw, answer: Ok(()) });
     surveyed(&mut stage, later(2), 1, vec![], |survey| {

@@ -180,6 +180,52 @@ fn a_job_leaves_the_queue_if_another_site_frees_first_and_it_has_not_begun() {
     }
 }
 
+/// A job was withdrawn from the queue, and stands in it again after a restart: it is not withdrawn twice.
+#[test]
+fn a_job_is_withdrawn_from_a_queue_once_also_after_a_restart() {
+    for restarts in [false, true] {
+        let mut stage = stage(Some(5));
+        let task = |until| LocalTask { nodes: 2, from: DAY, until: later(until) };
+        let busy = |until| {
+            let mut survey = look(vec![]);
+            survey.pools[0].local = [("own".to_owned(), task(until))].into();
+            Input::Surveyed { site: SiteId(1), survey: Ok(survey) }
+        };
+        let free = || Input::Surveyed { site: SiteId(1), survey: Ok(look(vec![])) };
+        let queue = || vec![waiting("high", 9)];
+        stage.step(DAY, busy(9_000));
+        stage.seen(0, backlog(queue(), vec![]));
+        stage.submit(DAY, job(2, 100)).unwrap();
+        let tag = stage.only_order(Act::Submit);
+        stage.answered(1, &tag, Act::Submit, Ok(()));
+        stage.seen(2, backlog(queue(), vec![(tag.clone(), Seen::Waiting)]));
+        stage.step(later(9), free());
+        assert_eq!(stage.only_order(Act::Recall), tag);
+        // Before it is out, the other site is busy again, and the queue is the best place.
+        stage.step(later(9), busy(9_000));
+        stage.answered(10, &tag, Act::Recall, Ok(()));
+        let never = Seen::Ended { since: None, at: later(10), exit: Exit::Withdrawn };
+        stage.seen(11, backlog(queue(), vec![(tag, never)]));
+        assert!(stage.is_lined(1), "{:?}", stage.phase(1));
+        if restarts {
+            stage.restart(later(12));
+        }
+        let tags = |stage: &Stage, act| -> Vec<Tag> {
+            let orders = stage.orders().into_iter().filter(|order| order.act == act);
+            orders.map(|order| order.tag).collect()
+        };
+        for tag in tags(&stage, Act::Submit) {
+            stage.answered(13, &tag, Act::Submit, Ok(()));
+        }
+        let tag = Tag { attempt: 1, ..stage.live.state().tasks.keys().next().unwrap().clone() };
+        stage.step(later(14), busy(9_000));
+        stage.seen(14, backlog(queue(), vec![(tag, Seen::Waiting)]));
+        stage.step(later(19), free());
+        assert!(stage.is_lined(1));
+        assert_eq!(tags(&stage, Act::Recall), [], "restarted: {restarts}");
+    }
+}
+
 #[test]
 fn only_jobs_of_one_part_are_sent_ahead() {
     let mut stage = stage(Some(5));

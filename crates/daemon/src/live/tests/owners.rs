@@ -4,6 +4,7 @@ use tradewind_model::{Cause, Outage, PoolId};
 use tradewind_sched::policy::owners::{Expected, Unforeseen};
 
 use super::*;
+use crate::live::outages::usual::Wanted;
 use crate::live::state::Why;
 use crate::site::SiteError;
 use crate::site::limits::Limits;
@@ -271,4 +272,40 @@ fn an_outage_that_was_announced_and_withdrawn_leaves_nothing_behind() {
     assert_eq!(known.len(), 2, "{known:?}");
     assert!(known.iter().all(|what| what.cause == Cause::Local));
     assert_eq!(state.market.state().closures.len(), 2);
+}
+
+/// One job of others runs at a time on both nodes of site `a`, each with a limit of 600 s, and the next
+/// one waits; each ends after a minute.
+fn minute(number: i64) -> Survey {
+    let running = LocalTask { nodes: 2, from: later(60 * number), until: later(60 * number + 600) };
+    let local = [(format!("job {number}"), running)].into();
+    let pools = vec![PoolSurvey { up: 2, local, ..PoolSurvey::default() }];
+    let queue = vec![waiting(&format!("{}", number + 1), 2, 600)];
+    Survey { pools, queue, ..Survey::default() }
+}
+
+#[test]
+fn a_start_is_expected_by_how_early_jobs_of_others_end_and_promised_by_limits() {
+    let mut stage = Stage::new();
+    let wanted = Wanted { pool: PoolId(0), nodes: 2, limit: Span(60) };
+    let usual = |stage: &Stage, before: &[Wanted]| {
+        let known = stage.live.usual_start(SiteId(0))?;
+        known.of(wanted, before, &mut || true)
+    };
+    stage.see(DAY, minute(0));
+    assert_eq!(usual(&stage, &[]), None, "nothing is known of ends");
+    for number in 1..10 {
+        stage.see(later(60 * number), minute(number));
+    }
+    // By limits: 540 + 600 for the one that runs, and 600 for the one that waits.
+    assert_eq!(stage.to_come(), [(2, 1_140, 1_740)]);
+    // Each ended between two surveys, seen half a minute after its start on average.
+    let expected = usual(&stage, &[]).unwrap();
+    assert!((later(600)..later(660)).contains(&expected), "{expected:?}");
+    let behind = usual(&stage, &[wanted]).unwrap();
+    assert_eq!(behind, expected + Span(60), "a job of the market counts with its limit");
+    assert_eq!(usual(&stage, &[wanted; 300]), None, "too many");
+    // Nothing of others is there: a window says all.
+    stage.see(later(700), look(vec![]));
+    assert_eq!(usual(&stage, &[]), None);
 }

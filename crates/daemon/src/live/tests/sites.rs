@@ -27,10 +27,10 @@ impl Stage {
     }
 
     /// The market after a restart.
-    fn restart(&mut self, at: Time) {
+    pub(super) fn restart(&mut self, at: Time) {
         let mut state = State::empty(DAY);
         self.records.iter().for_each(|(at, record)| state.apply(*at, record).unwrap());
-        let begun = Live::begin(state, Settings::default(), Arc::new(Easy), "easy", at);
+        let begun = Live::begin(state, self.live.settings().clone(), Arc::new(Easy), "easy", at);
         let (live, step) = begun.unwrap();
         self.live = live;
         self.records.extend(step.records.into_iter().map(|record| (at, record)));
@@ -228,6 +228,34 @@ fn a_limit_that_only_the_second_survey_names_is_no_refusal_by_the_site() {
         stage.step(at + Span(1), Input::Surveyed { site: SiteId(0), survey: Ok(survey) });
     }
     assert_eq!(stage.health(0).state, SiteState::Up);
+}
+
+/// Whatever words a site uses, and whether or not a survey names the limit: what counts is the kind of
+/// its answer.
+#[test]
+fn a_site_whose_limit_is_met_does_not_refuse_jobs() {
+    for (answer, state) in [
+        (SiteError::Capped("keine weiteren Jobs".to_owned()), SiteState::Up),
+        (SiteError::Refused("the licence server has a Limit".to_owned()), SiteState::Refusing),
+    ] {
+        let mut stage = Stage::new();
+        for _ in 0..3 {
+            stage.submit(DAY, here(1, 60)).unwrap();
+        }
+        for round in 0..8 {
+            let at = later(1 + 2 * round);
+            for order in stage.orders() {
+                let (tag, act) = (order.tag, order.act);
+                let answer = match act {
+                    Act::Submit => Err(answer.clone()),
+                    _ => Ok(()),
+                };
+                stage.step(at, Input::Answered { tag, act, answer });
+            }
+            stage.step(at + Span(1), Input::Surveyed { site: SiteId(0), survey: Ok(look(vec![])) });
+        }
+        assert_eq!(stage.health(0).state, state, "{answer:?}");
+    }
 }
 
 #[test]

@@ -56,6 +56,9 @@ pub(super) enum Order {
 /// What a keeper says, a line each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Said {
+    /// The task is about to be started: it may run, and do anything to its keeper, before the keeper
+    /// can say so.
+    Starting,
     /// The task runs.
     Started,
     /// It does not, and why.
@@ -106,6 +109,7 @@ fn run(whose: Whose) -> io::Result<Said> {
             (prepared(*job, &home, &spool)?, Some(spool))
         }
     };
+    say(&Said::Starting);
     let pid = launch.start()?;
     say(&Said::Started);
     let ended = watch(pid, input);

@@ -93,21 +93,29 @@ impl Kept {
         let (how, folder) = (way.describe(), folder.clone());
         let mut kept = Kept { pid, orders, account: way.account, cell: way.cell, folder };
         kept.say(&Order::Run(Box::new(job)));
-        let (first, started) = sync_channel(1);
+        let (first, started) = sync_channel(3);
         thread::Builder::new().spawn(move || {
             let mut lines = lines(out);
-            drop(first.send(lines.next()));
+            // All that it says of the start.
+            loop {
+                let said = lines.next();
+                let is_last = said != Some(Said::Starting);
+                drop(first.send(said));
+                if is_last {
+                    break;
+                }
+            }
             let ended = lines.find_map(|said| match said {
                 Said::Ended(ended) => Some(ended),
                 _ => None,
             });
             drop(events.send(Event::Over(ended.unwrap_or(Exit::Lost))));
         })?;
-        match started.recv_timeout(PATIENCE) {
-            Ok(Some(Said::Started)) => Ok(kept),
-            Ok(Some(Said::Failed(why))) => Err(io::Error::other(why)),
-            Ok(_) => Err(io::Error::other(format!("{how}: {}", said(err)))),
-            Err(_) => {
+        match until_started(&started, processes::is_child_stopped) {
+            Begin::Runs => Ok(kept),
+            Begin::Failed(why) => Err(io::Error::other(why)),
+            Begin::Never => Err(io::Error::other(format!("{how}: {}", said(err)))),
+            Begin::Silent => {
                 kept.kill(None);
                 let within = PATIENCE.as_secs();
                 Err(io::Error::other(format!("`{program}` did not start it within {within} s")))
@@ -187,6 +195,38 @@ impl Kept {
     }
 }
 
+/// What became of the start of a task.
+#[derive(Debug, PartialEq, Eq)]
+enum Begin {
+    /// It runs, or may have run.
+    Runs,
+    /// It was not started; the keeper's words.
+    Failed(String),
+    /// There is no keeper: it ended before it began to start the task.
+    Never,
+    /// Nothing was said in time.
+    Silent,
+}
+
+/// Waits for the start. A task that stops or kills its keeper before the keeper could report the start
+/// runs all the same: from [`Said::Starting`] on, only [`Said::Failed`] says that it does not.
+fn until_started(said: &Receiver<Option<Said>>, is_stopped: impl Fn() -> bool) -> Begin {
+    let end = Instant::now() + PATIENCE;
+    let mut is_starting = false;
+    loop {
+        match said.recv_timeout(AGAIN.min(end.saturating_duration_since(Instant::now()))) {
+            Ok(Some(Said::Starting)) => is_starting = true,
+            Ok(Some(Said::Started)) => return Begin::Runs,
+            Ok(Some(Said::Failed(why))) => return Begin::Failed(why),
+            Err(RecvTimeoutError::Timeout) if is_starting && is_stopped() => return Begin::Runs,
+            Err(RecvTimeoutError::Timeout) if Instant::now() < end => {}
+            Err(RecvTimeoutError::Timeout) => return Begin::Silent,
+            Ok(_) | Err(RecvTimeoutError::Disconnected) if is_starting => return Begin::Runs,
+            Ok(_) | Err(RecvTimeoutError::Disconnected) => return Begin::Never,
+        }
+    }
+}
+
 /// What the keeper says; ends with the first line that makes no sense.
 fn lines(out: Option<impl Read>) -> impl Iterator<Item = Said> {
     let mut out = out.map(BufReader::new);
@@ -217,4 +257,32 @@ pub(super) fn kill_rest(folder: &Folder, account: &Account, keeper: Option<(i32,
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let Ok(mut child) = command.spawn() else { return };
     let _ = wait_until(&mut child, Instant::now() + LAST_END);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What follows if the keeper says this and then nothing, or ends.
+    fn begin(said: &[Said], ends: bool, is_stopped: bool) -> Begin {
+        let (sender, receiver) = sync_channel(3);
+        said.iter().for_each(|said| sender.send(Some(said.clone())).unwrap());
+        if ends {
+            sender.send(None).unwrap();
+        }
+        until_started(&receiver, || is_stopped)
+    }
+
+    #[test]
+    fn a_task_that_stops_or_kills_its_keeper_at_once_has_begun() {
+        use Said::{Failed, Started, Starting};
+        assert_eq!(begin(&[Starting], false, true), Begin::Runs, "it has stopped its keeper");
+        assert_eq!(begin(&[Starting], true, false), Begin::Runs, "it has killed its keeper");
+        assert_eq!(begin(&[Starting, Started], false, false), Begin::Runs);
+        let why = "no such file".to_owned();
+        let failed = [Starting, Failed(why.clone())];
+        assert_eq!(begin(&failed, true, false), Begin::Failed(why.clone()));
+        assert_eq!(begin(&[Failed(why.clone())], true, false), Begin::Failed(why));
+        assert_eq!(begin(&[], true, false), Begin::Never, "`user_command` ended");
+    }
 }

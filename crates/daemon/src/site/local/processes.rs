@@ -22,6 +22,7 @@ pub(super) fn boot() -> String {
 /// Content of `/proc/PID/stat`.
 struct Stat {
     zombie: bool,
+    stopped: bool,
     parent: i32,
     group: i32,
     born: u64,
@@ -33,11 +34,12 @@ fn stat(pid: i32) -> Option<Stat> {
     let end = text.iter().rposition(|byte| *byte == b')')?;
     let rest = String::from_utf8_lossy(text.get(end + 1..)?).into_owned();
     let mut fields = rest.split_ascii_whitespace();
-    let zombie = fields.next()? == "Z";
+    let state = fields.next()?;
+    let (zombie, stopped) = (state == "Z", state == "T");
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
     let born = fields.nth(16)?.parse().ok()?;
-    Some(Stat { zombie, parent, group, born })
+    Some(Stat { zombie, stopped, parent, group, born })
 }
 
 /// When the process was born, in ticks since boot; `None`: there is no such process, or it is
@@ -75,6 +77,11 @@ pub(super) fn descendants(but: Option<i32>) -> Vec<i32> {
         }
     }
     found
+}
+
+/// Whether a signal has stopped a process that descends from this one.
+pub(super) fn is_child_stopped() -> bool {
+    descendants(None).into_iter().any(|pid| stat(pid).is_some_and(|stat| stat.stopped))
 }
 
 /// Kills a process; `false`: we may not.

@@ -239,9 +239,19 @@ impl Folder {
         }
     }
 
-    /// Writes a record that may be lost when the machine dies: then no task runs any more, and
-    /// what is left is enough. Every process sees it whole or not at all.
+    /// Records that may be lost when the machine dies: then no task runs any more, and what is left
+    /// is enough. All others are needed afterwards, to know what ran and for how long.
+    const SPARED: [&'static str; 2] = [Self::PLACED, Self::GATHERING];
+
+    /// Writes a record that may be lost when the machine dies. Every process sees it whole or not at
+    /// all.
+    ///
+    /// # Errors
+    /// If it cannot be written, or must not be lost.
     pub(super) fn note<T: Serialize>(&self, name: &str, record: &T) -> io::Result<()> {
+        if !Self::SPARED.contains(&name) {
+            return Err(io::Error::other(format!("{name} must be on disk before it is seen")));
+        }
         let draft = self.path(&format!(".{name}.{}", std::process::id()));
         fs::write(&draft, serde_json::to_vec(record)?)?;
         fs::rename(draft, self.path(name))
@@ -333,6 +343,18 @@ pub(in crate::site) fn now() -> Time {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_task_is_charged_by_cannot_be_written_without_the_disk() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let folder = Folder(folder.path().to_owned());
+        for name in [Folder::SHEET, Folder::BEGUN, Folder::STARTED, Folder::ENDED, Folder::GO] {
+            assert!(folder.note(name, &7).is_err() && !folder.has(name), "{name}");
+        }
+        folder.note(Folder::PLACED, &7).unwrap();
+        folder.write(Folder::STARTED, &8).unwrap();
+        assert_eq!(folder.read::<i32>(Folder::STARTED).unwrap(), Some(8));
+    }
 
     #[test]
     fn a_start_that_a_clock_set_back_will_not_show_soon_holds_nothing_up() {

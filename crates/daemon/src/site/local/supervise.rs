@@ -63,6 +63,8 @@ enum Cause {
 
 /// How often a supervisor shows that it lives.
 const LIFE: Duration = Duration::from_secs(10);
+/// Of so many such signs, one is on disk at once: file systems may keep the others for half a minute.
+const SYNCED: u32 = 6;
 
 fn run(folder: &Folder) -> io::Result<()> {
     // Orphans of the task become our children, so none escapes.
@@ -123,6 +125,11 @@ fn show_life(lock: File) -> io::Result<()> {
         loop {
             // On a disk that takes no change the task is only charged for less.
             let _ = lock.set_modified(std::time::SystemTime::now());
+            let _ = lock.sync_all();
+            for _ in 1..SYNCED {
+                thread::sleep(LIFE);
+                let _ = lock.set_modified(std::time::SystemTime::now());
+            }
             thread::sleep(LIFE);
         }
     };
@@ -291,8 +298,9 @@ fn watch(
     let pid = task.pid();
     let born = processes::born(pid).unwrap_or(0);
     let started = Started { pid, born, since: since_ms.div_euclid(1_000), began: Some(since_ms) };
-    // Without this record the task is seen as waiting; its end is reported all the same.
-    let _ = folder.note(Folder::STARTED, &started);
+    // Without this record the task is seen as waiting; its end is reported all the same. It is on disk
+    // before anyone can see it: after a power failure, what ran must not look as if it never began.
+    let _ = folder.write(Folder::STARTED, &started);
     let reaper = thread::Builder::new().spawn(move || reap(&sender));
     let limit = began + Duration::from_secs(sheet.limit.try_into().unwrap_or(0));
     let due = Due {

@@ -5,6 +5,7 @@ use tradewind_io::settings::cluster::{Members, Mode};
 use super::sbatch::{self, Begin, Terms};
 use super::{Controller, caps, is_unanswered, pools, reserve};
 use crate::site::SiteError;
+use crate::site::limits::Cap;
 use crate::site::local::records::now;
 use crate::site::managed::bundle::{Words, ahead};
 use crate::site::managed::driver::Base;
@@ -34,19 +35,28 @@ pub(super) fn script(script: String) -> Result<String, SiteError> {
     }
 }
 
+/// The answer with the limit that it names, if it names one.
+fn answered(said: Result<(), SiteError>, cap: Option<Cap>) -> Answered {
+    match (said, cap) {
+        (Err(SiteError::Refused(why)), Some(cap)) => {
+            // The first line says nothing but this word, and the second is the same for all.
+            let why = match why.contains(&cap.word) {
+                true => why,
+                false => format!("{}: {why}", cap.word),
+            };
+            (Err(SiteError::Capped(why)), Some(cap))
+        }
+        other => other,
+    }
+}
+
 impl Controller {
     /// Submits a job; the limit that it met, if that is why it was not taken.
     pub(super) fn sbatch(&self, base: &Base, one: &Submission<'_>) -> Answered {
         let mut complaint = String::new();
         let said = self.run_sbatch(base, one, &mut complaint);
         let cap = said.as_ref().err().and_then(|_| caps::of_refusal(&complaint));
-        match (said, cap) {
-            // The first line says nothing but this word, and the second is the same for all.
-            (Err(SiteError::Refused(why)), Some(cap)) if !why.contains(&cap.word) => {
-                (Err(SiteError::Refused(format!("{}: {why}", cap.word))), Some(cap))
-            }
-            other => other,
-        }
+        answered(said, cap)
     }
 
     fn run_sbatch(
@@ -115,5 +125,27 @@ impl Controller {
             (Mode::Begin, Some(start)) => Ok(Begin::After((start - now()).0)),
             _ => Ok(Begin::Now),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::site::limits::Holds;
+
+    use super::*;
+
+    #[test]
+    fn a_refusal_that_names_a_limit_is_an_answer_of_its_own() {
+        let refused = |why: &str| Err(SiteError::Refused(why.to_owned()));
+        let cap = Cap { holds: Holds::ForNow, word: "MaxJobCount".to_owned() };
+        let capped = |why: &str| (Err(SiteError::Capped(why.to_owned())), Some(cap.clone()));
+        assert_eq!(
+            answered(refused("job queue full"), Some(cap.clone())),
+            capped("MaxJobCount: job queue full")
+        );
+        assert_eq!(answered(refused("MaxJobCount"), Some(cap.clone())), capped("MaxJobCount"));
+        assert_eq!(answered(refused("no such option"), None), (refused("no such option"), None));
+        let silent = Err(SiteError::Unknown("no answer".to_owned()));
+        assert_eq!(answered(silent.clone(), Some(cap.clone())), (silent, Some(cap.clone())));
     }
 }

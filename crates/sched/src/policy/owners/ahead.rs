@@ -46,7 +46,17 @@ enum Happening {
     Joins(usize),
 }
 
-struct Run {
+/// When jobs end before their limits, as far as they do.
+#[derive(Default)]
+pub(super) struct Ends<'a> {
+    /// Of jobs that run at the beginning.
+    pub(super) running: BTreeMap<JobId, Time>,
+    /// Of a job that starts; without it, all run to their limits.
+    pub(super) of: Option<&'a dyn Fn(&ExpectedStart) -> Time>,
+}
+
+struct Run<'a> {
+    ends: &'a Ends<'a>,
     now: Time,
     queue: SiteQueue,
     events: BinaryHeap<Reverse<(Time, Happening)>>,
@@ -64,8 +74,8 @@ struct Run {
 
 /// Lets the scheduler run from `now` on until nothing waits, or the horizon of its rule. The numbers
 /// of the groups ascend without gaps from 0.
-pub(super) fn run(queue: SiteQueue, groups: Vec<Group>, now: Time) -> Ahead {
-    let mut run = Run::new(queue, groups, now);
+pub(super) fn run(queue: SiteQueue, groups: Vec<Group>, now: Time, ends: &Ends<'_>) -> Ahead {
+    let mut run = Run::new(queue, groups, now, ends);
     let until = now + run.queue.rule().horizon;
     run.moment(now);
     for _ in 0..MAX_MOMENTS {
@@ -79,11 +89,16 @@ pub(super) fn run(queue: SiteQueue, groups: Vec<Group>, now: Time) -> Ahead {
     Ahead { starts: run.starts, blocked }
 }
 
-impl Run {
-    fn new(queue: SiteQueue, groups: Vec<Group>, now: Time) -> Run {
-        let ends = queue.expected_ends(now).map(|(at, job)| Reverse((at, Happening::Ends(job))));
+impl<'a> Run<'a> {
+    fn new(queue: SiteQueue, groups: Vec<Group>, now: Time, early: &'a Ends<'a>) -> Run<'a> {
+        let end = |(at, job): (Time, JobId)| {
+            (early.running.get(&job).map_or(at, |early| at.min(*early)), job)
+        };
+        let ends = queue.expected_ends(now).map(end);
+        let ends = ends.map(|(at, job)| Reverse((at, Happening::Ends(job))));
         let back = queue.expected_back(now).map(|(at, id)| Reverse((at, Happening::Back(id))));
         let mut run = Run {
+            ends: early,
             now,
             events: ends.chain(back).collect(),
             left: groups.iter().map(|group| group.count).collect(),
@@ -134,7 +149,8 @@ impl Run {
         let before = self.starts.len();
         self.queue.decide(at, &mut self.starts);
         let begun = self.starts[before..].iter();
-        self.events.extend(begun.map(|it| Reverse((it.end, Happening::Ends(it.job)))));
+        let end = |it: &ExpectedStart| self.ends.of.map_or(it.end, |end| end(it));
+        self.events.extend(begun.map(|it| Reverse((end(it), Happening::Ends(it.job)))));
     }
 
     fn join(&mut self, index: usize) {

@@ -37,6 +37,7 @@ mod queue;
 mod survey;
 #[cfg(test)]
 mod tests;
+mod usual;
 
 use tradewind_model::{JobId, PoolId, Span, Time};
 
@@ -47,6 +48,7 @@ pub use queue::{Entry, SiteQueue};
 pub use survey::{
     Eligible, Expected, Forecast, OwnersJob, Survey, Unforeseen, forecast, forecast_of,
 };
+pub use usual::{Habits, Usual, WHOLE, WORLDS};
 
 /// The most entries of a queue that are looked at; an array job counts as its entries.
 pub const MAX_ENTRIES: usize = 10_000;

@@ -294,7 +294,7 @@ impl SiteQueue {
         if self.waiting.is_empty() {
             return Vec::new();
         }
-        ahead::run(self.clone(), Vec::new(), now).starts
+        ahead::run(self.clone(), Vec::new(), now, &ahead::Ends::default()).starts
     }
 
     /// When running jobs are expected to end.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tradewind_model::{Cause, JobId, Outage, OutageId, PoolId, Span, Time};
 
-use super::ahead::{self, Group};
+use super::ahead::{self, Ends, Group};
 use super::queue::{Entry, SiteQueue};
 use super::{ExpectedStart, MAX_ENTRIES, Rule, load};
 use crate::policy::availability::Taken;
@@ -99,6 +99,14 @@ impl Survey {
     /// When one more job would start if it stood in the queue before the job that now has the index
     /// `rank`, or at the end of the queue. It may delay the jobs behind it. Costs a look-ahead.
     pub fn expected_of(&self, job: OwnersJob, rank: usize, rule: Rule) -> Expected {
+        let (with, rank) = self.with(job, rank);
+        let forecast = forecast(&with, rule);
+        forecast.jobs.get(rank).copied().unwrap_or(Expected::No(Unforeseen::TooManyBefore))
+    }
+
+    /// The same queue with the job before the one that has the index `rank` now, or at its end; and
+    /// the job's own index.
+    pub fn with(&self, job: OwnersJob, rank: usize) -> (Survey, usize) {
         let rank = rank.min(self.waiting.len());
         let mut with = self.clone();
         let moved = |index: &mut usize| *index += usize::from(*index >= rank);
@@ -106,8 +114,7 @@ impl Survey {
         let mut job = job;
         job.after.iter_mut().for_each(moved);
         with.waiting.insert(rank, job);
-        let forecast = forecast(&with, rule);
-        forecast.jobs.get(rank).copied().unwrap_or(Expected::No(Unforeseen::TooManyBefore))
+        (with, rank)
     }
 }
 
@@ -121,31 +128,56 @@ pub fn forecast(survey: &Survey, rule: Rule) -> Forecast {
 /// leave free; under conservative backfilling its earliest place beside this load is its start
 /// ([`Survey::expected_of`]), under EASY it may start earlier.
 pub fn forecast_of(survey: &Survey, rule: Rule, counts: impl Fn(usize) -> bool) -> Forecast {
-    let mut site = SiteQueue::new(&survey.pools, rule);
-    let groups = groups(survey);
-    let entries = groups.last().map_or(0, |group| group.numbers.end);
-    occupy(&mut site, survey, entries);
-    let reasons = survey.waiting.iter().zip(&groups).map(|(job, group)| reason(&site, job, group));
-    let reasons: Vec<Option<Unforeseen>> = reasons.collect();
-    let joins = groups.iter().zip(&reasons);
-    let groups: Vec<Group> =
-        joins.map(|(group, reason)| Group { joins: reason.is_none(), ..group.clone() }).collect();
+    let Prepared { site, groups, reasons, .. } = prepare(survey, rule);
     let margin = site.rule().margin;
-    let ahead = ahead::run(site, groups.clone(), survey.now);
-    let unforeseen = |reason: &Option<Unforeseen>| reason.unwrap_or(Unforeseen::BeyondHorizon);
-    let mut jobs: Vec<Expected> = reasons.iter().map(|it| Expected::No(unforeseen(it))).collect();
-    for index in ahead.blocked {
-        jobs[index] = Expected::No(Unforeseen::Dependency);
-    }
+    let ahead = ahead::run(site, groups.clone(), survey.now, &Ends::default());
+    let jobs = expected(&reasons, &groups, &ahead);
     let index =
         |start: &ExpectedStart| groups.partition_point(|group| group.numbers.end <= start.job.0);
-    for start in &ahead.starts {
-        note(&mut jobs[index(start)], start);
-    }
     let load = ahead.starts.iter().copied().filter(|start| counts(index(start)));
     let load: Vec<ExpectedStart> = load.collect();
     let load = load::future_load_early(&load, &survey.taken, survey.now, margin);
     Forecast { jobs, load }
+}
+
+/// A site's scheduler before a look-ahead.
+pub(super) struct Prepared {
+    pub(super) site: SiteQueue,
+    pub(super) groups: Vec<Group>,
+    /// By group: why it does not take part, if so.
+    pub(super) reasons: Vec<Option<Unforeseen>>,
+    /// Jobs that run, with their index in what is taken.
+    pub(super) taken: Vec<(JobId, usize)>,
+}
+
+pub(super) fn prepare(survey: &Survey, rule: Rule) -> Prepared {
+    let mut site = SiteQueue::new(&survey.pools, rule);
+    let groups = groups(survey);
+    let entries = groups.last().map_or(0, |group| group.numbers.end);
+    let taken = occupy(&mut site, survey, entries);
+    let reasons = survey.waiting.iter().zip(&groups).map(|(job, group)| reason(&site, job, group));
+    let reasons: Vec<Option<Unforeseen>> = reasons.collect();
+    let joins = groups.into_iter().zip(&reasons);
+    let groups = joins.map(|(group, reason)| Group { joins: reason.is_none(), ..group }).collect();
+    Prepared { site, groups, reasons, taken }
+}
+
+/// What a look-ahead says of each group.
+pub(super) fn expected(
+    reasons: &[Option<Unforeseen>],
+    groups: &[Group],
+    ahead: &ahead::Ahead,
+) -> Vec<Expected> {
+    let unforeseen = |reason: &Option<Unforeseen>| reason.unwrap_or(Unforeseen::BeyondHorizon);
+    let mut jobs: Vec<Expected> = reasons.iter().map(|it| Expected::No(unforeseen(it))).collect();
+    for index in &ahead.blocked {
+        jobs[*index] = Expected::No(Unforeseen::Dependency);
+    }
+    for start in &ahead.starts {
+        let index = groups.partition_point(|group| group.numbers.end <= start.job.0);
+        note(&mut jobs[index], start);
+    }
+    jobs
 }
 
 /// The waiting jobs with numbers for their entries, in the order of the queue.
@@ -181,11 +213,14 @@ fn reason(site: &SiteQueue, job: &OwnersJob, group: &Group) -> Option<Unforeseen
     }
 }
 
-/// Tells the site's scheduler what is taken. Numbers of jobs up to `entries` are in use.
-fn occupy(site: &mut SiteQueue, survey: &Survey, entries: u32) {
+/// Tells the site's scheduler what is taken. Numbers of jobs up to `entries` are in use. The
+/// running jobs, each with its index in what is taken.
+fn occupy(site: &mut SiteQueue, survey: &Survey, entries: u32) -> Vec<(JobId, usize)> {
     let now = survey.now;
-    let whole = survey.taken.iter().filter(|taken| taken.share.nodes > 0 && taken.until > now);
-    for (number, taken) in (0u32..).zip(whole) {
+    let whole = survey.taken.iter().enumerate();
+    let whole = whole.filter(|(_, taken)| taken.share.nodes > 0 && taken.until > now);
+    let mut running = Vec::new();
+    for (number, (index, taken)) in (0u32..).zip(whole) {
         let Taken { share, from, until } = *taken;
         if from > now {
             let (pool, nodes, cause) = (share.pool, share.nodes, Cause::Local);
@@ -196,7 +231,9 @@ fn occupy(site: &mut SiteQueue, survey: &Survey, entries: u32) {
         let job = JobId(entries.saturating_add(number));
         let entry = Entry { job, nodes: share.nodes, limit: until - now, pools: [].into() };
         site.adopt(&entry, share.pool, now, now);
+        running.push((job, index));
     }
+    running
 }
 
 fn note(expected: &mut Expected, it: &ExpectedStart) {

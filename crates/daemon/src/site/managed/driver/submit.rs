@@ -51,7 +51,9 @@ impl<M: Manager> Driver<M> {
             }
             match &said {
                 Ok(()) => taken.push(one.order.tag.clone()),
-                Err(SiteError::Refused(_)) => refused.push(one.order.tag.clone()),
+                Err(SiteError::Refused(_) | SiteError::Capped(_)) => {
+                    refused.push(one.order.tag.clone());
+                }
                 Err(_) => {}
             }
             answer(one.place, said);
