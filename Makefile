@@ -19,6 +19,7 @@ packages: setup
 	./scripts/packages.sh evalys "Evalys 4.0.7" >/dev/null
 	./scripts/packages.sh fuzz Schemathesis >/dev/null
 	./scripts/packages.sh oidc "a provider of identities" >/dev/null
+	./scripts/packages.sh tools "submitit, Snakemake and others" >/dev/null
 	for version in $(NEWER_SLURM); do ./scripts/slurm-version.sh $$version >/dev/null || true; done
 
 # All packages, with the MIP solver, real clusters and a real browser.

@@ -9,10 +9,11 @@ use crate::commands::live::{
     peers, policy, price, project, report, shadow, sites, submit, token, usage, wait, whatif,
 };
 use crate::commands::{
-    analyze, combine, completions, explain, generate, local_task, merge, plan, quote, reproduce,
-    simulate, snapshot, up,
+    analyze, combine, completions, explain, forecast, generate, local_task, merge, plan, quote,
+    reproduce, simulate, snapshot, up,
 };
 use crate::options::Global;
+use crate::shims::link;
 
 /// An economic metascheduler: plans parallel jobs on clusters that are not all yours.
 #[derive(Debug, Parser)]
@@ -36,12 +37,13 @@ Examples:
 Exit codes: 0 ok, 1 negative answer, 2 usage, 3 input data, 4 infeasible, 70 bug.";
 
 /// Commands that need no market; all others are its own.
-const OFFLINE: [&str; 11] = [
+const OFFLINE: [&str; 12] = [
     "snapshot",
     "plan",
     "combine",
     "generate",
     "simulate",
+    "forecast",
     "merge",
     "analyze",
     "reproduce",
@@ -153,6 +155,8 @@ pub(crate) enum Command {
     Generate(generate::Args),
     /// Replay workload logs (SWF) under one or several policies.
     Simulate(Box<simulate::Args>),
+    /// Replay a log, forecast each job's start at its submission, and score the forecasts.
+    Forecast(forecast::Args),
     /// Join the parts of a campaign that were run apart.
     Merge(merge::Args),
     /// What theory says: mean waits and slowdowns of queues.
@@ -161,6 +165,8 @@ pub(crate) enum Command {
     Reproduce(reproduce::Args),
     /// Print a completion script for a shell.
     Completions(completions::Args),
+    /// Make a folder with Slurm's commands, which then speak to the market.
+    Shims(link::Args),
     /// Print the manual page, of everything or of one command.
     Man(completions::ManArgs),
 }

@@ -2,11 +2,12 @@
 
 use crate::cli::{self, Cli, Command};
 use crate::commands::{
-    analyze, combine, completions, explain, generate, live, local_task, merge, plan, quote,
-    reproduce, simulate, snapshot, up,
+    analyze, combine, completions, explain, forecast, generate, live, local_task, merge, plan,
+    quote, reproduce, simulate, snapshot, up,
 };
 use crate::exit::Outcome;
 use crate::report::Report;
+use crate::shims::link;
 
 /// Runs the command that was asked for.
 pub(crate) fn run(cli: &Cli, report: &Report) -> Outcome {
@@ -15,6 +16,7 @@ pub(crate) fn run(cli: &Cli, report: &Report) -> Outcome {
         Command::Up(args) => up::run(args, report),
         Command::LocalTask(args) => Ok(local_task::run(args)),
         Command::Simulate(args) => simulate::run(args, format, report),
+        Command::Forecast(args) => forecast::run(args, format, report),
         Command::Reproduce(args) => reproduce::run(args, format, report),
         Command::Merge(args) => merge::run(args, format, report),
         Command::Snapshot(args) => snapshot::run(args, report),
@@ -55,6 +57,7 @@ pub(crate) fn run(cli: &Cli, report: &Report) -> Outcome {
         Command::Restore(args) => live::backup::restore(args, format),
         Command::Doctor(args) => live::doctor::run(args, format, report),
         Command::Completions(args) => completions::run(args, cli::tree()),
+        Command::Shims(args) => link::run(args),
         Command::Man(args) => completions::man(args, cli::tree()),
     }
 }

@@ -15,6 +15,7 @@ mod output;
 mod policy;
 mod progress;
 mod report;
+mod shims;
 mod sites;
 mod tables;
 mod values;
@@ -34,6 +35,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     exit::install_bug_notice();
+    if let Some(name) = shims::called() {
+        return shims::run(name);
+    }
     let parsed = cli::tree().try_get_matches();
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,

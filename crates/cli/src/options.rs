@@ -16,6 +16,13 @@ pub(crate) struct Global {
     pub(crate) verbose: bool,
 }
 
+impl Global {
+    /// For a command that says nothing but errors.
+    pub(crate) fn quiet() -> Global {
+        Global { format: Format::Table, quiet: true, verbose: false }
+    }
+}
+
 /// How to print a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum Format {

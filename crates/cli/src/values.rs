@@ -1,7 +1,8 @@
 //! Values of options, from text.
 
-use tradewind_io::{decimal, duration};
-use tradewind_model::{Limit, Money, Rho, Span};
+use tradewind_io::diagnostics::did_you_mean;
+use tradewind_io::{decimal, duration, scenario};
+use tradewind_model::{Component, Limit, Money, Quantity, Rho, Span};
 
 /// `auto` or a length of time.
 pub(crate) fn time_limit(text: &str) -> Result<Limit<Span>, String> {
@@ -17,6 +18,27 @@ pub(crate) fn budget_limit(text: &str) -> Result<Limit<Money>, String> {
         "auto" => Ok(Limit::Auto),
         text => decimal::parse_credits(text).map(Limit::At),
     }
+}
+
+/// A component of a vector of criteria: `energy`, `idleness`, `most:sum:watts`.
+pub(crate) fn component(text: &str) -> Result<Component, String> {
+    scenario::component(text).ok_or_else(|| did_you_mean(text, &scenario::COMPONENTS))
+}
+
+/// A limit on a quantity: `energy=2.5`, in the unit in which sums are shown; times also as `2h`.
+pub(crate) fn sum_limit(text: &str) -> Result<(Quantity, i64), String> {
+    let (name, value) = text.rsplit_once('=').ok_or("not QUANTITY=LIMIT")?;
+    let quantity =
+        scenario::quantity(name).ok_or_else(|| did_you_mean(name, &scenario::COMPONENTS))?;
+    let (decimals, unit) = scenario::quantity_scale(&quantity);
+    let limit = match decimals {
+        0 => duration::parse_span(value)?.0,
+        decimals => decimal::parse(value, decimals).map_err(|err| format!("`{value}` is {err}"))?,
+    };
+    if !(0..=i64::MAX / 4 / unit).contains(&limit) {
+        return Err(format!("`{value}` is out of range"));
+    }
+    Ok((quantity, limit * unit))
 }
 
 /// A factor above 0 and up to 1, with at most three decimals.

@@ -133,6 +133,7 @@ fn every_command_has_help_with_examples() {
         "snapshot",
         "generate",
         "simulate",
+        "forecast",
         "quote",
         "explain",
         "plan",

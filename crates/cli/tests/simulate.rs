@@ -51,13 +51,34 @@ fn backfilling_waits_less_than_first_come_first_served() {
 fn a_single_policy_writes_straight_into_the_folder() {
     let folder = tempfile::tempdir().unwrap();
     simulate(folder.path(), &["--policy", "easy", "--semantics", "pyss", "--check"]).success();
-    for estimate in ["exact", "predicted", "published-linear"] {
+    for estimate in ["exact", "predicted", "published-linear", "learned"] {
         let other = tempfile::tempdir().unwrap();
         let rules = ["--semantics", "pyss", "--estimate", estimate, "--check"];
         let policy = ["--policy", "easy[backfill=shortest]"];
         simulate(other.path(), &[&policy[..], &rules].concat()).success();
     }
     assert!(folder.path().join("jobs.csv").exists());
+}
+
+#[test]
+fn learned_takes_no_parameters_and_one_cluster() {
+    let folder = tempfile::tempdir().unwrap();
+    for semantics in ["textbook", "pyss"] {
+        let rules = ["--semantics", semantics, "--check", "--force"];
+        simulate(folder.path(), &[&["--policy", "learned"][..], &rules].concat()).success();
+        assert!(folder.path().join("jobs.csv").exists());
+    }
+    let refused = simulate(folder.path(), &["--policy", "learned[depth=2]"]).code(2);
+    let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    assert!(said.contains("`learned` has no parameter `depth`"), "{said}");
+    let grid = folder.path().join("grid.toml");
+    let pools = ["a", "b"].map(|name| format!("[[site.pool]]\nname = \"{name}\"\nnodes = 64\n"));
+    std::fs::write(&grid, format!("[[site]]\nname = \"s\"\n{}", pools.concat())).unwrap();
+    let grid = grid.display().to_string();
+    let args = ["--policy", "learned", "--force", "--grid", &grid];
+    let refused = simulate(folder.path(), &args).code(2);
+    let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    assert!(said.contains("about one cluster"), "{said}");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use tradewind_model::{Span, Time};
+use tradewind_model::{Energy, Span, Time};
 
 use crate::halves;
 
@@ -33,6 +33,8 @@ pub struct Life {
     pub state: FinalState,
     /// Its processors, as first and last of each range, ascending.
     pub processors: Vec<(u32, u32)>,
+    /// What it consumed, if anything is known of electricity.
+    pub energy: Option<Energy>,
 }
 
 /// One line of the file: a job.
@@ -136,7 +138,15 @@ fn write_row(to: &mut Vec<u8>, names: &NameParts, row: &BatsimRow) {
             whole(to, i64::from(last));
         }
     }
-    to.extend_from_slice(b",-1,\n");
+    match life.energy {
+        None => to.extend_from_slice(b",-1,\n"),
+        Some(Energy(millijoules)) => {
+            to.push(b',');
+            // Joules, as Batsim has them.
+            decimal(to, millijoules.saturating_mul(1_000));
+            to.push(b'\n');
+        }
+    }
 }
 
 /// A whole number of seconds and a comma.
@@ -235,6 +245,7 @@ mod tests {
             end: Time(13),
             state: FinalState::Completed,
             processors: vec![(0, 3), (5, 5)],
+            energy: None,
         };
         let ran = BatsimRow {
             log: 0,
@@ -245,6 +256,10 @@ mod tests {
             life: Some(life),
         };
         let refused = rejected(8);
+        let mut electric = ran.clone();
+        electric.life.as_mut().unwrap().energy = Some(Energy(1_250_500));
+        let text = csv(&["a"], &[electric]);
+        assert!(text.ends_with(",0-3 5,1250.500000,\n"), "{text}");
         let text = csv(&["a,b"], &[ran, refused]);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(

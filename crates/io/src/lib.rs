@@ -33,6 +33,7 @@ pub mod input;
 pub mod jobs_table;
 pub mod outages;
 pub mod parquet;
+mod power;
 pub mod present;
 pub mod report;
 mod rows;

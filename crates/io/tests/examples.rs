@@ -50,6 +50,8 @@ fn the_testbed_is_that_of_the_paper() {
     let pools = grid.pools(1);
     assert_eq!((pools.sites().len(), pools.as_slice().len(), pools.nodes()), (10, 30, 8_890));
     assert_eq!(pools.as_slice().iter().map(|pool| pool.nodes).max(), Some(1_301));
-    let side = side::load(&example("dam-side.toml")).unwrap();
-    assert!(side.drawn && side.jobs.is_empty());
+    for name in ["dam-side.toml", "paper-003-side.toml"] {
+        let side = side::load(&example(name)).unwrap();
+        assert!(side.drawn && side.jobs.is_empty(), "{name}");
+    }
 }

@@ -22,10 +22,12 @@ fn good() -> Value {
     json!({
         "title": "x",
         "site": [{
-            "name": "alpha", "log": "kth",
+            "name": "alpha", "log": "kth", "watts": 250, "carbon": [[0, 400], ["1h", 80.5]],
+            "energy_price": 0.2,
             "pool": [{"name": "a", "nodes": 4, "performance": 2.5, "price": 0.000001,
                       "attributes": {"gpu": true}},
-                     {"name": "b", "nodes": 1, "max_time": "2h"},
+                     {"name": "b", "nodes": 1, "max_time": "2h",
+                      "watts": {"idle": 60, "busy": 120.5}},
                      {"name": "c", "nodes": 12, "queues": "1:2:3", "price": [4.5, 9.5],
                       "min_processors": 1, "max_processors": 64},
                      {"name": "d", "nodes": 12, "queue": [
@@ -114,6 +116,10 @@ fn bad_documents_fail_both() {
         ("/site/0/owners/0/overrun", json!("run")),
         ("/site/0/owners/0/wider", json!("keep")),
         ("/site/0/owners/0/start", json!("soon")),
+        ("/site/0/watts", json!({"idle": 5})),
+        ("/site/0/carbon", json!([[0]])),
+        ("/site/0/energy_price", json!(-1)),
+        ("/site/0/pool/1/watts", json!(true)),
         ("/outage/1/cause", json!("rust")),
         ("/outage/0/node", json!(-1)),
         ("/outage/0/nodes", json!(1.5)),

@@ -21,15 +21,19 @@ fn good() -> Value {
     json!({
         "title": "x", "notes": ["a"],
         "horizon": {"start": 0, "end": "10m"},
+        "sites": [{"name": "s", "watts": {"idle": 90, "busy": 250.5}, "carbon": 412.5,
+                   "energy_price": [[0, 0.12], ["1h", 0.2]]}],
         "nodes": [{"name": "a", "site": "s", "performance": 2.5, "price": 0.000001, "host": "h",
-                   "attributes": {"gpu": true, "gb": 4.5, "os": "x"}}, {"name": "b"}],
+                   "attributes": {"gpu": true, "gb": 4.5, "os": "x"}}, {"name": "b", "watts": 300}],
         "slots": [{"node": "a", "start": 0, "end": 150}],
         "jobs": [{"name": "j", "nodes": 2, "work": "1-00:00:00", "min_performance": 1,
                   "max_price": 10, "budget": 800, "deadline": "24h", "earliest_start": 0,
                   "minimize": "sum:gb", "priority": -3, "attributes": {"gpu": true}},
                  {"name": "k", "nodes": 1, "work": 80, "budget": null}],
         "policy": {"objective": "min-time", "measure": "runtime", "time_limit": "auto",
-                   "budget_limit": 7.25, "rho": 0.8}
+                   "budget_limit": 7.25, "rho": 0.8,
+                   "order": ["carbon", "idleness", "most:sum:gb"],
+                   "limits": {"energy": 2.5, "finish": "2h", "sum:gb": 4}}
     })
 }
 
@@ -76,6 +80,17 @@ fn bad_documents_fail_both() {
         ("/policy/objective", json!("max-fun")),
         ("/policy/rho", json!(1.5)),
         ("/policy/rho", json!(0)),
+        ("/policy/order", json!(["green"])),
+        ("/policy/order", json!([3])),
+        ("/policy/limits/energy", json!(-1)),
+        ("/policy/limits", json!({"green": 1})),
+        ("/sites/0/watts/busy", json!(-1)),
+        ("/sites/0/watts", json!("much")),
+        ("/sites/0/carbon", json!(-1)),
+        ("/sites/0/carbon", json!(true)),
+        ("/sites/0/energy_price", json!([[0]])),
+        ("/sites/0/energy_price", json!([])),
+        ("/nodes/1/watts", json!(-5)),
     ] {
         let mut document = good();
         *document.pointer_mut(pointer).unwrap() = value.clone();

@@ -28,6 +28,10 @@ pub struct Published {
     pub(crate) measured: Formula,
     /// What kind of proof it can be.
     pub kind: Evidence,
+    /// The parameters that were chosen by it.
+    pub chose: Vec<String>,
+    /// The names of the printed numbers that it is the product of, as far as they are printed.
+    pub(crate) product_of: Vec<String>,
 }
 
 /// What agreement with a published number proves.
@@ -37,10 +41,65 @@ pub enum Evidence {
     /// That it is reproduced.
     #[default]
     Measured,
-    /// Nothing: it calibrated a parameter, which [`Published::cause`] names.
+    /// Nothing: it calibrated a parameter, which [`Published::chose`] names, or an example.
     Fitted,
     /// A trend at best: it is a wall-clock time.
     Clock,
+    /// That the log is the paper's: it counts jobs of a log and depends on no algorithm.
+    Count,
+    /// That the set-up is the paper's: it is drawn from what the paper states.
+    Input,
+    /// Nothing more than the numbers that it is computed from.
+    Derived,
+    /// Nothing more than the same measured number elsewhere.
+    Repeated,
+    /// Nothing about a paper: it is a claim of ours.
+    Ours,
+}
+
+impl Evidence {
+    /// All of them.
+    pub const ALL: [Evidence; 8] = [
+        Evidence::Measured,
+        Evidence::Clock,
+        Evidence::Fitted,
+        Evidence::Count,
+        Evidence::Input,
+        Evidence::Derived,
+        Evidence::Repeated,
+        Evidence::Ours,
+    ];
+
+    /// Whether agreement says anything about what the paper describes.
+    pub fn is_evidence(self) -> bool {
+        matches!(self, Evidence::Measured | Evidence::Clock)
+    }
+
+    /// The name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Evidence::Measured => "measured",
+            Evidence::Clock => "clock",
+            Evidence::Fitted => "fitted",
+            Evidence::Count => "count",
+            Evidence::Input => "input",
+            Evidence::Derived => "derived",
+            Evidence::Repeated => "repeated",
+            Evidence::Ours => "ours",
+        }
+    }
+
+    /// Why it does not count, behind a verdict; nothing where it does, or the verdict says it.
+    pub fn remark(self) -> &'static str {
+        match self {
+            Evidence::Measured | Evidence::Clock | Evidence::Fitted => "",
+            Evidence::Count => "count of the log",
+            Evidence::Input => "input",
+            Evidence::Derived => "derived",
+            Evidence::Repeated => "repeated",
+            Evidence::Ours => "ours",
+        }
+    }
 }
 
 /// A published number beside a measured one.
@@ -62,9 +121,9 @@ impl Number {
         let slack = 0.5 * 0.1f64.powi(published.decimals.into());
         let judged = |ceiling| judge(published.value, slack, &measured, ceiling);
         let verdict = match published.kind {
-            Evidence::Measured => judged(Ceiling::Open),
             Evidence::Clock => judged(Ceiling::Trend),
             Evidence::Fitted => Verdict::Fitted,
+            _ => judged(Ceiling::Open),
         };
         let wide = || {
             let (count, half) = (measured.count, measured.half_width());
@@ -73,14 +132,41 @@ impl Number {
         let why = match verdict {
             Verdict::Reproduced => None,
             Verdict::Inconclusive => Some(wide()),
+            Verdict::Fitted => Some(fitted(&published.chose, &published.cause)),
             _ => Some(published.cause.clone()).filter(|cause| !cause.is_empty()),
         };
         Number { published, measured, verdict, why }
     }
 
+    /// A product is no better than the worst of its printed factors: totals may agree because
+    /// misfits cancel.
+    pub(crate) fn limit_by(&mut self, others: &[Number]) {
+        let is_factor = |other: &&Number| {
+            let name = &other.published.name;
+            self.published.product_of.contains(name) && other.verdict > self.verdict
+        };
+        let misfits: Vec<&Number> = others.iter().filter(is_factor).collect();
+        let Some(worst) = misfits.iter().map(|other| other.verdict).max() else { return };
+        let said = |of: &&Number| format!("{} is {:.3} of it", of.published.name, of.ratio());
+        let said: Vec<String> = misfits.iter().map(said).collect();
+        let why = "It is near the published number because misfits of its factors cancel";
+        self.why = Some(format!("{why}: {}.", said.join(", ")));
+        self.verdict = worst;
+    }
+
     /// Measured over published; not finite for a published zero.
     pub fn ratio(&self) -> f64 {
         self.measured.mean / self.published.value
+    }
+}
+
+/// What was chosen by something, and what else is to be said.
+pub(crate) fn fitted(chose: &[String], cause: &str) -> String {
+    let names: Vec<String> = chose.iter().map(|name| format!("`{name}`")).collect();
+    match names.as_slice() {
+        [] => cause.to_owned(),
+        [one] => format!("It chose the parameter {one}. {cause}").trim_end().to_owned(),
+        all => format!("It chose the parameters {}. {cause}", all.join(", ")).trim_end().to_owned(),
     }
 }
 
@@ -91,6 +177,8 @@ pub struct Claim {
     pub text: &'static str,
     /// Whether it holds.
     pub verdict: Verdict,
+    /// What kind of proof it can be.
+    pub kind: Evidence,
     /// What was seen, with its numbers.
     pub measured: String,
     /// The likely cause; always there unless it holds.
@@ -155,7 +243,13 @@ impl Claim {
             Verdict::Inconclusive => Some("Too few observations to tell.".to_owned()),
             _ => None,
         };
-        Claim { text, verdict, measured, why }
+        Claim { text, verdict, kind: Evidence::Measured, measured, why }
+    }
+
+    /// As another kind of proof.
+    #[must_use]
+    pub(crate) fn of_kind(self, kind: Evidence) -> Claim {
+        Claim { kind, ..self }
     }
 
     /// The likely cause, for when it does not hold.

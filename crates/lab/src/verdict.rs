@@ -8,6 +8,9 @@
 //! | `not reproduced` | else |
 //! | `fitted` | the number calibrated a parameter, so that it proves nothing |
 //!
+//! A total of numbers that are printed, too, is no better than the worst of them, because misfits
+//! may cancel.
+//!
 //! Of a published zero, 5 % are nothing: within half a unit of its last printed place counts
 //! instead. Wall-clock times are `trend` at best.
 

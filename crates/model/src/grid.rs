@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
-use crate::{Performance, Price, Times};
+use crate::{Performance, Power, Price, Times};
 
 /// Index of a node in its [`Grid`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -92,6 +93,7 @@ impl fmt::Display for Attribute {
 pub struct Grid {
     sites: Vec<Site>,
     nodes: Vec<Node>,
+    pub(crate) power: Option<Arc<Power>>,
 }
 
 /// Why a list of nodes is not a grid.
@@ -133,7 +135,7 @@ impl Grid {
                 return Err(GridError::NegativePrice(node.name.clone()));
             }
         }
-        Ok(Grid { sites, nodes })
+        Ok(Grid { sites, nodes, power: None })
     }
 
     /// All sites, by id.

@@ -1,6 +1,6 @@
 //! What a policy decided, with the numbers that decided it.
 
-use crate::{Money, Reason, Span, Window};
+use crate::{Component, Money, Reason, Span, Window};
 
 /// A decision on every job of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Plan {
 }
 
 /// What no choice among the windows found can better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gap {
     /// No choice places more jobs.
     pub placed: u32,
@@ -27,12 +27,15 @@ pub struct Gap {
 }
 
 /// A sum that an objective is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sum {
     /// Σ time by the policy's measure.
     Time(Span),
     /// Sum of the costs.
     Cost(Money),
+    /// Sum of the first component of the criteria that is not proven best, in its unit, with all
+    /// earlier components as in the plan.
+    Of(Component, i64),
 }
 
 /// The limits that a combination had to keep; `None` where none applied.

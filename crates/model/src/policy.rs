@@ -1,6 +1,6 @@
 //! What the virtual organisation (VO) wants of a plan.
 
-use crate::{Money, Span};
+use crate::{Criteria, Money, Span};
 
 /// What the combination of alternatives optimises over the batch (paper 000, problems (6)–(9)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -71,7 +71,7 @@ impl Default for Rho {
 }
 
 /// The policy of a virtual organisation for one cycle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct VoPolicy {
     /// What to optimise.
     pub objective: Objective,
@@ -83,4 +83,7 @@ pub struct VoPolicy {
     pub budget_limit: Limit<Money>,
     /// Scales derived budgets.
     pub rho: Rho,
+    /// A vector of criteria and further limits; while it has an order, that decides and not the
+    /// objective.
+    pub criteria: Criteria,
 }

@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Attribute, Attributes, Demand, Longest, Performance, Price, Site, SiteId, Span, TimeMode, Times,
+    Attribute, Attributes, Demand, Longest, Performance, Power, Price, Site, SiteId, Span,
+    TimeMode, Times,
 };
 
 /// A pool's place in its [`Pools`], from 0.
@@ -111,6 +112,7 @@ pub struct Pools {
     sites: Vec<Site>,
     pools: Vec<Pool>,
     nodes: u32,
+    pub(crate) power: Option<Arc<Power>>,
 }
 
 /// Why sites and pools do not make a grid.
@@ -162,7 +164,7 @@ impl Pools {
         duplicate(pools.iter().map(|pool| &pool.name))?;
         match u32::try_from(nodes) {
             Ok(0) => Err(PoolsError::Empty),
-            Ok(nodes) if nodes <= Self::MAX_NODES => Ok(Pools { sites, pools, nodes }),
+            Ok(nodes) if nodes <= Self::MAX_NODES => Ok(Pools { sites, pools, nodes, power: None }),
             _ => Err(PoolsError::TooMany),
         }
     }
@@ -181,7 +183,7 @@ impl Pools {
             times: Times::Work,
         };
         let sites = vec![Site { name: "cluster".to_owned() }];
-        Pools { sites, nodes: pool.nodes, pools: vec![pool] }
+        Pools { sites, nodes: pool.nodes, pools: vec![pool], power: None }
     }
 
     /// All sites of the market, by id.

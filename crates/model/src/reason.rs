@@ -89,6 +89,16 @@ pub enum Reason {
         /// The budget limit.
         budget: Money,
     },
+    /// Every combination with this job breaks the VO's limit on a further quantity.
+    SumLimit {
+        /// The quantity's name and the limit with its unit: `energy 2.5 kWh`.
+        limit: String,
+        /// The minimum sum of all combinations when this job was given up, with its unit.
+        min: String,
+    },
+    /// Each of the VO's limits can be kept alone, but no combination with this job was found that
+    /// keeps all of them.
+    AllLimits,
 }
 
 impl Reason {
@@ -108,6 +118,8 @@ impl Reason {
             Reason::TimeLimit { .. } => "vo-time-limit",
             Reason::BudgetLimit { .. } => "vo-budget-limit",
             Reason::BothLimits { .. } => "vo-limits",
+            Reason::SumLimit { .. } => "vo-sum-limit",
+            Reason::AllLimits => "vo-all-limits",
         }
     }
 }
@@ -162,6 +174,10 @@ impl fmt::Display for Reason {
             Reason::BothLimits { time, budget } => {
                 write!(f, "no combination keeps to both {time} s and {budget} credits")
             }
+            Reason::SumLimit { limit, min } => {
+                write!(f, "the batch needs at least {min} and the VO's limit is {limit}")
+            }
+            Reason::AllLimits => write!(f, "no combination keeps to all of the VO's limits"),
         }
     }
 }

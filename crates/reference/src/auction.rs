@@ -251,7 +251,7 @@ impl Plain {
 
 #[cfg(test)]
 mod tests {
-    use tradewind_sched::policy::dispatch::Wait;
+    use tradewind_sched::policy::dispatch::{Clearing, Wait};
 
     use super::*;
 
@@ -259,7 +259,8 @@ mod tests {
     fn the_plain_cycle_trades_the_same() {
         for (seed, slots) in [(1, Slots::Packaged), (2, Slots::Immediate), (3, Slots::Packaged)] {
             let wait = Wait::First;
-            let settings = Settings { slots, wait, ..Settings::auction() };
+            let settings =
+                Settings { slots, wait, clearing: Clearing::List, ..Settings::auction() };
             let mut cycle = Cycle::new(seed, 400, 12, settings);
             let plain = cycle.plain();
             assert!(plain.len() > 50, "{}", plain.len());

@@ -20,7 +20,7 @@ fn wanted(objective: Objective, it: &Combination) -> i64 {
 #[track_caller]
 fn check(jobs: &[Vec<Choice>], objective: Objective, bounds: SumLimits) {
     let ours = best(jobs, objective, bounds).ok();
-    let theirs = mip::best(jobs, objective, bounds, 20.0);
+    let theirs = mip::best(jobs, objective, bounds, 200.0);
     assert!(!matches!(theirs, Verdict::Unsolved(_)), "{theirs}");
     let theirs = match theirs {
         Verdict::Optimal(theirs) => Some(theirs),

@@ -66,6 +66,12 @@ pub(crate) trait World {
     /// What the next job asks for, if it is submitted by `now`. It is then `job`.
     fn job(&mut self, job: JobId, now: Time) -> Option<Demand>;
 
+    /// An owner's job that ends now: its nodes are back. It is applied at once, before the next
+    /// question.
+    fn end_of_owners(&mut self, _market: &Market) -> Option<Event> {
+        None
+    }
+
     /// What happens now by the schedulers of sites whose owners have jobs of their own. It is applied
     /// at once, before the next question.
     fn of_owners(&mut self, _market: &Market) -> Option<Event> {
@@ -188,12 +194,16 @@ impl<'a, W: World> Engine<'a, W> {
         self.market.pass_to(at).map_err(|error| SimError::Market { at, error })
     }
 
-    /// All that happens in this second: ends, outages, prices, submissions, then the schedulers of
+    /// All that happens in this second: ends, those of owners' jobs too, outages, prices, submissions, then the schedulers of
     /// sites start their owners' jobs, then one pass.
     /// Whatever the pass causes in the same second (jobs of no length) is a further round.
     pub(crate) fn round(&mut self) -> Result<(), SimError> {
         while let Some(end) = self.pop_end(self.market.now()) {
             self.end(end)?;
+        }
+        // An outage that waits for nodes has them before the site's next job.
+        while let Some(event) = self.world.end_of_owners(&self.market) {
+            self.happen(event)?;
         }
         self.outages()?;
         while let Some((pool, price)) = self.world.price(self.market.now()) {

@@ -1,7 +1,7 @@
 //! How long a job is expected to run, as given to the policy.
 
 use tradewind_model::{Correction, Event, JobId, Span, Time};
-use tradewind_sched::predict::{LastTwo, Learner, PublishedLinear, Submission};
+use tradewind_sched::predict::{LastTwo, Learned, Learner, PublishedLinear, Submission};
 
 use crate::workload::Job;
 
@@ -18,6 +18,8 @@ pub enum Estimate {
     /// The online linear learner of a published study ([`PublishedLinear`]), corrected by
     /// [`Correction::Requested`].
     PublishedLinear,
+    /// Our own learner ([`Learned`]), corrected by [`Correction::Stepped`].
+    Learned,
 }
 
 /// The estimates that policies get.
@@ -33,6 +35,7 @@ impl Estimator {
             Estimate::Requested | Estimate::Exact => None,
             Estimate::Predicted => Some(Box::<LastTwo>::default()),
             Estimate::PublishedLinear => Some(Box::<PublishedLinear>::default()),
+            Estimate::Learned => Some(Box::<Learned>::default()),
         };
         Estimator { estimate, learner }
     }

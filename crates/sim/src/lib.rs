@@ -12,6 +12,7 @@
 pub mod check;
 mod engine;
 mod estimate;
+pub mod forecast;
 pub mod fork;
 pub mod load;
 pub mod metrics;
@@ -19,6 +20,7 @@ pub mod models;
 pub mod network;
 pub mod outage;
 pub mod owners;
+pub mod paired;
 pub mod placement;
 pub mod queueing;
 mod replay;

@@ -176,6 +176,10 @@ impl World for Replay<'_> {
         Some(Demand { processors: next.processors, estimate, correction, terms })
     }
 
+    fn end_of_owners(&mut self, market: &Market) -> Option<Event> {
+        self.owners.end(market.now())
+    }
+
     fn of_owners(&mut self, market: &Market) -> Option<Event> {
         self.owners.event(market)
     }

@@ -112,6 +112,18 @@ impl MarketArgs {
         Some(MarketArgs { url: Some(text), token_file, state, ca: None, timeout: Some(5) })
     }
 
+    /// The market that variables name, `TRADEWIND_URL` among them, or that of the usual folder.
+    pub(crate) fn of_variables() -> MarketArgs {
+        let path = |name: &str| variable(name).map(PathBuf::from);
+        MarketArgs {
+            url: None,
+            token_file: path("TRADEWIND_TOKEN_FILE"),
+            state: path("TRADEWIND_STATE"),
+            ca: path("TRADEWIND_CA"),
+            timeout: None,
+        }
+    }
+
     /// How long an answer may take.
     pub(crate) fn timeout(&self) -> Duration {
         self.bound().unwrap_or(Duration::from_secs(30))

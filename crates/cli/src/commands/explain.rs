@@ -138,6 +138,8 @@ fn unit(amount: Amount) -> &'static str {
         Amount::Credits(_) => " credits",
         Amount::Price(_) => " credits per node-second",
         Amount::Seconds(_) => " s",
+        Amount::Energy(_) => " kWh",
+        Amount::Carbon(_) => " gCO2e",
         Amount::Performance(_) | Amount::Count(_) | Amount::Thousandths(_) => "",
     }
 }

@@ -4,6 +4,8 @@ pub(crate) mod analyze;
 pub(crate) mod combine;
 pub(crate) mod completions;
 pub(crate) mod explain;
+pub(crate) mod forecast;
+pub(crate) mod front;
 pub(crate) mod generate;
 pub(crate) mod live;
 pub(crate) mod local_task;

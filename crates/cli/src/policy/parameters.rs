@@ -66,6 +66,9 @@ impl Family {
                 "time-limit",
                 "budget-limit",
                 "rho",
+                "criteria",
+                "max-energy",
+                "max-carbon",
                 "max-alternatives",
                 "seed",
             ],
@@ -209,6 +212,12 @@ pub(super) fn cycles(to: &mut Settings, key: &str, value: &str) -> Result<(), Wr
         "time-limit" => to.vo.time_limit = values::time_limit(value)?,
         "budget-limit" => to.vo.budget_limit = values::budget_limit(value)?,
         "rho" => to.vo.rho = values::rho(value)?,
+        "criteria" => {
+            to.vo.criteria.order =
+                value.split('+').map(values::component).collect::<Result<_, _>>()?;
+        }
+        "max-energy" => to.vo.criteria.limits.push(values::sum_limit(&format!("energy={value}"))?),
+        "max-carbon" => to.vo.criteria.limits.push(values::sum_limit(&format!("carbon={value}"))?),
         "search" => to.cyclic.search = search(value)?,
         "variant" => {
             to.cyclic.variant =

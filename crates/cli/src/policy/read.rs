@@ -4,7 +4,7 @@ use tradewind_io::diagnostics::did_you_mean;
 use tradewind_sched::policy::Order;
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::bsf;
-use tradewind_sched::policy::cyclic::market;
+use tradewind_sched::policy::cyclic::{Offers, market};
 use tradewind_sched::policy::dispatch::{self, Rule};
 use tradewind_sched::policy::gridfill;
 
@@ -15,11 +15,12 @@ use crate::brackets::Named;
 use crate::exit::Failure;
 
 /// Every name of a policy.
-pub(super) const NAMES: [&str; 19] = [
+pub(super) const NAMES: [&str; 20] = [
     "fcfs",
     "sjf",
     "easy",
     "conservative",
+    "learned",
     "css",
     "batch-slicer",
     "whole-batch",
@@ -54,10 +55,20 @@ pub(super) fn read(text: &str) -> Result<PolicySpec, Failure> {
             Kind::Bsf(settings) => parameters::bsf(settings, key, value),
             Kind::Dispatch(settings) => parameters::dispatch(settings, key, value),
             Kind::Federal(settings) => federal::set(settings, key, value),
+            Kind::Learned => continue, // it has no keys
         };
         set.map_err(|wrong| wrong.into_failure(name, key, value))?;
     }
     check_candidates(name, &kind)?;
+    if let Kind::Cycles(settings) = &kind
+        && settings.cyclic.offers == Offers::Overlapping
+        && !settings.vo.criteria.is_empty()
+    {
+        let failure = Failure::usage(format!(
+            "policy `{name}` has no `criteria` and no limits on energy and carbon"
+        ));
+        return Err(failure.hint("use `css` or `batch-slicer`"));
+    }
     if let Kind::Dispatch(dispatch::Settings { dynamics, .. }) = &kind
         && dynamics.floor > dynamics.ceiling
     {
@@ -82,6 +93,7 @@ fn default_of(name: &str) -> Result<Kind, Failure> {
         "sjf" => fill(Depth::First(0), Order::Shortest),
         "easy" => fill(Depth::First(1), Order::Arrival),
         "conservative" => fill(Depth::All, Order::Arrival),
+        "learned" => Kind::Learned,
         "css" => Kind::Cycles(market::Settings::css()),
         "batch-slicer" => Kind::Cycles(market::Settings::batch_slicer()),
         "whole-batch" => Kind::Cycles(market::Settings::whole_batch()),
@@ -138,6 +150,7 @@ fn check_candidates(name: &str, kind: &Kind) -> Result<(), Failure> {
 fn families(name: &str, kind: &Kind) -> &'static [Family] {
     match kind {
         Kind::Fill(_) => &[Family::Fill],
+        Kind::Learned => &[],
         Kind::Cycles(_) if name == "css" => &[Family::Cycles],
         Kind::Cycles(_) if name == "whole-batch" => &[Family::Cycles, Family::Whole],
         Kind::Cycles(_) => &[Family::Cycles, Family::Slices],

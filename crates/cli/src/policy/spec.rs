@@ -2,12 +2,15 @@
 
 use std::fmt;
 
-use tradewind_model::{Admission, Performance, Pool, Pools, Span, Terms};
+use tradewind_model::{
+    Admission, Attribute, Energy, Performance, Pool, Pools, Quantity, Span, Terms,
+};
 use tradewind_sched::policy::backfill::{Backfill, Depth};
 use tradewind_sched::policy::bsf::{self, Bsf};
 use tradewind_sched::policy::cyclic::market::{self, Cycles};
 use tradewind_sched::policy::dispatch::{self, Dispatch, Ties};
 use tradewind_sched::policy::gridfill::{self, GridFill};
+use tradewind_sched::policy::learned::LearnedFill;
 use tradewind_sched::policy::local::Turn;
 use tradewind_sched::policy::owners::Rule;
 use tradewind_sched::policy::{Order, Policy};
@@ -45,6 +48,8 @@ pub(super) enum Kind {
     Dispatch(dispatch::Settings),
     /// Autonomous sites.
     Federal(Box<Federal>),
+    /// Learned run times and bounded waits, on one cluster.
+    Learned,
 }
 
 impl fmt::Display for PolicySpec {
@@ -113,7 +118,7 @@ impl PolicySpec {
         let cyclic = match &self.kind {
             Kind::Cycles(settings) => &settings.cyclic,
             Kind::Bsf(settings) => &settings.cycles.cyclic,
-            Kind::Fill(_) => return None,
+            Kind::Fill(_) | Kind::Learned => return None,
             Kind::Federal(federal) => return federal.draws().then_some(Lots::Run),
             Kind::Dispatch(settings) => {
                 let own = self.gives("seed").then_some(Lots::Own(settings.seed));
@@ -126,6 +131,37 @@ impl PolicySpec {
     /// Whether the policy may send a job to a pool that does not take it.
     pub(crate) fn ignores_limits(&self) -> bool {
         matches!(self.kind, Kind::Cycles(_) | Kind::Bsf(_))
+    }
+
+    /// What the policy needs of every pool as a number, and one that lacks it: a pool without it
+    /// would seem to consume nothing.
+    ///
+    /// # Errors
+    /// If there is such a pool.
+    pub(crate) fn check_numbers(&self, pools: &Pools) -> Result<(), Failure> {
+        let criteria = match &self.kind {
+            Kind::Cycles(settings) => &settings.vo.criteria,
+            Kind::Bsf(settings) => &settings.cycles.vo.criteria,
+            _ => return Ok(()),
+        };
+        let lacks = |quantity: &Quantity| {
+            let name = quantity.attribute()?;
+            let number =
+                |pool: &&Pool| matches!(pool.attributes.get(name), Some(Attribute::Number(_)));
+            let pool = pools.as_slice().iter().find(|pool| !number(pool))?;
+            Some((quantity.name(), name.to_owned(), pool.name.clone()))
+        };
+        let Some((quantity, name, pool)) = criteria.quantities().find_map(lacks) else {
+            return Ok(());
+        };
+        let text = &self.text;
+        let message = format!(
+            "policy `{text}`: the pool `{pool}` has no number `{name}`, which `{quantity}` sums up"
+        );
+        Err(Failure::usage(message).hint(match name.as_str() {
+            Energy::BUSY => "give every pool or its site `watts = { idle = 90, busy = 250 }`",
+            _ => "give every pool this number in `attributes`",
+        }))
     }
 
     /// Whether sites look for others that take their jobs.
@@ -147,7 +183,7 @@ impl PolicySpec {
                 market::Turn::FairShare(half_life) => Order::FairShare(half_life),
                 market::Turn::Priority => Order::Priority,
             },
-            Kind::Dispatch(_) | Kind::Federal(_) => Order::Arrival,
+            Kind::Dispatch(_) | Kind::Federal(_) | Kind::Learned => Order::Arrival,
         }
     }
 
@@ -166,6 +202,18 @@ impl PolicySpec {
         let usual = gridfill::Settings::default();
         let conservative = gridfill::Settings { depth: Depth::All, ..usual };
         matches!(&self.kind, Kind::Fill(settings) if *settings == conservative)
+    }
+
+    /// Whether the policy learns from the runs of each user: it then needs to know whose jobs are
+    /// whose.
+    pub(crate) fn learns(&self) -> bool {
+        self.kind == Kind::Learned
+    }
+
+    /// Whether the policy can decide for this workload. One that learns is about one cluster of like
+    /// nodes, and jobs that ask for processors and time.
+    pub(crate) fn suits(&self, workload: &Workload) -> bool {
+        !self.learns() || is_plain(workload) && workload.owners.is_empty()
     }
 
     /// The rule of a site's own scheduler, if it can work by this policy: backfilling in the order of
@@ -213,8 +261,13 @@ impl PolicySpec {
             let hint = "use `auction`, `meta-fcfs`, `easy` or their like, or queues without limits";
             return Err(Failure::usage(message).hint(hint));
         }
+        self.check_numbers(pools)?;
         match &self.kind {
             Kind::Federal(federal) => federal.live(&self.text, pools),
+            Kind::Learned => {
+                let failure = Failure::usage(format!("policy `{}` is for replays", self.text));
+                Err(failure.hint("use `easy` or its like"))
+            }
             _ => Ok(self.make(pools, SEED)),
         }
     }
@@ -229,6 +282,7 @@ impl PolicySpec {
                 Box::new(Dispatch::new(dispatch::Settings { seed, ..*settings }))
             }
             Kind::Federal(federal) => federal.build(pools, seed),
+            Kind::Learned => Box::<LearnedFill>::default(),
         }
     }
 }

@@ -203,7 +203,7 @@ fn fair_shares_have_a_half_life_wherever_it_stands() {
 }
 
 #[test]
-fn every_policy_is_live_but_those_that_need_a_simulated_network() {
+fn every_policy_is_live_but_those_for_replays_and_for_simulated_networks() {
     let pool = |name: &str| Pool { name: name.into(), ..Pools::cluster(4).as_slice()[0].clone() };
     let grid = |pools| Pools::new(Pools::cluster(1).sites().to_vec(), pools).unwrap();
     let two = grid(vec![pool("a"), pool("b")]);
@@ -211,6 +211,10 @@ fn every_policy_is_live_but_those_that_need_a_simulated_network() {
     let live = |text: &str, pools: &Pools| PolicySpec::parse(text)?.for_market(pools);
     let limited = grid(vec![Pool { admission: door, ..pool("a") }]);
     for name in NAMES {
+        if spec(name).learns() {
+            assert!(live(name, &two).is_err() && live(name, &Pools::cluster(4)).is_err());
+            continue;
+        }
         let sites = spec(name).migrates();
         assert_eq!(live(name, &two).is_err(), sites, "{name}");
         assert!(live(name, &Pools::cluster(4)).is_ok(), "{name}");

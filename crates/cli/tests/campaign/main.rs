@@ -184,7 +184,7 @@ fn what_a_hint_says_can_be_done_in_the_same_folder() {
     assert!(said(&failed).contains("`--procs N`"), "{}", said(&failed));
     let mended = simulate(&out, &[log, "--policy", "easy", "--procs", "4"]);
     assert_eq!(code(&mended), 0, "{}", said(&mended));
-    assert_eq!(said(&mended), "note: 1 job can never run: no submit time\n");
+    assert!(said(&mended).starts_with("note: 1 job can never run: no submit time\n"));
 }
 
 #[test]

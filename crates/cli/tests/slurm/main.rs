@@ -25,5 +25,6 @@ mod restored;
 mod scripts;
 mod theft;
 mod together;
+mod tools;
 mod tutorial;
 mod wrong;

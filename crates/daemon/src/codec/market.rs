@@ -146,6 +146,8 @@ choice!(Reason {
     "vo-time-limit" => TimeLimit { limit, min = "least" },
     "vo-budget-limit" => BudgetLimit { limit, min = "least" },
     "vo-limits" => BothLimits { time, budget },
+    "vo-sum-limit" => SumLimit { limit, min = "least" },
+    "vo-all-limits" => AllLimits,
 });
 
 impl Encode for Pools {

@@ -125,10 +125,14 @@ impl Guest<'_> {
     }
 }
 
+/// The file in which the task says how it ended.
+fn end_of(guest: &Guest<'_>, tag: &Tag) -> PathBuf {
+    guest.bench.folder.path().join("spool").join(tag.to_string()).join("end")
+}
+
 /// When the task wrote its end.
 fn written(guest: &Guest<'_>, tag: &Tag) -> SystemTime {
-    let end = guest.bench.folder.path().join("spool").join(tag.to_string()).join("end");
-    std::fs::metadata(end).unwrap().modified().unwrap()
+    std::fs::metadata(end_of(guest, tag)).unwrap().modified().unwrap()
 }
 
 #[test]
@@ -249,10 +253,18 @@ fn a_withdrawn_task_is_over_when_it_says_so() {
     let mut guest = guest(&cluster, 1, (1, 60), "", |_| {});
     let order = guest.submit(1, 60);
     guest.until_running(&order.tag);
+    let began = Instant::now();
     guest.bench.site().withdraw(&order.tag).unwrap();
     assert_eq!(guest.until_ended(&order.tag), Exit::Withdrawn);
-    let late = written(&guest, &order.tag).elapsed().unwrap_or_default();
-    assert!(late < Duration::from_secs(4), "{late:?}");
+    // On a busy machine Slurm may kill the script before it has written its end: then the listing
+    // says so, a few seconds later.
+    match std::fs::metadata(end_of(&guest, &order.tag)).and_then(|it| it.modified()) {
+        Ok(at) => {
+            let late = at.elapsed().unwrap_or_default();
+            assert!(late < Duration::from_secs(4), "{late:?}");
+        }
+        Err(_) => assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed()),
+    }
     // One that is held never began: Slurm says what happened to it.
     let start = Time(guest.bench.now().0 + 600);
     let held = ready_later(&mut guest.bench, 2, start);

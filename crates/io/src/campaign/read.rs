@@ -11,7 +11,7 @@ use crate::fields::{DecimalScale, Fields, Notes, TEXT, hint_for, scaled};
 use crate::input::Input;
 use crate::value::{self, Value, ValueKind};
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 11] = [
     "title",
     "workload",
     "policies",
@@ -20,6 +20,7 @@ const KEYS: [&str; 10] = [
     "estimates",
     "loads",
     "seeds",
+    "seed",
     "trim",
     "outputs",
 ];
@@ -152,16 +153,29 @@ fn loads(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<OfferedLoad> {
     all
 }
 
+/// `seeds`, or one as `seed`.
 fn seeds(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Seeds> {
-    let value = fields.get("seeds")?;
+    let (many, one) = (fields.get("seeds"), fields.get("seed"));
+    if let (Some(_), Some(one)) = (many, one) {
+        let hint = "`seed = 7` is `seeds = 7`: leave one of them out";
+        notes.error(one.line, "seed", "`seeds` is given as well".to_owned(), hint);
+        return None;
+    }
+    let key = if many.is_some() { "seeds" } else { "seed" };
+    let value = many.or(one)?;
     let text = match &value.kind {
         ValueKind::Number(text) => text.as_ref(),
-        _ => fields.text("seeds", notes)?,
+        _ => fields.text(key, notes)?,
     };
     let refused = |message: String| {
-        notes.error(value.line, "seeds", message, "`\"1..10\"` means ten replications");
+        notes.error(value.line, key, message, "`\"1..10\"` means ten replications");
     };
-    text.parse().map_err(refused).ok()
+    let seeds: Seeds = text.parse().map_err(refused).ok()?;
+    if key == "seed" && seeds.are_many() {
+        notes.error(value.line, key, "more than one seed".to_owned(), "write `seeds` for several");
+        return None;
+    }
+    Some(seeds)
 }
 
 fn trim(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Trim {

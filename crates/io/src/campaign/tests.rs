@@ -104,6 +104,8 @@ fn every_mistake_is_said_with_its_line_and_field() {
         ("policies = ['easy']", "polices = ['easy']", "did you mean `policies`?"),
         ("seeds = 3", "seeds = '9..1'", "4: seeds: the first seed 9 is above the last 1"),
         ("seeds = 3", "seeds = true", "4: seeds: expected a text"),
+        ("seeds = 3", "seed = '1..3'", "4: seed: more than one seed"),
+        ("seeds = 3", "seeds = 3\nseed = 4", "5: seed: `seeds` is given as well"),
         ("seeds = 3", "loads = [0]", "4: loads[0]: `0` is out of range"),
         ("seeds = 3", "loads = [0.7, 0.70]", "4: loads[1]: the load 0.7 is given twice"),
         ("seeds = 3", "estimates = ['exakt']", "did you mean `exact`?"),
@@ -130,4 +132,11 @@ fn every_mistake_is_said_with_its_line_and_field() {
     let all = cases.iter().take(1).chain(cases.iter().skip(6).take(1)).chain(&cases[11..12]);
     let text = all.fold(good.to_owned(), |text, (from, to, _)| text.replace(from, to));
     assert_eq!(read(&text).unwrap_err().matches("error: ").count(), 3);
+}
+
+#[test]
+fn one_seed_has_a_name_of_its_own() {
+    let text = "policies = ['easy']\nseed = 3\n[[workload]]\nlog = ['a.swf']\nprocs = 4\n";
+    let seeds = read(text).unwrap().seeds;
+    assert_eq!(seeds.map(|seeds| seeds.to_string()), Some("3".to_owned()));
 }

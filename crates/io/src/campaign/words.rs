@@ -57,6 +57,8 @@ pub enum EstimateKind {
     Predicted,
     /// The online linear learner of a published study.
     PublishedLinear,
+    /// Our own learner.
+    Learned,
 }
 
 /// What a run leaves in its folder.
@@ -122,6 +124,7 @@ impl Keyword for EstimateKind {
             EstimateKind::PublishedLinear,
             "Learned online, as in a study of 2015",
         ),
+        ("learned", EstimateKind::Learned, "Learned online, by our own learner"),
     ];
 }
 

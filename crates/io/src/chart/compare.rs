@@ -30,9 +30,8 @@ pub struct Comparison {
     pub policies: Vec<String>,
     /// Which of them are compared with each other: those of the same number. Empty: all.
     pub groups: Vec<usize>,
-    /// Which of them ran only some of the jobs that others ran: a mean over other jobs is never
-    /// the best. Empty: none.
-    pub partial: Vec<bool>,
+    /// What is marked as best, and why nothing else is; below the title.
+    pub verdict: String,
     /// A panel each.
     pub measures: Vec<Measure>,
 }
@@ -48,6 +47,8 @@ pub struct Measure {
     pub better: Better,
     /// In the order of [`Comparison::policies`]; `None`, or a value that is not finite: unknown.
     pub values: Vec<Option<Estimate>>,
+    /// In the same order: which of them are the best, for sure. Empty: none.
+    pub best: Vec<bool>,
 }
 
 /// Which values are the better ones.
@@ -69,22 +70,6 @@ impl Better {
             Better::Higher => "higher is better",
             Better::Neither => "",
         }
-    }
-
-    /// Which of `values` are the best, as they are written in `unit`: what reads the same is the
-    /// same. None are if there is no difference to be read.
-    pub fn best(self, unit: Unit, values: &[Option<f64>]) -> Vec<bool> {
-        let known = || values.iter().flatten().copied().filter(|value| value.is_finite());
-        let low = known().fold(f64::INFINITY, f64::min);
-        let high = known().fold(f64::NEG_INFINITY, f64::max);
-        let text = |value: f64| unit.number(value);
-        let best = match self {
-            Better::Lower => Some(low),
-            Better::Higher => Some(high),
-            Better::Neither => None,
-        };
-        let best = best.filter(|_| low < high && text(low) != text(high)).map(text);
-        values.iter().map(|value| best.is_some() && value.map(text) == best).collect()
     }
 }
 
@@ -127,14 +112,8 @@ impl Comparison {
         let all = grouped(self.policies.len());
         let subtitle = match shown {
             1 => "1 policy".to_owned(),
-            _ if self.has_groups() => {
-                format!("{all} cases; the best of those that differ in the policy only is bold")
-            }
-            _ => format!("{all} policies; the best of each panel is bold"),
-        };
-        let subtitle = match self.partial.contains(&true) {
-            true => format!("{subtitle}, among those that refused no job"),
-            false => subtitle,
+            _ if self.has_groups() => format!("{all} cases; {}", self.verdict),
+            _ => format!("{all} policies; {}", self.verdict),
         };
         let mut ink = sheet::open(pen, &self.title, &subtitle);
         let height = PANEL_HEAD + shown as f64 * ROW + PANEL_FOOT;
@@ -148,7 +127,7 @@ impl Comparison {
             for (column, measure) in row.iter().enumerate() {
                 let x = MARGIN + names + column as f64 * (width + GAP);
                 let place = Rect { x, y: top, width, height };
-                has_cut |= measure.draw(&mut ink, place, (shown, self));
+                has_cut |= measure.draw(&mut ink, place, shown);
             }
             bottom = top + height;
         }
@@ -212,8 +191,7 @@ impl Measure {
     }
 
     /// Draws the panel; says whether a bar had to be cut.
-    fn draw(&self, ink: &mut Ink, place: Rect, (shown, all): (usize, &Comparison)) -> bool {
-        let Comparison { groups, partial, .. } = all;
+    fn draw(&self, ink: &mut Ink, place: Rect, shown: usize) -> bool {
         let better = self.better.label();
         let room = place.width - text_width(better, SMALL.size) * 1.1 - 12.0;
         ink.text(place.x + place.width, place.y + 16.0, theme::end(SMALL), better);
@@ -227,13 +205,9 @@ impl Measure {
         let top = place.y + PANEL_HEAD;
         let bottom = top + shown as f64 * ROW;
         axis.draw(ink, top - 8.0, bottom + 2.0);
-        let mean = |index| self.known(index).map(|value| value.mean / axis.scale.size);
-        let whole = |index: &usize| !partial.get(*index).copied().unwrap_or(false);
-        let means = (0..self.values.len()).map(|index| Some(index).filter(whole).and_then(mean));
-        let means: Vec<Option<f64>> = means.collect();
-        let best = best_of_each(self.better, axis.scale.unit, &means, groups);
-        for (index, is_best) in best.into_iter().take(shown).enumerate() {
+        for index in 0..shown.min(self.values.len()) {
             let y = top + index as f64 * ROW;
+            let is_best = self.best.get(index).copied().unwrap_or(false);
             match self.known(index) {
                 Some(value) => self.bar(ink, &axis, y, (value, is_best)),
                 None => ink.text(axis.x(0.0) + 5.0, y + 13.5, SMALL, "no value"),
@@ -278,24 +252,6 @@ impl Measure {
             None => mean,
         }
     }
-}
-
-/// Whether each value is the best of its group.
-fn best_of_each(better: Better, unit: Unit, means: &[Option<f64>], groups: &[usize]) -> Vec<bool> {
-    let group = |index: usize| groups.get(index).copied().unwrap_or(0);
-    let mut best = vec![false; means.len()];
-    for first in 0..means.len() {
-        if (0..first).any(|index| group(index) == group(first)) {
-            continue;
-        }
-        let members = (first..means.len()).filter(|index| group(*index) == group(first));
-        let members: Vec<usize> = members.collect();
-        let values: Vec<Option<f64>> = members.iter().map(|index| means[*index]).collect();
-        for (index, is_best) in members.iter().zip(better.best(unit, &values)) {
-            best[*index] = is_best;
-        }
-    }
-    best
 }
 
 fn whisker(ink: &mut Ink, (low, high): (f64, f64), y: f64) {

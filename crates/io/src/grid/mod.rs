@@ -10,9 +10,10 @@ mod read;
 mod tests;
 
 use tradewind_model::random::{stream, within};
-use tradewind_model::{Pool, PoolId, Pools, Price, SiteId, Span};
+use tradewind_model::{Pool, PoolId, Pools, Price, Series, SiteId, Span, Time};
 
 use crate::diagnostics::Diagnostics;
+use crate::digest;
 use crate::input::{self, Input};
 use crate::outages::{Planned, TargetKind, Targets};
 pub use owners::{OwnersQueue, Wider};
@@ -52,7 +53,23 @@ impl GridFile {
             pool.price = Price(within(&mut lot, low.0, high.0));
         }
         // They made a grid before, and only prices have changed.
-        Pools::new(self.pools.sites().to_vec(), pools).unwrap_or_else(|_| self.pools.clone())
+        match (Pools::new(self.pools.sites().to_vec(), pools), self.pools.power()) {
+            (Ok(pools), Some(power)) => pools.with_power(power.clone()),
+            (Ok(pools), None) => pools,
+            (Err(_), _) => self.pools.clone(),
+        }
+    }
+
+    /// A digest of the electricity of all sites, which other files may describe; `None` where the
+    /// file says nothing of it.
+    pub fn power_digest(&self) -> Option<String> {
+        let power = self.pools.power()?;
+        let text = |series: &Option<Series>| -> Vec<(Time, i64)> {
+            series.iter().flat_map(Series::values).collect()
+        };
+        let sites: Vec<_> =
+            power.sites.iter().map(|site| (text(&site.carbon), text(&site.price))).collect();
+        Some(digest::sha256(format!("{sites:?}").as_bytes()))
     }
 
     /// Whether any pool is cut into queues.

@@ -5,10 +5,11 @@ use tradewind_model::{Admission, Performance, Pool, PoolId, Pools, Price, SiteId
 use super::queues::{self, Queue};
 use crate::fields::{AMOUNT, Fields, Notes, PERFORMANCE};
 use crate::outages::{Target, TargetKind, Targets};
+use crate::power::Watts;
 use crate::scenario::{NameLines, attributes};
 use crate::value;
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 11] = [
     "name",
     "nodes",
     "performance",
@@ -19,6 +20,7 @@ const KEYS: [&str; 10] = [
     "min_processors",
     "max_processors",
     "max_time",
+    "watts",
 ];
 
 /// What nodes cost.
@@ -46,6 +48,8 @@ pub(super) struct PoolReader {
     pub(super) pools: Vec<Pool>,
     pub(super) targets: Targets,
     pub(super) drawn: Vec<(PoolId, (Price, Price))>,
+    /// Whether any pool says what its nodes consume.
+    pub(super) electric: bool,
     names: NameLines,
 }
 
@@ -55,7 +59,7 @@ impl PoolReader {
         &mut self,
         value: &value::Value<'_>,
         path: String,
-        (site, usual): (SiteId, Charge),
+        (site, usual, of_site): (SiteId, Charge, Option<Watts>),
         notes: &mut Notes<'_>,
     ) {
         let Some(fields) = Fields::of(value, path, &KEYS, notes) else { return };
@@ -65,6 +69,11 @@ impl PoolReader {
         let nodes = nodes.and_then(|nodes| u32::try_from(nodes).ok());
         let admission = queues::admission(&fields, Admission::NONE, notes);
         let charge = charge(&fields, notes).unwrap_or(usual);
+        let mut attributes = attributes(&fields, notes);
+        if let Some(watts) = Watts::read(&fields, notes).or(of_site) {
+            self.electric = true;
+            watts.put(&mut attributes, &fields, notes);
+        }
         let pool = Pool {
             name,
             site,
@@ -73,7 +82,7 @@ impl PoolReader {
                 .performance("performance", &PERFORMANCE, notes)
                 .unwrap_or(Performance::REFERENCE),
             price: Price::default(),
-            attributes: attributes(&fields, notes),
+            attributes,
             admission,
             times: Times::Work,
         };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Cause, Pools, Price, Site, SiteId};
+use tradewind_model::{Cause, Pools, Power, Price, Site, SiteId, SitePower};
 
 use super::pools::{self, Charge};
 use super::{GridFile, distributions, owners};
@@ -10,12 +10,25 @@ use crate::diagnostics::{Diagnostics, excerpt};
 use crate::fields::{Fields, Notes};
 use crate::input::Input;
 use crate::outages::{self, Among, KnownFrom, Planned, Targets};
+use crate::power::{self, Watts};
 use crate::scenario::NameLines;
 use crate::value;
 
 const KEYS: [&str; 3] = ["title", "site", "outage"];
-const SITE_KEYS: [&str; 9] =
-    ["name", "log", "price", "pool", "local", "maintenance", "failures", "load", "owners"];
+const SITE_KEYS: [&str; 12] = [
+    "name",
+    "log",
+    "price",
+    "pool",
+    "local",
+    "maintenance",
+    "failures",
+    "load",
+    "owners",
+    "watts",
+    "carbon",
+    "energy_price",
+];
 
 /// How long ahead maintenance is announced if nothing else is said: a week.
 const NOTICE_S: i64 = 7 * 86_400;
@@ -35,6 +48,10 @@ struct GridReader {
     pools: pools::PoolReader,
     logs: Vec<(String, SiteId)>,
     names: NameLines,
+    /// By site.
+    power: Vec<SitePower>,
+    /// Whether any site says something of its electricity.
+    electric: bool,
     /// By log: the line that names it.
     log_lines: BTreeMap<String, u32>,
 }
@@ -51,7 +68,7 @@ fn grid(fields: &Fields<'_, '_>, name: &str, notes: &mut Notes<'_>) -> Option<Gr
     let mut sites = Vec::new();
     for (i, item) in items.iter().enumerate() {
         if let Some(site) = Fields::of(item, format!("site[{i}]"), &SITE_KEYS, notes) {
-            reader.site(&site, notes);
+            reader.site(&site, name, notes);
             sites.push(site);
         }
     }
@@ -76,17 +93,23 @@ fn grid(fields: &Fields<'_, '_>, name: &str, notes: &mut Notes<'_>) -> Option<Gr
     if notes.diagnostics.errors() > 0 {
         return None;
     }
-    let pools::PoolReader { pools, targets, drawn, .. } = reader.pools;
+    let pools::PoolReader { pools, targets, drawn, electric, .. } = reader.pools;
+    let power = Power { sites: reader.power };
+    let with_power = |pools: Pools| match electric || reader.electric {
+        true => pools.with_power(power),
+        false => pools,
+    };
     let pools = Pools::new(reader.sites, pools)
         .map_err(|err| notes.error(1, "site", err.to_string(), "see `docs/reference/grid.md`"))
-        .ok()?;
+        .ok()
+        .map(with_power)?;
     let (planned, failures, loads) = file;
     let (owners, logs) = (owners.queues, reader.logs);
     Some(GridFile { title, pools, drawn, targets, planned, failures, loads, owners, logs })
 }
 
 impl GridReader {
-    fn site(&mut self, fields: &Fields<'_, '_>, notes: &mut Notes<'_>) {
+    fn site(&mut self, fields: &Fields<'_, '_>, document: &str, notes: &mut Notes<'_>) {
         fields.require(&["name", "pool"], notes);
         let id = SiteId(self.sites.len() as u32);
         let name = self.names.take(fields, "site", notes).unwrap_or_default();
@@ -97,10 +120,14 @@ impl GridReader {
             notes.error(line, &place, "there are no pools".to_owned(), hint);
         }
         let usual = pools::charge(fields, notes).unwrap_or(Charge::Fixed(Price::default()));
+        let watts = Watts::read(fields, notes);
         for (i, item) in items.iter().enumerate() {
             let path = format!("{}[{i}]", fields.place("pool"));
-            self.pools.pool(item, path, (id, usual), notes);
+            self.pools.pool(item, path, (id, usual, watts), notes);
         }
+        let power = power::site(fields, document, notes);
+        self.electric |= power.is_some();
+        self.power.push(power.unwrap_or_default());
         self.sites.push(Site { name });
         self.log(fields, id, notes);
     }

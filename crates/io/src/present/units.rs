@@ -14,6 +14,10 @@ pub enum Unit {
     Ratio,
     /// Credits.
     Credits,
+    /// Kilowatt-hours.
+    KilowattHours,
+    /// Grams of CO₂e.
+    Grams,
     /// A number of things.
     Count,
 }
@@ -25,6 +29,8 @@ impl Unit {
             Unit::Seconds => "s",
             Unit::Share => "%",
             Unit::Credits => "credits",
+            Unit::KilowattHours => "kWh",
+            Unit::Grams => "gCO2e",
             Unit::Ratio | Unit::Count => "",
         }
     }
@@ -42,7 +48,9 @@ impl Unit {
         match self {
             Unit::Seconds => span(value),
             Unit::Share => format!("{} %", significant(value * 100.0)),
-            Unit::Credits => format!("{} credits", significant(value)),
+            Unit::Credits | Unit::KilowattHours | Unit::Grams => {
+                format!("{} {}", significant(value), self.label())
+            }
             Unit::Ratio | Unit::Count => significant(value),
         }
     }

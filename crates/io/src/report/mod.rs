@@ -24,13 +24,16 @@ pub struct CampaignReport {
     pub settings: Vec<(String, String)>,
     /// The logs or models, and what had to be done to them.
     pub workloads: Vec<WorkloadReport>,
-    /// The names of [`ReportRow::place`]. The first one is what is compared, the policy: rows that
-    /// differ in nothing else have a best value per measure.
+    /// The names of [`ReportRow::place`]. The first one is what is compared, the policy.
     pub axes: Vec<String>,
     /// The columns of the table.
     pub measures: Vec<ReportMeasure>,
     /// The rows of the table.
     pub rows: Vec<ReportRow>,
+    /// What is marked in the table and what cannot be said, a sentence each.
+    pub verdicts: Vec<String>,
+    /// Further tables: differences between policies, and what was measured on other jobs.
+    pub tables: Vec<ReportTable>,
     /// Pictures of the campaign as a whole.
     pub pictures: Vec<ReportPicture>,
     /// A folded section per run.
@@ -66,11 +69,23 @@ pub struct ReportMeasure {
 pub struct ReportRow {
     /// One value per axis.
     pub place: Vec<String>,
-    /// Whether it ran only some of the jobs that others ran: its means are then of other jobs, and
-    /// never the best.
-    pub partial: bool,
     /// One per measure.
     pub values: Vec<Option<Estimate>>,
+    /// One per measure: whether it is the best, for sure. Empty: none is.
+    pub best: Vec<bool>,
+}
+
+/// A table of texts below the one of the measures.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ReportTable {
+    /// Its heading.
+    pub title: String,
+    /// What a reader should know of it, a sentence or two.
+    pub note: String,
+    /// The heads of its columns.
+    pub heads: Vec<String>,
+    /// As many cells per row as there are columns.
+    pub rows: Vec<Vec<String>>,
 }
 
 /// A picture with what belongs to it.

@@ -1,7 +1,5 @@
 //! From plain data to the page.
 
-use std::collections::BTreeMap;
-
 use askama::Template;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -33,7 +31,6 @@ pub fn campaign(report: &CampaignReport) -> String {
         pictures,
         runs,
         files: links(&report.files),
-        partial: report.rows.iter().any(|row| row.partial),
         intervals: report
             .rows
             .iter()
@@ -57,8 +54,6 @@ struct Page<'a> {
     pictures: Vec<PictureView<'a>>,
     runs: Vec<RunView<'a>>,
     files: Vec<LinkView<'a>>,
-    /// Whether any row is of some of the jobs only.
-    partial: bool,
     /// Whether any value has a confidence interval.
     intervals: bool,
 }
@@ -148,26 +143,8 @@ fn columns(report: &CampaignReport) -> Vec<Column> {
 }
 
 fn rows(report: &CampaignReport) -> Vec<RowView<'_>> {
-    let mut groups: BTreeMap<&[String], Vec<usize>> = BTreeMap::new();
-    for (index, row) in report.rows.iter().enumerate() {
-        groups.entry(row.place.get(1..).unwrap_or_default()).or_default().push(index);
-    }
-    let mut views: Vec<RowView<'_>> = report
-        .rows
-        .iter()
-        .map(|row| RowView { place: &row.place, cells: cells(report, row) })
-        .collect();
-    for members in groups.values() {
-        for (at, measure) in report.measures.iter().enumerate() {
-            let whole = |row: usize| Some(&report.rows[row]).filter(|row| !row.partial);
-            let mean = |&row: &usize| value(whole(row)?, at).map(|value| value.mean);
-            let means: Vec<Option<f64>> = members.iter().map(mean).collect();
-            for (&row, best) in members.iter().zip(measure.better.best(measure.unit, &means)) {
-                views[row].cells[at].best = best;
-            }
-        }
-    }
-    views
+    let rows = report.rows.iter();
+    rows.map(|row| RowView { place: &row.place, cells: cells(report, row) }).collect()
 }
 
 fn value(row: &ReportRow, at: usize) -> Option<Estimate> {
@@ -190,7 +167,7 @@ fn cells(report: &CampaignReport, row: &ReportRow) -> Vec<Cell> {
             interval: interval.map_or_else(String::new, |(low, high)| {
                 format!("{} to {}", measure.unit.number(low), measure.unit.number(high))
             }),
-            best: false,
+            best: row.best.get(at).copied().unwrap_or(false),
         },
     };
     report.measures.iter().enumerate().map(cell).collect()

@@ -11,12 +11,13 @@ fn picture() -> ReportPicture {
         unit: Unit::Seconds,
         better: Better::Lower,
         values: vec![estimate(1.0), estimate(2.0)],
+        best: vec![true, false],
     };
     let comparison = Comparison {
         title: "Policies".to_owned(),
         policies: vec!["easy".to_owned(), "fcfs".to_owned()],
         groups: Vec::new(),
-        partial: Vec::new(),
+        verdict: "the best is bold".to_owned(),
         measures: vec![measure],
     };
     ReportPicture {
@@ -31,8 +32,8 @@ fn report() -> CampaignReport {
     let measure = |name: &str, unit, better| ReportMeasure { name: name.to_owned(), unit, better };
     let row = |policy: &str, load: &str, wait: f64, used: Option<Estimate>| ReportRow {
         place: vec![policy.to_owned(), load.to_owned()],
-        partial: false,
         values: vec![estimate(wait), used],
+        best: vec![wait == 10.0, false],
     };
     CampaignReport {
         title: "Two <b>policies</b> & a \"log\"".to_owned(),
@@ -55,6 +56,13 @@ fn report() -> CampaignReport {
             row("fcfs", "0.7", 90.0, estimate(0.5)),
             row("fcfs", "0.9", 350.0, None),
         ],
+        verdicts: vec!["Marked: what is <surely> best.".to_owned()],
+        tables: vec![ReportTable {
+            title: "Differences".to_owned(),
+            note: "In pairs.".to_owned(),
+            heads: vec!["measure".to_owned(), "by".to_owned()],
+            rows: vec![vec!["mean wait".to_owned(), "-12 % <b>".to_owned()]],
+        }],
         pictures: vec![picture()],
         runs: vec![RunReport {
             name: "easy[order=shortest]".to_owned(),
@@ -103,26 +111,25 @@ fn nothing_comes_from_elsewhere() {
 }
 
 #[test]
-fn the_best_of_each_place_is_marked() {
+fn what_is_said_to_be_best_is_marked_and_nothing_else() {
     let page = campaign(&report());
     let best: Vec<&str> = page
         .lines()
         .filter(|line| line.contains("number best"))
         .filter_map(|line| line.split("data-key=\"").nth(1)?.split('"').next())
         .collect();
-    // Waits of 10 s at load 0.7 and 350 s at load 0.9; equal or lone utilisations mark nothing.
-    assert_eq!(best, ["10.0", "350.0"]);
+    assert_eq!(best, ["10.0"], "the least at load 0.9 is not said to be the best");
+    let mut unsure = report();
+    unsure.rows.iter_mut().for_each(|row| row.best.clear());
+    assert!(!campaign(&unsure).contains("number best"));
 }
 
 #[test]
-fn the_best_is_not_among_those_that_refused_jobs() {
-    let mut report = report();
-    report.rows[0].partial = true;
-    let page = campaign(&report);
-    let marked = |page: &str| page.lines().filter(|line| line.contains("number best")).count();
-    assert_eq!(marked(&page), 1, "at load 0.9 alone: one row is left at load 0.7");
-    assert!(page.contains("among those that refused no job"));
-    assert!(!campaign(&self::report()).contains("refused no job"));
+fn verdicts_and_further_tables_are_on_the_page() {
+    let page = campaign(&report());
+    assert!(page.contains("&#60;surely&#62; best.") || page.contains("&lt;surely&gt; best."));
+    assert!(page.contains("<h2>Differences</h2>") && page.contains("In pairs."));
+    assert!(page.contains("<td>mean wait</td>") && !page.contains("-12 % <b>"));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod nodes;
 mod read;
 mod requests;
+mod sites;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -14,7 +15,10 @@ use crate::diagnostics::Diagnostics;
 use crate::input::{self, Input};
 
 pub(crate) use nodes::{NameLines, attributes};
-pub use words::{criterion, criterion_name, measure_name, objective_name};
+pub use words::{
+    COMPONENTS, component, component_name, criterion, criterion_name, measure_name, objective_name,
+    quantity, quantity_scale,
+};
 
 /// A planning problem, and what its file says beyond it.
 #[derive(Debug, Clone, PartialEq, Eq)]

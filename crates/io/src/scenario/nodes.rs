@@ -6,12 +6,14 @@ use tradewind_model::{
     Attribute, Attributes, Grid, Horizon, Node, NodeId, Performance, Site, SiteId, Slot, Times,
 };
 
-use super::MAX_NAME;
+use super::{MAX_NAME, sites};
 use crate::diagnostics::{excerpt, suggestion};
 use crate::fields::{Fields, NUMBER, Notes, PERFORMANCE, TABLE, hint_for, scaled};
+use crate::power::Watts;
 use crate::value::{Value, ValueKind};
 
-const NODE_KEYS: [&str; 6] = ["name", "site", "performance", "price", "host", "attributes"];
+const NODE_KEYS: [&str; 7] =
+    ["name", "site", "performance", "price", "host", "attributes", "watts"];
 const SLOT_KEYS: [&str; 3] = ["node", "start", "end"];
 
 /// The site of nodes that name none.
@@ -76,15 +78,17 @@ pub(super) struct Nodes {
     site_ids: BTreeMap<String, SiteId>,
     nodes: Vec<Node>,
     ids: BTreeMap<String, NodeId>,
+    power: sites::Sites,
 }
 
 impl Nodes {
-    pub(super) fn read(items: &[Value<'_>], notes: &mut Notes<'_>) -> Nodes {
+    pub(super) fn read(items: &[Value<'_>], power: sites::Sites, notes: &mut Notes<'_>) -> Nodes {
         let mut all = Nodes {
             sites: Vec::new(),
             site_ids: BTreeMap::new(),
             nodes: Vec::with_capacity(items.len()),
             ids: BTreeMap::new(),
+            power,
         };
         let mut names = NameLines::default();
         for (i, item) in items.iter().enumerate() {
@@ -99,7 +103,13 @@ impl Nodes {
     fn add(&mut self, fields: &Fields<'_, '_>, names: &mut NameLines, notes: &mut Notes<'_>) {
         fields.require(&["name"], notes);
         let name = names.take(fields, "node", notes);
-        let site = self.site(fields.text("site", notes).unwrap_or(DEFAULT_SITE));
+        let site_name = fields.text("site", notes).unwrap_or(DEFAULT_SITE);
+        let site = self.site(site_name);
+        let mut attributes = attributes(fields, notes);
+        let watts = Watts::read(fields, notes).inspect(|_| self.power.mark());
+        if let Some(watts) = watts.or(self.power.watts(site_name)) {
+            watts.put(&mut attributes, fields, notes);
+        }
         let performance = fields.performance("performance", &PERFORMANCE, notes);
         let node = Node {
             name: name.clone().unwrap_or_default(),
@@ -107,7 +117,7 @@ impl Nodes {
             host: fields.text("host", notes).map(str::to_owned),
             performance: performance.unwrap_or(Performance::REFERENCE),
             price: fields.price("price", notes).unwrap_or_default(),
-            attributes: attributes(fields, notes),
+            attributes,
             times: Times::Work,
         };
         // Past the limit of `Grid` the id is wrong, but then there is no grid.
@@ -213,11 +223,15 @@ impl Nodes {
 
     /// The grid; notes what the model refuses.
     pub(super) fn grid(self, notes: &mut Notes<'_>) -> Option<Grid> {
+        self.power.check(self.sites.iter().map(|site| site.name.as_str()), notes);
         if notes.diagnostics.errors() > 0 {
             return None;
         }
+        let power = self.power;
         match Grid::new(self.sites, self.nodes) {
-            Ok(grid) => Some(grid),
+            Ok(grid) => {
+                Some(power.into_power(&grid).map_or(grid.clone(), |it| grid.with_power(it)))
+            }
             Err(err) => {
                 notes.error(1, "nodes", err.to_string(), "give the nodes in parts");
                 None

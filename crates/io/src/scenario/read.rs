@@ -3,27 +3,29 @@
 use tradewind_model::{Grid, Horizon, Job, Slot, SlotList, Snapshot, VoPolicy};
 
 use super::nodes::{Listed, Nodes};
+use super::sites::Sites;
 use super::{Scenario, requests};
 use crate::diagnostics::Diagnostics;
 use crate::fields::{Fields, Notes, TEXT, hint_for};
 use crate::input::Input;
 use crate::value::{self, Value, ValueKind};
 
-const KEYS: [&str; 8] = ["title", "notes", "horizon", "nodes", "slots", "busy", "jobs", "policy"];
+const KEYS: [&str; 9] =
+    ["title", "notes", "horizon", "sites", "nodes", "slots", "busy", "jobs", "policy"];
 
 pub(super) fn parse(input: &Input) -> Result<(Scenario, Diagnostics), Diagnostics> {
     let document = value::parse(input)?;
     let mut notes = Notes::new(&input.name);
     let scenario = Fields::of(&document, String::new(), &KEYS, &mut notes)
-        .and_then(|fields| scenario(&fields, &mut notes));
+        .and_then(|fields| scenario(&fields, &input.name, &mut notes));
     notes.diagnostics.finish(scenario)
 }
 
-fn scenario(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Scenario> {
+fn scenario(fields: &Fields<'_, '_>, name: &str, notes: &mut Notes<'_>) -> Option<Scenario> {
     fields.require(&["horizon", "nodes", "jobs"], notes);
     let horizon = horizon(fields, notes);
     let listed = filled(fields, "nodes", notes);
-    let nodes = Nodes::read(listed, notes);
+    let nodes = Nodes::read(listed, Sites::read(fields, name, notes), notes);
     let free = free(fields, &nodes, horizon, notes);
     let jobs = requests::jobs(filled(fields, "jobs", notes), listed.len(), notes);
     let policy = fields.get("policy").map(|value| requests::policy(value, notes));

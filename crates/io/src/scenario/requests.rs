@@ -1,14 +1,17 @@
 //! Jobs and the policy of a scenario.
 
 use tradewind_model::{
-    Criterion, Horizon, Job, Limit, Measure, Money, Objective, Request, Rho, Span, TimeMode,
-    VoPolicy,
+    Component, Criteria, Criterion, Horizon, Job, Limit, Measure, Money, Objective, Quantity,
+    Request, Rho, Span, TimeMode, VoPolicy,
 };
 
 use super::nodes::{NameLines, attributes};
-use super::words::{CRITERIA, MEASURES, OBJECTIVES, criterion};
+use super::words::{
+    COMPONENTS, CRITERIA, MEASURES, OBJECTIVES, component, criterion, quantity, quantity_scale,
+};
 use crate::diagnostics::{did_you_mean, excerpt};
-use crate::fields::{DecimalScale, Fields, LEAST_PERFORMANCE, Notes};
+use crate::duration;
+use crate::fields::{DecimalScale, Fields, LEAST_PERFORMANCE, Notes, scaled};
 use crate::value::{Value, ValueKind};
 
 const JOB_KEYS: [&str; 11] = [
@@ -24,7 +27,8 @@ const JOB_KEYS: [&str; 11] = [
     "priority",
     "attributes",
 ];
-const POLICY_KEYS: [&str; 5] = ["objective", "measure", "time_limit", "budget_limit", "rho"];
+const POLICY_KEYS: [&str; 7] =
+    ["objective", "measure", "time_limit", "budget_limit", "rho", "order", "limits"];
 
 /// The largest absolute priority.
 const MAX_PRIORITY: i64 = 1_000_000_000_000;
@@ -125,7 +129,69 @@ pub(super) fn policy(value: &Value<'_>, notes: &mut Notes<'_>) -> VoPolicy {
             .scaled("rho", &rho, notes)
             .and_then(|thousandths| Rho::from_thousandths(thousandths as u32))
             .unwrap_or_default(),
+        criteria: Criteria { order: order(&fields, notes), limits: limits(&fields, notes) },
     }
+}
+
+/// The components in `order`, most important first.
+fn order(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Component> {
+    let mut all = Vec::new();
+    for (i, item) in fields.list("order", notes).unwrap_or_default().iter().enumerate() {
+        let place = format!("{}[{i}]", fields.place("order"));
+        let ValueKind::Text(name) = &item.kind else {
+            let message = format!("expected a text, found {}", item.describe());
+            notes.error(item.line, &place, message, &did_you_mean("", &COMPONENTS));
+            continue;
+        };
+        match component(name) {
+            Some(component) => all.push(component),
+            None => {
+                let message = format!("unknown component `{}`", excerpt(name));
+                notes.error(item.line, &place, message, &did_you_mean(name, &COMPONENTS));
+            }
+        }
+    }
+    all
+}
+
+/// The table `limits`: the largest sum of each quantity over the batch.
+fn limits(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<(Quantity, i64)> {
+    let mut all = Vec::new();
+    let Some(value) = fields.get("limits") else { return all };
+    let place = fields.place("limits");
+    let ValueKind::Table(entries) = &value.kind else {
+        let message = format!("expected a table, found {}", value.describe());
+        notes.error(value.line, &place, message, "such as `limits = { energy = 2.5 }`, in kWh");
+        return all;
+    };
+    for entry in entries {
+        let Some(quantity) = quantity(&entry.key) else {
+            let message = format!("unknown quantity `{}`", excerpt(&entry.key));
+            notes.error(entry.line, &place, message, &did_you_mean(&entry.key, &COMPONENTS));
+            continue;
+        };
+        let (decimals, unit) = quantity_scale(&quantity);
+        let found = match &entry.value.kind {
+            ValueKind::Text(text) if decimals == 0 => duration::parse_span(text)
+                .map(|span| span.0)
+                .map_err(|message| (message, duration::FORMS.to_owned())),
+            ValueKind::Number(text) => {
+                scaled(text, &DecimalScale { decimals, range: 0..=MAX_TIME_LIMIT / unit })
+            }
+            _ => Err((
+                format!("expected a number, found {}", entry.value.describe()),
+                "credits, kWh, gCO2e or seconds, by the quantity".to_owned(),
+            )),
+        };
+        match found {
+            Ok(limit) => all.push((quantity, limit.saturating_mul(unit))),
+            Err((message, hint)) => {
+                let place = format!("{place}.{}", excerpt(&entry.key));
+                notes.error(entry.line, &place, message, &hint);
+            }
+        }
+    }
+    all
 }
 
 /// `auto`, or what `read` makes of the field.

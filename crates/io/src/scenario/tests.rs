@@ -1,7 +1,8 @@
 use proptest::prelude::*;
 use tradewind_model::{
-    Attribute, Criterion, Grid, Horizon, Job, Limit, Measure, Money, Node, NodeId, Objective,
-    Performance, Price, Request, Rho, Site, SiteId, Slot, SlotList, Span, Time, Times, VoPolicy,
+    Attribute, Criteria, Criterion, Grid, Horizon, Job, Limit, Measure, Money, Node, NodeId,
+    Objective, Performance, Price, Quantity, Request, Rho, Site, SiteId, Slot, SlotList, Span,
+    Time, Times, VoPolicy,
 };
 
 use super::*;
@@ -303,6 +304,8 @@ prop_compose! {
         time in proptest::option::of(0i64..1_000_000_000),
         budget in proptest::option::of(0i64..1_000_000_000),
         rho in 1u32..=1_000,
+        order in proptest::collection::vec(proptest::sample::select(&words::COMPONENTS[..11]), 0..3),
+        energy in proptest::option::of(0i64..1_000_000),
     ) -> VoPolicy {
         VoPolicy {
             objective: words::OBJECTIVES[objective].1,
@@ -310,6 +313,10 @@ prop_compose! {
             time_limit: time.map_or(Limit::Auto, |t| Limit::At(Span(t))),
             budget_limit: budget.map_or(Limit::Auto, |b| Limit::At(Money(b))),
             rho: Rho::from_thousandths(rho).unwrap(),
+            criteria: Criteria {
+                order: order.into_iter().filter_map(words::component).collect(),
+                limits: energy.map(|it| (Quantity::Energy, it * 3_600)).into_iter().collect(),
+            },
         }
     }
 }
@@ -360,4 +367,73 @@ proptest! {
             Err(err) => prop_assert!(false, "{}\n{}", err, text),
         }
     }
+}
+
+/// A scenario with two sites, of which one takes its carbon intensity from `carbon`.
+fn electric(carbon: &str) -> String {
+    format!(
+        r#"{{"horizon": {{"start": 0, "end": "4h"}}, "busy": [],
+  "sites": [
+    {{"name": "a", "watts": {{"idle": 90, "busy": 250.5}},
+      "carbon": {carbon},
+      "energy_price": 0.12}}],
+  "nodes": [{{"name": "a1", "site": "a"}}, {{"name": "b1", "site": "b", "watts": 300}}],
+  "jobs": [{{"name": "j", "nodes": 1, "work": "1h", "minimize": "energy"}}],
+  "policy": {{"order": ["carbon", "idleness"], "limits": {{"energy": 2.5, "finish": "3h"}}}}}}"#
+    )
+}
+
+#[test]
+fn electricity_is_read_and_written_back() {
+    let (scenario, _) = read(&electric(r#"[[0, 300], ["1h", 120.25]]"#)).unwrap();
+    let grid = &scenario.snapshot.grid;
+    let carbon = grid.power().unwrap().sites[0].carbon.clone().unwrap();
+    assert_eq!(carbon.values().collect::<Vec<_>>(), [(Time(0), 300_000), (Time(3_600), 120_250)]);
+    let watts = |node: usize| grid.nodes()[node].attributes.get("watts").cloned();
+    assert_eq!(
+        (watts(0), watts(1)),
+        (Some(Attribute::Number(250_500)), Some(Attribute::Number(300_000)))
+    );
+    let criteria = &scenario.snapshot.policy.criteria;
+    assert_eq!(criteria.limits, [(Quantity::Energy, 9_000_000_000), (Quantity::Finish, 10_800)]);
+    assert_eq!(read(&scenario.to_json()).unwrap().0, scenario);
+}
+
+#[test]
+fn mistakes_about_electricity_name_file_line_field_and_what_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
+    file("good.csv", "time,value\n0,300\n1h,120\n");
+    file("order.csv", "time,value\n1h,300\n0,120\n");
+    file("word.csv", "time,value\n0,much\n");
+    file("head.csv", "when,value\n0,1\n");
+    let path = dir.path().join("s.json");
+    let name = path.to_str().unwrap();
+    let verdict = |carbon: &str| {
+        parse(&Input::new(name, electric(carbon))).map(drop).map_err(|wrong| wrong.to_string())
+    };
+    assert_eq!(verdict(r#""good.csv""#), Ok(()));
+    for (carbon, parts) in [
+        (
+            r#""none.csv""#,
+            ["s.json:4: sites[0].carbon:", "none.csv` cannot be read", "hint: a CSV file"],
+        ),
+        (
+            r#""order.csv""#,
+            ["order.csv:3:", "time 0 is not later than the one before", "order the rows"],
+        ),
+        (r#""word.csv""#, ["word.csv:2: row 1.value:", "expected a number", "hint:"]),
+        (r#""head.csv""#, ["head.csv:1:", "unknown column `when`", "hint:"]),
+        ("-1", ["s.json:4: sites[0].carbon:", "negative number `-1`", "hint: at least 0"]),
+        ("[[0, 1], [0, 2]]", ["s.json:4: sites[0].carbon:", "not later", "order the rows"]),
+        ("true", ["s.json:4: sites[0].carbon:", "expected a series", "CSV file"]),
+    ] {
+        let found = verdict(carbon).unwrap_err();
+        assert!(parts.iter().all(|part| found.contains(part)), "{carbon}: {found}");
+    }
+    let lost = electric("1").replace(r#""name": "a", "w"#, r#""name": "c", "w"#);
+    let found = read(&lost).unwrap_err().to_string();
+    assert!(found.contains("no node belongs to the site `c`"), "{found}");
+    let found = read(&electric("1").replace("idleness", "idle")).unwrap_err().to_string();
+    assert!(found.contains("policy.order[1]: unknown component `idle`"), "{found}");
 }

@@ -4,12 +4,13 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Number, Value, json};
 use tradewind_model::{
-    Attribute, Attributes, Criterion, Grid, Job, Limit, Performance, Rho, Slot, VoPolicy,
+    Attribute, Attributes, Criteria, Criterion, Energy, Grid, Job, Limit, Performance, Power,
+    Quantity, Rho, Series, Site, SitePower, Slot, VoPolicy,
 };
 
 use super::Scenario;
-use super::words::{criterion_name, measure_name, objective_name};
-use crate::decimal;
+use super::words::{component_name, criterion_name, measure_name, objective_name, quantity_scale};
+use crate::{decimal, power};
 
 pub(super) fn json(scenario: &Scenario) -> String {
     let snapshot = &scenario.snapshot;
@@ -25,6 +26,9 @@ pub(super) fn json(scenario: &Scenario) -> String {
     let horizon = snapshot.horizon;
     let ends = format!("{{\"start\": {}, \"end\": {}}}", horizon.start, horizon.end);
     section(&mut out, "horizon", &ends);
+    if let Some(power) = grid.power().filter(|power| power::is_known(power)) {
+        section(&mut out, "sites", &lines(sites(grid, power)));
+    }
     section(&mut out, "nodes", &lines(grid.iter().map(|(id, _)| node(grid, id))));
     let (key, spans) = match &scenario.busy {
         Some(busy) => ("busy", busy.as_slice()),
@@ -63,8 +67,43 @@ fn node(grid: &Grid, id: tradewind_model::NodeId) -> String {
         ("performance", Some(performance(node.performance))),
         ("price", Some(Value::Number(decimal::price(node.price)))),
         ("host", node.host.as_ref().map(|host| json!(host))),
-        ("attributes", attributes(&node.attributes)),
+        ("attributes", attributes(&other_than_watts(grid, &node.attributes))),
+        ("watts", grid.power().and_then(|_| watts(&node.attributes))),
     ])
+}
+
+/// Sites of which something is known beside the name.
+fn sites(grid: &Grid, power: &Power) -> impl Iterator<Item = String> {
+    let known = |(site, power): (&Site, &SitePower)| {
+        let series = |series: &Option<Series>, key| series.as_ref().map(|it| power::json(it, key));
+        let (carbon, price) =
+            (series(&power.carbon, "carbon"), series(&power.price, "energy_price"));
+        (carbon.is_some() || price.is_some()).then(|| {
+            let name = Some(json!(site.name));
+            table([("name", name), ("carbon", carbon), ("energy_price", price)])
+        })
+    };
+    let all: Vec<String> = grid.sites().iter().zip(&power.sites).filter_map(known).collect();
+    all.into_iter()
+}
+
+/// The attributes that `watts` does not say.
+fn other_than_watts(grid: &Grid, all: &Attributes) -> Attributes {
+    let mut all = all.clone();
+    if grid.power().is_some() && watts(&all).is_some() {
+        all.remove(Energy::BUSY);
+        all.remove(Energy::IDLE);
+    }
+    all
+}
+
+fn watts(all: &Attributes) -> Option<Value> {
+    match (all.get(Energy::IDLE), all.get(Energy::BUSY)) {
+        (Some(Attribute::Number(idle)), Some(Attribute::Number(busy))) => {
+            Some(json!({"idle": thousandths(*idle), "busy": thousandths(*busy)}))
+        }
+        _ => None,
+    }
 }
 
 fn slot(grid: &Grid, slot: &Slot) -> String {
@@ -110,7 +149,23 @@ fn policy(policy: &VoPolicy) -> String {
         ("time_limit", Some(time)),
         ("budget_limit", Some(budget)),
         ("rho", rho.map(|rho| thousandths(i64::from(rho.thousandths())))),
+        ("order", order(&policy.criteria)),
+        ("limits", limits(&policy.criteria)),
     ])
+}
+
+fn order(criteria: &Criteria) -> Option<Value> {
+    let names: Vec<String> = criteria.order.iter().map(component_name).collect();
+    (!names.is_empty()).then(|| Value::from(names))
+}
+
+fn limits(criteria: &Criteria) -> Option<Value> {
+    let limit = |(quantity, limit): &(Quantity, i64)| {
+        let (decimals, unit) = quantity_scale(quantity);
+        (quantity.name(), Value::Number(decimal::json(limit / unit, decimals)))
+    };
+    let all: Map<String, Value> = criteria.limits.iter().map(limit).collect();
+    (!all.is_empty()).then_some(Value::Object(all))
 }
 
 fn performance(performance: Performance) -> Value {

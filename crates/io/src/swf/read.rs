@@ -237,16 +237,16 @@ impl SwfReader<'_> {
     }
 
     fn finish(mut self) -> Result<Log, Diagnostics> {
-        if self.diagnostics.errors() == 0 && self.summary.usable == 0 {
+        // A job of 0 s can be replayed: it starts and ends at once.
+        let replayed = |job: &Record| job.run.is_some() && job.held().is_some();
+        if self.diagnostics.errors() == 0 && !self.jobs.iter().any(replayed) {
             let (message, hint) = match self.summary.jobs {
                 0 => (
                     "no job in the log".to_owned(),
                     "is this a log in the Standard Workload Format?",
                 ),
                 jobs => (
-                    format!(
-                        "no job of {jobs} has a submit time, a run time above 0 and processors"
-                    ),
+                    format!("no job of {jobs} has a submit time, a run time and processors"),
                     "these are fields 2, 4, and 5 or 8; jobs that never ran cannot be replayed",
                 ),
             };

@@ -1,7 +1,7 @@
 //! A number with its unit.
 
 use serde::{Serialize, Serializer};
-use tradewind_model::{Money, Price};
+use tradewind_model::{Carbon, Energy, Money, Price, Quantity};
 
 use crate::decimal;
 
@@ -20,6 +20,23 @@ pub enum Amount {
     Thousandths(i64),
     /// A number of things.
     Count(u32),
+    /// Energy, shown in kWh with up to six decimals.
+    Energy(Energy),
+    /// Emissions, shown in grams with up to three decimals.
+    Carbon(Carbon),
+}
+
+impl Amount {
+    /// A sum of the quantity.
+    pub fn of(quantity: &Quantity, sum: i64) -> Amount {
+        match quantity {
+            Quantity::Cost | Quantity::EnergyPrice => Amount::Credits(Money(sum)),
+            Quantity::Energy => Amount::Energy(Energy(sum)),
+            Quantity::Carbon => Amount::Carbon(Carbon(sum)),
+            Quantity::Sum(_) => Amount::Thousandths(sum),
+            _ => Amount::Seconds(sum),
+        }
+    }
 }
 
 impl Serialize for Amount {
@@ -33,6 +50,8 @@ impl Serialize for Amount {
             }
             Amount::Thousandths(number) => decimal::json(*number, 3).serialize(to),
             Amount::Count(count) => count.serialize(to),
+            Amount::Energy(energy) => decimal::json(energy.micro_kwh(), 6).serialize(to),
+            Amount::Carbon(carbon) => decimal::json(carbon.0, 3).serialize(to),
         }
     }
 }
@@ -48,6 +67,8 @@ impl std::fmt::Display for Amount {
             }
             Amount::Thousandths(number) => f.write_str(&decimal::format(*number, 3)),
             Amount::Count(count) => count.fmt(f),
+            Amount::Energy(energy) => energy.fmt(f),
+            Amount::Carbon(carbon) => carbon.fmt(f),
         }
     }
 }

@@ -14,10 +14,10 @@ mod window;
 pub use amount::Amount;
 pub use combine::Combined;
 pub use explain::{Binding, Explanation, Relaxation};
-pub use plan::{BatchLimits, JobPlan, Plan, Totals};
+pub use plan::{BatchLimits, JobPlan, Plan, Totals, sum_of, summed};
 pub use quote::{Quote, QuotePoint, Quotes};
 pub use reason::{Postponed, Reason};
-pub use window::{Task, Window};
+pub use window::{Consumption, Task, Window};
 
 use serde::Serialize;
 

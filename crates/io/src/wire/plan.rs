@@ -1,10 +1,15 @@
 //! The document of `plan`.
 
-use serde::Serialize;
-use tradewind_model::{self as model, Grid, Measure, Money, Outcome, Snapshot, Sum};
+use std::collections::BTreeMap;
 
-use super::amount::{credits, some_credits};
+use serde::Serialize;
+use tradewind_model::{
+    self as model, Criteria, Grid, Measure, Money, Outcome, Quantity, Snapshot, Sum,
+};
+
+use super::amount::{Amount, credits, some_credits};
 use super::{Postponed, Window};
+use crate::scenario;
 
 /// A plan of a batch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -23,6 +28,16 @@ pub struct Plan {
     pub limits: BatchLimits,
     /// Sums over the placed jobs.
     pub totals: Totals,
+    /// With a vector of criteria: its components, most important first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub order: Vec<String>,
+    /// Sums of quantities over the placed jobs, by name: those of the criteria, and where
+    /// electricity is described energy, carbon and energy-price.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub sums: BTreeMap<String, Amount>,
+    /// The limits on quantities, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub sum_limits: BTreeMap<String, Amount>,
     /// What a better choice among the alternatives could reach at most; only where the choice is
     /// not proven best.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,7 +45,7 @@ pub struct Plan {
 }
 
 /// Bounds on every choice among the alternatives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Gap {
     /// The most jobs that any choice places.
     pub placed: u32,
@@ -40,15 +55,24 @@ pub struct Gap {
     /// The same of costs.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "some_credits")]
     pub cost: Option<Money>,
+    /// With a vector of criteria: the first component that is not proven best, by name, and its
+    /// bound.
+    #[serde(flatten)]
+    pub component: BTreeMap<String, Amount>,
 }
 
-impl From<model::Gap> for Gap {
-    fn from(gap: model::Gap) -> Gap {
-        let (time, cost) = match gap.sum {
-            Sum::Time(time) => (Some(time.0), None),
-            Sum::Cost(cost) => (None, Some(cost)),
-        };
-        Gap { placed: gap.placed, time, cost }
+impl From<&model::Gap> for Gap {
+    fn from(gap: &model::Gap) -> Gap {
+        let none = Gap { placed: gap.placed, time: None, cost: None, component: BTreeMap::new() };
+        match &gap.sum {
+            Sum::Time(time) => Gap { time: Some(time.0), ..none },
+            Sum::Cost(cost) => Gap { cost: Some(*cost), ..none },
+            Sum::Of(component, bound) => {
+                let name = scenario::component_name(component);
+                let amount = Amount::of(&component.quantity, *bound);
+                Gap { component: BTreeMap::from([(name, amount)]), ..none }
+            }
+        }
     }
 }
 
@@ -97,6 +121,43 @@ pub struct Totals {
     pub placed: u32,
 }
 
+fn order(criteria: &Criteria) -> Vec<String> {
+    criteria.order.iter().map(scenario::component_name).collect()
+}
+
+/// What is summed up over a plan beside time and cost.
+pub fn summed(snapshot: &Snapshot) -> Vec<Quantity> {
+    let electric = [Quantity::Energy, Quantity::Carbon, Quantity::EnergyPrice];
+    let electric = electric.into_iter().filter(|_| snapshot.grid.power().is_some());
+    let mut all: Vec<Quantity> = Vec::new();
+    for quantity in snapshot.policy.criteria.quantities().cloned().chain(electric) {
+        if !all.contains(&quantity) {
+            all.push(quantity);
+        }
+    }
+    all
+}
+
+/// The sum of a quantity over the placed jobs, in its unit.
+pub fn sum_of(quantity: &Quantity, snapshot: &Snapshot, plan: &model::Plan) -> i64 {
+    let at = (snapshot.policy.measure, snapshot.horizon.start);
+    let windows = plan.jobs.iter().filter_map(model::JobPlan::window);
+    windows.map(|it| quantity.of(it, &snapshot.grid, at)).fold(0, i64::saturating_add)
+}
+
+fn sums(snapshot: &Snapshot, plan: &model::Plan) -> BTreeMap<String, Amount> {
+    let sum = |quantity: Quantity| {
+        (quantity.name(), Amount::of(&quantity, sum_of(&quantity, snapshot, plan)))
+    };
+    summed(snapshot).into_iter().map(sum).collect()
+}
+
+fn sum_limits(criteria: &Criteria) -> BTreeMap<String, Amount> {
+    let limit =
+        |(quantity, limit): &(Quantity, i64)| (quantity.name(), Amount::of(quantity, *limit));
+    criteria.limits.iter().map(limit).collect()
+}
+
 /// What `skip_serializing_if` asks for.
 fn is_zero(count: &u32) -> bool {
     *count == 0
@@ -122,7 +183,10 @@ impl Plan {
                 processor_time: totals.processor_time.0,
                 placed: totals.placed,
             },
-            gap: plan.gap.map(Gap::from),
+            order: order(&snapshot.policy.criteria),
+            sums: sums(snapshot, plan),
+            sum_limits: sum_limits(&snapshot.policy.criteria),
+            gap: plan.gap.as_ref().map(Gap::from),
         }
     }
 }

@@ -75,7 +75,7 @@ fn numbers(reason: &model::Reason) -> BTreeMap<&'static str, Amount> {
         R::PricedOut { bid, ask } => {
             vec![("bid", Some(credits(*bid))), ("ask", Some(credits(*ask)))]
         }
-        R::NoValue | R::Outbid | R::Declined => Vec::new(),
+        R::NoValue | R::Outbid | R::Declined | R::SumLimit { .. } | R::AllLimits => Vec::new(),
         R::TimeLimit { limit, min } => {
             vec![("limit", Some(Amount::Seconds(limit.0))), ("least", Some(Amount::Seconds(min.0)))]
         }

@@ -87,7 +87,11 @@ fn combine_input_is_read_exactly() {
     ]}"#;
     let jobs = combine::parse(&Input::new("-", text)).unwrap();
     assert_eq!(jobs.len(), 2);
-    let second = combine::Alternative { time: Span(60), cost: Money(0) };
+    let second = combine::Alternative {
+        time: Span(60),
+        cost: Money(0),
+        quantities: std::collections::BTreeMap::new(),
+    };
     assert_eq!(jobs[0].alternatives[0].cost, Money(1_000_001));
     assert_eq!(jobs[0].alternatives[1], second);
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tradewind_model::{self as model, Grid, Money};
 
-use super::amount::credits;
+use super::amount::{Amount, credits};
 
 /// A window, as it is in JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -21,6 +21,31 @@ pub struct Window {
     pub processor_time: i64,
     /// In node order.
     pub tasks: Vec<Task>,
+    /// Where electricity is described: `energy` in kWh, `carbon` in gCO2e and `energy_price`, what
+    /// the electricity costs the sites in credits.
+    #[serde(flatten)]
+    pub consumption: Option<Consumption>,
+}
+
+/// What a window consumes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Consumption {
+    /// Energy, shown in kWh.
+    pub energy: Amount,
+    /// Emissions, shown in grams of CO2e.
+    pub carbon: Amount,
+    /// What the electricity costs the sites.
+    pub energy_price: Amount,
+}
+
+impl From<model::Consumption> for Consumption {
+    fn from(used: model::Consumption) -> Consumption {
+        Consumption {
+            energy: Amount::Energy(used.energy),
+            carbon: Amount::Carbon(used.carbon),
+            energy_price: Amount::Credits(used.price),
+        }
+    }
 }
 
 /// One task of a window.
@@ -53,6 +78,7 @@ impl Window {
             cost: window.cost(),
             processor_time: window.processor_time().0,
             tasks: window.tasks().iter().map(task).collect(),
+            consumption: grid.power().map(|_| grid.consumption(window).into()),
         }
     }
 }

@@ -5,7 +5,7 @@ use super::formula::{Fault, FormulaValue, Scope, Seen};
 use super::read::{ClaimEntry, Content, FindingsPart, GainEntry};
 use super::{DataError, picture};
 use crate::case::Case;
-use crate::findings::{Claim, Evidence, Findings, Gain, Number};
+use crate::findings::{Claim, Evidence, Findings, Gain, Number, fitted};
 use crate::tally::{Estimate, Tally};
 use crate::verdict::Verdict;
 
@@ -39,11 +39,18 @@ impl Content {
             let measured = self.scope(seen).read(&published.measured, FormulaValue::estimate)?;
             found.numbers.push(Number::new(published, measured));
         }
+        let all = found.numbers.clone();
+        found.numbers.iter_mut().for_each(|number| number.limit_by(&all));
         for entry in &self.claims {
-            found.claims.push(match lacks.filter(|_| !entry.without_log) {
-                Some(needs) => Claim::unknown(&entry.text, &needs.measured, needs.why.as_deref()),
-                None => self.claim(entry, seen)?,
-            });
+            found.claims.push(
+                match lacks.filter(|_| !entry.without_log) {
+                    Some(needs) => {
+                        Claim::unknown(&entry.text, &needs.measured, needs.why.as_deref())
+                    }
+                    None => self.claim(entry, seen)?,
+                }
+                .of_kind(entry.kind),
+            );
         }
         let scope = &mut self.scope(seen);
         for entry in self.gains.iter().filter(|_| shown(FindingsPart::Gains)) {
@@ -67,7 +74,7 @@ impl Content {
         let measured = scope.text(&entry.measured)?;
         let claim = entry.judged(scope, measured)?;
         Ok(match &entry.because {
-            Some(cause) => claim.because(cause),
+            Some(cause) => claim.because(&fitted(&entry.chose, cause)),
             None => claim,
         })
     }

@@ -3,6 +3,8 @@
 //! ```toml
 //! [causes]                        # why numbers are not reproduced: `cause = "@late"`
 //! [define]                        # formulas with names
+//! [chosen]                        # numbers and claims that parameters were chosen by: they prove nothing
+//! market-price = ["minCost: cost"]
 //! [[study]]
 //! id = "000-fig8"
 //! experiment = "owners-price"
@@ -10,10 +12,11 @@
 //! claims = [{ text = "…", holds = 'a < b', mainly = 'a < 1.1 * b', measured = '{a:.1}', because = "…" }]
 //! ```
 //!
-//! `read.rs` reads them, `conclude.rs` compares them with a tally, `picture.rs` draws.
+//! `read.rs` reads them, `kinds.rs` says which of them are evidence, `conclude.rs` compares them with a tally, `picture.rs` draws.
 
 mod conclude;
 mod formula;
+mod kinds;
 mod picture;
 mod read;
 mod study;

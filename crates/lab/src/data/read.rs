@@ -9,7 +9,7 @@ use tradewind_io::chart::Mark;
 
 use super::Study;
 use super::formula::{Definitions, Each, Fault, Formula, Template};
-use super::{DataError, Source};
+use super::{DataError, Source, kinds};
 use crate::experiment::Experiment;
 use crate::findings::{Evidence, Published};
 use crate::papers;
@@ -21,6 +21,9 @@ struct File {
     causes: BTreeMap<String, String>,
     #[serde(default)]
     define: Definitions,
+    /// By parameter: the names of the numbers and the texts of the claims that it was chosen by.
+    #[serde(default)]
+    chosen: BTreeMap<String, Vec<String>>,
     study: Vec<StudyEntry>,
 }
 
@@ -87,6 +90,9 @@ struct NumberEntry {
     measured: Formula,
     #[serde(default)]
     kind: Evidence,
+    /// Names of other numbers of the study.
+    #[serde(default)]
+    product_of: Vec<String>,
 }
 
 /// A claim: exactly one of the rules from `positive` to `holds` judges it.
@@ -114,6 +120,9 @@ pub(crate) struct ClaimEntry {
     /// Proves nothing where it holds: it was built so.
     #[serde(default)]
     pub(super) kind: Evidence,
+    /// The parameters that were chosen by it.
+    #[serde(skip)]
+    pub(super) chose: Vec<String>,
     /// Whether it can be told without the log that the study needs.
     #[serde(default)]
     pub(super) without_log: bool,
@@ -213,7 +222,12 @@ pub(super) fn studies(name: &str, text: &str) -> Result<Vec<Study>, DataError> {
             .and_then(|entry| study(entry, &file.causes, &source))
             .map_err(|message| source.error(placed(text, &entry.id, message)))
     };
-    file.study.iter().map(of).collect()
+    let mut studies = file.study.iter().map(of).collect::<Result<Vec<Study>, DataError>>()?;
+    kinds::mark(&mut studies, &file.chosen).map_err(|(name, message)| {
+        let offset = text.find(&format!("\n{name} = ")).map(|at| at + 1);
+        source.error(Fault { offset, message })
+    })?;
+    Ok(studies)
 }
 
 /// At the study's id.
@@ -274,7 +288,7 @@ fn published(
     (cause, place): (&str, &str),
     causes: &Causes,
 ) -> Result<Published, String> {
-    let NumberEntry { name, printed, unit, erratum, measured, kind, .. } = entry;
+    let NumberEntry { name, printed, unit, erratum, measured, kind, product_of, .. } = entry;
     let value = printed.parse().map_err(|_| format!("`{printed}` is not a number"))?;
     let decimals = printed.split_once('.').map_or(0, |(_, places)| places.len() as u8);
     let cause = match entry.cause {
@@ -283,7 +297,20 @@ fn published(
     };
     let place = entry.place.unwrap_or_else(|| place.to_owned());
     let erratum = erratum.map(|text| named(&text, causes)).transpose()?;
-    Ok(Published { name, value, decimals, unit, place, cause, erratum, measured, kind })
+    let chose = Vec::new();
+    Ok(Published {
+        name,
+        value,
+        decimals,
+        unit,
+        place,
+        cause,
+        erratum,
+        measured,
+        kind,
+        chose,
+        product_of,
+    })
 }
 
 impl ClaimEntry {

@@ -17,6 +17,15 @@ pub struct Study {
 }
 
 impl Study {
+    /// The numbers and claims that `parameter` was chosen by.
+    pub fn chosen_by(&self, parameter: &str) -> Vec<&str> {
+        let chose = |all: &[String]| all.iter().any(|name| name == parameter);
+        let numbers = self.content.numbers.iter().filter(|number| chose(&number.chose));
+        let claims = self.content.claims.iter().filter(|claim| chose(&claim.chose));
+        let names = numbers.map(|number| number.name.as_str());
+        names.chain(claims.map(|claim| claim.text.as_str())).collect()
+    }
+
     /// The paper's number: `001`.
     pub fn paper(&self) -> &str {
         self.id.split('-').next().unwrap_or(&self.id)

@@ -5,7 +5,7 @@ use crate::findings::{Claim, Gain, Number};
 use crate::tally::Estimate;
 
 /// The columns of [`rows`].
-pub const HEADER: [&str; 13] = [
+pub const HEADER: [&str; 14] = [
     "study",
     "kind",
     "name",
@@ -19,6 +19,7 @@ pub const HEADER: [&str; 13] = [
     "verdict",
     "why",
     "note",
+    "evidence",
 ];
 
 /// A row per number, claim and gain. Of a gain, `published` is what the paper's algorithm gives
@@ -43,6 +44,7 @@ fn number(study: &str, number: &Number) -> Vec<String> {
     row.push(number.verdict.name().to_owned());
     row.push(number.why.clone().unwrap_or_default());
     row.push(of.erratum.clone().unwrap_or_default());
+    row.push(of.kind.name().to_owned());
     row
 }
 
@@ -51,6 +53,7 @@ fn claim(study: &str, claim: &Claim) -> Vec<String> {
     row.push(claim.verdict.name().to_owned());
     row.push(claim.why.clone().unwrap_or_default());
     row.push(claim.measured.clone());
+    row.push(claim.kind.name().to_owned());
     row
 }
 
@@ -59,7 +62,7 @@ fn gain(study: &str, gain: &Gain) -> Vec<String> {
     row.push(float(gain.paper.mean));
     row.extend(estimate(&gain.ours));
     row.push(float(gain.ratio.mean));
-    row.extend(texts(["", "", ""]));
+    row.extend(texts(["", "", "", ""]));
     row
 }
 

@@ -84,8 +84,8 @@ impl<'a> View<'a> {
         let mine = report.results.iter().find(|result| result.study.experiment.id == of.id);
         let parameter = |parameter: &&crate::Parameter| {
             let value = mine.map_or(parameter.default(), |result| result.case.value(parameter));
-            let stated = parameter.stated.unwrap_or("not stated");
-            [parameter.name, &value.to_string(), parameter.meaning, stated].map(str::to_owned)
+            let stated = words::stated(of, parameter);
+            [parameter.name, &value.to_string(), parameter.meaning, &stated].map(str::to_owned)
         };
         let swept = report.sensitivity.iter().find(|swept| swept.experiment.id == of.id);
         View {

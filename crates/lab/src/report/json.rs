@@ -11,6 +11,7 @@ use crate::tally::Estimate;
 pub fn json(report: &Report) -> Value {
     json!({
         "seed": report.seed,
+        "command": report.command,
         "version": report.version,
         "size": report.size.name(),
         "studies": report.results.iter().map(study).collect::<Vec<_>>(),
@@ -50,6 +51,10 @@ struct NumberDoc<'a> {
     high: Option<f64>,
     ratio: Option<f64>,
     verdict: &'a str,
+    /// `measured` and `clock` are evidence, all else is none.
+    evidence: &'a str,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    chose: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<&'a str>,
     unit: &'a str,
@@ -69,6 +74,8 @@ impl<'a> NumberDoc<'a> {
             high: finite(measured.high),
             ratio: finite(number.ratio()),
             verdict: number.verdict.name(),
+            evidence: of.kind.name(),
+            chose: &of.chose,
             why: number.why.as_deref(),
             unit: &of.unit,
             place: &of.place,
@@ -81,6 +88,7 @@ impl<'a> NumberDoc<'a> {
 struct ClaimDoc<'a> {
     text: &'a str,
     verdict: &'a str,
+    evidence: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<&'a str>,
     measured: &'a str,
@@ -89,7 +97,8 @@ struct ClaimDoc<'a> {
 impl<'a> ClaimDoc<'a> {
     fn new(claim: &'a Claim) -> ClaimDoc<'a> {
         let (why, measured) = (claim.why.as_deref(), claim.measured.as_str());
-        ClaimDoc { text: claim.text, verdict: claim.verdict.name(), why, measured }
+        let (verdict, evidence) = (claim.verdict.name(), claim.kind.name());
+        ClaimDoc { text: claim.text, verdict, evidence, why, measured }
     }
 }
 

@@ -79,9 +79,9 @@ fn assumptions(page: &mut String, report: &Report, experiment: &Experiment) {
     };
     page.push_str("\n| parameter | here | meaning | the paper says |\n|---|---:|---|---|\n");
     for parameter in experiment.parameters {
-        let stated = parameter.stated.unwrap_or("not stated");
+        let stated = words::stated(experiment, parameter);
         let (name, here) = (format!("`{}`", parameter.name), value(parameter));
-        page.push_str(&row(&[&name, &here, parameter.meaning, stated]));
+        page.push_str(&row(&[&name, &here, parameter.meaning, &stated]));
     }
     let swept = report.sensitivity.iter().find(|swept| swept.experiment.id == experiment.id);
     if let Some(swept) = swept {

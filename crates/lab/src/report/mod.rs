@@ -10,7 +10,7 @@ mod words;
 use crate::case::{Case, Parameter, Size, Value};
 use crate::data::Study;
 use crate::experiment::Experiment;
-use crate::findings::{Findings, Published};
+use crate::findings::{Evidence, Findings, Published};
 use crate::tally::Estimate;
 use crate::verdict::Verdict;
 
@@ -82,16 +82,31 @@ pub struct SweptNumber {
 }
 
 impl Report {
-    /// How many numbers and how many claims have each verdict, best first.
+    /// How many numbers and how many claims that are evidence have each verdict, best first.
     pub fn counts(&self) -> Vec<(Verdict, usize, usize)> {
-        let findings = || self.results.iter().map(|result| &result.findings);
-        let numbers = |verdict| {
-            findings().flat_map(|f| &f.numbers).filter(|number| number.verdict == verdict).count()
-        };
-        let claims = |verdict| {
-            findings().flat_map(|f| &f.claims).filter(|claim| claim.verdict == verdict).count()
-        };
+        let numbers = |verdict| self.numbers().filter(|it| *it == (verdict, true)).count();
+        let claims = |verdict| self.claims().filter(|it| *it == (verdict, true)).count();
         Verdict::ALL.map(|verdict| (verdict, numbers(verdict), claims(verdict))).to_vec()
+    }
+
+    /// How many numbers and how many claims are no evidence, by why they are none.
+    pub fn others(&self) -> Vec<(Evidence, usize, usize)> {
+        let findings = || self.results.iter().map(|result| &result.findings);
+        let numbers =
+            |kind| findings().flat_map(|f| &f.numbers).filter(move |it| it.published.kind == kind);
+        let claims = |kind| findings().flat_map(|f| &f.claims).filter(move |it| it.kind == kind);
+        let others = Evidence::ALL.into_iter().filter(|kind| !kind.is_evidence());
+        others.map(|kind| (kind, numbers(kind).count(), claims(kind).count())).collect()
+    }
+
+    fn numbers(&self) -> impl Iterator<Item = (Verdict, bool)> {
+        let numbers = self.results.iter().flat_map(|result| &result.findings.numbers);
+        numbers.map(|number| (number.verdict, number.published.kind.is_evidence()))
+    }
+
+    fn claims(&self) -> impl Iterator<Item = (Verdict, bool)> {
+        let claims = self.results.iter().flat_map(|result| &result.findings.claims);
+        claims.map(|claim| (claim.verdict, claim.kind.is_evidence()))
     }
 }
 

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::numbers::{estimate, grouped, measured, published, ratio};
 use super::{Report, Sensitivity, Swept};
-use crate::case::Case;
-use crate::findings::{Claim, Findings, Gain, Number};
+use crate::case::{Case, Parameter};
+use crate::experiment::Experiment;
+use crate::findings::{Claim, Evidence, Findings, Gain, Number};
 use crate::verdict::Verdict;
 
 /// Name, published, measured, ratio, verdict.
@@ -15,13 +16,21 @@ pub fn number_cells(number: &Number) -> [String; 5] {
         published(number.published),
         measured(number),
         ratio(number),
-        number.verdict.name().to_owned(),
+        verdict(number.verdict, number.published.kind),
     ]
 }
 
 /// What is claimed, what was seen, verdict.
 pub fn claim_cells(claim: &Claim) -> [String; 3] {
-    [claim.text.to_owned(), claim.measured.clone(), claim.verdict.name().to_owned()]
+    [claim.text.to_owned(), claim.measured.clone(), verdict(claim.verdict, claim.kind)]
+}
+
+/// The verdict, and in brackets why it does not count.
+fn verdict(verdict: Verdict, kind: Evidence) -> String {
+    match kind.remark() {
+        "" => verdict.name().to_owned(),
+        remark => format!("{} ({remark})", verdict.name()),
+    }
 }
 
 /// Name, measure, the paper's, ours, and the ratio.
@@ -61,6 +70,20 @@ pub fn reasons(findings: &Findings) -> Vec<String> {
     all
 }
 
+/// What the paper says of a parameter, and by which results it was chosen.
+pub(super) fn stated(experiment: &Experiment, parameter: &Parameter) -> String {
+    let stated = parameter.stated.unwrap_or("not stated");
+    let mine = crate::data::studies().unwrap_or_default().iter();
+    let mine = mine.filter(|study| study.experiment.id == experiment.id);
+    let mut names: Vec<&str> = mine.flat_map(|study| study.chosen_by(parameter.name)).collect();
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(*name));
+    match names.as_slice() {
+        [] => stated.to_owned(),
+        names => format!("{stated}; chosen by: {}", names.join("; ")),
+    }
+}
+
 /// A row per change: what was changed, how many numbers are within 5 % of the published ones,
 /// which number moved most from ours, and which claims have another verdict.
 pub fn sensitivity_table(of: &Sensitivity) -> Vec<[String; 3]> {
@@ -89,7 +112,8 @@ pub fn sensitivity_table(of: &Sensitivity) -> Vec<[String; 3]> {
     of.rows.iter().map(row).collect()
 }
 
-/// `46 numbers: 30 reproduced, 2 trend`, and the same of claims.
+/// `46 numbers that are evidence: 30 reproduced, 2 trend`, the same of claims, and what is no
+/// evidence.
 pub fn summary(report: &Report) -> Vec<String> {
     let counts = report.counts();
     let line = |noun: &str, of: fn(&(Verdict, usize, usize)) -> usize| {
@@ -97,12 +121,38 @@ pub fn summary(report: &Report) -> Vec<String> {
         let words: Vec<String> =
             some.map(|count| format!("{} {}", of(count), count.0.name())).collect();
         let all: usize = counts.iter().map(of).sum();
-        (all > 0).then(|| format!("{all} {noun}: {}", words.join(", ")))
+        (all > 0).then(|| format!("{all} {noun} that are evidence: {}", words.join(", ")))
     };
-    [line("numbers", |count| count.1), line("claims", |count| count.2)]
-        .into_iter()
-        .flatten()
-        .collect()
+    let mut lines: Vec<String> =
+        [line("numbers", |count| count.1), line("claims", |count| count.2)]
+            .into_iter()
+            .flatten()
+            .collect();
+    let others = report.others();
+    let other = |noun: &str, of: fn(&(Evidence, usize, usize)) -> usize| {
+        let some = others.iter().filter(|count| of(count) > 0);
+        let words: Vec<String> =
+            some.map(|count| format!("{} {}", of(count), not_counted(count.0))).collect();
+        let all: usize = others.iter().map(of).sum();
+        (all > 0).then(|| format!("{all} {noun} that are no evidence: {}", words.join(", ")))
+    };
+    lines.extend(
+        [other("numbers", |count| count.1), other("claims", |count| count.2)].into_iter().flatten(),
+    );
+    lines
+}
+
+/// What it is instead of evidence.
+fn not_counted(kind: Evidence) -> &'static str {
+    match kind {
+        Evidence::Fitted => "fitted",
+        Evidence::Count => "counts of a log",
+        Evidence::Input => "inputs",
+        Evidence::Derived => "computed from others",
+        Evidence::Repeated => "that stand elsewhere",
+        Evidence::Ours => "of ours",
+        Evidence::Measured | Evidence::Clock => "",
+    }
 }
 
 /// What a reader of a page should know first.
@@ -148,10 +198,17 @@ fn logs(report: &Report) -> Vec<String> {
 }
 
 /// The rule behind the verdicts, a line each.
-pub(super) const RULE: [(&str, &str); 5] = [
+pub(super) const RULE: [(&str, &str); 6] = [
     ("reproduced", "within 5 % of the published number, with an interval of at most ± 5 % of it"),
-    ("fitted", "the number calibrated a parameter, so that it proves nothing"),
+    (
+        "fitted",
+        "a parameter was chosen by the number, or an example built to meet it: it proves nothing",
+    ),
     ("trend", "same sign and within a factor of two; wall-clock times are never more than this"),
     ("inconclusive", "the 95 % interval is too wide to tell"),
     ("not reproduced", "anything else"),
+    (
+        "… (in brackets)",
+        "no evidence, and not counted above: a count of the log, an input (drawn from what the paper states), derived (computed from other printed numbers; a total is no better than its factors), repeated (the same measured number or claim stands elsewhere), ours (no claim of the paper)",
+    ),
 ];

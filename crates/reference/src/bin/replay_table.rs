@@ -160,6 +160,7 @@ fn rows(records: &[LogJob], workload: &Workload, run: &Run) -> Vec<BatsimRow> {
             end: ran.end,
             state: if job.killed { FinalState::WalltimeReached } else { FinalState::Completed },
             processors: ranges.iter().map(|range| (range.first, range.last)).collect(),
+            energy: None,
         });
     }
     rows

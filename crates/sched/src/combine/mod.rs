@@ -2,13 +2,15 @@
 //!
 //! Four objectives over sums of time and cost (paper 000, problems (6)–(9); paper 001,
 //! eq. (1)–(3)), each with an optional limit on either sum; the Pareto [`front()`] of cost and
-//! time; and a lexicographic choice over the [`vector`] criterion. All are exact, by a search
+//! time; and a lexicographic choice over the [`vector`] criterion; [`additive`] has the same for any number of
+//! quantities. All are exact, by a search
 //! whose memory does not depend on the size of the limits. The papers' own backward
 //! [`recursion`], whose table does, is kept for studies.
 //!
 //! Sums over any combination must fit `i64`; [`tradewind_model::Snapshot::check`] sees to it for
 //! plans, and readers of other input must.
 
+pub mod additive;
 mod best;
 pub mod disjoint;
 mod front;

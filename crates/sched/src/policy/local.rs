@@ -4,6 +4,7 @@
 //! starts run at once. Nothing here knows how sites find each other: a job that should be passed
 //! on is named, and stays until [`Local::leave`] is called for it.
 
+mod ahead;
 mod plain;
 mod timers;
 
@@ -12,6 +13,7 @@ use std::fmt::Debug;
 use tradewind_model::{JobId, Outage, OutageId, PoolId, Share, Span, Time};
 
 use super::Promise;
+pub use ahead::{Expected, LookAhead, Moments};
 pub use plain::{Plain, Settings as PlainSettings, Turn};
 pub use timers::Timers;
 

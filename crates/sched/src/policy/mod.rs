@@ -3,7 +3,8 @@
 //! [`backfill`] decides instant by instant on one pool, [`gridfill`] on several; [`cyclic`] plans a
 //! batch from a snapshot, cycle by cycle in a market; [`bsf`] is both together. [`local`] is the
 //! scheduler of one site, and [`autonomous`] a grid of such sites. What is free for all of them is
-//! kept in [`availability`]. [`owners`] looks ahead the queue of a site's own scheduler.
+//! kept in [`availability`]. [`owners`] looks ahead the queue of a site's own scheduler, and
+//! [`learned`] is backfilling that learns run times itself.
 
 pub mod autonomous;
 pub mod availability;
@@ -15,6 +16,7 @@ pub mod evaluate;
 pub(crate) mod grid;
 pub mod gridfill;
 mod inbox;
+pub mod learned;
 pub mod local;
 pub mod multiqueue;
 mod order;

@@ -1,17 +1,21 @@
-//! How long jobs will run, learned online from those that have ended.
+//! How long jobs will run, learned online from those that have ended; in [`waits`], how long they will
+//! wait.
 //!
 //! A [`Learner`] sees what a submission knows, when jobs start and how long they ran; it never looks
 //! ahead, and remembers a bounded amount of each user. What is expected of a job that runs longer
 //! than predicted is another matter: [`Correction`](tradewind_model::Correction).
 
 mod last_two;
+mod learned;
 mod published_linear;
+pub mod waits;
 
 use std::fmt::Debug;
 
 use tradewind_model::{JobId, Span, Time};
 
 pub use last_two::LastTwo;
+pub use learned::{Forecast, Learned};
 pub use published_linear::PublishedLinear;
 
 /// What is known of a job when it is submitted.

@@ -28,6 +28,10 @@ pub enum Unit {
     Ratio,
     /// Credits.
     Credits,
+    /// Kilowatt-hours.
+    KilowattHours,
+    /// Grams of CO₂e.
+    Grams,
 }
 
 impl Unit {
@@ -38,6 +42,8 @@ impl Unit {
             Unit::Seconds => "s",
             Unit::NodeSeconds => "node·s",
             Unit::Credits => "credits",
+            Unit::KilowattHours => "kWh",
+            Unit::Grams => "gCO2e",
         }
     }
 }
@@ -58,7 +64,7 @@ pub enum Better {
 pub enum Value {
     /// A whole number.
     Whole(i128),
-    /// An amount in micro-credits.
+    /// An amount in micro-credits, or in millionths of another unit.
     Credits(i128),
     /// A quotient; finite.
     Quotient(f64),

@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Admission, Attributes, Cause, Command, Event, JobId, Market, Money, Outage, Performance, Place,
-    Pool, PoolId, Pools, Price, Reason, Site, SiteId, Terms, Time, Times, Trade,
+    Admission, Attribute, Attributes, Cause, Command, Consumption, Energy, Event, JobId, Market,
+    Money, Outage, Performance, Place, Pool, PoolId, Pools, Power, Price, Reason, Series, Site,
+    SiteId, SitePower, Terms, Time, Times, Trade, thousandths,
 };
 use tradewind_sched::policy::Policy;
 
 use super::*;
 use crate::outage::{self, AnnouncedOutage};
-use crate::result::{Ran, Struck};
+use crate::result::{Lost, Ran, Struck};
 use crate::workload::{Job, LogJob, Overrun, Refusal, Rejected, prepare};
 use crate::{Settings, run};
 
@@ -367,4 +368,78 @@ proptest! {
         }
         prop_assert!(points.last().is_none_or(|last| last.load == 0.0));
     }
+}
+
+/// Nodes of 200 W (80 W idle) and 500 W (90 W idle), at sites whose electricity changes each
+/// minute or so.
+fn electric(pools: &Pools) -> Pools {
+    let watts = [(200_000, 80_000), (500_000, 90_000)];
+    let pool = |(pool, (busy, idle)): (&Pool, (i64, i64))| {
+        let mut pool = pool.clone();
+        pool.attributes.insert(Energy::BUSY.to_owned(), Attribute::Number(busy));
+        pool.attributes.insert(Energy::IDLE.to_owned(), Attribute::Number(idle));
+        pool
+    };
+    let all = pools.as_slice().iter().zip(watts).map(pool).collect();
+    let series = |values: &[(i64, i64)]| {
+        let values: Vec<(Time, i64)> = values.iter().map(|&(at, it)| (Time(at), it)).collect();
+        Series::new(&values).ok()
+    };
+    let sites = vec![
+        SitePower { carbon: series(&[(0, 9_000_000), (25, 1_000_000)]), price: None },
+        SitePower { carbon: None, price: series(&[(-5, 100_000), (30, 900_000), (60, 50_000)]) },
+    ];
+    Pools::new(pools.sites().to_vec(), all).unwrap().with_power(Power { sites })
+}
+
+/// What one node consumes during `[start, end)`, second by second: mJ, mg and micro-credits.
+fn by_seconds(power: &SitePower, watts: i64, (start, end): (i64, i64)) -> [i64; 3] {
+    let sum = |series: &Option<Series>| -> i64 {
+        let at = |second: i64| series.as_ref().map_or(0, |it| it.at(Time(second)));
+        let all: i64 = (start..end).map(|second| at(second) * watts).sum();
+        (all + 1_800_000_000) / 3_600_000_000
+    };
+    [(start..end).map(|_| watts).sum(), sum(&power.carbon), sum(&power.price)]
+}
+
+#[test]
+fn energy_and_emissions_are_the_sums_of_their_seconds() {
+    let (mut workload, mut run) = case();
+    workload.pools = Arc::new(electric(&workload.pools));
+    // The first job was interrupted once before.
+    let place = run.jobs[0].place.clone();
+    run.lost = vec![Lost { job: 0, start: Time(0), end: Time(7), place }];
+    let power = workload.pools.power().unwrap();
+    let used = consumption(&workload, &run);
+    let mut total = [0; 3];
+    for (index, (job, ran)) in workload.jobs.iter().zip(&run.jobs).enumerate() {
+        let mut expected = [0; 3];
+        let lost = run.lost.iter().filter(|lost| lost.job == index);
+        let lost = lost.map(|lost| (&lost.place, lost.start, lost.end));
+        let runs = lost.chain((ran.refused.is_none()).then_some((&ran.place, ran.start, ran.end)));
+        for (place, start, end) in runs {
+            for share in place.shares(job.processors) {
+                let pool = workload.pools.pool(share.pool);
+                let end = end.min(start + job.length_in(pool));
+                let watts = thousandths(&pool.attributes, Energy::BUSY);
+                let site = &power.sites[pool.site.0 as usize];
+                let one = by_seconds(site, watts, (start.0, end.0));
+                (0..3).for_each(|at| expected[at] += one[at] * i64::from(share.nodes));
+            }
+        }
+        let found = used[index];
+        assert_eq!([found.energy.0, found.carbon.0, found.price.0], expected, "job {index}");
+        (0..3).for_each(|at| total[at] += expected[at]);
+    }
+    assert!(total.iter().all(|sum| *sum > 0), "{total:?}");
+    let of_sites = consumption_by_site(&workload, &run);
+    let sum: Consumption = of_sites.iter().map(|(_, used)| *used).sum();
+    assert_eq!([sum.energy.0, sum.carbon.0, sum.price.0], total);
+    assert_eq!([of_sites[0].0, of_sites[1].0], [2, 1]);
+    let all = measure(&workload, &run, Options::default());
+    let value = |name: &str| all.get(name).unwrap();
+    assert_eq!(value("energy_kwh"), Value::Credits(i128::from((total[0] + 1_800) / 3_600)));
+    assert_eq!(value("carbon_g"), Value::Credits(i128::from(total[1]) * 1_000));
+    assert_eq!(value("energy_price"), Value::Credits(total[2].into()));
+    assert!(value("idle_energy_kwh").as_f64() > 0.0);
 }

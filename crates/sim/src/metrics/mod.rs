@@ -3,6 +3,7 @@
 
 mod classes;
 mod deviation;
+mod electricity;
 mod entry;
 mod federation;
 mod jobs;
@@ -18,6 +19,7 @@ mod stays;
 #[cfg(test)]
 mod tests;
 mod trading;
+mod waits;
 mod window;
 
 use std::collections::BTreeMap;
@@ -33,10 +35,12 @@ use trading::Trading;
 
 pub use classes::{Family, JobClass};
 pub use deviation::{Deviation, load_deviation};
+pub use electricity::{consumption, consumption_by_site};
 pub use entry::{Better, Entry, Unit, Value};
 pub use promises::{Missed, misses};
 pub use queue::{Waiting, stretches};
 pub use series::{Point, series};
+pub use waits::waits;
 pub use window::{Counted, Trim, Window};
 
 /// How to measure.
@@ -100,6 +104,7 @@ pub fn measure(workload: &Workload, run: &Run, options: Options) -> Metrics {
     entries.extend(federation::entries(workload, run, counted));
     entries.extend(sizes::entries(workload, run, counted, options));
     entries.extend(owners::entries(workload, run));
+    entries.extend(electricity::entries(workload, run, window));
     let refused = std::mem::take(&mut jobs.refused);
     Metrics { entries, refused, rejected, income: run.income.clone() }
 }

@@ -36,6 +36,13 @@ impl<'a> Owners<'a> {
         self.sites.iter().all(OwnersSite::is_over)
     }
 
+    /// A job that ends by `now` gives its nodes back. It has to be applied before the next call.
+    pub(crate) fn end(&mut self, now: Time) -> Option<Event> {
+        let closure = self.sites.iter_mut().find_map(|site| site.end(now))?;
+        self.told = true;
+        Some(Event::Reopened { closure })
+    }
+
     /// The next event of this moment, which has to be applied before the next call.
     pub(crate) fn event(&mut self, market: &Market) -> Option<Event> {
         if self.sites.is_empty() {

@@ -160,16 +160,29 @@ impl<'a> OwnersSite<'a> {
         JobId(self.next - 1)
     }
 
-    /// All that happens here by `now`; what the market has to be told of it.
-    pub(super) fn step(&mut self, now: Time) -> Vec<Change> {
-        (self.touched, self.has_news, self.seen) = (false, false, Some(now));
-        let mut changes = Vec::new();
+    /// The next of the owners' jobs that end by `now`: the outage that it was for the market.
+    pub(super) fn end(&mut self, now: Time) -> Option<OutageId> {
         while let Some(&(at, job)) = self.ends.first().filter(|(at, _)| *at <= now) {
             self.ends.remove(&(at, job));
             self.index.remove(&job);
             self.queue.ended(job, now);
-            changes.extend(self.taken.remove(&job).map(Change::Reopen));
+            self.touched = true;
+            if let Some(closure) = self.taken.remove(&job) {
+                return Some(closure);
+            }
         }
+        None
+    }
+
+    /// All that happens here by `now`; what the market has to be told of it.
+    pub(super) fn step(&mut self, now: Time) -> Vec<Change> {
+        (self.touched, self.has_news, self.seen) = (false, false, Some(now));
+        let mut changes = Vec::new();
+        // Jobs of no length that began in this second.
+        while let Some(closure) = self.end(now) {
+            changes.push(Change::Reopen(closure));
+        }
+        self.touched = false;
         let new = self.next;
         self.submit(now);
         let mut starts = Vec::new();

@@ -7,7 +7,7 @@ use tradewind_model::{
     Terms, Time,
 };
 use tradewind_sched::policy::dispatch::{
-    Deadline, Dispatch, Gate, Rule, Settings as Knobs, Slots, Ties, Wait,
+    Clearing, Deadline, Dispatch, Gate, Rule, Settings as Knobs, Slots, Ties, Wait,
 };
 use tradewind_sim::outage::AnnouncedOutage;
 use tradewind_sim::workload::{LogJob, Overrun};
@@ -104,6 +104,37 @@ fn bad_jobs_get_a_reason() {
 }
 
 #[test]
+fn cycles_count_from_the_first_submission_even_if_that_job_is_refused() {
+    let pools = site(vec![queue(4, 1_000, 1), queue(4, 1_000, 1)]);
+    let jobs =
+        [(3, 1, 5, worth(5)), (4, 2, 1, worth(5)), (13, 2, 1, worth(5)), (14, 2, 1, worth(5))];
+    for rule in [Rule::Auction, Rule::Admission, Rule::Fcfs] {
+        let run = play(&pools, &jobs, Knobs { cycle: Span(10), ..Knobs::of(rule) });
+        let trades: Vec<i64> = run.trades.iter().map(|struck| struck.at.0).collect();
+        assert_eq!(trades, [13, 13, 23], "{rule:?}");
+        assert_eq!(code(&run, 0), Some("wider-than-queues"));
+    }
+}
+
+#[test]
+fn by_default_no_job_pays_more_than_its_value() {
+    let pools = site(vec![queue(4, 1_000, 2)]);
+    let value = |micro| Terms { value: Some(Money(micro)), ..Terms::NONE };
+    // Ten seconds cost 20 micro-credits.
+    let jobs = [(0, 10, 1, value(19)), (0, 10, 1, value(20)), (0, 10, 1, Terms::NONE)];
+    let ran = |clearing: Option<Clearing>| {
+        let knobs = Knobs::of(Rule::Fcfs);
+        let run =
+            play(&pools, &jobs, Knobs { clearing: clearing.unwrap_or(knobs.clearing), ..knobs });
+        (0..jobs.len()).map(|job| code(&run, job).unwrap_or("ran")).collect::<Vec<_>>()
+    };
+    assert_eq!(ran(Some(Clearing::List)), ["ran"; 3]);
+    let by_default = ran(None);
+    assert_eq!(by_default[1..], ["ran"; 2]);
+    assert_ne!(by_default[0], "ran");
+}
+
+#[test]
 fn the_highest_bid_takes_the_lowest_ask_and_says_why() {
     // The first queue is closed for 5 s and asks 5·2·2/4 micro-credits, the second has too few.
     let pools = site(vec![queue(4, 1_000, 2), queue(1, 1_000, 1), queue(4, 1_000, 3)]);
@@ -129,12 +160,13 @@ fn the_gate_excludes_jobs_that_bid_less_and_says_so_in_the_end() {
     let pools = site(vec![queue(2, 1_000, 1_000_000)]);
     let poor = Terms { value: Some(Money(1_000)), ..Terms::NONE };
     let jobs = [(0, 34, 2, by(60, worth(1_000))), (1, 10, 1, by(46, poor))];
-    let run = play(&pools, &jobs, packaged(Rule::Auction));
+    let listed = Knobs { clearing: Clearing::List, ..packaged(Rule::Auction) };
+    let run = play(&pools, &jobs, listed);
     // At 30 it could have used the slot at 34 for 4 credits; 40 is too late.
     let (bid, ask) = (Money(1_000 * 30 / 16), Money::credits(4));
     assert_eq!(run.jobs[1].refused.as_deref(), Some(&Reason::PricedOut { bid, ask }));
     assert_eq!(run.jobs[1].start, Time(40));
-    let run = play(&pools, &jobs, Knobs { gate: Gate::Off, ..packaged(Rule::Auction) });
+    let run = play(&pools, &jobs, Knobs { gate: Gate::Off, ..listed });
     assert_eq!(run.jobs[1].start, Time(34));
 }
 

@@ -72,7 +72,8 @@ proptest! {
             let cost = trade.price.of(job.processors, length);
             prop_assert!(terms.budget.is_none_or(|budget| cost <= budget));
             if knobs.clearing != Clearing::List {
-                prop_assert!(terms.value.is_none_or(|value| cost <= value));
+                let worthless = |value| knobs.clearing == Clearing::Posted && value <= Money::ZERO;
+                prop_assert!(terms.value.is_none_or(|value| cost <= value || worthless(value)));
             }
             prop_assert!(terms.max_price.is_none_or(|cap| trade.price <= cap));
             let in_time = terms.deadline.is_none_or(|deadline| trade.expected + length <= deadline);
@@ -190,9 +191,9 @@ fn within_prices(pools: &Pools, knobs: &Knobs, trade: &Trade) -> Result<(), Test
     prop_assert!(trade.price >= trade.reserve);
     prop_assert!(trade.limit.is_none_or(|limit| trade.price <= limit));
     let unit = knobs.gate == Gate::On && knobs.valuation == Valuation::Unit;
-    prop_assert_eq!(trade.limit.is_some(), unit || knobs.clearing != Clearing::List);
+    prop_assert_eq!(trade.limit.is_some(), unit || knobs.clearing.divides_the_gain());
     match knobs.clearing {
-        Clearing::List => prop_assert_eq!(trade.price, trade.reserve),
+        Clearing::Posted | Clearing::List => prop_assert_eq!(trade.price, trade.reserve),
         Clearing::Bid => prop_assert_eq!(Some(trade.price), trade.limit),
         Clearing::Uniform | Clearing::K => {}
     }

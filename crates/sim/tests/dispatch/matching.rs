@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{Cause, Money, Outage, Pool, PoolId, Pools, Span, Terms, Time};
-use tradewind_sched::policy::dispatch::{Dispatch, Settings as Knobs, Slots, Wait};
+use tradewind_sched::policy::dispatch::{Clearing, Dispatch, Settings as Knobs, Slots, Wait};
 use tradewind_sim::Settings;
 use tradewind_sim::outage::AnnouncedOutage;
 use tradewind_sim::workload::{LogJob, Overrun};
@@ -126,7 +126,7 @@ proptest! {
         let log: Vec<LogJob> = (0..).zip(bids.iter().copied()).map(job).collect();
         let workload = workload(&pools, &log, Overrun::Kill, outages);
         let (slots, wait) = (Slots::Packaged, Wait::First);
-        let knobs = Knobs { horizon: Span(horizon), slots, wait, ..Knobs::auction() };
+        let knobs = Knobs { horizon: Span(horizon), slots, wait, clearing: Clearing::List, ..Knobs::auction() };
         let run = replay(&workload, Settings::default(), &mut Dispatch::new(knobs));
 
         let amount = |bid: &Bid| i128::from(bid.2) / i128::from(bid.3);

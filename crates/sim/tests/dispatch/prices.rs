@@ -119,7 +119,7 @@ fn asks_per_unit_exclude_jobs_that_cannot_pay_even_an_idle_queue() {
     }
     let of = |valuation| {
         let (cycle, wait) = (Span(5), Wait::First);
-        let knobs = Knobs { valuation, cycle, wait, ..Knobs::auction() };
+        let knobs = Knobs { valuation, cycle, wait, clearing: Clearing::List, ..Knobs::auction() };
         let run = play(&pools, &log, knobs);
         let asks: Vec<_> = run.trades.iter().map(|it| (it.at.0, it.trade.ask)).collect();
         let refused: Vec<_> = run.jobs.iter().filter_map(|ran| ran.refused.clone()).collect();
@@ -156,7 +156,9 @@ proptest! {
             }
             let terms = job.terms.clone().unwrap();
             let by_worth = knobs.clearing != Clearing::List;
-            let worth = terms.value.or(terms.budget).filter(|_| by_worth);
+            // What is worth nothing has no limit where jobs need no value.
+            let limits = |worth: &Money| by_worth && *worth > Money::ZERO;
+            let worth = terms.value.or(terms.budget).filter(limits);
             prop_assert!(worth.is_none_or(|worth| ran.cost <= worth));
             prop_assert!(terms.budget.is_none_or(|budget| ran.cost <= budget));
             let trade = &run.trades.iter().rev().find(|struck| struck.job == index).unwrap().trade;

@@ -173,7 +173,7 @@ proptest! {
         let time_limit = Limit::At(Span(1_000_000));
         let vo = VoPolicy { objective: Objective::MinCost, time_limit, ..VoPolicy::default() };
         let cost = |pools: &Arc<Pools>| {
-            let run = play(pools, &jobs, &mut Cycles::new(Knobs { vo, ..css() }));
+            let run = play(pools, &jobs, &mut Cycles::new(Knobs { vo: vo.clone(), ..css() }));
             run.jobs.first().filter(|ran| ran.refused.is_none()).map(|ran| ran.cost)
         };
         if let Some(before) = cost(&pools) {

@@ -5,6 +5,7 @@
     reason = "a test: what fails is said, and sums are printed"
 )]
 
+mod outages;
 mod worlds;
 
 use tradewind_model::Standing;

@@ -25,7 +25,7 @@ use crate::extract::{At, Document, Selection};
 use crate::failure::{Answer, Failure};
 use crate::feed::Position;
 use crate::notes;
-use crate::views::jobs::{self, Filter};
+use crate::views::jobs::{self, Detail, Filter};
 
 /// States that jobs can be in.
 const STATES: [&str; 11] = [
@@ -59,6 +59,11 @@ pub(crate) struct JobsParams {
     site: Option<String>,
     /// Only those of this name.
     name: Option<String>,
+    /// Only those of the array with this first job.
+    array: Option<u64>,
+    /// With parts, limits, layout and what was submitted, but for scripts and environments.
+    #[serde(default)]
+    detail: bool,
     /// With a number above this.
     after: Option<u64>,
     /// At most so many: 1 to 1000, 100 if left out.
@@ -75,9 +80,10 @@ impl JobsParams {
             let hint = format!("there are: {}", STATES.join(", "));
             return Err(Failure::malformed(message, hint).in_field("state"));
         }
-        let JobsParams { user, site, name, after, limit, .. } = self;
+        let JobsParams { user, site, name, array, detail, after, limit, .. } = self;
         let (after, limit) = (after.unwrap_or(0), page(limit)?);
-        Ok(Filter { states, user, site, name, after, limit })
+        let detail = if detail { Detail::Parts } else { Detail::Line };
+        Ok(Filter { states, user, site, name, array, detail, after, limit })
     }
 }
 

@@ -16,6 +16,16 @@ use crate::documents::{
     self, ArrayPlace, Booking, Credits, ExitStatus, HistoryEntry, Home, JobList, Together,
 };
 
+/// How much lists show of each job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Detail {
+    /// What fits on a line.
+    #[default]
+    Line,
+    /// Its nodes and what was submitted as well; no script, no environment, no history.
+    Parts,
+}
+
 /// A filter of jobs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Filter {
@@ -24,6 +34,9 @@ pub(crate) struct Filter {
     pub(crate) user: Option<String>,
     pub(crate) site: Option<String>,
     pub(crate) name: Option<String>,
+    /// The first job of the array that they are of.
+    pub(crate) array: Option<u64>,
+    pub(crate) detail: Detail,
     pub(crate) after: u64,
     pub(crate) limit: usize,
 }
@@ -40,6 +53,7 @@ pub(crate) fn list(moment: &Moment<'_>, actor: &Actor, filter: &Filter) -> JobLi
         actor.may_act_for(&job.user)
             && filter.user.as_ref().is_none_or(|user| *user == job.user)
             && filter.name.as_ref().is_none_or(|name| *name == job.submission.name)
+            && filter.array.is_none_or(|first| job.array.is_some_and(|it| it.0 == first))
             && (filter.states.is_empty()
                 || filter.states.iter().any(|it| it == words::state(state, job)))
             && filter.site.as_ref().is_none_or(|site| sites(state, job).contains(site.as_str()))
@@ -47,7 +61,7 @@ pub(crate) fn list(moment: &Moment<'_>, actor: &Actor, filter: &Filter) -> JobLi
     let jobs = state.jobs.range(filter.after.saturating_add(1)..).map(|(_, job)| job);
     let mut jobs = jobs.filter(wanted);
     let page: Vec<documents::Job> =
-        jobs.by_ref().take(filter.limit).map(|job| line(moment, job)).collect();
+        jobs.by_ref().take(filter.limit).map(|job| entry(moment, job, filter.detail)).collect();
     let next = jobs.next().and_then(|_| page.last().map(|job| job.id));
     JobList { jobs: page, next }
 }
@@ -112,6 +126,18 @@ pub(crate) fn line(moment: &Moment<'_>, job: &Job) -> documents::Job {
         submission: None,
         script_dropped: None,
     }
+}
+
+fn entry(moment: &Moment<'_>, job: &Job, detail: Detail) -> documents::Job {
+    if detail == Detail::Line {
+        return line(moment, job);
+    }
+    let mut it = whole(moment, job);
+    it.history.clear();
+    if let Some(fields) = it.submission.as_mut().and_then(Value::as_object_mut) {
+        fields.retain(|name, _| name != "script" && name != "environment");
+    }
+    it
 }
 
 /// A job with all that is known of it.

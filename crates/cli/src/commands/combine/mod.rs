@@ -1,9 +1,11 @@
 //! `tradewind combine`: the combination step alone.
 
+mod additive;
 mod vector;
 
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 use tradewind_io::scenario::objective_name;
 use tradewind_io::wire::combine::{Alternative, Job, Sums};
@@ -11,7 +13,7 @@ use tradewind_io::{input, wire};
 use tradewind_model::{Limit, Money, Objective, Span};
 use tradewind_sched::combine::{self, Choice, Combination, Infeasible, SumLimits};
 
-use crate::commands::plan::ObjectiveName;
+use crate::commands::plan::{ObjectiveName, picture_kind};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::options::Format;
 use crate::output;
@@ -26,6 +28,7 @@ Examples:
   tradewind combine - --objective min-time --budget-limit 812.5 --format json < alternatives.json
   tradewind combine alternatives.json --front 20
   tradewind combine alternatives.json --order lost-income,time --time-limit 2h
+  tradewind combine alternatives.json --order energy,cost --limit carbon=900 --front 20 --chart front.svg
 
 `tradewind plan --alternatives FILE` writes such a file.
 The file: {\"jobs\": [{\"name\": \"a\", \"alternatives\": [{\"time\": 60, \"cost\": 12.5}, …]}, …]}
@@ -37,14 +40,22 @@ pub(crate) struct Args {
     /// What to optimise.
     #[arg(long, value_enum, default_value = "min-time")]
     objective: ObjectiveName,
-    /// Show every trade of cost against time instead (the Pareto front), at most N of them.
-    #[arg(long, value_name = "N", conflicts_with_all = ["objective", "order", "time_limit", "budget_limit"])]
+    /// Show every trade of cost against time instead (the Pareto front), or of the components of
+    /// `--order`, at most N of them.
+    #[arg(long, value_name = "N", conflicts_with = "objective")]
     front: Option<NonZeroUsize>,
     /// Choose the minimum of the first, among those the minimum of the second, and so on; only
-    /// limits that are given apply.
-    #[arg(long, value_name = "COMPONENT,...", value_enum, value_delimiter = ',')]
+    /// limits that are given apply: `cost`, `lost-income`, `time`, `idleness`, a name in the
+    /// alternatives' `quantities`, or `most:` and a name to maximise it.
+    #[arg(long, value_name = "COMPONENT,...", value_delimiter = ',')]
     #[arg(conflicts_with = "objective")]
-    order: Vec<vector::ComponentName>,
+    order: Vec<String>,
+    /// The largest sum of a quantity, with `--order` or `--front`. May be repeated.
+    #[arg(long, value_name = "QUANTITY=N", value_parser = limit)]
+    limit: Vec<(String, String)>,
+    /// Draw the front, as `.svg` or `.png` by the name.
+    #[arg(long, value_name = "FILE", requires = "front")]
+    chart: Option<PathBuf>,
     /// The most time in all: seconds, `2h`, or `auto`, which applies where it binds.
     #[arg(long, value_name = "N|auto", default_value = "auto", value_parser = values::time_limit)]
     time_limit: Limit<Span>,
@@ -54,7 +65,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, format: Format) -> Outcome {
+    let picture = args.chart.as_deref().map(picture_kind).transpose()?;
     let jobs = wire::combine::parse(&input::read(&args.file)?)?;
+    let limited = args.limits() != (Limit::Auto, Limit::Auto);
+    if additive::is_asked(args) || (args.front.is_some() && limited) {
+        return additive::run(&jobs, args, format, args.chart.as_deref().zip(picture));
+    }
     if let Some(max) = args.front {
         return vector::front(&jobs, &choices(&jobs), max.get(), format);
     }
@@ -72,6 +88,13 @@ pub(crate) fn run(args: &Args, format: Format) -> Outcome {
         Format::Table => output::print(&table(&jobs, objective_name(objective), bounds, &best))?,
     }
     Ok(Exit::Ok)
+}
+
+/// `QUANTITY=N`.
+fn limit(text: &str) -> Result<(String, String), String> {
+    let pair = text.rsplit_once('=').filter(|(name, limit)| !name.is_empty() && !limit.is_empty());
+    let (name, limit) = pair.ok_or("not QUANTITY=N")?;
+    Ok((name.to_owned(), limit.to_owned()))
 }
 
 fn choices(jobs: &[Job]) -> Vec<Vec<Choice>> {
@@ -160,7 +183,7 @@ fn table(jobs: &[Job], objective: &str, bounds: SumLimits, best: &Combination) -
         ("cost credits", Side::Right),
     ];
     let row = |(job, &chosen): (&Job, &usize)| {
-        let alternative = job.alternatives[chosen];
+        let alternative = &job.alternatives[chosen];
         vec![
             job.name.clone(),
             format!("{} of {}", chosen + 1, job.alternatives.len()),
@@ -187,7 +210,7 @@ fn csv(jobs: &[Job], best: &Combination) -> Vec<Vec<String>> {
     let head = ["job", "chosen", "time_s", "cost"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for (job, &chosen) in jobs.iter().zip(&best.chosen) {
-        let alternative = job.alternatives[chosen];
+        let alternative = &job.alternatives[chosen];
         let (time, cost) = (alternative.time.to_string(), alternative.cost.to_string());
         rows.push(vec![job.name.clone(), chosen.to_string(), time, cost]);
     }

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use clap::ValueEnum;
 use tradewind_io::wire::combine::{Front, FrontPoint, Job, Left, Ordered};
 use tradewind_model::{Limit, Money, Objective};
 use tradewind_sched::combine::vector::{self, Component};
@@ -14,31 +13,15 @@ use crate::options::Format;
 use crate::output;
 use crate::tables::{self, Column, Side};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum ComponentName {
-    /// C: what the users pay.
-    Cost,
-    /// B* - C: what the owners do not earn.
-    LostIncome,
-    /// The sum of times, T.
-    Time,
-    /// T* - T: time that is not used.
-    Idleness,
-}
-
-impl ComponentName {
-    fn component(self) -> Component {
-        match self {
-            ComponentName::Cost => Component::Cost,
-            ComponentName::LostIncome => Component::LostIncome,
-            ComponentName::Time => Component::Time,
-            ComponentName::Idleness => Component::Idleness,
-        }
-    }
-
-    fn name(self) -> String {
-        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
-    }
+/// The component of this name: `cost`, `lost-income`, `time` or `idleness`.
+fn component(name: &str) -> Option<Component> {
+    Some(match name {
+        "cost" => Component::Cost,
+        "lost-income" => Component::LostIncome,
+        "time" => Component::Time,
+        "idleness" => Component::Idleness,
+        _ => return None,
+    })
 }
 
 pub(super) fn front(jobs: &[Job], choices: &[Vec<Choice>], max: usize, format: Format) -> Outcome {
@@ -80,8 +63,9 @@ fn front_csv(front: &Front) -> Vec<Vec<String>> {
 
 pub(super) fn ordered(jobs: &[Job], args: &Args, format: Format) -> Outcome {
     let choices = super::choices(jobs);
-    let order: Vec<Component> = args.order.iter().map(|name| name.component()).collect();
-    let names: Vec<String> = args.order.iter().map(|name| name.name()).collect();
+    // Other names are answered by `additive`.
+    let order: Vec<Component> = args.order.iter().filter_map(|name| component(name)).collect();
+    let names = args.order.clone();
     let bounds = given(args);
     let found = vector::lexicographic(&choices, &order, bounds)
         .and_then(|best| Ok((left(&choices, args, &best)?, best)));

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
 
 /// Waits for all of `jobs`, in all as long as `bound` says; the highest exit code, and the jobs as
 /// they ended, or as they were then.
-pub(super) fn until_over(
+pub(crate) fn until_over(
     place: &MarketArgs,
     jobs: &[u64],
     bound: Option<Duration>,

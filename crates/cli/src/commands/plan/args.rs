@@ -1,11 +1,14 @@
 //! The options of `plan`, and what they mean to the library.
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use tradewind_io::scenario::{self, Scenario};
 use tradewind_io::wire;
-use tradewind_model::{Limit, Measure, Money, Objective, Plan, Rho, Snapshot, Span, VoPolicy};
+use tradewind_model::{
+    Component, Limit, Measure, Money, Objective, Plan, Quantity, Rho, Snapshot, Span, VoPolicy,
+};
 use tradewind_sched::policy::cyclic::{Cyclic, Offers, SearchBy, SliceBy, SubBatches};
 use tradewind_sched::window::{Algorithm, Variant};
 
@@ -20,6 +23,8 @@ Examples:
   tradewind plan examples/batch.toml --objective max-income --chart plan.svg
   tradewind plan examples/batch.toml --scheme batch-slicer --sub-batches auto --format json
   tradewind plan examples/batch.toml --scheme whole-batch --objective min-cost
+  tradewind plan examples/energy.toml --order carbon,cost --limit energy=30
+  tradewind plan examples/energy.toml --order cost,carbon --front 20 --chart front.svg
   tradewind snapshot log.swf --at 10d --horizon 24h --seed 1 | tradewind plan -
 
 Exit code 4 if no job could be placed.")]
@@ -56,6 +61,21 @@ pub(crate) struct Args {
     /// The most credits for the batch, or `auto` [default: the scenario's, else auto].
     #[arg(long, value_name = "N|auto", value_parser = values::budget_limit)]
     budget_limit: Option<Limit<Money>>,
+    /// Choose by a vector of criteria instead of the objective: the best in the first component,
+    /// among those the best in the second, and so on: `cost`, `lost-income`, `time`, `idleness`,
+    /// `start`, `finish`, `runtime`, `processor-time`, `energy`, `carbon`, `energy-price`,
+    /// `sum:ATTRIBUTE`; `most:` before a quantity maximises it.
+    #[arg(long, value_name = "COMPONENT,...", value_delimiter = ',', value_parser = values::component)]
+    #[arg(conflicts_with = "objective")]
+    order: Vec<Component>,
+    /// The largest sum of a quantity over the batch, in credits, kWh, gCO2e or seconds:
+    /// `energy=2.5`. May be repeated.
+    #[arg(long, value_name = "QUANTITY=N", value_parser = values::sum_limit)]
+    limit: Vec<(Quantity, i64)>,
+    /// Show what the batch can trade instead of a plan: at most N combinations that no other one
+    /// beats in all components of `--order` [default: those of the objective]. `--chart` draws them.
+    #[arg(long, value_name = "N")]
+    pub(super) front: Option<NonZeroUsize>,
     /// Scales budgets that are derived from a price cap, within (0, 1] [default: the scenario's,
     /// else 1].
     #[arg(long, value_name = "R", value_parser = values::rho)]
@@ -66,7 +86,8 @@ pub(crate) struct Args {
     /// Steps that a bounded search (processor-time, sum) may take per window.
     #[arg(long, value_name = "N", default_value_t = Cyclic::DEFAULT_WORK_LIMIT)]
     work_limit: u64,
-    /// Looks at an alternative that one choice of `whole-batch` may take [default: 2000000].
+    /// Looks at an alternative that one choice of `whole-batch` may take, or partial combinations
+    /// that a choice by `--order` within several limits may examine [default: 2000000].
     #[arg(long, value_name = "N")]
     choice_limit: Option<u64>,
     /// For the papers' random choices.
@@ -190,11 +211,21 @@ impl Args {
         policy.time_limit = self.time_limit.unwrap_or(policy.time_limit);
         policy.budget_limit = self.budget_limit.unwrap_or(policy.budget_limit);
         policy.rho = self.rho.unwrap_or(policy.rho);
+        if !self.order.is_empty() {
+            policy.criteria.order.clone_from(&self.order);
+        } else if self.objective.is_some() {
+            policy.criteria.order.clear();
+        }
+        for (quantity, limit) in &self.limit {
+            policy.criteria.limits.retain(|(other, _)| other != quantity);
+            policy.criteria.limits.push((quantity.clone(), *limit));
+        }
     }
 
     /// The scheme for a batch of `jobs` jobs.
-    pub(super) fn cyclic(&self, jobs: usize) -> Result<Cyclic, Failure> {
-        self.without_contradiction()?;
+    pub(super) fn cyclic(&self, snapshot: &Snapshot) -> Result<Cyclic, Failure> {
+        let jobs = snapshot.jobs.len();
+        self.without_contradiction(&snapshot.policy)?;
         Ok(Cyclic {
             offers: match self.scheme {
                 Scheme::WholeBatch => Offers::Overlapping,
@@ -223,13 +254,24 @@ impl Args {
     }
 
     /// Whether each option that is given means something to the scheme.
-    fn without_contradiction(&self) -> Result<(), Failure> {
+    fn without_contradiction(&self, policy: &VoPolicy) -> Result<(), Failure> {
+        if self.scheme == Scheme::WholeBatch && !policy.criteria.is_empty() {
+            return Err(Failure::usage(
+                "`whole-batch` has no vector of criteria and no further limits",
+            )
+            .hint("leave `--order` and `--limit` out, or use `--scheme css`"));
+        }
+        if self.scheme != Scheme::Css && self.front.is_some() {
+            return Err(Failure::usage("`--front` is of the alternatives of `css`")
+                .hint("leave `--scheme` out"));
+        }
         let sliced = self.scheme == Scheme::BatchSlicer;
         let whole = self.scheme == Scheme::WholeBatch;
+        let chooses = whole || !policy.criteria.is_empty() || self.front.is_some();
         let of_no_use = [
             ("--sub-batches", self.sub_batches.is_some() && !sliced, Scheme::BatchSlicer),
             ("--slice-by", self.slice_by != SliceName::Priority && whole, Scheme::BatchSlicer),
-            ("--choice-limit", self.choice_limit.is_some() && !whole, Scheme::WholeBatch),
+            ("--choice-limit", self.choice_limit.is_some() && !chooses, Scheme::WholeBatch),
         ];
         match of_no_use.into_iter().find(|(_, wrong, _)| *wrong) {
             Some((option, _, meant)) => {
@@ -273,9 +315,12 @@ impl Args {
             path => Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path),
         };
         let subject = scenario.title.as_deref().unwrap_or(file);
-        format!(
-            "{subject}: {scheme}, {}",
-            scenario::objective_name(scenario.snapshot.policy.objective)
-        )
+        let policy = &scenario.snapshot.policy;
+        let order: Vec<String> =
+            policy.criteria.order.iter().map(scenario::component_name).collect();
+        match order.is_empty() {
+            true => format!("{subject}: {scheme}, {}", scenario::objective_name(policy.objective)),
+            false => format!("{subject}: {scheme}, {}", order.join(", then ")),
+        }
     }
 }

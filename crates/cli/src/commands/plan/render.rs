@@ -4,7 +4,11 @@ use std::fmt::Write as _;
 
 use owo_colors::OwoColorize as _;
 use tradewind_io::chart::{self, Chart, Glyphs, TextOptions};
-use tradewind_model::{Gap, JobPlan, Money, Objective, Outcome, Plan, Snapshot, Span, Sum};
+use tradewind_io::scenario::component_name;
+use tradewind_io::wire;
+use tradewind_model::{
+    Gap, JobPlan, Money, Objective, Outcome, Plan, Quantity, Snapshot, Span, Sum,
+};
 
 use crate::output;
 use crate::tables::{self, Column, Side};
@@ -67,8 +71,9 @@ fn sums(snapshot: &Snapshot, plan: &Plan) -> String {
     let time = |limit: Span| format!(" (limit {limit} s)");
     let money = |limit: Money| format!(" (limit {limit})");
     let unproven = if plan.gap.is_some() { "; not proven best" } else { "" };
+    let more = more_sums(snapshot, plan);
     format!(
-        "{} of {} jobs placed; time {} s{}; cost {} credits{}; processor time {} s{unproven}",
+        "{} of {} jobs placed; time {} s{}; cost {} credits{}; processor time {} s{more}{unproven}",
         totals.placed,
         plan.jobs.len(),
         totals.time,
@@ -79,11 +84,34 @@ fn sums(snapshot: &Snapshot, plan: &Plan) -> String {
     )
 }
 
+/// "; energy 2.5 kWh (limit 3 kWh)" for each quantity that is summed beside time and cost.
+fn more_sums(snapshot: &Snapshot, plan: &Plan) -> String {
+    let mut text = String::new();
+    let limits = &snapshot.policy.criteria.limits;
+    for quantity in wire::summed(snapshot) {
+        let limit = limits.iter().find(|(it, _)| *it == quantity).map(|(_, limit)| *limit);
+        // Time, cost and processor time stand there already.
+        let known = matches!(quantity, Quantity::Cost | Quantity::Time | Quantity::ProcessorTime);
+        if known && limit.is_none() {
+            continue;
+        }
+        let sum = quantity.show(wire::sum_of(&quantity, snapshot, plan));
+        let limit = limit.map(|limit| format!(" (limit {})", quantity.show(limit)));
+        let _ = write!(text, "; {} {sum}{}", quantity.name(), limit.unwrap_or_default());
+    }
+    text
+}
+
 /// What better choices could reach: "any places at most 8 jobs, and …".
 pub(super) fn gap(gap: &Gap, objective: Objective) -> String {
-    let sum = match gap.sum {
+    let sum = match &gap.sum {
         Sum::Time(time) => format!("{time} s"),
         Sum::Cost(cost) => format!("{cost} credits"),
+        Sum::Of(component, bound) => {
+            let name = component_name(component);
+            let bound = component.quantity.show(*bound);
+            return format!("no choice of {} jobs has `{name}` better than {bound}", gap.placed);
+        }
     };
     let (bound, quantity) = match objective {
         Objective::MinTime => ("least", "takes"),

@@ -42,6 +42,9 @@ pub(crate) struct Args {
     /// A folder for tables, pages and figures, and for parts that are done.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Overwrite the results of another command in this folder.
+    #[arg(long, requires = "out")]
+    force: bool,
     /// A folder with the logs that some studies replay.
     #[arg(long, value_name = "DIR")]
     logs: Option<PathBuf>,
@@ -59,6 +62,8 @@ pub(super) struct Settings {
     pub(super) given: Vec<(String, String)>,
     pub(super) sweep: bool,
     pub(super) out: Option<PathBuf>,
+    /// Whether results of another command may be overwritten.
+    pub(super) force: bool,
     pub(super) threads: usize,
     /// What repeats it.
     pub(super) command: String,
@@ -84,6 +89,7 @@ impl Args {
             sweep: self.sweep,
             command: self.command(&logs),
             out: self.out.clone(),
+            force: self.force,
             threads: self.threads.map_or_else(worker_pool::cores, usize::from),
             logs,
         })

@@ -11,13 +11,29 @@ use super::super::simulate::store::make;
 use crate::exit::{Exit, Failure};
 use crate::output;
 
+/// The document with all results, which says what made it.
+const RESULTS: &str = "reproduction.json";
+
 /// The folder of the figures, beside the pages.
 const FIGURES: &str = "reproduction";
+
+/// Finished results of another command or version are not overwritten.
+pub(super) fn check(out: &Path, command: &str) -> Result<(), Failure> {
+    let path = out.join(RESULTS);
+    let Ok(text) = std::fs::read(&path) else { return Ok(()) };
+    let there: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+    if there["command"] == command && there["version"] == env!("CARGO_PKG_VERSION") {
+        return Ok(());
+    }
+    let whose = there["command"].as_str().unwrap_or("another command");
+    let message = format!("`{}` holds the results of `{whose}`", path.display());
+    Err(Failure::usage(message).hint("use another folder, or `--force` to overwrite it"))
+}
 
 /// Writes everything into the folder `out`.
 pub(super) fn write(out: &Path, findings: &Findings) -> Result<(), Failure> {
     let file = |name: &str, text: &str| output::write_file(&out.join(name), text.as_bytes());
-    file("reproduction.json", &format!("{:#}\n", json(findings)))?;
+    file(RESULTS, &format!("{:#}\n", json(findings)))?;
     file("reproduction.csv", &csv(findings)?)?;
     if !findings.sensitivity.is_empty() {
         let rows = sensitivity_rows(&findings.sensitivity);

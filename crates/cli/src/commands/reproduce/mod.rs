@@ -35,6 +35,9 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let settings = args.settings()?;
     report.seed(settings.seed);
     let plan = ReproducePlan::new(&settings, report)?;
+    if let Some(out) = settings.out.as_deref().filter(|_| !settings.force) {
+        files::check(out, &settings.command)?;
+    }
     let store = Store::new(settings.out.as_deref())?;
     let stop = Arc::new(AtomicBool::new(false));
     worker_pool::listen(&stop);

@@ -32,7 +32,7 @@ Examples:
       --squeeze 1000 --policy auction,fcfs,edf-fq --seeds 1..10 --out runs
   tradewind simulate campaign.toml --shard 3/16 --out runs
 
-Policies: fcfs, sjf, easy, conservative [depth=N|all,order=ORDER,backfill=ORDER,spread=grid|site];
+Policies: fcfs, sjf, easy, conservative [depth=N|all,order=ORDER,backfill=ORDER,spread=grid|site]; learned;
 css, batch-slicer, whole-batch, bsf [period=SPAN,horizon=SPAN,objective=…]; auction, admission,
 meta-fcfs, meta-sjf, edf-fq, hvfq, fair-share [cycle=SPAN,gate=on|off,…]; multi-queue [alpha=A,beta=N,…] and
 fcfs-sites, easy-sites, conservative-sites [migrate=on|off,discover=all|N,…]; all parameters are in
@@ -169,7 +169,7 @@ fn patience(text: &str) -> Result<Span, String> {
 }
 
 /// Reads one of the words of `T`, with their help.
-fn word<T: Keyword + Send + Sync>() -> impl TypedValueParser<Value = T> {
+pub(in crate::commands) fn word<T: Keyword + Send + Sync>() -> impl TypedValueParser<Value = T> {
     let values = T::WORDS.iter().map(|(name, _, help)| PossibleValue::new(*name).help(*help));
     PossibleValuesParser::new(values)
         .try_map(|name| T::named(&name).ok_or_else(|| format!("unknown word `{name}`")))

@@ -1,11 +1,16 @@
 //! `tradewind simulate`: logs replayed under one or several policies, by one or several rules.
 //!
 //! `args` says what and how, `plan` makes runs of it, `workload` jobs, `replay` does one run,
-//! `command_policy` lets a command decide, `outputs` writes its files, `store` remembers which are finished, `folder` says whose folder it is, `overview` puts them side by side, and `report` makes a
-//! page of them.
+//! `single` replays one log for another command, `command_policy` lets a command decide, `outputs`
+//! writes its files, `store` remembers which are finished, `folder` says whose folder it is,
+//! `overview` puts them side by side, `verdicts` says which of them is the best for sure, and
+//! `report` makes a page of them.
 
 mod args;
 mod command_policy;
+mod common;
+mod comparisons;
+mod defaults;
 pub(super) mod folder;
 mod homes;
 mod model;
@@ -18,9 +23,11 @@ mod plan;
 mod replay;
 mod report;
 mod rules;
+pub(super) mod single;
 mod sites;
 pub(super) mod store;
 pub(super) mod summary;
+mod verdicts;
 mod workload;
 
 use std::collections::BTreeMap;
@@ -30,7 +37,7 @@ use std::time::Instant;
 
 use tradewind_io::campaign::Campaign;
 
-use crate::exit::{Exit, Failure, Outcome};
+use crate::exit::{Exit, Failure, Outcome, Problem};
 use crate::options::Format;
 use crate::policy::{self, Lots, PolicySpec};
 use crate::progress::Progress;
@@ -38,12 +45,14 @@ use crate::report::Report;
 use crate::worker_pool;
 pub(crate) use args::Args;
 use args::Settings;
+pub(super) use args::word;
 use folder::Folder;
 use overview::Overview;
 use plan::Plan;
 use replay::{Manner, Signals, Watch};
 use store::Record;
 use summary::Summary;
+use verdicts::Verdicts;
 use workload::WorkloadFiles;
 
 pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
@@ -57,6 +66,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let sources: Vec<WorkloadFiles<'_>> =
         campaign.workloads.iter().map(WorkloadFiles::open).collect();
     check_limits(&plan, &sources)?;
+    check_numbers(&plan, &sources)?;
     let record = Record::new(&campaign, &plan, &sources);
     let folder = settings.out.as_deref().map(|out| Folder::new(out, &record));
     match &folder {
@@ -73,6 +83,14 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         folder: folder.as_ref(),
     };
     work.run(format, report)
+}
+
+/// What policies count must be known of every pool.
+fn check_numbers(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
+    for pools in sources.iter().filter_map(WorkloadFiles::listed_pools) {
+        plan.policies().try_for_each(|policy| policy.check_numbers(&pools))?;
+    }
+    Ok(())
 }
 
 /// Jobs must not be sent where they are not taken.
@@ -165,6 +183,14 @@ impl Work<'_> {
         let assumed = |source: &WorkloadFiles<'_>| source.assumptions(&policies);
         self.sources.iter().flat_map(assumed).for_each(|note| report.note(&note));
         self.note_rejected(&overview, report);
+        let taken = defaults::lines(self.campaign, self.sources, &overview);
+        taken.iter().for_each(|line| report.note(line));
+        for message in overview.losses() {
+            let hint = "values that fit the prices come from `--side`; with `clearing=list` a value is \
+                        no limit";
+            report.warning(&Problem { message, hint: Some(hint.to_owned()) });
+        }
+        Verdicts::of(&overview).sentences().iter().for_each(|note| report.note(note));
         if kept > 0 {
             overview.print(format)?;
         }

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use tradewind_io::wire;
 use tradewind_sim::replications::{self, Estimated};
 
+use super::comparisons::{self, Comparisons, Jobs};
 use super::summary::{AXES, SEED, Summary};
 use crate::exit::Failure;
 use crate::options::Format;
@@ -41,12 +42,13 @@ enum When {
 
 /// Who ran comes first: means over different jobs cannot be compared. [`refused`] is shown after
 /// `jobs`.
-const METRICS: [Metric; 12] = [
+const METRICS: [Metric; 13] = [
     metric("RAN", "jobs", 1.0, 0, When::Always),
     metric("KILLED", "killed", 1.0, 0, When::Always),
     metric("LOAD %", "offered_load", 100.0, 1, When::Always),
     metric("WAIT s", "mean_wait_s", 1.0, 1, When::Always),
     metric("P95 s", "p95_wait_s", 1.0, 0, When::Always),
+    metric("P99 s", "p99_wait_s", 1.0, 0, When::Always),
     metric("LONGEST s", "max_wait_s", 1.0, 0, When::Always),
     metric("BSLD", "mean_bounded_slowdown", 1.0, 2, When::Always),
     metric("UTIL %", "utilisation", 100.0, 2, When::Always),
@@ -106,13 +108,31 @@ impl Overview {
         AXES.into_iter().filter(|axis| shown(axis)).collect()
     }
 
+    /// The policies under which users pay more than they get, a sentence each.
+    pub(super) fn losses(&self) -> Vec<String> {
+        let loss = |cell: &Vec<&Summary>| {
+            let surplus = estimate(cell, "users_surplus")?.mean;
+            let [policy, lost] = [cell[0].cell("policy"), format!("{:.0}", -surplus)];
+            (surplus < 0.0).then(|| {
+                format!(
+                    "`{policy}`: users lose by trading: they pay {lost} credits more than what is \
+                     completed in time is worth to them"
+                )
+            })
+        };
+        self.cells().iter().filter_map(loss).collect()
+    }
+
     /// `summary.json` of a campaign.
-    pub(in crate::commands) fn to_json(&self) -> String {
+    pub(super) fn to_json(&self, comparisons: &[Value]) -> String {
         let runs: Vec<&Map<String, Value>> = self.runs.iter().map(Summary::fields).collect();
         let mut document = json!({ "runs": runs });
         if self.has_replications() {
             let cells: Vec<Value> = self.cells().iter().map(|cell| replications(cell)).collect();
             document["replications"] = Value::Array(cells);
+        }
+        if !comparisons.is_empty() {
+            document["comparisons"] = json!(comparisons);
         }
         document["missing"] = json!(self.missing);
         wire::to_json(&document)
@@ -163,13 +183,26 @@ impl Overview {
     /// Prints the runs beside each other; people see replications as one line.
     pub(in crate::commands) fn print(&self, format: Format) -> Result<(), Failure> {
         match format {
-            Format::Table => output::print(&self.table()),
+            Format::Table => output::print(&format!("{}{}", self.table(), self.differences())),
             Format::Json => {
                 let runs: Vec<_> = self.runs.iter().map(Summary::fields).collect();
                 output::json(&runs)
             }
             Format::Csv => output::print(&self.to_csv()?),
         }
+    }
+
+    /// A table of what differs for sure; nothing where that cannot be said.
+    fn differences(&self) -> String {
+        let compared = Comparisons::new(Jobs::All, self);
+        if !compared.verdicts.is_tested() {
+            return String::new();
+        }
+        let columns = comparisons::HEADS.map(|head| match head {
+            "MEASURE" | "LEAST OR MOST" | "NEXT" => (head, Side::Left),
+            _ => (head, Side::Right),
+        });
+        format!("\n{}", tables::table(&columns, compared.rows()))
     }
 
     fn table(&self) -> String {

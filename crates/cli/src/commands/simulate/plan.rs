@@ -41,6 +41,11 @@ impl Decider {
     }
 
     pub(super) fn ours(&self) -> Option<&PolicySpec> {
+        self.policy().map(AsRef::as_ref)
+    }
+
+    /// The same, to be shared.
+    pub(super) fn policy(&self) -> Option<&Arc<PolicySpec>> {
         match self {
             Decider::Command(_) => None,
             Decider::Ours(policy) => Some(policy),

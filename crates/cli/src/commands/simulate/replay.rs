@@ -143,7 +143,7 @@ fn something_counts(workload: &Workload, campaign: &Campaign, run: &Run) -> Resu
 }
 
 /// A policy of ours that breaks its word is our fault; a network that never heals is not.
-fn misbehaved(policy: &PolicySpec, error: &SimError) -> Failure {
+pub(super) fn misbehaved(policy: &PolicySpec, error: &SimError) -> Failure {
     let text = policy.text();
     if let SimError::Stuck { at, waiting } = error
         && policy.may_strand()
@@ -164,8 +164,8 @@ impl Signals {
 }
 
 /// Gets each event: counts jobs for the progress bar, and objects once the run is to stop.
-struct Listener {
-    signals: Arc<Signals>,
+pub(super) struct Listener {
+    pub(super) signals: Arc<Signals>,
 }
 
 impl Checker for Listener {

@@ -25,6 +25,7 @@ pub(super) fn estimate(word: campaign::EstimateKind) -> Estimate {
         campaign::EstimateKind::Exact => Estimate::Exact,
         campaign::EstimateKind::Predicted => Estimate::Predicted,
         campaign::EstimateKind::PublishedLinear => Estimate::PublishedLinear,
+        campaign::EstimateKind::Learned => Estimate::Learned,
     }
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use tradewind_io::campaign::{Campaign, EstimateKind, OfferedLoad, Overrun, Semantics};
 use tradewind_io::wire;
-use tradewind_sim::metrics::{Metrics, Value as Measured};
+use tradewind_sim::metrics::{Entry, Metrics, Value as Measured};
 use tradewind_sim::workload::Workload;
 
 use super::plan::Run;
@@ -95,6 +95,17 @@ impl Summary {
     /// As it stands in its file.
     pub(in crate::commands) fn to_json(&self) -> String {
         wire::to_json(&self.fields)
+    }
+
+    /// The same run, measured on `jobs` of its jobs: what was run, and `entries`.
+    pub(super) fn measured_again(&self, jobs: usize, entries: &[Entry]) -> Summary {
+        let kept = |key: &&str| AXES.contains(key) || *key == SIZE;
+        let keys = self.fields.keys().map(String::as_str).filter(kept);
+        let mut fields: Map<String, Value> =
+            keys.filter_map(|key| Some((key.to_owned(), self.fields.get(key)?.clone()))).collect();
+        fields.insert("jobs".to_owned(), jobs.into());
+        fields.extend(entries.iter().map(|entry| (entry.name.clone(), number(entry.value))));
+        Summary { fields }
     }
 
     pub(super) fn fields(&self) -> &Map<String, Value> {

@@ -26,6 +26,8 @@ pub(super) struct WorkloadFiles<'a> {
     files: Vec<File>,
     /// Owners' logs that the grid file names.
     owners: Vec<(String, File)>,
+    /// The digest of the electricity that the grid file describes, in other files perhaps.
+    power: Option<String>,
     read: OnceLock<Result<Machine, Failure>>,
 }
 
@@ -73,16 +75,19 @@ impl<'a> WorkloadFiles<'a> {
     pub(super) fn open(spec: &'a Spec) -> WorkloadFiles<'a> {
         let files: Vec<File> = spec.files().map(|path| File::read(path)).collect();
         let grid = spec.grid.as_ref().and_then(|_| files.get(spec.logs.len()));
-        let queues = grid.and_then(File::grid).map(|grid| grid.owners).unwrap_or_default();
+        let grid = grid.and_then(File::grid);
+        let power = grid.as_ref().and_then(grid::GridFile::power_digest);
+        let queues = grid.map(|grid| grid.owners).unwrap_or_default();
         let owners = queues.into_iter().map(|queue| (File::read(&queue.log), queue.log));
         let owners = owners.map(|(file, path)| (path, file)).collect();
-        WorkloadFiles { spec, files, owners, read: OnceLock::new() }
+        WorkloadFiles { spec, files, owners, power, read: OnceLock::new() }
     }
 
     /// The hash of each file that could be read.
     pub(super) fn hashes(&self) -> Vec<Option<String>> {
         let owners = self.owners.iter().map(|(_, file)| file);
-        self.files.iter().chain(owners).map(|file| file.sha256.clone()).collect()
+        let files = self.files.iter().chain(owners).map(|file| file.sha256.clone());
+        files.chain(self.power.clone().map(Some)).collect()
     }
 
     /// The path of each file, in the same order.
@@ -99,6 +104,15 @@ impl<'a> WorkloadFiles<'a> {
         })
     }
 
+    /// The pools, as far as they are known before logs are read: those of the grid file, or a plain
+    /// cluster. `None` if the grid file is not sound.
+    pub(super) fn listed_pools(&self) -> Option<Pools> {
+        if self.spec.grid.is_none() {
+            return Some(Pools::cluster(1));
+        }
+        Some(self.files.get(self.spec.logs.len())?.grid()?.pools(0))
+    }
+
     /// A pool of the grid file that does not take all jobs, if the file is sound and has one.
     pub(super) fn limited_pool(&self) -> Option<String> {
         self.spec.grid.as_ref()?;
@@ -106,6 +120,12 @@ impl<'a> WorkloadFiles<'a> {
         let pools = grid.pools(0);
         let limited = pools.as_slice().iter().find(|pool| pool.admission != Admission::NONE);
         limited.map(|pool| pool.name.clone())
+    }
+
+    /// The logs as they are, and the processors of the machine, if they were read and found sound.
+    pub(super) fn logs_and_processors(&self) -> Option<(&[swf::Log], u32)> {
+        let machine = self.read.get()?.as_ref().ok()?;
+        Some((&machine.logs, machine.sites.pools(0).nodes()))
     }
 
     /// What was taken for granted about logs that were read, and about policies.
@@ -168,11 +188,13 @@ impl<'a> WorkloadFiles<'a> {
         if let Cow::Owned(_) = jobs {
             load::keep_order(&mut workload.jobs, &logged);
         }
-        if run.decider.ours().is_some_and(|policy| policy.half_life().is_some()) {
+        if run.decider.ours().is_some_and(|policy| policy.half_life().is_some() || policy.learns())
+        {
             name_users(&mut workload.jobs);
         }
         workload.owners = machine.sites.owners(&workload.pools);
         workload.outages = machine.sites.outages(seed, &workload);
+        self.policy_suits(run, &workload)?;
         let jobs = match jobs {
             Cow::Owned(jobs) => jobs,
             Cow::Borrowed(_) => logged,
@@ -210,6 +232,17 @@ impl<'a> WorkloadFiles<'a> {
                 Err(Failure::usage(message).hint("use `--semantics textbook` on a grid"))
             }
         }
+    }
+
+    /// Some policies cannot decide for every workload.
+    fn policy_suits(&self, run: &Run, workload: &Workload) -> Result<(), Failure> {
+        let policy = run.decider.ours().filter(|policy| !policy.suits(workload));
+        policy.map_or(Ok(()), |policy| {
+            let (name, text) = (&self.spec.name, policy.text());
+            let why = "is about one cluster, and jobs that ask for processors and time only";
+            let failure = Failure::usage(format!("{name}: policy `{text}` {why}"));
+            Err(failure.hint("use `easy[backfill=shortest]` with `--estimate learned`"))
+        })
     }
 
     /// The rules of pyss know no owners.

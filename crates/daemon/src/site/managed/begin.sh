@@ -11,4 +11,12 @@ echo $$ >"$at/pid"
 date +%s%3N >"$at/began"
 [ -z "$bell" ] || printf '' 2>/dev/null >"$bell"
 unset at bell
+# A job that was submitted under the names of Slurm's commands knows itself by the market's number;
+# `srun` of these commands needs the manager's.
+if [ -n "$TRADEWIND_SHIMS" ] && [ -n "$SLURM_JOB_ID" ]; then
+    export TRADEWIND_SITE_JOB_ID="$SLURM_JOB_ID"
+    # Some tools drop it before they call `srun`.
+    [ -z "$SLURM_CONF" ] || export TRADEWIND_SITE_SLURM_CONF="$SLURM_CONF"
+    export SLURM_JOB_ID="$TRADEWIND_JOB_ID" SLURM_JOBID="$TRADEWIND_JOB_ID"
+fi
 exec "$@"

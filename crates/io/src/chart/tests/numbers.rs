@@ -3,7 +3,6 @@ use tradewind_model::{Horizon, Time};
 
 use crate::chart::Unit;
 use crate::chart::clock::{Clock, moment};
-use crate::chart::compare::Better;
 use crate::chart::theme::LINES;
 use crate::present::{log2, ticks};
 
@@ -55,17 +54,6 @@ fn lines_can_be_seen_on_both_papers() {
         assert!(contrast(light(on_white), light("#ffffff")) >= 3.0, "{on_white}");
         assert!(contrast(light(on_dark), light("#0d1117")) >= 3.0, "{on_dark}");
     }
-}
-
-#[test]
-fn the_best_is_what_reads_as_the_best() {
-    let values = [Some(93.01), Some(93.04), None, Some(136.0), Some(f64::NAN)];
-    assert_eq!(Better::Lower.best(Unit::Ratio, &values), [true, true, false, false, false]);
-    assert_eq!(Better::Higher.best(Unit::Ratio, &values), [false, false, false, true, false]);
-    for values in [&[Some(93.01), Some(93.04)][..], &[Some(1.0)], &[], &[None]] {
-        assert!(!Better::Lower.best(Unit::Ratio, values).contains(&true), "{values:?}");
-    }
-    assert!(!Better::Neither.best(Unit::Ratio, &[Some(1.0), Some(2.0)]).contains(&true));
 }
 
 proptest! {

@@ -94,12 +94,13 @@ fn comparison(values: &[f64]) -> Picture {
             .iter()
             .map(|&mean| Some(Estimate { mean, interval: Some((mean * 0.9, mean * 1.2)) }))
             .collect(),
+        best: values.iter().map(|value| *value == values[0]).collect(),
     };
     Picture::Comparison(Comparison {
         title: "Policies".to_owned(),
         policies: (0..values.len()).map(|i| format!("policy[order=shortest,depth={i}]")).collect(),
         groups: Vec::new(),
-        partial: Vec::new(),
+        verdict: "the best is bold".to_owned(),
         measures: vec![
             measure("mean wait", Unit::Seconds, Better::Lower),
             measure("income", Unit::Credits, Better::Higher),

@@ -47,6 +47,7 @@ pub(super) struct ChosenOption {
 /// Later ones win.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Source {
+    Default,
     Slurm,
     Tradewind,
     Environment,
@@ -129,6 +130,7 @@ fn label(option: &OptionSpec, owner: Owner) -> String {
 fn outside(given: &Given, order: usize) -> ChosenOption {
     let Given { option, value, origin } = given;
     let (file, field, source) = match origin {
+        Origin::Default => ("default", format!("--{}", option.name), Source::Default),
         Origin::CommandLine => ("command line", format!("--{}", option.name), Source::CommandLine),
         Origin::Environment => {
             let field = match option.owner {

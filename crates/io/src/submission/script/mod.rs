@@ -42,6 +42,8 @@ pub(super) fn wrong(message: impl Into<String>, hint: impl Into<String>) -> Wron
 /// Where an option comes from, outside the script; later ones win.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
+    /// The command's own default: what the script says goes before it.
+    Default,
     /// A variable `SBATCH_…` or `TRADEWIND_…`.
     Environment,
     /// An argument of `tradewind submit`.

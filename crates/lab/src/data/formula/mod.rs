@@ -131,6 +131,13 @@ enum Op {
     Over,
 }
 
+impl Formula {
+    /// The same text for the same formula, wherever it stands.
+    pub(crate) fn meaning(&self) -> String {
+        format!("{:?}", self.expr)
+    }
+}
+
 /// Text and its place in the file.
 fn spanned<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(String, usize), D::Error> {
     let text = Spanned::<String>::deserialize(deserializer)?;

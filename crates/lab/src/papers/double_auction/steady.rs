@@ -6,7 +6,7 @@ use tradewind_model::{
     Admission, Attributes, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Terms,
     Times, random,
 };
-use tradewind_sched::policy::dispatch::{Deadline, Dispatch, Rule, Settings};
+use tradewind_sched::policy::dispatch::{Clearing, Deadline, Dispatch, Rule, Settings};
 use tradewind_sim::models::{DrawnJob, Poisson, RunLaw};
 use tradewind_sim::queueing::{
     Class, Goal, Law, Mix, QueueingNetwork, Queues, Readings, Setup, Widths, network,
@@ -133,6 +133,7 @@ fn replay(case: &Case, seed: u64, workload: &Workload) -> Option<Run> {
         ties: ties(case),
         wait: wait(case),
         seed,
+        clearing: Clearing::List,
         ..Settings::of(Rule::Auction)
     };
     let exact =

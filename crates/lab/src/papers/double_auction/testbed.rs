@@ -32,11 +32,12 @@ const SQUEEZE: i64 = 1_000;
 const WEEK: Span = Span(7 * 86_400);
 const CREDIT: i64 = 1_000_000;
 
-/// The first week's jobs with a run time: submission, run time, processors.
+/// The first week's jobs with a run time: submission, run time, processors. As in every replay,
+/// `simulate` included, a job's width is what the log says that it got.
 pub(super) fn week(log: &Log) -> Vec<&Record> {
     let Some(first) = log.jobs.first().map(|job| job.submit) else { return Vec::new() };
     let within = log.jobs.iter().take_while(|job| job.submit - first < WEEK);
-    let ran = |job: &&Record| job.run.is_some_and(|run| run.0 > 0) && job.wanted().is_some();
+    let ran = |job: &&Record| job.run.is_some_and(|run| run.0 > 0) && job.held().is_some();
     within.filter(ran).collect()
 }
 
@@ -45,7 +46,7 @@ pub(super) fn week(log: &Log) -> Vec<&Record> {
 pub(super) fn draw(case: &Case, seed: u64, jobs: &[&Record]) -> Option<Workload> {
     let pools = Arc::new(grid(case, seed)?);
     let first = jobs.first()?.submit;
-    let work = |job: &Record| i64::from(job.wanted().unwrap_or(1)) * job.run.map_or(1, |run| run.0);
+    let work = |job: &Record| i64::from(job.held().unwrap_or(1)) * job.run.map_or(1, |run| run.0);
     let mean = jobs.iter().map(|job| work(job)).sum::<i64>() / jobs.len() as i64;
     let one = |(source, record): (usize, &&Record)| {
         let run = Span(record.run?.0 * ticks(case));
@@ -62,7 +63,7 @@ pub(super) fn draw(case: &Case, seed: u64, jobs: &[&Record]) -> Option<Workload>
             number: record.number,
             submit,
             run,
-            processors: record.wanted()?,
+            processors: record.held()?,
             requested: run,
             user: record.user,
             killed: false,

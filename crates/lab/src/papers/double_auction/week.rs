@@ -135,6 +135,8 @@ fn settings(case: &Case, rule: Rule, seed: u64) -> Settings {
         ratio: ratio(case),
         share: shares(case),
         patience: Span(settings.patience.0 * ticks),
+        // The paper's: values are no limit.
+        clearing: Clearing::List,
         tau: Span(settings.tau.0 * ticks),
         dynamics: Dynamics { outlook, ..settings.dynamics },
         seed,

@@ -162,6 +162,18 @@ impl Holds {
         }
     }
 
+    /// Expects every job to run for as long in all as `length` says, if it says so.
+    pub(super) fn expect_all(&mut self, length: impl Fn(JobId, &Hold) -> Option<Span>) {
+        let mut due = Vec::with_capacity(self.slots.len());
+        for (index, Slot { hold, job, .. }) in self.slots.iter_mut().enumerate() {
+            if *job != NOBODY {
+                hold.end = length(*job, hold).map_or(hold.end, |length| hold.start + length);
+                due.push(Reverse((hold.end, *job, index as u32)));
+            }
+        }
+        self.due = due.into();
+    }
+
     /// Expects jobs to run on that should have ended by `now`; `length` says for how long in all,
     /// if more is known of the job than how long it was expected to run.
     pub(super) fn extend(&mut self, now: Time, length: impl Fn(JobId, &Hold) -> Option<Span>) {

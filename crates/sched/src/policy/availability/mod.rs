@@ -227,6 +227,19 @@ impl<C: Capacity> Availability<C> {
 
     /// Writes down what happened in the market, and comes to its moment.
     pub(super) fn follow(&mut self, market: &Market, events: &[Event]) -> News {
+        self.follow_by(market, events, |job, pool, elapsed| {
+            Some(expected_length(market.pools().pool(pool), market.demand(job)?, elapsed))
+        })
+    }
+
+    /// The same, where `length` says how long a job is expected to run in all that has been running
+    /// in the pool for longer than expected so far.
+    pub(super) fn follow_by(
+        &mut self,
+        market: &Market,
+        events: &[Event],
+        length: impl Fn(JobId, PoolId, Span) -> Option<Span>,
+    ) -> News {
         let now = market.now();
         self.advance(now);
         self.opened.clear();
@@ -254,7 +267,9 @@ impl<C: Capacity> Availability<C> {
         }
         let upset = self.is_upset(now);
         if upset {
-            self.rebuild_in(market);
+            let belief = |job, hold: &Hold| length(job, hold.share.pool, now - hold.start);
+            self.running.extend(now, belief);
+            self.take_again(now);
         }
         News { early: !self.opened.is_empty(), upset }
     }
@@ -282,6 +297,16 @@ impl<C: Capacity> Availability<C> {
             let pool = market.pools().pool(hold.share.pool);
             Some(expected_length(pool, market.demand(job)?, now - hold.start))
         });
+        self.take_again(now);
+    }
+
+    /// Strikes all bookings out, and expects every running job to take what `length` says in all.
+    pub(super) fn expect(
+        &mut self,
+        now: Time,
+        length: impl Fn(JobId, PoolId, Span) -> Option<Span>,
+    ) {
+        self.running.expect_all(|job, hold| length(job, hold.share.pool, now - hold.start));
         self.take_again(now);
     }
 

@@ -1,7 +1,8 @@
 //! The best combination of one sub-batch's alternatives, giving up jobs where limits demand it.
 
-use tradewind_model::{Limit, Limits, Money, Reason, Span, VoPolicy, Window};
+use tradewind_model::{Gap, Limit, Limits, Money, Reason, Snapshot, Span, VoPolicy, Window};
 
+use super::criteria;
 use crate::combine::{self, Choice, Combination, Infeasible, SumLimits};
 
 /// One alternative per job, or a reason.
@@ -10,13 +11,27 @@ pub(super) struct Chosen {
     pub(super) jobs: Vec<Result<usize, Reason>>,
     /// The limits that applied.
     pub(super) limits: Limits,
+    /// What better choices could reach, where this one is not proven best.
+    pub(super) gap: Option<Gap>,
 }
 
 /// Chooses one of `alternatives` per job by `policy`; every job has at least one.
 ///
 /// If an explicit limit admits no combination, jobs are given up from the last (the lowest
-/// priority) until one does. Exact.
-pub(super) fn choose(alternatives: &[&[Window]], policy: &VoPolicy) -> Chosen {
+/// priority) until one does. Exact; with a vector of criteria unless the result has a gap.
+pub(super) fn choose(
+    snapshot: &Snapshot,
+    alternatives: &[&[Window]],
+    policy: &VoPolicy,
+    work_limit: u64,
+) -> Chosen {
+    match policy.criteria.is_empty() {
+        true => by_objective(alternatives, policy),
+        false => criteria::choose(snapshot, alternatives, policy, work_limit),
+    }
+}
+
+fn by_objective(alternatives: &[&[Window]], policy: &VoPolicy) -> Chosen {
     let choices: Vec<Vec<Choice>> = alternatives
         .iter()
         .map(|windows| windows.iter().map(|w| choice(w, policy)).collect())
@@ -29,14 +44,14 @@ pub(super) fn choose(alternatives: &[&[Window]], policy: &VoPolicy) -> Chosen {
                 let jobs = placed.chain(given_up.into_iter().rev().map(Err)).collect();
                 let limits =
                     Limits { time: bounds.time.map(Span), budget: bounds.budget.map(Money) };
-                return Chosen { jobs, limits };
+                return Chosen { jobs, limits, gap: None };
             }
             Err(infeasible) => given_up.push(reason(&infeasible)),
         }
     }
     // Unreachable in practice: no job at all keeps every limit that is not negative.
     let jobs = given_up.into_iter().take(choices.len()).rev().map(Err).collect();
-    Chosen { jobs, limits: Limits::default() }
+    Chosen { jobs, limits: Limits::default(), gap: None }
 }
 
 /// Its numbers, as `policy` measures them.
@@ -77,7 +92,7 @@ fn as_number<T>(limit: Limit<T>, number: impl Fn(T) -> i64) -> Limit<i64> {
     }
 }
 
-fn reason(infeasible: &Infeasible) -> Reason {
+pub(super) fn reason(infeasible: &Infeasible) -> Reason {
     match *infeasible {
         Infeasible::Time { limit, min } => Reason::TimeLimit { limit: Span(limit), min: Span(min) },
         Infeasible::Budget { limit, min } => {

@@ -7,6 +7,7 @@
 
 mod alternatives;
 mod choose;
+mod criteria;
 #[cfg(test)]
 mod golden;
 pub mod market;
@@ -19,6 +20,7 @@ use tradewind_model::{Criterion, Plan, Request, Snapshot};
 
 use crate::window::{Algorithm, Search, Searcher, Variant};
 
+pub use criteria::{BatchFront, FrontPoint, front};
 pub use slicer::candidates as slice_counts;
 pub(super) use slicer::slicing_order;
 
@@ -39,7 +41,8 @@ pub struct Cyclic {
     pub max_alternatives: Option<u32>,
     /// Node visits that a bounded search may make per window.
     pub work_limit: u64,
-    /// Looks at a window that one choice among overlapping offers may take.
+    /// Looks at a window that one choice among overlapping offers may take, and partial
+    /// combinations that a choice by a vector of criteria with several limits may examine.
     pub choice_limit: u64,
     /// For the papers' random choices.
     pub seed: u64,
@@ -147,10 +150,13 @@ pub struct Progress {
 /// Plans the batch of `snapshot`. Deterministic: the same snapshot and options give the same plan.
 ///
 /// Alternatives never intersect within a sub-batch, unless [`Offers::Overlapping`]; chosen windows
-/// never intersect at all. A job that is not placed carries a [`tradewind_model::Reason`].
+/// never intersect at all. [`Offers::Overlapping`] has no vector of criteria: with one, offers are
+/// disjoint. A job that is not placed carries a [`tradewind_model::Reason`].
 pub fn plan(snapshot: &Snapshot, cyclic: &Cyclic, progress: &mut dyn FnMut(Progress)) -> Plan {
     match cyclic.sub_batches {
-        _ if cyclic.offers == Offers::Overlapping => whole::plan_whole(snapshot, cyclic, progress),
+        _ if cyclic.offers == Offers::Overlapping && snapshot.policy.criteria.is_empty() => {
+            whole::plan_whole(snapshot, cyclic, progress)
+        }
         SubBatches::Count(count) => {
             let mut meter = Meter::new(snapshot.jobs.len() as u64, progress);
             slicer::plan_sliced(snapshot, cyclic, count, &mut meter)

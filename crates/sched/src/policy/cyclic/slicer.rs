@@ -3,12 +3,12 @@
 use std::cmp::Reverse;
 
 use tradewind_model::{
-    Criterion, JobPlan, Limit, Limits, Money, Objective, Outcome, Plan, Request, SlotList,
+    Criterion, Gap, JobPlan, Limit, Limits, Money, Objective, Outcome, Plan, Request, SlotList,
     Snapshot, Span, VoPolicy,
 };
 
 use super::alternatives::{self, JobAlternatives};
-use super::{Cyclic, Meter, Progress, SliceBy, choose};
+use super::{Cyclic, Meter, Progress, SliceBy, choose, criteria};
 use crate::window::{self, Search};
 
 /// The numbers of sub-batches that [`super::SubBatches::Auto`] tries for `jobs` jobs: the Fibonacci
@@ -30,7 +30,7 @@ pub(super) fn plan_best_count(
     let mut best = plan_sliced(snapshot, cyclic, counts[0], &mut meter);
     for &count in &counts[1..] {
         let plan = plan_sliced(snapshot, cyclic, count, &mut meter);
-        if merit(&plan, &snapshot.policy) > merit(&best, &snapshot.policy) {
+        if merit(&plan, snapshot) > merit(&best, snapshot) {
             best = plan;
         }
     }
@@ -38,15 +38,19 @@ pub(super) fn plan_best_count(
 }
 
 /// Greater is better: jobs placed, then the objective.
-fn merit(plan: &Plan, policy: &VoPolicy) -> (u32, i64) {
+fn merit(plan: &Plan, snapshot: &Snapshot) -> (u32, Vec<i64>) {
+    let policy = &snapshot.policy;
     let totals = plan.totals(policy.measure);
+    if !policy.criteria.order.is_empty() {
+        return (totals.placed, criteria::merit(plan, snapshot));
+    }
     let objective = match policy.objective {
         Objective::MaxIncome => totals.cost.0,
         Objective::MinTime => -totals.time.0,
         Objective::MinCost => -totals.cost.0,
         Objective::MinIdle => totals.time.0,
     };
-    (totals.placed, objective)
+    (totals.placed, vec![objective])
 }
 
 /// Plans `count` sub-batches in turn, each on what the earlier ones left.
@@ -62,14 +66,15 @@ pub(super) fn plan_sliced(
     let mut purse = LimitShares::new(snapshot, &sub_batches);
     let mut free = snapshot.slots.clone();
     let mut jobs: Vec<Option<JobPlan>> = snapshot.jobs.iter().map(|_| None).collect();
-    let mut limits = Limits::default();
+    let (mut limits, mut gap) = (Limits::default(), None);
     for (index, batch) in sub_batches.iter().enumerate() {
         let found = alternatives::search(snapshot, cyclic, batch, &free, meter);
-        let planned = combine(found, &purse.share(index), &mut limits);
+        let policy = purse.share(index);
+        let planned = combine(snapshot, cyclic, found, &policy, &mut limits, &mut gap);
         for (&job, plan) in batch.iter().zip(planned) {
             if let Some(window) = plan.window() {
                 book(&mut free, window);
-                purse.spend(&snapshot.policy, window);
+                purse.spend(snapshot, window);
             }
             jobs[job] = Some(plan);
         }
@@ -78,7 +83,7 @@ pub(super) fn plan_sliced(
         jobs: jobs.into_iter().flatten().collect(),
         limits,
         sub_batches: sub_batches.len() as u32,
-        gap: None,
+        gap,
     }
 }
 
@@ -89,13 +94,22 @@ fn book(free: &mut SlotList, window: &tradewind_model::Window) {
 }
 
 /// Combines what was found; jobs without alternatives are postponed before limits are computed.
-fn combine(found: Vec<JobAlternatives>, policy: &VoPolicy, limits: &mut Limits) -> Vec<JobPlan> {
+fn combine(
+    snapshot: &Snapshot,
+    cyclic: &Cyclic,
+    found: Vec<JobAlternatives>,
+    policy: &VoPolicy,
+    limits: &mut Limits,
+    gap: &mut Option<Gap>,
+) -> Vec<JobPlan> {
     let with_some: Vec<&[_]> =
         found.iter().map(|f| f.windows.as_slice()).filter(|w| !w.is_empty()).collect();
-    let chosen = choose::choose(&with_some, policy);
+    let chosen = choose::choose(snapshot, &with_some, policy, cyclic.choice_limit);
     if !with_some.is_empty() {
         add(limits, chosen.limits);
     }
+    // Of several sub-batches, the first that is not proven best is reported.
+    *gap = gap.take().or(chosen.gap);
     let mut outcomes = chosen.jobs.into_iter();
     let plan_of = |found: JobAlternatives| {
         let outcome = match found.reason {
@@ -187,7 +201,10 @@ impl LimitShares {
                 (sum.0 + one.0, sum.1 + one.1)
             }),
         };
-        LimitShares { policy: snapshot.policy, demand: sub_batches.iter().map(of).collect() }
+        LimitShares {
+            policy: snapshot.policy.clone(),
+            demand: sub_batches.iter().map(of).collect(),
+        }
     }
 
     /// The policy for sub-batch `index`, given what is left.
@@ -198,22 +215,29 @@ impl LimitShares {
             0 => left,
             rest => (i128::from(left) * mine / rest) as i64,
         };
-        let mut policy = self.policy;
+        let mut policy = self.policy.clone();
         if let Limit::At(left) = policy.time_limit {
             policy.time_limit = Limit::At(Span(part(left.0, mine.0, rest.0)));
         }
         if let Limit::At(left) = policy.budget_limit {
             policy.budget_limit = Limit::At(Money(part(left.0, mine.1, rest.1)));
         }
+        for (_, left) in &mut policy.criteria.limits {
+            *left = part(*left, mine.0, rest.0);
+        }
         policy
     }
 
-    fn spend(&mut self, policy: &VoPolicy, window: &tradewind_model::Window) {
+    fn spend(&mut self, snapshot: &Snapshot, window: &tradewind_model::Window) {
+        let policy = &snapshot.policy;
         if let Limit::At(left) = &mut self.policy.time_limit {
             *left = Span(left.0 - policy.measure.of(window).0);
         }
         if let Limit::At(left) = &mut self.policy.budget_limit {
             *left = *left - window.cost();
+        }
+        for (quantity, left) in &mut self.policy.criteria.limits {
+            *left -= quantity.of(window, &snapshot.grid, (policy.measure, snapshot.horizon.start));
         }
     }
 }

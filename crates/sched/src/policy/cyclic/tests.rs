@@ -1,7 +1,8 @@
 use proptest::prelude::*;
 use tradewind_model::{
-    Job, JobPlan, Limit, Measure, Money, Objective, Outcome, Plan, Reason, Request, Slot, SlotList,
-    Snapshot, Span, Time, VoPolicy, Window,
+    Attribute, Component, Criteria, Energy, Goal, Job, JobPlan, Limit, Measure, Money, Objective,
+    Outcome, Plan, Power, Quantity, Reason, Request, Series, SitePower, Slot, SlotList, Snapshot,
+    Span, Time, VoPolicy, Window,
 };
 
 use super::*;
@@ -258,4 +259,127 @@ fn sub_batches_differ_by_at_most_one_and_the_order_is_as_asked() {
     assert_eq!(order(SliceBy::Priority), [0, 1]);
     assert_eq!(order(SliceBy::Cost), [1, 0]);
     assert_eq!(order(SliceBy::Performance), [0, 1]);
+}
+
+/// Components and limits over the quantities that the drawn grids have.
+fn any_criteria() -> impl Strategy<Value = Criteria> {
+    let quantity = prop::sample::select(vec![
+        Quantity::Cost,
+        Quantity::Time,
+        Quantity::Finish,
+        Quantity::ProcessorTime,
+        Quantity::Energy,
+        Quantity::Carbon,
+    ]);
+    let goal = prop::sample::select(vec![Goal::Least, Goal::Most]);
+    let component =
+        (quantity.clone(), goal).prop_map(|(quantity, goal)| Component { quantity, goal });
+    let limit = (quantity, 0i64..400).prop_map(|(quantity, limit)| {
+        let unit = match quantity {
+            Quantity::Cost => 1_000_000,
+            Quantity::Energy => 100_000,
+            Quantity::Carbon => 10,
+            _ => 1,
+        };
+        (quantity, limit * unit)
+    });
+    (prop::collection::vec(component, 0..3), prop::collection::vec(limit, 0..3))
+        .prop_map(|(order, limits)| Criteria { order, limits })
+}
+
+/// The same batch on nodes of 100 W, 150 W, 200 W and so on, at a site that becomes cleaner.
+fn with_power(snapshot: Snapshot) -> Snapshot {
+    let watts = |(i, node): (usize, &tradewind_model::Node)| {
+        let mut node = node.clone();
+        let watts = Attribute::Number(100_000 + 50_000 * i as i64);
+        node.attributes.insert(Energy::BUSY.to_owned(), watts);
+        node
+    };
+    let nodes = snapshot.grid.nodes().iter().enumerate().map(watts).collect();
+    let sites = snapshot.grid.sites().to_vec();
+    let series = Series::new(&[(Time(0), 900_000), (Time(20), 400_000), (Time(45), 10_000)]);
+    let power = sites.iter().map(|_| SitePower { carbon: series.clone().ok(), price: None });
+    let power = Power { sites: power.collect() };
+    let grid = tradewind_model::Grid::new(sites, nodes).unwrap().with_power(power);
+    Snapshot { grid, ..snapshot }
+}
+
+proptest! {
+    /// The choice by criteria is the best of all combinations of the same jobs, within all limits.
+    #[test]
+    fn criteria_choose_the_best_of_all_combinations(
+        snapshot in any_batch(4),
+        criteria in any_criteria(),
+    ) {
+        let mut snapshot = with_power(snapshot);
+        snapshot.policy.criteria = criteria.clone();
+        let plan = plan_of(&snapshot, &Cyclic { max_alternatives: Some(5), ..Cyclic::default() });
+        let at = (snapshot.policy.measure, snapshot.horizon.start);
+        let sum = |quantity: &Quantity, windows: &[&Window]| -> i64 {
+            windows.iter().map(|it| quantity.of(it, &snapshot.grid, at)).sum()
+        };
+        let keeps = |windows: &[&Window]| {
+            let given = choose::given(&snapshot.policy);
+            criteria.limits.iter().all(|(quantity, limit)| sum(quantity, windows) <= *limit)
+                && given.time.is_none_or(|limit| sum(&Quantity::Time, windows) <= limit)
+                && given.budget.is_none_or(|limit| sum(&Quantity::Cost, windows) <= limit)
+        };
+        let vector = |windows: &[&Window]| -> Vec<i64> {
+            let component = |it: &Component| {
+                sum(&it.quantity, windows) * if it.goal == Goal::Least { 1 } else { -1 }
+            };
+            criteria.order.iter().map(component).collect()
+        };
+        let chosen: Vec<&Window> = plan.jobs.iter().filter_map(JobPlan::window).collect();
+        prop_assert!(keeps(&chosen));
+        prop_assert_eq!(&plan.gap, &None);
+        let placed: Vec<&JobPlan> = plan.jobs.iter().filter(|it| it.window().is_some()).collect();
+        for choice in combinations(&placed) {
+            if !criteria.order.is_empty() && keeps(&choice) {
+                prop_assert!(vector(&chosen) <= vector(&choice));
+            }
+        }
+    }
+}
+
+/// All choices of one alternative for each job.
+fn combinations<'a>(jobs: &[&'a JobPlan]) -> Vec<Vec<&'a Window>> {
+    jobs.iter().fold(vec![Vec::new()], |all, job| {
+        let with = |choice: &Vec<&'a Window>, window: &'a Window| {
+            choice.iter().copied().chain([window]).collect()
+        };
+        all.iter()
+            .flat_map(|choice| job.alternatives.iter().map(move |window| with(choice, window)))
+            .collect()
+    })
+}
+
+/// Without an order the objective decides, as without criteria.
+#[test]
+fn a_limit_that_does_not_bind_changes_nothing() {
+    for objective in [Objective::MinTime, Objective::MinCost, Objective::MaxIncome] {
+        let mut snapshot = two_jobs(VoPolicy { objective, ..VoPolicy::default() });
+        let plain = plan_of(&snapshot, &all_alternatives());
+        snapshot.policy.criteria.limits = vec![(Quantity::Finish, 1_000_000)];
+        let limited = plan_of(&snapshot, &all_alternatives());
+        let measure = snapshot.policy.measure;
+        assert_eq!(limited.totals(measure), plain.totals(measure), "{objective:?}");
+        assert_eq!(limited.limits, plain.limits, "{objective:?}");
+    }
+}
+
+#[test]
+fn a_limit_that_no_combination_keeps_postpones_the_last_job_with_the_reason() {
+    let mut snapshot = two_jobs(VoPolicy::default());
+    snapshot.policy.criteria.limits = vec![(Quantity::ProcessorTime, 1)];
+    let plan = plan_of(&snapshot, &all_alternatives());
+    let reasons: Vec<&str> = plan
+        .jobs
+        .iter()
+        .filter_map(|job| match &job.outcome {
+            Outcome::Postponed(reason) => Some(reason.code()),
+            Outcome::Placed(_) => None,
+        })
+        .collect();
+    assert_eq!(reasons, ["vo-sum-limit"; 2]);
 }

@@ -2,7 +2,7 @@
 //!
 //! Bids and asks say who trades where; this says what it costs. The **reserve** is the price that
 //! the owner has posted, the **limit** what the job can pay, both per node and second. Unless the
-//! posted price is the price, there is no trade where the limit is below the reserve, so a price
+//! list price is paid whatever a job is worth, there is no trade where the limit is below the reserve, so a price
 //! between the two leaves neither side worse off than without the trade.
 
 use tradewind_model::{Money, Performance, Price, Span, Terms};
@@ -13,7 +13,9 @@ use super::{price, valuation};
 /// How prices are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Clearing {
-    /// The posted price, whatever the job is worth.
+    /// The posted price, if a job with a value is worth it; jobs need none.
+    Posted,
+    /// The posted price, whatever the job is worth: the paper's.
     List,
     /// The buyer's limit: owners get all that there is to gain.
     Bid,
@@ -26,12 +28,18 @@ pub enum Clearing {
 
 impl Clearing {
     /// All, with their names on the command line.
-    pub const ALL: [(Clearing, &'static str); 4] = [
+    pub const ALL: [(Clearing, &'static str); 5] = [
+        (Clearing::Posted, "posted"),
         (Clearing::List, "list"),
         (Clearing::Bid, "bid"),
         (Clearing::Uniform, "uniform"),
         (Clearing::K, "k"),
     ];
+
+    /// Whether the price is found between reserves and limits, so that jobs need a limit.
+    pub fn divides_the_gain(self) -> bool {
+        matches!(self, Clearing::Bid | Clearing::Uniform | Clearing::K)
+    }
 }
 
 /// A number from 0 to 1, in thousandths.
@@ -77,7 +85,7 @@ pub(super) struct Purse {
 }
 
 impl Purse {
-    /// Its worth counts where prices are found between limits and reserves, and at the gate of
+    /// Its worth counts unless the list price is paid whatever a job is worth, and at the gate of
     /// bids per unit, there as part of the bid.
     pub(super) fn of(terms: &Terms, settings: &Settings) -> Purse {
         let worth = price::value(terms);

@@ -212,7 +212,7 @@ impl<'a> Round<'a> {
     /// What the job pays in the queue, as far as that is known before the cycle is over.
     fn agree(&mut self, range: Range) -> Price {
         match self.settings.clearing {
-            Clearing::List => range.reserve,
+            Clearing::Posted | Clearing::List => range.reserve,
             Clearing::Bid => range.limit,
             Clearing::K => range.at(self.settings.k),
             Clearing::Uniform => {

@@ -225,7 +225,7 @@ impl Settings {
             ratio: Ratio::ONE,
             patience: Span(86_400),
             share: ShareOf::All,
-            clearing: Clearing::List,
+            clearing: Clearing::Posted,
             k: Fraction::HALF,
             prices: Prices::List,
             dynamics: Dynamics::STANDARD,
@@ -274,7 +274,7 @@ impl Settings {
     pub fn by_value(&self) -> bool {
         use Rule::{Admission, Auction, FairShare, Hvfq};
         self.gate == Gate::On
-            || self.clearing != Clearing::List
+            || self.clearing.divides_the_gain()
             || matches!(self.rule, Auction | Admission | Hvfq | FairShare)
     }
 
@@ -290,7 +290,7 @@ impl Settings {
 
     /// Whether trades have a limit.
     pub(super) fn has_limits(&self) -> bool {
-        self.clearing != Clearing::List || self.gate_wants_worth()
+        self.clearing.divides_the_gain() || self.gate_wants_worth()
     }
 }
 

@@ -49,7 +49,12 @@ impl Names {
                 times: pool.times,
             }));
         }
-        Ok((Names { pools: named, max }, Grid::new(pools.sites().to_vec(), nodes)?))
+        let grid = Grid::new(pools.sites().to_vec(), nodes)?;
+        let grid = match pools.power() {
+            Some(power) => grid.with_power(power.clone()),
+            None => grid,
+        };
+        Ok((Names { pools: named, max }, grid))
     }
 
     /// Whose node it is.

@@ -5,9 +5,13 @@ use super::*;
 impl Naive {
     pub(super) fn needs_value(&self) -> bool {
         self.knobs.gate == Gate::On
-            || self.knobs.clearing != Clearing::List
+            || self.divides_the_gain()
             || [Rule::Auction, Rule::Admission, Rule::Hvfq, Rule::FairShare]
                 .contains(&self.knobs.rule)
+    }
+
+    fn divides_the_gain(&self) -> bool {
+        [Clearing::Bid, Clearing::K, Clearing::Uniform].contains(&self.knobs.clearing)
     }
 
     pub(super) fn trades_by_value(&self) -> bool {
@@ -48,8 +52,9 @@ impl Naive {
         if let Some(budget) = terms.budget {
             max = max.min(i128::from(budget.0));
         }
-        if self.knobs.clearing != Clearing::List {
-            max = max.min(self.value(now, job));
+        let value = self.value(now, job);
+        if self.divides_the_gain() || self.knobs.clearing == Clearing::Posted && value > 0 {
+            max = max.min(value);
         }
         if self.gate_wants_worth() {
             max =
@@ -143,7 +148,7 @@ impl Naive {
             if let Command::Trade { trade, .. } = command {
                 let (low, high, speed) = trades.next().unwrap();
                 let price = match self.knobs.clearing {
-                    Clearing::List => low,
+                    Clearing::Posted | Clearing::List => low,
                     Clearing::Bid => high,
                     Clearing::K => between(low, high),
                     Clearing::Uniform => {
@@ -151,7 +156,7 @@ impl Naive {
                         price.max(low).min(high)
                     }
                 };
-                let limits = self.knobs.clearing != Clearing::List || self.gate_wants_worth();
+                let limits = self.divides_the_gain() || self.gate_wants_worth();
                 let limit = limits.then_some(Price(high as i64));
                 let trade = Arc::make_mut(trade);
                 (trade.price, trade.limit) = (Price(price as i64), limit);

@@ -4,6 +4,7 @@ use std::io;
 
 use tradewind_io::batsim::{self, BatsimRow, FinalState};
 use tradewind_io::schedule::{Machines, Stay, Tally};
+use tradewind_sim::metrics;
 
 use super::super::replay::Finished;
 use super::fates::{Fate, Fates};
@@ -17,6 +18,8 @@ pub(super) fn jobs(
     let prepared = &finished.prepared;
     let places = &finished.places().jobs;
     let logs: Vec<usize> = prepared.log_of().collect();
+    let workload = &prepared.workload;
+    let used = workload.pools.power().map(|_| metrics::consumption(workload, &finished.run));
     let row = |at: usize| {
         let job = &prepared.jobs[at];
         let row = BatsimRow {
@@ -40,6 +43,7 @@ pub(super) fn jobs(
                     false => FinalState::Completed,
                 },
                 processors: ranges.map(|range| (range.first, range.last)).collect(),
+                energy: used.as_ref().map(|used| used[life.index].energy),
             }),
             ..row
         }

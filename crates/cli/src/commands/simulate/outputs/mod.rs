@@ -2,6 +2,7 @@
 //! here that makes its bytes, a line in [`write()`] and in [`names()`].
 
 mod batsim;
+mod energy;
 mod fates;
 mod owners;
 mod parquet;
@@ -24,7 +25,7 @@ pub(super) fn names(outputs: &[Output]) -> impl Iterator<Item = &'static str> {
     let of = |kind: &Output| -> &[&str] {
         match kind {
             Output::Summary => &[],
-            Output::Jobs => &["jobs.csv", "owners.csv"],
+            Output::Jobs => &["jobs.csv", "owners.csv", "energy.csv", "energy_totals.csv"],
             Output::Schedule => &["schedule.csv", "schedule.json"],
             Output::Parquet => &["jobs.parquet"],
             Output::Trades => &["trades.csv"],
@@ -57,6 +58,10 @@ pub(super) fn write(
                 output::write_with(&path("jobs.csv"), |to| batsim::jobs(finished, &fates, to))?;
                 if let Some(text) = owners::jobs(finished)? {
                     output::write_file(&path("owners.csv"), text.as_bytes())?;
+                }
+                if let Some((jobs, totals)) = energy::files(finished)? {
+                    output::write_file(&path("energy.csv"), jobs.as_bytes())?;
+                    output::write_file(&path("energy_totals.csv"), totals.as_bytes())?;
                 }
             }
             Output::Schedule => {

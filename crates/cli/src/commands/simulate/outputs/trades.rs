@@ -144,14 +144,14 @@ fn amount(amount: Option<Money>) -> String {
 }
 
 /// The names of jobs, as in `jobs.csv`.
-struct Ids<'a> {
+pub(super) struct Ids<'a> {
     finished: &'a Finished<'a>,
     /// By job of the logs; empty for a single log.
     logs: Vec<usize>,
 }
 
 impl<'a> Ids<'a> {
-    fn of(finished: &'a Finished<'a>) -> Ids<'a> {
+    pub(super) fn of(finished: &'a Finished<'a>) -> Ids<'a> {
         let logs = match finished.prepared.logs.len() {
             1 => Vec::new(),
             _ => finished.prepared.log_of().collect(),
@@ -159,7 +159,7 @@ impl<'a> Ids<'a> {
         Ids { finished, logs }
     }
 
-    fn of_job(&self, source: usize) -> String {
+    pub(super) fn of_job(&self, source: usize) -> String {
         let prepared = &self.finished.prepared;
         let number = prepared.jobs[source].number;
         match self.logs.get(source) {

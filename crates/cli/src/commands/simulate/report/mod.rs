@@ -10,9 +10,10 @@ use tradewind_io::campaign::Output;
 use tradewind_io::chart::{Better, Estimate, Unit};
 use tradewind_io::report::{
     self, CampaignReport, DrawnPicture, FileLink, ReportMeasure, ReportPicture, ReportRow,
-    RunReport, WorkloadReport,
+    ReportTable, RunReport, WorkloadReport,
 };
 
+use super::comparisons::{self, Comparisons};
 use super::outputs;
 use super::overview::{self, Overview};
 use super::part::Part;
@@ -24,8 +25,10 @@ use crate::policy;
 use pictures::Drawing;
 
 /// What is compared: the metric, its name for people, its unit, which way is better.
+pub(super) type Measure = (&'static str, &'static str, Unit, Better);
+
 /// Who ran comes first, and the worst stands beside the mean.
-const MEASURES: [(&str, &str, Unit, Better); 25] = [
+const MEASURES: [Measure; 31] = [
     ("jobs", "jobs that ran", Unit::Count, Better::Neither),
     ("refused", "refused jobs", Unit::Count, Better::Lower),
     ("killed", "killed jobs", Unit::Count, Better::Lower),
@@ -35,13 +38,15 @@ const MEASURES: [(&str, &str, Unit, Better); 25] = [
     ("p99_wait_s", "wait, 99 % of jobs", Unit::Seconds, Better::Lower),
     ("max_wait_s", "longest wait", Unit::Seconds, Better::Lower),
     ("mean_bounded_slowdown", "mean bounded slowdown", Unit::Ratio, Better::Lower),
+    ("p95_bounded_slowdown", "bounded slowdown, 95 % of jobs", Unit::Ratio, Better::Lower),
+    ("p99_bounded_slowdown", "bounded slowdown, 99 % of jobs", Unit::Ratio, Better::Lower),
+    ("max_bounded_slowdown", "largest bounded slowdown", Unit::Ratio, Better::Lower),
     ("utilisation", "utilisation", Unit::Share, Better::Higher),
     ("makespan_s", "makespan", Unit::Seconds, Better::Lower),
     ("mean_queue_jobs", "mean queue", Unit::Count, Better::Lower),
     ("backfill_ratio", "backfilled", Unit::Share, Better::Neither),
     ("site_backfill_ratio", "backfilled at home", Unit::Share, Better::Neither),
     ("messages_per_job", "messages per job", Unit::Ratio, Better::Lower),
-    ("max_bounded_slowdown", "largest bounded slowdown", Unit::Ratio, Better::Lower),
     ("lost_work_node_s", "lost processor time", Unit::Seconds, Better::Lower),
     ("fairness", "fairness", Unit::Ratio, Better::Higher),
     ("deadline_success", "deadlines met", Unit::Share, Better::Higher),
@@ -51,6 +56,10 @@ const MEASURES: [(&str, &str, Unit, Better); 25] = [
     ("users_surplus", "users' surplus", Unit::Credits, Better::Higher),
     ("owners_surplus", "owners' surplus", Unit::Credits, Better::Higher),
     ("welfare", "welfare", Unit::Credits, Better::Higher),
+    ("energy_kwh", "energy of jobs", Unit::KilowattHours, Better::Lower),
+    ("carbon_g", "emissions of jobs", Unit::Grams, Better::Lower),
+    ("energy_price", "electricity of jobs", Unit::Credits, Better::Lower),
+    ("idle_energy_kwh", "idle energy", Unit::KilowattHours, Better::Lower),
 ];
 
 /// A finished run with what it left.
@@ -79,8 +88,10 @@ fn picture_files(name: &str) -> [String; 2] {
 pub(super) fn write(
     folder: &Path,
     record: &Record,
-    overview: &Overview,
+    all: &Comparisons<'_>,
+    common: Option<&Comparisons<'_>>,
 ) -> Result<Vec<String>, Failure> {
+    let overview = all.overview;
     if overview.runs.is_empty() || !record.outputs().contains(&Output::Report) {
         return Ok(Vec::new());
     }
@@ -92,7 +103,7 @@ pub(super) fn write(
     let finished: Vec<FinishedRun<'_>> = finished.collect();
     let mut written = vec![PAGE.to_owned()];
     let mut shown = Vec::new();
-    for Drawing { name, picture, caption } in pictures::all(overview, &finished) {
+    for Drawing { name, picture, caption } in pictures::all(all, &finished) {
         let [svg, png] = picture_files(name);
         output::write_file(&folder.join(&svg), picture.svg().as_bytes())?;
         output::write_file(&folder.join(&png), &outputs::png(name, &picture)?)?;
@@ -100,7 +111,9 @@ pub(super) fn write(
         let files = vec![link("SVG", svg), link("PNG", png)];
         shown.push(ReportPicture { picture, caption: caption.to_owned(), files });
     }
-    let page = report::campaign(&page(folder, record, overview, &finished, shown));
+    let mut page = page(folder, record, all, &finished, shown);
+    page.tables = tables(all, common);
+    let page = report::campaign(&page);
     output::write_file(&folder.join(PAGE), page.as_bytes())?;
     Ok(written)
 }
@@ -110,17 +123,10 @@ fn link(name: impl Into<String>, path: impl Into<String>) -> FileLink {
 }
 
 /// Those of which any run has a value, other than 0.
-fn measures(
-    overview: &Overview,
-) -> impl Iterator<Item = (&'static str, &'static str, Unit, Better)> {
+pub(super) fn measures(overview: &Overview) -> impl Iterator<Item = Measure> {
     MEASURES.into_iter().filter(|(key, ..)| {
         overview.runs.iter().any(|run| run.number(key).is_some_and(|value| value != 0.0))
     })
-}
-
-/// Whether a policy refused jobs in any of these runs.
-fn is_partial(cell: &[&Summary]) -> bool {
-    cell.iter().any(|run| run.number("refused").is_some_and(|refused| refused > 0.0))
 }
 
 /// The policy, and what else differs.
@@ -139,25 +145,23 @@ fn estimate(cell: &[&Summary], metric: &str) -> Option<Estimate> {
 fn page(
     folder: &Path,
     record: &Record,
-    overview: &Overview,
+    all: &Comparisons<'_>,
     finished: &[FinishedRun<'_>],
     pictures: Vec<ReportPicture>,
 ) -> CampaignReport {
+    let (overview, verdicts) = (all.overview, &all.verdicts);
     let axes = overview.axes();
-    let measures: Vec<_> = measures(overview).collect();
+    let measures: Vec<Measure> = measures(overview).collect();
     // The page compares along its first axis.
     let mut ordered = vec!["policy"];
     ordered.extend(axes.iter().filter(|axis| **axis != "policy"));
-    let row = |cell: &Vec<&Summary>| ReportRow {
+    let row = |(at, cell): (usize, &Vec<&Summary>)| ReportRow {
         place: ordered.iter().map(|axis| cell[0].cell(axis)).collect(),
-        partial: is_partial(cell),
         values: measures.iter().map(|(key, ..)| estimate(cell, key)).collect(),
+        best: measures.iter().map(|(key, ..)| verdicts.is_best(at, key)).collect(),
     };
-    let column = |&(_, name, unit, better): &(&str, &str, Unit, Better)| ReportMeasure {
-        name: name.to_owned(),
-        unit,
-        better,
-    };
+    let column =
+        |&(_, name, unit, better): &Measure| ReportMeasure { name: name.to_owned(), unit, better };
     CampaignReport {
         title: record.title.clone().unwrap_or_else(|| names(record).join(", ")),
         version: format!("tradewind {}", record.version),
@@ -166,17 +170,61 @@ fn page(
         workloads: workloads(record, finished),
         axes: ordered.iter().map(|axis| (*axis).to_owned()).collect(),
         measures: measures.iter().map(column).collect(),
-        rows: overview.cells().iter().map(row).collect(),
+        rows: overview.cells().iter().enumerate().map(row).collect(),
+        verdicts: verdicts.sentences(),
+        tables: Vec::new(),
         pictures,
         runs: finished.iter().map(|done| run(folder, done, &axes)).collect(),
         files: campaign_files(folder),
     }
 }
 
+/// What differs for sure, and how policies compare on the jobs that all of them ran.
+fn tables(all: &Comparisons<'_>, common: Option<&Comparisons<'_>>) -> Vec<ReportTable> {
+    let heads = || comparisons::HEADS.map(str::to_lowercase).to_vec();
+    let differences = |of: &Comparisons<'_>, title: &str| {
+        let note = "Of each measure the policy with the best mean, and the one that is hardest to \
+                    tell from it. Differences are of pairs of runs with the same seed; interval \
+                    and p are corrected for all pairs of policies (Holm). All pairs are in \
+                    comparisons.csv.";
+        let rows = if of.verdicts.is_tested() { of.rows() } else { Vec::new() };
+        ReportTable { title: title.to_owned(), note: note.to_owned(), heads: heads(), rows }
+    };
+    let mut tables = vec![differences(all, "Differences")];
+    if let Some(common) = common {
+        tables.push(common_jobs(common.overview));
+        tables.push(differences(common, "Differences on the jobs that all policies ran"));
+    }
+    tables.retain(|table| !table.rows.is_empty());
+    tables
+}
+
+fn common_jobs(overview: &Overview) -> ReportTable {
+    let measures: Vec<Measure> = measures(overview).collect();
+    let axes = overview.axes();
+    let heads = axes.iter().map(|axis| (*axis).to_owned());
+    let heads = heads.chain(measures.iter().map(|measure| measure.1.to_owned())).collect();
+    let row = |cell: &Vec<&Summary>| {
+        let value = |(key, _, unit, _): &Measure| {
+            estimate(cell, key).map_or_else(|| "–".to_owned(), |found| unit.say(found.mean))
+        };
+        let places = axes.iter().map(|axis| cell[0].cell(axis));
+        places.chain(measures.iter().map(value)).collect()
+    };
+    ReportTable {
+        title: "On the jobs that all policies ran".to_owned(),
+        note: "Some policies refused jobs that others ran. Here only jobs count that every policy \
+               ran under the same seed; warm-up and cool-down do not matter."
+            .to_owned(),
+        heads,
+        rows: overview.cells().iter().map(row).collect(),
+    }
+}
+
 /// Links to the files of the whole campaign.
 fn campaign_files(folder: &Path) -> Vec<FileLink> {
     let always = ["campaign.json", "summary.csv"].into_iter();
-    let perhaps = ["summary.json", "replications.csv"].into_iter();
+    let perhaps = ["summary.json", "replications.csv", "comparisons.csv"].into_iter();
     let there = perhaps.filter(|name| folder.join(name).exists());
     always.chain(there).map(|name| link(name, name)).collect()
 }
@@ -213,9 +261,7 @@ fn run(folder: &Path, done: &FinishedRun<'_>, axes: &[&str]) -> RunReport {
 }
 
 fn measures_of(run: &Summary) -> Vec<(String, String)> {
-    let said = |(key, name, unit, _): (&str, &str, Unit, Better)| {
-        Some((name.to_owned(), unit.say(run.number(key)?)))
-    };
+    let said = |(key, name, unit, _): Measure| Some((name.to_owned(), unit.say(run.number(key)?)));
     MEASURES.into_iter().filter(|(.., unit, _)| *unit != Unit::Credits).filter_map(said).collect()
 }
 

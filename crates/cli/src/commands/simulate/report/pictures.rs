@@ -9,7 +9,8 @@ use tradewind_sim::metrics::{Family, JobClass};
 use super::super::overview::Overview;
 use super::super::part::Part;
 use super::super::summary::Summary;
-use super::{FinishedRun, estimate, is_partial, label, measures};
+use super::super::verdicts;
+use super::{Comparisons, FinishedRun, estimate, label, measures};
 
 /// The names of all pictures that there may be.
 pub(super) const NAMES: [&str; 5] = ["waits", "success", "misses", "load-deviation", "comparison"];
@@ -22,7 +23,8 @@ pub(super) struct Drawing {
 }
 
 /// All pictures for which there are data.
-pub(super) fn all(overview: &Overview, finished: &[FinishedRun<'_>]) -> Vec<Drawing> {
+pub(super) fn all(compared: &Comparisons<'_>, finished: &[FinishedRun<'_>]) -> Vec<Drawing> {
+    let overview = compared.overview;
     let [waits, success, misses, deviation, comparison] = NAMES;
     let drawing = |name, caption| move |picture| Drawing { name, picture, caption };
     let waits = drawing(waits, "How long jobs waited. A curve further up is better.");
@@ -36,7 +38,7 @@ pub(super) fn all(overview: &Overview, finished: &[FinishedRun<'_>]) -> Vec<Draw
         self::success(overview).map(success),
         self::misses(overview, finished).map(misses),
         load_deviation(overview, finished).map(deviation),
-        Some(comparison(self::comparison(overview))),
+        Some(comparison(self::comparison(compared))),
     ];
     some.into_iter().flatten().collect()
 }
@@ -55,38 +57,37 @@ fn waits(overview: &Overview, finished: &[FinishedRun<'_>]) -> Picture {
     Picture::Curves(Curves { title: "Waits".to_owned(), measure: Spread::Wait, curves })
 }
 
-fn comparison(overview: &Overview) -> Picture {
+fn comparison(compared: &Comparisons<'_>) -> Picture {
+    let (overview, verdicts) = (compared.overview, &compared.verdicts);
     let (axes, cells) = (overview.axes(), overview.cells());
+    let verdict = match (verdicts.is_tested(), verdicts.has_partial()) {
+        (false, _) => "too few seeds to say which is best",
+        (true, false) => "bold: best for sure (paired test over the seeds)",
+        (true, true) => "bold: best for sure of those that refused no job (paired test)",
+    };
     let measures = measures(overview).map(|(key, name, unit, better)| Measure {
         name: name.to_owned(),
         unit,
         better,
         values: cells.iter().map(|cell| estimate(cell, key)).collect(),
+        best: (0..cells.len()).map(|at| verdicts.is_best(at, key)).collect(),
     });
     Picture::Comparison(Comparison {
         title: "Policies".to_owned(),
         policies: cells.iter().map(|cell| label(cell[0], &axes)).collect(),
-        groups: groups(&cells, &axes),
-        partial: cells.iter().map(|cell| is_partial(cell)).collect(),
+        groups: group_of_each(&cells, &axes),
+        verdict: verdict.to_owned(),
         measures: measures.collect(),
     })
 }
 
 /// Cells that differ in the policy only have the same number.
-fn groups(cells: &[Vec<&Summary>], axes: &[&str]) -> Vec<usize> {
-    let others = |cell: &Vec<&Summary>| -> Vec<String> {
-        let others = axes.iter().filter(|axis| **axis != "policy");
-        others.map(|axis| cell[0].cell(axis)).collect()
-    };
-    let mut known: Vec<Vec<String>> = Vec::new();
-    let mut group = |cell| {
-        let place = others(cell);
-        known.iter().position(|it| *it == place).unwrap_or_else(|| {
-            known.push(place);
-            known.len() - 1
-        })
-    };
-    cells.iter().map(&mut group).collect()
+fn group_of_each(cells: &[Vec<&Summary>], axes: &[&str]) -> Vec<usize> {
+    let mut groups = vec![0; cells.len()];
+    for (number, members) in verdicts::groups(cells, axes).into_iter().enumerate() {
+        members.into_iter().for_each(|cell| groups[cell] = number);
+    }
+    groups
 }
 
 /// `None` if no job has a deadline or a value.

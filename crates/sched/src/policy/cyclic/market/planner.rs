@@ -379,7 +379,7 @@ impl Planner {
 
     /// Makes the snapshot of a batch.
     fn picture(&mut self, market: &Market, books: &Availability, batch: &[Key], horizon: Horizon) {
-        let policy = self.settings.vo;
+        let policy = self.settings.vo.clone();
         let max = self.names_needed(market, batch);
         let fresh = || {
             let (names, grid) = Names::new(market.pools(), max).ok()?;

@@ -81,7 +81,7 @@ proptest! {
     fn no_other_choice_is_better(snapshot in any_batch(3)) {
         let cyclic = Cyclic { max_alternatives: Some(3), ..whole() };
         let planned = plan_of(&snapshot, &cyclic);
-        prop_assert_eq!(planned.gap, None);
+        prop_assert_eq!(&planned.gap, &None);
         let count: usize = planned.jobs.iter().map(|job| job.alternatives.len() + 1).product();
         for number in 0..count {
             let mut rest = number;

@@ -1,0 +1,220 @@
+//! What is known of a job, by the names that Slurm gives it.
+
+use serde_json::Value;
+
+use super::hostlist;
+use super::select::Row;
+use crate::client::words::{self, length, moment};
+
+/// One fact of a job. Formats of all commands are made of these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Field {
+    Account,
+    ArrayJob,
+    ArrayTask,
+    Batch,
+    Cluster,
+    Command,
+    Comment,
+    Cost,
+    Dependency,
+    Elapsed,
+    ElapsedSeconds,
+    End,
+    Eligible,
+    ExitCode,
+    Id,
+    IdRaw,
+    Limit,
+    LimitMinutes,
+    Memory,
+    Name,
+    Nodes,
+    NodeList,
+    NodesOrReason,
+    Partition,
+    Priority,
+    Processors,
+    ProcessorTime,
+    Qos,
+    Reason,
+    Restarts,
+    Start,
+    State,
+    StateShort,
+    Stdout,
+    Stderr,
+    Submit,
+    Tasks,
+    TimeLeft,
+    TimeUsed,
+    User,
+    WorkDir,
+    /// Known to Slurm and not to the market: empty, or what Slurm prints for "none".
+    Nothing(&'static str),
+}
+
+impl Row {
+    /// The fact as text.
+    pub(super) fn field(&self, field: Field) -> String {
+        let job = &self.job;
+        match field {
+            Field::Account => self.account().to_owned(),
+            Field::ArrayJob => job.array.map_or(job.id, |it| it.first).to_string(),
+            Field::ArrayTask => job.array.map_or("N/A".to_owned(), |it| it.index.to_string()),
+            Field::Batch => "1".to_owned(),
+            Field::Cluster => none_if_empty(&job.sites.join(","), "tradewind"),
+            Field::Command => self.command(),
+            Field::Comment => self.text("comment"),
+            Field::Cost => job.cost_so_far.to_string(),
+            Field::Dependency => none_if_empty(&self.dependency(), "(null)"),
+            Field::Elapsed => clock(self.used()),
+            Field::ElapsedSeconds => self.used().to_string(),
+            Field::End => moment_or(self.end(), "Unknown"),
+            Field::Eligible | Field::Submit => moment(job.submitted),
+            Field::ExitCode => {
+                let exit = job.exit.map_or((0, 0), |it| (it.code, it.signal));
+                format!("{}:{}", exit.0, exit.1)
+            }
+            Field::Id => self.id() + &self.behind(),
+            Field::IdRaw => job.id.to_string() + &self.behind(),
+            Field::Limit => self.limit().map_or("UNLIMITED".to_owned(), length),
+            Field::LimitMinutes => {
+                self.limit().map_or(String::new(), |it| ((it + 59) / 60).to_string())
+            }
+            Field::Memory => self.passed("mem").unwrap_or_default(),
+            Field::Name => job.name.clone(),
+            Field::Nodes => job.nodes.to_string(),
+            Field::NodeList => hostlist::fold(&self.nodes()),
+            Field::NodesOrReason => self.nodes_or_reason(),
+            Field::Partition => self.partition(),
+            Field::Priority => self.asked["priority"].as_i64().unwrap_or(0).to_string(),
+            Field::Processors => self.processors().to_string(),
+            Field::ProcessorTime => clock(self.used() * self.processors()),
+            Field::Qos => self.passed("qos").unwrap_or_else(|| "normal".to_owned()),
+            Field::Reason => job.reason.clone().unwrap_or_else(|| "None".to_owned()),
+            Field::Restarts => job.restarts.to_string(),
+            Field::Start => moment_or(self.start(), "N/A"),
+            Field::State => job.state.clone(),
+            Field::StateShort => words::short(&job.state).to_owned(),
+            Field::Stdout => self.file("output"),
+            Field::Stderr => none_if_empty(&self.file("error"), &self.file("output")),
+            Field::Tasks => self.tasks().to_string(),
+            Field::TimeLeft => {
+                self.limit().map_or("UNLIMITED".to_owned(), |it| length((it - self.used()).max(0)))
+            }
+            Field::TimeUsed => length(self.used()),
+            Field::User => job.user.clone(),
+            Field::WorkDir => self.text("directory"),
+            Field::Nothing(text) => text.to_owned(),
+        }
+    }
+
+    /// `.batch` of a step.
+    fn behind(&self) -> String {
+        self.step.map(|step| format!(".{step}")).unwrap_or_default()
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.asked[name].as_str().unwrap_or_default().to_owned()
+    }
+
+    fn passed(&self, option: &str) -> Option<String> {
+        let all = self.asked["passed_through"].as_array()?;
+        let found = all.iter().find(|it| it["option"] == option)?;
+        found["value"].as_str().map(str::to_owned)
+    }
+
+    /// Whether it has begun.
+    pub(super) fn has_started(&self) -> bool {
+        self.job.started.is_some()
+    }
+
+    /// When it started, or is expected to.
+    pub(super) fn start(&self) -> Option<i64> {
+        self.job.started.or(self.job.expected_start.map(|it| it.at))
+    }
+
+    /// When it ended, or at the latest ends.
+    pub(super) fn end(&self) -> Option<i64> {
+        let at_limit = || Some(self.job.started?.saturating_add(self.limit()?));
+        self.job.ended.or_else(at_limit)
+    }
+
+    /// Seconds that it has run.
+    pub(super) fn used(&self) -> i64 {
+        let until = self.job.ended.unwrap_or_else(words::now);
+        self.job.started.map_or(0, |began| (until - began).max(0))
+    }
+
+    /// Its time limit in seconds, where it runs or as it was asked for.
+    pub(super) fn limit(&self) -> Option<i64> {
+        let of_parts = self.job.parts.iter().map(|it| it.limit).max();
+        of_parts.or_else(|| self.asked["time"].as_i64())
+    }
+
+    pub(super) fn tasks(&self) -> i64 {
+        self.asked["ntasks"].as_i64().unwrap_or_else(|| i64::from(self.job.nodes))
+    }
+
+    /// As many as its tasks asked for, one of each node at least.
+    pub(super) fn processors(&self) -> i64 {
+        let each = self.asked["cpus_per_task"].as_i64().unwrap_or(1);
+        self.tasks().saturating_mul(each).max(i64::from(self.job.nodes))
+    }
+
+    /// The script's name with its arguments, or the command.
+    pub(super) fn command(&self) -> String {
+        let list = |name: &str| {
+            let all = self.asked[name].as_array().into_iter().flatten();
+            all.filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>().join(" ")
+        };
+        none_if_empty(&list("command"), "(null)")
+    }
+
+    /// Where it writes, as a path.
+    pub(super) fn file(&self, name: &str) -> String {
+        let text = self.text(name);
+        let (first, index) = self.job.array.map_or((self.job.id, 0), |it| (it.first, it.index));
+        let text = text
+            .replace("%j", &self.job.id.to_string())
+            .replace("%A", &first.to_string())
+            .replace("%a", &index.to_string());
+        match text.is_empty() || text.starts_with('/') {
+            true => text,
+            false => format!("{}/{text}", self.text("directory")),
+        }
+    }
+
+    fn dependency(&self) -> String {
+        let all = self.asked["after"].as_array().into_iter().flatten();
+        let one = |it: &Value| match it["job"].as_u64() {
+            Some(job) => format!("{}:{job}", it["when"].as_str().unwrap_or_default()),
+            None => it["when"].as_str().unwrap_or_default().to_owned(),
+        };
+        all.map(one).collect::<Vec<_>>().join(",")
+    }
+
+    fn nodes_or_reason(&self) -> String {
+        match (self.job.state.as_str(), &self.job.reason) {
+            ("PENDING", reason) => format!("({})", reason.as_deref().unwrap_or("None")),
+            _ => hostlist::fold(&self.nodes()),
+        }
+    }
+}
+
+fn none_if_empty(text: &str, none: &str) -> String {
+    if text.is_empty() { none.to_owned() } else { text.to_owned() }
+}
+
+/// A moment, or what stands for none.
+pub(super) fn moment_or(at: Option<i64>, none: &str) -> String {
+    at.map_or_else(|| none.to_owned(), moment)
+}
+
+/// A length of time with all its parts, as `sacct` has it: `00:01:05`, `1-02:03:04`.
+pub(super) fn clock(seconds: i64) -> String {
+    let (days, seconds) = (seconds / 86_400, seconds % 86_400);
+    let text = format!("{:02}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    if days > 0 { format!("{days}-{text}") } else { text }
+}

@@ -1,0 +1,98 @@
+//! Runs by class of jobs.
+
+use std::collections::BTreeMap;
+
+use tradewind_model::Span;
+
+use super::spread::{BINS, Runs, Spread, bin_of};
+use crate::predict::Submission;
+
+/// How many runs what the level above says counts as.
+const PRIOR: f64 = 1.0;
+/// What earlier runs of a class still count when one more comes: of all jobs that ask for about as
+/// long, of a user's, of those that ask for as long, of those that are as wide.
+const KEPT: [f32; 4] = [0.999, 0.9, 0.85, 0.7];
+/// Classes that are kept of a user on each level; the one that was used longest ago goes first.
+const CLASSES: usize = 32;
+
+/// All classes.
+#[derive(Debug)]
+pub(super) struct Classes {
+    by_request: [Runs; BINS],
+    users: BTreeMap<i64, User>,
+}
+
+impl Default for Classes {
+    fn default() -> Classes {
+        Classes { by_request: std::array::from_fn(|_| Runs::default()), users: BTreeMap::new() }
+    }
+}
+
+#[derive(Debug, Default)]
+struct User {
+    all: Runs,
+    by_request: Recent<Span>,
+    by_shape: Recent<(Span, u32)>,
+}
+
+impl Classes {
+    /// How long such a job runs.
+    pub(super) fn spread(&self, what: &Submission) -> Spread {
+        let mut spread = Spread::unknown(what.requested);
+        spread.refine(&self.by_request[bin_of(what.requested)], PRIOR);
+        let Some(user) = self.users.get(&what.user) else { return spread };
+        spread.refine(&user.all, PRIOR);
+        let request = user.by_request.get(&what.requested);
+        let shape = user.by_shape.get(&(what.requested, what.processors));
+        request.into_iter().chain(shape).for_each(|runs| spread.refine(runs, PRIOR));
+        spread
+    }
+
+    pub(super) fn learn(&mut self, what: &Submission, run: Span) {
+        let bin = bin_of(run);
+        self.by_request[bin_of(what.requested)].add(bin, KEPT[0]);
+        let user = self.users.entry(what.user).or_default();
+        user.all.add(bin, KEPT[1]);
+        user.by_request.of(what.requested).add(bin, KEPT[2]);
+        user.by_shape.of((what.requested, what.processors)).add(bin, KEPT[3]);
+    }
+
+    /// The most classes that any user has on a level.
+    #[cfg(test)]
+    pub(super) fn most(&self) -> usize {
+        let of = |user: &User| user.by_request.classes.len().max(user.by_shape.classes.len());
+        self.users.values().map(of).max().unwrap_or(0)
+    }
+}
+
+/// A bounded number of classes, by key.
+#[derive(Debug)]
+struct Recent<K> {
+    /// With the turn at which each was used last.
+    classes: BTreeMap<K, (u64, Runs)>,
+    turn: u64,
+}
+
+impl<K> Default for Recent<K> {
+    fn default() -> Recent<K> {
+        Recent { classes: BTreeMap::new(), turn: 0 }
+    }
+}
+
+impl<K: Ord + Copy> Recent<K> {
+    fn get(&self, key: &K) -> Option<&Runs> {
+        self.classes.get(key).map(|(_, runs)| runs)
+    }
+
+    fn of(&mut self, key: K) -> &mut Runs {
+        self.turn += 1;
+        if self.classes.len() >= CLASSES && !self.classes.contains_key(&key) {
+            let oldest =
+                self.classes.iter().min_by_key(|(_, (turn, _))| *turn).map(|(key, _)| *key);
+            oldest.into_iter().for_each(|oldest| _ = self.classes.remove(&oldest));
+        }
+        let (turn, runs) = self.classes.entry(key).or_default();
+        *turn = self.turn;
+        runs
+    }
+}

@@ -1,0 +1,108 @@
+//! Scores by classes of jobs, from coarse to fine.
+
+use std::collections::BTreeMap;
+
+use tradewind_model::{Span, Time};
+
+use super::Question;
+use super::levels::{BOUNDS, Levels};
+use super::window::Window;
+
+/// A score of 1: the wait was as expected.
+const ONE: i128 = 1 << 20;
+/// Added to waits, so that seconds more or less do not matter.
+const GRACE: i64 = 60;
+/// A class has a say from so many scores on.
+const ENOUGH: usize = 100;
+/// From so many scores of an hour on, not all are kept.
+const TOGETHER: i64 = 32;
+/// Without any score: expected waits are multiplied by these eighths.
+const GUESS: [i64; BOUNDS] = [0, 0, 4, 8, 16, 32, 64];
+
+/// How fine a class is, and what its jobs have in common.
+type Class = (u8, [u8; 4]);
+
+/// A window of scores for each class.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Classes {
+    windows: BTreeMap<Class, Seen>,
+}
+
+/// The scores of a class.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Seen {
+    window: Window,
+    /// The hour of the last score's submission, and how many scores it had so far.
+    hour: i64,
+    count: i64,
+}
+
+impl Seen {
+    /// Jobs that are submitted together wait alike: the more of them, the fewer count, so that the
+    /// window has scores of other hours, too.
+    fn add(&mut self, at: Time, score: i64) {
+        let hour = at.0.div_euclid(3_600);
+        if hour != self.hour {
+            (self.hour, self.count) = (hour, 0);
+        }
+        self.count += 1;
+        if self.count % (1 + self.count / TOGETHER) == 0 {
+            self.window.add(score);
+        }
+    }
+}
+
+impl Classes {
+    /// A job waited for so long.
+    pub(super) fn learn(&mut self, question: &Question, wait: Span) {
+        let score = score(question.expected(), wait);
+        for class in classes(question) {
+            self.windows.entry(class).or_default().add(question.at, score);
+        }
+    }
+
+    /// Where the levels put the bounds of this job's wait, and the median of its class.
+    pub(super) fn bounds(&self, question: &Question, levels: &Levels) -> ([Span; BOUNDS], Span) {
+        let expected = question.expected();
+        let mut finest_first = classes(question).into_iter().rev();
+        let window = finest_first.find_map(|class @ (fineness, _)| {
+            let window = &self.windows.get(&class)?.window;
+            (fineness == 0 || window.len() >= ENOUGH).then_some(window)
+        });
+        let bound = |at: usize| match window.and_then(|window| levels.score(at, window)) {
+            Some(score) => wait(expected, score),
+            None => Span(expected.0.saturating_mul(GUESS[at]) / 8).min(Span::MAX),
+        };
+        let centre = window.and_then(|window| window.nth(window.len() / 2));
+        let centre = centre.map_or(expected, |score| wait(expected, score));
+        (std::array::from_fn(bound), centre)
+    }
+}
+
+/// The score of a wait, rounded up so that [`wait`] gives it back.
+fn score(expected: Span, wait: Span) -> i64 {
+    let (wait, unit) = (i128::from(wait.0.max(0) + GRACE) * ONE, i128::from(expected.0 + GRACE));
+    i64::try_from((wait + unit - 1) / unit).unwrap_or(i64::MAX)
+}
+
+/// The wait with this score.
+fn wait(expected: Span, score: i64) -> Span {
+    let wait = i128::from(expected.0 + GRACE) * i128::from(score) / ONE - i128::from(GRACE);
+    Span(wait.clamp(0, i128::from(Span::MAX.0)) as i64)
+}
+
+/// The classes of a job: all jobs; the expected wait by powers of two; also how much longer the wait
+/// is with requested times; also width and requested time by powers of four.
+fn classes(question: &Question) -> [Class; 4] {
+    let expected = question.expected().0 + GRACE;
+    let ratio = ((question.requested.0.max(0) + GRACE).saturating_mul(4) / expected).min(15);
+    let (wait, ratio) = (digits(expected), digits(ratio));
+    let width = digits(i64::from(question.processors)) / 2;
+    let length = digits(question.request.0.max(60) / 60) / 2;
+    [(0, [0; 4]), (1, [wait, 0, 0, 0]), (2, [wait, ratio, 0, 0]), (3, [wait, ratio, width, length])]
+}
+
+/// Binary digits of a number.
+fn digits(number: i64) -> u8 {
+    (64 - number.max(0).leading_zeros()) as u8
+}

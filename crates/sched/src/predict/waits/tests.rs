@@ -1,0 +1,220 @@
+use proptest::prelude::*;
+
+use super::*;
+
+/// Numbers that look random: a linear congruence.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, bound: u64) -> i64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) % bound) as i64
+    }
+}
+
+/// A job as a test submits it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Fate {
+    question: Question,
+    wait: Span,
+}
+
+fn fate(at: i64, learned: i64, wait: i64) -> Fate {
+    let question = Question {
+        at: Time(at),
+        learned: Span(learned),
+        requested: Span(learned * 2),
+        processors: 4,
+        request: Span(3_600),
+    };
+    Fate { question, wait: Span(wait) }
+}
+
+/// Submissions and starts in the order of time.
+fn replay(forecaster: &mut WaitForecaster, fates: &[Fate]) -> Vec<WaitForecast> {
+    let starts = fates.iter().enumerate().map(|(id, it)| (it.question.at + it.wait, 0, id));
+    let submissions = fates.iter().enumerate().map(|(id, it)| (it.question.at, 1, id));
+    let mut events: Vec<(Time, u8, usize)> = starts.chain(submissions).collect();
+    events.sort_unstable();
+    let mut said = vec![None; fates.len()];
+    for (now, kind, id) in events {
+        forecaster.pass_to(now);
+        let job = JobId(id as u32);
+        match kind {
+            0 => forecaster.started(job, now),
+            _ => said[id] = Some(forecaster.submitted(job, fates[id].question)),
+        }
+    }
+    said.into_iter().flatten().collect()
+}
+
+fn covered(fates: &[Fate], said: &[WaitForecast]) -> [f64; 3] {
+    let within = |level: usize| {
+        let all = fates.iter().zip(said);
+        all.filter(|(fate, said)| said.ranges[level].has(fate.wait)).count()
+    };
+    std::array::from_fn(|level| 100.0 * within(level) as f64 / fates.len() as f64)
+}
+
+fn assert_holds(fates: &[Fate], said: &[WaitForecast]) {
+    let covered = covered(fates, said);
+    for (covered, level) in covered.into_iter().zip(LEVELS) {
+        assert!((covered - f64::from(level)).abs() <= 1.0, "{level} %: {covered}");
+    }
+}
+
+/// Waits are the expected ones times a factor, which is drawn for each job.
+fn exchangeable(draw: &mut Draw, jobs: usize) -> Vec<Fate> {
+    let one = |id: usize| {
+        let learned = 100 + draw.below(50_000);
+        let factor = 20 + draw.below(200) + draw.below(200);
+        fate(id as i64 * 300, learned, 1 + learned * factor / 100)
+    };
+    (0..jobs).map(one).collect()
+}
+
+#[test]
+fn coverage_holds_for_waits_that_are_drawn_alike() {
+    for seed in 1..=5 {
+        let fates = exchangeable(&mut Draw(seed), 6_000);
+        assert_holds(&fates, &replay(&mut WaitForecaster::default(), &fates));
+    }
+}
+
+#[test]
+fn coverage_holds_where_many_waits_are_equal() {
+    let mut draw = Draw(9);
+    let one = |id: usize| {
+        let wait = if draw.below(10) < 7 { 1_500 } else { 1_000 + draw.below(2_000) };
+        fate(id as i64 * 600, 1_000, wait)
+    };
+    let fates: Vec<Fate> = (0..8_000).map(one).collect();
+    let said = replay(&mut WaitForecaster::default(), &fates);
+    assert_holds(&fates, &said);
+}
+
+#[test]
+fn coverage_holds_when_waits_change() {
+    let mut draw = Draw(3);
+    let mut fates = exchangeable(&mut draw, 9_000);
+    for (id, fate) in fates.iter_mut().enumerate() {
+        // Up to a hundred jobs are submitted before one starts.
+        fate.question.at = Time(id as i64 * 3_000);
+        if (3_000..6_000).contains(&id) {
+            fate.wait = Span(fate.wait.0 * 3);
+        }
+    }
+    let said = replay(&mut WaitForecaster::default(), &fates);
+    assert_holds(&fates, &said);
+}
+
+#[test]
+fn ranges_are_within_each_other_and_around_the_median() {
+    let fates = exchangeable(&mut Draw(5), 2_000);
+    for said in replay(&mut WaitForecaster::default(), &fates) {
+        let bounds = said.quantiles().map(|(_, bound)| bound);
+        assert!(bounds.is_sorted() && bounds[0] >= Span::ZERO, "{said:?}");
+    }
+}
+
+#[test]
+fn a_restart_in_the_middle_changes_nothing() {
+    let fates = exchangeable(&mut Draw(6), 1_000);
+    let whole = replay(&mut WaitForecaster::default(), &fates);
+    let mut first = WaitForecaster::default();
+    replay(&mut first, &fates[..500]);
+    let mut second = first.clone();
+    assert_eq!(replay(&mut first, &fates[500..]), replay(&mut second, &fates[500..]));
+    assert_eq!(first, second);
+    assert_eq!(whole, replay(&mut WaitForecaster::default(), &fates));
+}
+
+#[test]
+fn a_forecast_that_is_not_kept_is_the_same_and_changes_nothing() {
+    let fates = exchangeable(&mut Draw(8), 500);
+    let mut forecaster = WaitForecaster::default();
+    replay(&mut forecaster, &fates);
+    let before = forecaster.clone();
+    let asked = forecaster.forecast(&fates[7].question);
+    assert_eq!(forecaster, before);
+    assert_eq!(forecaster.submitted(JobId(9_999), fates[7].question), asked);
+    forecaster.left(JobId(9_999));
+    assert_eq!(forecaster, before);
+}
+
+#[test]
+fn after_a_reset_what_was_said_before_teaches_nothing() {
+    let fates = exchangeable(&mut Draw(4), 800);
+    let mut forecaster = WaitForecaster::default();
+    replay(&mut forecaster, &fates);
+    forecaster.submitted(JobId(5_000), fates[0].question);
+    forecaster.reset();
+    let fresh = WaitForecaster::default();
+    assert_eq!(forecaster.forecast(&fates[1].question), fresh.forecast(&fates[1].question));
+    forecaster.pass_to(Time(i64::MAX / 4));
+    forecaster.started(JobId(5_000), Time(i64::MAX / 4));
+    assert_eq!(forecaster, fresh);
+}
+
+#[test]
+fn binomial_bounds_need_enough_waits_and_forget_after_a_change() {
+    let mut bounds = BinomialBounds::default();
+    for wait in 1..=28 {
+        bounds.waited(4, None, Span(wait));
+    }
+    assert_eq!(bounds.range(4), None);
+    bounds.waited(4, None, Span(29));
+    // The lowest and the highest of 29: 0.9 to the power of 29 is less than 5 %.
+    assert_eq!(bounds.range(4), Some(WaitRange { low: Span(1), high: Span(29) }));
+    assert_eq!((bounds.range(3), bounds.range(5)), (bounds.range(4), None));
+    (0..500).for_each(|_| bounds.waited(4, bounds.clone().range(4), Span(20)));
+    for _ in 0..3 {
+        bounds.waited(4, bounds.clone().range(4), Span(1_000));
+    }
+    let after = bounds.range(4).map(|range| range.high);
+    assert_eq!(after, Some(Span(1_000)), "the last 29 count");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn what_comes_later_changes_no_earlier_forecast(
+        seed in any::<u64>(),
+        cut in 50_usize..250,
+        swaps in proptest::collection::vec((0_usize..100, 0_usize..100, 1_i64..1_000_000), 1..20),
+    ) {
+        let fates = exchangeable(&mut Draw(seed), 300);
+        let said = replay(&mut WaitForecaster::default(), &fates);
+        let mut other = fates.clone();
+        let at = fates[cut].question.at;
+        // Jobs that come later are others, and waits that go on end at other times.
+        for (one, two, wait) in swaps {
+            let later = cut..fates.len();
+            let (one, two) = (cut + one % later.len(), cut + two % later.len());
+            let (first, second) = (other[one].question.learned, other[two].question.learned);
+            (other[one].question.learned, other[two].question.learned) = (second, first);
+            other[one].wait = Span(wait);
+            for fate in &mut other[..cut] {
+                if fate.question.at + fate.wait > at {
+                    fate.wait = Span(fate.wait.0 + wait);
+                }
+            }
+        }
+        let changed = replay(&mut WaitForecaster::default(), &other);
+        prop_assert_eq!(&said[..cut], &changed[..cut]);
+    }
+
+    #[test]
+    fn a_window_has_the_last_scores_in_order(
+        scores in proptest::collection::vec(-50_i64..50, 0..3_000),
+    ) {
+        let mut window = window::Window::default();
+        scores.iter().for_each(|score| window.add(*score));
+        let mut last = scores[scores.len().saturating_sub(1_000)..].to_vec();
+        last.sort_unstable();
+        let held: Vec<i64> = (0..window.len()).filter_map(|at| window.nth(at)).collect();
+        prop_assert_eq!(held, last);
+    }
+}
