@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(site.ended.len(), REMEMBERED);
         let (usual, places) = site.usual(Time(2_000));
         assert_eq!((usual.len(), places["eve"]), (2, 1));
-        assert_eq!(usual[1].part(0, 500), 5, "half a second, between two surveys");
+        assert_eq!(usual[1].part(0, 500), 1, "less than a second, between two surveys");
     }
 
     #[test]

@@ -39,7 +39,8 @@ impl Usual {
     /// From the parts after which jobs ended, and those that jobs have run that run still. Without
     /// jobs that ended, all run to their limits. O(n log n).
     pub fn of(ended: &[u32], running: &[u32]) -> Usual {
-        let ended = ended.iter().map(|part| (*part.min(&WHOLE), false));
+        // Every job runs for some time: a part of nothing would be over before it begins.
+        let ended = ended.iter().map(|part| ((*part).clamp(1, WHOLE), false));
         let mut jobs: Vec<(u32, bool)> =
             ended.chain(running.iter().map(|part| (*part, true))).collect();
         jobs.sort_unstable();
@@ -184,6 +185,7 @@ mod tests {
         // Two ended early, six run: most of all jobs run longer than these two.
         let first = Usual::of(&[50, 60], &[55, 70, 80, 90, 95, 99]);
         assert_eq!(at(&first, 0), [50, WHOLE, WHOLE]);
+        assert_eq!(at(&Usual::of(&[0; 9], &[]), 0), [1; 3], "they ended at once");
     }
 
     fn job(nodes: u32, limit: i64) -> OwnersJob {
