@@ -13,6 +13,7 @@ mod comparisons;
 mod defaults;
 pub(super) mod folder;
 mod homes;
+mod measures;
 mod model;
 mod outputs;
 pub(super) mod overview;

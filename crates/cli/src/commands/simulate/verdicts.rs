@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use tradewind_io::chart::{Better, Unit};
 use tradewind_sim::paired::{self, Compared, Corrected, Sample, Scale};
 
+use super::measures::{Measure, measures};
 use super::overview::{Overview, estimate};
-use super::report::{self, Measure};
 use super::summary::{SEED, Summary};
 
 /// What the runs say of all measures.
@@ -63,7 +63,7 @@ impl Verdicts {
     pub(super) fn of(overview: &Overview) -> Verdicts {
         let cells = overview.cells();
         let measures: Vec<Measure> =
-            report::measures(overview).filter(|it| it.3 != Better::Neither).collect();
+            measures(overview).filter(|it| it.3 != Better::Neither).collect();
         let group = |members: Vec<usize>| {
             let whole = members.iter().copied().filter(|at| !is_partial(&cells[*at]));
             let whole: Vec<usize> = whole.collect();
