@@ -81,7 +81,7 @@ fn the_auction_leads_by_its_gate() {
     claim("003-fig6a", "FairShare is ahead", Verdict::NotReproduced);
     claim("003-fig6a", "do not starve", Verdict::Reproduced);
     claim("003-fig6b", "DAM has the most", Verdict::Reproduced);
-    claim("003-fig6b", "FairShare serves the least valued", Verdict::Reproduced);
+    claim("003-fig6b", "FairShare serves the applications of lowest value", Verdict::Reproduced);
     claim("003-fig6c", "DAM misses the fewest", Verdict::Reproduced);
     claim("003-fig6c", "SJF performs worst", Verdict::NotReproduced);
     claim("003-fig7", "almost at 0", Verdict::NotReproduced);

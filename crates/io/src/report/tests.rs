@@ -118,7 +118,7 @@ fn what_is_said_to_be_best_is_marked_and_nothing_else() {
         .filter(|line| line.contains("number best"))
         .filter_map(|line| line.split("data-key=\"").nth(1)?.split('"').next())
         .collect();
-    assert_eq!(best, ["10.0"], "the least at load 0.9 is not said to be the best");
+    assert_eq!(best, ["10.0"], "the lowest at load 0.9 is not said to be the best");
     let mut unsure = report();
     unsure.rows.iter_mut().for_each(|row| row.best.clear());
     assert!(!campaign(&unsure).contains("number best"));

@@ -99,7 +99,7 @@ fn load(log: &Log, processors: u32) -> Option<f64> {
     (span > 0).then(|| used / (span as f64 * f64::from(processors)))
 }
 
-/// From the least to the greatest value, in words; `None` if there are none.
+/// From the lowest to the highest value, in words; `None` if there are none.
 fn range(values: &[f64], text: impl Fn(f64) -> String) -> Option<String> {
     let low = values.iter().copied().reduce(f64::min)?;
     let high = values.iter().copied().reduce(f64::max)?;

@@ -195,7 +195,7 @@ impl Kept {
     }
 }
 
-/// What became of the start of a task.
+/// How the start of a task went.
 #[derive(Debug, PartialEq, Eq)]
 enum Begin {
     /// It runs, or may have run.

@@ -299,7 +299,7 @@ fn watch(
     let born = processes::born(pid).unwrap_or(0);
     let started = Started { pid, born, since: since_ms.div_euclid(1_000), began: Some(since_ms) };
     // Without this record the task is seen as waiting; its end is reported all the same. It is on disk
-    // before anyone can see it: after a power failure, what ran must not look as if it never began.
+    // before the task is reported: after a power failure, what ran must not look as if it never began.
     let _ = folder.write(Folder::STARTED, &started);
     let reaper = thread::Builder::new().spawn(move || reap(&sender));
     let limit = began + Duration::from_secs(sheet.limit.try_into().unwrap_or(0));
