@@ -29,8 +29,22 @@ pub(crate) fn scene(moment: &Moment<'_>, planned: &[Planned]) -> Scene {
     scene.tasks.extend(state.jobs.values().flat_map(|job| parts(moment, job)));
     scene.tasks.extend(state.jobs.values().flat_map(|job| set_back(moment, job)));
     scene.tasks.extend(planned.iter().flat_map(|planned| expected(moment, planned)));
+    scene.tasks.extend(state.jobs.values().filter_map(|job| in_line(moment, job)));
     elsewhere(moment, &mut scene);
     scene
+}
+
+/// A job that waits in the queue of a site, where its turn is expected. The load that is announced there
+/// has its nodes, too, together with those of the owners' jobs before it: where both are more than
+/// there are, they are drawn over each other.
+fn in_line(moment: &Moment<'_>, job: &Job) -> Option<Task> {
+    let part = job.parts().first().filter(|_| moment.state.is_lined(job))?;
+    let start = moment.start_of(job)?;
+    let why = words::reason(moment.state, job).map(|(_, text)| text).unwrap_or_default();
+    let share = Share { pool: part.pool, nodes: part.nodes };
+    let cost = Some(part.price.of(part.nodes, part.limit).0);
+    let span = (start, start + part.limit);
+    Some(Task { why, price: Some(part.price.0), cost, ..of_job(job, share, span, Kind::Expected) })
 }
 
 /// Since when the site is not counted on.
