@@ -15,7 +15,8 @@ const QUEUES: &str = "[[site]]\nname = 'a'\nprice = [1, 2]\n\
 const LIMITS: &str = "[[site]]\nname = 'a'\n[[site.pool]]\nname = 'p'\nnodes = 64\n\
                       queue = [{ name = 'narrow', max_processors = 8, max_time = '1h' }, {}]\n";
 
-const SIDE: &str = "[model]\ndraw = ['deadline']\nslack = [2, 20]\nvalue_range = [1000000, 2000000]\n";
+const SIDE: &str =
+    "[model]\ndraw = ['deadline']\nslack = [2, 20]\nvalue_range = [1000000, 2000000]\n";
 
 struct Folder(tempfile::TempDir);
 

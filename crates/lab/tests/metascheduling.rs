@@ -96,7 +96,7 @@ fn users_get_what_they_ask_for() {
         agrees("000-table1", name);
     }
     for name in ["alternatives", "start", "runtime", "finish", "cost"] {
-        agrees("000-table1", &format!("CSS: {name}"));
+        agrees("000-table1", &format!("CSS (first-fit windows, job by job): {name}"));
     }
     claim("000-table1", "are the best by it", MAINLY);
     claim("000-table1", "better off", HOLDS);
