@@ -116,6 +116,8 @@ struct Naive<'a> {
     starts: Vec<Option<i64>>,
     basis: Basis,
     reserved: Option<i64>,
+    /// Jobs that were protected at the last pass over the whole queue.
+    protected: Vec<usize>,
 }
 
 impl Naive<'_> {
@@ -172,12 +174,25 @@ impl Naive<'_> {
         self.starts[job] = Some(now);
     }
 
-    fn pass(&mut self, now: i64) {
+    /// Whether all that happened is that this job came, and it comes after others or is alone: then
+    /// plans stay as they are made.
+    fn is_one_behind(&self, now: i64, job: usize) -> bool {
+        let others = || self.queue.iter().filter(|other| **other != job);
+        let is_new = |other: &&usize| !self.key(**other, now).0 && !self.protected.contains(*other);
+        let first = others().map(|other| self.key(*other, now)).min();
+        first.is_none_or(|first| first < self.key(job, now)) && !others().any(|it| is_new(&it))
+    }
+
+    fn pass(&mut self, now: i64, alone: Option<usize>) {
         let mut queue = std::mem::take(&mut self.queue);
         queue.sort_by_key(|job| self.key(*job, now));
         self.queue = queue;
-        let urgent = self.queue.first().is_some_and(|job| !self.key(*job, now).0);
-        self.basis = if urgent { Basis::Requests } else { self.settings.plans };
+        if !alone.is_some_and(|job| self.is_one_behind(now, job)) {
+            let urgent = self.queue.first().is_some_and(|job| !self.key(*job, now).0);
+            self.basis = if urgent { Basis::Requests } else { self.settings.plans };
+            self.protected =
+                self.queue.iter().copied().filter(|job| !self.key(*job, now).0).collect();
+        }
         self.reserved = None;
         let head = loop {
             let Some(&head) = self.queue.first() else { return };
@@ -207,18 +222,19 @@ impl Naive<'_> {
             self.learner.ended(JobId(*job as u32), Span(now - start), Time(now));
             self.running.retain(|(other, _)| other != job);
         }
-        let mut came = false;
+        let first = *next;
         while let Some(job) = self.workload.jobs.get(*next).filter(|job| job.submit.0 <= now) {
             let (user, processors, requested) = (job.user, job.processors, job.requested);
             let what = Submission { user, processors, requested, at: Time(now) };
             self.forecasts[*next] = Some(self.learner.forecast(JobId(*next as u32), what));
             self.queue.push(*next);
             *next += 1;
-            came = true;
         }
+        let came = *next > first;
         let due = self.reserved.is_some_and(|at| at <= now);
         if !ended.is_empty() || came || due {
-            self.pass(now);
+            let alone = Some(first).filter(|_| ended.is_empty() && *next == first + 1 && !due);
+            self.pass(now, alone);
         }
         !ended.is_empty() || came || due
     }
@@ -236,6 +252,7 @@ fn naive(workload: &Workload, settings: Settings) -> Vec<i64> {
         starts: vec![None; jobs],
         basis: settings.plans,
         reserved: None,
+        protected: vec![],
     };
     let (mut now, mut next) = (0, 0);
     while naive.starts.iter().any(Option::is_none) {
