@@ -43,13 +43,22 @@ impl Bench {
         Bench { market, _clusters: [alpha, beta] }
     }
 
-    /// A program, with the commands and the tools first in its path.
-    fn command(&self, program: &str) -> Command {
+    /// One of the tools, with the commands and the tools first in its path.
+    fn tool(&self, program: &str) -> Command {
         let path = std::env::var("PATH").unwrap();
         let (links, tools) = (self.market.path("bin"), programs());
+        let mut command = self.command(program);
+        command.env("PATH", format!("{}:{}:{path}", links.display(), tools.display()));
+        command
+    }
+
+    /// A program, with the commands first in its path.
+    fn command(&self, program: &str) -> Command {
+        let path = std::env::var("PATH").unwrap();
+        let links = self.market.path("bin");
         let mut command = Command::new("timeout");
         command.args(["--kill-after=20", "400", program]).current_dir(self.market.work());
-        command.env("PATH", format!("{}:{}:{path}", links.display(), tools.display()));
+        command.env("PATH", format!("{}:{path}", links.display()));
         command.env("TRADEWIND_STATE", self.market.path("state"));
         command.env("PYTHONDONTWRITEBYTECODE", "1").env("HOME", self.market.work());
         for name in ["TRADEWIND_URL", "TRADEWIND_TOKEN", "SLURM_CONF"] {
@@ -72,7 +81,7 @@ impl Bench {
         let script = format!("{}/tests/tools/use_{tool}.py", env!("CARGO_MANIFEST_DIR"));
         let folder = self.market.path("work").join(tool);
         std::fs::create_dir(&folder).unwrap();
-        let out = self.run(self.command("python").arg(script).arg(folder));
+        let out = self.run(self.tool("python").arg(script).arg(folder));
         assert!(out.contains(" works"), "{out}");
     }
 }
@@ -99,7 +108,7 @@ fn tools_for_slurm_run_unchanged() {
 fn snakemake_runs_its_jobs_on_the_market() {
     let bench = Bench::new();
     let rules = format!("{}/tests/tools/Snakefile", env!("CARGO_MANIFEST_DIR"));
-    let mut command = bench.command("snakemake");
+    let mut command = bench.tool("snakemake");
     command.args(["--snakefile", &rules, "--executor", "slurm", "--jobs", "4"]);
     command.args(["--default-resources", "runtime=5", "--seconds-between-status-checks", "2"]);
     command.args(["--slurm-init-seconds-before-status-checks", "2", "--latency-wait", "30"]);

@@ -68,7 +68,7 @@ impl<M: Manager> Driver<M> {
         let min = Duration::from_secs(u64::try_from(cluster.survey_every.0).unwrap_or(1));
         let budget = (cluster.requests_at_rest, cluster.requests_busy);
         Ok(Driver {
-            rhythm: rhythm::Rhythm::of(budget, min, M::PARTS).named(&base.name),
+            rhythm: rhythm::Rhythm::of(budget, min, M::PARTS),
             base,
             manager,
             last: survey::Last::default(),

@@ -35,12 +35,6 @@ const LONG: Duration = Duration::from_secs(1);
 /// Somebody who does not answer, or takes very long, is asked again after this at most, unless the
 /// budget says less.
 const RARELY: Duration = Duration::from_secs(60);
-/// A site that has just failed to answer is asked again after this, then after twice as long, and so
-/// on, up to [`RARELY`] and within the budget: most cuts are short.
-const FIRST_RETRY: Duration = Duration::from_secs(1);
-/// These pauses differ by so many thousandths between sites, so that those behind one network are not
-/// all asked at the same moment when it is back.
-const JITTER: u64 = 250;
 /// Nodes and reservations that are older are asked for when something did not go as expected.
 const OLD: Duration = Duration::from_secs(60);
 
@@ -65,17 +59,6 @@ pub(super) struct Rhythm {
     last: Option<(Instant, Duration)>,
     /// Looks without an answer, in a row.
     failures: u32,
-    /// Of the pauses between them.
-    seed: u64,
-}
-
-/// A number in which the name and the count are mixed (FNV-1a).
-fn mixed(seed: u64, count: u32) -> u64 {
-    bytes(seed, &count.to_le_bytes())
-}
-
-fn bytes(seed: u64, bytes: &[u8]) -> u64 {
-    bytes.iter().fold(seed, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// Seconds between requests, of so many in a minute.
@@ -98,22 +81,7 @@ impl Rhythm {
             asked: [None; 3],
             last: None,
             failures: 0,
-            seed: 0,
         }
-    }
-
-    /// The same with pauses after failures that are those of a site of this name.
-    pub(super) fn named(self, name: &str) -> Rhythm {
-        Rhythm { seed: bytes(0xcbf2_9ce4_8422_2325, name.as_bytes()), ..self }
-    }
-
-    /// The pause after the last failure, if the last look was one: so much and no less.
-    fn retry(&self) -> Option<Duration> {
-        let doubled = FIRST_RETRY * 2_u32.pow(self.failures.checked_sub(1)?.min(6));
-        let pause = doubled.min(RARELY).as_millis();
-        let spread = u128::from(1_000 - JITTER + mixed(self.seed, self.failures) % (2 * JITTER));
-        let millis = u64::try_from(pause * spread / 1_000).unwrap_or(u64::MAX);
-        Some(Duration::from_millis(millis).clamp(self.min, RARELY.max(self.min)))
     }
 
     /// When the next look may be; `None`: there was none yet, and it may be at once.
@@ -126,11 +94,10 @@ impl Rhythm {
         };
         let gap = gap.max(self.min);
         let slow = if took < LONG { Duration::ZERO } else { (took * (SHARE - 1)).min(RARELY) };
-        let pause = match self.retry() {
-            // One that hangs is asked half of the time at most.
-            Some(retry) => retry.max(took.min(RARELY)),
-            None => gap.max(slow),
-        };
+        // A burst is for news, not for somebody who does not answer.
+        let base = if self.failures > 0 { gap.max(self.busy).max(self.min) } else { gap };
+        let backed = base * 2_u32.saturating_pow(self.failures.min(3));
+        let pause = backed.min(RARELY.max(base)).max(slow);
         let paid = self.paid.unwrap_or(last);
         let budget = paid.checked_sub(self.busy * (self.burst - 1)).unwrap_or(last);
         Some((last + pause).max(budget))
@@ -243,37 +210,6 @@ mod tests {
             let all = requests(rhythm, turns, 20, false);
             assert!(max(&all, 1) <= busy as usize, "{rest} {busy}: {all:?}");
         }
-    }
-
-    /// Seconds from one look to the next of a site that does not answer.
-    fn pauses(name: &str, budget: (u32, u32)) -> Vec<u64> {
-        let mut rhythm = Rhythm::of(budget, MIN, &ALL).named(name);
-        let mut now = Instant::now();
-        let pause = |_| {
-            rhythm.asked(Part::Jobs, now);
-            rhythm.looked(now, Duration::ZERO, Err(()));
-            let next = rhythm.next(Need::Rest).unwrap();
-            let pause = next - now;
-            now = next;
-            pause.as_millis().try_into().unwrap()
-        };
-        (0..12).map(pause).collect()
-    }
-
-    #[test]
-    fn who_has_just_failed_is_asked_again_soon_and_then_less() {
-        let free = pauses("alpha", (60, 600));
-        assert!((1_000..=1_250).contains(&free[0]), "{free:?}");
-        assert!(free[..3].iter().sum::<u64>() < 10_000, "a short cut is short: {free:?}");
-        for (pause, whole) in free.iter().zip([1, 2, 4, 8, 16, 32, 60, 60]) {
-            let (least, most) = (whole * 750, (whole * 1_250).min(60_000));
-            assert!((least..=most).contains(pause), "{free:?}");
-        }
-        assert_eq!(free, pauses("alpha", (60, 600)), "by the name alone");
-        assert_ne!(free, pauses("beta", (60, 600)));
-        // Within a budget: no minute has more than its requests.
-        let tight = pauses("alpha", (2, 10));
-        assert!((1_000..=1_250).contains(&tight[0]) && tight[1] >= 7_000, "{tight:?}");
     }
 
     #[test]
