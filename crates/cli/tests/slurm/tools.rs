@@ -98,7 +98,7 @@ fn tools_for_slurm_run_unchanged() {
     // submitit's own tests, which call our commands where they call any.
     bench.run(
         bench
-            .command("python")
+            .tool("python")
             .args(["-m", "pytest", "-q", "-p", "no:cacheprovider"])
             .args(["--pyargs", "submitit.slurm"]),
     );
