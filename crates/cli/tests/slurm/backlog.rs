@@ -52,7 +52,10 @@ fn a_market_job_delays_no_owners_job_that_waits() {
 /// had said.
 #[test]
 fn an_in_line_job_gets_its_turn_in_the_middle_of_the_queue() {
-    let alpha = Cluster::start(&Plan::of("alpha", 4));
+    let mut plan = Plan::of("alpha", 4);
+    // From 23.11 on, all jobs have priority 1 if nothing is said.
+    plan.more.push("PriorityType=priority/basic".to_owned());
+    let alpha = Cluster::start(&plan);
     let in_line = "owners_queue = \"in-line\"\nqueue_priority = 1000";
     let market = Market::start("", &[Offer::new(&alpha, "alpha", 4, "1").with(in_line)]);
     let owners = |name: &str, more: &[&str], seconds: u32| {
