@@ -59,8 +59,10 @@ fn reliability(score: &Score) -> PlotPanel {
 
 fn coverage(score: &Score) -> PlotPanel {
     let ours = score.levels.iter().map(|held| (f64::from(held.level), held.covered()));
+    // What gave no range covers nothing: it has no point.
     let baseline = |name, held: &tradewind_sim::forecast::Held| {
-        series(name, Mark::Points, std::iter::once((f64::from(held.level), held.covered())))
+        let point = (held.jobs > 0).then(|| (f64::from(held.level), held.covered()));
+        series(name, Mark::Points, point.into_iter())
     };
     PlotPanel {
         up: "starts within, %".to_owned(),
