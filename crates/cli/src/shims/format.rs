@@ -41,6 +41,14 @@ impl Column {
     }
 }
 
+/// The widest column: what is wider cannot be printed.
+const WIDEST: usize = 4_096;
+
+/// A width that can be printed.
+pub(super) fn bounded(width: usize) -> usize {
+    width.min(WIDEST)
+}
+
 /// The line of heads.
 pub(super) fn heads(columns: &[Column]) -> String {
     line(columns.iter().map(|it| it.cell(&it.head)))
@@ -121,7 +129,7 @@ pub(super) fn letters(text: &str) -> Result<Vec<Column>, Failure> {
             None => (Side::Left, rest),
         };
         let letters = spec.trim_start_matches(|it: char| it.is_ascii_digit());
-        let width = spec[..spec.len() - letters.len()].parse().ok();
+        let width = spec[..spec.len() - letters.len()].parse().ok().map(bounded);
         let letter = letters.chars().next().unwrap_or('%');
         let found = LETTERS.iter().find(|(known, ..)| *known == letter);
         let (_, head, field) =
@@ -239,7 +247,7 @@ pub(super) fn long_names(text: &str) -> Result<Vec<Column>, Failure> {
             None => (Side::Left, spec),
         };
         let behind = spec.trim_start_matches(|it: char| it.is_ascii_digit());
-        let width = spec[..spec.len() - behind.len()].parse().unwrap_or(WIDTH);
+        let width = spec[..spec.len() - behind.len()].parse().map_or(WIDTH, bounded);
         Ok(Column {
             head: (*head).to_owned(),
             field: *field,
@@ -280,7 +288,7 @@ pub(super) fn accounting(text: &str, parsable: Parsable<'_>) -> Result<Vec<Colum
             Parsable::Between(_) if at == last => "",
             Parsable::Between(text) | Parsable::Behind(text) => text,
         };
-        let width = usize::try_from(width.unsigned_abs()).ok();
+        let width = usize::try_from(width.unsigned_abs()).ok().map(bounded);
         Ok(Column {
             head: (*name).to_owned(),
             field: *field,
@@ -309,6 +317,7 @@ mod tests {
         assert_eq!(heads(&columns), "  JOBID|PARTITION xSTATE\n");
         assert_eq!(heads(&letters("%i|%T").unwrap()), "JOBID|STATE\n");
         assert!(letters("%y").is_err());
+        assert_eq!(heads(&letters("%99999999i").unwrap()).len(), WIDEST + 1);
     }
 
     #[test]

@@ -156,7 +156,7 @@ fn columns(text: &str) -> Result<Vec<Column>, Failure> {
     for spec in text.split('%').skip(1) {
         let (right, spec) = spec.strip_prefix('.').map_or((false, spec), |spec| (true, spec));
         let rest = spec.trim_start_matches(|it: char| it.is_ascii_digit());
-        let width = spec[..spec.len() - rest.len()].parse().ok();
+        let width = spec[..spec.len() - rest.len()].parse().ok().map(super::format::bounded);
         let letter = rest.chars().next().unwrap_or('%');
         let (_, head) = LETTERS
             .iter()
