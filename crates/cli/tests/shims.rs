@@ -100,6 +100,7 @@ fn a_job_from_submission_to_accounting() {
     let stage = Stage::new();
     let script = "#!/bin/sh\n#SBATCH --nodes=2 --job-name=pair\n\
                   echo job $SLURM_JOB_ID of $SLURM_JOB_NUM_NODES in $SLURM_SUBMIT_DIR\n\
+                  until squeue -h -j $SLURM_JOB_ID -t R | grep -q .; do sleep 0.1; done\n\
                   squeue -h -j $SLURM_JOB_ID -o '%i|%T|%D'\n\
                   srun -n 3 -o step-%j-%t sh -c 'echo $SLURM_PROCID of $SLURM_NTASKS on $SLURM_NODEID'\n\
                   srun -N 1 sh -c 'exit 5'\n";

@@ -129,6 +129,7 @@ fn a_script_knows_itself_by_the_number_of_the_market() {
     }
     let script = bench.market.path("work").join("job.sh");
     let text = "#!/bin/bash\n#SBATCH --nodes=2 --time=2 --output=%j.out\n\
+                until squeue -h -j $SLURM_JOB_ID -t R | grep -q .; do sleep 0.1; done\n\
                 squeue -h -j $SLURM_JOB_ID -o '%i %T'\n\
                 srun -N2 -n2 --output=step-%j-%t.out bash -c 'echo $SLURM_JOB_ID $SLURM_PROCID'\n\
                 scontrol show job $SLURM_JOB_ID | head -n 1\n";
