@@ -59,6 +59,7 @@ impl Advisor for Knows {
             message: "it waits for jobs before it".to_owned(),
             // Of a computation of its own: no place may show it.
             expected_start: Some(12_345),
+            expectation: None,
             ahead: Some(1),
             relaxations: vec![],
             fall_backs: vec![],

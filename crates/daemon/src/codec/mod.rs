@@ -21,6 +21,7 @@ mod submission;
 #[cfg(test)]
 mod tests;
 mod value;
+mod waits;
 #[macro_use]
 mod wire;
 

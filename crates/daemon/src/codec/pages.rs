@@ -21,7 +21,7 @@ use tradewind_model::{JobId, JobState, Market, MarketState, Terms};
 
 use super::books::{get_job, put_job};
 use super::wire::{Decode, Encode, Fault, Fields, parse};
-use super::{CodecError, state};
+use super::{CodecError, state, waits};
 use crate::live::State;
 use crate::live::jobs::JobTable;
 use crate::live::money::{Account, Accounts, Posting};
@@ -43,6 +43,10 @@ const NUMBERS: u8 = 3;
 const KEYS: u8 = 4;
 const TASKS: u8 = 5;
 const POSTINGS: u8 = 6;
+/// Forecasts of starts that have not come.
+const FORECASTS: u8 = 7;
+/// What past forecasts have taught: a page for each class of jobs.
+const SCORES: u8 = 8;
 
 /// Entries of a page that are not jobs, by their numbers.
 const ENTRIES: u64 = 256;
@@ -136,6 +140,9 @@ impl Pages {
         making.lists(TASKS, tasks);
         let postings = state.accounts().postings();
         making.lists(POSTINGS, postings.map(|entry| (entry.number / ENTRIES, entry)));
+        let forecasts = waits::open(&state.waits);
+        making.lists(FORECASTS, forecasts.map(|entry| (entry.0 / ENTRIES, entry)));
+        making.lists(SCORES, waits::scores(&state.waits).map(|entry| (entry.0, entry)));
         let changed = making.finish();
         let mut head = Vec::with_capacity(1 << 14);
         state::put_head(state, &market, &self.digest(), &mut head);
@@ -379,6 +386,16 @@ impl Draft {
             KEYS => self.state.jobs.keys.extend(Vec::<((String, String), u64)>::get(value)?),
             TASKS => self.state.tasks.0.extend(Vec::<(Tag, Task)>::get(value)?),
             POSTINGS => self.postings.extend(Vec::<Posting>::get(value)?),
+            FORECASTS => {
+                for entry in Vec::<waits::Open>::get(value)? {
+                    waits::restore_open(&mut self.state.waits, entry)?;
+                }
+            }
+            SCORES => {
+                for entry in Vec::<waits::Scores>::get(value)? {
+                    waits::restore_scores(&mut self.state.waits, entry)?;
+                }
+            }
             kind => return Err(CodecError(format!("pages of kind {kind} are not known here"))),
         }
         Ok(())

@@ -33,6 +33,7 @@ choice!(JobRecord {
     "turn-lost" => TurnLost { job },
     "turn-expected" => TurnExpected { job, at },
     "expected" => Expected { starts },
+    "forecast" => Forecast { starts },
     "left" => Left { job, hold },
     "released" => Released { job, pool },
     "interrupted" => Interrupted { job, setback },

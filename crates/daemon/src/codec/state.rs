@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use tradewind_model::MarketState;
 
+use super::waits::WaitsHead;
 use super::wire::{Decode, Encode, Fault, Fields, Object};
 use crate::live::State;
 use crate::live::access::Access;
@@ -68,6 +69,7 @@ macro_rules! state {
             object.field("balances", &balances);
             object.field("posted", &money.posted());
             object.field("pages", digest);
+            object.field("waits", &WaitsHead::of(&state.waits));
             object.end();
         }
 
@@ -78,10 +80,12 @@ macro_rules! state {
             let short: MarketState = fields.take("market")?;
             let (balances, posted) = (fields.take("balances")?, fields.take("posted")?);
             let digest = fields.take("pages")?;
+            let forecasts = fields.take::<WaitsHead>("waits")?.waits()?;
             let $($state)* = State::empty(short.now);
             $(let $own = fields.take(stringify!($own))?;)*
             fields.end()?;
-            Ok(Head { state: $($state)*, market: short, balances, posted, digest })
+            let state = State { waits: forecasts, ..$($state)* };
+            Ok(Head { state, market: short, balances, posted, digest })
         }
     };
 }
@@ -101,12 +105,13 @@ state!(
             offers: Offers { quotes, last: last_quote },
             access: Access { tokens, last: last_token },
             peers,
+            waits,
         }
     },
     all: {
         name, market, owners, away, policy, jobs, numbers, last_job, keys, users, tasks, closures,
         tariffs, accounts, tokens, last_token, quotes, last_quote, slips, peers, past, lead,
-        projects, rules, used, health
+        projects, rules, used, health, waits
     },
     head: {
         name, owners, away, policy, last_job, users, closures, tariffs, tokens, last_token, quotes,

@@ -31,6 +31,7 @@ mod tests;
 mod tick;
 pub mod times;
 mod turn;
+pub mod waits;
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};

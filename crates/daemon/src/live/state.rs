@@ -20,9 +20,10 @@ use super::outages::Outages;
 pub use super::outages::Why;
 use super::outages::recent_history::RecentHistory;
 use super::peers::Peers;
-use super::record::{MarketRecord, Record};
+use super::record::{MarketRecord, Record, TaskRecord};
 use super::sites::Sites;
 use super::tasks::Tasks;
+use super::waits::{self, Waits};
 pub use super::tasks::{Task, TaskGoal, TaskReport};
 
 /// Everything that survives a restart. [`State::apply`] is the only way to change it.
@@ -49,6 +50,7 @@ pub struct State {
     pub(crate) access: Access,
     /// Other markets, and what is agreed with them.
     pub peers: Peers,
+    pub(crate) waits: Waits,
 }
 
 /// Why a record cannot follow from the state: a journal that is damaged, or a mistake of ours.
@@ -85,6 +87,7 @@ impl State {
             offers: Offers::default(),
             access: Access::default(),
             peers: Peers::default(),
+            waits: Waits::default(),
         }
     }
 
@@ -101,7 +104,13 @@ impl State {
                 self.sites.apply(at, record, &mut self.market, &mut self.outages.past)
             }
             Record::Job(record) => self.apply_to_job(record),
-            Record::Task(record) => self.tasks.apply(at, record, &mut self.jobs),
+            Record::Task(record) => {
+                self.tasks.apply(at, record, &mut self.jobs)?;
+                if let TaskRecord::Saw { tag, .. } = record {
+                    self.mind_wait(tag.job);
+                }
+                Ok(())
+            }
             Record::Ledger(record) => self.ledger.apply(at, record),
             Record::Outage(record) => self.outages.apply(at, record, &mut self.market),
             Record::Offer(record) => self.offers.apply(at, record, &mut self.jobs),
@@ -114,6 +123,9 @@ impl State {
         match record {
             MarketRecord::Created { market } => self.name.clone_from(market),
             MarketRecord::Gridded { pools, owners } => {
+                if !waits::same_nodes(self.market.pools(), pools) {
+                    self.forget_waits();
+                }
                 match self.is_gridded() {
                     true => self.market.regrid(Arc::clone(pools))?,
                     false => self.market = Market::new(Arc::clone(pools), at),
@@ -123,7 +135,12 @@ impl State {
                     self.outages.past.priced(at, id, pool.price);
                 }
             }
-            MarketRecord::Began { policy, .. } => self.policy.clone_from(policy),
+            MarketRecord::Began { policy, .. } => {
+                if self.policy != *policy {
+                    self.forget_waits();
+                }
+                self.policy.clone_from(policy);
+            }
             MarketRecord::Decided { commands } => {
                 commands.iter().try_for_each(|command| self.decided(command))?;
             }
@@ -171,11 +188,6 @@ impl State {
     /// How much later than expected the site's last jobs started, seconds; oldest first.
     pub fn delays_at(&self, site: SiteId) -> impl Iterator<Item = i64> {
         self.sites.delays.get(&site).into_iter().flatten().copied()
-    }
-
-    /// The same of all sites.
-    pub fn delays(&self) -> impl Iterator<Item = i64> {
-        self.sites.delays.values().flatten().copied()
     }
 
     /// Where the money is.

@@ -34,6 +34,7 @@ mod sites;
 mod size;
 mod times;
 mod tokens;
+mod waits;
 
 #[derive(Debug)]
 struct Easy;

@@ -104,9 +104,24 @@ impl Live {
             job.is_some_and(|job| job.expected.is_none() && job.phase() == Phase::Waiting)
         };
         let starts: Vec<(u64, Time)> = starts.into_iter().filter(unknown).collect();
-        match starts.is_empty() {
-            true => Ok(()),
-            false => self.put(at, JobRecord::Expected { starts }),
+        if starts.is_empty() {
+            return Ok(());
         }
+        let to_compare = self.to_compare(at, &starts);
+        self.put(at, JobRecord::Expected { starts })?;
+        match to_compare.is_empty() {
+            true => Ok(()),
+            false => self.put(at, JobRecord::Forecast { starts: to_compare }),
+        }
+    }
+
+    /// Those whose errors are to count: a job that starts at once has a known start, and a promise is
+    /// no forecast.
+    fn to_compare(&self, at: Time, starts: &[(u64, Time)]) -> Vec<(u64, Time)> {
+        let waits = |(number, start): &&(u64, Time)| {
+            let job = self.state.jobs.get(number);
+            *start > at && job.is_some_and(|job| job.open_promise().is_none())
+        };
+        starts.iter().filter(waits).copied().collect()
     }
 }

@@ -23,6 +23,9 @@ pub struct Explanation {
     /// When it is expected to start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_start: Option<i64>,
+    /// The same with its ranges: as in the job's own document.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expectation: Option<super::Expectation>,
     /// Number of jobs before it in the queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ahead: Option<u64>,

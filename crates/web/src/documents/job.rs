@@ -8,6 +8,7 @@ use super::amount::Credits;
 use super::choice::Choice;
 use super::limit::Limit;
 use super::site::SiteFailure;
+use super::start::Expectation;
 
 /// A job. Lists leave out `parts`, `history` and `submission`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -159,20 +160,6 @@ pub struct ArrayPlace {
     pub first: u64,
     /// This one's index.
     pub index: u32,
-}
-
-/// A moment, and how far it may be off, by what the sites' last jobs did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(example = json!({"at": 1_800_000_100, "early": 1_800_000_090, "late": 1_800_000_400, "samples": 57}))]
-pub struct Expectation {
-    /// Moment of the forecast, in Unix seconds.
-    pub at: i64,
-    /// One job in ten starts before this.
-    pub early: i64,
-    /// One job in ten starts after this.
-    pub late: i64,
-    /// Past starts that this was learnt from; with few of them the range says little.
-    pub samples: u32,
 }
 
 /// How a job ended.

@@ -48,6 +48,9 @@ pub struct Market {
     pub jobs: JobCounts,
     /// Totals of the ledger.
     pub money: MoneyTotals,
+    /// How the ranges of expected starts held, at all sites; left out before the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_ranges: Option<super::RangeScore>,
 }
 
 /// Jobs by phase.

@@ -22,6 +22,7 @@ mod session;
 mod shadow;
 mod sign_in;
 mod site;
+mod start;
 mod submission;
 mod token;
 mod whatif;
@@ -38,8 +39,8 @@ pub use import::{
 };
 pub(crate) use job::array_title;
 pub use job::{
-    ArrayPlace, Booking, ExitStatus, Expectation, HistoryEntry, Home, Job, JobList, JobUpdate,
-    Part, Promise, Submitted, Together,
+    ArrayPlace, Booking, ExitStatus, HistoryEntry, Home, Job, JobList, JobUpdate, Part, Promise,
+    Submitted, Together,
 };
 pub use limit::{Limit, Times, TimesBy};
 pub use market::{Health, JobCounts, Market, MoneyTotals, Myself, PolicyChoice};
@@ -55,6 +56,7 @@ pub use session::{Session, SessionList};
 pub use shadow::{ComparedErrors, ObservedHour, ObservedSite, ObservedWaits, Shadow, StartErrors};
 pub use sign_in::{DeviceAnswer, DeviceQuestion, DeviceSignIn, NewSession, SignInWays};
 pub use site::{Delay, OwnersQueue, Pool, PriceChange, Site, SiteFailure, SiteList, SiteState};
+pub use start::{Expectation, RangeScore, StartRange, StartRanges, StartsWithin};
 pub use submission::{
     Attribute, Dependency, Mail, Passed, ScriptSubmission, Submission, TimeLimit,
 };

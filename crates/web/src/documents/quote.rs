@@ -24,6 +24,10 @@ pub struct Quotes {
     /// The plan of the waiting jobs that was counted with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueuePlan>,
+    /// When such a job is expected to start that is submitted now without an offer: the earliest
+    /// window, with its ranges. Nothing of it is promised. Left out if there is no window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub without_offer: Option<super::Expectation>,
 }
 
 /// Which plan of the waiting jobs an answer goes by, and how far the queue was looked at.

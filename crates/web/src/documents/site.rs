@@ -45,6 +45,9 @@ pub struct Site {
     /// How much later than expected its last jobs started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Delay>,
+    /// How the ranges of expected starts held of jobs that started there; left out before the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_ranges: Option<super::RangeScore>,
 }
 
 /// Jobs that wait at a site and are not the market's. The market leaves the nodes free that they

@@ -17,13 +17,13 @@ use crate::api::{Advisor, MarketView, Proposal, Quoted};
 use crate::auth::Caller;
 use crate::clock::now;
 use crate::context::Context;
-use crate::documents::{Basis, Credits, Explanation, Job, Quotes, WhatIf, WhatIfQuestion};
+use crate::documents::{Basis, Credits, Expectation, Explanation, Job, Quotes, WhatIf, WhatIfQuestion};
 use crate::extract::{At, Document, Large};
 use crate::failure::{Answer, Failure};
 use crate::usual;
 use crate::views::accounts::may_see;
 use crate::views::offers::{no_offer, offer};
-use crate::views::{jobs, words};
+use crate::views::{jobs, starts, words};
 use crate::watch::Watch;
 
 /// A year, the longest forecast.
@@ -78,6 +78,7 @@ pub(crate) async fn offers(
     // The rest waits for the journal, and not for a processor.
     drop(ahead);
     let unbookable = context.look(Live::unbookable).await?;
+    let without_offer = without_offer(context, &view, &demand, &proposals).await?;
     let mut kept: Vec<(Booking, u64)> = Vec::new();
     let mut quotes = Vec::new();
     for (Proposal { criterion, exact, answer }, expected) in proposals.into_iter().zip(expected) {
@@ -117,7 +118,24 @@ pub(crate) async fn offers(
         })
     });
     let (as_of, queue) = (Some(view.market.now().0), Some(queue));
-    Ok(Quotes { quotes, payer: Some(name), funds: funds.await?.map(Credits), as_of, queue })
+    let funds = funds.await?.map(Credits);
+    Ok(Quotes { quotes, payer: Some(name), funds, as_of, queue, without_offer })
+}
+
+/// When a job that asks for this is expected to start if it joins the queue: at the earliest window.
+async fn without_offer(
+    context: &Context,
+    view: &MarketView,
+    demand: &Demand,
+    proposals: &[Proposal],
+) -> Answer<Option<Expectation>> {
+    let windows = proposals.iter().filter_map(|it| Some(it.answer.as_ref().ok()?.0.start));
+    let Some(start) = windows.min() else { return Ok(None) };
+    let (at, asked) = (view.market.now(), (demand.processors, demand.estimate));
+    let said = context.look(move |live| {
+        starts::expectation(live.state(), (at, start), Some(asked))
+    });
+    said.await.map(Some)
 }
 
 /// The market, and windows in it that do not begin before the answer: they are searched from
@@ -230,6 +248,7 @@ pub(crate) async fn explain(
         return Ok(Json(of_line(line)));
     }
     told.expected_start = line.expected_start.map(|it| it.at);
+    told.expectation = line.expected_start;
     if let (None, Some(at)) = (&told.reason, told.expected_start) {
         told.message = format!("it is expected to start at {}", words::moment(Time(at)));
     }
@@ -261,6 +280,7 @@ fn of_line(line: Job) -> Explanation {
         reason: line.reason,
         message: line.message.unwrap_or_else(|| format!("the job is {}", line.state)),
         expected_start: line.expected_start.map(|it| it.at),
+        expectation: line.expected_start,
         ahead: None,
         relaxations: Vec::new(),
         fall_backs: Vec::new(),

@@ -3,6 +3,7 @@
 use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::state::State;
 
+use super::starts;
 use super::status::{Group, group};
 use crate::documents::{Credits, JobCounts, Market, MoneyTotals};
 
@@ -26,6 +27,7 @@ pub(crate) fn market(state: &State) -> Market {
             granted: Credits(-state.accounts().balance(&Account::Bank)),
             held: Credits(held(state)),
         },
+        start_ranges: starts::score(&state.range_score()),
     }
 }
 

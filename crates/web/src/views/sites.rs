@@ -9,7 +9,7 @@ use tradewind_daemon::live::state::{State, Why};
 use tradewind_daemon::live::{Live, RESOURCES};
 use tradewind_model::{PoolId, SiteId};
 
-use super::failures;
+use super::{failures, starts};
 use super::jobs::quantile;
 use crate::documents::{Delay, OwnersQueue, Pool, Site, SiteList};
 
@@ -52,6 +52,7 @@ pub(crate) fn list(state: &State) -> SiteList {
             pools: own.map(|(id, _)| pool(state, id)).collect(),
             queue: None,
             delay: delay(state, id),
+            start_ranges: starts::score(&state.range_score_at(id)),
         }
     });
     SiteList { sites: sites.collect() }

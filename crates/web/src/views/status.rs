@@ -2,11 +2,10 @@
 //! expected to start. Every page, list, chart, document and mail gets these from here.
 
 use tradewind_daemon::live::money::Account;
-use tradewind_daemon::live::state::{Finish, Hold, Job, Part, Phase, State};
+use tradewind_daemon::live::state::{Finish, Hold, Job, Part, Phase, Promise, State};
 use tradewind_model::{JobId, Money, Time};
 
-use super::jobs::quantile;
-use super::{failures, words};
+use super::{failures, starts, words};
 use crate::api::{Plan, Planned};
 use crate::clock::present;
 use crate::documents::{Credits, Expectation};
@@ -19,8 +18,6 @@ pub struct Moment<'a> {
     plan: Option<&'a Plan>,
     /// The moment, in market time.
     pub(crate) now: Time,
-    /// By how many seconds starts were later than expected, in ascending order.
-    delays: Vec<i64>,
 }
 
 /// Where a job stands.
@@ -82,9 +79,7 @@ fn own(job: &Job, cost: i128) -> i128 {
 impl<'a> Moment<'a> {
     /// The present moment. Without a plan, what was first expected of a waiting job counts.
     pub fn new(state: &'a State, plan: Option<&'a Plan>) -> Moment<'a> {
-        let mut delays: Vec<i64> = state.delays().collect();
-        delays.sort_unstable();
-        Moment { state, plan, now: present(state), delays }
+        Moment { state, plan, now: present(state) }
     }
 
     /// Where the job stands.
@@ -167,12 +162,22 @@ impl<'a> Moment<'a> {
         }
     }
 
-    /// The same, with the range of what all sites' last jobs did: where it will run is not certain.
+    /// The same, with ranges. A promise is its own word, and has none.
     fn expected_start(&self, job: &Job) -> Option<Expectation> {
         let at = self.start_of(job)?;
-        let off = |percent| quantile(&self.delays, percent).unwrap_or(0);
-        let early = at.0.saturating_add(off(10).min(0)).max(self.now.0.min(at.0));
-        let late = at.0.saturating_add(off(90).max(0));
-        Some(Expectation { at: at.0, early, late, samples: self.delays.len() as u32 })
+        let is_promised = job.promise().is_some_and(Promise::is_open);
+        let limit = self.state.asked_limit(job).filter(|_| !is_promised);
+        let ahead = match (job.phase(), self.plan, job.id().and_then(|id| self.planned(id))) {
+            (Phase::Waiting, Some(plan), Some(planned)) => {
+                (Time(plan.queue.queue_as_of), planned.start)
+            }
+            _ => (self.state.now(), at),
+        };
+        let said = starts::expectation(self.state, ahead, limit.map(|limit| (job.nodes(), limit)));
+        let (early, late) = match said.ranges {
+            Some(_) => (said.early, said.late),
+            None => (at.0, at.0),
+        };
+        Some(Expectation { at: at.0, early, late, ..said })
     }
 }

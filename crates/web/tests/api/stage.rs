@@ -237,6 +237,7 @@ impl Advisor for ByRote {
             reason: None,
             message: "other jobs are ahead of it".to_owned(),
             expected_start: None,
+            expectation: None,
             ahead: Some(1),
             relaxations: vec![],
             fall_backs: vec![],

@@ -133,6 +133,7 @@ impl Advisor for SimulationAdvisor {
             message,
             // The API has it of the plan.
             expected_start: None,
+            expectation: None,
             ahead: Some(view.market.queue().take_while(|other| *other < job).count() as u64),
             relaxations: told.relaxations.iter().map(relaxation).collect(),
             fall_backs,

@@ -30,6 +30,7 @@ impl State {
             R::TurnExpected { job, at } => self.expect_turn(*job, *at),
             R::Chose { job, choice } => self.chose(*job, choice),
             R::Expected { starts } => self.jobs.expect(starts),
+            R::Forecast { starts } => self.forecast(starts),
             R::Left { job, hold } => self.leave(*job, hold),
             R::Released { job, pool } => self.released(*job, *pool),
             R::Settled { job } => self.running(*job).and_then(|_| self.settle(*job)),
@@ -40,7 +41,7 @@ impl State {
             R::Unbegun { tag } => self.jobs.unbegun(tag),
             R::BarrierReached { job, at } => self.gathered(*job, *at),
             R::BarrierTimedOut { job, pool, why } => self.scattered(*job, *pool, why),
-            R::Launched { job, began } => self.jobs.launched(*job, began),
+            R::Launched { job, began } => self.launched(*job, began),
             R::Ended { job, finish } => self.end(*job, finish),
             R::Unkept { job, site, why } => {
                 self.note(*job, Happening::Unkept(SiteId(*site), why.clone()))
@@ -92,7 +93,14 @@ impl State {
         self.note(number, Happening::Queued)
     }
 
+    fn launched(&mut self, number: u64, began: &[i64]) -> Result<(), ApplyError> {
+        self.jobs.launched(number, began)?;
+        self.mind_wait(number);
+        Ok(())
+    }
+
     fn leave(&mut self, number: u64, hold: &Hold) -> Result<(), ApplyError> {
+        self.end_wait(number);
         let id = self.waiting(number)?;
         self.market.apply(&Event::Cancelled { job: id })?;
         self.jobs.numbers.remove(&id);
@@ -310,6 +318,7 @@ impl State {
     }
 
     fn over(&mut self, number: u64, finish: &Finish) -> Result<(), ApplyError> {
+        self.end_wait(number);
         let now = self.now();
         let job = self.job(number)?;
         // A job that ran ended when its last part did, whenever that was seen.

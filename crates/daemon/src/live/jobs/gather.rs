@@ -294,6 +294,7 @@ impl State {
     pub(in crate::live) fn gathered(&mut self, number: u64, at: Time) -> Result<(), ApplyError> {
         self.barrier(number)?.at = Some(at);
         self.tasks.go(&self.name, self.jobs.job(number)?, at)?;
+        self.mind_wait(number);
         self.note(number, crate::live::state::Happening::Began)
     }
 

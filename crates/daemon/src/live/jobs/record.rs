@@ -93,6 +93,12 @@ pub enum JobRecord {
         /// Jobs and moments.
         starts: Vec<(u64, Time)>,
     },
+    /// The same moments as forecasts that are compared with the starts of these jobs: of those that
+    /// wait and were not expected to start at once.
+    Forecast {
+        /// Jobs and moments.
+        starts: Vec<(u64, Time)>,
+    },
     /// A waiting job leaves the queue without being over: it is held.
     Left {
         /// Which.

@@ -75,6 +75,7 @@ impl State {
     /// The job is in doubt: out of the queue, and what it may cost there is held.
     fn hand(&mut self, transfer: Serial, handing: &Handing) -> Result<(), ApplyError> {
         let number = u64::from(handing.parcel.ticket.job.0);
+        self.end_wait(number);
         let name = self.peers.name_of(handing.to)?;
         let at = self.now();
         let job = self.job(number)?;

@@ -16,25 +16,29 @@ const GRACE: i64 = 60;
 const ENOUGH: usize = 100;
 /// From so many scores of an hour on, not all are kept.
 const TOGETHER: i64 = 32;
+/// So many classes are kept.
+const MOST: usize = 4_096;
 /// Without any score: expected waits are multiplied by these eighths.
 const GUESS: [i64; BOUNDS] = [0, 0, 4, 8, 16, 32, 64];
 
 /// How fine a class is, and what its jobs have in common.
-type Class = (u8, [u8; 4]);
+pub(super) type Class = (u8, [u8; 4]);
+/// The class of all jobs.
+const ALL: Class = (0, [0; 4]);
 
 /// A window of scores for each class.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Classes {
-    windows: BTreeMap<Class, Seen>,
+    pub(super) windows: BTreeMap<Class, Seen>,
 }
 
 /// The scores of a class.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Seen {
-    window: Window,
+pub(super) struct Seen {
+    pub(super) window: Window,
     /// The hour of the last score's submission, and how many scores it had so far.
-    hour: i64,
-    count: i64,
+    pub(super) hour: i64,
+    pub(super) count: i64,
 }
 
 impl Seen {
@@ -53,11 +57,28 @@ impl Seen {
 }
 
 impl Classes {
+    /// Scores of all jobs that are kept.
+    pub(super) fn results(&self) -> usize {
+        self.windows.get(&ALL).map_or(0, |seen| seen.window.len())
+    }
+
     /// A job waited for so long.
     pub(super) fn learn(&mut self, question: &Question, wait: Span) {
         let score = score(question.expected(), wait);
         for class in classes(question) {
+            self.make_room(class);
             self.windows.entry(class).or_default().add(question.at, score);
+        }
+    }
+
+    /// Where there are too many classes, that which had no score for longest goes.
+    fn make_room(&mut self, class: Class) {
+        if self.windows.len() < MOST || self.windows.contains_key(&class) {
+            return;
+        }
+        let oldest = self.windows.iter().min_by_key(|(_, seen)| seen.hour);
+        if let Some(oldest) = oldest.map(|(class, _)| *class) {
+            self.windows.remove(&oldest);
         }
     }
 
@@ -99,7 +120,7 @@ fn classes(question: &Question) -> [Class; 4] {
     let (wait, ratio) = (digits(expected), digits(ratio));
     let width = digits(i64::from(question.processors)) / 2;
     let length = digits(question.request.0.max(60) / 60) / 2;
-    [(0, [0; 4]), (1, [wait, 0, 0, 0]), (2, [wait, ratio, 0, 0]), (3, [wait, ratio, width, length])]
+    [ALL, (1, [wait, 0, 0, 0]), (2, [wait, ratio, 0, 0]), (3, [wait, ratio, width, length])]
 }
 
 /// Binary digits of a number.

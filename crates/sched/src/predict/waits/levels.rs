@@ -30,9 +30,9 @@ const MILLION: i64 = 1_000_000;
 /// The level of each bound, in billionths. Beyond 0 and 1 a bound lies outside all scores.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Levels {
-    levels: [i64; BOUNDS],
+    pub(super) levels: [i64; BOUNDS],
     /// By range, from the narrowest: jobs within it, less those that were to be, in hundredths.
-    excess: [i64; 3],
+    pub(super) excess: [i64; 3],
 }
 
 impl Default for Levels {
@@ -51,6 +51,11 @@ impl Levels {
     /// A wait was not longer than a bound (of a lower one: shorter).
     pub(super) fn held(&mut self, at: usize) {
         self.step(at, self.wanted(at) - MILLION);
+    }
+
+    /// The same of a wait that was said to be longer than the bound before.
+    pub(super) fn held_after_all(&mut self, at: usize) {
+        self.step(at, -MILLION);
     }
 
     /// A job has started: whether it was within each range, from the narrowest.

@@ -18,6 +18,7 @@
 mod binomial;
 mod classes;
 mod levels;
+mod memory;
 #[cfg(test)]
 mod tests;
 mod window;
@@ -29,6 +30,7 @@ use tradewind_model::{JobId, Span, Time};
 pub use binomial::BinomialBounds;
 use classes::Classes;
 use levels::{BOUNDS, Levels};
+pub use memory::{LevelMemory, OpenMemory, ScoreMemory};
 
 /// The ranges of a forecast: so many starts of 100 are to be within.
 pub const LEVELS: [u8; 3] = [50, 80, 95];
@@ -130,31 +132,97 @@ impl WaitForecast {
     }
 }
 
+/// With fewer scores, even the range of all of them is none for 95 of 100.
+const LEAST: usize = 40;
+
+/// What a forecast whose job has not started is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// It was made from too few results: it teaches, and its ranges are nothing to rely on.
+    Guessed,
+    /// It was made from enough results.
+    Informed,
+    /// It was made before a change of the machine: it teaches nothing any more.
+    Outdated,
+}
+
 /// A forecast whose job has not started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Open {
     question: Question,
     /// As each level gave them: not sorted.
     bounds: [Span; BOUNDS],
-    forecast: WaitForecast,
-    /// Before a change of the machine: nothing is learned from it any more.
-    outdated: bool,
+    /// The median of the scores.
+    centre: Span,
+    standing: Standing,
+}
+
+impl Open {
+    fn teaches(&self) -> bool {
+        self.standing != Standing::Outdated
+    }
+
+    /// The first moment at which an upper bound is exceeded.
+    fn over(&self, at: usize) -> Time {
+        self.question.at + self.bounds[at] + Span(1)
+    }
+}
+
+/// A forecast that was made from enough results, and what came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WaitResult {
+    /// What was said.
+    pub forecast: WaitForecast,
+    /// From the submission to the start.
+    pub wait: Span,
 }
 
 /// Makes forecasts, and learns from what came; see the module's text.
 ///
-/// Memory: a thousand scores of each class, some hundred classes, and the jobs that wait. A
-/// forecast takes a few look-ups, a result four insertions into a window.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct WaitForecaster {
+/// Memory: a thousand scores of each class, some hundred classes (at most 4,096), and the jobs that
+/// wait. A forecast takes a few look-ups, a result four insertions into a window. `K` is what jobs
+/// are known by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitForecaster<K = JobId> {
     classes: Classes,
     levels: Levels,
-    open: BTreeMap<JobId, Open>,
+    open: BTreeMap<K, Open>,
     /// When an upper bound of a job is over.
-    due: BTreeSet<(Time, JobId, usize)>,
+    due: BTreeSet<(Time, K, usize)>,
 }
 
-impl WaitForecaster {
+impl<K> Default for WaitForecaster<K> {
+    fn default() -> WaitForecaster<K> {
+        WaitForecaster {
+            classes: Classes::default(),
+            levels: Levels::default(),
+            open: BTreeMap::new(),
+            due: BTreeSet::new(),
+        }
+    }
+}
+
+impl<K: Copy + Ord> WaitForecaster<K> {
+    /// Whether enough forecasts have ended for ranges to be relied on.
+    pub fn is_informed(&self) -> bool {
+        self.results() >= LEAST
+    }
+
+    /// Results that are remembered of all jobs together, at most a thousand.
+    pub fn results(&self) -> usize {
+        self.classes.results()
+    }
+
+    /// How many results there have to be before [`WaitForecaster::is_informed`].
+    pub const fn needed() -> usize {
+        LEAST
+    }
+
+    /// Whether a forecast for this job is open.
+    pub fn is_open(&self, job: K) -> bool {
+        self.open.contains_key(&job)
+    }
+
     /// A forecast for a job that might be submitted. To be called after [`WaitForecaster::pass_to`]
     /// for the same moment.
     pub fn forecast(&self, question: &Question) -> WaitForecast {
@@ -163,44 +231,58 @@ impl WaitForecaster {
     }
 
     /// A job was submitted and waits: what is said of it, and compared with its start later.
-    pub fn submitted(&mut self, job: JobId, question: Question) -> WaitForecast {
+    pub fn submitted(&mut self, job: K, question: Question) -> WaitForecast {
         let (bounds, centre) = self.bounds(&question);
+        let standing = if self.is_informed() { Standing::Informed } else { Standing::Guessed };
+        let open = Open { question, bounds, centre, standing };
         for at in levels::UPPER {
-            self.due.insert((question.at + bounds[at] + Span(1), job, at));
+            self.due.insert((open.over(at), job, at));
         }
-        let forecast = WaitForecast::of(bounds, centre);
-        self.open.insert(job, Open { question, bounds, forecast, outdated: false });
-        forecast
+        self.open.insert(job, open);
+        WaitForecast::of(bounds, centre)
     }
 
     /// It is `now`. Bounds that are over are known to be exceeded.
     pub fn pass_to(&mut self, now: Time) {
         while let Some(first) = self.due.first().copied().filter(|(at, ..)| *at <= now) {
             self.due.remove(&first);
-            if self.open.get(&first.1).is_some_and(|open| !open.outdated) {
+            if self.open.get(&first.1).is_some_and(Open::teaches) {
                 self.levels.exceeded(first.2);
             }
         }
     }
 
-    /// A job has started now. [`WaitForecaster::pass_to`] was called for this moment.
-    pub fn started(&mut self, job: JobId, now: Time) {
-        let Some(open) = self.close(job).filter(|open| !open.outdated) else { return };
-        let wait = now - open.question.at;
+    /// A job has started. [`WaitForecaster::pass_to`] was called for this moment, or for a later one
+    /// if the start was not known sooner. The result, if its forecast was made from enough others.
+    pub fn started(&mut self, job: K, start: Time) -> Option<WaitResult> {
+        let known = self.exceeded(job);
+        let open = self.close(job).filter(Open::teaches)?;
+        let wait = start - open.question.at;
         for (at, bound) in open.bounds.iter().enumerate() {
             match wait <= *bound {
                 true if levels::LOWER.contains(&at) && wait == *bound => self.levels.exceeded(at),
+                true if known[at] => self.levels.held_after_all(at),
                 true => self.levels.held(at),
-                false if levels::UPPER.contains(&at) => {} // known since it was over
+                false if known[at] => {} // since it was over
                 false => self.levels.exceeded(at),
             }
         }
-        self.levels.ranged(open.forecast.ranges.map(|range| range.has(wait)));
+        let forecast = WaitForecast::of(open.bounds, open.centre);
+        self.levels.ranged(forecast.ranges.map(|range| range.has(wait)));
         self.classes.learn(&open.question, wait);
+        (open.standing == Standing::Informed).then_some(WaitResult { forecast, wait })
+    }
+
+    /// Which upper bounds of the job are known to be exceeded.
+    fn exceeded(&self, job: K) -> [bool; BOUNDS] {
+        let open = self.open.get(&job);
+        let is_due = |open: &Open, at| self.due.contains(&(open.over(at), job, at));
+        let is_over = |at| open.is_some_and(|open| !is_due(open, at));
+        std::array::from_fn(|at| levels::UPPER.contains(&at) && is_over(at))
     }
 
     /// A job will not start any more, or waits for another reason than the queue.
-    pub fn left(&mut self, job: JobId) {
+    pub fn left(&mut self, job: K) {
         self.close(job);
     }
 
@@ -208,13 +290,13 @@ impl WaitForecaster {
     pub fn reset(&mut self) {
         self.classes = Classes::default();
         self.levels = Levels::default();
-        self.open.values_mut().for_each(|open| open.outdated = true);
+        self.open.values_mut().for_each(|open| open.standing = Standing::Outdated);
     }
 
-    fn close(&mut self, job: JobId) -> Option<Open> {
+    fn close(&mut self, job: K) -> Option<Open> {
         let open = self.open.remove(&job)?;
         for at in levels::UPPER {
-            self.due.remove(&(open.question.at + open.bounds[at] + Span(1), job, at));
+            self.due.remove(&(open.over(at), job, at));
         }
         Some(open)
     }

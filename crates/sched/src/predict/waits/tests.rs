@@ -42,7 +42,7 @@ fn replay(forecaster: &mut WaitForecaster, fates: &[Fate]) -> Vec<WaitForecast> 
         forecaster.pass_to(now);
         let job = JobId(id as u32);
         match kind {
-            0 => forecaster.started(job, now),
+            0 => drop(forecaster.started(job, now)),
             _ => said[id] = Some(forecaster.submitted(job, fates[id].question)),
         }
     }
@@ -128,6 +128,74 @@ fn a_restart_in_the_middle_changes_nothing() {
     assert_eq!(replay(&mut first, &fates[500..]), replay(&mut second, &fates[500..]));
     assert_eq!(first, second);
     assert_eq!(whole, replay(&mut WaitForecaster::default(), &fates));
+}
+
+/// What a forecaster remembers, written down and read again.
+fn restored(forecaster: &WaitForecaster) -> WaitForecaster {
+    let mut again = WaitForecaster::default();
+    again.restore_levels(&forecaster.level_memory());
+    forecaster.score_memory().for_each(|memory| again.restore_scores(memory));
+    forecaster.open_memory().for_each(|(job, memory)| again.restore_open(job, &memory));
+    again
+}
+
+#[test]
+fn what_is_written_down_is_all_that_is_remembered() {
+    let fates = exchangeable(&mut Draw(7), 1_500);
+    let mut forecaster = WaitForecaster::default();
+    replay(&mut forecaster, &fates[..700]);
+    // Some wait still, and bounds of theirs are over.
+    let now = fates[800].question.at;
+    for (fate, id) in fates[700..800].iter().zip(700..) {
+        forecaster.pass_to(fate.question.at);
+        forecaster.submitted(JobId(id), fate.question);
+    }
+    forecaster.pass_to(now);
+    let over = forecaster.open_memory().filter(|(_, memory)| memory.over != 0).count();
+    assert!((1..100).contains(&over), "{over}");
+    let mut again = restored(&forecaster);
+    assert_eq!(again, forecaster);
+    assert_eq!(replay(&mut again, &fates[900..]), replay(&mut forecaster, &fates[900..]));
+    forecaster.reset();
+    assert_eq!(restored(&forecaster), forecaster);
+}
+
+#[test]
+fn a_forecaster_says_whether_it_knows_enough() {
+    let fates = exchangeable(&mut Draw(2), 200);
+    let mut forecaster = WaitForecaster::default();
+    replay(&mut forecaster, &fates[..WaitForecaster::<JobId>::needed() - 1]);
+    assert!(!forecaster.is_informed());
+    forecaster.submitted(JobId(0), fates[0].question);
+    assert_eq!(forecaster.started(JobId(0), fates[0].question.at + Span(9)), None, "a guess");
+    assert!(forecaster.is_informed());
+    let said = forecaster.submitted(JobId(1), fates[1].question);
+    let result = forecaster.started(JobId(1), fates[1].question.at + Span(9));
+    assert_eq!(result, Some(WaitResult { forecast: said, wait: Span(9) }));
+    forecaster.reset();
+    assert!(!forecaster.is_informed());
+}
+
+#[test]
+fn a_start_that_is_known_late_counts_as_what_it_was() {
+    let fates = exchangeable(&mut Draw(11), 300);
+    let mut forecaster = WaitForecaster::default();
+    replay(&mut forecaster, &fates);
+    let mut late = forecaster.clone();
+    let question = Question { at: Time(10_000_000), ..fates[0].question };
+    let said = forecaster.submitted(JobId(5_000), question);
+    late.submitted(JobId(5_000), question);
+    let start = question.at + said.median;
+    forecaster.pass_to(start);
+    forecaster.started(JobId(5_000), start);
+    late.pass_to(start + Span(10_000_000));
+    late.started(JobId(5_000), start);
+    assert!(late.score_memory().eq(forecaster.score_memory()));
+    let (late, known) = (late.level_memory(), forecaster.level_memory());
+    assert_eq!(late.excess, known.excess);
+    // Two steps are rounded where the other has one.
+    let differ = late.levels.iter().zip(known.levels).map(|(one, other)| (one - other).abs());
+    assert!(differ.max() <= Some(1), "{late:?} {known:?}");
 }
 
 #[test]

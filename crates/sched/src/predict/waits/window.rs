@@ -32,6 +32,11 @@ impl Window {
         self.sorted.sort_unstable();
     }
 
+    /// Scores in the order of time.
+    pub(super) fn last(&self) -> impl Iterator<Item = i64> {
+        self.last.iter().copied()
+    }
+
     pub(super) fn len(&self) -> usize {
         self.last.len()
     }

@@ -1,0 +1,163 @@
+//! Forecasts of starts: levels and scores of ranges in a snapshot's own body, scores of classes and
+//! open forecasts in pages.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde_json::Value;
+use tradewind_model::{SiteId, Span, Time};
+use tradewind_sched::predict::waits::{LevelMemory, OpenMemory, Question, ScoreMemory};
+
+use super::wire::{Decode, Encode, Fault, Fields, Object};
+use crate::live::waits::Waits;
+
+/// What is in a snapshot's own body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct WaitsHead {
+    /// Seven levels and three excesses; empty: as at the beginning.
+    levels: Vec<i64>,
+    held: BTreeMap<SiteId, VecDeque<u32>>,
+}
+
+/// The scores of a class: its number, hour, count, and scores.
+pub(super) type Scores = (u64, Vec<i64>);
+
+/// An open forecast: the job, and all numbers of it.
+pub(super) type Open = (u64, Vec<i64>);
+
+impl WaitsHead {
+    pub(super) fn of(waits: &Waits) -> WaitsHead {
+        let LevelMemory { levels, excess } = waits.forecaster.level_memory();
+        let is_new = waits.forecaster.level_memory() == Waits::default().forecaster.level_memory();
+        let all = levels.into_iter().chain(excess);
+        let levels = if is_new { Vec::new() } else { all.collect() };
+        WaitsHead { levels, held: waits.held.clone() }
+    }
+
+    /// Without what is in pages.
+    pub(super) fn waits(self) -> Result<Waits, Fault> {
+        let mut waits = Waits { held: self.held, ..Waits::default() };
+        if !self.levels.is_empty() {
+            let wrong = || Fault::new("expected ten numbers").within("levels");
+            let [a, b, c, d, e, f, g, x, y, z] = self.levels[..] else { return Err(wrong()) };
+            let memory = LevelMemory { levels: [a, b, c, d, e, f, g], excess: [x, y, z] };
+            waits.forecaster.restore_levels(&memory);
+        }
+        Ok(waits)
+    }
+}
+
+impl Encode for WaitsHead {
+    fn put(&self, out: &mut Vec<u8>) {
+        let mut object = Object::begin(out);
+        object.field("levels", &self.levels);
+        object.field("held", &self.held);
+        object.end();
+    }
+
+    fn is_absent(&self) -> bool {
+        self.levels.is_empty() && self.held.is_empty()
+    }
+}
+
+impl Decode for WaitsHead {
+    fn get(value: Value) -> Result<Self, Fault> {
+        let mut fields = Fields::of(value)?;
+        let (levels, held) = (fields.take("levels")?, fields.take("held")?);
+        fields.end()?;
+        Ok(WaitsHead { levels, held })
+    }
+
+    fn absent() -> Option<Self> {
+        Some(WaitsHead { levels: Vec::new(), held: BTreeMap::new() })
+    }
+}
+
+/// By class.
+pub(super) fn scores(waits: &Waits) -> impl Iterator<Item = Scores> {
+    waits.forecaster.score_memory().map(|memory| {
+        let ScoreMemory { class, hour, count, scores } = memory;
+        (class, [hour, count].into_iter().chain(scores).collect())
+    })
+}
+
+/// Takes the scores of a class back in.
+pub(super) fn restore_scores(waits: &mut Waits, (class, numbers): Scores) -> Result<(), Fault> {
+    let [hour, count, scores @ ..] = &numbers[..] else {
+        return Err(Fault::new("expected an hour, a count and scores"));
+    };
+    let (hour, count, scores) = (*hour, *count, scores.to_vec());
+    waits.forecaster.restore_scores(ScoreMemory { class, hour, count, scores });
+    Ok(())
+}
+
+/// By job.
+pub(super) fn open(waits: &Waits) -> impl Iterator<Item = Open> {
+    waits.forecaster.open_memory().map(|(job, memory)| {
+        let OpenMemory { question, bounds, centre, standing, over } = memory;
+        let Question { at, learned, requested, processors, request } = question;
+        let question = [at.0, learned.0, requested.0, i64::from(processors), request.0];
+        let bounds = bounds.map(|bound| bound.0);
+        let rest = [centre.0, i64::from(standing), i64::from(over)];
+        (job, question.into_iter().chain(bounds).chain(rest).collect())
+    })
+}
+
+/// Takes an open forecast back in.
+pub(super) fn restore_open(waits: &mut Waits, (job, numbers): Open) -> Result<(), Fault> {
+    let wrong = || Fault::new("expected the fifteen numbers of a forecast");
+    let [at, learned, requested, processors, request, bounds @ .., centre, standing, over] =
+        &numbers[..]
+    else {
+        return Err(wrong());
+    };
+    let bounds: [i64; 7] = bounds.try_into().map_err(|_| wrong())?;
+    let question = Question {
+        at: Time(*at),
+        learned: Span(*learned),
+        requested: Span(*requested),
+        processors: u32::try_from(*processors).map_err(|_| wrong())?,
+        request: Span(*request),
+    };
+    let memory = OpenMemory {
+        question,
+        bounds: bounds.map(Span),
+        centre: Span(*centre),
+        standing: u8::try_from(*standing).map_err(|_| wrong())?,
+        over: u8::try_from(*over).map_err(|_| wrong())?,
+    };
+    waits.forecaster.restore_open(job, &memory);
+    Ok(())
+}
+
+impl Encode for Waits {
+    fn put(&self, out: &mut Vec<u8>) {
+        let mut object = Object::begin(out);
+        object.field("head", &WaitsHead::of(self));
+        object.field("scores", &scores(self).collect::<Vec<_>>());
+        object.field("open", &open(self).collect::<Vec<_>>());
+        object.end();
+    }
+
+    fn is_absent(&self) -> bool {
+        *self == Waits::default()
+    }
+}
+
+impl Decode for Waits {
+    fn get(value: Value) -> Result<Self, Fault> {
+        let mut fields = Fields::of(value)?;
+        let mut waits = fields.take::<WaitsHead>("head")?.waits()?;
+        for each in fields.take::<Vec<Scores>>("scores")? {
+            restore_scores(&mut waits, each)?;
+        }
+        for each in fields.take::<Vec<Open>>("open")? {
+            restore_open(&mut waits, each)?;
+        }
+        fields.end()?;
+        Ok(waits)
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Waits::default())
+    }
+}

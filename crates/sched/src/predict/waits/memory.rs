@@ -1,0 +1,110 @@
+//! What a forecaster remembers, as plain numbers: to be written down and read again.
+
+use tradewind_model::Span;
+
+use super::classes::{Class, Seen};
+use super::levels::{self, BOUNDS};
+use super::{Open, Question, Standing, WaitForecaster};
+
+/// The levels of all bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LevelMemory {
+    /// By bound, in billionths.
+    pub levels: [i64; BOUNDS],
+    /// By range, from the narrowest: jobs within it, less those that were to be, in hundredths.
+    pub excess: [i64; 3],
+}
+
+/// The scores of a class of jobs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScoreMemory {
+    /// How fine the class is, and what its jobs have in common: five numbers as one.
+    pub class: u64,
+    /// The hour of the last score's submission.
+    pub hour: i64,
+    /// How many scores that hour had so far.
+    pub count: i64,
+    /// The last scores, oldest first.
+    pub scores: Vec<i64>,
+}
+
+/// A forecast whose job has not started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenMemory {
+    /// What was known.
+    pub question: Question,
+    /// As each level gave them.
+    pub bounds: [Span; BOUNDS],
+    /// The median of the scores.
+    pub centre: Span,
+    /// 0: made from too few results; 1: from enough; 2: before a change of the machine.
+    pub standing: u8,
+    /// Which upper bounds are over, from the lowest: a bit each.
+    pub over: u8,
+}
+
+impl<K: Copy + Ord> WaitForecaster<K> {
+    /// The levels.
+    pub fn level_memory(&self) -> LevelMemory {
+        LevelMemory { levels: self.levels.levels, excess: self.levels.excess }
+    }
+
+    /// By class, in ascending order: its scores.
+    pub fn score_memory(&self) -> impl Iterator<Item = ScoreMemory> {
+        self.classes.windows.iter().map(|(class, Seen { window, hour, count })| ScoreMemory {
+            class: number(*class),
+            hour: *hour,
+            count: *count,
+            scores: window.last().collect(),
+        })
+    }
+
+    /// By job, in ascending order: its forecast.
+    pub fn open_memory(&self) -> impl Iterator<Item = (K, OpenMemory)> {
+        self.open.iter().map(|(job, open)| {
+            let Open { question, bounds, centre, standing } = *open;
+            let known = self.exceeded(*job);
+            let bit = |at: usize| u8::from(known[at]) << (at - levels::UPPER.start);
+            let over = levels::UPPER.map(bit).sum();
+            (*job, OpenMemory { question, bounds, centre, standing: standing as u8, over })
+        })
+    }
+
+    /// Takes levels back in.
+    pub fn restore_levels(&mut self, memory: &LevelMemory) {
+        (self.levels.levels, self.levels.excess) = (memory.levels, memory.excess);
+    }
+
+    /// Takes the scores of a class back in.
+    pub fn restore_scores(&mut self, memory: ScoreMemory) {
+        let ScoreMemory { class, hour, count, scores } = memory;
+        let mut seen = Seen { hour, count, ..Seen::default() };
+        scores.into_iter().for_each(|score| seen.window.add(score));
+        self.classes.windows.insert(class_of(class), seen);
+    }
+
+    /// Takes a forecast back in.
+    pub fn restore_open(&mut self, job: K, memory: &OpenMemory) {
+        let OpenMemory { question, bounds, centre, standing, over } = *memory;
+        let standing = match standing {
+            0 => Standing::Guessed,
+            1 => Standing::Informed,
+            _ => Standing::Outdated,
+        };
+        let open = Open { question, bounds, centre, standing };
+        for at in levels::UPPER.filter(|at| over >> (at - levels::UPPER.start) & 1 == 0) {
+            self.due.insert((open.over(at), job, at));
+        }
+        self.open.insert(job, open);
+    }
+}
+
+/// A class as one number.
+fn number((fineness, [wait, ratio, width, length]): Class) -> u64 {
+    u64::from_be_bytes([0, 0, 0, fineness, wait, ratio, width, length])
+}
+
+fn class_of(number: u64) -> Class {
+    let [.., fineness, wait, ratio, width, length] = number.to_be_bytes();
+    (fineness, [wait, ratio, width, length])
+}
