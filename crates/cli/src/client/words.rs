@@ -15,6 +15,20 @@ fn in_zone(at: i64, zone: TimeZone) -> String {
     }
 }
 
+/// A moment beside another: without its day if that is the other's, without seconds.
+pub(crate) fn clock(at: i64, beside: i64) -> String {
+    clock_in_zone(at, beside, &TimeZone::system())
+}
+
+fn clock_in_zone(at: i64, beside: i64, zone: &TimeZone) -> String {
+    let zoned = |at| Timestamp::from_second(at).map(|at| at.to_zoned(zone.clone()));
+    match (zoned(at), zoned(beside)) {
+        (Ok(at), Ok(beside)) if at.date() == beside.date() => at.strftime("%H:%M").to_string(),
+        (Ok(at), _) => at.strftime("%Y-%m-%dT%H:%M").to_string(),
+        (Err(_), _) => "Unknown".to_owned(),
+    }
+}
+
 /// The same, or `N/A`.
 pub(crate) fn moment_or_none(at: Option<i64>) -> String {
     at.map_or_else(|| "N/A".to_owned(), moment)

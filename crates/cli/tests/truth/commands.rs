@@ -24,6 +24,36 @@ fn rows(text: &str) -> Vec<BTreeMap<String, String>> {
     reader.records().map(|it| row(it.unwrap())).collect()
 }
 
+/// The columns of ranges.
+fn ranges_of(row: &BTreeMap<String, String>) -> Option<[i64; 7]> {
+    let name = |level: &str, end: &str| format!("start_{level}_{end}");
+    let ends = ["50", "80", "95"].into_iter().flat_map(|it| [name(it, "from"), name(it, "to")]);
+    let names = ["start_median".to_owned()].into_iter().chain(ends);
+    let cells: Vec<i64> = names.filter_map(|name| row[&name].parse().ok()).collect();
+    assert!([0, 7].contains(&cells.len()), "{row:?}");
+    cells.try_into().ok()
+}
+
+/// A moment beside the expected start, as tables have it.
+fn clock(at: i64, beside: i64) -> String {
+    let show =
+        |at: i64, form: &str| jiff::Timestamp::from_second(at).unwrap().strftime(form).to_string();
+    match show(at, "%F") == show(beside, "%F") {
+        true => show(at, "%H:%M"),
+        false => show(at, "%FT%H:%M"),
+    }
+}
+
+/// The line of `job` about ranges, without what they rest on.
+fn ranges_line(status: &Status) -> Option<String> {
+    let ([median, ends @ ..], at) = (status.ranges?, status.expected?);
+    let one = |(percent, ends): (u32, &[i64])| {
+        format!("{percent} %: {} to {}", clock(ends[0], at), clock(ends[1], at))
+    };
+    let all: Vec<String> = [50, 80, 95].into_iter().zip(ends.chunks(2)).map(one).collect();
+    Some(format!("median {}; {}", clock(median, at), all.join("; ")))
+}
+
 fn of_row(row: &BTreeMap<String, String>) -> (u64, Status) {
     let cell = |name: &str| Some(row[name].as_str()).filter(|it| !it.is_empty());
     let status = Status {
@@ -31,6 +61,7 @@ fn of_row(row: &BTreeMap<String, String>) -> (u64, Status) {
         so_far: micro(&row["cost_so_far"]),
         at_most: cell("cost_at_most").map(micro),
         expected: cell("expected_start").map(|at| at.parse().unwrap()),
+        ranges: ranges_of(row),
     };
     (row["jobid"].parse().unwrap(), status)
 }
@@ -41,7 +72,12 @@ pub(crate) fn compare(stage: &Stage, all: &All) {
     let mut kinds = BTreeSet::new();
     for (number, (job, status)) in all {
         let reason = job.get("reason").and_then(Value::as_str).unwrap_or_default().to_owned();
-        if kinds.insert((status.state.clone(), reason, status.expected.is_some())) {
+        if kinds.insert((
+            status.state.clone(),
+            reason,
+            status.expected.is_some(),
+            status.ranges.is_some(),
+        )) {
             of_job(stage, *number, job, status);
         }
     }
@@ -67,7 +103,13 @@ fn lists(stage: &Stage, all: &All) {
         lines += 1;
         let (job, status) = &all[&number];
         let started = job.get("started").and_then(Value::as_i64);
-        let (start, cost) = (cells[6], cells[7]);
+        let heads: Vec<&str> = table.lines().next().unwrap().split_whitespace().collect();
+        let column = |name: &str| heads.iter().position(|head| *head == name);
+        let (start, cost) = (cells[6], cells[column("COST").unwrap()]);
+        let range = column("80%").map(|place| cells[place].to_owned());
+        let most = status.ranges.zip(status.expected);
+        let most = most.map(|(it, at)| format!("{}..{}", clock(it[3], at), clock(it[4], at)));
+        assert_eq!(range.filter(|it| it != "N/A"), most, "{line}");
         let start = Some(start).filter(|it| *it != "N/A").map(moment);
         assert_eq!(start, started.or(status.expected), "{line}");
         assert_eq!(Some(cost).filter(|it| *it != "N/A").map(micro), status.at_most, "{line}");
@@ -101,8 +143,12 @@ fn of_job(stage: &Stage, number: u64, job: &Value, status: &Status) {
         so_far: micro(&fact("cost so far").unwrap()),
         at_most: fact("cost at most").map(|it| micro(&it)),
         expected: fact("expected start").map(|it| moment(&it)),
+        ranges: status.ranges,
     };
     assert_eq!(found, *status, "{page}");
+    let line = page.lines().find_map(|line| line.strip_prefix("start ranges"));
+    let said = line.map(|line| line.trim().split("; from ").next().unwrap().to_owned());
+    assert_eq!(said, ranges_line(status), "{page}");
     let started = fact("started").map(|it| moment(&it));
     assert_eq!(started, job.get("started").and_then(Value::as_i64), "{page}");
     let csv = rows(&stage.command(&["job", &id, "--format", "csv"]));
@@ -119,6 +165,7 @@ fn explained(stage: &Stage, id: &str, status: &Status) {
     let said = text.split_once("expected to start at ").map(|(_, rest)| moment(&rest[..19]));
     assert_eq!(said, status.expected, "{text}");
     let csv = rows(&stage.command(&["explain", id, "--format", "csv"]));
+    assert_eq!(ranges_of(&csv[0]), status.ranges, "explanation of {id}");
     let told = Some(csv[0]["expected_start"].as_str()).filter(|it| !it.is_empty());
     assert_eq!(told.map(|at| at.parse::<i64>().unwrap()), status.expected, "explanation of {id}");
 }

@@ -46,6 +46,8 @@ struct Status {
     so_far: i64,
     at_most: Option<i64>,
     expected: Option<i64>,
+    /// The median, and the ends of the ranges for 50, 80 and 95 of 100.
+    ranges: Option<[i64; 7]>,
 }
 
 /// Micro-credits of a number as people and JSON have it.
@@ -64,8 +66,18 @@ impl Status {
             so_far: credits("cost_so_far").unwrap(),
             at_most: credits("cost_at_most"),
             expected: job.get("expected_start").map(|it| it["at"].as_i64().unwrap()),
+            ranges: job.get("expected_start").and_then(ranges),
         }
     }
+}
+
+/// The ranges of an expected start.
+fn ranges(expected: &Value) -> Option<[i64; 7]> {
+    let ranges = expected.get("ranges")?;
+    let ends = ranges["within"].as_array().unwrap().iter().flat_map(|it| [&it["from"], &it["to"]]);
+    let all: Vec<i64> =
+        [&ranges["median"]].into_iter().chain(ends).map(|it| it.as_i64().unwrap()).collect();
+    Some(all.try_into().unwrap())
 }
 
 /// What has to hold for a job by itself.
@@ -74,6 +86,10 @@ fn sane(job: &Value, status: &Status) {
     let held = micro(&job["held"].to_string());
     assert!(status.so_far >= paid && paid >= 0, "{job}");
     assert!(status.at_most.is_none_or(|most| most >= status.so_far), "{job}");
+    if let Some([median, a, b, c, d, e, f]) = status.ranges {
+        assert!([e, c, a, median, b, d, f].is_sorted(), "{job}");
+        assert!(status.expected.is_some() && job.get("booking").is_none(), "{job}");
+    }
     match status.state.as_str() {
         "PENDING" => assert!(job.get("started").is_none(), "{job}"),
         "CONFIGURING" | "RUNNING" | "COMPLETING" => {
@@ -103,6 +119,9 @@ fn compare(stage: &Stage, seen: &mut BTreeMap<String, u32>) {
             ("expected", status.expected.is_some()),
             // What the board has to draw of jobs that stand in the queue of a site.
             ("expected in line", reason == "SiteQueue" && status.expected.is_some()),
+            ("expected with ranges", status.ranges.is_some()),
+            ("expected without ranges", status.expected.is_some() && status.ranges.is_none()),
+            ("in line with ranges", reason == "SiteQueue" && status.ranges.is_some()),
             ("partly paid", status.so_far > 0 && status.state == "RUNNING"),
             ("array", job.get("array").is_some()),
             ("restarted", job["restarts"].as_u64() > Some(0)),
@@ -153,6 +172,9 @@ fn every_place_says_the_same_of_every_job() {
         "NODE_FAIL",
         "expected",
         "expected in line",
+        "expected with ranges",
+        "expected without ranges",
+        "in line with ranges",
         "partly paid",
         "array",
         "restarted",

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::stage::{Stage, USERS};
-use crate::{Status, micro};
+use crate::{Status, micro, ranges};
 
 type All = BTreeMap<u64, (Value, Status)>;
 
@@ -19,6 +19,14 @@ fn between<'a>(text: &'a str, before: &str, behind: &str) -> Option<&'a str> {
 fn moment(text: &str) -> Option<i64> {
     let at: jiff::Timestamp = between(text, "<time datetime=\"", "\"")?.parse().unwrap();
     Some(at.as_second())
+}
+
+/// The ranges behind an expected start.
+fn ranges_in(text: &str) -> Option<[i64; 7]> {
+    let all: Vec<i64> =
+        text.match_indices("<time").filter_map(|(at, _)| moment(&text[at..])).collect();
+    let [_, a, b, c, d, e, f, median] = all[..] else { return None };
+    Some([median, a, b, c, d, e, f])
 }
 
 fn title(job: &Value) -> String {
@@ -47,6 +55,8 @@ fn documents(stage: &Stage, number: u64, status: &Status) {
     let told = stage.get(&format!("/v1/jobs/{number}/explain"));
     let expected = told.get("expected_start").and_then(Value::as_i64);
     assert_eq!(expected, status.expected, "explanation of {number}: {told}");
+    let told_ranges = told.get("expectation").and_then(ranges);
+    assert_eq!(told_ranges, status.ranges, "explanation of {number}: {told}");
     let message = told["message"].as_str().unwrap();
     assert!(!message.contains("1970"), "{told}");
 }
@@ -64,7 +74,9 @@ fn of_job(stage: &Stage, number: u64, job: &Value, status: &Status) {
         None => (credits("Cost so far").unwrap(), credits("Cost at most")),
     };
     let expected = fact("Expected start").and_then(moment);
-    assert_eq!(Status { state, so_far, at_most, expected }, *status, "page of job {number}");
+    let ranges = fact("Expected start").and_then(ranges_in);
+    let found = Status { state, so_far, at_most, expected, ranges };
+    assert_eq!(found, *status, "page of job {number}");
     let started = fact("Started").and_then(moment);
     assert_eq!(started, job.get("started").and_then(Value::as_i64), "page of job {number}");
     if let Some(why) = between(&text, "<h2>Why it waits</h2>", "</section>") {

@@ -99,7 +99,7 @@ state!(
             lead,
             jobs: Jobs { table: jobs, numbers, last: last_job, keys, users },
             tasks: Tasks(tasks),
-            sites: Sites { owners, away, health, tariffs, delays: slips },
+            sites: Sites { owners, away, health, tariffs, delays: slips, used: habits },
             ledger: Ledger { accounts, used, projects, rules },
             outages: Outages { open: closures, past },
             offers: Offers { quotes, last: last_quote },
@@ -111,11 +111,11 @@ state!(
     all: {
         name, market, owners, away, policy, jobs, numbers, last_job, keys, users, tasks, closures,
         tariffs, accounts, tokens, last_token, quotes, last_quote, slips, peers, past, lead,
-        projects, rules, used, health, waits
+        projects, rules, used, health, habits, waits
     },
     head: {
         name, owners, away, policy, last_job, users, closures, tariffs, tokens, last_token, quotes,
-        last_quote, slips, peers, past, lead, projects, rules, used, health
+        last_quote, slips, peers, past, lead, projects, rules, used, health, habits
     }
 );
 

@@ -53,7 +53,7 @@ pub use input::{
 };
 use jobs::index::JobIndex;
 use jobs::{bodies, demand, redact, width};
-pub use jobs::{choice, gather};
+pub use jobs::{alike, choice, gather};
 pub use ledger::{money, projects, used};
 pub use outages::recent_history;
 use peers::PeerMessage;
@@ -123,6 +123,8 @@ pub struct Settings {
     pub one_account: Vec<String>,
     /// By site in whose own queue jobs wait, how.
     pub in_line: BTreeMap<String, LineSettings>,
+    /// Users get advice on time limits, each from the own runs.
+    pub advice: bool,
 }
 
 impl Default for Settings {
@@ -145,6 +147,7 @@ impl Default for Settings {
             times: BTreeMap::new(),
             one_account: Vec::new(),
             in_line: BTreeMap::new(),
+            advice: true,
         }
     }
 }
@@ -198,7 +201,7 @@ pub struct Live {
     problems: BTreeMap<PoolId, String>,
     /// By site, the owners' queue: as far as was noticed since the start.
     queues: BTreeMap<SiteId, outages::owners::OwnersQueue>,
-    /// By site, how much of their limits the jobs of others use: as far as was noticed since the start.
+    /// By site, what was noticed of the jobs of others since the start.
     habits: BTreeMap<SiteId, outages::usual::SiteHabits>,
     /// Jobs in the queues of sites.
     lines: jobs::line::Lines,

@@ -6,6 +6,7 @@ use tradewind_model::{Event, Market, PoolId, Price, SiteId, Time};
 
 use super::ApplyError;
 use super::outages::recent_history::RecentHistory;
+use super::outages::usual::{self, Used};
 use super::site_health::Health;
 
 /// What is known of sites.
@@ -21,6 +22,8 @@ pub struct Sites {
     pub(crate) tariffs: BTreeMap<PoolId, String>,
     /// By site: how much later than expected its last jobs started, seconds; oldest first.
     pub(crate) delays: BTreeMap<SiteId, VecDeque<i64>>,
+    /// By site: which part of their limits jobs of others used that ended there; `None`: none has.
+    pub(crate) used: Option<BTreeMap<SiteId, Used>>,
 }
 
 /// What is written down of sites and their prices.
@@ -46,6 +49,13 @@ pub enum SiteRecord {
         site: u32,
         /// Away since; `None`: it is there.
         away: Option<Time>,
+    },
+    /// Jobs of others have ended at a site.
+    Used {
+        /// Which, in the order of sites.
+        site: u32,
+        /// Whose each was, as a number, and the part of its limit that it used, in thousandths.
+        ended: Vec<(u64, u32)>,
     },
     /// A site is in another state, or for another reason.
     Health {
@@ -81,6 +91,10 @@ impl Sites {
                 self.away.insert(SiteId(*site), *since);
             }
             SiteRecord::Reached { site, away: None } => drop(self.away.remove(&SiteId(*site))),
+            SiteRecord::Used { site, ended } => {
+                let used = self.used.get_or_insert_default().entry(SiteId(*site)).or_default();
+                usual::remember(used, ended);
+            }
             SiteRecord::Health { site, health } => {
                 self.health.get_or_insert_default().insert(SiteId(*site), health.clone());
             }

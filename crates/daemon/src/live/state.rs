@@ -23,8 +23,8 @@ use super::peers::Peers;
 use super::record::{MarketRecord, Record, TaskRecord};
 use super::sites::Sites;
 use super::tasks::Tasks;
-use super::waits::{self, Waits};
 pub use super::tasks::{Task, TaskGoal, TaskReport};
+use super::waits::{self, Waits};
 
 /// Everything that survives a restart. [`State::apply`] is the only way to change it.
 #[derive(Debug, Clone)]

@@ -14,6 +14,7 @@ use super::state::{Finish, Hold, Phase};
 use super::*;
 use crate::site::{Exit, LocalTask, PoolSurvey, Seen, Survey, Tag};
 
+mod advice;
 mod bodies;
 mod caps;
 mod choice;

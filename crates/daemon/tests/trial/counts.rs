@@ -33,6 +33,8 @@ pub(crate) struct Counts {
     /// Jobs that were sent to the queue of a site, and those that it started.
     pub(crate) lined: u64,
     pub(crate) turns: u64,
+    /// Forecasts of starts.
+    pub(crate) forecasts: u64,
 }
 
 impl std::ops::AddAssign for Counts {
@@ -52,6 +54,7 @@ impl std::ops::AddAssign for Counts {
         self.covered += more.covered;
         self.lined += more.lined;
         self.turns += more.turns;
+        self.forecasts += more.forecasts;
     }
 }
 
@@ -75,6 +78,7 @@ impl World {
                 }
             }
             Record::Job(JobRecord::Lined { .. }) => self.counts.lined += 1,
+            Record::Job(JobRecord::Forecast { .. }) => self.counts.forecasts += 1,
             Record::Job(JobRecord::TurnCame { .. }) => self.counts.turns += 1,
             Record::Job(JobRecord::Unkept { .. }) => self.counts.unkept += 1,
             Record::Job(JobRecord::Recalling { .. }) => self.counts.recalled += 1,

@@ -7,8 +7,8 @@ use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::rights::{Actor, Role};
-use tradewind_daemon::live::state::{Booking, Quote};
-use tradewind_daemon::live::{Ask, Live, Reply, Unknown};
+use tradewind_daemon::live::state::{Booking, Phase, Quote};
+use tradewind_daemon::live::{Ask, Input, Live, Reply, Unknown};
 use tradewind_daemon::site::fake;
 use tradewind_io::submission::{
     Array, Conditions, Dependency, Gather, OnBreach, OnLost, Submission, Surroundings, TimeLimit,
@@ -36,6 +36,16 @@ pub(crate) struct Promises {
 }
 
 const USERS: [&str; 3] = ["ana", "bo", "cy"];
+
+/// What a plan of the queue says of jobs that it was not asked about before: any moment will do.
+pub(crate) fn foreseen(live: &Live) -> Input {
+    let state = live.state();
+    let waits = state.jobs.values().filter(|job| {
+        job.phase() == Phase::Waiting && job.expected.is_none() && job.number % 3 > 0
+    });
+    let start = |number: u64| state.now() + Span((number * 37 % 200) as i64);
+    Input::Forecast { starts: waits.map(|job| (job.number, start(job.number))).collect() }
+}
 
 pub(crate) fn administrator() -> Actor {
     Actor { user: "root".to_owned(), role: Role::Administrator }

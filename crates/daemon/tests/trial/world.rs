@@ -438,7 +438,8 @@ impl World {
         let at = self.clock();
         let Some((live, _)) = &mut self.daemon else { return Ok(()) };
         let mut records = Vec::new();
-        let inputs = std::iter::once(Input::Tick).chain(self.inbox.drain(..));
+        let foreseen = people::foreseen(live);
+        let inputs = std::iter::once(Input::Tick).chain(self.inbox.drain(..)).chain([foreseen]);
         for input in inputs {
             if let Input::Answered { tag, act, .. } = &input {
                 self.told.remove(&(tag.clone(), *act));

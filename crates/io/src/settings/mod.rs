@@ -69,12 +69,14 @@ pub struct Market {
     /// How much later than promised a job of an accepted offer may begin, beside a round of the
     /// site's scheduler.
     pub slack: Span,
+    /// Users get advice on time limits, each from the own runs.
+    pub advice: bool,
 }
 
 impl Default for Market {
     fn default() -> Market {
         let (policy, rules) = ("easy".to_owned(), Schedule::default());
-        Market { policy, rules, gather: Span(120), slack: Span(60) }
+        Market { policy, rules, gather: Span(120), slack: Span(60), advice: true }
     }
 }
 

@@ -47,7 +47,7 @@ fn settings(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Settings {
     let sites = sites::sites(fields, notes);
     let settings = Settings {
         zone: zone(fields, notes),
-        market: table(fields, "market", &["policy", "rules", "gather", "slack"], notes, market),
+        market: table(fields, "market", &["policy", "rules", "gather", "slack", "advice"], notes, market),
         listen: table(fields, "listen", &["address", "certificate", "key"], notes, listen),
         sign_in: table(fields, "sign_in", &sign_in::KEYS, notes, sign_in::sign_in),
         limits: table(fields, "limits", &LIMITS, notes, limits),
@@ -156,7 +156,8 @@ fn market(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Market {
     let gather = fields.span("gather", 1..=max.0, notes);
     let gather = gather.unwrap_or(Market::default().gather);
     let slack = fields.span("slack", 1..=3_600, notes).unwrap_or(Market::default().slack);
-    Market { policy, rules: Schedule { rules }, gather, slack }
+    let advice = super::cluster::flag(fields, "advice", notes).unwrap_or(true);
+    Market { policy, rules: Schedule { rules }, gather, slack, advice }
 }
 
 /// `[[project]]`.

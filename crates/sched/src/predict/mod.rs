@@ -7,6 +7,7 @@
 
 mod last_two;
 mod learned;
+pub mod limits;
 mod published_linear;
 pub mod waits;
 

@@ -87,7 +87,7 @@ pub struct StartsWithin {
 impl RangeScore {
     /// By range: the share that was within, in whole percent.
     pub fn shares(&self) -> impl Iterator<Item = (u32, u32)> {
-        let share = |starts: u32| (u64::from(starts) * 100 + u64::from(self.starts) / 2);
+        let share = |starts: u32| u64::from(starts) * 100 + u64::from(self.starts) / 2;
         let all = u64::from(self.starts.max(1));
         self.within.iter().map(move |it| (it.percent, (share(it.starts) / all) as u32))
     }

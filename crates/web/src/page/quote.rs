@@ -19,7 +19,7 @@ use super::shell::Shell;
 use super::words;
 use crate::auth::Caller;
 use crate::context::Context;
-use crate::documents::{Credits, Offer, Quotes, SiteList};
+use crate::documents::{Credits, Expectation, Offer, Quotes, SiteList};
 use crate::extract::{Large, Selection};
 use crate::failure::{Answer, Failure};
 use crate::routes::advice::{self, Standing};
@@ -68,6 +68,8 @@ struct QuotePage {
     purse: Option<(String, Credits)>,
     /// When a job is expected to start without an offer, if that is earlier than its window.
     sooner: Option<i64>,
+    /// When it is expected to start without an offer, if its ranges are known.
+    without_offer: Option<Expectation>,
     /// Criteria without a window, and why.
     none: Vec<Offer>,
     curve: Option<String>,
@@ -116,6 +118,7 @@ async fn blank(context: &Context, caller: &Caller, filled: QuoteForm) -> Answer<
         windows,
         purse: None,
         sooner: None,
+        without_offer: None,
         none,
         curve: None,
         board_pools,
@@ -198,8 +201,10 @@ async fn answer(
             let (windows, none) = alternatives::quoted(&quotes);
             let curve = curve::front(alternatives::points(&windows));
             let board_pools = alternatives::pools(&windows);
-            let sooner = quotes.sooner();
-            page(&QuotePage { answered, windows, purse, sooner, none, curve, board_pools, ..empty })
+            let without_offer = quotes.without_offer.filter(|it| it.ranges.is_some());
+            let sooner = quotes.sooner().filter(|_| without_offer.is_none());
+            let made = QuotePage { answered, windows, purse, sooner, without_offer, ..empty };
+            page(&QuotePage { none, curve, board_pools, ..made })
         }
         Err(failure) => {
             let (status, problem) = failure.parts();

@@ -17,7 +17,9 @@ use crate::api::{Advisor, MarketView, Proposal, Quoted};
 use crate::auth::Caller;
 use crate::clock::now;
 use crate::context::Context;
-use crate::documents::{Basis, Credits, Expectation, Explanation, Job, Quotes, WhatIf, WhatIfQuestion};
+use crate::documents::{
+    Basis, Credits, Expectation, Explanation, Job, Quotes, WhatIf, WhatIfQuestion,
+};
 use crate::extract::{At, Document, Large};
 use crate::failure::{Answer, Failure};
 use crate::usual;
@@ -132,9 +134,8 @@ async fn without_offer(
     let windows = proposals.iter().filter_map(|it| Some(it.answer.as_ref().ok()?.0.start));
     let Some(start) = windows.min() else { return Ok(None) };
     let (at, asked) = (view.market.now(), (demand.processors, demand.estimate));
-    let said = context.look(move |live| {
-        starts::expectation(live.state(), (at, start), Some(asked))
-    });
+    let said =
+        context.look(move |live| starts::expectation(live.state(), (at, start), Some(asked)));
     said.await.map(Some)
 }
 

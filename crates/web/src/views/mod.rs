@@ -14,6 +14,7 @@ pub(crate) mod promises;
 pub(crate) mod reports;
 pub(crate) mod shadow;
 pub(crate) mod sites;
+pub(crate) mod starts;
 pub(crate) mod status;
 pub(crate) mod trends;
 pub(crate) mod usage;

@@ -9,8 +9,8 @@ use tradewind_daemon::live::state::{State, Why};
 use tradewind_daemon::live::{Live, RESOURCES};
 use tradewind_model::{PoolId, SiteId};
 
-use super::{failures, starts};
 use super::jobs::quantile;
+use super::{failures, starts};
 use crate::documents::{Delay, OwnersQueue, Pool, Site, SiteList};
 
 /// All sites, with what is wrong with their pools: they are public.

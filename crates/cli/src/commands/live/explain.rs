@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use tradewind_web::documents::{Explanation, Offer, Relaxation};
 
-use super::Sheet;
+use super::{Sheet, starts};
 use crate::client::words::moment;
 use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Outcome};
@@ -26,13 +26,15 @@ pub(crate) fn run(job: u64, place: &MarketArgs, format: Format) -> Outcome {
 /// Reason, outlook, remedies and fall-backs.
 pub(super) fn sentences(it: &Explanation) -> String {
     let job = it.job;
-    let mut text = match (&it.reason, it.expected_start) {
+    let expected = it.expectation.as_ref().map(starts::expected);
+    let expected = expected.or_else(|| it.expected_start.map(moment));
+    let mut text = match (&it.reason, &expected) {
         (Some(reason), _) => format!("job {job} ({reason}): {}.\n", it.message),
-        (None, Some(at)) => format!("job {job} is expected to start at {}.\n", moment(at)),
+        (None, Some(at)) => format!("job {job} is expected to start at {at}.\n"),
         (None, None) => format!("job {job}: {}.\n", it.message),
     };
-    if let (Some(_), Some(at)) = (&it.reason, it.expected_start) {
-        let _ = writeln!(text, "It is expected to start at {}.", moment(at));
+    if let (Some(_), Some(at)) = (&it.reason, &expected) {
+        let _ = writeln!(text, "It is expected to start at {at}.");
     }
     if let Some(ahead) = it.ahead {
         let _ = writeln!(text, "Before it in the queue: {ahead}.");
@@ -71,6 +73,8 @@ fn fall_back(offer: &Offer) -> String {
 /// A row for each remedy; one without, if there is none.
 fn csv(it: &Explanation) -> Sheet {
     let heads = ["jobid", "reason", "expected_start", "ahead", "limit", "by", "start", "cost"];
+    let heads: Vec<&str> = heads.into_iter().chain(starts::HEADS).collect();
+    let ranges = starts::cells(it.expectation.as_ref());
     let first = vec![
         it.job.to_string(),
         it.reason.clone().unwrap_or_default(),
@@ -80,11 +84,11 @@ fn csv(it: &Explanation) -> Sheet {
     let row = |remedy: &Relaxation| {
         let Relaxation { limit, by, start, cost } = remedy;
         let more = [limit.clone(), by.clone(), start.to_string(), cost.to_string()];
-        [first.clone(), more.to_vec()].concat()
+        [first.clone(), more.to_vec(), ranges.clone()].concat()
     };
     let mut rows: Vec<Vec<String>> = it.relaxations.iter().map(row).collect();
     if rows.is_empty() {
-        rows.push([first.clone(), vec![String::new(); 4]].concat());
+        rows.push([first.clone(), vec![String::new(); 4], ranges.clone()].concat());
     }
-    Sheet { columns: heads.map(|head| (head, Side::Left)).to_vec(), rows }
+    Sheet { columns: heads.into_iter().map(|head| (head, Side::Left)).collect(), rows }
 }

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use owo_colors::OwoColorize as _;
 use tradewind_web::documents::{
-    Choice, Expectation, Explanation, Job, Limit, OtherPool, Part, Promise, Together,
+    Choice, Explanation, Job, Limit, OtherPool, Part, Promise, Together,
 };
 
-use super::{Sheet, explain, jobs, output};
+use super::{Sheet, explain, jobs, output, starts};
 use crate::client::words::{length, moment, moment_or_none};
 use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Failure, Outcome};
@@ -26,7 +26,7 @@ Examples:
   tradewind job 7 --output
   tradewind job 7 --format json
 
-For a job that waits, its reason, its expected start and its fall-backs are shown, too.")]
+For a job that waits, its reason, its expected start with ranges and its fall-backs are shown, too.")]
 pub(crate) struct Args {
     /// Id of the job.
     #[arg(value_name = "ID")]
@@ -106,7 +106,8 @@ fn page(job: &Job) -> String {
     let array = job.array.map(|it| format!("index {} of the array of job {}", it.index, it.first));
     line("array", array);
     line("submitted", Some(moment(job.submitted)));
-    line("expected start", job.expected_start.as_ref().map(expected));
+    line("expected start", job.expected_start.as_ref().map(starts::expected));
+    line("start ranges", job.expected_start.as_ref().and_then(starts::ranges));
     let booked = job.booking.as_ref();
     line(
         "booked",
@@ -202,20 +203,6 @@ fn together(it: &Together) -> String {
         (None, false) => "its parts wait for each other".to_owned(),
         (Some(begin), false) if skew.is_empty() => format!("its parts begin at {begin}"),
         (Some(begin), false) => format!("its parts began at {begin}{skew}"),
-    }
-}
-
-/// The moment, and how sure it is.
-pub(super) fn expected(it: &Expectation) -> String {
-    let Expectation { at, early, late, samples } = it;
-    match samples {
-        0 => format!("{} (nothing learnt yet of how sure that is)", moment(*at)),
-        _ => format!(
-            "{} (8 in 10 between {} and {}, by {samples} past starts)",
-            moment(*at),
-            moment(*early),
-            moment(*late)
-        ),
     }
 }
 

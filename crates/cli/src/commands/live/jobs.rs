@@ -2,7 +2,7 @@
 
 use tradewind_web::documents::{Job, JobList};
 
-use super::Sheet;
+use super::{Sheet, starts};
 use crate::client::words::{self, length, moment};
 use crate::client::{Market, MarketArgs, encode};
 use crate::exit::{Exit, Outcome};
@@ -19,7 +19,8 @@ Examples:
 
 Without options: your jobs that have not ended; an administrator sees the jobs of all users. START
 is when the job started, or is expected to; COST is the most that it can cost in all, if there is a
-bound: what it has cost once it is over.")]
+bound: what it has cost once it is over. 80% is the range in which 80 of 100 such jobs start; it is
+there once enough starts are known.")]
 pub(crate) struct Args {
     /// Also those that are over and still known.
     #[arg(short, long)]
@@ -73,8 +74,13 @@ pub(crate) fn run(args: &Args, format: Format) -> Outcome {
     Ok(Exit::Ok)
 }
 
+/// Behind START.
+const RANGE: usize = 7;
+
 fn sheet(jobs: &[Job]) -> Sheet {
-    let columns = vec![
+    let range = |job: &Job| job.expected_start.as_ref().and_then(starts::cell);
+    let has_ranges = jobs.iter().any(|job| range(job).is_some());
+    let mut columns = vec![
         ("JOBID", Side::Right),
         ("NAME", Side::Left),
         ("USER", Side::Left),
@@ -85,8 +91,11 @@ fn sheet(jobs: &[Job]) -> Sheet {
         ("COST", Side::Right),
         ("SITES(REASON)", Side::Left),
     ];
+    if has_ranges {
+        columns.insert(RANGE, ("80%", Side::Left));
+    }
     let row = |job: &Job| {
-        vec![
+        let mut row = vec![
             job.id.to_string(),
             job.title(),
             job.user.clone(),
@@ -96,7 +105,11 @@ fn sheet(jobs: &[Job]) -> Sheet {
             start(job),
             job.cost_at_most.map_or_else(|| "N/A".to_owned(), |most| most.to_string()),
             place(job),
-        ]
+        ];
+        if has_ranges {
+            row.insert(RANGE, range(job).unwrap_or_else(|| "N/A".to_owned()));
+        }
+        row
     };
     Sheet { columns, rows: jobs.iter().map(row).collect() }
 }
@@ -184,6 +197,11 @@ pub(super) fn sheet_csv(jobs: &[Job]) -> Sheet {
             job.cost_at_most.map(|most| most.to_string()).unwrap_or_default(),
         ]
     };
-    let columns = HEADS.map(|head| (head, Side::Left)).to_vec();
+    let row = |job: &Job| {
+        let ranges = starts::cells(job.expected_start.as_ref());
+        row(job).into_iter().chain(ranges).collect()
+    };
+    let heads = HEADS.into_iter().chain(starts::HEADS);
+    let columns = heads.map(|head| (head, Side::Left)).collect();
     Sheet { columns, rows: jobs.iter().map(row).collect() }
 }

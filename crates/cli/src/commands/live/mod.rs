@@ -22,6 +22,7 @@ pub(crate) mod quote;
 pub(crate) mod report;
 pub(crate) mod shadow;
 pub(crate) mod sites;
+mod starts;
 pub(crate) mod submit;
 pub(crate) mod token;
 pub(crate) mod usage;

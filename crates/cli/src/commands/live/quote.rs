@@ -6,7 +6,7 @@ use tradewind_io::submission::document;
 use tradewind_web::documents::{Basis, Offer, OfferedNodes, Quotes, Times};
 
 use super::options::JobOptions;
-use super::{Sheet, submit, work};
+use super::{Sheet, starts, submit, work};
 use crate::client::words::{length, moment};
 use crate::client::{Market, MarketArgs, Sent};
 use crate::exit::{Exit, Failure, Outcome};
@@ -117,13 +117,22 @@ fn table(all: &Quotes) -> String {
             let _ = writeln!(text, "it then begins at most {} after START", length(slack));
         }
     }
-    text.push_str(&sooner(all));
+    text.push_str(&without_offer(all));
     text.push_str(&purse(all, &lines));
     text
 }
 
-/// When a job is expected to start, where that is earlier than its window.
-fn sooner(all: &Quotes) -> String {
+/// When a job is expected to start without a quote: with ranges, or where that is earlier than its
+/// window.
+fn without_offer(all: &Quotes) -> String {
+    let said = all.without_offer.as_ref();
+    if let Some((said, most)) = said.and_then(|said| Some((said, said.ranges?))) {
+        let (median, ranges) = (moment(most.median), starts::ranges(said).unwrap_or_default());
+        return format!(
+            "\nsubmitted without a quote it starts at about {median} ({ranges}); this is not \
+             promised\n"
+        );
+    }
     match all.sooner() {
         Some(expected) => format!(
             "\nsubmitted without a quote it is expected to start at {}: jobs of others usually end \

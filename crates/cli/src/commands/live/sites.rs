@@ -2,7 +2,7 @@
 
 use tradewind_web::documents::{Pool, Site, SiteList, SiteState};
 
-use super::Sheet;
+use super::{Sheet, starts};
 use crate::client::words::moment;
 use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Outcome, Problem};
@@ -19,7 +19,8 @@ Examples:
 
 OURS are nodes with jobs of the market, LOCAL those of the owner's own jobs, WITHHELD not offered
 now, BOOKED set aside for accepted quotes. LATE is how much later than expected the last jobs
-started there: half of them, and nine in ten; in seconds. REQ/MIN are the requests that the site's
+started there: half of them, and nine in ten; in seconds. 80% is how many of the last starts there
+were within the range that was given for 80 of 100. REQ/MIN are the requests that the site's
 manager got from the market in the last minute. A pool whose STATE is `error` has no nodes.
 STATE is `up`, or how the site fails, with SINCE and REASON: `joining` (not surveyed since the start),
 `never-reached`, `lost`, `hanging` (a call does not return), `refusing` (it answers and refuses
@@ -66,6 +67,7 @@ pub(super) fn sheet(sites: &[Site]) -> Sheet {
         ("PRICE", Side::Right),
         ("OWNER", Side::Left),
         ("LATE", Side::Right),
+        ("80%", Side::Right),
         ("REQ/MIN", Side::Right),
         ("SINCE", Side::Left),
         ("REASON", Side::Left),
@@ -80,6 +82,7 @@ pub(super) fn sheet(sites: &[Site]) -> Sheet {
         row.push(pool.price.to_string());
         row.push(site.owner.clone());
         row.push(late.unwrap_or_else(|| "N/A".to_owned()));
+        row.push(site.start_ranges.as_ref().map_or_else(|| "N/A".to_owned(), starts::score));
         let requests = site.requests_per_minute.map(|it| it.to_string());
         row.push(requests.unwrap_or_else(|| "N/A".to_owned()));
         row.push(site.since.map_or_else(|| "N/A".to_owned(), moment));

@@ -1,5 +1,6 @@
 //! Jobs: all that are not over, and those whose end is not long ago.
 
+pub mod alike;
 mod apply;
 pub(super) mod bodies;
 pub mod choice;

@@ -86,7 +86,7 @@ impl Live {
             waiting: line.waiting.clone(),
         };
         let rule = look_ahead_rule(rule);
-        self.learn_habits(site, survey, (missing, &line), (&ahead, rule));
+        self.learn_habits(site, survey, (missing, &line), (&ahead, rule))?;
         let forecast = match ahead.waiting.is_empty() {
             true => owners::Forecast { jobs: Vec::new(), load: Vec::new() },
             false => {

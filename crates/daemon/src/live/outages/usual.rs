@@ -3,11 +3,13 @@
 //!
 //! What is announced, booked and promised rests on limits. What is *expected* rests on how jobs
 //! ended: from one survey to the next, running jobs of others disappear, which says which part of
-//! their limits they have used. It is learned since the start of the daemon, from a bounded number of
-//! jobs of each site, and no part of the journal: nothing is decided by it.
+//! their limits they have used. It is learned from a bounded number of jobs of each site and written
+//! down ([`SiteRecord::Used`]), users as numbers that do not tell who they are. Nothing is decided by
+//! it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use sha2::{Digest as _, Sha256};
 use tradewind_model::{Outage, PoolId, SiteId, Span, Time};
 use tradewind_sched::policy::owners::{
     self, Eligible, Habits, MAX_LIMIT, OwnersJob, Rule, Usual, WHOLE,
@@ -15,11 +17,16 @@ use tradewind_sched::policy::owners::{
 
 use super::Why;
 use super::lined::Line;
-use crate::live::Live;
+use crate::live::record::SiteRecord;
+use crate::live::{ApplyError, Live};
 use crate::site::Survey;
 
 /// Jobs that ended, of a site, that are remembered.
 const REMEMBERED: usize = 512;
+/// Jobs that ended, the latest last: whose, and the part of its limit that each used, in thousandths.
+pub(crate) type Used = VecDeque<(UserKey, u32)>;
+/// A user of a site, by a number; 0: not known.
+pub(crate) type UserKey = u64;
 /// A user's own jobs count if so many of them have ended; otherwise those of all users.
 const ENOUGH: usize = 8;
 /// Jobs of others that run at a site, that are followed.
@@ -38,8 +45,6 @@ pub struct SiteHabits {
     running: BTreeMap<String, Runs>,
     /// Whose the waiting jobs are, by the site's names.
     users: BTreeMap<String, String>,
-    /// The latest last: whose, and the part of its limit that it used, in thousandths.
-    ended: VecDeque<(Option<String>, u32)>,
     /// The queue of the last survey.
     ahead: Option<Queue>,
 }
@@ -124,8 +129,9 @@ impl Wanted {
 }
 
 impl SiteHabits {
-    /// Learns from what no longer runs.
-    fn learn(&mut self, at: Time, survey: &Survey) {
+    /// What has been used by jobs that no longer run.
+    fn learn(&mut self, at: Time, survey: &Survey) -> Vec<(Option<String>, u32)> {
+        let mut ended = Vec::new();
         let mut running: BTreeMap<String, Runs> = BTreeMap::new();
         let tasks = survey.pools.iter().flat_map(|pool| &pool.local);
         // What managers run has such names; reservations have others, and do not end early.
@@ -142,31 +148,30 @@ impl SiteHabits {
                 continue;
             }
             if let Some(part) = self.at.and_then(|before| used(runs, before, at)) {
-                self.ended.push_back((runs.user.clone(), part));
+                ended.push((runs.user.clone(), part));
             }
         }
-        let surplus = self.ended.len().saturating_sub(REMEMBERED);
-        self.ended.drain(..surplus);
         let user =
             |job: &crate::site::queued::QueuedJob| Some((job.name.clone(), job.user.clone()?));
         self.users = survey.queue.iter().filter_map(user).collect();
         self.running = running;
         self.at = Some(at);
+        ended
     }
 
     /// The estimates: by user those with enough jobs that ended, and of all.
-    fn usual(&self, now: Time) -> (Vec<Usual>, BTreeMap<&str, usize>) {
+    fn usual(&self, now: Time, used: &Used) -> (Vec<Usual>, BTreeMap<UserKey, usize>) {
         let so_far = |runs: &Runs| part(runs.since, now, runs.limit);
-        let of = |user: Option<&str>| {
-            let is_his = |other: &Option<String>| user.is_none() || other.as_deref() == user;
-            let ended = self.ended.iter().filter(|(other, _)| is_his(other));
+        let of = |user: Option<UserKey>| {
+            let is_his = |other: UserKey| user.is_none_or(|user| other == user);
+            let ended = used.iter().filter(|(other, _)| is_his(*other));
             let ended: Vec<u32> = ended.map(|(_, part)| *part).collect();
-            let running = self.running.values().filter(|runs| is_his(&runs.user));
+            let running = self.running.values().filter(|runs| is_his(key(runs.user.as_deref())));
             Usual::of(&ended, &running.map(so_far).collect::<Vec<_>>())
         };
-        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        for user in self.ended.iter().filter_map(|(user, _)| user.as_deref()) {
-            *counts.entry(user).or_default() += 1;
+        let mut counts: BTreeMap<UserKey, usize> = BTreeMap::new();
+        for (user, _) in used.iter().filter(|(user, _)| *user != 0) {
+            *counts.entry(*user).or_default() += 1;
         }
         let (mut usual, mut places) = (vec![of(None)], BTreeMap::new());
         for (user, _) in counts.into_iter().filter(|(_, count)| *count >= ENOUGH) {
@@ -176,14 +181,14 @@ impl SiteHabits {
         (usual, places)
     }
 
-    fn start(&self) -> Option<UsualStart> {
+    fn start(&self, used: &Used) -> Option<UsualStart> {
         let Queue { survey, rule, taken, waiting, rank } = self.ahead.as_ref()?;
         let has_others = taken.iter().any(Option::is_some) || waiting.iter().any(Option::is_some);
-        if self.ended.is_empty() || !has_others {
+        if used.is_empty() || !has_others {
             return None;
         }
-        let (usual, places) = self.usual(survey.now);
-        let of = |user: Option<&str>| user.and_then(|user| places.get(user)).copied().unwrap_or(0);
+        let (usual, places) = self.usual(survey.now, used);
+        let of = |user: Option<&str>| places.get(&key(user)).copied().unwrap_or(0);
         let running = |name: &Option<String>| {
             let user = self.running.get(name.as_ref()?)?.user.as_deref();
             Some(of(user))
@@ -195,6 +200,20 @@ impl SiteHabits {
         };
         Some(UsualStart { survey: survey.clone(), rule: *rule, habits, rank: *rank })
     }
+}
+
+/// Jobs that ended are remembered.
+pub(in crate::live) fn remember(used: &mut Used, ended: &[(UserKey, u32)]) {
+    used.extend(ended);
+    let surplus = used.len().saturating_sub(REMEMBERED);
+    used.drain(..surplus);
+}
+
+/// A user's number, the same after a restart; 0: not known.
+fn key(user: Option<&str>) -> UserKey {
+    let Some(user) = user else { return 0 };
+    let [a, b, c, d, e, f, g, h, ..] = <[u8; 32]>::from(Sha256::digest(user));
+    u64::from_be_bytes([a, b, c, d, e, f, g, h]).max(1)
 }
 
 /// The part of its limit that a job used which was there `before` and is not there `now`, if that
@@ -214,9 +233,9 @@ fn part(since: Time, at: Time, limit: Time) -> u32 {
 
 impl Live {
     /// What is expected of a new job at the site, as far as its last survey says. `None`: jobs of
-    /// others are not there, or none of them has ended since the start.
+    /// others are not there, or none of them has ended yet.
     pub fn usual_start(&self, site: SiteId) -> Option<UsualStart> {
-        self.habits.get(&site).and_then(SiteHabits::start)
+        self.habits.get(&site)?.start(self.state.sites.used.as_ref()?.get(&site)?)
     }
 
     /// Remembers a survey's queue, and learns from what has ended.
@@ -226,9 +245,15 @@ impl Live {
         survey: &Survey,
         (missing, line): (&BTreeMap<Why, Outage>, &Line),
         (ahead, rule): (&owners::Survey, Rule),
-    ) {
+    ) -> Result<(), ApplyError> {
         let habits = self.habits.entry(site).or_default();
-        habits.learn(ahead.now, survey);
+        let ended = habits.learn(ahead.now, survey);
+        if !ended.is_empty() {
+            let used = |(user, part): &(Option<String>, u32)| (key(user.as_deref()), *part);
+            let ended = ended.iter().map(used).collect();
+            self.put(ahead.now, SiteRecord::Used { site: site.0, ended })?;
+        }
+        let habits = self.habits.entry(site).or_default();
         // What is missing comes first in what is taken, and the others are the market's.
         let name = |why: &Why| match why {
             Why::Local(_, name) if habits.running.contains_key(name) => Some(name.clone()),
@@ -249,6 +274,7 @@ impl Live {
         }
         let rank = line.counts.iter().rposition(|counts| *counts).map_or(0, |last| last + 1);
         habits.ahead = Some(Queue { survey: ahead.clone(), rule, taken, waiting, rank });
+        Ok(())
     }
 }
 
@@ -280,34 +306,35 @@ mod tests {
         site.learn(Time(0), &survey(&[], &[(1, "eve"), (2, "ann")]));
         site.learn(Time(10), &survey(&[(1, 5, 105), (2, 10, 210), (3, 0, 100)], &[]));
         // One ended between both, one is back in the queue, one runs.
-        site.learn(Time(30), &survey(&[(3, 0, 100)], &[(2, "ann")]));
-        assert_eq!(Vec::from(site.ended.clone()), [(Some("eve".to_owned()), 150)]);
+        let ended = site.learn(Time(30), &survey(&[(3, 0, 100)], &[(2, "ann")]));
+        assert_eq!(ended, [(Some("eve".to_owned()), 150)]);
         // The reservation has gone, and it is long ago that the job was seen last.
-        site.learn(Time(90), &Survey::default());
-        assert_eq!(site.ended.len(), 1);
+        assert_eq!(site.learn(Time(90), &Survey::default()), []);
     }
 
     #[test]
     fn what_is_remembered_is_bounded() {
-        let mut site = SiteHabits::default();
+        let (mut site, mut used) = (SiteHabits::default(), Used::new());
         for job in 0..2_000 {
             let at = i64::from(job);
-            site.learn(Time(at), &survey(&[(job, at, at + 100)], &[(job + 1, "eve")]));
+            let ended = site.learn(Time(at), &survey(&[(job, at, at + 100)], &[(job + 1, "eve")]));
+            let ended = ended.iter().map(|(user, part)| (key(user.as_deref()), *part));
+            remember(&mut used, &ended.collect::<Vec<_>>());
         }
-        assert_eq!(site.ended.len(), REMEMBERED);
-        let (usual, places) = site.usual(Time(2_000));
-        assert_eq!((usual.len(), places["eve"]), (2, 1));
+        assert_eq!(used.len(), REMEMBERED);
+        let (usual, places) = site.usual(Time(2_000), &used);
+        assert_eq!((usual.len(), places[&key(Some("eve"))]), (2, 1));
         assert_eq!(usual[1].part(0, 500), 1, "less than a second, between two surveys");
     }
 
     #[test]
     fn each_user_has_a_habit() {
-        let ended = |user: &str, part| (Some(user.to_owned()), part);
-        let mut site = SiteHabits::default();
-        site.ended.extend((0..8).map(|_| ended("eve", 100)));
-        site.ended.extend((0..7).map(|_| ended("ann", 900)));
-        let (usual, places) = site.usual(Time(0));
-        assert_eq!(places.into_iter().collect::<Vec<_>>(), [("eve", 1)], "ann has too few");
+        let ended = |user: &str, part| (key(Some(user)), part);
+        let eve = (0..8).map(|_| ended("eve", 100));
+        let used: Used = eve.chain((0..7).map(|_| ended("ann", 900))).collect();
+        let (usual, places) = SiteHabits::default().usual(Time(0), &used);
+        let eve = key(Some("eve"));
+        assert_eq!(places.into_iter().collect::<Vec<_>>(), [(eve, 1)], "ann has too few");
         assert_eq!(usual[1].part(0, 999), 100);
         assert_eq!([300, 900].map(|rank| usual[0].part(0, rank)), [100, 900]);
     }

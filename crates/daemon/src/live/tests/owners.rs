@@ -309,3 +309,21 @@ fn a_start_is_expected_by_how_early_jobs_of_others_end_and_promised_by_limits() 
     stage.see(later(700), look(vec![]));
     assert_eq!(usual(&stage, &[]), None);
 }
+
+#[test]
+fn how_early_jobs_of_others_end_is_known_after_a_restart() {
+    let mut stage = Stage::new();
+    (0..10).for_each(|number| stage.see(later(60 * number), minute(number)));
+    let wanted = Wanted { pool: PoolId(0), nodes: 2, limit: Span(60) };
+    let usual = |stage: &Stage| stage.live.usual_start(SiteId(0))?.of(wanted, &[], &mut || true);
+    let mut state = State::empty(DAY);
+    stage.records.iter().for_each(|(at, record)| state.apply(*at, record).unwrap());
+    let at = later(545);
+    let begun = Live::begin(state, Settings::default(), Arc::new(Easy), "easy", at);
+    let mut again = Stage { live: begun.unwrap().0, records: vec![] };
+    assert_eq!(usual(&again), None, "the site was not surveyed yet");
+    stage.see(at, minute(9));
+    again.see(at, minute(9));
+    assert!(usual(&again).is_some());
+    assert_eq!(usual(&again), usual(&stage));
+}
