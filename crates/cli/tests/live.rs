@@ -512,3 +512,39 @@ fn the_audit_log_lasts_and_is_proved() {
     assert!(proved["rows"].as_u64().unwrap() >= 1, "{proved}");
     stage.text(&["audit", "--kind", "gossip"], 2);
 }
+
+#[test]
+fn advice_on_limits_is_from_the_own_runs() {
+    let site = "[[site]]\nname = 'alpha'\nkind = 'local'\npool = [{name = 'main', nodes = 4, price = 0.01}]\n";
+    let mut stage = Stage::configured(site);
+    let runs = ["submit", "--time", "60", "--array", "0-19", "--wrap", "true"];
+    stage.text(&runs, 0);
+    let asks = ["--time", "60", "--wrap", "true"];
+    let quote = [&["quote"], &asks[..]].concat();
+    for job in 1..=19 {
+        stage.text(&["wait", &job.to_string()], 0);
+    }
+    stage.text(&["wait", "20"], 0);
+    let said = stage.text(&quote, 0);
+    let advice = said.lines().find(|line| line.starts_with("advice: ")).unwrap();
+    assert!(advice.contains("95 of 100 runs (your last 20); it asks for 1:00:00: with 1:00 it"));
+    assert!(advice.ends_with("hold 0.6 credits instead of 36"), "{advice}");
+    let tried: Value =
+        serde_json::from_str(&stage.text(&[&["submit", "--dry-run"], &asks[..]].concat(), 0))
+            .unwrap();
+    assert_eq!(tried["advice"]["limit"], 60, "{tried:#}");
+    // All nodes are in use for a minute, and with the shorter limit it would still wait for them.
+    stage.text(&["submit", "--time", "1", "--nodes", "4", "--", "sleep", "600"], 0);
+    stage.text(&[&["submit"], &asks[..]].concat(), 0);
+    let why = stage.text(&["explain", "22"], 0);
+    assert!(why.contains("Advice: jobs like this used at most"), "{why}");
+    // What is known of runs survives; the configuration says that no user gets advice.
+    stage.kill();
+    stage.write("tradewind.toml", &format!("[market]\nadvice = false\n{site}"));
+    stage.start();
+    assert!(!stage.text(&quote, 0).contains("advice"));
+    stage.kill();
+    stage.write("tradewind.toml", site);
+    stage.start();
+    assert!(stage.text(&quote, 0).contains(advice.split_once("it asks").unwrap().0));
+}

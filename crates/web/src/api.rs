@@ -219,6 +219,18 @@ pub trait Advisor: Debug + Send + Sync {
     /// If nothing can be said.
     fn quote(&self, view: &MarketView, demand: &Demand, watch: &Watch) -> Result<Quoted, Refusal>;
 
+    /// What a waiting job could get if it asked for this instead, one answer for each criterion.
+    ///
+    /// # Errors
+    /// If nothing can be said.
+    fn quote_instead(
+        &self,
+        view: &MarketView,
+        job: JobId,
+        demand: &Demand,
+        watch: &Watch,
+    ) -> Result<Vec<Proposal>, Refusal>;
+
     /// What would be different. `changes` of all jobs: the API leaves out what is not for the
     /// caller.
     ///

@@ -22,6 +22,7 @@ pub mod documents;
 mod extract;
 mod failure;
 mod feed;
+mod limit_advice;
 mod metrics;
 mod notes;
 mod oidc;

@@ -23,8 +23,8 @@ use tradewind_model::{
 use tradewind_sched::policy::{Policy, gridfill};
 use tradewind_web::documents::{Explanation, QueuePlan, WhatIf, WhatIfQuestion};
 use tradewind_web::{
-    Advisor, Api, Limits, Listen, MarketView, Outputs, Plan, Planned, Quoted, ReplayResult,
-    Tariffs, Watch, Week, new_secret, serve,
+    Advisor, Api, Limits, Listen, MarketView, Outputs, Plan, Planned, Proposal, Quoted,
+    ReplayResult, Tariffs, Watch, Week, new_secret, serve,
 };
 
 pub(crate) const NODES: u32 = 4_000;
@@ -132,6 +132,15 @@ impl Advisor for First {
         Some(plan)
     }
     fn quote(&self, _: &MarketView, _: &Demand, _: &Watch) -> Result<Quoted, Refusal> {
+        Err(cannot())
+    }
+    fn quote_instead(
+        &self,
+        _: &MarketView,
+        _: JobId,
+        _: &Demand,
+        _: &Watch,
+    ) -> Result<Vec<Proposal>, Refusal> {
         Err(cannot())
     }
     fn whatif(&self, _: &MarketView, _: &WhatIfQuestion, _: &Watch) -> Result<WhatIf, Refusal> {

@@ -17,8 +17,8 @@ use tradewind_daemon::store::sqlite::Sqlite;
 use tradewind_model::{Demand, JobId, Place, PoolId, Price, SiteId, Span, Time};
 use tradewind_web::documents::{Explanation, QueuePlan, WhatIf, WhatIfQuestion};
 use tradewind_web::{
-    Advisor, Api, Limits, Listen, MarketView, Outputs, Plan, Planned, Quoted, ReplayResult, Server,
-    SignIn, Tariffs, Watch, Week, new_secret, serve,
+    Advisor, Api, Limits, Listen, MarketView, Outputs, Plan, Planned, Proposal, Quoted,
+    ReplayResult, Server, SignIn, Tariffs, Watch, Week, new_secret, serve,
 };
 
 use crate::world::Policies;
@@ -32,6 +32,16 @@ struct Knows(Arc<Plan>);
 
 impl Advisor for Knows {
     fn quote(&self, _: &MarketView, _: &Demand, _: &Watch) -> Result<Quoted, Refusal> {
+        panic!("no quote is asked for")
+    }
+
+    fn quote_instead(
+        &self,
+        _: &MarketView,
+        _: JobId,
+        _: &Demand,
+        _: &Watch,
+    ) -> Result<Vec<Proposal>, Refusal> {
         panic!("no quote is asked for")
     }
 
@@ -61,6 +71,7 @@ impl Advisor for Knows {
             // Of a computation of its own: no place may show it.
             expected_start: Some(12_345),
             expectation: None,
+            advice: None,
             ahead: Some(1),
             relaxations: vec![],
             fall_backs: vec![],

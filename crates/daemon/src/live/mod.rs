@@ -52,8 +52,8 @@ pub use input::{
     Act, Ask, Input, ProjectChange, Refusal, RefusalKind, Reply, Unknown, Usage, Withheld,
 };
 use jobs::index::JobIndex;
-use jobs::{bodies, demand, redact, width};
 pub use jobs::{alike, choice, gather};
+use jobs::{bodies, demand, redact, width};
 pub use ledger::{money, projects, used};
 pub use outages::recent_history;
 use peers::PeerMessage;

@@ -47,7 +47,13 @@ fn settings(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Settings {
     let sites = sites::sites(fields, notes);
     let settings = Settings {
         zone: zone(fields, notes),
-        market: table(fields, "market", &["policy", "rules", "gather", "slack", "advice"], notes, market),
+        market: table(
+            fields,
+            "market",
+            &["policy", "rules", "gather", "slack", "advice"],
+            notes,
+            market,
+        ),
         listen: table(fields, "listen", &["address", "certificate", "key"], notes, listen),
         sign_in: table(fields, "sign_in", &sign_in::KEYS, notes, sign_in::sign_in),
         limits: table(fields, "limits", &LIMITS, notes, limits),

@@ -26,6 +26,10 @@ pub struct Explanation {
     /// The same with its ranges: as in the job's own document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expectation: Option<super::Expectation>,
+    /// What the user's own runs say of its time limit; left out if that is nothing, if it is another
+    /// user's job, and by configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<super::LimitAdvice>,
     /// Number of jobs before it in the queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ahead: Option<u64>,

@@ -4,6 +4,7 @@
 //! have nothing to say are left out.
 
 mod account;
+mod advice;
 mod amount;
 mod audit;
 mod choice;
@@ -28,6 +29,7 @@ mod token;
 mod whatif;
 
 pub use account::{Account, AccountList, POSTING_COLUMNS, Posting, Statement, Transfer};
+pub use advice::LimitAdvice;
 pub use amount::{Credits, Thousandths};
 pub use audit::{AUDIT_COLUMNS, AuditList, AuditRow};
 pub use choice::{Choice, OtherPool};

@@ -28,6 +28,10 @@ pub struct Quotes {
     /// window, with its ranges. Nothing of it is promised. Left out if there is no window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub without_offer: Option<super::Expectation>,
+    /// What the user's own runs say of the time limit; left out if that is nothing, and by
+    /// configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<super::LimitAdvice>,
 }
 
 /// Which plan of the waiting jobs an answer goes by, and how far the queue was looked at.

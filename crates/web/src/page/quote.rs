@@ -19,7 +19,7 @@ use super::shell::Shell;
 use super::words;
 use crate::auth::Caller;
 use crate::context::Context;
-use crate::documents::{Credits, Expectation, Offer, Quotes, SiteList};
+use crate::documents::{Credits, Expectation, LimitAdvice, Offer, Quotes, SiteList};
 use crate::extract::{Large, Selection};
 use crate::failure::{Answer, Failure};
 use crate::routes::advice::{self, Standing};
@@ -70,6 +70,8 @@ struct QuotePage {
     sooner: Option<i64>,
     /// When it is expected to start without an offer, if its ranges are known.
     without_offer: Option<Expectation>,
+    /// What the user's own runs say of the time limit.
+    advice: Option<LimitAdvice>,
     /// Criteria without a window, and why.
     none: Vec<Offer>,
     curve: Option<String>,
@@ -119,6 +121,7 @@ async fn blank(context: &Context, caller: &Caller, filled: QuoteForm) -> Answer<
         purse: None,
         sooner: None,
         without_offer: None,
+        advice: None,
         none,
         curve: None,
         board_pools,
@@ -204,7 +207,8 @@ async fn answer(
             let without_offer = quotes.without_offer.filter(|it| it.ranges.is_some());
             let sooner = quotes.sooner().filter(|_| without_offer.is_none());
             let made = QuotePage { answered, windows, purse, sooner, without_offer, ..empty };
-            page(&QuotePage { none, curve, board_pools, ..made })
+            let advice = quotes.advice;
+            page(&QuotePage { none, curve, board_pools, advice, ..made })
         }
         Err(failure) => {
             let (status, problem) = failure.parts();

@@ -4,7 +4,7 @@ use askama::filters::Safe;
 use jiff::Timestamp;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::documents::{Credits, Fate};
+use crate::documents::{Credits, Fate, LimitAdvice};
 pub(crate) use crate::views::amounts::{credits, grouped, performance, span, typeset};
 
 /// A moment: UTC, with the zone, as an element that scripts may show on another clock.
@@ -55,6 +55,11 @@ pub(crate) fn cents(amount: &Credits) -> String {
 /// A price by the hour: of a node and second it is in millionths.
 pub(crate) fn hourly(price: &Credits) -> String {
     credits(&Credits(price.0.saturating_mul(3_600)))
+}
+
+/// Advice on a time limit.
+pub(crate) fn advice(it: &LimitAdvice) -> String {
+    it.sentence(|seconds| span(&seconds), |amount| credits(&amount))
 }
 
 /// Text within an address.

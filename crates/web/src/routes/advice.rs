@@ -22,6 +22,7 @@ use crate::documents::{
 };
 use crate::extract::{At, Document, Large};
 use crate::failure::{Answer, Failure};
+use crate::limit_advice::{self, AskedJob};
 use crate::usual;
 use crate::views::accounts::may_see;
 use crate::views::offers::{no_offer, offer};
@@ -74,9 +75,12 @@ pub(crate) async fn offers(
     let user = || Account::User(caller.actor.user.clone());
     let project = submission.project.clone();
     let payer = project.clone().map_or_else(user, Account::Project);
-    let demand = context.demand(caller.actor.user.clone(), submission).await?;
+    let (asked, user) = (Arc::new(submission.clone()), caller.actor.user.clone());
+    let demand = context.demand(user.clone(), submission).await?;
     let (view, Quoted { proposals, queue }) = windows(context, &demand, &ahead).await?;
     let expected = usual::starts(context, &ahead, &view, &demand, &proposals).await?;
+    let job = AskedJob { user, submission: asked, demand: demand.clone(), waits: None };
+    let advice = limit_advice::advice(context, &ahead, &view, job).await?;
     // The rest waits for the journal, and not for a processor.
     drop(ahead);
     let unbookable = context.look(Live::unbookable).await?;
@@ -121,7 +125,7 @@ pub(crate) async fn offers(
     });
     let (as_of, queue) = (Some(view.market.now().0), Some(queue));
     let funds = funds.await?.map(Credits);
-    Ok(Quotes { quotes, payer: Some(name), funds, as_of, queue, without_offer })
+    Ok(Quotes { quotes, payer: Some(name), funds, as_of, queue, without_offer, advice })
 }
 
 /// When a job that asks for this is expected to start if it joins the queue: at the earliest window.
@@ -240,9 +244,14 @@ pub(crate) async fn explain(
     let Some(id) = id.filter(|_| line.waits_here()) else {
         return Ok(Json(of_line(line)));
     };
-    let view = context.view().await?;
-    let look = move |advisor: &dyn Advisor, watch: &Watch| advisor.explain(&view, id, watch);
+    let view = Arc::new(context.view().await?);
+    let of = Arc::clone(&view);
+    let look = move |advisor: &dyn Advisor, watch: &Watch| advisor.explain(&of, id, watch);
     let mut told = ahead.ask(look).await?;
+    told.advice = match own_job(&context, &caller, number, &view).await? {
+        Some(job) => limit_advice::advice(&context, &ahead, &view, job).await?,
+        None => None,
+    };
     // The plan may be newer than at first, and the job may have left the queue meanwhile.
     let (line, id, left_out) = seen(&context, &caller, number).await?;
     if id.is_none() || !line.waits_here() {
@@ -257,6 +266,24 @@ pub(crate) async fn explain(
         told.message += &format!("; left out for limits of sites: {}", left_out.join("; "));
     }
     Ok(Json(told))
+}
+
+/// The caller's own job that waits in the queue. What other users' runs say is not for the caller, not
+/// even for an administrator.
+async fn own_job(
+    context: &Context,
+    caller: &Caller,
+    number: u64,
+    view: &Arc<MarketView>,
+) -> Answer<Option<AskedJob>> {
+    let (user, view) = (caller.actor.user.clone(), Arc::clone(view));
+    let found = context.look(move |live| {
+        let job = live.state().jobs.get(&number).filter(|job| job.user == user)?;
+        let waits = Some(job.id()?);
+        let demand = view.market.demand(job.id()?)?.clone();
+        Some(AskedJob { user, submission: Arc::clone(&job.submission), demand, waits })
+    });
+    found.await
 }
 
 /// The job, its place in the queue if it is there, and pools that are left out for limits of sites.
@@ -282,6 +309,7 @@ fn of_line(line: Job) -> Explanation {
         message: line.message.unwrap_or_else(|| format!("the job is {}", line.state)),
         expected_start: line.expected_start.map(|it| it.at),
         expectation: line.expected_start,
+        advice: None,
         ahead: None,
         relaxations: Vec::new(),
         fall_backs: Vec::new(),

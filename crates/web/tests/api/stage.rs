@@ -192,6 +192,16 @@ impl Advisor for ByRote {
         Ok(Quoted { proposals, queue: QueuePlan::default() })
     }
 
+    fn quote_instead(
+        &self,
+        view: &MarketView,
+        _: JobId,
+        demand: &Demand,
+        watch: &Watch,
+    ) -> Result<Vec<Proposal>, Refusal> {
+        Ok(self.quote(view, demand, watch)?.proposals)
+    }
+
     fn whatif(
         &self,
         view: &MarketView,
@@ -238,6 +248,7 @@ impl Advisor for ByRote {
             message: "other jobs are ahead of it".to_owned(),
             expected_start: None,
             expectation: None,
+            advice: None,
             ahead: Some(1),
             relaxations: vec![],
             fall_backs: vec![],

@@ -42,6 +42,9 @@ pub(super) fn sentences(it: &Explanation) -> String {
     if let Some(share) = &it.fair_share {
         let _ = writeln!(text, "Fair share: {share}.");
     }
+    if let Some(advice) = &it.advice {
+        let _ = writeln!(text, "Advice: {}.", starts::advice(advice));
+    }
     if !it.relaxations.is_empty() {
         text.push_str("Any one of these alone, and no less, would place it:\n");
     }

@@ -118,6 +118,9 @@ fn table(all: &Quotes) -> String {
         }
     }
     text.push_str(&without_offer(all));
+    if let Some(advice) = &all.advice {
+        let _ = writeln!(text, "\nadvice: {}", starts::advice(advice));
+    }
     text.push_str(&purse(all, &lines));
     text
 }

@@ -1,8 +1,8 @@
 //! Expected starts with their ranges, as tables and sentences have them.
 
-use tradewind_web::documents::{Expectation, RangeScore, StartRange};
+use tradewind_web::documents::{Expectation, LimitAdvice, RangeScore, StartRange};
 
-use crate::client::words::{clock, moment};
+use crate::client::words::{clock, length, moment};
 
 /// The moment, and the range for most jobs: `2026-11-24T14:05:00 (80 %: 13:50 to 15:10)`.
 pub(super) fn expected(it: &Expectation) -> String {
@@ -52,6 +52,11 @@ pub(super) fn cells(it: Option<&Expectation>) -> Vec<String> {
     };
     let ends = ranges.within.iter().flat_map(|it| [it.from, it.to]);
     [ranges.median].into_iter().chain(ends).map(|at| at.to_string()).collect()
+}
+
+/// Advice on the time limit, as a sentence.
+pub(super) fn advice(it: &LimitAdvice) -> String {
+    it.sentence(length, |credits| credits.to_string())
 }
 
 /// How the widest but one of the ranges held: `82% of 200`.

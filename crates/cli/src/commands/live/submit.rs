@@ -124,6 +124,12 @@ fn dry_run(market: &Market, body: &Value) -> Outcome {
         Err(failure) => return Err(failure),
     };
     let found = quote::has_window(&quotes)?;
-    output::json(&json!({"submission": body, "quotes": quotes.0["quotes"]}))?;
+    let mut said = json!({"submission": body, "quotes": quotes.0["quotes"]});
+    for name in ["without_offer", "advice"] {
+        if let Some(value) = quotes.0.get(name) {
+            said[name] = value.clone();
+        }
+    }
+    output::json(&said)?;
     Ok(if found { Exit::Ok } else { Exit::Infeasible })
 }

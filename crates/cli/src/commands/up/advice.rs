@@ -48,6 +48,20 @@ impl Advisor for SimulationAdvisor {
         Ok(Quoted { proposals: proposals.collect(), queue: kept.queue })
     }
 
+    fn quote_instead(
+        &self,
+        view: &MarketView,
+        job: JobId,
+        demand: &Demand,
+        watch: &Watch,
+    ) -> Result<Vec<Proposal>, Refusal> {
+        let kept = self.plans.plan(view, watch)?;
+        let taken: Vec<Taken> = kept.taken_by_others(&view.market, job).collect();
+        let free = free(&view.market, demand, &taken)?;
+        let quotes = quotes(&free, demand, watch)?.into_iter();
+        Ok(quotes.map(|quote| proposal(&view.market, demand, &free, quote)).collect())
+    }
+
     fn whatif(
         &self,
         view: &MarketView,
@@ -134,6 +148,7 @@ impl Advisor for SimulationAdvisor {
             // The API has it of the plan.
             expected_start: None,
             expectation: None,
+            advice: None,
             ahead: Some(view.market.queue().take_while(|other| *other < job).count() as u64),
             relaxations: told.relaxations.iter().map(relaxation).collect(),
             fall_backs,

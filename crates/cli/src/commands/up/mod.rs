@@ -214,6 +214,7 @@ fn start(place: &StateFolder, settings: &Settings, report: &Report) -> Result<En
         peers: settings.peers.iter().map(|peer| peer.name.clone()).collect(),
         gather: settings.market.gather,
         slack: settings.market.slack,
+        advice: settings.market.advice,
         times: times_by_project(settings),
         keep_scripts: settings.journal.scripts,
         one_account: accounts::alone(settings),

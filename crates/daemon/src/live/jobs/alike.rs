@@ -2,6 +2,7 @@
 
 use tradewind_io::submission::{Submission, TimeLimit};
 use tradewind_model::Span;
+pub use tradewind_sched::predict::limits::PERCENT;
 use tradewind_sched::predict::limits::{self, LimitAdvice};
 
 use super::{Finish, Job, Phase};
@@ -17,11 +18,8 @@ struct Likeness {
 }
 
 /// Which jobs are alike: the first kind of which there are enough runs.
-const ALIKE: [fn(Likeness) -> bool; 3] = [
-    |it| it.name && it.script && it.width,
-    |it| it.name && it.width,
-    |it| it.script && it.width,
-];
+const ALIKE: [fn(Likeness) -> bool; 3] =
+    [|it| it.name && it.script && it.width, |it| it.name && it.width, |it| it.script && it.width];
 
 /// The one time limit that a submission asks for. `None`: it has limits by class of nodes.
 pub fn limit_of(submission: &Submission) -> Option<Span> {
