@@ -65,7 +65,7 @@ fn key(site: &Searcher, window: &Window) -> Key {
 }
 
 /// Of the sites' reasons the one of the site that is nearest to having a window: short of money,
-/// then of nodes that are free together, then of suitable nodes; each time by the least.
+/// then of nodes that are free together, then of suitable nodes; each time the one that lacks fewest.
 pub(super) fn nearest(reasons: impl Iterator<Item = Reason>) -> Option<Reason> {
     reasons.min_by_key(|reason| match reason {
         Reason::BudgetShort { cheapest, .. } => (0, cheapest.0),
