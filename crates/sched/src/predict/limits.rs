@@ -75,7 +75,7 @@ mod tests {
     fn there_is_no_advice_from_few_runs_or_for_little() {
         let runs = minutes([10; 20]);
         assert_eq!(advice(&runs[..19], Span(DAY)), None);
-        let of = |asked| advice(&runs, Span(asked * 60)).map(|it| it.limit);
+        let of = |asked: i64| advice(&runs, Span(asked * 60)).map(|it| it.limit);
         assert_eq!((of(19), of(20), of(60)), (None, Some(Span(900)), Some(Span(900))));
     }
 

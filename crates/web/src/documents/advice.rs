@@ -14,7 +14,7 @@ use super::amount::Credits;
 pub struct LimitAdvice {
     /// Of 100 such runs, as many are known to use at most `used`.
     pub percent: u32,
-    /// Own runs that this is known from: of the same width, with the same name or script.
+    /// The user's own runs that this is known from: of the same width, with the same name or script.
     pub runs: u32,
     /// What they use at most, in seconds of the limit.
     pub used: i64,

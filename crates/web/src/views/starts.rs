@@ -41,3 +41,52 @@ pub(crate) fn score(it: &waits::RangeScore) -> Option<RangeScore> {
     let within = within.map(|(level, starts)| StartsWithin { percent: (*level).into(), starts });
     (it.starts > 0).then(|| RangeScore { starts: it.starts, within: within.collect() })
 }
+
+#[cfg(test)]
+mod tests {
+    use tradewind_daemon::codec::{Codec as _, Json};
+
+    use super::*;
+
+    /// A market that knows so many scores: waits of half to twice the expected ones.
+    fn knows(scores: i64) -> State {
+        let scores: Vec<String> =
+            (0..scores).map(|it| (500_000 + it * 1_500_000 / scores).to_string()).collect();
+        let body = String::from_utf8(Json.state(&State::empty(Time(0)))).unwrap();
+        let waits = format!(
+            r#","waits":{{"head":{{"levels":[],"held":[]}},"scores":[[0,[0,1,{}]]],"open":[]}}}}"#,
+            scores.join(",")
+        );
+        let body = format!("{}{waits}", body.strip_suffix('}').unwrap());
+        Json.read_state(Json::VERSION, body.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn there_are_ranges_where_enough_is_known_and_nothing_was_promised() {
+        let ahead = (Time(1_000), Time(4_600));
+        let asked = Some((1, Span(60)));
+        let few = expectation(&knows(39), ahead, asked);
+        assert!(few.ranges.is_none() && few.lacks_starts());
+        assert_eq!(
+            (few.at, few.early, few.late, few.samples, few.needed),
+            (4_600, 4_600, 4_600, 39, 40)
+        );
+        let state = knows(400);
+        let said = expectation(&state, ahead, asked);
+        let most = said.most().unwrap();
+        assert_eq!((said.early, said.late, said.samples), (most.from, most.to, 400));
+        assert!(1_000 < most.from && most.from < 4_600 && 4_600 < most.to, "{said:?}");
+        assert_eq!(most.percent, 80);
+        let promised = expectation(&state, ahead, None);
+        assert!(promised.ranges.is_none() && !promised.lacks_starts());
+        let at_once = expectation(&state, (Time(1_000), Time(1_000)), asked);
+        assert!(at_once.ranges.is_none() && !at_once.lacks_starts());
+    }
+
+    #[test]
+    fn a_score_has_shares() {
+        assert_eq!(score(&waits::RangeScore::default()), None);
+        let it = score(&waits::RangeScore { starts: 7, within: [3, 6, 7] }).unwrap();
+        assert_eq!(it.shares().collect::<Vec<_>>(), [(50, 43), (80, 86), (95, 100)]);
+    }
+}

@@ -4,7 +4,7 @@
 //! What is announced, booked and promised rests on limits. What is *expected* rests on how jobs
 //! ended: from one survey to the next, running jobs of others disappear, which says which part of
 //! their limits they have used. It is learned from a bounded number of jobs of each site and written
-//! down ([`SiteRecord::Used`]), users as numbers that do not tell who they are. Nothing is decided by
+//! down ([`SiteRecord::Used`]), with digests in place of names of users. Nothing is decided by
 //! it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
