@@ -4,15 +4,19 @@
 mod booking;
 mod free;
 mod names;
+mod outline;
 mod rooms;
 mod search;
+mod tariff;
 mod wish;
 
 pub(crate) use booking::{Booking, Part};
 pub(super) use free::{Free, Opening};
 pub(crate) use names::Names;
+pub(super) use outline::{Outline, fits_at_once};
 pub(super) use search::Starts;
-pub(super) use wish::PlacementRequest;
+pub(super) use tariff::Tariff;
+pub(super) use wish::{PlacementRequest, PoolOffer};
 pub use wish::Spread;
 
 /// What is free in each pool, and in all of them together.
