@@ -184,7 +184,8 @@ impl SlotList {
     /// [`SlotError::NotFree`] for a task that is not free; the list is unchanged then.
     pub fn subtract_together(&mut self, windows: &[Window]) -> Result<(), SlotError> {
         let Some(start) = windows.first().map(Window::start) else { return Ok(()) };
-        let mut taken: Vec<(Slot, usize)> = windows.iter().flat_map(Window::taken).zip(0..).collect();
+        let mut taken: Vec<(Slot, usize)> =
+            windows.iter().flat_map(Window::taken).zip(0..).collect();
         taken.sort_unstable_by_key(|(slot, _)| slot.node);
         let mut at = vec![usize::MAX; taken.len()];
         let reach = self.slots.partition_point(|slot| slot.start <= start);

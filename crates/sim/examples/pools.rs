@@ -129,14 +129,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for &count in &counts {
             let pools = pools(count, nodes)?;
             let served = if load == "same" { counts[0] } else { count };
-            let workload =
-                workload(Arc::clone(&pools), jobs, u64::from(served) * u64::from(nodes));
+            let workload = workload(Arc::clone(&pools), jobs, u64::from(served) * u64::from(nodes));
             let begin = Instant::now();
             let done = run(&workload, Settings::default(), &mut *policy(name), &mut [])?;
             let took = begin.elapsed().as_secs_f64();
             let (each, sum) = (took * 1e6 / jobs as f64, checksum(&done, &pools));
             let passes = done.passes;
-            println!("| {name} | {load} | {count} | {took:.2} s | {each:.0} | {passes} | {sum:016x} |");
+            println!(
+                "| {name} | {load} | {count} | {took:.2} s | {each:.0} | {passes} | {sum:016x} |"
+            );
             points.push((f64::from(count), each));
         }
         if points.len() > 1 {

@@ -152,3 +152,72 @@ fn alike(one: &Node, other: &Node) -> bool {
         && one.times == other.times
         && one.attributes == other.attributes
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tradewind_model::{Money, Price, SlotList};
+
+    use super::*;
+    use crate::testing::{grid, slots};
+    use crate::window::{Scratch, Searcher};
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(500))]
+
+        /// Windows at the first moment and elsewhere are taken in turns, until nothing is left.
+        #[test]
+        fn windows_are_those_of_a_search(
+            kinds in prop::collection::vec((prop::sample::select(vec![500u32, 1_000, 2_000]), 0i64..4, 1usize..4), 1..5),
+            drawn in prop::collection::vec((-5i64..8, 1i64..30), 15),
+            asked in prop::collection::vec((1u32..4, 1i64..20, prop::option::of(0i64..60), prop::option::of(0i64..4), 5i64..40), 1..4),
+        ) {
+            let nodes: Vec<(u32, i64)> =
+                kinds.iter().flat_map(|&(speed, price, count)| vec![(speed, price); count]).collect();
+            let grid = grid(&nodes);
+            let free: Vec<(u32, i64, i64)> = (0..nodes.len() as u32)
+                .zip(&drawn)
+                .map(|(node, &(start, length))| (node, start, start + length))
+                .collect();
+            let mut list: SlotList = slots(&free);
+            let mut pending = Vec::new();
+            let mut front = Front::new(&grid, list.as_slice(), Time(0));
+            let request = |&(tasks, work, budget, price, deadline): &(u32, i64, Option<i64>, Option<i64>, i64)| Request {
+                budget: budget.map(Money::credits),
+                max_price: price.map(Price::credits),
+                deadline: Some(Time(deadline)),
+                ..Request::new(tasks, Span(work))
+            };
+            for asked in asked.iter().cycle().take(12) {
+                let request = request(asked);
+                for algorithm in [Algorithm::Best(tradewind_model::Criterion::Start), Algorithm::Amp, Algorithm::Alp] {
+                    let search = Search::new(algorithm);
+                    let plain = Searcher::new(&grid, &request, &search);
+                    let mut now = list.clone();
+                    now.subtract_together(&pending).unwrap();
+                    let plain = plain.find(&now, Time(0), &mut Scratch::default());
+                    let ours = front.request(&grid, &request, &search).and_then(|it| front.find(&it));
+                    let first = plain.clone().filter(|found| found.window.start() == Time(0));
+                    prop_assert_eq!(&ours, &first);
+                    if let Some(Found { window, .. }) = plain {
+                        front.take(&window);
+                        match window.start() == Time(0) {
+                            true => pending.push(window),
+                            false => {
+                                // Together is as one by one.
+                                let mut one_by_one = list.clone();
+                                for window in &pending {
+                                    one_by_one.subtract_window(window).unwrap();
+                                }
+                                prop_assert_eq!(&now, &one_by_one);
+                                list = now;
+                                list.subtract_window(&window).unwrap();
+                                pending.clear();
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -7,9 +7,7 @@ use tradewind_model::{
 };
 
 use super::{Cyclic, Meter, search_of, searcher};
-use crate::window::{
-    Algorithm, Found, Front, FrontRequest, Proof, Scratch, Searcher, Variant,
-};
+use crate::window::{Algorithm, Found, Front, FrontRequest, Proof, Scratch, Searcher, Variant};
 
 /// What the search found for one job.
 pub(super) struct JobAlternatives {

@@ -16,8 +16,8 @@ pub(crate) use names::Names;
 pub(super) use outline::{Outline, fits_at_once};
 pub(super) use search::Starts;
 pub(super) use tariff::Tariff;
-pub(super) use wish::{PlacementRequest, PoolOffer};
 pub use wish::Spread;
+pub(super) use wish::{PlacementRequest, PoolOffer};
 
 /// What is free in each pool, and in all of them together.
 pub(super) type Availability = super::availability::Availability<Free>;

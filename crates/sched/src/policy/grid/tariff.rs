@@ -30,7 +30,7 @@ impl Tariff {
     pub(in crate::policy) fn new(pools: &Pools) -> Tariff {
         let price = |pool: &Pool| u128::from(pool.price.0.unsigned_abs());
         let work = |pool: &Pool| {
-            (price(pool) * 1_000 << SHIFT) / u128::from(pool.performance.thousandths())
+            ((price(pool) * 1_000) << SHIFT) / u128::from(pool.performance.thousandths())
         };
         let order = |rate: &dyn Fn(&Pool) -> u128| {
             let mut all: Vec<(u128, PoolId)> =
@@ -117,7 +117,8 @@ impl<F: Fn(&Pool) -> bool> Iterator for Cheapest<'_, F> {
             let work = self.next_of(Times::Work).map(|(least, id)| (least, id, Times::Work));
             let wall = self.next_of(Times::Wall).map(|(least, id)| (least, id, Times::Wall));
             let unread = work.into_iter().chain(wall).min_by_key(|(least, ..)| *least);
-            let first = self.ready.peek().map(|Reverse((cost, ..))| u128::from(cost.unsigned_abs()));
+            let first =
+                self.ready.peek().map(|Reverse((cost, ..))| u128::from(cost.unsigned_abs()));
             match (first, unread) {
                 (None, None) => return None,
                 (Some(cost), Some((least, id, times))) if least <= cost => self.read(id, times),
