@@ -6,7 +6,7 @@
 //! cheapest runs alone. [`Searcher::find`](super::Searcher::find) gives the same window at the
 //! cost of all slots that begin by then; it answers once a front has no window any more.
 
-use tradewind_model::{Grid, Node, NodeId, Request, Slot, Span, Task, Time, Window};
+use tradewind_model::{Grid, Node, NodeId, Request, Slot, Span, Spread, Task, Time, Window};
 
 use super::limits::MoneyLimits;
 use super::{Algorithm, Found, Proof, Search, Variant};
@@ -70,7 +70,8 @@ impl Front {
     /// begins later. O(r log r) for r runs.
     pub fn request(&self, grid: &Grid, request: &Request, search: &Search) -> Option<FrontRequest> {
         let later = request.earliest_start.is_some_and(|start| start > self.at);
-        if later || request.tasks == 0 || !is_earliest(search) {
+        let at_one_site = request.spread != Spread::Grid;
+        if later || at_one_site || request.tasks == 0 || !is_earliest(search) {
             return None;
         }
         let limits = MoneyLimits::of(request, search);

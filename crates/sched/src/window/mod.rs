@@ -26,6 +26,7 @@ mod paper;
 mod ranking;
 mod reason;
 mod search;
+mod sites;
 mod sweep;
 
 pub use front::{Front, FrontRequest};

@@ -16,7 +16,7 @@ pub(crate) use names::Names;
 pub(super) use outline::{Outline, fits_at_once};
 pub(super) use search::Starts;
 pub(super) use tariff::Tariff;
-pub use wish::Spread;
+pub use tradewind_model::Spread;
 pub(super) use wish::{PlacementRequest, PoolOffer};
 
 /// What is free in each pool, and in all of them together.

@@ -1,6 +1,6 @@
 //! What a queue must know of a waiting job between two looks at the pools.
 
-use tradewind_model::{Demand, Pool, Pools, Reason, Span, Time};
+use tradewind_model::{Demand, Pool, Pools, Reason, Span, Spread, Time};
 
 use super::free::Free;
 use super::tariff::Tariff;
@@ -26,7 +26,7 @@ impl Outline {
         }
     }
 
-    /// Of a job without a deadline and without a trade that could run if everything were free.
+    /// Of a job without a deadline, for nodes of any sites, and without a trade, that could run if everything were free.
     /// `None`: only a [`PlacementRequest`] can say. Looks at the pools that it would take, and at
     /// the slowest.
     pub(in crate::policy) fn quick(
@@ -35,7 +35,7 @@ impl Outline {
         demand: &Demand,
     ) -> Option<Outline> {
         let terms = demand.terms();
-        if terms.deadline.is_some() {
+        if terms.deadline.is_some() || terms.spread != Spread::Grid {
             return None;
         }
         let (mut left, mut cost) = (demand.processors, 0i128);
@@ -84,6 +84,9 @@ pub(in crate::policy) fn fits_at_once(
     (now, end): (Time, Time),
 ) -> bool {
     let terms = demand.terms();
+    if terms.spread != Spread::Grid {
+        return false;
+    }
     let start = terms.earliest_start.map_or(now, |start| start.max(now));
     let end = terms.deadline.map_or(end, |deadline| deadline.min(end));
     let suits = |pool: &Pool| pool.suits(demand);

@@ -6,7 +6,9 @@
 //! nodes of the best one; and no node is in a window that exceeds the budget together with the
 //! cheapest nodes. Pools beyond these bounds change no search.
 
-use tradewind_model::{Criterion, Demand, Horizon, Limit, Pool, PoolId, Pools, Profile, Time};
+use tradewind_model::{
+    Criterion, Demand, Horizon, Limit, Pool, PoolId, Pools, Profile, Spread, Time,
+};
 
 use super::Settings;
 use crate::policy::cyclic::{Offers, SearchBy, SliceBy, SubBatches};
@@ -53,6 +55,9 @@ pub(super) fn reached<'a>(
 ) -> Option<Vec<bool>> {
     let mut reached = vec![false; sight.pools.as_slice().len()];
     for (demand, end) in batch {
+        if demand.terms().spread != Spread::Grid {
+            return None;
+        }
         let criterion = match &settings.cyclic.search {
             SearchBy::All(algorithm) => match algorithm {
                 Algorithm::Best(criterion) => criterion,
