@@ -192,7 +192,7 @@ async fn answer(
         QuoteAction::Take(quote) => take(context, caller, &document, quote).await.map(Taken::Job),
         QuoteAction::See(standing) => {
             let offers = advice::offers(context, caller, &document, standing).await;
-            offers.map(|quotes| Taken::Offers(quotes, standing))
+            offers.map(|quotes| Taken::Offers(Box::new(quotes), standing))
         }
     };
     let empty = blank(context, caller, filled).await?;
@@ -224,7 +224,7 @@ async fn answer(
 
 enum Taken {
     Job(u64),
-    Offers(Quotes, Standing),
+    Offers(Box<Quotes>, Standing),
 }
 
 async fn take(context: &Context, caller: &Caller, document: &Large, quote: u64) -> Answer<u64> {

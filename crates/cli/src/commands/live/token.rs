@@ -359,6 +359,7 @@ mod tests {
             pools: vec![],
             queue: None,
             delay: None,
+            start_ranges: None,
         };
         let sites = [site];
         let said = |user, role| hint(user, role, &sites);
