@@ -25,6 +25,8 @@ pub(super) enum Family {
     Fill,
     /// Of every scheme that plans in cycles.
     Cycles,
+    /// Of those that hold fall-back windows.
+    Fallback,
     /// Of those that cut the batch.
     Slices,
     /// Of those whose choice keeps windows apart.
@@ -72,6 +74,7 @@ impl Family {
                 "max-alternatives",
                 "seed",
             ],
+            Family::Fallback => &["fallback"],
             Family::Slices => &["sub-batches", "slice-by"],
             Family::Whole => &["choice-limit"],
             Family::Bsf => &["first", "by"],
@@ -207,6 +210,7 @@ pub(super) fn cycles(to: &mut Settings, key: &str, value: &str) -> Result<(), Wr
         "stretch" => to.stretch = word(value, &Stretch::ALL)?,
         "replan" => to.replan = word(value, &Replan::ALL)?,
         "batch" => to.batch = number(value, 1)?,
+        "fallback" => to.fallback = fallback(value)?,
         "objective" => to.vo.objective = word(value, &OBJECTIVES)?,
         "measure" => to.vo.measure = word(value, &MEASURES)?,
         "time-limit" => to.vo.time_limit = values::time_limit(value)?,
@@ -240,6 +244,14 @@ pub(super) fn cycles(to: &mut Settings, key: &str, value: &str) -> Result<(), Wr
         _ => to.cyclic.slice_by = word(value, &SLICES)?,
     }
     Ok(())
+}
+
+/// The most fall-back windows per job.
+const MAX_FALLBACK: u32 = 16;
+
+fn fallback(text: &str) -> Result<u32, Wrong> {
+    let count = text.parse().ok().filter(|count| *count <= MAX_FALLBACK);
+    count.ok_or_else(|| format!("not a whole number from 0 to {MAX_FALLBACK}").into())
 }
 
 pub(super) fn bsf(to: &mut bsf::Settings, key: &str, value: &str) -> Result<(), Wrong> {

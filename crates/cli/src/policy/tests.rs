@@ -53,8 +53,10 @@ fn commas_in_brackets_belong_to_the_policy() {
 #[test]
 fn cyclic_schemes_take_the_options_of_plans() {
     let text = "batch-slicer[period=15m,horizon=4h,search=cost,objective=min-cost,sub-batches=3,\
-                slice-by=cost,replan=on-release,stretch=longest,max-alternatives=all,batch=7]";
+                slice-by=cost,replan=on-release,stretch=longest,max-alternatives=all,batch=7,\
+                fallback=2]";
     let Kind::Cycles(settings) = kind(text) else { unreachable!() };
+    assert_eq!(settings.fallback, 2);
     assert_eq!((settings.period.0, settings.look_ahead().0, settings.batch), (900, 14_400, 7));
     assert_eq!(settings.replan, market::Replan::OnRelease);
     assert_eq!(settings.cyclic.max_alternatives, None);
