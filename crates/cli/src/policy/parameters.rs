@@ -9,7 +9,7 @@ use tradewind_sched::policy::bsf::{self, By, First};
 use tradewind_sched::policy::cyclic::market::{Replan, Settings, Stretch, Turn};
 use tradewind_sched::policy::cyclic::{SearchBy, SliceBy, SubBatches};
 use tradewind_sched::policy::dispatch::{
-    self, Clearing, Deadline, Fraction, Gate, Prices, Ratio, ShareOf, Slots, Ties, Valuation, Wait,
+    self, Clearing, Deadline, Fraction, Gate, Local, Prices, Ratio, ShareOf, Slots, Ties, Valuation, Wait,
 };
 use tradewind_sched::policy::gridfill::{self, Spread};
 use tradewind_sched::window::{Algorithm, Variant};
@@ -82,6 +82,8 @@ impl Family {
                 "cycle",
                 "gate",
                 "deadline",
+                "queues",
+                "publish",
                 "wait",
                 "ratio",
                 "patience",
@@ -274,6 +276,8 @@ pub(super) fn dispatch(to: &mut dispatch::Settings, key: &str, value: &str) -> R
         "cycle" => to.cycle = span(value)?,
         "gate" => to.gate = word(value, &Gate::ALL)?,
         "deadline" => to.deadline = word(value, &Deadline::ALL)?,
+        "queues" => to.local = word(value, &Local::ALL)?,
+        "publish" => to.publish = Some(span(value)?),
         "wait" => to.wait = word(value, &Wait::ALL)?,
         "ratio" => to.ratio = ratio(value)?,
         "patience" => to.patience = span(value)?,

@@ -66,7 +66,8 @@ fn cyclic_schemes_take_the_options_of_plans() {
 fn meta_schedulers_have_their_own_parameters() {
     let text = "auction[cycle=30s,gate=off,deadline=ignore,wait=backlog,ratio=1.25,patience=2h,\
                 slots=immediate,horizon=1h,ties=cheapest,seed=9,valuation=unit,tau=5m,\
-                clearing=uniform,k=250,prices=dynamic,step=7,floor=800,ceiling=1500,outlook=30m]";
+                clearing=uniform,k=250,prices=dynamic,step=7,floor=800,ceiling=1500,outlook=30m,\
+                queues=conservative,publish=5m]";
     let Kind::Dispatch(settings) = kind(text) else { unreachable!() };
     let expected = dispatch::Settings {
         rule: Rule::Auction,
@@ -122,7 +123,7 @@ fn lots_are_the_runs_unless_a_policy_has_its_own() {
 
 #[test]
 fn every_parameter_of_a_grid_without_a_centre_is_set() {
-    let text = "multi-queue[alpha=0.25,beta=8,patience=none,guard=nobody,borders=pseudo,\
+    let text = "multi-queue[alpha=0.25,beta=8,patience=none,guard=nobody,reserve=replanned,borders=pseudo,\
                 remote-classes=length-first,short-first=off,age=joined,moves=newest,\
                 overflow=migrate,migrate=off,choose=cost,discover=3,rounds=2,window=9s,\
                 offer-life=1m,tries=4,retry-max=5m,pause=2m,horizon=1h,hops=2,latency=1s..2s,\
