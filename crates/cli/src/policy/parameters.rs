@@ -9,7 +9,8 @@ use tradewind_sched::policy::bsf::{self, By, First};
 use tradewind_sched::policy::cyclic::market::{Replan, Settings, Stretch, Turn};
 use tradewind_sched::policy::cyclic::{SearchBy, SliceBy, SubBatches};
 use tradewind_sched::policy::dispatch::{
-    self, Clearing, Deadline, Fraction, Gate, Local, Prices, Ratio, ShareOf, Slots, Ties, Valuation, Wait,
+    self, Clearing, Deadline, Fraction, Gate, Local, Prices, Ratio, ShareOf, Slots, Ties,
+    Valuation, Wait,
 };
 use tradewind_sched::policy::gridfill::{self, Spread};
 use tradewind_sched::window::{Algorithm, Variant};

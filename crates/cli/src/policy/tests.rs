@@ -87,6 +87,8 @@ fn meta_schedulers_have_their_own_parameters() {
         dynamics: dispatch::Dynamics { step: 7, floor: 800, ceiling: 1_500, outlook: Span(1_800) },
         valuation: dispatch::Valuation::Unit,
         tau: Span(300),
+        local: dispatch::Local::Conservative,
+        publish: Some(Span(300)),
         seed: 9,
     };
     assert_eq!(settings, expected);
@@ -123,8 +125,8 @@ fn lots_are_the_runs_unless_a_policy_has_its_own() {
 
 #[test]
 fn every_parameter_of_a_grid_without_a_centre_is_set() {
-    let text = "multi-queue[alpha=0.25,beta=8,patience=none,guard=nobody,reserve=replanned,borders=pseudo,\
-                remote-classes=length-first,short-first=off,age=joined,moves=newest,\
+    let text = "multi-queue[alpha=0.25,beta=8,patience=none,guard=nobody,reserve=replanned,\
+                borders=pseudo,remote-classes=length-first,short-first=off,age=joined,moves=newest,\
                 overflow=migrate,migrate=off,choose=cost,discover=3,rounds=2,window=9s,\
                 offer-life=1m,tries=4,retry-max=5m,pause=2m,horizon=1h,hops=2,latency=1s..2s,\
                 bandwidth=20,data=3,base-data=4,loss=0.1,doubles=0.2,late=0.3,lateness=8s,\
