@@ -14,7 +14,7 @@ use tradewind_sched::policy::dispatch::{
 };
 use tradewind_sim::outage::AnnouncedOutage;
 use tradewind_sim::workload::{LogJob, Overrun};
-use tradewind_sim::{Ran, Run, Semantics, Settings};
+use tradewind_sim::{Estimate, Ran, Run, Semantics, Settings};
 
 use crate::naive::Naive;
 use crate::worlds::*;
@@ -78,6 +78,19 @@ proptest! {
             prop_assert!(terms.max_price.is_none_or(|cap| trade.price <= cap));
             let in_time = terms.deadline.is_none_or(|deadline| trade.expected + length <= deadline);
             prop_assert!(knobs.deadline == Deadline::Ignore || in_time);
+        }
+    }
+
+    #[test]
+    fn with_conservative_queues_no_job_starts_later_than_its_trade_says(
+        pools in any_site(), log in any_log(), knobs in any_knobs(),
+    ) {
+        let workload = workload(&pools, &log, Overrun::Kill, vec![]);
+        let settings = Settings { estimate: Estimate::Exact, ..Settings::default() };
+        let knobs = Knobs { local: Local::Conservative, ..knobs };
+        let run = replay(&workload, settings, &mut Dispatch::new(knobs));
+        for struck in &run.trades {
+            prop_assert!(run.jobs[struck.job].start <= struck.trade.expected);
         }
     }
 
