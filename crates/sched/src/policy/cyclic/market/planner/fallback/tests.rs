@@ -43,15 +43,17 @@ fn any_demand() -> impl Strategy<Value = Demand> {
         prop::option::weighted(0.4, 20i64..120),
         prop::option::weighted(0.2, prop::sample::select(vec![1_000u32, 1_500])),
         any_mode(),
+        prop::sample::select(vec![Spread::Grid, Spread::Grid, Spread::Site]),
     );
     (1u32..6, 1i64..20, limits).prop_map(|(tasks, length, limits)| {
-        let (budget, earliest, deadline, speed, times) = limits;
+        let (budget, earliest, deadline, speed, times, spread) = limits;
         let terms = Terms {
             budget: budget.map(Money::credits),
             earliest_start: earliest.map(Time),
             deadline: deadline.map(Time),
             min_performance: speed.map(performance),
             times,
+            spread,
             ..Terms::NONE
         };
         Demand { terms: Some(Arc::new(terms)), ..Demand::new(tasks, Span(length)) }
@@ -115,10 +117,21 @@ impl Case<'_> {
     }
 
     fn fits(&self, free: &Free, left_out: &BTreeSet<SiteId>, start: Time) -> bool {
+        let sites = self.pools.as_slice().iter().map(|pool| pool.site);
+        match self.demand.terms().spread {
+            Spread::Grid => self.fits_in(free, |site| !left_out.contains(&site), start),
+            Spread::Site => {
+                let mut sites = sites.filter(|site| !left_out.contains(site));
+                sites.any(|only| self.fits_in(free, |site| site == only, start))
+            }
+        }
+    }
+
+    fn fits_in(&self, free: &Free, may: impl Fn(SiteId) -> bool, start: Time) -> bool {
         let mut costs = Vec::new();
         for (id, pool) in self.pools.iter() {
             let length = pool.length_of(self.demand);
-            let out = self.home.contains(&pool.site) || left_out.contains(&pool.site);
+            let out = self.home.contains(&pool.site) || !may(pool.site);
             if out || !pool.suits(self.demand) || start + length > self.latest() {
                 continue;
             }
@@ -140,6 +153,7 @@ impl Case<'_> {
     fn check(&self, window: &Booking) -> Result<(), TestCaseError> {
         let terms = self.demand.terms();
         prop_assert!(self.sites(window).is_disjoint(self.home));
+        prop_assert!(terms.spread == Spread::Grid || self.sites(window).len() == 1);
         prop_assert!(window.start >= NOW);
         prop_assert!(terms.earliest_start.is_none_or(|earliest| window.start >= earliest));
         prop_assert!(terms.deadline.is_none_or(|deadline| window.end() <= deadline));
