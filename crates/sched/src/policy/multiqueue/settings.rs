@@ -143,7 +143,7 @@ impl Guard {
         [(Guard::Oldest, "oldest"), (Guard::Nobody, "nobody")];
 }
 
-/// What becomes of a reservation after the pass that made it.
+/// Whether a reservation is kept after the pass that made it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reserve {
     /// It is kept, and only moves closer, whatever arrives.
