@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tradewind_model::{Event, JobId, Market, PoolId, SiteId, Time};
 
 use super::{Key, Planner};
-use crate::policy::grid::{Availability, Booking, PlacementRequest, Spread};
+use crate::policy::grid::{Availability, Booking, Outline, PlacementRequest, Spread};
 
 #[cfg(test)]
 mod tests;
@@ -141,7 +141,7 @@ impl Planner {
         for (job, pools) in self.homes(market) {
             let Some(request) = limited(market, job) else { continue };
             let home = pools.iter().map(|pool| sites[pool.index()]).collect();
-            let end = self.end_for(&request, horizon);
+            let end = self.end_for(&Outline::of(&request), horizon);
             let wanted = Wanted { request, sites: &sites, home, end, count };
             windows.insert(job, find(&wanted, books, kept(&job, &mut before)));
         }
