@@ -8,6 +8,7 @@
 )]
 
 mod browser;
+mod faults;
 mod look;
 mod lost;
 mod market;

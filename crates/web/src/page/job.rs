@@ -62,6 +62,21 @@ impl JobPage {
         self.job.reason.as_deref().is_some_and(|it| it.contains("Held") || it == "ReservationLost")
     }
 
+    /// What is lost if it is cancelled.
+    fn loss(&self) -> String {
+        let paid = words::credits(&self.job.cost_so_far);
+        match (self.job.started, self.job.booking.is_some()) {
+            (Some(_), _) => format!(
+                "Its work so far is lost; {paid} credits are paid, the rest of what is held is \
+                 given back."
+            ),
+            (None, true) => "Its reserved nodes are given back, and its offer with its price is \
+                             gone. Held credits are given back."
+                .to_owned(),
+            (None, false) => "It leaves the queue. Held credits are given back.".to_owned(),
+        }
+    }
+
     /// A sentence's beginning.
     fn capital(&self, text: &str) -> String {
         let mut letters = text.chars();

@@ -23,6 +23,7 @@ mod market;
 mod next;
 mod now;
 mod policy;
+mod prices;
 mod projects;
 mod provider;
 mod quote;
@@ -52,6 +53,7 @@ use reply::Trouble;
 
 pub(crate) use board::Boards;
 pub(crate) use policy::{Compared, Copied};
+pub(crate) use prices::LastChanges;
 pub(crate) use runs::Runs;
 pub(crate) use trial::{Basis, TriedPrice};
 
@@ -76,7 +78,7 @@ pub(crate) fn router(context: &Context) -> Router<Context> {
         .route("/jobs", get(jobs::show))
         .route("/jobs/{id}", get(job::show).post(job::act))
         .route("/quote", get(quote::form).post(quote::asked))
-        .route("/market", get(market::show).post(market::set))
+        .route("/market", get(market::show).post(prices::set))
         .route("/ledger", get(ledger::show))
         .route("/ledger.csv", get(ledger::csv))
         .route("/projects", get(projects::show).post(projects::change))

@@ -14,6 +14,12 @@ pub(crate) fn time(at: &i64) -> Safe<String> {
     Safe(format!("<time datetime=\"{machine}\">{people}</time>"))
 }
 
+/// A moment for machines, in UTC: `2026-11-21T14:03:02Z`.
+pub(crate) fn iso(at: i64) -> String {
+    Timestamp::from_second(at)
+        .map_or_else(|_| at.to_string(), |it| it.strftime("%FT%TZ").to_string())
+}
+
 /// A moment as the page shows it without scripts.
 pub(crate) fn told(at: i64) -> String {
     let moment = Timestamp::from_second(at);

@@ -21,6 +21,10 @@ function themes() {
     show(theme);
   });
   show(theme);
+  // What is drawn by scripts follows the system at once.
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+    if (theme === 'auto') document.dispatchEvent(new CustomEvent('theme'));
+  });
 }
 
 // The clocks: UTC, the market's own if it has one, and this browser's.

@@ -107,7 +107,7 @@ function start(surface) {
       const name = hovered >= 0 && all() ? key(all(), hovered) : '';
       prepare(fresh.rectangles);
       shown = fresh;
-      hovered = name && all() ? all().table.job.findIndex((_, at) => key(all(), at) === name) : -1;
+      hovered = name && all() ? all().names.indexOf(name) : -1;
       reached(fresh.now);
       settled();
       // For measurements.
