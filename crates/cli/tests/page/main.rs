@@ -12,6 +12,7 @@ mod faults;
 mod look;
 mod lost;
 mod market;
+mod now;
 mod peers;
 #[path = "../../../daemon/tests/ports/mod.rs"]
 mod ports;
@@ -19,6 +20,7 @@ mod projects;
 mod readme;
 mod shadow;
 mod stage;
+mod status;
 mod timeline;
 mod wide;
 mod wire;

@@ -22,6 +22,7 @@ use crate::failure::{Answer, Failure};
 use crate::notes;
 use crate::routes::advice;
 use crate::views::jobs;
+use crate::views::sentence::{StatusSentence, status_sentence};
 
 /// Bytes of output that are shown.
 const OUTPUT: usize = 16_384;
@@ -38,6 +39,8 @@ struct JobPage {
     others: Vec<Alternative>,
     output: Option<Result<String, String>>,
     script: Option<String>,
+    /// Where it stands.
+    said: StatusSentence,
     /// Of the timeline: where it is or could be.
     board_pools: String,
 }
@@ -77,11 +80,12 @@ impl JobPage {
         }
     }
 
-    /// A sentence's beginning.
-    fn capital(&self, text: &str) -> String {
-        let mut letters = text.chars();
-        let first = letters.next().map(|first| first.to_uppercase().collect::<String>());
-        first.unwrap_or_default() + letters.as_str()
+    /// What the status sentence does not say of a job that waits; nothing if that is all.
+    fn more(&self) -> Option<&Result<Explanation, String>> {
+        self.waits.as_ref().filter(|waits| {
+            let is_empty = |it: &Explanation| it.relaxations.is_empty() && it.fair_share.is_none();
+            !waits.as_ref().is_ok_and(is_empty)
+        })
     }
 
     /// How long it may run, in words.
@@ -140,7 +144,8 @@ pub(crate) async fn show(
     let text = |name: &str| job.submission.as_ref()?.get(name)?.as_str().map(str::to_owned);
     let script = text("script");
     let board_pools = pools(&job, &others, &facts);
-    page(&JobPage { shell, facts, waits, others, output, script, board_pools, job })
+    let said = status_sentence(&job, waits.as_ref().and_then(|it| it.as_ref().ok()));
+    page(&JobPage { shell, facts, waits, others, output, script, said, board_pools, job })
 }
 
 /// Where it is, was or could be; if it is unknown, where it might.

@@ -170,8 +170,8 @@ impl Jobs {
         (self.found.first + self.found.jobs.len()).saturating_sub(1)
     }
 
-    fn ago(&self, at: &i64) -> Safe<String> {
-        words::ago(at, &self.shell.now)
+    fn coming(&self, at: &i64) -> Safe<String> {
+        words::coming(at, &self.shell.now)
     }
 
     /// How long it has run so far, if it does.

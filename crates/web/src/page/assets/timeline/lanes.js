@@ -57,7 +57,7 @@ export class Lanes {
   show(camera, shown, frame) {
     const { parts, hidden } = layout(camera, shown, frame);
     const zone = told(camera.from).slice(20);
-    const key = `${zone}|${parts.map((it) => `${Math.round(it.y)}${it.text}${it.more}`).join('|')}`;
+    const key = `${zone}|${this.element.clientWidth}|${parts.map((it) => `${Math.round(it.y)}${it.text}${it.more}`).join('|')}`;
     if (key === this.was) return hidden;
     this.was = key;
     const corner = document.createElement('em');
