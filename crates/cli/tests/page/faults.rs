@@ -73,7 +73,7 @@ async fn the_timeline_follows_the_systems_theme(browser: &Browser) {
 }
 
 async fn arrays_say_their_index(browser: &Browser, stage: &Stage) {
-    browser.go(&stage.url("/jobs?show=all")).await;
+    browser.go(&stage.url("/jobs?show=all&arrays=each")).await;
     let text = browser.text().await;
     for index in ["[0]", "[1]", "[2]"] {
         assert!(text.contains(index), "{index} is not in {text}");

@@ -21,6 +21,7 @@ mod readme;
 mod shadow;
 mod stage;
 mod status;
+mod submit;
 mod timeline;
 mod wide;
 mod wire;

@@ -103,7 +103,7 @@ fn pages_of(stage: &Stage, path: &str) -> String {
 
 /// The list of all jobs, by different orders.
 fn lists(stage: &Stage, all: &All) {
-    let text = pages_of(stage, "/jobs?show=all&sort=start");
+    let text = pages_of(stage, "/jobs?show=all&sort=start&arrays=each");
     for (number, (job, status)) in all {
         let row = row(&text, *number);
         row_says(row, job, status);

@@ -10,6 +10,7 @@ mod alternatives;
 mod assets;
 mod board;
 mod breakdown;
+mod bulk;
 mod chart;
 mod choice;
 mod clock;
@@ -34,6 +35,7 @@ mod scene;
 mod session;
 mod shadow;
 mod shell;
+mod submit;
 mod timeline_api;
 mod trial;
 mod words;
@@ -75,8 +77,9 @@ pub(crate) async fn nowhere(headers: HeaderMap) -> Response {
 pub(crate) fn router(context: &Context) -> Router<Context> {
     let inside = Router::new()
         .route("/", get(now::show))
-        .route("/jobs", get(jobs::show))
+        .route("/jobs", get(jobs::show).post(bulk::act))
         .route("/jobs/{id}", get(job::show).post(job::act))
+        .route("/submit", get(submit::form).post(submit::act))
         .route("/quote", get(quote::form).post(quote::asked))
         .route("/market", get(market::show).post(prices::set))
         .route("/ledger", get(ledger::show))

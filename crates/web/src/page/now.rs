@@ -246,7 +246,7 @@ fn next_start(moment: &Moment<'_>, actor: &Actor) -> Option<Card> {
     let link = format!("/jobs/{number}");
     let wait = match at - moment.now.0 {
         ..=0 => "now".to_owned(),
-        ahead => format!("in {}", words::span(&ahead)),
+        ahead => format!("in {}", words::span(&words::coarse(ahead))),
     };
     Some(card("next start of yours", wait, format!("job {number}"), &link))
 }

@@ -90,7 +90,7 @@ fn short(at: i64) -> String {
 }
 
 /// Whole minutes, where seconds say nothing.
-fn coarse(seconds: i64) -> i64 {
+pub(crate) fn coarse(seconds: i64) -> i64 {
     if seconds >= 600 { seconds / 60 * 60 } else { seconds }
 }
 

@@ -163,7 +163,7 @@ fn a_list_says_what_a_job_costs_and_its_place_in_an_array() {
     let (_, done) = stage.call("ana", "POST", "/v1/jobs", array);
     let job = done["jobs"][0].as_u64().unwrap();
     stage.until(job, "RUNNING");
-    let list = page(&stage, "ana", "/jobs");
+    let list = page(&stage, "ana", "/jobs?arrays=each");
     assert!(list.contains(">t[3]<") && list.contains(">t[5]<"), "{list}");
     assert!(list.contains("so far, 30 at most</span>"), "{list}");
     assert!(page(&stage, "ana", &format!("/jobs/{job}")).contains("t[3]</strong>"));
