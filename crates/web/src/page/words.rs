@@ -11,26 +11,26 @@ use crate::views::sentence::{self, Piece, StatusSentence};
 /// A moment, short, as an element that scripts may show on another clock: the time of day, with the
 /// date if that is another day; all of it is in the title.
 pub(crate) fn time(at: &i64) -> Safe<String> {
-    element(*at, "", short(*at))
+    element(*at, "", &short(*at))
 }
 
 /// The same to the second.
 pub(crate) fn exact(at: &i64) -> Safe<String> {
     let Ok(moment) = Timestamp::from_second(*at) else { return Safe(at.to_string()) };
     let seconds = moment.strftime(":%S").to_string();
-    element(*at, "exact", short(*at) + &seconds)
+    element(*at, "exact", &(short(*at) + &seconds))
 }
 
 /// The whole moment, with its zone.
 pub(crate) fn full(at: &i64) -> Safe<String> {
-    element(*at, "full", told(*at))
+    element(*at, "full", &told(*at))
 }
 
 /// The day of a moment: once on each page, as the times have none.
 pub(crate) fn day(at: &i64) -> Safe<String> {
     let moment = Timestamp::from_second(*at);
     let people = moment.map_or_else(|_| at.to_string(), |it| it.strftime("%-d %b %Y").to_string());
-    element(*at, "day", people)
+    element(*at, "day", &people)
 }
 
 /// A moment and how far away it is: `01:50 · in 22 min`.
@@ -71,7 +71,7 @@ fn escaped(text: &str) -> String {
         .map_or_else(|_| String::new(), |it| it.to_string())
 }
 
-fn element(at: i64, form: &str, people: String) -> Safe<String> {
+fn element(at: i64, form: &str, people: &str) -> Safe<String> {
     let form = if form.is_empty() { String::new() } else { format!(" data-form=\"{form}\"") };
     Safe(format!("<time datetime=\"{}\" title=\"{}\"{form}>{people}</time>", iso(at), told(at)))
 }

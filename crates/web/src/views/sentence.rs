@@ -299,7 +299,7 @@ mod tests {
     use super::*;
     use crate::documents::Relaxation;
 
-    fn said(more: Value, waits: Option<&Explanation>) -> (String, bool) {
+    fn said(more: &Value, waits: Option<&Explanation>) -> (String, bool) {
         let mut job = json!({
             "id": 7, "name": "t", "user": "ana", "state": "PENDING", "nodes": 2, "submitted": 100,
             "paid": 0, "held": 0, "restarts": 0
@@ -342,7 +342,7 @@ mod tests {
         let text = "Waits in the queue since @120: 33 jobs are ahead of it. Expected start: \
                     @900 (800 to 1200). What would help: budget changed by 20: it would start \
                     @500, for 3 credits at most.";
-        assert_eq!(said(more, Some(&waits)), (text.to_owned(), false));
+        assert_eq!(said(&more, Some(&waits)), (text.to_owned(), false));
     }
 
     #[test]
@@ -353,7 +353,7 @@ mod tests {
         });
         let text = "Held since @130: its user holds it; release it to let it run. When it starts \
                     is not known.";
-        assert_eq!(said(held, None), (text.to_owned(), true));
+        assert_eq!(said(&held, None), (text.to_owned(), true));
         let lost = "it waits for gamma, lost since 2027-01-15T08:00:00+00:00: timed out";
         let failing = json!({
             "reason": "SiteNotAvailable", "message": lost, "failing_sites": [{
@@ -362,7 +362,7 @@ mod tests {
         });
         let text = "It waits for gamma, lost since @1800000000: timed out. When it starts is not \
                     known.";
-        assert_eq!(said(failing, None), (text.to_owned(), true));
+        assert_eq!(said(&failing, None), (text.to_owned(), true));
     }
 
     #[test]
@@ -376,17 +376,17 @@ mod tests {
         });
         let text = "Runs since @200 on 2 nodes at alpha, until @800 at most. Cost so far 1.5 \
                     credits, 6 at most.";
-        assert_eq!(said(runs, None), (text.to_owned(), false));
+        assert_eq!(said(&runs, None), (text.to_owned(), false));
         let failed = json!({
             "state": "FAILED", "started": 200, "ended": 260, "sites": ["alpha"],
             "message": "it ended with exit code 3", "cost_so_far": 2
         });
         let text = "Failed at @260, after 1 min on 2 nodes at alpha: it ended with exit code 3. \
                     It cost 2 credits.";
-        assert_eq!(said(failed, None), (text.to_owned(), true));
+        assert_eq!(said(&failed, None), (text.to_owned(), true));
         let cancelled = json!({"state": "CANCELLED", "ended": 150, "cancelled_by": "ana"});
         let text = "Cancelled by ana at @150, before it started. It cost nothing.";
-        assert_eq!(said(cancelled, None), (text.to_owned(), false));
+        assert_eq!(said(&cancelled, None), (text.to_owned(), false));
     }
 
     #[test]
