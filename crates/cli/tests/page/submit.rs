@@ -22,6 +22,7 @@ async fn jobs_are_submitted_and_changed_on_the_pages() {
     several_jobs_are_changed_at_once(&browser, &stage).await;
     a_job_runs_again(&browser, &stage).await;
     a_binding_offer_is_accepted(&browser, &stage).await;
+    a_job_is_reached_by_letters(&browser, &stage).await;
     pages_are_light(&browser, &stage).await;
     browser.end().await;
 }
@@ -128,6 +129,21 @@ async fn a_binding_offer_is_accepted(browser: &Browser, stage: &Stage) {
     browser.run("document.querySelector('#submission button[value=take]').click()").await;
     browser.arrive("/jobs/").await;
     browser.until("Accepted offer").await;
+}
+
+/// Ctrl-K, some letters, and Enter.
+async fn a_job_is_reached_by_letters(browser: &Browser, stage: &Stage) {
+    browser.go(&stage.url("/ledger")).await;
+    let open = "document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'k', ctrlKey: true, bubbles: true }));
+        return document.querySelector('.palette')?.open === true";
+    until(browser, open).await;
+    let field = browser.client.find(Locator::Css(".palette input")).await.unwrap();
+    field.send_keys("again").await.unwrap();
+    until(browser, "return /Job 7, again/.test(document.querySelector('.palette').innerText)")
+        .await;
+    look(browser, "palette").await;
+    field.send_keys("\u{e007}").await.unwrap();
+    browser.arrive("/jobs/7").await;
 }
 
 /// All that a page needs, in bytes as they are sent.
