@@ -155,6 +155,5 @@ async fn pages_are_light(browser: &Browser, stage: &Stage) {
             return all.filter((it) => !/v1.events/.test(it.name)).reduce((sum, it) => sum + it.encodedBodySize, 0)";
         let weight = browser.run(script).await.as_u64().unwrap();
         assert!((5_000..=150_000).contains(&weight), "{path}: {weight} bytes");
-        println!("{path}: {weight} bytes");
     }
 }
