@@ -10,14 +10,14 @@ use crate::policy::inbox::{self, Comes};
 
 /// What a pool would give to a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct PoolOffer {
-    pub(super) pool: PoolId,
+pub(in crate::policy) struct PoolOffer {
+    pub(in crate::policy) pool: PoolId,
     /// Nodes that the pool has in all.
-    pub(super) nodes: u32,
+    pub(in crate::policy) nodes: u32,
     /// How long a task takes there.
-    pub(super) length: Span,
+    pub(in crate::policy) length: Span,
     /// What a task costs there, in micro-credits.
-    pub(super) cost: i64,
+    pub(in crate::policy) cost: i64,
 }
 
 /// Pools that may serve a job together, those that cost least first (then by length, then in

@@ -20,6 +20,7 @@
 //!   batch is refused with the reason that the plan gave: no later cycle could do better.
 
 mod planner;
+mod reach;
 #[cfg(test)]
 mod tests;
 
