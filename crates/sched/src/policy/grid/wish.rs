@@ -144,6 +144,26 @@ impl PlacementRequest {
         self.groups.iter().filter_map(cost).any(|cost| cost <= self.budget)
     }
 
+    /// The same request on the other pools only. It has no groups if these cannot serve it.
+    pub(in crate::policy) fn without(&self, left_out: impl Fn(PoolId) -> bool) -> PlacementRequest {
+        let group = |group: &Group| {
+            let offers = group.offers.iter().filter(|offer| !left_out(offer.pool));
+            let offers: Vec<PoolOffer> = offers.copied().collect();
+            let cost = self.cost(&offers, Span::MAX)?;
+            let least_length = (cost <= self.budget).then(|| self.least_length(&offers))?;
+            Some(Group { offers, least_length })
+        };
+        PlacementRequest { groups: self.groups.iter().filter_map(group).collect(), ..*self }
+    }
+
+    /// Whether the booking keeps the job's budget, earliest start and deadline.
+    pub(in crate::policy) fn allows(&self, booking: &Booking) -> bool {
+        let in_time = |part: &Part| booking.start + part.length <= self.deadline;
+        self.earliest_start.is_none_or(|earliest| booking.start >= earliest)
+            && booking.parts.iter().all(in_time)
+            && self.affords(booking)
+    }
+
     /// What the cheapest of the offers with tasks of `length` at most cost together; `None` if
     /// they are too few.
     fn cost(&self, offers: &[PoolOffer], length: Span) -> Option<i128> {

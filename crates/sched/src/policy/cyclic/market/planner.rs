@@ -1,5 +1,6 @@
 //! Batches, plans and bookings, beside books that others may write in, too.
 
+mod fallback;
 mod picture;
 
 use std::cmp::Reverse;
@@ -19,6 +20,8 @@ use crate::policy::share::Usage;
 use crate::policy::{Promise, Standing};
 use crate::window::Algorithm;
 
+use fallback::Fallbacks;
+pub(in crate::policy) use fallback::Renewal;
 use picture::Picture;
 
 /// A job's place in the order of planning: by priority (or what stands for it), then by submission.
@@ -59,6 +62,7 @@ pub(in crate::policy) struct Planner {
     usage: Option<Usage>,
     /// What each had used at the last cycle, in the usage's own unit.
     used: BTreeMap<i64, i64>,
+    fallbacks: Fallbacks,
 }
 
 impl Planner {
@@ -68,6 +72,7 @@ impl Planner {
             Turn::FairShare(half_life) => Some(Usage::new(half_life)),
         };
         Planner {
+            fallbacks: Fallbacks::new(settings.fallback),
             settings,
             usage,
             used: BTreeMap::new(),
@@ -87,6 +92,7 @@ impl Planner {
         if !news.upset {
             return;
         }
+        self.fallbacks.changed();
         let mut all: Vec<(Time, JobId)> =
             self.booked.iter().map(|(job, booked)| (booked.booking.start, *job)).collect();
         all.sort_unstable();
@@ -94,6 +100,7 @@ impl Planner {
             if books.fits(&self.booked[&job].booking) {
                 books.book(&self.booked[&job].booking);
             } else if let Some(booked) = self.booked.remove(&job) {
+                self.fallbacks.lost(job);
                 self.wait(books.now(), booked.key, booked.wish);
             }
         }
@@ -118,6 +125,7 @@ impl Planner {
             }
         }
         if inbox::terms_changed(events) {
+            self.fallbacks.changed();
             self.reprice(market, books);
             freed = true;
         }
@@ -405,6 +413,7 @@ impl Planner {
 
     fn book(&mut self, books: &mut Availability, key: Key, booking: Booking) {
         if let Some(wish) = self.waiting.remove(&key) {
+            self.fallbacks.changed();
             books.book(&booking);
             self.booked.insert(key.1, Booked { key, wish, booking });
         }
@@ -474,6 +483,7 @@ impl Planner {
             }
             books.book(&booked.booking);
         }
+        self.fallbacks.changed();
     }
 
     /// Starts the jobs whose time has come.
