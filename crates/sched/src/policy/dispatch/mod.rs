@@ -241,8 +241,8 @@ impl Dispatch {
     /// Sets down when the next cycle is to be.
     ///
     /// Where bids are not compared with asks, prices stand still, loads are those of the moment and
-    /// only the present moment is traded, a job that found no slot finds none until something happens in a queue, however long
-    /// that takes.
+    /// only the present moment is traded, a job that found no slot finds none until something
+    /// happens in a queue, however long that takes.
     fn want_cycle(&mut self, now: Time) {
         let Settings { slots, rule, gate, prices, publish, .. } = self.settings;
         let immediate = slots == Slots::Immediate || rule == Rule::FairShare;
