@@ -1,0 +1,165 @@
+//! What is in the database: tables, their version, and what an opening must find.
+
+use postgres::{Client, GenericClient};
+use tradewind_daemon::store::chain::{JournalEnd, link};
+use tradewind_daemon::store::{Digest, Origin, StoreError};
+
+use crate::archives;
+use crate::error::{damaged, explain, io};
+
+/// Each makes the tables of its version from those of the one before. What a release has written
+/// never changes: another is added.
+pub(crate) const MIGRATIONS: [&str; 2] =
+    [include_str!("schema/1-journal.sql"), include_str!("schema/2-archives.sql")];
+
+/// The latest version of the tables that is known here.
+pub const FORMAT: u32 = MIGRATIONS.len() as u32;
+
+/// What is in the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Nothing of ours.
+    Nothing,
+    /// A journal whose tables have this version.
+    Journal(u32),
+}
+
+/// Looks whose tables there are, and changes nothing.
+///
+/// # Errors
+/// If they are of a later release, or of something else.
+pub(crate) fn found(client: &mut Client, name: &str) -> Result<Found, StoreError> {
+    let wrong = |wrong: postgres::Error| explain(name, 0, &wrong);
+    let ask = "SELECT (SELECT count(*) FROM pg_class c, pg_namespace n WHERE n.oid = c.relnamespace \
+               AND n.nspname = 'tradewind'), to_regnamespace('tradewind') IS NOT NULL \
+               AND to_regclass('tradewind.meta') IS NOT NULL";
+    let said = client.query_one(ask, &[]).map_err(wrong)?;
+    let (relations, is_ours): (i64, bool) = (said.get(0), said.get(1));
+    if !is_ours {
+        return match relations {
+            0 => Ok(Found::Nothing),
+            _ => Err(io(
+                name,
+                "its schema `tradewind` has tables of something else: name another database",
+            )),
+        };
+    }
+    let format = "SELECT format FROM tradewind.meta WHERE id = 1";
+    let format = client.query_opt(format, &[]).map_err(wrong)?;
+    let format = format.and_then(|row| u32::try_from(row.get::<_, i32>(0)).ok()).unwrap_or(0);
+    match format {
+        0 => Err(damaged(name, 0, "its table `meta` says no format")),
+        format if format > FORMAT => {
+            Err(StoreError::TooNew { path: name.to_owned(), found: format, known: FORMAT })
+        }
+        format => Ok(Found::Journal(format)),
+    }
+}
+
+/// Makes the tables of a new journal, as a part of a transaction.
+pub(crate) fn create(
+    client: &mut impl GenericClient,
+    name: &str,
+    origin: &Origin,
+) -> Result<(), StoreError> {
+    let mut made = || -> Result<(), postgres::Error> {
+        let schema = client.query_one("SELECT to_regnamespace('tradewind') IS NULL", &[])?;
+        if schema.get(0) {
+            client.batch_execute("CREATE SCHEMA tradewind")?;
+        }
+        client.batch_execute(MIGRATIONS[0])?;
+        let meta = "INSERT INTO tradewind.meta (id, format, market, created) VALUES (1, 1, $1, $2)";
+        client.execute(meta, &[&origin.market, &origin.created])?;
+        let owner = "INSERT INTO tradewind.owner (id, epoch, since) VALUES (1, 0, now())";
+        client.execute(owner, &[])?;
+        migrate_from(client, 1)
+    };
+    made().map_err(|wrong| explain(name, 0, &wrong))
+}
+
+/// Brings the tables of an earlier version up to the latest, as a part of a transaction. Rows and
+/// snapshots stay as they are.
+pub(crate) fn migrate(
+    client: &mut impl GenericClient,
+    name: &str,
+    from: u32,
+) -> Result<(), StoreError> {
+    migrate_from(client, from).map_err(|wrong| explain(name, 0, &wrong))
+}
+
+fn migrate_from(client: &mut impl GenericClient, from: u32) -> Result<(), postgres::Error> {
+    for (sql, format) in MIGRATIONS.iter().zip(1u32..).filter(|(_, format)| *format > from) {
+        client.batch_execute(sql)?;
+        let set = "UPDATE tradewind.meta SET format = $1 WHERE id = 1";
+        client.execute(set, &[&(format as i32)])?;
+    }
+    Ok(())
+}
+
+/// Market to which the journal belongs.
+pub(crate) fn origin(client: &mut impl GenericClient, name: &str) -> Result<Origin, StoreError> {
+    let ask = "SELECT market, created FROM tradewind.meta WHERE id = 1";
+    let row = client.query_one(ask, &[]).map_err(|wrong| explain(name, 0, &wrong))?;
+    Ok(Origin { market: row.get(0), created: row.get(1) })
+}
+
+/// Where the journal ends, with its last row and its snapshots looked at.
+pub(crate) fn end(
+    client: &mut impl GenericClient,
+    name: &str,
+    origin: &Origin,
+) -> Result<JournalEnd, StoreError> {
+    let wrong = |wrong: postgres::Error| explain(name, 0, &wrong);
+    let last = "SELECT seq, at, body, chain FROM tradewind.rows ORDER BY seq DESC LIMIT 1";
+    let end = match client.query_opt(last, &[]).map_err(wrong)? {
+        None => archives::end(client, name)?.unwrap_or_else(|| JournalEnd::of(origin)),
+        Some(row) => {
+            let seq = u64::try_from(row.get::<_, i64>(0)).ok().filter(|seq| *seq > 0);
+            let seq = seq.ok_or_else(|| damaged(name, 0, "it has rows before the first"))?;
+            let (at, body): (i64, &[u8]) = (row.get(1), row.get(2));
+            let digest = digest(row.get(3), name, seq)?;
+            let before = digest_at(client, name, origin, seq - 1)?;
+            if link(before, seq, at, body) != digest {
+                return Err(damaged(name, seq, CHANGED));
+            }
+            JournalEnd { seq, at, digest }
+        }
+    };
+    let newest = client.query_one("SELECT max(seq) FROM tradewind.snapshots", &[]).map_err(wrong)?;
+    let newest: Option<i64> = newest.get(0);
+    if newest.is_some_and(|newest| u64::try_from(newest).is_ok_and(|newest| newest > end.seq)) {
+        let what = "there was a snapshot of later rows, and they are missing";
+        return Err(damaged(name, end.seq + 1, what));
+    }
+    Ok(end)
+}
+
+/// What is said of a row that is not what was written.
+pub(crate) const CHANGED: &str = "it is not what was written";
+
+/// What is said of a row that is not there.
+pub(crate) const MISSING: &str = "it is missing";
+
+/// A digest as a column has it.
+pub(crate) fn digest(bytes: &[u8], name: &str, seq: u64) -> Result<Digest, StoreError> {
+    bytes.try_into().map(Digest).map_err(|_| damaged(name, seq, CHANGED))
+}
+
+/// The digest of a row as it is written there; of row 0 the origin's, of the last row that was
+/// archived the one that was noted then.
+pub(crate) fn digest_at(
+    client: &mut impl GenericClient,
+    name: &str,
+    origin: &Origin,
+    seq: u64,
+) -> Result<Digest, StoreError> {
+    if seq == 0 {
+        return Ok(origin.digest());
+    }
+    let chain = "SELECT chain FROM tradewind.rows WHERE seq = $1";
+    let found = client.query_opt(chain, &[&(seq as i64)]);
+    match found.map_err(|wrong| explain(name, seq, &wrong))? {
+        Some(row) => digest(row.get(0), name, seq),
+        None => archives::after(client, name, seq)?.ok_or_else(|| damaged(name, seq, MISSING)),
+    }
+}
