@@ -144,8 +144,8 @@ impl JournalSource<'_> {
         let select = "SELECT seq, at, body, chain FROM ( \
                         SELECT *, sum(octet_length(body)) OVER (ORDER BY seq) AS upto FROM ( \
                           SELECT * FROM tradewind.rows WHERE seq > $1 ORDER BY seq LIMIT $2 \
-                        ) some \
-                      ) few WHERE upto - octet_length(body) < $3 ORDER BY seq";
+                        ) AS page \
+                      ) AS piece WHERE upto - octet_length(body) < $3 ORDER BY seq";
         let (from, limit) = (after as i64, wanted as i64);
         let found = view.query(select, &[&from, &limit, &ENOUGH]).map_err(wrong)?;
         let mut rows = Vec::with_capacity(found.len());

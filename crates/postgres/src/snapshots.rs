@@ -84,8 +84,8 @@ pub(crate) fn pages(
                     SELECT *, sum(octet_length(body)) OVER (ORDER BY kind, number) AS upto FROM ( \
                       SELECT * FROM tradewind.pages WHERE (kind, number) > ($1, $2) \
                       ORDER BY kind, number LIMIT 4096 \
-                    ) some \
-                  ) few WHERE upto - octet_length(body) < $3 ORDER BY kind, number";
+                    ) AS page \
+                  ) AS piece WHERE upto - octet_length(body) < $3 ORDER BY kind, number";
     let (kind, number): (i16, i64) =
         after.map_or((-1, 0), |(kind, number)| (i16::from(kind), number as i64));
     let found = client.query(select, &[&kind, &number, &ENOUGH]);
