@@ -43,17 +43,21 @@ fn select(
 }
 
 fn segment(row: &Entry, name: &str) -> Result<Segment, StoreError> {
-    let number = |place: usize| u64::try_from(row.get::<_, i64>(place)).unwrap_or(0);
-    let (first, last) = (number(0), number(1));
+    let numbers = || Ok((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?, row.try_get(3)?));
+    let numbers: Result<(i64, i64, i64, i64), postgres::Error> = numbers();
+    let wrong = |wrong: postgres::Error| explain(name, 0, &wrong);
+    let (first, last, first_at, last_at) = numbers.map_err(wrong)?;
+    let number = |it: i64| u64::try_from(it).unwrap_or(0);
+    let (first, last) = (number(first), number(last));
     if first == 0 || first > last {
         return Err(damaged(name, first, "its list of archives is damaged"));
     }
     Ok(Segment {
         first,
         last,
-        times: (row.get(2), row.get(3)),
-        before: digest(row.get(4), name, first)?,
-        after: digest(row.get(5), name, last)?,
+        times: (first_at, last_at),
+        before: digest(row.try_get(4).map_err(wrong)?, name, first)?,
+        after: digest(row.try_get(5).map_err(wrong)?, name, last)?,
     })
 }
 
@@ -107,9 +111,10 @@ pub(crate) fn reader(
 ) -> Result<SegmentReader, StoreError> {
     let select = "SELECT file FROM tradewind.archives WHERE first = $1";
     let found = client.query_one(select, &[&(segment.first as i64)]);
+    let found = found.and_then(|row| row.try_get(0));
     let found = found.map_err(|wrong| explain(name, segment.first, &wrong))?;
     let path = PathBuf::from(format!("{name}: archive {}", segment.name()));
-    SegmentReader::unpack(path, found.get(0), origin, segment)
+    SegmentReader::unpack(path, found, origin, segment)
 }
 
 /// The connection for archiving old rows.

@@ -115,8 +115,9 @@ fn keeps_what_is_written(connection: &mut Connection, name: &str) -> Result<(), 
                current_setting('fsync'), current_setting('synchronous_commit')";
     let client = &mut connection.client;
     let said = client.query_one(ask, &[]).map_err(|wrong| explain(name, 0, &wrong))?;
-    let (is_standby, read_only, fsync, commit): (bool, String, String, String) =
-        (said.get(0), said.get(1), said.get(2), said.get(3));
+    let read = || Ok((said.try_get(0)?, said.try_get(1)?, said.try_get(2)?, said.try_get(3)?));
+    let read: Result<(bool, String, String, String), postgres::Error> = read();
+    let (is_standby, read_only, fsync, commit) = read.map_err(|wrong| explain(name, 0, &wrong))?;
     if is_standby || read_only == "on" {
         return Err(io(name, READ_ONLY));
     }
@@ -141,8 +142,8 @@ const APART: i64 = 300;
 /// How many seconds this machine's clock is ahead of the database's.
 fn ahead(connection: &mut Connection, name: &str, now: i64) -> Result<i64, StoreError> {
     let ask = "SELECT floor(extract(epoch FROM clock_timestamp()))::int8";
-    let said = connection.client.query_one(ask, &[]).map_err(|wrong| explain(name, 0, &wrong))?;
-    Ok(now - said.get::<_, i64>(0))
+    let said = connection.client.query_one(ask, &[]).and_then(|row| row.try_get::<_, i64>(0));
+    Ok(now - said.map_err(|wrong| explain(name, 0, &wrong))?)
 }
 
 /// Refuses to go on with clocks that are far apart: times of rows would jump when another daemon
@@ -200,11 +201,10 @@ pub(crate) fn facts(address: &Address) -> Result<Facts, StoreError> {
     let clock_ahead = ahead(&mut connection, name, now())?;
     let has_owner = crate::owner::holder(&mut connection.client);
     let has_owner = has_owner.map_err(|wrong| explain(name, 0, &wrong))?.is_some();
-    Ok(Facts {
-        version: said.get(0),
-        synchronous_commit: said.get(1),
-        synchronous_standbys: said.get(2),
-        clock_ahead,
-        has_owner,
-    })
+    let facts = || {
+        let (version, synchronous_commit) = (said.try_get(0)?, said.try_get(1)?);
+        let synchronous_standbys = said.try_get(2)?;
+        Ok(Facts { version, synchronous_commit, synchronous_standbys, clock_ahead, has_owner })
+    };
+    facts().map_err(|wrong: postgres::Error| explain(name, 0, &wrong))
 }

@@ -4,6 +4,7 @@ use std::error::Error as _;
 
 use postgres::Error;
 use postgres::error::{DbError, Severity, SqlState};
+use postgres::types::{WasNull, WrongType};
 use tradewind_daemon::store::StoreError;
 
 /// Where the rights that the role needs are written down.
@@ -35,6 +36,9 @@ pub(crate) fn explain(name: &str, seq: u64, error: &Error) -> StoreError {
         Some(said) => of_server(name, seq, said),
         None if error.is_closed() => io(name, "the connection to the database was lost"),
         None => match error.source() {
+            Some(source) if source.is::<WrongType>() || source.is::<WasNull>() => {
+                damaged(name, seq, format!("a table is not as it was made ({error}: {source})"))
+            }
             Some(source) => io(name, format!("{error}: {source}")),
             None => io(name, error.to_string()),
         },

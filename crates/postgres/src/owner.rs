@@ -41,7 +41,7 @@ pub(crate) fn holder(client: &mut Client) -> Result<Option<i32>, Error> {
     let ask = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted \
                AND classid = $1::int4::oid AND objid = 0 AND objsubid = 2 AND database = \
                (SELECT oid FROM pg_database WHERE datname = current_database())";
-    Ok(client.query_opt(ask, &[&LOCK])?.map(|row| row.get(0)))
+    client.query_opt(ask, &[&LOCK])?.map(|row| row.try_get(0)).transpose()
 }
 
 /// Waits a moment for the lock; ends the session that has it if the claim allows that.
@@ -59,7 +59,7 @@ pub(crate) fn lock(client: &mut Client, name: &str, claim: Claim) -> Result<(), 
     let begin = Instant::now();
     loop {
         let try_it = client.query_one("SELECT pg_try_advisory_lock($1, 0)", &[&LOCK]);
-        if try_it.map_err(wrong)?.get(0) {
+        if try_it.and_then(|row| row.try_get(0)).map_err(wrong)? {
             return Ok(());
         }
         if begin.elapsed() > PATIENCE {
@@ -72,9 +72,9 @@ pub(crate) fn lock(client: &mut Client, name: &str, claim: Claim) -> Result<(), 
 /// The owner's epoch.
 pub(crate) fn epoch(client: &mut impl GenericClient, name: &str) -> Result<u64, StoreError> {
     let found = client.query_opt("SELECT epoch FROM tradewind.owner WHERE id = 1", &[]);
+    let found = found.and_then(|row| row.map(|row| row.try_get::<_, i64>(0)).transpose());
     let found = found.map_err(|wrong| explain(name, 0, &wrong))?;
-    let found = found.and_then(|row| u64::try_from(row.get::<_, i64>(0)).ok());
-    found.ok_or_else(|| io(name, "its table `owner` is damaged: there is no epoch"))
+    found.and_then(|epoch| u64::try_from(epoch).ok()).ok_or_else(|| io(name, "its table `owner` is damaged: there is no epoch"))
 }
 
 /// Whether the owner of `ours` was succeeded.
@@ -105,9 +105,10 @@ pub(crate) fn raise(
         Claim::Again(ours) => i64::try_from(ours).unwrap_or(i64::MAX),
         Claim::IfFree | Claim::TakeOver => -1,
     };
-    let raised = client.query_opt(raise, &[&seen]).map_err(|wrong| explain(name, 0, &wrong))?;
-    match (raised, claim) {
-        (Some(row), _) => Ok(u64::try_from(row.get::<_, i64>(0)).unwrap_or(0)),
+    let raised = client.query_opt(raise, &[&seen]);
+    let raised = raised.and_then(|row| row.map(|row| row.try_get::<_, i64>(0)).transpose());
+    match (raised.map_err(|wrong| explain(name, 0, &wrong))?, claim) {
+        (Some(epoch), _) => Ok(u64::try_from(epoch).unwrap_or(0)),
         (None, Claim::Again(ours)) => {
             is_ours(client, name, ours)?;
             Err(io(name, "its table `owner` has changed meanwhile"))

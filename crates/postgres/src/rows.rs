@@ -6,7 +6,7 @@ use tradewind_daemon::store::{Digest, Origin, Row, StoreError};
 
 use crate::error::{damaged, explain};
 use crate::owner;
-use crate::schema::{CHANGED, MISSING, digest, digest_at};
+use crate::schema::{CHANGED, MISSING, digest_at, row_of};
 
 /// Adds rows behind `$2`, if the owner's epoch is `$1` and the row before has the digest `$3`.
 ///
@@ -105,7 +105,7 @@ pub(crate) fn add_to_new(
 pub(crate) fn last(client: &mut impl GenericClient) -> Result<u64, postgres::Error> {
     let last = "SELECT coalesce((SELECT max(seq) FROM tradewind.rows), \
                 (SELECT max(last) FROM tradewind.archives), 0)";
-    let last: i64 = client.query_one(last, &[])?.get(0);
+    let last: i64 = client.query_one(last, &[])?.try_get(0)?;
     Ok(u64::try_from(last).unwrap_or(0))
 }
 
@@ -150,11 +150,11 @@ impl JournalSource<'_> {
         let found = view.query(select, &[&from, &limit, &ENOUGH]).map_err(wrong)?;
         let mut rows = Vec::with_capacity(found.len());
         for (row, seq) in found.iter().zip(after + 1..) {
-            if row.get::<_, i64>(0) != seq as i64 {
+            let (found, at, body, digest) = row_of(row, name)?;
+            if found != seq {
                 return Err(damaged(name, seq, MISSING));
             }
-            let (at, body): (i64, &[u8]) = (row.get(1), row.get(2));
-            before = follows(name, before, (seq, at, body), digest(row.get(3), name, seq)?)?;
+            before = follows(name, before, (seq, at, body), digest)?;
             rows.push(Row { seq, at, body: body.to_vec() });
         }
         match rows.is_empty() {

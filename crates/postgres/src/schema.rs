@@ -1,6 +1,6 @@
 //! What is in the database: tables, their version, and what an opening must find.
 
-use postgres::{Client, GenericClient};
+use postgres::{Client, GenericClient, Row};
 use tradewind_daemon::store::chain::{JournalEnd, link};
 use tradewind_daemon::store::{Digest, Origin, StoreError};
 
@@ -34,7 +34,8 @@ pub(crate) fn found(client: &mut Client, name: &str) -> Result<Found, StoreError
                AND n.nspname = 'tradewind'), to_regnamespace('tradewind') IS NOT NULL \
                AND to_regclass('tradewind.meta') IS NOT NULL";
     let said = client.query_one(ask, &[]).map_err(wrong)?;
-    let (relations, is_ours): (i64, bool) = (said.get(0), said.get(1));
+    let relations: i64 = said.try_get(0).map_err(wrong)?;
+    let is_ours: bool = said.try_get(1).map_err(wrong)?;
     if !is_ours {
         return match relations {
             0 => Ok(Found::Nothing),
@@ -45,9 +46,9 @@ pub(crate) fn found(client: &mut Client, name: &str) -> Result<Found, StoreError
         };
     }
     let format = "SELECT format FROM tradewind.meta WHERE id = 1";
-    let format = client.query_opt(format, &[]).map_err(wrong)?;
-    let format = format.and_then(|row| u32::try_from(row.get::<_, i32>(0)).ok()).unwrap_or(0);
-    match format {
+    let format = client.query_opt(format, &[]);
+    let format = format.and_then(|row| row.map(|row| row.try_get::<_, i32>(0)).transpose());
+    match format.map_err(wrong)?.and_then(|it| u32::try_from(it).ok()).unwrap_or(0) {
         0 => Err(damaged(name, 0, "its table `meta` says no format")),
         format if format > FORMAT => {
             Err(StoreError::TooNew { path: name.to_owned(), found: format, known: FORMAT })
@@ -64,7 +65,7 @@ pub(crate) fn create(
 ) -> Result<(), StoreError> {
     let mut made = || -> Result<(), postgres::Error> {
         let schema = client.query_one("SELECT to_regnamespace('tradewind') IS NULL", &[])?;
-        if schema.get(0) {
+        if schema.try_get(0)? {
             client.batch_execute("CREATE SCHEMA tradewind")?;
         }
         client.batch_execute(MIGRATIONS[0])?;
@@ -99,8 +100,10 @@ fn migrate_from(client: &mut impl GenericClient, from: u32) -> Result<(), postgr
 /// Market to which the journal belongs.
 pub(crate) fn origin(client: &mut impl GenericClient, name: &str) -> Result<Origin, StoreError> {
     let ask = "SELECT market, created FROM tradewind.meta WHERE id = 1";
-    let row = client.query_one(ask, &[]).map_err(|wrong| explain(name, 0, &wrong))?;
-    Ok(Origin { market: row.get(0), created: row.get(1) })
+    let row = client.query_one(ask, &[]);
+    let origin =
+        row.and_then(|row| Ok(Origin { market: row.try_get(0)?, created: row.try_get(1)? }));
+    origin.map_err(|wrong| explain(name, 0, &wrong))
 }
 
 /// Where the journal ends, with its last row and its snapshots looked at.
@@ -114,10 +117,7 @@ pub(crate) fn end(
     let end = match client.query_opt(last, &[]).map_err(wrong)? {
         None => archives::end(client, name)?.unwrap_or_else(|| JournalEnd::of(origin)),
         Some(row) => {
-            let seq = u64::try_from(row.get::<_, i64>(0)).ok().filter(|seq| *seq > 0);
-            let seq = seq.ok_or_else(|| damaged(name, 0, "it has rows before the first"))?;
-            let (at, body): (i64, &[u8]) = (row.get(1), row.get(2));
-            let digest = digest(row.get(3), name, seq)?;
+            let (seq, at, body, digest) = row_of(&row, name)?;
             let before = digest_at(client, name, origin, seq - 1)?;
             if link(before, seq, at, body) != digest {
                 return Err(damaged(name, seq, CHANGED));
@@ -125,13 +125,26 @@ pub(crate) fn end(
             JournalEnd { seq, at, digest }
         }
     };
-    let newest = client.query_one("SELECT max(seq) FROM tradewind.snapshots", &[]).map_err(wrong)?;
-    let newest: Option<i64> = newest.get(0);
+    let newest = client.query_one("SELECT max(seq) FROM tradewind.snapshots", &[]);
+    let newest: Option<i64> = newest.and_then(|row| row.try_get(0)).map_err(wrong)?;
     if newest.is_some_and(|newest| u64::try_from(newest).is_ok_and(|newest| newest > end.seq)) {
         let what = "there was a snapshot of later rows, and they are missing";
         return Err(damaged(name, end.seq + 1, what));
     }
     Ok(end)
+}
+
+/// A row of the journal: number, time, body and digest, as the columns have them.
+pub(crate) fn row_of<'a>(
+    row: &'a Row,
+    name: &str,
+) -> Result<(u64, i64, &'a [u8], Digest), StoreError> {
+    let read = || Ok((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?, row.try_get(3)?));
+    let read: Result<(i64, i64, &[u8], &[u8]), postgres::Error> = read();
+    let (seq, at, body, chain) = read.map_err(|wrong| explain(name, 0, &wrong))?;
+    let seq = u64::try_from(seq).ok().filter(|seq| *seq > 0);
+    let seq = seq.ok_or_else(|| damaged(name, 0, "it has rows before the first"))?;
+    Ok((seq, at, body, digest(chain, name, seq)?))
 }
 
 /// What is said of a row that is not what was written.
@@ -159,7 +172,10 @@ pub(crate) fn digest_at(
     let chain = "SELECT chain FROM tradewind.rows WHERE seq = $1";
     let found = client.query_opt(chain, &[&(seq as i64)]);
     match found.map_err(|wrong| explain(name, seq, &wrong))? {
-        Some(row) => digest(row.get(0), name, seq),
+        Some(row) => {
+            let chain = row.try_get(0).map_err(|wrong| explain(name, seq, &wrong))?;
+            digest(chain, name, seq)
+        }
         None => archives::after(client, name, seq)?.ok_or_else(|| damaged(name, seq, MISSING)),
     }
 }

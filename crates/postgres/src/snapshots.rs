@@ -94,9 +94,11 @@ pub(crate) fn pages(
 }
 
 fn page(row: &Row, name: &str) -> Result<Page, StoreError> {
-    let (kind, number, body): (i16, i64, Vec<u8>) = (row.get(0), row.get(1), row.get(2));
+    let read = || Ok((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?, row.try_get(3)?));
+    let read: Result<(i16, i64, Vec<u8>, &[u8]), postgres::Error> = read();
+    let (kind, number, body, digest) = read.map_err(|wrong| explain(name, 0, &wrong))?;
     let key = (u8::try_from(kind).unwrap_or(u8::MAX), number as u64);
-    match of_page(key, &body).0.as_slice() == row.get::<_, &[u8]>(3) {
+    match of_page(key, &body).0.as_slice() == digest {
         true => Ok(Page { key, body }),
         false => {
             let what = format!("page {kind}/{number} of the snapshot is damaged");
@@ -157,11 +159,12 @@ fn all(
         "SELECT seq, at, version, body, digest FROM tradewind.snapshots ORDER BY seq DESC";
     let found = client.query(select, &[]).map_err(|wrong| explain(name, 0, &wrong))?;
     let read = |row: &Row| {
-        let seq = u64::try_from(row.get::<_, i64>(0)).unwrap_or(0);
-        let version = u32::try_from(row.get::<_, i64>(2)).unwrap_or(0);
-        let snapshot = Snapshot { seq, at: row.get(1), version, body: row.get(3) };
-        let is_whole = of_snapshot(&snapshot).0.as_slice() == row.get::<_, &[u8]>(4);
-        (snapshot, is_whole)
+        let seq = u64::try_from(row.try_get::<_, i64>(0)?).unwrap_or(0);
+        let version = u32::try_from(row.try_get::<_, i64>(2)?).unwrap_or(0);
+        let snapshot = Snapshot { seq, at: row.try_get(1)?, version, body: row.try_get(3)? };
+        let is_whole = of_snapshot(&snapshot).0.as_slice() == row.try_get::<_, &[u8]>(4)?;
+        Ok((snapshot, is_whole))
     };
-    Ok(found.iter().map(read).collect())
+    let all: Result<_, postgres::Error> = found.iter().map(read).collect();
+    all.map_err(|wrong| explain(name, 0, &wrong))
 }

@@ -331,7 +331,10 @@ impl Store for Postgres {
         }
         let Mode::Writing { epoch, insert } = &self.mode else { return Ok(()) };
         let (epoch, end) = (*epoch, self.end);
-        let client = &mut self.connection.get_mut().client;
+        let connection = self.connection.get_mut();
+        // Of an earlier statement, or of the connection itself.
+        connection.was_warned();
+        let client = &mut connection.client;
         match rows::add(client, insert, epoch, end, rows) {
             Ok(Added::All(end)) => {
                 self.look_for_warning()?;
