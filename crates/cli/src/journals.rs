@@ -86,9 +86,8 @@ impl JournalPlace {
     /// # Errors
     /// If it cannot be used.
     pub(crate) fn database(url: &str) -> Result<JournalPlace, Failure> {
-        let address = Address::parse(url).map_err(|wrong| {
-            Failure::usage(wrong.to_string()).hint(format!("see {PAGE}"))
-        })?;
+        let address = Address::parse(url)
+            .map_err(|wrong| Failure::usage(wrong.to_string()).hint(format!("see {PAGE}")))?;
         Ok(JournalPlace::Database(Box::new(address)))
     }
 

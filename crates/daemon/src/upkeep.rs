@@ -198,7 +198,9 @@ impl Ward {
     }
 
     fn next_file(&mut self, retention: Span, gauges: &Gauges) -> Result<Next, StoreError> {
-        let Some(made) = self.kept.database.archive(due(retention))? else { return Ok(Next::Nothing) };
+        let Some(made) = self.kept.database.archive(due(retention))? else {
+            return Ok(Next::Nothing);
+        };
         let rows = made.last - made.first + 1;
         gauges.archived.add(rows, Duration::ZERO);
         tracing::info!(rows, file = made.name(), "old rows of {} are archived", self.name());

@@ -76,8 +76,12 @@ impl Address {
         config.connect_timeout(PATIENCE).keepalives_idle(Duration::from_secs(10));
         config.keepalives_interval(Duration::from_secs(5)).keepalives_retries(3);
         config.tcp_user_timeout(Duration::from_secs(20));
-        let wanted =
-            pgpass::Wanted { host: &parts.host, port: parts.port, database: &database, user: &user };
+        let wanted = pgpass::Wanted {
+            host: &parts.host,
+            port: parts.port,
+            database: &database,
+            user: &user,
+        };
         if let Some(password) = password(&parts, wanted)? {
             config.password(password);
         }
@@ -264,7 +268,8 @@ mod tests {
 
     #[test]
     fn a_url_is_shown_without_its_password() {
-        let url = "postgresql://tw:s%40cret@db.example:5433/market?sslmode=require&sslrootcert=/ca.pem";
+        let url =
+            "postgresql://tw:s%40cret@db.example:5433/market?sslmode=require&sslrootcert=/ca.pem";
         let address = Address::parse(url).unwrap();
         let name = "postgresql://tw@db.example:5433/market?sslmode=require&sslrootcert=/ca.pem";
         assert_eq!(address.name(), name);

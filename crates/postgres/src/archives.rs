@@ -62,10 +62,7 @@ fn segment(row: &Entry, name: &str) -> Result<Segment, StoreError> {
 }
 
 /// All of them.
-pub(crate) fn all(
-    client: &mut impl GenericClient,
-    name: &str,
-) -> Result<Vec<Segment>, StoreError> {
+pub(crate) fn all(client: &mut impl GenericClient, name: &str) -> Result<Vec<Segment>, StoreError> {
     select(client, name, "last >= $1", 0)
 }
 

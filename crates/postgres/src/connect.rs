@@ -92,9 +92,8 @@ fn tls(name: &str, root: Option<&std::path::Path>) -> Result<ClientConfig, Store
                 io(name, format!("the authorities in `{}` cannot be used: {what}", file.display()))
             };
             let all = CertificateDer::pem_file_iter(file).and_then(Iterator::collect);
-            let all: Vec<_> = all.map_err(|wrong: rustls::pki_types::pem::Error| {
-                bad(wrong.to_string())
-            })?;
+            let all: Vec<_> =
+                all.map_err(|wrong: rustls::pki_types::pem::Error| bad(wrong.to_string()))?;
             if all.is_empty() {
                 return Err(bad("there is no certificate in it".to_owned()));
             }
@@ -104,7 +103,8 @@ fn tls(name: &str, root: Option<&std::path::Path>) -> Result<ClientConfig, Store
         }
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let config = config.map_err(|wrong| io(name, format!("TLS cannot be set up: {wrong}")))?;
     Ok(config.with_root_certificates(roots).with_no_client_auth())
 }

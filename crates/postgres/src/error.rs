@@ -20,7 +20,7 @@ pub(crate) fn damaged(name: &str, seq: u64, what: impl Into<String>) -> StoreErr
     StoreError::Damaged { path: name.to_owned(), seq, what: what.into() }
 }
 
-/// What to do when nobody can say what the server kept.
+/// What is said when it is unknown what the server kept.
 pub(crate) const UNSURE: &str = "the database did not confirm that it kept what was written";
 
 /// Whether it is certain that a statement that failed has changed nothing: the server itself said

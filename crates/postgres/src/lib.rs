@@ -13,7 +13,7 @@
 //! - `import`: a whole journal from another store.
 //!
 //! **Unknown outcomes.** If the connection is lost while rows are written, or the server says that
-//! it gave up waiting for a standby, nobody can say whether they were kept. The store then writes
+//! it gave up waiting for a standby, it is unknown whether they are kept. The store then writes
 //! nothing more. Only the next opening shows what is there, and it raises the epoch first, so that
 //! a statement that is still under way at the server is refused or was finished before.
 

@@ -3,9 +3,9 @@
 //! Two things of different strength:
 //!
 //! - **The epoch** is what protects. It is a number in the table `owner`, and each opening for
-//!   writing raises it. Whoever writes locks that row in share mode and compares the number, in the
-//!   transaction that writes; whoever takes over changes the row. So a takeover waits for what is
-//!   under way, and whatever comes later is refused.
+//!   writing raises it. A transaction that writes locks that row in share mode and compares the
+//!   number; a takeover changes the row. So a takeover waits for what is under way, and what comes
+//!   later is refused.
 //! - **An advisory lock** of the session only says whether some daemon is connected, so that a
 //!   second `up` by mistake is refused. It may be lost (with the connection, in a failover); nothing
 //!   depends on it.
@@ -74,7 +74,9 @@ pub(crate) fn epoch(client: &mut impl GenericClient, name: &str) -> Result<u64, 
     let found = client.query_opt("SELECT epoch FROM tradewind.owner WHERE id = 1", &[]);
     let found = found.and_then(|row| row.map(|row| row.try_get::<_, i64>(0)).transpose());
     let found = found.map_err(|wrong| explain(name, 0, &wrong))?;
-    found.and_then(|epoch| u64::try_from(epoch).ok()).ok_or_else(|| io(name, "its table `owner` is damaged: there is no epoch"))
+    found
+        .and_then(|epoch| u64::try_from(epoch).ok())
+        .ok_or_else(|| io(name, "its table `owner` is damaged: there is no epoch"))
 }
 
 /// Whether the owner of `ours` was succeeded.

@@ -99,7 +99,8 @@ mod tests {
         let line = |line: &str| password(line, WANTED);
         assert_eq!(line("db.example:5432:tradewind:tw:one").as_deref(), Some("one"));
         assert_eq!(line(r"*:*:*:*:a\:b\\c:d").as_deref(), Some(r"a:b\c:d"));
-        for other in ["# *:*:*:*:x", "db:5432:tradewind:tw:x", "*:1:*:*:x", "*:*:*:root:x", "*:*:x"] {
+        for other in ["# *:*:*:*:x", "db:5432:tradewind:tw:x", "*:1:*:*:x", "*:*:*:root:x", "*:*:x"]
+        {
             assert_eq!(line(other), None, "{other}");
         }
         let socket = Wanted { host: "/run/postgresql", ..WANTED };

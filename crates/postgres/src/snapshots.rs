@@ -151,12 +151,8 @@ fn pages_are_whole(client: &mut impl GenericClient, name: &str) -> Result<bool, 
 }
 
 /// All of them, the latest first, and whether each is as it was kept.
-fn all(
-    client: &mut impl GenericClient,
-    name: &str,
-) -> Result<Vec<(Snapshot, bool)>, StoreError> {
-    let select =
-        "SELECT seq, at, version, body, digest FROM tradewind.snapshots ORDER BY seq DESC";
+fn all(client: &mut impl GenericClient, name: &str) -> Result<Vec<(Snapshot, bool)>, StoreError> {
+    let select = "SELECT seq, at, version, body, digest FROM tradewind.snapshots ORDER BY seq DESC";
     let found = client.query(select, &[]).map_err(|wrong| explain(name, 0, &wrong))?;
     let read = |row: &Row| {
         let seq = u64::try_from(row.try_get::<_, i64>(0)?).unwrap_or(0);

@@ -83,11 +83,7 @@ impl Postgres {
         Postgres::writing(name, connection, epoch)
     }
 
-    fn writing(
-        name: &str,
-        mut connection: Connection,
-        epoch: u64,
-    ) -> Result<Postgres, StoreError> {
+    fn writing(name: &str, mut connection: Connection, epoch: u64) -> Result<Postgres, StoreError> {
         let insert = connection.client.prepare(rows::INSERT);
         let insert = insert.map_err(|wrong| explain(name, 0, &wrong))?;
         Postgres::begin(name, connection, Mode::Writing { epoch, insert })
@@ -132,9 +128,7 @@ impl Postgres {
         let mut connection = connect(address, Access::Read)?;
         match schema::found(&mut connection.client, address.name())? {
             Found::Nothing => Ok(None),
-            Found::Journal(_) => {
-                schema::origin(&mut connection.client, address.name()).map(Some)
-            }
+            Found::Journal(_) => schema::origin(&mut connection.client, address.name()).map(Some),
         }
     }
 
@@ -202,7 +196,7 @@ impl Postgres {
         io(&self.name, format!("{UNSURE} ({})", explain("connection", seq, error)))
     }
 
-    /// It was committed, but not as safely as the settings ask: nobody may rely on it.
+    /// It was committed, but not as safely as the settings ask: it is no acknowledgement.
     fn look_for_warning(&mut self) -> Result<(), StoreError> {
         if !self.client().was_warned() {
             return Ok(());

@@ -197,7 +197,10 @@ fn a_second_daemon_takes_the_market_over_only_when_told() {
     assert!(!refused.status.success(), "the first one can accept nothing any more");
     a_job_runs(&other);
     let said = first.kill();
-    assert!(said.contains("another daemon has taken over") || said.contains("did not confirm"), "{said}");
+    assert!(
+        said.contains("another daemon has taken over") || said.contains("did not confirm"),
+        "{said}"
+    );
     second.stop();
     assert_eq!(place.refused(&place.path("file"), &["--take-over", "--new"]).0, 2);
 }

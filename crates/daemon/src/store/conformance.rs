@@ -295,7 +295,8 @@ struct Numbers(u64);
 impl Numbers {
     fn below(&mut self, bound: u64) -> u64 {
         // Constants of Knuth's MMIX.
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % bound
     }
 }

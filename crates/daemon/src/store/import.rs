@@ -211,8 +211,6 @@ pub fn compared(copy: &mut dyn Store, original: JournalEnd) -> Result<Verified, 
     let verified = verify(copy)?;
     match verified.digest == original.digest && verified.rows == original.seq {
         true => Ok(verified),
-        false => {
-            Err(ImportError::Different { wanted: original.digest, found: verified.digest })
-        }
+        false => Err(ImportError::Different { wanted: original.digest, found: verified.digest }),
     }
 }

@@ -305,9 +305,13 @@ fn the_store_is_a_file_or_a_database_and_its_url_is_never_shown() {
     assert!(!format!("{store:?}").contains("secret"), "{store:?}");
     let JournalStore::Postgresql(found) = store else { panic!("no database") };
     assert_eq!(found.secret(), url);
-    for wrong in ["\"mysql://a:secret@b\"", "7", "\"postgresql://a:secret @b/c\"", "\"secret\"",
-        "\"postgresql://a:secret\\n@b/c\""]
-    {
+    for wrong in [
+        "\"mysql://a:secret@b\"",
+        "7",
+        "\"postgresql://a:secret @b/c\"",
+        "\"secret\"",
+        "\"postgresql://a:secret\\n@b/c\"",
+    ] {
         let said = of(&format!("store = {wrong}")).unwrap_err().to_string();
         assert!(said.contains("postgresql://USER@HOST") && !said.contains("secret"), "{said}");
     }

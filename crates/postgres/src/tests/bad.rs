@@ -69,9 +69,10 @@ fn the_role_of_the_documentation_has_no_other_rights() {
     let place = Place::new();
     let mut store = place.open(Claim::IfFree).unwrap();
     store.append(&rows([1])).unwrap();
-    let mut role = postgres::Client::connect(&place.server.url(&place.database), postgres::NoTls)
-        .unwrap();
-    for more in ["CREATE TABLE public.x ()", "CREATE SCHEMA y", "CREATE ROLE z", "CREATE DATABASE d"]
+    let mut role =
+        postgres::Client::connect(&place.server.url(&place.database), postgres::NoTls).unwrap();
+    for more in
+        ["CREATE TABLE public.x ()", "CREATE SCHEMA y", "CREATE ROLE z", "CREATE DATABASE d"]
     {
         let refused = role.batch_execute(more).unwrap_err();
         assert_eq!(refused.code(), Some(&postgres::error::SqlState::INSUFFICIENT_PRIVILEGE));

@@ -129,7 +129,10 @@ fn an_append_that_is_under_way_is_finished_before_a_takeover_or_refused() {
         let begun_with = second.last();
         second.append(&rows([1_000_000])).unwrap();
         let acknowledged = writer.join().unwrap();
-        assert_eq!(acknowledged as u64, begun_with, "acknowledged is what the next one begins with");
+        assert_eq!(
+            acknowledged as u64, begun_with,
+            "acknowledged is what the next one begins with"
+        );
         assert_eq!(verify(&mut second).unwrap().rows, begun_with + 1);
     }
 }

@@ -207,9 +207,8 @@ fn as_postgres(program: &Path) -> Command {
 /// A program of the latest version that is installed.
 fn program(name: &str) -> PathBuf {
     let versions = fs::read_dir("/usr/lib/postgresql").expect("PostgreSQL: run `make setup`");
-    let mut versions: Vec<u32> = versions
-        .filter_map(|it| it.ok()?.file_name().into_string().ok()?.parse().ok())
-        .collect();
+    let mut versions: Vec<u32> =
+        versions.filter_map(|it| it.ok()?.file_name().into_string().ok()?.parse().ok()).collect();
     versions.sort_unstable();
     let latest = versions.last().expect("PostgreSQL: run `make setup`");
     PathBuf::from(format!("/usr/lib/postgresql/{latest}/bin/{name}"))

@@ -5,8 +5,8 @@ use crate::schema::{FORMAT, MIGRATIONS};
 
 /// A journal of version 1, as its release made it.
 fn first_version(place: &Place) -> u64 {
-    let mut role = postgres::Client::connect(&place.server.url(&place.database), postgres::NoTls)
-        .unwrap();
+    let mut role =
+        postgres::Client::connect(&place.server.url(&place.database), postgres::NoTls).unwrap();
     role.batch_execute(MIGRATIONS[0]).unwrap();
     let fill = "INSERT INTO tradewind.meta VALUES (1, 1, 'older', 7); \
                 INSERT INTO tradewind.owner VALUES (1, 4, now());";
@@ -46,11 +46,9 @@ fn a_later_version_is_left_alone() {
     let place = Place::new();
     drop(place.open(Claim::IfFree).unwrap());
     place.meddle("UPDATE tradewind.meta SET format = 77");
-    for opened in [
-        place.open(Claim::IfFree),
-        place.open(Claim::TakeOver),
-        Postgres::look(&place.address),
-    ] {
+    for opened in
+        [place.open(Claim::IfFree), place.open(Claim::TakeOver), Postgres::look(&place.address)]
+    {
         assert!(matches!(opened, Err(StoreError::TooNew { found: 77, known: FORMAT, .. })));
     }
     place.meddle(&format!("UPDATE tradewind.meta SET format = {FORMAT}"));

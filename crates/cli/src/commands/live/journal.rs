@@ -187,7 +187,8 @@ pub(super) fn found(state: Option<&Path>) -> Result<PathBuf, Failure> {
         JournalPlace::File(path) => Ok(path),
         JournalPlace::Database(address) => {
             let message = format!("the journal is in {}", address.name());
-            Err(Failure::usage(message).hint(format!("the database has its own backups: see {PAGE}")))
+            Err(Failure::usage(message)
+                .hint(format!("the database has its own backups: see {PAGE}")))
         }
     }
 }

@@ -35,9 +35,7 @@ use tradewind_daemon::shadow::{Records, Watch};
 use tradewind_daemon::site::{SiteError, Tag};
 use tradewind_daemon::store::sqlite::{Cover, Sqlite};
 use tradewind_daemon::store::{Store, StoreError};
-use tradewind_daemon::upkeep::{
-    MaintainedDatabase, Maintenance, Pace, SqliteMaintenance, Upkeep,
-};
+use tradewind_daemon::upkeep::{MaintainedDatabase, Maintenance, Pace, SqliteMaintenance, Upkeep};
 use tradewind_io::settings::{Pool, Settings};
 use tradewind_model::{SiteId, Times};
 use tradewind_postgres::Claim;

@@ -79,12 +79,7 @@ fn fill(part: &Path, origin: &Origin, segment: &Segment, rows: &[Row]) -> io::Re
     file.get_ref().sync_all()
 }
 
-fn compress<W: Write>(
-    to: W,
-    origin: &Origin,
-    segment: &Segment,
-    rows: &[Row],
-) -> io::Result<W> {
+fn compress<W: Write>(to: W, origin: &Origin, segment: &Segment, rows: &[Row]) -> io::Result<W> {
     let mut to = GzEncoder::new(to, Compression::default());
     serde_json::to_writer(&mut to, &Header::of(origin, segment))?;
     to.write_all(b"\n")?;
