@@ -177,7 +177,7 @@ fn amount(change: &Change) -> Option<Amount> {
         Change::Deadline(by) | Change::EarliestStart(by) => Amount::Seconds(by.0),
         Change::MinPerformance(by) => Amount::Performance(by),
         Change::Tasks(by) => Amount::Count(by),
-        Change::Attribute(_) => return None,
+        Change::Attribute(_) | Change::Spread => return None,
     })
 }
 
@@ -192,6 +192,6 @@ fn value(change: &Change, request: &Request) -> Option<Amount> {
             request.min_performance.map(|min| Amount::Performance(min.thousandths()))
         }
         Change::Tasks(_) => Some(Amount::Count(request.tasks)),
-        Change::Attribute(_) => None,
+        Change::Attribute(_) | Change::Spread => None,
     }
 }

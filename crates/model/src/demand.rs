@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
-    Attributes, Criterion, Money, Performance, Price, Request, SiteId, Span, Time, TimeMode,
+    Attributes, Criterion, Money, Performance, Price, Request, SiteId, Span, Spread, Time, TimeMode,
 };
 
 /// What a job asks for.
@@ -49,6 +49,7 @@ impl Demand {
             deadline: terms.deadline,
             criterion: terms.criterion.clone(),
             times: terms.times,
+            spread: terms.spread,
             ..Request::new(self.processors, self.estimate)
         }
     }
@@ -109,6 +110,8 @@ pub struct Terms {
     pub attributes: Attributes,
     /// How the job's time is counted.
     pub times: TimeMode,
+    /// Over how many sites it may lie.
+    pub spread: Spread,
 }
 
 impl Terms {
@@ -126,5 +129,6 @@ impl Terms {
         criterion: Criterion::Start,
         attributes: Attributes::new(),
         times: TimeMode::WORK,
+        spread: Spread::Grid,
     };
 }

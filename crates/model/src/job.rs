@@ -22,6 +22,29 @@ pub enum Criterion {
     Sum(String),
 }
 
+/// Over how many sites one job's tasks may lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Spread {
+    /// Nodes of any number of sites.
+    #[default]
+    Grid,
+    /// Nodes of one site, whichever it is.
+    Site,
+}
+
+impl Spread {
+    /// Every value, with its name in options and documents.
+    pub const ALL: [(Spread, &'static str); 2] = [(Spread::Grid, "grid"), (Spread::Site, "site")];
+
+    /// Its name in options and documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            Spread::Grid => "grid",
+            Spread::Site => "site",
+        }
+    }
+}
+
 /// Resources for one parallel job: equal tasks that start together on distinct nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
@@ -45,6 +68,8 @@ pub struct Request {
     pub deadline: Option<Time>,
     /// What the user wants least of.
     pub criterion: Criterion,
+    /// Over how many sites the window may lie.
+    pub spread: Spread,
 }
 
 impl Request {
@@ -64,6 +89,7 @@ impl Request {
             earliest_start: None,
             deadline: None,
             criterion: Criterion::Start,
+            spread: Spread::Grid,
         }
     }
 

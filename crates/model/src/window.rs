@@ -1,6 +1,6 @@
 //! Tasks on distinct nodes that start together.
 
-use crate::{Grid, Money, NodeId, Request, Slot, Span, Time};
+use crate::{Grid, Money, NodeId, Request, Slot, Span, Spread, Time};
 
 /// One task of a window: it occupies its node from the window's start for `length`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -47,6 +47,9 @@ pub enum WindowError {
     /// Before the earliest start or after the deadline.
     #[error("outside the earliest start and the deadline")]
     OutOfTime,
+    /// Tasks at several sites, though one was asked for.
+    #[error("nodes of several sites, and one site is asked for")]
+    SeveralSites,
 }
 
 impl Window {
@@ -121,6 +124,11 @@ impl Window {
             if task.length != length || task.cost != node.price * length {
                 return Err(WindowError::WrongTask(task.node));
             }
+        }
+        let site = |task: &Task| grid.node(task.node).site;
+        let mut pairs = self.tasks.windows(2);
+        if request.spread == Spread::Site && pairs.any(|pair| site(&pair[0]) != site(&pair[1])) {
+            return Err(WindowError::SeveralSites);
         }
         let early = request.earliest_start.is_some_and(|earliest| self.start < earliest);
         let late = request.deadline.is_some_and(|deadline| self.finish() > deadline);

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use tradewind_model::{
     Attribute, Criterion, Grid, Money, Performance, Price, Reason, Request, Slot, SlotList, Span,
-    Time, Window,
+    Spread, Time, Window,
 };
 
 use crate::window::{Algorithm, Scratch, Search, Searcher};
@@ -54,6 +54,8 @@ pub enum Change {
     Tasks(u32),
     /// Do without this attribute.
     Attribute(String),
+    /// Let tasks lie at several sites.
+    Spread,
 }
 
 impl Change {
@@ -67,6 +69,7 @@ impl Change {
             Change::MinPerformance(_) => "min_performance",
             Change::Tasks(_) => "nodes",
             Change::Attribute(_) => "attributes",
+            Change::Spread => "spread",
         }
     }
 }
@@ -181,6 +184,7 @@ impl Trial<'_> {
         changes.extend(self.earliest_start(request));
         changes.extend(self.min_performance(request));
         changes.extend(self.attributes(request));
+        changes.extend(self.spread(request));
         changes.extend(self.tasks(request));
         let with_window = |change: Change| {
             let relaxed = change.apply(request);
@@ -248,6 +252,11 @@ impl Trial<'_> {
         self.min(request, i64::from(request.tasks) - 1, |by| Change::Tasks(by as u32))
     }
 
+    fn spread(&mut self, request: &Request) -> Option<Change> {
+        let helps = request.spread == Spread::Site && self.possible(&Change::Spread.apply(request));
+        helps.then_some(Change::Spread)
+    }
+
     fn attributes(&mut self, request: &Request) -> Vec<Change> {
         let names = request.attributes.keys().cloned().map(Change::Attribute);
         names.filter(|change| self.possible(&change.apply(request))).collect()
@@ -277,6 +286,7 @@ impl Change {
             Change::Attribute(name) => {
                 relaxed.attributes.remove(name);
             }
+            Change::Spread => relaxed.spread = Spread::Grid,
         }
         relaxed
     }

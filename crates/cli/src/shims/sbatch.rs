@@ -127,7 +127,9 @@ fn defaults(variables: &BTreeMap<String, String>, given: &[Given]) -> Vec<Given>
         let option = OptionSpec::find(name).ok()?;
         Some(Given { option, value: Some(value.to_owned()), origin: Origin::Default })
     };
-    [("time", time), ("export", "ALL"), ("output", output)].into_iter().filter_map(one).collect()
+    // A job of Slurm runs in one cluster: `srun` reaches no node of another.
+    let all = [("time", time), ("export", "ALL"), ("output", output), ("spread", "site")];
+    all.into_iter().filter_map(one).collect()
 }
 
 /// It runs where it was submitted, and knows that it was submitted so.

@@ -121,6 +121,19 @@ fn snakemake_runs_its_jobs_on_the_market() {
 }
 
 #[test]
+fn a_job_of_sbatch_runs_in_one_cluster() {
+    let bench = Bench::new();
+    for site in ["alpha", "beta"] {
+        let site = format!("--clusters={site}");
+        bench.run(bench.command("sbatch").args([&site, "--time=5", "--wrap", "sleep 20"]));
+    }
+    let tasks = "srun --output=node-%t.out hostname";
+    bench.run(bench.command("sbatch").args(["--wait", "--nodes=2", "--time=2", "--wrap", tasks]));
+    let nodes = [0, 1].map(|task| bench.market.written(&format!("node-{task}.out")));
+    assert!(nodes.iter().all(|it| !it.is_empty()), "{nodes:?}");
+}
+
+#[test]
 fn a_script_knows_itself_by_the_number_of_the_market() {
     let bench = Bench::new();
     // The market's numbers and the cluster's differ from here on.

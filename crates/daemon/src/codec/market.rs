@@ -4,7 +4,8 @@ use serde_json::Value;
 use tradewind_model::{
     Admission, Attribute, Cause, Command, Correction, Criterion, Demand, JobId, JobState, Market,
     MarketState, Money, Outage, OutageId, Performance, Place, Pool, PoolId, Pools, Price, Reason,
-    RunningState, Share, Site, SiteId, SkipReason, Span, Terms, Time, TimeMode, Times, Trade,
+    RunningState, Share, Site, SiteId, SkipReason, Span, Spread, Terms, Time, TimeMode, Times,
+    Trade,
 };
 
 use super::wire::{Decode, Encode, Fault, Fields, Object, choice, object};
@@ -97,6 +98,7 @@ times!(TimeMode: TimeMode::WORK, "wall" => TimeMode::WALL, "owner" => TimeMode::
 choice!(Correction {
     "doubled" => Doubled, "requested" => Requested(span), "stepped" => Stepped(span),
 }, absent: Doubled);
+choice!(Spread { "grid" => Grid, "site" => Site }, absent: Grid);
 object!(Demand { processors, estimate, correction, terms });
 object!(Terms {
     user,
@@ -111,6 +113,7 @@ object!(Terms {
     criterion,
     attributes,
     times,
+    spread,
 });
 object!(Site { name });
 object!(Pool { name, site, nodes, performance, price, attributes, admission, times });

@@ -47,6 +47,7 @@ object!(Conditions {
     attributes,
     sites,
     pools,
+    spread,
 });
 object!(Surroundings { directory, output, error, input, append, environment });
 choice!(Gather { "within" => Within(span), "apart" => Apart });

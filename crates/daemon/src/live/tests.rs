@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use tradewind_io::submission::{Conditions, OnLost, Submission, Surroundings, TimeLimit, Work};
 use tradewind_model::{
-    Admission, Attribute, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Time, Times,
+    Admission, Attribute, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Spread, Time,
+    Times,
 };
 use tradewind_sched::policy::{Policy, gridfill};
 

@@ -2,7 +2,7 @@
 
 use tradewind_model::{
     Component, Criteria, Criterion, Horizon, Job, Limit, Measure, Money, Objective, Quantity,
-    Request, Rho, Span, TimeMode, VoPolicy,
+    Request, Rho, Span, Spread, TimeMode, VoPolicy,
 };
 
 use super::nodes::{NameLines, attributes};
@@ -14,7 +14,7 @@ use crate::duration;
 use crate::fields::{DecimalScale, Fields, LEAST_PERFORMANCE, Notes, scaled};
 use crate::value::{Value, ValueKind};
 
-const JOB_KEYS: [&str; 11] = [
+const JOB_KEYS: [&str; 12] = [
     "name",
     "nodes",
     "work",
@@ -26,6 +26,7 @@ const JOB_KEYS: [&str; 11] = [
     "minimize",
     "priority",
     "attributes",
+    "spread",
 ];
 const POLICY_KEYS: [&str; 7] =
     ["objective", "measure", "time_limit", "budget_limit", "rho", "order", "limits"];
@@ -62,6 +63,7 @@ fn request(fields: &Fields<'_, '_>, nodes: usize, notes: &mut Notes<'_>) -> Opti
         notes.error(fields.line_of("nodes"), &fields.place("nodes"), message, hint);
     }
     let work = fields.span("work", 1..=Span::MAX.0, notes);
+    let spreads = Spread::ALL.map(|(spread, name)| (name, spread));
     let request = Request {
         tasks: tasks.and_then(|n| u32::try_from(n).ok()).unwrap_or(1),
         work: work.unwrap_or(Span(1)),
@@ -73,6 +75,7 @@ fn request(fields: &Fields<'_, '_>, nodes: usize, notes: &mut Notes<'_>) -> Opti
         earliest_start: fields.time("earliest_start", notes),
         deadline: fields.time("deadline", notes),
         criterion: minimize(fields, notes).unwrap_or_default(),
+        spread: fields.word("spread", &spreads, notes).unwrap_or_default(),
     };
     (tasks.is_some() && work.is_some()).then_some(request)
 }

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use tradewind_model::{
     Attribute, Criteria, Criterion, Grid, Horizon, Job, Limit, Measure, Money, Node, NodeId,
     Objective, Performance, Price, Quantity, Request, Rho, Site, SiteId, Slot, SlotList, Span,
-    Time, Times, VoPolicy,
+    Spread, Time, Times, VoPolicy,
 };
 
 use super::*;
@@ -283,6 +283,7 @@ prop_compose! {
         deadline in proptest::option::of(-1_000i64..1_000),
         minimize in prop_oneof!["start", "finish", "runtime", "cost", "processor-time", "sum:[a-z]{1,3}"],
         attributes in proptest::collection::btree_map("[a-z]{1,3}", attribute(), 0..3),
+        spread in proptest::sample::select(vec![Spread::Grid, Spread::Site]),
     ) -> Job {
         let request = Request {
             min_performance: min_performance.and_then(Performance::from_thousandths),
@@ -292,6 +293,7 @@ prop_compose! {
             deadline: deadline.map(Time),
             criterion: criterion(&minimize).unwrap(),
             attributes,
+            spread,
             ..Request::new(tasks, Span(work))
         };
         Job { name: String::new(), priority, request }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Number, Value, json};
 use tradewind_model::{
     Attribute, Attributes, Criteria, Criterion, Energy, Grid, Job, Limit, Performance, Power,
-    Quantity, Rho, Series, Site, SitePower, Slot, VoPolicy,
+    Quantity, Rho, Series, Site, SitePower, Slot, Spread, VoPolicy,
 };
 
 use super::Scenario;
@@ -116,6 +116,7 @@ fn slot(grid: &Grid, slot: &Slot) -> String {
 
 fn job(job: &Job) -> String {
     let request = &job.request;
+    let spread = Some(request.spread).filter(|it| *it != Spread::default());
     let own = Some(&request.criterion).filter(|it| **it != Criterion::default());
     table([
         ("name", Some(json!(job.name))),
@@ -129,6 +130,7 @@ fn job(job: &Job) -> String {
         ("minimize", own.map(|it| json!(criterion_name(it)))),
         ("priority", Some(job.priority).filter(|it| *it != 0).map(|it| json!(it))),
         ("attributes", attributes(&request.attributes)),
+        ("spread", spread.map(|it| json!(it.name()))),
     ])
 }
 

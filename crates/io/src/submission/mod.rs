@@ -17,7 +17,8 @@ use std::collections::BTreeMap;
 pub use lists::is_address;
 pub use shape::Shape;
 use tradewind_model::{
-    Attribute, Attributes, Criterion, Money, Performance, Price, Span, Time, TimeMode, Times,
+    Attribute, Attributes, Criterion, Money, Performance, Price, Span, Spread, Time, TimeMode,
+    Times,
 };
 
 /// A job as it is submitted; every field is checked.
@@ -208,6 +209,8 @@ pub struct Conditions {
     pub sites: Vec<String>,
     /// In one of these pools (partitions); empty: anywhere.
     pub pools: Vec<String>,
+    /// Over how many sites its nodes may lie.
+    pub spread: Spread,
 }
 
 /// Files and environment. Paths are the site's; `%j` and its like stand for the job's number.

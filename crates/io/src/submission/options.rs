@@ -147,7 +147,7 @@ impl OptionSpec {
 }
 
 /// All of them: those of `sbatch` by name, then Tradewind's own.
-pub static OPTIONS: [OptionSpec; 117] = [
+pub static OPTIONS: [OptionSpec; 118] = [
     honoured("account", 'A', Value, "ACCOUNT", "the project that pays"),
     passed("acctg-freq", NONE, Value, "ACCTG_FREQ", "sampling of usage"),
     honoured(
@@ -466,6 +466,10 @@ pub static OPTIONS: [OptionSpec; 117] = [
     },
     own("quote", "the number of the quote that is accepted"),
     own("sites", "the same as `--clusters`"),
+    own(
+        "spread",
+        "`site`: all nodes lie at one site, whichever it is, as parallel programs that exchange messages need; `grid`, the default: at one or several",
+    ),
     OptionSpec {
         takes: Nothing,
         ..own("stay-home", "it is not passed on to another market, even if peers are configured")

@@ -73,8 +73,9 @@ fn conditions() -> impl Strategy<Value = Conditions> {
         Just(Criterion::ProcessorTime),
         name().prop_map(Criterion::Sum)
     ];
-    (numbers, times, criterion, attributes, names(), names()).prop_map(
-        |(numbers, (start, end), criterion, attributes, sites, pools)| Conditions {
+    let spread = proptest::sample::select(vec![Spread::Grid, Spread::Site]);
+    (numbers, times, criterion, attributes, names(), names(), spread).prop_map(
+        |(numbers, (start, end), criterion, attributes, sites, pools, spread)| Conditions {
             min_performance: numbers.0.and_then(Performance::from_thousandths),
             max_price: numbers.1.map(Price),
             budget: numbers.2.map(Money),
@@ -86,6 +87,7 @@ fn conditions() -> impl Strategy<Value = Conditions> {
             attributes,
             sites,
             pools,
+            spread,
         },
     )
 }

@@ -12,7 +12,7 @@ fn one_less(change: &Change) -> Option<Change> {
         Change::EarliestStart(by) => Change::EarliestStart(Span(by.0 - 1)),
         Change::MinPerformance(by) => Change::MinPerformance(by - 1),
         Change::Tasks(by) => Change::Tasks(by - 1),
-        Change::Attribute(_) => return None,
+        Change::Attribute(_) | Change::Spread => return None,
     };
     Some(less)
 }
@@ -54,6 +54,7 @@ proptest! {
         prop_assert_eq!(named("nodes"), helps(Request { tasks: 1, ..request.clone() }));
         let any_speed = Request { min_performance: None, ..request.clone() };
         prop_assert_eq!(named("min_performance"), helps(any_speed));
+        prop_assert_eq!(named("spread"), helps(Request { spread: Spread::Grid, ..request }));
     }
 }
 

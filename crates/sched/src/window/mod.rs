@@ -25,6 +25,7 @@ mod paper;
 mod ranking;
 mod reason;
 mod search;
+mod sites;
 mod sweep;
 
 pub use limits::derived_budget;

@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 
 use tradewind_model::{
-    Criterion, Grid, Money, NodeId, Performance, Reason, Request, Rho, Slot, SlotList, Task, Time,
-    Window,
+    Criterion, Grid, Money, NodeId, Performance, Reason, Request, Rho, Slot, SlotList, Spread,
+    Task, Time, Window,
 };
 
 use super::bounded::{self, Bounded};
@@ -13,7 +13,7 @@ use super::judges::{Earliest, Least, Lengths, RightEdge, Shrinking};
 use super::limits::MoneyLimits;
 use super::ranking::{NodeRanking, RankBy};
 use super::sweep::{ANY_LENGTH, StartBounds, sweep};
-use super::{csa, paper, reason};
+use super::{csa, paper, reason, sites};
 
 /// How to choose a window.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,6 +132,8 @@ pub struct Searcher {
     pub(super) budget: Option<Money>,
     pub(super) ranking: NodeRanking,
     method: Method,
+    /// Where the window must lie at one site and several could have it: the search at each.
+    by_site: Vec<Searcher>,
 }
 
 #[derive(Debug, Clone)]
@@ -157,8 +159,11 @@ impl Searcher {
         let limits = MoneyLimits::of(request, search);
         let criterion = search.algorithm.criterion();
         let ranking = NodeRanking::new(grid, request, limits, criterion, Method::order(search));
-        let method = Method::choose(search, limits, &ranking);
-        Searcher {
+        let by_site = match request.spread {
+            Spread::Grid => Vec::new(),
+            Spread::Site => sites::rankings(grid, &ranking),
+        };
+        let of = |ranking: NodeRanking, by_site: Vec<Searcher>| Searcher {
             search: search.clone(),
             wanted: request.tasks as usize,
             earliest_start: request.earliest_start,
@@ -166,9 +171,12 @@ impl Searcher {
             min_performance: request.min_performance,
             grid_size: grid.len() as u32,
             budget: limits.budget,
+            method: Method::choose(search, limits, &ranking),
             ranking,
-            method,
-        }
+            by_site,
+        };
+        let by_site = by_site.into_iter().map(|ranking| of(ranking, Vec::new())).collect();
+        of(ranking, by_site)
     }
 
     /// The best window that starts at `from` or later, if there is any. `from` acts like a later
@@ -185,10 +193,15 @@ impl Searcher {
     ///   minimised beyond that.
     /// - CSA: a heuristic, in one pass of O((p + w) log n) for w tasks in all its windows. Among
     ///   windows equal by criterion, start, cost and finish it takes the one cut first.
+    /// - A request for one site: the same at each site, and the best of their windows; the first
+    ///   site among equals.
     /// - [`Variant::Paper`]: O(p · alive nodes) as in the papers; the first among equals.
     pub fn find(&self, slots: &SlotList, from: Time, scratch: &mut Scratch) -> Option<Found> {
         if self.wanted == 0 || self.ranking.nodes.len() < self.wanted {
             return None;
+        }
+        if !self.by_site.is_empty() {
+            return sites::find(&self.by_site, slots, from, scratch);
         }
         let (list, bracket) = (slots, self.bracket(from));
         let slots = list.as_slice();
@@ -209,7 +222,10 @@ impl Searcher {
     /// nodes (price cap and the attribute to sum up counted, where they apply), never enough of
     /// them free together, budget too small. O((p + n) log n).
     pub fn reason(&self, slots: &SlotList, scratch: &mut Scratch) -> Reason {
-        reason::reason(self, slots.as_slice(), self.bracket(Time(i64::MIN)), scratch)
+        let slots = slots.as_slice();
+        let mut of = |it: &Searcher| reason::reason(it, slots, it.bracket(Time(i64::MIN)), scratch);
+        let nearest = sites::nearest(self.by_site.iter().map(&mut of));
+        nearest.unwrap_or_else(|| of(self))
     }
 
     /// The budget that this search applies: the request's own, or the derived one for AMP and CSA.

@@ -92,6 +92,9 @@ pub struct Submission {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(nullable)]
     pub partitions: Vec<String>,
+    /// `site`: all nodes lie at one site, whichever it is; `grid` (default): at one or several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spread: Option<String>,
     /// Name of the project that pays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,

@@ -245,6 +245,7 @@ fn relaxation(it: &explain::Relaxation) -> Relaxation {
         Change::MinPerformance(less) => format!("-{}.{:03}", less / 1_000, less % 1_000),
         Change::Tasks(fewer) => format!("-{fewer}"),
         Change::Attribute(name) => return without_attribute(name, it),
+        Change::Spread => "nodes at several sites".to_owned(),
     };
     let limit = it.change.limit().to_owned();
     Relaxation { limit, by, start: it.window.start().0, cost: it.window.cost().into() }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use tradewind_io::submission::{Submission, TimeLimit};
 use tradewind_model::{
-    Attribute, Attributes, Criterion, Demand, Market, Money, Pool, PoolId, Pools, Span, Terms,
+    Attribute, Attributes, Criterion, Demand, Market, Money, Pool, PoolId, Pools, SiteId, Span,
+    Spread, Terms,
 };
 
 pub(in crate::live) use super::width::Most;
@@ -92,7 +93,7 @@ pub(in crate::live) fn promised(
     let nodes = suitable(&demand, state.market.pools());
     match nodes >= u64::from(width) {
         true => Ok(Chosen { demand, processors: None }),
-        false => Err(few(width, nodes)),
+        false => Err(few(&demand, nodes)),
     }
 }
 
@@ -168,6 +169,7 @@ impl<'a> Wishes<'a> {
             criterion: terms.criterion.clone(),
             attributes,
             times: submission.time.mode(),
+            spread: terms.spread,
         };
         let (groups, unfit) = groups(submission, pools, max);
         Ok(Wishes { submission, market, base, estimate, groups, unfit })
@@ -200,8 +202,9 @@ impl<'a> Wishes<'a> {
         let demand = self.chosen(group).demand;
         let suits = |(_, pool): &(PoolId, &Pool)| pool.suits(&demand);
         let pools: Vec<(PoolId, &Pool)> = self.market.pools().iter().filter(suits).collect();
-        let nodes: u64 = pools.iter().map(|(_, pool)| u64::from(pool.nodes)).sum();
-        let free: u64 = pools.iter().map(|(id, _)| u64::from(self.market.free_in(*id))).sum();
+        let nodes = together(&demand, pools.iter().map(|(_, pool)| (*pool, pool.nodes)));
+        let free = |id: PoolId| self.market.free_in(id);
+        let free = together(&demand, pools.iter().map(|(id, pool)| (*pool, free(*id))));
         let is_short = nodes < u64::from(group.width);
         let is_hasty = matches!(self.base.criterion, Criterion::Start | Criterion::Finish);
         let cost = |pool: &Pool| pool.price.of(group.width, pool.length_of(&demand));
@@ -239,7 +242,7 @@ impl<'a> Wishes<'a> {
             return poor(chosen.demand.processors, &asked, nodes, pools, max);
         }
         if !self.groups.is_empty() || self.unfit.is_empty() {
-            return few(chosen.demand.processors, nodes);
+            return few(&chosen.demand, nodes);
         }
         let each = self.unfit.iter().map(|(id, has)| format!("{}: {has}", pools.pool(*id).name));
         let message = format!("{} do not fit on any node", self.submission.layout().words());
@@ -322,13 +325,31 @@ fn work(classes: &std::collections::BTreeMap<String, Span>, pools: &Pools) -> Sp
 /// Nodes that suit, if nothing else ran.
 pub(in crate::live) fn suitable(demand: &Demand, pools: &Pools) -> u64 {
     let suits = |pool: &&Pool| pool.suits(demand);
-    pools.as_slice().iter().filter(suits).map(|pool| u64::from(pool.nodes)).sum()
+    together(demand, pools.as_slice().iter().filter(suits).map(|pool| (pool, pool.nodes)))
+}
+
+/// The most of these numbers of nodes that one job may have: in all, or at one site.
+fn together<'a>(demand: &Demand, counts: impl Iterator<Item = (&'a Pool, u32)>) -> u64 {
+    let mut of_sites: BTreeMap<Option<SiteId>, u64> = BTreeMap::new();
+    for (pool, nodes) in counts {
+        let site = (demand.terms().spread == Spread::Site).then_some(pool.site);
+        *of_sites.entry(site).or_default() += u64::from(nodes);
+    }
+    of_sites.into_values().max().unwrap_or(0)
 }
 
 /// All nodes together could not run the job, if nothing else did.
-fn few(tasks: u32, nodes: u64) -> Refusal {
-    let message = format!("needs {tasks} nodes, and {nodes} suit");
-    let hint = "ask for fewer nodes, or for less of each: performance, attributes, sites, price";
+fn few(demand: &Demand, nodes: u64) -> Refusal {
+    let tasks = demand.processors;
+    let (at_one, hint) = match demand.terms().spread {
+        Spread::Site => {
+            (" at one site", "ask for fewer nodes, or for nodes at several sites: `spread`")
+        }
+        Spread::Grid => {
+            ("", "ask for fewer nodes, or for less of each: performance, attributes, sites, price")
+        }
+    };
+    let message = format!("needs {tasks} nodes, and {nodes} suit{at_one}");
     Refusal::new(RefusalKind::Invalid, message, hint)
 }
 

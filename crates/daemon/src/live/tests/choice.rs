@@ -65,3 +65,28 @@ fn a_job_on_several_pools_shows_what_one_alone_would_have_been() {
     let narrow = || Verdict::Against(Against::Narrow(2));
     assert_eq!(others[..], [weighed(X, 100, narrow()), weighed(Y, 50, narrow())]);
 }
+
+/// It waits for one site's nodes where a job that may lie at several would start at once.
+#[test]
+fn a_job_for_one_site_never_lies_at_two() {
+    let mut stage = Stage::new();
+    let at = |site: &str, tasks| {
+        let mut of = job(tasks, 100);
+        of.terms.sites = vec![site.to_owned()];
+        of
+    };
+    let one_site = |tasks| {
+        let mut of = job(tasks, 100);
+        of.terms.spread = Spread::Site;
+        of
+    };
+    for submission in [at("a", 1), at("b", 1), one_site(2), job(2, 10)] {
+        stage.submit(DAY, submission).unwrap();
+    }
+    let state = stage.live.state();
+    let pools = |number| state.jobs[&number].parts().iter().map(|it| it.pool).collect::<Vec<_>>();
+    assert_eq!(pools(3), []);
+    assert_eq!(pools(4), [X, Y]);
+    let refused = stage.submit(DAY, one_site(3)).unwrap_err();
+    assert_eq!(refused.message, "needs 3 nodes, and 2 suit at one site");
+}

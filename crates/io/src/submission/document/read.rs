@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Attribute, Attributes, Request, Span};
+use tradewind_model::{Attribute, Attributes, Request, Span, Spread};
 
 use super::super::script::Wrong;
 use super::super::signal;
@@ -18,7 +18,7 @@ use crate::input::Input;
 use crate::scenario;
 use crate::value::{self, Entry, Value, ValueKind};
 
-const KEYS: [&str; 41] = [
+const KEYS: [&str; 42] = [
     "name",
     "script",
     "arguments",
@@ -41,6 +41,7 @@ const KEYS: [&str; 41] = [
     "attributes",
     "sites",
     "partitions",
+    "spread",
     "project",
     "directory",
     "output",
@@ -324,6 +325,7 @@ fn terms(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Conditions {
         }
         found
     });
+    let spreads = Spread::ALL.map(|(spread, name)| (name, spread));
     let terms = Conditions {
         min_performance: fields.performance("min_performance", &PERFORMANCE, notes),
         max_price: fields.price("max_price", notes),
@@ -336,6 +338,7 @@ fn terms(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Conditions {
         attributes: attributes(fields, notes),
         sites: each(fields, "sites", notes, name),
         pools: each(fields, "partitions", notes, name),
+        spread: fields.word("spread", &spreads, notes).unwrap_or_default(),
     };
     if let (Some(start), Some(end)) = (terms.earliest_start, terms.deadline)
         && start >= end

@@ -1,7 +1,7 @@
 //! A submission becomes a JSON object.
 
 use serde_json::{Map, Value, json};
-use tradewind_model::{Attribute, Attributes, Criterion, Times};
+use tradewind_model::{Attribute, Attributes, Criterion, Spread, Times};
 
 use super::super::{
     Append, Conditions, Counted, Gather, OnBreach, OnLost, Submission, Surroundings, TIMES,
@@ -136,6 +136,8 @@ fn terms(all: &mut Object, terms: &Conditions) {
     all.put("priority", Some(terms.priority).filter(|it| *it != 0));
     let wanted = Some(&terms.attributes).filter(|it| !it.is_empty());
     all.put("attributes", wanted.map(attributes));
+    let spread = Some(terms.spread).filter(|it| *it != Spread::default());
+    all.put("spread", spread.map(Spread::name));
     all.put_list("sites", texts(&terms.sites));
     all.put_list("partitions", texts(&terms.pools));
 }

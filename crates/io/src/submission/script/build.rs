@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Attribute, Attributes, Criterion, Money, Performance, Price, Request};
+use tradewind_model::{
+    Attribute, Attributes, Criterion, Money, Performance, Price, Request, Spread,
+};
 
 use super::super::lists;
 use super::super::options::{OPTIONS, Support};
@@ -177,6 +179,7 @@ impl Reader<'_> {
             attributes: self.attributes(time),
             sites: self.value(sites, site_names).unwrap_or_default(),
             pools: self.value("partition", lists::names).unwrap_or_default(),
+            spread: self.value("spread", spread).unwrap_or_default(),
         };
         if let (Some(start), Some(end)) = (terms.earliest_start, terms.deadline)
             && start >= end
@@ -352,6 +355,14 @@ fn criterion(text: &str) -> Result<Criterion, Wrong> {
     scenario::criterion(text).ok_or_else(|| {
         let message = format!("unknown criterion `{}`", excerpt(text));
         wrong(message, did_you_mean(text, &CRITERIA))
+    })
+}
+
+fn spread(text: &str) -> Result<Spread, Wrong> {
+    let found = Spread::ALL.iter().find(|(_, name)| *name == text);
+    found.map(|(spread, _)| *spread).ok_or_else(|| {
+        let names = Spread::ALL.map(|(_, name)| name);
+        wrong(format!("unknown value `{}`", excerpt(text)), did_you_mean(text, &names))
     })
 }
 

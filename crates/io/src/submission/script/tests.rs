@@ -268,6 +268,7 @@ const SAMPLES: [(&str, &str); 48] = [
     ("quote", "7"),
     ("requeue", ""),
     ("sites", "x"),
+    ("spread", "site"),
     ("stay-home", ""),
     ("times", "work"),
     ("time", "2"),

@@ -12,8 +12,8 @@ pub(crate) use booking::{Booking, Part};
 pub(super) use free::{Free, Opening};
 pub(crate) use names::Names;
 pub(super) use search::Starts;
+pub use tradewind_model::Spread;
 pub(super) use wish::PlacementRequest;
-pub use wish::Spread;
 
 /// What is free in each pool, and in all of them together.
 pub(super) type Availability = super::availability::Availability<Free>;

@@ -1,27 +1,12 @@
 //! What a job wants of the pools.
 
 use tradewind_model::{
-    Demand, JobId, Market, Money, Performance, Pool, PoolId, Pools, Price, Reason, Span, Time,
-    Trade,
+    Demand, JobId, Market, Money, Performance, Pool, PoolId, Pools, Price, Reason, Span, Spread,
+    Time, Trade,
 };
 
 use super::booking::{Booking, Part};
 use crate::policy::inbox::{self, Comes};
-
-/// Over how many sites one job's tasks may lie.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Spread {
-    /// Pools of any number of sites.
-    #[default]
-    Grid,
-    /// Pools of one site.
-    Site,
-}
-
-impl Spread {
-    /// Every value, with its name on the command line.
-    pub const ALL: [(Spread, &'static str); 2] = [(Spread::Grid, "grid"), (Spread::Site, "site")];
-}
 
 /// What a pool would give to a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +41,7 @@ pub(in crate::policy) struct PlacementRequest {
 }
 
 impl PlacementRequest {
-    /// Which pools suit the job, together or site by site. Every limit that the job states
+    /// Which pools suit the job, together or, if the policy or the job says so, site by site. Every limit that the job states
     /// applies. A job that agreed with a queue goes there, at that price. O(p log p) for p pools,
     /// times a logarithm where there is a budget or a deadline.
     ///
@@ -121,7 +106,7 @@ impl PlacementRequest {
         };
         let offers = match market.trade(job) {
             Some(trade) => vec![agreed(market.pools(), demand, trade)],
-            None => offers(market.pools(), demand, spread),
+            None => offers(market.pools(), demand, spread.max(terms.spread)),
         };
         let sets = match wide_enough(demand, offers, terms.min_performance) {
             Ok(sets) => sets,

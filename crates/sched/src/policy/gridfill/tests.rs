@@ -61,8 +61,9 @@ fn any_terms(percent: u32) -> impl Strategy<Value = Option<Arc<Terms>>> {
         prop::option::weighted(0.3, 20i64..400),
         prop::option::weighted(0.2, prop::sample::select(vec![1_000u32, 1_500])),
         any_mode(),
+        prop::sample::select(vec![Spread::Grid, Spread::Grid, Spread::Grid, Spread::Site]),
     );
-    let terms = limits.prop_map(|(budget, price, earliest, deadline, speed, times)| {
+    let terms = limits.prop_map(|(budget, price, earliest, deadline, speed, times, spread)| {
         Arc::new(Terms {
             budget: budget.map(Money::credits),
             max_price: price.map(Price::credits),
@@ -70,6 +71,7 @@ fn any_terms(percent: u32) -> impl Strategy<Value = Option<Arc<Terms>>> {
             deadline: deadline.map(Time),
             min_performance: speed.map(performance),
             times,
+            spread,
             ..Terms::NONE
         })
     });

@@ -5,6 +5,7 @@ pub(super) mod large;
 mod metamorphic;
 mod paper;
 mod rules;
+mod sites;
 
 use proptest::prelude::*;
 use tradewind_model::{

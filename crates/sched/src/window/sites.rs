@@ -1,0 +1,76 @@
+//! Windows that lie at one site.
+
+use std::collections::BTreeSet;
+
+use tradewind_model::{Grid, Money, NodeId, Reason, SiteId, SlotList, Span, Task, Time, Window};
+
+use super::csa::Score;
+use super::ranking::NodeRanking;
+use super::search::{Found, Proof, Scratch, Searcher};
+
+/// The ranking of each site's nodes, by site; empty if all lie at one.
+pub(super) fn rankings(grid: &Grid, ranking: &NodeRanking) -> Vec<NodeRanking> {
+    let site = |node: NodeId| grid.node(node).site;
+    let sites: BTreeSet<SiteId> = ranking.nodes.iter().map(|it| site(it.node)).collect();
+    match sites.len() {
+        0 | 1 => Vec::new(),
+        _ => sites.iter().map(|of| ranking.keeping(|it| site(it.node) == *of)).collect(),
+    }
+}
+
+/// The best of the sites' windows; equals are ordered by their nodes, as within one search.
+pub(super) fn find(
+    sites: &[Searcher],
+    slots: &SlotList,
+    from: Time,
+    scratch: &mut Scratch,
+) -> Option<Found> {
+    let mut best: Option<(Key, Found)> = None;
+    let mut bound = i128::MAX;
+    let mut is_heuristic = false;
+    for site in sites {
+        let Some(found) = site.find(slots, from, scratch) else { continue };
+        let key = key(site, &found.window);
+        match found.proof {
+            Proof::Exact => bound = bound.min(key.0.value()),
+            Proof::Gap { bound: proven } => bound = bound.min(i128::from(proven)),
+            Proof::Heuristic => is_heuristic = true,
+        }
+        if best.as_ref().is_none_or(|(min, _)| key < *min) {
+            best = Some((key, found));
+        }
+    }
+    let (key, found) = best?;
+    let proof = match (is_heuristic, bound < key.0.value()) {
+        (true, _) => Proof::Heuristic,
+        (false, true) => Proof::Gap { bound: i64::try_from(bound).unwrap_or(i64::MIN) },
+        (false, false) => Proof::Exact,
+    };
+    Some(Found { proof, ..found })
+}
+
+/// What windows of different sites are ordered by: the score, then cost, length and number of each
+/// node.
+type Key = (Score, Vec<(Money, Span, NodeId)>);
+
+fn key(site: &Searcher, window: &Window) -> Key {
+    let rank = |node: NodeId| site.ranking.fits[node.0 as usize].rank;
+    let ranks: Vec<u32> = window.tasks().iter().map(|task| rank(task.node)).collect();
+    let criterion = site.search.algorithm.criterion();
+    let score = Score::of(criterion, window.start().0, &ranks, &site.ranking);
+    let of = |task: &Task| (task.cost, task.length, task.node);
+    let mut nodes: Vec<_> = window.tasks().iter().map(of).collect();
+    nodes.sort_unstable();
+    (score, nodes)
+}
+
+/// Of the sites' reasons the one of the site that is nearest to having a window: short of money,
+/// then of nodes that are free together, then of suitable nodes; each time the one that lacks fewest.
+pub(super) fn nearest(reasons: impl Iterator<Item = Reason>) -> Option<Reason> {
+    reasons.min_by_key(|reason| match reason {
+        Reason::BudgetShort { cheapest, .. } => (0, cheapest.0),
+        Reason::NoCommonTime { max, .. } => (1, -i64::from(*max)),
+        Reason::TooFewNodes { suitable, .. } => (2, -i64::from(*suitable)),
+        _ => (3, 0),
+    })
+}
