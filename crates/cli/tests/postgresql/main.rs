@@ -138,7 +138,7 @@ fn jobs(state: &Path) -> usize {
 }
 
 #[test]
-fn a_market_lives_in_a_database_through_stops_and_kills() {
+fn a_market_in_a_database_goes_on_after_stops_and_kills() {
     let place = Place::new();
     let state = place.path("state");
     let daemon = place.start(&state, &[]);

@@ -27,7 +27,7 @@ fn tables(place: &Place) -> i64 {
 }
 
 #[test]
-fn who_is_not_let_in_is_told_why() {
+fn a_refused_connection_says_why() {
     let place = Place::new();
     let server = &place.server;
     let wrong = said(open(&server.url_with(&place.database, "not-it")));
@@ -45,7 +45,7 @@ fn who_is_not_let_in_is_told_why() {
 }
 
 #[test]
-fn a_role_without_rights_is_told_where_they_are_written_down() {
+fn a_refused_role_is_shown_where_its_rights_are_written_down() {
     let place = Place::new();
     place.admin().batch_execute("DROP SCHEMA tradewind").unwrap();
     let none = said(place.open(Claim::IfFree));

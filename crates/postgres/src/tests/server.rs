@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -31,7 +31,6 @@ pub(crate) struct Server {
 /// The server's process, started by a thread that lives as long: the server ends with it.
 struct Process {
     pid: u32,
-    stop: Sender<()>,
     thread: JoinHandle<()>,
 }
 
@@ -86,10 +85,24 @@ impl Server {
         server
     }
 
-    /// Starts the process, and waits until it answers.
+    /// Starts the process, and waits until it answers. What a killed one has left of processes may
+    /// still have the folder: it is started again then.
     pub(crate) fn run(&self) {
+        let begin = Instant::now();
+        let mut process = self.spawn();
+        while let Err(wrong) = self.try_admin("postgres") {
+            if process.thread.is_finished() {
+                process = self.spawn();
+            }
+            let log = || fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
+            assert!(begin.elapsed() < Duration::from_secs(120), "{wrong}\n{}", log());
+            thread::sleep(Duration::from_millis(50));
+        }
+        *self.process.lock().unwrap() = Some(process);
+    }
+
+    fn spawn(&self) -> Process {
         let (data, log) = (self.folder.path().join("data"), self.folder.path().join("log"));
-        let (stop, stopped) = channel::<()>();
         let (tell, told) = channel();
         let thread = thread::spawn(move || {
             let log = fs::File::options().create(true).append(true).open(log).unwrap();
@@ -102,31 +115,16 @@ impl Server {
                 .spawn()
                 .unwrap();
             tell.send(child.id()).unwrap();
-            let _ = stopped.recv();
             child.wait().unwrap();
         });
-        let pid = told.recv().unwrap();
-        *self.process.lock().unwrap() = Some(Process { pid, stop, thread });
-        let begin = Instant::now();
-        while let Err(wrong) = self.try_admin("postgres") {
-            let log = || fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
-            assert!(begin.elapsed() < Duration::from_secs(120), "{wrong}\n{}", log());
-            thread::sleep(Duration::from_millis(50));
-        }
+        Process { pid: told.recv().unwrap(), thread }
     }
 
-    /// Ends the process and waits for it: `QUIT` at once without tidying up, `KILL` even harder.
+    /// Ends the process and waits for it: `INT` in good order, `KILL` at once.
     pub(crate) fn end(&self, signal: &str) {
         let Some(process) = self.process.lock().unwrap().take() else { return };
         signal_to(process.pid, signal);
-        drop(process.stop);
         process.thread.join().unwrap();
-        if signal == "KILL" {
-            // Its children end when they notice; the next start waits for them.
-            let pid = self.folder.path().join("data/postmaster.pid");
-            let _ = fs::remove_file(pid);
-            thread::sleep(Duration::from_millis(500));
-        }
     }
 
     pub(crate) fn folder(&self) -> &Path {
