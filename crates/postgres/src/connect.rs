@@ -57,7 +57,7 @@ pub(crate) fn connect(address: &Address, access: Access) -> Result<Connection, S
     let name = address.name();
     let warned = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&warned);
-    let mut config = postgres::Config::from(address.config.clone());
+    let mut config = address.config.clone();
     config.notice_callback(move |notice| {
         if notice.parsed_severity() == Some(Severity::Warning) {
             tracing::warn!("the database warns: {}", notice.message());

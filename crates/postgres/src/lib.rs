@@ -29,7 +29,8 @@ mod schema;
 mod scrub;
 mod snapshots;
 mod store;
-#[cfg(all(test, feature = "clusters"))]
+#[cfg(test)]
+#[cfg(feature = "clusters")]
 mod tests;
 
 pub use address::{Address, AddressError};

@@ -50,11 +50,11 @@ pub(crate) fn holder(client: &mut Client) -> Result<Option<i32>, Error> {
 /// [`StoreError::Busy`] if another session has it.
 pub(crate) fn lock(client: &mut Client, name: &str, claim: Claim) -> Result<(), StoreError> {
     let wrong = |wrong: Error| explain(name, 0, &wrong);
-    if claim != Claim::IfFree {
-        if let Some(pid) = holder(client).map_err(wrong)? {
-            // Of the same role, which may do that.
-            client.execute("SELECT pg_terminate_backend($1)", &[&pid]).map_err(wrong)?;
-        }
+    if claim != Claim::IfFree
+        && let Some(pid) = holder(client).map_err(wrong)?
+    {
+        // Of the same role, which may do that.
+        client.execute("SELECT pg_terminate_backend($1)", &[&pid]).map_err(wrong)?;
     }
     let begin = Instant::now();
     loop {

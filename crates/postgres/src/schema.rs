@@ -139,9 +139,10 @@ pub(crate) fn row_of<'a>(
     row: &'a Row,
     name: &str,
 ) -> Result<(u64, i64, &'a [u8], Digest), StoreError> {
-    let read = || Ok((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?, row.try_get(3)?));
-    let read: Result<(i64, i64, &[u8], &[u8]), postgres::Error> = read();
-    let (seq, at, body, chain) = read.map_err(|wrong| explain(name, 0, &wrong))?;
+    let wrong = |wrong: postgres::Error| explain(name, 0, &wrong);
+    let seq: i64 = row.try_get(0).map_err(wrong)?;
+    let (at, body) = (row.try_get(1).map_err(wrong)?, row.try_get(2).map_err(wrong)?);
+    let chain: &[u8] = row.try_get(3).map_err(wrong)?;
     let seq = u64::try_from(seq).ok().filter(|seq| *seq > 0);
     let seq = seq.ok_or_else(|| damaged(name, 0, "it has rows before the first"))?;
     Ok((seq, at, body, digest(chain, name, seq)?))

@@ -94,9 +94,11 @@ pub(crate) fn pages(
 }
 
 fn page(row: &Row, name: &str) -> Result<Page, StoreError> {
-    let read = || Ok((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?, row.try_get(3)?));
-    let read: Result<(i16, i64, Vec<u8>, &[u8]), postgres::Error> = read();
-    let (kind, number, body, digest) = read.map_err(|wrong| explain(name, 0, &wrong))?;
+    let wrong = |wrong: postgres::Error| explain(name, 0, &wrong);
+    let (kind, number): (i16, i64) =
+        (row.try_get(0).map_err(wrong)?, row.try_get(1).map_err(wrong)?);
+    let body: Vec<u8> = row.try_get(2).map_err(wrong)?;
+    let digest: &[u8] = row.try_get(3).map_err(wrong)?;
     let key = (u8::try_from(kind).unwrap_or(u8::MAX), number as u64);
     match of_page(key, &body).0.as_slice() == digest {
         true => Ok(Page { key, body }),

@@ -167,7 +167,8 @@ impl Postgres {
     }
 
     /// Adds rows by another statement: to leave a check out.
-    #[cfg(all(test, feature = "clusters"))]
+    #[cfg(test)]
+    #[cfg(feature = "clusters")]
     pub(crate) fn prepare(&mut self, sql: &str) {
         let statement = self.client().client.prepare(sql).unwrap();
         if let Mode::Writing { insert, .. } = &mut self.mode {

@@ -70,6 +70,7 @@ fn unlike(what: impl Into<String>) -> StoreError {
 }
 
 /// Equal, or a failure that shows both.
+#[expect(clippy::needless_pass_by_value, reason = "values are made for the comparison")]
 fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: T, wanted: T) -> Outcome {
     match found == wanted {
         true => Ok(()),
@@ -78,6 +79,7 @@ fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: T, wanted: T) -> Outc
 }
 
 /// Refused, or a failure.
+#[expect(clippy::needless_pass_by_value, reason = "the answer is made for this")]
 fn refused<T>(what: &str, done: Result<T, StoreError>) -> Outcome {
     match done {
         Err(_) => Ok(()),

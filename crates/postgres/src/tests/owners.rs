@@ -9,7 +9,7 @@ fn lose_the_lock(store: &Postgres) {
     store.client().client.batch_execute(unlock).unwrap();
 }
 
-fn is_superseded(done: Result<(), StoreError>) -> bool {
+fn is_superseded(done: &Result<(), StoreError>) -> bool {
     matches!(done, Err(StoreError::Superseded { .. }))
 }
 
@@ -43,12 +43,12 @@ fn an_owner_that_was_succeeded_writes_nothing() {
     lose_the_lock(&first);
     let mut second = place.open(Claim::IfFree).unwrap();
     // Before the second one has written anything: number and digest would fit.
-    assert!(is_superseded(first.append(&rows([4]))));
-    assert!(is_superseded(first.keep(&snapshot(3))));
-    assert!(is_superseded(first.keep_pages(&snapshot(3), &Changes::Some(vec![]))));
+    assert!(is_superseded(&first.append(&rows([4]))));
+    assert!(is_superseded(&first.keep(&snapshot(3))));
+    assert!(is_superseded(&first.keep_pages(&snapshot(3), &Changes::Some(vec![]))));
     assert_eq!((place.rows(), second.snapshot().unwrap()), (3, None));
     second.append(&rows([4])).unwrap();
-    assert!(is_superseded(first.append(&rows([5]))));
+    assert!(is_superseded(&first.append(&rows([5]))));
     assert_eq!(verify(&mut second).unwrap().rows, 4);
     assert_eq!(first.read(3, 9).unwrap().len(), 1, "it may read");
 }
@@ -71,7 +71,7 @@ fn without_the_check_of_the_epoch_number_and_chain_still_refuse() {
     // Even where the number is free: rows of another history are not continued.
     place.meddle("UPDATE tradewind.rows SET chain = decode(repeat('ab', 32), 'hex') WHERE seq = 3");
     place.meddle("DELETE FROM tradewind.rows WHERE seq = 4");
-    assert!(is_superseded(first.append(&rows([5]))), "the refusal names the deeper reason");
+    assert!(is_superseded(&first.append(&rows([5]))), "the refusal names the deeper reason");
     assert_eq!(place.rows(), 3);
 }
 
@@ -106,7 +106,7 @@ fn without_the_check_of_the_chain_the_epoch_still_refuses() {
     let without = INSERT.replace("EXISTS (SELECT FROM before WHERE chain = $3::bytea)", "true");
     assert_ne!(without, INSERT);
     first.prepare(&without);
-    assert!(is_superseded(first.append(&rows([4]))));
+    assert!(is_superseded(&first.append(&rows([4]))));
     assert_eq!(place.rows(), 3);
 }
 

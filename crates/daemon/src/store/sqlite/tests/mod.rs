@@ -72,7 +72,10 @@ impl conformance::Bench for FileBench {
     }
 
     fn damage(&mut self, seq: u64) {
-        meddle(&self.path, &format!("UPDATE rows SET body = 'X' || body WHERE seq = {seq}"));
+        meddle(
+            &self.path,
+            &format!("UPDATE rows SET body = CAST('X' || body AS BLOB) WHERE seq = {seq}"),
+        );
     }
 
     fn archive(&mut self, before: i64) -> Option<u64> {
