@@ -20,6 +20,8 @@ printf '\n## A whole CSS cycle\n\n'
 target/release/cycle_table
 printf '\n## Cycles in a replay\n\n'
 target/release/cycles_table
+printf '\n## Cycles on many pools\n\n'
+cargo run --quiet --release -p tradewind-sim --example pools -- 1000 64 kept
 if [ "$#" -gt 0 ]; then
     printf '\n'
     target/release/cycles_table "$1"

@@ -31,6 +31,7 @@ mod halves;
 pub mod hidden;
 pub mod input;
 pub mod jobs_table;
+mod kind;
 pub mod outages;
 pub mod parquet;
 mod power;

@@ -106,6 +106,11 @@ impl Profile {
         reader.free
     }
 
+    /// The first moment after the origin at which the number of free processors changes.
+    pub fn next_change(&self) -> Option<Time> {
+        self.changes.first().map(|change| change.at)
+    }
+
     /// Forgets what was before `now`. A `now` before the origin changes nothing.
     pub fn advance(&mut self, now: Time) {
         if now <= self.origin {

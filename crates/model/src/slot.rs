@@ -177,17 +177,51 @@ impl SlotList {
         Ok(())
     }
 
+    /// Takes windows out of the list that start together and share no node: the same list as taking
+    /// one after the other, in one pass.
+    ///
+    /// # Errors
+    /// [`SlotError::NotFree`] for a task that is not free; the list is unchanged then.
+    pub fn subtract_together(&mut self, windows: &[Window]) -> Result<(), SlotError> {
+        let Some(start) = windows.first().map(Window::start) else { return Ok(()) };
+        let mut taken: Vec<(Slot, usize)> =
+            windows.iter().flat_map(Window::taken).zip(0..).collect();
+        taken.sort_unstable_by_key(|(slot, _)| slot.node);
+        let mut at = vec![usize::MAX; taken.len()];
+        let reach = self.slots.partition_point(|slot| slot.start <= start);
+        for (i, slot) in self.slots[..reach].iter().enumerate() {
+            if slot.end > start
+                && let Ok(k) = taken.binary_search_by_key(&slot.node, |(taken, _)| taken.node)
+                && slot.end >= taken[k].0.end
+            {
+                at[taken[k].1] = i;
+            }
+        }
+        let tasks: Vec<Slot> = windows.iter().flat_map(Window::taken).collect();
+        if let Some(k) = at.iter().position(|&i| i == usize::MAX) {
+            return Err(SlotError::NotFree(tasks[k]));
+        }
+        self.cut_all(&tasks, &at);
+        Ok(())
+    }
+
     /// Cuts task k of `window` out of slot `at[k]` and merges the remainders in.
     fn cut_out(&mut self, window: &Window, at: &[usize]) {
+        let taken: Vec<Slot> = window.taken().collect();
+        self.cut_all(&taken, at);
+    }
+
+    /// Cuts `taken[k]` out of slot `at[k]`, each another one, and merges the remainders in.
+    fn cut_all(&mut self, taken: &[Slot], at: &[usize]) {
         let mut rests = Vec::with_capacity(at.len());
         let mut emptied = false;
-        for (task, &i) in window.tasks().iter().zip(at) {
+        for (taken, &i) in taken.iter().zip(at) {
             let slot = &mut self.slots[i];
-            let rest = Slot { start: window.start() + task.length, ..*slot };
+            let rest = Slot { start: taken.end, ..*slot };
             if rest.start < rest.end {
                 rests.push(rest);
             }
-            slot.end = window.start();
+            slot.end = taken.start;
             emptied |= slot.end <= slot.start;
         }
         if emptied {

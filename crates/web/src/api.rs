@@ -19,6 +19,7 @@ use tradewind_model::{
 use crate::clock::present;
 use crate::documents::{Explanation, QueuePlan, WhatIf, WhatIfQuestion};
 use crate::oidc::Provider;
+use crate::price_rules::PriceRules;
 use crate::watch::Watch;
 use crate::week::{ReplayResult, Week};
 
@@ -122,6 +123,11 @@ pub trait Tariffs: Debug + Send + Sync {
         _until: Time,
     ) -> Vec<(Time, Price)> {
         Vec::new()
+    }
+
+    /// What the pool asks by this table, or by the configuration.
+    fn rules(&self, _pool: PoolId, _table: Option<&str>) -> PriceRules {
+        PriceRules::default()
     }
 
     /// The zone of the tables' hours, as in `Europe/Berlin`, if it has a name.

@@ -21,7 +21,7 @@ use crate::feed::Feed;
 use crate::metrics::Metrics;
 use crate::notes;
 use crate::oidc::Oidc;
-use crate::page::{Basis, Boards, Compared, Copied, Runs, TriedPrice};
+use crate::page::{Basis, Boards, Compared, Copied, LastChanges, Runs, TriedPrice};
 use crate::turns::{Bounds, Turns};
 use crate::views::status::Moment;
 
@@ -57,6 +57,8 @@ pub(crate) struct ContextInner {
     pub(crate) trials: Runs<Basis, TriedPrice>,
     /// Policies that were compared, by their names.
     pub(crate) compared: Runs<Copied, Compared>,
+    /// The last changes of prices, which their owners may undo.
+    pub(crate) last_prices: LastChanges,
 }
 
 impl Context {
@@ -92,6 +94,7 @@ impl Context {
             boards: Boards::default(),
             trials: Runs::default(),
             compared: Runs::default(),
+            last_prices: LastChanges::default(),
         };
         Ok(Context(Arc::new(inside)))
     }

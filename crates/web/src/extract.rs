@@ -73,10 +73,17 @@ impl FromRequestParts<Context> for Submitting {
         context: &Context,
     ) -> Result<Submitting, Failure> {
         let Caller { actor, .. } = Caller::from_request_parts(parts, context).await?;
-        let taken = context.auth.submissions.take(actor.user, 1, Instant::now());
-        let short = |usage| Failure::short("too many submissions of this user", usage);
-        taken.map(|()| Submitting).map_err(short)
+        count_submission(context, &actor.user).map(|()| Submitting)
     }
+}
+
+/// A submission of the user's is counted.
+///
+/// # Errors
+/// If there were too many recently.
+pub(crate) fn count_submission(context: &Context, user: &str) -> Answer<()> {
+    let taken = context.auth.submissions.take(user.to_owned(), 1, Instant::now());
+    taken.map_err(|usage| Failure::short("too many submissions of this user", usage))
 }
 
 fn spend(context: &Context, user: &str, bytes: usize) -> Answer<()> {

@@ -8,7 +8,8 @@ use tradewind_sched::policy::autonomous::{AutonomousSites, HomeRule};
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::local::{Local, Plain, PlainSettings, Turn};
 use tradewind_sched::policy::multiqueue::{
-    self, Age, Alpha, Borders, Guard, Moves, MultiQueue, Overflow, RemoteClasses, ShortFirst,
+    self, Age, Alpha, Borders, Guard, Moves, MultiQueue, Overflow, RemoteClasses, Reserve,
+    ShortFirst,
 };
 use tradewind_sim::network::{Faults, Links, NetworkPartition, Settings, Storm};
 
@@ -54,11 +55,12 @@ pub(super) struct Federal {
 }
 
 /// Parameters of [`Site::Hybrid`].
-pub(super) const HYBRID: [&str; 10] = [
+pub(super) const HYBRID: [&str; 11] = [
     "alpha",
     "beta",
     "patience",
     "guard",
+    "reserve",
     "borders",
     "remote-classes",
     "short-first",
@@ -203,6 +205,7 @@ fn hybrid(to: &mut multiqueue::Settings, key: &str, value: &str) -> Result<(), W
             *to = to.with_patience(patience).map_err(said)?;
         }
         "guard" => to.guard = word(value, &Guard::ALL)?,
+        "reserve" => to.reserve = word(value, &Reserve::ALL)?,
         "borders" => to.borders = word(value, &Borders::ALL)?,
         "remote-classes" => to.remote_classes = word(value, &RemoteClasses::ALL)?,
         "short-first" => to.short_first = word(value, &ShortFirst::ALL)?,

@@ -9,7 +9,8 @@ use tradewind_sched::policy::bsf::{self, By, First};
 use tradewind_sched::policy::cyclic::market::{Replan, Settings, Stretch, Turn};
 use tradewind_sched::policy::cyclic::{SearchBy, SliceBy, SubBatches};
 use tradewind_sched::policy::dispatch::{
-    self, Clearing, Deadline, Fraction, Gate, Prices, Ratio, ShareOf, Slots, Ties, Valuation, Wait,
+    self, Clearing, Deadline, Fraction, Gate, Local, Prices, Ratio, ShareOf, Slots, Ties,
+    Valuation, Wait,
 };
 use tradewind_sched::policy::gridfill::{self, Spread};
 use tradewind_sched::window::{Algorithm, Variant};
@@ -25,6 +26,8 @@ pub(super) enum Family {
     Fill,
     /// Of every scheme that plans in cycles.
     Cycles,
+    /// Of those that hold fall-back windows.
+    Fallback,
     /// Of those that cut the batch.
     Slices,
     /// Of those whose choice keeps windows apart.
@@ -72,6 +75,7 @@ impl Family {
                 "max-alternatives",
                 "seed",
             ],
+            Family::Fallback => &["fallback"],
             Family::Slices => &["sub-batches", "slice-by"],
             Family::Whole => &["choice-limit"],
             Family::Bsf => &["first", "by"],
@@ -79,6 +83,8 @@ impl Family {
                 "cycle",
                 "gate",
                 "deadline",
+                "queues",
+                "publish",
                 "wait",
                 "ratio",
                 "patience",
@@ -207,6 +213,7 @@ pub(super) fn cycles(to: &mut Settings, key: &str, value: &str) -> Result<(), Wr
         "stretch" => to.stretch = word(value, &Stretch::ALL)?,
         "replan" => to.replan = word(value, &Replan::ALL)?,
         "batch" => to.batch = number(value, 1)?,
+        "fallback" => to.fallback = fallback(value)?,
         "objective" => to.vo.objective = word(value, &OBJECTIVES)?,
         "measure" => to.vo.measure = word(value, &MEASURES)?,
         "time-limit" => to.vo.time_limit = values::time_limit(value)?,
@@ -242,6 +249,14 @@ pub(super) fn cycles(to: &mut Settings, key: &str, value: &str) -> Result<(), Wr
     Ok(())
 }
 
+/// The most fall-back windows per job.
+const MAX_FALLBACK: u32 = 16;
+
+fn fallback(text: &str) -> Result<u32, Wrong> {
+    let count = text.parse().ok().filter(|count| *count <= MAX_FALLBACK);
+    count.ok_or_else(|| format!("not a whole number from 0 to {MAX_FALLBACK}").into())
+}
+
 pub(super) fn bsf(to: &mut bsf::Settings, key: &str, value: &str) -> Result<(), Wrong> {
     match key {
         "first" => to.first = first(value)?,
@@ -262,6 +277,8 @@ pub(super) fn dispatch(to: &mut dispatch::Settings, key: &str, value: &str) -> R
         "cycle" => to.cycle = span(value)?,
         "gate" => to.gate = word(value, &Gate::ALL)?,
         "deadline" => to.deadline = word(value, &Deadline::ALL)?,
+        "queues" => to.local = word(value, &Local::ALL)?,
+        "publish" => to.publish = Some(span(value)?),
         "wait" => to.wait = word(value, &Wait::ALL)?,
         "ratio" => to.ratio = ratio(value)?,
         "patience" => to.patience = span(value)?,

@@ -151,9 +151,11 @@ fn families(name: &str, kind: &Kind) -> &'static [Family] {
     match kind {
         Kind::Fill(_) => &[Family::Fill],
         Kind::Learned => &[],
-        Kind::Cycles(_) if name == "css" => &[Family::Cycles],
-        Kind::Cycles(_) if name == "whole-batch" => &[Family::Cycles, Family::Whole],
-        Kind::Cycles(_) => &[Family::Cycles, Family::Slices],
+        Kind::Cycles(_) if name == "css" => &[Family::Cycles, Family::Fallback],
+        Kind::Cycles(_) if name == "whole-batch" => {
+            &[Family::Cycles, Family::Fallback, Family::Whole]
+        }
+        Kind::Cycles(_) => &[Family::Cycles, Family::Fallback, Family::Slices],
         Kind::Bsf(_) => &[Family::Cycles, Family::Slices, Family::Bsf, Family::Fill],
         Kind::Federal(federal) => match federal.site {
             Site::Hybrid(_) => &[Family::Hybrid, Family::Sites],

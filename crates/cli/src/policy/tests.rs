@@ -53,8 +53,10 @@ fn commas_in_brackets_belong_to_the_policy() {
 #[test]
 fn cyclic_schemes_take_the_options_of_plans() {
     let text = "batch-slicer[period=15m,horizon=4h,search=cost,objective=min-cost,sub-batches=3,\
-                slice-by=cost,replan=on-release,stretch=longest,max-alternatives=all,batch=7]";
+                slice-by=cost,replan=on-release,stretch=longest,max-alternatives=all,batch=7,\
+                fallback=2]";
     let Kind::Cycles(settings) = kind(text) else { unreachable!() };
+    assert_eq!(settings.fallback, 2);
     assert_eq!((settings.period.0, settings.look_ahead().0, settings.batch), (900, 14_400, 7));
     assert_eq!(settings.replan, market::Replan::OnRelease);
     assert_eq!(settings.cyclic.max_alternatives, None);
@@ -64,7 +66,8 @@ fn cyclic_schemes_take_the_options_of_plans() {
 fn meta_schedulers_have_their_own_parameters() {
     let text = "auction[cycle=30s,gate=off,deadline=ignore,wait=backlog,ratio=1.25,patience=2h,\
                 slots=immediate,horizon=1h,ties=cheapest,seed=9,valuation=unit,tau=5m,\
-                clearing=uniform,k=250,prices=dynamic,step=7,floor=800,ceiling=1500,outlook=30m]";
+                clearing=uniform,k=250,prices=dynamic,step=7,floor=800,ceiling=1500,outlook=30m,\
+                queues=conservative,publish=5m]";
     let Kind::Dispatch(settings) = kind(text) else { unreachable!() };
     let expected = dispatch::Settings {
         rule: Rule::Auction,
@@ -84,6 +87,8 @@ fn meta_schedulers_have_their_own_parameters() {
         dynamics: dispatch::Dynamics { step: 7, floor: 800, ceiling: 1_500, outlook: Span(1_800) },
         valuation: dispatch::Valuation::Unit,
         tau: Span(300),
+        local: dispatch::Local::Conservative,
+        publish: Some(Span(300)),
         seed: 9,
     };
     assert_eq!(settings, expected);
@@ -120,8 +125,8 @@ fn lots_are_the_runs_unless_a_policy_has_its_own() {
 
 #[test]
 fn every_parameter_of_a_grid_without_a_centre_is_set() {
-    let text = "multi-queue[alpha=0.25,beta=8,patience=none,guard=nobody,borders=pseudo,\
-                remote-classes=length-first,short-first=off,age=joined,moves=newest,\
+    let text = "multi-queue[alpha=0.25,beta=8,patience=none,guard=nobody,reserve=replanned,\
+                borders=pseudo,remote-classes=length-first,short-first=off,age=joined,moves=newest,\
                 overflow=migrate,migrate=off,choose=cost,discover=3,rounds=2,window=9s,\
                 offer-life=1m,tries=4,retry-max=5m,pause=2m,horizon=1h,hops=2,latency=1s..2s,\
                 bandwidth=20,data=3,base-data=4,loss=0.1,doubles=0.2,late=0.3,lateness=8s,\

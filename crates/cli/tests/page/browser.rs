@@ -13,6 +13,7 @@ use crate::ports;
 /// The driver and the browser that it drives; both end with it.
 pub(crate) struct Browser {
     driver: Child,
+    port: u16,
     pub(crate) client: Client,
 }
 
@@ -41,7 +42,7 @@ impl Browser {
             let mut builder = ClientBuilder::new(HttpConnector::new());
             builder.capabilities(capabilities.clone());
             match builder.connect(&format!("http://127.0.0.1:{port}")).await {
-                Ok(client) => return Browser { driver, client },
+                Ok(client) => return Browser { driver, port, client },
                 Err(wrong) => {
                     assert!(begun.elapsed() < Duration::from_secs(60), "no browser: {wrong}");
                     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -110,6 +111,15 @@ impl Browser {
 
     pub(crate) async fn size(&self, width: u32, height: u32) {
         self.client.set_window_size(width, height).await.unwrap();
+    }
+
+    /// Makes the reader's system light or dark, by the browser's own protocol.
+    pub(crate) async fn system_theme(&self, theme: &str) {
+        let session = self.client.session_id().await.unwrap().unwrap();
+        let url = format!("http://127.0.0.1:{}/session/{session}/goog/cdp/execute", self.port);
+        let media = json!([{"name": "prefers-color-scheme", "value": theme}]);
+        let command = json!({"cmd": "Emulation.setEmulatedMedia", "params": {"features": media}});
+        ureq::post(&url).content_type("application/json").send(command.to_string()).unwrap();
     }
 
     pub(crate) async fn end(mut self) {

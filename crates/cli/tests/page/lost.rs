@@ -118,8 +118,16 @@ async fn updates_are_paused(browser: &Browser, stage: &Stage) {
 async fn a_site_is_gone(browser: &Browser, stage: &Stage) {
     stage.lose("beta");
     browser.until("beta: lost since").await;
-    until(browser, "return /▲ beta\\/spare failing since 20/.test(document.getElementById('said').textContent)").await;
+    until(
+        browser,
+        "return /▲ beta\\/spare failing since /.test(document.getElementById('said').textContent)",
+    )
+    .await;
     assert_eq!(browser.run("return document.body.dataset.live").await, "live");
+    // Nodes that nothing uses are not shown as free.
+    let beta = "const row = [...document.querySelectorAll('[data-live=pools-now] tbody tr')].find((it) => it.innerText.includes('beta'));
+        return !/now$|at the latest/.test(row.innerText) && row.innerText.includes('0 of 2')";
+    until(browser, beta).await;
     look(browser, "site-away").await;
     browser.go(&stage.url("/market")).await;
     browser.until("beta: lost since").await;

@@ -8,9 +8,11 @@
 )]
 
 mod browser;
+mod faults;
 mod look;
 mod lost;
 mod market;
+mod now;
 mod peers;
 #[path = "../../../daemon/tests/ports/mod.rs"]
 mod ports;
@@ -18,6 +20,8 @@ mod projects;
 mod readme;
 mod shadow;
 mod stage;
+mod status;
+mod submit;
 mod timeline;
 mod wide;
 mod wire;

@@ -162,6 +162,12 @@ impl Stage {
         self.command(&submission(job));
     }
 
+    /// An owner sets a table of prices.
+    pub(crate) fn price_file(&self, pool: &str, table: &str) {
+        std::fs::write(self.folder.path().join("prices.toml"), table).unwrap();
+        self.command(&["price", pool, "prices.toml"]);
+    }
+
     /// Some that end, some that run and some that wait.
     pub(crate) fn some_jobs(&self) {
         self.submit(("compile", "1", "5", "true"));

@@ -69,7 +69,7 @@ pub(crate) async fn tells_who_what_why_and_at_what_price(browser: &Browser, stag
         "job 2 looked-at",
         "of admin",
         "exit code 0",
-        "UTC",
+        " · ",
         "in all",
         "credits per node-hour",
         "Open job 2",

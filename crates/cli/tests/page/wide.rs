@@ -52,7 +52,7 @@ async fn what_is_much_is_told_in_parts() {
 
 /// A hundred at a time, and how many there are.
 async fn long_lists_have_pages(browser: &Browser, stage: &Stage) {
-    browser.go(&stage.url("/jobs?show=all&sort=job&page=2")).await;
+    browser.go(&stage.url("/jobs?show=all&sort=job&arrays=each&page=2")).await;
     browser.until("Showing 101–200 of 2,442 jobs").await;
     browser.until("Next 100").await;
     look(browser, "jobs-many").await;

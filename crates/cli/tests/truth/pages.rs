@@ -63,13 +63,12 @@ fn of_job(stage: &Stage, number: u64, job: &Value, status: &Status) {
         Some(cost) => (cost, Some(cost)),
         None => (credits("Cost so far").unwrap(), credits("Cost at most")),
     };
-    let expected = fact("Expected start").and_then(moment);
+    let said = between(&text, "<p class=\"status", "</p>").unwrap();
+    let expected = between(said, "class=\"expected\">", "</time>").and_then(moment);
     assert_eq!(Status { state, so_far, at_most, expected }, *status, "page of job {number}");
     let started = fact("Started").and_then(moment);
     assert_eq!(started, job.get("started").and_then(Value::as_i64), "page of job {number}");
-    if let Some(why) = between(&text, "<h2>Why it waits</h2>", "</section>") {
-        assert_eq!(moment(why), status.expected, "why job {number} waits: {why}");
-    }
+    assert_eq!(text.matches("class=\"expected\"").count(), usize::from(expected.is_some()));
 }
 
 /// The row of a job in a list.
@@ -104,7 +103,7 @@ fn pages_of(stage: &Stage, path: &str) -> String {
 
 /// The list of all jobs, by different orders.
 fn lists(stage: &Stage, all: &All) {
-    let text = pages_of(stage, "/jobs?show=all&sort=start");
+    let text = pages_of(stage, "/jobs?show=all&sort=start&arrays=each");
     for (number, (job, status)) in all {
         let row = row(&text, *number);
         row_says(row, job, status);
@@ -140,21 +139,50 @@ fn first_page(stage: &Stage, all: &All) {
         let text = stage.text(user, "/");
         let own = between(&text, "<h2>Your jobs</h2>", "</section>").unwrap();
         let active = |job: &Value| job["user"] == user && job.get("ended").is_none();
-        let newest = all.iter().rev().filter(|(_, (job, _))| active(job)).take(8);
-        for (number, (job, status)) in newest {
-            row_says(row(own, *number), job, status);
-        }
-        let mut cards = 0;
-        for card in text.split("<a class=\"card").skip(1) {
-            let link = between(card, "href=\"", "\"").unwrap().replace("&#38;", "&");
-            if link.starts_with("/jobs") {
-                cards += 1;
-                let value = between(card, "<span class=\"value", "</span>").unwrap();
-                let value: u64 = value.split_once('>').unwrap().1.replace(',', "").parse().unwrap();
-                assert_eq!(listed(&stage.text(user, &link)), value, "{user}: {link}");
+        for (number, (job, status)) in all.iter().filter(|(_, (job, _))| active(job)) {
+            if let Some(line) = between(own, &format!("<li data-row=\"{number}\">"), "</li>") {
+                line_says(line, job, status);
             }
         }
-        assert_eq!(cards, 4, "{text}");
+        let shown = own.matches("<li data-row=").count();
+        let active = all.values().filter(|(job, _)| active(job)).count();
+        assert_eq!(shown, active.min(5), "{own}");
+        cards(stage, user, &text);
+    }
+}
+
+/// Title, state and start of an own job on the first page.
+fn line_says(line: &str, job: &Value, status: &Status) {
+    assert!(line.contains(&format!(" {}</a>", title(job))), "{line}");
+    assert_eq!(between(line, "data-state=\"", "\""), Some(status.state.as_str()), "{line}");
+    let started = job.get("started").and_then(Value::as_i64);
+    let start = between(line, "<span class=\"start\">", "</span>").unwrap();
+    match started.or(status.expected) {
+        Some(_) => {
+            let said = (start.contains("expected"), moment(start));
+            assert_eq!(said, (started.is_none(), started.or(status.expected)), "{line}");
+        }
+        None => assert!(!start.contains("expected"), "{line}"),
+    }
+}
+
+/// A card for each list that is not empty, with as many jobs as the list has.
+fn cards(stage: &Stage, user: &str, text: &str) {
+    let mut links = std::collections::BTreeSet::new();
+    for card in text.split("<a class=\"card").skip(1) {
+        let link = between(card, "href=\"", "\"").unwrap().replace("&#38;", "&");
+        if link.starts_with("/jobs?") {
+            let value = between(card, "<span class=\"value", "</span>").unwrap();
+            let value: u64 = value.split_once('>').unwrap().1.replace(',', "").parse().unwrap();
+            assert!(value > 0, "{card}");
+            assert_eq!(listed(&stage.text(user, &link)), value, "{user}: {link}");
+            links.insert(link);
+        }
+    }
+    for show in ["running", "waiting", "held", "booked", "failed&ended=day"] {
+        let link = format!("/jobs?show={show}");
+        let is_empty = listed(&stage.text(user, &link)) == 0;
+        assert_eq!(links.contains(&link), !is_empty, "{user}: {link}");
     }
 }
 

@@ -12,6 +12,7 @@ use tradewind_model::{Span, Time};
 
 use crate::diagnostics::Diagnostics;
 use crate::input::{self, Input};
+use crate::kind::{self, FileKind};
 
 pub use ranges::{OfferedLoad, Seeds, Shard};
 pub(crate) use read::beside;
@@ -179,7 +180,7 @@ pub fn load(path: &str, checks: Checks<'_>) -> Result<(Campaign, Diagnostics), D
 /// # Errors
 /// All that is wrong with it, by line.
 pub fn parse(input: &Input, checks: Checks<'_>) -> Result<(Campaign, Diagnostics), Diagnostics> {
-    read::parse(input, checks)
+    kind::expect(FileKind::Campaign, input, read::parse(input, checks))
 }
 
 /// The name of a log without its folders and endings.

@@ -9,21 +9,9 @@ use super::{Campaign, Check, Checks, Homes, OfferedLoad, Output, Seeds, Trim, Wo
 use crate::diagnostics::{Diagnostics, did_you_mean, excerpt};
 use crate::fields::{DecimalScale, Fields, Notes, TEXT, hint_for, scaled};
 use crate::input::Input;
+use crate::kind;
 use crate::value::{self, Value, ValueKind};
 
-const KEYS: [&str; 11] = [
-    "title",
-    "workload",
-    "policies",
-    "semantics",
-    "overruns",
-    "estimates",
-    "loads",
-    "seeds",
-    "seed",
-    "trim",
-    "outputs",
-];
 const WORKLOAD_KEYS: [&str; 12] = [
     "name", "log", "model", "users", "procs", "grid", "outages", "side", "from", "to", "squeeze",
     "homes",
@@ -36,7 +24,7 @@ pub(super) fn parse(
     let document = value::parse(input)?;
     let mut notes = Notes::new(&input.name);
     let folder = Path::new(&input.name).parent().unwrap_or(Path::new(""));
-    let campaign = Fields::of(&document, String::new(), &KEYS, &mut notes)
+    let campaign = Fields::of(&document, String::new(), &kind::CAMPAIGN, &mut notes)
         .map(|fields| campaign(&fields, folder, checks, &mut notes));
     notes.diagnostics.finish(campaign)
 }

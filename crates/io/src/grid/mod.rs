@@ -15,6 +15,7 @@ use tradewind_model::{Pool, PoolId, Pools, Price, Series, SiteId, Span, Time};
 use crate::diagnostics::Diagnostics;
 use crate::digest;
 use crate::input::{self, Input};
+use crate::kind::{self, FileKind};
 use crate::outages::{Planned, TargetKind, Targets};
 pub use owners::{OwnersQueue, Wider};
 
@@ -131,5 +132,5 @@ pub fn load(path: &str) -> Result<(GridFile, Diagnostics), Diagnostics> {
 /// # Errors
 /// All that is wrong with it, by line.
 pub fn parse(input: &Input) -> Result<(GridFile, Diagnostics), Diagnostics> {
-    read::parse(input)
+    kind::expect(FileKind::Grid, input, read::parse(input))
 }

@@ -9,12 +9,12 @@ use super::{GridFile, distributions, owners};
 use crate::diagnostics::{Diagnostics, excerpt};
 use crate::fields::{Fields, Notes};
 use crate::input::Input;
+use crate::kind;
 use crate::outages::{self, Among, KnownFrom, Planned, Targets};
 use crate::power::{self, Watts};
 use crate::scenario::NameLines;
 use crate::value;
 
-const KEYS: [&str; 3] = ["title", "site", "outage"];
 const SITE_KEYS: [&str; 12] = [
     "name",
     "log",
@@ -36,7 +36,7 @@ const NOTICE_S: i64 = 7 * 86_400;
 pub(super) fn parse(input: &Input) -> Result<(GridFile, Diagnostics), Diagnostics> {
     let document = value::parse(input)?;
     let mut notes = Notes::new(&input.name);
-    let grid = Fields::of(&document, String::new(), &KEYS, &mut notes)
+    let grid = Fields::of(&document, String::new(), &kind::GRID, &mut notes)
         .and_then(|fields| grid(&fields, &input.name, &mut notes));
     notes.diagnostics.finish(grid)
 }

@@ -13,6 +13,7 @@ use tradewind_model::{Slot, Snapshot};
 
 use crate::diagnostics::Diagnostics;
 use crate::input::{self, Input};
+use crate::kind::{self, FileKind};
 
 pub(crate) use nodes::{NameLines, attributes};
 pub use words::{
@@ -51,7 +52,7 @@ pub fn load(path: &str) -> Result<(Scenario, Diagnostics), Diagnostics> {
 /// # Errors
 /// All that is wrong with it, by line.
 pub fn parse(input: &Input) -> Result<(Scenario, Diagnostics), Diagnostics> {
-    read::parse(input)
+    kind::expect(FileKind::Scenario, input, read::parse(input))
 }
 
 impl Scenario {

@@ -8,15 +8,13 @@ use super::{Scenario, requests};
 use crate::diagnostics::Diagnostics;
 use crate::fields::{Fields, Notes, TEXT, hint_for};
 use crate::input::Input;
+use crate::kind;
 use crate::value::{self, Value, ValueKind};
-
-const KEYS: [&str; 9] =
-    ["title", "notes", "horizon", "sites", "nodes", "slots", "busy", "jobs", "policy"];
 
 pub(super) fn parse(input: &Input) -> Result<(Scenario, Diagnostics), Diagnostics> {
     let document = value::parse(input)?;
     let mut notes = Notes::new(&input.name);
-    let scenario = Fields::of(&document, String::new(), &KEYS, &mut notes)
+    let scenario = Fields::of(&document, String::new(), &kind::SCENARIO, &mut notes)
         .and_then(|fields| scenario(&fields, &input.name, &mut notes));
     notes.diagnostics.finish(scenario)
 }

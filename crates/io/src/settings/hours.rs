@@ -1,5 +1,7 @@
 //! Hours of the week, on a civil clock.
 
+use std::fmt;
+
 use jiff::civil::DateTime;
 
 /// What [`Hours::parse`] takes, for hints.
@@ -58,6 +60,56 @@ impl Hours {
     /// Minutes of a day at which some part begins or ends.
     pub(super) fn edges(&self) -> impl Iterator<Item = u16> + '_ {
         self.parts.iter().flat_map(|part| [part.from % DAY, part.until % DAY, 0])
+    }
+}
+
+/// As [`Hours::parse`] reads it.
+impl fmt::Display for Hours {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = self.parts.iter().map(|part| {
+            let all_days = part.days == [true; 7];
+            match (all_days, (part.from, part.until) == (0, DAY)) {
+                (true, true) => "always".to_owned(),
+                (true, false) => part.span(),
+                (false, true) => part.days_text(),
+                (false, false) => format!("{} {}", part.days_text(), part.span()),
+            }
+        });
+        let parts: Vec<String> = parts.collect();
+        // `always` stands alone: with it, the others say nothing.
+        match parts.iter().any(|part| part == "always") {
+            true => f.write_str("always"),
+            false => f.write_str(&parts.join("; ")),
+        }
+    }
+}
+
+impl Part {
+    /// `08:00-18:00`.
+    fn span(&self) -> String {
+        let clock = |minute: u16| format!("{:02}:{:02}", minute / 60, minute % 60);
+        format!("{}-{}", clock(self.from), clock(self.until))
+    }
+
+    /// `Mon-Fri` or `Tue,Sat-Sun`: runs of days.
+    fn days_text(&self) -> String {
+        let mut runs: Vec<(usize, usize)> = Vec::new();
+        for day in (0..7).filter(|day| self.days[*day]) {
+            match runs.last_mut() {
+                Some((_, last)) if *last + 1 == day => *last = day,
+                _ => runs.push((day, day)),
+            }
+        }
+        let name = |day: usize| {
+            let mut letters = DAYS[day].chars();
+            let first = letters.next().map(|it| it.to_ascii_uppercase());
+            first.into_iter().chain(letters).collect::<String>()
+        };
+        let runs = runs.into_iter().map(|(first, last)| match first == last {
+            true => name(first),
+            false => format!("{}-{}", name(first), name(last)),
+        });
+        runs.collect::<Vec<_>>().join(",")
     }
 }
 
@@ -126,4 +178,28 @@ fn minute(text: &str) -> Option<u16> {
     let (hour, minute) = (two(hour)?, two(minute)?);
     let all = hour * 60 + minute;
     (minute < 60 && all <= DAY).then_some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hours_are_written_as_they_are_read() {
+        let texts = [
+            "always",
+            "Mon-Fri 08:00-18:00",
+            "22:00-06:00",
+            "Tue,Sat-Sun",
+            "Mon 00:00-07:30; Mon 20:00-24:00",
+        ];
+        for text in texts {
+            let hours = Hours::parse(text).unwrap();
+            assert_eq!(hours.to_string(), text);
+        }
+        for text in ["fri-mon 08:00-09:00", "Sat;Sun", "always; Mon"] {
+            let Some(hours) = Hours::parse(text) else { continue };
+            assert_eq!(Hours::parse(&hours.to_string()), Some(hours), "{text}");
+        }
+    }
 }

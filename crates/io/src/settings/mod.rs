@@ -19,6 +19,7 @@ use tradewind_model::{Attributes, Money, Performance, Price, Span, Times};
 
 use crate::diagnostics::Diagnostics;
 use crate::input::{self, Input};
+use crate::kind::{self, FileKind};
 use cluster::{Cluster, Members};
 pub use hours::Hours;
 pub use journal::Journal;
@@ -289,5 +290,5 @@ pub fn load(path: &str) -> Result<(Settings, Diagnostics), Diagnostics> {
 /// # Errors
 /// All that is wrong with them, by line; unknown keys are among it.
 pub fn parse(input: &Input) -> Result<(Settings, Diagnostics), Diagnostics> {
-    read::parse(input)
+    kind::expect(FileKind::Configuration, input, read::parse(input))
 }

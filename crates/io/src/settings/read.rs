@@ -16,30 +16,15 @@ use crate::diagnostics::{Diagnostics, excerpt};
 use crate::fields::{Fields, Notes, TEXT, hint_for};
 use crate::hidden::is_hidden;
 use crate::input::Input;
+use crate::kind;
 use crate::scenario::NameLines;
 use crate::submission::TIMES;
 use crate::value::{self, Value, ValueKind};
 
-const KEYS: [&str; 13] = [
-    "time_zone",
-    "store",
-    "market",
-    "listen",
-    "sign_in",
-    "limits",
-    "journal",
-    "money",
-    "notify",
-    "shared_account",
-    "site",
-    "project",
-    "peers",
-];
-
 pub(super) fn parse(input: &Input) -> Result<(Settings, Diagnostics), Diagnostics> {
     let document = value::parse(input)?;
     let mut notes = Notes::new(&input.name);
-    let settings = Fields::of(&document, String::new(), &KEYS, &mut notes)
+    let settings = Fields::of(&document, String::new(), &kind::CONFIGURATION, &mut notes)
         .map(|fields| settings(&fields, &mut notes));
     notes.diagnostics.finish(settings)
 }

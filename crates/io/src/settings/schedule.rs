@@ -53,6 +53,20 @@ impl LoadRange {
     /// Whatever the load is.
     pub const ANY: LoadRange = LoadRange { from: 0, below: None };
 
+    /// As in a configuration: `>=0.75`, `<0.5` or `0.5-0.75`; nothing if all loads are.
+    pub fn text(self) -> String {
+        let share = |it: u32| {
+            let digits = format!("{}.{:03}", it / 1_000, it % 1_000);
+            digits.trim_end_matches('0').trim_end_matches('.').to_owned()
+        };
+        match (self.from, self.below) {
+            (0, None) => String::new(),
+            (from, None) => format!(">={}", share(from)),
+            (0, Some(below)) => format!("<{}", share(below)),
+            (from, Some(below)) => format!("{}-{}", share(from), share(below)),
+        }
+    }
+
     /// Whether `thousandths` is among them.
     pub fn holds(self, thousandths: u32) -> bool {
         thousandths >= self.from && self.below.is_none_or(|below| thousandths < below)

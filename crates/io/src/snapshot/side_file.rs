@@ -10,6 +10,7 @@ use crate::fields::{
     AMOUNT, DIGITS, DecimalScale, Fields, Notes, PERFORMANCE, TEXT, hint_for, scaled,
 };
 use crate::input::{self, Input};
+use crate::kind::{self, FileKind};
 use crate::rows::rows;
 use crate::scenario::criterion;
 use crate::value::{self, Value, ValueKind};
@@ -51,6 +52,10 @@ pub fn load(path: &str) -> Result<Side, Diagnostics> {
 /// # Errors
 /// All that is wrong with it.
 pub fn parse(input: &Input) -> Result<Side, Diagnostics> {
+    kind::expect(FileKind::Side, input, read(input))
+}
+
+fn read(input: &Input) -> Result<Side, Diagnostics> {
     let text = input.text()?;
     let mut notes = Notes::new(&input.name);
     let side = if input.name.to_lowercase().ends_with(".csv") || text.starts_with("job,") {
@@ -62,7 +67,7 @@ pub fn parse(input: &Input) -> Result<Side, Diagnostics> {
         Some(side)
     } else {
         let document = value::parse(input)?;
-        Fields::of(&document, String::new(), &["model", "job", "node"], &mut notes)
+        Fields::of(&document, String::new(), &kind::SIDE, &mut notes)
             .map(|fields| side(&fields, &mut notes))
     };
     notes.diagnostics.finish(side).map(|(side, _)| side)

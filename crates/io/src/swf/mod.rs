@@ -18,6 +18,7 @@ use tradewind_model::{Span, Time};
 
 use crate::diagnostics::Diagnostics;
 use crate::input::{self, Input};
+use crate::kind::{self, FileKind};
 
 pub use header::{Header, STANDARD_KEYS};
 pub use result::{ReplayedJob, Rules, SwfOutcome, result};
@@ -177,5 +178,5 @@ pub fn load(path: &str) -> Result<Log, Diagnostics> {
 /// # Errors
 /// Lines that do not have 18 numbers, numbers out of range, or no job that ran.
 pub fn parse(input: &Input) -> Result<Log, Diagnostics> {
-    read::parse(input)
+    kind::expect(FileKind::Log, input, read::parse(input))
 }

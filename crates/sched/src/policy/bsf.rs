@@ -123,6 +123,8 @@ impl Bsf {
     /// A policy that has seen nothing so far.
     pub fn new(settings: Settings) -> Bsf {
         let Settings { cycles, first, by, fill } = settings;
+        // What backfilling books between cycles would take every fall-back window.
+        let cycles = market::Settings { fallback: 0, ..cycles };
         let (planner, fill) = (Planner::new(cycles), Fill::new(fill));
         Bsf { first, by, planner, fill, books: None, resumed: false }
     }

@@ -19,6 +19,7 @@ mod bounded;
 mod cheapest;
 mod csa;
 mod expiries;
+mod front;
 mod judges;
 mod limits;
 mod paper;
@@ -28,6 +29,7 @@ mod search;
 mod sites;
 mod sweep;
 
+pub use front::{Front, FrontRequest};
 pub use limits::derived_budget;
 pub use search::{Algorithm, Found, Proof, Scratch, Search, Searcher, Variant, find};
 

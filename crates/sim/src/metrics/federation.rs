@@ -66,10 +66,11 @@ fn away(workload: &Workload, run: &Run, counted: Counted) -> i128 {
     away.count() as i128
 }
 
-/// What the sites counted themselves, over the whole run, and messages per job of the workload.
+/// What the sites and the policy counted themselves, over the whole run, and messages per job of the workload.
 fn said(workload: &Workload, run: &Run) -> Vec<Entry> {
     let count = |(name, count): &(&str, u64)| {
-        entry(name, Unit::Count, Better::Lower, Value::Whole((*count).into()))
+        let better = if *name == "fallbacks_taken" { Better::Neither } else { Better::Lower };
+        entry(name, Unit::Count, better, Value::Whole((*count).into()))
     };
     let mut entries: Vec<Entry> = run.counts.iter().map(count).collect();
     if let Some((_, messages)) = run.counts.iter().find(|(name, _)| *name == "messages") {

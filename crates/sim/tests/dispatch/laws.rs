@@ -9,12 +9,12 @@ use tradewind_model::{
 };
 use tradewind_sched::policy::backfill::{self, Backfill};
 use tradewind_sched::policy::dispatch::{
-    Clearing, Deadline, Dispatch, Dynamics, Gate, Prices, Rule, Settings as Knobs, Slots, Ties,
-    Valuation,
+    Clearing, Deadline, Dispatch, Dynamics, Gate, Local, Prices, Rule, Settings as Knobs, Slots,
+    Ties, Valuation,
 };
 use tradewind_sim::outage::AnnouncedOutage;
 use tradewind_sim::workload::{LogJob, Overrun};
-use tradewind_sim::{Ran, Run, Semantics, Settings};
+use tradewind_sim::{Estimate, Ran, Run, Semantics, Settings};
 
 use crate::naive::Naive;
 use crate::worlds::*;
@@ -82,14 +82,35 @@ proptest! {
     }
 
     #[test]
-    fn in_one_queue_jobs_start_as_under_easy(log in any_log(), overrun in any_overrun()) {
+    fn with_conservative_queues_no_job_starts_later_than_its_trade_says(
+        pools in any_site(), log in any_log(), knobs in any_knobs(),
+    ) {
+        let workload = workload(&pools, &log, Overrun::Kill, vec![]);
+        let settings = Settings { estimate: Estimate::Exact, ..Settings::default() };
+        let knobs = Knobs { local: Local::Conservative, ..knobs };
+        let run = replay(&workload, settings, &mut Dispatch::new(knobs));
+        for struck in &run.trades {
+            prop_assert!(run.jobs[struck.job].start <= struck.trade.expected);
+        }
+    }
+
+    #[test]
+    fn in_one_queue_jobs_start_as_under_its_own_rule(
+        log in any_log(), overrun in any_overrun(),
+        local in prop::sample::select(Local::ALL.map(|it| it.0).to_vec()),
+    ) {
         let log: Vec<LogJob> = log.into_iter().map(|job| LogJob { terms: None, ..job }).collect();
         let workload = workload(&Arc::new(Pools::cluster(6)), &log, overrun, vec![]);
         let slots = Slots::Packaged;
-        let knobs = Knobs { cycle: Span(1), slots, horizon: Span(1 << 40), ..Knobs::fcfs() };
+        let far = Span(1 << 40);
+        let knobs = Knobs { cycle: Span(1), slots, horizon: far, local, ..Knobs::fcfs() };
         let starts = |run: Run| run.jobs.iter().map(|ran| ran.start).collect::<Vec<_>>();
-        let easy = backfill::Settings::default();
-        let expected = replay(&workload, Settings::default(), &mut Backfill::new(easy));
+        let depth = match local {
+            Local::Easy => backfill::Depth::First(1),
+            Local::Conservative => backfill::Depth::All,
+        };
+        let rule = backfill::Settings { depth, ..Default::default() };
+        let expected = replay(&workload, Settings::default(), &mut Backfill::new(rule));
         let run = replay(&workload, Settings::default(), &mut Dispatch::new(knobs));
         prop_assert_eq!(starts(run), starts(expected));
     }

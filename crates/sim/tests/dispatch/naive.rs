@@ -35,6 +35,8 @@ pub(crate) struct Naive {
     priced_out: BTreeMap<JobId, (i128, i128)>,
     /// By queue: millionths of the list price.
     levels: Vec<i128>,
+    /// By queue: wait and occupied processors, and when they were published.
+    published: (Option<i64>, Vec<(i128, i128)>),
 }
 
 impl Naive {
@@ -50,6 +52,7 @@ impl Naive {
             local: vec![],
             priced_out: BTreeMap::new(),
             levels: vec![],
+            published: (None, vec![]),
         }
     }
 }
@@ -213,7 +216,8 @@ impl Naive {
         free
     }
 
-    fn ask(&self, now: &Now<'_>, queue: Queue) -> i128 {
+    /// Wait and occupied processors.
+    fn load(&self, now: &Now<'_>, queue: Queue) -> (i128, i128) {
         let plan = self.plan(now, queue);
         let pool = &now.pools()[queue];
         let wait = match self.knobs.wait {
@@ -226,7 +230,20 @@ impl Naive {
                 i128::from(left.sum::<i64>() / i64::from(pool.nodes))
             }
         };
-        let occupied = i128::from(pool.nodes) - i128::from(plan[0].max(0));
+        (wait, i128::from(pool.nodes) - i128::from(plan[0].max(0)))
+    }
+
+    /// The load that asks and ties go by.
+    fn known_load(&self, now: &Now<'_>, queue: Queue) -> (i128, i128) {
+        match self.knobs.publish {
+            Some(_) => self.published.1[queue],
+            None => self.load(now, queue),
+        }
+    }
+
+    fn ask(&self, now: &Now<'_>, queue: Queue) -> i128 {
+        let pool = &now.pools()[queue];
+        let (wait, occupied) = self.known_load(now, queue);
         let (price, nodes) = (self.price(now, queue), i128::from(pool.nodes));
         match self.knobs.valuation {
             Valuation::Paper => wait * price * occupied / nodes,
@@ -321,9 +338,11 @@ impl Naive {
         queues.sort_by_key(|&queue| {
             let tie = match self.knobs.ties {
                 Ties::Index => 0,
-                Ties::MostFree => -self.plan(now, queue)[0].max(0),
-                Ties::Cheapest => self.price(now, queue) as i64,
-                Ties::Random => lots[queue],
+                Ties::MostFree => {
+                    self.known_load(now, queue).1 - i128::from(now.pools()[queue].nodes)
+                }
+                Ties::Cheapest => self.price(now, queue),
+                Ties::Random => i128::from(lots[queue]),
             };
             (self.ask(now, queue), tie, queue)
         });
@@ -465,6 +484,11 @@ impl Naive {
     fn cycle(&mut self, now: &mut Now<'_>) {
         self.refuse_hopeless(now);
         self.move_prices(now);
+        let old = |every: Span| self.published.0.is_none_or(|at| now.at - at >= every.0);
+        if self.knobs.publish.is_some_and(old) {
+            let loads = (0..now.pools().len()).map(|queue| self.load(now, queue)).collect();
+            self.published = (Some(now.at), loads);
+        }
         let first = now.commands.len();
         let mut lots = vec![];
         let mut rng = random::stream(self.knobs.seed, "ties", now.at as u64);

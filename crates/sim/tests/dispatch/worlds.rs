@@ -9,8 +9,8 @@ use tradewind_model::{
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::dispatch::{
-    Clearing, Deadline, Dynamics, Fraction, Gate, Prices, Ratio, Rule, Settings as Knobs, ShareOf,
-    Slots, Ties, Valuation, Wait,
+    Clearing, Deadline, Dynamics, Fraction, Gate, Local, Prices, Ratio, Rule, Settings as Knobs,
+    ShareOf, Slots, Ties, Valuation, Wait,
 };
 use tradewind_sim::outage::{AnnouncedOutage, in_order};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
@@ -128,7 +128,8 @@ pub(crate) fn any_knobs() -> impl Strategy<Value = Knobs> {
     let horizon = prop_oneof![0i64..60, 60i64..400];
     let what = (any_rule(), 1i64..15, slots, horizon, gate, any(Deadline::ALL));
     let how = (any(Ties::ALL), any(Wait::ALL), 1u32..3_000, 0i64..90, any(ShareOf::ALL), 0u64..9);
-    (what, how, any_pricing()).prop_map(|(what, how, pricing)| {
+    let publish = prop::option::weighted(0.3, (1i64..60).prop_map(Span));
+    (what, how, any_pricing(), publish).prop_map(|(what, how, pricing, publish)| {
         let (rule, cycle, slots, horizon, gate, deadline) = what;
         let (clearing, k, prices, dynamics, valuation, tau) = pricing;
         let (ties, wait, ratio, patience, share, seed) = how;
@@ -142,6 +143,8 @@ pub(crate) fn any_knobs() -> impl Strategy<Value = Knobs> {
             deadline,
             ties,
             wait,
+            publish,
+            local: Local::Easy,
             ratio: Ratio::from_thousandths(ratio).unwrap(),
             patience: Span(patience),
             share,

@@ -4,6 +4,7 @@
 mod bsf;
 mod cases;
 mod cycles;
+mod fallback;
 mod fill;
 mod forks;
 mod live;

@@ -7,7 +7,7 @@ use tradewind_model::{JobId, Outage, OutageId, Span, Time};
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::local::{Load, Local, Origin, Plain, PlainSettings, Turn, Wanted};
 use tradewind_sched::policy::multiqueue::{
-    Age, Borders, Guard, Moves, MultiQueue, Overflow, RemoteClasses, Settings, ShortFirst,
+    Age, Borders, Guard, Moves, MultiQueue, Overflow, RemoteClasses, Reserve, Settings, ShortFirst,
 };
 
 use super::drive::{PROCESSORS, Pass, any_world, drive, local_world};
@@ -150,6 +150,27 @@ proptest! {
     }
 
     #[test]
+    fn every_pass_that_plans_again_is_that_of_the_plain_version(
+        world in any_world(24), settings in any_settings(),
+    ) {
+        let settings = Settings { reserve: Reserve::Replanned, ..settings };
+        let passes = drive(&world, &mut MultiQueue::new(PROCESSORS, settings));
+        let plain = drive(&world, &mut Naive::new(PROCESSORS, settings));
+        prop_assert_eq!(passes, plain);
+    }
+
+    #[test]
+    fn without_reservations_there_is_nothing_to_withdraw(
+        world in any_world(24), settings in any_settings(),
+    ) {
+        let kept = Settings { alpha: Settings::new(0, 1).unwrap().alpha, ..settings };
+        let replanned = Settings { reserve: Reserve::Replanned, ..kept };
+        let passes = drive(&world, &mut MultiQueue::new(PROCESSORS, kept));
+        let again = drive(&world, &mut MultiQueue::new(PROCESSORS, replanned));
+        prop_assert_eq!(passes, again);
+    }
+
+    #[test]
     fn reservations_are_kept_whatever_arrives(
         world in any_world(40), settings in any_settings(),
     ) {
@@ -198,6 +219,31 @@ proptest! {
         };
         prop_assert_eq!(of(&passes), of(&plain));
     }
+}
+
+/// Two short jobs run; a long wide one has the only reservation until a short wide one comes.
+#[test]
+fn a_reservation_that_is_not_kept_goes_to_the_job_that_comes_first() {
+    let starts = |reserve| {
+        let base = Settings::new(1, 64).unwrap();
+        let settings = Settings { guard: Guard::Nobody, reserve, ..base };
+        let mut site = MultiQueue::new(PROCESSORS, settings);
+        let (mut starts, mut surplus) = (Vec::new(), Vec::new());
+        // The mean run time is 10, so the first job is long, and the second short.
+        site.ended(JobId(9), Span(10), Time(0));
+        for (id, processors, length, at) in
+            [(0, 1, 9, 0), (1, PROCESSORS, 30, 1), (2, PROCESSORS, 5, 2)]
+        {
+            let job = JobId(id);
+            let wanted = Wanted { job, processors, length: Span(length), submitted: Time(at) };
+            site.join(wanted, Origin::Local, Time(at));
+            site.decide(Time(at), &mut starts, &mut surplus);
+        }
+        (site.reservation(JobId(1)), site.reservation(JobId(2)), site.guarantee())
+    };
+    use tradewind_sched::policy::Promise;
+    assert_eq!(starts(Reserve::Kept), (Some(Time(9)), None, Promise::Reservations));
+    assert_eq!(starts(Reserve::Replanned), (None, Some(Time(9)), Promise::Nothing));
 }
 
 #[test]

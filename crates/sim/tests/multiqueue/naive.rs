@@ -6,7 +6,7 @@ use tradewind_model::{JobId, Outage, OutageId, Span, Time};
 use tradewind_sched::policy::availability::expected_span;
 use tradewind_sched::policy::local::{Load, Local, Origin, Wanted};
 use tradewind_sched::policy::multiqueue::{
-    Age, Borders, Guard, Moves, Overflow, RemoteClasses, Settings, ShortFirst,
+    Age, Borders, Guard, Moves, Overflow, RemoteClasses, Reserve, Settings, ShortFirst,
 };
 
 const AHEAD: i64 = 3_000;
@@ -57,6 +57,7 @@ pub(crate) struct Naive {
     starts: u64,
     freed: bool,
     upset: bool,
+    joined: bool,
 }
 
 impl Naive {
@@ -74,6 +75,7 @@ impl Naive {
             starts: 0,
             freed: false,
             upset: false,
+            joined: false,
         }
     }
 
@@ -259,6 +261,7 @@ impl Local for Naive {
             reserved: None,
         });
         self.joins += 1;
+        self.joined = true;
     }
 
     fn leave(&mut self, job: JobId, _now: Time) {
@@ -298,7 +301,13 @@ impl Local for Naive {
         self.now = now;
         self.believe(now);
         let due = self.waiting.iter().any(|it| it.reserved.is_some_and(|at| at <= now));
-        if std::mem::take(&mut self.freed) || due {
+        let freed = std::mem::take(&mut self.freed) || due;
+        let joined = std::mem::take(&mut self.joined);
+        if self.settings.reserve == Reserve::Replanned {
+            if freed || joined {
+                self.waiting.iter_mut().for_each(|it| (it.holds, it.reserved) = (false, None));
+            }
+        } else if freed {
             for job in self.in_order(|it| it.holds) {
                 self.start_or_reserve(now, job, starts);
             }

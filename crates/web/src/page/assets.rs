@@ -12,7 +12,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const SVG: &str = "image/svg+xml";
 
 /// Name, kind, content.
-const FILES: [(&str, &str, &str); 22] = [
+const FILES: [(&str, &str, &str); 24] = [
     ("base.css", CSS, include_str!("assets/base.css")),
     ("shell.js", SCRIPT, include_str!("assets/shell.js")),
     ("theme.js", SCRIPT, include_str!("assets/theme.js")),
@@ -22,6 +22,8 @@ const FILES: [(&str, &str, &str); 22] = [
     ("charts.js", SCRIPT, include_str!("assets/charts.js")),
     ("timeline.css", CSS, include_str!("assets/timeline.css")),
     ("quote.js", SCRIPT, include_str!("assets/quote.js")),
+    ("submit.js", SCRIPT, include_str!("assets/submit.js")),
+    ("palette.js", SCRIPT, include_str!("assets/palette.js")),
     ("timeline.js", SCRIPT, include_str!("assets/timeline.js")),
     ("timeline/kinds.js", SCRIPT, include_str!("assets/timeline/kinds.js")),
     ("timeline/camera.js", SCRIPT, include_str!("assets/timeline/camera.js")),

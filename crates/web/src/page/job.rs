@@ -22,6 +22,7 @@ use crate::failure::{Answer, Failure};
 use crate::notes;
 use crate::routes::advice;
 use crate::views::jobs;
+use crate::views::sentence::{StatusSentence, status_sentence};
 
 /// Bytes of output that are shown.
 const OUTPUT: usize = 16_384;
@@ -38,6 +39,8 @@ struct JobPage {
     others: Vec<Alternative>,
     output: Option<Result<String, String>>,
     script: Option<String>,
+    /// Where it stands.
+    said: StatusSentence,
     /// Of the timeline: where it is or could be.
     board_pools: String,
 }
@@ -62,11 +65,27 @@ impl JobPage {
         self.job.reason.as_deref().is_some_and(|it| it.contains("Held") || it == "ReservationLost")
     }
 
-    /// A sentence's beginning.
-    fn capital(&self, text: &str) -> String {
-        let mut letters = text.chars();
-        let first = letters.next().map(|first| first.to_uppercase().collect::<String>());
-        first.unwrap_or_default() + letters.as_str()
+    /// What is lost if it is cancelled.
+    fn loss(&self) -> String {
+        let paid = words::credits(&self.job.cost_so_far);
+        match (self.job.started, self.job.booking.is_some()) {
+            (Some(_), _) => format!(
+                "Its work so far is lost; {paid} credits are paid, the rest of what is held is \
+                 given back."
+            ),
+            (None, true) => "Its reserved nodes are given back, and its offer with its price is \
+                             gone. Held credits are given back."
+                .to_owned(),
+            (None, false) => "It leaves the queue. Held credits are given back.".to_owned(),
+        }
+    }
+
+    /// What the status sentence does not say of a job that waits; nothing if that is all.
+    fn more(&self) -> Option<&Result<Explanation, String>> {
+        self.waits.as_ref().filter(|waits| {
+            let is_empty = |it: &Explanation| it.relaxations.is_empty() && it.fair_share.is_none();
+            !waits.as_ref().is_ok_and(is_empty)
+        })
     }
 
     /// How long it may run, in words.
@@ -125,7 +144,8 @@ pub(crate) async fn show(
     let text = |name: &str| job.submission.as_ref()?.get(name)?.as_str().map(str::to_owned);
     let script = text("script");
     let board_pools = pools(&job, &others, &facts);
-    page(&JobPage { shell, facts, waits, others, output, script, board_pools, job })
+    let said = status_sentence(&job, waits.as_ref().and_then(|it| it.as_ref().ok()));
+    page(&JobPage { shell, facts, waits, others, output, script, said, board_pools, job })
 }
 
 /// Where it is, was or could be; if it is unknown, where it might.

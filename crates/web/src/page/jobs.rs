@@ -1,21 +1,23 @@
 //! The list of jobs.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use askama::Template;
 use askama::filters::Safe;
 use axum::extract::State;
 use serde::Deserialize;
 use tradewind_daemon::live::rights::Actor;
-use tradewind_daemon::live::state::{Job, Phase};
+use tradewind_daemon::live::state::{Job, Part, Phase};
 use tradewind_model::Span;
 
+use super::bulk::BulkResult;
 use super::reply::{PageResult, show as page};
 use super::shell::Shell;
 use super::words;
 use crate::auth::Caller;
 use crate::context::Context;
-use crate::documents;
+use crate::documents::{self, Credits};
 use crate::extract::Selection;
 use crate::views::status::{Group, Moment, group};
 use crate::views::{self, jobs::title, words as states};
@@ -42,6 +44,24 @@ pub(crate) struct JobsQuery {
     /// `day`: only those that ended in the last day.
     #[serde(default)]
     ended: String,
+    /// Only those with nodes of this site.
+    #[serde(default)]
+    site: String,
+    /// Only those that this project pays.
+    #[serde(default)]
+    project: String,
+    /// `hour`, `day` or `week`: only those that were submitted since then.
+    #[serde(default)]
+    since: String,
+    /// Only those of the array with this first job.
+    #[serde(default)]
+    array: String,
+    /// `each`: the jobs of an array are not folded into a row.
+    #[serde(default)]
+    arrays: String,
+    /// What was done to several jobs.
+    #[serde(default)]
+    did: String,
     /// One of [`COLUMNS`]; with `-` before it, the other way round.
     #[serde(default)]
     sort: String,
@@ -49,6 +69,16 @@ pub(crate) struct JobsQuery {
     #[serde(default)]
     page: usize,
 }
+
+/// The value of `arrays` for a row for each job.
+const EACH: &str = "each";
+/// Values of `since`, their names, and seconds.
+const SINCE: [(&str, &str, i64); 4] = [
+    ("", "any time", 0),
+    ("hour", "the last hour", 3_600),
+    ("day", "the last day", 86_400),
+    ("week", "the last week", 604_800),
+];
 
 /// What may be shown: value and name.
 const SHOWS: [(&str, &str); 8] = [
@@ -58,7 +88,7 @@ const SHOWS: [(&str, &str); 8] = [
     ("booked", "Booked"),
     ("running", "Running"),
     ("failed", "Failed"),
-    ("over", "Over"),
+    ("over", "Finished"),
     ("all", "All"),
 ];
 
@@ -89,12 +119,36 @@ impl Chip {
     }
 }
 
+/// A row of the list: a job, or several jobs of an array.
+#[derive(Debug)]
+struct ListRow {
+    /// The job; of an array, the first one in this order.
+    job: documents::Job,
+    folded: Option<Folded>,
+}
+
+/// The jobs of an array in one row.
+#[derive(Debug)]
+struct Folded {
+    /// The array's first job.
+    first: u64,
+    /// As in `sweep[0-499]`.
+    title: String,
+    /// How many are in each state.
+    states: Vec<(&'static str, usize)>,
+    nodes: u32,
+    cost: Credits,
+    is_over: bool,
+}
+
 /// A page of the list.
 #[derive(Debug)]
 struct JobListPage {
-    jobs: Vec<documents::Job>,
+    jobs: Vec<ListRow>,
     /// The first one's place, from 1; 0 of none.
     first: usize,
+    /// Rows, in all.
+    rows: usize,
     /// Jobs that fit, in all.
     count: usize,
     chips: Vec<Chip>,
@@ -106,6 +160,8 @@ struct Jobs {
     shell: Shell,
     which: JobsQuery,
     found: JobListPage,
+    sites: Vec<String>,
+    did: Option<BulkResult>,
 }
 
 impl Jobs {
@@ -113,12 +169,37 @@ impl Jobs {
     fn with(&self, change: impl FnOnce(&mut JobsQuery)) -> String {
         let mut which = self.which.clone();
         which.page = 1;
+        which.did.clear();
         change(&mut which);
         which.address()
     }
 
     fn shown(&self, show: &str) -> String {
         self.with(|it| show.clone_into(&mut it.show))
+    }
+
+    /// This very list.
+    fn here(&self) -> String {
+        let page = self.which.page;
+        self.with(|it| it.page = page)
+    }
+
+    /// The jobs of an array, each in a row.
+    fn unfolded(&self, first: &u64) -> String {
+        self.with(|it| it.array = first.to_string())
+    }
+
+    /// Whether rows stand for several jobs.
+    fn is_folded(&self) -> bool {
+        self.found.rows != self.found.count
+    }
+
+    /// How many rows, in words.
+    fn rows(&self) -> String {
+        match self.found.rows {
+            1 => "1 row".to_owned(),
+            rows => format!("{} rows", words::grouped(rows)),
+        }
     }
 
     fn first_page(&self) -> String {
@@ -130,7 +211,7 @@ impl Jobs {
     }
 
     fn next(&self) -> Option<String> {
-        (self.last() < self.found.count).then(|| self.with(|it| it.page = self.which.page + 1))
+        (self.last() < self.found.rows).then(|| self.with(|it| it.page = self.which.page + 1))
     }
 
     fn is_number(&self, column: &str) -> bool {
@@ -170,8 +251,8 @@ impl Jobs {
         (self.found.first + self.found.jobs.len()).saturating_sub(1)
     }
 
-    fn ago(&self, at: &i64) -> Safe<String> {
-        words::ago(at, &self.shell.now)
+    fn coming(&self, at: &i64) -> Safe<String> {
+        words::coming(at, &self.shell.now)
     }
 
     /// How long it has run so far, if it does.
@@ -187,7 +268,9 @@ impl Jobs {
     }
 
     fn is_filtered(&self) -> bool {
-        !self.which.find.is_empty() || !self.which.user.is_empty() || self.is_recent()
+        let JobsQuery { find, user, site, project, since, array, .. } = &self.which;
+        let said = [find, user, site, project, since, array];
+        self.is_recent() || said.iter().any(|it| !it.is_empty())
     }
 }
 
@@ -203,6 +286,9 @@ impl JobsQuery {
         if self.ended != DAY {
             self.ended.clear();
         }
+        if !SINCE.iter().any(|(value, ..)| *value == self.since) {
+            self.since.clear();
+        }
         self.page = self.page.max(1);
         self
     }
@@ -212,9 +298,19 @@ impl JobsQuery {
             let encoded = askama::filters::urlencode_strict(text);
             encoded.map(|it| it.to_string()).unwrap_or_default()
         };
-        let JobsQuery { show, find, user, ended, sort, page } = self;
+        let JobsQuery { show, find, user, ended, sort, page, .. } = self;
         let mut address = format!("/jobs?show={show}&sort={sort}");
-        for (name, value) in [("find", find), ("user", user), ("ended", ended)] {
+        let said = [
+            ("find", find),
+            ("user", user),
+            ("ended", ended),
+            ("site", &self.site),
+            ("project", &self.project),
+            ("since", &self.since),
+            ("array", &self.array),
+            ("arrays", &self.arrays),
+        ];
+        for (name, value) in said {
             if !value.is_empty() {
                 address += &format!("&{name}={}", encoded(value));
             }
@@ -234,8 +330,13 @@ pub(crate) async fn show(
     let which = which.clean();
     let shell = Shell::new(&context, &caller, "Jobs").await?;
     let wanted = which.clone();
-    let found = context.see(move |_, moment| list(moment, &caller.actor, &wanted)).await?;
-    page(&Jobs { shell, which, found })
+    let look = context.see(move |_, moment| {
+        let sites = moment.state.market.pools().sites().iter().map(|site| site.name.clone());
+        (list(moment, &caller.actor, &wanted), sites.collect())
+    });
+    let (found, sites) = look.await?;
+    let did = BulkResult::of(&which.did);
+    page(&Jobs { shell, which, found, sites, did })
 }
 
 /// O(n log n) for n jobs.
@@ -246,6 +347,7 @@ fn list(moment: &Moment<'_>, actor: &Actor, which: &JobsQuery) -> JobListPage {
         actor.may_act_for(&job.user)
             && (which.user.is_empty() || which.user == job.user)
             && (which.ended.is_empty() || ended_lately(moment, job))
+            && fits_more(moment, which, job)
             && (find.is_empty()
                 || title(job).to_lowercase().contains(&find)
                 || job.number.to_string() == find)
@@ -270,10 +372,65 @@ fn list(moment: &Moment<'_>, actor: &Actor, which: &JobsQuery) -> JobListPage {
         if backwards { order.reverse() } else { order }
     });
     let first = (which.page - 1).saturating_mul(PAGE);
-    let jobs: Vec<_> =
-        all.iter().skip(first).take(PAGE).map(|job| views::jobs::line(moment, job)).collect();
+    let count = all.len();
+    let groups = groups(all, which);
+    let rows = groups.iter().skip(first).take(PAGE);
+    let jobs: Vec<ListRow> = rows.filter_map(|group| row(moment, group)).collect();
     let first = if jobs.is_empty() { 0 } else { first + 1 };
-    JobListPage { jobs, first, count: all.len(), chips }
+    JobListPage { jobs, first, rows: groups.len(), count, chips }
+}
+
+/// Whether the job is of the site, the project, the time and the array that were asked for.
+fn fits_more(moment: &Moment<'_>, which: &JobsQuery, job: &Job) -> bool {
+    let at_site = |part: &Part| views::jobs::site_name(moment.state, part.pool) == which.site;
+    let span = SINCE.iter().find(|(value, ..)| *value == which.since).map_or(0, |it| it.2);
+    let project = job.submission.project.as_deref().unwrap_or_default();
+    (which.site.is_empty() || job.parts().iter().any(at_site))
+        && (which.project.is_empty() || project == which.project)
+        && (span == 0 || job.submitted >= moment.now - Span(span))
+        && (which.array.is_empty()
+            || job.array.is_some_and(|(first, _)| first.to_string() == which.array))
+}
+
+/// The jobs of an array together, where the first of them stands.
+fn groups<'a>(all: Vec<&'a Job>, which: &JobsQuery) -> Vec<Vec<&'a Job>> {
+    let folds = which.arrays != EACH && which.array.is_empty();
+    let mut groups: Vec<Vec<&Job>> = Vec::new();
+    let mut places = BTreeMap::new();
+    for job in all {
+        let place = job
+            .array
+            .filter(|_| folds)
+            .map(|(first, _)| *places.entry(first).or_insert(groups.len()));
+        match place.and_then(|place| groups.get_mut(place)) {
+            Some(group) => group.push(job),
+            None => groups.push(vec![job]),
+        }
+    }
+    groups
+}
+
+fn row(moment: &Moment<'_>, group: &[&Job]) -> Option<ListRow> {
+    let (first, rest) = group.split_first()?;
+    let job = views::jobs::line(moment, first);
+    let array = first.array.filter(|_| !rest.is_empty());
+    let folded = array.map(|(array, _)| {
+        let mut states = BTreeMap::new();
+        for job in group {
+            *states.entry(moment.status(job).state).or_insert(0) += 1;
+        }
+        let indices = group.iter().filter_map(|job| job.array.map(|(_, index)| index));
+        let ends = (indices.clone().min().unwrap_or(0), indices.max().unwrap_or(0));
+        Folded {
+            first: array,
+            title: format!("{}[{}-{}]", first.submission.name, ends.0, ends.1),
+            states: states.into_iter().collect(),
+            nodes: group.iter().map(|job| job.nodes()).sum(),
+            cost: Credits(group.iter().map(|job| moment.status(job).cost_so_far.0).sum()),
+            is_over: group.iter().all(|job| job.ended().is_some()),
+        }
+    });
+    Some(ListRow { job, folded })
 }
 
 fn compare(moment: &Moment<'_>, column: &str, a: &Job, b: &Job) -> Ordering {

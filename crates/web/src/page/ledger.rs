@@ -5,6 +5,7 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
+use tradewind_daemon::live::Live;
 use tradewind_daemon::live::money::{Account, Accounts};
 
 use super::clock::{clock, instant};
@@ -13,11 +14,11 @@ use super::shell::Shell;
 use super::words;
 use crate::auth::Caller;
 use crate::context::Context;
-use crate::documents::{AccountList, POSTING_COLUMNS, Posting};
+use crate::documents::{AccountList, Credits, Posting};
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
 use crate::notes;
-use crate::views::accounts::{self, PostingFilter};
+use crate::views::accounts::{self, Found, PostingFilter};
 
 /// Accounts, and postings on a page.
 const ACCOUNTS: usize = 200;
@@ -45,12 +46,13 @@ pub(crate) struct LedgerQuery {
 }
 
 /// What may be looked for: value and name.
-const KINDS: [(&str, &str); 5] = [
+const KINDS: [(&str, &str); 6] = [
     ("", "All"),
     ("hold", "Holds"),
     ("settle", "Settlements"),
     ("refund", "Refunds"),
     ("grant", "Grants"),
+    ("cover", "Paid by the market"),
 ];
 
 #[derive(Template)]
@@ -60,9 +62,9 @@ struct Ledger {
     accounts: AccountList,
     account: String,
     which: LedgerQuery,
-    postings: Vec<Posting>,
-    /// That fit, in all.
-    count: usize,
+    found: Found,
+    /// What is wrong with the filter.
+    wrong: Option<Wrong>,
     next: Option<u64>,
     /// The filter as it stands in an address.
     query: String,
@@ -71,38 +73,84 @@ struct Ledger {
     is_bare: bool,
 }
 
+/// What is wrong with the filter, and in which field.
+struct Wrong {
+    field: String,
+    message: String,
+    hint: String,
+}
+
+impl Ledger {
+    fn is_wrong(&self, field: &str) -> bool {
+        self.wrong.as_ref().is_some_and(|it| it.field == field)
+    }
+
+    /// What was paid, if only that or everything of an account was asked for.
+    fn spent(&self) -> Option<Credits> {
+        let asked = self.which.kind.is_empty() || self.which.kind == "settle";
+        Some(Credits(self.found.spent)).filter(|it| asked && it.0 > 0)
+    }
+}
+
 pub(crate) async fn show(
     State(context): State<Context>,
     caller: Caller,
     Selection(which): Selection<LedgerQuery>,
 ) -> PageResult {
-    let shell = Shell::new(&context, &caller, "Ledger").await?;
     let account = account(&which, &caller);
-    let wanted = wanted(&which, &account)?;
+    let found = match wanted(&which, &account) {
+        Ok(wanted) => found(&context, &caller, &which, (&account, wanted)).await,
+        Err(failure) => Err(failure),
+    };
+    let (found, is_bare, failure) = match found {
+        Ok((found, is_bare)) => (found, is_bare, None),
+        Err(failure) if failure.is_unavailable() => return Err(failure.into()),
+        Err(failure) => (Found::default(), false, Some(failure)),
+    };
+    let status = failure.as_ref().map(|it| it.parts().0);
+    let wrong = failure.map(|it| {
+        let problem = it.parts().1.clone();
+        let field = problem.field.unwrap_or_else(|| "account".to_owned());
+        Wrong { field, message: problem.message, hint: problem.hint }
+    });
+    let shell = Shell::new(&context, &caller, "Ledger").await?;
+    let actor = caller.actor;
+    let list = move |live: &Live| accounts::list(live.state(), &actor, None, ACCOUNTS);
+    let accounts = context.look(list).await?;
+    let last = found.page.last().filter(|_| found.page.len() == PAGE);
+    let next = last.map(|it| it.number).filter(|number| *number > 1);
+    let (query, kept) = (query(&which, &account), Accounts::KEPT);
+    let page_of =
+        Ledger { shell, accounts, account, which, found, wrong, next, query, kept, is_bare };
+    let made = page(&page_of)?;
+    Ok(match status {
+        Some(status) => made.at(status),
+        None => made,
+    })
+}
+
+/// The postings of a page, and whether nothing but the account was asked for.
+async fn found(
+    context: &Context,
+    caller: &Caller,
+    which: &LedgerQuery,
+    (account, wanted): (&str, PostingFilter),
+) -> Answer<(Found, bool)> {
     if wanted.account.as_ref().is_none_or(|it| *it != Account::User(caller.actor.user.clone())) {
-        notes::read(&context, &caller, "", &format!("statement of {account}"));
+        notes::read(context, caller, "", &format!("statement of {account}"));
     }
     let wanted_all =
         wanted == PostingFilter { account: wanted.account.clone(), ..PostingFilter::default() };
-    let (before, actor) = (which.before.unwrap_or(u64::MAX), caller.actor);
+    let (before, actor) = (which.before.unwrap_or(u64::MAX), caller.actor.clone());
     let look = context.look(move |live| {
         let state = live.state();
-        let seen = match &wanted.account {
-            Some(it) => accounts::may_see(state, &actor, it),
-            None => true,
-        };
-        let accounts = accounts::list(state, &actor, None, ACCOUNTS);
-        seen.then(|| (accounts, accounts::postings(state, &actor, &wanted, (before, PAGE))))
+        let may_see = |it| accounts::may_see(state, &actor, it);
+        let seen = wanted.account.as_ref().is_none_or(may_see);
+        seen.then(|| accounts::postings(state, &actor, &wanted, (before, PAGE)))
     });
     let unknown = || Failure::unknown(format!("you have no account `{account}`"));
-    let (accounts, (postings, count)) = look.await?.ok_or_else(unknown)?;
-    let last = postings.last().filter(|_| postings.len() == PAGE);
-    let next = last.map(|it| it.number).filter(|number| *number > 1);
-    let (query, kept) = (query(&which, &account), Accounts::KEPT);
-    let is_bare = wanted_all && before == u64::MAX;
-    let page_of =
-        Ledger { shell, accounts, account, which, postings, count, next, query, kept, is_bare };
-    page(&page_of)
+    let found = look.await?.ok_or_else(unknown)?;
+    Ok((found, wanted_all && before == u64::MAX))
 }
 
 /// The account that is looked at: by default one's own.
@@ -165,18 +213,27 @@ pub(crate) async fn csv(
             Some(it) => accounts::may_see(state, &actor, it) && state.accounts().knows(it),
             None => true,
         };
-        seen.then(|| accounts::postings(state, &actor, &wanted, (u64::MAX, usize::MAX)).0)
+        seen.then(|| accounts::postings(state, &actor, &wanted, (u64::MAX, usize::MAX)).page)
     });
     let unknown = || Failure::unknown(format!("you have no account `{account}`"));
     let postings = look.await?.ok_or_else(unknown)?;
-    let line = |it: &Posting| it.cells().map(|cell| quoted(&cell)).join(",") + "\n";
-    let text = POSTING_COLUMNS.join(",") + "\n" + &postings.iter().map(line).collect::<String>();
+    let line = |it: &Posting| cells(it).map(|cell| quoted(&cell)).join(",") + "\n";
+    let text = COLUMNS.join(",") + "\n" + &postings.iter().map(line).collect::<String>();
     let name = account.replace([':', '"', '/', '\\'], "-");
     let name = name.chars().filter(char::is_ascii_graphic).collect::<String>();
     let name = if name.is_empty() { "all".to_owned() } else { name };
     let told = format!("attachment; filename=\"ledger-{name}.csv\"");
     let kind = (header::CONTENT_TYPE, "text/csv; charset=utf-8".to_owned());
     Ok(([kind, (header::CONTENT_DISPOSITION, told)], text).into_response())
+}
+
+/// Columns of the file.
+const COLUMNS: [&str; 8] = ["number", "time", "kind", "job", "from", "to", "amount", "note"];
+
+/// A posting under [`COLUMNS`]: the time in UTC as ISO 8601 has it, the amount in credits.
+fn cells(it: &Posting) -> [String; 8] {
+    let [number, _, kind, job, from, to, amount, note] = it.cells();
+    [number, words::iso(it.at), kind, job, from, to, amount, note]
 }
 
 /// A field that spreadsheets do not take for a formula.
@@ -221,6 +278,18 @@ mod tests {
 
     #[test]
     fn spreadsheets_run_nothing() {
+        let grant = Posting {
+            number: 3,
+            at: 86_400,
+            from: "bank".to_owned(),
+            to: "user:ana".to_owned(),
+            amount: Credits(1_500_000),
+            motive: "grant".to_owned(),
+            job: None,
+            note: None,
+        };
+        let line = cells(&grant).join(",");
+        assert_eq!(line, "3,1970-01-02T00:00:00Z,grant,,bank,user:ana,1.5,");
         assert_eq!([quoted("=1"), quoted("a,b"), quoted("a\"b")], ["'=1", "\"a,b\"", "\"a\"\"b\""]);
     }
 }

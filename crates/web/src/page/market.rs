@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use askama::Template;
-use axum::Form;
 use axum::extract::State;
 use serde::Deserialize;
-use tradewind_daemon::live::Ask;
 use tradewind_daemon::live::rights::Actor;
-use tradewind_model::{PoolId, Price, Time};
+use tradewind_model::{PoolId, Time};
 
 use super::chart::{Figure, HATCHES};
+use super::prices::{self, Editor, ManagedPool};
 use super::recent::{BACK, Chosen, PlannedPrices, TimeRange, figures};
-use super::reply::{PageResult, go, show as page};
+use super::reply::{PageResult, show as page};
 use super::shell::Shell;
 use super::trial::{Trial, trial};
 use super::words;
@@ -20,10 +19,9 @@ use crate::auth::Caller;
 use crate::blocking::blocking;
 use crate::clock::present;
 use crate::context::Context;
-use crate::documents::{Credits, PriceChange, SiteList};
+use crate::documents::SiteList;
 use crate::extract::Selection;
-use crate::failure::{Answer, Failure};
-use crate::routes::sites as prices;
+use crate::failure::Answer;
 use crate::views::sites;
 use crate::views::trends::{Trends, trends};
 
@@ -47,9 +45,8 @@ struct MarketPage {
     shell: Shell,
     which: MarketQuery,
     sites: SiteList,
-    /// By site: whether the reader may set its prices.
-    managed: Vec<bool>,
-    tables: Vec<(String, String)>,
+    /// Of pools whose prices the reader may set.
+    editors: Vec<Editor>,
     /// Sites and pools that may be chosen.
     choices: Vec<String>,
     back: TimeRange,
@@ -61,11 +58,6 @@ struct MarketPage {
 }
 
 impl MarketPage {
-    /// The owner's own table of the pool, if it has one.
-    fn table(&self, pool: &str) -> &str {
-        self.tables.iter().find(|(name, _)| name == pool).map_or("", |(_, text)| text)
-    }
-
     /// Whether this pool's prices are tried.
     fn tries(&self, pool: &str) -> bool {
         self.which.r#try == pool
@@ -90,8 +82,8 @@ fn address(back: &str, of: &str) -> String {
 /// What the market itself says.
 struct Seen {
     sites: SiteList,
-    managed: Vec<bool>,
-    tables: Vec<(String, String)>,
+    /// Pools whose prices the reader may set.
+    managed: Vec<ManagedPool>,
     trends: Trends,
     back: TimeRange,
     /// By pool: its owner's table, and thousandths of its nodes in use.
@@ -104,34 +96,65 @@ pub(crate) async fn show(
     caller: Caller,
     Selection(which): Selection<MarketQuery>,
 ) -> PageResult {
-    let shell = Shell::new(&context, &caller, "Market").await?;
+    page(&shown(&context, &caller, which, None).await?)
+}
+
+/// The page with one form as it was filled in.
+pub(crate) async fn edited(
+    context: &Context,
+    caller: &Caller,
+    editor: Editor,
+) -> Answer<impl Template> {
+    shown(context, caller, MarketQuery::default(), Some(editor)).await
+}
+
+async fn shown(
+    context: &Context,
+    caller: &Caller,
+    which: MarketQuery,
+    edited: Option<Editor>,
+) -> Answer<MarketPage> {
+    let shell = Shell::new(context, caller, "Market").await?;
     let (actor, back) = (caller.actor.clone(), which.back.clone());
     let seen = context.look(move |live| seen(live.state(), &actor, &back)).await?;
-    let Seen { sites, managed, tables, trends, back, asked, is_new } = seen;
-    let ahead = ahead(&context, asked, &trends).await?;
+    let Seen { sites, managed, trends, back, asked, is_new } = seen;
+    let ahead = ahead(context, asked, &trends).await?;
+    let mut editors = Vec::new();
+    for pool in &managed {
+        let own = edited.clone().filter(|it| it.pool == pool.name);
+        editors.push(match own {
+            Some(edited) => edited,
+            None => prices::editor(context, pool).await?,
+        });
+    }
     let found = match which.r#try.is_empty() {
         true => None,
-        false => Some(tried(&context, &caller, &which.r#try).await),
+        false => Some(tried(context, caller, &which.r#try).await),
     };
     let trial = found.map(|it| it.map_err(|failure| failure.parts().1.message.clone()));
     let chosen = chosen(&trends, &which.of);
     let figures = figures(&trends, &chosen, &ahead);
     let choices = choices(&trends);
     let hatches = HATCHES;
-    let page_of = MarketPage {
-        shell,
-        which,
-        sites,
-        managed,
-        tables,
-        choices,
-        back,
-        figures,
-        hatches,
-        is_new,
-        trial,
-    };
-    page(&page_of)
+    Ok(MarketPage { shell, which, sites, editors, choices, back, figures, hatches, is_new, trial })
+}
+
+/// All pools with their tables and loads, in the order of their numbers.
+pub(crate) fn managed_pools(state: &tradewind_daemon::live::State) -> Vec<ManagedPool> {
+    let sites = sites::list(state).sites;
+    let shown = sites.iter().flat_map(|site| &site.pools);
+    let loads = shown.map(|pool| {
+        let used = u64::from(pool.ours + pool.local) * 1_000 / u64::from(pool.nodes.max(1));
+        (pool.name.as_str(), used as u32)
+    });
+    let loads: std::collections::BTreeMap<&str, u32> = loads.collect();
+    let pools = state.market.pools().iter().map(|(id, pool)| ManagedPool {
+        id,
+        name: pool.name.clone(),
+        set: state.tariffs().get(&id).cloned(),
+        load: loads.get(pool.name.as_str()).copied().unwrap_or(0),
+    });
+    pools.collect()
 }
 
 fn seen(state: &tradewind_daemon::live::State, actor: &Actor, back: &str) -> Seen {
@@ -143,21 +166,16 @@ fn seen(state: &tradewind_daemon::live::State, actor: &Actor, back: &str) -> See
     let usual = BACK.iter().find(|it| age <= it.step * it.spans as i64).unwrap_or(&BACK[3]);
     let back = *BACK.iter().find(|it| it.value == back).unwrap_or(usual);
     let sites = sites::for_reader(sites::list(state), state, actor);
-    let shown = sites.sites.iter().flat_map(|site| &site.pools);
-    let loads = shown.map(|pool| {
-        let used = u64::from(pool.ours + pool.local) * 1_000 / u64::from(pool.nodes.max(1));
-        (pool.name.clone(), used as u32)
-    });
-    let loads: std::collections::BTreeMap<String, u32> = loads.collect();
-    let asked = pools.iter().map(|(id, pool)| {
-        (state.tariffs().get(&id).cloned(), loads.get(&pool.name).copied().unwrap_or(0))
-    });
-    let tables = state.tariffs().iter();
+    let all = managed_pools(state);
+    let asked = all.iter().map(|it| (it.set.clone(), it.load)).collect();
+    let may_manage = |it: &ManagedPool| {
+        let site = pools.pool(it.id).site.0 as usize;
+        state.owners().get(site).is_some_and(|owner| actor.may_manage(owner))
+    };
     Seen {
-        managed: state.owners().iter().map(|owner| actor.may_manage(owner)).collect(),
-        tables: tables.map(|(id, text)| (pools.pool(*id).name.clone(), text.clone())).collect(),
+        managed: all.into_iter().filter(may_manage).collect(),
         trends: trends(state, actor, back.step, back.spans),
-        asked: asked.collect(),
+        asked,
         is_new: state.last_job() == 0,
         sites,
         back,
@@ -208,67 +226,8 @@ fn chosen<'a>(trends: &Trends, of: &'a str) -> Chosen<'a> {
     }
 }
 
-/// The pool, if the reader may set its prices.
-async fn managed(context: &Context, caller: &Caller, name: &str) -> Answer<(PoolId, Price)> {
-    let (wanted, actor) = (name.to_owned(), caller.actor.clone());
-    let found = context.look(move |live| {
-        let state = live.state();
-        let found = state.market.pools().iter().find(|(_, pool)| pool.name == wanted);
-        found.map(|(id, pool)| {
-            (id, pool.price, actor.may_manage(&state.owners()[pool.site.0 as usize]))
-        })
-    });
-    match found.await? {
-        Some((id, price, true)) => Ok((id, price)),
-        Some(_) => Err(Failure::forbidden("only its owner sets a pool's prices")),
-        None => Err(Failure::unknown(format!("there is no pool `{name}`"))),
-    }
-}
-
 async fn tried(context: &Context, caller: &Caller, name: &str) -> Answer<Trial> {
-    let pool = managed(context, caller, name).await?;
-    trial(context, caller, name, pool).await
-}
-
-/// A new price or table.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Change {
-    pool: String,
-    #[serde(default)]
-    price: String,
-    #[serde(default)]
-    table: String,
-    /// `price`, `table`, `file` or `again`.
-    set: String,
-}
-
-pub(crate) async fn set(
-    State(context): State<Context>,
-    caller: Caller,
-    Form(change): Form<Change>,
-) -> PageResult {
-    let (pool, _) = managed(&context, &caller, &change.pool).await?;
-    if change.set == "again" {
-        context.trials.forget(&change.pool);
-        return Ok(go(&format!("/market?try={}#trial", words::in_address(&change.pool))));
-    }
-    let document = match change.set.as_str() {
-        "price" => {
-            let price = change.price.trim().parse::<serde_json::Number>().ok();
-            let price = price.and_then(|it| serde_json::from_value::<Credits>(it.into()).ok());
-            let hint = "credits per node-second, as in 0.002";
-            let price = price.ok_or_else(|| Failure::invalid("this is no price", hint))?;
-            PriceChange { price: Some(price), tariff: None }
-        }
-        "table" => PriceChange { price: None, tariff: Some(change.table.replace("\r\n", "\n")) },
-        _ => PriceChange::default(),
-    };
-    let text = prices::tariff(&document)?;
-    if let Some(text) = &text {
-        let (tariffs, text) = (Arc::clone(&context.tariffs), text.clone());
-        let sound = blocking(move || tariffs.check(pool, &text)).await?;
-        sound.map_err(|wrong| Failure::invalid(wrong, "see the documentation of `price`"))?;
-    }
-    context.ask(caller.actor, Ask::Tariff { pool, text }).await?;
-    Ok(go("/market"))
+    let pool = prices::managed(context, caller, name).await?;
+    let price = context.look(move |live| live.state().market.pools().pool(pool.id).price).await?;
+    trial(context, caller, name, (pool.id, price)).await
 }

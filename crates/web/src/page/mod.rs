@@ -10,6 +10,7 @@ mod alternatives;
 mod assets;
 mod board;
 mod breakdown;
+mod bulk;
 mod chart;
 mod choice;
 mod clock;
@@ -23,6 +24,7 @@ mod market;
 mod next;
 mod now;
 mod policy;
+mod prices;
 mod projects;
 mod provider;
 mod quote;
@@ -33,6 +35,7 @@ mod scene;
 mod session;
 mod shadow;
 mod shell;
+mod submit;
 mod timeline_api;
 mod trial;
 mod words;
@@ -52,6 +55,7 @@ use reply::Trouble;
 
 pub(crate) use board::Boards;
 pub(crate) use policy::{Compared, Copied};
+pub(crate) use prices::LastChanges;
 pub(crate) use runs::Runs;
 pub(crate) use trial::{Basis, TriedPrice};
 
@@ -73,10 +77,11 @@ pub(crate) async fn nowhere(headers: HeaderMap) -> Response {
 pub(crate) fn router(context: &Context) -> Router<Context> {
     let inside = Router::new()
         .route("/", get(now::show))
-        .route("/jobs", get(jobs::show))
+        .route("/jobs", get(jobs::show).post(bulk::act))
         .route("/jobs/{id}", get(job::show).post(job::act))
+        .route("/submit", get(submit::form).post(submit::act))
         .route("/quote", get(quote::form).post(quote::asked))
-        .route("/market", get(market::show).post(market::set))
+        .route("/market", get(market::show).post(prices::set))
         .route("/ledger", get(ledger::show))
         .route("/ledger.csv", get(ledger::csv))
         .route("/projects", get(projects::show).post(projects::change))

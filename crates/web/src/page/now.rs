@@ -5,7 +5,7 @@ use axum::extract::State;
 use tradewind_daemon::live::Live;
 use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::rights::{Actor, Role};
-use tradewind_daemon::live::state::{Job, Phase, State as Books};
+use tradewind_daemon::live::state::{Hold, Job, Phase, State as Books};
 use tradewind_model::{PoolId, Time};
 
 use super::jobs;
@@ -17,6 +17,7 @@ use crate::clock::present;
 use crate::context::Context;
 use crate::documents::{self, Credits, Pool, SiteState};
 use crate::views;
+use crate::views::sentence::{StatusSentence, status_sentence};
 use crate::views::status::Moment;
 
 #[derive(Template)]
@@ -24,9 +25,14 @@ use crate::views::status::Moment;
 struct NowPage {
     shell: Shell,
     cards: Vec<Card>,
-    /// The reader's own jobs that are not over, the newest first, and how many there are.
+    /// The reader's own jobs that need attention, and how many more there are.
+    alerts: Vec<Alert>,
+    more_alerts: usize,
+    /// The reader's own jobs that are not over, the next to start first, and how many there are.
     own: (Vec<documents::Job>, usize),
+    /// Pools, the cheapest first, and how many more there are.
     pools: Vec<PoolLine>,
+    more_pools: usize,
     /// No job was submitted yet.
     is_new: bool,
     /// Of which pools the timeline is: all.
@@ -65,27 +71,81 @@ enum NextFree {
     Unknown,
 }
 
+/// A job that failed, or that cannot go on by itself.
+struct Alert {
+    id: u64,
+    title: String,
+    said: StatusSentence,
+}
+
 /// How the market is.
 pub(crate) async fn show(State(context): State<Context>, caller: Caller) -> PageResult {
     let shell = Shell::new(&context, &caller, "Now").await?;
     let actor = caller.actor;
     let look = context.see(move |live, moment| {
         let is_new = moment.state.last_job() == 0;
-        (cards(moment, &actor), own(moment, &actor.user), pools(live), is_new)
+        let trouble = alerts(moment, &actor);
+        (cards(moment, &actor), trouble, own(moment, &actor.user), pools(live), is_new)
     });
-    let (cards, own, pools, is_new) = look.await?;
-    page(&NowPage { shell, cards, own, pools, is_new, board_pools: "" })
+    let (cards, (alerts, more_alerts), own, mut pools, is_new) = look.await?;
+    pools.sort_by_key(|it| it.pool.price);
+    let more_pools = pools.split_off(pools.len().min(POOLS)).len();
+    let board_pools = "";
+    page(&NowPage {
+        shell,
+        cards,
+        alerts,
+        more_alerts,
+        own,
+        pools,
+        more_pools,
+        is_new,
+        board_pools,
+    })
 }
 
-/// Jobs of the reader that are shown.
-const OWN: usize = 8;
+/// Jobs, alerts and pools that are shown: what fits above the timeline.
+const OWN: usize = 5;
+const ALERTS: usize = 3;
+const POOLS: usize = 5;
 
+/// What is to be done for the reader's own jobs: failures of the last day, holds that do not end
+/// by themselves.
+fn alerts(moment: &Moment<'_>, actor: &Actor) -> (Vec<Alert>, usize) {
+    let own = |show| jobs::shown(moment, actor, show).filter(|job| job.user == actor.user);
+    let failed = own("failed").collect::<Vec<_>>().into_iter().rev();
+    let stuck = own("held").filter(|job| match job.phase() {
+        Phase::Held(hold) => !matches!(hold, Hold::User | Hold::Dependency | Hold::Array),
+        _ => false,
+    });
+    let mut all: Vec<&Job> = stuck.chain(failed).collect();
+    let more = all.split_off(all.len().min(ALERTS)).len();
+    let alert = |job: &&Job| {
+        let document = views::jobs::whole(moment, job);
+        let said = status_sentence(&document, None);
+        Alert { id: job.number, title: document.title(), said }
+    };
+    (all.iter().map(alert).collect(), more)
+}
+
+/// Those that wait for a site that fails first, then by start.
 fn own(moment: &Moment<'_>, user: &str) -> (Vec<documents::Job>, usize) {
     let state = moment.state;
     let over = |job: &Job| matches!(job.phase(), Phase::Over(_));
-    let own: Vec<&Job> =
-        state.jobs.values().rev().filter(|job| job.user == user && !over(job)).collect();
-    (own.iter().take(OWN).map(|job| views::jobs::line(moment, job)).collect(), own.len())
+    let mut own: Vec<(bool, i64, &Job)> = state
+        .jobs
+        .values()
+        .filter(|job| job.user == user && !over(job))
+        .map(|job| {
+            let status = moment.status(job);
+            let expected = status.expected_start.map(|it| it.at);
+            let start = expected.or(status.started.map(|at| at.0)).unwrap_or(i64::MAX);
+            (views::failures::of_job(state, job).is_empty(), start, job)
+        })
+        .collect();
+    own.sort_by_key(|(is_well, start, job)| (*is_well, *start, job.number));
+    let count = own.len();
+    (own.iter().take(OWN).map(|(.., job)| views::jobs::line(moment, job)).collect(), count)
 }
 
 fn pools(live: &Live) -> Vec<PoolLine> {
@@ -124,20 +184,24 @@ fn next_free(state: &Books, id: PoolId) -> NextFree {
     next.map_or(NextFree::Unknown, |at| NextFree::At(at.0))
 }
 
+/// Only what says something: no card counts nothing.
 fn cards(moment: &Moment<'_>, actor: &Actor) -> Vec<Card> {
     let state = moment.state;
     let mut cards = of_jobs(moment, actor);
+    cards.extend(next_start(moment, actor));
     cards.extend(nodes(state));
     let account = Account::User(actor.user.clone());
-    let held = views::accounts::held_of(state, &account);
-    let note = match state.accounts().knows(&account) {
-        true => format!("credits; {} more held for jobs", words::credits(&Credits(held))),
-        false => "credits; your account opens with your first job".to_owned(),
-    };
-    let balance = Credits(state.accounts().balance(&account));
-    let full = format!("{} credits", words::credits(&balance));
-    let balance = words::cents(&balance);
-    cards.push(Card { full, ..card("Your balance", balance, note, "/ledger") });
+    if state.accounts().knows(&account) {
+        let held = views::accounts::held_of(state, &account);
+        let note = match held {
+            0 => String::new(),
+            held => format!("{} more held for jobs", words::cents(&Credits(held))),
+        };
+        let balance = Credits(state.accounts().balance(&account));
+        let full = format!("{} credits", words::credits(&balance));
+        let balance = words::cents(&balance);
+        cards.push(Card { full, ..card("credits", balance, note, "/ledger") });
+    }
     cards
 }
 
@@ -152,34 +216,43 @@ fn of_jobs(moment: &Moment<'_>, actor: &Actor) -> Vec<Card> {
     let oldest = jobs::shown(moment, actor, "waiting").map(|job| job.submitted.0).min();
     let longest = jobs::shown(moment, actor, "running");
     let longest = longest.filter_map(|job| Some(moment.status(job).started?.0)).min();
-    let lasting = |name, show, (what, since): (&str, Option<i64>)| {
-        let note = since.map_or_else(String::new, |_| what.to_owned());
-        let link = format!("/jobs?show={show}");
-        Card { since, ..card(name, words::grouped(count(show)), note, &link) }
-    };
-    let (held, failed) = (count("held"), count("failed"));
-    let aside = match count("booked") {
-        0 => "not in the queue".to_owned(),
-        booked => format!("not in the queue, and {} booked", words::grouped(booked)),
-    };
-    let failed_note = "in the last day".to_owned();
-    let failed_link = "/jobs?show=failed&ended=day";
     let names = match actor.role {
-        Role::Administrator => ["Running", "Waiting", "Held", "Failed"],
-        _ => ["Your running jobs", "Your waiting jobs", "Your held jobs", "Your failed jobs"],
+        Role::Administrator => ["running", "waiting", "held", "booked", "failed"],
+        _ => ["of your jobs run", "wait", "are held", "are booked", "failed"],
     };
-    let held_card = card(names[2], words::grouped(held), aside, "/jobs?show=held");
-    let failed_card = card(names[3], words::grouped(failed), failed_note, failed_link);
-    vec![
-        lasting(names[0], "running", ("longest for", longest)),
-        lasting(names[1], "waiting", ("oldest for", oldest)),
-        Card { alarm: held > 0, ..held_card },
-        Card { alarm: failed > 0, ..failed_card },
-    ]
+    let of = |name, show: &'static str, more: &str| {
+        card(name, words::grouped(count(show)), String::new(), &format!("/jobs?show={show}{more}"))
+    };
+    let noted = |card: Card, (note, since): (&str, Option<i64>)| {
+        let note = since.map_or_else(String::new, |_| note.to_owned());
+        Card { since, note, ..card }
+    };
+    let lately = "in the last day".to_owned();
+    let all = [
+        noted(of(names[0], "running", ""), ("longest for", longest)),
+        noted(of(names[1], "waiting", ""), ("oldest for", oldest)),
+        Card { alarm: true, ..of(names[2], "held", "") },
+        of(names[3], "booked", ""),
+        Card { alarm: true, note: lately, ..of(names[4], "failed", "&ended=day") },
+    ];
+    all.into_iter().filter(|card| card.value != "0").collect()
 }
 
-/// Allocated, at work, free and down.
-fn nodes(state: &Books) -> Vec<Card> {
+/// The next of the reader's own jobs that waits.
+fn next_start(moment: &Moment<'_>, actor: &Actor) -> Option<Card> {
+    let own = moment.state.jobs.values().filter(|job| job.user == actor.user);
+    let starts = own.filter_map(|job| Some((moment.start_of(job)?.0, job.number)));
+    let (at, number) = starts.min()?;
+    let link = format!("/jobs/{number}");
+    let wait = match at - moment.now.0 {
+        ..=0 => "now".to_owned(),
+        ahead => format!("in {}", words::span(&words::coarse(ahead))),
+    };
+    Some(card("next start of yours", wait, format!("job {number}"), &link))
+}
+
+/// How many nodes are in use, idle in use, and not there.
+fn nodes(state: &Books) -> Option<Card> {
     let sites = views::sites::list(state).sites;
     let sum = |of: fn(&Pool) -> u32| sites.iter().flat_map(|site| &site.pools).map(of).sum::<u32>();
     let (nodes, ours, local) = (sum(|it| it.nodes), sum(|it| it.ours), sum(|it| it.local));
@@ -191,17 +264,17 @@ fn nodes(state: &Books) -> Vec<Card> {
         part.exit.is_none() && job.works_since(part).is_some_and(|since| since <= now)
     });
     let at_work: u32 = at_work.map(|(_, part)| part.nodes).sum();
-    let percent = |part: u32| format!("{} %", u64::from(part) * 100 / u64::from(nodes.max(1)));
-    let card = |name, value, note| card(name, value, note, "/market#use");
-    let all = words::grouped(nodes);
-    let [ours_told, local, at_work_told] = [ours, local, at_work].map(words::grouped);
-    let [free, down_told] = [free, down].map(words::grouped);
-    let allocated = format!("{ours_told} of {all} nodes, owners use {local}");
-    let working = format!("{at_work_told} of {all} nodes run a job’s work");
-    let free = card("Free nodes", free, format!("available now; {down_told} down"));
-    vec![
-        card("Allocated", percent(ours), allocated),
-        card("Busy", percent(at_work), working),
-        Card { alarm: down > 0, ..free },
-    ]
+    let parts = [
+        (at_work.min(ours), "busy"),
+        (ours.saturating_sub(at_work), "allocated but idle"),
+        (local, "used by owners"),
+        (down, "down"),
+    ];
+    let told = parts.iter().filter(|(count, _)| *count > 0);
+    let told = told.map(|(count, what)| format!("{} {what}", words::grouped(*count)));
+    let note = told.collect::<Vec<_>>().join(", ");
+    let value = format!("{} of {}", words::grouped(free), words::grouped(nodes));
+    let full = format!("{} of {} nodes are allocated", words::grouped(ours), words::grouped(nodes));
+    let free = Card { full, ..card("nodes free", value, note, "/market#use") };
+    (nodes > 0).then_some(Card { alarm: down > 0, ..free })
 }

@@ -122,6 +122,7 @@ impl Shell {
         let mut pages = vec![
             ("/", "Now"),
             ("/jobs", "Jobs"),
+            ("/submit", "Submit"),
             ("/quote", "Quote"),
             ("/market", "Market"),
             ("/ledger", "Ledger"),

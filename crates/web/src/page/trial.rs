@@ -21,6 +21,9 @@ const TRIED: [i64; 9] = [25, 50, 75, 100, 125, 150, 200, 300, 400];
 /// A pool without a price is tried at these, micro-credits.
 const FREE: [i64; 6] = [0, 10, 100, 1_000, 10_000, 100_000];
 
+/// Percent by which a simulation may differ from what was before the page warns.
+const OFF: i128 = 15;
+
 /// One price: what it would have brought, or why it is unknown.
 pub(crate) type TriedPrice = Result<PriceTrial, String>;
 
@@ -101,6 +104,30 @@ impl Trial {
     /// The part of its nodes' time that the pool would have sold.
     pub(crate) fn used(&self, it: &PriceTrial) -> String {
         percent(it.earned.used, &self.basis)
+    }
+
+    /// By how many percent the simulated income differs from the actual one at the same prices, if
+    /// that is more than [`OFF`].
+    pub(crate) fn off(&self) -> Option<String> {
+        let (real, same) = (self.basis.real.earned.income, self.same()?.earned.income);
+        let percent = match real {
+            0 if same == 0 => 0,
+            0 => return Some("above what it was, which is 0,".to_owned()),
+            real => (same - real).saturating_mul(100) / real,
+        };
+        let way = if percent > 0 { "above" } else { "below" };
+        (percent.abs() > OFF).then(|| format!("{} % {way} what it was", percent.abs()))
+    }
+
+    /// The price with the most income, if it is the lowest or the highest that was tried.
+    pub(crate) fn edge(&self) -> Option<String> {
+        let best = self.found.iter().map(|it| it.earned.income).max().filter(|it| *it > 0)?;
+        // Of several prices with that income, one between the others will do.
+        let all = || self.found.iter().enumerate().filter(|(_, it)| it.earned.income == best);
+        let last = self.found.len().checked_sub(1)?;
+        let at_edge = all().all(|(at, _)| at == 0 || at == last);
+        let (_, it) = all().next().filter(|_| at_edge && !self.goes_on())?;
+        Some(self.part(it))
     }
 
     /// The part that its owner's own load had.
@@ -253,6 +280,34 @@ mod tests {
         }
     }
 
+    fn trial_of(incomes: &[i128], real: i128) -> Trial {
+        let lived = |part: i64, income| PriceTrial {
+            price: Credits(10 * i128::from(part)),
+            earned: Earned { income, used: 3_600 },
+            ran: 1,
+        };
+        let found: Vec<PriceTrial> =
+            TRIED.iter().zip(incomes).map(|(part, income)| lived(*part, *income)).collect();
+        let (asked, real) = (Credits(1_000), lived(100, real));
+        let basis = Basis { from: 0, asked, real, jobs: 4, supply: 36_000, owners: 0, gone: 0 };
+        let (wanted, pool) = (found.len(), "a/b".to_owned());
+        Trial { pool, basis, found, wanted, wrong: None, curve: None }
+    }
+
+    #[test]
+    fn a_trial_that_is_off_or_ends_at_its_best_says_so() {
+        let rising = trial_of(&[1, 2, 3, 138, 150, 160, 170, 180, 190], 100);
+        assert_eq!(rising.off().as_deref(), Some("38 % above what it was"));
+        assert_eq!(rising.edge().as_deref(), Some("×4"));
+        let inside = trial_of(&[1, 2, 3, 90, 150, 160, 170, 180, 90], 100);
+        assert_eq!((inside.off(), inside.edge()), (None, None));
+        let none = trial_of(&[0; 9], 0);
+        assert_eq!((none.off(), none.edge()), (None, None));
+        let falling = trial_of(&[500, 2, 3, 50, 1, 1, 1, 1, 1], 100);
+        assert_eq!(falling.off().as_deref(), Some("50 % below what it was"));
+        assert_eq!(falling.edge().as_deref(), Some("×0.25"));
+    }
+
     #[test]
     fn the_curve_has_a_mark_for_each_price() {
         let lived = |price: Price| PriceTrial {
@@ -266,7 +321,8 @@ mod tests {
         let basis = Basis { from: 0, asked, real, jobs: 4, supply: 36_000, owners: 0, gone: 0 };
         let svg = curve("a/b", &basis, &found).unwrap();
         assert_eq!(svg.matches("<circle").count(), 2 * TRIED.len());
-        for part in ["×0.25<", "×1<", "×4<", "most income", "3 of 4 jobs ran", "nodes used: 10 %"]
+        for part in
+            ["×0.25<", "×1<", "×4<", "most of those tried", "3 of 4 jobs ran", "nodes used: 10 %"]
         {
             assert!(svg.contains(part), "{part} in {svg}");
         }

@@ -6,15 +6,101 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::documents::{Credits, Fate};
 pub(crate) use crate::views::amounts::{credits, grouped, performance, span, typeset};
+use crate::views::sentence::{self, Piece, StatusSentence};
 
-/// A moment: UTC, with the zone, as an element that scripts may show on another clock.
+/// A moment, short, as an element that scripts may show on another clock: the time of day, with the
+/// date if that is another day; all of it is in the title.
 pub(crate) fn time(at: &i64) -> Safe<String> {
-    let Ok(moment) = Timestamp::from_second(*at) else { return Safe(at.to_string()) };
-    let (machine, people) = (moment.strftime("%FT%TZ"), told(*at));
-    Safe(format!("<time datetime=\"{machine}\">{people}</time>"))
+    element(*at, "", &short(*at))
 }
 
-/// A moment as the page shows it without scripts.
+/// The same to the second.
+pub(crate) fn exact(at: &i64) -> Safe<String> {
+    let Ok(moment) = Timestamp::from_second(*at) else { return Safe(at.to_string()) };
+    let seconds = moment.strftime(":%S").to_string();
+    element(*at, "exact", &(short(*at) + &seconds))
+}
+
+/// The whole moment, with its zone.
+pub(crate) fn full(at: &i64) -> Safe<String> {
+    element(*at, "full", &told(*at))
+}
+
+/// The day of a moment: once on each page, as the times have none.
+pub(crate) fn day(at: &i64) -> Safe<String> {
+    let moment = Timestamp::from_second(*at);
+    let people = moment.map_or_else(|_| at.to_string(), |it| it.strftime("%-d %b %Y").to_string());
+    element(*at, "day", &people)
+}
+
+/// A moment and how far away it is: `01:50 · in 22 min`.
+pub(crate) fn coming(at: &i64, now: &i64) -> Safe<String> {
+    Safe(format!("{} · {}", time(at).0, ago(at, now).0))
+}
+
+/// What is to be said of a job, with its times.
+pub(crate) fn status(said: &StatusSentence, now: &i64) -> Safe<String> {
+    Safe(said.pieces.iter().map(|piece| piece_of(piece, now)).collect())
+}
+
+/// A text in which moments may stand, as reasons have them.
+pub(crate) fn sentence(text: &str) -> Safe<String> {
+    let piece = |piece: &Piece| match piece {
+        Piece::At(at) => time(at).0,
+        other => piece_of(other, &0),
+    };
+    Safe(sentence::with_moments(text).iter().map(piece).collect())
+}
+
+fn piece_of(piece: &Piece, now: &i64) -> String {
+    match piece {
+        Piece::Text(text) => escaped(text),
+        Piece::At(at) => format!("{} ({})", time(at).0, ago(at, now).0),
+        Piece::Start(it) => {
+            let range = match it.samples > 0 && it.early < it.late {
+                true => format!(" ({} to {})", time(&it.early).0, time(&it.late).0),
+                false => String::new(),
+            };
+            format!("<strong class=\"expected\">{}</strong>{range}", coming(&it.at, now).0)
+        }
+    }
+}
+
+fn escaped(text: &str) -> String {
+    askama::filters::escape(text, askama::filters::Html)
+        .map_or_else(|_| String::new(), |it| it.to_string())
+}
+
+fn element(at: i64, form: &str, people: &str) -> Safe<String> {
+    let form = if form.is_empty() { String::new() } else { format!(" data-form=\"{form}\"") };
+    Safe(format!("<time datetime=\"{}\" title=\"{}\"{form}>{people}</time>", iso(at), told(at)))
+}
+
+/// `01:50`, `23 Nov 01:50` of another day, `23 Nov 2025 01:50` of another year.
+fn short(at: i64) -> String {
+    let Ok(moment) = Timestamp::from_second(at) else { return at.to_string() };
+    let now = Timestamp::now();
+    let same = |form: &str| moment.strftime(form).to_string() == now.strftime(form).to_string();
+    let form = match (same("%F"), same("%Y")) {
+        (true, _) => "%H:%M",
+        (false, true) => "%-d %b %H:%M",
+        (false, false) => "%-d %b %Y %H:%M",
+    };
+    moment.strftime(form).to_string()
+}
+
+/// Whole minutes, where seconds say nothing.
+pub(crate) fn coarse(seconds: i64) -> i64 {
+    if seconds >= 600 { seconds / 60 * 60 } else { seconds }
+}
+
+/// A moment for machines, in UTC: `2026-11-21T14:03:02Z`.
+pub(crate) fn iso(at: i64) -> String {
+    Timestamp::from_second(at)
+        .map_or_else(|_| at.to_string(), |it| it.strftime("%FT%TZ").to_string())
+}
+
+/// A whole moment, as titles have it.
 pub(crate) fn told(at: i64) -> String {
     let moment = Timestamp::from_second(at);
     moment.map_or_else(|_| at.to_string(), |it| it.strftime("%F %T UTC").to_string())
@@ -30,8 +116,8 @@ pub(crate) fn lasting(since: &i64, now: &i64) -> Safe<String> {
 pub(crate) fn ago(at: &i64, now: &i64) -> Safe<String> {
     let told = match now - at {
         0 => "now".to_owned(),
-        past if past > 0 => format!("{} ago", span(&past)),
-        ahead => format!("in {}", span(&-ahead)),
+        past if past > 0 => format!("{} ago", span(&coarse(past))),
+        ahead => format!("in {}", span(&coarse(-ahead))),
     };
     Safe(format!("<span data-since=\"{at}\" data-form=\"ago\">{told}</span>"))
 }
@@ -117,9 +203,16 @@ mod tests {
         let ages = [ago(&50, &110), ago(&110, &50), ago(&5, &5), lasting(&5, &6)];
         let ages = ages.each_ref().map(|it| it.0.split(['>', '<']).nth(2).unwrap_or_default());
         assert_eq!(ages, ["1 min ago", "in 1 min", "now", "1 s"]);
+        let first = "<time datetime=\"1970-01-01T00:00:00Z\" title=\"1970-01-01 00:00:00 UTC\"";
+        assert_eq!(time(&0).0, format!("{first}>1 Jan 1970 00:00</time>"));
+        assert_eq!(exact(&5).0.split('>').nth(1), Some("1 Jan 1970 00:00:05</time"));
         assert_eq!(
-            time(&0).0,
-            "<time datetime=\"1970-01-01T00:00:00Z\">1970-01-01 00:00:00 UTC</time>"
+            full(&0).0,
+            format!("{first} data-form=\"full\">1970-01-01 00:00:00 UTC</time>")
         );
+        let now = Timestamp::now().as_second();
+        assert_eq!(short(now).len(), 5, "{}", short(now));
+        let told = sentence("a<b since 1970-01-01T00:00:00+00:00");
+        assert_eq!(told.0, "a&#60;b since 1970-01-01T00:00:00+00:00", "before this program");
     }
 }

@@ -136,38 +136,60 @@ pub(crate) struct PostingFilter {
     pub(crate) until: Option<i64>,
 }
 
-/// Postings with numbers below `before` that fit and that the caller may see, the newest first;
-/// `max` at most, and how many fit in all. Linear in the postings that are kept.
+/// Postings that match a filter.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Found {
+    /// Those of the page.
+    pub(crate) page: Vec<Posting>,
+    /// How many match in all.
+    pub(crate) count: usize,
+    /// What of them paid for jobs, micro-credits.
+    pub(crate) spent: i128,
+}
+
+/// Postings with numbers below `before` that match and that the caller may see, the newest first;
+/// `max` at most. Of an account that pays for jobs, what is paid out of its held credits is among
+/// them. Linear in the postings that are kept.
 pub(crate) fn postings(
     state: &State,
     actor: &Actor,
     wanted: &PostingFilter,
     (before, max): (u64, usize),
-) -> (Vec<Posting>, usize) {
+) -> Found {
     let mut seen: BTreeMap<&Account, AccountAccess> = BTreeMap::new();
-    let (mut page, mut count) = (Vec::new(), 0);
+    let mut found = Found::default();
     for it in state.accounts().postings().rev() {
         if wanted.from.is_some_and(|from| it.at.0 < from) {
             break;
         }
-        if !fits(it, wanted) {
+        let paid_by = wanted.account.as_ref().filter(|account| pays(state, it, account));
+        if !fits(it, wanted, paid_by.is_some()) {
             continue;
         }
         let mut may =
             |account| *seen.entry(account).or_insert_with(|| sight(state, actor, account));
-        let is_seen = match may(&it.from).max(may(&it.to)) {
+        let of_payer = paid_by.map_or(AccountAccess::Nothing, &mut may);
+        let is_seen = match may(&it.from).max(may(&it.to)).max(of_payer) {
             AccountAccess::All => true,
             AccountAccess::Own => job(it).is_some_and(|number| is_own(state, actor, number)),
             AccountAccess::Nothing => false,
         };
         if is_seen {
-            count += 1;
-            if it.number < before && page.len() < max {
-                page.push(posting(it));
+            found.count += 1;
+            let paid = matches!(it.motive, Motive::Settle(_)).then_some(it.amount.0);
+            found.spent += paid.map_or(0, i128::from);
+            if it.number < before && found.page.len() < max {
+                found.page.push(posting(it));
             }
         }
     }
-    (page, count)
+    found
+}
+
+/// Whether this pays for a job out of what is held of the account's credits.
+fn pays(state: &State, it: &money::Posting, account: &Account) -> bool {
+    let Motive::Settle(job) = it.motive else { return false };
+    state.jobs.get(&job).is_some_and(|job| job.payer() == *account)
 }
 
 /// For which job money moved.
@@ -180,7 +202,7 @@ fn job(it: &money::Posting) -> Option<u64> {
     }
 }
 
-fn fits(it: &money::Posting, wanted: &PostingFilter) -> bool {
+fn fits(it: &money::Posting, wanted: &PostingFilter, is_paid: bool) -> bool {
     let (motive, job) = match &it.motive {
         Motive::Grant(_) => ("grant", None),
         Motive::Hold(job) => ("hold", Some(*job)),
@@ -188,7 +210,8 @@ fn fits(it: &money::Posting, wanted: &PostingFilter) -> bool {
         Motive::Refund(job) => ("refund", Some(*job)),
         Motive::Cover(job) => ("cover", Some(*job)),
     };
-    wanted.account.as_ref().is_none_or(|account| it.from == *account || it.to == *account)
+    let meets = |account: &Account| it.from == *account || it.to == *account || is_paid;
+    wanted.account.as_ref().is_none_or(meets)
         && wanted.motive.as_ref().is_none_or(|of| of == motive)
         && wanted.job.is_none_or(|of| job == Some(of))
         && wanted.until.is_none_or(|until| it.at.0 < until)

@@ -12,6 +12,7 @@ pub(crate) mod peers;
 pub(crate) mod projects;
 pub(crate) mod promises;
 pub(crate) mod reports;
+pub(crate) mod sentence;
 pub(crate) mod shadow;
 pub(crate) mod sites;
 pub(crate) mod status;

@@ -48,7 +48,7 @@ fn income_and_postings_are_for_those_whom_they_concern() {
     // A reader who sees neither side of a posting does not see it.
     let lines = |user: &str, query: &str| {
         let text = page(&stage, user, &format!("/ledger.csv?account={query}"));
-        assert!(text.starts_with("number,at,motive,jobid,from,to,amount,note\n"));
+        assert!(text.starts_with("number,time,kind,job,from,to,amount,note\n"));
         text.lines().count() - 1
     };
     assert_eq!(lines("bob", ""), 0);
@@ -148,8 +148,8 @@ fn cards_count_what_their_lists_show() {
         let (_, value) = card.split_once("<span class=\"value\">").unwrap();
         value.split_once('<').unwrap().0.to_owned()
     };
-    assert_eq!(failed("ana", "Your failed jobs"), "1", "not that of bob");
-    assert_eq!(failed("root", "Failed"), "2");
+    assert_eq!(failed("ana", ">failed<"), "1", "not that of bob");
+    assert_eq!(failed("root", ">failed<"), "2");
     let list = page(&stage, "ana", "/jobs?show=failed&ended=day");
     assert!(list.contains("of 1 jobs") && list.contains("checked"), "{list}");
     stage.stop();
@@ -163,7 +163,7 @@ fn a_list_says_what_a_job_costs_and_its_place_in_an_array() {
     let (_, done) = stage.call("ana", "POST", "/v1/jobs", array);
     let job = done["jobs"][0].as_u64().unwrap();
     stage.until(job, "RUNNING");
-    let list = page(&stage, "ana", "/jobs");
+    let list = page(&stage, "ana", "/jobs?arrays=each");
     assert!(list.contains(">t[3]<") && list.contains(">t[5]<"), "{list}");
     assert!(list.contains("so far, 30 at most</span>"), "{list}");
     assert!(page(&stage, "ana", &format!("/jobs/{job}")).contains("t[3]</strong>"));

@@ -204,15 +204,15 @@ impl Args {
             _ => None,
         });
         let Some(path) = file else { return self.axes.campaign(&self.logs, self.policies()?) };
-        if let Some(option) = self.axes.given() {
-            let message = format!("`{option}` stands beside the campaign file `{path}`");
-            return Err(Failure::usage(message).hint("say it in the file, or use options only"));
-        }
         let input = tradewind_io::input::read(path)?;
         // What is in the file is configuration; that it cannot be read is a matter of data.
         let checks = Checks { policy: &policy::objection, model: &model::objection };
         let (mut campaign, warnings) = campaign::parse(&input, checks)
             .map_err(|wrong| Failure { exit: Exit::Usage, ..Failure::from(wrong) })?;
+        if let Some(option) = self.axes.given() {
+            let message = format!("`{option}` stands beside the campaign file `{path}`");
+            return Err(Failure::usage(message).hint("say it in the file, or use options only"));
+        }
         input::warn(&warnings, report);
         self.axes.add_outputs(&mut campaign.outputs);
         Ok(campaign)

@@ -3,7 +3,7 @@
 use jiff::tz::TimeZone;
 use tradewind_io::settings::{Pool, Settings};
 use tradewind_model::{PoolId, Price, Time};
-use tradewind_web::Tariffs;
+use tradewind_web::{PriceRule, PriceRules, Tariffs};
 
 use super::{all_pools, tariff};
 
@@ -56,6 +56,18 @@ impl Tariffs for Tables {
         found
     }
 
+    fn rules(&self, pool: PoolId, table: Option<&str>) -> PriceRules {
+        let Some(own) = self.pools.get(pool.index()) else { return PriceRules::default() };
+        let set = table.and_then(|text| tariff::read(own, text).ok());
+        let pool = set.as_ref().unwrap_or(own);
+        let rules = pool.prices.rules.iter().map(|rule| PriceRule {
+            hours: rule.hours.to_string(),
+            load: rule.load.text(),
+            price: rule.value,
+        });
+        PriceRules { base: pool.price, rules: rules.collect() }
+    }
+
     fn zone(&self) -> Option<String> {
         self.zone.iana_name().map(str::to_owned)
     }
@@ -78,5 +90,18 @@ mod tests {
         assert_eq!(ahead(0, None).len(), 1, "the configuration's");
         assert!(tables.ahead(PoolId(99), None, 0, Time(0), Time(1)).is_empty());
         assert_eq!(tables.zone().as_deref(), Some("UTC"));
+    }
+
+    #[test]
+    fn rules_are_written_as_they_are_read() {
+        let tables = Tables { pools: all_pools(&Settings::default()), zone: TimeZone::UTC };
+        let table = "price = 0.002\n[[site.price]]\nhours = \"Mon-Fri 08:00-18:00\"\n\
+                     load = \">=0.75\"\nprice = 0.006\n[[site.price]]\nload = \"<0.1\"\n\
+                     price = 0.0015\n";
+        let rules = tables.rules(PoolId(0), Some(table));
+        assert_eq!((rules.base, rules.rules.len()), (Price(2_000), 2));
+        assert_eq!(rules.rules[1].load, "<0.1");
+        assert_eq!(tables.rules(PoolId(0), Some(&rules.text())), rules);
+        assert_eq!(tables.rules(PoolId(0), None).rules, []);
     }
 }

@@ -7,7 +7,7 @@ use tradewind_sim::workload::{LogJob, Overrun, prepare};
 use super::outcome::{CLASSES, MEASURES, Outcome, measure};
 use super::parameters::{
     ALPHA, BETA, DATA, GUARD, HOMES, JOBS, LATENCY, OVERESTIMATE, OVERFLOW, PATIENCE, QUEUED, RATE,
-    WARM_UP,
+    RESERVE, WARM_UP,
 };
 use super::schemes::{
     CONSERVATIVE, CONSERVATIVE_MOVING, EASY, EASY_MOVING, GUARDED, HYBRID, SCHEMES, Scheme, play,
@@ -33,6 +33,7 @@ pub(in crate::papers) static LOAD: Experiment = Experiment {
         &BETA,
         &PATIENCE,
         &GUARD,
+        &RESERVE,
         &OVERFLOW,
         &LATENCY,
         &DATA,

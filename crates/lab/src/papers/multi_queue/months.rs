@@ -8,7 +8,8 @@ use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
 use super::load::compare;
 use super::outcome::{Outcome, measure};
 use super::parameters::{
-    ALPHA, BETA, DATA, FLURRY, GUARD, HOMES, LATENCY, LOG_LOAD, OVERFLOW, PATIENCE, QUEUED, WARM_UP,
+    ALPHA, BETA, DATA, FLURRY, GUARD, HOMES, LATENCY, LOG_LOAD, OVERFLOW, PATIENCE, QUEUED,
+    RESERVE, WARM_UP,
 };
 use super::schemes::{
     CENTRAL, CONSERVATIVE, CONSERVATIVE_MOVING, EASY, EASY_MOVING, GUARDED, HYBRID, HYBRID_ALONE,
@@ -28,8 +29,8 @@ pub(in crate::papers) static MONTHS: Experiment = Experiment {
     summary: "counts the months of the CTC SP2 log, and deals each month's jobs to 8 sites of 64 \
               processors",
     parameters: &[
-        &FLURRY, &LOG_LOAD, &WARM_UP, &HOMES, &ALPHA, &BETA, &PATIENCE, &GUARD, &OVERFLOW,
-        &LATENCY, &DATA, &QUEUED,
+        &FLURRY, &LOG_LOAD, &WARM_UP, &HOMES, &ALPHA, &BETA, &PATIENCE, &GUARD, &RESERVE,
+        &OVERFLOW, &LATENCY, &DATA, &QUEUED,
     ],
     logs: &[CTC],
     parts: |_| TABLE.len() as u32,

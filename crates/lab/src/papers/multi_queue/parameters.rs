@@ -102,6 +102,14 @@ pub(super) static GUARD: Parameter = word(
     &["nobody", "oldest"],
 );
 
+pub(super) static RESERVE: Parameter = word(
+    "reserve",
+    "whether a reservation is kept once it is made, or all are withdrawn and made again, for the \
+     jobs that come first by then, whenever something happens",
+    None,
+    &["kept", "replanned"],
+);
+
 pub(super) static OVERFLOW: Parameter = word(
     "overflow",
     "whether jobs that leave a backfill queue are offered to other sites as well",

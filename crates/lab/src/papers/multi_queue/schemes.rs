@@ -9,13 +9,13 @@ use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::gridfill::{self, GridFill};
 use tradewind_sched::policy::local::{Local, Plain, PlainSettings, Turn};
 use tradewind_sched::policy::multiqueue::{
-    Alpha, Guard, MultiQueue, Overflow, Settings, ShortFirst,
+    Alpha, Guard, MultiQueue, Overflow, Reserve, Settings, ShortFirst,
 };
 use tradewind_sim::network::{self, Faults, Links};
 use tradewind_sim::workload::Workload;
 use tradewind_sim::{Run, run};
 
-use super::parameters::{ALPHA, BETA, DATA, GUARD, LATENCY, OVERFLOW, PATIENCE};
+use super::parameters::{ALPHA, BETA, DATA, GUARD, LATENCY, OVERFLOW, PATIENCE, RESERVE};
 use crate::case::Case;
 
 /// What decides at a site.
@@ -124,6 +124,10 @@ fn hybrid(case: &Case, rule: Rule) -> Settings {
         "oldest" => Guard::Oldest,
         _ => Guard::Nobody,
     };
+    let reserve = match case.word(&RESERVE) {
+        "replanned" => Reserve::Replanned,
+        _ => Reserve::Kept,
+    };
     let overflow = match case.word(&OVERFLOW) {
         "queue" => Overflow::Queue,
         _ => Overflow::Migrate,
@@ -134,6 +138,7 @@ fn hybrid(case: &Case, rule: Rule) -> Settings {
         beta: NonZeroU32::new(case.number(&BETA) as u32).unwrap_or(ours.beta),
         patience: NonZeroU32::new(case.number(&PATIENCE) as u32),
         guard,
+        reserve,
         overflow,
         ..ours
     };

@@ -2,7 +2,8 @@
 
 use super::outcome::measure;
 use super::parameters::{
-    ALPHA, BETA, DATA, GUARD, HOMES, JOBS, LATENCY, OVERESTIMATE, OVERFLOW, PATIENCE, RATE, WARM_UP,
+    ALPHA, BETA, DATA, GUARD, HOMES, JOBS, LATENCY, OVERESTIMATE, OVERFLOW, PATIENCE, RATE,
+    RESERVE, WARM_UP,
 };
 use super::schemes::{HYBRID, play};
 use super::world::{Draw, SITES, draw, jobs, seed, stated_load};
@@ -23,6 +24,7 @@ pub(in crate::papers) static TUNING: Experiment = Experiment {
         &OVERESTIMATE,
         &PATIENCE,
         &GUARD,
+        &RESERVE,
         &OVERFLOW,
         &LATENCY,
         &DATA,

@@ -6,8 +6,8 @@ use tradewind_model::{
     Criterion, Reason, Request, SlotList, Snapshot, Span, Time, TimeMode, Window,
 };
 
-use super::{Cyclic, Meter, searcher};
-use crate::window::{Algorithm, Proof, Scratch, Searcher, Variant};
+use super::{Cyclic, Meter, search_of, searcher};
+use crate::window::{Algorithm, Found, Front, FrontRequest, Proof, Scratch, Searcher, Variant};
 
 /// What the search found for one job.
 pub(super) struct JobAlternatives {
@@ -23,7 +23,11 @@ pub(super) struct JobAlternatives {
 
 /// One job's search over all passes.
 struct Quest {
-    searcher: Searcher,
+    job: usize,
+    /// Until the list's front has no window for it any more.
+    front: Option<FrontRequest>,
+    /// Once it was needed.
+    searcher: Option<Searcher>,
     /// The list only shrinks, so the earliest window never starts before the last one found.
     from: Time,
     state: State,
@@ -49,29 +53,83 @@ pub(super) fn search(
     free: &SlotList,
     meter: &mut Meter<'_>,
 ) -> Vec<JobAlternatives> {
-    let mut list = free.clone();
-    let mut scratch = Scratch::default();
+    let mut left = Left::new(snapshot, batch, free);
     let mut quests: Vec<Quest> =
-        batch.iter().map(|&job| Quest::new(snapshot, cyclic, job)).collect();
+        batch.iter().map(|&job| Quest::new(snapshot, cyclic, job, &left.front)).collect();
     let max = cyclic.max_alternatives.map_or(usize::MAX, |max| max as usize);
-    let shortest = shortest_lengths(snapshot, batch);
     loop {
         let mut any = false;
-        drop_useless(&mut list, &shortest, &quests, max);
-        for (quest, &job) in quests.iter_mut().zip(batch) {
-            if quest.state == State::Open && quest.found.windows.len() < max {
-                any |= quest.step(snapshot, cyclic, job, &mut list, &mut scratch);
-                match quest.is_done(max) {
-                    true => meter.job_done(),
-                    false => meter.window_found(),
-                }
+        left.dropped = false;
+        for at in 0..quests.len() {
+            if quests[at].is_done(max) {
+                continue;
+            }
+            if !quests[at].step_in_front(&mut left) {
+                left.prepare(&quests, max);
+                any |= quests[at].step(snapshot, cyclic, &mut left);
+            } else {
+                any = true;
+            }
+            match quests[at].is_done(max) {
+                true => meter.job_done(),
+                false => meter.window_found(),
             }
         }
         if !any {
             break;
         }
     }
-    quests.into_iter().map(|quest| quest.finish(&snapshot.slots, max, &mut scratch)).collect()
+    let finish = |quest: Quest| quest.finish(snapshot, cyclic, max, &mut left.scratch);
+    quests.into_iter().map(finish).collect()
+}
+
+/// What the windows found so far leave of a list. Those that begin at its first moment are taken
+/// out of its front at once, and out of the list itself when a search reads it.
+struct Left<'a> {
+    free: &'a SlotList,
+    batch: &'a [usize],
+    snapshot: &'a Snapshot,
+    front: Front,
+    /// Taken out of the front alone.
+    pending: Vec<Window>,
+    /// The list, once a search has read it.
+    list: Option<SlotList>,
+    /// By node, the length of the shortest task of the batch.
+    shortest: Vec<Span>,
+    /// Whether useless slots were dropped in this pass.
+    dropped: bool,
+    scratch: Scratch,
+}
+
+impl<'a> Left<'a> {
+    fn new(snapshot: &'a Snapshot, batch: &'a [usize], free: &'a SlotList) -> Left<'a> {
+        Left {
+            free,
+            batch,
+            snapshot,
+            front: Front::new(&snapshot.grid, free.as_slice(), snapshot.horizon.start),
+            pending: Vec::new(),
+            list: None,
+            shortest: Vec::new(),
+            dropped: false,
+            scratch: Scratch::default(),
+        }
+    }
+
+    /// Brings the list up to date for a search that reads it.
+    fn prepare(&mut self, quests: &[Quest], max: usize) {
+        if self.list.is_none() {
+            self.shortest = shortest_lengths(self.snapshot, self.batch);
+        }
+        let list = self.list.get_or_insert_with(|| self.free.clone());
+        let taken = list.subtract_together(&self.pending);
+        debug_assert!(taken.is_ok(), "what the front gives is free in the list");
+        self.pending.clear();
+        if !self.dropped {
+            drop_useless(list, &self.shortest, quests, max);
+            self.dropped = true;
+        }
+    }
 }
 
 /// By node, the length of the shortest task that any job of the batch would run there.
@@ -97,51 +155,81 @@ fn drop_useless(list: &mut SlotList, shortest: &[Span], quests: &[Quest], max: u
 }
 
 impl Quest {
-    fn new(snapshot: &Snapshot, cyclic: &Cyclic, job: usize) -> Quest {
+    fn new(snapshot: &Snapshot, cyclic: &Cyclic, job: usize, front: &Front) -> Quest {
+        let request = &snapshot.jobs[job].request;
+        let search = search_of(snapshot, cyclic, request, job);
         Quest {
-            searcher: searcher(snapshot, cyclic, &snapshot.jobs[job].request, job),
+            job,
+            front: front.request(&snapshot.grid, request, &search),
+            searcher: None,
             from: snapshot.horizon.start,
             state: State::Open,
             found: JobAlternatives { windows: Vec::new(), unproven: 0, cut: false, reason: None },
         }
     }
 
-    /// Looks for one more window and takes it out of `list`; whether there was one.
-    fn step(
-        &mut self,
-        snapshot: &Snapshot,
-        cyclic: &Cyclic,
-        job: usize,
-        list: &mut SlotList,
-        scratch: &mut Scratch,
-    ) -> bool {
-        let best = self.searcher.find(list, self.from, scratch);
+    /// Takes one more window at the list's first moment; whether there was one.
+    fn step_in_front(&mut self, left: &mut Left<'_>) -> bool {
+        let Some(request) = &self.front else { return false };
+        let Some(found) = left.front.find(request) else {
+            // The front only shrinks.
+            self.front = None;
+            return false;
+        };
+        left.front.take(&found.window);
+        left.pending.push(found.window.clone());
+        self.note(found);
+        true
+    }
+
+    /// Looks for one more window and takes it out of the list; whether there was one.
+    fn step(&mut self, snapshot: &Snapshot, cyclic: &Cyclic, left: &mut Left<'_>) -> bool {
+        let request = &snapshot.jobs[self.job].request;
+        let from = self.from;
+        let Left { list: Some(list), front, scratch, .. } = left else { return false };
+        let best = self.searcher(snapshot, cyclic).find(list, from, scratch);
         let Some(found) = best.filter(|found| list.subtract_window(&found.window).is_ok()) else {
-            if !is_random(cyclic, &snapshot.jobs[job].request.criterion) {
+            if !is_random(cyclic, &request.criterion) {
                 self.state = State::Exhausted;
             }
             return false;
         };
-        if starts_earliest(cyclic, &snapshot.jobs[job].request.criterion) {
+        front.take(&found.window);
+        if starts_earliest(cyclic, &request.criterion) {
             self.from = found.window.start();
         }
+        self.note(found);
+        true
+    }
+
+    fn note(&mut self, found: Found) {
         self.found.unproven += u32::from(matches!(found.proof, Proof::Gap { .. }));
         self.found.windows.push(found.window);
-        true
+    }
+
+    fn searcher(&mut self, snapshot: &Snapshot, cyclic: &Cyclic) -> &Searcher {
+        let make = || searcher(snapshot, cyclic, &snapshot.jobs[self.job].request, self.job);
+        self.searcher.get_or_insert_with(make)
     }
 
     fn is_done(&self, max: usize) -> bool {
         self.state == State::Exhausted || self.found.windows.len() >= max
     }
 
-    /// `all` is the list before any job took a slot.
-    fn finish(mut self, all: &SlotList, max: usize, scratch: &mut Scratch) -> JobAlternatives {
+    /// The reason is that of the list before any job took a slot.
+    fn finish(
+        mut self,
+        snapshot: &Snapshot,
+        cyclic: &Cyclic,
+        max: usize,
+        scratch: &mut Scratch,
+    ) -> JobAlternatives {
         self.found.cut = self.state == State::Open && self.found.windows.len() >= max;
         if self.found.windows.is_empty() {
-            let alone = self.searcher.find(all, Time::MIN, scratch);
-            self.found.reason = Some(match alone {
+            let (all, searcher) = (&snapshot.slots, self.searcher(snapshot, cyclic));
+            self.found.reason = Some(match searcher.find(all, Time::MIN, scratch) {
                 Some(_) => Reason::Outbid,
-                None => self.searcher.reason(all, scratch),
+                None => searcher.reason(all, scratch),
             });
         }
         self.found

@@ -168,14 +168,18 @@ pub fn plan(snapshot: &Snapshot, cyclic: &Cyclic, progress: &mut dyn FnMut(Progr
 /// A searcher for `request` as `cyclic` wants it; `stream` keeps the random choices of different
 /// jobs apart.
 fn searcher(snapshot: &Snapshot, cyclic: &Cyclic, request: &Request, stream: usize) -> Searcher {
-    let search = Search {
+    Searcher::new(&snapshot.grid, request, &search_of(snapshot, cyclic, request, stream))
+}
+
+/// The search that such a searcher makes.
+fn search_of(snapshot: &Snapshot, cyclic: &Cyclic, request: &Request, stream: usize) -> Search {
+    Search {
         algorithm: cyclic.search.algorithm(&request.criterion),
         variant: cyclic.variant,
         rho: snapshot.policy.rho,
         work_limit: cyclic.work_limit,
         seed: cyclic.seed.wrapping_add(stream as u64),
-    };
-    Searcher::new(&snapshot.grid, request, &search)
+    }
 }
 
 /// Counts progress over the parts of a plan.

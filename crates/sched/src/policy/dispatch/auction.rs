@@ -39,7 +39,7 @@ impl Asks {
     fn of(&self, round: &Round<'_>, queue: usize) -> Ask {
         let tie = match round.settings.ties {
             Ties::Index => 0,
-            Ties::MostFree => -round.queues[queue].free_now(),
+            Ties::MostFree => -round.free_in(queue),
             Ties::Cheapest => round.price(queue).0,
             Ties::Random => self.lots[queue],
         };

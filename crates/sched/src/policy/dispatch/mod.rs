@@ -2,12 +2,14 @@
 //! reading).
 //!
 //! A queue is a pool, and a job runs in one queue. Jobs wait at the meta-scheduler. In each cycle a
-//! [`Rule`] hands some of them to queues ([`Command::Trade`]); inside each queue EASY starts them.
+//! [`Rule`] hands some of them to queues ([`Command::Trade`]); inside each queue EASY starts them,
+//! or conservative backfilling ([`Local`]).
 //!
 //! - A queue's **plan** is what a cycle trades on: running jobs until their expected ends, announced
 //!   outages, and the jobs that wait in the queue, in order, each at its earliest place. A trade
 //!   says when the job is to start by the plan. EASY may start later jobs sooner and so delay one
-//!   that is not the queue's first: nothing is promised.
+//!   that is not the queue's first: nothing is promised. With conservative backfilling the plan is
+//!   the queue's reservations, and no trade delays a job that waits.
 //! - The **auction** (`auction`): the highest bid first; the lowest ask that the bid reaches, and
 //!   that has a slot for the job, within its budget and before its deadline. Bids and asks:
 //!   `valuation`.
@@ -33,6 +35,7 @@ mod known;
 mod obey;
 mod price;
 mod pricing;
+mod published;
 mod queue;
 mod round;
 mod settings;
@@ -42,7 +45,7 @@ mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tradewind_model::{Command, Event, JobId, Market, Span, Time};
+use tradewind_model::{Command, Event, JobId, Market, Pool, Span, Time};
 
 use super::Policy;
 use super::inbox::Comes;
@@ -50,9 +53,10 @@ pub use clearing::{Clearing, Fraction};
 use clock::Clock;
 use pricing::Board;
 pub use pricing::{Dynamics, Prices};
+use published::Published;
 use queue::PoolQueue;
 use round::{Fate, JobTurn, Round};
-pub use settings::{Deadline, Gate, Ratio, Rule, Settings, ShareOf, Slots, Ties, Wait};
+pub use settings::{Deadline, Gate, Local, Ratio, Rule, Settings, ShareOf, Slots, Ties, Wait};
 pub use unit::Valuation;
 use waiting::Waiting;
 
@@ -72,6 +76,8 @@ pub struct Dispatch {
     changed: bool,
     /// What queues want; `None` until the first call.
     board: Option<Board>,
+    /// The loads in asks, if they may be old.
+    published: Published,
     /// At the meta-scheduler, in the order of submission.
     waiting: Vec<Waiting>,
     /// Jobs that may not start yet.
@@ -95,6 +101,7 @@ impl Dispatch {
             news: Vec::new(),
             changed: false,
             board: None,
+            published: Published::default(),
             waiting: Vec::new(),
             later: BTreeSet::new(),
             dear: BTreeMap::new(),
@@ -270,8 +277,9 @@ impl Dispatch {
         self.queues.iter_mut().for_each(|queue| queue.make_plan(now));
         board.follow(&self.queues, &waiting, now);
         let prices = board.posted();
-        let mut round =
-            Round::new(&self.settings, market, (&mut self.queues, prices), next, commands);
+        let loads = self.published.in_cycle(&self.settings, &self.queues, now);
+        let queues = (&mut self.queues[..], prices, loads);
+        let mut round = Round::new(&self.settings, market, queues, next, commands);
         let turns = turns(&waiting, &round);
         let fates = match self.settings.rule {
             Rule::Auction => {
@@ -340,7 +348,9 @@ impl Policy for Dispatch {
         let now = market.now();
         if self.queues.is_empty() {
             let pools = market.pools().iter();
-            self.queues = pools.map(|(id, pool)| PoolQueue::new(id, pool.nodes, now)).collect();
+            let local = self.settings.local;
+            let queue = |(id, pool): (_, &Pool)| PoolQueue::new(id, pool.nodes, local, now);
+            self.queues = pools.map(queue).collect();
             self.looks = vec![Time::INFINITY; self.queues.len()];
             let Settings { cycle, .. } = self.settings;
             self.board = Some(Board::new(market.pools(), self.settings.dynamics(), cycle));

@@ -6,6 +6,7 @@ use tradewind_model::{
     Command, JobId, Outage, OutageId, Place, PoolId, Profile, Share, Span, Time,
 };
 
+use super::settings::Local;
 use crate::policy::availability::Availability;
 use crate::policy::backfill::{Depth, PoolLine, Rank, Waiting, look_ahead};
 
@@ -35,8 +36,10 @@ struct QueuedJob {
 
 /// A queue's local scheduler and its plan.
 ///
-/// Jobs that wait here are started by EASY (see [`backfill`](crate::policy::backfill)), in the order
-/// of trades. The plan is what is promised to newcomers: every waiting job, in order, at the
+/// Jobs that wait here are started by EASY (see [`backfill`](crate::policy::backfill)) or by
+/// conservative backfilling, in the order of trades. With the latter the plan is the reservations.
+///
+/// With EASY, The plan is what is promised to newcomers: every waiting job, in order, at the
 /// earliest place beside those before it. EASY may start a job earlier than planned, and so delay
 /// one that is not the first. Both are functions of who runs, who waits and what is closed; the plan
 /// is made again only where it would come out differently.
@@ -44,7 +47,8 @@ struct QueuedJob {
 pub(super) struct PoolQueue {
     pool: PoolId,
     size: u32,
-    /// What running jobs, outages and the first waiting job leave.
+    local_rule: Local,
+    /// What running jobs, outages and jobs with reservations leave.
     nodes: Availability<Profile>,
     line: PoolLine,
     /// Jobs that wait or run.
@@ -56,6 +60,8 @@ pub(super) struct PoolQueue {
     /// What running jobs, outages and all waiting jobs leave, unless it is `stale`.
     plan: Profile,
     stale: bool,
+    /// Whether jobs that wait may have come to fit earlier since they were last looked at.
+    freed: bool,
     /// Node-seconds of waiting jobs.
     work: i128,
     /// Buffer that is kept to avoid allocations.
@@ -63,17 +69,23 @@ pub(super) struct PoolQueue {
 }
 
 impl PoolQueue {
-    pub(super) fn new(pool: PoolId, nodes: u32, now: Time) -> PoolQueue {
+    pub(super) fn new(pool: PoolId, nodes: u32, rule: Local, now: Time) -> PoolQueue {
+        let depth = match rule {
+            Local::Easy => Depth::First(1),
+            Local::Conservative => Depth::All,
+        };
         PoolQueue {
+            local_rule: rule,
             pool,
             size: nodes,
             nodes: Availability::of_pool(nodes, now),
-            line: PoolLine::new(Depth::First(1)),
+            line: PoolLine::new(depth),
             local: BTreeMap::new(),
             joined: 0,
             reserved: None,
             plan: Profile::new(nodes, now),
             stale: false,
+            freed: false,
             work: 0,
             started: Vec::new(),
         }
@@ -107,6 +119,7 @@ impl PoolQueue {
     /// A job gave its processors back; since when it had waited for a queue.
     pub(super) fn release(&mut self, job: JobId, now: Time) -> Option<Time> {
         let expected = self.nodes.release(job, None, now)?;
+        self.freed = true;
         self.stale |= expected != now;
         self.local.remove(&job).map(|local| local.since)
     }
@@ -132,17 +145,18 @@ impl PoolQueue {
 
     /// A job waits here behind all others, as it has agreed with another site.
     pub(super) fn line_up(&mut self, task: Task) {
-        self.wait_for(task, None);
-        self.stale = true;
+        let waiting = self.wait_for(task, None);
+        self.line.insert(waiting);
+        (self.stale, self.freed) = (true, true);
     }
 
-    fn wait_for(&mut self, task: Task, planned: Option<Time>) {
+    fn wait_for(&mut self, task: Task, planned: Option<Time>) -> Waiting {
         let Task { job, since, processors, length } = task;
         let waiting = Waiting::keyed(self.joined, job, processors, length);
         self.joined += 1;
         self.work += waiting.work();
         self.local.insert(job, QueuedJob { rank: Some(waiting.rank), since, planned });
-        self.line.insert(waiting);
+        waiting
     }
 
     /// A job waits here no more. Whether it did.
@@ -151,7 +165,7 @@ impl PoolQueue {
         self.local.remove(&job);
         let waiting = self.line.remove(self.nodes.free_mut(), rank);
         self.work -= waiting.map_or(0, |waiting| waiting.work());
-        self.stale = true;
+        (self.stale, self.freed) = (true, true);
         true
     }
 
@@ -167,23 +181,33 @@ impl PoolQueue {
 
     /// They are back. Whether they are this queue's.
     pub(super) fn reopen(&mut self, id: OutageId, now: Time) -> bool {
-        self.nodes.reopened(id, now)
+        let ours = self.nodes.reopened(id, now);
+        self.freed |= ours;
+        ours
     }
 
     /// Comes to `now`, with all that happened written down.
     fn refresh(&mut self, now: Time) {
-        self.stale |= self.nodes.opened().next().is_some();
-        if self.nodes.settle(now) {
+        let mut opened = self.nodes.opened().peekable();
+        let early = opened.peek().is_some();
+        self.line.note(opened);
+        let upset = self.nodes.settle(now);
+        if upset {
             self.line.forget();
-            self.stale = true;
         }
+        self.stale |= early || upset;
+        self.freed |= upset || self.nodes.regained(now);
+        self.freed |= self.line.first_reservation().is_some_and(|start| start <= now);
     }
 
-    /// EASY: starts the jobs that wait here and can start. Costs what a pass of
+    /// Starts the jobs that wait here and can start. Costs what a pass of
     /// [`Backfill`](crate::policy::backfill::Backfill) costs.
     pub(super) fn start(&mut self, now: Time, commands: &mut Vec<Command>) {
         self.refresh(now);
-        self.line.pass(self.nodes.free_mut(), &mut self.started);
+        // A second look at reservations in the same second could move some of them again.
+        if std::mem::take(&mut self.freed) || self.local_rule == Local::Easy {
+            self.line.pass(self.nodes.free_mut(), &mut self.started);
+        }
         self.reserved = self.line.first_reservation();
         for waiting in self.started.drain(..) {
             let job = waiting.rank.job;
@@ -201,6 +225,11 @@ impl PoolQueue {
     pub(super) fn make_plan(&mut self, now: Time) {
         self.refresh(now);
         self.plan.advance(now);
+        if self.local_rule == Local::Conservative {
+            // Every job of the line has its reservation since the last start.
+            self.plan = self.nodes.free().clone();
+            return;
+        }
         if !std::mem::take(&mut self.stale) {
             return;
         }
@@ -227,7 +256,13 @@ impl PoolQueue {
     /// The job waits here from now on, to start at `start`, which the plan allows.
     pub(super) fn join(&mut self, task: Task, start: Time) {
         self.plan.take(task.processors, start, start + task.length);
-        self.wait_for(task, Some(start));
+        let waiting = self.wait_for(task, Some(start));
+        match self.local_rule {
+            Local::Easy => self.line.insert(waiting),
+            Local::Conservative => {
+                self.line.try_one(self.nodes.free_mut(), waiting, &mut self.started);
+            }
+        }
     }
 
     /// Processors that are free now, by the plan.

@@ -7,8 +7,9 @@ use tradewind_model::{Command, Market, PoolId, Price, SkipReason, Span, Time, Tr
 use super::clearing::{self, Clearing, Range};
 use super::known::Known;
 use super::pricing::Prices;
+use super::published::QueueLoad;
 use super::queue::{PoolQueue, Task};
-use super::settings::{Gate, Rule, Settings, Slots, Wait};
+use super::settings::{Gate, Rule, Settings, Slots};
 use super::unit::Valuation;
 use super::waiting::Waiting;
 use super::{unit, valuation};
@@ -42,6 +43,8 @@ pub(super) struct Round<'a> {
     pub(super) queues: &'a mut [PoolQueue],
     /// By queue: what it wants per node and second.
     prices: &'a [Price],
+    /// By queue: the loads in asks, if they are not those of the moment.
+    published: Option<&'a [QueueLoad]>,
     pub(super) now: Time,
     /// The latest start that is traded.
     pub(super) until: Time,
@@ -62,7 +65,7 @@ impl<'a> Round<'a> {
     pub(super) fn new(
         settings: &'a Settings,
         market: &'a Market,
-        (queues, prices): (&'a mut [PoolQueue], &'a [Price]),
+        (queues, prices, published): (&'a mut [PoolQueue], &'a [Price], Option<&'a [QueueLoad]>),
         next: Time,
         commands: &'a mut Vec<Command>,
     ) -> Round<'a> {
@@ -77,6 +80,7 @@ impl<'a> Round<'a> {
             market,
             queues,
             prices,
+            published,
             now,
             until,
             next,
@@ -112,14 +116,26 @@ impl<'a> Round<'a> {
         self.settings.prices == Prices::List || waiting.limit(length) >= self.prices[at]
     }
 
+    /// The queue's load, as far as it is known.
+    fn load(&self, at: usize) -> QueueLoad {
+        match self.published {
+            Some(loads) => loads[at],
+            None => QueueLoad::of(&self.queues[at], self.settings.wait),
+        }
+    }
+
+    /// Processors of the queue that are free now, as far as that is known.
+    pub(super) fn free_in(&self, at: usize) -> i64 {
+        match self.published {
+            Some(loads) => i64::from(self.queues[at].nodes()) - loads[at].occupied,
+            None => self.queues[at].free_now(),
+        }
+    }
+
     fn ask_anew(&mut self, at: usize) {
-        let queue = &self.queues[at];
-        let wait = match self.settings.wait {
-            Wait::First => queue.wait(),
-            Wait::Backlog => queue.backlog(),
-        };
+        let QueueLoad { wait, occupied } = self.load(at);
         let pool = &self.market.pools().as_slice()[at];
-        let (price, load) = (self.price(at), (queue.occupied(), pool.nodes));
+        let (price, load) = (self.price(at), (occupied, pool.nodes));
         self.asks[at] = match self.settings.valuation {
             Valuation::Paper => valuation::ask(wait, price, load.0, load.1),
             Valuation::Unit => unit::ask(price, pool.performance, (wait, self.settings.tau), load),

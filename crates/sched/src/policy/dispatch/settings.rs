@@ -122,6 +122,21 @@ impl Wait {
     pub const ALL: [(Wait, &'static str); 2] = [(Wait::First, "first"), (Wait::Backlog, "backlog")];
 }
 
+/// How a queue starts the jobs that wait in it, in the order of trades.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Local {
+    /// EASY backfilling: the first job has a reservation.
+    Easy,
+    /// Conservative backfilling: every job has one, which never becomes later.
+    Conservative,
+}
+
+impl Local {
+    /// Both, with their names on the command line.
+    pub const ALL: [(Local, &'static str); 2] =
+        [(Local::Easy, "easy"), (Local::Conservative, "conservative")];
+}
+
 /// Of which processors a job has a share under [`Rule::FairShare`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ShareOf {
@@ -184,6 +199,12 @@ pub struct Settings {
     pub ties: Ties,
     /// The wait in the ask.
     pub wait: Wait,
+    /// How old the loads in asks may be: queues publish theirs in the first cycle in which the last
+    /// ones are so old, and trades in between do not change asks. Slots are always those of the
+    /// moment. `None`: loads are those of the moment, too.
+    pub publish: Option<Span>,
+    /// How queues start jobs.
+    pub local: Local,
     /// What a bid is multiplied by before it meets an ask: H/O in the paper's letters.
     pub ratio: Ratio,
     /// How far off the deadline of a job that has none counts as, in its bid.
@@ -222,6 +243,8 @@ impl Settings {
             deadline: Deadline::Check,
             ties: Ties::MostFree,
             wait: Wait::Backlog,
+            publish: None,
+            local: Local::Easy,
             ratio: Ratio::ONE,
             patience: Span(86_400),
             share: ShareOf::All,

@@ -39,8 +39,13 @@ impl Booking {
 
     /// From its start until all its tasks are over.
     pub(super) fn extent(&self) -> Starts {
+        Starts { from: self.start, until: self.end() }
+    }
+
+    /// When all its tasks are over.
+    pub(crate) fn end(&self) -> Time {
         let longest = self.parts.iter().map(|part| part.length).max().unwrap_or_default();
-        Starts { from: self.start, until: self.start + longest }
+        self.start + longest
     }
 
     /// As the market wants to know it.

@@ -25,9 +25,18 @@ impl Opening {
 }
 
 /// A profile of each pool, and their sum: a job in several pools looks there first.
+///
+/// Profiles in which nothing changes are not moved on: their origin may be earlier than that of the
+/// sum, and the same nodes are free from then on.
 #[derive(Debug, Clone)]
 pub(in crate::policy) struct Free {
     profiles: Vec<Profile>,
+    /// By pool: when its profile changes next.
+    changes: Vec<Time>,
+    /// By pool: whether nodes are taken that are not there, at any moment.
+    lacks: Vec<bool>,
+    /// How many pools lack nodes.
+    lacking: usize,
     /// Of all pools.
     sum: Profile,
     /// What is known of the sum.
@@ -40,18 +49,46 @@ impl Free {
     /// Of pools of which nothing is taken.
     pub(in crate::policy) fn new(pools: &Pools, now: Time) -> Free {
         let fresh = |pool: &Pool| Profile::new(pool.nodes, now);
-        Free {
-            profiles: pools.as_slice().iter().map(fresh).collect(),
-            sum: Profile::new(pools.nodes(), now),
+        let profiles = pools.as_slice().iter().map(fresh).collect();
+        Free::of(profiles, Profile::new(pools.nodes(), now))
+    }
+
+    fn of(profiles: Vec<Profile>, sum: Profile) -> Free {
+        let count = profiles.len();
+        let mut free = Free {
+            profiles,
+            changes: vec![Time::INFINITY; count],
+            lacks: vec![false; count],
+            lacking: 0,
+            sum,
             rooms: Rooms::default(),
-            openings: vec![Opening::NONE; pools.as_slice().len()],
-        }
+            openings: vec![Opening::NONE; count],
+        };
+        (0..count).for_each(|pool| free.changed(pool));
+        free
+    }
+
+    /// Takes note of what is known of a profile that has changed.
+    fn changed(&mut self, pool: usize) {
+        let profile = &self.profiles[pool];
+        self.changes[pool] = profile.next_change().unwrap_or(Time::INFINITY);
+        let lacks = profile.lowest() < 0;
+        let before = std::mem::replace(&mut self.lacks[pool], lacks);
+        self.lacking = self.lacking + usize::from(lacks) - usize::from(before);
+    }
+
+    /// The profile of a pool, moved on to the origin, to be changed.
+    fn change(&mut self, pool: usize, change: impl FnOnce(&mut Profile)) {
+        let profile = &mut self.profiles[pool];
+        profile.advance(self.sum.origin());
+        change(profile);
+        self.changed(pool);
     }
 
     /// Of one pool.
     pub(super) fn of_pool(profile: Profile) -> Free {
-        let (sum, rooms) = (profile.clone(), Rooms::default());
-        Free { profiles: vec![profile], sum, rooms, openings: vec![Opening::NONE] }
+        let sum = profile.clone();
+        Free::of(vec![profile], sum)
     }
 
     /// Searches begin again without what they know.
@@ -60,7 +97,7 @@ impl Free {
         self.rooms = Rooms::default();
     }
 
-    /// Profiles of free nodes, by pool.
+    /// Profiles of free nodes, by pool; the origin of some may be earlier than [`Capacity::now`].
     pub(in crate::policy) fn profiles(&self) -> &[Profile] {
         &self.profiles
     }
@@ -75,13 +112,13 @@ impl Free {
 
     /// By pool, and all of them together.
     pub(super) fn parts(&mut self) -> (&[Profile], Sum<'_>) {
-        let sound = self.profiles.iter().all(|profile| profile.lowest() >= 0);
+        let sound = self.lacking == 0;
         (&self.profiles, Sum { sound, profile: &self.sum, rooms: &mut self.rooms })
     }
 
     /// Gives nodes back without noting it, as they may be taken again.
     pub(in crate::policy) fn lift(&mut self, taken: Taken) {
-        self.profiles.give(taken);
+        self.change(taken.share.pool.index(), |profile| Capacity::give(profile, taken));
         Capacity::give(&mut self.sum, taken);
     }
 
@@ -93,23 +130,28 @@ impl Free {
 
 impl Capacity for Free {
     fn now(&self) -> Time {
-        self.profiles.now()
+        self.sum.origin()
     }
 
     fn advance(&mut self, now: Time) {
-        self.profiles.advance(now);
         self.sum.advance(now);
+        for pool in 0..self.changes.len() {
+            if self.changes[pool] <= now {
+                self.change(pool, |_| {});
+            }
+        }
     }
 
     fn clear(&mut self, now: Time) {
         Capacity::clear(&mut self.profiles, now);
         self.sum.clear(now);
+        (0..self.profiles.len()).for_each(|pool| self.changed(pool));
         self.rooms = Rooms::default();
         self.openings.fill(Opening::NONE);
     }
 
     fn take(&mut self, taken: Taken) {
-        self.profiles.take(taken);
+        self.change(taken.share.pool.index(), |profile| Capacity::take(profile, taken));
         Capacity::take(&mut self.sum, taken);
     }
 

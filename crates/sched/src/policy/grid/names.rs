@@ -22,6 +22,7 @@ impl Names {
     ///
     /// # Errors
     /// None in practice: pools have unique names, and so have their nodes.
+    #[cfg(test)]
     pub(crate) fn new(pools: &Pools, max: u32) -> Result<(Names, Grid), GridError> {
         Names::of(pools, max, |_| true)
     }
@@ -33,7 +34,7 @@ impl Names {
     pub(crate) fn of(
         pools: &Pools,
         max: u32,
-        wanted: impl Fn(&Pool) -> bool,
+        mut wanted: impl FnMut(&Pool) -> bool,
     ) -> Result<(Names, Grid), GridError> {
         let (mut named, mut nodes) = (Vec::new(), Vec::new());
         for pool in pools.as_slice() {
@@ -83,7 +84,8 @@ impl Names {
     /// hold it. Windows that do not intersect here never need more nodes than are free.
     pub(crate) fn slots(&self, profiles: &[Profile], horizon: Horizon) -> SlotList {
         let (mut slots, mut levels) = (Vec::new(), Vec::new());
-        for (profile, (first, count)) in profiles.iter().zip(&self.pools) {
+        let named = profiles.iter().zip(&self.pools).filter(|(_, (_, count))| *count > 0);
+        for (profile, (first, count)) in named {
             levels.clear();
             profile.levels(horizon.start, horizon.end, &mut levels);
             levels.push(Level { at: horizon.end, free: 0 });

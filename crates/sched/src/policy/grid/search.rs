@@ -67,9 +67,19 @@ impl PlacementRequest {
 
     /// Whether there is a place from `from` on that is over by `end`.
     pub(in crate::policy) fn fits_by(&self, free: &mut Free, from: Time, end: Time) -> bool {
+        self.earliest_by(free, from, end).is_some()
+    }
+
+    /// The earliest place from `from` on, if it is over by `end`.
+    pub(in crate::policy) fn earliest_by(
+        &self,
+        free: &mut Free,
+        from: Time,
+        end: Time,
+    ) -> Option<Booking> {
         let bounds = self.bounds(Starts::from(from));
         let deadline = end.min(bounds.deadline);
-        self.earliest_of(free, SearchBounds { deadline, ..bounds }).is_some()
+        self.earliest_of(free, SearchBounds { deadline, ..bounds })
     }
 
     /// The place at `now`, if there is one.

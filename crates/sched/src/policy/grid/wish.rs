@@ -10,14 +10,14 @@ use crate::policy::inbox::{self, Comes};
 
 /// What a pool would give to a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct PoolOffer {
-    pub(super) pool: PoolId,
+pub(in crate::policy) struct PoolOffer {
+    pub(in crate::policy) pool: PoolId,
     /// Nodes that the pool has in all.
-    pub(super) nodes: u32,
+    pub(in crate::policy) nodes: u32,
     /// How long a task takes there.
-    pub(super) length: Span,
+    pub(in crate::policy) length: Span,
     /// What a task costs there, in micro-credits.
-    pub(super) cost: i64,
+    pub(in crate::policy) cost: i64,
 }
 
 /// Pools that may serve a job together, those that cost least first (then by length, then in
@@ -142,6 +142,26 @@ impl PlacementRequest {
             booking.parts.iter().map(of).sum::<Option<i128>>()
         };
         self.groups.iter().filter_map(cost).any(|cost| cost <= self.budget)
+    }
+
+    /// The same request on the other pools only. It has no groups if these cannot serve it.
+    pub(in crate::policy) fn without(&self, left_out: impl Fn(PoolId) -> bool) -> PlacementRequest {
+        let group = |group: &Group| {
+            let offers = group.offers.iter().filter(|offer| !left_out(offer.pool));
+            let offers: Vec<PoolOffer> = offers.copied().collect();
+            let cost = self.cost(&offers, Span::MAX)?;
+            let least_length = (cost <= self.budget).then(|| self.least_length(&offers))?;
+            Some(Group { offers, least_length })
+        };
+        PlacementRequest { groups: self.groups.iter().filter_map(group).collect(), ..*self }
+    }
+
+    /// Whether the booking keeps the job's budget, earliest start and deadline.
+    pub(in crate::policy) fn allows(&self, booking: &Booking) -> bool {
+        let in_time = |part: &Part| booking.start + part.length <= self.deadline;
+        self.earliest_start.is_none_or(|earliest| booking.start >= earliest)
+            && booking.parts.iter().all(in_time)
+            && self.affords(booking)
     }
 
     /// What the cheapest of the offers with tasks of `length` at most cost together; `None` if

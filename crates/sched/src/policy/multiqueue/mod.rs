@@ -3,12 +3,13 @@
 //! Large jobs go to the job queue, medium ones to the first and small ones to the second backfill
 //! queue; jobs that other sites passed on go to the first one, and stand behind all local jobs.
 //! A share α of the job queue's jobs hold a reservation each. A reservation is kept once it is
-//! made: no job delays it, and it only moves closer. Every other job, in the order of queues and
+//! made: no job delays it, and it only moves closer ([`Reserve`] can change that). Every other job, in the order of queues and
 //! classes, starts as soon as it fits beside the running jobs and all reservations.
 //!
 //! One pass, at every moment at which something happened:
 //!
-//! 1. Jobs with a reservation start or move closer, where something became free.
+//! 1. Jobs with a reservation start or move closer, where something became free. With
+//!    [`Reserve::Replanned`] all reservations are withdrawn instead.
 //! 2. While fewer than ceil(α·J_n) of the J_n jobs in the job queue hold a reservation, one more
 //!    is chosen: the oldest job if it has none ([`Guard`]), else the first in the order. It starts
 //!    now if it fits, or gets the earliest place beside all others.
@@ -18,7 +19,7 @@
 //! 5. Again step 2: the job queue may have grown.
 //!
 //! Exact with respect to these rules. No job is starved, as long as running jobs and
-//! outages end, α > 0, the guard stands and patience is finite: see
+//! outages end, α > 0, reservations are kept, the guard stands and patience is finite: see
 //! `docs/explanation/multiqueue.md`.
 
 mod classes;
@@ -27,6 +28,6 @@ mod site;
 
 pub use classes::{Borders, SiteQueue};
 pub use settings::{
-    Age, Alpha, Guard, Moves, Overflow, RemoteClasses, Settings, SettingsError, ShortFirst,
+    Age, Alpha, Guard, Moves, Overflow, RemoteClasses, Reserve, Settings, SettingsError, ShortFirst,
 };
 pub use site::MultiQueue;

@@ -143,6 +143,23 @@ impl Guard {
         [(Guard::Oldest, "oldest"), (Guard::Nobody, "nobody")];
 }
 
+/// Whether a reservation is kept after the pass that made it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Reserve {
+    /// It is kept, and only moves closer, whatever arrives.
+    #[default]
+    Kept,
+    /// Every pass withdraws all reservations and makes them again, for the jobs that come first by
+    /// then: a job may lose its reservation to one that arrived later.
+    Replanned,
+}
+
+impl Reserve {
+    /// Every value, with its name on the command line.
+    pub const ALL: [(Reserve, &'static str); 2] =
+        [(Reserve::Kept, "kept"), (Reserve::Replanned, "replanned")];
+}
+
 /// The switches of [`MultiQueue`](super::MultiQueue).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
@@ -168,6 +185,8 @@ pub struct Settings {
     pub overflow: Overflow,
     /// Who is sure of a reservation.
     pub guard: Guard,
+    /// Whether reservations are kept. The paper does not say.
+    pub reserve: Reserve,
 }
 
 /// From here on the paper sees little influence.
@@ -188,6 +207,7 @@ impl Default for Settings {
             moves: Moves::default(),
             overflow: Overflow::default(),
             guard: Guard::default(),
+            reserve: Reserve::default(),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tradewind_model::{JobId, Outage, OutageId, Profile, Span, Time};
 
 use super::classes::{Class, JOB_QUEUE, Mean, SiteQueue};
-use super::settings::{Guard, Overflow, Settings};
+use super::settings::{Guard, Overflow, Reserve, Settings};
 use crate::policy::Promise;
 use crate::policy::availability::Availability;
 use crate::policy::backfill::{Depth, PoolLine, Rank, Waiting};
@@ -28,7 +28,8 @@ struct Card {
 /// With w waiting jobs of d different widths that fit what is free, r reservations and b jobs that
 /// start: a pass after joins only costs O(log w) per job that joined or got a reservation; after
 /// other news O((b + 1)(d + log w)), and where something became free early, what moving r
-/// reservations costs (`backfill/moves.rs`).
+/// reservations costs (`backfill/moves.rs`). With [`Reserve::Replanned`] every pass makes all r
+/// reservations again.
 #[derive(Debug)]
 pub struct MultiQueue {
     settings: Settings,
@@ -139,6 +140,19 @@ impl MultiQueue {
             self.starts += 1;
             starts.push(job);
         }
+    }
+
+    /// Takes all reservations back, so that they are made again.
+    fn withdraw(&mut self) {
+        let reserved: Vec<Rank> = self.reserved.iter().map(|waiting| waiting.rank).collect();
+        for rank in reserved {
+            let Some(waiting) = self.reserved.remove(self.nodes.free_mut(), rank) else { continue };
+            self.rest.insert(Waiting { reserved: None, ..waiting });
+            if let Some(card) = self.cards.get_mut(&rank.job) {
+                card.reserved = false;
+            }
+        }
+        self.freed = true;
     }
 
     /// Who gets the next reservation.
@@ -274,6 +288,9 @@ impl Local for MultiQueue {
         }
         self.freed |= self.nodes.regained(now);
         self.freed |= self.reserved.first_reservation().is_some_and(|start| start <= now);
+        if self.settings.reserve == Reserve::Replanned && (self.freed || !self.new.is_empty()) {
+            self.withdraw();
+        }
         if self.freed {
             self.reserved.pass(self.nodes.free_mut(), &mut self.started);
             self.note(starts);
@@ -313,7 +330,10 @@ impl Local for MultiQueue {
     }
 
     fn guarantee(&self) -> Promise {
-        Promise::Reservations
+        match self.settings.reserve {
+            Reserve::Kept => Promise::Reservations,
+            Reserve::Replanned => Promise::Nothing,
+        }
     }
 }
 

@@ -14,9 +14,12 @@ document.addEventListener('refreshed', () => {
 /** The market's moment, seconds since 1970. */
 export const present = () => (Date.now() + ahead) / 1000;
 
+/** Whole minutes, where seconds say nothing; as the server writes it. */
+const coarse = (seconds) => (seconds >= 600 ? Math.floor(seconds / 60) * 60 : seconds);
+
 const FORMS = {
   for: (seconds) => length(seconds),
-  ago: (seconds) => (seconds === 0 ? 'now' : seconds > 0 ? `${length(seconds)} ago` : `in ${length(-seconds)}`),
+  ago: (seconds) => (seconds === 0 ? 'now' : seconds > 0 ? `${length(coarse(seconds))} ago` : `in ${length(coarse(-seconds))}`),
 };
 
 /** Nothing goes on in what is not of now: the page says how old it is. */

@@ -32,7 +32,10 @@ function put(part, fresh) {
   const open = [...part.querySelectorAll('details')].map((it) => it.open);
   const at = document.activeElement?.tagName === 'SUMMARY' && part.contains(document.activeElement)
     ? [...part.querySelectorAll('summary')].indexOf(document.activeElement) : -1;
+  // What was chosen stays chosen.
+  const picked = [...part.querySelectorAll('.pick input:checked')].map((it) => it.value);
   part.replaceChildren(...fresh.childNodes);
+  for (const it of part.querySelectorAll('.pick input')) it.checked = picked.includes(it.value);
   part.querySelectorAll('details').forEach((it, place) => { if (open[place] !== undefined) it.open = open[place]; });
   if (at >= 0) part.querySelectorAll('summary')[at]?.focus();
   if (fresh.dataset.poll) part.dataset.poll = fresh.dataset.poll; else delete part.dataset.poll;

@@ -21,6 +21,10 @@ function themes() {
     show(theme);
   });
   show(theme);
+  // What is drawn by scripts follows the system at once.
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+    if (theme === 'auto') document.dispatchEvent(new CustomEvent('theme'));
+  });
 }
 
 // The clocks: UTC, the market's own if it has one, and this browser's.
@@ -50,6 +54,24 @@ export function told(seconds) {
 }
 export const isLocal = () => clock === 'local';
 
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+/** The day of a whole moment, as people write it. */
+const dated = (whole) => `${Number(whole.slice(8, 10))} ${MONTHS[Number(whole.slice(5, 7)) - 1]}`;
+/** Short, as the server writes it: the time of day, and the date if that is another day. */
+export function short(seconds) {
+  const [whole, today] = [told(seconds), told(Date.now() / 1000)];
+  const time = whole.slice(11, 16);
+  if (whole.slice(0, 10) === today.slice(0, 10)) return time;
+  return whole.slice(0, 4) === today.slice(0, 4) ? `${dated(whole)} ${time}` : `${dated(whole)} ${whole.slice(0, 4)} ${time}`;
+}
+const MOMENTS = {
+  full: told,
+  exact: (seconds) => short(seconds) + told(seconds).slice(16, 19),
+  day: (seconds) => `${dated(told(seconds))} ${told(seconds).slice(0, 4)}`,
+};
+/** What the clock is called. */
+export const clockName = () => (clock === 'utc' ? 'UTC' : zone());
+
 /** How moments are shown in pictures. */
 const FORMS = {
   date: (it) => `${it.year}-${it.month}-${it.day}`,
@@ -60,7 +82,10 @@ const FORMS = {
 
 export function tellTimes(within = document) {
   for (const element of within.querySelectorAll('time[datetime]')) {
-    element.textContent = told(Date.parse(element.dateTime) / 1000);
+    const at = Date.parse(element.dateTime) / 1000;
+    const text = (MOMENTS[element.dataset.form] || short)(at);
+    if (element.textContent !== text) element.textContent = text;
+    element.title = told(at);
   }
   for (const element of within.querySelectorAll('text[data-at]')) {
     const it = parts(Number(element.dataset.at));
@@ -72,7 +97,7 @@ export function tellTimes(within = document) {
     element.setAttribute('aria-label', words);
     element.querySelector('title').textContent = words;
   }
-  const name = clock === 'utc' ? 'UTC' : zone();
+  const name = clockName();
   for (const element of within.querySelectorAll('[data-zone]:not(body), text.zone')) element.textContent = name;
   // What is filled in is on the same clock; the server gets its name.
   for (const element of within.querySelectorAll('input[type="hidden"][name="zone"]')) {

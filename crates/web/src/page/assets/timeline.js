@@ -1,6 +1,6 @@
 // The timeline: who has which node when.
 
-import { told } from './shell.js';
+import { clockName, short, told } from './shell.js';
 import { legend } from './timeline/kinds.js';
 import { address, Camera } from './timeline/camera.js';
 import { cellAt, digest, frame as askFrame, picture as askPicture, isGood } from './timeline/data.js';
@@ -107,7 +107,7 @@ function start(surface) {
       const name = hovered >= 0 && all() ? key(all(), hovered) : '';
       prepare(fresh.rectangles);
       shown = fresh;
-      hovered = name && all() ? all().table.job.findIndex((_, at) => key(all(), at) === name) : -1;
+      hovered = name && all() ? all().names.indexOf(name) : -1;
       reached(fresh.now);
       settled();
       // For measurements.
@@ -178,7 +178,7 @@ function start(surface) {
     if (!shown || lost) return;
     const mine = ++telling;
     const open = table.closest('details').open;
-    const part = [`${told(camera.from)} to ${told(camera.until)}`,
+    const part = [`${short(camera.from)} to ${short(camera.until)} ${clockName()}`,
       `${Math.round(camera.rows).toLocaleString('en')} of ${count(frame.all[0], 'node', 'nodes')}`];
     let seen = 0;
     if (shown.cells) {
@@ -199,7 +199,7 @@ function start(surface) {
     if (camera.rowHeight < 15) part.push('node names hidden at this zoom');
     if (hidden) part.push(`${count(hidden, 'pool’s name', 'pools’ names')} hidden at this zoom`);
     if (choice.whose === 'mine') part.push('other users’ jobs are left out');
-    if (frame.planned) part.push(`expected windows as of ${told(frame.planned)}, without guarantee`);
+    if (frame.planned) part.push(`expected windows as of ${short(frame.planned)}, without guarantee`);
     said.textContent = `${part.join(' · ')}.`;
     light(table, runs().map((at) => all().table.job[at])[0] || 0);
     nothing.textContent = windows.length ? '' : whyEmpty(frame, choice, seen);

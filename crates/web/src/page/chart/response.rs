@@ -36,7 +36,7 @@ const USE: (i64, i64) = (208, 90);
 const BOTTOM: i64 = USE.0 + USE.1;
 
 /// The curves; `title` for those who do not see them. Points are marked, what was asked is a line
-/// from top to bottom, and the most income has its name.
+/// from top to bottom, and the most income has its name: at the edge of what was tried, another one.
 pub(crate) fn response(title: &str, tried: &[Tried]) -> String {
     let mut svg = begin("chart response", BOTTOM + 48, title);
     let best = tried.iter().map(|it| it.income).fold(0.0, f64::max);
@@ -59,7 +59,9 @@ pub(crate) fn response(title: &str, tried: &[Tried]) -> String {
         let look = format_args!(
             "class=\"strong\" x=\"{x}\" dx=\"{dx}\" y=\"{y}\" text-anchor=\"{anchor}\""
         );
-        svg.words("text", look, "most income");
+        let ends = [tried.first(), tried.last()];
+        let at_edge = ends.contains(&Some(it));
+        svg.words("text", look, if at_edge { "most of those tried" } else { "most income" });
     }
     let y = BOTTOM + 40;
     let look = format_args!("class=\"unit\" x=\"50%\" y=\"{y}\" text-anchor=\"middle\"");

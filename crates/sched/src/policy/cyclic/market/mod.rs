@@ -16,23 +16,27 @@
 //!   waits for the next cycle. A job that can pay for nothing waits until prices change again or
 //!   its deadline is out of reach.
 //! - A job that agreed with a queue gets the earliest window there, before the rest of its batch.
+//! - With [`Settings::fallback`], jobs that are booked or run have fall-back windows on other sites,
+//!   which are not reserved. A job that loses its window or its nodes takes the one of them that
+//!   ends first of those that are still free, in the same pass.
 //! - If a cycle places nothing though nothing runs, is booked or is missing, the first job of the
 //!   batch is refused with the reason that the plan gave: no later cycle could do better.
 
 mod planner;
+mod reach;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Command, Event, JobId, Market, Span, Time, VoPolicy};
+use tradewind_model::{Command, Event, JobId, Market, Place, Span, Time, VoPolicy};
 
 use super::{Cyclic, Offers, SubBatches};
-use crate::policy::grid::Availability;
+use crate::policy::grid::{Availability, Booking};
 use crate::policy::inbox::{self, Comes};
 use crate::policy::{Policy, Promise, Standing};
 
-pub(in crate::policy) use planner::{Key, Planner};
+pub(in crate::policy) use planner::{Key, Planner, Renewal};
 
 /// When cycles take place, and for what.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +57,9 @@ pub struct Settings {
     pub batch: u32,
     /// Who is planned first.
     pub turn: Turn,
+    /// Fall-back windows per job, at most; see [`Cycles::fallbacks`]. 0: a job that loses its
+    /// window or its nodes waits for the next cycle. [`Bsf`](crate::policy::bsf::Bsf) has none.
+    pub fallback: u32,
 }
 
 /// Who is planned first; ties go to the job that was submitted first.
@@ -95,6 +102,7 @@ impl Settings {
             replan: Replan::default(),
             batch: Self::DEFAULT_BATCH,
             turn: Turn::default(),
+            fallback: 0,
         }
     }
 
@@ -182,6 +190,39 @@ impl Cycles {
     pub fn new(settings: Settings) -> Cycles {
         Cycles { planner: Planner::new(settings), books: None, resumed: false }
     }
+
+    /// The window in which a waiting job is to start.
+    pub fn booked(&self, job: JobId) -> Option<BookedWindow> {
+        self.planner.booked(job).map(BookedWindow::of)
+    }
+
+    /// The fall-back windows of a job that is booked or runs, in the order in which they were
+    /// found: the earliest on sites other than the job's, then the earliest on the sites that are
+    /// left. Where no site is left, they may share sites with each other, but no nodes at a time.
+    /// They keep the job's budget and deadline, and collide with nothing that runs, is booked or
+    /// is missing; those of different jobs may collide.
+    ///
+    /// One whose start has passed is meant from the present on, if it is still free.
+    pub fn fallbacks(&self, job: JobId) -> impl Iterator<Item = BookedWindow> + '_ {
+        self.planner.fallbacks(job).iter().map(BookedWindow::of)
+    }
+}
+
+/// When and where a job is to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BookedWindow {
+    /// Common start of all tasks.
+    pub start: Time,
+    /// The expected end of the last of them.
+    pub end: Time,
+    /// Pools and numbers of nodes.
+    pub place: Place,
+}
+
+impl BookedWindow {
+    fn of(booking: &Booking) -> BookedWindow {
+        BookedWindow { start: booking.start, end: booking.end(), place: booking.place() }
+    }
 }
 
 impl Policy for Cycles {
@@ -200,10 +241,13 @@ impl Policy for Cycles {
         if news.early || freed {
             self.planner.replan(market, &mut books);
         }
+        let mut renewal = Renewal::Invalid;
         if self.planner.is_due(market.now()) {
             let batch = self.planner.batch(market, &mut books, commands);
             self.planner.cycle(market, &mut books, &batch, commands);
+            renewal = Renewal::All;
         }
+        self.planner.fall_back(market, &mut books, events, renewal);
         self.planner.start_due(&mut books, commands);
         self.planner.started(market, commands);
         commands.extend(self.planner.next_wake().map(|at| Command::Wake { at }));
@@ -225,5 +269,9 @@ impl Policy for Cycles {
 
     fn reservation(&self, job: JobId) -> Option<Time> {
         self.planner.reservation(job)
+    }
+
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        self.planner.counts()
     }
 }

@@ -1,30 +1,45 @@
 //! Batches, plans and bookings, beside books that others may write in, too.
 
+mod fallback;
+mod picture;
+
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use tradewind_model::{
-    Command, Demand, Event, Horizon, Job, JobId, JobPlan, Market, Outcome, Pools, Reason, SlotList,
-    Snapshot, Span, Terms, Time,
-};
+use tradewind_model::{Command, Demand, Event, Horizon, JobId, Market, Reason, Span, Terms, Time};
 
+use super::reach::FEW;
 use super::{Replan, Settings, Stretch, Turn};
 use crate::policy::availability::News;
 use crate::policy::cyclic::{self, SearchBy, SliceBy};
-use crate::policy::grid::{Availability, Booking, Names, Part, PlacementRequest, Spread};
+use crate::policy::grid::{
+    Availability, Booking, Outline, Part, PlacementRequest, Spread, Tariff, fits_at_once,
+};
 use crate::policy::inbox::{self, Comes};
 use crate::policy::share::Usage;
 use crate::policy::{Promise, Standing};
 use crate::window::Algorithm;
 
+use fallback::Fallbacks;
+pub(in crate::policy) use fallback::Renewal;
+use picture::Picture;
+
 /// A job's place in the order of planning: by priority (or what stands for it), then by submission.
 pub(in crate::policy) type Key = (Reverse<i64>, JobId);
+
+/// A job that waits for a cycle or has a window.
+#[derive(Debug)]
+struct Wish {
+    outline: Outline,
+    /// Where there are few pools; else it is made whenever it is needed.
+    whole: Option<Box<PlacementRequest>>,
+}
 
 /// A job with a window.
 #[derive(Debug)]
 struct Booked {
     key: Key,
-    wish: PlacementRequest,
+    wish: Wish,
     booking: Booking,
 }
 
@@ -32,9 +47,11 @@ struct Booked {
 #[derive(Debug)]
 pub(in crate::policy) struct Planner {
     settings: Settings,
-    /// The grid of named nodes, with the last cycle's slots and jobs; `None` before the first.
-    world: Option<(Names, Snapshot)>,
-    waiting: BTreeMap<Key, PlacementRequest>,
+    /// `None` before the first cycle.
+    world: Option<Picture>,
+    /// Pools by what they cost at the prices of now, where there are many.
+    tariff: Option<Tariff>,
+    waiting: BTreeMap<Key, Wish>,
     booked: BTreeMap<JobId, Booked>,
     /// The first submission: periods are counted from there.
     origin: Option<Time>,
@@ -45,6 +62,7 @@ pub(in crate::policy) struct Planner {
     usage: Option<Usage>,
     /// What each had used at the last cycle, in the usage's own unit.
     used: BTreeMap<i64, i64>,
+    fallbacks: Fallbacks,
 }
 
 impl Planner {
@@ -54,10 +72,12 @@ impl Planner {
             Turn::FairShare(half_life) => Some(Usage::new(half_life)),
         };
         Planner {
+            fallbacks: Fallbacks::new(settings.fallback),
             settings,
             usage,
             used: BTreeMap::new(),
             world: None,
+            tariff: None,
             waiting: BTreeMap::new(),
             booked: BTreeMap::new(),
             origin: None,
@@ -72,6 +92,7 @@ impl Planner {
         if !news.upset {
             return;
         }
+        self.fallbacks.changed();
         let mut all: Vec<(Time, JobId)> =
             self.booked.iter().map(|(job, booked)| (booked.booking.start, *job)).collect();
         all.sort_unstable();
@@ -79,6 +100,7 @@ impl Planner {
             if books.fits(&self.booked[&job].booking) {
                 books.book(&self.booked[&job].booking);
             } else if let Some(booked) = self.booked.remove(&job) {
+                self.fallbacks.lost(job);
                 self.wait(books.now(), booked.key, booked.wish);
             }
         }
@@ -103,6 +125,7 @@ impl Planner {
             }
         }
         if inbox::terms_changed(events) {
+            self.fallbacks.changed();
             self.reprice(market, books);
             freed = true;
         }
@@ -110,30 +133,31 @@ impl Planner {
     }
 
     fn reprice(&mut self, market: &Market, books: &mut Availability) {
-        self.world = None;
-        let anew = |job: JobId| {
-            let demand = market.demand(job)?;
-            let relaxed = relaxed(&self.settings.cyclic.search, demand);
-            Some(PlacementRequest::anew(
-                market,
-                job,
-                relaxed.as_ref().unwrap_or(demand),
-                Spread::Grid,
-            ))
-        };
-        for ((_, job), wish) in &mut self.waiting {
-            anew(*job).into_iter().for_each(|new| *wish = new);
+        (self.world, self.tariff) = (None, None);
+        let Planner { settings, waiting, booked, .. } = self;
+        for ((_, job), wish) in waiting {
+            whole(settings, market, *job).into_iter().for_each(|new| *wish = Wish::of(market, new));
         }
-        for (job, booked) in &mut self.booked {
-            anew(*job).into_iter().for_each(|new| booked.wish = new);
+        let mut dear = Vec::new();
+        for (job, booked) in booked {
+            let Some(new) = whole(settings, market, *job) else { continue };
+            if !new.affords(&booked.booking) {
+                dear.push(*job);
+            }
+            booked.wish = Wish::of(market, new);
         }
-        let dear = self.booked.iter().filter(|(_, it)| !it.wish.affords(&it.booking));
-        let dear: Vec<JobId> = dear.map(|(job, _)| *job).collect();
         for job in dear {
             if let Some(Booked { key, wish, booking }) = self.booked.remove(&job) {
                 books.cancel(&booking);
                 self.wait(market.now(), key, wish);
             }
+        }
+    }
+
+    /// Makes the order of pools, where there are many.
+    fn know_prices(&mut self, market: &Market) {
+        if self.tariff.is_none() && market.pools().as_slice().len() > FEW {
+            self.tariff = Some(Tariff::new(market.pools()));
         }
     }
 
@@ -147,16 +171,29 @@ impl Planner {
         (job, comes): (JobId, Comes),
     ) -> Result<(), Reason> {
         let Some(demand) = market.demand(job) else { return Ok(()) };
+        self.know_prices(market);
         let relaxed = relaxed(&self.settings.cyclic.search, demand);
         let demand = relaxed.as_ref().unwrap_or(demand);
+        let key = self.key(market, job);
+        if let Some(outline) = self.quick(market, job, demand) {
+            self.wait(market.now(), key, Wish { outline, whole: None });
+            return Ok(());
+        }
         let wish = PlacementRequest::of(market, (job, comes), demand, Spread::Grid)?;
         let horizon = self.settings.look_ahead();
         if self.settings.stretch == Stretch::Fixed && wish.least_runtime() > horizon {
             let (needed, max) = (demand.processors, wish.nodes_within(horizon));
             return Err(Reason::NoCommonTime { needed, max, deadline: None });
         }
-        self.wait(market.now(), self.key(market, job), wish);
+        self.wait(market.now(), key, Wish::of(market, wish));
         Ok(())
+    }
+
+    /// What has to be known of a job that can run, if a few pools say that.
+    fn quick(&self, market: &Market, job: JobId, demand: &Demand) -> Option<Outline> {
+        let free = market.trade(job).is_none() && self.settings.stretch != Stretch::Fixed;
+        let tariff = self.tariff.as_ref().filter(|_| free)?;
+        Outline::quick(tariff, market.pools(), demand)
     }
 
     /// The job's place in the order, as of the last cycle.
@@ -200,16 +237,16 @@ impl Planner {
         self.usage.iter_mut().for_each(|usage| usage.started(market, commands));
     }
 
-    fn wait(&mut self, now: Time, key: Key, wish: PlacementRequest) {
+    fn wait(&mut self, now: Time, key: Key, wish: Wish) {
         self.origin.get_or_insert(now);
-        let cycle = self.first_cycle(&wish, now);
+        let cycle = self.first_cycle(&wish.outline, now);
         self.next = if self.waiting.is_empty() { cycle } else { self.next.min(cycle) };
         self.waiting.insert(key, wish);
     }
 
     /// The first cycle from `from` on that could book the job: one that looks as far ahead as its
     /// earliest start.
-    fn first_cycle(&self, wish: &PlacementRequest, from: Time) -> Time {
+    fn first_cycle(&self, wish: &Outline, from: Time) -> Time {
         let ahead = self.settings.look_ahead();
         let from = wish.earliest_start().map_or(from, |start| from.max(start - ahead));
         let period = self.settings.period.max(Span(1)).0;
@@ -236,7 +273,7 @@ impl Planner {
     pub(in crate::policy) fn is_due(&mut self, now: Time) -> bool {
         let due = !self.waiting.is_empty() && now >= self.next;
         if due {
-            let first = |wish| self.first_cycle(wish, now + Span(1));
+            let first = |wish: &Wish| self.first_cycle(&wish.outline, now + Span(1));
             self.next = self.waiting.values().map(first).min().unwrap_or(self.next);
         }
         due
@@ -250,8 +287,9 @@ impl Planner {
         commands: &mut Vec<Command>,
     ) -> Vec<Key> {
         self.put_in_order(market);
+        self.know_prices(market);
         let now = books.now();
-        self.waiting.retain(|(_, job), wish| match wish.too_late(now) {
+        self.waiting.retain(|(_, job), wish| match wish.outline.too_late(now) {
             None => true,
             Some(reason) => {
                 commands.push(Command::Refuse { job: *job, reason });
@@ -260,12 +298,32 @@ impl Planner {
         });
         let horizon = self.horizon(now);
         let first = self.waiting.iter().take(Settings::MAX_LOOKED_AT);
-        let mut fits = |wish: &PlacementRequest| {
-            let end = self.end_for(wish, horizon);
-            wish.fits_by(books.free_mut(), now, end)
-        };
-        let some = first.filter(|(_, wish)| fits(wish));
+        let some = first.filter(|((_, job), wish)| self.fits(market, books, (*job, wish), horizon));
         some.map(|(key, _)| *key).take(self.settings.batch.max(1) as usize).collect()
+    }
+
+    /// Whether there is a place within the horizon for a waiting job.
+    fn fits(
+        &self,
+        market: &Market,
+        books: &mut Availability,
+        (job, wish): (JobId, &Wish),
+        horizon: Horizon,
+    ) -> bool {
+        let (now, end) = (horizon.start, self.end_for(&wish.outline, horizon));
+        if let Some(whole) = &wish.whole {
+            return whole.fits_by(books.free_mut(), now, end);
+        }
+        let Some(demand) = market.demand(job) else { return false };
+        let relaxed = relaxed(&self.settings.cyclic.search, demand);
+        let demand = relaxed.as_ref().unwrap_or(demand);
+        let pools = market.pools();
+        let tariff = self.tariff.as_ref().filter(|_| market.trade(job).is_none());
+        if tariff.is_some_and(|it| fits_at_once(it, pools, demand, books.free(), (now, end))) {
+            return true;
+        }
+        let whole = PlacementRequest::anew(market, job, demand, Spread::Grid);
+        whole.fits_by(books.free_mut(), now, end)
     }
 
     /// The horizon of a cycle now.
@@ -273,7 +331,7 @@ impl Planner {
         let ahead = self.settings.look_ahead();
         let booked = self.booked.values().map(|booked| &booked.wish);
         let all = self.waiting.values().chain(booked);
-        let longest = || all.map(PlacementRequest::longest_task).max().unwrap_or_default();
+        let longest = || all.map(|it| it.outline.longest_task()).max().unwrap_or_default();
         let end = match self.settings.stretch {
             Stretch::Fixed => now + ahead,
             Stretch::Own => now + ahead + longest(),
@@ -283,7 +341,7 @@ impl Planner {
     }
 
     /// By when a job must be over to be planned within the horizon.
-    fn end_for(&self, wish: &PlacementRequest, horizon: Horizon) -> Time {
+    fn end_for(&self, wish: &Outline, horizon: Horizon) -> Time {
         match self.settings.stretch {
             Stretch::Own => horizon.start + self.settings.look_ahead() + wish.longest_task(),
             Stretch::Fixed | Stretch::Longest => horizon.end,
@@ -307,6 +365,7 @@ impl Planner {
             return;
         }
         let outcomes = self.plan(market, books, &batch, horizon);
+        let in_part = self.world.as_ref().is_some_and(|world| world.reached.is_some());
         let mut hopeless = None;
         for (key, outcome) in batch.iter().zip(outcomes) {
             match outcome {
@@ -319,6 +378,11 @@ impl Planner {
         }
         let idle = books.idle() && self.booked.is_empty();
         if let Some((key, reason)) = hopeless.filter(|_| idle) {
+            // Nothing was booked: what counts nodes in the reason has to count all.
+            let reason = match in_part {
+                true => self.reason_in_all(market, books, (&batch, key), horizon).unwrap_or(reason),
+                false => reason,
+            };
             self.waiting.remove(&key);
             commands.push(Command::Refuse { job: key.1, reason });
         }
@@ -336,9 +400,10 @@ impl Planner {
             batch.iter().partition(|(_, job)| market.trade(*job).is_some());
         for key in agreed {
             let Some(wish) = self.waiting.get(&key) else { continue };
-            let end = self.end_for(wish, horizon);
+            let end = self.end_for(&wish.outline, horizon);
             let now = books.now();
-            let booking = wish.earliest(books.free_mut(), now);
+            let Some(whole) = whole(&self.settings, market, key.1) else { continue };
+            let booking = whole.earliest(books.free_mut(), now);
             let in_time = |part: &Part, start: Time| start + part.length <= end;
             let booking = booking.filter(|it| it.parts.iter().all(|part| in_time(part, it.start)));
             booking.into_iter().for_each(|booking| self.book(books, key, booking));
@@ -348,6 +413,7 @@ impl Planner {
 
     fn book(&mut self, books: &mut Availability, key: Key, booking: Booking) {
         if let Some(wish) = self.waiting.remove(&key) {
+            self.fallbacks.changed();
             books.book(&booking);
             self.booked.insert(key.1, Booked { key, wish, booking });
         }
@@ -361,58 +427,11 @@ impl Planner {
         batch: &[Key],
         horizon: Horizon,
     ) -> Vec<Result<Booking, Reason>> {
-        let cyclic = self.settings.cyclic.clone();
-        let seed = cyclic.seed.wrapping_add(self.plans);
+        let seed = self.settings.cyclic.seed.wrapping_add(self.plans);
         self.plans += 1;
-        self.picture(market, books, batch, horizon);
-        let Some((names, snapshot)) = &self.world else { return Vec::new() };
-        let plan = cyclic::plan(snapshot, &cyclic::Cyclic { seed, ..cyclic }, &mut |_| {});
-        let outcome = |job: JobPlan| match job.window() {
-            Some(window) => Ok(names.booking(window)),
-            None => match job.outcome {
-                Outcome::Postponed(reason) => Err(reason),
-                Outcome::Placed(_) => Err(Reason::Outbid),
-            },
-        };
-        plan.jobs.into_iter().map(outcome).collect()
-    }
-
-    /// Makes the snapshot of a batch.
-    fn picture(&mut self, market: &Market, books: &Availability, batch: &[Key], horizon: Horizon) {
-        let policy = self.settings.vo.clone();
-        let max = self.names_needed(market, batch);
-        let fresh = || {
-            let (names, grid) = Names::new(market.pools(), max).ok()?;
-            let (slots, jobs) = (SlotList::default(), Vec::new());
-            Some((names, Snapshot { horizon, grid, slots, jobs, policy }))
-        };
-        let world = self.world.take().filter(|(names, _)| names.max == max).or_else(fresh);
-        let job = |key: &Key| {
-            let (Reverse(priority), job) = *key;
-            let booked = || self.booked.get(&job).map(|booked| &booked.wish);
-            let end = self.end_for(self.waiting.get(key).or_else(booked)?, horizon);
-            let mut request = market.demand(job)?.request();
-            request.deadline = Some(request.deadline.map_or(end, |deadline| deadline.min(end)));
-            Some(Job { name: job.0.to_string(), priority, request })
-        };
-        self.world = world.map(|(names, before)| {
-            let jobs = batch.iter().filter_map(job).collect();
-            let slots = names.slots(books.profiles(), horizon);
-            (names, Snapshot { horizon, slots, jobs, ..before })
-        });
-    }
-
-    /// Nodes of a pool that the batch could take, with all its alternatives: a power of two, so
-    /// that the same names often serve again.
-    fn names_needed(&self, market: &Market, batch: &[Key]) -> u32 {
-        let tasks = |(_, job): &Key| market.demand(*job).map_or(0, |demand| demand.processors);
-        let tasks: u64 = batch.iter().map(|key| u64::from(tasks(key))).sum();
-        let alternatives = match self.settings.cyclic.search {
-            SearchBy::Csa => u32::MAX, // it looks at all windows for each alternative
-            _ => self.settings.cyclic.max_alternatives.unwrap_or(u32::MAX),
-        };
-        let all = tasks.saturating_mul(u64::from(alternatives)).min(u64::from(Pools::MAX_NODES));
-        all.min(u64::from(market.pools().nodes())).next_power_of_two() as u32
+        let reached = self.reached(market, books, batch, horizon);
+        self.picture(market, books, (batch, reached), horizon);
+        self.plan_in_picture(seed)
     }
 
     /// The first `count` of the batch in the order of `by`; they stay in the batch's order.
@@ -428,8 +447,8 @@ impl Planner {
             return batch[..count.min(batch.len())].to_vec();
         }
         let horizon = self.horizon(books.now());
-        self.picture(market, books, batch, horizon);
-        let Some((_, snapshot)) = &self.world else { return Vec::new() };
+        self.picture(market, books, (batch, None), horizon);
+        let Some(Picture { snapshot, .. }) = &self.world else { return Vec::new() };
         let order = cyclic::slicing_order(snapshot, by);
         let mut picked: Vec<Key> = order.into_iter().take(count).map(|job| batch[job]).collect();
         picked.sort_unstable();
@@ -464,6 +483,7 @@ impl Planner {
             }
             books.book(&booked.booking);
         }
+        self.fallbacks.changed();
     }
 
     /// Starts the jobs whose time has come.
@@ -502,6 +522,21 @@ impl Planner {
     pub(in crate::policy) fn reservation(&self, job: JobId) -> Option<Time> {
         self.booked.get(&job).map(|booked| booked.booking.start)
     }
+}
+
+impl Wish {
+    /// Keeps all of it where there are few pools.
+    fn of(market: &Market, whole: PlacementRequest) -> Wish {
+        let few = market.pools().as_slice().len() <= FEW;
+        Wish { outline: Outline::of(&whole), whole: few.then(|| Box::new(whole)) }
+    }
+}
+
+/// The job's request at the prices of now.
+fn whole(settings: &Settings, market: &Market, job: JobId) -> Option<PlacementRequest> {
+    let demand = market.demand(job)?;
+    let relaxed = relaxed(&settings.cyclic.search, demand);
+    Some(PlacementRequest::anew(market, job, relaxed.as_ref().unwrap_or(demand), Spread::Grid))
 }
 
 /// The demand without the limits that the search does not apply to the letter, if that is not what

@@ -1,12 +1,12 @@
 use proptest::prelude::*;
 use tradewind_model::{
-    Attributes, Criterion, Horizon, Job, Money, NodeId, Pool, PoolId, Pools, Price, Profile,
-    Request, Site, SiteId, Snapshot, Span, Time, Times,
+    Attributes, Criterion, Demand, Horizon, Job, Money, NodeId, Pool, PoolId, Pools, Price,
+    Profile, Request, Site, SiteId, Snapshot, Span, Terms, Time, Times,
 };
 
 use super::*;
 use crate::policy::cyclic::plan;
-use crate::policy::grid::{Booking, Names};
+use crate::policy::grid::{Booking, Names, Tariff};
 use crate::testing::{any_mode, performance};
 
 #[test]
@@ -68,6 +68,17 @@ fn job() -> impl Strategy<Value = Job> {
     )
 }
 
+fn demand(request: &Request) -> Demand {
+    let terms = Terms {
+        budget: request.budget,
+        criterion: request.criterion.clone(),
+        earliest_start: request.earliest_start,
+        times: request.times,
+        ..Terms::NONE
+    };
+    Demand { terms: Some(terms.into()), ..Demand::new(request.tasks, request.work) }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
@@ -90,6 +101,43 @@ proptest! {
             plan.jobs.iter().map(|job| job.window().map(|it| names.booking(it))).collect()
         };
         prop_assert_eq!(bookings(tasks * alternatives), bookings(u32::MAX));
+    }
+
+    #[test]
+    fn pools_that_no_job_can_reach_change_nothing(
+        drawn in prop::collection::vec((1u32..12, prop::sample::select(vec![500u32, 990, 1_000, 2_000]), 0i64..4), 1..14),
+        holds in prop::collection::vec((0usize..14, 1u32..8, 0i64..50, 1i64..30), 0..16),
+        jobs in prop::collection::vec(job(), 1..4), alternatives in 1u32..4,
+        (overlapping, starts) in (any::<bool>(), prop::collection::vec(prop::option::of(0i64..20), 4)),
+    ) {
+        let pools = pools(&drawn);
+        let profiles = profiles(&pools, &holds);
+        let horizon = Horizon { start: Time(0), end: Time(80) };
+        let mut jobs = jobs;
+        for (job, start) in jobs.iter_mut().zip(starts) {
+            job.request.earliest_start = start.map(Time);
+        }
+        let tasks: u32 = jobs.iter().map(|job| job.request.tasks).sum();
+        let mut settings = Settings::css();
+        settings.cyclic.max_alternatives = Some(alternatives);
+        settings.cyclic.offers = if overlapping { Offers::Overlapping } else { Offers::Disjoint };
+        let demands: Vec<Demand> = jobs.iter().map(|job| demand(&job.request)).collect();
+        let tariff = Tariff::new(&pools);
+        let taken = u64::from(tasks * alternatives);
+        let sight = reach::Sight { pools: &pools, tariff: &tariff, profiles: &profiles, horizon, taken };
+        let batch = demands.iter().map(|demand| (demand, horizon.end));
+        let reached = reach::reached(sight, &settings, batch);
+        let bookings = |reached: &[bool]| -> Vec<Option<Booking>> {
+            let mut each = reached.iter();
+            let wanted = |_: &Pool| *each.next().unwrap();
+            let (names, grid) = Names::of(&pools, u32::MAX, wanted).unwrap();
+            let slots = names.slots(&profiles, horizon);
+            let snapshot = Snapshot { horizon, grid, slots, jobs: jobs.clone(), policy: VoPolicy::default() };
+            let plan = plan(&snapshot, &settings.cyclic, &mut |_| {});
+            plan.jobs.iter().map(|job| job.window().map(|it| names.booking(it))).collect()
+        };
+        let all = vec![true; drawn.len()];
+        prop_assert_eq!(bookings(&reached.unwrap_or_else(|| all.clone())), bookings(&all));
     }
 
     #[test]

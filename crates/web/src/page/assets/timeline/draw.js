@@ -1,12 +1,14 @@
 // Draws the board: the tasks on one canvas, and what moves over them on another.
 
-import { ALARMS, KINDS, palette, patterns, rgb } from './kinds.js';
+import { ALARMS, KINDS, OF_OWNERS, palette, patterns, rgb } from './kinds.js';
 import { told } from '../shell.js';
 
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400,
   172800, 604800, 1209600, 2592000, 7776000, 31536000];
 export const AXIS = 36;
 const LABEL = 40;
+/** How much of its colour a job of another user has. */
+const QUIET = 0.35;
 const FONT = '12px system-ui, sans-serif';
 
 export class Painter {
@@ -134,12 +136,17 @@ export class Painter {
       const width = Math.max(Math.min(x1, camera.width + 4) - left, 1);
       const kind = table.kind[task] & 15;
       pen.fillStyle = this.hatch[kind] || this.colours.kinds[kind];
+      // The reader's own are seen first; failures are seen whosever they are.
+      const quiet = !(table.kind[task] & 16) && !ALARMS.has(kind) && !OF_OWNERS.has(kind);
+      if (quiet) pen.globalAlpha = QUIET;
       pen.fillRect(left, y, width, tall);
+      pen.globalAlpha = 1;
       if (thin || width < 3) continue;
       pen.strokeStyle = this.colours.edge;
       pen.strokeRect(left + 0.5, y + 0.5, width - 1, Math.max(tall - 1, 1));
       if (table.kind[task] & 16 && tall >= 6) this.own(pen, left, y, width, tall);
-      if (width >= LABEL && tall >= 14) labels.push([at, kind, left, y, width, tall]);
+      const named = !quiet || table.texts[table.label[task]];
+      if (named && width >= LABEL && tall >= 14) labels.push([at, kind, left, y, width, tall]);
     }
     for (const label of labels) this.label(pen, all, ...label);
   }

@@ -6,7 +6,7 @@ export const KINDS = [
   { name: 'not offered', short: 'not offered', css: '--withheld', glyph: '–', pattern: 'slash' },
   { name: 'expected', short: 'expected', css: '--expected', glyph: '?', pattern: 'dots', cost: 'expected' },
   { name: 'booked', short: 'booked', css: '--booked', glyph: 'B', pattern: 'back', cost: 'at most' },
-  { name: 'starting', short: 'starting', css: '--starting', glyph: '›', pattern: 'bars', cost: 'at most' },
+  { name: 'starting', more: ' (allocated, idle)', short: 'starting', css: '--starting', glyph: '›', pattern: 'bars', cost: 'at most' },
   { name: 'running', short: 'running', css: '--running', glyph: '▸', pattern: 'solid', cost: 'at most' },
   { name: 'completed', short: 'completed', css: '--done', glyph: '✓', pattern: 'specks', cost: 'in all' },
   { name: 'cancelled', short: 'cancelled', css: '--cancelled', glyph: '×', pattern: 'slash', cost: 'in all' },
@@ -78,10 +78,12 @@ export function legend(list, colours) {
     pen.fillRect(0, 0, 22, 14);
     pen.strokeStyle = colours.edge;
     pen.strokeRect(0.5, 0.5, 21, 13);
-    item.append(`${KINDS[number].glyph} ${KINDS[number].name}`);
+    item.append(`${KINDS[number].glyph} ${KINDS[number].name}${KINDS[number].more || ''}`);
     return item;
   });
-  list.replaceChildren(...items);
+  const quiet = document.createElement('li');
+  quiet.textContent = 'pale: other users’ jobs';
+  list.replaceChildren(...items, quiet);
 }
 
 export function rgb(css) {

@@ -11,6 +11,12 @@ const [SHORT, NARROW] = [10, 120];
 /** Pools of a site begin alike: where there is little room, their names' ends are shown. */
 const fitting = (name, width) => (width < NARROW && name.length > SHORT + 1 ? `…${name.slice(-SHORT)}` : name);
 
+/** Where there is little room, a node's name lacks what its pool's name says already. */
+function within(name, pool, width) {
+  const prefix = `${pool.split('/').pop()}/`;
+  return width < NARROW && name.startsWith(prefix) ? name.slice(prefix.length) : name;
+}
+
 /** What would be written where; `hidden`: pools whose names have no room. */
 function layout(camera, shown, frame) {
   const parts = [];
@@ -30,12 +36,12 @@ function layout(camera, shown, frame) {
     parts.push({ y, text, more: price, strong: true });
     free = y + LINE;
     if (!names.length) continue;
+    // On the right, so that the first node has its name beside the pool's.
     for (let row = pool.first; row < pool.first + pool.nodes; row += 1) {
       const at = camera.y(row) + (tall - LINE) / 2;
       const name = names[row - shown.part.first];
-      if (name === undefined || at < free || at > camera.height - LINE) continue;
-      parts.push({ y: at, text: name, more: '', strong: false });
-      free = at + LINE;
+      if (name === undefined || at < 0 || at > camera.height - LINE) continue;
+      parts.push({ y: at, text: name, more: '', strong: false, pool: pool.name });
     }
   }
   return { parts, hidden };
@@ -51,15 +57,15 @@ export class Lanes {
   show(camera, shown, frame) {
     const { parts, hidden } = layout(camera, shown, frame);
     const zone = told(camera.from).slice(20);
-    const key = `${zone}|${parts.map((it) => `${Math.round(it.y)}${it.text}${it.more}`).join('|')}`;
+    const key = `${zone}|${this.element.clientWidth}|${parts.map((it) => `${Math.round(it.y)}${it.text}${it.more}`).join('|')}`;
     if (key === this.was) return hidden;
     this.was = key;
     const corner = document.createElement('em');
     corner.textContent = zone;
     if (frame.pools.some((pool) => pool.price >= 0)) corner.appendChild(document.createElement('small')).textContent = ', credits per node-h';
-    this.element.replaceChildren(corner, ...parts.map(({ y, text, more, strong }) => {
+    this.element.replaceChildren(corner, ...parts.map(({ y, text, more, strong, pool }) => {
       const label = document.createElement(strong ? 'strong' : 'span');
-      label.textContent = strong ? fitting(text, this.element.clientWidth) : text;
+      label.textContent = strong ? fitting(text, this.element.clientWidth) : within(text, pool, this.element.clientWidth);
       if (more) label.appendChild(document.createElement('small')).textContent = more;
       label.title = text + more;
       label.style.setProperty('top', `${AXIS + y}px`);

@@ -1,6 +1,6 @@
 // What the canvas shows, as a table and in words: for readers who do not see it.
 
-import { told } from '../shell.js';
+import { short } from '../shell.js';
 import { KINDS } from './kinds.js';
 import { count, credits, length, title } from './words.js';
 
@@ -40,7 +40,7 @@ function line(table, task, place) {
   if (job) row.dataset.job = job;
   const price = table.price[task];
   const cost = table.cost[task] < 0 ? '–' : credits(table.cost[task]);
-  const cells = [place, title(table, task), told(table.start[task]), told(table.end[task]),
+  const cells = [place, title(table, task), short(table.start[task]), short(table.end[task]),
     length(table.end[task] - table.start[task]), price < 0 ? '–' : credits(price * 3600), cost];
   cells.forEach((text, column) => {
     const cell = row.appendChild(document.createElement('td'));

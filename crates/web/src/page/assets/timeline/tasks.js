@@ -9,14 +9,25 @@ export function prepare(all) {
   all.first = [];
   all.task.forEach((task, at) => { if (all.first[task] === undefined) all.first[task] = at; });
   const rank = (at) => { const kind = all.table.kind[all.task[at]] & 15; return (ALARMS.has(kind) ? 100 : 0) + kind; };
+  all.names = names(all);
   all.order = all.row.map((_, at) => at).sort((a, b) => rank(a) - rank(b));
 }
 
-/** A name that stays when the picture is updated. */
-export function key(all, at) {
+/** A name for each task that stays when the picture is updated; parts that start together are numbered. */
+function names(all) {
   const { job, start } = all.table;
-  return job[at] ? `j${job[at]}.${start[at]}` : `r${all.row[all.first[at]]}.${start[at]}`;
+  const parts = new Map();
+  return job.map((number, at) => {
+    if (!number) return `r${all.row[all.first[at]]}.${start[at]}`;
+    const name = `j${number}.${start[at]}`;
+    const part = parts.get(name) || 0;
+    parts.set(name, part + 1);
+    return part ? `${name}.${part}` : name;
+  });
 }
+
+/** The name of a task. */
+export const key = (all, at) => all.names[at];
 
 /** The job in such a name; 0: none. */
 export const jobOf = (name) => Number((/^j(\d+)/.exec(name) || [0, 0])[1]);
@@ -25,7 +36,7 @@ export const jobOf = (name) => Number((/^j(\d+)/.exec(name) || [0, 0])[1]);
 export function find(all, name) {
   if (!name || !all) return -1;
   const { job } = all.table;
-  const same = job.findIndex((_, at) => key(all, at) === name);
+  const same = all.names.indexOf(name);
   return same >= 0 ? same : jobOf(name) ? job.indexOf(jobOf(name)) : -1;
 }
 

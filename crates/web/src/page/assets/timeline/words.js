@@ -1,6 +1,6 @@
 // A task in words: who, what, why, and at what price.
 
-import { told } from '../shell.js';
+import { short } from '../shell.js';
 import { KINDS, OF_OWNERS } from './kinds.js';
 
 const UNITS = [[86400, 'd'], [3600, 'h'], [60, 'min'], [1, 's']];
@@ -54,14 +54,14 @@ export function lines(table, at, place) {
   const why = table.texts[table.why[at]];
   if (why) all.push(why);
   all.push(place);
-  all.push(`${told(start)} to ${told(end)}, ${length(end - start)} in all`);
+  all.push(`${short(start)} to ${short(end)} · ${length(end - start)}`);
   if (price >= 0) all.push(`${perHour(price)}, ${cost(table, at)}`);
   return all;
 }
 
 /** Pools whose sites are not reached, and since when. */
 export function unreachedPools(frame) {
-  return frame.pools.filter((pool) => pool.away).map((pool) => `▲ ${pool.name} failing since ${told(pool.away)}: as it was then`);
+  return frame.pools.filter((pool) => pool.away).map((pool) => `▲ ${pool.name} failing since ${short(pool.away)}: as it was then`);
 }
 
 /** Why nothing is to be seen, if so. */
