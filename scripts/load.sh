@@ -1,18 +1,26 @@
 #!/usr/bin/env bash
 # Durable submissions per second from 64 clients, beside what the disk's syncs allow; then how long
-# the policy takes with the jobs that wait. Needs wrk and a release build. Usage: scripts/load.sh [SECONDS]
+# the policy takes with the jobs that wait. Needs wrk and a release build, or another one: PROGRAM.
+# STORE=postgresql://… measures a journal in that database, which must be empty.
+# Usage: scripts/load.sh [SECONDS]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-10}
-program=target/release/tradewind
+program=${PROGRAM:-target/release/tradewind}
+store=${STORE:-sqlite}
 work=$(mktemp -d)
 trap 'kill "$daemon" 2>/dev/null || true; wait 2>/dev/null || true; rm -rf "$work"' EXIT
 
-cat > "$work/tradewind.toml" <<'EOF'
+cat > "$work/tradewind.toml" <<EOF
+store = "$store"
 [limits]
 requests_per_second = 1000000
 jobs = 1000000
 jobs_per_user = 1000000
+submissions_per_second = 1000000
+submission_bytes_per_second = 1073741824
+job_megabytes = 1000000
+job_megabytes_per_user = 1000000
 [[site]]
 name = "alpha"
 kind = "local"

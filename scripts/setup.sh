@@ -3,7 +3,7 @@
 # solver that our optima are compared with, Evalys, which reads our results, and Schemathesis,
 # which fuzzes the API; Slurm with slurmdbd and its database, and Grid Engine, on which the sites
 # for them are tried, with an SSH server and a clock that can be set, for the daemon alone, beside
-# them; Chromium and its driver, which look at the pages; sudo and setpriv, which run jobs as users;
+# them; PostgreSQL, which keeps journals; Chromium and its driver, which look at the pages; sudo and setpriv, which run jobs as users;
 # systemd's tool that looks at the service unit. Does nothing when they are there.
 set -euo pipefail
 PATH=$PATH:/usr/sbin
@@ -17,6 +17,7 @@ command -v slurmdbd >/dev/null || missing+=(slurmdbd)
     [ -x /usr/lib/gridengine/qstat ]; } ||
     missing+=(gridengine-master gridengine-exec gridengine-client)
 compgen -G '/usr/lib/*/faketime/libfaketimeMT.so.1' >/dev/null || missing+=(libfaketime)
+compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || missing+=(postgresql)
 command -v sshd >/dev/null || missing+=(openssh-server)
 command -v ssh >/dev/null || missing+=(openssh-client)
 command -v sudo >/dev/null || missing+=(sudo)

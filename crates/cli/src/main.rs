@@ -10,6 +10,7 @@ mod dispatch;
 mod documents;
 mod exit;
 mod input;
+mod journals;
 mod options;
 mod output;
 mod policy;

@@ -10,6 +10,7 @@
 mod tests;
 
 use std::collections::BTreeSet;
+use std::fmt::Debug;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -20,15 +21,74 @@ use tradewind_model::Span;
 
 use crate::engine::Gauges;
 use crate::store::StoreError;
+use crate::store::archive::Segment;
 use crate::store::sqlite::{ArchiveCutoff, Cover, Damage, Keeper, Scrub, Scrubbed};
 
+/// What a kind of store offers for its care, on connections of its own. It is open in this process.
+pub trait Maintenance: Debug + Send {
+    /// Where it is, in messages.
+    fn name(&self) -> String;
+
+    /// Moves the oldest rows that are due into one archive file; `None`: there are none, or too few.
+    ///
+    /// # Errors
+    /// If rows are damaged, or the store does not take it. All rows can be read as before then.
+    fn archive(&mut self, due: ArchiveCutoff) -> Result<Option<Segment>, StoreError>;
+
+    /// Looks at the next rows for damage; begins with the first.
+    ///
+    /// # Errors
+    /// If they cannot be read at all; damage is no error.
+    fn scrub(&mut self) -> Result<Scrubbed, StoreError>;
+
+    /// The next look begins with the first row.
+    fn end_scrub(&mut self);
+}
+
+/// The care of a journal that SQLite keeps.
+#[derive(Debug)]
+pub struct SqliteMaintenance {
+    path: PathBuf,
+    cover: Cover,
+    scrub: Option<Scrub>,
+}
+
+impl SqliteMaintenance {
+    /// Of the file at `path`, where the rows that `cover` says must stay.
+    pub fn new(path: PathBuf, cover: Cover) -> SqliteMaintenance {
+        SqliteMaintenance { path, cover, scrub: None }
+    }
+}
+
+impl Maintenance for SqliteMaintenance {
+    fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn archive(&mut self, due: ArchiveCutoff) -> Result<Option<Segment>, StoreError> {
+        let mut keeper = Keeper::beside(&self.path, self.cover)?;
+        let made = keeper.archive(due)?;
+        keeper.shrink()?;
+        Ok(made)
+    }
+
+    fn scrub(&mut self) -> Result<Scrubbed, StoreError> {
+        match &mut self.scrub {
+            Some(scrub) => scrub.step(),
+            none => none.insert(Scrub::begin(&self.path)?).step(),
+        }
+    }
+
+    fn end_scrub(&mut self) {
+        self.scrub = None;
+    }
+}
+
 /// A database that is looked after.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct MaintainedDatabase {
-    /// Where it is. It is open in this process.
-    pub path: PathBuf,
-    /// Which rows must stay in it.
-    pub cover: Cover,
+    /// The database.
+    pub database: Box<dyn Maintenance>,
     /// Older rows go to archive files; `None`: none do.
     pub retention: Option<Span>,
 }
@@ -102,7 +162,7 @@ struct Ward {
     archive_at: Instant,
     /// When everything is looked at again.
     scrub_at: Instant,
-    scrub: Option<Scrub>,
+    look: Look,
     /// What the present look has found.
     found: BTreeSet<Damage>,
     /// What the one before had found.
@@ -113,7 +173,7 @@ impl Ward {
     fn new(kept: MaintainedDatabase) -> Ward {
         let now = Instant::now();
         let (found, known) = (BTreeSet::new(), BTreeSet::new());
-        Ward { kept, archive_at: now, scrub_at: now, scrub: None, found, known }
+        Ward { kept, archive_at: now, scrub_at: now, look: Look::Rests, found, known }
     }
 
     fn damage(&self) -> impl Iterator<Item = &Damage> {
@@ -137,11 +197,10 @@ impl Ward {
         self.archive_at = Instant::now() + wait;
     }
 
-    fn next_file(&self, retention: Span, gauges: &Gauges) -> Result<Next, StoreError> {
-        let mut keeper = Keeper::beside(&self.kept.path, self.kept.cover)?;
-        let made = keeper.archive(due(retention))?;
-        keeper.shrink()?;
-        let Some(made) = made else { return Ok(Next::Nothing) };
+    fn next_file(&mut self, retention: Span, gauges: &Gauges) -> Result<Next, StoreError> {
+        let Some(made) = self.kept.database.archive(due(retention))? else {
+            return Ok(Next::Nothing);
+        };
         let rows = made.last - made.first + 1;
         gauges.archived.add(rows, Duration::ZERO);
         tracing::info!(rows, file = made.name(), "old rows of {} are archived", self.name());
@@ -150,28 +209,27 @@ impl Ward {
 
     /// Checks the next rows.
     fn look(&mut self, pace: Pace, gauges: &Gauges) {
-        if self.scrub.is_none() && self.scrub_at > Instant::now() {
+        if self.look == Look::Rests && self.scrub_at > Instant::now() {
             return;
         }
-        match self.step() {
+        self.look = Look::GoesOn;
+        match self.kept.database.scrub() {
             Ok(Scrubbed::Rows(rows)) => gauges.scrubbed.add(rows, Duration::ZERO),
             Ok(Scrubbed::Damaged(damage)) => self.tell(damage),
             Ok(Scrubbed::End) => {
                 self.known = std::mem::take(&mut self.found);
-                (self.scrub, self.scrub_at) = (None, Instant::now() + pace.scrub);
+                self.rest(pace.scrub);
             }
             Err(wrong) => {
                 tracing::warn!(%wrong, "{} cannot be looked at for damage", self.name());
-                (self.scrub, self.scrub_at) = (None, Instant::now() + pace.again);
+                self.rest(pace.again);
             }
         }
     }
 
-    fn step(&mut self) -> Result<Scrubbed, StoreError> {
-        match &mut self.scrub {
-            Some(scrub) => scrub.step(),
-            none => none.insert(Scrub::begin(&self.kept.path)?).step(),
-        }
+    fn rest(&mut self, pause: Duration) {
+        self.kept.database.end_scrub();
+        (self.look, self.scrub_at) = (Look::Rests, Instant::now() + pause);
     }
 
     /// Once, as long as it lasts.
@@ -183,9 +241,16 @@ impl Ward {
         self.found.insert(damage);
     }
 
-    fn name(&self) -> std::path::Display<'_> {
-        self.kept.path.display()
+    fn name(&self) -> String {
+        self.kept.database.name()
     }
+}
+
+/// Whether a look for damage is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    GoesOn,
+    Rests,
 }
 
 /// Whether there may be more to archive at once.

@@ -21,8 +21,9 @@ pub(crate) const CAMPAIGN: [&str; 11] = [
     "outputs",
 ];
 pub(crate) const GRID: [&str; 3] = ["title", "site", "outage"];
-pub(crate) const CONFIGURATION: [&str; 12] = [
+pub(crate) const CONFIGURATION: [&str; 13] = [
     "time_zone",
+    "store",
     "market",
     "listen",
     "sign_in",

@@ -10,13 +10,14 @@ use std::process::Command;
 use serde_json::Value;
 
 /// What each of our crates may use of ours, outside tests.
-const ALLOWED: [(&str, &[&str]); 9] = [
+const ALLOWED: [(&str, &[&str]); 10] = [
     ("tradewind-model", &[]),
     ("tradewind-sched", &["tradewind-model"]),
     ("tradewind-sim", &["tradewind-model", "tradewind-sched"]),
     ("tradewind-io", &["tradewind-model"]),
     ("tradewind-lab", &["tradewind-io", "tradewind-model", "tradewind-sched", "tradewind-sim"]),
     ("tradewind-daemon", &["tradewind-io", "tradewind-model", "tradewind-sched"]),
+    ("tradewind-postgres", &["tradewind-daemon"]),
     ("tradewind-web", &["tradewind-daemon", "tradewind-io", "tradewind-model", "tradewind-sched"]),
     (
         "tradewind",
@@ -25,6 +26,7 @@ const ALLOWED: [(&str, &[&str]); 9] = [
             "tradewind-io",
             "tradewind-lab",
             "tradewind-model",
+            "tradewind-postgres",
             "tradewind-sched",
             "tradewind-sim",
             "tradewind-web",

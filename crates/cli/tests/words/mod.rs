@@ -7,7 +7,7 @@ use crate::{ends, files, root};
 
 /// What is checked: files, and folders. Of Markdown the text is checked, of sources the comments,
 /// the sentences in string literals and the names of tests, of templates the text of the page.
-const CHECKED: [&str; 18] = [
+const CHECKED: [&str; 19] = [
     "docs",
     "README.md",
     "ARCHITECTURE.md",
@@ -21,6 +21,7 @@ const CHECKED: [&str; 18] = [
     "crates/lab/src",
     "crates/lab/tests",
     "crates/model",
+    "crates/postgres",
     "crates/reference",
     "crates/sched",
     "crates/sim",

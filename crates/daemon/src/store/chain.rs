@@ -8,6 +8,8 @@ use std::fmt::{self, Write as _};
 
 use sha2::{Digest as _, Sha256};
 
+use super::{PageKey, Snapshot};
+
 /// SHA-256 of a row and all before it. Displayed in hexadecimal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Digest(pub [u8; 32]);
@@ -69,29 +71,30 @@ pub fn link(before: Digest, seq: u64, at: i64, body: &[u8]) -> Digest {
 
 /// Where a journal ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct JournalEnd {
+pub struct JournalEnd {
     /// The last row's number, 0 if there is none.
-    pub(super) seq: u64,
+    pub seq: u64,
     /// Its time; before all times if there is none.
-    pub(super) at: i64,
+    pub at: i64,
     /// Its digest, or the origin's.
-    pub(super) digest: Digest,
+    pub digest: Digest,
 }
 
 impl JournalEnd {
     /// Of a journal without rows.
-    pub(super) fn of(origin: &Origin) -> JournalEnd {
+    pub fn of(origin: &Origin) -> JournalEnd {
         JournalEnd { seq: 0, at: i64::MIN, digest: origin.digest() }
     }
 
     /// With one row more.
-    pub(super) fn then(self, at: i64, body: &[u8]) -> JournalEnd {
+    #[must_use]
+    pub fn then(self, at: i64, body: &[u8]) -> JournalEnd {
         let seq = self.seq + 1;
         JournalEnd { seq, at, digest: link(self.digest, seq, at, body) }
     }
 
     /// What is wrong with rows that are to follow, if anything: time runs forwards only.
-    pub(super) fn objection(self, rows: &[(i64, Vec<u8>)]) -> Option<String> {
+    pub fn objection(self, rows: &[(i64, Vec<u8>)]) -> Option<String> {
         let mut before = self.at;
         for (at, _) in rows {
             if *at < before {
@@ -101,4 +104,18 @@ impl JournalEnd {
         }
         None
     }
+}
+
+/// The digest of a snapshot, without its pages.
+pub fn of_snapshot(snapshot: &Snapshot) -> Digest {
+    let hash = Sha256::new().chain_update(snapshot.seq.to_be_bytes());
+    let hash = hash.chain_update(snapshot.at.to_be_bytes());
+    let hash = hash.chain_update(snapshot.version.to_be_bytes());
+    Digest(hash.chain_update(&snapshot.body).finalize().into())
+}
+
+/// The digest of a page of a snapshot.
+pub fn of_page(key: PageKey, body: &[u8]) -> Digest {
+    let hash = Sha256::new().chain_update([key.0]).chain_update(key.1.to_be_bytes());
+    Digest(hash.chain_update(body).finalize().into())
 }

@@ -8,10 +8,15 @@
 //! - [`archive`]: files of old rows.
 //! - [`chain`]: how rows are chained, in every store.
 //! - [`verify`], [`export`]: all rows of any store, one after the other.
+//! - [`RowSource`]: all rows of a store or an export for another store.
+//! - [`conformance`]: what every store must hold. A journal in PostgreSQL is in a crate of its own,
+//!   `tradewind-postgres`, since its client has an async runtime inside.
 
 pub mod archive;
 pub mod chain;
+pub mod conformance;
 mod export;
+mod import;
 pub mod memory;
 pub mod sqlite;
 #[cfg(test)]
@@ -22,6 +27,8 @@ use std::fmt::Debug;
 
 pub use chain::{Digest, Origin};
 pub use export::{ExportError, export};
+pub use import::{ExportedRows, ImportError, RowSource, StoreRows, compared};
+pub use sqlite::new_origin;
 pub use verify::{Verified, verify};
 
 /// One row of the journal.
@@ -118,6 +125,19 @@ pub enum StoreError {
     Busy {
         /// Path of the file or folder.
         path: String,
+    },
+    /// Another daemon has taken over the journal since. Nothing is written here any more.
+    #[error(
+        "{path}: another daemon has taken over this market (its epoch is {epoch}, ours was \
+         {ours}): nothing is written here any more"
+    )]
+    Superseded {
+        /// Where the journal is.
+        path: String,
+        /// The owner's epoch.
+        epoch: u64,
+        /// The epoch of this store.
+        ours: u64,
     },
     /// Written by a later release.
     #[error("{path} was written by a later release (format {found}, this one knows {known})")]

@@ -96,6 +96,80 @@ fn snapshots_are_of_rows_that_are_there() {
     assert_eq!(store.snapshot().unwrap(), Some(snapshot(1)));
 }
 
+struct MemoryBench(Disk);
+
+impl conformance::Bench for MemoryBench {
+    fn open(&mut self) -> Result<Box<dyn Store>, StoreError> {
+        Ok(Box::new(self.0.open()?))
+    }
+
+    fn look(&mut self) -> Option<Box<dyn Store>> {
+        None
+    }
+
+    fn damage(&mut self, seq: u64) {
+        self.0.corrupt(seq, 0);
+    }
+
+    fn archive(&mut self, _: i64) -> Option<u64> {
+        None
+    }
+}
+
+#[test]
+fn a_store_in_memory_is_a_store() {
+    conformance::all(|| MemoryBench(Disk::new(origin())));
+}
+
+#[test]
+fn a_journal_goes_from_store_to_store_and_through_an_export() {
+    let mut store = Disk::new(origin()).open().unwrap();
+    store.append(&rows(1..=600)).unwrap();
+    let odd: [&[u8]; 5] = [b"{\"a\": 1.50 , \"a\":2}", b"{\"a\":\n1}", b"no JSON", b"\xff", b""];
+    store.append(&odd.map(|body| (700, body.to_vec()))).unwrap();
+    let original = verify(&mut store).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    let copy = sqlite::import(&file("copy.db"), &mut StoreRows::of(&mut store)).unwrap();
+    assert_eq!(copy, original);
+    let mut lines = Vec::new();
+    export(&mut store, &mut lines).unwrap();
+    let mut read = ExportedRows::begin(lines.as_slice()).unwrap();
+    assert_eq!(sqlite::import(&file("again.db"), &mut read).unwrap(), original);
+    assert_eq!(sqlite::Sqlite::open(&file("again.db")).unwrap().origin(), store.origin());
+    let there = sqlite::import(&file("again.db"), &mut StoreRows::of(&mut store)).unwrap_err();
+    assert!(there.to_string().contains("it is there already"), "{there}");
+}
+
+#[test]
+fn an_export_that_was_changed_is_not_imported() {
+    let mut store = Disk::new(origin()).open().unwrap();
+    store.append(&rows(1..=9)).unwrap();
+    let mut lines = Vec::new();
+    export(&mut store, &mut lines).unwrap();
+    let text = String::from_utf8(lines).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().join("copy.db");
+    let said = |text: &str| {
+        let read = ExportedRows::begin(text.as_bytes());
+        let wrong = read.and_then(|mut read| sqlite::import(&to, &mut read)).unwrap_err();
+        let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+        assert!(left.is_empty(), "{left:?}");
+        wrong.to_string()
+    };
+    let without = |line: usize| {
+        let kept = text.lines().enumerate().filter(|(place, _)| *place != line);
+        kept.map(|(_, line)| format!("{line}\n")).collect::<String>()
+    };
+    assert!(said(&without(4)).starts_with("line 5 "), "{}", said(&without(4)));
+    assert!(said(&text.replace("\"n\":7", "\"n\":8")).starts_with("line 8 "));
+    assert!(said(&text.replace("\"at\":7", "\"at\": 7")).starts_with("line 8 "));
+    assert!(said(&text[..text.len() - 9]).contains("not complete"));
+    assert!(said(&text.replace("\"journal\":1", "\"journal\":2")).contains("format 2"));
+    assert!(said("not an export\n").starts_with("line 1 "));
+    assert!(said(&text.replace("\"test\"", "\"other\"")).starts_with("line 2 "));
+}
+
 #[test]
 fn all_rows_are_verified() {
     let mut store = Disk::new(origin()).open().unwrap();

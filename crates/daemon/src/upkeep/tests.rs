@@ -1,3 +1,5 @@
+use std::path::Path;
+
 use super::*;
 use crate::store::sqlite::{Sqlite, check};
 use crate::store::{Snapshot, Store as _};
@@ -21,6 +23,11 @@ fn rows(count: i64) -> Vec<(i64, Vec<u8>)> {
     (0..count).map(|n| (n, format!("{{\"n\":{n}}}").into_bytes())).collect()
 }
 
+fn kept(path: &Path, cover: Cover, retention: Option<Span>) -> MaintainedDatabase {
+    let database = Box::new(SqliteMaintenance::new(path.to_owned(), cover));
+    MaintainedDatabase { database, retention }
+}
+
 #[test]
 fn old_rows_are_archived_while_the_journal_is_written() {
     let folder = tempfile::tempdir().unwrap();
@@ -31,7 +38,7 @@ fn old_rows_are_archived_while_the_journal_is_written() {
     store.keep(&Snapshot { seq: 15_000, at: 5, version: 1, body: vec![1] }).unwrap();
     let gauges = Arc::new(Gauges::default());
     let retention = Some(Span(3_600));
-    let kept = MaintainedDatabase { path: path.clone(), cover: Cover::Snapshots, retention };
+    let kept = kept(&path, Cover::Snapshots, retention);
     let upkeep = Upkeep::start(vec![kept], QUICK, Arc::clone(&gauges)).unwrap();
     let (mut written, begun) = (16_000, Instant::now());
     while gauges.archived.count() < 15_000 {
@@ -55,12 +62,12 @@ fn a_log_without_snapshots_is_archived_and_damage_is_reported_once_it_is_there()
     let mut store = Sqlite::open(&path).unwrap();
     store.append(&rows(3_000)).unwrap();
     let gauges = Arc::new(Gauges::default());
-    let kept = MaintainedDatabase { path: path.clone(), cover: Cover::Nothing, retention: None };
-    let upkeep = Upkeep::start(vec![kept.clone()], QUICK, Arc::clone(&gauges)).unwrap();
+    let kept = kept(&path, Cover::Nothing, None);
+    let upkeep = Upkeep::start(vec![kept], QUICK, Arc::clone(&gauges)).unwrap();
     until("all of it was looked at", || gauges.scrubbed.count() > 6_000);
     assert_eq!((gauges.archived.count(), gauges.damage().len()), (0, 0), "nothing is too old");
     upkeep.stop();
-    let kept = MaintainedDatabase { retention: Some(Span(3_600)), ..kept };
+    let kept = self::kept(&path, Cover::Nothing, Some(Span(3_600)));
     let upkeep = Upkeep::start(vec![kept], QUICK, Arc::clone(&gauges)).unwrap();
     until("old rows are archived", || gauges.archived.count() == 2_999);
     let file = store.archives().unwrap().remove(0).name();

@@ -8,6 +8,7 @@ mod read;
 pub mod schedule;
 mod sign_in;
 mod sites;
+mod store;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +26,7 @@ pub use journal::Journal;
 use machine::LocalAccounts;
 use schedule::Schedule;
 pub use sign_in::{Provider, RoleName, SignIn};
+pub use store::{JournalStore, StoreUrl};
 
 /// All that the file says, checked. Names of policies are not: who knows policies checks them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -39,6 +41,8 @@ pub struct Settings {
     pub sign_in: SignIn,
     /// How much of it users may have.
     pub limits: UserLimits,
+    /// Where the journal is kept.
+    pub store: JournalStore,
     /// How long what is old is kept.
     pub journal: Journal,
     /// What users begin with.

@@ -9,7 +9,7 @@ use super::SiteKind;
 use super::schedule::{LoadRange, Rule, Schedule};
 use super::{
     Credits, Hours, Listen, Market, Notify, Peer, Project, Settings, Tls, UserLimits, hours,
-    journal, sign_in, sites,
+    journal, sign_in, sites, store,
 };
 use crate::decimal;
 use crate::diagnostics::{Diagnostics, excerpt};
@@ -43,6 +43,7 @@ fn settings(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Settings {
         listen: table(fields, "listen", &["address", "certificate", "key"], notes, listen),
         sign_in: table(fields, "sign_in", &sign_in::KEYS, notes, sign_in::sign_in),
         limits: table(fields, "limits", &LIMITS, notes, limits),
+        store: store::store(fields, notes),
         journal: table(fields, "journal", &journal::KEYS, notes, journal::journal),
         money: table(fields, "money", &["new_user_grant"], notes, money),
         notify: table(fields, "notify", &NOTIFY, notes, notify),

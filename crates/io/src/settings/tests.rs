@@ -294,3 +294,25 @@ fn observed_clusters_are_not_among_the_sites_of_the_market() {
     let twice = site("a", "kind = 'slurm'") + &site("a", "kind = 'slurm'\nmode = 'observe'");
     assert!(read(&twice).is_err(), "names are unique among all");
 }
+
+#[test]
+fn the_store_is_a_file_or_a_database_and_its_url_is_never_shown() {
+    let of = |text: &str| read(text).map(|(settings, _)| settings.store);
+    assert_eq!(of("").unwrap(), JournalStore::Sqlite);
+    assert_eq!(of("store = \"sqlite\"").unwrap(), JournalStore::Sqlite);
+    let url = "postgresql://tw:secret@db.example/market?sslmode=require";
+    let store = of(&format!("store = \"{url}\"")).unwrap();
+    assert!(!format!("{store:?}").contains("secret"), "{store:?}");
+    let JournalStore::Postgresql(found) = store else { panic!("no database") };
+    assert_eq!(found.secret(), url);
+    for wrong in [
+        "\"mysql://a:secret@b\"",
+        "7",
+        "\"postgresql://a:secret @b/c\"",
+        "\"secret\"",
+        "\"postgresql://a:secret\\n@b/c\"",
+    ] {
+        let said = of(&format!("store = {wrong}")).unwrap_err().to_string();
+        assert!(said.contains("postgresql://USER@HOST") && !said.contains("secret"), "{said}");
+    }
+}

@@ -7,14 +7,17 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tradewind_daemon::shadow::ObservedSite;
 use tradewind_daemon::site::{Finding, Verdict};
+use tradewind_daemon::store::Origin;
 use tradewind_io::duration::parse_span;
-use tradewind_io::settings::Settings;
+use tradewind_io::settings::{JournalStore, Settings};
+use tradewind_postgres::{Address, Facts, Postgres};
 use tradewind_web::documents::{Market as MarketDocument, Site, SiteList, SiteState, TokenList};
 
 use super::{Sheet, token};
 use crate::client::words::moment;
 use crate::client::{Market, MarketArgs, Sent, place};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::journals::PAGE;
 use crate::options::Format;
 use crate::report::Report;
 use crate::tables::Side;
@@ -57,6 +60,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     };
     let folder = place::folder(args.state.as_deref())?;
     let mut all = look(&settings, &folder, args, report)?;
+    all.extend(store(&settings).map(|finding| ("market".to_owned(), finding)));
     let market = running(&folder);
     let of_market = market
         .iter()
@@ -75,6 +79,46 @@ fn running(folder: &Path) -> Option<MarketDocument> {
     let place = MarketArgs::of_folder(folder)?;
     let sent = Market::open(&place).and_then(|market| market.get("/v1/market")).ok()?;
     sent.read().ok()
+}
+
+/// The database of the journal, if there is one.
+fn store(settings: &Settings) -> Option<Finding> {
+    let JournalStore::Postgresql(url) = &settings.store else { return None };
+    let looked = Address::parse(url.secret()).map_err(|wrong| wrong.to_string());
+    let looked = looked.and_then(|address| {
+        let facts = Postgres::facts(&address).map_err(|wrong| wrong.to_string())?;
+        let market = Postgres::market(&address).map_err(|wrong| wrong.to_string())?;
+        Ok(database(&address, &facts, market.as_ref()))
+    });
+    Some(looked.unwrap_or_else(|wrong| Finding {
+        what: DATABASE.to_owned(),
+        verdict: Verdict::Bad,
+        found: wrong,
+        remedy: format!("see {PAGE}"),
+    }))
+}
+
+/// What it is called in the list.
+const DATABASE: &str = "the database of the journal";
+
+fn database(address: &Address, facts: &Facts, market: Option<&Origin>) -> Finding {
+    let market = market.map_or("no journal yet".to_owned(), |it| format!("market `{}`", it.market));
+    let owner = if facts.has_owner { "a daemon is connected" } else { "no daemon is connected" };
+    let found = format!(
+        "{}: PostgreSQL {}, {market}, {owner}, synchronous_commit = {}, synchronous_standby_names \
+         = `{}`; this machine's clock is {} s ahead of the database's",
+        address.name(),
+        facts.version,
+        facts.synchronous_commit,
+        facts.synchronous_standbys,
+        facts.clock_ahead
+    );
+    let verdict = if facts.clock_ahead.abs() > 10 { Verdict::Warning } else { Verdict::Good };
+    let remedy = match verdict {
+        Verdict::Warning => "set the clocks of this machine and of the server by NTP",
+        _ => "",
+    };
+    Finding { what: DATABASE.to_owned(), verdict, found, remedy: remedy.to_owned() }
 }
 
 /// The market cannot write.

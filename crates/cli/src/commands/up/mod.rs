@@ -3,6 +3,7 @@
 mod accounts;
 pub(crate) mod advice;
 mod demo;
+mod journal;
 mod notify;
 mod peers;
 pub(crate) mod place;
@@ -26,7 +27,7 @@ use std::time::Duration;
 use tradewind_daemon::audit::{Audit, AuditKind};
 use tradewind_daemon::codec::Json;
 use tradewind_daemon::engine::reads::Permit;
-use tradewind_daemon::engine::{Engine, Reader, Setup, Timing};
+use tradewind_daemon::engine::{Engine, Open, Reader, Setup, Timing};
 use tradewind_daemon::live::peers::StatusQuery;
 use tradewind_daemon::live::rights::{Actor, Role, TokenTerms};
 use tradewind_daemon::live::{Ask, Reply};
@@ -34,12 +35,14 @@ use tradewind_daemon::shadow::{Records, Watch};
 use tradewind_daemon::site::{SiteError, Tag};
 use tradewind_daemon::store::sqlite::{Cover, Sqlite};
 use tradewind_daemon::store::{Store, StoreError};
-use tradewind_daemon::upkeep::{MaintainedDatabase, Pace, Upkeep};
+use tradewind_daemon::upkeep::{MaintainedDatabase, Maintenance, Pace, SqliteMaintenance, Upkeep};
 use tradewind_io::settings::{Pool, Settings};
 use tradewind_model::{SiteId, Times};
+use tradewind_postgres::Claim;
 use tradewind_web::{Api, Limits, Listen, Outputs, Rate, Server, Tls};
 
 use crate::exit::{Exit, Failure, Outcome};
+use crate::journals::JournalPlace;
 use crate::report::Report;
 use crate::{client, input, output, sites};
 use place::StateFolder;
@@ -75,6 +78,10 @@ pub(crate) struct Args {
     /// is not. What is left of that journal is kept under another name.
     #[arg(long)]
     new: bool,
+    /// Take the market from another daemon that is connected to its database: that one can write
+    /// nothing from then on. Only for a journal in PostgreSQL.
+    #[arg(long, conflicts_with = "new")]
+    take_over: bool,
     /// Users may have tokens although local sites run all jobs as the daemon's own account: every
     /// user is as good as an administrator then. As `shared_account` in the configuration.
     #[arg(long)]
@@ -88,6 +95,10 @@ pub(crate) struct Args {
 }
 
 impl Args {
+    fn claim(&self) -> Claim {
+        if self.take_over { Claim::TakeOver } else { Claim::IfFree }
+    }
+
     fn beginning(&self) -> Beginning {
         if self.new { Beginning::Anew } else { Beginning::AsFound }
     }
@@ -99,8 +110,11 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     accounts::tell(&settings, args, report);
     let place = StateFolder::new(args.state.as_deref())?;
     place.make()?;
-    remains::check(&place, args.beginning(), report)?;
-    let engine = start(&place, &settings, report)?;
+    let kept = journal::located(&place, &settings)?;
+    journal::check(&place, &kept, args.beginning(), report)?;
+    // Opened first: the process that has the journal has the sites.
+    let open = journal::open(&place, &kept, args.beginning(), args.claim())?;
+    let engine = start(&place, &settings, open, report)?;
     let audit = audit(&place)?;
     let token = admit(&engine, &place, &audit)?;
     let plans = Arc::new(planner::Plans::default());
@@ -111,7 +125,7 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     tell_url(&engine, &place, &url, report)?;
     output::print(&format!("{url}\n"))?;
     report.note(&format!("the administrator's token is in {}", token.display()));
-    let upkeep = upkeep(&place, &settings, &engine)?;
+    let upkeep = upkeep(&place, &kept, &settings, &engine)?;
     let no_thread = |wrong: std::io::Error| Failure::usage(format!("no thread: {wrong}"));
     let watcher = schedules::Watcher::start(engine.handle.clone(), &settings).map_err(no_thread)?;
     let planner = planner::Planner::start(engine.handle.clone(), plans).map_err(no_thread)?;
@@ -192,17 +206,13 @@ fn times_by_project(settings: &Settings) -> BTreeMap<String, Times> {
 }
 
 /// The market of the folder, running.
-fn start(place: &StateFolder, settings: &Settings, report: &Report) -> Result<Engine, Failure> {
-    let journal = place.journal();
+fn start(
+    place: &StateFolder,
+    settings: &Settings,
+    open: Open,
+    report: &Report,
+) -> Result<Engine, Failure> {
     let pools = Arc::new(sites::pools(settings)?);
-    // Opened first: the process that has the journal has the sites.
-    let mut first = Some(open(&journal).map_err(|wrong| explain(&wrong))?);
-    let again = journal.clone();
-    let open = Box::new(move || match first.take() {
-        Some(first) => Ok(first),
-        // It was there: a journal that vanished meanwhile is not made up for by an empty one.
-        None => Ok(Box::new(Sqlite::reopen(&again)?) as Box<dyn Store>),
-    });
     let allowed = tradewind_daemon::live::Settings {
         max_jobs: settings.limits.jobs as usize,
         max_jobs_per_user: settings.limits.jobs_per_user as usize,
@@ -284,11 +294,16 @@ fn admit(engine: &Engine, place: &StateFolder, audit: &Audit) -> Result<PathBuf,
 }
 
 /// Archives, and the slow look for damage.
-fn upkeep(place: &StateFolder, settings: &Settings, engine: &Engine) -> Result<Upkeep, Failure> {
+fn upkeep(
+    place: &StateFolder,
+    journal: &JournalPlace,
+    settings: &Settings,
+    engine: &Engine,
+) -> Result<Upkeep, Failure> {
     let retention = settings.journal.retention;
-    let kept = |path: PathBuf, cover: Cover| MaintainedDatabase { path, cover, retention };
-    let audit = client::place::audit(place.folder());
-    let all = vec![kept(place.journal(), Cover::Snapshots), kept(audit, Cover::Nothing)];
+    let audit = SqliteMaintenance::new(client::place::audit(place.folder()), Cover::Nothing);
+    let all: [Box<dyn Maintenance>; 2] = [journal::maintenance(journal), Box::new(audit)];
+    let all = all.into_iter().map(|database| MaintainedDatabase { database, retention }).collect();
     let started = Upkeep::start(all, Pace::default(), Arc::clone(engine.handle.gauges()));
     started.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))
 }

@@ -58,6 +58,26 @@ fn set_aside(place: &StateFolder, journal: &Path, report: &Report) -> Result<(),
     Ok(())
 }
 
+/// Looks whether a folder whose journal is to begin elsewhere has nothing of another market.
+///
+/// # Errors
+/// If it has.
+pub(super) fn nothing_is_left(place: &StateFolder, store: &str) -> Result<(), Failure> {
+    let left = found(place);
+    if left.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "there is no journal in {store}, but something of a market is in `{}`: {}",
+        place.folder().display(),
+        left.join(", ")
+    );
+    Err(Failure::data(message).hint(
+        "name the database of that market, or restore it; to give that market up and begin a new \
+         one: `tradewind up --new`",
+    ))
+}
+
 /// What there is of a market, by its names in the folder.
 fn found(place: &StateFolder) -> Vec<String> {
     let name = |path: &PathBuf| {

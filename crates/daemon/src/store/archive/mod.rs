@@ -20,7 +20,8 @@ use serde::{Deserialize, Serialize};
 use super::chain::{Digest, JournalEnd};
 use super::{Origin, StoreError};
 
-pub(super) use reader::SegmentReader;
+pub use reader::SegmentReader;
+pub use writer::pack;
 pub(super) use writer::write;
 
 /// The format of the files that are written here.

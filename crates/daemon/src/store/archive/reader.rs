@@ -1,5 +1,6 @@
 //! Archive files are read row by row, each verified before it is given out.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -17,11 +18,10 @@ const LONGEST_LINE: u64 = 4_096;
 const LONGEST_BODY: u64 = 1 << 30;
 
 /// An archive file that is being read from its first row on.
-#[derive(Debug)]
-pub(in crate::store) struct SegmentReader {
+pub struct SegmentReader {
     path: PathBuf,
     segment: Segment,
-    text: BufReader<MultiGzDecoder<File>>,
+    text: BufReader<MultiGzDecoder<Box<dyn Read + Send>>>,
     /// The last row that was read.
     end: JournalEnd,
 }
@@ -37,14 +37,7 @@ impl SegmentReader {
         segment: &Segment,
     ) -> Result<SegmentReader, StoreError> {
         let path = file_of(folder, segment);
-        let (reader, found) = SegmentReader::begin(path, origin, segment.first)?;
-        match found == *segment {
-            true => Ok(reader),
-            false => {
-                let what = "the archive file is not the one that the journal has noted";
-                Err(damaged(&reader.path, segment.first, what))
-            }
-        }
+        noted_as(segment, SegmentReader::begin(path, origin, segment.first)?)
     }
 
     /// Opens a file that the journal has not noted, and says what is in it.
@@ -57,6 +50,30 @@ impl SegmentReader {
         first: u64,
     ) -> Result<(SegmentReader, Segment), StoreError> {
         let file = File::open(&path).map_err(|wrong| unopened(&path, first, &wrong))?;
+        SegmentReader::begin_with(path, Box::new(file), origin, first)
+    }
+
+    /// Reads the contents of a segment's archive file that a store keeps elsewhere than in a
+    /// folder; `path` is its name in messages.
+    ///
+    /// # Errors
+    /// If it is not the file of this segment.
+    pub fn unpack(
+        path: PathBuf,
+        bytes: Vec<u8>,
+        origin: &Origin,
+        segment: &Segment,
+    ) -> Result<SegmentReader, StoreError> {
+        let bytes = Box::new(io::Cursor::new(bytes));
+        noted_as(segment, SegmentReader::begin_with(path, bytes, origin, segment.first)?)
+    }
+
+    fn begin_with(
+        path: PathBuf,
+        file: Box<dyn Read + Send>,
+        origin: &Origin,
+        first: u64,
+    ) -> Result<(SegmentReader, Segment), StoreError> {
         let mut text = BufReader::new(MultiGzDecoder::new(file));
         let bad = |what: String| damaged(&path, first, what);
         let line = line(&mut text).map_err(|wrong| bad(unreadable(&wrong)))?;
@@ -76,12 +93,12 @@ impl SegmentReader {
     }
 
     /// The number of the last row that was read; of none, that before the first.
-    pub(in crate::store) fn at(&self) -> u64 {
+    pub fn at(&self) -> u64 {
         self.end.seq
     }
 
     /// Which rows it has.
-    pub(in crate::store) fn segment(&self) -> &Segment {
+    pub fn segment(&self) -> &Segment {
         &self.segment
     }
 
@@ -89,7 +106,8 @@ impl SegmentReader {
     ///
     /// # Errors
     /// If the row is not what was written.
-    pub(in crate::store) fn next(&mut self) -> Result<Option<Row>, StoreError> {
+    #[expect(clippy::should_implement_trait, reason = "it may fail, and ends then")]
+    pub fn next(&mut self) -> Result<Option<Row>, StoreError> {
         if self.end.seq >= self.segment.last {
             return Ok(None);
         }
@@ -137,6 +155,28 @@ impl SegmentReader {
         }
         self.end = end;
         Ok(row)
+    }
+}
+
+impl fmt::Debug for SegmentReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut it = f.debug_struct("SegmentReader");
+        it.field("path", &self.path).field("segment", &self.segment).field("end", &self.end);
+        it.finish_non_exhaustive()
+    }
+}
+
+/// The reader, if what it has found is the segment that the journal has noted.
+fn noted_as(
+    segment: &Segment,
+    (reader, found): (SegmentReader, Segment),
+) -> Result<SegmentReader, StoreError> {
+    match found == *segment {
+        true => Ok(reader),
+        false => {
+            let what = "the archive file is not the one that the journal has noted";
+            Err(damaged(&reader.path, segment.first, what))
+        }
     }
 }
 

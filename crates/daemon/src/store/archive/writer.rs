@@ -24,14 +24,7 @@ pub(in crate::store) fn write(
     before: Digest,
     rows: &[Row],
 ) -> Result<Segment, StoreError> {
-    let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
-        return Err(failed(folder, &io::Error::other("there are no rows to archive")));
-    };
-    let begin = JournalEnd { seq: first.seq - 1, at: first.at, digest: before };
-    let end = rows.iter().fold(begin, |end, row| end.then(row.at, &row.body));
-    let times = (first.at, last.at);
-    let (first, last) = (first.seq, last.seq);
-    let segment = Segment { first, last, times, before, after: end.digest };
+    let segment = segment_of(before, rows).map_err(|wrong| failed(folder, &wrong))?;
     let path = file_of(folder, &segment);
     let part = folder.join(format!("{}{UNFINISHED}", segment.name()));
     let written = make_folder(folder)
@@ -43,6 +36,27 @@ pub(in crate::store) fn write(
         return Err(failed(&path, &wrong));
     }
     Ok(segment)
+}
+
+/// The contents of an archive file of these rows, for stores that keep them elsewhere than in a
+/// folder. As `write`.
+///
+/// # Errors
+/// If there are no rows.
+pub fn pack(origin: &Origin, before: Digest, rows: &[Row]) -> io::Result<(Segment, Vec<u8>)> {
+    let segment = segment_of(before, rows)?;
+    let bytes = compress(Vec::new(), origin, &segment, rows)?;
+    Ok((segment, bytes))
+}
+
+fn segment_of(before: Digest, rows: &[Row]) -> io::Result<Segment> {
+    let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
+        return Err(io::Error::other("there are no rows to archive"));
+    };
+    let begin = JournalEnd { seq: first.seq - 1, at: first.at, digest: before };
+    let end = rows.iter().fold(begin, |end, row| end.then(row.at, &row.body));
+    let times = (first.at, last.at);
+    Ok(Segment { first: first.seq, last: last.seq, times, before, after: end.digest })
 }
 
 /// Makes the folder for its owner only, and sees to it that its name survives a loss of power.
@@ -60,7 +74,13 @@ fn make_folder(folder: &Path) -> io::Result<()> {
 fn fill(part: &Path, origin: &Origin, segment: &Segment, rows: &[Row]) -> io::Result<()> {
     let mut options = OpenOptions::new();
     let file = options.write(true).create(true).truncate(true).mode(0o600).open(part)?;
-    let mut to = GzEncoder::new(BufWriter::new(file), Compression::default());
+    let mut file = compress(BufWriter::new(file), origin, segment, rows)?;
+    file.flush()?;
+    file.get_ref().sync_all()
+}
+
+fn compress<W: Write>(to: W, origin: &Origin, segment: &Segment, rows: &[Row]) -> io::Result<W> {
+    let mut to = GzEncoder::new(to, Compression::default());
     serde_json::to_writer(&mut to, &Header::of(origin, segment))?;
     to.write_all(b"\n")?;
     let mut digest = segment.before;
@@ -70,9 +90,7 @@ fn fill(part: &Path, origin: &Origin, segment: &Segment, rows: &[Row]) -> io::Re
         to.write_all(&row.body)?;
         to.write_all(b"\n")?;
     }
-    let mut file = to.finish()?;
-    file.flush()?;
-    file.get_ref().sync_all()
+    to.finish()
 }
 
 fn failed(path: &Path, wrong: &io::Error) -> StoreError {

@@ -11,7 +11,8 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use super::error::{damaged, explain, io};
 use super::{Sqlite, archives, connect, files, snapshots};
 use crate::store::archive::file_of;
-use crate::store::{StoreError, Verified, verify};
+use crate::store::chain::JournalEnd;
+use crate::store::{ImportError, RowSource, Store as _, StoreError, Verified, compared, verify};
 
 /// Looks at all of the file: every row, every snapshot, and SQLite's own structures. A daemon may
 /// write it meanwhile. Linear in the file.
@@ -56,13 +57,65 @@ pub fn restore(from: &Path, to: &Path) -> Result<Verified, StoreError> {
     copy(&backup, to)
 }
 
-fn copy(from: &Sqlite, to: &Path) -> Result<Verified, StoreError> {
+/// Copies all rows of `from` into a journal that is not there yet, and compares the digests. The
+/// market keeps its name, so only one of the two journals may be used afterwards. Snapshots are not
+/// copied: the next start reads all rows.
+///
+/// # Errors
+/// If there is a journal at `to`, or what is left of one; if `from` cannot be read or is damaged; if
+/// a file makes trouble. There is nothing at `to` then.
+pub fn import(to: &Path, from: &mut dyn RowSource) -> Result<Verified, ImportError> {
+    nothing_is_there(to)?;
+    files::make_folder(to)?;
+    let part = files::beside(to, ".part");
+    let tidy = || {
+        for suffix in ["", "-wal", "-shm", ".lock"] {
+            let _ = fs::remove_file(files::beside(&part, suffix));
+        }
+    };
+    tidy();
+    let imported = fill(&part, from).and_then(|verified| {
+        let put = renameat_with(CWD, &part, CWD, to, RenameFlags::NOREPLACE);
+        put.map_err(|e| files::failed(to, "put there", &e.into()))?;
+        files::sync_folder(to).map_err(|e| files::failed(to, "synced", &e))?;
+        Ok(verified)
+    });
+    tidy();
+    imported
+}
+
+fn fill(part: &Path, from: &mut dyn RowSource) -> Result<Verified, ImportError> {
+    let origin = from.origin().clone();
+    let mut end = JournalEnd::of(&origin);
+    let mut store = Sqlite::open_with(part, || Ok(origin))?;
+    loop {
+        let rows: Vec<_> = from.next()?.into_iter().map(|row| (row.at, row.body)).collect();
+        if rows.is_empty() {
+            break;
+        }
+        end = rows.iter().fold(end, |end, (at, body)| end.then(*at, body));
+        store.append(&rows)?;
+    }
+    let verified = compared(&mut store, end)?;
+    // Closing moves all of the write-ahead log into the file.
+    drop(store);
+    let synced = File::open(part).and_then(|file| file.sync_all());
+    synced.map_err(|e| files::failed(part, "synced", &e))?;
+    Ok(verified)
+}
+
+fn nothing_is_there(to: &Path) -> Result<(), StoreError> {
     for suffix in ["", "-wal", "-shm", "-journal", ".archive"] {
         let there = files::beside(to, suffix);
         if there.symlink_metadata().is_ok() {
             return Err(io(&there, "it is there already; move it away, or name another file"));
         }
     }
+    Ok(())
+}
+
+fn copy(from: &Sqlite, to: &Path) -> Result<Verified, StoreError> {
+    nothing_is_there(to)?;
     let part = files::beside(to, ".part");
     let copied = write(&from.connection, &part);
     let copied = copied.and_then(|()| copy_archives(from, &part)).and_then(|()| check(&part));

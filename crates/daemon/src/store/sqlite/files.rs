@@ -125,7 +125,10 @@ pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
 }
 
 /// A market's origin: a name from the operating system's randomness, and now.
-pub(super) fn origin() -> Result<Origin, StoreError> {
+///
+/// # Errors
+/// If there is no randomness.
+pub fn origin() -> Result<Origin, StoreError> {
     let source = Path::new("/dev/urandom");
     let mut bytes = [0; 10];
     let read = File::open(source).and_then(|mut file| file.read_exact(&mut bytes));

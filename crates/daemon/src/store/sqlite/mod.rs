@@ -34,8 +34,9 @@ use schema::FileKind;
 
 use files::Lock;
 
-pub use copy::{backup, check, restore};
+pub use copy::{backup, check, import, restore};
 pub use creation::{remains, set_aside};
+pub use files::origin as new_origin;
 pub use keeper::{ArchiveCutoff, Cover, Keeper, archive_all, compact};
 pub use schema::FORMAT;
 pub use scrub::{Damage, Scrub, Scrubbed};

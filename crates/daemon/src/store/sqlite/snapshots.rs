@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior};
-use sha2::{Digest as _, Sha256};
 
 use super::error::{damaged as damaged_page_at, explain};
-use crate::store::{Changes, Page, PageKey, Snapshot, StoreError};
+use crate::store::{Changes, Page, PageKey, Snapshot, StoreError, chain};
 
 /// Snapshots from this version on have pages.
 const PAGED: u32 = 2;
@@ -20,16 +19,12 @@ pub const KEPT: u32 = 3;
 
 /// Covers all of it.
 fn digest(snapshot: &Snapshot) -> [u8; 32] {
-    let hash = Sha256::new().chain_update(snapshot.seq.to_be_bytes());
-    let hash = hash.chain_update(snapshot.at.to_be_bytes());
-    let hash = hash.chain_update(snapshot.version.to_be_bytes());
-    hash.chain_update(&snapshot.body).finalize().into()
+    chain::of_snapshot(snapshot).0
 }
 
 /// Covers all of a page.
 fn page_digest(key: PageKey, body: &[u8]) -> [u8; 32] {
-    let hash = Sha256::new().chain_update([key.0]).chain_update(key.1.to_be_bytes());
-    hash.chain_update(body).finalize().into()
+    chain::of_page(key, body).0
 }
 
 /// Puts one with pages there, and lets all others go.

@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use super::*;
-use crate::store::{Digest, Verified, export, verify};
+use crate::store::{Digest, Verified, conformance, export, verify};
 
 /// A folder that goes away, and a journal's path in it.
 fn place() -> (TempDir, PathBuf) {
@@ -55,6 +55,41 @@ fn what_was_appended_is_there_when_it_is_opened_again() {
     let row = &store.read(41, 1).unwrap()[0];
     assert_eq!((row.seq, row.at, row.body.as_slice()), (42, 42, br#"{"n":42}"#.as_slice()));
     assert_eq!(verify(&mut store).unwrap().digest, digest);
+}
+
+struct FileBench {
+    _folder: TempDir,
+    path: PathBuf,
+}
+
+impl conformance::Bench for FileBench {
+    fn open(&mut self) -> Result<Box<dyn Store>, StoreError> {
+        Ok(Box::new(Sqlite::open(&self.path)?))
+    }
+
+    fn look(&mut self) -> Option<Box<dyn Store>> {
+        Some(Box::new(Sqlite::look(&self.path).unwrap()))
+    }
+
+    fn damage(&mut self, seq: u64) {
+        meddle(
+            &self.path,
+            &format!("UPDATE rows SET body = CAST('X' || body AS BLOB) WHERE seq = {seq}"),
+        );
+    }
+
+    fn archive(&mut self, before: i64) -> Option<u64> {
+        let made = archive_all(&self.path, Cover::Snapshots, before).unwrap();
+        Some(made.iter().map(|it| it.last - it.first + 1).sum())
+    }
+}
+
+#[test]
+fn a_store_in_a_file_is_a_store() {
+    conformance::all(|| {
+        let (folder, path) = place();
+        FileBench { _folder: folder, path }
+    });
 }
 
 #[test]
