@@ -23,6 +23,7 @@ pub mod record;
 pub mod site_health;
 mod site_states;
 pub mod sites;
+mod starts;
 pub mod state;
 mod surveys;
 pub mod tasks;

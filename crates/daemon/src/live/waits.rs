@@ -6,15 +6,11 @@
 //! compared with it later. All of this follows from records, so that a restart changes nothing. The
 //! corrector is the one of replays: [`tradewind_sched::predict::waits`].
 
-mod apply;
-
 use std::collections::{BTreeMap, VecDeque};
 
 use tradewind_model::{Pool, Pools, SiteId, Span, Time};
 pub use tradewind_sched::predict::waits::LEVELS;
 use tradewind_sched::predict::waits::{Question, WaitForecaster, WaitResult};
-
-use super::state::{Job, State};
 
 /// Forecasts of starts, and what came of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -51,7 +47,7 @@ impl Waits {
     pub const SCORED: usize = 1_000;
 
     /// What came of the forecast for a job that started at the site.
-    fn score(&mut self, site: SiteId, result: &WaitResult) {
+    pub(in crate::live) fn score(&mut self, site: SiteId, result: &WaitResult) {
         let ranges = result.forecast.ranges.iter();
         let outside = ranges.filter(|range| !range.has(result.wait)).count();
         let held = self.held.entry(site).or_default();
@@ -61,7 +57,9 @@ impl Waits {
         }
     }
 
-    fn score_of<'a>(held: impl Iterator<Item = &'a VecDeque<u32>>) -> RangeScore {
+    pub(in crate::live) fn score_of<'a>(
+        held: impl Iterator<Item = &'a VecDeque<u32>>,
+    ) -> RangeScore {
         let mut score = RangeScore::default();
         for narrowest in held.flatten() {
             score.starts += 1;
@@ -73,56 +71,13 @@ impl Waits {
     }
 }
 
-impl State {
-    /// How the ranges of the last jobs held that started at the site.
-    pub fn range_score_at(&self, site: SiteId) -> RangeScore {
-        Waits::score_of(self.waits.held.get(&site).into_iter())
-    }
-
-    /// The same of all sites.
-    pub fn range_score(&self) -> RangeScore {
-        Waits::score_of(self.waits.held.values())
-    }
-
-    /// Starts that ranges are made from, and how many are needed before there are ranges.
-    pub fn known_starts(&self) -> (usize, usize) {
-        (self.waits.forecaster.results(), WaitForecaster::<u64>::needed())
-    }
-
-    /// The ranges of a start that a look-ahead at the moment `at` expects at `expected`, for a job
-    /// of so many nodes and this time limit. `None`: too few forecasts have ended since the pools or
-    /// the policy changed, or the job is expected to start at once.
-    pub fn start_ranges(
-        &self,
-        (at, expected): (Time, Time),
-        (nodes, limit): (u32, Span),
-    ) -> Option<StartRanges> {
-        let forecaster = &self.waits.forecaster;
-        let wait = expected - at;
-        if wait <= Span::ZERO || !forecaster.is_informed() {
-            return None;
-        }
-        let said = forecaster.forecast(&question(at, wait, (nodes, limit)));
-        Some(StartRanges {
-            median: at + said.median,
-            ranges: said.ranges.map(|range| (at + range.low, at + range.high)),
-            results: forecaster.results(),
-        })
-    }
-
-    /// The time limit that is asked for in the market's queue. `None`: the job is not there.
-    pub fn asked_limit(&self, job: &Job) -> Option<Span> {
-        Some(self.market.demand(job.id()?)?.estimate)
-    }
-}
-
 /// Whether the pools have the same nodes, whatever they cost.
-pub(super) fn same_nodes(one: &Pools, other: &Pools) -> bool {
+pub(in crate::live) fn same_nodes(one: &Pools, other: &Pools) -> bool {
     let nodes = |pool: &Pool| (pool.name.clone(), pool.nodes, pool.performance);
     one.as_slice().iter().map(nodes).eq(other.as_slice().iter().map(nodes))
 }
 
 /// Live there is one look-ahead, by time limits.
-fn question(at: Time, wait: Span, (nodes, limit): (u32, Span)) -> Question {
+pub(in crate::live) fn question(at: Time, wait: Span, (nodes, limit): (u32, Span)) -> Question {
     Question { at, learned: wait, requested: wait, processors: nodes, request: limit }
 }
