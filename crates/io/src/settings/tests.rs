@@ -298,7 +298,7 @@ fn observed_clusters_are_not_among_the_sites_of_the_market() {
 #[test]
 fn the_store_is_a_file_or_a_database_and_its_url_is_never_shown() {
     let of = |text: &str| read(text).map(|(settings, _)| settings.store);
-    assert_eq!(of("").unwrap(), JournalStore::Sqlite);
+    assert_eq!(of("[market]\n").unwrap(), JournalStore::Sqlite);
     assert_eq!(of("store = \"sqlite\"").unwrap(), JournalStore::Sqlite);
     let url = "postgresql://tw:secret@db.example/market?sslmode=require";
     let store = of(&format!("store = \"{url}\"")).unwrap();

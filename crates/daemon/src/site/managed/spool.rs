@@ -14,6 +14,9 @@ use crate::site::{Exit, Go, Reading, SiteError, Tag};
 const PROGRAM: &str = concat!(include_str!("home.sh"), "\n", include_str!("spool.sh"));
 /// The last line of every answer: without it the answer was cut off.
 const LAST: &str = "done";
+/// What the program says first, on both outputs: what comes before was said by the account's own
+/// shell (`.bashrc` over ssh) or by ssh.
+const FIRST: &str = "tradewind-begins";
 /// Files of a task's folder that are read.
 pub(super) const FILES: [&str; 3] = ["here", "began", "end"];
 /// So many folders are named in one command.
@@ -249,13 +252,25 @@ impl Spool<'_> {
         let mut words = vec!["/bin/sh", "-s", "--", self.path, verb];
         words.extend(arguments.iter().map(String::as_str));
         let mut call = Call::by(Who::User(self.account), &words);
-        call.input = PROGRAM.as_bytes();
-        let answer = self.tool.must(&call)?;
-        match answer.out.ends_with(format!("{LAST}\n").as_bytes()) && answer.err.is_empty() {
+        let program = format!("echo {FIRST}\necho {FIRST} >&2\n{PROGRAM}");
+        call.input = program.as_bytes();
+        let mut answer = self.tool.must(&call)?;
+        let own = behind_first(&answer.out);
+        answer.out.drain(..own.unwrap_or(0));
+        answer.err.drain(..behind_first(answer.err.as_bytes()).unwrap_or(0));
+        let is_whole = own.is_some() && answer.out.ends_with(format!("{LAST}\n").as_bytes());
+        match is_whole && answer.err.is_empty() {
             true => Ok(answer),
             false => Err(SiteError::Unknown(self.tool.failure(&call, &answer))),
         }
     }
+}
+
+/// Where the program's own words begin, bytes; `None`: it has said none.
+fn behind_first(said: &[u8]) -> Option<usize> {
+    let line = format!("{FIRST}\n");
+    let at = said.windows(line.len()).position(|it| it == line.as_bytes());
+    at.map(|at| at + line.len())
 }
 
 /// What the lines say of the folder `name`; `None`: it is not there.
@@ -303,4 +318,17 @@ fn end(text: &str) -> Option<End> {
         _ => return None,
     };
     Some(End { since: since.parse().ok(), at, exit })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_login_shell_says_is_no_part_of_an_answer() {
+        let own = |text: &'static str| behind_first(text.as_bytes()).map(|at| &text[at..]);
+        assert_eq!(own("Welcome!\ntradewind-begins\nx\ndone\n"), Some("x\ndone\n"));
+        assert_eq!(own("rm: no such file\ntradewind-begins\n"), Some(""));
+        assert_eq!(own("tradewind-begin"), None);
+    }
 }
