@@ -247,21 +247,11 @@ impl Postgres {
                 archives::reader(client, &self.name, &self.origin, segment)?
             }
         };
-        let (mut rows, mut bytes) = (Vec::new(), 0);
-        while rows.len() < max && bytes < ENOUGH {
-            let Some(row) = reader.next()? else { break };
-            if row.seq > after {
-                bytes += row.body.len();
-                rows.push(row);
-            }
-        }
+        let rows = reader.rows(after, max)?;
         self.archive = Some(reader);
         Ok(rows)
     }
 }
-
-/// Rows are read until they have so many bytes: one may have megabytes.
-const ENOUGH: usize = 8 << 20;
 
 /// Whether the journal is the one that is expected.
 fn belongs_to(found: &Origin, market: Option<&Origin>, name: &str) -> Result<(), StoreError> {

@@ -27,6 +27,9 @@ pub struct SegmentReader {
 }
 
 impl SegmentReader {
+    /// Rows are read until they have so many bytes: one may have megabytes.
+    const ENOUGH: usize = 8 << 20;
+
     /// Opens the file of a segment, as the journal has noted it.
     ///
     /// # Errors
@@ -100,6 +103,22 @@ impl SegmentReader {
     /// Which rows it has.
     pub fn segment(&self) -> &Segment {
         &self.segment
+    }
+
+    /// At most `max` rows behind `after`; fewer if they are large.
+    ///
+    /// # Errors
+    /// If a row is not what was written.
+    pub fn rows(&mut self, after: u64, max: usize) -> Result<Vec<Row>, StoreError> {
+        let (mut rows, mut bytes) = (Vec::new(), 0);
+        while rows.len() < max && bytes < Self::ENOUGH {
+            let Some(row) = self.next()? else { break };
+            if row.seq > after {
+                bytes += row.body.len();
+                rows.push(row);
+            }
+        }
+        Ok(rows)
     }
 
     /// The next row; `None` behind the last one. After an error it is of no more use.

@@ -155,18 +155,8 @@ impl Sqlite {
             Some(reader) => reader,
             None => SegmentReader::open(&folder(&self.path), &self.origin, segment)?,
         };
-        let (mut rows, mut bytes) = (Vec::new(), 0);
-        while rows.len() < max && bytes < ENOUGH {
-            let Some(row) = reader.next()? else { break };
-            if row.seq > after {
-                bytes += row.body.len();
-                rows.push(row);
-            }
-        }
+        let rows = reader.rows(after, max)?;
         self.archive = Some(reader);
         Ok(rows)
     }
 }
-
-/// Rows are read until they have so many bytes: one may have megabytes.
-const ENOUGH: usize = 8 << 20;
