@@ -7,9 +7,8 @@
 use std::path::PathBuf;
 
 use postgres::{GenericClient, IsolationLevel, Row as Entry};
-use tradewind_daemon::store::archive::{Segment, SegmentReader, pack};
+use tradewind_daemon::store::archive::{ArchiveCutoff, Cover, Segment, SegmentReader, pack};
 use tradewind_daemon::store::chain::JournalEnd;
-use tradewind_daemon::store::sqlite::{ArchiveCutoff, Cover};
 use tradewind_daemon::store::{Digest, Origin, Row, StoreError};
 
 use crate::address::Address;
@@ -18,12 +17,6 @@ use crate::error::{damaged, explain, io};
 use crate::rows::{self, JournalSource};
 use crate::schema::{self, Found, digest, digest_at};
 use crate::snapshots;
-
-/// Rows of one segment, at most.
-const ROWS: usize = 10_000;
-
-/// Bytes of their bodies: the segment ends with the row that reaches them.
-const BYTES: usize = 4 << 20;
 
 /// Segments that a condition on the table selects, in the order of their rows.
 fn select(
@@ -193,16 +186,7 @@ fn next(
         Cover::Nothing => u64::MAX,
         Cover::Snapshots => snapshots::latest(view, name)?.map_or(0, |it| it.seq),
     });
-    let mut rows = reading.rows(view, after, ROWS)?;
+    let rows = reading.rows(view, after, ArchiveCutoff::ROWS)?;
     let before = digest_at(view, name, origin, after)?;
-    rows.truncate(rows.iter().take_while(|it| it.seq <= upto && it.at < due.before).count());
-    let mut bytes = 0;
-    let fits = rows.iter().position(|row| {
-        bytes += row.body.len();
-        bytes >= BYTES
-    });
-    rows.truncate(fits.map_or(rows.len(), |place| place + 1));
-    let is_full = rows.len() == ROWS || fits.is_some();
-    let is_old = rows.first().is_some_and(|row| row.at < due.partly_before);
-    Ok((is_full || is_old).then_some((before, rows)))
+    Ok(due.segment(rows, upto).map(|rows| (before, rows)))
 }

@@ -8,6 +8,7 @@
 //!
 //! A file has its name when it is complete and synced, and is never changed then.
 
+mod cutoff;
 mod reader;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::chain::{Digest, JournalEnd};
 use super::{Origin, StoreError};
 
+pub use cutoff::{ArchiveCutoff, Cover};
 pub use reader::SegmentReader;
 pub use writer::pack;
 pub(super) use writer::write;

@@ -13,36 +13,12 @@ use rusqlite::{Connection, OpenFlags};
 use super::error::{explain, io};
 use super::rows::{self, JournalSource};
 use super::{Sqlite, archives, connect, prepare, schema, snapshots};
-use crate::store::archive::{self, Segment, SegmentReader, file_of, rows_of};
+use crate::store::archive::{self, ArchiveCutoff, Cover, Segment, SegmentReader, file_of, rows_of};
 use crate::store::chain::Digest;
 use crate::store::{Origin, Row, StoreError};
 
-/// Rows of one archive file, at most.
-const ROWS: usize = 10_000;
-
-/// Bytes of their bodies: the file ends with the row that reaches them.
-const BYTES: usize = 4 << 20;
-
 /// So many free pages of 4 KiB stay in the file.
 const PAGES: i64 = 1_024;
-
-/// Which rows may go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ArchiveCutoff {
-    /// Those that are older than this: seconds since 1970.
-    pub before: i64,
-    /// Fewer than fill a file go only if the first of them is older than this.
-    pub partly_before: i64,
-}
-
-/// Why rows must stay in the database although they are old.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cover {
-    /// They are needed until a snapshot has what they say.
-    Snapshots,
-    /// There are no snapshots: they are only read.
-    Nothing,
-}
 
 /// The connection for archiving old rows.
 #[derive(Debug)]
@@ -102,18 +78,9 @@ impl Keeper {
             Cover::Nothing => u64::MAX,
             Cover::Snapshots => snapshots::latest(&view, &self.path)?.map_or(0, |it| it.seq),
         });
-        let mut rows = reading.rows(&view, after, ROWS)?;
+        let rows = reading.rows(&view, after, ArchiveCutoff::ROWS)?;
         let before = schema::digest_at(&view, &self.path, &self.origin, after)?;
-        rows.truncate(rows.iter().take_while(|it| it.seq <= upto && it.at < due.before).count());
-        let mut bytes = 0;
-        let fits = rows.iter().position(|row| {
-            bytes += row.body.len();
-            bytes >= BYTES
-        });
-        rows.truncate(fits.map_or(rows.len(), |place| place + 1));
-        let is_full = rows.len() == ROWS || fits.is_some();
-        let is_old = rows.first().is_some_and(|row| row.at < due.partly_before);
-        Ok((is_full || is_old).then_some((before, rows)))
+        Ok(due.segment(rows, upto).map(|rows| (before, rows)))
     }
 
     /// Gives room that deleted rows have left back to the disk: at most some megabytes at once, and

@@ -37,7 +37,9 @@ use files::Lock;
 pub use copy::{backup, check, import, restore};
 pub use creation::{remains, set_aside};
 pub use files::origin as new_origin;
-pub use keeper::{ArchiveCutoff, Cover, Keeper, archive_all, compact};
+pub use keeper::{Keeper, archive_all, compact};
+
+pub use super::archive::{ArchiveCutoff, Cover};
 pub use schema::FORMAT;
 pub use scrub::{Damage, Scrub, Scrubbed};
 pub use snapshots::KEPT;
