@@ -284,7 +284,11 @@ fn row(
         let measured = std::thread::scope(|scope| {
             for _ in (0..CROWD).filter(|_| kind != "nothing") {
                 let (over, sent) = (&over, &sent);
-                scope.spawn(move || load(kind, to, first, over, sent));
+                scope.spawn(move || {
+                    // It stands for other machines: what it computes itself must not count.
+                    tradewind_daemon::priority::lower();
+                    load(kind, to, first, over, sent);
+                });
             }
             std::thread::sleep(Duration::from_millis(500));
             let measured = second.measure(seconds);
