@@ -97,6 +97,8 @@ pub(crate) enum Command {
     Hold(control::HoldArgs),
     /// Let held jobs into the queue.
     Release(control::ReleaseArgs),
+    /// Stop jobs that run, and have them wait in the queue again.
+    Requeue(control::RequeueArgs),
     /// Choose for a job what follows if its accepted offer is not kept, or accept another offer.
     Update(control::UpdateArgs),
     /// Say what would change under another policy, or without a job.

@@ -34,6 +34,7 @@ pub(crate) fn run(cli: &Cli, report: &Report) -> Outcome {
         Command::Cancel(args) => live::control::cancel(args, format, report),
         Command::Hold(args) => live::control::hold(args, format, report),
         Command::Release(args) => live::control::release(args, format, report),
+        Command::Requeue(args) => live::control::requeue(args, format, report),
         Command::Update(args) => live::control::update(args, format, report),
         Command::Whatif(args) => live::whatif::run(args, format),
         Command::Sites(args) => live::sites::run(args, format, report),

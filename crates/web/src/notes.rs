@@ -44,6 +44,7 @@ pub(crate) fn job_of(ask: &Ask) -> Option<(u64, &'static str)> {
         Ask::Cancel { job } => Some((*job, "cancelled")),
         Ask::Hold { job } => Some((*job, "held")),
         Ask::Release { job } => Some((*job, "released")),
+        Ask::Requeue { job } => Some((*job, "requeued")),
         Ask::Update { job, .. } => Some((*job, "updated")),
         _ => None,
     }

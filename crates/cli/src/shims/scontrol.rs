@@ -1,4 +1,4 @@
-//! `scontrol`: shows jobs, partitions and settings; holds and releases.
+//! `scontrol`: shows jobs, partitions and settings; holds, releases and requeues.
 
 use std::fmt::Write as _;
 
@@ -29,8 +29,9 @@ pub(super) fn run(given: &[String]) -> Outcome {
             "update cannot be honoured: cancel the job and submit it again; offers are updated by \
              `tradewind update`",
         )),
-        ["requeue" | "requeuehold", ..] => {
-            Err(refused("requeue cannot be honoured: submit the job with --requeue, or again"))
+        ["requeue", ref jobs @ ..] => each(&market()?, jobs, "requeue"),
+        ["requeuehold", ..] => {
+            Err(refused("requeuehold cannot be honoured: use requeue, then hold"))
         }
         ["ping"] => {
             market()?.get("/v1/me")?;
@@ -203,7 +204,7 @@ fn config() -> String {
     text
 }
 
-/// Holds or releases each of `names`.
+/// Holds, releases or requeues each of `names`.
 fn each(market: &Market, names: &[&str], act: &str) -> Outcome {
     if names.is_empty() {
         return Err(refused(format!("too few arguments for keyword:{act}")));

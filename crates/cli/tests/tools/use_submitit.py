@@ -24,6 +24,19 @@ def until(job, states):
     return state
 
 
+class Counter(submitit.helpers.Checkpointable):
+    """Waits until it is told of its end, and does not when it runs again."""
+
+    def __call__(self, runs=0):
+        self.runs = runs
+        if runs == 0:
+            time.sleep(300)
+        return runs
+
+    def checkpoint(self, *_):
+        return submitit.helpers.DelayedSubmission(self, self.runs + 1)
+
+
 folder = sys.argv[1]
 executor = submitit.AutoExecutor(folder=f"{folder}/%j")
 assert type(executor._executor).__name__ == "SlurmExecutor"
@@ -48,6 +61,11 @@ job = executor.submit(time.sleep, 300)
 assert until(job, ["RUNNING"])
 job.cancel()
 assert until(job, ["CANCELLED"])
+
+# It is signalled eight seconds after its start, saves itself, and is requeued.
+executor.update_parameters(timeout_min=1, slurm_signal_delay_s=52)
+assert executor.submit(Counter()).result() == 1
+executor.update_parameters(timeout_min=2, slurm_signal_delay_s=90)
 
 executor.update_parameters(nodes=2, tasks_per_node=2)
 assert executor.submit(add, 1, 1).results() == [2, 2, 2, 2]

@@ -71,7 +71,7 @@ job!(
     fields: {
         array, key, submitted, phase, id, attempt, capped, parts, expected, started, ended, paid,
         cancelled_by, booking, in_window, turn, choice, rendezvous, apart, history, width, processors,
-        origin, away, redacted, promises, covered, covering,
+        origin, away, redacted, promises, covered, covering, requeued_by,
     }
     |job| look: {
         let Job {
@@ -81,6 +81,7 @@ job!(
         } = job;
         let (phase, id, parts, in_window) = (&job.phase(), &job.id(), &job.parts(), &job.in_window());
         let turn = &job.run().and_then(|run| run.turn);
+        let requeued_by = &job.run().and_then(|run| run.requeued_by.as_ref());
         let (started, ended, redacted) = (&job.started(), &job.ended(), &job.redacted());
         let apart = &match job.run().map(|run| &run.beginning) {
             Some(Beginning::Apart(began)) if !began.is_empty() => Some(began),
@@ -97,7 +98,7 @@ job!(
         let (beginning, capped): (_, Option<u32>) = (beginning(rendezvous, apart), capped);
         let nodes = Option::<u32>::unwrap_or(width, submission.tasks);
         let money = |amount: Option<Money>| amount.unwrap_or(Money::ZERO);
-        let run = |id, started| Run { id, started, in_window, parts, beginning, turn };
+        let run = |id, started| Run { id, started, in_window, parts, beginning, turn, requeued_by };
         let stage = match (phase, id, started, away) {
             (Kept::Held(hold), ..) => Stage::Held(hold),
             (Kept::Waiting, Some(id), ..) => Stage::Waiting(id),
@@ -215,6 +216,7 @@ choice!(Finish {
 choice!(Setback {
     "refused" => Refused(words), "displaced" => Displaced, "lost" => Lost, "funds" => Funds,
     "preempted" => Preempted, "slipped" => BarrierTimedOut(pool, why), "capped" => Capped(pool, word),
+    "requeued" => Requeued(by),
 });
 object!(Part { pool, nodes, price, limit, names, since, exit });
 choice!(Happening {
@@ -222,7 +224,7 @@ choice!(Happening {
     "lined" => Lined(pool), "began" => Began, "setback" => Setback(setback), "cancelling" => Cancelling(by),
     "over" => Over(finish), "handing" => Handing(peer), "handed-over" => HandedOver(peer),
     "unkept" => Unkept(site, words), "came-back" => CameBack(why), "taken-in" => TakenIn(peer),
-    "kept" => Kept, "breached" => Breached(why),
+    "kept" => Kept, "breached" => Breached(why), "requeueing" => Requeueing(by),
 });
 object!(Task { pool, wanted, known, go, begun, held });
 object!(Choice { at, policy, others, left_out });

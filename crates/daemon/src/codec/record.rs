@@ -43,6 +43,7 @@ choice!(JobRecord {
     "unbegun" => Unbegun { tag },
     "settled" => Settled { job },
     "cancelling" => Cancelling { job, by },
+    "requeueing" => Requeueing { job, by },
     "ended" => Ended { job, finish },
     "dropped" => Dropped { job },
     "redacted" => Redacted { job, last, hash },

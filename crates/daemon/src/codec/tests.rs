@@ -109,6 +109,7 @@ any! {
             false => Beginning::Apart(Any::any(dice)),
         },
         turn: Any::any(dice),
+        requeued_by: Any::any(dice),
     };
     Last: dice => match dice.of(&[0, 1, 2, 3]) {
         0 => Last::Held,

@@ -54,6 +54,7 @@ impl Live {
             }
             Ask::Cancel { job } => self.cancel(at, actor, job),
             Ask::Hold { job } => self.hold_job(at, actor, job),
+            Ask::Requeue { job } => self.requeue(at, actor, job),
             Ask::Release { job } => self.release_job(at, actor, job),
             Ask::Update { job, on_breach, quote } => {
                 self.update_job(at, actor, job, (on_breach, quote))
@@ -358,6 +359,35 @@ impl Live {
             }
         }
         Ok(Ok(Reply::Done))
+    }
+
+    /// The job stops where it runs, pays for what it has used, and waits in the queue again.
+    fn requeue(&mut self, at: Time, actor: &Actor, number: u64) -> Answer {
+        let phase = match self.find(actor, number) {
+            Ok(phase) => phase,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(Ok(Reply::Done)) };
+        let (what, hint) = match phase {
+            Phase::Running if job.cancelled_by.is_some() => ("is being cancelled", ""),
+            // The market would pay for what the further runs cost beyond the offer.
+            Phase::Running if job.still_pays().is_some() => {
+                ("has an accepted offer, for one run", "cancel it, and submit it again")
+            }
+            Phase::Running if job.requeued_by().is_some() => return Ok(Ok(Reply::Done)),
+            Phase::Running if job.began().is_some() => {
+                let by = actor.user.clone();
+                self.put(at, JobRecord::Requeueing { job: number, by })?;
+                self.judge(at, number)?;
+                return Ok(Ok(Reply::Done));
+            }
+            Phase::Over(_) => ("is over", "submit it again"),
+            Phase::Handing | Phase::Away => ("is at a peer", "cancel it, and submit it again"),
+            Phase::Running | Phase::Waiting | Phase::Held(_) => {
+                ("has not begun", "it waits already")
+            }
+        };
+        refused(RefusalKind::Conflict, format!("job {number} {what}: it cannot be requeued"), hint)
     }
 
     fn release_job(&mut self, at: Time, actor: &Actor, number: u64) -> Answer {

@@ -132,6 +132,11 @@ pub enum Ask {
         /// Which.
         job: u64,
     },
+    /// To stop a job that runs, and to have it wait in the queue again.
+    Requeue {
+        /// Which.
+        job: u64,
+    },
     /// To choose for a job that accepted an offer.
     Update {
         /// Which.

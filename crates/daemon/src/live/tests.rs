@@ -30,6 +30,7 @@ mod promises;
 mod quotes;
 mod recall;
 mod redact;
+mod requeue;
 mod resources;
 mod shapes;
 mod sites;
@@ -124,6 +125,10 @@ impl Stage {
         records.extend(step.records);
         let records = records.into_iter().map(|record| (DAY, record)).collect();
         Stage { live, records }
+    }
+
+    fn asked(&mut self, at: Time, actor: Actor, ask: Ask) -> Result<Reply, Refusal> {
+        self.step(at, Input::Asked { actor, ask }).unwrap()
     }
 
     fn step(&mut self, at: Time, input: Input) -> Option<Result<Reply, Refusal>> {

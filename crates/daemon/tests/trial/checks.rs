@@ -140,7 +140,9 @@ pub(crate) fn once(sites: &[FakeSite], promises: &Promises, doubtful: &BTreeSet<
         let mut attempts: Vec<u32> = runs.iter().map(|ran| ran.tag.attempt).collect();
         attempts.sort_unstable();
         attempts.dedup();
-        let may_not = promises.jobs.get(&job) == Some(&OnLost::Fail) && !doubtful.contains(&job);
+        let may_not = promises.jobs.get(&job) == Some(&OnLost::Fail)
+            && !doubtful.contains(&job)
+            && !promises.requeued.contains(&job);
         if attempts.len() > 1 && may_not {
             return broken("once", format!("job {job} began {} times", attempts.len()));
         }

@@ -35,6 +35,8 @@ pub(crate) struct Counts {
     pub(crate) turns: u64,
     /// Forecasts of starts.
     pub(crate) forecasts: u64,
+    /// Jobs that ran and were requeued.
+    pub(crate) requeued: u64,
 }
 
 impl std::ops::AddAssign for Counts {
@@ -55,6 +57,7 @@ impl std::ops::AddAssign for Counts {
         self.lined += more.lined;
         self.turns += more.turns;
         self.forecasts += more.forecasts;
+        self.requeued += more.requeued;
     }
 }
 
@@ -87,6 +90,11 @@ impl World {
             Record::Task(TaskRecord::Resumed { .. }) => self.counts.resumed += 1,
             Record::Job(JobRecord::Stopping { job } | JobRecord::Cancelling { job, .. }) => {
                 self.promises.stopped.insert(*job);
+            }
+            Record::Job(JobRecord::Requeueing { job, .. }) => {
+                self.promises.stopped.insert(*job);
+                self.promises.requeued.insert(*job);
+                self.counts.requeued += 1;
             }
             _ => {}
         }

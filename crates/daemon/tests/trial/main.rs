@@ -80,6 +80,7 @@ fn nothing_is_lost_in_thousands_of_worlds() {
         lined,
         turns,
         forecasts,
+        requeued,
     } = counts;
     let lively = steps > worlds * 100 && gathered > worlds && slipped > worlds / 10;
     let lively = lively && launched > gathered / 2 && apart > worlds / 4;
@@ -91,7 +92,8 @@ fn nothing_is_lost_in_thousands_of_worlds() {
         && settled > worlds / 20
         && lined > worlds / 4
         && turns > worlds / 4
-        && forecasts > worlds;
+        && forecasts > worlds
+        && requeued > worlds / 20;
     let lively =
         lively && offers_kept > worlds / 20 && breached > worlds / 10 && covered > worlds / 100;
     assert!(lively, "the worlds are too quiet: {counts:?}");

@@ -7,8 +7,8 @@ use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::rights::{Actor, Role};
-use tradewind_daemon::live::state::{Booking, Phase, Quote};
-use tradewind_daemon::live::{Ask, Input, Live, Reply, Unknown};
+use tradewind_daemon::live::state::{Booking, Happening, Phase, Quote, TaskGoal};
+use tradewind_daemon::live::{Ask, Input, Live, Reply, State, Unknown};
 use tradewind_daemon::site::fake;
 use tradewind_io::submission::{
     Array, Conditions, Dependency, Gather, OnBreach, OnLost, Submission, Surroundings, TimeLimit,
@@ -31,8 +31,26 @@ pub(crate) struct Promises {
     pub(crate) gathered: BTreeMap<u64, BTreeSet<Time>>,
     /// Jobs that were cancelled, or of which a part has failed.
     pub(crate) stopped: BTreeSet<u64>,
+    /// Jobs that were requeued.
+    pub(crate) requeued: BTreeSet<u64>,
     /// Offers that were accepted.
     pub(crate) accepted: Accepted,
+}
+
+impl Promises {
+    /// What a state says that was read again: it may have been written without an answer.
+    pub(crate) fn read(&mut self, state: &State) {
+        for job in state.jobs.values() {
+            let at = job.barrier().and_then(|it| it.at);
+            self.gathered.entry(job.number).or_default().extend(at);
+            let is_so = |(_, what): &(Time, Happening)| matches!(what, Happening::Requeueing(_));
+            if job.history.iter().any(is_so) {
+                self.requeued.insert(job.number);
+            }
+        }
+        let stopped = state.tasks.iter().filter(|(_, task)| task.wanted == TaskGoal::Stop);
+        self.stopped.extend(stopped.map(|(tag, _)| tag.job));
+    }
 }
 
 const USERS: [&str; 3] = ["ana", "bo", "cy"];
@@ -88,7 +106,16 @@ pub(crate) fn draw(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> (Act
     let actor = Actor { user: user.to_owned(), role: Role::User };
     let last = live.state().last_job();
     let job = |rng: &mut Pcg64Mcg| rng.random_range(0..=last + 1);
-    match rng.random_range(0..20) {
+    match rng.random_range(0..21) {
+        20 => {
+            let begun = live
+                .state()
+                .jobs
+                .values()
+                .find(|it| it.phase() == Phase::Running && it.began().is_some());
+            let job = begun.map_or_else(|| job(rng), |job| job.number);
+            (administrator(), Ask::Requeue { job })
+        }
         0..=10 => (actor, submit(rng, live, promises)),
         11..=12 => (administrator(), Ask::Cancel { job: job(rng) }),
         13 => (administrator(), Ask::Hold { job: job(rng) }),

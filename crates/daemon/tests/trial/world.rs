@@ -8,7 +8,6 @@ use rand_pcg::Pcg64Mcg;
 use tradewind_daemon::codec::Codec as _;
 use tradewind_daemon::engine::{recover, replay};
 use tradewind_daemon::live::record::MarketRecord;
-use tradewind_daemon::live::state::TaskGoal;
 use tradewind_daemon::live::{
     Act, ApplyError, Input, Instruction, LineSettings, Live, Make, Record, Settings, State, Step,
 };
@@ -357,13 +356,7 @@ impl World {
         let (mut live, mut step) = begun.map_err(|wrong| unsound(&wrong))?;
         let joined = live.join_sites(self.clock()).map_err(|wrong| unsound(&wrong))?;
         step.records.extend(joined.records);
-        for job in live.state().jobs.values() {
-            let at = job.barrier().and_then(|it| it.at);
-            self.promises.gathered.entry(job.number).or_default().extend(at);
-        }
-        let tasks = live.state().tasks.iter();
-        let stopped = tasks.filter(|(_, task)| task.wanted == TaskGoal::Stop);
-        self.promises.stopped.extend(stopped.map(|(tag, _)| tag.job));
+        self.promises.read(live.state());
         self.daemon = Some((live, store));
         self.write(&step.records);
         Ok(())

@@ -279,6 +279,10 @@ impl EventEncoder {
                 let message = Some(format!("by {by}"));
                 (job, Event { message, ..event("cancelling") })
             }
+            Record::Job(JobRecord::Requeueing { job, by }) => {
+                let message = Some(format!("by {by}"));
+                (job, Event { message, ..event("requeueing") })
+            }
             Record::Peer(PeerRecord::CameBack { job, why, .. }) => {
                 (job, Event { message: Some(why.clone()), ..event("came_back") })
             }

@@ -197,7 +197,7 @@ pub(crate) struct ActionForm {
     act: String,
 }
 
-/// Cancels, holds or releases it.
+/// Cancels, holds, releases or requeues it.
 pub(crate) async fn act(
     State(context): State<Context>,
     caller: Caller,
@@ -208,6 +208,7 @@ pub(crate) async fn act(
         "cancel" => Ask::Cancel { job },
         "hold" => Ask::Hold { job },
         "release" => Ask::Release { job },
+        "requeue" => Ask::Requeue { job },
         _ => return Err(Failure::malformed("a job has no such action", "").into()),
     };
     context.ask(caller.actor, ask).await?;

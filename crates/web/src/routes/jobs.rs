@@ -181,6 +181,21 @@ pub(crate) async fn release(
     find(&context, &caller, number).await.map(Json)
 }
 
+/// Stops a job that runs; it pays for what it has used, and waits in the queue again under its number.
+#[utoipa::path(
+    post, path = "/v1/jobs/{id}/requeue", tag = "jobs", operation_id = "requeue_job",
+    params(("id" = u64, Path, description = "the job")),
+    responses((status = 200, description = "as it is now", body = Job), Refusals),
+)]
+pub(crate) async fn requeue(
+    State(context): State<Context>,
+    caller: Caller,
+    At(number): At<u64>,
+) -> Answer<Json<Job>> {
+    context.ask(caller.actor.clone(), Ask::Requeue { job: number }).await?;
+    find(&context, &caller, number).await.map(Json)
+}
+
 /// Chooses for a job that accepted an offer: what happens if it is not kept, or another quote after
 /// a breach, for which the job pays no more than it was promised first.
 #[utoipa::path(

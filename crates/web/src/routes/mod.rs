@@ -91,6 +91,7 @@ fn guarded() -> Router<Context> {
         .route("/v1/jobs/{id}", get(jobs::show).delete(jobs::cancel))
         .route("/v1/jobs/{id}/hold", post(jobs::hold))
         .route("/v1/jobs/{id}/release", post(jobs::release))
+        .route("/v1/jobs/{id}/requeue", post(jobs::requeue))
         .route("/v1/jobs/{id}/update", post(jobs::update))
         .route("/v1/jobs/{id}/output", get(jobs::output))
         .route("/v1/jobs/{id}/wait", get(jobs::wait))

@@ -75,7 +75,7 @@ impl Modify for Shared {
     ),
     paths(
         submit::submit, jobs::list, jobs::show, jobs::cancel, jobs::hold, jobs::release,
-        jobs::update,
+        jobs::requeue, jobs::update,
         jobs::output, jobs::wait, advice::explain, sites::list, sites::price, accounts::list,
         accounts::statement, accounts::transfer, projects::list, projects::create, projects::show,
         import::import, import::export, import::used, projects::limit, projects::add, projects::remove, tokens::me, tokens::list, tokens::issue,

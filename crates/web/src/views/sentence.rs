@@ -229,10 +229,16 @@ fn running(said: &mut StatusSentence, job: &Job) {
 }
 
 fn stopping(said: &mut StatusSentence, job: &Job) {
-    let by = job.cancelled_by.as_deref().map(|who| format!(", cancelled by {who}"));
-    said.say(&format!("Is being stopped on {}{} since ", place(job), by.unwrap_or_default()));
-    said.at(since(job, &["cancelling"]));
-    said.say(".");
+    let last = job.history.iter().rfind(|it| matches!(&*it.what, "cancelling" | "requeueing"));
+    let (is_requeued, by) = match last {
+        Some(entry) => (entry.what == "requeueing", entry.detail.as_deref().unwrap_or_default()),
+        None => (false, ""),
+    };
+    let what = if is_requeued { "requeued" } else { "cancelled" };
+    let why = if by.is_empty() { String::new() } else { format!(", {what} {by},") };
+    said.say(&format!("Is being stopped on {}{why} since ", place(job)));
+    said.at(since(job, &["cancelling", "requeueing"]));
+    said.say(if is_requeued { "; then it waits in the queue again." } else { "." });
     cost(said, job);
 }
 

@@ -44,7 +44,7 @@ pub fn sentence(reason: &Reason) -> String {
 pub(crate) fn state(state: &State, job: &Job) -> &'static str {
     match job.phase() {
         Phase::Held(_) | Phase::Waiting | Phase::Handing => "PENDING",
-        Phase::Running if job.cancelled_by.is_some() => "COMPLETING",
+        Phase::Running if job.cancelled_by.is_some() || job.requeued_by().is_some() => "COMPLETING",
         Phase::Running if job.began().is_some() => "RUNNING",
         Phase::Running if state.queued_at(job).is_some() || state.is_lined(job) => "PENDING",
         Phase::Running => "CONFIGURING",
@@ -267,6 +267,7 @@ pub(crate) fn happening(
             ("set_back", Some(set_back(setback, name)))
         }
         Happening::Cancelling(by) => ("cancelling", Some(format!("by {by}"))),
+        Happening::Requeueing(by) => ("requeueing", Some(format!("by {by}"))),
         Happening::Handing(peer) => ("passed_on", Some(format!("to {peer}"))),
         Happening::HandedOver(peer) => ("arrived", Some(format!("at {peer}"))),
         Happening::CameBack(why) => ("came_back", Some(why.clone())),
@@ -298,6 +299,7 @@ pub(crate) fn set_back(setback: &Setback, pool: impl Fn(PoolId) -> String) -> St
         Setback::Lost => "its nodes died or were lost".to_owned(),
         Setback::Preempted => "its nodes were taken away for a job of higher priority".to_owned(),
         Setback::Funds => "its payer had too little".to_owned(),
+        Setback::Requeued(by) => format!("requeued by {by}"),
         Setback::Capped(at, word) => format!("{} has a limit: {word}", pool(*at)),
         Setback::BarrierTimedOut(missing, why) => {
             format!("its parts did not come together: {}: {why}", pool(*missing))

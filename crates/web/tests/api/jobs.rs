@@ -89,6 +89,29 @@ fn held_released_cancelled() {
 }
 
 #[test]
+fn requeued_it_waits_and_runs_again() {
+    let stage = Stage::new();
+    let id = stage.submit("ana", 1);
+    stage.until(id, "RUNNING");
+    let path = format!("/v1/jobs/{id}");
+    let (status, seen) = stage.call("ana", "POST", &format!("{path}/requeue"), json!(null));
+    assert_eq!((status, &seen["state"]), (200, &json!("COMPLETING")), "{seen}");
+    let begin = Instant::now();
+    while stage.get("ana", &path).1["restarts"] != 1 {
+        assert!(begin.elapsed() < Duration::from_secs(10));
+    }
+    assert_eq!(stage.until(id, "RUNNING")["restarts"], 1);
+    let (_, seen) = stage.get("ana", &path);
+    let said = seen["history"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .any(|it| it["what"] == "set_back" && it["detail"] == "requeued by ana");
+    assert!(said, "{seen}");
+    stage.stop();
+}
+
+#[test]
 fn a_key_makes_one_job_of_many_submissions() {
     let stage = Stage::new();
     let send = |key: &str| {

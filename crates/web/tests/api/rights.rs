@@ -37,6 +37,7 @@ fn who_may_do_what() {
         ("GET", format!("/v1/jobs/{id}/wait?seconds=0"), json!(null), [200, 404, 404, 200, 404]),
         ("GET", format!("/v1/jobs/{waiting}/explain"), json!(null), [200, 404, 404, 200, 404]),
         ("POST", format!("/v1/jobs/{waiting}/hold"), json!(null), [200, 404, 404, 200, 404]),
+        ("POST", format!("/v1/jobs/{waiting}/requeue"), json!(null), [409, 404, 404, 409, 404]),
         ("POST", "/v1/transfers".to_owned(), transfer, [201, 403, 403, 403, 403]),
         ("GET", "/v1/accounts/user:ana".to_owned(), json!(null), [200, 404, 404, 200, 404]),
         ("GET", "/v1/accounts/user:bob".to_owned(), json!(null), [404, 404, 404, 404, 200]),

@@ -1,4 +1,4 @@
-//! `tradewind cancel`, `hold`, `release` and `update`.
+//! `tradewind cancel`, `hold`, `release`, `requeue` and `update`.
 
 use serde_json::Value;
 use tradewind_web::documents::{Job, JobUpdate};
@@ -48,6 +48,19 @@ pub(crate) struct ReleaseArgs {
     jobs: Jobs,
 }
 
+/// Arguments of `tradewind requeue`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind requeue 7
+
+The job is stopped where it runs, pays for what it has used, and waits in the queue again under its
+number. Exit code 1 if one of them could not be requeued, as when its work has not begun.")]
+pub(crate) struct RequeueArgs {
+    #[command(flatten)]
+    jobs: Jobs,
+}
+
 /// Arguments of `tradewind update`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -91,6 +104,12 @@ pub(crate) fn hold(args: &HoldArgs, format: Format, report: &Report) -> Outcome 
 pub(crate) fn release(args: &ReleaseArgs, format: Format, report: &Report) -> Outcome {
     each(&args.jobs, format, report, |market, job| {
         market.post_nothing(&format!("/v1/jobs/{job}/release"))
+    })
+}
+
+pub(crate) fn requeue(args: &RequeueArgs, format: Format, report: &Report) -> Outcome {
+    each(&args.jobs, format, report, |market, job| {
+        market.post_nothing(&format!("/v1/jobs/{job}/requeue"))
     })
 }
 

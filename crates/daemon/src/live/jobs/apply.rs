@@ -38,6 +38,7 @@ impl State {
             R::Stopping { job } => self.stop_tasks(*job),
             R::Recalling { job } => self.recall_tasks(*job),
             R::Cancelling { job, by } => self.cancelling(*job, by),
+            R::Requeueing { job, by } => self.requeueing(*job, by),
             R::Unbegun { tag } => self.jobs.unbegun(tag),
             R::BarrierReached { job, at } => self.gathered(*job, *at),
             R::BarrierTimedOut { job, pool, why } => self.scattered(*job, *pool, why),
@@ -229,8 +230,15 @@ impl State {
         }
         let job = self.job(number)?;
         let beginning = job.beginning_of(parts.len());
-        job.stage =
-            Stage::Running(Run { id, started, in_window: false, parts, beginning, turn: None });
+        job.stage = Stage::Running(Run {
+            id,
+            started,
+            in_window: false,
+            parts,
+            beginning,
+            turn: None,
+            requeued_by: None,
+        });
         job.choice = None;
         let (payer, hold) = (job.payer(), job.max());
         if let Some(job) = self.jobs.get(&number) {
@@ -272,7 +280,7 @@ impl State {
         let job = self.job(number)?;
         job.stage = Stage::Waiting(id);
         job.attempt += 1;
-        if let Setback::Capped(..) = setback {
+        if let Setback::Capped(..) | Setback::Requeued(_) = setback {
             job.capped = job.capped.saturating_add(1);
         }
         self.note(number, Happening::Setback(setback.clone()))
@@ -287,6 +295,12 @@ impl State {
         self.stop_tasks(number)?;
         self.job(number)?.cancelled_by = Some(by.to_owned());
         self.note(number, Happening::Cancelling(by.to_owned()))
+    }
+
+    fn requeueing(&mut self, number: u64, by: &str) -> Result<(), ApplyError> {
+        self.jobs.run(number)?.requeued_by = Some(by.to_owned());
+        self.stop_tasks(number)?;
+        self.note(number, Happening::Requeueing(by.to_owned()))
     }
 
     fn end(&mut self, number: u64, finish: &Finish) -> Result<(), ApplyError> {

@@ -32,7 +32,7 @@ pub struct Job {
     pub(crate) stage: Stage,
     /// How often it was started and interrupted.
     pub attempt: u32,
-    /// How often of these a limit of a site set it back: these are no refusals.
+    /// How often of these a limit of a site or its user set it back: these are no refusals.
     pub(crate) capped: u32,
     /// Nodes that it asks for: as many as it has tasks, until it joins the queue or a window is
     /// promised to it.
@@ -93,6 +93,8 @@ pub struct Run {
     pub beginning: Beginning,
     /// When the site in whose queue it waits is expected to start it, or was when it did.
     pub turn: Option<Time>,
+    /// Who wants it to stop and to wait in the queue again.
+    pub requeued_by: Option<String>,
 }
 
 /// How the work of a job's parts begins.
@@ -178,7 +180,7 @@ impl Job {
         }
     }
 
-    /// How often it was started without success, limits of sites apart.
+    /// How often it was started without success, limits of sites and requeues apart.
     pub fn setbacks(&self) -> u32 {
         self.attempt.saturating_sub(self.capped)
     }
@@ -248,6 +250,11 @@ impl Job {
             Stage::Away(_, since) | Stage::Over(End { last: Last::Away(_, since), .. }) => *since,
             _ => self.run().map(|run| run.started),
         }
+    }
+
+    /// Who wants it to stop and to wait in the queue again.
+    pub fn requeued_by(&self) -> Option<&str> {
+        self.run()?.requeued_by.as_deref()
     }
 
     /// The nodes that it has, or had when it ended, are those of its booked window.
@@ -370,6 +377,8 @@ pub enum Setback {
     BarrierTimedOut(PoolId, String),
     /// It met a limit of the pool's site; the manager's word for it.
     Capped(PoolId, String),
+    /// It was requeued; by whom.
+    Requeued(String),
 }
 
 /// One of a job's parts: its nodes in one pool.
@@ -410,6 +419,8 @@ pub enum Happening {
     Setback(Setback),
     /// It was cancelled, and is to stop; by whom.
     Cancelling(String),
+    /// It is to stop and to wait in the queue again; who wants it.
+    Requeueing(String),
     /// It is over.
     Over(Finish),
     /// It goes to the peer of this name.

@@ -173,6 +173,10 @@ impl Live {
         if job.cancelled_by.is_some() {
             return self.finish(at, number, Finish::Cancelled);
         }
+        if let Some(by) = job.requeued_by() {
+            let setback = Setback::Requeued(by.to_owned());
+            return self.interrupted(at, number, setback, OnLost::Rerun);
+        }
         if job.is_gathering() || job.parts().iter().all(|part| part.since.is_none()) {
             return self.never_ran(at, number);
         }

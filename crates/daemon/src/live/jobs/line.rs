@@ -172,7 +172,9 @@ impl Live {
             self.put(at, OutageRecord::Reopened { why })?;
         }
         for (tag, seen) in turns {
-            if self.take_turn(at, &tag)? {
+            // One that is over needs no nodes any more: others may get them again and again.
+            let is_over = matches!(seen, Seen::Ended { .. });
+            if self.take_turn(at, &tag)? || is_over {
                 self.saw(at, &tag, seen, survey)?;
                 self.judge(at, tag.job)?;
             }

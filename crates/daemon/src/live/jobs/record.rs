@@ -143,6 +143,13 @@ pub enum JobRecord {
         /// Who.
         by: String,
     },
+    /// A job that has begun is to stop and to wait in the queue again: its user wants it.
+    Requeueing {
+        /// Which.
+        job: u64,
+        /// Who.
+        by: String,
+    },
     /// A task that was seen with its nodes is over, and its work never began: it counts as never
     /// run, and costs nothing.
     Unbegun {

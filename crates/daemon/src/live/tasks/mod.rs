@@ -170,7 +170,8 @@ impl Tasks {
     /// The task runs on, unless its job was cancelled meanwhile.
     fn resume(&mut self, at: Time, tag: &Tag, jobs: &Jobs) -> Result<(), ApplyError> {
         let job = jobs.get(&tag.job).filter(|job| job.attempt == tag.attempt);
-        let may = job.is_some_and(|it| it.cancelled_by.is_none() && it.phase() == Phase::Running);
+        let is_to_stop = |job: &Job| job.cancelled_by.is_some() || job.requeued_by().is_some();
+        let may = job.is_some_and(|it| !is_to_stop(it) && it.phase() == Phase::Running);
         let task = self.task(tag)?;
         task.wanted = if may { TaskGoal::Run } else { TaskGoal::Stop };
         task.begun = Some(at);

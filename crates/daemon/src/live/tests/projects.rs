@@ -21,10 +21,6 @@ fn of_project(tasks: u32, seconds: i64) -> Submission {
 }
 
 impl Stage {
-    fn asked(&mut self, at: Time, actor: Actor, ask: Ask) -> Result<Reply, Refusal> {
-        self.step(at, Input::Asked { actor, ask }).unwrap()
-    }
-
     fn wish(&mut self, actor: Actor, wish: ProjectChange) -> Result<Reply, Refusal> {
         let at = self.live.state().now();
         self.asked(at, actor, Ask::Project { project: "apollo".to_owned(), wish })

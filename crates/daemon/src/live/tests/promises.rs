@@ -101,6 +101,18 @@ fn run(stage: &mut Stage, began: Time, length: i64) {
     stage.survey(end, site, vec![(order.tag, ended(began, end, Exit::Code(0)))], &[]);
 }
 
+/// Else the market would pay for all runs after the first.
+#[test]
+fn an_accepted_offer_is_for_one_run() {
+    let mut stage = promised(OnBreach::Requeue);
+    stage.step(later(100), Input::Tick);
+    let order = stage.orders().remove(0);
+    stage.survey(later(103), order.site.0, vec![(order.tag, running(later(102)))], &[]);
+    let refusal = ask(&mut stage, later(104), Ask::Requeue { job: 1 }).unwrap_err();
+    let said = "job 1 has an accepted offer, for one run: it cannot be requeued";
+    assert_eq!((first(&stage).phase(), &*refusal.message), (Phase::Running, said));
+}
+
 #[test]
 fn a_window_that_is_kept_costs_what_was_promised() {
     let mut stage = promised(OnBreach::Requeue);
