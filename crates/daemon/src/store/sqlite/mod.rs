@@ -218,6 +218,10 @@ fn connect_to_write(path: &Path, index: Index) -> Result<Connection, StoreError>
     Ok(connection)
 }
 
+/// The write-ahead log is moved into the file when it has so many pages of 4 KiB, besides every
+/// half minute: while that goes on, others wait, so that it must not follow each large row.
+const MOVED_AT: i64 = 4_000;
+
 /// A write-ahead log that has become longer is cut when all of it is in the file: bytes.
 const LONGEST_LOG: i64 = 16 << 20;
 
@@ -228,6 +232,7 @@ fn prepare(connection: &Connection, path: &Path) -> Result<(), StoreError> {
         // For systems where a plain sync only reaches the disk's own memory.
         connection.pragma_update(None, "fullfsync", true)?;
         connection.pragma_update(None, "checkpoint_fullfsync", true)?;
+        connection.pragma_update_and_check(None, "wal_autocheckpoint", MOVED_AT, |_| Ok(()))?;
         connection.pragma_update_and_check(None, "journal_size_limit", LONGEST_LOG, |_| Ok(()))?;
         connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))
     };
