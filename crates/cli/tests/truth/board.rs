@@ -55,8 +55,11 @@ fn of_job(job: &Value, status: &Status, drawn: &[Drawn]) {
     let cost: i64 = drawn.iter().map(|it| it.cost).sum();
     let are = |kinds: &[u64]| drawn.iter().all(|it| kinds.contains(&it.kind));
     let reason = job.get("reason").and_then(Value::as_str).unwrap_or_default();
+    // Its window stands, and its site does not answer now.
+    let is_open = job.get("promise").is_some_and(|it| it["outcome"] == "open");
+    let waits_for_site = reason == "SiteNotAvailable" && is_open && are(&[BOOKED]);
     let fits = match status.state.as_str() {
-        "PENDING" if reason == "Reservation" => {
+        "PENDING" if reason == "Reservation" || waits_for_site => {
             let at = job["booking"]["start"].as_i64().unwrap();
             let starts = drawn.iter().all(|it| it.start == at);
             are(&[BOOKED]) && starts && !drawn.is_empty() && Some(paid + cost) == status.at_most

@@ -68,6 +68,7 @@ fn of_row(row: &BTreeMap<String, String>) -> (u64, Status) {
 
 pub(crate) fn compare(stage: &Stage, all: &All) {
     lists(stage, all);
+    what_if(stage, all);
     // One of each kind: every command is a process.
     let mut kinds = BTreeSet::new();
     for (number, (job, status)) in all {
@@ -79,6 +80,30 @@ pub(crate) fn compare(stage: &Stage, all: &All) {
             status.ranges.is_some(),
         )) {
             of_job(stage, *number, job, status);
+        }
+    }
+}
+
+/// `whatif`: starts as they are now have the ranges that they have everywhere.
+fn what_if(stage: &Stage, all: &All) {
+    let ask = |format: &str| stage.command(&["whatif", "--policy", "other", "--format", format]);
+    let found: Value = serde_json::from_str(&ask("json")).unwrap();
+    let csv = rows(&ask("csv"));
+    let text = ask("table");
+    for (it, row) in found["changes"].as_array().unwrap().iter().zip(csv) {
+        let (_, status) = &all[&it["job"].as_u64().unwrap()];
+        let ranges = crate::ranges(&it["before"]);
+        if status.expected.is_some() && status.expected == it["before"]["start"].as_i64() {
+            assert_eq!(ranges, status.ranges, "{it}");
+        }
+        // It would start at once.
+        assert_eq!(crate::ranges(&it["after"]), None, "{it}");
+        let early = ranges.map_or(String::new(), |it| it[3].to_string());
+        assert_eq!((&row["before_early"], &*row["after_early"]), (&early, ""), "{row:?}");
+        let at = it["before"]["start"].as_i64().unwrap();
+        if let Some(ranges) = ranges {
+            let said = format!("(80 %: {} to {})", clock(ranges[3], at), clock(ranges[4], at));
+            assert!(text.contains(&said), "{said}: {text}");
         }
     }
 }

@@ -14,8 +14,10 @@ use tradewind_daemon::live::{Ask, Input, Live, Refusal, Settings};
 use tradewind_daemon::site::{SiteError, Tag};
 use tradewind_daemon::store::Store;
 use tradewind_daemon::store::sqlite::Sqlite;
-use tradewind_model::{Demand, JobId, Place, PoolId, Price, SiteId, Span, Time};
-use tradewind_web::documents::{Explanation, QueuePlan, WhatIf, WhatIfQuestion};
+use tradewind_model::{Demand, JobId, Money, Place, PoolId, Price, SiteId, Span, Time};
+use tradewind_web::documents::{
+    Explanation, Fate, JobChange, QueuePlan, Totals, WhatIf, WhatIfQuestion,
+};
 use tradewind_web::{
     Advisor, Api, Limits, Listen, MarketView, Outputs, Plan, Planned, Proposal, Quoted,
     ReplayResult, Server, SignIn, Tariffs, Watch, Week, new_secret, serve,
@@ -45,8 +47,30 @@ impl Advisor for Knows {
         panic!("no quote is asked for")
     }
 
-    fn whatif(&self, _: &MarketView, _: &WhatIfQuestion, _: &Watch) -> Result<WhatIf, Refusal> {
-        panic!("no what-if is asked for")
+    /// As it is, jobs start as in the plan; as asked, at once.
+    fn whatif(&self, view: &MarketView, _: &WhatIfQuestion, _: &Watch) -> Result<WhatIf, Refusal> {
+        let (now, income) = (view.market.now().0, Money::ZERO.into());
+        let totals =
+            Totals { started: 0, refused: 0, open: 0, mean_wait: None, makespan: 0, income };
+        let starts = |at: i64| Fate { start: Some(at), ..Fate::default() };
+        let change = |it: &Planned| JobChange {
+            job: view.numbers[&it.job],
+            before: starts(it.start.0),
+            after: starts(now),
+        };
+        Ok(WhatIf {
+            before: view.policy.clone(),
+            after: "other".to_owned(),
+            from: now,
+            until: now,
+            totals_before: totals.clone(),
+            totals_after: totals,
+            same: 0,
+            sooner: 0,
+            later: 0,
+            changes: self.0.jobs.iter().map(change).collect(),
+            looked_at: None,
+        })
     }
 
     fn plan(&self) -> Option<Arc<Plan>> {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::amount::Credits;
+use super::start::StartRanges;
 
 /// What would be different.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
@@ -111,6 +112,10 @@ pub struct Fate {
     /// When it would start; left out if it would not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<i64>,
+    /// That start, corrected by what came of past forecasts under the present policy. Left out if
+    /// there are too few of these, and if the job would start at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranges: Option<StartRanges>,
     /// When it would end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<i64>,

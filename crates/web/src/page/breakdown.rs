@@ -148,7 +148,7 @@ mod tests {
 
     fn fate(start: Option<i64>, cost: i128) -> Fate {
         let end = start.map(|at| at + 100);
-        Fate { start, end, cost: start.map(|_| Credits(cost)), refused: None }
+        Fate { start, ranges: None, end, cost: start.map(|_| Credits(cost)), refused: None }
     }
 
     fn change(job: u64, before: Fate, after: Fate) -> JobChange {

@@ -7,13 +7,13 @@ use askama::Template;
 use axum::Form;
 use axum::extract::State;
 use serde::Deserialize;
-use tradewind_daemon::live::Ask;
 use tradewind_daemon::live::rights::{Actor, Role};
+use tradewind_daemon::live::{Ask, Live};
 
 use super::breakdown::{JobFacts, Sum, Tier, sums, tiers};
 use super::mark::Mark;
 use super::reply::{PageResult, go, show as page};
-use super::runs::{Run, advised};
+use super::runs::{Run, advised, said};
 use super::shell::Shell;
 use super::words;
 use crate::api::{Advisor, MarketView};
@@ -22,6 +22,7 @@ use crate::context::Context;
 use crate::documents::{WhatIf, WhatIfQuestion};
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
+use crate::views::starts;
 use crate::watch::Watch;
 
 /// Policies that are compared at once, at most.
@@ -197,8 +198,15 @@ async fn go_through(
         let view = Arc::clone(&view);
         let look =
             move |advisor: &dyn Advisor, watch: &Watch| advisor.whatif(&view, &question, watch);
-        let found = advised(&context, &who, look).await.map(Arc::new);
-        run.add((policy, found));
+        let mut found = advised(&context, &who, look).await;
+        if let Ok(mut what) = found {
+            let look = move |live: &Live| {
+                starts::in_whatif(live.state(), &mut what);
+                what
+            };
+            found = context.look(look).await.map_err(|failure| said(&failure));
+        }
+        run.add((policy, found.map(Arc::new)));
     }
 }
 

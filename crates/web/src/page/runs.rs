@@ -119,7 +119,7 @@ pub(crate) async fn advised<T: Send + 'static>(
     }
 }
 
-fn said(failure: &Failure) -> String {
+pub(crate) fn said(failure: &Failure) -> String {
     let (_, problem) = failure.parts();
     match problem.hint.as_str() {
         "" => problem.message.clone(),

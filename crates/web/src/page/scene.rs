@@ -42,7 +42,7 @@ fn in_line(moment: &Moment<'_>, job: &Job) -> Option<Task> {
     let start = moment.start_of(job)?;
     let why = words::reason(moment.state, job).map(|(_, text)| text).unwrap_or_default();
     let share = Share { pool: part.pool, nodes: part.nodes };
-    let cost = Some(part.price.of(part.nodes, part.limit).0);
+    let cost = Some(job.own_share(part.price.of(part.nodes, part.limit)).0);
     let span = (start, start + part.limit);
     Some(Task { why, price: Some(part.price.0), cost, ..of_job(job, share, span, Kind::Expected) })
 }
@@ -179,7 +179,7 @@ fn task(moment: &Moment<'_>, job: &Job, part: &Part) -> Option<Task> {
         Kind::Done => "it ended with exit code 0".to_owned(),
         _ => words::reason(state, job).map(|(_, text)| text).unwrap_or_default(),
     };
-    let cost = Some(moment.part_cost(job, part).at_most.0);
+    let cost = Some(moment.own_part_cost(job, part).0);
     let (names, price) = (part.names.clone(), Some(part.price.0));
     Some(Task { names, price, cost, why, ..of_job(job, share, (start, end), kind) })
 }

@@ -172,7 +172,13 @@ pub(crate) fn mean(seconds: &Option<f64>) -> String {
 /// When a job would start, or why it would not.
 pub(crate) fn fate(fate: &Fate) -> Safe<String> {
     match (&fate.start, &fate.refused) {
-        (Some(at), _) => time(at),
+        (Some(at), _) => match &fate.ranges {
+            Some(it) => {
+                let most = it.within[1];
+                Safe(format!("{} (80 %: {} to {})", time(at), time(&most.from), time(&most.to)))
+            }
+            None => time(at),
+        },
         (None, Some(_)) => Safe("refused".to_owned()),
         (None, None) => Safe("not in sight".to_owned()),
     }

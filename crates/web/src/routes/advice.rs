@@ -18,7 +18,7 @@ use crate::auth::Caller;
 use crate::clock::now;
 use crate::context::Context;
 use crate::documents::{
-    Basis, Credits, Expectation, Explanation, Job, Quotes, WhatIf, WhatIfQuestion,
+    Basis, Credits, Expectation, Explanation, Job, JobChange, Quotes, WhatIf, WhatIfQuestion,
 };
 use crate::extract::{At, Document, Large};
 use crate::failure::{Answer, Failure};
@@ -216,16 +216,15 @@ pub(crate) async fn whatif(
     let look = move |advisor: &dyn Advisor, watch: &Watch| advisor.whatif(&view, &question, watch);
     let mut found = ahead.ask(look).await?;
     drop(ahead);
-    if caller.actor.role != Role::Administrator {
-        let numbers: Vec<u64> = found.changes.iter().map(|it| it.job).collect();
-        let own = context.look(move |live| {
-            let own = |number: &u64| jobs::find(live.state(), &caller.actor, *number).is_some();
-            numbers.into_iter().filter(own).collect::<std::collections::BTreeSet<u64>>()
-        });
-        let own = own.await?;
-        found.changes.retain(|it| own.contains(&it.job));
-    }
-    Ok(Json(found))
+    let found = context.look(move |live| {
+        if caller.actor.role != Role::Administrator {
+            let is_own = |it: &JobChange| jobs::find(live.state(), &caller.actor, it.job).is_some();
+            found.changes.retain(is_own);
+        }
+        starts::in_whatif(live.state(), &mut found);
+        found
+    });
+    Ok(Json(found.await?))
 }
 
 /// Why a job waits, and the minimum that would change it.

@@ -1,10 +1,10 @@
 //! Expected starts with their ranges, and how ranges held.
 
-use tradewind_daemon::live::state::State;
+use tradewind_daemon::live::state::{Phase, State};
 use tradewind_daemon::live::waits::{self, LEVELS};
 use tradewind_model::{Span, Time};
 
-use crate::documents::{Expectation, RangeScore, StartRange, StartRanges, StartsWithin};
+use crate::documents::{Expectation, RangeScore, StartRange, StartRanges, StartsWithin, WhatIf};
 
 /// What a look-ahead at the moment `at` says of a job of so many nodes with this time limit, `None`
 /// if a promise was made to it.
@@ -24,6 +24,22 @@ pub(crate) fn expectation(
         samples: samples as u32,
         needed: if asked.is_some() { needed as u32 } else { 0 },
         ranges,
+    }
+}
+
+/// Gives the starts of a what-if their ranges, as those of plans have them: for jobs that wait and to
+/// which nothing was promised.
+pub(crate) fn in_whatif(state: &State, found: &mut WhatIf) {
+    let at = Time(found.from);
+    for change in &mut found.changes {
+        let job = state.jobs.get(&change.job).filter(|job| job.phase() == Phase::Waiting);
+        let Some(asked) = job.and_then(|job| Some((job.nodes(), state.asked_limit(job)?))) else {
+            continue;
+        };
+        for fate in [&mut change.before, &mut change.after] {
+            let ranges = fate.start.and_then(|start| state.start_ranges((at, Time(start)), asked));
+            fate.ranges = ranges.map(|it| document(&it));
+        }
     }
 }
 

@@ -119,6 +119,18 @@ impl<'a> Moment<'a> {
         Some(Credits(i128::from(job.paid.0) + more))
     }
 
+    /// What the job itself pays at most for its nodes in one pool: the market pays what is beyond an
+    /// offer that was not kept, of the last parts first.
+    pub(crate) fn own_part_cost(&self, job: &Job, part: &Part) -> Money {
+        let cost = |part: &Part| self.part_cost(job, part).at_most;
+        if job.phase() != Phase::Running {
+            return cost(part);
+        }
+        let before = job.parts().iter().take_while(|it| it.pool != part.pool);
+        let before: Money = before.map(cost).sum();
+        job.own_share(before + cost(part)) - job.own_share(before)
+    }
+
     /// What the job's nodes in one pool cost, in its present or last start.
     pub(crate) fn part_cost(&self, job: &Job, part: &Part) -> PartCost {
         let now = job.ended().unwrap_or(self.now);

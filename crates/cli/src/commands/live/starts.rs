@@ -24,7 +24,8 @@ pub(super) fn ranges(it: &Expectation) -> Option<String> {
     Some(format!("median {median}; {each}; from {} past starts", it.samples))
 }
 
-fn range(it: &StartRange, at: i64) -> String {
+/// `80 %: 13:50 to 15:10`.
+pub(super) fn range(it: &StartRange, at: i64) -> String {
     format!("{} %: {} to {}", it.percent, clock(it.from, at), clock(it.to, at))
 }
 

@@ -6,7 +6,7 @@ use tradewind_io::duration;
 use tradewind_model::Span;
 use tradewind_web::documents::{Fate, JobChange, Totals, WhatIf, WhatIfQuestion};
 
-use super::Sheet;
+use super::{Sheet, starts};
 use crate::client::words::{length, moment};
 use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Failure, Outcome};
@@ -104,7 +104,10 @@ fn changes(all: &[JobChange]) -> Sheet {
     ];
     let start = |fate: &Fate| match (&fate.refused, fate.start) {
         (Some(why), _) => why.clone(),
-        (None, Some(at)) => moment(at),
+        (None, Some(at)) => match &fate.ranges {
+            Some(it) => format!("{} ({})", moment(at), starts::range(&it.within[1], at)),
+            None => moment(at),
+        },
         (None, None) => "N/A".to_owned(),
     };
     let cost = |fate: &Fate| fate.cost.map(|cost| cost.to_string()).unwrap_or_default();
@@ -126,14 +129,25 @@ fn csv(all: &[JobChange]) -> Sheet {
         "after_end",
         "after_cost",
         "after_refused",
+        "before_early",
+        "before_late",
+        "after_early",
+        "after_late",
     ];
     let fate = |it: &Fate| {
         let time = |at: Option<i64>| at.map(|at| at.to_string()).unwrap_or_default();
         let cost = it.cost.map(|cost| cost.to_string()).unwrap_or_default();
         [time(it.start), time(it.end), cost, it.refused.clone().unwrap_or_default()].to_vec()
     };
-    let row =
-        |it: &JobChange| [vec![it.job.to_string()], fate(&it.before), fate(&it.after)].concat();
+    let most = |it: &Fate| match &it.ranges {
+        Some(it) => vec![it.within[1].from.to_string(), it.within[1].to.to_string()],
+        None => vec![String::new(); 2],
+    };
+    let row = |it: &JobChange| {
+        let (before, after) = (&it.before, &it.after);
+        let number = vec![it.job.to_string()];
+        [number, fate(before), fate(after), most(before), most(after)].concat()
+    };
     Sheet {
         columns: heads.map(|head| (head, Side::Left)).to_vec(),
         rows: all.iter().map(row).collect(),

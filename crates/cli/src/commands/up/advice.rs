@@ -332,6 +332,7 @@ fn fate(outcome: &Outcome) -> Fate {
     match outcome {
         Outcome::Runs(runs) => Fate {
             start: Some(runs.start.0),
+            ranges: None,
             end: Some(runs.end.0),
             cost: Some(runs.cost.into()),
             refused: None,
