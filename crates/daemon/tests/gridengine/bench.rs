@@ -76,6 +76,11 @@ impl GridBench {
         }
     }
 
+    /// The cluster, and the site as a market drives it.
+    pub(crate) fn into_parts(self) -> (Cluster, Box<dyn Site>) {
+        (self.cluster, self.grid.unwrap())
+    }
+
     /// Asks until the answer is so; what it was last, if it never is.
     pub(crate) fn until<T: std::fmt::Debug>(
         &mut self,
@@ -90,7 +95,8 @@ impl GridBench {
             if is_so(&last) {
                 return last;
             }
-            assert!(Instant::now() < end, "after {seconds} s it is {last:?}");
+            let is_early = Instant::now() < end;
+            assert!(is_early, "after {seconds} s it is {last:?}\n{}", self.cluster.told());
             self.wait();
         }
     }
