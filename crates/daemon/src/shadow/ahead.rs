@@ -52,6 +52,7 @@ impl Ahead {
             eligible: Eligible::From(self.survey.now),
             after: Vec::new(),
             count: 1,
+            reserves: true,
         };
         start(&self.survey.expected_of(job, usize::MAX, self.rule))
     }

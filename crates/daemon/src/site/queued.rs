@@ -62,6 +62,9 @@ pub struct QueuedJob {
     /// When the manager itself expects it to start (an array: its first task), if it says so. It is
     /// usually known for the first jobs of the queue only, and changes with every job that ends early.
     pub expected: Option<Time>,
+    /// Whether the manager keeps nodes free for it when its turn comes; if not, jobs behind it start
+    /// as long as it does not fit, however wide it is. Only where [`QueueRule::on_request`].
+    pub reserves: bool,
 }
 
 impl QueuedJob {
@@ -86,6 +89,7 @@ impl QueuedJob {
             tasks: 1,
             at_once: None,
             expected: None,
+            reserves: true,
         }
     }
 }
@@ -124,6 +128,9 @@ pub struct QueueRule {
     /// So many waiting jobs get a planned start, which jobs behind them may not delay; 0: only
     /// the order counts, and no job starts before another one that waits for the same nodes.
     pub depth: u32,
+    /// Such planned starts are given on request only ([`QueuedJob::reserves`]): to the first `depth`
+    /// jobs that ask. All others start in order where they fit, also with a depth of 0.
+    pub on_request: bool,
     /// How far ahead it plans.
     pub window: Span,
     /// How often it plans; starts may be so much later than nodes are free.

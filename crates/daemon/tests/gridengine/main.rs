@@ -6,6 +6,7 @@ mod conformance;
 mod driven;
 mod faults;
 mod fixture;
+mod market;
 mod owners;
 mod surprises;
 mod together;

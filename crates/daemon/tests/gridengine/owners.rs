@@ -22,18 +22,22 @@ fn a_backlog_of_the_owners_is_listed() {
     let mut bench = GridBench::new();
     bench.take(8);
     let first = job(&bench, &["-q", "main.q", "-pe", "units", "3", "-l", "h_rt=120"]);
+    let wide = job(&bench, &["-q", "main.q", "-pe", "units", "8", "-l", "h_rt=9", "-R", "y"]);
     let array = job(&bench, &["-q", "main.q", "-t", "5-9", "-l", "h_rt=60"]);
     let after = job(&bench, &["-q", "main.q", "-hold_jid", &first]);
     let held = job(&bench, &["-q", "main.q", "-h"]);
     let listed = bench.until(
         30,
         |bench| bench.site().survey().unwrap().queue,
-        |queue| queue.len() == 4 && queue.iter().all(|job| job.priority.is_some()),
+        |queue| queue.len() == 5 && queue.iter().all(|job| job.priority.is_some()),
     );
     let number = |job: &QueuedJob| job.name.split('.').next().unwrap().to_owned();
     let by_number: BTreeMap<String, &QueuedJob> =
         listed.iter().map(|job| (number(job), job)).collect();
     let of = |name: &String| by_number[name];
+    assert!(of(&wide).reserves && !of(&first).reserves, "{listed:#?}");
+    let rule = bench.site().survey().unwrap().limits.unwrap().queue.unwrap();
+    assert_eq!((rule.depth, rule.on_request, rule.interval), (100, true, Span(1)));
     assert_eq!((of(&first).nodes, of(&first).limit), (3, Span(120)), "{listed:#?}");
     assert_eq!((of(&array).tasks, of(&array).limit), (5, Span(60)), "{listed:#?}");
     assert_eq!(of(&after).blocked, Blocked::Dependency(vec![first.clone()]), "{listed:#?}");

@@ -138,7 +138,13 @@ impl<'a> OwnersSite<'a> {
     /// A job of the market joins the queue, behind all that wait; whether it can ever start.
     pub(super) fn line_up(&mut self, job: JobId, pool: PoolId, nodes: u32, limit: Span) -> bool {
         let number = self.number();
-        let joins = self.queue.join(Entry { job: number, nodes, limit, pools: [pool].into() });
+        let joins = self.queue.join(Entry {
+            job: number,
+            nodes,
+            limit,
+            pools: [pool].into(),
+            reserves: true,
+        });
         if joins {
             self.lined.insert(number, (job, pool));
             self.has_news = true;
@@ -207,7 +213,7 @@ impl<'a> OwnersSite<'a> {
             self.index.insert(number, self.submitted);
             self.submitted += 1;
             let (nodes, limit, pools) = (job.processors, job.requested, Arc::clone(&self.pools));
-            self.queue.join(Entry { job: number, nodes, limit, pools });
+            self.queue.join(Entry { job: number, nodes, limit, pools, reserves: true });
         }
     }
 
@@ -255,7 +261,12 @@ impl<'a> OwnersSite<'a> {
         let number = self.number();
         self.market.insert((job, share.pool), number);
         let (nodes, pools) = (share.nodes, Arc::clone(&self.pools));
-        self.queue.adopt(&Entry { job: number, nodes, limit, pools }, share.pool, now, now);
+        self.queue.adopt(
+            &Entry { job: number, nodes, limit, pools, reserves: true },
+            share.pool,
+            now,
+            now,
+        );
     }
 
     /// A job of the market gave back its nodes, or those of one pool.

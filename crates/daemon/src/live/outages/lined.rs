@@ -105,6 +105,7 @@ fn own_job(at: Time, job: &Job) -> Option<OwnersJob> {
         eligible: Eligible::From(at),
         after: Vec::new(),
         count: 1,
+        reserves: true,
     })
 }
 
@@ -163,6 +164,7 @@ mod tests {
             eligible: Eligible::From(Time(0)),
             after: Vec::new(),
             count: 1,
+            reserves: true,
         }
     }
 

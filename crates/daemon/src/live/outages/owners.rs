@@ -129,7 +129,7 @@ fn because(reason: Unforeseen) -> &'static str {
 
 /// The rule of the site's scheduler; where it is not known, EASY backfilling.
 pub(crate) fn look_ahead_rule(rule: Option<QueueRule>) -> Rule {
-    let Some(QueueRule { depth, window, interval, .. }) = rule else {
+    let Some(QueueRule { depth, window, interval, on_request, .. }) = rule else {
         return Rule::new(Depth::First(1));
     };
     // A manager starts a job up to one round of its scheduler after its nodes are free. A job of the
@@ -137,6 +137,8 @@ pub(crate) fn look_ahead_rule(rule: Option<QueueRule>) -> Rule {
     // would not start it.
     let rule = Rule { horizon: window, margin: interval, ..Rule::new(Depth::First(0)) };
     match depth {
+        // If no nodes are kept free for any job, all start where they fit: no job of that queue reserves.
+        _ if on_request => Rule { depth: Depth::First(depth.max(1)), ..rule },
         0 => rule,
         _ => Rule { depth: Depth::All, tested: depth, ..rule },
     }
@@ -197,6 +199,7 @@ fn add(at: Time, pools: &[PoolId], job: &QueuedJob, waiting: &mut Vec<OwnersJob>
         eligible,
         after: Vec::new(),
         count: each,
+        reserves: job.reserves,
     };
     waiting.push(one.clone());
     for _ in 1..job.tasks.div_ceil(each).min(MAX_GROUPS) {

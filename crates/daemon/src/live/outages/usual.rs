@@ -124,6 +124,7 @@ impl Wanted {
             eligible: Eligible::From(now),
             after: Vec::new(),
             count: 1,
+            reserves: true,
         }
     }
 }

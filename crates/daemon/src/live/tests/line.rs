@@ -28,8 +28,13 @@ fn backlog(queue: Vec<QueuedJob>, tasks: Vec<(Tag, Seen)>) -> Survey {
     let running = LocalTask { nodes: 1, from: DAY, until: later(240) };
     let mut survey = look(tasks);
     survey.pools[0].local = [("running".to_owned(), running)].into();
-    let rule =
-        QueueRule { depth: 100, window: Span(86_400), interval: Span(0), changes_order: true };
+    let rule = QueueRule {
+        depth: 100,
+        on_request: false,
+        window: Span(86_400),
+        interval: Span(0),
+        changes_order: true,
+    };
     survey.limits = Some(Arc::new(Limits { queue: Some(rule), ..Limits::default() }));
     Survey { queue, ..survey }
 }

@@ -139,8 +139,13 @@ fn a_site_that_does_not_answer_is_not_counted_on() {
 #[test]
 fn there_is_room_for_a_round_of_the_manager() {
     let mut stage = Stage::new();
-    let rule =
-        |depth| QueueRule { depth, window: Span(86_400), interval: Span(30), changes_order: false };
+    let rule = |depth| QueueRule {
+        depth,
+        on_request: false,
+        window: Span(86_400),
+        interval: Span(30),
+        changes_order: false,
+    };
     let limits = |depth| Some(Arc::new(Limits { queue: Some(rule(depth)), ..Limits::default() }));
     let queue = || vec![waiting("wide", 2, 600), waiting("narrow", 1, 100)];
     stage.see(DAY, Survey { limits: limits(100), ..backlog(240, queue()) });
@@ -150,6 +155,33 @@ fn there_is_room_for_a_round_of_the_manager() {
     // Without backfilling the second job waits for the first.
     stage.see(later(100), Survey { limits: limits(0), ..backlog(240, queue()) });
     assert_eq!(stage.expected("narrow"), starts(840));
+}
+
+/// Grid Engine keeps nodes free only for jobs that ask for that.
+#[test]
+fn a_wide_job_that_does_not_ask_is_passed_by_narrow_ones() {
+    let mut stage = Stage::new();
+    let mut see = |at, reserves, depth| {
+        let rule = QueueRule {
+            depth,
+            on_request: true,
+            window: Span(86_400),
+            interval: Span(0),
+            changes_order: true,
+        };
+        let limits = Some(Arc::new(Limits { queue: Some(rule), ..Limits::default() }));
+        let wide = QueuedJob { reserves, ..waiting("wide", 2, 600) };
+        let narrow = QueuedJob { reserves: false, ..waiting("narrow", 1, 500) };
+        stage.see(later(at), Survey { limits, ..backlog(240, vec![wide, narrow]) });
+        let mut load = stage.to_come();
+        load.sort_by_key(|step| step.1);
+        (stage.expected("wide"), stage.expected("narrow"), load)
+    };
+    let narrow_first = (starts(500), starts(0), vec![(1, 0, 500), (2, 500, 1_100)]);
+    assert_eq!(see(0, false, 10), narrow_first);
+    assert_eq!(see(0, false, 0), narrow_first, "no job is given a reservation");
+    let wide_first = (starts(240), starts(840), vec![(2, 240, 840), (1, 840, 1_340)]);
+    assert_eq!(see(0, true, 10), wide_first);
 }
 
 /// When the market expects the owner's running task to end.

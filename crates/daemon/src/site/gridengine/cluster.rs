@@ -64,6 +64,15 @@ impl Cluster<'_> {
         self.read(&call, Details::read(&answer.text()))
     }
 
+    /// Name and value of each line of an answer of `qconf`.
+    pub(super) fn settings(self, words: &[&str]) -> Result<BTreeMap<String, String>, SiteError> {
+        let answer = self.0.must(&Call::ours(words))?;
+        // A line may go on after a backslash.
+        let text = answer.text().replace("\\\n", " ");
+        let pairs = text.lines().filter_map(|line| line.split_once(char::is_whitespace));
+        Ok(pairs.map(|(name, value)| (name.to_owned(), value.trim().to_owned())).collect())
+    }
+
     /// The record of a job of `owner` that is over, by its name. Records come some seconds late, and on some
     /// clusters cannot be read from here: `None`.
     pub(super) fn account(self, owner: &str, name: &str) -> Result<Option<Account>, SiteError> {

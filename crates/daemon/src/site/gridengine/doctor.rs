@@ -6,6 +6,7 @@ use tradewind_io::settings::cluster::Mode;
 
 use super::cluster::{Cluster, timed};
 use super::replies::Status;
+use super::rule::seconds;
 use super::settings::{Pool, Unit};
 use crate::site::managed::driver::{Base, doctor};
 use crate::site::managed::tool::{Call, Tool};
@@ -225,16 +226,6 @@ fn is_unused(complaint: &str) -> bool {
     complaint.contains("not found") || complaint.contains("accounting: No such file")
 }
 
-/// Name and value of each line of an answer of `qconf`.
 fn settings_of(tool: &Tool, words: &[&str]) -> Result<BTreeMap<String, String>, String> {
-    let answer = tool.must(&Call::ours(words)).map_err(|error| error.to_string())?;
-    // A line may go on after a backslash.
-    let text = answer.text().replace("\\\n", " ");
-    let pairs = text.lines().filter_map(|line| line.split_once(char::is_whitespace));
-    Ok(pairs.map(|(name, value)| (name.to_owned(), value.trim().to_owned())).collect())
-}
-
-/// `0:0:15` or `15`, in seconds.
-fn seconds(text: &str) -> Option<u64> {
-    text.split(':').try_fold(0_u64, |sum, part| Some(sum * 60 + part.parse::<u64>().ok()?))
+    Cluster(tool).settings(words).map_err(|error| error.to_string())
 }

@@ -13,6 +13,7 @@
 //! | `cluster` | both, with errors |
 //! | `pools` | what is free |
 //! | `queue` | waiting jobs of others |
+//! | `rule` | how the scheduler goes through them |
 //! | `ends` | how a task ended that could not say so |
 //! | `reserve` | advance reservations |
 //! | `doctor` | whether all is well |
@@ -26,11 +27,13 @@ mod pools;
 mod queue;
 mod replies;
 mod reserve;
+mod rule;
 mod settings;
 mod words;
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tradewind_io::settings::cluster::Mode;
@@ -39,6 +42,7 @@ use tradewind_model::Time;
 use self::cluster::Cluster;
 use self::replies::{Instance, Job, Status};
 use self::settings::{Pool, Unit};
+use super::limits::Limits;
 use super::local::records::now;
 use super::managed::bundle::{Words, ahead};
 use super::managed::driver::judge::{self, Verdict};
@@ -74,6 +78,7 @@ pub fn open(mut settings: Settings, patience: Duration) -> io::Result<Box<dyn Si
         reservations: Vec::new(),
         units: Vec::new(),
         missing: BTreeMap::new(),
+        rule: rule::Known::default(),
     };
     Ok(Box::new(Driver::open(settings, master)?))
 }
@@ -91,6 +96,7 @@ struct Master {
     /// Slots of a unit by pool, as the cluster said last.
     units: Vec<Option<u32>>,
     missing: BTreeMap<Tag, ends::Missing>,
+    rule: rule::Known,
 }
 
 impl Master {
@@ -214,6 +220,8 @@ impl Manager for Master {
 
     fn pools(&mut self, base: &Base, view: &View<'_, Job>) -> Result<Vec<PoolSurvey>, SiteError> {
         let theirs = theirs(view);
+        let waiting: Vec<&Job> = theirs.iter().copied().filter(|job| !job.is_placed()).collect();
+        self.rule.ask(base, &waiting);
         let reservations: Vec<&replies::Reservation> = self
             .reservations
             .iter()
@@ -235,7 +243,11 @@ impl Manager for Master {
     }
 
     fn queue(&mut self, _: &Base, view: &View<'_, Job>) -> Queue {
-        queue::of(&self.pools, &self.instances, &theirs(view))
+        queue::of(&self.pools, &self.instances, &theirs(view), |job| self.rule.reserves(job))
+    }
+
+    fn limits(&mut self, base: &Base) -> Option<Arc<Limits>> {
+        Some(self.rule.limits(base))
     }
 
     /// Only jobs in error are listed after their end.

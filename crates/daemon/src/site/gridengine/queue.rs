@@ -6,12 +6,20 @@ use super::replies::{Instance, Job};
 use super::settings::Pool;
 use crate::site::queued::{Blocked, Queue, QueuedJob, limit_of, name_of, shown, tasks};
 
-/// All of `jobs` that wait for slots of the pools.
-pub(super) fn of(pools: &[Pool], instances: &[Instance], jobs: &[&Job]) -> Queue {
+/// All of `jobs` that wait for slots of the pools; whether nodes are kept free for one, `reserves`
+/// says.
+pub(super) fn of(
+    pools: &[Pool],
+    instances: &[Instance],
+    jobs: &[&Job],
+    reserves: impl Fn(&Job) -> bool,
+) -> Queue {
     let mut waiting: Vec<&Job> = jobs.iter().copied().filter(|job| !job.is_placed()).collect();
     // Of equals, the lower number comes first.
     waiting.sort_by_cached_key(|job| job.id.split('.').next()?.parse::<u64>().ok());
-    let queued = waiting.into_iter().filter_map(|job| queued(job, pools, instances));
+    let queued = waiting.into_iter().filter_map(|job| {
+        Some(QueuedJob { reserves: reserves(job), ..queued(job, pools, instances)? })
+    });
     Queue::by_priority(queued.map(|job| (0, job)).collect())
 }
 
@@ -39,6 +47,7 @@ fn queued(job: &Job, all: &[Pool], instances: &[Instance]) -> Option<QueuedJob> 
         tasks: tasks.waiting,
         at_once: tasks.at_once,
         expected: None,
+        reserves: false,
     })
 }
 
@@ -74,7 +83,7 @@ mod tests {
         let after = Job { after: vec!["1".to_owned()], ..job("3", "hqw", 1, 3) };
         let array = Job { tasks: "5-9:1".to_owned(), limit: None, ..job("2.5-9:1", "qw", 3, 7) };
         let jobs = [job("1", "hqw", 5, 5), array, after, elsewhere, job("6", "Eqw", 1, 1)];
-        let queue = of(&[pool], &[], &jobs.iter().collect::<Vec<_>>());
+        let queue = of(&[pool], &[], &jobs.iter().collect::<Vec<_>>(), |job| job.slots > 4);
         let told = queue.jobs.iter().map(|it| (it.name.as_str(), it.nodes, it.tasks, &it.blocked));
         let after = Blocked::Dependency(vec!["1".to_owned()]);
         let wanted = [
@@ -85,6 +94,10 @@ mod tests {
         ];
         assert_eq!(told.collect::<Vec<_>>(), wanted);
         let first = &queue.jobs[0];
+        assert_eq!(
+            queue.jobs.iter().map(|it| it.reserves).collect::<Vec<_>>(),
+            [false, true, false, false]
+        );
         assert!(first.is_capped && first.pools == [0] && !queue.jobs[1].is_capped);
     }
 }

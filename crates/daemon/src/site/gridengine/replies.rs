@@ -208,13 +208,15 @@ pub(super) fn reservations(answer: &str) -> Result<Vec<Reservation>, String> {
     children(root, "ar_summary").map(one).collect()
 }
 
-/// Of `qstat -j … -xml`: in which reservation each job runs, and why it is in error.
+/// Of `qstat -j … -xml`, by the jobs' numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Details {
-    /// By the job's number.
+    /// In which reservation each job runs.
     pub reservation: BTreeMap<String, String>,
-    /// By the job's number.
+    /// Why it is in error.
     pub reason: BTreeMap<String, String>,
+    /// Whether it asks for nodes to be kept free for it (`-R y`).
+    pub asks: BTreeMap<String, bool>,
 }
 
 impl Details {
@@ -232,6 +234,9 @@ impl Details {
                 && reservation != "0"
             {
                 details.reservation.insert(id.clone(), reservation.to_owned());
+            }
+            if let Ok(asks) = text(node, "JB_reserve") {
+                details.asks.insert(id.clone(), ["true", "1", "y"].contains(&asks));
             }
             let reason = node.descendants().find(|one| one.has_tag_name("QIM_message"));
             if let Some(reason) = reason.and_then(|one| one.text()) {

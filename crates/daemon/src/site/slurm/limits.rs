@@ -263,6 +263,7 @@ fn rule(config: &BTreeMap<String, String>) -> Option<QueueRule> {
     let interval = if plans { get("bf_interval", USUAL.2) } else { get("sched_interval", 60) };
     Some(QueueRule {
         depth: u32::try_from(depth).unwrap_or(u32::MAX),
+        on_request: false,
         window: Span(window.min(Span::MAX.0)),
         interval: Span(interval.min(Span::MAX.0)),
         changes_order: config.get("PriorityType").is_some_and(|it| it.contains("multifactor")),

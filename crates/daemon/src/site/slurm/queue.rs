@@ -153,6 +153,7 @@ fn queued(job: &Job, asked: &Asked, places: &[Place<'_>], unit: NodeUnit) -> Opt
         tasks: tasks.waiting,
         at_once: tasks.at_once,
         expected,
+        reserves: true,
     })
 }
 

@@ -17,6 +17,8 @@ use super::waiting::Rank;
 #[derive(Debug, Clone)]
 pub(in crate::policy) struct Line<S: Space> {
     pub(super) depth: Depth,
+    /// Whether there may be jobs that have no reservation when their turn comes.
+    is_on_request: bool,
     pub(in crate::policy) queue: Queue<S::Job>,
     pub(in crate::policy) memory: S::Memory,
 }
@@ -24,7 +26,16 @@ pub(in crate::policy) struct Line<S: Space> {
 impl<S: Space> Line<S> {
     /// No job waits.
     pub(in crate::policy) fn new(depth: Depth) -> Line<S> {
-        Line { depth, queue: Queue::default(), memory: S::Memory::default() }
+        let (queue, memory) = (Queue::default(), S::Memory::default());
+        Line { depth, is_on_request: false, queue, memory }
+    }
+
+    /// From now on jobs have reservations only if they ask for them ([`QueuedJob::reserves`]): the
+    /// first of these, as many as the depth says. The others start in their turn if they fit then,
+    /// and hold nothing back. With a reservation for every job, or for none, nothing changes; then
+    /// [`Line::try_one`] must not be used.
+    pub(in crate::policy) fn on_request(&mut self) {
+        self.is_on_request = true;
     }
 
     /// The same; jobs that start before others of the queue do so in the order of their turns. With
@@ -111,6 +122,9 @@ impl<S: Space> Line<S> {
     /// Looks at all jobs that may start, or whose reservations may change.
     pub(in crate::policy) fn pass(&mut self, space: &mut S, outcomes: &mut Vec<S::Outcome>) {
         match self.depth {
+            Depth::First(count) if self.is_on_request && count > 0 => {
+                self.walk_on_request(space, count as usize, outcomes);
+            }
             Depth::First(count) => self.walk(space, count as usize, outcomes),
             Depth::All => S::improve(self, space, outcomes),
         }
@@ -166,6 +180,41 @@ impl<S: Space> Line<S> {
         match count {
             0 => self.start_heads(space, outcomes),
             _ => self.fill(space, after, outcomes),
+        }
+    }
+
+    /// The same, with reservations for the first `count` jobs that ask for them.
+    fn walk_on_request(&mut self, space: &mut S, count: usize, outcomes: &mut Vec<S::Outcome>) {
+        self.withdraw(space);
+        let asking = self.queue.iter().filter(|job| job.reserves() && job.waits_for_nodes());
+        let asking: Vec<Rank> = asking.map(QueuedJob::rank).collect();
+        let (mut after, mut kept) = (None, 0);
+        for rank in asking {
+            if kept == count {
+                break;
+            }
+            self.fill_until(space, (after, Some(rank)), outcomes);
+            let place = self.queue.get(rank).and_then(|job| space.first_place(job, &self.memory));
+            kept += usize::from(!self.settle(space, (rank, place), outcomes));
+            after = Some(rank);
+        }
+        self.fill_until(space, (after, None), outcomes);
+    }
+
+    /// Starts every job between two places in the order that fits beside all reservations.
+    fn fill_until(
+        &mut self,
+        space: &mut S,
+        (mut after, until): (Option<Rank>, Option<Rank>),
+        outcomes: &mut Vec<S::Outcome>,
+    ) {
+        while space.any_free()
+            && let Some((rank, place)) =
+                space.next_that_fits(&mut self.queue, &mut self.memory, after)
+            && until.is_none_or(|until| rank < until)
+        {
+            self.start(space, (rank, place), outcomes);
+            after = Some(rank);
         }
     }
 

@@ -24,6 +24,11 @@ pub(in crate::policy) trait QueuedJob {
     /// When its reservation begins, if it has one.
     fn reserved_start(&self) -> Option<Time>;
 
+    /// Whether it may have one; see [`Line::on_request`].
+    fn reserves(&self) -> bool {
+        true
+    }
+
     /// Writes its reservation down.
     fn set_reservation(&mut self, place: Option<Self::Place>);
 

@@ -23,13 +23,15 @@ pub(in crate::policy) struct Waiting {
     pub(in crate::policy) estimate: Span,
     /// When its reservation begins.
     pub(in crate::policy) reserved: Option<Time>,
+    /// Whether it may have a reservation; if not, it starts where it fits when it is looked at.
+    pub(in crate::policy) reserves: bool,
 }
 
 impl Waiting {
     /// A job whose place the owner of the queue has worked out.
     pub(in crate::policy) fn keyed(key: i64, job: JobId, processors: u32, length: Span) -> Waiting {
         let (rank, estimate) = (Rank { key, job }, length.max(Span(1)));
-        Waiting { rank, turn: None, processors, estimate, reserved: None }
+        Waiting { rank, turn: None, processors, estimate, reserved: None, reserves: true }
     }
 
     /// Processors × seconds that it expects to need.
@@ -68,6 +70,10 @@ impl QueuedJob for Waiting {
 
     fn reserved_start(&self) -> Option<Time> {
         self.reserved
+    }
+
+    fn reserves(&self) -> bool {
+        self.reserves
     }
 
     fn set_reservation(&mut self, place: Option<Taken>) {

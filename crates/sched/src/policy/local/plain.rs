@@ -50,6 +50,8 @@ pub struct Plain {
     new: Vec<Waiting>,
     /// Whether the next pass looks at the whole queue.
     whole: bool,
+    /// Whether jobs have joined that hold no reservation.
+    is_on_request: bool,
     /// Processors × seconds that wait.
     work: i128,
     /// A buffer.
@@ -69,13 +71,25 @@ impl Plain {
             ranks: BTreeMap::new(),
             new: Vec::new(),
             whole: false,
+            is_on_request: false,
             work: 0,
             started: Vec::new(),
         }
     }
 
+    /// The job waits here from now on, and no nodes are kept free for it: it starts where it fits
+    /// when its turn comes. Then each pass looks at the whole queue. Where all jobs have
+    /// reservations, or none, it is a job like all others.
+    pub(in crate::policy) fn join_without_reservation(&mut self, wanted: Wanted, now: Time) {
+        self.join(wanted, Origin::Local, now);
+        self.new.iter_mut().rev().take(1).for_each(|waiting| waiting.reserves = false);
+        self.line.on_request();
+        self.is_on_request = true;
+    }
+
     /// Puts new jobs into the line.
     fn take_in(&mut self) {
+        self.whole |= self.is_on_request && !self.new.is_empty();
         let last = self.line.last();
         let in_order = self.new.is_sorted_by_key(|waiting| waiting.rank)
             && self.new.first().is_none_or(|first| last.is_none_or(|last| last < first.rank));

@@ -22,6 +22,10 @@ pub struct Entry {
     /// The pools that it may use. Where it fits in several at once, the first pool of the site gets
     /// it.
     pub pools: Arc<[PoolId]>,
+    /// Whether nodes are kept free for it when its turn comes; see [`OwnersJob::reserves`].
+    ///
+    /// [`OwnersJob::reserves`]: super::OwnersJob::reserves
+    pub reserves: bool,
 }
 
 /// One pool of the site.
@@ -191,11 +195,14 @@ impl SiteQueue {
     /// A job that is examined waits in the queues of its pools.
     fn enter(&mut self, job: JobId, now: Time) {
         let Some(Waits { entry, .. }) = self.waiting.get(&job) else { return };
-        let (nodes, limit) = (entry.nodes, entry.limit);
+        let (nodes, limit, reserves) = (entry.nodes, entry.limit, entry.reserves);
         for at in self.pools_of(entry) {
             let pool = &mut self.pools[at];
             let wanted = Wanted { job, processors: nodes, length: limit, submitted: now };
-            pool.plain.join(wanted, Origin::Local, now);
+            match reserves {
+                true => pool.plain.join(wanted, Origin::Local, now),
+                false => pool.plain.join_without_reservation(wanted, now),
+            }
             pool.touched = true;
         }
     }

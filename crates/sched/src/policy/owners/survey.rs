@@ -35,6 +35,11 @@ pub struct OwnersJob {
     pub after: Vec<usize>,
     /// How many entries: 1, but for arrays. None counts as one.
     pub count: u32,
+    /// Whether the scheduler keeps nodes free for it when its turn comes, if its rule is to do that
+    /// for the first jobs of the queue. If not, it starts in its turn if it fits then, and others
+    /// start before it as long as it does not. Without meaning where no job has reservations, or
+    /// each has one ([`Depth::All`](crate::policy::backfill::Depth::All)).
+    pub reserves: bool,
 }
 
 /// What is known of a site at a moment.
@@ -191,7 +196,7 @@ fn groups(survey: &Survey) -> Vec<Group> {
         after.sort_unstable();
         after.dedup();
         let (pools, nodes) = (Arc::clone(&job.pools), job.nodes.max(1));
-        let entry = Entry { job: JobId(0), nodes, limit: job.limit, pools };
+        let entry = Entry { job: JobId(0), nodes, limit: job.limit, pools, reserves: job.reserves };
         let from = match job.eligible {
             Eligible::From(from) => from,
             Eligible::Held | Eligible::Unknown => survey.now,
@@ -229,7 +234,8 @@ fn occupy(site: &mut SiteQueue, survey: &Survey, entries: u32) -> Vec<(JobId, us
             continue;
         }
         let job = JobId(entries.saturating_add(number));
-        let entry = Entry { job, nodes: share.nodes, limit: until - now, pools: [].into() };
+        let entry =
+            Entry { job, nodes: share.nodes, limit: until - now, pools: [].into(), reserves: true };
         site.adopt(&entry, share.pool, now, now);
         running.push((job, index));
     }

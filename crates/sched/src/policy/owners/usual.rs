@@ -196,6 +196,7 @@ mod tests {
             eligible: Eligible::From(Time(1_000)),
             after: Vec::new(),
             count: 1,
+            reserves: true,
         }
     }
 

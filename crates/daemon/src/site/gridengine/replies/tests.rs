@@ -121,15 +121,16 @@ fn reservations_have_times_and_places() {
 }
 
 #[test]
-fn details_tell_reservation_and_reason() {
+fn details_tell_reservation_reason_and_wishes() {
     let text = "<detailed_job_info><djob_info>
-<element><JB_job_number>2</JB_job_number><JB_ar>0</JB_ar></element>
+<element><JB_job_number>2</JB_job_number><JB_ar>0</JB_ar><JB_reserve>true</JB_reserve></element>
 <element><JB_job_number>3</JB_job_number><JB_ar>7</JB_ar><JB_ja_tasks><ulong_sublist><JAT_message_list>
 <ulong_sublist><QIM_type>1</QIM_type><QIM_message>11/21/2026 23:52:48 [65534:220]: error: can&apos;t open output file &quot;/nonono/x&quot;: No such file or directory</QIM_message>
 </ulong_sublist></JAT_message_list></ulong_sublist></JB_ja_tasks></element>
 </djob_info><messages/></detailed_job_info>";
     let details = Details::read(text).unwrap();
     assert_eq!(details.reservation, BTreeMap::from([("3".to_owned(), "7".to_owned())]));
+    assert_eq!(details.asks, BTreeMap::from([("2".to_owned(), true)]));
     let why = "can't open output file \"/nonono/x\": No such file or directory";
     assert_eq!(details.reason, BTreeMap::from([("3".to_owned(), why.to_owned())]));
 }

@@ -59,6 +59,9 @@ pub(in crate::site) fn accounts(base: &Base) -> Vec<Finding> {
         Accounts::Same => Vec::new(),
         Accounts::Of(all) => all.values().cloned().collect(),
     };
+    if base.cluster.accounts == Accounts::Same && base.cluster.user_command.is_empty() {
+        return vec![same_without_command(base)];
+    }
     if named.is_empty() {
         let found = match base.cluster.accounts {
             Accounts::Same => "each user's account is called as the user is",
@@ -72,6 +75,24 @@ pub(in crate::site) fn accounts(base: &Base) -> Vec<Finding> {
         return vec![finding("users have accounts", verdict, found.to_owned(), remedy)];
     }
     named.iter().map(|account| account_works(base, account)).collect()
+}
+
+/// Each user's account is to run the jobs, and nothing says how to become that account.
+fn same_without_command(base: &Base) -> Finding {
+    let what = "users have accounts";
+    match base.own_account() {
+        Ok(own) => {
+            let found = format!(
+                "there is no `user_command`, so commands run as {own:?}: jobs of all other users are \
+                 refused"
+            );
+            let remedy = "set `user_command` of the site, such as [\"sudo\", \"-n\", \"-u\", \
+                          \"{user}\", \"--\"]; or let one account run all jobs: `accounts = { \"*\" = \
+                          \"NAME\" }`";
+            finding(what, Verdict::Warning, found, remedy)
+        }
+        Err(wrong) => finding(what, Verdict::Bad, wrong.to_string(), "`id -un` must work there"),
+    }
 }
 
 fn account_works(base: &Base, account: &str) -> Finding {

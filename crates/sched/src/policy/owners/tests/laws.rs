@@ -2,24 +2,28 @@
 
 use super::*;
 
-/// Nodes, limit, eligible from, a job that has to end first, pools.
-type Drawn = (u32, i64, Option<i64>, Option<usize>, u8);
+/// Nodes, limit, eligible from, a job that has to end first, pools, whether it reserves.
+type Drawn = (u32, i64, Option<i64>, Option<usize>, u8, bool);
 
 fn drawn(pools: u8) -> impl Strategy<Value = Vec<Drawn>> {
     let eligible = prop_oneof![4 => Just(Some(0)), 2 => (0i64..30).prop_map(Some), 1 => Just(None)];
     let after = prop_oneof![5 => Just(None), 1 => (0usize..8).prop_map(Some)];
-    prop::collection::vec((1u32..6, 1i64..12, eligible, after, 1u8..(1 << pools)), 0..9)
+    prop::collection::vec(
+        (1u32..6, 1i64..12, eligible, after, 1u8..(1 << pools), any::<bool>()),
+        0..9,
+    )
 }
 
 fn surveyed(pools: &[u32], drawn: Vec<Drawn>, held: &[(u32, u32, i64, i64)]) -> Survey {
     let pools: Vec<(PoolId, u32)> = (0u32..).map(PoolId).zip(pools.iter().copied()).collect();
-    let one = |(nodes, limit, from, after, of): Drawn| OwnersJob {
+    let one = |(nodes, limit, from, after, of, reserves): Drawn| OwnersJob {
         pools: pools.iter().map(|it| it.0).filter(|pool| of >> pool.0 & 1 == 1).collect(),
         nodes,
         limit: Span(limit),
         eligible: from.map_or(Eligible::Held, |from| Eligible::From(Time(from))),
         after: after.into_iter().collect(),
         count: 1,
+        reserves,
     };
     let held = held.iter().filter(|it| (it.0 as usize) < pools.len());
     let mut free: Vec<Profile> =

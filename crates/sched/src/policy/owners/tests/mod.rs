@@ -20,6 +20,7 @@ fn job(nodes: u32, limit: i64) -> OwnersJob {
         eligible: Eligible::From(Time(0)),
         after: Vec::new(),
         count: 1,
+        reserves: true,
     }
 }
 

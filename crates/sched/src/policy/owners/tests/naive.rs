@@ -108,7 +108,7 @@ impl Naive<'_> {
                 self.started[job] = Some((now, at));
             } else if depth == 0 {
                 break;
-            } else if reservations.len() < depth {
+            } else if reservations.len() < depth && self.survey.waiting[job].reserves {
                 let start = (now..).find(|start| self.fits(job, at, *start)).unwrap();
                 self.take(job, at, start, 1);
                 reservations.push((job, start));

@@ -1,0 +1,158 @@
+//! A whole market on Grid Engine, beside owners who have jobs in its queue.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tradewind_daemon::codec::Json;
+use tradewind_daemon::engine::{Engine, Setup, SiteSetup, Timing};
+use tradewind_daemon::live::rights::{Actor, Role};
+use tradewind_daemon::live::{Ask, Make, Reply, Settings};
+use tradewind_daemon::store::memory::Disk;
+use tradewind_daemon::store::{Origin, Store};
+use tradewind_io::submission::{Conditions, OnLost, Submission, Surroundings, TimeLimit, Work};
+use tradewind_model::{
+    Admission, Attributes, Performance, Pool, Pools, Price, Site, SiteId, Span, Times,
+};
+use tradewind_sched::policy::{Policy, gridfill};
+
+use crate::bench::GridBench;
+use crate::fixture::Cluster;
+
+#[derive(Debug)]
+struct Easy;
+
+impl Make for Easy {
+    fn make(&self, _: &str, _: &Pools) -> Result<Box<dyn Policy + Send>, String> {
+        Ok(Box::new(gridfill::GridFill::new(gridfill::Settings::default())))
+    }
+}
+
+/// A market with this cluster as its only site.
+fn market(bench: GridBench) -> (Engine, Cluster) {
+    let pool = |(name, nodes): (&str, u32)| Pool {
+        name: format!("grid/{name}"),
+        site: SiteId(0),
+        nodes,
+        performance: Performance::REFERENCE,
+        price: Price(1_000_000),
+        attributes: Attributes::new(),
+        admission: Admission::NONE,
+        times: Times::Work,
+    };
+    let pools = [("main", 8), ("other", 2)].map(pool).into();
+    let sites = vec![Site { name: "grid".to_owned() }];
+    let disk = Disk::new(Origin { market: "m".to_owned(), created: 0 });
+    let (cluster, site) = bench.into_parts();
+    let setup = Setup {
+        open: Box::new(move || Ok(Box::new(disk.open()?) as Box<dyn Store>)),
+        codec: Json,
+        pools: Arc::new(Pools::new(sites, pools).unwrap()),
+        sites: vec![SiteSetup {
+            name: "grid".to_owned(),
+            owner: "grid".to_owned(),
+            site,
+            survey_every: Duration::from_secs(1),
+            survey_within: Duration::from_secs(60),
+        }],
+        peers: Vec::new(),
+        maker: Arc::new(Easy),
+        policy: "easy".to_owned(),
+        settings: Settings::default(),
+        timing: Timing::default(),
+    };
+    (Engine::start(setup).unwrap(), cluster)
+}
+
+/// A job of the market on so many nodes, with this time limit in seconds.
+fn submit(engine: &Engine, script: &str, nodes: u32, limit: i64) {
+    let submission = Submission {
+        name: "market".to_owned(),
+        work: Work::Script { text: format!("#!/bin/sh\n{script}\n"), arguments: vec![] },
+        tasks: nodes,
+        shape: None,
+        time: TimeLimit::Reference(Span(limit)),
+        terms: Conditions::default(),
+        project: None,
+        surroundings: Surroundings::default(),
+        after: vec![],
+        array: None,
+        held: false,
+        stay_home: false,
+        on_lost: OnLost::Fail,
+        on_preempted: None,
+        on_breach: None,
+        gather: None,
+        mail: None,
+        comment: None,
+        quote: None,
+        passed_through: vec![],
+    };
+    let actor = Actor { user: "ana".to_owned(), role: Role::User };
+    let ask = Ask::Submit { submission: Arc::new(submission), key: None, quote: None };
+    assert!(matches!(engine.handle.ask(actor, ask), Ok(Reply::Jobs(_))));
+}
+
+/// Writes down when it begins and ends.
+fn says(cluster: &Cluster, name: &str, seconds: u32) -> String {
+    let marks = cluster.path("work/marks").display().to_string();
+    let mark = |what: &str| format!("echo {name}-{what} $(date +%s%3N) >> {marks}");
+    format!("{}; sleep {seconds}; {}", mark("begins"), mark("ends"))
+}
+
+/// An owner's job without `-R y` on so many slots of `main.q`.
+fn owners_job(cluster: &Cluster, name: &str, slots: u32, seconds: u32) {
+    let (slots, limit) = (slots.to_string(), format!("h_rt={seconds}"));
+    let mut argv = vec!["qsub", "-terse", "-S", "/bin/sh", "-q", "main.q", "-pe", "units", &slots];
+    argv.extend(["-l", &limit, "-o", "/dev/null", "-j", "y", "-wd", "/"]);
+    cluster.must(&argv, &says(cluster, name, seconds));
+}
+
+/// What was written, in milliseconds.
+fn marks(cluster: &Cluster) -> BTreeMap<String, i64> {
+    let text = cluster.read("work/marks");
+    let mark = |line: &str| {
+        let (name, at) = line.split_once(' ')?;
+        Some((name.to_owned(), at.parse().ok()?))
+    };
+    text.lines().filter_map(mark).collect()
+}
+
+fn until(cluster: &Cluster, seconds: u64, name: &str) -> BTreeMap<String, i64> {
+    let end = Instant::now() + Duration::from_secs(seconds);
+    loop {
+        let seen = marks(cluster);
+        if seen.contains_key(name) {
+            return seen;
+        }
+        assert!(Instant::now() < end, "no {name}: {seen:?}\n{}", cluster.told());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// An owner's job runs on half of the slots, and a wide one waits for all: many narrow jobs of the
+/// market do not keep it waiting, though Grid Engine keeps no nodes free for it.
+#[test]
+fn an_owners_wide_job_starts_in_its_turn_beside_a_busy_market() {
+    let (engine, cluster) = market(GridBench::new());
+    owners_job(&cluster, "first", 4, 20);
+    until(&cluster, 60, "first-begins");
+    owners_job(&cluster, "wide", 8, 5);
+    std::thread::sleep(Duration::from_secs(3));
+    for job in 0..14 {
+        submit(&engine, &says(&cluster, &format!("job{job}"), 4), 4, 6);
+    }
+    let seen = until(&cluster, 120, "wide-begins");
+    let (free, begins) = (seen["first-ends"], seen["wide-begins"]);
+    println!("the wide job began {} ms after the last owner's job had ended", begins - free);
+    let between = |(name, at): &(&String, &i64)| {
+        name.starts_with("job") && name.ends_with("begins") && (free..begins).contains(*at)
+    };
+    assert_eq!(seen.iter().filter(between).count(), 0, "{seen:?}");
+    // A round of surveys and of Grid Engine's scheduler, on a busy machine.
+    assert!(begins - free < 15_000, "{seen:?}");
+    // Then it is the market's turn.
+    until(&cluster, 120, "job13-ends");
+    engine.handle.stop();
+    engine.wait();
+}
