@@ -72,6 +72,11 @@ impl Moves {
         self.unplaced.remove(&rank);
     }
 
+    /// Whether jobs moved away that were looked at after some that could take their places.
+    pub(super) fn are_unfinished(&self) -> bool {
+        self.openings.iter().any(|opening| opening.before.is_some())
+    }
+
     /// No job has a reservation.
     pub(super) fn place_all(&mut self, queue: &Queue<Waiting>) {
         self.openings.clear();

@@ -157,6 +157,12 @@ impl PoolLine {
         self.queue.reservations().for_each(|(_, waiting)| copy.release(waiting));
     }
 
+    /// With a reservation for every job: whether another pass could move jobs that were looked at
+    /// before others moved away.
+    pub(in crate::policy) fn is_unfinished(&self) -> bool {
+        self.depth == Depth::All && self.memory.moves.are_unfinished()
+    }
+
     /// Processors became free that were taken in the profile.
     pub(in crate::policy) fn note(&mut self, opened: impl Iterator<Item = Taken>) {
         for Taken { from, until, .. } in opened.filter(|_| self.depth == Depth::All) {

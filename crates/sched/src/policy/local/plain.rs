@@ -87,6 +87,15 @@ impl Plain {
         self.is_on_request = true;
     }
 
+    /// With a reservation for every job: whether the last pass left places that jobs in front could
+    /// move to, as others had moved away after their turn. Then the next pass looks at them, and as
+    /// long as it is not made, a new job might get such a place.
+    pub(in crate::policy) fn is_unfinished(&mut self) -> bool {
+        let is_unfinished = self.line.is_unfinished();
+        self.whole |= is_unfinished;
+        is_unfinished
+    }
+
     /// Puts new jobs into the line.
     fn take_in(&mut self) {
         self.whole |= self.is_on_request && !self.new.is_empty();

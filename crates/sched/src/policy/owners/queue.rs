@@ -38,6 +38,10 @@ struct PoolQueue {
     touched: bool,
 }
 
+/// Passes of one moment that are made only because others have moved jobs, at most; each moves some
+/// job to an earlier place.
+const MAX_REPEATED: u32 = 100;
+
 /// A place in the order of the queue.
 type Rank = (i64, JobId);
 
@@ -260,10 +264,14 @@ impl SiteQueue {
             pool.touched |= expected.min().is_some_and(|at| at <= now);
         }
         let (mut begun, mut surplus) = (Vec::new(), Vec::new());
+        let mut repeated = 0;
         while let Some(at) = self.pools.iter().position(|pool| pool.touched) {
             let pool = &mut self.pools[at];
-            pool.touched = false;
             pool.plain.decide(now, &mut begun, &mut surplus);
+            // Places in front go to jobs that wait, before any that join later: what a look-ahead
+            // gives them stays theirs.
+            pool.touched = repeated < MAX_REPEATED && pool.plain.is_unfinished();
+            repeated += u32::from(pool.touched);
             for job in begun.drain(..) {
                 starts.extend(self.start(job, at, now));
             }
