@@ -8,6 +8,7 @@
 
 mod demand;
 mod grid;
+mod guard;
 mod job;
 mod market;
 mod money;
@@ -30,6 +31,7 @@ mod window;
 
 pub use demand::{Correction, Demand, Terms};
 pub use grid::{Attribute, Attributes, Grid, GridError, Node, NodeId, Site, SiteId};
+pub use guard::Guard;
 pub use job::{Criterion, Job, Request, Spread};
 pub use market::{
     Cause, Command, Event, JobId, JobState, Ledger, Market, MarketError, MarketState, Outage,

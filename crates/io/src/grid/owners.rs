@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tradewind_model::{PoolId, SiteId, Span, Standing, Time};
+use tradewind_model::{Guard, PoolId, SiteId, Span, Standing, Time};
 
 use crate::campaign::{Keyword as _, Overrun, beside};
 use crate::diagnostics::{Diagnostic, did_you_mean, excerpt};
@@ -10,9 +10,9 @@ use crate::fields::{Fields, Notes};
 use crate::outages::{Target, TargetKind, Targets};
 use crate::value::Value;
 
-const KEYS: [&str; 11] = [
-    "log", "policy", "pool", "market", "tested", "horizon", "overrun", "wider", "from", "to",
-    "start",
+const KEYS: [&str; 12] = [
+    "log", "policy", "pool", "market", "guard", "tested", "horizon", "overrun", "wider", "from",
+    "to", "start",
 ];
 
 /// The most waiting jobs that a site's scheduler examines at a time.
@@ -43,6 +43,8 @@ pub struct OwnersQueue {
     pub policy: String,
     /// Where the market's jobs stand.
     pub market: Standing,
+    /// How much the market leaves to these jobs.
+    pub guard: Guard,
     /// How many waiting jobs it examines at a time, if there is a limit.
     pub tested: Option<u32>,
     /// How far it looks ahead, if there is a limit.
@@ -108,6 +110,7 @@ impl Reader {
                 .unwrap_or_default(),
             policy: fields.text("policy", notes).unwrap_or_default().trim().to_owned(),
             market: fields.word("market", &Standing::WORDS, notes).unwrap_or_default(),
+            guard: fields.word("guard", &Guard::WORDS, notes).unwrap_or_default(),
             tested: tested.and_then(|tested| u32::try_from(tested).ok()),
             horizon: fields.span("horizon", 1..=HORIZON_MAX, notes),
             overrun: fields.word("overrun", &overruns, notes).unwrap_or(Overrun::Kill),

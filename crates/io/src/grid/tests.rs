@@ -1,5 +1,5 @@
 use tradewind_model::{
-    Admission, Attribute, Cause, Horizon, Outage, PoolId, Price, Standing, Time,
+    Admission, Attribute, Cause, Guard, Horizon, Outage, PoolId, Price, Standing, Time,
 };
 
 use super::*;
@@ -363,6 +363,7 @@ pool = [{ name = "a", nodes = 4 }, { name = "b", nodes = 8, queues = "1:1" }]
   policy = "easy"
   pool = "b"
   market = "in-line"
+  guard = "spare"
   horizon = "1d"
   start = 0
   [[site.owners]]
@@ -388,6 +389,7 @@ fn owners_with_queues_are_read() {
     let first = &owners[0];
     assert_eq!((first.horizon, first.start), (Some(Span(86_400)), Some(Time(0))));
     assert_eq!((first.market, owners[1].market), (Standing::InLine, Standing::Behind));
+    assert_eq!((first.guard, owners[1].guard), (Guard::Spare, Guard::Limits));
     assert_eq!((first.wider, owners[1].wider), (Wider::Error, Wider::Drop));
     assert_eq!((first.lines, first.place.as_str()), ((6, 7), "site[0].owners[0]"));
 }

@@ -1,14 +1,17 @@
 //! One site with jobs of its owners.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use tradewind_model::{JobId, Outage, OutageId, PoolId, Pools, Share, Span, Time};
+use tradewind_model::{Guard, JobId, Outage, OutageId, PoolId, Pools, Share, Span, Time};
 use tradewind_sched::policy::availability::Taken;
-use tradewind_sched::policy::owners::{Entry, ExpectedStart, future_load};
+use tradewind_sched::policy::owners::{Entry, ExpectedStart, Usual, WHOLE};
 
 use super::replayed::local;
 use super::{OwnerRan, OwnersLoad, OwnersRun, SiteQueue};
+
+/// So many ends are remembered.
+const REMEMBERED: usize = 500;
 
 /// What the market has to be told.
 #[derive(Debug, Clone, Copy)]
@@ -61,6 +64,8 @@ pub(super) struct OwnersSite<'a> {
     has_news: bool,
     /// When it was last looked at.
     seen: Option<Time>,
+    /// Which part of their limits the last jobs used, in thousandths.
+    used: VecDeque<u32>,
     /// By index in the load: when a job was expected to start when it was submitted.
     foreseen: Vec<Option<Time>>,
     ran: OwnersRun,
@@ -84,6 +89,7 @@ impl<'a> OwnersSite<'a> {
             touched: false,
             has_news: false,
             seen: None,
+            used: VecDeque::new(),
             foreseen: vec![None; load.jobs.len()],
             ran: vec![None; load.jobs.len()],
         }
@@ -170,6 +176,7 @@ impl<'a> OwnersSite<'a> {
     pub(super) fn end(&mut self, now: Time) -> Option<OutageId> {
         while let Some(&(at, job)) = self.ends.first().filter(|(at, _)| *at <= now) {
             self.ends.remove(&(at, job));
+            self.learn(job);
             self.index.remove(&job);
             self.queue.ended(job, now);
             self.touched = true;
@@ -199,12 +206,35 @@ impl<'a> OwnersSite<'a> {
                 self.foreseen[index] = Some(it.start);
             }
         }
-        let ahead = future_load(&expected);
+        let ahead = self
+            .queue
+            .load_ahead(now, &expected, &self.usual(), |job| self.index.contains_key(&job));
         let (withdrawn, announced) = self.renew(ahead.iter().map(local).collect());
         changes.extend(withdrawn);
         changes.extend(starts.iter().map(|start| self.start(start)));
         changes.extend(announced);
         changes
+    }
+
+    /// A job has ended: which part of its limit it used.
+    fn learn(&mut self, job: JobId) {
+        let Some(index) = self.index.get(&job).copied() else { return };
+        let job = &self.load.jobs[index];
+        let part = i128::from(job.run.0) * i128::from(WHOLE) / i128::from(job.requested.0.max(1));
+        self.used.push_back(u32::try_from(part).unwrap_or(WHOLE).min(WHOLE));
+        if self.used.len() > REMEMBERED {
+            self.used.pop_front();
+        }
+    }
+
+    /// How long the owners' jobs usually run, as far as was seen.
+    fn usual(&self) -> Usual {
+        match self.load.rule.guard {
+            Guard::Limits => Usual::default(),
+            Guard::Early | Guard::Spare => {
+                Usual::of(&self.used.iter().copied().collect::<Vec<_>>(), &[])
+            }
+        }
     }
 
     fn submit(&mut self, now: Time) {

@@ -8,12 +8,14 @@
 mod outages;
 mod worlds;
 
-use tradewind_model::Standing;
+use tradewind_model::{Guard, Standing};
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sim::owners::{OwnersRun, alone};
 use worlds::{Ends, Kind, Submitted, World};
 
 const WORLDS: u64 = 1_000;
+/// Jobs are submitted until then.
+const LAST: i64 = 40_000;
 
 /// Over all worlds of a kind.
 #[derive(Debug, Default)]
@@ -35,12 +37,17 @@ struct Sums {
     /// How long these waited, seconds.
     market_wait: i64,
     market_node_s: i64,
+    /// What the market got while owners submitted jobs.
+    market_used: i64,
     owners_node_s: i64,
+    /// By world: by how much owners waited longer, and how long without the market.
+    worlds: Vec<(i64, i64)>,
 }
 
 impl Sums {
     fn add(&mut self, world: &World) {
         let (with, without) = (world.run(), alone(&world.workload).unwrap());
+        let before = (self.wait, self.wait_alone);
         let loads = world.workload.owners.iter().zip(with.owners.iter().zip(&without));
         for (load, (with, without)) in loads {
             // EASY and depths between promise nothing to jobs behind the first.
@@ -70,12 +77,18 @@ impl Sums {
         let waits = world.workload.jobs.iter().zip(&with.jobs);
         self.market_wait += waits.map(|(job, ran)| (ran.start - job.submit).0).sum::<i64>();
         self.market_node_s += world.workload.jobs.iter().map(work).sum::<i64>();
+        let used = world.workload.jobs.iter().zip(&with.jobs).map(|(job, ran)| {
+            (ran.end.0.min(LAST) - ran.start.0.min(LAST)) * i64::from(job.processors)
+        });
+        self.market_used += used.sum::<i64>();
+        let alone = self.wait_alone - before.1;
+        self.worlds.push((self.wait - before.0 - alone, alone));
     }
 
     fn of(kind: Kind) -> Sums {
         let mut sums = Sums::default();
         (0..WORLDS).for_each(|seed| sums.add(&World::drawn(seed, kind)));
-        println!("{kind:?}: {sums:?}");
+        println!("{kind:?}: {}", sums.row("owners"));
         sums
     }
 
@@ -89,9 +102,24 @@ impl Sums {
         format!("{name}: {alone} s alone, {owners} s, market {} s", self.market_wait / self.market)
     }
 
+    /// By how much owners wait longer, in percent: the range for 95 in 100 such draws of
+    /// worlds (the ratio's normal approximation).
+    fn interval(&self) -> (f64, f64) {
+        let (longer, alone) = (self.wait - self.wait_alone, self.wait_alone);
+        let ratio = longer as f64 / alone as f64;
+        let square =
+            |(longer, alone): &(i64, i64)| (*longer as f64 - ratio * *alone as f64).powi(2);
+        let error = self.worlds.iter().map(square).sum::<f64>().sqrt() / alone as f64;
+        (100.0 * (ratio - 1.96 * error), 100.0 * (ratio + 1.96 * error))
+    }
+
     /// By how much owners wait longer, in thousandths.
     fn longer(&self) -> i64 {
-        1_000 * (self.wait - self.wait_alone) / self.wait_alone
+        self.longer_in(1_000)
+    }
+
+    fn longer_in(&self, parts: i64) -> i64 {
+        parts * (self.wait - self.wait_alone) / self.wait_alone
     }
 }
 
@@ -101,6 +129,7 @@ fn no_owner_who_waits_is_delayed_where_jobs_end_when_expected() {
         owners: Submitted::Before,
         ends: Ends::AtLimits,
         market: Standing::Behind,
+        guard: Guard::Limits,
     });
     assert_eq!((sums.delayed, sums.wait), (0, sums.wait_alone));
     assert_eq!((sums.broken, sums.broken_alone), (0, 0));
@@ -109,8 +138,12 @@ fn no_owner_who_waits_is_delayed_where_jobs_end_when_expected() {
 
 #[test]
 fn early_ends_delay_owners_in_the_queue_by_less_than_one_percent() {
-    let sums =
-        Sums::of(Kind { owners: Submitted::Before, ends: Ends::Early, market: Standing::Behind });
+    let sums = Sums::of(Kind {
+        owners: Submitted::Before,
+        ends: Ends::Early,
+        market: Standing::Behind,
+        guard: Guard::Limits,
+    });
     assert_eq!((sums.broken, sums.broken_alone), (0, 0));
     assert!(sums.longer() < 10, "{sums:?}");
 }
@@ -121,6 +154,7 @@ fn jobs_submitted_later_wait_for_no_more_than_runs_already() {
         owners: Submitted::AllTheTime,
         ends: Ends::AtLimits,
         market: Standing::Behind,
+        guard: Guard::Limits,
     });
     assert_eq!((sums.broken, sums.broken_alone), (0, 0));
     assert!(sums.longer() < 10, "{sums:?}");
@@ -128,6 +162,7 @@ fn jobs_submitted_later_wait_for_no_more_than_runs_already() {
         owners: Submitted::AllTheTime,
         ends: Ends::Early,
         market: Standing::Behind,
+        guard: Guard::Limits,
     });
     assert_eq!((sums.broken, sums.broken_alone), (0, 0));
     assert!(sums.longer() < 30, "{sums:?}");
@@ -139,13 +174,19 @@ fn owners_jobs_that_exceed_their_limits_break_no_promise_of_policies() {
         owners: Submitted::AllTheTime,
         ends: Ends::Beyond,
         market: Standing::Behind,
+        guard: Guard::Limits,
     });
     assert!(sums.jobs > 10_000);
 }
 
 #[test]
 fn a_replay_with_owners_can_be_repeated() {
-    let kind = Kind { owners: Submitted::AllTheTime, ends: Ends::Early, market: Standing::Behind };
+    let kind = Kind {
+        owners: Submitted::AllTheTime,
+        ends: Ends::Early,
+        market: Standing::Behind,
+        guard: Guard::Limits,
+    };
     for seed in 0..20 {
         assert_eq!(World::drawn(seed, kind).run(), World::drawn(seed, kind).run());
     }
@@ -161,8 +202,10 @@ fn in_line_every_job_gets_its_turn() {
         (Submitted::AllTheTime, Ends::Early),
         (Submitted::AllTheTime, Ends::Beyond),
     ] {
-        let behind = Sums::of(Kind { owners, ends, market: Standing::Behind });
-        let in_line = Sums::of(Kind { owners, ends, market: Standing::InLine });
+        let behind =
+            Sums::of(Kind { owners, ends, market: Standing::Behind, guard: Guard::Limits });
+        let in_line =
+            Sums::of(Kind { owners, ends, market: Standing::InLine, guard: Guard::Limits });
         assert_eq!(in_line.work(), behind.work(), "all work is done");
         if ends != Ends::Beyond {
             assert_eq!((in_line.broken, in_line.latest), (0, 0), "{in_line:?}");
@@ -177,7 +220,12 @@ fn in_line_every_job_gets_its_turn() {
 
 #[test]
 fn in_line_without_owners_changes_nothing() {
-    let kind = Kind { owners: Submitted::AllTheTime, ends: Ends::Early, market: Standing::InLine };
+    let kind = Kind {
+        owners: Submitted::AllTheTime,
+        ends: Ends::Early,
+        market: Standing::InLine,
+        guard: Guard::Limits,
+    };
     for seed in 0..200 {
         let mut world = World::drawn(seed, kind);
         world.workload.owners.iter_mut().for_each(|load| load.jobs.clear());
@@ -186,4 +234,22 @@ fn in_line_without_owners_changes_nothing() {
         let without = world.run();
         assert_eq!((with.jobs, with.passes), (without.jobs, without.passes), "{seed}");
     }
+}
+
+/// The more the market leaves, the less owners wait for it, and the less it gets itself.
+#[test]
+fn a_guard_keeps_the_owners_waits_short() {
+    let of = |guard| {
+        let (owners, ends, market) = (Submitted::AllTheTime, Ends::Early, Standing::Behind);
+        let sums = Sums::of(Kind { owners, ends, market, guard });
+        let (low, high) = sums.interval();
+        let (longer, used) = (sums.longer_in(100_000), sums.market_used);
+        println!(
+            "{guard:?}: + {longer} in 100,000 ({low:.2} to {high:.2} %), market {used} node-s"
+        );
+        (longer, used)
+    };
+    let [limits, early, spare] = [Guard::Limits, Guard::Early, Guard::Spare].map(of);
+    assert!(limits.0 < 3_000 && early.0 < 1_500 && spare.0 < 1_000);
+    assert!(limits.1 > early.1 && early.1 > spare.1 && 2 * spare.1 > limits.1);
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tradewind_model::random::{stream, within};
 use tradewind_model::{
-    Admission, Attributes, Performance, Pool, PoolId, Pools, Price, Site, SiteId, Span, Standing,
-    Time, Times,
+    Admission, Attributes, Guard, Performance, Pool, PoolId, Pools, Price, Site, SiteId, Span,
+    Standing, Time, Times,
 };
 use tradewind_sched::policy::backfill::{self, Backfill, Depth};
 use tradewind_sched::policy::gridfill::{self, GridFill};
@@ -24,6 +24,8 @@ pub(crate) struct Kind {
     pub(crate) ends: Ends,
     /// Where the market's jobs stand.
     pub(crate) market: Standing,
+    /// How much the market leaves to them.
+    pub(crate) guard: Guard,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,7 +116,7 @@ impl World {
                 Submitted::AllTheTime => 40_000,
             };
             let log = jobs(&mut lots, count, *nodes, (submit, 14_400), kind.ends);
-            let rule = Rule::new(depth);
+            let rule = Rule { guard: kind.guard, ..Rule::new(depth) };
             let pools = vec![PoolId(at as u32)];
             let overrun = match kind.ends {
                 Ends::Beyond => Overrun::Extend,

@@ -104,7 +104,8 @@ fn rule(queue: &OwnersQueue, file: &str) -> Result<Rule, Diagnostics> {
         wrong(format!("a site's own scheduler cannot work by `{}`", queue.policy))
     })?;
     let tested = queue.tested.unwrap_or(rule.tested);
-    Ok(Rule { tested, horizon: queue.horizon.unwrap_or(rule.horizon), ..rule })
+    let horizon = queue.horizon.unwrap_or(rule.horizon);
+    Ok(Rule { tested, horizon, guard: queue.guard, ..rule })
 }
 
 fn unreadable(queue: &OwnersQueue, file: &str, wrong: &Diagnostics) -> Diagnostics {

@@ -108,7 +108,7 @@ fn levels(pool: PoolId, changes: &BTreeMap<Time, i64>) -> Vec<Taken> {
     steps
 }
 
-fn bounded(steps: Vec<Taken>) -> Vec<Taken> {
+pub(super) fn bounded(steps: Vec<Taken>) -> Vec<Taken> {
     if steps.len() <= MAX_STEPS {
         return steps;
     }

@@ -32,6 +32,7 @@
 //! interrupt others (preemption), and limits of users and accounts (QOS), are not modelled.
 
 mod ahead;
+mod guard;
 mod load;
 mod queue;
 mod survey;
@@ -39,7 +40,7 @@ mod survey;
 mod tests;
 mod usual;
 
-use tradewind_model::{JobId, PoolId, Span, Time};
+use tradewind_model::{Guard, JobId, PoolId, Span, Time};
 
 use super::backfill::Depth;
 use super::local::Turn;
@@ -71,6 +72,8 @@ pub struct Rule {
     /// So long before an expected start other jobs have to leave its nodes, in the load that a
     /// [`forecast`] gives; at most [`Rule::MAX_MARGIN`].
     pub margin: Span,
+    /// How much is left to waiting jobs, in the load that a [`forecast`] gives.
+    pub guard: Guard,
 }
 
 impl Rule {
@@ -86,7 +89,8 @@ impl Rule {
     /// A rule without limits of its own, in the given order.
     pub fn new(depth: Depth) -> Rule {
         let (tested, horizon) = (Rule::MAX_TESTED, Rule::MAX_HORIZON);
-        Rule { depth, turn: Turn::Arrival, tested, horizon, margin: Span::ZERO }
+        let guard = Guard::default();
+        Rule { depth, turn: Turn::Arrival, tested, horizon, margin: Span::ZERO, guard }
     }
 
     /// The same, within the bounds; at least one job is tested.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use tradewind_model::{JobId, Outage, OutageId, PoolId, Span, Time};
 
-use super::{ExpectedStart, MAX_LIMIT, Rule, ahead};
-use crate::policy::availability::{expected_end, missing_time};
+use super::guard::{self, Guarded};
+use super::{ExpectedStart, MAX_LIMIT, Rule, Usual, ahead, future_load};
+use crate::policy::availability::{Taken, expected_end, missing_time};
 use crate::policy::local::{Local, Origin, Plain, PlainSettings, Turn, Wanted};
 
 /// A job for the queue, or a running one.
@@ -55,6 +56,7 @@ struct Waits {
 #[derive(Debug, Clone, Copy)]
 struct Runs {
     pool: usize,
+    nodes: u32,
     start: Time,
     limit: Span,
 }
@@ -220,7 +222,7 @@ impl SiteQueue {
         let wanted = Wanted { job, processors: nodes, length: limit, submitted: start };
         self.pools[at].plain.adopt(wanted, start, now);
         self.pools[at].touched = true;
-        self.running.insert(job, Runs { pool: at, start, limit });
+        self.running.insert(job, Runs { pool: at, nodes, start, limit });
     }
 
     /// A running job has ended, perhaps before its expected end.
@@ -285,7 +287,7 @@ impl SiteQueue {
         self.tested.remove(&rank);
         self.leave_pools(&entry, Some(at), now);
         let Entry { nodes, limit, .. } = entry;
-        self.running.insert(job, Runs { pool: at, start: now, limit });
+        self.running.insert(job, Runs { pool: at, nodes, start: now, limit });
         let pool = self.pools[at].pool;
         Some(ExpectedStart { job, pool, nodes, start: now, end: now + limit })
     }
@@ -316,6 +318,54 @@ impl SiteQueue {
     pub(super) fn expected_ends(&self, now: Time) -> impl Iterator<Item = (Time, JobId)> + '_ {
         let end = move |runs: &Runs| expected_end(runs.start, runs.limit, now);
         self.running.iter().map(move |(job, runs)| (end(runs), *job))
+    }
+
+    /// The future load by jobs that wait, as the rule's guard has it; `is_owners` says which jobs are
+    /// the owners', of which `usual` holds. To be called after [`SiteQueue::decide`] at the same moment.
+    pub fn load_ahead(
+        &self,
+        now: Time,
+        expected: &[ExpectedStart],
+        usual: &Usual,
+        is_owners: impl Fn(JobId) -> bool,
+    ) -> Vec<Taken> {
+        let by_limits = future_load(expected);
+        let spare = self.pools.iter().map(|it| {
+            let at = self.index(it.pool);
+            let runs =
+                self.running.iter().filter(|(job, runs)| Some(runs.pool) == at && is_owners(**job));
+            let waits = self.waiting.values().map(|it| &it.entry);
+            let waits =
+                waits.filter(|entry| is_owners(entry.job) && entry.pools.contains(&it.pool));
+            let widths = runs.map(|(_, runs)| runs.nodes).chain(waits.map(|entry| entry.nodes));
+            (it.pool, guard::middle(widths))
+        });
+        let guarded = Guarded {
+            guard: self.rule.guard,
+            now,
+            site: self,
+            groups: &[],
+            usual: &|_| Some(usual),
+            counts: &|_| true,
+            spare: &spare.collect(),
+        };
+        guarded.load(by_limits)
+    }
+
+    /// What runs: the job, where, on how many nodes, since when, and its expected end.
+    pub(super) fn runs(
+        &self,
+        now: Time,
+    ) -> impl Iterator<Item = (JobId, PoolId, u32, Time, Time)> + '_ {
+        self.running.iter().map(move |(job, runs)| {
+            let end = expected_end(runs.start, runs.limit, now);
+            (*job, self.pools[runs.pool].pool, runs.nodes, runs.start, end)
+        })
+    }
+
+    /// The pools, with their nodes.
+    pub(super) fn widths(&self) -> Vec<(PoolId, u32)> {
+        self.pools.iter().map(|it| (it.pool, it.nodes)).collect()
     }
 
     /// When missing nodes are expected back.

@@ -148,7 +148,7 @@ fn usual_start(
 
 /// When a job ends that runs since `start` with the limit `until`. After `now`, and not after
 /// `until`.
-fn early_end(start: Time, until: Time, now: Time, usual: &Usual, rank: u32) -> Time {
+pub(super) fn early_end(start: Time, until: Time, now: Time, usual: &Usual, rank: u32) -> Time {
     let limit = (until - start).0.max(1);
     let so_far = i128::from((now - start).0.clamp(0, limit)) * i128::from(WHOLE);
     let so_far = u32::try_from(so_far / i128::from(limit)).unwrap_or(WHOLE);
@@ -160,7 +160,7 @@ fn early_end(start: Time, until: Time, now: Time, usual: &Usual, rank: u32) -> T
 
 /// A rank in thousandths, evenly spread over the jobs of a world, and over the worlds of a job: by
 /// steps of the golden ratio.
-fn draw(job: JobId, world: u32) -> u32 {
+pub(super) fn draw(job: JobId, world: u32) -> u32 {
     let place = u64::from(job.0) * 618_034 + u64::from(world) * 1_000_000 / u64::from(WORLDS);
     u32::try_from(place % 1_000_000 / 1_000).unwrap_or(0)
 }

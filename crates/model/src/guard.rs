@@ -1,0 +1,19 @@
+//! How much the market leaves to the waiting jobs of a site's owners.
+
+/// For how much the market leaves nodes to the waiting jobs of a site's owners.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord)]
+pub enum Guard {
+    /// For starts that are expected if all jobs run to their limits.
+    #[default]
+    Limits,
+    /// Also for starts that are expected if jobs end as they usually do.
+    Early,
+    /// The same, and for one more job of the usual width.
+    Spare,
+}
+
+impl Guard {
+    /// Every value, with its name in files.
+    pub const WORDS: [(&'static str, Guard); 3] =
+        [("limits", Guard::Limits), ("early", Guard::Early), ("spare", Guard::Spare)];
+}

@@ -1,0 +1,156 @@
+//! How many nodes are left to the owners' waiting jobs: the load to come, as other jobs have to
+//! respect it.
+//!
+//! The look-ahead by limits is exact where jobs run to their limits. They seldom do: when a job ends
+//! early, the site's scheduler would give its nodes, and free ones beside them, to the next waiting
+//! job; if jobs of the market have got the free ones, that job waits longer. [`Guard::Early`] looks
+//! ahead some more times, each time with ends as jobs usually have them ([`Usual`](super::Usual)), and
+//! leaves what a waiting job has in any of these. [`Guard::Spare`] leaves some nodes more, for a job
+//! that may be submitted. Heuristic; what is left is never less than by limits.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tradewind_model::{Guard, JobId, PoolId, Time};
+
+use super::ahead::{self, Ends, Group};
+use super::usual::{Usual, draw, early_end};
+use super::{ExpectedStart, SiteQueue, load};
+use crate::policy::availability::Taken;
+
+/// Look-aheads with usual ends.
+const WORLDS: u32 = 9;
+
+/// Spare nodes are left for so long at least, and at most twice as long.
+const SPARE: i64 = 3_600;
+
+/// A site before a look-ahead, and what is known of its jobs.
+pub(super) struct Guarded<'a> {
+    pub(super) guard: Guard,
+    pub(super) now: Time,
+    pub(super) site: &'a SiteQueue,
+    pub(super) groups: &'a [Group],
+    /// How long a job usually runs, if that is known.
+    pub(super) usual: &'a dyn Fn(JobId) -> Option<&'a Usual>,
+    /// Whether the load of a waiting job counts.
+    pub(super) counts: &'a dyn Fn(JobId) -> bool,
+    /// By pool: how many nodes are to be spared.
+    pub(super) spare: &'a BTreeMap<PoolId, u32>,
+}
+
+/// Changes of a number of nodes by time.
+type Changes = BTreeMap<Time, i64>;
+
+fn add(all: &mut BTreeMap<PoolId, Changes>, pool: PoolId, nodes: i64, from: Time, until: Time) {
+    if from < until {
+        let changes = all.entry(pool).or_default();
+        *changes.entry(from).or_default() += nodes;
+        *changes.entry(until).or_default() -= nodes;
+    }
+}
+
+/// Nodes at a moment.
+fn level(changes: Option<&Changes>, at: Time) -> i64 {
+    changes.map_or(0, |changes| changes.range(..=at).map(|(_, by)| by).sum())
+}
+
+impl Guarded<'_> {
+    /// The load to come: `by_limits`, and what the guard adds, in as few steps as
+    /// [`future_load`](super::future_load) gives.
+    pub(super) fn load(&self, by_limits: Vec<Taken>) -> Vec<Taken> {
+        if self.guard == Guard::Limits {
+            return by_limits;
+        }
+        let mut first = BTreeMap::new();
+        for it in &by_limits {
+            add(&mut first, it.share.pool, it.share.nodes.into(), it.from, it.until);
+        }
+        let mut worlds = vec![first];
+        worlds.extend((0..WORLDS).map(|world| self.world(world)));
+        let mut busy = BTreeMap::new();
+        for (_, pool, nodes, _, until) in self.site.runs(self.now) {
+            add(&mut busy, pool, nodes.into(), self.now, until);
+        }
+        let pools = self.site.widths();
+        let steps = pools.iter().map(|(pool, nodes)| {
+            let worlds: Vec<&Changes> = worlds.iter().filter_map(|it| it.get(pool)).collect();
+            load::bounded(self.steps(*pool, *nodes, &worlds, busy.get(pool)))
+        });
+        steps.flatten().collect()
+    }
+
+    /// What waiting jobs have beyond what is taken by limits, if jobs end as drawn for this world.
+    fn world(&self, world: u32) -> BTreeMap<PoolId, Changes> {
+        let mut all = BTreeMap::new();
+        let mut running = BTreeMap::new();
+        for (job, pool, nodes, start, until) in self.site.runs(self.now) {
+            let Some(usual) = (self.usual)(job) else { continue };
+            let end = early_end(start, until, self.now, usual, draw(job, world));
+            add(&mut all, pool, -i64::from(nodes), end, until);
+            running.insert(job, end);
+        }
+        let end = |it: &ExpectedStart| match (self.usual)(it.job) {
+            Some(usual) => early_end(it.start, it.end, it.start, usual, draw(it.job, world)),
+            None => it.end,
+        };
+        let ends = Ends { running, of: Some(&end) };
+        let ahead = ahead::run(self.site.clone(), self.groups.to_vec(), self.now, &ends);
+        for it in ahead.starts.iter().filter(|it| (self.counts)(it.job)) {
+            add(&mut all, it.pool, it.nodes.into(), it.start, end(it));
+        }
+        all
+    }
+
+    /// The highest load of all worlds in one pool, and the spare nodes.
+    fn steps(
+        &self,
+        pool: PoolId,
+        nodes: u32,
+        worlds: &[&Changes],
+        busy: Option<&Changes>,
+    ) -> Vec<Taken> {
+        let spare = match self.guard {
+            Guard::Spare => self.spare.get(&pool).copied().unwrap_or(0),
+            Guard::Limits | Guard::Early => 0,
+        };
+        let spared = Time((self.now.0.div_euclid(SPARE) + 2) * SPARE);
+        let mut moments: BTreeSet<Time> = worlds.iter().flat_map(|it| it.keys().copied()).collect();
+        moments.insert(self.now);
+        if spare > 0 {
+            moments.insert(spared);
+            moments.extend(busy.iter().flat_map(|it| it.keys().copied()));
+        }
+        let mut sums = vec![0; worlds.len()];
+        let mut steps: Vec<Taken> = Vec::new();
+        let mut before = 0;
+        for at in moments {
+            for (sum, world) in sums.iter_mut().zip(worlds) {
+                *sum += world.get(&at).copied().unwrap_or(0);
+            }
+            if at < self.now {
+                continue;
+            }
+            let highest = sums.iter().copied().max().unwrap_or(0).max(0);
+            let room = (i64::from(nodes) - level(busy, at)).max(highest);
+            let more = if at < spared { i64::from(spare) } else { 0 };
+            let wanted = (highest + more).min(room);
+            if wanted == before {
+                continue;
+            }
+            if let Some(last) = steps.last_mut().filter(|_| before > 0) {
+                last.until = at;
+            }
+            if wanted > 0 {
+                steps.push(Taken::new(pool, u32::try_from(wanted).unwrap_or(u32::MAX), at, at));
+            }
+            before = wanted;
+        }
+        steps
+    }
+}
+
+/// The nodes of the middle one of some jobs; 0 if there is none.
+pub(super) fn middle(widths: impl Iterator<Item = u32>) -> u32 {
+    let mut widths: Vec<u32> = widths.collect();
+    widths.sort_unstable();
+    widths.get(widths.len() / 2).copied().unwrap_or(0)
+}
