@@ -9,8 +9,8 @@ use crate::commands::live::{
     peers, policy, price, project, report, shadow, sites, submit, token, usage, wait, whatif,
 };
 use crate::commands::{
-    analyze, combine, completions, explain, forecast, generate, local_task, merge, plan, quote,
-    reproduce, simulate, snapshot, up,
+    analyze, combine, completions, explain, forecast, generate, init, local_task, merge, plan,
+    quote, reproduce, simulate, snapshot, up,
 };
 use crate::options::Global;
 use crate::shims::link;
@@ -78,6 +78,8 @@ pub(crate) fn tree() -> clap::Command {
 pub(crate) enum Command {
     /// Run the live market: sites, journal, API, all in one process.
     Up(up::Args),
+    /// Write a first configuration: a local site, or a Slurm cluster, here or by ssh.
+    Init(init::Args),
     /// Look after a task of a local site.
     #[command(hide = true)]
     LocalTask(local_task::Args),

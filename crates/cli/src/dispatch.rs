@@ -2,8 +2,8 @@
 
 use crate::cli::{self, Cli, Command};
 use crate::commands::{
-    analyze, combine, completions, explain, forecast, generate, live, local_task, merge, plan,
-    quote, reproduce, simulate, snapshot, up,
+    analyze, combine, completions, explain, forecast, generate, init, live, local_task, merge,
+    plan, quote, reproduce, simulate, snapshot, up,
 };
 use crate::exit::Outcome;
 use crate::report::Report;
@@ -26,6 +26,7 @@ pub(crate) fn run(cli: &Cli, report: &Report) -> Outcome {
         Command::Plan(args) => plan::run(args, format, report),
         Command::Combine(args) => combine::run(args, format),
         Command::Analyze(args) => analyze::run(args, format, report),
+        Command::Init(args) => init::run(args, report),
         Command::Submit(args) => live::submit::run(args, format, report),
         Command::Jobs(args) => live::jobs::run(args, format),
         Command::Job(args) => live::job::run(args, format),

@@ -5,6 +5,9 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tradewind_io::chart::{HAS_PNG, Picture};
+use tradewind_io::report::FileLink;
+
 use crate::exit::Failure;
 
 /// Prints `text` on standard output. A reader that has gone is no error.
@@ -69,6 +72,25 @@ pub(crate) fn write_with(
     let written = File::create(&beside).and_then(|mut to| write(&mut to));
     let written = written.and_then(|()| std::fs::rename(&beside, path));
     written.inspect_err(|_| drop(std::fs::remove_file(&beside))).map_err(failed)
+}
+
+/// Writes a picture as SVG, and as PNG if the program can, and returns the links of a report to
+/// these files.
+pub(crate) fn write_picture(
+    folder: &Path,
+    name: &str,
+    picture: &Picture,
+) -> Result<Vec<FileLink>, Failure> {
+    let mut files = vec![("SVG", format!("{name}.svg"), picture.svg().into_bytes())];
+    if HAS_PNG {
+        let png = picture.png().map_err(|error| Failure::data(format!("{name}: {error}")))?;
+        files.push(("PNG", format!("{name}.png"), png));
+    }
+    let write = |(kind, path, bytes): (&str, String, Vec<u8>)| {
+        write_file(&folder.join(&path), &bytes)?;
+        Ok(FileLink { name: kind.to_owned(), path })
+    };
+    files.into_iter().map(write).collect()
 }
 
 /// Rows of text as CSV, the first being the header.

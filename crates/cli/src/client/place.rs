@@ -83,6 +83,21 @@ pub(crate) fn folder(given: Option<&Path>) -> Result<PathBuf, Failure> {
     })
 }
 
+/// The folder of a demo's market, beside that of the user's own.
+///
+/// # Errors
+/// If there is no home.
+pub(crate) fn demo_folder() -> Result<PathBuf, Failure> {
+    Ok(folder(None)?.with_file_name("tradewind-demo"))
+}
+
+/// The folder that is given, or else that of the user's own market, or of a demo if only that runs.
+fn running_folder(given: Option<&Path>) -> Result<PathBuf, Failure> {
+    let own = folder(given)?;
+    let demo = demo_folder().ok().filter(|demo| given.is_none() && url(demo).exists());
+    Ok(demo.filter(|_| !url(&own).exists()).unwrap_or(own))
+}
+
 /// The journal of the market in this folder.
 pub(crate) fn journal(folder: &Path) -> PathBuf {
     folder.join("journal.db")
@@ -171,7 +186,7 @@ impl MarketArgs {
 
     /// What the market of the folder wrote down about itself.
     fn running(&self) -> Result<String, Failure> {
-        let folder = folder(self.state.as_deref())?;
+        let folder = running_folder(self.state.as_deref())?;
         let file = url(&folder);
         std::fs::read_to_string(&file).map_err(|wrong| match wrong.kind() {
             ErrorKind::NotFound | ErrorKind::NotADirectory => {
@@ -200,7 +215,7 @@ impl MarketArgs {
             (None, None, Some((text, path)), _) => (text, TokenSource::File(path)),
             (None, None, None, Some(login)) => (login.token.clone(), TokenSource::Login),
             (None, None, None, None) if here => {
-                let path = token(&folder(self.state.as_deref())?);
+                let path = token(&running_folder(self.state.as_deref())?);
                 let text = std::fs::read_to_string(&path);
                 let text = text.map_err(|wrong| {
                     let message = format!("no token: `{}`: {wrong}", path.display());

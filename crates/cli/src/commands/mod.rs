@@ -7,6 +7,7 @@ pub(crate) mod explain;
 pub(crate) mod forecast;
 pub(crate) mod front;
 pub(crate) mod generate;
+pub(crate) mod init;
 pub(crate) mod live;
 pub(crate) mod local_task;
 pub(crate) mod merge;

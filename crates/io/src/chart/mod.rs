@@ -49,7 +49,7 @@ pub use gantt::{Colours, GanttOfRun, GanttOptions};
 pub use lines::{Across, Line, Lines};
 pub use picture::Picture;
 pub use plot::{Mark, Plot, PlotAcross, PlotPanel, PlotSeries, PlotValue};
-pub use png::{PngError, png};
+pub use png::{HAS_PNG, PngError, png};
 pub use replay::{Hold, HoldCause, Processors, Replay, ReplayJob, ReplayPool, RunFate};
 pub use svg::svg;
 pub use text::{Glyphs, TextOptions, text};

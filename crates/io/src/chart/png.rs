@@ -1,5 +1,6 @@
 //! The SVG as pixels.
 
+#[cfg(feature = "pictures")]
 use resvg::{tiny_skia, usvg};
 
 use super::ink::Lettering;
@@ -19,12 +20,21 @@ pub enum PngError {
         /// Height in pixels.
         height: u32,
     },
+    /// The program was built without PNG.
+    #[error(
+        "this program was built without PNG: ask for SVG, or build it with `cargo build --release`"
+    )]
+    Absent,
     /// The pixels could not be written.
     #[error("failed to encode the picture: {0}")]
     Encoding(String),
 }
 
+/// Whether the program can write PNG: not if it was built without the feature `pictures`.
+pub const HAS_PNG: bool = cfg!(feature = "pictures");
+
 /// Pixels per unit of the SVG, for sharp text on dense screens.
+#[cfg(feature = "pictures")]
 const SCALE: f32 = 2.0;
 
 /// `chart` as a PNG: the same picture as [`super::svg`], at twice its size. Letters are drawn as
@@ -37,6 +47,13 @@ pub fn png(chart: &Chart) -> Result<Vec<u8>, PngError> {
 }
 
 /// A drawing without text, as a PNG.
+#[cfg(not(feature = "pictures"))]
+pub(super) fn pixels(_: &str) -> Result<Vec<u8>, PngError> {
+    Err(PngError::Absent)
+}
+
+/// A drawing without text, as a PNG.
+#[cfg(feature = "pictures")]
 pub(super) fn pixels(drawing: &str) -> Result<Vec<u8>, PngError> {
     let tree = usvg::Tree::from_str(drawing, &usvg::Options::default())
         .map_err(|error| PngError::Drawing(error.to_string()))?;

@@ -1,14 +1,16 @@
 //! What was written is read back, row by row, by the crate's own reader.
 
 use std::fs::File;
+use std::io::Write;
 
-use ::parquet::basic::Encoding;
-use ::parquet::file::metadata::ParquetMetaData;
+use ::parquet::basic::{Compression, Encoding};
+use ::parquet::file::metadata::{KeyValue, ParquetMetaData};
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::file::statistics::Statistics;
 use ::parquet::record::Field as Value;
 use proptest::prelude::*;
 
+use super::writer::CREATED_BY;
 use super::*;
 
 const ALL: &[Field] = &[

@@ -40,20 +40,15 @@ pub(super) fn write(folder: &Path, args: &Args, finished: &Finished) -> Result<(
     output::write_file(&folder.join("summary.json"), summary.as_bytes())?;
     let mut shown = Vec::new();
     for (name, picture, caption) in pictures::all(&finished.score, args.log_name()) {
-        let files = [format!("{name}.svg"), format!("{name}.png")];
-        output::write_file(&folder.join(&files[0]), picture.svg().as_bytes())?;
-        let png = picture.png().map_err(|error| Failure::data(format!("{name}: {error}")))?;
-        output::write_file(&folder.join(&files[1]), &png)?;
-        let [svg, png] = files;
-        let files = vec![link("SVG", &svg), link("PNG", &png)];
+        let files = output::write_picture(folder, name, &picture)?;
         shown.push(ReportPicture { picture, caption: caption.to_owned(), files });
     }
     let page = report::campaign(&page(args, finished, shown));
     output::write_file(&folder.join("report.html"), page.as_bytes())
 }
 
-fn link(name: &str, path: &str) -> FileLink {
-    FileLink { name: name.to_owned(), path: path.to_owned() }
+fn link(path: &str) -> FileLink {
+    FileLink { name: path.to_owned(), path: path.to_owned() }
 }
 
 fn page(args: &Args, finished: &Finished, pictures: Vec<ReportPicture>) -> CampaignReport {
@@ -101,7 +96,7 @@ fn page(args: &Args, finished: &Finished, pictures: Vec<ReportPicture>) -> Campa
         tables: Vec::new(),
         pictures,
         runs: Vec::new(),
-        files: vec![link("forecasts.csv", "forecasts.csv"), link("summary.json", "summary.json")],
+        files: ["forecasts.csv", "summary.json"].map(link).to_vec(),
     }
 }
 

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use tradewind_io::chart::HAS_PNG;
 use tradewind_io::scenario::{self, Scenario};
 use tradewind_io::wire;
 use tradewind_model::{
@@ -193,6 +194,8 @@ pub(crate) fn picture_kind(path: &Path) -> Result<Picture, Failure> {
     let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
     match ending.as_deref() {
         Some("svg") => Ok(Picture::Svg),
+        Some("png") if !HAS_PNG => Err(Failure::usage("this program was built without PNG")
+            .hint("end the name in `.svg`; `cargo build --release` builds a program with PNG")),
         Some("png") => Ok(Picture::Png),
         _ => Err(Failure::usage(format!("`{}` is neither an SVG nor a PNG", path.display()))
             .hint("end the name of the chart in `.svg` or `.png`")),

@@ -8,6 +8,7 @@ use tradewind_io::campaign::{
     Semantics, Shard, Trim, Workload,
 };
 use tradewind_io::duration::{parse_span, parse_time};
+use tradewind_io::parquet::HAS_PARQUET;
 use tradewind_model::{Pools, Span, Time};
 
 use super::model;
@@ -215,6 +216,7 @@ impl Args {
         }
         input::warn(&warnings, report);
         self.axes.add_outputs(&mut campaign.outputs);
+        can_write(&campaign.outputs)?;
         Ok(campaign)
     }
 }
@@ -323,6 +325,7 @@ impl Axes {
     fn outputs(&self) -> Result<Vec<Output>, Failure> {
         let mut outputs = once("--outputs", &self.outputs, &Output::DEFAULT)?;
         self.add_outputs(&mut outputs);
+        can_write(&outputs)?;
         Ok(outputs)
     }
 
@@ -332,6 +335,15 @@ impl Axes {
                 outputs.push(output);
             }
         }
+    }
+}
+
+/// Some builds write fewer formats.
+fn can_write(outputs: &[Output]) -> Result<(), Failure> {
+    match outputs.contains(&Output::Parquet) && !HAS_PARQUET {
+        true => Err(Failure::usage("this program was built without Parquet")
+            .hint("`jobs` writes CSV; `cargo build --release` builds a program with Parquet")),
+        false => Ok(()),
     }
 }
 

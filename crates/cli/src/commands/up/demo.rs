@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use tradewind_daemon::engine::{CommittedRecord, Handle};
 use tradewind_daemon::live::record::{JobRecord, MarketRecord, TaskRecord};
@@ -52,6 +53,27 @@ pub(super) fn play(market: &Handle, report: &Report) -> Result<(), Failure> {
         }
     });
     told.map(drop).map_err(|wrong| gone(&wrong))
+}
+
+/// Tasks of a demo that ends get so long to stop: more than the grace of a local site.
+const PATIENCE: Duration = Duration::from_secs(8);
+
+/// Cancels all jobs, and waits until their tasks are gone.
+pub(super) fn clear(market: &Handle, report: &Report) {
+    report.note("stopping; the jobs of the demo are cancelled, and its market is removed");
+    let open = |live: &Live| -> Vec<u64> {
+        let jobs = live.state().jobs.values();
+        jobs.filter(|job| !matches!(job.phase(), Phase::Over(_))).map(|job| job.number).collect()
+    };
+    for job in market.look(open).unwrap_or_default() {
+        // One that has ended meanwhile needs no cancelling.
+        drop(market.ask(super::administrator(), Ask::Cancel { job }));
+    }
+    let until = Instant::now() + PATIENCE;
+    let busy = |live: &Live| live.state().tasks.iter().any(|(_, task)| !task.is_over());
+    while market.look(busy).unwrap_or(false) && Instant::now() < until {
+        thread::sleep(Duration::from_millis(50));
+    }
 }
 
 fn asked((name, user, tasks, limit, seconds, budget, criterion): DemoJob) -> (Actor, Ask) {

@@ -71,7 +71,8 @@ pub(crate) struct Args {
     /// The configuration; see docs/reference/tradewind-toml.md.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Also submit a small batch of real commands, and tell what happens to it.
+    /// Also submit a small batch of real commands, and tell what happens to it. Without `--state`
+    /// and `--config` the demo has a market of its own, which is removed at its end.
     #[arg(long)]
     demo: bool,
     /// Begin a new market although something of an earlier one is in the folder, and its journal
@@ -99,6 +100,18 @@ impl Args {
         if self.take_over { Claim::TakeOver } else { Claim::IfFree }
     }
 
+    /// Whether the market ends with the demo.
+    fn is_only_a_demo(&self) -> bool {
+        self.demo && self.state.is_none() && self.config.is_none()
+    }
+
+    fn place(&self) -> Result<StateFolder, Failure> {
+        match self.is_only_a_demo() {
+            true => StateFolder::of_demo(),
+            false => StateFolder::new(self.state.as_deref()),
+        }
+    }
+
     fn beginning(&self) -> Beginning {
         if self.new { Beginning::Anew } else { Beginning::AsFound }
     }
@@ -108,7 +121,7 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     log(args);
     let settings = read(args, report)?;
     accounts::tell(&settings, args, report);
-    let place = StateFolder::new(args.state.as_deref())?;
+    let place = args.place()?;
     place.make()?;
     let kept = journal::located(&place, &settings)?;
     journal::check(&place, &kept, args.beginning(), report)?;
@@ -137,7 +150,10 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     }
     end.wait(report);
     service::notify("STOPPING=1");
-    report.note("stopping; running jobs go on");
+    match args.is_only_a_demo() {
+        true => demo::clear(&engine.handle, report),
+        false => report.note("stopping; running jobs go on"),
+    }
     watcher.stop();
     watch.stop();
     planner.stop();
@@ -147,7 +163,10 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     audit.stop();
     engine.handle.stop();
     engine.wait();
-    drop(std::fs::remove_file(place.url()));
+    match args.is_only_a_demo() {
+        true => place.remove()?,
+        false => drop(std::fs::remove_file(place.url())),
+    }
     Ok(Exit::Ok)
 }
 

@@ -4,6 +4,8 @@ use std::fs;
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::client;
 use crate::exit::Failure;
@@ -27,6 +29,14 @@ impl StateFolder {
         client::place::folder(given).map(StateFolder)
     }
 
+    /// The folder of a market that lasts as long as a demo.
+    ///
+    /// # Errors
+    /// If there is no home.
+    pub(crate) fn of_demo() -> Result<StateFolder, Failure> {
+        client::place::demo_folder().map(StateFolder)
+    }
+
     /// Makes the folder, for its owner only, and closes what an older release has left open to other
     /// accounts. Files that this process makes from now on are its owner's only.
     ///
@@ -38,6 +48,23 @@ impl StateFolder {
         made.map_err(|wrong| cannot("make", &self.0, &wrong))?;
         let inside = [WORK, SITES].map(|name| self.0.join(name));
         [self.0.clone()].iter().chain(&inside).try_for_each(|folder| close(folder))
+    }
+
+    /// Removes the folder with everything in it. What looks after tasks that were stopped may still
+    /// write its last files: that is waited for.
+    ///
+    /// # Errors
+    /// If that is not possible.
+    pub(crate) fn remove(&self) -> Result<(), Failure> {
+        let until = Instant::now() + Duration::from_secs(3);
+        loop {
+            match fs::remove_dir_all(&self.0) {
+                Ok(()) => return Ok(()),
+                Err(wrong) if wrong.kind() == ErrorKind::NotFound => return Ok(()),
+                Err(_) if Instant::now() < until => thread::sleep(Duration::from_millis(100)),
+                Err(wrong) => return Err(cannot("remove", &self.0, &wrong)),
+            }
+        }
     }
 
     pub(crate) fn folder(&self) -> &Path {

@@ -1,22 +1,17 @@
 //! `sacct` itself: with the columns that are needed, under a timeout, its rows read as they come.
 
-use std::io::{self, BufRead, BufReader, Read as _};
-use std::os::unix::process::CommandExt as _;
-use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::io::BufRead;
+use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
 use tradewind_model::Span;
 
+use crate::bounded_call::{CallError, call};
 use crate::exit::Failure;
 
 /// Columns of Slurm 22.05 to 26.05. The name of a job may contain the delimiter, so it comes last.
 const COLUMNS: &str = "JobID,Submit,Eligible,Start,End,ElapsedRaw,Timelimit,NNodes,NCPUS,ReqCPUS,\
                        ReqMem,ReqTRES,AllocTRES,State,User,Account,Partition,QOS,NodeList,JobName";
-
-/// What is kept of its messages.
-const MOST_MESSAGES: u64 = 16 << 10;
 
 /// Which jobs.
 pub(super) struct Query<'a> {
@@ -51,36 +46,18 @@ pub(super) fn run<T>(
     timeout: Span,
     read: impl FnOnce(&mut dyn BufRead) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let mut child = start(query)?;
-    let (Some(rows), Some(messages)) = (child.stdout.take(), child.stderr.take()) else {
-        return Err(Failure::data("`sacct` has no output"));
-    };
-    let child = Mutex::new(child);
     let limit = Duration::from_secs(u64::try_from(timeout.0).unwrap_or(0));
-    let (done, over) = mpsc::channel::<()>();
-    let watched = &child;
-    let (result, status, said, late) = std::thread::scope(|scope| {
-        let watch = scope.spawn(move || watch(watched, &over, limit));
-        let said = scope.spawn(move || messages_of(messages));
-        let result = read(&mut BufReader::with_capacity(1 << 16, rows));
-        let status = wait(&child);
-        drop(done);
-        let late = watch.join().unwrap_or(false);
-        (result, status, said.join().unwrap_or_default(), late)
-    });
-    if late {
-        let failure = Failure::data(format!("`sacct` did not end within {} s", timeout.0));
-        return Err(failure.hint("give a shorter period, or a longer `--timeout`"));
-    }
-    match status {
-        Ok(status) if status.success() => result,
-        // What it says itself is nearer to the cause than that its rows are incomplete.
-        Ok(status) => Err(refused(status, &said)),
-        Err(error) => Err(Failure::data(format!("`sacct` cannot be waited for: {error}"))),
-    }
+    call(command(query), limit, read).map_err(|error| match error {
+        CallError::Absent => Failure::data("there is no program `sacct` here")
+            .hint("run `sacct -aXDP -o ALL` where Slurm is, and give the file"),
+        CallError::Broken(error) => Failure::data(format!("`sacct` cannot be run: {error}")),
+        CallError::Late => Failure::data(format!("`sacct` did not end within {} s", timeout.0))
+            .hint("give a shorter period, or a longer `--timeout`"),
+        CallError::Refused(status, said) => refused(status, &said),
+    })?
 }
 
-fn start(query: &Query<'_>) -> Result<Child, Failure> {
+fn command(query: &Query<'_>) -> Command {
     let mut command = Command::new("sacct");
     command.args(["--allusers", "--allocations", "--duplicates", "--parsable2"]);
     command.args(["--starttime", query.from, "--endtime", query.to, "--format", COLUMNS]);
@@ -90,49 +67,11 @@ fn start(query: &Query<'_>) -> Result<Child, Failure> {
     // Seconds since 1970 have no time zone and occur once. A user's own settings would change
     // which rows there are.
     command.env("SLURM_TIME_FORMAT", "%s").env_remove("SACCT_FEDERATION");
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-    command.spawn().map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Failure::data("there is no program `sacct` here")
-            .hint("run `sacct -aXDP -o ALL` where Slurm is, and give the file"),
-        _ => Failure::data(format!("`sacct` cannot be started: {error}")),
-    })
-}
-
-/// Kills the child and its own children after `limit`, unless it was over before; whether it was
-/// late.
-fn watch(child: &Mutex<Child>, over: &mpsc::Receiver<()>, limit: Duration) -> bool {
-    if over.recv_timeout(limit) != Err(mpsc::RecvTimeoutError::Timeout) {
-        return false;
-    }
-    let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
-    // While it is not waited for, its number is not used again.
-    if !matches!(child.try_wait(), Ok(Some(_))) {
-        let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
-    }
-    true
-}
-
-fn wait(child: &Mutex<Child>) -> io::Result<ExitStatus> {
-    loop {
-        let ended = child.lock().unwrap_or_else(PoisonError::into_inner).try_wait()?;
-        match ended {
-            Some(status) => return Ok(status),
-            None => std::thread::sleep(Duration::from_millis(10)),
-        }
-    }
-}
-
-/// The beginning of what it says; the rest is read, too, because a full pipe would stop it.
-fn messages_of(mut messages: ChildStderr) -> String {
-    let mut text = Vec::new();
-    let read = messages.by_ref().take(MOST_MESSAGES).read_to_end(&mut text);
-    let _ = read.and_then(|_| io::copy(&mut messages, &mut io::sink()));
-    String::from_utf8_lossy(&text).into_owned()
+    command
 }
 
 fn refused(status: ExitStatus, said: &str) -> Failure {
-    let first = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("no message");
-    let first: String = first.chars().filter(|c| !c.is_control()).take(300).collect();
+    let first = CallError::first_line(said);
     let failure = Failure::data(format!("`sacct` failed ({status}): {first}"));
     if said.contains("storage is disabled") {
         let hint = "this cluster keeps no accounts: Slurm's accounting needs slurmdbd \

@@ -18,7 +18,6 @@ use super::replay::Finished;
 use crate::exit::Failure;
 use crate::output;
 use fates::Fates;
-pub(super) use pictures::png;
 
 /// The names of the files that these outputs may have; that of one log is said for `schedule.swf`.
 pub(super) fn names(outputs: &[Output]) -> impl Iterator<Item = &'static str> {

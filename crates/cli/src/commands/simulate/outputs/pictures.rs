@@ -1,8 +1,8 @@
 //! Pictures of a run, and what the campaign's pictures and report need of it.
 
 use tradewind_io::chart::{
-    GanttOfRun, GanttOptions, Hold, HoldCause, Picture, Processors, Replay, ReplayJob, ReplayPool,
-    RunFate, Trace, Usage,
+    GanttOfRun, GanttOptions, HAS_PNG, Hold, HoldCause, Picture, Processors, Replay, ReplayJob,
+    ReplayPool, RunFate, Trace, Usage,
 };
 use tradewind_io::swf::Log;
 use tradewind_io::wire;
@@ -23,7 +23,7 @@ const POINTS: usize = 500;
 /// Means along a curve of deviations, at most.
 const COLUMNS: usize = 300;
 
-/// The names of the files.
+/// The names of the files; pictures are PNG, too, if the program can write that.
 pub(super) const NAMES: [&str; 5] =
     ["gantt.svg", "gantt.png", "utilisation.svg", "utilisation.png", part::FILE];
 
@@ -43,14 +43,15 @@ pub(super) fn files(
         load_deviation: load_deviation(finished),
         notes,
     };
-    let bytes = [
-        gantt.svg().into_bytes(),
-        png("gantt.png", &gantt)?,
-        usage.svg().into_bytes(),
-        png("utilisation.png", &usage)?,
-        wire::to_json(&part).into_bytes(),
+    let mut files = vec![
+        (NAMES[0], gantt.svg().into_bytes()),
+        (NAMES[2], usage.svg().into_bytes()),
+        (NAMES[4], wire::to_json(&part).into_bytes()),
     ];
-    Ok(NAMES.into_iter().zip(bytes).collect())
+    if HAS_PNG {
+        files.extend([(NAMES[1], png(NAMES[1], &gantt)?), (NAMES[3], png(NAMES[3], &usage)?)]);
+    }
+    Ok(files)
 }
 
 /// Deadlines missed, over the jobs that have one.
@@ -77,10 +78,7 @@ fn remarks(log: &Log, finished: &Finished<'_>) -> Vec<String> {
 }
 
 /// The picture as a PNG.
-pub(in crate::commands::simulate) fn png(
-    name: &str,
-    picture: &Picture,
-) -> Result<Vec<u8>, Failure> {
+fn png(name: &str, picture: &Picture) -> Result<Vec<u8>, Failure> {
     picture.png().map_err(|error| Failure::data(format!("{name}: {error}")))
 }
 

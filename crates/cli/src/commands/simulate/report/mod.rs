@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use tradewind_io::campaign::Output;
-use tradewind_io::chart::{Estimate, Unit};
+use tradewind_io::chart::{Estimate, HAS_PNG, Unit};
 use tradewind_io::report::{
     self, CampaignReport, DrawnPicture, FileLink, ReportMeasure, ReportPicture, ReportRow,
     ReportTable, RunReport, WorkloadReport,
@@ -15,7 +15,6 @@ use tradewind_io::report::{
 
 use super::comparisons::{self, Comparisons};
 use super::measures::{MEASURES, Measure, measures};
-use super::outputs;
 use super::overview::{self, Overview};
 use super::part::Part;
 use super::store::{Record, RunRecord};
@@ -67,11 +66,8 @@ pub(super) fn write(
     let mut written = vec![PAGE.to_owned()];
     let mut shown = Vec::new();
     for Drawing { name, picture, caption } in pictures::all(all, &finished) {
-        let [svg, png] = picture_files(name);
-        output::write_file(&folder.join(&svg), picture.svg().as_bytes())?;
-        output::write_file(&folder.join(&png), &outputs::png(name, &picture)?)?;
-        written.extend([svg.clone(), png.clone()]);
-        let files = vec![link("SVG", svg), link("PNG", png)];
+        let files = output::write_picture(folder, name, &picture)?;
+        written.extend(files.iter().map(|link| link.path.clone()));
         shown.push(ReportPicture { picture, caption: caption.to_owned(), files });
     }
     let mut page = page(folder, record, all, &finished, shown);
@@ -200,7 +196,8 @@ fn run(folder: &Path, done: &FinishedRun<'_>, axes: &[&str]) -> RunReport {
     let picture = |(stem, caption): (&str, &str)| {
         let link_of = |name: &str, ending: &str| link(name, path(&format!("{stem}.{ending}")));
         let svg = std::fs::read_to_string(folder.join(path(&format!("{stem}.svg")))).ok()?;
-        let files = vec![link_of("SVG", "svg"), link_of("PNG", "png")];
+        let mut files = vec![link_of("SVG", "svg")];
+        files.extend(HAS_PNG.then(|| link_of("PNG", "png")));
         Some(DrawnPicture { svg, caption: caption.to_owned(), files })
     };
     let pictures = [
