@@ -21,8 +21,8 @@ use tradewind_io::settings::machine::{self, LocalAccounts};
 use tradewind_io::settings::schedule::Schedule;
 use tradewind_io::settings::{Pool, Settings, Site, SiteKind};
 use tradewind_model::{
-    self as model, Admission, Attribute, Attributes, Performance, Pools, Price, SiteId, Span,
-    Standing, Times,
+    self as model, Admission, Attribute, Attributes, Guard, Performance, Pools, Price, SiteId,
+    Span, Standing, Times,
 };
 
 use crate::exit::Failure;
@@ -60,6 +60,17 @@ pub(crate) fn in_line(settings: &Settings) -> BTreeMap<String, LineSettings> {
         SiteKind::Local(_) => None,
     };
     settings.sites.iter().filter_map(line).collect()
+}
+
+/// Sites that leave more to their owners' waiting jobs than usual, and how much.
+pub(crate) fn guards(settings: &Settings) -> BTreeMap<String, Guard> {
+    let guard = |site: &Site| match &site.kind {
+        SiteKind::Slurm(cluster) | SiteKind::GridEngine(cluster) => {
+            (cluster.guard != Guard::default()).then(|| (site.name.clone(), cluster.guard))
+        }
+        SiteKind::Local(_) => None,
+    };
+    settings.sites.iter().filter_map(guard).collect()
 }
 
 fn local_site(name: &str, (pool, nodes): (&str, u32), price: Price) -> Site {

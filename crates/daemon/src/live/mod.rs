@@ -39,7 +39,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use tradewind_model::{Event, Money, PoolId, Pools, SiteId, Span, Time, Times};
+use tradewind_model::{Event, Guard, Money, PoolId, Pools, SiteId, Span, Time, Times};
 use tradewind_sched::negotiation::{self, Negotiator, Peer};
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::outlook::Outlook;
@@ -124,6 +124,8 @@ pub struct Settings {
     pub one_account: Vec<String>,
     /// By site in whose own queue jobs wait, how.
     pub in_line: BTreeMap<String, LineSettings>,
+    /// By site, how much is left to its owners' waiting jobs, if not as usual.
+    pub guards: BTreeMap<String, Guard>,
     /// Users get advice on time limits, each from the own runs.
     pub advice: bool,
 }
@@ -148,6 +150,7 @@ impl Default for Settings {
             times: BTreeMap::new(),
             one_account: Vec::new(),
             in_line: BTreeMap::new(),
+            guards: BTreeMap::new(),
             advice: true,
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-use tradewind_model::{Span, Standing};
+use tradewind_model::{Guard, Span, Standing};
 
 use super::read::{text, texts};
 use crate::diagnostics::excerpt;
@@ -13,7 +13,7 @@ use crate::fields::{Fields, Notes};
 use crate::value::ValueKind;
 
 /// Keys of such a site beside those that all sites have.
-pub(super) const KEYS: [&str; 22] = [
+pub(super) const KEYS: [&str; 23] = [
     "command",
     "ssh",
     "ssh_options",
@@ -33,6 +33,7 @@ pub(super) const KEYS: [&str; 22] = [
     "held_after",
     "owners_queue",
     "queue_priority",
+    "guard",
     "options",
     "stage_in",
     "stage_out",
@@ -92,6 +93,8 @@ pub struct Cluster {
     pub owners_queue: Standing,
     /// The priority that they have there, if it is not to be observed; only in line.
     pub queue_priority: Option<u64>,
+    /// How much the market leaves to the owners' waiting jobs.
+    pub guard: Guard,
     /// Options of every submission, such as account, partition and QOS; jobs' own come later.
     pub options: Vec<(String, String)>,
     /// Programs and arguments that are run as the user before a job is submitted.
@@ -123,6 +126,7 @@ impl Default for Cluster {
             held_after: Span(600),
             owners_queue: Standing::Behind,
             queue_priority: None,
+            guard: Guard::Limits,
             options: Vec::new(),
             stage_in: Vec::new(),
             stage_out: Vec::new(),
@@ -240,6 +244,7 @@ pub(super) fn cluster(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Cluster
         held_after: fields.span("held_after", DAYS, notes).unwrap_or(usual.held_after),
         owners_queue,
         queue_priority,
+        guard: fields.word("guard", &Guard::WORDS, notes).unwrap_or_default(),
         options: variables(fields, "options", notes).into_iter().collect(),
         stage_in: commands(fields, "stage_in", notes),
         stage_out: commands(fields, "stage_out", notes),

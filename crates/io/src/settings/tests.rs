@@ -1,4 +1,4 @@
-use tradewind_model::{Span, Standing, Time};
+use tradewind_model::{Guard, Span, Standing, Time};
 
 use super::*;
 use crate::input::Input;
@@ -199,7 +199,7 @@ fn a_cluster_is_read_as_it_is_written() {
          environment = { SLURM_CONF = '/etc/x.conf' }\naccounts = { ana = 'ana01' }\n\
          timeout = '30s'\nsurvey_every = 2\nrequests_at_rest = 1\nrequests_busy = 20\nmode = 'reservation'\nunit = 'cores:4'\n\
          directory = '/scratch/{user}'\nspool = '/scratch/{user}/.tw'\ngrace = '2s'\n\
-         owners_queue = 'in-line'\nqueue_priority = 1500\n\
+         owners_queue = 'in-line'\nqueue_priority = 1500\nguard = 'spare'\n\
          options = { qos = 'low' }\nstage_in = [['cp', '/a', '/b']]\nremote_shell = true\n\
          pool = [{name = 'p', nodes = 2, partition = 'main', features = ['x', 'y'], \
                   hosts = 'a[1-2]'}]\n";
@@ -227,6 +227,7 @@ fn a_cluster_is_read_as_it_is_written() {
         held_after: Span(600),
         owners_queue: Standing::InLine,
         queue_priority: Some(1_500),
+        guard: Guard::Spare,
         options: vec![pair("qos", "low")],
         stage_in: vec![texts(&["cp", "/a", "/b"])],
         stage_out: Vec::new(),

@@ -248,6 +248,7 @@ fn start(
         keep_scripts: settings.journal.scripts,
         one_account: accounts::alone(settings),
         in_line: sites::in_line(settings),
+        guards: sites::guards(settings),
         ..tradewind_daemon::live::Settings::default()
     };
     let sites = sites::open(settings, place.folder())?;

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tradewind_model::{Cause, Outage, PoolId, Pools, SiteId, Span, Time};
+use tradewind_model::{Cause, Guard, Outage, PoolId, Pools, SiteId, Span, Time};
 use tradewind_sched::free::Taken;
 use tradewind_sched::policy::availability::expected_end_by_limit;
 use tradewind_sched::policy::backfill::Depth;
@@ -67,6 +67,12 @@ impl Live {
         self.queues.get(&site)
     }
 
+    /// How much is left to the site's owners beyond what they are expected to need.
+    fn guard_of(&self, site: SiteId) -> Guard {
+        let name = self.state.market.pools().sites().get(site.0 as usize).map(|site| &site.name);
+        name.and_then(|name| self.settings.guards.get(name)).copied().unwrap_or_default()
+    }
+
     /// What the owners' waiting jobs will take, beside what is `missing` at the site now.
     pub(super) fn load_to_come(
         &mut self,
@@ -85,13 +91,14 @@ impl Live {
             taken: self.state.taken_at(at, site, missing),
             waiting: line.waiting.clone(),
         };
-        let rule = look_ahead_rule(rule);
+        let rule = Rule { guard: self.guard_of(site), ..look_ahead_rule(rule) };
         self.learn_habits(site, survey, (missing, &line), (&ahead, rule))?;
-        let forecast = match ahead.waiting.is_empty() {
+        let habits = self.usual_start(site).map(|it| it.habits).unwrap_or_default();
+        let forecast = match ahead.waiting.is_empty() && rule.guard != Guard::Spare {
             true => owners::Forecast { jobs: Vec::new(), load: Vec::new() },
             false => {
                 let counts = |index: usize| line.counts.get(index).is_none_or(|counts| *counts);
-                owners::forecast_of(&ahead, rule, counts)
+                owners::forecast_with(&ahead, rule, counts, &habits)
             }
         };
         let turn = |(index, job): (usize, u64)| match forecast.jobs.get(index) {

@@ -74,7 +74,7 @@ struct Queue {
 pub struct UsualStart {
     survey: owners::Survey,
     rule: Rule,
-    habits: Habits,
+    pub(super) habits: Habits,
     rank: usize,
 }
 

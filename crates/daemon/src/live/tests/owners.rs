@@ -1,6 +1,6 @@
 //! Owners' jobs that wait are load to come.
 
-use tradewind_model::{Cause, Outage, PoolId};
+use tradewind_model::{Cause, Guard, Outage, PoolId};
 use tradewind_sched::policy::owners::{Expected, Unforeseen};
 
 use super::*;
@@ -182,6 +182,29 @@ fn a_wide_job_that_does_not_ask_is_passed_by_narrow_ones() {
     assert_eq!(see(0, false, 0), narrow_first, "no job is given a reservation");
     let wide_first = (starts(240), starts(840), vec![(2, 240, 840), (1, 840, 1_340)]);
     assert_eq!(see(0, true, 10), wide_first);
+}
+
+/// The owners' jobs end long before their limits: a guard leaves nodes to the next one sooner.
+#[test]
+fn a_guard_leaves_nodes_for_early_ends() {
+    let runs = |guard| {
+        let guards = [("a".to_owned(), guard)].into();
+        let mut stage = Stage::with(Settings { guards, ..Settings::default() });
+        let running = |name: &str, from: i64, queue| {
+            let mut survey = backlog(0, queue);
+            let task = LocalTask { nodes: 1, from: later(from), until: later(from + 1_000) };
+            survey.pools[0].local = [(name.to_owned(), task)].into();
+            survey
+        };
+        stage.see(DAY, running("job 5", 0, vec![waiting("6", 1, 60)]));
+        stage.see(later(10), running("job 6", 10, vec![waiting("7", 2, 600)]));
+        assert_eq!(stage.expected("7"), starts(1_010), "what is expected does not change");
+        stage.submit(later(11), here(1, 300)).unwrap();
+        stage.phase(1) == Phase::Running
+    };
+    assert!(runs(Guard::Limits));
+    assert!(!runs(Guard::Early), "the wide job may start in some seconds");
+    assert!(!runs(Guard::Spare));
 }
 
 /// When the market expects the owner's running task to end.

@@ -48,6 +48,7 @@ pub use load::{MAX_STEPS, future_load};
 pub use queue::{Entry, SiteQueue};
 pub use survey::{
     Eligible, Expected, Forecast, OwnersJob, Survey, Unforeseen, forecast, forecast_of,
+    forecast_with,
 };
 pub use usual::{Habits, Usual, WHOLE, WORLDS};
 

@@ -1,12 +1,14 @@
 //! A site's queue as a manager shows it, and what is to be expected of it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tradewind_model::{Cause, JobId, Outage, OutageId, PoolId, Span, Time};
 
 use super::ahead::{self, Ends, Group};
+use super::guard::{self, Guarded};
 use super::queue::{Entry, SiteQueue};
-use super::{ExpectedStart, MAX_ENTRIES, Rule, load};
+use super::{ExpectedStart, Habits, MAX_ENTRIES, Rule, load};
 use crate::policy::availability::Taken;
 
 /// When a waiting job may start, as far as the site says.
@@ -133,16 +135,49 @@ pub fn forecast(survey: &Survey, rule: Rule) -> Forecast {
 /// leave free; under conservative backfilling its earliest place beside this load is its start
 /// ([`Survey::expected_of`]), under EASY it may start earlier.
 pub fn forecast_of(survey: &Survey, rule: Rule, counts: impl Fn(usize) -> bool) -> Forecast {
-    let Prepared { site, groups, reasons, .. } = prepare(survey, rule);
+    forecast_with(survey, rule, counts, &Habits::default())
+}
+
+/// The same; `habits` say when jobs usually end, for the rule's [guard](Rule::guard).
+pub fn forecast_with(
+    survey: &Survey,
+    rule: Rule,
+    counts: impl Fn(usize) -> bool,
+    habits: &Habits,
+) -> Forecast {
+    let Prepared { site, groups, reasons, taken } = prepare(survey, rule);
     let margin = site.rule().margin;
-    let ahead = ahead::run(site, groups.clone(), survey.now, &Ends::default());
+    let ahead = ahead::run(site.clone(), groups.clone(), survey.now, &Ends::default());
     let jobs = expected(&reasons, &groups, &ahead);
-    let index =
-        |start: &ExpectedStart| groups.partition_point(|group| group.numbers.end <= start.job.0);
-    let load = ahead.starts.iter().copied().filter(|start| counts(index(start)));
+    let index = |job: JobId| groups.partition_point(|group| group.numbers.end <= job.0);
+    let load = ahead.starts.iter().copied().filter(|start| counts(index(start.job)));
     let load: Vec<ExpectedStart> = load.collect();
     let load = load::future_load_early(&load, &survey.taken, survey.now, margin);
-    Forecast { jobs, load }
+    let running: BTreeMap<JobId, usize> = taken.into_iter().collect();
+    let guarded = Guarded {
+        guard: rule.guard,
+        now: survey.now,
+        site: &site,
+        groups: &groups,
+        usual: &|job| match running.get(&job) {
+            Some(index) => habits.of(habits.taken.get(*index).copied()),
+            None => habits.of(habits.waiting.get(index(job)).copied()),
+        },
+        counts: &|job| counts(index(job)),
+        spare: &spare(survey, habits),
+    };
+    Forecast { jobs, load: guarded.load(load) }
+}
+
+/// The usual width of the jobs that wait for each pool, or run there and are known as jobs.
+fn spare(survey: &Survey, habits: &Habits) -> BTreeMap<PoolId, u32> {
+    let of = |pool: PoolId| {
+        let runs = survey.taken.iter().zip(&habits.taken);
+        let runs = runs.filter(|(it, usual)| it.share.pool == pool && usual.is_some());
+        let waits = survey.waiting.iter().filter(|job| job.pools.contains(&pool));
+        guard::middle(runs.map(|(it, _)| it.share.nodes).chain(waits.map(|job| job.nodes)))
+    };
+    survey.pools.iter().map(|(pool, _)| (*pool, of(*pool))).collect()
 }
 
 /// A site's scheduler before a look-ahead.

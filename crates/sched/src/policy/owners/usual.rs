@@ -85,7 +85,7 @@ impl Habits {
         }
     }
 
-    fn of(&self, index: Option<Option<usize>>) -> Option<&Usual> {
+    pub(super) fn of(&self, index: Option<Option<usize>>) -> Option<&Usual> {
         self.usual.get(index??)
     }
 }
