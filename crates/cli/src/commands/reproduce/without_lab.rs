@@ -17,5 +17,5 @@ pub(crate) fn run(args: &Args, _: Format, _: &Report) -> Outcome {
     let message = format!(
         "`reproduce {what}` needs the papers' studies, and this program was built without them"
     );
-    Err(Failure::usage(message).hint("build it with them: `cargo build --release --features lab`"))
+    Err(Failure::usage(message).hint("build it with them: `cargo build --release`"))
 }
