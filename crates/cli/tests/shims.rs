@@ -194,7 +194,7 @@ fn what_cannot_be_honoured_is_refused_by_its_name() {
         ("scancel", &[], "No job identification provided"),
         ("scancel", &["--signal=USR1", "1"], "USR1"),
         ("scontrol", &["update", "JobId=1", "Nice=5"], "update cannot be honoured"),
-        ("scontrol", &["requeue", "1"], "requeue cannot be honoured"),
+        ("scontrol", &["requeuehold", "1"], "requeuehold cannot be honoured"),
         ("scontrol", &["reboot"], "invalid keyword: reboot"),
         ("sinfo", &["-N"], "-N"),
         ("srun", &["hostname"], "there are no interactive jobs"),

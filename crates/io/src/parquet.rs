@@ -65,5 +65,6 @@ pub enum Cells {
     },
 }
 
-#[cfg(all(test, feature = "parquet"))]
+#[cfg(test)]
+#[cfg(feature = "parquet")]
 mod tests;
