@@ -124,6 +124,22 @@ fn who_cannot_pay_waits_for_other_prices() {
     }
 }
 
+/// A job is submitted in the very second in which nodes are there again for which an outage was
+/// announced that never began: no event says so, and no call is for that alone.
+#[test]
+fn nodes_that_were_never_taken_are_used_from_the_end_that_was_announced() {
+    for make in all() {
+        for cut in [None, Some(30)] {
+            let mut world = world(four(), vec![job(2, 20, 4), job(10, 1, 1)]);
+            world.gaps.push(Gap { announced: 1, ..gap(2, 5, 10, End::Never) });
+            world.cuts.extend(cut);
+            let at = starts(&world, &make);
+            // Or behind the other, and in the next cycle.
+            assert!((10..20).contains(&at[0]), "{} {cut:?}: {at:?}", make.0);
+        }
+    }
+}
+
 #[test]
 fn what_users_had_used_counts_after_a_change_of_policies() {
     let week = Order::HALF_LIFE;

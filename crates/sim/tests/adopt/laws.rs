@@ -29,7 +29,7 @@ fn unbroken(world: &World) -> World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
     fn backfilling_goes_on(world in world(Sort::Plain)) {

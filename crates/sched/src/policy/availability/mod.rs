@@ -30,6 +30,9 @@ pub use overrun::{
 pub(super) struct News {
     /// Nodes came back sooner than expected.
     pub(super) early: bool,
+    /// An outage would be over by now that was announced and never began: its nodes are there, and
+    /// no event says so.
+    pub(super) regained: bool,
     /// Expectations failed: all bookings have been struck out, and may not fit any more.
     pub(super) upset: bool,
 }
@@ -271,7 +274,7 @@ impl<C: Capacity> Availability<C> {
             self.running.extend(now, belief);
             self.take_again(now);
         }
-        News { early: !self.opened.is_empty(), upset }
+        News { early: !self.opened.is_empty(), regained: self.regained(now), upset }
     }
 
     /// Comes to `now`, with all that happened written down. `true`: expectations failed, so that

@@ -31,7 +31,7 @@ use std::collections::BTreeMap;
 
 use tradewind_model::{Command, Demand, Event, JobId, Market, Place, PoolId, Profile, Time};
 
-use super::availability::Availability;
+use super::availability::{Availability, News};
 use super::order::Ranking;
 use super::{Policy, Promise, Standing, inbox};
 pub(super) use line::Line;
@@ -143,7 +143,8 @@ impl Backfill {
         }
     }
 
-    /// Writes down what happened, but for jobs that join. Whether all reservations were dropped.
+    /// Writes down what happened, but for jobs that join. Whether jobs that waited may start now
+    /// that could not before: all reservations were dropped, or nodes are there after all.
     fn follow(
         &mut self,
         nodes: &mut Availability<Profile>,
@@ -151,14 +152,14 @@ impl Backfill {
         events: &[Event],
     ) -> bool {
         let now = market.now();
-        let upset = nodes.follow(market, events).upset;
+        let News { upset, regained, .. } = nodes.follow(market, events);
         self.line.note(nodes.opened());
         if upset {
             self.line.forget();
         }
         self.dismiss(nodes, events);
         if !self.settings.order.moves() {
-            return upset;
+            return upset || regained;
         }
         let Backfill { line, joined, ranking, .. } = self;
         line.reorder(|waiting| {
@@ -216,8 +217,8 @@ impl Policy for Backfill {
         let mut nodes = self.nodes.take().unwrap_or_else(fresh);
         nodes.advance(now);
         let quiet = self.looks_at_new_jobs_alone(now, events);
-        let upset = self.follow(&mut nodes, market, events);
-        let whole = upset || !quiet || events.iter().any(may_free);
+        let freed = self.follow(&mut nodes, market, events);
+        let whole = freed || !quiet || events.iter().any(may_free);
         for (job, _) in inbox::arrivals(market, events) {
             let Some(demand) = market.demand(job) else { continue };
             let waiting = self.waiting(job, demand, market);

@@ -82,7 +82,7 @@ impl Fill {
             }
         }
         let quiet = |event: &Event| matches!(event, Event::Submitted { .. } | Event::Closed { .. });
-        self.whole |= news.upset || !events.iter().all(quiet);
+        self.whole |= news.upset || news.regained || !events.iter().all(quiet);
     }
 
     /// What users had used when the policy began.

@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::{Command, Demand, Event, JobId, Market, Place, PoolId, Profile, Span, Time};
 
-use super::availability::{Availability, expected_span};
+use super::availability::{Availability, News, expected_span};
 use super::backfill::{Depth, PoolLine, Rank, Waiting};
 use super::{Policy, inbox};
 use crate::predict::{Forecast, Learned, Learner, Submission};
@@ -261,9 +261,10 @@ impl Policy for LearnedFill {
         let mut whole = !self.is_one_submission(now, events);
         let (known, basis) = (&self.known, self.basis);
         let belief = |job, _, elapsed| Some(known.get(&job)?.length(basis, elapsed));
-        if nodes.follow_by(market, events, belief).upset {
+        let News { upset, regained, .. } = nodes.follow_by(market, events, belief);
+        whole |= upset || regained;
+        if upset {
             self.line.forget();
-            whole = true;
         }
         self.learn(&mut nodes, events, now);
         whole |= self.protect(&mut nodes, now);
