@@ -41,6 +41,7 @@ mod rows;
 pub mod sacct;
 pub mod scenario;
 pub mod schedule;
+mod series;
 pub mod settings;
 pub mod snapshot;
 pub mod submission;

@@ -1,20 +1,12 @@
 //! What scenarios and grids say of electricity: `watts` of nodes, and the carbon intensity and
 //! the price of a site's electricity over time.
-//!
-//! A series is one number, a list of `[time, value]`, or the name of a CSV file with the columns
-//! `time` and `value`, relative to the folder of the document that names it.
-
-use std::path::Path;
 
 use serde_json::Value as Json;
-use tradewind_model::{Attribute, Attributes, Energy, Power, Series, SeriesError, SitePower, Time};
+use tradewind_model::{Attribute, Attributes, Energy, Power, Series, SitePower};
 
-use crate::decimal;
-use crate::diagnostics::excerpt;
-use crate::fields::{DecimalScale, Fields, Notes, scaled};
-use crate::input;
-use crate::rows::rows;
-use crate::value::{Value, ValueKind};
+use crate::fields::{DecimalScale, Fields, Notes};
+use crate::series;
+use crate::value::ValueKind;
 
 /// Watts of a node in milliwatts: up to a gigawatt.
 const WATTS: DecimalScale = DecimalScale { decimals: 3, range: 0..=Series::MAX };
@@ -22,12 +14,6 @@ const WATTS: DecimalScale = DecimalScale { decimals: 3, range: 0..=Series::MAX }
 const CARBON: DecimalScale = DecimalScale { decimals: 3, range: 0..=Series::MAX };
 /// Credits per kWh, in micro-credits.
 const PRICE: DecimalScale = DecimalScale { decimals: 6, range: 0..=Series::MAX };
-
-/// The largest CSV file of a series: centuries of hours.
-const MAX_BYTES: u64 = 64 << 20;
-const COLUMNS: [&str; 2] = ["time", "value"];
-const FORMS: &str = "write a number, a list of `[time, value]`, or the name of a CSV file with \
-                     the columns `time` and `value`";
 
 /// Milliwatts of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,179 +65,17 @@ pub(crate) fn site(
     document: &str,
     notes: &mut Notes<'_>,
 ) -> Option<SitePower> {
-    let carbon = series(fields, "carbon", &CARBON, document, notes);
-    let price = series(fields, "energy_price", &PRICE, document, notes);
+    let carbon = series::read(fields, "carbon", &CARBON, document, notes);
+    let price = series::read(fields, "energy_price", &PRICE, document, notes);
     (carbon.is_some() || price.is_some()).then_some(SitePower { carbon, price })
-}
-
-fn series(
-    fields: &Fields<'_, '_>,
-    key: &str,
-    scale: &DecimalScale,
-    document: &str,
-    notes: &mut Notes<'_>,
-) -> Option<Series> {
-    let value = fields.get(key)?;
-    match &value.kind {
-        ValueKind::Number(_) => {
-            let number = fields.scaled(key, scale, notes)?;
-            Series::new(&[(Time(0), number)]).ok()
-        }
-        ValueKind::List(items) => {
-            let listed = listed(items, &fields.place(key), scale, notes)?;
-            checked(&listed, &fields.place(key), notes)
-        }
-        ValueKind::Text(_) => {
-            let name = fields.text(key, notes)?;
-            let place = (fields.line_of(key), fields.place(key));
-            from_file(name, scale, document, place, notes)
-        }
-        _ => {
-            let message = format!("expected a series, found {}", value.describe());
-            notes.error(value.line, &fields.place(key), message, FORMS);
-            None
-        }
-    }
-}
-
-/// A moment, a value, and the line that they stand in.
-type Listed = (Time, i64, u32);
-
-/// `[[time, value], …]`; `None` if one of them is wrong.
-fn listed(
-    items: &[Value<'_>],
-    path: &str,
-    scale: &DecimalScale,
-    notes: &mut Notes<'_>,
-) -> Option<Vec<Listed>> {
-    let mut all = Vec::with_capacity(items.len());
-    for (i, item) in items.iter().enumerate() {
-        let place = format!("{path}[{i}]");
-        let pair = match &item.kind {
-            ValueKind::List(pair) => pair.as_slice(),
-            _ => &[],
-        };
-        let [time, value] = pair else {
-            let message = format!("expected `[time, value]`, found {}", item.describe());
-            notes.error(item.line, &place, message, FORMS);
-            continue;
-        };
-        let number = match &value.kind {
-            ValueKind::Number(text) => scaled(text, scale),
-            _ => Err((format!("expected a number, found {}", value.describe()), FORMS.to_owned())),
-        };
-        match (moment(time), number) {
-            (Ok(time), Ok(number)) => all.push((time, number, item.line)),
-            (Err((message, hint)), _) | (_, Err((message, hint))) => {
-                notes.error(item.line, &place, message, &hint);
-            }
-        }
-    }
-    (all.len() == items.len()).then_some(all)
-}
-
-fn moment(value: &Value<'_>) -> Result<Time, (String, String)> {
-    let (ValueKind::Number(text) | ValueKind::Text(text)) = &value.kind else {
-        let message = format!("expected a time, found {}", value.describe());
-        return Err((message, crate::duration::FORMS.to_owned()));
-    };
-    crate::duration::parse_time(text).map_err(|_| {
-        let message = format!("`{}` is not a time", excerpt(text));
-        (message, crate::duration::FORMS.to_owned())
-    })
-}
-
-/// The series in the file `name`, whose mistakes are noted with its own name.
-fn from_file(
-    name: &str,
-    scale: &DecimalScale,
-    document: &str,
-    (line, place): (u32, String),
-    notes: &mut Notes<'_>,
-) -> Option<Series> {
-    let folder = Path::new(document).parent().filter(|_| document != "-");
-    let path = folder.map_or_else(|| Path::new(name).to_owned(), |folder| folder.join(name));
-    let file = path.to_string_lossy().into_owned();
-    let unreadable = |message: String, notes: &mut Notes<'_>| {
-        let hint = "a CSV file with the columns `time` and `value`, relative to this document";
-        notes.error(line, &place, message, hint);
-        None
-    };
-    match std::fs::metadata(&path) {
-        Err(err) => {
-            return unreadable(format!("`{}` cannot be read: {err}", excerpt(&file)), notes);
-        }
-        Ok(it) if !it.is_file() => {
-            return unreadable(format!("`{}` is not a file", excerpt(&file)), notes);
-        }
-        Ok(it) if it.len() > MAX_BYTES => {
-            return unreadable(format!("`{}` is too large", excerpt(&file)), notes);
-        }
-        Ok(_) => {}
-    }
-    let mut own = Notes::new(&file);
-    let found = input::read(&file).and_then(|input| {
-        let items = rows(&file, input.text()?, &COLUMNS)?;
-        Ok(rows_of(&items, scale, &mut own))
-    });
-    let found = match found {
-        Ok(found) => found.and_then(|all| checked(&all, "", &mut own)),
-        Err(wrong) => {
-            wrong.iter().for_each(|it| own.diagnostics.push(it.clone()));
-            None
-        }
-    };
-    own.diagnostics.iter().for_each(|it| notes.diagnostics.push(it.clone()));
-    found
-}
-
-fn rows_of(
-    items: &[Value<'_>],
-    scale: &DecimalScale,
-    notes: &mut Notes<'_>,
-) -> Option<Vec<Listed>> {
-    let mut all = Vec::with_capacity(items.len());
-    for (i, item) in items.iter().enumerate() {
-        let Some(fields) = Fields::of(item, format!("row {}", i + 1), &COLUMNS, notes) else {
-            continue;
-        };
-        fields.require(&COLUMNS, notes);
-        let (time, value) = (fields.time("time", notes), fields.scaled("value", scale, notes));
-        all.extend(time.zip(value).map(|(time, value)| (time, value, item.line)));
-    }
-    (all.len() == items.len()).then_some(all)
-}
-
-fn checked(all: &[Listed], place: &str, notes: &mut Notes<'_>) -> Option<Series> {
-    let values: Vec<(Time, i64)> = all.iter().map(|&(time, value, _)| (time, value)).collect();
-    let (at, message, hint) = match Series::new(&values) {
-        Ok(series) => return Some(series),
-        Err(SeriesError::Empty) => (0, "no values".to_owned(), "one row holds for all time"),
-        Err(SeriesError::Unordered(at)) => {
-            let time = values[at].0;
-            (at, format!("time {time} is not later than the one before"), "order the rows by time")
-        }
-        Err(err @ SeriesError::OutOfRange(at)) => (at, err.to_string(), FORMS),
-    };
-    notes.error(all.get(at).map_or(1, |it| it.2), place, message, hint);
-    None
-}
-
-/// The series as [`site`] reads it, exact: a number if it never changes.
-pub(crate) fn json(series: &Series, key: &str) -> Json {
-    let decimals = if key == "carbon" { CARBON.decimals } else { PRICE.decimals };
-    let number = |value: i64| Json::Number(decimal::json(value, decimals));
-    let values: Vec<(Time, i64)> = series.values().collect();
-    match values.as_slice() {
-        [(_, value)] => number(*value),
-        many => many
-            .iter()
-            .map(|(time, value)| Json::from(vec![time.0.into(), number(*value)]))
-            .collect(),
-    }
 }
 
 /// Whether any series is known.
 pub(crate) fn is_known(power: &Power) -> bool {
     power.sites.iter().any(|site| site.carbon.is_some() || site.price.is_some())
+}
+
+/// The series as [`site`] reads it.
+pub(crate) fn json(of: &Series, key: &str) -> Json {
+    series::json(of, if key == "carbon" { CARBON.decimals } else { PRICE.decimals })
 }

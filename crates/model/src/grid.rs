@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Performance, Power, Price, Times};
+use crate::{Performance, Power, Price, Rates, Times};
 
 /// Index of a node in its [`Grid`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -94,6 +94,7 @@ pub struct Grid {
     sites: Vec<Site>,
     nodes: Vec<Node>,
     pub(crate) power: Option<Arc<Power>>,
+    pub(crate) rates: Option<Arc<Rates>>,
 }
 
 /// Why a list of nodes is not a grid.
@@ -135,7 +136,7 @@ impl Grid {
                 return Err(GridError::NegativePrice(node.name.clone()));
             }
         }
-        Ok(Grid { sites, nodes, power: None })
+        Ok(Grid { sites, nodes, power: None, rates: None })
     }
 
     /// All sites, by id.

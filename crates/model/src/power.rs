@@ -9,7 +9,7 @@ use std::fmt;
 use std::ops::{Add, AddAssign};
 use std::sync::Arc;
 
-use crate::{Attribute, Attributes, Grid, Money, Place, Pools, SiteId, Span, Time, Window};
+use crate::{Attribute, Attributes, Grid, Money, Place, Pools, Series, SiteId, Span, Time, Window};
 
 /// Millijoules of a kilowatt-hour.
 const KWH: i128 = 3_600_000_000;
@@ -47,88 +47,6 @@ impl fmt::Display for Energy {
 impl fmt::Display for Carbon {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Attribute::Number(self.0).fmt(f)
-    }
-}
-
-/// A number that changes at given moments and stays in between.
-///
-/// Before the first moment the first number holds, after the last moment the last one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Series {
-    steps: Vec<Step>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Step {
-    from: Time,
-    value: i64,
-    /// The integral from the first step to this one.
-    before: i128,
-}
-
-/// Why steps are not a series.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum SeriesError {
-    /// No step.
-    #[error("no values")]
-    Empty,
-    /// A step that does not come after the one before; its place from 0.
-    #[error("value {0} is not later than the one before")]
-    Unordered(usize),
-    /// A value below zero or above [`Series::MAX`]; its place from 0.
-    #[error("value {0} is out of range")]
-    OutOfRange(usize),
-}
-
-impl Series {
-    /// The largest value.
-    pub const MAX: i64 = 1_000_000_000_000;
-
-    /// A series with these values from these moments on.
-    ///
-    /// # Errors
-    /// [`SeriesError`].
-    pub fn new(values: &[(Time, i64)]) -> Result<Series, SeriesError> {
-        let mut steps: Vec<Step> = Vec::with_capacity(values.len());
-        for (at, &(from, value)) in values.iter().enumerate() {
-            if !(0..=Self::MAX).contains(&value) {
-                return Err(SeriesError::OutOfRange(at));
-            }
-            let before = match steps.last() {
-                Some(last) if last.from >= from => return Err(SeriesError::Unordered(at)),
-                Some(last) => {
-                    last.before + i128::from((from - last.from).0) * i128::from(last.value)
-                }
-                None => 0,
-            };
-            steps.push(Step { from, value, before });
-        }
-        if steps.is_empty() { Err(SeriesError::Empty) } else { Ok(Series { steps }) }
-    }
-
-    /// The moments and the values from each of them on.
-    pub fn values(&self) -> impl Iterator<Item = (Time, i64)> + '_ {
-        self.steps.iter().map(|step| (step.from, step.value))
-    }
-
-    /// The value at this moment.
-    pub fn at(&self, time: Time) -> i64 {
-        self.steps[self.step(time)].value
-    }
-
-    /// The integral over `[start, end)`: value × seconds.
-    pub fn integral(&self, start: Time, end: Time) -> i128 {
-        self.since_first(end) - self.since_first(start)
-    }
-
-    /// The last step that is not later, or the first.
-    fn step(&self, time: Time) -> usize {
-        self.steps.partition_point(|step| step.from <= time).saturating_sub(1)
-    }
-
-    fn since_first(&self, time: Time) -> i128 {
-        let step = &self.steps[self.step(time)];
-        step.before + i128::from((time - step.from).0) * i128::from(step.value)
     }
 }
 
@@ -298,8 +216,6 @@ fn saturated(n: i128) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     fn series(values: &[(i64, i64)]) -> Series {
@@ -328,38 +244,5 @@ mod tests {
             power.of_nodes(SiteId(0), (milliseconds * 1_000, nodes), (Time(0), Time(1))).carbon.0
         };
         assert_eq!((of(3_599, 1), of(3_600, 1), of(3_600, 3)), (0, 1, 3));
-    }
-
-    #[test]
-    fn a_series_needs_rising_moments_and_values_in_range() {
-        let of = |values: &[(i64, i64)]| {
-            let values: Vec<(Time, i64)> = values.iter().map(|&(at, it)| (Time(at), it)).collect();
-            Series::new(&values)
-        };
-        assert_eq!(of(&[]), Err(SeriesError::Empty));
-        assert_eq!(of(&[(0, 1), (0, 2)]), Err(SeriesError::Unordered(1)));
-        assert_eq!(of(&[(0, -1)]), Err(SeriesError::OutOfRange(0)));
-    }
-
-    proptest! {
-        #[test]
-        fn the_integral_is_the_sum_of_its_seconds(
-            mut at in prop::collection::btree_set(-50..50i64, 1..8),
-            values in prop::collection::vec(0..1_000i64, 8),
-            start in -70..70i64,
-            length in 0..70i64,
-        ) {
-            let first = at.pop_first().unwrap();
-            let steps: Vec<(i64, i64)> =
-                std::iter::once(first).chain(at).zip(values).collect();
-            let series = series(&steps);
-            let naive = |second: i64| {
-                let last = steps.iter().rev().find(|(from, _)| *from <= second);
-                i128::from(last.unwrap_or(&steps[0]).1)
-            };
-            let sum: i128 = (start..start + length).map(naive).sum();
-            prop_assert_eq!(series.integral(Time(start), Time(start + length)), sum);
-            prop_assert_eq!(i128::from(series.at(Time(start))), naive(start));
-        }
     }
 }

@@ -53,7 +53,7 @@ impl Snapshot {
                 return Err(SnapshotError::OutsideHorizon(*slot));
             }
         }
-        let dearest = self.grid.nodes().iter().map(|node| node.price.0).max().unwrap_or(0);
+        let dearest = self.grid.dearest().0;
         let span = i128::from(self.horizon.span().0);
         let all = i128::from(dearest) * span * self.grid.len() as i128;
         if all > i128::from(Money::MAX.0) {

@@ -9,7 +9,7 @@ pub struct Task {
     pub node: NodeId,
     /// How long the node needs for the work.
     pub length: Span,
-    /// Price × length.
+    /// Price × length; the integral of the price where it changes.
     pub cost: Money,
 }
 
@@ -121,7 +121,7 @@ impl Window {
                 return Err(WindowError::Unsuitable(task.node));
             }
             let length = request.length_on(node);
-            if task.length != length || task.cost != node.price * length {
+            if task.length != length || task.cost != grid.cost(task.node, self.start, length) {
                 return Err(WindowError::WrongTask(task.node));
             }
         }

@@ -225,7 +225,7 @@ impl Trial<'_> {
         let derives = matches!(self.search.algorithm, Algorithm::Amp | Algorithm::Csa(_))
             && request.budget.is_none();
         // A cap above every price rules out nothing more; a derived budget has no such end.
-        let dearest = self.grid.nodes().iter().map(|node| node.price.0).max().unwrap_or(0);
+        let dearest = self.grid.dearest().0;
         let max = if derives { Money::MAX.0 - cap.0 } else { dearest - cap.0 };
         self.min(request, max, |by| Change::MaxPrice(Price(by)))
     }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use tradewind_model::{
-    Attribute, Criterion, Grid, Money, Node, Reason, Request, SlotList, Span, Time, Window,
+    Attribute, Criterion, Grid, Money, NodeId, Reason, Request, SlotList, Span, Time, Window,
 };
 
 use crate::window::{Found, Scratch, Search, Searcher};
@@ -112,11 +112,11 @@ pub struct Rejected {
     pub too_slow: u32,
     /// Without an attribute asked for.
     pub lacks_attribute: u32,
-    /// More expensive per second than the price cap.
+    /// More expensive per second than the price cap, at all times.
     pub too_dear: u32,
     /// Suitable, but never free for long enough between earliest start and deadline.
     pub never_free: u32,
-    /// One task alone costs more than the budget.
+    /// One task alone costs more than the budget, at the node's lowest price.
     pub over_budget: u32,
     /// What remains to choose from.
     pub usable: u32,
@@ -134,14 +134,15 @@ pub fn rejected(grid: &Grid, slots: &SlotList, request: &Request) -> Rejected {
         *fit = (*fit).max(end - start);
     }
     let mut count = Rejected::default();
-    for (id, node) in grid.iter() {
-        *count.field(node, longest[id.0 as usize], request) += 1;
+    for (id, _) in grid.iter() {
+        *count.field(grid, id, longest[id.0 as usize], request) += 1;
     }
     count
 }
 
 impl Rejected {
-    fn field(&mut self, node: &Node, longest: Span, request: &Request) -> &mut u32 {
+    fn field(&mut self, grid: &Grid, id: NodeId, longest: Span, request: &Request) -> &mut u32 {
+        let (node, least) = (grid.node(id), grid.lowest_price(id));
         let length = request.length_on(node);
         let missing = |(name, wanted): (&String, &Attribute)| {
             !Attribute::meets(node.attributes.get(name), wanted)
@@ -150,11 +151,11 @@ impl Rejected {
             &mut self.too_slow
         } else if request.attributes.iter().any(missing) {
             &mut self.lacks_attribute
-        } else if request.max_price.is_some_and(|cap| node.price > cap) {
+        } else if request.max_price.is_some_and(|cap| least > cap) {
             &mut self.too_dear
         } else if longest < length {
             &mut self.never_free
-        } else if request.budget.is_some_and(|budget: Money| node.price * length > budget) {
+        } else if request.budget.is_some_and(|budget: Money| least * length > budget) {
             &mut self.over_budget
         } else {
             &mut self.usable

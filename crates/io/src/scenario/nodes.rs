@@ -1,15 +1,18 @@
 //! Nodes, sites, slots and busy spans of a scenario.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use tradewind_model::{
-    Attribute, Attributes, Grid, Horizon, Node, NodeId, Performance, Site, SiteId, Slot, Times,
+    Attribute, Attributes, Grid, Horizon, Node, NodeId, Performance, Price, Rates, Series, Site,
+    SiteId, Slot, Time, Times,
 };
 
 use super::{MAX_NAME, sites};
 use crate::diagnostics::{excerpt, suggestion};
 use crate::fields::{Fields, NUMBER, Notes, PERFORMANCE, TABLE, hint_for, scaled};
 use crate::power::Watts;
+use crate::series::{self, Rate};
 use crate::value::{Value, ValueKind};
 
 const NODE_KEYS: [&str; 7] =
@@ -78,29 +81,43 @@ pub(super) struct Nodes {
     site_ids: BTreeMap<String, SiteId>,
     nodes: Vec<Node>,
     ids: BTreeMap<String, NodeId>,
+    rates: Vec<Option<Arc<Series>>>,
     power: sites::Sites,
 }
 
 impl Nodes {
-    pub(super) fn read(items: &[Value<'_>], power: sites::Sites, notes: &mut Notes<'_>) -> Nodes {
+    /// `document` names the files that prices are in; prices of `from` stand for those that change.
+    pub(super) fn read(
+        items: &[Value<'_>],
+        power: sites::Sites,
+        (document, from): (&str, Time),
+        notes: &mut Notes<'_>,
+    ) -> Nodes {
         let mut all = Nodes {
             sites: Vec::new(),
             site_ids: BTreeMap::new(),
             nodes: Vec::with_capacity(items.len()),
             ids: BTreeMap::new(),
+            rates: Vec::with_capacity(items.len()),
             power,
         };
         let mut names = NameLines::default();
         for (i, item) in items.iter().enumerate() {
             let path = format!("nodes[{i}]");
             if let Some(fields) = Fields::of(item, path, &NODE_KEYS, notes) {
-                all.add(&fields, &mut names, notes);
+                all.add(&fields, &mut names, (document, from), notes);
             }
         }
         all
     }
 
-    fn add(&mut self, fields: &Fields<'_, '_>, names: &mut NameLines, notes: &mut Notes<'_>) {
+    fn add(
+        &mut self,
+        fields: &Fields<'_, '_>,
+        names: &mut NameLines,
+        (document, from): (&str, Time),
+        notes: &mut Notes<'_>,
+    ) {
         fields.require(&["name"], notes);
         let name = names.take(fields, "node", notes);
         let site_name = fields.text("site", notes).unwrap_or(DEFAULT_SITE);
@@ -110,13 +127,20 @@ impl Nodes {
         if let Some(watts) = watts.or(self.power.watts(site_name)) {
             watts.put(&mut attributes, fields, notes);
         }
+        let rate = series::rate(fields, "price", document, notes);
+        let (price, rate) = match rate.or_else(|| self.power.rate(site_name)) {
+            Some(Rate::Changes(rate)) => (Price(rate.at(from)), Some(rate)),
+            Some(Rate::Fixed(price)) => (price, None),
+            None => (Price::default(), None),
+        };
+        self.rates.push(rate);
         let performance = fields.performance("performance", &PERFORMANCE, notes);
         let node = Node {
             name: name.clone().unwrap_or_default(),
             site,
             host: fields.text("host", notes).map(str::to_owned),
             performance: performance.unwrap_or(Performance::REFERENCE),
-            price: fields.price("price", notes).unwrap_or_default(),
+            price,
             attributes,
             times: Times::Work,
         };
@@ -230,6 +254,7 @@ impl Nodes {
         let power = self.power;
         match Grid::new(self.sites, self.nodes) {
             Ok(grid) => {
+                let grid = grid.with_rates(Rates::new(self.rates));
                 Some(power.into_power(&grid).map_or(grid.clone(), |it| grid.with_power(it)))
             }
             Err(err) => {

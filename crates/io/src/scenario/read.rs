@@ -1,6 +1,6 @@
 //! A document's tree becomes a scenario, or the list of all its mistakes.
 
-use tradewind_model::{Grid, Horizon, Job, Slot, SlotList, Snapshot, VoPolicy};
+use tradewind_model::{Grid, Horizon, Job, Slot, SlotList, Snapshot, Time, VoPolicy};
 
 use super::nodes::{Listed, Nodes};
 use super::sites::Sites;
@@ -23,7 +23,8 @@ fn scenario(fields: &Fields<'_, '_>, name: &str, notes: &mut Notes<'_>) -> Optio
     fields.require(&["horizon", "nodes", "jobs"], notes);
     let horizon = horizon(fields, notes);
     let listed = filled(fields, "nodes", notes);
-    let nodes = Nodes::read(listed, Sites::read(fields, name, notes), notes);
+    let from = horizon.map_or(Time(0), |it| it.start);
+    let nodes = Nodes::read(listed, Sites::read(fields, name, notes), (name, from), notes);
     let free = free(fields, &nodes, horizon, notes);
     let jobs = requests::jobs(filled(fields, "jobs", notes), listed.len(), notes);
     let policy = fields.get("policy").map(|value| requests::policy(value, notes));

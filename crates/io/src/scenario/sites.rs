@@ -8,8 +8,9 @@ use super::nodes::NameLines;
 use crate::diagnostics::{did_you_mean, excerpt};
 use crate::fields::{Fields, Notes};
 use crate::power::{self, Watts};
+use crate::series::{self, Rate};
 
-const KEYS: [&str; 4] = ["name", "watts", "carbon", "energy_price"];
+const KEYS: [&str; 5] = ["name", "watts", "carbon", "energy_price", "price"];
 
 /// What the list `sites` says, by name.
 #[derive(Default)]
@@ -22,6 +23,7 @@ pub(super) struct Sites {
 struct Listed {
     watts: Option<Watts>,
     power: SitePower,
+    rate: Option<Rate>,
     line: u32,
 }
 
@@ -36,9 +38,10 @@ impl Sites {
             let name = names.take(&site, "site", notes);
             let watts = Watts::read(&site, notes);
             let power = power::site(&site, document, notes);
+            let rate = series::rate(&site, "price", document, notes);
             all.used |= watts.is_some() || power.is_some();
             let (power, line) = (power.unwrap_or_default(), site.line);
-            all.sites.extend(name.map(|name| (name, Listed { watts, power, line })));
+            all.sites.extend(name.map(|name| (name, Listed { watts, power, rate, line })));
         }
         all
     }
@@ -46,6 +49,11 @@ impl Sites {
     /// What nodes of the site consume that do not say it themselves.
     pub(super) fn watts(&self, site: &str) -> Option<Watts> {
         self.sites.get(site).and_then(|site| site.watts)
+    }
+
+    /// What nodes of the site cost that do not say it themselves.
+    pub(super) fn rate(&self, site: &str) -> Option<Rate> {
+        self.sites.get(site).and_then(|site| site.rate.clone())
     }
 
     /// Electricity matters: a node says what it consumes.

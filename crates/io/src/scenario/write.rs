@@ -10,7 +10,7 @@ use tradewind_model::{
 
 use super::Scenario;
 use super::words::{component_name, criterion_name, measure_name, objective_name, quantity_scale};
-use crate::{decimal, power};
+use crate::{decimal, power, series};
 
 pub(super) fn json(scenario: &Scenario) -> String {
     let snapshot = &scenario.snapshot;
@@ -65,11 +65,18 @@ fn node(grid: &Grid, id: tradewind_model::NodeId) -> String {
         ("name", Some(json!(node.name))),
         ("site", Some(json!(grid.site_of(id).name))),
         ("performance", Some(performance(node.performance))),
-        ("price", Some(Value::Number(decimal::price(node.price)))),
+        ("price", Some(price(grid, id))),
         ("host", node.host.as_ref().map(|host| json!(host))),
         ("attributes", attributes(&other_than_watts(grid, &node.attributes))),
         ("watts", grid.power().and_then(|_| watts(&node.attributes))),
     ])
+}
+
+fn price(grid: &Grid, id: tradewind_model::NodeId) -> Value {
+    match grid.rate(id) {
+        Some(rate) => series::rate_json(rate),
+        None => Value::Number(decimal::price(grid.node(id).price)),
+    }
 }
 
 /// Sites of which something is known beside the name.

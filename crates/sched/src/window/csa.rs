@@ -60,15 +60,33 @@ impl Score {
         let tasks = || ranks.iter().map(|&rank| &ranking.nodes[rank as usize]);
         let cost: i128 = tasks().map(|it| i128::from(it.cost)).sum();
         let runtime = tasks().map(|it| it.length).max().unwrap_or(0);
+        let sum = tasks().map(|it| i128::from(it.value)).sum();
+        Score::new(criterion, (start, runtime), cost, sum)
+    }
+
+    /// The same for a window whose tasks say what they cost.
+    pub(super) fn of_window(
+        criterion: &Criterion,
+        window: &Window,
+        ranking: &NodeRanking,
+    ) -> Score {
+        let value = |task: &Task| {
+            let rank = ranking.fits[task.node.0 as usize].rank;
+            i128::from(ranking.nodes[rank as usize].value)
+        };
+        let sum = window.tasks().iter().map(value).sum();
+        let cost = i128::from(window.cost().0);
+        Score::new(criterion, (window.start().0, window.runtime().0), cost, sum)
+    }
+
+    fn new(criterion: &Criterion, (start, runtime): (i64, i64), cost: i128, sum: i128) -> Score {
         let finish = start + runtime;
         let value = match criterion {
             Criterion::Start => i128::from(start),
             Criterion::Finish => i128::from(finish),
             Criterion::Runtime => i128::from(runtime),
             Criterion::Cost => cost,
-            Criterion::ProcessorTime | Criterion::Sum(_) => {
-                tasks().map(|it| i128::from(it.value)).sum()
-            }
+            Criterion::ProcessorTime | Criterion::Sum(_) => sum,
         };
         Score { value, start, cost, finish }
     }

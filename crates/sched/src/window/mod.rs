@@ -13,6 +13,11 @@
 //! steps. Windows that are equal by the criterion are ordered by a second stage: earlier start,
 //! then lower cost, then earlier finish, then the nodes, ranked by (cost, length, node order),
 //! in lexicographic order.
+//!
+//! Where prices change with time ([`Grid::rates`](tradewind_model::Grid::rates)), a window costs the
+//! integral of the prices over its tasks, its start need not be that of a slot, and a price cap holds
+//! in every second of a task. `pieces` and `priced` answer then, exactly, for both variants;
+//! constant prices never come there.
 
 mod bits;
 mod bounded;
@@ -23,6 +28,8 @@ mod front;
 mod judges;
 mod limits;
 mod paper;
+mod pieces;
+mod priced;
 mod ranking;
 mod reason;
 mod search;

@@ -62,7 +62,7 @@ impl NodeRanking {
     ) -> NodeRanking {
         let mut nodes = Vec::with_capacity(grid.len());
         for (id, node) in grid.iter() {
-            let affordable = limits.max_price.is_none_or(|max| node.price <= max);
+            let affordable = limits.max_price.is_none_or(|max| grid.lowest_price(id) <= max);
             if !affordable || !request.suits(node) {
                 continue;
             }

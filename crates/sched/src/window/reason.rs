@@ -4,6 +4,7 @@ use tradewind_model::{Money, Reason, Slot};
 
 use super::cheapest::Cheapest;
 use super::judges::Least;
+use super::priced;
 use super::ranking::NodeRanking;
 use super::search::{Scratch, Searcher};
 use super::sweep::{StartBounds, sweep};
@@ -24,11 +25,17 @@ pub(super) fn reason(
         let min_performance = searcher.min_performance;
         return Reason::TooFewNodes { needed, suitable, min_performance };
     }
-    let max = most_alive(&searcher.ranking, slots, bracket);
+    let max = match &searcher.prices {
+        Some(prices) => priced::most_alive(searcher, prices, slots, bracket),
+        None => most_alive(&searcher.ranking, slots, bracket),
+    };
     if max < needed {
         return Reason::NoCommonTime { needed, max, deadline: searcher.deadline };
     }
-    let cheapest = cheapest_window(searcher, slots, bracket, scratch);
+    let cheapest = match &searcher.prices {
+        Some(prices) => priced::least_cost(searcher, prices, slots, bracket).unwrap_or_default(),
+        None => cheapest_window(searcher, slots, bracket, scratch),
+    };
     Reason::BudgetShort { cheapest, budget: searcher.budget.unwrap_or(cheapest) }
 }
 

@@ -11,9 +11,10 @@ use super::bounded::{self, Bounded};
 use super::cheapest::{Buffers, Cheapest};
 use super::judges::{Earliest, Least, Lengths, RightEdge, Shrinking};
 use super::limits::MoneyLimits;
+use super::pieces::PriceList;
 use super::ranking::{NodeRanking, RankBy};
 use super::sweep::{ANY_LENGTH, StartBounds, sweep};
-use super::{csa, paper, reason, sites};
+use super::{csa, paper, priced, reason, sites};
 
 /// How to choose a window.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,6 +133,8 @@ pub struct Searcher {
     pub(super) budget: Option<Money>,
     pub(super) ranking: NodeRanking,
     method: Method,
+    /// Where prices change with time.
+    pub(super) prices: Option<PriceList>,
     /// Where the window must lie at one site and several could have it: the search at each.
     by_site: Vec<Searcher>,
 }
@@ -172,6 +175,7 @@ impl Searcher {
             grid_size: grid.len() as u32,
             budget: limits.budget,
             method: Method::choose(search, limits, &ranking),
+            prices: PriceList::of(grid, &ranking, limits.max_price),
             ranking,
             by_site,
         };
@@ -195,6 +199,8 @@ impl Searcher {
     ///   windows equal by criterion, start, cost and finish it takes the one cut first.
     /// - A request for one site: the same at each site, and the best of their windows; the first
     ///   site among equals.
+    /// - Where prices change with time: exact for the same searches, but slower (see `priced`);
+    ///   CSA stays a heuristic, and [`Variant::Paper`] is answered like [`Variant::Exact`].
     /// - [`Variant::Paper`]: O(p · alive nodes) as in the papers; the first among equals.
     pub fn find(&self, slots: &SlotList, from: Time, scratch: &mut Scratch) -> Option<Found> {
         if self.wanted == 0 || self.ranking.nodes.len() < self.wanted {
@@ -204,6 +210,9 @@ impl Searcher {
             return sites::find(&self.by_site, slots, from, scratch);
         }
         let (list, bracket) = (slots, self.bracket(from));
+        if let Some(prices) = &self.prices {
+            return priced::find(self, prices, list, bracket);
+        }
         let slots = list.as_slice();
         match &self.method {
             Method::Earliest => self.earliest(slots, bracket, scratch),

@@ -54,10 +54,8 @@ pub(super) fn find(
 type Key = (Score, Vec<(Money, Span, NodeId)>);
 
 fn key(site: &Searcher, window: &Window) -> Key {
-    let rank = |node: NodeId| site.ranking.fits[node.0 as usize].rank;
-    let ranks: Vec<u32> = window.tasks().iter().map(|task| rank(task.node)).collect();
     let criterion = site.search.algorithm.criterion();
-    let score = Score::of(criterion, window.start().0, &ranks, &site.ranking);
+    let score = Score::of_window(criterion, window, &site.ranking);
     let of = |task: &Task| (task.cost, task.length, task.node);
     let mut nodes: Vec<_> = window.tasks().iter().map(of).collect();
     nodes.sort_unstable();

@@ -30,6 +30,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let snapshot = &scenario.snapshot;
     let cyclic = args.cyclic(snapshot)?;
     check_search(&cyclic.search, snapshot)?;
+    check_variant(&cyclic, snapshot)?;
     snapshot.policy.criteria.quantities().try_for_each(|it| check_quantity(it, snapshot))?;
     if cyclic.variant == Variant::Paper {
         report.seed(cyclic.seed);
@@ -71,6 +72,15 @@ fn check_search(search: &SearchBy, snapshot: &Snapshot) -> Result<(), Failure> {
     }
     Err(Failure::usage(format!("no node has a number `{name}` to sum up"))
         .hint(known_numbers(known)))
+}
+
+/// The papers' own steps know one price for each node.
+fn check_variant(cyclic: &Cyclic, snapshot: &Snapshot) -> Result<(), Failure> {
+    match cyclic.variant == Variant::Paper && snapshot.grid.rates().is_some() {
+        true => Err(Failure::usage("`--variant paper` knows no prices that change")
+            .hint("leave it out: the exact searches do".to_owned())),
+        false => Ok(()),
+    }
 }
 
 /// A quantity that counts an attribute needs it on every node: without it, a node would be free.

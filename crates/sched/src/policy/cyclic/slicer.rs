@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 
 use tradewind_model::{
-    Criterion, Gap, JobPlan, Limit, Limits, Money, Objective, Outcome, Plan, Request, SlotList,
-    Snapshot, Span, VoPolicy,
+    Criterion, Gap, Horizon, JobPlan, Limit, Limits, Money, NodeId, Objective, Outcome, Plan,
+    Request, SlotList, Snapshot, Span, VoPolicy,
 };
 
 use super::alternatives::{self, JobAlternatives};
@@ -242,15 +242,27 @@ impl LimitShares {
     }
 }
 
+/// What a task costs on the node, where prices change at the mean price of the horizon.
+fn mean_cost(snapshot: &Snapshot, node: NodeId, length: Span) -> i128 {
+    let Horizon { start, end } = snapshot.horizon;
+    match snapshot.grid.rate(node) {
+        Some(rate) => {
+            let whole = rate.integral(start, end).saturating_mul(i128::from(length.0));
+            whole / i128::from((end - start).0.max(1))
+        }
+        None => i128::from((snapshot.grid.node(node).price * length).0),
+    }
+}
+
 /// The mean over all suitable nodes of what the request takes there: time by the VO's measure
 /// and money, both in thousandths of the unit.
 fn mean_demand(snapshot: &Snapshot, request: &Request) -> (i128, i128) {
     let (mut nodes, mut time, mut cost) = (0i128, 0i128, 0i128);
-    for node in snapshot.grid.nodes().iter().filter(|node| request.suits(node)) {
+    for (id, node) in snapshot.grid.iter().filter(|(_, node)| request.suits(node)) {
         let length = request.length_on(node);
         nodes += 1;
         time += i128::from(length.0);
-        cost += i128::from((node.price * length).0);
+        cost += mean_cost(snapshot, id, length);
     }
     let tasks = i128::from(request.tasks);
     let time_tasks = match snapshot.policy.measure {

@@ -9,7 +9,7 @@
 //! multiplier for a further pass over the rest. Such a pass also shows which nodes are in no better
 //! window at any start, and drops them.
 
-mod one;
+pub(super) mod one;
 
 use std::ops::ControlFlow;
 

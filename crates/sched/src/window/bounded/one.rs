@@ -7,20 +7,20 @@ const MOST_ROUNDS: usize = 64;
 
 /// An alive node.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct AliveNode {
-    pub(super) objective: i64,
-    pub(super) constraint: i64,
-    pub(super) rank: u32,
+pub(in crate::window) struct AliveNode {
+    pub(in crate::window) objective: i64,
+    pub(in crate::window) constraint: i64,
+    pub(in crate::window) rank: u32,
 }
 
 /// The steps that are left of a work limit.
 #[derive(Debug)]
-pub(super) struct Work {
+pub(in crate::window) struct Work {
     left: u64,
 }
 
 impl Work {
-    pub(super) fn new(limit: u64) -> Work {
+    pub(in crate::window) fn new(limit: u64) -> Work {
         Work { left: limit }
     }
 
@@ -34,16 +34,16 @@ impl Work {
 
 /// The Lagrangian multiplier b/a as two integers: items weigh a·objective + b·constraint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Multiplier {
+pub(in crate::window) struct Multiplier {
     a: i128,
     b: i128,
 }
 
 impl Multiplier {
-    pub(super) const VALUE_ONLY: Multiplier = Multiplier { a: 1, b: 0 };
+    pub(in crate::window) const VALUE_ONLY: Multiplier = Multiplier { a: 1, b: 0 };
 
     /// The minimum Σ objective that a set of weight `sum` or more can have within `limit`.
-    pub(super) fn bound(self, sum: i128, limit: i128) -> i128 {
+    pub(in crate::window) fn bound(self, sum: i128, limit: i128) -> i128 {
         if self.b == 0 {
             return ceil_div(sum, self.a);
         }
@@ -61,7 +61,7 @@ impl Multiplier {
     }
 
     /// What a set with these sums weighs.
-    pub(super) fn weigh_sums(self, objective: i128, constraint: i128) -> i128 {
+    pub(in crate::window) fn weigh_sums(self, objective: i128, constraint: i128) -> i128 {
         self.a * objective + self.b * constraint
     }
 
@@ -78,14 +78,14 @@ impl Multiplier {
     }
 
     /// Scaled so that the weights of `nodes` (value, cost) fit 64-bit words.
-    pub(super) fn within_words(self, nodes: &[Ranked]) -> Multiplier {
+    pub(in crate::window) fn within_words(self, nodes: &[Ranked]) -> Multiplier {
         let value = nodes.iter().map(|it| it.value.unsigned_abs()).max().unwrap_or(0);
         let cost = nodes.iter().map(|it| it.cost.unsigned_abs()).max().unwrap_or(0);
         self.scaled((value, cost), 62)
     }
 
     /// What a node weighs with a multiplier from [`Multiplier::within_words`].
-    pub(super) fn weight_of(self, node: &Ranked) -> i64 {
+    pub(in crate::window) fn weight_of(self, node: &Ranked) -> i64 {
         let weight = self.weigh(node.value, node.cost);
         weight.clamp(i64::MIN.into(), i64::MAX.into()) as i64
     }
@@ -93,28 +93,28 @@ impl Multiplier {
 
 /// A set of m items with its sums.
 #[derive(Debug, Clone)]
-pub(super) struct Set {
-    pub(super) objective: i128,
-    pub(super) constraint: i128,
-    pub(super) ranks: Vec<u32>,
+pub(in crate::window) struct Set {
+    pub(in crate::window) objective: i128,
+    pub(in crate::window) constraint: i128,
+    pub(in crate::window) ranks: Vec<u32>,
 }
 
 /// What happened to one problem.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(in crate::window) struct Answer {
     /// The best set below the cutoff that was found.
-    pub(super) best: Option<Set>,
+    pub(in crate::window) best: Option<Set>,
     /// Whether no better one exists; else the work limit was hit.
-    pub(super) complete: bool,
+    pub(in crate::window) complete: bool,
     /// The multiplier with the best bound.
-    pub(super) multiplier: Multiplier,
+    pub(in crate::window) multiplier: Multiplier,
 }
 
 /// Searches `wanted` of `items` with Σ constraint ≤ `limit` and the minimum Σ objective below
 /// `cutoff`. Exact unless the work limit is hit: the multiplier is tightened to the optimum of the
 /// relaxation (tangents to its concave bound, in integers), then sets are built depth first in
 /// order of weight, as long as the bound leaves room below the cutoff.
-pub(super) fn solve(
+pub(in crate::window) fn solve(
     items: Vec<AliveNode>,
     wanted: usize,
     limit: i128,

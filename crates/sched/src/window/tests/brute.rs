@@ -6,9 +6,9 @@ use tradewind_model::{Reason, Task, Window};
 use super::*;
 
 /// What windows are ordered by: value, start, cost, finish, and the nodes by rank.
-type Key = (i64, i64, i64, i64, Vec<(i64, i64, u32)>);
+pub(super) type Key = (i64, i64, i64, i64, Vec<(i64, i64, u32)>);
 
-fn key(criterion: &Criterion, window: &Window, grid: &Grid) -> Key {
+pub(super) fn key(criterion: &Criterion, window: &Window, grid: &Grid) -> Key {
     let mut nodes: Vec<_> =
         window.tasks().iter().map(|t| (t.cost.0, t.length.0, t.node.0)).collect();
     nodes.sort_unstable();
@@ -17,7 +17,7 @@ fn key(criterion: &Criterion, window: &Window, grid: &Grid) -> Key {
 }
 
 /// Which limits are in force: (budget, price cap).
-type InForce = (Option<Money>, Option<Price>);
+pub(super) type InForce = (Option<Money>, Option<Price>);
 
 /// All windows of the request at `start`.
 fn windows_at(world: &World, criterion: &Criterion, start: i64, limits: InForce) -> Vec<Window> {
@@ -34,13 +34,17 @@ fn windows_at(world: &World, criterion: &Criterion, start: i64, limits: InForce)
     let mut tasks = Vec::new();
     for (id, node) in grid.iter() {
         let length = request.length_on(node);
-        let cheap = limits.1.is_none_or(|cap| node.price <= cap);
+        let dearest = || match grid.rate(id) {
+            Some(rate) => (start..start + length.0).map(|at| rate.at(Time(at))).max().unwrap(),
+            None => node.price.0,
+        };
+        let cheap = limits.1.is_none_or(|cap| dearest() <= cap.0);
         let counted = match criterion {
             Criterion::Sum(name) => node.attributes.contains_key(name),
             _ => true,
         };
         if cheap && counted && request.suits(node) && free(id, length) {
-            tasks.push(Task { node: id, length, cost: node.price * length });
+            tasks.push(Task { node: id, length, cost: grid.cost(id, Time(start), length) });
         }
     }
     let mut windows = Vec::new();
@@ -56,20 +60,20 @@ fn windows_at(world: &World, criterion: &Criterion, start: i64, limits: InForce)
     windows
 }
 
-fn all_windows(world: &World, criterion: &Criterion, limits: InForce) -> Vec<Window> {
+pub(super) fn all_windows(world: &World, criterion: &Criterion, limits: InForce) -> Vec<Window> {
     (0..=40).flat_map(|start| windows_at(world, criterion, start, limits)).collect()
 }
 
-fn best_key(world: &World, criterion: &Criterion, limits: InForce) -> Option<Key> {
+pub(super) fn best_key(world: &World, criterion: &Criterion, limits: InForce) -> Option<Key> {
     let all = all_windows(world, criterion, limits);
     all.iter().map(|window| key(criterion, window, &world.grid)).min()
 }
 
-fn all_limits(request: &Request) -> InForce {
+pub(super) fn all_limits(request: &Request) -> InForce {
     (request.budget, request.max_price)
 }
 
-fn found_key(world: &World, search: &Search, criterion: &Criterion) -> Option<Key> {
+pub(super) fn found_key(world: &World, search: &Search, criterion: &Criterion) -> Option<Key> {
     let found = find(&world.grid, &world.slots, &world.request, search)?;
     found.window.check(&world.request, &world.grid).unwrap();
     world.slots.clone().subtract_window(&found.window).unwrap();

@@ -4,6 +4,7 @@ mod brute;
 pub(super) mod large;
 mod metamorphic;
 mod paper;
+mod priced;
 mod rules;
 mod sites;
 
