@@ -23,6 +23,7 @@ mod mark;
 mod market;
 mod next;
 mod now;
+mod output;
 mod policy;
 mod prices;
 mod projects;
@@ -79,6 +80,8 @@ pub(crate) fn router(context: &Context) -> Router<Context> {
         .route("/", get(now::show))
         .route("/jobs", get(jobs::show).post(bulk::act))
         .route("/jobs/{id}", get(job::show).post(job::act))
+        .route("/jobs/{id}/output", get(output::show))
+        .route("/jobs/{id}/output/file", get(output::file))
         .route("/submit", get(submit::form).post(submit::act))
         .route("/quote", get(quote::form).post(quote::asked))
         .route("/market", get(market::show).post(prices::set))
