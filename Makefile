@@ -86,7 +86,7 @@ test-pages: setup
 	TRADEWIND_SCREENSHOTS=$(CURDIR)/target/pages \
 	  $(CARGO) test -p tradewind --features browser --test with_chromium
 
-# The README's two pictures of the pages, made again.
+# The five pictures of the pages in the README and the tour, made again.
 pictures: test-pages
 	python3 ./scripts/pictures.py
 

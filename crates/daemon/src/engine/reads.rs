@@ -93,12 +93,7 @@ impl Reader {
     ///
     /// # Errors
     /// What the site says; [`SiteError::Away`] if it does not answer in time.
-    pub fn read(
-        &self,
-        tag: &Tag,
-        wanted: Excerpt,
-        permit: Permit,
-    ) -> Result<Written, SiteError> {
+    pub fn read(&self, tag: &Tag, wanted: Excerpt, permit: Permit) -> Result<Written, SiteError> {
         let gone = || SiteError::Away("the market has stopped".to_owned());
         if let Some(why) = self.busy.overdue() {
             return Err(SiteError::Away(why));

@@ -12,7 +12,9 @@ use super::busy::{self, Busy, SiteCall};
 use super::handle::Handle;
 pub(super) use super::reads::Reader;
 use crate::live::{Act, Input, Instruction};
-use crate::site::{Aside, Demand, Excerpt, Reading, Seen, Site, SiteError, Survey, Tag, Turn, Wake};
+use crate::site::{
+    Aside, Demand, Excerpt, Reading, Seen, Site, SiteError, Survey, Tag, Turn, Wake,
+};
 
 /// What messages recommend to the administrator.
 const DOCTOR: &str = "`tradewind doctor` says what to do";

@@ -152,7 +152,18 @@ pub(crate) async fn show(
     let script = text("script");
     let board_pools = pools(&job, &others, &facts);
     let said = status_sentence(&job, waits.as_ref().and_then(|it| it.as_ref().ok()));
-    page(&JobPage { shell, facts, waits, others, output: written, errors, script, said, board_pools, job })
+    page(&JobPage {
+        shell,
+        facts,
+        waits,
+        others,
+        output: written,
+        errors,
+        script,
+        said,
+        board_pools,
+        job,
+    })
 }
 
 /// Where it is, was or could be; if it is unknown, where it might.

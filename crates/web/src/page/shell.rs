@@ -132,11 +132,17 @@ impl Shell {
         }
         if self.is_administrator() {
             pages.push(("/policy", "Policy"));
+            pages.push(("/admin", "Admin"));
         }
         if self.has_shadow || self.title == "Shadow" {
             pages.push(("/shadow", "Shadow"));
         }
         pages
+    }
+
+    /// Whether the page's icon says that something is wrong.
+    pub(crate) fn is_alarmed(&self) -> bool {
+        self.read_only || !self.failing.is_empty()
     }
 
     /// Whether the reader may do anything.

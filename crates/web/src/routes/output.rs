@@ -105,8 +105,6 @@ pub(crate) struct Source {
     place: Place,
     /// Standard error has a file of its own.
     pub(crate) is_apart: bool,
-    /// Nothing more comes.
-    pub(crate) is_over: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -126,9 +124,8 @@ pub(crate) async fn source(context: &Context, caller: &Caller, number: u64) -> A
         let job = jobs::find(state, &actor, number)?;
         Some((job.user.clone(), source_of(state, job)))
     });
-    let (owner, source) = found
-        .await?
-        .ok_or_else(|| Failure::unknown(format!("you have no job {number}")))?;
+    let (owner, source) =
+        found.await?.ok_or_else(|| Failure::unknown(format!("you have no job {number}")))?;
     notes::read(context, caller, &owner, &format!("output of job {number} of {owner}"));
     source.ok_or_else(|| {
         let message = format!("job {number} has not begun");
@@ -140,8 +137,7 @@ pub(crate) async fn source(context: &Context, caller: &Caller, number: u64) -> A
 pub(crate) fn source_of(state: &Market, job: &Job) -> Option<Source> {
     let around = &job.submission.surroundings;
     let is_apart = around.error.is_some() && around.error != around.output;
-    let is_over = matches!(job.phase(), Phase::Over(_));
-    let source = |place, is_apart| Source { job: job.number, place, is_apart, is_over };
+    let source = |place, is_apart| Source { job: job.number, place, is_apart };
     let away = job.away().filter(|_| !matches!(job.phase(), Phase::Handing));
     if let Some(away) = away {
         let wanted = StatusQuery { job: job.number, transfer: away.transfer, cancel: false };

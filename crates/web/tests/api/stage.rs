@@ -16,8 +16,8 @@ use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::Booking;
 use tradewind_daemon::live::{Ask, Make, Refusal, RefusalKind, Settings};
 use tradewind_daemon::site::{
-    Excerpt, Exit, Finding, Go, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError, Stream, Survey,
-    Tag, Written,
+    Excerpt, Exit, Finding, Go, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError, Stream,
+    Survey, Tag, Written,
 };
 use tradewind_daemon::store::memory::Disk;
 use tradewind_daemon::store::sqlite::Sqlite;
@@ -127,13 +127,7 @@ impl Site for ByHand {
 pub(crate) struct ByRote;
 
 impl Outputs for ByRote {
-    fn read(
-        &self,
-        _: SiteId,
-        tag: &Tag,
-        wanted: Excerpt,
-        _: Permit,
-    ) -> Result<Written, SiteError> {
+    fn read(&self, _: SiteId, tag: &Tag, wanted: Excerpt, _: Permit) -> Result<Written, SiteError> {
         let stream = if wanted.stream == Stream::Error { "errors" } else { "output" };
         Ok(wanted.of(format!("{stream} of {}", tag.job).as_bytes()))
     }

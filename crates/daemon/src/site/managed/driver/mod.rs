@@ -45,8 +45,8 @@ use super::spool::Spool;
 use super::tickets::Ticket;
 use super::tool::Tool;
 use crate::site::{
-    Aside, Demand, Excerpt, Finding, Go, Order, PoolSetup, Reading, Site, SiteError, Stream, Survey,
-    Tag, Turn, Wake,
+    Aside, Demand, Excerpt, Finding, Go, Order, PoolSetup, Reading, Site, SiteError, Stream,
+    Survey, Tag, Turn, Wake,
 };
 
 /// A site under the manager `M`; see the module.
