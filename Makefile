@@ -1,5 +1,5 @@
 # Everything that people and machines do with the tree. `make test` is the one command.
-.PHONY: build test test-slurm test-systemd test-quick test-long test-evalys test-fuzz test-pages pictures lint bench bench-criterion bench-pages bench-fairness bench-forecast docs fmt setup packages audit sbom fuzz-parsers
+.PHONY: build test test-slurm test-systemd test-quick test-long test-evalys test-fuzz test-pages test-firefox pictures lint bench bench-criterion bench-pages bench-fairness bench-forecast docs fmt setup packages audit sbom fuzz-parsers
 
 CARGO ?= cargo
 # Long runs of the fuzz and property tests.
@@ -84,6 +84,13 @@ sbom:
 # The pages in Chromium; pictures of all of them go to target/pages.
 test-pages: setup
 	TRADEWIND_SCREENSHOTS=$(CURDIR)/target/pages \
+	  $(CARGO) test -p tradewind --features browser --test with_chromium
+
+# The same suite in Firefox of Debian; its driver is built once from its source, which takes minutes.
+test-firefox: setup
+	FIREFOX=1 ./scripts/setup.sh
+	./scripts/geckodriver.sh
+	PATH="$(CURDIR)/target/tools/bin:$$PATH" TRADEWIND_BROWSER=firefox \
 	  $(CARGO) test -p tradewind --features browser --test with_chromium
 
 # The five pictures of the pages in the README and the tour, made again.

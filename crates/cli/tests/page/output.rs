@@ -36,7 +36,7 @@ async fn the_output_of_a_job_is_read_as_it_is_written() {
 const LOG: &str = "document.getElementById('log').textContent";
 
 async fn its_end_is_searched_and_its_beginning_found(browser: &Browser) {
-    browser.until("of 348,894 bytes. More is added as it is written.").await;
+    browser.until(" to 348,894 of 348,894. More is added as it is written.").await;
     assert_eq!(browser.run(&format!("return {LOG}.includes('\\n59999\\n60000\\n')")).await, true);
     assert_eq!(browser.run(&format!("return {LOG}.startsWith('1\\n')")).await, false);
     browser.fill("#log-find", "5999").await;

@@ -29,7 +29,8 @@ pool = [{ name = "fast", nodes = 2, performance = 2, price = 0.004 }]
 const FIND: &str = "const [text] = arguments;
     const plain = (it) => (it.innerText || it.ariaLabel || '').replace(/\\s+/g, ' ').trim();
     const seen = (it) => it.checkVisibility() && it.getClientRects().length > 0;
-    const all = [...document.querySelectorAll('main a, main button, main summary, main label, header a, header button, dialog[open] button')].filter(seen);
+    const of = (css) => [...document.querySelectorAll(css)].filter(seen);
+    const all = [...of('dialog[open] button'), ...of('main :is(a, button, summary, label)'), ...of('header :is(a, button)')];
     const boxes = [...document.querySelectorAll('input[type=checkbox][aria-label]')].filter(seen);
     const found = all.find((it) => plain(it) === text) || all.find((it) => plain(it).startsWith(text))
       || boxes.find((it) => it.ariaLabel.startsWith(text));
@@ -119,7 +120,7 @@ async fn twelve_tasks_take_few_clicks() {
     let paid = ["submit", "--account", "apollo", "--time", "1", "--", "true"];
     stage.command_as(&ana, &paid);
     stage.submit_as(&ana, ("broken", "1", "1", "echo no such data; exit 3"));
-    stage.command(&["wait", "1", "2", "--timeout", "120"]);
+    stage.command(&["wait", "1", "--timeout", "120"]);
     stage.submit(("theirs", "4", "30", "sleep 900"));
     stage.submit(("more", "2", "30", "sleep 900"));
     stage.submit_as(&ana, ("wing-study", "6", "20", "true"));
@@ -147,6 +148,8 @@ async fn as_a_user(browser: &Browser, stage: &Stage, token: &str) {
     ana.read("no such data").await;
     ana.done("why did it fail", (1, 0)).await;
 
+    ana.home(stage).await;
+    ana.click("Job 2, broken").await;
     ana.click("Run again").await;
     ana.fill("Time limit", "2").await;
     ana.click("Submit").await;

@@ -73,8 +73,11 @@ function start() {
   }
 
   let timer = 0;
+  let asking = false; // one question at a time: what comes twice would be shown twice
   async function look() {
     clearTimeout(timer);
+    if (asking) { timer = setTimeout(look, 100); return; }
+    asking = true;
     try {
       // A file that became shorter was begun again.
       const found = await ask(next ? { from: next, bytes: PIECE } : { bytes: 65_536 });
@@ -89,10 +92,13 @@ function start() {
     } catch (wrong) {
       say(wrong);
       timer = setTimeout(look, SELDOM);
-    }
+    } finally { asking = false; }
   }
 
   async function before() {
+    if (asking) { setTimeout(before, 100); return; }
+    if (first === 0) return;
+    asking = true;
     const from = Math.max(first - PIECE, 0);
     try {
       const found = await ask({ from, bytes: first - from });
@@ -102,7 +108,7 @@ function start() {
       log.scrollTop += log.scrollHeight - tall;
       seek(false);
       say();
-    } catch (wrong) { say(wrong); }
+    } catch (wrong) { say(wrong); } finally { asking = false; }
   }
 
   const marks = (name, ranges) => { if (globalThis.Highlight) CSS.highlights.set(name, new Highlight(...ranges)); };
