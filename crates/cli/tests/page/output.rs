@@ -7,7 +7,7 @@ use crate::look::look;
 use crate::stage::Stage;
 use crate::timeline::until;
 
-/// Writes more than a page shows at first, and its last line when it is told to.
+/// Writes more than a page shows at first, and its last line when a file is there.
 const WORK: &str = "seq 1 60000; echo it went wrong >&2; \
                     while [ ! -e go ]; do sleep 0.2; done; echo the very end";
 

@@ -40,7 +40,7 @@ const FIND: &str = "const [text] = arguments;
     found.scrollIntoView({ block: 'center' });
     return true;";
 
-/// Someone at the browser: what they did is counted.
+/// A person at the browser, whose clicks are counted.
 struct Person<'a> {
     browser: &'a Browser,
     clicks: usize,

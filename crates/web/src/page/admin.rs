@@ -1,4 +1,4 @@
-//! Administration: sites as they answer, credits, and what was done lately.
+//! Administration: sites as they answer, credits, and what was done recently.
 
 use askama::Template;
 use axum::Form;
@@ -159,7 +159,7 @@ fn grant(filled: &GrantForm) -> Answer<(Ask, Account)> {
     })?;
     let wrong = || Failure::invalid("there is no such amount", "credits above 0, as in 120.5");
     let amount: Option<Credits> = serde_json::from_str(filled.amount.trim()).ok();
-    let amount = amount.and_then(|it| it.money()).filter(|it| it.0 > 0);
+    let amount = amount.and_then(Credits::money).filter(|it| it.0 > 0);
     let amount = amount.ok_or_else(|| wrong().in_field("amount"))?;
     let note = filled.note.trim().to_owned();
     check_note(&note)?;
