@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # debian.sh SUITE FOLDER LOG [OPTION OF mmdebstrap …]: makes a small Debian in a folder of its own,
 # from the archive that this machine itself installs from. Needs root and Debian's package mmdebstrap,
-# which is installed if need be. Exit code 75: it cannot be made here.
+# which is installed if need be. Prints the archive. Exit code 75: it cannot be made here.
 set -euo pipefail
 suite=$1 folder=$2 log=$3
 shift 3
@@ -28,3 +28,4 @@ mmdebstrap --mode=root --aptopt='Acquire::Check-Valid-Until "false"' --aptopt='A
     tail -n 5 "$log" >&2
     fail "Debian $suite could not be made: see $log"
 }
+echo "$archive"

@@ -7,6 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ "$(id -u)" -eq 0 ] || { echo "test-packages.sh: trying packages needs root" >&2; exit 75; }
+command -v umoci >/dev/null || { echo "test-packages.sh: umoci is missing (make setup)" >&2; exit 75; }
 [ -e /etc/debian_version ] || { echo "test-packages.sh: packages are made on Debian" >&2; exit 75; }
 
 # WHAT: packages and features, the same as those of tests that ran before.
@@ -15,15 +16,7 @@ program=${PROGRAM:-$(scripts/built.sh "${what[@]}")/tradewind}
 out=target/packages/tried
 suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
 roots=${TRADEWIND_BARE_ROOTS:-${XDG_CACHE_HOME:-$HOME/.cache}/tradewind/bare}
-bare=$roots/$suite
-
-# unpacker: umoci, a reader of OCI images that is not ours: it compares all digests.
-unpacker() {
-    command -v umoci >/dev/null && return
-    local patient=(-o DPkg::Lock::Timeout=300 -o Acquire::Retries=5)
-    apt-get "${patient[@]}" update -qq
-    env DEBIAN_FRONTEND=noninteractive apt-get "${patient[@]}" install -qq -y --no-install-recommends umoci >/dev/null
-}
+bare=$(realpath -m "$roots/$suite")
 
 bare_debian() {
     mkdir -p "$roots"
@@ -31,7 +24,7 @@ bare_debian() {
     flock 9
     if [ ! -e "$bare" ]; then
         echo "making a bare Debian ($suite) in $bare: a minute, once" >&2
-        scripts/debian.sh "$suite" "$bare.draft" "$bare.log" --variant=apt
+        scripts/debian.sh "$suite" "$bare.draft" "$bare.log" --variant=apt >/dev/null
         mv "$bare.draft" "$bare"
     fi
     exec 9>&-
@@ -47,25 +40,22 @@ twice() {
     echo "ok: two packagings of one program are the same: $(wc -l <"$out/SHA256SUMS") files"
 }
 
-# image: the OCI image, unpacked by umoci.
+# image: the OCI image, unpacked by umoci, a reader that is not ours and compares all digests.
 image() {
     local layout=$out/oci
     mkdir "$layout"
     tar xf "$out"/tradewind-*.oci.tar -C "$layout"
-    umoci unpack --image "$layout" "$out/image" >/dev/null 2>"$out/umoci.log" ||
-        umoci unpack --image "$layout:$(jq -r '.manifests[0].annotations["org.opencontainers.image.ref.name"]' \
-            "$layout/index.json")" "$out/image" >/dev/null || { cat "$out/umoci.log" >&2; exit 1; }
+    umoci unpack --image "$layout:$("$program" --version | cut -d ' ' -f 2)" "$out/image" >"$out/umoci.log" 2>&1 ||
+        { cat "$out/umoci.log" >&2; exit 1; }
     echo "ok: umoci unpacks the image"
 }
 
-unpacker
 bare_debian
 twice
 image
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-export TRADEWIND_BARE=$PWD/$bare TRADEWIND_OUT=$PWD/$out TRADEWIND_SCRATCH=$scratch
-case $bare in /*) TRADEWIND_BARE=$bare ;; esac
+export TRADEWIND_BARE=$bare TRADEWIND_OUT=$PWD/$out TRADEWIND_SCRATCH=$scratch
 install -m 755 scripts/release/bare.sh scripts/release/market.sh "$out"
 # Mounts, processes and network of their own: what is started in there ends with the command.
 unshare --mount --pid --net --fork --kill-child --propagation private bash -c '
@@ -90,4 +80,4 @@ enter "$image"
 chroot --userspec=8460:8460 "$image" /usr/bin/env -i PATH=/usr/bin XDG_STATE_HOME=/var/lib \
     /tmp/packages/market.sh /usr/bin/tradewind /var/lib/tradewind
 echo "ok: the image runs a market as its own account"'
-rm -rf "$out/image" "$out/oci" "$out/bare.sh" "$out/market.sh"
+rm -rf "$out/image" "$out/oci" "$out/bare.sh" "$out/market.sh" "$out/umoci.log"

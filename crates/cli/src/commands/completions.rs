@@ -65,8 +65,7 @@ pub(crate) fn man(args: &ManArgs, mut tree: clap::Command) -> Outcome {
 
 /// All pages, each in a file: `tradewind.1`, `tradewind-plan.1`, …
 fn pages(folder: &Path, tree: clap::Command) -> Outcome {
-    let written =
-        fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(tree, folder));
+    let written = fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(tree, folder));
     let unwritable = |error| Failure::data(format!("{}: {error}", folder.display()));
     written.map_err(unwritable)?;
     Ok(Exit::Ok)
