@@ -1,5 +1,5 @@
 # Everything that people and machines do with the tree. `make test` is the one command.
-.PHONY: build test test-slurm test-systemd test-quick test-long test-evalys test-fuzz test-pages pictures lint bench bench-criterion bench-pages bench-fairness bench-forecast docs fmt setup packages audit sbom fuzz-parsers
+.PHONY: build test test-slurm test-systemd test-quick test-long test-evalys test-python test-fuzz test-pages pictures lint bench bench-criterion bench-pages bench-fairness bench-forecast docs fmt setup packages audit sbom fuzz-parsers
 
 CARGO ?= cargo
 # Long runs of the fuzz and property tests.
@@ -19,6 +19,7 @@ packages: setup
 	./scripts/packages.sh evalys "Evalys 4.0.7" >/dev/null
 	./scripts/packages.sh fuzz Schemathesis >/dev/null
 	./scripts/packages.sh oidc "a provider of identities" >/dev/null
+	./scripts/packages.sh python "maturin, pytest, gymnasium, pandas and polars" >/dev/null
 	./scripts/packages.sh tools "submitit, Snakemake and others" >/dev/null
 	for version in $(NEWER_SLURM); do ./scripts/slurm-version.sh $$version >/dev/null || true; done
 
@@ -40,6 +41,7 @@ SEED ?= 1
 test: setup packages
 	PROPTEST_RNG_SEED=$(SEED) RUST_TEST_THREADS=$(THREADS) $(CARGO) test $(EVERYTHING)
 	WHAT="$(EVERYTHING)" ./scripts/evalys.sh
+	./scripts/test-python.sh
 	WHAT="$(EVERYTHING)" ./scripts/fuzz.sh
 	mkdir -p target/fuzzing
 	nice ./scripts/fuzz-parsers.sh >target/fuzzing/log 2>&1 & fuzz=$$!; \
@@ -62,6 +64,10 @@ test-systemd:
 # Evalys 4.0.7 reads jobs.csv, PyArrow reads jobs.parquet, the example notebook runs.
 test-evalys: setup
 	./scripts/evalys.sh
+
+# The Python package: its wheel in the development profile, its types and its tests.
+test-python:
+	./scripts/test-python.sh
 
 # Schemathesis against a market that runs.
 test-fuzz: setup

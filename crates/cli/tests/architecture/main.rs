@@ -10,11 +10,25 @@ use std::process::Command;
 use serde_json::Value;
 
 /// What each of our crates may use of ours, outside tests.
-const ALLOWED: [(&str, &[&str]); 10] = [
+const ALLOWED: [(&str, &[&str]); 12] = [
     ("tradewind-model", &[]),
     ("tradewind-sched", &["tradewind-model"]),
     ("tradewind-sim", &["tradewind-model", "tradewind-sched"]),
     ("tradewind-io", &["tradewind-model"]),
+    (
+        "tradewind-campaign",
+        &["tradewind-io", "tradewind-model", "tradewind-sched", "tradewind-sim"],
+    ),
+    (
+        "tradewind-python",
+        &[
+            "tradewind-campaign",
+            "tradewind-io",
+            "tradewind-model",
+            "tradewind-sched",
+            "tradewind-sim",
+        ],
+    ),
     ("tradewind-lab", &["tradewind-io", "tradewind-model", "tradewind-sched", "tradewind-sim"]),
     ("tradewind-daemon", &["tradewind-io", "tradewind-model", "tradewind-sched"]),
     ("tradewind-postgres", &["tradewind-daemon"]),
@@ -22,6 +36,7 @@ const ALLOWED: [(&str, &[&str]); 10] = [
     (
         "tradewind",
         &[
+            "tradewind-campaign",
             "tradewind-daemon",
             "tradewind-io",
             "tradewind-lab",
@@ -126,6 +141,10 @@ fn networks_and_databases_stay_above_the_floors_that_need_none() {
         }
     };
     for package in ["tradewind-model", "tradewind-sched", "tradewind-sim", "tradewind-io"] {
+        absent(package, &NETWORK);
+        absent(package, &DATABASE);
+    }
+    for package in ["tradewind-campaign", "tradewind-python"] {
         absent(package, &NETWORK);
         absent(package, &DATABASE);
     }

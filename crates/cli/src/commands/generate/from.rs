@@ -8,10 +8,10 @@ use tradewind_io::swf::transform::{self, Factor, Resample, Slice, SliceClock, Wi
 use tradewind_io::swf::{self, Log};
 use tradewind_model::Time;
 
-use super::drawing::failed;
 use super::{Target, values};
 use crate::exit::{Failure, Outcome};
 use crate::report::Report;
+use tradewind_campaign::drawing::failed;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

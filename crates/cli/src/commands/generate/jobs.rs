@@ -5,10 +5,10 @@ use tradewind_io::swf;
 use tradewind_io::swf::transform::Factor;
 use tradewind_sim::models::Requests;
 
-use super::drawing::DrawRequest;
 use super::{Target, values};
 use crate::exit::Outcome;
 use crate::report::Report;
+use tradewind_campaign::drawing::DrawRequest;
 
 pub(super) const WEIBULL: &str = "\
 Examples:

@@ -9,8 +9,8 @@ use tradewind_sim::metrics;
 
 use super::overview::Overview;
 use super::store::{Record, RunRecord};
-use super::summary::{SEED, Summary};
 use super::verdicts::Verdicts;
+use tradewind_campaign::summary::{SEED, Summary};
 
 /// The wait and the run time of each job of the logs, in their order; `None`: it did not run.
 type Stays = Vec<Option<(Span, Span)>>;

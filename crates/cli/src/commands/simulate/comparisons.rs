@@ -6,8 +6,8 @@ use tradewind_io::chart::Unit;
 use tradewind_sim::paired::Scale;
 
 use super::overview::Overview;
-use super::summary::{AXES, SEED, Summary};
 use super::verdicts::{Group, Judged, Outcome, Pair, Verdicts};
+use tradewind_campaign::summary::{AXES, SEED, Summary};
 
 /// Which jobs the runs were measured on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use tradewind_io::present::grouped;
 use tradewind_io::swf::Log;
 
 use super::overview::Overview;
-use super::summary::Summary;
-use super::workload::WorkloadFiles;
+use tradewind_campaign::summary::Summary;
+use tradewind_campaign::workload::WorkloadFiles;
 
 /// A line per workload that was read.
 pub(super) fn lines(

@@ -7,11 +7,11 @@ use tradewind_io::wire;
 use tradewind_sim::replications::{self, Estimated};
 
 use super::comparisons::{self, Comparisons, Jobs};
-use super::summary::{AXES, SEED, Summary};
 use crate::exit::Failure;
 use crate::options::Format;
 use crate::output;
 use crate::tables::{self, Column, Side};
+use tradewind_campaign::summary::{AXES, SEED, Summary};
 
 /// The runs that are done, in the campaign's order, and the folders of those that are not.
 pub(in crate::commands) struct Overview {

@@ -8,15 +8,15 @@ use tradewind_sim::check::Checker;
 use tradewind_sim::workload::Workload;
 use tradewind_sim::{Settings, SimError};
 
-use super::plan::{Plan, Run};
-use super::replay::{self, Listener, Signals};
-use super::rules;
-use super::workload::WorkloadFiles;
 use crate::exit::{Exit, Failure};
 use crate::policy::PolicySpec;
 use crate::progress::Progress;
 use crate::report::Report;
 use crate::worker_pool;
+use tradewind_campaign::plan::{Plan, Run};
+use tradewind_campaign::replay::{self, Listener, Signals};
+use tradewind_campaign::rules;
+use tradewind_campaign::workload::WorkloadFiles;
 
 /// What is replayed, and how.
 #[derive(Debug)]

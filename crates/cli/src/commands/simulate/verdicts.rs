@@ -11,7 +11,7 @@ use tradewind_sim::paired::{self, Compared, Corrected, Sample, Scale};
 
 use super::measures::{Measure, measures};
 use super::overview::{Overview, estimate};
-use super::summary::{SEED, Summary};
+use tradewind_campaign::summary::{SEED, Summary};
 
 /// What the runs say of all measures.
 pub(super) struct Verdicts {

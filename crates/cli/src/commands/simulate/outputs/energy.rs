@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use tradewind_model::Consumption;
 use tradewind_sim::metrics;
 
-use super::super::replay::Finished;
 use super::trades::Ids;
 use crate::exit::Failure;
 use crate::output;
+use tradewind_campaign::replay::Finished;
 
 const JOBS: [&str; 7] =
     ["job_id", "user", "group", "site", "energy_kwh", "carbon_g", "energy_price"];

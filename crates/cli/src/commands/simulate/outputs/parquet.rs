@@ -9,9 +9,9 @@ use tradewind_model::Span;
 use tradewind_sim::metrics;
 use tradewind_sim::workload::LogJob;
 
-use super::super::replay::Finished;
-use super::fates::{Fate, Fates, Life};
 use crate::exit::Failure;
+use tradewind_campaign::fates::{Fate, Fates, Life};
+use tradewind_campaign::replay::Finished;
 
 /// The whole file.
 pub(super) fn jobs(finished: &Finished<'_>, fates: &Fates<'_>) -> Result<Vec<u8>, Failure> {

@@ -13,9 +13,9 @@ use tradewind_sim::workload::Job;
 use tradewind_sim::{Lost, Ran};
 
 use super::super::part::{self, Part};
-use super::super::replay::Finished;
-use super::fates::{Fate, Fates};
 use crate::exit::Failure;
+use tradewind_campaign::fates::{Fate, Fates};
+use tradewind_campaign::replay::Finished;
 
 /// Points of a curve of deadlines missed, at most.
 const POINTS: usize = 500;

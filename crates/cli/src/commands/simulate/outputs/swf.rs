@@ -2,8 +2,8 @@
 
 use tradewind_io::swf::{self, Log, ReplayedJob, Rules, SwfOutcome as SwfFate};
 
-use super::super::replay::Finished;
-use super::fates::{Fate, Fates};
+use tradewind_campaign::fates::{Fate, Fates};
+use tradewind_campaign::replay::Finished;
 
 /// A name and a text for each log: `schedule.swf`, or `schedule-LOG.swf` of several.
 pub(super) fn schedules(finished: &Finished<'_>, fates: &Fates<'_>) -> Vec<(String, String)> {

@@ -4,9 +4,9 @@ use tradewind_io::decimal;
 use tradewind_model::{Money, Price, SkipReason, Time};
 use tradewind_sim::{Run, Struck};
 
-use super::super::replay::Finished;
 use crate::exit::Failure;
 use crate::output;
+use tradewind_campaign::replay::Finished;
 
 const TRADES: [&str; 17] = [
     "job_id",

@@ -18,11 +18,11 @@ use super::measures::{MEASURES, Measure, measures};
 use super::overview::{self, Overview};
 use super::part::Part;
 use super::store::{Record, RunRecord};
-use super::summary::{SEED, Summary};
 use crate::exit::Failure;
 use crate::output;
 use crate::policy;
 use pictures::Drawing;
+use tradewind_campaign::summary::{SEED, Summary};
 
 /// A finished run with what it left.
 struct FinishedRun<'a> {

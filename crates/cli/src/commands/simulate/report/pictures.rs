@@ -8,9 +8,9 @@ use tradewind_sim::metrics::{Family, JobClass};
 
 use super::super::overview::Overview;
 use super::super::part::Part;
-use super::super::summary::Summary;
 use super::super::verdicts;
 use super::{Comparisons, FinishedRun, estimate, label, measures};
+use tradewind_campaign::summary::Summary;
 
 /// The names of all pictures that there may be.
 pub(super) const NAMES: [&str; 5] = ["waits", "success", "misses", "load-deviation", "comparison"];
