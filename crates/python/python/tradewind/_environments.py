@@ -21,7 +21,7 @@ class _OnceImported:
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if name != "gymnasium":
             return None
-        sys.meta_path.remove(self)  # type: ignore[arg-type]
+        sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.loader is not None:
             load = spec.loader.exec_module
@@ -39,4 +39,4 @@ def arrange() -> None:
     if "gymnasium" in sys.modules:
         register()
     else:
-        sys.meta_path.insert(0, _OnceImported())  # type: ignore[arg-type]
+        sys.meta_path.insert(0, _OnceImported())

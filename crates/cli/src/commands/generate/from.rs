@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use clap::ValueEnum;
+use tradewind_campaign::drawing::failed;
 use tradewind_io::duration::parse_time;
 use tradewind_io::swf::transform::{self, Factor, Resample, Slice, SliceClock, Wide};
 use tradewind_io::swf::{self, Log};
@@ -11,7 +12,6 @@ use tradewind_model::Time;
 use super::{Target, values};
 use crate::exit::{Failure, Outcome};
 use crate::report::Report;
-use tradewind_campaign::drawing::failed;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

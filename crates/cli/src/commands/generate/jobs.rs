@@ -1,6 +1,7 @@
 //! Models of streams of jobs, as logs.
 
 use clap::ValueEnum;
+use tradewind_campaign::drawing::DrawRequest;
 use tradewind_io::swf;
 use tradewind_io::swf::transform::Factor;
 use tradewind_sim::models::Requests;
@@ -8,7 +9,6 @@ use tradewind_sim::models::Requests;
 use super::{Target, values};
 use crate::exit::Outcome;
 use crate::report::Report;
-use tradewind_campaign::drawing::DrawRequest;
 
 pub(super) const WEIBULL: &str = "\
 Examples:

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use tradewind_campaign::summary::{SEED, Summary};
 use tradewind_io::campaign::Output;
 use tradewind_model::Span;
 use tradewind_sim::metrics;
@@ -10,7 +11,6 @@ use tradewind_sim::metrics;
 use super::overview::Overview;
 use super::store::{Record, RunRecord};
 use super::verdicts::Verdicts;
-use tradewind_campaign::summary::{SEED, Summary};
 
 /// The wait and the run time of each job of the logs, in their order; `None`: it did not run.
 type Stays = Vec<Option<(Span, Span)>>;

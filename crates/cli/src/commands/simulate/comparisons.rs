@@ -2,12 +2,12 @@
 //! `summary.json`, tables.
 
 use serde_json::{Map, Value, json};
+use tradewind_campaign::summary::{AXES, SEED, Summary};
 use tradewind_io::chart::Unit;
 use tradewind_sim::paired::Scale;
 
 use super::overview::Overview;
 use super::verdicts::{Group, Judged, Outcome, Pair, Verdicts};
-use tradewind_campaign::summary::{AXES, SEED, Summary};
 
 /// Which jobs the runs were measured on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

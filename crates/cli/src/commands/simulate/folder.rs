@@ -2,13 +2,13 @@
 
 use std::path::Path;
 use std::sync::OnceLock;
+use tradewind_campaign::summary::Summary;
 
 use super::outputs;
 use super::overview::Overview;
 use super::overview_files;
 use super::store::{Record, RunRecord};
 use crate::exit::Failure;
-use tradewind_campaign::summary::Summary;
 
 /// Where a campaign's results go. What is there is left alone until there is a result to put in
 /// its place.

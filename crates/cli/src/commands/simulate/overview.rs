@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
+use tradewind_campaign::summary::{AXES, SEED, Summary};
 use tradewind_io::wire;
 use tradewind_sim::replications::{self, Estimated};
 
@@ -11,7 +12,6 @@ use crate::exit::Failure;
 use crate::options::Format;
 use crate::output;
 use crate::tables::{self, Column, Side};
-use tradewind_campaign::summary::{AXES, SEED, Summary};
 
 /// The runs that are done, in the campaign's order, and the folders of those that are not.
 pub(in crate::commands) struct Overview {

@@ -3,6 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use tradewind_campaign::plan::{Plan, Run};
+use tradewind_campaign::replay::{self, Listener, Signals};
+use tradewind_campaign::rules;
+use tradewind_campaign::workload::WorkloadFiles;
 use tradewind_io::campaign::{self, Campaign, EstimateKind, Overrun, Semantics};
 use tradewind_sim::check::Checker;
 use tradewind_sim::workload::Workload;
@@ -13,10 +17,6 @@ use crate::policy::PolicySpec;
 use crate::progress::Progress;
 use crate::report::Report;
 use crate::worker_pool;
-use tradewind_campaign::plan::{Plan, Run};
-use tradewind_campaign::replay::{self, Listener, Signals};
-use tradewind_campaign::rules;
-use tradewind_campaign::workload::WorkloadFiles;
 
 /// What is replayed, and how.
 #[derive(Debug)]

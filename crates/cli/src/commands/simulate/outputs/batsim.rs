@@ -2,12 +2,11 @@
 
 use std::io;
 
+use tradewind_campaign::fates::{Fate, Fates};
+use tradewind_campaign::replay::Finished;
 use tradewind_campaign::rows::JobRows;
 use tradewind_io::batsim;
 use tradewind_io::schedule::{Machines, Stay, Tally};
-
-use tradewind_campaign::fates::{Fate, Fates};
-use tradewind_campaign::replay::Finished;
 
 /// `jobs.csv`: one row per job of the logs, in their order.
 pub(super) fn jobs(

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use tradewind_campaign::replay::Finished;
 use tradewind_model::Consumption;
 use tradewind_sim::metrics;
 
 use super::trades::Ids;
 use crate::exit::Failure;
 use crate::output;
-use tradewind_campaign::replay::Finished;
 
 const JOBS: [&str; 7] =
     ["job_id", "user", "group", "site", "energy_kwh", "carbon_g", "energy_price"];

@@ -11,12 +11,12 @@ mod trades;
 
 use std::path::Path;
 
+use tradewind_campaign::fates::Fates;
+use tradewind_campaign::replay::Finished;
 use tradewind_io::campaign::Output;
 
 use crate::exit::Failure;
 use crate::output;
-use tradewind_campaign::fates::Fates;
-use tradewind_campaign::replay::Finished;
 
 /// The names of the files that these outputs may have; that of one log is said for `schedule.swf`.
 pub(super) fn names(outputs: &[Output]) -> impl Iterator<Item = &'static str> {

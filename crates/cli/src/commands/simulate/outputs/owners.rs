@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
+use tradewind_campaign::replay::Finished;
 use tradewind_sim::owners::OwnerRan;
 use tradewind_sim::workload::Job;
 
 use crate::exit::Failure;
-use tradewind_campaign::replay::Finished;
 
 const HEADER: &str = "log,job_id,pool,submission_time,requested_number_of_resources,requested_time,\
      foreseen_starting_time,starting_time,finish_time,waiting_time,final_state";

@@ -1,5 +1,7 @@
 //! `jobs.parquet`.
 
+use tradewind_campaign::fates::{Fate, Fates, Life};
+use tradewind_campaign::replay::Finished;
 use tradewind_io::decimal;
 use tradewind_io::jobs_table::{
     self, Ending, Finished as Row, JobOutcome as TableFate, JobRow, RunLabels,
@@ -10,8 +12,6 @@ use tradewind_sim::metrics;
 use tradewind_sim::workload::LogJob;
 
 use crate::exit::Failure;
-use tradewind_campaign::fates::{Fate, Fates, Life};
-use tradewind_campaign::replay::Finished;
 
 /// The whole file.
 pub(super) fn jobs(finished: &Finished<'_>, fates: &Fates<'_>) -> Result<Vec<u8>, Failure> {

@@ -1,5 +1,7 @@
 //! Pictures of a run, and what the campaign's pictures and report need of it.
 
+use tradewind_campaign::fates::{Fate, Fates};
+use tradewind_campaign::replay::Finished;
 use tradewind_io::chart::{
     GanttOfRun, GanttOptions, HAS_PNG, Hold, HoldCause, Picture, Processors, Replay, ReplayJob,
     ReplayPool, RunFate, Trace, Usage,
@@ -14,8 +16,6 @@ use tradewind_sim::{Lost, Ran};
 
 use super::super::part::{self, Part};
 use crate::exit::Failure;
-use tradewind_campaign::fates::{Fate, Fates};
-use tradewind_campaign::replay::Finished;
 
 /// Points of a curve of deadlines missed, at most.
 const POINTS: usize = 500;

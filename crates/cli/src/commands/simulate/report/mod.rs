@@ -6,6 +6,7 @@ mod pictures;
 use std::path::Path;
 
 use serde_json::Value;
+use tradewind_campaign::summary::{SEED, Summary};
 use tradewind_io::campaign::Output;
 use tradewind_io::chart::{Estimate, HAS_PNG, Unit};
 use tradewind_io::report::{
@@ -22,7 +23,6 @@ use crate::exit::Failure;
 use crate::output;
 use crate::policy;
 use pictures::Drawing;
-use tradewind_campaign::summary::{SEED, Summary};
 
 /// A finished run with what it left.
 struct FinishedRun<'a> {

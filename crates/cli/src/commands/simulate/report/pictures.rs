@@ -1,5 +1,6 @@
 //! Pictures over all policies of a campaign.
 
+use tradewind_campaign::summary::Summary;
 use tradewind_io::chart::{
     Across, Bars, ClassOfJobs, Classes, Comparison, Curve, Curves, Line, Lines, Measure, Picture,
     Spread, Trace, Unit,
@@ -10,7 +11,6 @@ use super::super::overview::Overview;
 use super::super::part::Part;
 use super::super::verdicts;
 use super::{Comparisons, FinishedRun, estimate, label, measures};
-use tradewind_campaign::summary::Summary;
 
 /// The names of all pictures that there may be.
 pub(super) const NAMES: [&str; 5] = ["waits", "success", "misses", "load-deviation", "comparison"];
