@@ -1,5 +1,5 @@
 # Everything that people and machines do with the tree. `make test` is the one command.
-.PHONY: build test test-packages packages-release test-slurm test-systemd test-quick test-long test-evalys test-fuzz test-pages test-firefox pictures lint bench bench-criterion bench-pages bench-fairness bench-forecast docs fmt setup packages audit sbom fuzz-parsers
+.PHONY: build test test-packages packages-release test-slurm test-systemd test-quick test-long test-evalys test-python test-fuzz test-pages test-firefox pictures lint bench bench-criterion bench-pages bench-fairness bench-forecast docs fmt setup packages audit sbom fuzz-parsers
 
 CARGO ?= cargo
 PYTHON ?= python3
@@ -20,6 +20,7 @@ packages: setup
 	./scripts/packages.sh evalys "Evalys 4.0.7" >/dev/null
 	./scripts/packages.sh fuzz Schemathesis >/dev/null
 	./scripts/packages.sh oidc "a provider of identities" >/dev/null
+	./scripts/packages.sh python "maturin, pytest, gymnasium, pandas and polars" >/dev/null
 	./scripts/packages.sh tools "submitit, Snakemake and others" >/dev/null
 	for version in $(NEWER_SLURM); do ./scripts/slurm-version.sh $$version >/dev/null || true; done
 
@@ -41,6 +42,7 @@ SEED ?= 1
 test: setup packages
 	PROPTEST_RNG_SEED=$(SEED) RUST_TEST_THREADS=$(THREADS) $(CARGO) test $(EVERYTHING)
 	WHAT="$(EVERYTHING)" ./scripts/evalys.sh
+	./scripts/test-python.sh
 	WHAT="$(EVERYTHING)" ./scripts/fuzz.sh
 	WHAT="$(EVERYTHING)" ./scripts/test-packages.sh
 	mkdir -p target/fuzzing
@@ -73,6 +75,10 @@ test-systemd:
 # Evalys 4.0.7 reads jobs.csv, PyArrow reads jobs.parquet, the example notebook runs.
 test-evalys: setup
 	./scripts/evalys.sh
+
+# The Python package: its wheel in the development profile, its types and its tests.
+test-python:
+	./scripts/test-python.sh
 
 # Schemathesis against a market that runs.
 test-fuzz: setup
