@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the program as released, and all packages of it in target/packages/release. A quarter of an
-# hour of processor time.
+# Builds the program as released, and all packages of it, with the wheel for Python, in
+# target/packages/release. A quarter of an hour of processor time and more.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 out=target/packages/release
@@ -10,8 +10,11 @@ export CARGO_INCREMENTAL=0
 # With a target named, the flags are not for build scripts.
 export RUSTFLAGS="--remap-path-prefix=$PWD=. --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"
 "${CARGO:-cargo}" build --release --locked --package tradewind --bin tradewind --target "$host"
+# The wheel carries the same program.
+mkdir -p "$CARGO_TARGET_DIR/release"
+cp "$CARGO_TARGET_DIR/$host/release/tradewind" "$CARGO_TARGET_DIR/release/tradewind"
+wheel=$(scripts/python-wheel.sh release target/packages/wheel)
 unset RUSTFLAGS
 scripts/sbom.sh
-# A wheel that was built before goes into the sums, too: EXTRA="target/wheels/….whl".
-scripts/release/make.sh "$CARGO_TARGET_DIR/$host/release/tradewind" "$out"
+EXTRA=$wheel scripts/release/make.sh "$CARGO_TARGET_DIR/$host/release/tradewind" "$out"
 cat "$out/SHA256SUMS"
