@@ -1,5 +1,5 @@
 # Everything that people and machines do with the tree. `make test` is the one command.
-.PHONY: build test test-packages packages-release test-slurm test-systemd test-quick test-long test-evalys test-python test-fuzz test-pages pictures lint bench bench-criterion bench-pages bench-fairness bench-forecast docs fmt setup packages audit sbom fuzz-parsers
+.PHONY: build test test-packages packages-release test-slurm test-systemd test-quick test-long test-evalys test-python test-fuzz test-pages test-firefox pictures lint bench bench-criterion bench-pages bench-fairness bench-forecast docs fmt setup packages audit sbom fuzz-parsers
 
 CARGO ?= cargo
 PYTHON ?= python3
@@ -103,7 +103,14 @@ test-pages: setup
 	TRADEWIND_SCREENSHOTS=$(CURDIR)/target/pages \
 	  $(CARGO) test -p tradewind --features browser --test with_chromium
 
-# The README's two pictures of the pages, made again.
+# The same suite in Firefox of Debian; its driver is built once from its source, which takes minutes.
+test-firefox: setup
+	FIREFOX=1 ./scripts/setup.sh
+	./scripts/geckodriver.sh
+	PATH="$(CURDIR)/target/tools/bin:$$PATH" TRADEWIND_BROWSER=firefox \
+	  $(CARGO) test -p tradewind --features browser --test with_chromium
+
+# The five pictures of the pages in the README and the tour, made again.
 pictures: test-pages
 	python3 ./scripts/pictures.py
 
