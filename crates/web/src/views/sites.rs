@@ -96,7 +96,7 @@ pub(crate) fn unknown(live: &Live, named: &BTreeSet<String>) -> Vec<String> {
     let asked = sites.filter(|(_, site)| named.contains(&site.name));
     let notes = asked.flat_map(|(place, site)| {
         let notes = live.owners_queue(SiteId(place)).map(|queue| queue.notes.as_slice());
-        notes.unwrap_or_default().iter().map(|note| format!("{}: {note}", site.name))
+        notes.unwrap_or_default().iter().map(move |note| format!("{}: {note}", site.name))
     });
     notes.collect()
 }

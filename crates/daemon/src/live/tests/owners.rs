@@ -241,7 +241,7 @@ fn spare_nodes_are_not_taken_from_an_accepted_offer() {
     let Reply::Number(number) = ask(DAY, Ask::Keep { quote }) else { panic!() };
     let submission = Arc::new(job(1, 400));
     ask(later(1), Ask::Submit { submission, key: None, quote: Some(number) });
-    stage.submit(later(2), here(1, 400)).unwrap();
+    stage.submit(later(2), here(1, 700)).unwrap();
     for at in (10..900).step_by(50) {
         stage.see(later(at), owned(vec![]));
         assert_eq!(stage.phase(2), Phase::Waiting, "it would have the spare node for too long");
