@@ -59,7 +59,8 @@ fn a_quote_says_what_is_not_known_of_the_owners_queue() {
     for (said, beginning) in said.iter().zip(beginnings) {
         assert!(said.starts_with(beginning), "{said}");
     }
-    let (_, text) = stage.send("ana", "GET", "/quote?script=hostname&nodes=1&time=10m", &[], vec![]);
+    let (_, text) =
+        stage.send("ana", "GET", "/quote?script=hostname&nodes=1&time=10m", &[], vec![]);
     assert!(text.contains("Not known at alpha: 2 waiting jobs wait for each other"), "{text}");
     stage.stop();
 }
