@@ -7,7 +7,7 @@ use crate::{ends, files, root};
 
 /// What is checked: files, and folders. Of Markdown the text is checked, of sources the comments,
 /// the sentences in string literals and the names of tests, of templates the text of the page.
-const CHECKED: [&str; 19] = [
+const CHECKED: [&str; 20] = [
     "docs",
     "README.md",
     "ARCHITECTURE.md",
@@ -25,6 +25,7 @@ const CHECKED: [&str; 19] = [
     "crates/reference",
     "crates/sched",
     "crates/sim",
+    "crates/swf",
     "crates/web",
     "examples",
 ];

@@ -9,7 +9,7 @@ use tradewind_io::diagnostics::Diagnostics;
 use tradewind_io::input::{self, Input};
 use tradewind_io::swf::transform::{self, Resample, Slice, SliceClock};
 use tradewind_io::{digest, grid, swf};
-use tradewind_model::{Admission, Performance, Pools, Terms};
+use tradewind_model::{Admission, Performance, Pools, Terms, Time};
 use tradewind_sim::load;
 use tradewind_sim::workload::{self, LogJob, Workload};
 
@@ -170,7 +170,19 @@ impl<'a> WorkloadFiles<'a> {
         let guessed = self.spec.logs.len() > 1 && self.spec.procs.is_none();
         let count = machine.sites.pools(0).nodes();
         let said = format!("{name}: one machine of {count} processors, the most that a log names");
-        guessed.then_some(said).into_iter().collect()
+        guessed.then_some(said).into_iter().chain(self.small_machine(machine)).collect()
+    }
+
+    /// If the machine is given and smaller than a log says: jobs may be wider than it.
+    fn small_machine(&self, machine: &Machine) -> Option<String> {
+        let given = self.spec.procs?;
+        let says = machine.logs.iter().filter_map(|log| log.header.max_procs()).max()?;
+        let said = format!(
+            "{}: the log's machine has {says} processors, and `--procs` says {given}: jobs that \
+             are wider cannot run",
+            self.spec.name
+        );
+        (given < says).then_some(said)
     }
 
     /// What a run is made of.
@@ -279,7 +291,7 @@ impl<'a> WorkloadFiles<'a> {
     }
 
     fn machine(&self) -> Result<Machine, Failure> {
-        let mut logs: Vec<swf::Log> = Vec::new();
+        let (mut logs, mut spans): (Vec<swf::Log>, Vec<(Time, Time)>) = Default::default();
         let inputs = self.files.iter().map(|file| file.input.as_ref());
         let inputs: Vec<&Input> =
             inputs.collect::<Result<_, _>>().map_err(|wrong| Failure::from(wrong.clone()))?;
@@ -291,6 +303,7 @@ impl<'a> WorkloadFiles<'a> {
                 let failure = Failure::usage(format!("two logs are named `{}`", log.name));
                 return Err(failure.hint("rename one: their jobs are distinguished by it"));
             }
+            spans.push(log.span());
             logs.push(self.sliced(log));
         }
         let largest = logs.iter().filter_map(|log| log.header.max_procs()).max();
@@ -305,7 +318,7 @@ impl<'a> WorkloadFiles<'a> {
         let owners: Vec<_> = self.owners.iter().map(|(_, file)| file.input.clone()).collect();
         let inputs = sites::Inputs { owners: &owners, ..sites::split(self.spec, others) };
         let sites = Sites::read(&inputs, &processors)?;
-        Ok(Machine { logs: self.checked(logs)?, sites })
+        Ok(Machine { logs: self.checked(logs, &spans)?, sites })
     }
 
     fn sliced(&self, log: swf::Log) -> swf::Log {
@@ -316,15 +329,28 @@ impl<'a> WorkloadFiles<'a> {
         }
     }
 
-    /// There must be something to replay.
-    fn checked(&self, logs: Vec<swf::Log>) -> Result<Vec<swf::Log>, Failure> {
-        match self.spec.model.is_none() && logs.iter().all(is_empty) {
-            false => Ok(logs),
-            true => {
-                let failure = Failure::data(format!("{}: no job in this time", self.spec.name));
-                Err(failure.hint("submissions from `from` on and before `to` are replayed"))
-            }
+    /// There must be something to replay. `spans`: from the first submission to the last end of
+    /// each log as it was read.
+    fn checked(
+        &self,
+        logs: Vec<swf::Log>,
+        spans: &[(Time, Time)],
+    ) -> Result<Vec<swf::Log>, Failure> {
+        if self.spec.model.is_some() || !logs.iter().all(is_empty) {
+            return Ok(logs);
         }
+        let first = spans.iter().map(|(first, _)| first.0).min().unwrap_or(0);
+        let last = spans.iter().map(|(_, last)| last.0).max().unwrap_or(0);
+        let days = |seconds: i64| {
+            format!("{seconds} s (day {}.{})", seconds / 86_400, seconds % 86_400 / 8_640)
+        };
+        let failure = Failure::data(format!("{}: no job in this time", self.spec.name));
+        Err(failure.hint(format!(
+            "on the log's clock the first job is submitted at {}, and the last ends at {}; jobs \
+             submitted at `from` or later and before `to` are replayed",
+            days(first),
+            days(last)
+        )))
     }
 }
 

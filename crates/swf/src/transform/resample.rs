@@ -4,7 +4,7 @@ use tradewind_model::random::{stream, within};
 use tradewind_model::{Span, Time};
 
 use super::{TransformError, made};
-use crate::swf::{Log, Record};
+use crate::{Log, Record};
 
 /// A week: streams are moved by whole ones, so that days and hours stay what they were.
 pub const WEEK: Span = Span(7 * 86_400);

@@ -63,10 +63,10 @@ pub fn result(log: &Log, replayed: &[ReplayedJob], rules: &Rules<'_>) -> String 
     ));
     // A line has some 80 characters.
     let mut out = String::with_capacity(80 * (log.jobs.len() + log.undated.len()));
-    write::header(&mut out, &header);
+    write::write_header(&mut out, &header);
     let outcomes = replayed.iter().chain(std::iter::repeat(&ReplayedJob::NEVER));
     for (job, outcome) in log.jobs.iter().chain(&log.undated).zip(outcomes) {
-        write::line(&mut out, &replaced(job, outcome));
+        write::write_record(&mut out, &replaced(job, outcome));
     }
     out
 }

@@ -1,10 +1,33 @@
-//! Logs in the Standard Workload Format 2.2: reading, writing, making others of them
-//! ([`transform`]), and a small generator.
+//! Workload logs in the Standard Workload Format 2.2: reading (plain or gzip), writing, making
+//! others of them ([`transform`]), replays as logs ([`result`](fn@result)), and a small generator
+//! ([`sample`](fn@sample)).
 //!
 //! A log is kept as it is: nothing is dropped or renumbered here. What a use of it has to leave
-//! out, [`Summary`] counts.
+//! out, [`Summary`] counts. What is wrong with a file is a list of [`diagnostics`], each with its
+//! line and a hint, never a panic. Times are integers, fractions of other fields exact
+//! [`decimal`]s, so that what is written is what was read.
+//!
+//! ```
+//! use tradewind_swf::input::Input;
+//!
+//! let text = "; MaxProcs: 64\n1 0 10 300 8 -1 -1 8 600 -1 1 1 1 1 1 1 -1 -1\n";
+//! let log = tradewind_swf::parse(&Input::new("a.swf", text))?;
+//! assert_eq!(log.header.max_procs(), Some(64));
+//! assert_eq!(log.jobs[0].held(), Some(8));
+//!
+//! let wrong = tradewind_swf::parse(&Input::new("b.swf", "1 0 10\n")).unwrap_err();
+//! assert!(wrong.to_string().starts_with("error: b.swf:1"));
+//! # Ok::<(), tradewind_swf::diagnostics::Diagnostics>(())
+//! ```
+//!
+//! The format: D. G. Feitelson and others, "Standards and Benchmarks for Parallel Job Schedulers",
+//! JSSPP 1999; the fields are those of version 2.2.
 
+pub mod decimal;
+pub mod diagnostics;
+mod halves;
 mod header;
+pub mod input;
 mod read;
 mod result;
 mod sample;
@@ -17,14 +40,12 @@ mod write;
 use tradewind_model::{Span, Time};
 
 use crate::diagnostics::Diagnostics;
-use crate::input::{self, Input};
-use crate::kind::{self, FileKind};
+use crate::input::Input;
 
 pub use header::{Header, STANDARD_KEYS};
 pub use result::{ReplayedJob, Rules, SwfOutcome, result};
 pub use sample::sample;
-pub use write::write;
-pub(crate) use write::{header as write_header, line as write_record};
+pub use write::{write, write_header, write_record};
 
 /// A log: its header and its jobs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -178,5 +199,9 @@ pub fn load(path: &str) -> Result<Log, Diagnostics> {
 /// # Errors
 /// Lines that do not have 18 numbers, numbers out of range, or no job that ran.
 pub fn parse(input: &Input) -> Result<Log, Diagnostics> {
-    kind::expect(FileKind::Log, input, read::parse(input))
+    read::parse(input)
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -158,7 +158,7 @@ impl Diagnostics {
     ///
     /// # Errors
     /// All problems, if one of them is an error or there is no value.
-    pub(crate) fn finish<T>(mut self, value: Option<T>) -> Result<(T, Diagnostics), Diagnostics> {
+    pub fn finish<T>(mut self, value: Option<T>) -> Result<(T, Diagnostics), Diagnostics> {
         self.kept.sort_by_key(|it| it.line);
         match value {
             Some(value) if self.errors == 0 => Ok((value, self)),
@@ -219,13 +219,13 @@ pub fn did_you_mean(word: &str, known: &[&str]) -> String {
 }
 
 /// The words in back-ticks, with commas between.
-pub(crate) fn list(known: &[&str]) -> String {
+pub fn list(known: &[&str]) -> String {
     let quoted: Vec<String> = known.iter().map(|it| format!("`{it}`")).collect();
     quoted.join(", ")
 }
 
 /// A piece of the user's text for a message: one line, at most 40 characters.
-pub(crate) fn excerpt(text: &str) -> String {
+pub fn excerpt(text: &str) -> String {
     const LONGEST: usize = 40;
     let mut out: String =
         text.chars().take(LONGEST).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();

@@ -9,15 +9,15 @@ use crate::decimal;
 /// submit time last. Reading it gives the same header and jobs.
 pub fn write(log: &Log) -> String {
     let mut out = String::new();
-    header(&mut out, &log.header);
+    write_header(&mut out, &log.header);
     for job in log.jobs.iter().chain(&log.undated) {
-        line(&mut out, job);
+        write_record(&mut out, job);
     }
     out
 }
 
 /// Appends the header's lines.
-pub(crate) fn header(out: &mut String, header: &Header) {
+pub fn write_header(out: &mut String, header: &Header) {
     for (key, value) in &header.entries {
         // Writing to a string cannot fail.
         let _ = match (key.as_str(), value.as_str()) {
@@ -29,7 +29,7 @@ pub(crate) fn header(out: &mut String, header: &Header) {
 }
 
 /// Appends the line of one job.
-pub(crate) fn line(out: &mut String, job: &Record) {
+pub fn write_record(out: &mut String, job: &Record) {
     let seconds = |span: Option<tradewind_model::Span>| span.map_or(-1, |span| span.0);
     let count = |count: Option<u32>| count.map_or(-1, i64::from);
     let decimal = |n: Option<i64>| n.map_or("-1".to_owned(), |n| decimal::format(n, 3));

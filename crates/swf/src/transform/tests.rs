@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::swf::{self, sample};
+use crate::{self as swf, sample};
 
 fn factor(numerator: i64, denominator: i64) -> Factor {
     Factor::new(numerator, denominator).unwrap()
