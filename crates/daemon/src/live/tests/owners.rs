@@ -220,9 +220,10 @@ fn spare_nodes_are_not_taken_from_an_accepted_offer() {
         survey
     };
     stage.see(DAY, owned(vec![]));
+    // Nodes are spared for two hours at most, and from then on again.
     let booking = Booking {
-        start: later(900),
-        ends: vec![later(1_300)],
+        start: later(8_000),
+        ends: vec![later(8_400)],
         place: Place::Pool(PoolId(0)),
         prices: vec![Price(1_000_000)],
     };
@@ -242,17 +243,17 @@ fn spare_nodes_are_not_taken_from_an_accepted_offer() {
     let submission = Arc::new(job(1, 400));
     ask(later(1), Ask::Submit { submission, key: None, quote: Some(number) });
     stage.submit(later(2), here(1, 700)).unwrap();
-    for at in (10..900).step_by(50) {
+    for at in (10..8_000).step_by(100) {
         stage.see(later(at), owned(vec![]));
         assert_eq!(stage.phase(2), Phase::Waiting, "it would have the spare node for too long");
         assert!(stage.to_come().iter().all(|(_, from, _)| *from > at), "{:?}", stage.to_come());
     }
-    stage.see(later(900), owned(vec![]));
+    stage.see(later(8_000), owned(vec![]));
     let tag = stage.orders().remove(0).tag;
     assert_eq!((tag.job, stage.phase(2)), (1, Phase::Waiting));
-    stage.see(later(905), owned(vec![(tag, running(later(902)))]));
+    stage.see(later(8_005), owned(vec![(tag, running(later(8_002)))]));
     let promise = stage.live.state().jobs[&1].promise().unwrap();
-    assert_eq!(promise.outcome, Outcome::Kept(later(902)));
+    assert_eq!(promise.outcome, Outcome::Kept(later(8_002)));
     // A job that is over soon may use a spare node.
     let guards = [("a".to_owned(), Guard::Spare)].into();
     let mut stage = Stage::with(Settings { guards, ..Settings::default() });
