@@ -1,5 +1,5 @@
 # Everything that people and machines do with the tree. `make test` is the one command.
-.PHONY: build test test-packages packages-release test-slurm test-systemd test-quick test-long test-evalys test-fuzz test-pages pictures lint bench bench-criterion bench-pages bench-fairness bench-forecast docs fmt setup packages audit sbom fuzz-parsers
+.PHONY: build test test-packages packages-release test-slurm test-systemd test-quick test-long test-evalys test-python test-fuzz test-pages test-firefox pictures lint bench bench-criterion bench-pages bench-fairness bench-forecast docs fmt setup packages audit sbom fuzz-parsers
 
 CARGO ?= cargo
 PYTHON ?= python3
@@ -20,6 +20,7 @@ packages: setup
 	./scripts/packages.sh evalys "Evalys 4.0.7" >/dev/null
 	./scripts/packages.sh fuzz Schemathesis >/dev/null
 	./scripts/packages.sh oidc "a provider of identities" >/dev/null
+	./scripts/packages.sh python "maturin, pytest, gymnasium, pandas and polars" >/dev/null
 	./scripts/packages.sh tools "submitit, Snakemake and others" >/dev/null
 	for version in $(NEWER_SLURM); do ./scripts/slurm-version.sh $$version >/dev/null || true; done
 
@@ -41,6 +42,7 @@ SEED ?= 1
 test: setup packages
 	PROPTEST_RNG_SEED=$(SEED) RUST_TEST_THREADS=$(THREADS) $(CARGO) test $(EVERYTHING)
 	WHAT="$(EVERYTHING)" ./scripts/evalys.sh
+	./scripts/test-python.sh
 	WHAT="$(EVERYTHING)" ./scripts/fuzz.sh
 	WHAT="$(EVERYTHING)" ./scripts/test-packages.sh
 	mkdir -p target/fuzzing
@@ -74,6 +76,10 @@ test-systemd:
 test-evalys: setup
 	./scripts/evalys.sh
 
+# The Python package: its wheel in the development profile, its types and its tests.
+test-python:
+	./scripts/test-python.sh
+
 # Schemathesis against a market that runs.
 test-fuzz: setup
 	./scripts/fuzz.sh
@@ -97,7 +103,14 @@ test-pages: setup
 	TRADEWIND_SCREENSHOTS=$(CURDIR)/target/pages \
 	  $(CARGO) test -p tradewind --features browser --test with_chromium
 
-# The README's two pictures of the pages, made again.
+# The same suite in Firefox of Debian; its driver is built once from its source, which takes minutes.
+test-firefox: setup
+	FIREFOX=1 ./scripts/setup.sh
+	./scripts/geckodriver.sh
+	PATH="$(CURDIR)/target/tools/bin:$$PATH" TRADEWIND_BROWSER=firefox \
+	  $(CARGO) test -p tradewind --features browser --test with_chromium
+
+# The five pictures of the pages in the README and the tour, made again.
 pictures: test-pages
 	python3 ./scripts/pictures.py
 

@@ -29,6 +29,8 @@ command -v ip >/dev/null || missing+=(iproute2)
 command -v c++ >/dev/null || missing+=(g++)
 command -v chromium >/dev/null || missing+=(chromium)
 command -v chromedriver >/dev/null || missing+=(chromium-driver)
+# FIREFOX=1: Firefox, too, which looks at the same pages.
+[ -z "${FIREFOX:-}" ] || command -v firefox-esr >/dev/null || missing+=(firefox-esr)
 if [ "${#missing[@]}" -eq 0 ]; then
     exit 0
 fi

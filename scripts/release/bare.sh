@@ -2,7 +2,7 @@
 # Runs in a bare Debian, with the packages beside it: what installing, using and removing them does.
 set -eu
 cd "$(dirname "$0")"
-export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
+export DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes LC_ALL=C.UTF-8
 config=/etc/tradewind/tradewind.toml
 
 fail() { echo "FAIL: $1" >&2; exit 1; }

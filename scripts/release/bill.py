@@ -17,7 +17,7 @@ def portable(value):
     if isinstance(value, list):
         return [portable(it) for it in value]
     if isinstance(value, str):
-        return re.sub(r"file:///\S*?(?=crates/|examples/)", "", value)
+        return re.sub(r"(path\+)?file:///\S*?(?=crates/|examples/)", "", value)
     return value
 
 

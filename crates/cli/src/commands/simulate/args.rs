@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use tradewind_campaign::{checks, model};
 use tradewind_io::campaign::{
     self, Campaign, Checks, EstimateKind, Homes, Keyword, OfferedLoad, Output, Overrun, Seeds,
     Semantics, Shard, Trim, Workload,
@@ -11,7 +12,6 @@ use tradewind_io::duration::{parse_span, parse_time};
 use tradewind_io::parquet::HAS_PARQUET;
 use tradewind_model::{Pools, Span, Time};
 
-use super::model;
 use crate::exit::{Exit, Failure};
 use crate::input;
 use crate::policy;
@@ -286,11 +286,6 @@ impl Axes {
     }
 
     fn campaign(&self, logs: &[String], policies: Vec<String>) -> Result<Campaign, Failure> {
-        if let (Some(from), Some(to)) = (self.from, self.to)
-            && from >= to
-        {
-            return Err(Failure::usage(format!("`--from` {from} is not before `--to` {to}")));
-        }
         Ok(Campaign {
             title: None,
             workloads: vec![self.workload(logs)?],
@@ -310,17 +305,7 @@ impl Axes {
     }
 
     fn workload(&self, logs: &[String]) -> Result<Workload, Failure> {
-        if let Some((message, hint)) = self.model.as_deref().and_then(model::objection) {
-            return Err(Failure::usage(message).hint(hint));
-        }
-        if self.model.is_some() && self.procs.is_none() && self.grid.is_none() {
-            let failure = Failure::usage("a model needs the machine's size");
-            return Err(failure.hint("add `--procs N`, or a grid file: `--grid FILE`"));
-        }
-        if logs.iter().filter(|log| *log == "-").count() > 1 {
-            return Err(Failure::usage("standard input, `-`, can be read only once"));
-        }
-        Ok(Workload {
+        let workload = Workload {
             name: self.model.clone().unwrap_or_else(|| Workload::name_of(logs)),
             logs: logs.to_vec(),
             model: self.model.clone(),
@@ -333,7 +318,9 @@ impl Axes {
             to: self.to,
             squeeze: self.squeeze,
             homes: self.homes,
-        })
+        };
+        checks::workload(&workload)?;
+        Ok(workload)
     }
 
     fn outputs(&self) -> Result<Vec<Output>, Failure> {
