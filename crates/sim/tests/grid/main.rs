@@ -9,5 +9,6 @@ mod fill;
 mod forks;
 mod live;
 mod naive;
+mod priced;
 mod retraces;
 mod worlds;
