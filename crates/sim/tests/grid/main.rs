@@ -6,6 +6,7 @@ mod cases;
 mod cycles;
 mod fallback;
 mod fill;
+mod fly;
 mod forks;
 mod live;
 mod naive;

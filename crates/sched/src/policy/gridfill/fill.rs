@@ -198,7 +198,9 @@ impl Fill {
         }
         let expired = self.expires.is_some_and(|at| at <= now);
         let mut outcomes = Vec::new();
-        self.whole |= market.pools().rates().is_some();
+        // Jobs without a reservation may be able to pay by now.
+        let unreserved = self.settings.depth != Depth::All;
+        self.whole |= unreserved && market.pools().rates().is_some();
         let alike = self.new.len() < 2 || self.settings.plain().turns().is_none();
         let new = std::mem::take(&mut self.new).into_values();
         if self.whole || woken || expired || !alike || !self.settled(now) {

@@ -16,8 +16,6 @@
 
 mod plan;
 mod prices;
-#[cfg(test)]
-mod tests;
 
 use tradewind_model::{Criterion, Measure, Objective, Plan, Snapshot, Span, Time, Window};
 

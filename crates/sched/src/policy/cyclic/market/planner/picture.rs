@@ -52,13 +52,18 @@ impl Planner {
         of_key.and_then(|(_, outcome)| outcome.err())
     }
 
-    /// Whether prices change with time and a plan of the job alone on free pools places it later than
-    /// a cycle looks ahead: by then all prices have come once.
+    /// Whether prices change with time and are why the job has no window: alone on free pools it is
+    /// not placed as far as a cycle looks ahead, but later, when all prices have come once.
     pub(super) fn may_wait(&mut self, market: &Market, books: &Availability, key: Key) -> bool {
         let Some(rates) = market.pools().rates() else { return false };
         let wish = self.waiting.get(&key).map(|wish| wish.outline);
         let (Some(wish), Some(demand)) = (wish, market.demand(key.1)) else { return false };
         let now = books.now();
+        let seed = self.settings.cyclic.seed;
+        self.picture(market, books, (&[key], None), self.horizon(now));
+        if self.plan_in_picture(seed).iter().any(Result::is_ok) {
+            return false;
+        }
         let start = wish.earliest_start().map_or(now, |start| start.max(now));
         let end = rates.settled(start) + wish.longest_task();
         self.picture(market, books, (&[key], None), Horizon { start: now, end });
@@ -67,7 +72,7 @@ impl Planner {
             return false;
         };
         job.request.deadline = demand.request().deadline;
-        self.plan_in_picture(self.settings.cyclic.seed).iter().any(Result::is_ok)
+        self.plan_in_picture(seed).iter().any(Result::is_ok)
     }
 
     /// When a job of the batch must be over.

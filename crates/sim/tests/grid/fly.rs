@@ -1,12 +1,14 @@
+//! Batches planned on the fly, against every plan of every window.
+
 use proptest::prelude::*;
 use tradewind_model::{
-    Grid, JobPlan, Limit, Measure, Money, NodeId, Objective, Outcome, Plan, Price, Reason, Request,
-    Snapshot, Span, Sum, Time, VoPolicy,
+    Attributes, Grid, Horizon, Job, JobPlan, Limit, Measure, Money, Node, NodeId, Objective,
+    Outcome, Performance, Plan, Price, Reason, Request, Site, SiteId, Slot, SlotList, Snapshot,
+    Span, Sum, Time, Times, VoPolicy,
 };
 
-use super::super::tests::{any_batch, disjoint, is_free};
-use super::super::*;
-use crate::testing::{grid, job, slots, snapshot};
+use tradewind_sched::policy::cyclic::{Cyclic, Offers, plan};
+use tradewind_sim::models::Environment;
 
 fn fly() -> Cyclic {
     Cyclic { offers: Offers::OnTheFly, choice_limit: 20_000, ..Cyclic::default() }
@@ -14,6 +16,40 @@ fn fly() -> Cyclic {
 
 fn plan_of(snapshot: &Snapshot) -> Plan {
     plan(snapshot, &fly(), &mut |_| {})
+}
+
+/// Nodes of these performances and prices, with these free slots, and a batch.
+fn snapshot(
+    nodes: &[(u32, i64)],
+    free: &[(u32, i64, i64)],
+    requests: Vec<Request>,
+    end: i64,
+) -> Snapshot {
+    let node = |(at, &(speed, price)): (usize, &(u32, i64))| Node {
+        name: format!("n{at}"),
+        site: SiteId(0),
+        host: None,
+        performance: Performance::from_thousandths(speed).unwrap(),
+        price: Price::credits(price),
+        attributes: Attributes::new(),
+        times: Times::Work,
+    };
+    let nodes = nodes.iter().enumerate().map(node).collect();
+    let slot = |&(node, start, end): &(u32, i64, i64)| Slot {
+        start: Time(start),
+        end: Time(end),
+        node: NodeId(node),
+    };
+    let mut slots: Vec<Slot> = free.iter().map(slot).collect();
+    slots.sort_by_key(|slot| (slot.start, slot.node));
+    let job = |(at, request)| Job { name: format!("j{at}"), priority: 0, request };
+    Snapshot {
+        horizon: Horizon { start: Time(0), end: Time(end) },
+        grid: Grid::new(vec![Site { name: "s".to_owned() }], nodes).unwrap(),
+        slots: SlotList::new(slots).unwrap(),
+        jobs: requests.into_iter().enumerate().map(job).collect(),
+        policy: VoPolicy::default(),
+    }
 }
 
 /// A window without names: its start, its nodes with the ends of their tasks, and its worth.
@@ -116,8 +152,8 @@ fn small() -> impl Strategy<Value = Snapshot> {
             deadline: Option::map(deadline, Time),
             ..Request::new(tasks, Span(work))
         };
-        let jobs = jobs.into_iter().map(|it| job("job", request(it))).collect();
-        let mut snapshot = snapshot(grid(&nodes), 15, slots(&free), jobs);
+        let requests = jobs.into_iter().map(request).collect();
+        let mut snapshot = snapshot(&nodes, &free, requests, 15);
         let objective = if by_cost { Objective::MinCost } else { Objective::MinTime };
         snapshot.policy = VoPolicy { objective, measure, ..VoPolicy::default() };
         snapshot
@@ -133,7 +169,7 @@ fn sum_of(sum: &Sum) -> i64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(120))]
+    #![proptest_config(ProptestConfig::with_cases(100))]
 
     /// Against every plan of every window at every second.
     #[test]
@@ -162,16 +198,30 @@ proptest! {
         }
     }
 
+    /// Batches of the papers' environment, some with limits of the VO.
     #[test]
-    fn plans_keep_every_promise(drawn in any_batch(5), by_cost in any::<bool>()) {
-        let mut snapshot = drawn;
-        snapshot.policy.objective = if by_cost { Objective::MinCost } else { Objective::MinTime };
+    fn plans_keep_every_promise(
+        seed in any::<u64>(), by_cost in any::<bool>(), nodes in 3u32..10,
+        time in prop::option::of(100i64..600), budget in prop::option::of(500i64..3_000),
+    ) {
+        let environment = Environment { nodes, jobs: 4, tasks: (1, 3), ..Environment::default() };
+        let mut snapshot = environment.draw(seed).unwrap().snapshot;
+        let limit = |it: Option<i64>| it.map_or(Limit::Auto, |it| Limit::At(Span(it)));
+        snapshot.policy = VoPolicy {
+            objective: if by_cost { Objective::MinCost } else { Objective::MinTime },
+            time_limit: limit(time),
+            budget_limit: budget.map_or(Limit::Auto, |it| Limit::At(Money::credits(it))),
+            ..VoPolicy::default()
+        };
         let planned = plan_of(&snapshot);
         prop_assert_eq!(&planned, &plan_of(&snapshot));
-        prop_assert!(disjoint(planned.jobs.iter().filter_map(JobPlan::window)));
+        let mut left = snapshot.slots.clone();
+        for window in planned.jobs.iter().filter_map(JobPlan::window) {
+            prop_assert!(left.subtract_window(window).is_ok(), "free, and apart from all others");
+        }
         for (job, planned) in snapshot.jobs.iter().zip(&planned.jobs) {
             for window in &planned.alternatives {
-                prop_assert!(is_free(&snapshot.slots, window));
+                prop_assert!(snapshot.slots.clone().subtract_window(window).is_ok());
                 prop_assert_eq!(window.check(&job.request, &snapshot.grid), Ok(()));
                 prop_assert!(job.request.budget.is_none_or(|budget| window.cost() <= budget));
             }
@@ -181,21 +231,17 @@ proptest! {
             }
         }
         let totals = planned.totals(snapshot.policy.measure);
-        if let Limit::At(limit) = snapshot.policy.time_limit {
-            prop_assert!(totals.time <= limit);
-        }
-        if let Limit::At(limit) = snapshot.policy.budget_limit {
-            prop_assert!(totals.cost <= limit);
-        }
+        prop_assert!(time.is_none_or(|limit| totals.time.0 <= limit));
+        prop_assert!(budget.is_none_or(|limit| totals.cost <= Money::credits(limit)));
     }
 }
 
-/// Both want the fast node; the bound at prices proves that one of them has to wait.
+/// Both want the cheap node at the same time; one of them waits for it, which is proven best.
 #[test]
 fn prices_of_slots_prove_a_plan() {
-    let free = slots(&[(0, 0, 40), (1, 0, 40)]);
-    let jobs = vec![job("one", Request::new(1, Span(20))), job("two", Request::new(1, Span(20)))];
-    let mut snapshot = snapshot(grid(&[(1_000, 1), (1_000, 3)]), 40, free, jobs);
+    let requests = vec![Request::new(1, Span(20)), Request::new(1, Span(20))];
+    let free = [(0, 0, 40), (1, 0, 40)];
+    let mut snapshot = snapshot(&[(1_000, 1), (1_000, 3)], &free, requests, 40);
     snapshot.policy = VoPolicy { objective: Objective::MinCost, ..VoPolicy::default() };
     let planned = plan_of(&snapshot);
     let totals = planned.totals(snapshot.policy.measure);
