@@ -11,7 +11,7 @@ use tradewind_daemon::engine::reads::{Full, Reads};
 use tradewind_daemon::engine::{Engine, Setup, SiteSetup, Timing};
 use tradewind_daemon::live::{Make, Settings};
 use tradewind_daemon::site::{
-    Finding, Order, PoolSetup, PoolSurvey, Reading, Site, SiteError, Survey, Tag,
+    Excerpt, Finding, Order, PoolSetup, PoolSurvey, Reading, Site, SiteError, Survey, Tag,
 };
 use tradewind_daemon::store::memory::Disk;
 use tradewind_daemon::store::{Origin, Store};
@@ -78,13 +78,13 @@ impl Site for Hangs {
         Ok(())
     }
     fn output(&mut self, tag: &Tag, max: usize) -> Result<Vec<u8>, SiteError> {
-        self.reading(tag, max)?.run()
+        Ok(self.reading(tag, &Excerpt::last(max))?.run()?.bytes)
     }
-    fn reading(&mut self, _: &Tag, _: usize) -> Result<Reading, SiteError> {
-        let gate = self.reads.clone();
+    fn reading(&mut self, _: &Tag, wanted: &Excerpt) -> Result<Reading, SiteError> {
+        let (gate, wanted) = (self.reads.clone(), *wanted);
         Ok(Reading::by(move || {
             gate.pass();
-            Ok(b"text".to_vec())
+            Ok(wanted.of(b"text"))
         }))
     }
     fn doctor(&mut self) -> Vec<Finding> {
@@ -165,7 +165,8 @@ fn a_site_that_hangs_is_away_until_it_answers_again() {
     until(&engine, true);
     // No caller waits for an answer that will not come.
     let all = Reads::new(1, 1);
-    let told = engine.readers[0].tail(&tag(), 9, all.permit("ana").unwrap()).unwrap_err();
+    let told =
+        engine.readers[0].read(&tag(), Excerpt::last(9), all.permit("ana").unwrap()).unwrap_err();
     assert!(matches!(&told, SiteError::Away(why) if why.contains("hangs")), "{told:?}");
     surveys.open();
     until(&engine, false);
@@ -183,10 +184,15 @@ fn a_read_that_hangs_delays_no_caller() {
     let engine = market(&surveys, &reads);
     until(&engine, false);
     let all = Reads::new(3, 2);
-    assert_eq!(engine.readers[0].tail(&tag(), 9, all.permit("ana").unwrap()).unwrap(), b"text");
+    assert_eq!(
+        engine.readers[0].read(&tag(), Excerpt::last(9), all.permit("ana").unwrap()).unwrap().bytes,
+        b"text"
+    );
     reads.close();
     for _ in 0..2 {
-        let told = engine.readers[0].tail(&tag(), 9, all.permit("ana").unwrap()).unwrap_err();
+        let told = engine.readers[0]
+            .read(&tag(), Excerpt::last(9), all.permit("ana").unwrap())
+            .unwrap_err();
         assert!(matches!(&told, SiteError::Away(why) if why.contains("within 5 s")), "{told:?}");
     }
     // What hangs counts until it comes back.

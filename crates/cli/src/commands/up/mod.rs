@@ -32,7 +32,7 @@ use tradewind_daemon::live::peers::StatusQuery;
 use tradewind_daemon::live::rights::{Actor, Role, TokenTerms};
 use tradewind_daemon::live::{Ask, Reply};
 use tradewind_daemon::shadow::{Records, Watch};
-use tradewind_daemon::site::{SiteError, Tag};
+use tradewind_daemon::site::{Excerpt, SiteError, Tag, Written};
 use tradewind_daemon::store::sqlite::{Cover, Sqlite};
 use tradewind_daemon::store::{Store, StoreError};
 use tradewind_daemon::upkeep::{MaintainedDatabase, Maintenance, Pace, SqliteMaintenance, Upkeep};
@@ -441,16 +441,16 @@ pub(super) fn all_pools(settings: &Settings) -> Vec<Pool> {
 struct Readers(Vec<Reader>, peers::Reading);
 
 impl Outputs for Readers {
-    fn tail(
+    fn read(
         &self,
         site: SiteId,
         tag: &Tag,
-        max: usize,
+        wanted: Excerpt,
         permit: Permit,
-    ) -> Result<Vec<u8>, SiteError> {
+    ) -> Result<Written, SiteError> {
         let reader = self.0.get(site.0 as usize);
         let reader = reader.ok_or_else(|| SiteError::Away("the site is gone".to_owned()))?;
-        reader.tail(tag, max, permit)
+        reader.read(tag, wanted, permit)
     }
 
     fn abroad(
