@@ -77,11 +77,11 @@ impl GridFile {
             format!("{:?}", sites.collect::<Vec<_>>())
         });
         let rates = self.pools.rates().map(|rates| {
-            let of =
-                |pool: usize| rates.get(pool).map(|rate| (rate.values().collect(), rate.period()));
-            let all: Vec<Option<(Vec<(Time, i64)>, _)>> =
-                (0..self.pools.as_slice().len()).map(of).collect();
-            format!("{all:?}")
+            let of = |pool: usize| match rates.get(pool) {
+                Some(rate) => format!("{:?} {:?};", text(&Some((**rate).clone())), rate.period()),
+                None => ";".to_owned(),
+            };
+            (0..self.pools.as_slice().len()).map(of).collect::<String>()
         });
         let all = [power, rates].into_iter().flatten().collect::<String>();
         (!all.is_empty()).then(|| digest::sha256(all.as_bytes()))

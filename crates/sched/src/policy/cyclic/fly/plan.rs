@@ -92,10 +92,8 @@ impl<'a> Greedy<'a> {
 /// The same window at what its nodes cost in the scenario.
 pub(super) fn at_own_prices(snapshot: &Snapshot, window: &Window) -> Option<Window> {
     let start = window.start();
-    let task = |task: &Task| Task {
-        cost: snapshot.grid.cost(task.node, start, task.length),
-        ..task.clone()
-    };
+    let task =
+        |task: &Task| Task { cost: snapshot.grid.cost(task.node, start, task.length), ..*task };
     Window::new(start, window.tasks().iter().map(task).collect()).ok()
 }
 
