@@ -205,9 +205,9 @@ impl<'a> Flight<'a> {
         let rates = self.prices.rates();
         let value = |job: usize| taken[job].as_ref().map(|it| it.value);
         let by_priority = self.snapshot.by_priority();
-        let mut dearest = by_priority.clone();
-        dearest.sort_by_key(|&job| std::cmp::Reverse(value(job)));
-        for order in [by_priority, dearest] {
+        let mut costliest = by_priority.clone();
+        costliest.sort_by_key(|&job| std::cmp::Reverse(value(job)));
+        for order in [by_priority, costliest] {
             let greedy = Greedy::new(self.snapshot, &self.worth);
             let made = greedy.run(&order, &self.agents, &rates, &mut self.scratch);
             let mut chosen = vec![None; order.len()];
@@ -276,10 +276,10 @@ impl Agent {
         lengths.sort_unstable();
         lengths.dedup();
         let longest = lengths.last().copied().unwrap_or_default();
-        let dearest = suitable().map(|(id, _)| grid.highest_price(id)).max().unwrap_or_default();
+        let costliest = suitable().map(|(id, _)| grid.highest_price(id)).max().unwrap_or_default();
         let (tasks, length) = (i128::from(request.tasks), i128::from(longest.0));
         let most = match worth.objective {
-            Objective::MinCost | Objective::MaxIncome => tasks * length * i128::from(dearest.0),
+            Objective::MinCost | Objective::MaxIncome => tasks * length * i128::from(costliest.0),
             _ => tasks * length,
         };
         Agent {
