@@ -36,7 +36,8 @@ pub fn workload(workload: &Workload) -> Result<(), Failure> {
 /// If one does not, as wrong usage.
 pub fn plan(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
     check_limits(plan, sources)?;
-    check_numbers(plan, sources)
+    check_numbers(plan, sources)?;
+    check_prices(plan, sources)
 }
 
 /// What policies count must be known of every pool.
@@ -56,4 +57,24 @@ fn check_limits(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failur
     let message = format!("policy `{policy}` knows no limits of queues, and `{pool}` has some");
     let hint = "use `auction`, `meta-fcfs`, `easy` or their like, or a grid without limits";
     Err(Failure::usage(message).hint(hint))
+}
+
+/// Policies must know prices that change with time where there are some.
+fn check_prices(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
+    let Some((pool, layout)) = sources.iter().find_map(WorkloadFiles::changing_pool) else {
+        return Ok(());
+    };
+    let hint = "use `css`, `batch-slicer`, `whole-batch`, `bsf`, or `easy` and its like";
+    if plan.deciders.iter().any(|decider| decider.ours().is_none()) {
+        let message = format!("a command knows one price per pool, and that of `{pool}` changes");
+        return Err(Failure::usage(message).hint(hint));
+    }
+    for policy in plan.policies() {
+        if let Some(why) = policy.on(layout).needs_one_price() {
+            let text = policy.text();
+            let message = format!("policy `{text}` {why}; the price of `{pool}` changes");
+            return Err(Failure::usage(message).hint(hint));
+        }
+    }
+    Ok(())
 }

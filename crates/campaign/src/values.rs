@@ -3,6 +3,7 @@
 use tradewind_io::diagnostics::did_you_mean;
 use tradewind_io::{decimal, duration, scenario};
 use tradewind_model::{Component, Limit, Money, Quantity, Rho, Span};
+use tradewind_sched::policy::cyclic::market::RhoRule;
 
 /// `auto` or a length of time.
 pub fn time_limit(text: &str) -> Result<Limit<Span>, String> {
@@ -49,6 +50,37 @@ pub fn rho(text: &str) -> Result<Rho, String> {
         .ok_or_else(|| "not a number above 0 and up to 1 with at most three decimals".to_owned())
 }
 
+/// ρ, and that of some hours or loads: `1+0.8@18-8+0.6@90%`.
+pub(crate) fn rho_rules(text: &str) -> Result<(Rho, Vec<RhoRule>), String> {
+    const FORM: &str = "after the usual number, `+0.8@18-8` is from 18 to 8 o'clock, `+0.6@90%` \
+                        from a load of 90 % on, `+0.5@18-8@90%` both";
+    let mut parts = text.split('+');
+    let usual = rho(parts.next().unwrap_or_default())?;
+    let rule = |part: &str| {
+        let mut pieces = part.split('@');
+        let mut rule =
+            RhoRule { hours: None, load: 0, rho: rho(pieces.next().unwrap_or_default())? };
+        let mut conditions = 0;
+        for piece in pieces {
+            conditions += 1;
+            let hour = |text: &str| text.parse::<i64>().ok().filter(|hour| (0..=24).contains(hour));
+            match (piece.strip_suffix('%'), piece.split_once('-')) {
+                (Some(percent), _) => {
+                    let percent = percent.parse::<u32>().ok().filter(|it| *it <= 100);
+                    rule.load = percent.ok_or(FORM)? * 10;
+                }
+                (None, Some((from, until))) => {
+                    let (from, until) = (hour(from).ok_or(FORM)?, hour(until).ok_or(FORM)?);
+                    rule.hours = Some((Span(from * 3_600), Span(until * 3_600)));
+                }
+                (None, None) => return Err(FORM.to_owned()),
+            }
+        }
+        (conditions > 0).then_some(rule).ok_or_else(|| FORM.to_owned())
+    };
+    Ok((usual, parts.map(rule).collect::<Result<_, _>>()?))
+}
+
 /// A number from 1, or a word that stands for none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Count {
@@ -85,6 +117,20 @@ mod tests {
         assert_eq!(rho("0.8").ok().map(Rho::thousandths), Some(800));
         for text in ["0", "1.001", "0.0001", "2", "-0.5", "NaN", "1e999"] {
             assert!(rho(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn factors_may_depend_on_hour_and_load() {
+        let (usual, rules) = rho_rules("1+0.5@18-8@90%+0.6@75%").unwrap();
+        let hours = Some((Span(18 * 3_600), Span(8 * 3_600)));
+        let seen: Vec<_> =
+            rules.iter().map(|it| (it.rho.thousandths(), it.hours, it.load)).collect();
+        assert_eq!((usual, seen), (Rho::ONE, vec![(500, hours, 900), (600, None, 750)]));
+        for text in
+            ["1+0.5", "1+0.5@18", "1+0.5@18-25", "1+0.5@101%", "1+2@9-10", "1+@9-10", "+1@1-2"]
+        {
+            assert!(rho_rules(text).is_err(), "{text}");
         }
     }
 

@@ -124,6 +124,16 @@ impl<'a> WorkloadFiles<'a> {
         limited.map(|pool| pool.name.clone())
     }
 
+    /// A pool of the grid file whose price changes with time, if the file is sound and has one.
+    pub(super) fn changing_pool(&self) -> Option<(String, Layout)> {
+        self.spec.grid.as_ref()?;
+        let grid = self.files.get(self.spec.logs.len())?.grid()?;
+        let pools = grid.pools(0);
+        let (_, pool) = pools.iter().find(|(id, _)| pools.rate(*id).is_some())?;
+        let layout = if grid.has_queues() { Layout::Queues } else { Layout::Pools };
+        Some((pool.name.clone(), layout))
+    }
+
     /// The logs as they are, and the processors of the machine, if they were read and found sound.
     pub fn logs_and_processors(&self) -> Option<(&[swf::Log], u32)> {
         let machine = self.read.get()?.as_ref().ok()?;

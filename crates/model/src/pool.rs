@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::{
-    Attribute, Attributes, Demand, Longest, Performance, Power, Price, Site, SiteId, Span,
+    Attribute, Attributes, Demand, Longest, Performance, Power, Price, Rates, Site, SiteId, Span,
     TimeMode, Times,
 };
 
@@ -32,7 +32,7 @@ pub struct Pool {
     pub nodes: u32,
     /// Of each node.
     pub performance: Performance,
-    /// Per node and second.
+    /// Per node and second. Where it changes with time ([`Pools::rate`]), the lowest that it ever is.
     pub price: Price,
     /// What each node offers besides.
     pub attributes: Attributes,
@@ -113,6 +113,7 @@ pub struct Pools {
     pools: Vec<Pool>,
     nodes: u32,
     pub(crate) power: Option<Arc<Power>>,
+    pub(crate) rates: Option<Arc<Rates>>,
 }
 
 /// Why sites and pools do not make a grid.
@@ -164,7 +165,9 @@ impl Pools {
         duplicate(pools.iter().map(|pool| &pool.name))?;
         match u32::try_from(nodes) {
             Ok(0) => Err(PoolsError::Empty),
-            Ok(nodes) if nodes <= Self::MAX_NODES => Ok(Pools { sites, pools, nodes, power: None }),
+            Ok(nodes) if nodes <= Self::MAX_NODES => {
+                Ok(Pools { sites, pools, nodes, power: None, rates: None })
+            }
             _ => Err(PoolsError::TooMany),
         }
     }
@@ -183,7 +186,7 @@ impl Pools {
             times: Times::Work,
         };
         let sites = vec![Site { name: "cluster".to_owned() }];
-        Pools { sites, nodes: pool.nodes, pools: vec![pool], power: None }
+        Pools { sites, nodes: pool.nodes, pools: vec![pool], power: None, rates: None }
     }
 
     /// All sites of the market, by id.
@@ -206,10 +209,17 @@ impl Pools {
         &self.pools[id.index()]
     }
 
-    /// Another price for one pool; whether it is there and the price is not below zero.
+    /// Another price for one pool; whether it is there, has one price at all times, and the new one
+    /// is not below zero.
     pub(crate) fn reprice(&mut self, id: PoolId, price: Price) -> bool {
-        let pool = self.pools.get_mut(id.index()).filter(|_| price.0 >= 0);
+        let known = price.0 >= 0 && self.rate(id).is_none();
+        let pool = self.pools.get_mut(id.index()).filter(|_| known);
         pool.map(|pool| pool.price = price).is_some()
+    }
+
+    /// A pool's lowest price ever.
+    pub(crate) fn set_lowest(&mut self, index: usize, price: Price) {
+        self.pools[index].price = price;
     }
 
     /// Nodes of all pools.

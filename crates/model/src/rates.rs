@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use crate::{Grid, Money, NodeId, Price, Series, Span, Time};
+use crate::{Grid, Money, NodeId, PoolId, Pools, Price, Series, Share, Span, Time};
 
-/// The prices over time of those nodes of a [`Grid`] whose price changes.
+/// The prices over time of those nodes of a [`Grid`], or pools of [`Pools`], whose price changes.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Rates {
     /// By index; `None`, and every index beyond the end, has its one price.
@@ -28,6 +28,84 @@ impl Rates {
     /// Whether no price changes.
     pub fn is_empty(&self) -> bool {
         self.of.iter().all(Option::is_none)
+    }
+
+    /// The next moment after `time` at which any price changes.
+    pub fn next(&self, time: Time) -> Option<Time> {
+        self.of.iter().flatten().filter_map(|rate| rate.next(time)).map(|(from, _)| from).min()
+    }
+
+    /// A moment, `from` or later, by which the prices of all starts from `from` on have come once:
+    /// whatever happens later has happened before. Where periods have no common multiple of
+    /// [`Rates::LONGEST`] or less, after that time.
+    pub fn settled(&self, from: Time) -> Time {
+        let last = |rate: &Arc<Series>| match rate.period() {
+            Some(_) => None,
+            None => rate.values().last().map(|(at, _)| at),
+        };
+        let once = self.of.iter().flatten().filter_map(last).fold(from, Time::max);
+        let periods = self.of.iter().flatten().filter_map(|rate| rate.period());
+        once + periods.fold(Span(1), common)
+    }
+
+    /// The longest common period that is looked at: two years.
+    pub const LONGEST: Span = Span(2 * 366 * 86_400);
+}
+
+/// The least common multiple of two periods, at most [`Rates::LONGEST`].
+fn common(one: Span, other: Span) -> Span {
+    let (mut a, mut b) = (one.0.max(1), other.0.max(1));
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    let multiple = i128::from(one.0.max(1)) / i128::from(a) * i128::from(other.0.max(1));
+    Span(multiple.min(i128::from(Rates::LONGEST.0)) as i64)
+}
+
+impl Pools {
+    /// The same pools with prices that change, by pool. A pool's own price is then the lowest that
+    /// it ever has.
+    pub fn with_rates(mut self, rates: Rates) -> Pools {
+        for index in 0..self.as_slice().len() {
+            if let Some(rate) = rates.get(index) {
+                self.set_lowest(index, Price(rate.least()));
+            }
+        }
+        self.rates = (!rates.is_empty()).then(|| Arc::new(rates));
+        self
+    }
+
+    /// Prices that change, if any does.
+    pub fn rates(&self) -> Option<&Arc<Rates>> {
+        self.rates.as_ref()
+    }
+
+    /// The price over time of this pool, if it changes.
+    pub fn rate(&self, pool: PoolId) -> Option<&Arc<Series>> {
+        self.rates()?.get(pool.index())
+    }
+
+    /// What the pool asks per node and second at this moment.
+    ///
+    /// # Panics
+    /// If there is no such pool.
+    pub fn price_at(&self, pool: PoolId, time: Time) -> Price {
+        self.rate(pool).map_or(self.pool(pool).price, |rate| Price(rate.at(time)))
+    }
+
+    /// What the nodes of a share cost during `[start, start + length)`: the integral of the pool's
+    /// price. Saturates.
+    ///
+    /// # Panics
+    /// If there is no such pool.
+    pub fn cost(&self, share: Share, start: Time, length: Span) -> Money {
+        match self.rate(share.pool) {
+            None => self.pool(share.pool).price.of(share.nodes, length),
+            Some(rate) => {
+                let all = rate.integral(start, start + length) * i128::from(share.nodes);
+                Money(all.clamp(0, i128::from(i64::MAX)) as i64)
+            }
+        }
     }
 }
 

@@ -218,7 +218,7 @@ pub(super) fn cycles(to: &mut Settings, key: &str, value: &str) -> Result<(), Wr
         "measure" => to.vo.measure = word(value, &MEASURES)?,
         "time-limit" => to.vo.time_limit = values::time_limit(value)?,
         "budget-limit" => to.vo.budget_limit = values::budget_limit(value)?,
-        "rho" => to.vo.rho = values::rho(value)?,
+        "rho" => (to.vo.rho, to.rho) = values::rho_rules(value)?,
         "criteria" => {
             to.vo.criteria.order =
                 value.split('+').map(values::component).collect::<Result<_, _>>()?;

@@ -4,9 +4,10 @@ use tradewind_io::diagnostics::did_you_mean;
 use tradewind_sched::policy::Order;
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::bsf;
-use tradewind_sched::policy::cyclic::{Offers, market};
+use tradewind_sched::policy::cyclic::{Offers, SearchBy, market};
 use tradewind_sched::policy::dispatch::{self, Rule};
 use tradewind_sched::policy::gridfill;
+use tradewind_sched::window::Variant;
 
 use super::federal::{self, Federal, Site};
 use super::parameters::{self, Family};
@@ -15,7 +16,7 @@ use crate::brackets::Named;
 use crate::failure::Failure;
 
 /// Every name of a policy.
-pub(super) const NAMES: [&str; 20] = [
+pub(super) const NAMES: [&str; 21] = [
     "fcfs",
     "sjf",
     "easy",
@@ -24,6 +25,7 @@ pub(super) const NAMES: [&str; 20] = [
     "css",
     "batch-slicer",
     "whole-batch",
+    "on-the-fly",
     "bsf",
     "auction",
     "admission",
@@ -61,13 +63,24 @@ pub(super) fn read(text: &str) -> Result<PolicySpec, Failure> {
     }
     check_candidates(name, &kind)?;
     if let Kind::Cycles(settings) = &kind
-        && settings.cyclic.offers == Offers::Overlapping
+        && settings.cyclic.offers != Offers::Disjoint
         && !settings.vo.criteria.is_empty()
     {
         let failure = Failure::usage(format!(
             "policy `{name}` has no `criteria` and no limits on energy and carbon"
         ));
         return Err(failure.hint("use `css` or `batch-slicer`"));
+    }
+    if let Kind::Cycles(settings) = &kind
+        && settings.cyclic.offers == Offers::OnTheFly
+        && (!Offers::fly(&settings.vo)
+            || settings.cyclic.search != SearchBy::Job
+            || settings.cyclic.variant == Variant::Paper)
+    {
+        let failure = Failure::usage(format!(
+            "policy `{name}` has one exact search, by `objective=min-time` or `min-cost`"
+        ));
+        return Err(failure.hint("leave `search` and `variant` out, or use `whole-batch`"));
     }
     if let Kind::Dispatch(dispatch::Settings { dynamics, .. }) = &kind
         && dynamics.floor > dynamics.ceiling
@@ -97,6 +110,7 @@ fn default_of(name: &str) -> Result<Kind, Failure> {
         "css" => Kind::Cycles(market::Settings::css()),
         "batch-slicer" => Kind::Cycles(market::Settings::batch_slicer()),
         "whole-batch" => Kind::Cycles(market::Settings::whole_batch()),
+        "on-the-fly" => Kind::Cycles(market::Settings::on_the_fly()),
         "bsf" => Kind::Bsf(bsf::Settings::default()),
         _ => match Rule::ALL.iter().find(|(_, known)| *known == name) {
             Some((rule, _)) => Kind::Dispatch(dispatch::Settings::of(*rule)),
@@ -152,7 +166,7 @@ fn families(name: &str, kind: &Kind) -> &'static [Family] {
         Kind::Fill(_) => &[Family::Fill],
         Kind::Learned => &[],
         Kind::Cycles(_) if name == "css" => &[Family::Cycles, Family::Fallback],
-        Kind::Cycles(_) if name == "whole-batch" => {
+        Kind::Cycles(_) if name == "whole-batch" || name == "on-the-fly" => {
             &[Family::Cycles, Family::Fallback, Family::Whole]
         }
         Kind::Cycles(_) => &[Family::Cycles, Family::Fallback, Family::Slices],

@@ -133,6 +133,21 @@ impl PolicySpec {
         matches!(self.kind, Kind::Cycles(_) | Kind::Bsf(_))
     }
 
+    /// Why the policy cannot decide where prices change with time, if it cannot: it knows one price
+    /// per pool, or searches that know one.
+    pub(crate) fn needs_one_price(&self) -> Option<&'static str> {
+        let cycles = match &self.kind {
+            Kind::Fill(_) => return None,
+            Kind::Cycles(settings) => settings,
+            Kind::Bsf(settings) => &settings.cycles,
+            Kind::Dispatch(_) | Kind::Federal(_) | Kind::Learned => {
+                return Some("knows one price per pool");
+            }
+        };
+        let paper = cycles.cyclic.variant == Variant::Paper;
+        paper.then_some("has `variant=paper`, which knows one price per slot")
+    }
+
     /// What the policy needs of every pool as a number, and one that lacks it: a pool without it
     /// would seem to consume nothing.
     ///
@@ -297,5 +312,7 @@ fn is_plain(workload: &Workload) -> bool {
     };
     let [pool] = workload.pools.as_slice() else { return false };
     let plainly = |terms: &Terms| Terms { user: 0, ..terms.clone() } == Terms::NONE;
-    plain(pool) && workload.jobs.iter().all(|job| job.terms.as_deref().is_none_or(plainly))
+    workload.pools.rates().is_none()
+        && plain(pool)
+        && workload.jobs.iter().all(|job| job.terms.as_deref().is_none_or(plainly))
 }

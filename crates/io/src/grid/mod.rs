@@ -54,23 +54,37 @@ impl GridFile {
             pool.price = Price(within(&mut lot, low.0, high.0));
         }
         // They made a grid before, and only prices have changed.
-        match (Pools::new(self.pools.sites().to_vec(), pools), self.pools.power()) {
-            (Ok(pools), Some(power)) => pools.with_power(power.clone()),
-            (Ok(pools), None) => pools,
-            (Err(_), _) => self.pools.clone(),
+        let Ok(mut pools) = Pools::new(self.pools.sites().to_vec(), pools) else {
+            return self.pools.clone();
+        };
+        if let Some(power) = self.pools.power() {
+            pools = pools.with_power(power.clone());
+        }
+        match self.pools.rates() {
+            Some(rates) => pools.with_rates(rates.as_ref().clone()),
+            None => pools,
         }
     }
 
-    /// A digest of the electricity of all sites, which other files may describe; `None` where the
-    /// file says nothing of it.
+    /// A digest of the electricity of all sites and of prices over time, which other files may
+    /// describe; `None` where the file says nothing of either.
     pub fn power_digest(&self) -> Option<String> {
-        let power = self.pools.power()?;
         let text = |series: &Option<Series>| -> Vec<(Time, i64)> {
             series.iter().flat_map(Series::values).collect()
         };
-        let sites: Vec<_> =
-            power.sites.iter().map(|site| (text(&site.carbon), text(&site.price))).collect();
-        Some(digest::sha256(format!("{sites:?}").as_bytes()))
+        let power = self.pools.power().map(|power| {
+            let sites = power.sites.iter().map(|site| (text(&site.carbon), text(&site.price)));
+            format!("{:?}", sites.collect::<Vec<_>>())
+        });
+        let rates = self.pools.rates().map(|rates| {
+            let of = |pool: usize| match rates.get(pool) {
+                Some(rate) => format!("{:?} {:?};", text(&Some((**rate).clone())), rate.period()),
+                None => ";".to_owned(),
+            };
+            (0..self.pools.as_slice().len()).map(of).collect::<String>()
+        });
+        let all = [power, rates].into_iter().flatten().collect::<String>();
+        (!all.is_empty()).then(|| digest::sha256(all.as_bytes()))
     }
 
     /// Whether any pool is cut into queues.

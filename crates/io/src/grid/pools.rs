@@ -1,12 +1,15 @@
 //! `[[site.pool]]`: like nodes, whole or cut into queues.
 
-use tradewind_model::{Admission, Performance, Pool, PoolId, Pools, Price, SiteId, Times};
+use std::sync::Arc;
+
+use tradewind_model::{Admission, Performance, Pool, PoolId, Pools, Price, Series, SiteId, Times};
 
 use super::queues::{self, Queue};
 use crate::fields::{AMOUNT, Fields, Notes, PERFORMANCE};
 use crate::outages::{Target, TargetKind, Targets};
 use crate::power::Watts;
 use crate::scenario::{NameLines, attributes};
+use crate::series::{self, Rate};
 use crate::value;
 
 const KEYS: [&str; 11] = [
@@ -24,22 +27,30 @@ const KEYS: [&str; 11] = [
 ];
 
 /// What nodes cost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Charge {
     Fixed(Price),
     /// Something between these two, both included.
     Drawn(Price, Price),
+    Changes(Arc<Series>),
 }
 
-/// The field `price`: a number, or a list of two.
-pub(super) fn charge(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Charge> {
-    match fields.get("price").map(|value| &value.kind) {
-        Some(value::ValueKind::List(_)) => {
-            let (low, high) = fields.range("price", &AMOUNT, notes)?;
-            Some(Charge::Drawn(Price(low), Price(high)))
-        }
-        _ => fields.price("price", notes).map(Charge::Fixed),
+/// The field `price`: a number, a list of two, or a series that changes with time.
+pub(super) fn charge(
+    fields: &Fields<'_, '_>,
+    document: &str,
+    notes: &mut Notes<'_>,
+) -> Option<Charge> {
+    if let value::ValueKind::List(items) = &fields.get("price")?.kind
+        && !items.iter().any(|item| matches!(item.kind, value::ValueKind::List(_)))
+    {
+        let (low, high) = fields.range("price", &AMOUNT, notes)?;
+        return Some(Charge::Drawn(Price(low), Price(high)));
     }
+    series::rate(fields, "price", document, notes).map(|rate| match rate {
+        Rate::Fixed(price) => Charge::Fixed(price),
+        Rate::Changes(series) => Charge::Changes(series),
+    })
 }
 
 /// The pools that have been read so far.
@@ -48,6 +59,8 @@ pub(super) struct PoolReader {
     pub(super) pools: Vec<Pool>,
     pub(super) targets: Targets,
     pub(super) drawn: Vec<(PoolId, (Price, Price))>,
+    /// Prices over time, by pool.
+    pub(super) rates: Vec<Option<Arc<Series>>>,
     /// Whether any pool says what its nodes consume.
     pub(super) electric: bool,
     names: NameLines,
@@ -59,7 +72,7 @@ impl PoolReader {
         &mut self,
         value: &value::Value<'_>,
         path: String,
-        (site, usual, of_site): (SiteId, Charge, Option<Watts>),
+        (site, usual, of_site, document): (SiteId, &Charge, Option<Watts>, &str),
         notes: &mut Notes<'_>,
     ) {
         let Some(fields) = Fields::of(value, path, &KEYS, notes) else { return };
@@ -68,7 +81,7 @@ impl PoolReader {
         let nodes = fields.whole("nodes", 1..=i64::from(Pools::MAX_NODES), notes);
         let nodes = nodes.and_then(|nodes| u32::try_from(nodes).ok());
         let admission = queues::admission(&fields, Admission::NONE, notes);
-        let charge = charge(&fields, notes).unwrap_or(usual);
+        let charge = charge(&fields, document, notes).unwrap_or_else(|| usual.clone());
         let mut attributes = attributes(&fields, notes);
         if let Some(watts) = Watts::read(&fields, notes).or(of_site) {
             self.electric = true;
@@ -88,7 +101,7 @@ impl PoolReader {
         };
         match queues::queues(&fields, &pool, nodes, notes) {
             None => self.whole(pool, charge, &fields, notes),
-            Some(queues) => self.cut(&pool, queues, charge, notes),
+            Some(queues) => self.cut(&pool, queues, &charge, notes),
         }
     }
 
@@ -104,7 +117,7 @@ impl PoolReader {
         self.push(pool, charge);
     }
 
-    fn cut(&mut self, pool: &Pool, queues: Vec<Queue>, charge: Charge, notes: &mut Notes<'_>) {
+    fn cut(&mut self, pool: &Pool, queues: Vec<Queue>, charge: &Charge, notes: &mut Notes<'_>) {
         let sizes = queues.iter().map(|queue| queue.nodes).collect();
         self.target(pool.name.clone(), TargetKind::Pool, pool.site, sizes);
         for queue in queues {
@@ -113,7 +126,7 @@ impl PoolReader {
             let queue = Pool { name, nodes, admission, ..pool.clone() };
             queues::somebody_fits(&queue, (line, &path), notes);
             self.target(queue.name.clone(), TargetKind::Queue, queue.site, vec![queue.nodes]);
-            self.push(queue, charge);
+            self.push(queue, charge.clone());
         }
     }
 
@@ -124,13 +137,20 @@ impl PoolReader {
     }
 
     fn push(&mut self, pool: Pool, charge: Charge) {
+        let mut rate = None;
         let price = match charge {
             Charge::Fixed(price) => price,
+            Charge::Changes(series) => {
+                let least = Price(series.least());
+                rate = Some(series);
+                least
+            }
             Charge::Drawn(low, high) => {
                 self.drawn.push((PoolId(self.pools.len() as u32), (low, high)));
                 low
             }
         };
+        self.rates.push(rate);
         self.pools.push(Pool { price, ..pool });
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Cause, Pools, Power, Price, Site, SiteId, SitePower};
+use tradewind_model::{Cause, Pools, Power, Price, Rates, Site, SiteId, SitePower};
 
 use super::pools::{self, Charge};
 use super::{GridFile, distributions, owners};
@@ -93,7 +93,7 @@ fn grid(fields: &Fields<'_, '_>, name: &str, notes: &mut Notes<'_>) -> Option<Gr
     if notes.diagnostics.errors() > 0 {
         return None;
     }
-    let pools::PoolReader { pools, targets, drawn, electric, .. } = reader.pools;
+    let pools::PoolReader { pools, targets, drawn, rates, electric, .. } = reader.pools;
     let power = Power { sites: reader.power };
     let with_power = |pools: Pools| match electric || reader.electric {
         true => pools.with_power(power),
@@ -102,7 +102,7 @@ fn grid(fields: &Fields<'_, '_>, name: &str, notes: &mut Notes<'_>) -> Option<Gr
     let pools = Pools::new(reader.sites, pools)
         .map_err(|err| notes.error(1, "site", err.to_string(), "see `docs/reference/grid.md`"))
         .ok()
-        .map(with_power)?;
+        .map(|pools| with_power(pools).with_rates(Rates::new(rates)))?;
     let (planned, failures, loads) = file;
     let (owners, logs) = (owners.queues, reader.logs);
     Some(GridFile { title, pools, drawn, targets, planned, failures, loads, owners, logs })
@@ -119,11 +119,12 @@ impl GridReader {
             let hint = "a site has at least one pool of nodes";
             notes.error(line, &place, "there are no pools".to_owned(), hint);
         }
-        let usual = pools::charge(fields, notes).unwrap_or(Charge::Fixed(Price::default()));
+        let usual = pools::charge(fields, document, notes);
+        let usual = usual.unwrap_or(Charge::Fixed(Price::default()));
         let watts = Watts::read(fields, notes);
         for (i, item) in items.iter().enumerate() {
             let path = format!("{}[{i}]", fields.place("pool"));
-            self.pools.pool(item, path, (id, usual, watts), notes);
+            self.pools.pool(item, path, (id, &usual, watts, document), notes);
         }
         let power = power::site(fields, document, notes);
         self.electric |= power.is_some();

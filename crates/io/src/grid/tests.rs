@@ -158,6 +158,27 @@ cause = "failing"
 }
 
 #[test]
+fn prices_may_change_with_time() {
+    let of = |site: &str, pool: &str| {
+        toml(&format!(
+            "[[site]]\nname = \"a\"\n{site}\npool = [{{ name = \"p\", nodes = 4, {pool} }}]"
+        ))
+    };
+    let day = "price = { every = \"24h\", values = [[\"0h\", 1.5], [\"8h\", 4]] }";
+    let pools = of(day, "performance = 2").unwrap().pools(1);
+    let rate = pools.rate(PoolId(0)).unwrap();
+    assert_eq!((rate.at(Time(8 * 3_600)), rate.at(Time(25 * 3_600))), (4_000_000, 1_500_000));
+    assert_eq!(pools.pool(PoolId(0)).price, Price(1_500_000));
+    // A pool's own price comes first, two numbers are drawn from, and a constant series is a price.
+    assert_eq!(of(day, "price = 3").unwrap().pools(1).rates(), None);
+    assert_eq!(of(day, "price = [1, 2]").unwrap().pools(1).rates(), None);
+    assert_eq!(of("", "price = [[0, 2], [9, 2]]").unwrap().pools(1).rates(), None);
+    let queues = of("", "queues = \"1:1\", price = [[0, 2], [9, 1]]").unwrap().pools(1);
+    assert!(queues.rate(PoolId(0)).is_some() && queues.rate(PoolId(1)).is_some());
+    assert!(of("", "price = [[9, 2], [0, 1]]").unwrap_err().contains("is not later"));
+}
+
+#[test]
 fn odd_outages_are_mistakes() {
     let with = |entry: &str| {
         let site = "[[site]]\nname = \"a\"\npool = [{ name = \"p\", nodes = 4 }]\n";

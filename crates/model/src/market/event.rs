@@ -110,7 +110,8 @@ pub enum Event {
         /// Id of the job in the market.
         job: JobId,
     },
-    /// An owner asks another price. Jobs that run go on paying the price of their start.
+    /// An owner asks another price. Jobs that run go on paying the price of their start. Pools with
+    /// prices over time ([`Pools::rate`](crate::Pools::rate)) have no such events.
     Priced {
         /// For whose nodes.
         pool: PoolId,
@@ -209,7 +210,7 @@ pub enum MarketError {
         /// Id of the job in the market.
         job: JobId,
     },
-    /// A price for a pool that is not there, or below zero.
+    /// A price for a pool that is not there or has prices over time, or below zero.
     #[error("pool {} cannot have this price", pool.0)]
     Price {
         /// Id of the pool.

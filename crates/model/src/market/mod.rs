@@ -48,7 +48,8 @@ struct Held {
     released: Vec<PoolId>,
     /// What it is expected to cost.
     hold: Money,
-    /// What it pays per node and second, by share of its place: the first, and the others.
+    /// What it pays per node and second, by share of its place: the first, and the others; that
+    /// of its start where prices change with time.
     price: Price,
     further: Vec<Price>,
 }
@@ -337,10 +338,29 @@ impl Market {
         if self.is_lined(job) { Phase::Lined } else { Phase::Queued }
     }
 
-    /// What the job pays in a pool per node and second.
+    /// What the job agreed to pay in a pool per node and second.
+    fn agreed(&self, job: JobId, pool: PoolId) -> Option<Price> {
+        self.trade(job).filter(|trade| trade.pool == pool).map(|trade| trade.price)
+    }
+
+    /// What the job pays in a pool per node and second, if it starts now and the price stays.
     fn price(&self, job: JobId, pool: PoolId) -> Price {
-        let agreed = self.trade(job).filter(|trade| trade.pool == pool);
-        agreed.map_or(self.pools.pool(pool).price, |trade| trade.price)
+        self.agreed(job, pool).unwrap_or_else(|| self.pools.price_at(pool, self.now))
+    }
+
+    /// What a share costs that the job has since `start`, for so long: the price of its start, or
+    /// the integral of a price that changes with time.
+    fn due(
+        &self,
+        job: JobId,
+        (share, price): (Share, Price),
+        (start, span): (Time, Span),
+    ) -> Money {
+        let changes = self.pools.rate(share.pool).is_some();
+        match changes && self.agreed(job, share.pool).is_none() {
+            true => self.pools.cost(share, start, span),
+            false => price.of(share.nodes, span),
+        }
     }
 
     fn start(&mut self, job: JobId, place: &Place) -> Result<(), MarketError> {
@@ -354,7 +374,7 @@ impl Market {
             self.take(share);
             let length = self.pools.pool(share.pool).length_in(mode, estimate);
             let asked = self.price(job, share.pool);
-            hold += asked.of(share.nodes, length);
+            hold += self.due(job, (share, asked), (self.now, length));
             match price {
                 None => price = Some(asked),
                 Some(_) => further.push(asked),
@@ -400,9 +420,10 @@ impl Market {
         self.free_nodes += share.nodes;
     }
 
-    /// The job pays `price` for the time that it had the share.
+    /// The job pays for the time that it had the share: `price`, or what the share's own was from
+    /// second to second.
     fn settle(&mut self, job: JobId, share: Share, start: Time, price: Price) {
-        let amount = price.of(share.nodes, self.now - start);
+        let amount = self.due(job, (share, price), (start, self.now - start));
         self.ledger.settle(self.pools.pool(share.pool).site.0 as usize, amount);
         self.jobs[job.index()].paid += amount;
     }

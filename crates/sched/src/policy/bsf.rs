@@ -197,7 +197,8 @@ impl Policy for Bsf {
         }
         self.fill.started(market, commands);
         self.planner.started(market, commands);
-        let wake = self.planner.next_wake().into_iter().chain(self.fill.next_wake(&books)).min();
+        let wake =
+            self.planner.next_wake().into_iter().chain(self.fill.next_wake(market, &books)).min();
         commands.extend(wake.map(|at| Command::Wake { at }));
         self.books = Some(books);
     }

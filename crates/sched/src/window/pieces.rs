@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use tradewind_model::{Grid, Price, Series, Slot, Span, Time};
+use tradewind_model::{Grid, Price, Rates, Series, Slot, Span, Time};
 
 use super::ranking::{NodeRanking, Ranked};
 use super::sweep::StartBounds;
@@ -19,6 +19,8 @@ pub(super) struct PriceList {
     rates: Vec<Option<Arc<Series>>>,
     /// The most that a node may cost in any second of a task.
     max_price: Option<Price>,
+    /// No task may be longer, in seconds.
+    pub(super) longest: i64,
 }
 
 impl PriceList {
@@ -30,7 +32,13 @@ impl PriceList {
     ) -> Option<PriceList> {
         grid.rates()?;
         let rates = ranking.nodes.iter().map(|it| grid.rate(it.node).cloned()).collect();
-        Some(PriceList { rates, max_price })
+        Some(PriceList { rates, max_price, longest: i64::MAX })
+    }
+
+    /// Other prices of the nodes of this ranking, by node, without a cap.
+    pub(super) fn other(rates: &Rates, ranking: &NodeRanking, longest: i64) -> PriceList {
+        let of = |it: &Ranked| rates.get(it.node.0 as usize).cloned();
+        PriceList { rates: ranking.nodes.iter().map(of).collect(), max_price: None, longest }
     }
 
     /// What a task on the node of this rank costs from `start` on, in micro-credits.

@@ -232,6 +232,7 @@ impl<'a> PricedSearch<'a> {
 
     /// Those with tasks no longer than this.
     fn items(&self, start: i64, alive: &[u32], longest: i64) -> Vec<Item> {
+        let longest = longest.min(self.prices.longest);
         let short = |rank: &&u32| self.node(**rank).length <= longest;
         let item =
             |&rank: &u32| Item { rank, cost: self.prices.cost(rank, self.node(rank), start) };

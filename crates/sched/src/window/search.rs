@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 
 use tradewind_model::{
-    Criterion, Grid, Money, NodeId, Performance, Reason, Request, Rho, Slot, SlotList, Spread,
-    Task, Time, Window,
+    Criterion, Grid, Money, NodeId, Performance, Rates, Reason, Request, Rho, Slot, SlotList, Span,
+    Spread, Task, Time, Window,
 };
 
 use super::bounded::{self, Bounded};
@@ -224,6 +224,23 @@ impl Searcher {
             Method::Bounded(bounded) => bounded::find(self, bounded, slots, bracket, scratch),
             Method::Csa => csa::find(self, slots, bracket, scratch),
             Method::Paper => paper::find(self, list, bracket),
+        }
+    }
+
+    /// The same search where a task costs the integral of other prices, by node, over its own time;
+    /// no task is longer than `longest`, and neither the budget nor the price cap applies. The
+    /// pricing step of a Lagrangian relaxation, exact if this searches by cost. O(n).
+    pub fn repriced(&self, rates: &Rates, longest: Option<Span>) -> Searcher {
+        let longest = longest.map_or(i64::MAX, |span| span.0);
+        Searcher {
+            budget: None,
+            prices: Some(PriceList::other(rates, &self.ranking, longest)),
+            by_site: self
+                .by_site
+                .iter()
+                .map(|it| it.repriced(rates, Some(Span(longest))))
+                .collect(),
+            ..self.clone()
         }
     }
 

@@ -25,17 +25,28 @@ pub(super) struct Conserved {
     earned: Vec<i128>,
 }
 
-/// What a share costs for so long.
-fn price(market: &Market, job: JobId, share: Share, span: Span) -> i128 {
+/// What a share costs for so long: as agreed, or what each second costs, step by step of a price
+/// that changes with time.
+fn price(market: &Market, job: JobId, share: Share, (since, span): (Time, Span)) -> i128 {
     let agreed = market.trade(job).map(|trade| trade.price);
-    let price = agreed.unwrap_or(market.pools().pool(share.pool).price).0;
-    i128::from(price) * i128::from(share.nodes) * i128::from(span.0)
+    let nodes = i128::from(share.nodes);
+    let Some(rate) = market.pools().rate(share.pool).filter(|_| agreed.is_none()) else {
+        let price = agreed.unwrap_or(market.pools().pool(share.pool).price).0;
+        return i128::from(price) * nodes * i128::from(span.0);
+    };
+    let (mut at, until, mut sum) = (since, since + span, 0);
+    while at < until {
+        let next = rate.next(at).map_or(until, |(from, _)| from.min(until));
+        sum += i128::from(rate.at(at)) * i128::from((next - at).0);
+        at = next;
+    }
+    sum * nodes
 }
 
 impl Conserved {
     fn settle(&mut self, market: &Market, job: JobId, share: Share, since: Time) {
         let site = market.pools().pool(share.pool).site.0 as usize;
-        self.earned[site] += price(market, job, share, market.now() - since);
+        self.earned[site] += price(market, job, share, (since, market.now() - since));
     }
 
     fn note(&mut self, market: &Market, event: &Event) {
@@ -46,7 +57,7 @@ impl Conserved {
                 let shares: Vec<Share> = place.shares(demand.processors).collect();
                 let expected = |share: &Share| {
                     let length = market.pools().pool(share.pool).length_of(demand);
-                    price(market, *job, *share, length)
+                    price(market, *job, *share, (market.now(), length))
                 };
                 let held = shares.iter().map(expected).sum();
                 self.held += held;

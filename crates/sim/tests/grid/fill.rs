@@ -23,7 +23,7 @@ pub(crate) fn any_knobs() -> impl Strategy<Value = Knobs> {
         .prop_map(|(depth, order, candidates, spread)| Knobs { depth, order, candidates, spread })
 }
 
-fn fates(workload: &Workload, knobs: Knobs) -> Vec<Fate> {
+pub(crate) fn fates(workload: &Workload, knobs: Knobs) -> Vec<Fate> {
     let run = replay(workload, Settings::default(), &mut GridFill::new(knobs));
     let of = |(ran, job): (&tradewind_sim::Ran, &tradewind_sim::workload::Job)| {
         let shares: Vec<Share> = ran.place.shares(job.processors).collect();

@@ -1,11 +1,13 @@
 //! Backfilling on several pools, second by second with flat arrays.
 
-use tradewind_model::{Demand, PoolId, Share, Span, TimeMode, Times};
+use tradewind_model::{Demand, PoolId, Share, Span, Time, TimeMode, Times};
 use tradewind_sched::policy::availability::expected_span;
 use tradewind_sched::policy::gridfill::{Depth, Order, Settings, Spread};
 use tradewind_sim::workload::Workload;
 
 const AHEAD: i64 = 1_500;
+/// By then all prices of these tests have come once.
+const PRICES_KNOWN: i64 = 200;
 
 /// Nodes of a pool during a span.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +54,12 @@ fn takes(workload: &Workload, job: usize, pool: PoolId, span: Span) -> Span {
         Some(TimeMode::Owner) => pool.times == Times::Wall,
     };
     if by_the_clock { span } else { pool.performance.length_of(span) }
+}
+
+/// What a node asks for this second.
+pub(crate) fn price_at(workload: &Workload, pool: PoolId, second: i64) -> i64 {
+    let changing = workload.pools.rates().and_then(|rates| rates.get(pool.index()));
+    changing.map_or(workload.pools.pool(pool).price.0, |rate| rate.at(Time(second)))
 }
 
 impl Naive<'_> {
@@ -122,9 +130,13 @@ impl Naive<'_> {
             let length = self.length(job, id);
             let late = terms.and_then(|t| t.deadline).is_some_and(|at| start + length > at.0);
             let suits = pool.suits(&self.demand(job));
-            if suits && !late && site.is_none_or(|site| site == pool.site.0) {
+            let capped = terms.and_then(|t| t.max_price).is_none_or(|max| {
+                (start..start + length).all(|at| price_at(self.workload, id, at) <= max.0)
+            });
+            if suits && capped && !late && site.is_none_or(|site| site == pool.site.0) {
+                let cost = (start..start + length).map(|at| price_at(self.workload, id, at)).sum();
                 for _ in 0..usable[id.index()] {
-                    nodes.push((pool.price.0 * length, length, id.0));
+                    nodes.push((cost, length, id.0));
                 }
             }
         }
@@ -165,7 +177,10 @@ impl Naive<'_> {
         let all: Vec<i64> =
             self.workload.pools.as_slice().iter().map(|p| i64::from(p.nodes)).collect();
         let from = self.from(now, job);
-        self.sites().into_iter().any(|site| self.choose(job, from, &all, site).is_some())
+        let until = from + if self.priced() { PRICES_KNOWN } else { 1 };
+        let at =
+            |start| self.sites().into_iter().any(|s| self.choose(job, start, &all, s).is_some());
+        (from..until).any(at)
     }
 
     fn earliest(&self, now: i64, job: usize) -> Option<Vec<Piece>> {
@@ -264,6 +279,19 @@ impl Naive<'_> {
         upset
     }
 
+    fn priced(&self) -> bool {
+        self.workload.pools.rates().is_some()
+    }
+
+    /// Nothing happened but that prices have changed; whether a job started.
+    fn look_again(&mut self, now: i64) -> bool {
+        let waited = self.queue.len();
+        self.outlived(now);
+        self.queue.iter_mut().for_each(|waits| waits.reserved.clear());
+        self.walk(now, None);
+        self.queue.len() < waited
+    }
+
     fn round(&mut self, now: i64, next: &mut usize, later: &mut Vec<(i64, usize)>) -> bool {
         let (ended, before) = (self.end(now), *next);
         let mut new = Vec::new();
@@ -280,11 +308,14 @@ impl Naive<'_> {
         later.retain(|(at, _)| *at > now);
         let due = self.queue.iter().any(|w| w.reserved.first().is_some_and(|p| p.start <= now));
         let expired = self.queue.iter().any(|w| !self.possible(now, w.job));
+        let all = self.knobs.depth == Depth::All;
         if !ended && *next == before && new.is_empty() && !due && !expired {
+            if self.priced() && !all {
+                return self.look_again(now);
+            }
             return false;
         }
         let upset = self.outlived(now);
-        let all = self.knobs.depth == Depth::All;
         if !all || upset {
             self.queue.iter_mut().for_each(|waits| waits.reserved.clear());
         }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Attributes, Cause, Criterion, Money, Outage, Performance, Pool, PoolId, Pools, Price, Site,
-    SiteId, Span, Terms, Time, TimeMode, Times,
+    Attributes, Cause, Criterion, Money, Outage, Performance, Pool, PoolId, Pools, Price, Rates,
+    Series, Site, SiteId, Span, Terms, Time, TimeMode, Times,
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sim::outage::{AnnouncedOutage, in_order};
@@ -45,6 +45,29 @@ pub(crate) fn any_grid() -> impl Strategy<Value = Arc<Pools>> {
             ..pool(site, nodes, speed, price)
         };
         grid(pools.into_iter().enumerate().map(one).collect())
+    })
+}
+
+/// Some pools' prices change with time, once or again and again.
+pub(crate) fn any_priced_grid() -> impl Strategy<Value = Arc<Pools>> {
+    let rate = (any_rate(), 0u32..3).prop_map(|(rate, has)| (has > 0).then_some(Arc::new(rate)));
+    (any_grid(), prop::collection::vec(rate, 5))
+        .prop_map(|(pools, rates)| Arc::new(pools.as_ref().clone().with_rates(Rates::new(rates))))
+}
+
+fn any_rate() -> impl Strategy<Value = Series> {
+    let steps = prop::collection::vec((1i64..12, 0i64..4_000_000), 2..4);
+    (steps, prop::option::of(prop::sample::select(vec![40i64, 80]))).prop_map(|(steps, period)| {
+        let mut at = 0;
+        let place = |(after, value): (i64, i64)| {
+            at += after;
+            (Time(at), value)
+        };
+        let series = Series::new(&steps.into_iter().map(place).collect::<Vec<_>>()).unwrap();
+        match period {
+            Some(period) => series.repeated(Span(period)).unwrap(),
+            None => series,
+        }
     })
 }
 

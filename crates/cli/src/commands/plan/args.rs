@@ -34,7 +34,8 @@ pub(crate) struct Args {
     #[arg(value_name = "SCENARIO")]
     pub(crate) scenario: String,
     /// `css` plans the batch at once, `batch-slicer` part by part, `whole-batch` at once with
-    /// windows that may overlap until the choice.
+    /// windows that may overlap until the choice; `on-the-fly` searches and chooses at once, at
+    /// prices of contested slots.
     #[arg(long, value_enum, default_value_t)]
     scheme: Scheme,
     /// What searches windows: `job` (each job's own criterion), `alp`, `amp`, `csa`, `start`,
@@ -108,6 +109,7 @@ enum Scheme {
     Css,
     BatchSlicer,
     WholeBatch,
+    OnTheFly,
 }
 
 impl Scheme {
@@ -116,6 +118,7 @@ impl Scheme {
             Scheme::Css => "css",
             Scheme::BatchSlicer => "batch-slicer",
             Scheme::WholeBatch => "whole-batch",
+            Scheme::OnTheFly => "on-the-fly",
         }
     }
 }
@@ -232,6 +235,7 @@ impl Args {
         Ok(Cyclic {
             offers: match self.scheme {
                 Scheme::WholeBatch => Offers::Overlapping,
+                Scheme::OnTheFly => Offers::OnTheFly,
                 Scheme::Css | Scheme::BatchSlicer => Offers::Disjoint,
             },
             sub_batches: self.sub_batches(jobs)?,
@@ -258,18 +262,20 @@ impl Args {
 
     /// Whether each option that is given means something to the scheme.
     fn without_contradiction(&self, policy: &VoPolicy) -> Result<(), Failure> {
-        if self.scheme == Scheme::WholeBatch && !policy.criteria.is_empty() {
-            return Err(Failure::usage(
-                "`whole-batch` has no vector of criteria and no further limits",
-            )
+        let whole = matches!(self.scheme, Scheme::WholeBatch | Scheme::OnTheFly);
+        if whole && !policy.criteria.is_empty() {
+            let scheme = self.scheme.name();
+            return Err(Failure::usage(format!(
+                "`{scheme}` has no vector of criteria and no further limits",
+            ))
             .hint("leave `--order` and `--limit` out, or use `--scheme css`"));
         }
+        self.fly_without_contradiction(policy)?;
         if self.scheme != Scheme::Css && self.front.is_some() {
             return Err(Failure::usage("`--front` is of the alternatives of `css`")
                 .hint("leave `--scheme` out"));
         }
         let sliced = self.scheme == Scheme::BatchSlicer;
-        let whole = self.scheme == Scheme::WholeBatch;
         let chooses = whole || !policy.criteria.is_empty() || self.front.is_some();
         let of_no_use = [
             ("--sub-batches", self.sub_batches.is_some() && !sliced, Scheme::BatchSlicer),
@@ -286,9 +292,25 @@ impl Args {
         }
     }
 
+    /// On the fly the VO's objective is all that searches go by.
+    fn fly_without_contradiction(&self, policy: &VoPolicy) -> Result<(), Failure> {
+        if self.scheme != Scheme::OnTheFly {
+            return Ok(());
+        }
+        if !Offers::fly(policy) {
+            let failure = Failure::usage("`on-the-fly` has the objectives min-time and min-cost");
+            return Err(failure.hint("add `--objective min-cost`, or use `--scheme whole-batch`"));
+        }
+        if self.search != SearchBy::Job || self.variant != VariantName::Exact {
+            let failure = Failure::usage("`on-the-fly` has one exact search, by the objective");
+            return Err(failure.hint("leave `--search` and `--variant` out"));
+        }
+        Ok(())
+    }
+
     fn sub_batches(&self, jobs: usize) -> Result<SubBatches, Failure> {
         match (self.scheme, self.sub_batches) {
-            (Scheme::Css | Scheme::WholeBatch, _) => Ok(SubBatches::Count(1)),
+            (Scheme::Css | Scheme::WholeBatch | Scheme::OnTheFly, _) => Ok(SubBatches::Count(1)),
             (Scheme::BatchSlicer, Some(Count::Number(count))) if count as usize > jobs => {
                 Err(Failure::usage(format!("{count} sub-batches of a batch of {jobs} jobs"))
                     .hint("`--sub-batches` is at most the number of jobs"))

@@ -41,7 +41,7 @@ Examples:
   tradewind simulate campaign.toml --shard 3/16 --out runs
 
 Policies: fcfs, sjf, easy, conservative [depth=N|all,order=ORDER,backfill=ORDER,spread=grid|site]; learned;
-css, batch-slicer, whole-batch, bsf [period=SPAN,horizon=SPAN,objective=…]; auction, admission,
+css, batch-slicer, whole-batch, on-the-fly, bsf [period=SPAN,objective=…]; auction, admission,
 meta-fcfs, meta-sjf, edf-fq, hvfq, fair-share [cycle=SPAN,gate=on|off,…]; multi-queue [alpha=A,beta=N,…] and
 fcfs-sites, easy-sites, conservative-sites [migrate=on|off,discover=all|N,…]; all parameters are in
 docs/reference/simulate.md.

@@ -3,11 +3,13 @@
 //! *CSS* plans the whole batch at once (paper 001, section 2; paper 000, section 2.3).
 //! *Batch-slicer* cuts the batch into k sub-batches and plans each on what the earlier ones left
 //! (paper 000, section 3); k = 1 is CSS. *Whole-batch* lets windows of different jobs overlap and
-//! chooses such as do not get in each other's way. [`market`] repeats any, cycle after cycle.
+//! chooses such as do not get in each other's way. *On the fly* searches and chooses at once, at
+//! prices of the slots that several jobs want. [`market`] repeats any, cycle after cycle.
 
 mod alternatives;
 mod choose;
 mod criteria;
+mod fly;
 #[cfg(test)]
 mod golden;
 pub mod market;
@@ -16,7 +18,7 @@ mod slicer;
 mod tests;
 mod whole;
 
-use tradewind_model::{Criterion, Plan, Request, Snapshot};
+use tradewind_model::{Criterion, Objective, Plan, Request, Snapshot, VoPolicy};
 
 use crate::window::{Algorithm, Search, Searcher, Variant};
 
@@ -86,6 +88,17 @@ pub enum Offers {
     /// planning. Most jobs placed, whatever their priorities, then the best objective; never worse
     /// in that sense than CSS under the same limits, whose windows are considered, too.
     Overlapping,
+    /// Windows are searched at prices of slots, which rise where several jobs want the same, and
+    /// chosen in the same rounds (paper 001, section 7, future work). For objectives of least time
+    /// or cost; with others, and with a vector of criteria, offers are disjoint.
+    OnTheFly,
+}
+
+impl Offers {
+    /// Whether [`Offers::OnTheFly`] knows this objective.
+    pub fn fly(policy: &VoPolicy) -> bool {
+        matches!(policy.objective, Objective::MinTime | Objective::MinCost)
+    }
 }
 
 /// The number of sub-batches.
@@ -149,13 +162,19 @@ pub struct Progress {
 
 /// Plans the batch of `snapshot`. Deterministic: the same snapshot and options give the same plan.
 ///
-/// Alternatives never intersect within a sub-batch, unless [`Offers::Overlapping`]; chosen windows
-/// never intersect at all. [`Offers::Overlapping`] has no vector of criteria: with one, offers are
+/// Alternatives never intersect within a sub-batch, unless offers overlap or are found on the fly; chosen
+/// windows never intersect at all. [`Offers::Overlapping`] has no vector of criteria: with one, offers are
 /// disjoint. A job that is not placed carries a [`tradewind_model::Reason`].
 pub fn plan(snapshot: &Snapshot, cyclic: &Cyclic, progress: &mut dyn FnMut(Progress)) -> Plan {
     match cyclic.sub_batches {
         _ if cyclic.offers == Offers::Overlapping && snapshot.policy.criteria.is_empty() => {
             whole::plan_whole(snapshot, cyclic, progress)
+        }
+        _ if cyclic.offers == Offers::OnTheFly
+            && snapshot.policy.criteria.is_empty()
+            && Offers::fly(&snapshot.policy) =>
+        {
+            fly::plan_on_the_fly(snapshot, cyclic, progress)
         }
         SubBatches::Count(count) => {
             let mut meter = Meter::new(snapshot.jobs.len() as u64, progress);

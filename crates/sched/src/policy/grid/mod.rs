@@ -5,6 +5,7 @@ mod booking;
 mod free;
 mod names;
 mod outline;
+mod priced;
 mod rooms;
 mod search;
 mod tariff;

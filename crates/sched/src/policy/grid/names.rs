@@ -1,8 +1,8 @@
 //! What is free in pools, as slots on named nodes.
 
 use tradewind_model::{
-    Grid, GridError, Horizon, Level, Node, NodeId, Pool, PoolId, Pools, Profile, Slot, SlotList,
-    Time, Window,
+    Grid, GridError, Horizon, Level, Node, NodeId, Pool, PoolId, Pools, Profile, Rates, Slot,
+    SlotList, Time, Window,
 };
 
 use super::{Booking, Part};
@@ -55,6 +55,10 @@ impl Names {
             Some(power) => grid.with_power(power.clone()),
             None => grid,
         };
+        let grid = match pools.rates() {
+            Some(rates) => grid.with_rates(rates_of(rates, &named)),
+            None => grid,
+        };
         Ok((Names { pools: named, max }, grid))
     }
 
@@ -95,6 +99,14 @@ impl Names {
         // Cannot fail: no slot is empty, and those of one node follow one another.
         SlotList::new(slots).unwrap_or_default()
     }
+}
+
+/// The prices over time of named nodes.
+fn rates_of(rates: &Rates, named: &[(u32, u32)]) -> Rates {
+    let of_pool = |(pool, &(_, count)): (usize, &(u32, u32))| {
+        std::iter::repeat_n(rates.get(pool).cloned(), count as usize)
+    };
+    Rates::new(named.iter().enumerate().flat_map(of_pool).collect())
 }
 
 /// The `count` nodes from `first` on are free while the level is higher than their number.

@@ -4,6 +4,7 @@ use tradewind_model::{Profile, Span, Time};
 
 use super::booking::{Booking, Part};
 use super::free::Free;
+use super::priced::Room;
 use super::rooms::RoomRequest;
 use super::wish::{Group, PlacementRequest, PoolOffer};
 
@@ -23,9 +24,9 @@ impl Starts {
 
 /// The same, and all tasks are over by the deadline.
 #[derive(Debug, Clone, Copy)]
-struct SearchBounds {
-    from: Time,
-    until: Time,
+pub(super) struct SearchBounds {
+    pub(super) from: Time,
+    pub(super) until: Time,
     deadline: Time,
     /// When the job had nodes that it gave back to look for others.
     lifted: Option<Starts>,
@@ -33,13 +34,13 @@ struct SearchBounds {
 
 impl SearchBounds {
     /// The first moment at which a task of this length starts too late.
-    fn until_for(self, length: Span) -> Time {
+    pub(super) fn until_for(self, length: Span) -> Time {
         self.until.min(self.deadline - length + Span(1))
     }
 }
 
 /// A booking and what it costs.
-type PricedBooking = (i128, Booking);
+pub(super) type PricedBooking = (i128, Booking);
 
 impl PlacementRequest {
     /// The earliest place from `from` on: at each moment AMP's rule takes the nodes that cost
@@ -49,7 +50,7 @@ impl PlacementRequest {
     /// O(s·g·(p + 1)·log n) for g pools, n changes and p pieces of free time in them that are too
     /// short, and s moments looked at: at each of them all pools together have enough nodes for
     /// the shortest task, and some pool has gained its part of those that were missing before.
-    /// With one pool it is one search of its profile.
+    /// With one pool it is one search of its profile. Where prices change with time, see `priced`.
     pub(in crate::policy) fn earliest(&self, free: &mut Free, from: Time) -> Option<Booking> {
         self.earliest_of(free, self.bounds(Starts::from(from)))
     }
@@ -82,12 +83,21 @@ impl PlacementRequest {
         self.earliest_of(free, SearchBounds { deadline, ..bounds })
     }
 
+    /// When the job could start among these starts at the earliest, where prices change with time;
+    /// nothing where they do not.
+    pub(in crate::policy) fn priced_start(&self, free: &Free, starts: Starts) -> Option<Time> {
+        let (prices, bounds) = (self.prices.as_ref()?, self.bounds(starts));
+        let room = Room::Beside(free.profiles());
+        let find = |group| self.earliest_priced((group, prices), room, bounds);
+        self.groups.iter().filter_map(find).map(|(_, booking)| booking.start).min()
+    }
+
     /// The place at `now`, if there is one.
     pub(in crate::policy) fn now(&self, free: &mut Free, now: Time) -> Option<Booking> {
         self.earliest_of(free, self.bounds(Starts { from: now, until: now + Span(1) }))
     }
 
-    fn bounds(&self, starts: Starts) -> SearchBounds {
+    pub(super) fn bounds(&self, starts: Starts) -> SearchBounds {
         let from = self.earliest_start.unwrap_or(starts.from).max(starts.from);
         SearchBounds { from, until: starts.until, deadline: self.deadline, lifted: None }
     }
@@ -95,7 +105,13 @@ impl PlacementRequest {
     fn earliest_of(&self, free: &mut Free, mut bounds: SearchBounds) -> Option<Booking> {
         let mut best: Option<PricedBooking> = None;
         for group in &self.groups {
-            let found = self.earliest_in(group, free, bounds);
+            let found = match &self.prices {
+                None => self.earliest_in(group, free, bounds),
+                Some(prices) => {
+                    let room = Room::Beside(free.profiles());
+                    self.earliest_priced((group, prices), room, bounds)
+                }
+            };
             let rank = |found: &PricedBooking| (found.1.start, found.0);
             if let Some(found) = found
                 && best.as_ref().is_none_or(|best| rank(&found) < rank(best))

@@ -2,10 +2,11 @@
 
 use tradewind_model::{
     Demand, JobId, Market, Money, Performance, Pool, PoolId, Pools, Price, Reason, Span, Spread,
-    Time, Trade,
+    Terms, Time, Trade,
 };
 
 use super::booking::{Booking, Part};
+use super::priced::ChangingPrices;
 use crate::policy::inbox::{self, Comes};
 
 /// What a pool would give to a job.
@@ -16,7 +17,7 @@ pub(in crate::policy) struct PoolOffer {
     pub(in crate::policy) nodes: u32,
     /// How long a task takes there.
     pub(in crate::policy) length: Span,
-    /// What a task costs there, in micro-credits.
+    /// What a task costs there, in micro-credits: at least, where prices change with time.
     pub(in crate::policy) cost: i64,
 }
 
@@ -38,6 +39,8 @@ pub(in crate::policy) struct PlacementRequest {
     pub(super) deadline: Time,
     /// None: the job cannot pay what the pools cost now, and waits for other prices.
     pub(super) groups: Vec<Group>,
+    /// Where the price of any pool changes with time: costs depend on the start.
+    pub(super) prices: Option<ChangingPrices>,
 }
 
 impl PlacementRequest {
@@ -103,6 +106,7 @@ impl PlacementRequest {
             earliest_start: terms.earliest_start,
             deadline: terms.deadline.unwrap_or(Time::INFINITY),
             groups: Vec::new(),
+            prices: changing(market, job, terms),
         };
         let offers = match market.trade(job) {
             Some(trade) => vec![agreed(market.pools(), demand, trade)],
@@ -134,6 +138,10 @@ impl PlacementRequest {
 
     /// Whether the job can pay for the booking.
     pub(in crate::policy) fn affords(&self, booking: &Booking) -> bool {
+        if let Some(prices) = &self.prices {
+            let cost = |group: &Group| self.priced_cost((group, prices), booking);
+            return self.groups.iter().filter_map(cost).any(|cost| cost <= self.budget);
+        }
         let cost = |group: &Group| {
             let of = |part: &Part| {
                 let offer = group.offers.iter().find(|offer| offer.pool == part.pool)?;
@@ -153,7 +161,8 @@ impl PlacementRequest {
             let least_length = (cost <= self.budget).then(|| self.least_length(&offers))?;
             Some(Group { offers, least_length })
         };
-        PlacementRequest { groups: self.groups.iter().filter_map(group).collect(), ..*self }
+        let groups = self.groups.iter().filter_map(group).collect();
+        PlacementRequest { groups, prices: self.prices.clone(), ..*self }
     }
 
     /// Whether the booking keeps the job's budget, earliest start and deadline.
@@ -228,8 +237,16 @@ impl PlacementRequest {
     pub(in crate::policy) fn too_late(&self, now: Time) -> Option<Reason> {
         let start = self.earliest_start.unwrap_or(now).max(now);
         let (earliest, deadline) = (start + self.least_runtime(), self.deadline);
-        (earliest > deadline).then_some(Reason::TooLate { earliest, deadline })
+        let late = (earliest > deadline).then_some(Reason::TooLate { earliest, deadline });
+        late.or_else(|| self.never(now))
     }
+}
+
+/// Prices that change, for a job that has not agreed on one.
+fn changing(market: &Market, job: JobId, terms: &Terms) -> Option<ChangingPrices> {
+    let rates = market.pools().rates()?;
+    let changing = || ChangingPrices { rates: rates.clone(), max_price: terms.max_price };
+    market.trade(job).is_none().then(changing)
 }
 
 /// By pool, in sets that may serve together.

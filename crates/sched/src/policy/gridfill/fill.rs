@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Command, Event, JobId, Market, PoolId, Reason, Time};
+use tradewind_model::{Command, Event, JobId, Market, PoolId, Rates, Reason, Span, Time};
 
 use super::space::{self, Outcome};
 use super::waiting::Waiting;
 use super::{Depth, Order, Settings};
 use crate::policy::availability::News;
 use crate::policy::backfill::{Line, Plain, QueuedJob, Rank};
-use crate::policy::grid::{Availability, Booking, Free, Part, PlacementRequest};
+use crate::policy::grid::{Availability, Booking, Free, Part, PlacementRequest, Starts};
 use crate::policy::inbox::{self, Comes};
 use crate::policy::order::Ranking;
 use crate::policy::{Promise, Standing};
@@ -198,6 +198,9 @@ impl Fill {
         }
         let expired = self.expires.is_some_and(|at| at <= now);
         let mut outcomes = Vec::new();
+        // Jobs without a reservation may be able to pay by now.
+        let unreserved = self.settings.depth != Depth::All;
+        self.whole |= unreserved && market.pools().rates().is_some();
         let alike = self.new.len() < 2 || self.settings.plain().turns().is_none();
         let new = std::mem::take(&mut self.new).into_values();
         if self.whole || woken || expired || !alike || !self.settled(now) {
@@ -273,10 +276,38 @@ impl Fill {
     }
 
     /// When to ask again, even if nothing happens.
-    pub(in crate::policy) fn next_wake(&self, books: &Availability) -> Option<Time> {
+    pub(in crate::policy) fn next_wake(
+        &self,
+        market: &Market,
+        books: &Availability,
+    ) -> Option<Time> {
         let later = self.later.keys().next().map(|(at, _)| *at);
         let unsaid = books.next_unsaid_end().filter(|_| self.line.len() > 0);
-        [self.line.first_reservation(), self.expires, later, unsaid].into_iter().flatten().min()
+        let wakes = [self.line.first_reservation(), self.expires, later, unsaid];
+        let wake = wakes.into_iter().flatten().min();
+        match market.pools().rates() {
+            Some(rates) => self.price_wake(rates, books, wake),
+            None => wake,
+        }
+    }
+
+    /// The same where prices change: when the first job without a reservation can start beside all
+    /// reservations; if there is none, when a price changes, as jobs may then be refused.
+    fn price_wake(&self, rates: &Rates, books: &Availability, wake: Option<Time>) -> Option<Time> {
+        let from = books.now() + Span(1);
+        let mut until = wake.unwrap_or(Time::INFINITY);
+        let heads = match self.settings.depth {
+            Depth::First(0) => 1,
+            _ => usize::MAX,
+        };
+        let unreserved = self.line.iter().filter(|it| it.waits_for_nodes()).take(heads);
+        let unreserved: Vec<&Waiting> = unreserved.filter(|it| it.reserved.is_none()).collect();
+        for waiting in &unreserved {
+            let starts = Starts { from, until };
+            until = waiting.wish.priced_start(books.free(), starts).unwrap_or(until);
+        }
+        let change = (until == Time::INFINITY && !unreserved.is_empty()).then(|| rates.next(from));
+        change.flatten().or((until < Time::INFINITY).then_some(until))
     }
 
     /// See [`promise`].

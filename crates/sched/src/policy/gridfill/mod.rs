@@ -16,6 +16,8 @@
 //!   [`Depth::All`] it joins at once, and its reservation begins then or later.
 //! - When prices change, a waiting job is examined again. One that cannot pay any more waits, in
 //!   no other job's way, until prices change again or its deadline is out of reach.
+//! - Where prices change with time, a task costs the integral over its own interval. Jobs without a
+//!   reservation are examined again in the first second in which one of them can start.
 //! - Tasks that exceed their expected length are expected to take twice as long as believed so
 //!   far; then, and when an outage is announced or a job interrupted, all reservations are made
 //!   again in queue order.
@@ -115,7 +117,8 @@ impl GridFill {
 
 /// Whether nothing happened for which plain backfilling on one pool does not do.
 fn is_plain(market: &Market, events: &[Event]) -> bool {
-    let Some(pool) = market.pools().single().map(|id| market.pools().pool(id)) else {
+    let single = market.pools().single().filter(|_| market.pools().rates().is_none());
+    let Some(pool) = single.map(|id| market.pools().pool(id)) else {
         return false;
     };
     events.iter().all(|event| match event {
@@ -159,7 +162,7 @@ impl Policy for GridFill {
         }
         fill.decide(market, nodes, events.is_empty(), commands);
         fill.started(market, commands);
-        commands.extend(fill.next_wake(nodes).map(|at| Command::Wake { at }));
+        commands.extend(fill.next_wake(market, nodes).map(|at| Command::Wake { at }));
     }
 
     fn resume(&mut self, usage: &BTreeMap<i64, u64>) {

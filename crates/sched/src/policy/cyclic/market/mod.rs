@@ -24,6 +24,7 @@
 
 mod planner;
 mod reach;
+mod rho;
 #[cfg(test)]
 mod tests;
 
@@ -37,6 +38,7 @@ use crate::policy::inbox::{self, Comes};
 use crate::policy::{Policy, Promise, Standing};
 
 pub(in crate::policy) use planner::{Key, Planner, Renewal};
+pub use rho::RhoRule;
 
 /// When cycles take place, and for what.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +62,8 @@ pub struct Settings {
     /// Fall-back windows per job, at most; see [`Cycles::fallbacks`]. 0: a job that loses its
     /// window or its nodes waits for the next cycle. [`Bsf`](crate::policy::bsf::Bsf) has none.
     pub fallback: u32,
+    /// ρ of some cycles, beside that of [`Settings::vo`]: the first rule that holds.
+    pub rho: Vec<RhoRule>,
 }
 
 /// Who is planned first; ties go to the job that was submitted first.
@@ -103,6 +107,7 @@ impl Settings {
             batch: Self::DEFAULT_BATCH,
             turn: Turn::default(),
             fallback: 0,
+            rho: Vec::new(),
         }
     }
 
@@ -118,6 +123,13 @@ impl Settings {
         let mut settings = Settings::css();
         settings.cyclic.offers = Offers::Overlapping;
         settings.cyclic.choice_limit = Self::DEFAULT_CHOICE_LIMIT;
+        settings
+    }
+
+    /// On the fly: windows are searched at prices of slots and chosen in the same rounds.
+    pub fn on_the_fly() -> Settings {
+        let mut settings = Settings::whole_batch();
+        settings.cyclic.offers = Offers::OnTheFly;
         settings
     }
 

@@ -63,6 +63,8 @@ pub(in crate::policy) struct Planner {
     /// What each had used at the last cycle, in the usage's own unit.
     used: BTreeMap<i64, i64>,
     fallbacks: Fallbacks,
+    /// Whether prices change with time.
+    changing: bool,
 }
 
 impl Planner {
@@ -83,6 +85,7 @@ impl Planner {
             origin: None,
             next: Time(0),
             plans: 0,
+            changing: false,
         }
     }
 
@@ -156,7 +159,9 @@ impl Planner {
 
     /// Makes the order of pools, where there are many.
     fn know_prices(&mut self, market: &Market) {
-        if self.tariff.is_none() && market.pools().as_slice().len() > FEW {
+        self.changing = market.pools().rates().is_some();
+        let few = market.pools().as_slice().len() <= FEW;
+        if self.tariff.is_none() && !few && !self.changing {
             self.tariff = Some(Tariff::new(market.pools()));
         }
     }
@@ -288,18 +293,31 @@ impl Planner {
     ) -> Vec<Key> {
         self.put_in_order(market);
         self.know_prices(market);
+        self.refuse_late(market, books.now(), commands);
         let now = books.now();
-        self.waiting.retain(|(_, job), wish| match wish.outline.too_late(now) {
-            None => true,
-            Some(reason) => {
-                commands.push(Command::Refuse { job: *job, reason });
-                false
-            }
-        });
         let horizon = self.horizon(now);
         let first = self.waiting.iter().take(Settings::MAX_LOOKED_AT);
         let some = first.filter(|((_, job), wish)| self.fits(market, books, (*job, wish), horizon));
         some.map(|(key, _)| *key).take(self.settings.batch.max(1) as usize).collect()
+    }
+
+    fn refuse_late(&mut self, market: &Market, now: Time, commands: &mut Vec<Command>) {
+        let Planner { settings, waiting, .. } = self;
+        let changing = market.pools().rates().is_some();
+        waiting.retain(|(_, job), wish| {
+            let never = || match &wish.whole {
+                _ if !changing => None,
+                Some(whole) => whole.too_late(now),
+                None => whole(settings, market, *job)?.too_late(now),
+            };
+            match wish.outline.too_late(now).or_else(never) {
+                None => true,
+                Some(reason) => {
+                    commands.push(Command::Refuse { job: *job, reason });
+                    false
+                }
+            }
+        });
     }
 
     /// Whether there is a place within the horizon for a waiting job.
@@ -326,13 +344,21 @@ impl Planner {
         whole.fits_by(books.free_mut(), now, end)
     }
 
+    /// How far starts are looked for. Where prices change no second may be passed over: a job may
+    /// be able to pay for that one alone.
+    fn ahead(&self) -> Span {
+        let ahead = self.settings.look_ahead();
+        if self.changing { ahead.max(self.settings.period) } else { ahead }
+    }
+
     /// The horizon of a cycle now.
     fn horizon(&self, now: Time) -> Horizon {
-        let ahead = self.settings.look_ahead();
+        let ahead = self.ahead();
         let booked = self.booked.values().map(|booked| &booked.wish);
         let all = self.waiting.values().chain(booked);
         let longest = || all.map(|it| it.outline.longest_task()).max().unwrap_or_default();
         let end = match self.settings.stretch {
+            _ if self.changing => now + ahead + longest(),
             Stretch::Fixed => now + ahead,
             Stretch::Own => now + ahead + longest(),
             Stretch::Longest => now + ahead.max(longest()),
@@ -343,7 +369,8 @@ impl Planner {
     /// By when a job must be over to be planned within the horizon.
     fn end_for(&self, wish: &Outline, horizon: Horizon) -> Time {
         match self.settings.stretch {
-            Stretch::Own => horizon.start + self.settings.look_ahead() + wish.longest_task(),
+            _ if self.changing => horizon.start + self.ahead() + wish.longest_task(),
+            Stretch::Own => horizon.start + self.ahead() + wish.longest_task(),
             Stretch::Fixed | Stretch::Longest => horizon.end,
         }
     }
@@ -377,7 +404,8 @@ impl Planner {
             }
         }
         let idle = books.idle() && self.booked.is_empty();
-        if let Some((key, reason)) = hopeless.filter(|_| idle) {
+        let hopeless = hopeless.filter(|(key, _)| idle && !self.may_wait(market, books, *key));
+        if let Some((key, reason)) = hopeless {
             // Nothing was booked: what counts nodes in the reason has to count all.
             let reason = match in_part {
                 true => self.reason_in_all(market, books, (&batch, key), horizon).unwrap_or(reason),

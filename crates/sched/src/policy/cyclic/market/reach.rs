@@ -40,6 +40,7 @@ pub(super) fn is_bounded(settings: &Settings) -> bool {
         && !matches!(vo.budget_limit, Limit::At(_));
     let alike = matches!(&cyclic.search, SearchBy::Job | SearchBy::All(Algorithm::Best(_)));
     cyclic.variant == Variant::Exact
+        && cyclic.offers != Offers::OnTheFly
         && cyclic.max_alternatives.is_some()
         && cyclic.slice_by != SliceBy::Cost
         && alike

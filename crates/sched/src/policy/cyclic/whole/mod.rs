@@ -30,20 +30,21 @@ use crate::combine::{Choice, SumLimits};
 const MOST_CHOICES: u32 = 5;
 
 /// One job's windows so far.
-struct Candidate {
-    windows: Vec<Window>,
+#[derive(Default)]
+pub(super) struct Candidate {
+    pub(super) windows: Vec<Window>,
     offers: Vec<DisjointOffer>,
     /// How many of them, the first ones, are CSS's.
     of_css: usize,
-    cut: bool,
+    pub(super) cut: bool,
     unproven: u32,
     /// Why there is none, when there is none.
-    reason: Option<Reason>,
+    pub(super) reason: Option<Reason>,
 }
 
 impl Candidate {
     /// Adds a window; whether it is a new one.
-    fn add(&mut self, snapshot: &Snapshot, window: Window) -> bool {
+    pub(super) fn add(&mut self, snapshot: &Snapshot, window: Window) -> bool {
         let new = !self.windows.contains(&window);
         if new {
             self.offers.push(offer(&window, snapshot));
@@ -131,7 +132,7 @@ fn gather(
 }
 
 /// One choice; offers are lent to it.
-fn choose_from(
+pub(super) fn choose_from(
     snapshot: &Snapshot,
     cyclic: &Cyclic,
     candidates: &mut [Candidate],
@@ -148,7 +149,7 @@ fn choose_from(
     selected
 }
 
-fn finish(
+pub(super) fn finish(
     snapshot: &Snapshot,
     candidates: Vec<Candidate>,
     bounds: SumLimits,

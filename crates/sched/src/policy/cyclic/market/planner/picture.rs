@@ -8,6 +8,7 @@ use tradewind_model::{
 
 use super::super::Settings;
 use super::super::reach::{self, FEW, Sight};
+use super::super::rho;
 use super::{Key, Planner};
 use crate::policy::cyclic::{self, SearchBy};
 use crate::policy::grid::{Availability, Booking, Names};
@@ -49,6 +50,29 @@ impl Planner {
         let outcomes = self.plan_in_picture(seed);
         let of_key = batch.iter().zip(outcomes).find(|(other, _)| **other == key);
         of_key.and_then(|(_, outcome)| outcome.err())
+    }
+
+    /// Whether prices change with time and are why the job has no window: alone on free pools it is
+    /// not placed as far as a cycle looks ahead, but later, when all prices have come once.
+    pub(super) fn may_wait(&mut self, market: &Market, books: &Availability, key: Key) -> bool {
+        let Some(rates) = market.pools().rates() else { return false };
+        let wish = self.waiting.get(&key).map(|wish| wish.outline);
+        let (Some(wish), Some(demand)) = (wish, market.demand(key.1)) else { return false };
+        let now = books.now();
+        let seed = self.settings.cyclic.seed;
+        self.picture(market, books, (&[key], None), self.horizon(now));
+        if self.plan_in_picture(seed).iter().any(Result::is_ok) {
+            return false;
+        }
+        let start = wish.earliest_start().map_or(now, |start| start.max(now));
+        let end = rates.settled(start) + wish.longest_task();
+        self.picture(market, books, (&[key], None), Horizon { start: now, end });
+        let Some(job) = self.world.as_mut().and_then(|world| world.snapshot.jobs.first_mut())
+        else {
+            return false;
+        };
+        job.request.deadline = demand.request().deadline;
+        self.plan_in_picture(seed).iter().any(Result::is_ok)
     }
 
     /// When a job of the batch must be over.
@@ -100,7 +124,10 @@ impl Planner {
         self.world = world.map(|world| {
             let jobs = batch.iter().filter_map(job).collect();
             let slots = world.names.slots(books.profiles(), horizon);
-            Picture { snapshot: Snapshot { horizon, slots, jobs, ..world.snapshot }, ..world }
+            let mut snapshot = Snapshot { horizon, slots, jobs, ..world.snapshot };
+            let Settings { vo, rho, .. } = &self.settings;
+            snapshot.policy.rho = rho::rho(rho, vo.rho, market, horizon.start);
+            Picture { snapshot, ..world }
         });
     }
 

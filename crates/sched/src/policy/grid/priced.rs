@@ -1,0 +1,265 @@
+//! The earliest place that a job can afford where prices change with time.
+//!
+//! A task on a pool that starts at T costs the integral of the pool's price over its own interval.
+//! Starts are looked at in pieces: within a piece the same nodes are usable and every task's cost
+//! is linear in the start, so what the cheapest nodes cost is concave. Hence, if the job cannot
+//! afford them at the first start of a piece but at the last, the first start that it can afford is
+//! found by bisection. Exact; for q pieces and g pools O(q·g·(log n + log g)), times the logarithm
+//! of a piece's length in the one that is bisected.
+
+use std::sync::Arc;
+
+use tradewind_model::{Level, Money, Price, Profile, Rates, Reason, Series, Span, Time};
+
+use super::booking::{Booking, Part};
+use super::search::{PricedBooking, SearchBounds};
+use super::wish::{Group, PlacementRequest, PoolOffer};
+
+/// Prices that change, and what a job allows of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::policy) struct ChangingPrices {
+    pub(super) rates: Arc<Rates>,
+    /// The most that a node may cost in any second of a task.
+    pub(super) max_price: Option<Price>,
+}
+
+impl ChangingPrices {
+    fn rate(&self, offer: &PoolOffer) -> Option<&Arc<Series>> {
+        self.rates.get(offer.pool.index())
+    }
+
+    /// What a task costs that starts then, in micro-credits.
+    pub(super) fn cost(&self, offer: &PoolOffer, start: Time) -> i64 {
+        self.rate(offer).map_or(offer.cost, |rate| rate.cost(start, offer.length).0)
+    }
+
+    /// Whether a task that starts then keeps to the price cap all the time.
+    pub(super) fn allows(&self, offer: &PoolOffer, start: Time) -> bool {
+        match (self.max_price, self.rate(offer)) {
+            (Some(max), Some(rate)) => rate.most_within(start, start + offer.length) <= max.0,
+            _ => true,
+        }
+    }
+}
+
+/// What is free where a place is looked for.
+#[derive(Clone, Copy)]
+pub(super) enum Room<'f> {
+    /// By pool.
+    Beside(&'f [Profile]),
+    /// All nodes of every pool.
+    Empty,
+}
+
+/// A pool as the start moves on.
+struct View<'w> {
+    offer: &'w PoolOffer,
+    profile: Option<&'w Profile>,
+    /// When the number of free nodes changes.
+    changes: Vec<Level>,
+    until: Time,
+    usable: u32,
+}
+
+/// Starts at which nothing changes but linearly, both included.
+#[derive(Clone, Copy)]
+struct Piece {
+    first: Time,
+    last: Time,
+}
+
+/// The search in one group of pools.
+struct Walk<'w> {
+    wish: &'w PlacementRequest,
+    prices: &'w ChangingPrices,
+    views: Vec<View<'w>>,
+    bounds: SearchBounds,
+    /// After this moment nothing comes that has not come before.
+    limit: Time,
+    /// What the cheapest place seen costs that the job cannot afford.
+    cheapest: Option<i128>,
+    /// The most nodes that were usable together.
+    most: u64,
+}
+
+impl PlacementRequest {
+    /// The earliest within one group.
+    pub(super) fn earliest_priced(
+        &self,
+        (group, prices): (&Group, &ChangingPrices),
+        room: Room<'_>,
+        bounds: SearchBounds,
+    ) -> Option<PricedBooking> {
+        Walk::new(self, (group, prices), room, bounds).find()
+    }
+
+    /// Why the job could not start at `now` or later though all pools were free and prices were
+    /// waited for, if it could not. Nothing where prices do not change.
+    pub(super) fn never(&self, now: Time) -> Option<Reason> {
+        let prices = self.prices.as_ref()?;
+        let bounds = self.bounds(super::Starts::from(now));
+        let (mut cheapest, mut most) = (None, 0);
+        for group in &self.groups {
+            let mut walk = Walk::new(self, (group, prices), Room::Empty, bounds);
+            if walk.find().is_some() {
+                return None;
+            }
+            most = most.max(walk.most);
+            cheapest = [cheapest, walk.cheapest].into_iter().flatten().min();
+        }
+        let saturate = |amount: i128| Money(amount.clamp(0, i128::from(i64::MAX)) as i64);
+        let deadline = (self.deadline < Time::INFINITY).then_some(self.deadline);
+        Some(match cheapest {
+            Some(cheapest) => {
+                Reason::BudgetShort { cheapest: saturate(cheapest), budget: saturate(self.budget) }
+            }
+            None => Reason::NoCommonTime { needed: self.wanted, max: most as u32, deadline },
+        })
+    }
+
+    /// What a booking costs within a group; `None` if the group lacks a pool or a cap is broken.
+    pub(super) fn priced_cost(
+        &self,
+        (group, prices): (&Group, &ChangingPrices),
+        booking: &Booking,
+    ) -> Option<i128> {
+        let of = |part: &Part| {
+            let offer = group.offers.iter().find(|offer| offer.pool == part.pool)?;
+            let cost =
+                prices.allows(offer, booking.start).then(|| prices.cost(offer, booking.start));
+            cost.map(|cost| i128::from(cost) * i128::from(part.nodes))
+        };
+        booking.parts.iter().map(of).sum()
+    }
+}
+
+impl<'w> Walk<'w> {
+    fn new(
+        wish: &'w PlacementRequest,
+        (group, prices): (&'w Group, &'w ChangingPrices),
+        room: Room<'w>,
+        bounds: SearchBounds,
+    ) -> Walk<'w> {
+        let view = |offer: &'w PoolOffer| {
+            let profile = match room {
+                Room::Beside(profiles) => Some(&profiles[offer.pool.index()]),
+                Room::Empty => None,
+            };
+            let mut changes = Vec::new();
+            let until = bounds.until_for(offer.length);
+            if bounds.from < until {
+                let end = until.min(Time::INFINITY - offer.length) + offer.length;
+                profile.iter().for_each(|it| it.levels(bounds.from, end, &mut changes));
+            }
+            View { offer, profile, changes, until, usable: 0 }
+        };
+        let views: Vec<View<'w>> = group.offers.iter().map(view).collect();
+        let last = views.iter().filter_map(|view| view.changes.last()).map(|level| level.at);
+        let limit = prices.rates.settled(last.fold(bounds.from, Time::max));
+        Walk { wish, prices, views, bounds, limit, cheapest: None, most: 0 }
+    }
+
+    fn find(&mut self) -> Option<PricedBooking> {
+        let mut at = self.bounds.from;
+        while at < self.bounds.until && at <= self.limit {
+            self.views.iter_mut().for_each(|view| view.look(self.prices, at));
+            let usable: u64 = self.views.iter().map(|view| u64::from(view.usable)).sum();
+            self.most = self.most.max(usable);
+            let next = self.next(at)?;
+            if usable >= u64::from(self.wish.wanted) {
+                let last = (next - Span(1)).min(self.bounds.until - Span(1));
+                if let Some(found) = self.first_in(Piece { first: at, last }) {
+                    return Some(found);
+                }
+            }
+            at = next;
+        }
+        None
+    }
+
+    /// The first start of the piece that the job can afford.
+    fn first_in(&mut self, Piece { first, last }: Piece) -> Option<PricedBooking> {
+        let at_first = self.choose(first);
+        let budget = self.wish.budget;
+        let affordable = |it: PricedBooking| (it.0 <= budget).then_some(it);
+        let note = |found: &PricedBooking, cheapest: &mut Option<i128>| {
+            *cheapest = Some(cheapest.map_or(found.0, |before| before.min(found.0)));
+        };
+        note(&at_first, &mut self.cheapest);
+        if let Some(found) = affordable(at_first) {
+            return Some(found);
+        }
+        let at_last = self.choose(last);
+        note(&at_last, &mut self.cheapest);
+        let mut yes = affordable(at_last)?;
+        let mut no = first;
+        while yes.1.start - no > Span(1) {
+            let middle = no + Span((yes.1.start - no).0 / 2);
+            match affordable(self.choose(middle)) {
+                Some(found) => yes = found,
+                None => no = middle,
+            }
+        }
+        Some(yes)
+    }
+
+    /// The cheapest nodes at a start of the piece that the views are at, which has enough of them.
+    fn choose(&self, start: Time) -> PricedBooking {
+        let views = self.views.iter().filter(|view| view.usable > 0);
+        let mut offers: Vec<(i64, &View<'_>)> =
+            views.map(|view| (self.prices.cost(view.offer, start), view)).collect();
+        offers.sort_by_key(|(cost, view)| (*cost, view.offer.length, view.offer.pool));
+        let (mut left, mut cost, mut parts) = (self.wish.wanted, 0i128, Vec::new());
+        for (each, view) in offers {
+            let nodes = left.min(view.usable);
+            cost += i128::from(nodes) * i128::from(each);
+            parts.push(Part { pool: view.offer.pool, nodes, length: view.offer.length });
+            left -= nodes;
+            if left == 0 {
+                break;
+            }
+        }
+        (cost, Booking { start, parts })
+    }
+
+    /// The first start after `at` at which another piece begins; `None` if none can have nodes.
+    fn next(&self, at: Time) -> Option<Time> {
+        self.views
+            .iter()
+            .filter(|view| at < view.until)
+            .map(|view| view.next(self.prices, at))
+            .min()
+    }
+}
+
+impl View<'_> {
+    fn look(&mut self, prices: &ChangingPrices, at: Time) {
+        let is_possible = at < self.until && prices.allows(self.offer, at);
+        let nodes = i64::from(self.offer.nodes);
+        let free = match (is_possible, self.profile) {
+            (false, _) => 0,
+            (true, None) => nodes,
+            (true, Some(profile)) => profile.min(at, self.offer.length),
+        };
+        self.usable = free.clamp(0, nodes) as u32;
+    }
+
+    /// The first start after `at` from which a task begins or ends on the other side of a change.
+    fn next(&self, prices: &ChangingPrices, at: Time) -> Time {
+        let length = self.offer.length;
+        // A change at c is touched by the start c, and first contained from c − length + 1 on.
+        let end = at + length - Span(1);
+        let level = |after: Time| {
+            let from = self.changes.partition_point(|level| level.at <= after);
+            self.changes.get(from).map_or(Time::INFINITY, |level| level.at)
+        };
+        let step = |after: Time| {
+            let rate = prices.rate(self.offer);
+            rate.and_then(|rate| rate.next(after)).map_or(Time::INFINITY, |(from, _)| from)
+        };
+        let left = level(at).min(step(at));
+        let right = level(end).min(step(end));
+        let entered = if right < Time::INFINITY { right - length + Span(1) } else { right };
+        left.min(entered).min(self.until)
+    }
+}
