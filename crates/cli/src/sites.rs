@@ -62,11 +62,11 @@ pub(crate) fn in_line(settings: &Settings) -> BTreeMap<String, LineSettings> {
     settings.sites.iter().filter_map(line).collect()
 }
 
-/// Sites that leave more to their owners' waiting jobs than usual, and how much.
+/// How much is left to the waiting jobs of the owners, of sites with a queue of their own.
 pub(crate) fn guards(settings: &Settings) -> BTreeMap<String, Guard> {
     let guard = |site: &Site| match &site.kind {
         SiteKind::Slurm(cluster) | SiteKind::GridEngine(cluster) => {
-            (cluster.guard != Guard::default()).then(|| (site.name.clone(), cluster.guard))
+            Some((site.name.clone(), cluster.guard))
         }
         SiteKind::Local(_) => None,
     };

@@ -148,7 +148,19 @@ async fn a_job_is_reached_by_letters(browser: &Browser, stage: &Stage) {
 
 /// All that a page needs, in bytes as they are sent.
 async fn pages_are_light(browser: &Browser, stage: &Stage) {
-    for path in ["/", "/jobs?show=all", "/jobs/1", "/submit", "/quote", "/market", "/ledger"] {
+    let paths = [
+        "/",
+        "/jobs?show=all",
+        "/jobs/1",
+        "/jobs/1/output",
+        "/submit",
+        "/quote",
+        "/market",
+        "/ledger",
+        "/spending",
+        "/admin",
+    ];
+    for path in paths {
         browser.go(&stage.url(path)).await;
         tokio::time::sleep(std::time::Duration::from_millis(700)).await;
         let script = "const all = ['navigation', 'resource'].flatMap((it) => performance.getEntriesByType(it));

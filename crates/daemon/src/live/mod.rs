@@ -124,7 +124,8 @@ pub struct Settings {
     pub one_account: Vec<String>,
     /// By site in whose own queue jobs wait, how.
     pub in_line: BTreeMap<String, LineSettings>,
-    /// By site, how much is left to its owners' waiting jobs, if not as usual.
+    /// By site, how much is left to its owners' waiting jobs: to others, what they get if all jobs run to
+    /// their limits.
     pub guards: BTreeMap<String, Guard>,
     /// Users get advice on time limits, each from the own runs.
     pub advice: bool,

@@ -3,6 +3,8 @@
 //! Plain data. It comes from people and from managers, so everything is bounded: how many jobs,
 //! how long each may run, how many tasks an array has, and how many jobs one waits for.
 
+mod circle;
+
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -218,6 +220,12 @@ impl Queue {
             self.notes.push(format!(
                 "{capped} waiting jobs have no time limit, or one of more than {days} days: each is \
                  expected to run for {days} days"
+            ));
+        }
+        let circle = circle::count(&self.jobs);
+        if circle > 0 {
+            self.notes.push(format!(
+                "{circle} waiting jobs wait for each other, and never start as they are"
             ));
         }
         if self.beyond > 0 {

@@ -10,6 +10,7 @@ use tradewind_model::{Span, Time};
 use super::bench::{SlurmBench, pool};
 use super::cluster::{Cluster, Plan};
 use super::gotchas::{ready, sleeps, survey};
+use super::users::as_root;
 
 /// Two partitions, the second of which has only one of the nodes.
 fn plan(name: &'static str) -> Plan {
@@ -112,4 +113,57 @@ fn slurms_own_expected_start_is_listed() {
     let behind = now + Span(20 * 60);
     let is_near = (behind - Span(120)..=behind + Span(120)).contains(&expected);
     assert!(is_near && expected > Time(0), "{expected} of about {behind}");
+}
+
+/// How many findings of `doctor` have these words.
+fn findings(bench: &mut SlurmBench<'_>, words: &str) -> usize {
+    bench.site().doctor().iter().filter(|finding| finding.found.contains(words)).count()
+}
+
+/// Thousands of tasks without a limit, and jobs that are to wait for each other: what is not known is
+/// said once.
+#[test]
+fn an_absurd_backlog_is_bounded_and_said_once() {
+    let cluster = Cluster::start(&Plan::of("y", 2));
+    let mut bench = SlurmBench::new(&cluster, "main", 2);
+    let runs = cluster.job(&["-N", "2", "--exclusive", "--time=30"]);
+    cluster.until_state(&runs, "RUNNING");
+    let array = ["-N", "1", "--exclusive", "--time=UNLIMITED", "--array=0-999"];
+    let arrays = [(); 3].map(|()| cluster.job(&array));
+    let first = cluster.job(&["-N", "1", &format!("--dependency=afterok:{runs}")]);
+    let second = cluster.job(&["-N", "1", &format!("--dependency=afterok:{first}")]);
+    // Slurm itself refuses a circle, or makes one: both are said, or neither is.
+    let circle = [&format!("JobId={first}"), &format!("Dependency=afterok:{second}")];
+    let has_circle = cluster.run(&["scontrol", "update", circle[0], circle[1]]).status.success();
+    let seen = survey(&mut bench);
+    let tasks: u32 = seen.queue.iter().map(|job| job.tasks).sum();
+    assert_eq!((seen.queue.len(), tasks), (5, 3_002), "{:#?}", seen.queue);
+    assert!(by_name(&seen)[arrays[0].as_str()].is_capped);
+    assert_eq!(findings(&mut bench, "3 waiting jobs have no time limit"), 1);
+    assert_eq!(findings(&mut bench, "wait for each other"), usize::from(has_circle));
+    arrays.iter().for_each(|array| drop(cluster.run(&["scancel", array])));
+}
+
+/// The cluster hides jobs of other users from the account that asks.
+#[test]
+fn jobs_that_the_cluster_hides_are_said_once_to_be_unknown() {
+    if !rustix::process::geteuid().is_root() {
+        return as_root("owners::jobs_that_the_cluster_hides_are_said_once_to_be_unknown");
+    }
+    let mut plan = Plan::of("z", 2);
+    plan.more.push("PrivateData=jobs".to_owned());
+    let cluster = Cluster::start(&plan);
+    let mut bench = SlurmBench::with(&cluster, "main", 2, |settings| {
+        let other = ["setpriv", "--reuid=news", "--regid=news", "--clear-groups"];
+        settings.cluster.command = other.map(str::to_owned).to_vec();
+    });
+    let runs = cluster.job(&["-N", "2", "--exclusive", "--time=20"]);
+    cluster.until_state(&runs, "RUNNING");
+    cluster.job(&["-N", "2", "--exclusive", "--time=20"]);
+    let seen = survey(&mut bench);
+    assert!(seen.queue.is_empty(), "{:#?}", seen.queue);
+    let hides = "hides jobs of other users (PrivateData)";
+    let notes = seen.queue_notes.iter().filter(|note| note.contains(hides));
+    assert_eq!(notes.count(), 1, "{:?}", seen.queue_notes);
+    assert_eq!(findings(&mut bench, hides), 1);
 }

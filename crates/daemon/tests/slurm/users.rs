@@ -103,7 +103,7 @@ fn two_users_cannot_reach_each_others_jobs() {
 }
 
 /// Runs a test of this file again, as root: only root runs jobs of several users.
-fn as_root(name: &str) {
+pub(crate) fn as_root(name: &str) {
     let own = std::env::current_exe().unwrap();
     let status = Command::new("sudo").arg("-n").arg(own).args(["--exact", name]).status();
     let has_passed = status.is_ok_and(|status| status.success());

@@ -12,13 +12,20 @@ use tradewind_daemon::live::{Ask, Input, Live, Record, Reply, Withheld};
 use tradewind_daemon::site::Site;
 use tradewind_daemon::site::fake::{FakeSite, Fault};
 use tradewind_io::submission::OnBreach;
-use tradewind_model::{Money, PoolId, Price, Span, Time};
+use tradewind_model::{Guard, Money, PoolId, Price, Span, Time};
 
 use crate::checks::{Check, broken};
 use crate::world::World;
 
 /// A market may wait so long for news of a site before it states a breach.
 const SILENCE: Span = Span(60);
+
+/// In half of the worlds more is left to the owners than they are expected to need: offers are kept
+/// all the same.
+pub(crate) fn guards(seed: u64) -> BTreeMap<String, Guard> {
+    let names: &[&str] = if seed / 4 % 2 == 0 { &["a", "b"] } else { &[] };
+    names.iter().map(|name| ((*name).to_owned(), Guard::Spare)).collect()
+}
 
 /// Offers that were accepted, and acknowledged to their users.
 #[derive(Debug, Clone, Default)]

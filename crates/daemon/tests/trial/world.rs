@@ -16,7 +16,8 @@ use tradewind_daemon::site::{PoolSetup, Site as _, SiteError, Tag};
 use tradewind_daemon::store::memory::{Disk, Memory, StoreFault as DiskFault};
 use tradewind_daemon::store::{Origin, Snapshot, Store as _};
 use tradewind_model::{
-    Admission, Attributes, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Time, Times,
+    Admission, Attributes, Guard, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Time,
+    Times,
 };
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::{Policy, gridfill};
@@ -80,6 +81,7 @@ pub(crate) struct World {
     pub(crate) sites: Vec<FakeSite>,
     /// Sites in whose own queues jobs of the market wait.
     in_line: BTreeMap<String, LineSettings>,
+    guards: BTreeMap<String, Guard>,
     /// What each site's thread has still to say.
     orders: Vec<VecDeque<Instruction>>,
     /// Messages that are on their way to the engine.
@@ -166,6 +168,7 @@ impl World {
             daemon: None,
             sites: sites(&pools),
             in_line: in_line(seed),
+            guards: offers::guards(seed),
             orders: vec![VecDeque::new(), VecDeque::new()],
             inbox: VecDeque::new(),
             told: BTreeMap::new(),
@@ -346,6 +349,7 @@ impl World {
             new_user_grant: Money(3_000_000_000),
             max_refusals: 4,
             in_line: self.in_line.clone(),
+            guards: self.guards.clone(),
             ..Settings::default()
         };
         let policy = match state.policy.as_str() {

@@ -101,6 +101,8 @@ impl Reader {
         let overruns: Vec<(&str, Overrun)> =
             Overrun::WORDS.iter().map(|(name, overrun, _)| (*name, *overrun)).collect();
         let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+        let market = fields.word("market", &Standing::WORDS, notes).unwrap_or_default();
+        let guard = fields.word("guard", &Guard::WORDS, notes);
         let queue = OwnersQueue {
             site,
             pools: pools.unwrap_or_default(),
@@ -109,8 +111,8 @@ impl Reader {
                 .map(|log| beside(folder, log.trim()))
                 .unwrap_or_default(),
             policy: fields.text("policy", notes).unwrap_or_default().trim().to_owned(),
-            market: fields.word("market", &Standing::WORDS, notes).unwrap_or_default(),
-            guard: fields.word("guard", &Guard::WORDS, notes).unwrap_or_default(),
+            market,
+            guard: guard.unwrap_or_else(|| Guard::usual(market)),
             tested: tested.and_then(|tested| u32::try_from(tested).ok()),
             horizon: fields.span("horizon", 1..=HORIZON_MAX, notes),
             overrun: fields.word("overrun", &overruns, notes).unwrap_or(Overrun::Kill),

@@ -363,7 +363,7 @@ pool = [{ name = "a", nodes = 4 }, { name = "b", nodes = 8, queues = "1:1" }]
   policy = "easy"
   pool = "b"
   market = "in-line"
-  guard = "spare"
+  guard = "early"
   horizon = "1d"
   start = 0
   [[site.owners]]
@@ -375,7 +375,7 @@ pool = [{ name = "a", nodes = 4 }, { name = "b", nodes = 8, queues = "1:1" }]
 [[site]]
 name = "beta"
 pool = [{ name = "c", nodes = 4 }, { name = "d", nodes = 4 }]
-owners = [{ log = "x.swf", policy = "fcfs" }]
+owners = [{ log = "x.swf", policy = "fcfs", market = "in-line" }]
 "#;
 
 #[test]
@@ -389,7 +389,8 @@ fn owners_with_queues_are_read() {
     let first = &owners[0];
     assert_eq!((first.horizon, first.start), (Some(Span(86_400)), Some(Time(0))));
     assert_eq!((first.market, owners[1].market), (Standing::InLine, Standing::Behind));
-    assert_eq!((first.guard, owners[1].guard), (Guard::Spare, Guard::Limits));
+    let guards: Vec<Guard> = owners.iter().map(|it| it.guard).collect();
+    assert_eq!(guards, [Guard::Early, Guard::Spare, Guard::Limits], "behind, and in line");
     assert_eq!((first.wider, owners[1].wider), (Wider::Error, Wider::Drop));
     assert_eq!((first.lines, first.place.as_str()), ((6, 7), "site[0].owners[0]"));
 }

@@ -126,7 +126,7 @@ impl Default for Cluster {
             held_after: Span(600),
             owners_queue: Standing::Behind,
             queue_priority: None,
-            guard: Guard::Limits,
+            guard: Guard::usual(Standing::Behind),
             options: Vec::new(),
             stage_in: Vec::new(),
             stage_out: Vec::new(),
@@ -244,7 +244,9 @@ pub(super) fn cluster(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Cluster
         held_after: fields.span("held_after", DAYS, notes).unwrap_or(usual.held_after),
         owners_queue,
         queue_priority,
-        guard: fields.word("guard", &Guard::WORDS, notes).unwrap_or_default(),
+        guard: fields
+            .word("guard", &Guard::WORDS, notes)
+            .unwrap_or_else(|| Guard::usual(owners_queue)),
         options: variables(fields, "options", notes).into_iter().collect(),
         stage_in: commands(fields, "stage_in", notes),
         stage_out: commands(fields, "stage_out", notes),

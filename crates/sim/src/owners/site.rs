@@ -112,7 +112,10 @@ impl<'a> OwnersSite<'a> {
         }
         let expected =
             self.queue.next_expected().filter(|at| self.seen.is_none_or(|seen| seen < *at));
-        self.next_own().into_iter().chain(expected).min()
+        // Where no owner's job waits or runs, nothing is left to one.
+        let renewal = self.seen.filter(|_| !self.is_idle());
+        let renewal = renewal.and_then(|seen| self.queue.next_renewal(seen));
+        self.next_own().into_iter().chain(expected).chain(renewal).min()
     }
 
     pub(super) fn is_due(&self, now: Time) -> bool {

@@ -18,14 +18,13 @@ const WORLDS: u64 = 1_000;
 const LAST: i64 = 40_000;
 
 /// Over all worlds of a kind.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Sums {
     jobs: i64,
     wait: i64,
     wait_alone: i64,
-    /// Owners' jobs that started later than without the market, and by how much at most.
-    delayed: i64,
-    worst: i64,
+    /// By how much owners' jobs started later than without the market, seconds.
+    delays: Vec<i64>,
     /// Owners' jobs that started later than foreseen when they were submitted.
     broken: i64,
     /// By how much the latest of these, seconds.
@@ -67,8 +66,7 @@ impl Sums {
                 self.jobs += 1;
                 self.wait += (with.start - job.submit).0;
                 self.wait_alone += (without.start - job.submit).0;
-                self.delayed += i64::from(delay > 0);
-                self.worst = self.worst.max(delay);
+                self.delays.push(delay);
                 self.owners_node_s += job.run.0 * i64::from(job.processors);
             }
         }
@@ -86,8 +84,13 @@ impl Sums {
     }
 
     fn of(kind: Kind) -> Sums {
+        Sums::of_some(kind, WORLDS)
+    }
+
+    fn of_some(kind: Kind, worlds: u64) -> Sums {
         let mut sums = Sums::default();
-        (0..WORLDS).for_each(|seed| sums.add(&World::drawn(seed, kind)));
+        (0..worlds).for_each(|seed| sums.add(&World::drawn(seed, kind)));
+        sums.delays.sort_unstable();
         println!("{kind:?}: {}", sums.row("owners"));
         sums
     }
@@ -99,7 +102,17 @@ impl Sums {
     /// Mean waits, seconds: of owners without the market, of owners, of the market.
     fn row(&self, name: &str) -> String {
         let (alone, owners) = (self.wait_alone / self.jobs, self.wait / self.jobs);
-        format!("{name}: {alone} s alone, {owners} s, market {} s", self.market_wait / self.market)
+        let market = self.market_wait / self.market;
+        let [nine, most, worst] = [9_000, 9_900, 10_000].map(|part| self.delay(part));
+        format!(
+            "{name}: {alone} s alone, {owners} s, market {market} s; later by {nine}, {most}, {worst} s"
+        )
+    }
+
+    /// By how much so many of 10,000 owners' jobs started later than without the market, at most.
+    fn delay(&self, part: usize) -> i64 {
+        let rank = (self.delays.len() * part).div_ceil(10_000);
+        self.delays[rank - 1]
     }
 
     /// By how much owners wait longer, in percent: the range for 95 in 100 such draws of
@@ -131,7 +144,7 @@ fn no_owner_who_waits_is_delayed_where_jobs_end_when_expected() {
         market: Standing::Behind,
         guard: Guard::Limits,
     });
-    assert_eq!((sums.delayed, sums.wait), (0, sums.wait_alone));
+    assert_eq!((sums.delay(10_000), sums.wait), (0, sums.wait_alone));
     assert_eq!((sums.broken, sums.broken_alone), (0, 0));
     assert!(sums.market > 10_000 && sums.jobs > 10_000);
 }
@@ -145,7 +158,7 @@ fn early_ends_delay_owners_in_the_queue_by_less_than_one_percent() {
         guard: Guard::Limits,
     });
     assert_eq!((sums.broken, sums.broken_alone), (0, 0));
-    assert!(sums.longer() < 10, "{sums:?}");
+    assert!(sums.longer() < 10, "{}", sums.row("owners"));
 }
 
 #[test]
@@ -157,15 +170,25 @@ fn jobs_submitted_later_wait_for_no_more_than_runs_already() {
         guard: Guard::Limits,
     });
     assert_eq!((sums.broken, sums.broken_alone), (0, 0));
-    assert!(sums.longer() < 10, "{sums:?}");
-    let sums = Sums::of(Kind {
-        owners: Submitted::AllTheTime,
-        ends: Ends::Early,
-        market: Standing::Behind,
-        guard: Guard::Limits,
-    });
-    assert_eq!((sums.broken, sums.broken_alone), (0, 0));
-    assert!(sums.longer() < 30, "{sums:?}");
+    assert!(sums.longer() < 10, "{}", sums.row("owners"));
+}
+
+/// What is usual leaves more than what is needed: no law gets weaker by it.
+#[test]
+fn with_the_usual_guard_owners_wait_less_than_one_percent_longer() {
+    let kinds = [
+        (Submitted::Before, Ends::AtLimits),
+        (Submitted::Before, Ends::Early),
+        (Submitted::AllTheTime, Ends::AtLimits),
+    ];
+    for (owners, ends) in kinds {
+        let (market, guard) = (Standing::Behind, Guard::usual(Standing::Behind));
+        let sums = Sums::of_some(Kind { owners, ends, market, guard }, 100);
+        assert_eq!((sums.broken, sums.broken_alone), (0, 0));
+        let is_exact = (owners, ends) == (Submitted::Before, Ends::AtLimits);
+        assert!(!is_exact || sums.delay(10_000) == 0, "{}", sums.row("owners"));
+        assert!(sums.longer() < 10, "{}", sums.row("owners"));
+    }
 }
 
 #[test]
@@ -208,11 +231,16 @@ fn in_line_every_job_gets_its_turn() {
             Sums::of(Kind { owners, ends, market: Standing::InLine, guard: Guard::Limits });
         assert_eq!(in_line.work(), behind.work(), "all work is done");
         if ends != Ends::Beyond {
-            assert_eq!((in_line.broken, in_line.latest), (0, 0), "{in_line:?}");
+            assert_eq!((in_line.broken, in_line.latest), (0, 0), "{}", in_line.row("in-line"));
         }
         // Owners who submit all the time go before jobs of the market that are behind them.
         if owners == Submitted::AllTheTime {
-            assert!(in_line.market_wait < behind.market_wait, "{in_line:?} {behind:?}");
+            assert!(
+                in_line.market_wait < behind.market_wait,
+                "{} {}",
+                in_line.row("in-line"),
+                behind.row("behind")
+            );
         }
         println!("{}\n{}", behind.row("behind"), in_line.row("in-line"));
     }
@@ -236,7 +264,8 @@ fn in_line_without_owners_changes_nothing() {
     }
 }
 
-/// The more the market leaves, the less owners wait for it, and the less it gets itself.
+/// The more the market leaves, the less owners wait for it, and the less it gets itself. With the
+/// default they wait less than 1 % longer, and none later than foreseen where that is promised.
 #[test]
 fn a_guard_keeps_the_owners_waits_short() {
     let of = |guard| {
@@ -244,12 +273,14 @@ fn a_guard_keeps_the_owners_waits_short() {
         let sums = Sums::of(Kind { owners, ends, market, guard });
         let (low, high) = sums.interval();
         let (longer, used) = (sums.longer_in(100_000), sums.market_used);
+        assert_eq!((sums.broken, sums.broken_alone), (0, 0), "{guard:?}");
         println!(
             "{guard:?}: + {longer} in 100,000 ({low:.2} to {high:.2} %), market {used} node-s"
         );
         (longer, used)
     };
     let [limits, early, spare] = [Guard::Limits, Guard::Early, Guard::Spare].map(of);
+    assert_eq!(Guard::usual(Standing::Behind), Guard::Spare);
     assert!(limits.0 < 3_000 && early.0 < 1_500 && spare.0 < 1_000);
     assert!(limits.1 > early.1 && early.1 > spare.1 && 2 * spare.1 > limits.1);
 }

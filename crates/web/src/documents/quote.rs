@@ -32,6 +32,10 @@ pub struct Quotes {
     /// configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<super::LimitAdvice>,
+    /// What is not known of the waiting jobs of owners at the sites of these offers, so that starts
+    /// may be otherwise: a sentence each, with the site's name before it, without a period.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<String>,
 }
 
 /// Which plan of the waiting jobs an answer goes by, and how far the queue was looked at.

@@ -72,6 +72,8 @@ struct QuotePage {
     without_offer: Option<Expectation>,
     /// What the user's own runs say of the time limit.
     advice: Option<LimitAdvice>,
+    /// What is not known of the owners' waiting jobs at the sites of the windows.
+    unknown: Vec<String>,
     /// Criteria without a window, and why.
     none: Vec<Offer>,
     curve: Option<String>,
@@ -122,6 +124,7 @@ async fn blank(context: &Context, caller: &Caller, filled: QuoteForm) -> Answer<
         sooner: None,
         without_offer: None,
         advice: None,
+        unknown: Vec::new(),
         none,
         curve: None,
         board_pools,
@@ -207,8 +210,8 @@ async fn answer(
             let without_offer = quotes.without_offer.filter(|it| it.ranges.is_some());
             let sooner = quotes.sooner().filter(|_| without_offer.is_none());
             let made = QuotePage { answered, windows, purse, sooner, without_offer, ..empty };
-            let advice = quotes.advice;
-            page(&QuotePage { none, curve, board_pools, advice, ..made })
+            let (advice, unknown) = (quotes.advice, quotes.unknown);
+            page(&QuotePage { none, curve, board_pools, advice, unknown, ..made })
         }
         Err(failure) => {
             let (status, problem) = failure.parts();

@@ -1,5 +1,6 @@
 //! Looking ahead: what could be, and why it is not.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::Json;
@@ -26,7 +27,7 @@ use crate::limit_advice::{self, AskedJob};
 use crate::usual;
 use crate::views::accounts::may_see;
 use crate::views::offers::{no_offer, offer};
-use crate::views::{jobs, starts, words};
+use crate::views::{jobs, sites, starts, words};
 use crate::watch::Watch;
 
 /// A year, the longest forecast.
@@ -114,6 +115,9 @@ pub(crate) async fn offers(
         };
         quotes.push(offer);
     }
+    let parts = quotes.iter().flat_map(|offer| &offer.nodes);
+    let named: BTreeSet<String> = parts.map(|part| part.site.clone()).collect();
+    let unknown = context.look(move |live| sites::unknown(live, &named)).await?;
     let name = payer.to_string();
     let actor = caller.actor.clone();
     let funds = context.look(move |live| {
@@ -125,7 +129,7 @@ pub(crate) async fn offers(
     });
     let (as_of, queue) = (Some(view.market.now().0), Some(queue));
     let funds = funds.await?.map(Credits);
-    Ok(Quotes { quotes, payer: Some(name), funds, as_of, queue, without_offer, advice })
+    Ok(Quotes { quotes, payer: Some(name), funds, as_of, queue, without_offer, advice, unknown })
 }
 
 /// When a job that asks for this is expected to start if it joins the queue: at the earliest window.

@@ -1,6 +1,6 @@
 //! Sites as documents.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_daemon::engine::Gauges;
 use tradewind_daemon::live::outages::owners;
@@ -88,6 +88,17 @@ pub(crate) fn counted(mut list: SiteList, gauges: &Gauges, actor: &Actor) -> Sit
         }
     }
     list
+}
+
+/// What is not known of the waiting jobs of owners at these sites, each with the site's name.
+pub(crate) fn unknown(live: &Live, named: &BTreeSet<String>) -> Vec<String> {
+    let sites = (0..).zip(live.state().market.pools().sites());
+    let asked = sites.filter(|(_, site)| named.contains(&site.name));
+    let notes = asked.flat_map(|(place, site)| {
+        let notes = live.owners_queue(SiteId(place)).map(|queue| queue.notes.as_slice());
+        notes.unwrap_or_default().iter().map(move |note| format!("{}: {note}", site.name))
+    });
+    notes.collect()
 }
 
 fn queue(queue: &owners::OwnersQueue) -> OwnersQueue {

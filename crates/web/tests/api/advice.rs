@@ -1,4 +1,8 @@
+use std::time::{Duration, Instant};
+
 use serde_json::json;
+use tradewind_daemon::site::queued::{Blocked, QueuedJob};
+use tradewind_model::Span;
 
 use crate::stage::{Stage, job};
 
@@ -22,6 +26,42 @@ fn a_quote_is_kept_and_can_be_accepted_once() {
     let (_, seen) = stage.get("ana", &format!("/v1/jobs/{}", done["jobs"][0]));
     assert_eq!((&seen["state"], &seen["reason"]), (&json!("PENDING"), &json!("Reservation")));
     assert_eq!(seen["expected_start"]["at"], seen["booking"]["start"]);
+    stage.stop();
+}
+
+/// Jobs of owners without a limit, and in a circle: the quote says how much is not known.
+#[test]
+fn a_quote_says_what_is_not_known_of_the_owners_queue() {
+    let stage = Stage::new();
+    let endless = QueuedJob::of("7", 0, 9, Span::MAX);
+    let [one, other] = [("8", "9"), ("9", "8")].map(|(name, after)| QueuedJob {
+        blocked: Blocked::Dependency(vec![after.to_owned()]),
+        ..QueuedJob::of(name, 0, 1, Span(60))
+    });
+    assert!(stage.call("ana", "POST", "/v1/quotes", job(1)).1["unknown"].is_null());
+    stage.hands[0].queue(vec![endless, one, other]);
+    let begun = Instant::now();
+    let said = loop {
+        let (_, quotes) = stage.call("ana", "POST", "/v1/quotes", job(1));
+        match quotes["unknown"].as_array() {
+            Some(said) => break said.clone(),
+            None => assert!(begun.elapsed() < Duration::from_secs(60), "{quotes:#}"),
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    let said: Vec<&str> = said.iter().filter_map(|it| it.as_str()).collect();
+    let beginnings = [
+        "alpha: 1 waiting jobs have no time limit",
+        "alpha: 2 waiting jobs wait for each other",
+        "alpha: no start is foreseen for 3 waiting jobs",
+    ];
+    assert_eq!(said.len(), beginnings.len(), "{said:?}");
+    for (said, beginning) in said.iter().zip(beginnings) {
+        assert!(said.starts_with(beginning), "{said}");
+    }
+    let (_, text) =
+        stage.send("ana", "GET", "/quote?script=hostname&nodes=1&time=10m", &[], vec![]);
+    assert!(text.contains("Not known at alpha: 2 waiting jobs wait for each other"), "{text}");
     stage.stop();
 }
 

@@ -15,6 +15,7 @@ use tradewind_daemon::engine::{Engine, Setup, SiteSetup, Timing};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::Booking;
 use tradewind_daemon::live::{Ask, Make, Refusal, RefusalKind, Settings};
+use tradewind_daemon::site::queued::{Queue, QueuedJob};
 use tradewind_daemon::site::{
     Excerpt, Exit, Finding, Go, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError, Stream,
     Survey, Tag, Written,
@@ -53,7 +54,11 @@ pub(crate) fn now() -> Time {
 
 /// The tasks of a site that is driven by hand, and what it says instead of an answer.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Hand(Arc<Mutex<BTreeMap<Tag, Seen>>>, Arc<Mutex<Option<SiteError>>>);
+pub(crate) struct Hand(
+    Arc<Mutex<BTreeMap<Tag, Seen>>>,
+    Arc<Mutex<Option<SiteError>>>,
+    Arc<Mutex<Vec<QueuedJob>>>,
+);
 
 impl Hand {
     pub(crate) fn tasks(&self) -> MutexGuard<'_, BTreeMap<Tag, Seen>> {
@@ -63,6 +68,11 @@ impl Hand {
     /// The site answers like this from now on; `None`: as it should.
     pub(crate) fn fail(&self, error: Option<SiteError>) {
         *self.1.lock().unwrap() = error;
+    }
+
+    /// These jobs of others wait there from now on.
+    pub(crate) fn queue(&self, jobs: Vec<QueuedJob>) {
+        *self.2.lock().unwrap() = jobs;
     }
 
     fn answers(&self) -> Result<(), SiteError> {
@@ -91,7 +101,10 @@ impl Site for ByHand {
     fn survey(&mut self) -> Result<Survey, SiteError> {
         self.tasks.answers()?;
         let pools = vec![PoolSurvey { up: 2, ..PoolSurvey::default() }];
-        Ok(Survey { pools, tasks: self.tasks.tasks().clone(), ..Survey::default() })
+        let waiting = self.tasks.2.lock().unwrap().iter().map(|job| (0, job.clone())).collect();
+        let Queue { jobs: queue, notes: queue_notes, .. } = Queue::of(waiting);
+        let tasks = self.tasks.tasks().clone();
+        Ok(Survey { pools, tasks, queue, queue_notes, ..Survey::default() })
     }
     fn submit(&mut self, order: &Order) -> Result<(), SiteError> {
         self.tasks.answers()?;

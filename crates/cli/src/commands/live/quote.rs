@@ -121,6 +121,9 @@ fn table(all: &Quotes) -> String {
     if let Some(advice) = &all.advice {
         let _ = writeln!(text, "\nadvice: {}", starts::advice(advice));
     }
+    for note in &all.unknown {
+        let _ = writeln!(text, "\nnot known at {note}; starts may be otherwise");
+    }
     text.push_str(&purse(all, &lines));
     text
 }

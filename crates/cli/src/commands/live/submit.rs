@@ -125,7 +125,7 @@ fn dry_run(market: &Market, body: &Value) -> Outcome {
     };
     let found = quote::has_window(&quotes)?;
     let mut said = json!({"submission": body, "quotes": quotes.0["quotes"]});
-    for name in ["without_offer", "advice"] {
+    for name in ["without_offer", "advice", "unknown"] {
         if let Some(value) = quotes.0.get(name) {
             said[name] = value.clone();
         }

@@ -70,7 +70,7 @@ impl Live {
     /// How much is left to the site's owners beyond what they are expected to need.
     fn guard_of(&self, site: SiteId) -> Guard {
         let name = self.state.market.pools().sites().get(site.0 as usize).map(|site| &site.name);
-        name.and_then(|name| self.settings.guards.get(name)).copied().unwrap_or_default()
+        name.and_then(|name| self.settings.guards.get(name)).copied().unwrap_or(Guard::Limits)
     }
 
     /// What the owners' waiting jobs will take, beside what is `missing` at the site now.
@@ -93,7 +93,7 @@ impl Live {
         };
         let rule = Rule { guard: self.guard_of(site), ..look_ahead_rule(rule) };
         self.learn_habits(site, survey, (missing, &line), (&ahead, rule))?;
-        let habits = self.usual_start(site).map(|it| it.habits).unwrap_or_default();
+        let habits = self.habits_at(site);
         let forecast = match ahead.waiting.is_empty() && rule.guard != Guard::Spare {
             true => owners::Forecast { jobs: Vec::new(), load: Vec::new() },
             false => {

@@ -74,7 +74,7 @@ struct Queue {
 pub struct UsualStart {
     survey: owners::Survey,
     rule: Rule,
-    pub(super) habits: Habits,
+    habits: Habits,
     rank: usize,
 }
 
@@ -188,18 +188,26 @@ impl SiteHabits {
         if used.is_empty() || !has_others {
             return None;
         }
+        let habits = self.habits(used)?;
+        Some(UsualStart { survey: survey.clone(), rule: *rule, habits, rank: *rank })
+    }
+
+    /// What is usual for each of the jobs that run or wait; where none has ended yet, to run to its
+    /// limit.
+    fn habits(&self, used: &Used) -> Option<Habits> {
+        let Queue { survey, taken, waiting, .. } = self.ahead.as_ref()?;
         let (usual, places) = self.usual(survey.now, used);
         let of = |user: Option<&str>| places.get(&key(user)).copied().unwrap_or(0);
         let running = |name: &Option<String>| {
             let user = self.running.get(name.as_ref()?)?.user.as_deref();
             Some(of(user))
         };
-        let habits = Habits {
+        let waiting = waiting.iter().map(|user| Some(of(user.as_ref()?.as_deref())));
+        Some(Habits {
             usual,
             taken: taken.iter().map(running).collect(),
-            waiting: waiting.iter().map(|user| Some(of(user.as_ref()?.as_deref()))).collect(),
-        };
-        Some(UsualStart { survey: survey.clone(), rule: *rule, habits, rank: *rank })
+            waiting: waiting.collect(),
+        })
     }
 }
 
@@ -237,6 +245,13 @@ impl Live {
     /// others are not there, or none of them has ended yet.
     pub fn usual_start(&self, site: SiteId) -> Option<UsualStart> {
         self.habits.get(&site)?.start(self.state.sites.used.as_ref()?.get(&site)?)
+    }
+
+    /// What is usual for the site's jobs of others, as far as its last survey lists them.
+    pub(super) fn habits_at(&self, site: SiteId) -> Habits {
+        let none = Used::new();
+        let used = self.state.sites.used.as_ref().and_then(|all| all.get(&site)).unwrap_or(&none);
+        self.habits.get(&site).and_then(|site| site.habits(used)).unwrap_or_default()
     }
 
     /// Remembers a survey's queue, and learns from what has ended.

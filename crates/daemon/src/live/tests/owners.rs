@@ -1,11 +1,11 @@
 //! Owners' jobs that wait are load to come.
 
-use tradewind_model::{Cause, Guard, Outage, PoolId};
+use tradewind_model::{Cause, Guard, Outage, Place, PoolId, TimeMode};
 use tradewind_sched::policy::owners::{Expected, Unforeseen};
 
 use super::*;
 use crate::live::outages::usual::Wanted;
-use crate::live::state::Why;
+use crate::live::state::{Booking, Outcome, Quote, Why};
 use crate::site::SiteError;
 use crate::site::limits::Limits;
 use crate::site::queued::{Blocked, QueueRule, QueuedJob};
@@ -205,6 +205,61 @@ fn a_guard_leaves_nodes_for_early_ends() {
     assert!(runs(Guard::Limits));
     assert!(!runs(Guard::Early), "the wide job may start in some seconds");
     assert!(!runs(Guard::Spare));
+}
+
+/// An owner's job runs on one of two nodes; the other is left for the next one, but for what is over
+/// soon, and for a window that was promised.
+#[test]
+fn spare_nodes_are_not_taken_from_an_accepted_offer() {
+    let guards = [("a".to_owned(), Guard::Spare)].into();
+    let mut stage = Stage::with(Settings { guards, ..Settings::default() });
+    let owned = |tasks| {
+        let task = LocalTask { nodes: 1, from: DAY, until: later(90_000) };
+        let mut survey = look(tasks);
+        survey.pools[0].local = [("job 5".to_owned(), task)].into();
+        survey
+    };
+    stage.see(DAY, owned(vec![]));
+    // Nodes are spared for two hours at most, and from then on again.
+    let booking = Booking {
+        start: later(8_000),
+        ends: vec![later(8_400)],
+        place: Place::Pool(PoolId(0)),
+        prices: vec![Price(1_000_000)],
+    };
+    let quote = Quote {
+        number: 0,
+        user: "ana".to_owned(),
+        tasks: 1,
+        work: Span(400),
+        times: TimeMode::WORK,
+        cost: booking.max(1),
+        booking,
+        expires: later(100),
+        slack: None,
+    };
+    let mut ask = |at, ask| stage.step(at, Input::Asked { actor: ana(), ask }).unwrap().unwrap();
+    let Reply::Number(number) = ask(DAY, Ask::Keep { quote }) else { panic!() };
+    let submission = Arc::new(job(1, 400));
+    ask(later(1), Ask::Submit { submission, key: None, quote: Some(number) });
+    stage.submit(later(2), here(1, 700)).unwrap();
+    for at in (10..8_000).step_by(100) {
+        stage.see(later(at), owned(vec![]));
+        assert_eq!(stage.phase(2), Phase::Waiting, "it would have the spare node for too long");
+        assert!(stage.to_come().iter().all(|(_, from, _)| *from > at), "{:?}", stage.to_come());
+    }
+    stage.see(later(8_000), owned(vec![]));
+    let tag = stage.orders().remove(0).tag;
+    assert_eq!((tag.job, stage.phase(2)), (1, Phase::Waiting));
+    stage.see(later(8_005), owned(vec![(tag, running(later(8_002)))]));
+    let promise = stage.live.state().jobs[&1].promise().unwrap();
+    assert_eq!(promise.outcome, Outcome::Kept(later(8_002)));
+    // A job that is over soon may use a spare node.
+    let guards = [("a".to_owned(), Guard::Spare)].into();
+    let mut stage = Stage::with(Settings { guards, ..Settings::default() });
+    stage.see(DAY, owned(vec![]));
+    stage.submit(later(1), here(1, 240)).unwrap();
+    assert_eq!(stage.phase(1), Phase::Running);
 }
 
 /// When the market expects the owner's running task to end.

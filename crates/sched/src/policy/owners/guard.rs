@@ -6,7 +6,8 @@
 //! job; if jobs of the market have got the free ones, that job waits longer. [`Guard::Early`] looks
 //! ahead some more times, each time with ends as jobs usually have them ([`Usual`](super::Usual)), and
 //! leaves what a waiting job has in any of these. [`Guard::Spare`] leaves some nodes more, for a job
-//! that may be submitted. Heuristic; what is left is never less than by limits.
+//! that may be submitted: no job of the market has them that is not over within some minutes.
+//! Heuristic; what is left is never less than by limits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,14 +15,36 @@ use tradewind_model::{Guard, JobId, PoolId, Time};
 
 use super::ahead::{self, Ends, Group};
 use super::usual::{Usual, draw, early_end};
-use super::{ExpectedStart, SiteQueue, load};
+use super::{ExpectedStart, MAX_ENTRIES, SiteQueue, load};
 use crate::policy::availability::Taken;
 
-/// Look-aheads with usual ends.
+/// Look-aheads with usual ends, at most.
 const WORLDS: u32 = 9;
+/// These look-aheads look at so many entries of the queue together, if there is more than one of them.
+const ENTRIES: usize = MAX_ENTRIES;
+
+/// How many look-aheads there are with so many entries.
+fn worlds(entries: usize) -> u32 {
+    u32::try_from(ENTRIES / entries.max(1)).unwrap_or(WORLDS).clamp(1, WORLDS)
+}
 
 /// Spare nodes are left for so long at least, and at most twice as long.
 const SPARE: i64 = 3_600;
+/// Jobs that are over so soon may use them, and at most twice as late: a job that is submitted
+/// meanwhile waits no longer for them.
+const SOON: i64 = 300;
+
+/// From when until when nodes are spared. Both are full hours and full five minutes, so that what is
+/// announced does not change all the time.
+fn spared(now: Time) -> (Time, Time) {
+    let next = |every: i64| Time((now.0.div_euclid(every) + 2) * every);
+    (next(SOON), next(SPARE))
+}
+
+/// When the spared nodes are others, though nothing happens.
+pub(super) fn renewal(now: Time) -> Time {
+    Time((now.0.div_euclid(SOON) + 1) * SOON)
+}
 
 /// A site before a look-ahead, and what is known of its jobs.
 pub(super) struct Guarded<'a> {
@@ -65,7 +88,9 @@ impl Guarded<'_> {
             add(&mut first, it.share.pool, it.share.nodes.into(), it.from, it.until);
         }
         let mut worlds = vec![first];
-        worlds.extend((0..WORLDS).map(|world| self.world(world)));
+        let joining = self.groups.last().map_or(0, |group| group.numbers.end as usize);
+        let count = self::worlds(self.site.waiting() + joining);
+        worlds.extend((0..count).map(|world| self.world(world)));
         let mut busy = BTreeMap::new();
         for (_, pool, nodes, _, until) in self.site.runs(self.now) {
             add(&mut busy, pool, nodes.into(), self.now, until);
@@ -112,11 +137,11 @@ impl Guarded<'_> {
             Guard::Spare => self.spare.get(&pool).copied().unwrap_or(0),
             Guard::Limits | Guard::Early => 0,
         };
-        let spared = Time((self.now.0.div_euclid(SPARE) + 2) * SPARE);
+        let (from, until) = spared(self.now);
         let mut moments: BTreeSet<Time> = worlds.iter().flat_map(|it| it.keys().copied()).collect();
         moments.insert(self.now);
         if spare > 0 {
-            moments.insert(spared);
+            moments.extend([from, until]);
             moments.extend(busy.iter().flat_map(|it| it.keys().copied()));
         }
         let mut sums = vec![0; worlds.len()];
@@ -131,7 +156,7 @@ impl Guarded<'_> {
             }
             let highest = sums.iter().copied().max().unwrap_or(0).max(0);
             let room = (i64::from(nodes) - level(busy, at)).max(highest);
-            let more = if at < spared { i64::from(spare) } else { 0 };
+            let more = if from <= at && at < until { i64::from(spare) } else { 0 };
             let wanted = (highest + more).min(room);
             if wanted == before {
                 continue;
@@ -153,4 +178,26 @@ pub(super) fn middle(widths: impl Iterator<Item = u32>) -> u32 {
     let mut widths: Vec<u32> = widths.collect();
     widths.sort_unstable();
     widths.get(widths.len() / 2).copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_queues_have_fewer_look_aheads() {
+        assert_eq!([0, 1, 1_111, 1_112, 9_000, MAX_ENTRIES].map(worlds), [9, 9, 9, 8, 1, 1]);
+    }
+
+    #[test]
+    fn nodes_are_spared_from_some_minutes_on_for_an_hour_or_two() {
+        for now in [0, 1, 299, 300, 3_599, 3_600, 86_400 * 365, -1, -7_201] {
+            let now = Time(now);
+            let (from, until) = spared(now);
+            assert!((SOON + 1..=2 * SOON).contains(&(from - now).0), "{now}: {from}");
+            assert!((SPARE + 1..=2 * SPARE).contains(&(until - now).0), "{now}: {until}");
+            let next = renewal(now);
+            assert!(spared(next) != (from, until) && spared(Time(next.0 - 1)) == (from, until));
+        }
+    }
 }

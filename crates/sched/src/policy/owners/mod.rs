@@ -90,7 +90,7 @@ impl Rule {
     /// A rule without limits of its own, in the given order.
     pub fn new(depth: Depth) -> Rule {
         let (tested, horizon) = (Rule::MAX_TESTED, Rule::MAX_HORIZON);
-        let guard = Guard::default();
+        let guard = Guard::Limits;
         Rule { depth, turn: Turn::Arrival, tested, horizon, margin: Span::ZERO, guard }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use tradewind_model::{JobId, Outage, OutageId, PoolId, Span, Time};
+use tradewind_model::{Guard, JobId, Outage, OutageId, PoolId, Span, Time};
 
 use super::guard::{self, Guarded};
 use super::{ExpectedStart, MAX_LIMIT, Rule, Usual, ahead, future_load};
@@ -303,6 +303,12 @@ impl SiteQueue {
         let ends = self.pools.iter().filter_map(|pool| pool.plain.next_end());
         let next = ends.chain(self.wake()).min();
         next.filter(|_| !self.waiting.is_empty())
+    }
+
+    /// When what is left to the owners changes, even if nothing happens. `None` if it does not.
+    pub fn next_renewal(&self, now: Time) -> Option<Time> {
+        let is_used = !self.running.is_empty() || !self.waiting.is_empty();
+        (self.rule.guard == Guard::Spare && is_used).then(|| guard::renewal(now))
     }
 
     /// Starts of the jobs that wait, in the order of time, as far as the rule looks ahead. To be
