@@ -213,7 +213,6 @@ fn files_that_are_no_log_are_refused() {
     assert!(read("; MaxProcs: 4\n").unwrap_err().contains("no job in the log"));
     assert!(read("1 2\0").unwrap_err().contains("log.swf:1: a binary file"));
     assert!(read("{\"what\": 1}").unwrap_err().contains("2 fields instead of 18"));
-    assert!(read("{\"horizon\": 1}").unwrap_err().contains("this is a scenario"));
     let idle = "1 0 -1 -1 1 -1 -1 -1 -1 -1 1 1 1 1 1 1 -1 -1\n";
     assert!(read(idle).unwrap_err().contains("no job of 1 has a submit time"));
 }
