@@ -107,7 +107,7 @@ pub(crate) enum Command {
     Whatif(whatif::Args),
     /// List sites: nodes, load, prices.
     Sites(sites::Args),
-    /// List peers: other markets that jobs are exchanged with.
+    /// List peers: other markets that jobs are exchanged with; end doubt about jobs there.
     Peers(peers::Args),
     /// Show or set what a pool costs.
     Price(price::Args),

@@ -39,7 +39,7 @@ pub(crate) fn run(cli: &Cli, report: &Report) -> Outcome {
         Command::Update(args) => live::control::update(args, format, report),
         Command::Whatif(args) => live::whatif::run(args, format),
         Command::Sites(args) => live::sites::run(args, format, report),
-        Command::Peers(args) => live::peers::run(args, format),
+        Command::Peers(args) => live::peers::run(args, format, report),
         Command::Price(args) => live::price::run(args, format),
         Command::Audit(args) => live::audit::run(args, format),
         Command::Ledger(args) => live::ledger::run(args, format),

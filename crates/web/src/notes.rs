@@ -31,6 +31,10 @@ pub(crate) fn of(ask: &Ask) -> Option<(AuditKind, String)> {
             Some((AuditKind::Money, format!("{amount} from {from} to {to}")))
         }
         Ask::Project { project, wish } => Some((AuditKind::Rights, wished(project, wish))),
+        Ask::SettleAway { job, outcome } => {
+            let subject = format!("job {job} at a peer settled as {}", outcome.name());
+            Some((AuditKind::Job, subject))
+        }
         Ask::Import { rows } => {
             Some((AuditKind::Rights, format!("a table of {} rows", rows.len())))
         }

@@ -153,11 +153,16 @@ impl Federal {
         }
     }
 
-    /// On a live market, sites keep to themselves: the network between them is a simulated one.
+    /// On a live market, sites keep to themselves: jobs go between markets, not between the pools of
+    /// one.
     pub(super) fn live(&self, name: &str, pools: &Pools) -> Result<Box<dyn Policy>, Failure> {
         if self.migrate == Migrate::On && pools.as_slice().len() > 1 {
-            let message = format!("policy `{name}` passes jobs on by a simulated network");
-            let hint = "add `migrate=off`: each pool is then a site that keeps to itself";
+            let message = format!(
+                "policy `{name}` passes jobs on between the pools of one grid, which only \
+                 `simulate` does"
+            );
+            let hint = "add `migrate=off`: each pool is then a site that keeps to itself; a live \
+                        market passes jobs on to other markets (`[[peers]]`), whatever its policy";
             return Err(Failure::usage(message).hint(hint));
         }
         let build = |pool: &Pool| self.site_of(pool);

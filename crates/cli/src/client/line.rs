@@ -13,11 +13,15 @@ use crate::exit::Failure;
 
 /// How long an answer may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
+/// The longest answer of a peer: bytes. No more than that of a job's output is ever asked for.
+const LONGEST: u64 = 1 << 20;
 
 /// A way to a market, with a token for it.
 pub(crate) struct MarketClient {
     found: Found,
     agent: Agent,
+    /// The longest answer, bytes.
+    longest: u64,
 }
 
 impl std::fmt::Debug for MarketClient {
@@ -33,7 +37,8 @@ impl MarketClient {
     /// # Errors
     /// If the URL would carry the token in the clear, or the certificates are none.
     pub(crate) fn to(url: &str, ca: Option<(PathBuf, Vec<u8>)>) -> Result<MarketClient, Failure> {
-        MarketClient::patient(url, ca, TIMEOUT)
+        let client = MarketClient::patient(url, ca, TIMEOUT)?;
+        Ok(MarketClient { longest: LONGEST, ..client })
     }
 
     /// The same, where an answer may take so long.
@@ -49,7 +54,7 @@ impl MarketClient {
         check(&url)?;
         let source = TokenSource::Variable;
         let found = Found { url, token: String::new(), ca, timeout, here: false, source };
-        Ok(MarketClient { agent: transport::agent(&found)?, found })
+        Ok(MarketClient { agent: transport::agent(&found)?, found, longest: transport::LONGEST })
     }
 
     /// From now on with this token.
@@ -64,7 +69,7 @@ impl MarketClient {
     pub(crate) fn post(&self, path: &str, body: Vec<u8>) -> Result<(u16, Vec<u8>), String> {
         let path = path.to_owned();
         let question = ApiRequest { method: Method::POST, path, body: Some(body), key: None };
-        match transport::ask(&self.agent, &self.found, &question) {
+        match transport::ask_within(&self.agent, &self.found, &question, self.longest) {
             Ok(answer) => Ok((answer.status, answer.body)),
             Err(silence) => {
                 Err(silence.failure.problems.iter().map(|it| it.message.clone()).collect())

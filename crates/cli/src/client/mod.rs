@@ -9,6 +9,7 @@ pub(crate) mod words;
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, BufReader};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -200,13 +201,13 @@ impl Market {
     }
 
     /// The job as soon as it is over, or as it is at the moment `until`; `seen` is shown it
-    /// whenever it was looked at before. Once it has answered, the market may be away for as long
+    /// whenever it was looked at before, and may end the wait. Once it has answered, the market may be away for as long
     /// as an answer may take: where it is then, `place` says.
     pub(crate) fn wait(
         place: &MarketArgs,
         job: u64,
         until: Option<Instant>,
-        mut seen: impl FnMut(&Sent),
+        mut seen: impl FnMut(&Sent) -> ControlFlow<()>,
     ) -> Result<Sent, Failure> {
         let is_over = |job: &Sent| words::is_over(job.0.get("state").and_then(Value::as_str));
         let mut last = Market::open(place)?.get(&format!("/v1/jobs/{job}"))?;
@@ -217,7 +218,9 @@ impl Market {
         let left =
             || until.map_or(Duration::MAX, |it| it.saturating_duration_since(Instant::now()));
         while !is_over(&last) && !left().is_zero() {
-            seen(&last);
+            if seen(&last).is_break() {
+                break;
+            }
             if left().as_secs() == 0 {
                 std::thread::sleep(left());
             }

@@ -15,7 +15,7 @@ use crate::exit::Failure;
 /// How long it may take to reach the market.
 const CONNECT: Duration = Duration::from_secs(5);
 /// The longest answer: bytes.
-const LONGEST: u64 = 256 << 20;
+pub(super) const LONGEST: u64 = 256 << 20;
 
 /// Whether the server may have got the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,11 +106,21 @@ pub(super) fn ask(
     found: &Found,
     question: &ApiRequest,
 ) -> Result<ApiResponse, NoResponse> {
+    ask_within(agent, found, question, LONGEST)
+}
+
+/// The same, of an answer of so many bytes at most. What is longer is not read to its end.
+pub(super) fn ask_within(
+    agent: &Agent,
+    found: &Found,
+    question: &ApiRequest,
+    longest: u64,
+) -> Result<ApiResponse, NoResponse> {
     let mut response = send(agent, found, question)?;
     let status = response.status().as_u16();
     let expires = response.headers().get(HEADER).and_then(|it| it.to_str().ok());
     let expires = expires.and_then(|it| it.parse().ok());
-    let body = response.body_mut().with_config().limit(LONGEST).read_to_vec();
+    let body = response.body_mut().with_config().limit(longest + 1).read_to_vec();
     let body = body.map_err(|wrong| silence(found, &wrong))?;
     Ok(ApiResponse { status, body, expires })
 }
@@ -168,6 +178,9 @@ fn silence(found: &Found, wrong: &ureq::Error) -> NoResponse {
             let (seconds, hint) = (found.timeout.as_secs(), "`--timeout SECONDS` waits longer");
             let message = match other {
                 ureq::Error::Timeout(_) => format!("{url} did not answer within {seconds} s"),
+                ureq::Error::BodyExceedsLimit(_) => {
+                    format!("{url} gave an answer that is too long")
+                }
                 other => format!("{url} broke off: {other}"),
             };
             let failure = Failure::negative(message).hint(hint);

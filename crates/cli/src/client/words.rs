@@ -52,8 +52,13 @@ pub(crate) fn now() -> i64 {
 }
 
 /// States of jobs that have not ended, and their short forms.
-const OPEN: [(&str, &str); 4] =
-    [("PENDING", "PD"), ("CONFIGURING", "CF"), ("RUNNING", "R"), ("COMPLETING", "CG")];
+const OPEN: [(&str, &str); 5] = [
+    ("PENDING", "PD"),
+    ("CONFIGURING", "CF"),
+    ("RUNNING", "R"),
+    ("COMPLETING", "CG"),
+    ("UNKNOWN", "UN"),
+];
 /// States of jobs that have.
 const OVER: [(&str, &str); 7] = [
     ("COMPLETED", "CD"),

@@ -110,7 +110,7 @@ pub(super) fn run(words: &[String]) -> Outcome {
 fn accounted(state: &str) -> &str {
     match state {
         "CONFIGURING" => "PENDING",
-        "COMPLETING" => "RUNNING",
+        "COMPLETING" | "UNKNOWN" => "RUNNING",
         other => other,
     }
 }
@@ -119,7 +119,7 @@ fn accounted(state: &str) -> &str {
 fn of_market(states: &str) -> String {
     let one = |state: &str| match state {
         "PENDING" => "PENDING,CONFIGURING".to_owned(),
-        "RUNNING" => "RUNNING,COMPLETING".to_owned(),
+        "RUNNING" => "RUNNING,COMPLETING,UNKNOWN".to_owned(),
         other => other.to_owned(),
     };
     states.split(',').map(one).collect::<Vec<_>>().join(",")

@@ -224,6 +224,7 @@ choice!(Happening {
     "lined" => Lined(pool), "began" => Began, "setback" => Setback(setback), "cancelling" => Cancelling(by),
     "over" => Over(finish), "handing" => Handing(peer), "handed-over" => HandedOver(peer),
     "unkept" => Unkept(site, words), "came-back" => CameBack(why), "taken-in" => TakenIn(peer),
+    "doubted" => Doubted(peer, why), "settled-by-hand" => SettledByHand(outcome, by),
     "kept" => Kept, "breached" => Breached(why), "requeueing" => Requeueing(by),
 });
 object!(Task { pool, wanted, known, go, begun, held });

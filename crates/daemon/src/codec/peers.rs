@@ -14,8 +14,8 @@ use tradewind_sched::negotiation::{
 use super::CodecError;
 use super::wire::{self, Decode, Encode, Fault, Fields, Object, choice, object};
 use crate::live::peers::{
-    Away, MessageBody, PeerEntry, PeerMessage, Peers, RemoteOrigin, RemoteProgress, RemoteStatus,
-    StatusQuery, StatusReport, Traveller,
+    Away, BrokenOffer, MessageBody, PeerEntry, PeerMessage, PeerVerdict, Peers, RemoteOrigin,
+    RemoteProgress, RemoteStatus, Settlement, Standing, StatusQuery, StatusReport, Traveller,
 };
 
 impl Encode for Peer {
@@ -58,9 +58,17 @@ choice!(Entry {
     "settled" => Settled { from, settled },
 });
 object!(Peers { directory, durable, taken });
-object!(PeerEntry { name, market });
+object!(PeerEntry { name, market, silent, removed, standing });
+object!(Standing { kept, broken, deficit, at });
+choice!(BrokenOffer {
+    "no-start" => NoStart, "too-early" => TooEarly, "too-short" => TooShort,
+    "overcharged" => Overcharged, "no-output" => NoOutput, "not-started" => NotStarted,
+    "not-ended" => NotEnded, "forgotten" => Forgotten, "lost" => Lost,
+});
+choice!(PeerVerdict { "kept" => Kept, "broken" => Broken(why) });
+choice!(Settlement { "lost" => Lost, "ran" => Ran });
 object!(RemoteOrigin { peer, name, job, transfer, array, offer });
-object!(Away { peer, name, transfer, offer, news });
+object!(Away { peer, name, transfer, offer, news, recalled, doubtful });
 object!(RemoteProgress { since, nodes, finish, charged });
 
 object!(StatusQuery { job, transfer, cancel });

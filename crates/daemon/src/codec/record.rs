@@ -93,6 +93,9 @@ choice!(PeerRecord {
     "negotiated" => Negotiated { entry, guest },
     "heard" => Heard { job, news },
     "came-back" => CameBack { job, why, hold },
+    "offer-judged" => Judged { job, verdict },
+    "recalled-from-peer" => Recalled { job },
+    "settled-by-hand" => SettledByHand { job, by, outcome },
 });
 
 /// All kinds: a name says which of them it is.

@@ -1,8 +1,8 @@
 //! What users submit.
 
 use tradewind_io::submission::{
-    Append, Array, Conditions, Counted, Dependency, Gather, Mail, OnBreach, OnLost, Shape,
-    Submission, Surroundings, TimeLimit, When, Work,
+    Append, Array, Conditions, Counted, Dependency, Gather, Mail, OnBreach, OnLost, PeerChoice,
+    Shape, Submission, Surroundings, TimeLimit, When, Work,
 };
 
 use super::wire::{choice, object};
@@ -48,7 +48,9 @@ object!(Conditions {
     sites,
     pools,
     spread,
+    peers,
 });
+choice!(PeerChoice { "only" => Only(names), "not" => Not(names) });
 object!(Surroundings { directory, output, error, input, append, environment });
 choice!(Gather { "within" => Within(span), "apart" => Apart });
 choice!(Append { "truncate" => Truncate, "append" => Append });

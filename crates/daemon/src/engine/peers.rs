@@ -3,6 +3,7 @@
 //! Nothing waits for it. Letters that it cannot deliver are lost, as the negotiation allows; a
 //! peer that does not answer is left alone for a moment.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
@@ -12,7 +13,8 @@ use tradewind_sched::negotiation::Peer;
 
 use super::handle::Handle;
 use crate::live::Input;
-use crate::live::peers::{MessageBody, PeerMessage, StatusQuery, StatusReport};
+use crate::live::peers::{MessageBody, PeerMessage, RemoteStatus, StatusQuery, StatusReport};
+use crate::live::state::Finish;
 
 /// How one peer is reached. Calls may take some seconds, and then fail.
 pub trait PeerTransport: Debug + Send {
@@ -27,6 +29,12 @@ pub trait PeerTransport: Debug + Send {
     /// # Errors
     /// Why there is no answer; for people.
     fn ask(&mut self, market: &str, wanted: &[StatusQuery]) -> Result<Vec<StatusReport>, String>;
+
+    /// Whether the peer knows the output of a job of `market`, be it empty or not to be read.
+    ///
+    /// # Errors
+    /// Why there is no answer; for people.
+    fn has_output(&mut self, market: &str, wanted: &StatusQuery) -> Result<bool, String>;
 }
 
 /// A peer of the configuration.
@@ -120,19 +128,49 @@ impl Round {
                     break;
                 }
             }
-            for some in wanted.unwrap_or_default().chunks(AT_ONCE) {
+            // No question at all shows that it answers.
+            let wanted = wanted.map(|wanted| match wanted.is_empty() {
+                true => vec![Vec::new()],
+                false => wanted.chunks(AT_ONCE).map(<[StatusQuery]>::to_vec).collect(),
+            });
+            for some in wanted.unwrap_or_default() {
                 if self.rest.is_some() {
                     break;
                 }
-                let answer = self.setup.courier.ask(&self.market, some);
+                let answer = self.setup.courier.ask(&self.market, &some);
                 if let Some(reports) = self.heard(answer) {
-                    let told = self.engine.tell(Input::Reported { peer: self.peer, reports });
+                    let (reports, without_output) = self.with_evidence(reports);
+                    let peer = self.peer;
+                    let input = Input::Reported { peer, reports, without_output };
+                    let told = self.engine.tell(input);
                     if told.is_err() {
                         return; // the engine is gone
                     }
                 }
             }
         }
+    }
+
+    /// The reports, and the jobs of which the peer says that they have ended and shows no output. A
+    /// report of an end whose output cannot be asked for now waits until it can.
+    fn with_evidence(&mut self, reports: Vec<StatusReport>) -> (Vec<StatusReport>, BTreeSet<u64>) {
+        let (mut told, mut without) = (Vec::new(), BTreeSet::new());
+        for report in reports {
+            if is_end(&report) {
+                let (job, transfer) = (report.job, report.transfer);
+                let wanted = StatusQuery { job, transfer, cancel: false };
+                match self.setup.courier.has_output(&self.market, &wanted) {
+                    Ok(true) => {}
+                    Ok(false) => drop(without.insert(job)),
+                    Err(why) => {
+                        self.heard::<()>(Err(why));
+                        break;
+                    }
+                }
+            }
+            told.push(report);
+        }
+        (told, without)
     }
 
     /// Takes note of whether the peer has answered.
@@ -150,5 +188,33 @@ impl Round {
             self.rest = Some(Instant::now() + REST);
         }
         answer.ok()
+    }
+}
+
+/// Whether the report is of a job that has run to an end.
+fn is_end(report: &StatusReport) -> bool {
+    let RemoteStatus::There(news) = &report.fate else { return false };
+    let has_run = |finish: &Finish| {
+        !matches!(finish, Finish::Cancelled | Finish::NodeFail | Finish::Refused(_))
+    };
+    news.finish.as_ref().is_some_and(has_run)
+}
+
+/// Peers that have no jobs from here are asked nothing in one of so many rounds: do they answer?
+const GREET_EVERY: u64 = 60;
+
+/// Asks each peer about the jobs that went there; in the first round, and now and then, also peers
+/// without any.
+pub(super) fn ask_all(
+    senders: &BTreeMap<Peer, PeerSender>,
+    mut wanted: BTreeMap<Peer, Vec<StatusQuery>>,
+    round: u64,
+) {
+    for (peer, sender) in senders {
+        match wanted.remove(peer) {
+            Some(wanted) => sender.ask(wanted),
+            None if round % GREET_EVERY == 1 => sender.ask(Vec::new()),
+            None => {}
+        }
     }
 }

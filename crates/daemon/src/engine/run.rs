@@ -15,7 +15,7 @@ use super::full::Unwritten;
 use super::handle::{CommittedRecord, Handle, Message};
 use super::journal::Journal;
 use super::large::Large;
-use super::peers::{PeerSender, PeerSetup};
+use super::peers::{PeerSender, PeerSetup, ask_all};
 use super::recovery::{RecoveryError, recover_pages};
 use super::sites::{self, Reader, SiteSetup, Worker};
 use crate::codec::Codec;
@@ -143,6 +143,7 @@ impl Engine {
             tried: None,
             postmen,
             asked: None,
+            rounds: 0,
         };
         looping.post(first);
         looping.be_read_only(unwritten);
@@ -290,6 +291,8 @@ pub(super) struct Loop<C> {
     postmen: BTreeMap<Peer, PeerSender>,
     /// When peers were last asked about jobs that went there.
     asked: Option<Instant>,
+    /// How often.
+    rounds: u64,
 }
 
 /// Peers are asked so often.
@@ -509,11 +512,8 @@ impl<C: Codec> Loop<C> {
             return;
         }
         self.asked = Some(Instant::now());
-        for (peer, wanted) in live.wanted() {
-            if let Some(postman) = self.postmen.get(&peer) {
-                postman.ask(wanted);
-            }
-        }
+        self.rounds += 1;
+        ask_all(&self.postmen, live.wanted(), self.rounds);
     }
 
     /// Sends sites the orders that follow from the state.

@@ -100,6 +100,7 @@ impl Live {
                 self.admit(at, new, terms)
             }
             Ask::Policy { policy } => self.switch(at, &policy),
+            Ask::SettleAway { job, outcome } => self.settle_by_hand(at, actor, job, outcome),
         }
     }
 

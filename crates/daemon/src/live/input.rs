@@ -1,5 +1,6 @@
 //! What goes into the live market, and what is answered.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tradewind_io::submission::{OnBreach, Submission};
@@ -7,7 +8,7 @@ use tradewind_model::{Money, PoolId, Price, SiteId, Span, Time};
 use tradewind_sched::negotiation::Peer;
 
 use super::money::Account;
-use super::peers::{PeerMessage, StatusQuery, StatusReport};
+use super::peers::{PeerMessage, Settlement, StatusQuery, StatusReport};
 use super::projects::import::AccountingRow;
 use super::projects::{MemberRole, SpendingLimits};
 use super::rights::{Actor, Expiry, Role, TokenHash, TokenTerms};
@@ -60,6 +61,8 @@ pub enum Input {
         peer: Peer,
         /// What it said.
         reports: Vec<StatusReport>,
+        /// Jobs of these that it says have ended, and of which it knows no output.
+        without_output: BTreeSet<u64>,
     },
     /// A peer has begun to answer, or has stopped.
     Contact {
@@ -136,6 +139,13 @@ pub enum Ask {
     Requeue {
         /// Which.
         job: u64,
+    },
+    /// To end the doubt about a job that is at a peer.
+    SettleAway {
+        /// Which.
+        job: u64,
+        /// What happened to it.
+        outcome: Settlement,
     },
     /// To choose for a job that accepted an offer.
     Update {

@@ -57,7 +57,7 @@ pub use jobs::{alike, choice, gather};
 use jobs::{bodies, demand, redact, width};
 pub use ledger::{money, projects, used};
 pub use outages::recent_history;
-use peers::PeerMessage;
+use peers::{PeerLimits, PeerMessage};
 use record::MarketRecord;
 pub use record::Record;
 pub use state::{ApplyError, State};
@@ -110,6 +110,8 @@ pub struct Settings {
     pub max_refusals: u32,
     /// Other markets that jobs are exchanged with: as the configuration calls them.
     pub peers: Vec<String>,
+    /// By peer, what may be there at once, if not as usual.
+    pub peer_limits: BTreeMap<String, PeerLimits>,
     /// How that is negotiated.
     pub negotiation: negotiation::Settings,
     /// How long the first parts of a job wait for its last, if its user does not say.
@@ -145,6 +147,7 @@ impl Default for Settings {
             keep_scripts: Some(Span(3 * 24 * 3_600)),
             max_refusals: 8,
             peers: Vec::new(),
+            peer_limits: BTreeMap::new(),
             negotiation: Settings::NEGOTIATION,
             gather: Span(120),
             slack: Settings::SLACK,
@@ -219,6 +222,8 @@ pub struct Live {
     refusals: BTreeMap<SiteId, site_states::Refusals>,
     /// What the present step wants said to peers.
     letters: Vec<(Peer, PeerMessage)>,
+    /// Jobs of the last report of a peer of which it shows no output.
+    without_output: BTreeSet<u64>,
     /// The month of the last look at limits of months, months since January 1970.
     month: i64,
 }
@@ -267,6 +272,7 @@ impl Live {
             caps: caps::Caps::default(),
             refusals: BTreeMap::new(),
             letters: Vec::new(),
+            without_output: BTreeSet::new(),
             month: 0,
         };
         live.remember();

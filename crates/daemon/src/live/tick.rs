@@ -26,6 +26,7 @@ impl Live {
         self.drop_scripts(at)?;
         self.begin_month(at)?;
         self.mind_caps(at)?;
+        self.mind_silence(at)?;
         self.negotiations_due(at)
     }
 

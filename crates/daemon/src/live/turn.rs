@@ -48,8 +48,11 @@ impl Live {
             Input::Answered { tag, act, answer } => self.answered(at, &tag, act, answer)?,
             Input::Terms { prices, withheld } => self.terms(at, &prices, &withheld)?,
             Input::Forecast { starts } => self.forecast(at, starts)?,
-            Input::Contact { peer, there } => drop(self.contacts.insert(peer, (there, at))),
-            Input::Reported { peer, reports } => self.reported(at, peer, &reports)?,
+            Input::Contact { peer, there } => self.note_contact(at, peer, there)?,
+            Input::Reported { peer, reports, without_output } => {
+                self.without_output = without_output;
+                self.reported(at, peer, &reports)?;
+            }
             Input::SetAside { site, denied } => self.set_aside(at, site, denied)?,
         }
         Ok(None)

@@ -1,6 +1,6 @@
 //! The grid: markets, the network between them, and what goes wrong.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rand::{RngExt as _, SeedableRng as _};
@@ -332,7 +332,9 @@ impl World {
                 if self.mutant == Some(Mutant::PaysNothing) {
                     reports.iter_mut().for_each(pays_nothing);
                 }
-                self.markets[to].inbox.push_back(Input::Reported { peer, reports });
+                let without_output = BTreeSet::new();
+                let input = Input::Reported { peer, reports, without_output };
+                self.markets[to].inbox.push_back(input);
                 return Ok(());
             }
         };

@@ -277,6 +277,14 @@ pub struct Peer {
     pub token_file: String,
     /// Authorities to trust for it instead of the usual ones: a file in PEM.
     pub ca_file: Option<String>,
+    /// Jobs that may be there at once.
+    pub max_jobs: Option<u64>,
+    /// Of these, jobs of which it is not known whether they have arrived.
+    pub max_doubt: Option<u64>,
+    /// What these jobs may cost together.
+    pub max_credits: Option<Money>,
+    /// Below this standing, thousandths, nothing is passed to it.
+    pub min_standing: Option<u32>,
 }
 
 /// Reads the settings in the file `path` and the warnings about them.

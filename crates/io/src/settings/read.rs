@@ -340,7 +340,16 @@ pub(super) fn check_url(url: &str, (line, place): (u32, &str), notes: &mut Notes
 }
 
 fn peers(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Peer> {
-    const KEYS: [&str; 4] = ["name", "url", "token_file", "ca_file"];
+    const KEYS: [&str; 8] = [
+        "name",
+        "url",
+        "token_file",
+        "ca_file",
+        "max_jobs",
+        "max_doubt",
+        "max_credits",
+        "min_standing",
+    ];
     let mut names = NameLines::default();
     let mut all = Vec::new();
     let items: &[Value<'_>] = fields.list("peers", notes).unwrap_or_default();
@@ -353,8 +362,20 @@ fn peers(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Peer> {
             check_url(url, (peer.line_of("url"), &peer.place("url")), notes);
         }
         if let (Some(name), Some(url), Some(token_file)) = (name, url, token_file) {
-            let ca_file = text(&peer, "ca_file", notes);
-            all.push(Peer { name, url, token_file, ca_file });
+            let count = |key: &str, notes: &mut Notes<'_>| {
+                peer.whole(key, 0..=1_000_000, notes).and_then(|count| u64::try_from(count).ok())
+            };
+            let standing = peer.whole("min_standing", 0..=1_000, notes);
+            all.push(Peer {
+                name,
+                url,
+                token_file,
+                ca_file: text(&peer, "ca_file", notes),
+                max_jobs: count("max_jobs", notes),
+                max_doubt: count("max_doubt", notes),
+                max_credits: peer.money("max_credits", notes),
+                min_standing: standing.and_then(|standing| u32::try_from(standing).ok()),
+            });
         }
     }
     all

@@ -176,6 +176,17 @@ impl TimeLimit {
         limits.iter().filter_map(work).max()
     }
 
+    /// The limit, if it is the same wall-clock time on all nodes, whatever their owners say.
+    pub fn wall(&self) -> Option<Span> {
+        match self {
+            TimeLimit::One {
+                limit,
+                counted: Counted::Job(Times::Wall) | Counted::Project(Times::Wall),
+            } => Some(*limit),
+            _ => None,
+        }
+    }
+
     /// What a node's attribute `class` must be, if limits are by class.
     pub fn class(&self) -> Option<(String, Attribute)> {
         let TimeLimit::Classes(limits) = self else { return None };
@@ -211,6 +222,17 @@ pub struct Conditions {
     pub pools: Vec<String>,
     /// Over how many sites its nodes may lie.
     pub spread: Spread,
+    /// To which other markets it may be passed on; `None`: to any.
+    pub peers: Option<PeerChoice>,
+}
+
+/// To which other markets a job may be passed on, by the names that this market gives them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PeerChoice {
+    /// To these alone.
+    Only(Vec<String>),
+    /// To any but these.
+    Not(Vec<String>),
 }
 
 /// Files and environment. Paths are the site's; `%j` and its like stand for the job's number.

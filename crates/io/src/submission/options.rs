@@ -147,7 +147,7 @@ impl OptionSpec {
 }
 
 /// All of them: those of `sbatch` by name, then Tradewind's own.
-pub static OPTIONS: [OptionSpec; 118] = [
+pub static OPTIONS: [OptionSpec; 120] = [
     honoured("account", 'A', Value, "ACCOUNT", "the project that pays"),
     passed("acctg-freq", NONE, Value, "ACCTG_FREQ", "sampling of usage"),
     honoured(
@@ -464,6 +464,8 @@ pub static OPTIONS: [OptionSpec; 118] = [
             "a site may preempt it for jobs of higher priority: then it is planned again",
         )
     },
+    own("peers", "it is passed on to none but these markets, with commas, as `peers` shows them"),
+    own("exclude-peers", "it is passed on to none of these markets"),
     own("quote", "the number of the quote that is accepted"),
     own("sites", "the same as `--clusters`"),
     own(

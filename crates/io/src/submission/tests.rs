@@ -74,20 +74,28 @@ fn conditions() -> impl Strategy<Value = Conditions> {
         name().prop_map(Criterion::Sum)
     ];
     let spread = proptest::sample::select(vec![Spread::Grid, Spread::Site]);
-    (numbers, times, criterion, attributes, names(), names(), spread).prop_map(
-        |(numbers, (start, end), criterion, attributes, sites, pools, spread)| Conditions {
-            min_performance: numbers.0.and_then(Performance::from_thousandths),
-            max_price: numbers.1.map(Price),
-            budget: numbers.2.map(Money),
-            value: numbers.3.map(Money),
-            earliest_start: start.map(Time),
-            deadline: end.map(Time),
-            criterion,
-            priority: numbers.4,
-            attributes,
-            sites,
-            pools,
-            spread,
+    let named = proptest::collection::vec("[a-z]{1,4}", 1..3);
+    let peers = proptest::option::of(prop_oneof![
+        named.clone().prop_map(PeerChoice::Only),
+        named.prop_map(PeerChoice::Not)
+    ]);
+    (numbers, times, criterion, attributes, names(), names(), (spread, peers)).prop_map(
+        |(numbers, (start, end), criterion, attributes, sites, pools, (spread, peers))| {
+            Conditions {
+                min_performance: numbers.0.and_then(Performance::from_thousandths),
+                max_price: numbers.1.map(Price),
+                budget: numbers.2.map(Money),
+                value: numbers.3.map(Money),
+                earliest_start: start.map(Time),
+                deadline: end.map(Time),
+                criterion,
+                priority: numbers.4,
+                attributes,
+                sites,
+                pools,
+                spread,
+                peers,
+            }
         },
     )
 }

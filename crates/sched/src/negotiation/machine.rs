@@ -92,6 +92,13 @@ pub trait Host: Debug {
 
     /// How long the job takes from here to there, with its data.
     fn transfer(&self, parcel: &Parcel, to: Peer) -> Span;
+
+    /// Whether a job of this site may go to that one: before it is asked, and on the terms that it
+    /// has offered.
+    fn admits(&self, _parcel: &Parcel, _to: Peer, _offer: Option<&StartQuote>) -> bool {
+        true
+    }
+
     /// Whether a job of this site may still be transferred on these terms: its account can pay.
     fn affords(&self, _parcel: &Parcel, _offer: &StartQuote) -> bool {
         true
@@ -227,9 +234,14 @@ impl Negotiator {
         };
     }
 
+    /// By how much the peer's clock is ahead of this site's, as far as is known.
+    pub fn clock_ahead_of(&self, peer: Peer) -> Span {
+        self.ahead.get(&peer).copied().unwrap_or(Span::ZERO)
+    }
+
     /// The moment on the peer's clock.
     pub(super) fn clock_of(&self, peer: Peer, now: Time) -> Time {
-        now + self.ahead.get(&peer).copied().unwrap_or(Span::ZERO)
+        now + self.clock_ahead_of(peer)
     }
 
     /// When to call with [`Input::Tick`].

@@ -100,6 +100,8 @@ impl Negotiator {
                 choice::sample(&mut self.rng, choices, &self.peers, &inquiry.asked, self.me)
             }
         };
+        let admitted = |peer: &&Peer| step.host.admits(&inquiry.parcel, **peer, None);
+        let to: Vec<Peer> = to.iter().filter(admitted).copied().collect();
         for &peer in &to {
             let parcel = Arc::clone(&inquiry.parcel);
             // The offers are collected, the commit goes there and back, and the job travels.
@@ -148,6 +150,7 @@ impl Negotiator {
             there <= *expires
                 && budget.is_none_or(|max| quote.cost <= max)
                 && home.is_none_or(|home| choice::gains(choose, &here, &home))
+                && step.host.admits(&inquiry.parcel, *from, Some(quote))
                 && step.host.affords(&inquiry.parcel, quote)
         });
         match choice::best(choose, &inquiry.offers) {
@@ -235,7 +238,8 @@ impl Negotiator {
     pub(super) fn accepted(&mut self, step: &mut Step<'_>, from: Peer, id: Serial, offer: Offer) {
         if self.commits_to(id, from, offer) {
             let Some(mut inquiry) = self.take_inquiry(id) else { return };
-            if step.host.affords(&inquiry.parcel, &offer.quote) {
+            let (parcel, quote) = (&inquiry.parcel, &offer.quote);
+            if step.host.admits(parcel, from, Some(quote)) && step.host.affords(parcel, quote) {
                 return self.hand_over(step, id, &inquiry, from, offer);
             }
             self.send(step, from, Body::Cancel { inquiry: id });

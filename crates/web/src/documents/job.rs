@@ -28,7 +28,8 @@ pub struct Job {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// In Slurm's words: `PENDING`, `CONFIGURING`, `RUNNING`, `COMPLETING`, `COMPLETED`, `FAILED`,
-    /// `TIMEOUT`, `CANCELLED`, `NODE_FAIL`, `OUT_OF_MEMORY` or `DEADLINE`.
+    /// `TIMEOUT`, `CANCELLED`, `NODE_FAIL`, `OUT_OF_MEMORY` or `DEADLINE`; and `UNKNOWN` of a job at a
+    /// peer of which nothing is known any more.
     pub state: String,
     /// Why it is in that state, in one word, as `squeue` shows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -288,7 +289,7 @@ pub struct HistoryEntry {
     /// The moment, in Unix seconds.
     pub at: i64,
     /// `submitted`, `held`, `queued`, `planned`, `began`, `set_back`, `cancelling`, `requeueing`, `over`,
-    /// `unkept`, `in_line` (it waits in the queue of a site), `kept` and `breached` of an accepted offer; `passed_on`, `arrived`, `came_back`, `taken_in` of jobs that go to peers or come from them.
+    /// `unkept`, `in_line` (it waits in the queue of a site), `kept` and `breached` of an accepted offer; `passed_on`, `arrived`, `came_back`, `taken_in`, `doubted`, `settled` of jobs that go to peers or come from them.
     pub what: String,
     /// More about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

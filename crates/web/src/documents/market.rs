@@ -62,6 +62,9 @@ pub struct JobCounts {
     pub waiting: u64,
     /// Jobs that run.
     pub running: u64,
+    /// Jobs at peers of which it is not known whether they wait, run or are over.
+    #[serde(default)]
+    pub unknown: u64,
     /// Jobs that ended recently.
     pub over: u64,
 }

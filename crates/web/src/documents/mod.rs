@@ -46,7 +46,10 @@ pub use job::{
 };
 pub use limit::{Limit, Times, TimesBy};
 pub use market::{Health, JobCounts, Market, MoneyTotals, Myself, PolicyChoice};
-pub use peer::{Peer, PeerAnswers, PeerGlance, PeerLetters, PeerList, PeerQuestion, PeerQuestions};
+pub use peer::{
+    Peer, PeerAnswers, PeerGlance, PeerLetters, PeerList, PeerQuestion, PeerQuestions, PeerSettled,
+    PeerSettlement,
+};
 pub use problem::{Failure, Problem};
 pub use project::{
     LimitChange, MemberRole, Membership, NewProject, Project, ProjectBudget, ProjectForecast,

@@ -10,7 +10,8 @@ use super::amount::Credits;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "name": "beta", "market": "k3m9", "configured": true, "reachable": true,
-    "since": 1_800_000_000, "jobs_there": 3, "jobs_here": 1, "in_doubt": 0, "balance": 12.5
+    "since": 1_800_000_000, "jobs_there": 3, "jobs_here": 1, "in_doubt": 0, "held": 2.5, "standing": 940,
+    "min_standing": 500, "kept": 12, "broken": 1, "balance": 12.5
 }))]
 pub struct Peer {
     /// As the configuration calls it.
@@ -32,10 +33,57 @@ pub struct Peer {
     pub jobs_here: u64,
     /// Jobs of which this market does not know yet whether they have arrived.
     pub in_doubt: u64,
+    /// What the jobs that are there or in doubt may cost.
+    #[serde(default)]
+    pub held: Credits,
+    /// How far it keeps its offers, from 0 to 1000; below `min_standing` nothing is passed to it.
+    #[serde(default = "full")]
+    pub standing: u32,
+    /// The lowest standing with which it gets jobs.
+    #[serde(default)]
+    pub min_standing: u32,
+    /// Offers that it kept.
+    #[serde(default)]
+    pub kept: u64,
+    /// Offers that it did not keep.
+    #[serde(default)]
+    pub broken: u64,
     /// What it has here, for administrators: what it earned with jobs from here and was granted,
     /// less what its jobs paid here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub balance: Option<Credits>,
+}
+
+fn full() -> u32 {
+    1_000
+}
+
+/// What happened to a job at a peer, as an administrator says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"outcome": "lost", "confirmed": true}))]
+pub struct PeerSettlement {
+    /// `lost`: its user's choice for lost jobs decides, and the peer is not paid; `ran`: it counts as
+    /// completed, and the peer is paid what was held for it.
+    pub outcome: String,
+    /// Do it. Otherwise it is only said what would follow.
+    #[serde(default)]
+    pub confirmed: bool,
+}
+
+/// What follows from a settlement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "job": 7, "done": false,
+    "message": "job 7 is lost: it ends as NODE_FAIL; vega is not paid, and what it says of this job later has no effect"
+}))]
+pub struct PeerSettled {
+    /// The job.
+    pub job: u64,
+    /// Whether it was done.
+    pub done: bool,
+    /// What follows, or would.
+    pub message: String,
 }
 
 /// All of them.

@@ -156,6 +156,14 @@ pub struct Submission {
     /// It is not passed on to another market.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stay_home: Option<bool>,
+    /// It is passed on to none but these markets, by the names of peers here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(nullable)]
+    pub peers: Vec<String>,
+    /// It is passed on to none of these markets.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(nullable)]
+    pub exclude_peers: Vec<String>,
 }
 
 /// Seconds, counted as `times` says, or seconds of wall-clock time by class of nodes; `10m` and its

@@ -55,10 +55,14 @@ pub(crate) async fn scrape(context: &Context) -> Answer<String> {
 
 impl Metrics {
     fn set_market(&self, now: &Gauges) {
-        let JobCounts { held, waiting, running, over } = now.jobs;
-        for (phase, count) in
-            [("held", held), ("waiting", waiting), ("running", running), ("over", over)]
-        {
+        let JobCounts { held, waiting, running, unknown, over } = now.jobs;
+        for (phase, count) in [
+            ("held", held),
+            ("waiting", waiting),
+            ("running", running),
+            ("unknown", unknown),
+            ("over", over),
+        ] {
             self.jobs.get_or_create(&Phase { phase }).set(count as i64);
         }
         self.queue.set(waiting as i64);

@@ -8,7 +8,7 @@ use askama::filters::Safe;
 use axum::extract::State;
 use serde::Deserialize;
 use tradewind_daemon::live::rights::Actor;
-use tradewind_daemon::live::state::{Job, Part, Phase};
+use tradewind_daemon::live::state::{Job, Phase};
 use tradewind_model::Span;
 
 use super::bulk::BulkResult;
@@ -81,12 +81,14 @@ const SINCE: [(&str, &str, i64); 4] = [
 ];
 
 /// What may be shown: value and name.
-const SHOWS: [(&str, &str); 8] = [
+const SHOWS: [(&str, &str); 10] = [
     ("active", "Active"),
     ("waiting", "Waiting"),
     ("held", "Held"),
     ("booked", "Booked"),
     ("running", "Running"),
+    ("unknown", "Unknown"),
+    ("away", "At peers"),
     ("failed", "Failed"),
     ("over", "Finished"),
     ("all", "All"),
@@ -114,6 +116,20 @@ struct Chip {
 }
 
 impl Chip {
+    /// Something is wrong with such jobs.
+    fn is_warning(&self) -> bool {
+        ["failed", "unknown"].contains(&self.show)
+    }
+
+    fn is_alarm(&self) -> bool {
+        self.is_warning() && self.count > 0
+    }
+
+    /// Lists of jobs at peers are there if there is any, or if one is looked at.
+    fn is_offered(&self, shown: &str) -> bool {
+        !["unknown", "away"].contains(&self.show) || self.count > 0 || self.show == shown
+    }
+
     fn grouped(&self) -> String {
         words::grouped(self.count)
     }
@@ -332,7 +348,8 @@ pub(crate) async fn show(
     let wanted = which.clone();
     let look = context.see(move |_, moment| {
         let sites = moment.state.market.pools().sites().iter().map(|site| site.name.clone());
-        (list(moment, &caller.actor, &wanted), sites.collect())
+        let peers = moment.state.peers.directory.values().map(|peer| format!("@{}", peer.name));
+        (list(moment, &caller.actor, &wanted), sites.chain(peers).collect())
     });
     let (found, sites) = look.await?;
     let did = BulkResult::of(&which.did);
@@ -382,10 +399,9 @@ fn list(moment: &Moment<'_>, actor: &Actor, which: &JobsQuery) -> JobListPage {
 
 /// Whether the job is of the site, the project, the time and the array that were asked for.
 fn fits_more(moment: &Moment<'_>, which: &JobsQuery, job: &Job) -> bool {
-    let at_site = |part: &Part| views::jobs::site_name(moment.state, part.pool) == which.site;
     let span = SINCE.iter().find(|(value, ..)| *value == which.since).map_or(0, |it| it.2);
     let project = job.submission.project.as_deref().unwrap_or_default();
-    (which.site.is_empty() || job.parts().iter().any(at_site))
+    (which.site.is_empty() || views::jobs::is_at(moment.state, job, &which.site))
         && (which.project.is_empty() || project == which.project)
         && (span == 0 || job.submitted >= moment.now - Span(span))
         && (which.array.is_empty()
@@ -462,6 +478,8 @@ fn is_shown(moment: &Moment<'_>, job: &Job, show: &str) -> bool {
         "held" => group == Group::Held,
         "booked" => group == Group::Booked,
         "running" => group == Group::Running,
+        "unknown" => group == Group::Unknown,
+        "away" => matches!(job.phase(), Phase::Away | Phase::Handing),
         "failed" => match job.phase() {
             Phase::Over(finish) => !["COMPLETED", "CANCELLED"].contains(&states::finished(finish)),
             _ => false,

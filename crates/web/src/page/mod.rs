@@ -26,6 +26,7 @@ mod market;
 mod next;
 mod now;
 mod output;
+mod peers;
 mod policy;
 mod prices;
 mod projects;
@@ -99,6 +100,7 @@ pub(crate) fn router(context: &Context) -> Router<Context> {
         .route("/projects", get(projects::show).post(projects::change))
         .route("/policy", get(policy::show).post(policy::switch))
         .route("/shadow", get(shadow::show))
+        .route("/peers", get(peers::show))
         .route("/access", get(access::show_all).post(access::end))
         .route("/page/board", get(timeline_api::frame))
         .route("/page/board/picture", get(timeline_api::picture))

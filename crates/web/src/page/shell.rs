@@ -36,6 +36,8 @@ pub(crate) struct Shell {
     pub(crate) failing: Vec<FailingSite>,
     /// The reader belongs to a project, or there is one to administer.
     pub(crate) has_projects: bool,
+    /// Jobs are exchanged with other markets.
+    pub(crate) has_peers: bool,
     /// A cluster is observed, and the reader may see what was seen.
     pub(crate) has_shadow: bool,
     /// The zone of the market's hours, if it has a name.
@@ -99,6 +101,7 @@ impl Shell {
                     _ => state.projects().of(&actor.user).next().is_some(),
                 };
                 let failing = failing(state, &actor);
+                let has_peers = !state.peers.directory.is_empty();
                 Shell {
                     title,
                     version: VERSION,
@@ -110,6 +113,7 @@ impl Shell {
                     read_only: gauges.is_read_only(),
                     failing,
                     has_projects,
+                    has_peers,
                     has_shadow,
                     zone,
                 }
@@ -129,6 +133,9 @@ impl Shell {
         ];
         if self.has_projects || self.title == "Projects" {
             pages.push(("/projects", "Projects"));
+        }
+        if self.has_peers || self.title == "Peers" {
+            pages.push(("/peers", "Peers"));
         }
         if self.is_administrator() {
             pages.push(("/admin", "Admin"));

@@ -22,11 +22,12 @@ use crate::notes;
 use crate::views::jobs::{self, Detail, Filter};
 
 /// States that jobs can be in.
-const STATES: [&str; 11] = [
+const STATES: [&str; 12] = [
     "PENDING",
     "CONFIGURING",
     "RUNNING",
     "COMPLETING",
+    "UNKNOWN",
     "COMPLETED",
     "FAILED",
     "TIMEOUT",

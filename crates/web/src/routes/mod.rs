@@ -94,6 +94,7 @@ fn guarded() -> Router<Context> {
         .route("/v1/jobs/{id}/release", post(jobs::release))
         .route("/v1/jobs/{id}/requeue", post(jobs::requeue))
         .route("/v1/jobs/{id}/update", post(jobs::update))
+        .route("/v1/jobs/{id}/settle", post(peers::settle))
         .route("/v1/jobs/{id}/output", get(output::output))
         .route("/v1/jobs/{id}/wait", get(jobs::wait))
         .route("/v1/jobs/{id}/explain", get(advice::explain))

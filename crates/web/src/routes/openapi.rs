@@ -82,7 +82,7 @@ impl Modify for Shared {
         tokens::revoke, tokens::rotate, sessions::list, sessions::end,
         sign_in::ways, sign_in::begin, sign_in::end, market::show, market::policy, market::report,
         audit::list, shadow::show, advice::quote,
-        advice::whatif, events::stream, peers::list, peers::letters, peers::jobs, peers::output, open::healthy, open::ready, open::metrics, open::openapi,
+        advice::whatif, events::stream, peers::list, peers::settle, peers::letters, peers::jobs, peers::output, open::healthy, open::ready, open::metrics, open::openapi,
     ),
     components(schemas(documents::Failure, documents::Submission, documents::ScriptSubmission)),
     modifiers(&Shared),

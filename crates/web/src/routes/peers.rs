@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 use tradewind_daemon::codec::CodecError;
 use tradewind_daemon::codec::peers::{Answers, Glance, Post, Questions};
-use tradewind_daemon::live::peers::StatusQuery;
+use tradewind_daemon::live::peers::{Settlement, StatusQuery};
 use tradewind_daemon::live::rights::Role;
 use tradewind_daemon::live::{Ask, Reply};
 use tradewind_daemon::site::Excerpt;
@@ -15,9 +15,12 @@ use tradewind_daemon::site::Excerpt;
 use super::openapi::Refusals;
 use crate::auth::Caller;
 use crate::blocking::blocking;
+use crate::clock::present;
 use crate::context::Context;
-use crate::documents::{PeerAnswers, PeerGlance, PeerLetters, PeerList, PeerQuestions};
-use crate::extract::Json;
+use crate::documents::{
+    PeerAnswers, PeerGlance, PeerLetters, PeerList, PeerQuestions, PeerSettled, PeerSettlement,
+};
+use crate::extract::{At, Document, Json};
 use crate::failure::{Answer, Failure};
 use crate::routes::output as output_routes;
 use crate::views::peers;
@@ -29,6 +32,36 @@ use crate::views::peers;
 )]
 pub(crate) async fn list(State(context): State<Context>, caller: Caller) -> Answer<Body<PeerList>> {
     context.look(move |live| peers::list(live, &caller.actor)).await.map(Body)
+}
+
+/// Ends the doubt about a job that is at a peer which does not answer, or is not in the configuration
+/// any more. Administrators may. Without `confirmed` it is only said what would follow.
+#[utoipa::path(
+    post, path = "/v1/jobs/{id}/settle", tag = "peers", operation_id = "settle_job",
+    params(("id" = u64, Path, description = "the job")), request_body = PeerSettlement,
+    responses((status = 200, description = "what follows", body = PeerSettled), Refusals),
+)]
+pub(crate) async fn settle(
+    State(context): State<Context>,
+    caller: Caller,
+    At(job): At<u64>,
+    Document(asked): Document<PeerSettlement>,
+) -> Answer<Body<PeerSettled>> {
+    if caller.actor.role != Role::Administrator {
+        return Err(Failure::forbidden("only an administrator may do this"));
+    }
+    let unknown = || {
+        let message = format!("there is no outcome `{}`", asked.outcome);
+        Failure::malformed(message, "there are: lost, ran").in_field("outcome")
+    };
+    let outcome = Settlement::of(&asked.outcome).ok_or_else(unknown)?;
+    let told =
+        context.look(move |live| live.settlement(present(live.state()), job, outcome)).await?;
+    let message = told.map_err(Failure::from)?;
+    if asked.confirmed {
+        context.ask(caller.actor, Ask::SettleAway { job, outcome }).await?;
+    }
+    Ok(Body(PeerSettled { job, done: asked.confirmed, message }))
 }
 
 /// Letters of another market: peers may. What they lead to is written down before the answer.

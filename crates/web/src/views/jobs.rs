@@ -56,7 +56,7 @@ pub(crate) fn list(moment: &Moment<'_>, actor: &Actor, filter: &Filter) -> JobLi
             && filter.array.is_none_or(|first| job.array.is_some_and(|it| it.0 == first))
             && (filter.states.is_empty()
                 || filter.states.iter().any(|it| it == words::state(state, job)))
-            && filter.site.as_ref().is_none_or(|site| sites(state, job).contains(site.as_str()))
+            && filter.site.as_ref().is_none_or(|site| is_at(state, job, site))
     };
     let jobs = state.jobs.range(filter.after.saturating_add(1)..).map(|(_, job)| job);
     let mut jobs = jobs.filter(wanted);
@@ -69,6 +69,14 @@ pub(crate) fn list(moment: &Moment<'_>, actor: &Actor, filter: &Filter) -> JobLi
 /// The job's name; of an array with its index.
 pub fn title(job: &Job) -> String {
     documents::array_title(&job.submission.name, job.array.map(|(_, index)| index))
+}
+
+/// Whether the job has nodes at the site; of a peer: `@` and its name.
+pub(crate) fn is_at(state: &State, job: &Job, site: &str) -> bool {
+    match site.strip_prefix('@') {
+        Some(peer) => job.away().is_some_and(|away| away.name == peer),
+        None => sites(state, job).contains(site),
+    }
 }
 
 fn sites<'a>(state: &'a State, job: &Job) -> BTreeSet<&'a str> {

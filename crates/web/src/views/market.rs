@@ -39,6 +39,7 @@ pub(crate) fn counts(state: &State) -> JobCounts {
             Group::Held | Group::Booked => &mut counts.held,
             Group::Waiting => &mut counts.waiting,
             Group::Running => &mut counts.running,
+            Group::Unknown => &mut counts.unknown,
             Group::Over => &mut counts.over,
         } += 1;
     }

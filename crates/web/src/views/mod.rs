@@ -2,6 +2,7 @@
 
 pub(crate) mod accounts;
 pub(crate) mod amounts;
+pub(crate) mod at_peer;
 pub(crate) mod choice;
 pub(crate) mod failures;
 pub(crate) mod jobs;

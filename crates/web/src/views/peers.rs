@@ -5,6 +5,7 @@ use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::{Job, Phase};
 
+use crate::clock::present;
 use crate::documents::{Credits, Peer, PeerList};
 
 /// All peers that were ever configured. Linear in the jobs that are kept.
@@ -22,7 +23,22 @@ pub(crate) fn list(live: &Live, actor: &Actor) -> PeerList {
             from && !matches!(job.phase(), Phase::Over(_))
         };
         let balance = state.accounts().balance(&Account::Peer(known.name.clone()));
+        let standing = known.standing.unwrap_or_default();
+        let limits = live.settings().peer_limits.get(&known.name).copied().unwrap_or_default();
+        let at_peer = |job: &&Job| {
+            matches!(job.phase(), Phase::Away | Phase::Handing)
+                && job.away().is_some_and(|away| away.peer == peer)
+        };
+        let held = state.jobs.values().filter(at_peer);
+        let held: i128 = held.map(|job| state.accounts().balance(&Account::Held(job.number))).sum();
+        let silent = known.silent.map(|since| (false, since));
+        let contact = silent.or(contact);
         Peer {
+            held: Credits(held),
+            standing: standing.score(present(state)),
+            min_standing: limits.min_standing,
+            kept: standing.kept,
+            broken: standing.broken,
             name: known.name.clone(),
             market: known.market.clone(),
             configured: live.settings().peers.contains(&known.name),

@@ -2,7 +2,7 @@
 //! to start, and what would help; what happened, and what it cost. All of it comes from the job's
 //! document, so that nothing can differ from the rest of the page.
 
-use super::amounts;
+use super::{amounts, at_peer};
 use crate::documents::{Credits, Expectation, Explanation, Job};
 
 /// A part of a sentence.
@@ -80,6 +80,7 @@ pub(crate) fn status_sentence(job: &Job, waits: Option<&Explanation>) -> StatusS
         "CONFIGURING" => starting(&mut said, job),
         "RUNNING" => running(&mut said, job),
         "COMPLETING" => stopping(&mut said, job),
+        at_peer::UNKNOWN => unknown(&mut said, job),
         _ => over(&mut said, job),
     }
     for failing in job.failing_sites.iter().filter(|_| job.state != "PENDING") {
@@ -129,7 +130,8 @@ fn pending(said: &mut StatusSentence, job: &Job, waits: Option<&Explanation>) {
             said.at(since(job, &["in_line", "planned", "submitted"]));
             said.say(&format!(": {message}."));
         }
-        "PassedOn" => {
+        "PassedOn" | at_peer::SILENT => {
+            said.is_alarm = reason == at_peer::SILENT;
             said.say("Passed on since ");
             said.at(since(job, &["passed_on", "arrived"]));
             said.say(&format!(": {message}."));
@@ -225,6 +227,18 @@ fn running(said: &mut StatusSentence, job: &Job) {
         said.say(" at most");
     }
     said.say(".");
+    if let Some(message) = job.message.as_deref().filter(|_| job.peer.is_some()) {
+        said.is_alarm = true;
+        said.then(message);
+    }
+    cost(said, job);
+}
+
+/// Nothing is known of a job at a peer.
+fn unknown(said: &mut StatusSentence, job: &Job) {
+    said.is_alarm = true;
+    let message = job.message.as_deref().unwrap_or("nothing is known of it");
+    said.say(&format!("It is not known how it is: {message}."));
     cost(said, job);
 }
 
@@ -239,6 +253,9 @@ fn stopping(said: &mut StatusSentence, job: &Job) {
     said.say(&format!("Is being stopped on {}{why} since ", place(job)));
     said.at(since(job, &["cancelling", "requeueing"]));
     said.say(if is_requeued { "; then it waits in the queue again." } else { "." });
+    if let Some(message) = job.message.as_deref().filter(|_| job.peer.is_some()) {
+        said.then(message);
+    }
     cost(said, job);
 }
 
@@ -395,6 +412,22 @@ mod tests {
         let cancelled = json!({"state": "CANCELLED", "ended": 150, "cancelled_by": "ana"});
         let text = "Cancelled by ana at @150, before it started. It cost nothing.";
         assert_eq!(said(&cancelled, None), (text.to_owned(), false));
+    }
+
+    #[test]
+    fn a_job_at_a_silent_peer_says_so_and_is_unknown_in_the_end() {
+        let message = "vega does not answer since 2027-01-15T08:00:00+00:00: it ran there";
+        let at_peer = json!({
+            "state": "RUNNING", "started": 200, "peer": "vega", "message": message,
+            "reason": "PeerNotAvailable", "cost_at_most": 6
+        });
+        let text = "Runs since @200 on 2 nodes at vega. Vega does not answer since @1800000000: it \
+                    ran there. Cost so far 0 credits, 6 at most.";
+        assert_eq!(said(&at_peer, None), (text.to_owned(), true));
+        let unknown = json!({"state": "UNKNOWN", "peer": "vega", "message": message});
+        let text = "It is not known how it is: vega does not answer since @1800000000: it ran \
+                    there. Cost so far 0 credits.";
+        assert_eq!(said(&unknown, None), (text.to_owned(), true));
     }
 
     #[test]

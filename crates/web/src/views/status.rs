@@ -5,7 +5,7 @@ use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::state::{Finish, Hold, Job, Part, Phase, Promise, State};
 use tradewind_model::{JobId, Money, Time};
 
-use super::{failures, starts, words};
+use super::{at_peer, failures, starts, words};
 use crate::api::{Plan, Planned};
 use crate::clock::present;
 use crate::documents::{Credits, Expectation};
@@ -55,6 +55,8 @@ pub(crate) enum Group {
     Waiting,
     /// It has its nodes.
     Running,
+    /// At a peer of which nothing is known.
+    Unknown,
     /// It will not run (again).
     Over,
 }
@@ -65,8 +67,11 @@ pub(crate) fn group(state: &State, job: &Job) -> Group {
         Phase::Held(Hold::Booked) => Group::Booked,
         Phase::Held(_) => Group::Held,
         Phase::Over(_) => Group::Over,
-        _ if words::state(state, job) == "PENDING" => Group::Waiting,
-        _ => Group::Running,
+        _ => match words::state(state, job) {
+            "PENDING" => Group::Waiting,
+            at_peer::UNKNOWN => Group::Unknown,
+            _ => Group::Running,
+        },
     }
 }
 

@@ -4,8 +4,8 @@ use tradewind_daemon::live::state::{Finish, Happening, Hold, Job, Phase, Setback
 use tradewind_daemon::site::Exit;
 use tradewind_model::{PoolId, Reason, Time};
 
-use super::failures;
 use super::jobs::{pool_name, site_name};
+use super::{at_peer, failures};
 use crate::clock::present;
 use crate::documents::Credits;
 
@@ -42,7 +42,11 @@ pub fn sentence(reason: &Reason) -> String {
 
 /// The job's state, as `squeue` and `sacct` call it.
 pub(crate) fn state(state: &State, job: &Job) -> &'static str {
+    if state.is_unknown_at_peer(job, present(state)) {
+        return at_peer::UNKNOWN;
+    }
     match job.phase() {
+        Phase::Handing if job.cancelled_by.is_some() => "COMPLETING",
         Phase::Held(_) | Phase::Waiting | Phase::Handing => "PENDING",
         Phase::Running if job.cancelled_by.is_some() || job.requeued_by().is_some() => "COMPLETING",
         Phase::Running if job.began().is_some() => "RUNNING",
@@ -78,6 +82,9 @@ pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)>
     if let Some(failure) = failures::of_job(state, job).into_iter().next() {
         return Some((failures::REASON, failure.message));
     }
+    if let Some(told) = at_peer::reason(state, job) {
+        return Some(told);
+    }
     match job.phase() {
         Phase::Held(Hold::Funds(needed)) => {
             let (payer, needed) = (job.payer(), Credits::from(*needed));
@@ -105,11 +112,8 @@ pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)>
             None if state.is_lined(job) => Some(in_line(state, job)),
             None => state.queued_at(job).map(queued_at),
         },
-        Phase::Handing => {
-            Some(("PassedOn", format!("it goes to {}, which has not confirmed it", peer(job))))
-        }
-        Phase::Away if job.started().is_some() => None,
-        Phase::Away => Some(("PassedOn", format!("it waits at {}", peer(job)))),
+        // `at_peer` has these.
+        Phase::Handing | Phase::Away => None,
         Phase::Over(Finish::OutOfMemory) => {
             Some(("OutOfMemory", out_of_memory(&job.submission.passed_through)))
         }
@@ -124,10 +128,6 @@ fn out_of_memory(options: &[(String, String)]) -> String {
         Some((name, value)) => format!("it used more memory than it requested (--{name}={value})"),
         None => "it used more memory than jobs get that request none (--mem)".to_owned(),
     }
-}
-
-fn peer(job: &Job) -> &str {
-    job.away().map_or("a peer", |away| &away.name)
 }
 
 /// The limit of a project or a member that leaves less than the account has.
@@ -272,6 +272,10 @@ pub(crate) fn happening(
         Happening::HandedOver(peer) => ("arrived", Some(format!("at {peer}"))),
         Happening::CameBack(why) => ("came_back", Some(why.clone())),
         Happening::TakenIn(peer) => ("taken_in", Some(format!("from {peer}"))),
+        Happening::Doubted(peer, why) => ("doubted", Some(format!("{peer} {}", why.words()))),
+        Happening::SettledByHand(outcome, by) => {
+            ("settled", Some(format!("{} at its peer, says {by}", outcome.name())))
+        }
         Happening::Over(finish) => {
             let more = ended(finish).map(|(_, text)| format!(": {text}")).unwrap_or_default();
             ("over", Some(format!("{}{more}", finished(finish))))

@@ -58,3 +58,28 @@ fn what_makes_no_sense_is_named_and_changes_nothing() {
     assert!(stage.get("root", "/v1/peers").1["peers"][0]["market"].is_null());
     stage.stop();
 }
+
+#[test]
+fn only_administrators_settle_and_only_what_is_at_a_peer() {
+    let stage = Stage::new();
+    let number = stage.submit("ana", 1);
+    let settle = |user: &str, job: u64, outcome: &str| {
+        let body = json!({"outcome": outcome, "confirmed": true});
+        stage.call(user, "POST", &format!("/v1/jobs/{job}/settle"), body)
+    };
+    assert_eq!(settle("ana", number, "lost").0, 403);
+    assert_eq!(settle("root", number, "gone").0, 400);
+    assert_eq!(settle("root", 99, "lost").0, 404);
+    let (status, told) = settle("root", number, "lost");
+    let message = told["error"]["message"].as_str().unwrap_or_default();
+    assert_eq!((status, message), (409, "job 1 is not at a peer"));
+    let (_, all) = stage.get("root", "/v1/peers");
+    let far = &all["peers"][0];
+    assert_eq!(
+        (&far["standing"], &far["kept"], &far["held"]),
+        (&json!(1_000), &json!(0), &json!(0))
+    );
+    let (status, jobs) = stage.get("ana", "/v1/jobs?site=@far&state=UNKNOWN");
+    assert_eq!((status, &jobs["jobs"]), (200, &json!([])));
+    stage.stop();
+}

@@ -9,13 +9,14 @@ use tradewind_daemon::shadow::ObservedSite;
 use tradewind_daemon::site::{Finding, Verdict};
 use tradewind_daemon::store::Origin;
 use tradewind_io::duration::parse_span;
-use tradewind_io::settings::{JournalStore, Settings};
+use tradewind_io::settings::{JournalStore, Peer, Settings};
 use tradewind_postgres::{Address, Facts, Postgres};
 use tradewind_web::documents::{Market as MarketDocument, Site, SiteList, SiteState, TokenList};
 
 use super::{Sheet, token};
 use crate::client::words::moment;
 use crate::client::{Market, MarketArgs, Sent, place};
+use crate::commands::up::peers::greet;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::journals::PAGE;
 use crate::options::Format;
@@ -62,6 +63,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let mut all = look(&settings, &folder, args, report)?;
     all.extend(store(&settings).map(|finding| ("market".to_owned(), finding)));
     let market = running(&folder);
+    all.extend(peers(&settings, market.as_ref()));
     let of_market = market
         .iter()
         .flat_map(|market| clock(market).into_iter().chain(disk(market)).chain(damage(market)));
@@ -79,6 +81,31 @@ fn running(folder: &Path) -> Option<MarketDocument> {
     let place = MarketArgs::of_folder(folder)?;
     let sent = Market::open(&place).and_then(|market| market.get("/v1/market")).ok()?;
     sent.read().ok()
+}
+
+/// Whether each peer answers and admits this market, as the configuration has it.
+fn peers(settings: &Settings, market: Option<&MarketDocument>) -> Vec<(String, Finding)> {
+    let of = |peer: &Peer| {
+        let asked = market.map(|market| greet(peer, &market.name));
+        let (verdict, found, remedy) = match asked {
+            None => (
+                Verdict::Warning,
+                "not asked: the market does not run".to_owned(),
+                "start it, and ask again",
+            ),
+            Some(Ok(())) => (Verdict::Good, format!("{} answers", peer.url), ""),
+            Some(Err(why)) => (
+                Verdict::Bad,
+                format!("{}: {why}", peer.url),
+                "compare `url` and `token_file` with what the peer's administrator gave: \
+                 docs/reference/peers.md",
+            ),
+        };
+        let remedy = remedy.to_owned();
+        let what = "the peer answers, and admits this market".to_owned();
+        (peer.name.clone(), Finding { what, verdict, found, remedy })
+    };
+    settings.peers.iter().map(of).collect()
 }
 
 /// The database of the journal, if there is one.

@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// In these states, long or short, with commas: `PENDING,R`.
     #[arg(short = 't', long, value_name = "STATES", value_parser = words::states)]
     states: Option<String>,
-    /// With nodes at this site.
+    /// With nodes at this site; `@NAME` is a peer.
     #[arg(long, value_name = "NAME")]
     site: Option<String>,
     /// Only those of this name.
@@ -132,7 +132,10 @@ fn start(job: &Job) -> String {
 /// The sites, or why it has none, as `squeue` writes it.
 fn place(job: &Job) -> String {
     match (&job.sites[..], &job.reason) {
-        ([], Some(reason)) => format!("({reason})"),
+        ([], Some(reason)) => match &job.peer {
+            Some(peer) => format!("@{peer} ({reason})"),
+            None => format!("({reason})"),
+        },
         // It waits in its site's own queue, or is held there.
         (sites, Some(reason)) if job.started.is_none() && job.ended.is_none() => {
             format!("{} ({reason})", sites.join(","))

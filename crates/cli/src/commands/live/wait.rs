@@ -1,5 +1,6 @@
 //! `tradewind wait`: until jobs are over, and exits as they did.
 
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -20,8 +21,9 @@ Examples:
   tradewind wait 7 --timeout 600
 
 A job that is held, for money or by its user, say, is told of on standard error, once and when the
-reason changes. The exit code is the job's own, 128 and the signal's number if a signal ended it, 1 if it ended
-otherwise (cancelled, time limit, lost nodes, memory, deadline); of several jobs the highest. With
+reason changes. A job that sites would not start, because its program or its directory does not
+exist, say, ends the wait. The exit code is the job's own, 128 and the signal's number if a signal ended it, 1 if it ended
+otherwise (cancelled, time limit, lost nodes, memory, deadline) or was not started; of several jobs the highest. With
 `--timeout` it is 1, too, for jobs that are not over after so many seconds; without it there is no
 end, but a market that goes away is looked for no longer than 30 s; then the code is 2, and a job
 that the caller does not have is 1: see standard error.")]
@@ -65,10 +67,15 @@ pub(crate) fn until_over(
     for number in jobs {
         let mut said = None;
         let sent = Market::wait(place, *number, until, |sent| {
-            let told = sent.read::<Job>().ok().and_then(|job| stuck(&job));
+            let job = sent.read::<Job>().ok();
+            let told = job.as_ref().and_then(stuck);
             if told != said {
                 said = told;
                 said.iter().for_each(|text| report.note(text));
+            }
+            match job.is_some_and(|job| is_hopeless(&job)) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
             }
         })?;
         let job: Job = sent.read()?;
@@ -100,6 +107,11 @@ fn stuck(job: &Job) -> Option<String> {
     job.waits_here().then(|| format!("job {} is held ({reason}): {why}", job.id))
 }
 
+/// Whether sites would not start the job: it has not run, and will not until its user releases it.
+fn is_hopeless(job: &Job) -> bool {
+    job.reason.as_deref() == Some("JobLaunchFailedHeld") && job.waits_here()
+}
+
 /// The exit code for a job that is over.
 fn code(state: &str, exit: Option<ExitStatus>) -> u8 {
     match exit {
@@ -115,6 +127,19 @@ fn code(state: &str, exit: Option<ExitStatus>) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_job_that_sites_would_not_start_ends_the_wait() {
+        let job = |reason: &str, sites: &[&str]| {
+            let fields = serde_json::json!({
+                "id": 7, "name": "n", "user": "ana", "state": "PENDING", "reason": reason,
+                "nodes": 1, "submitted": 0, "paid": 0, "held": 0, "restarts": 0, "sites": sites
+            });
+            is_hopeless(&serde_json::from_value(fields).unwrap())
+        };
+        assert!(job("JobLaunchFailedHeld", &[]));
+        assert!(!job("JobHeldUser", &[]) && !job("Priority", &[]));
+    }
 
     #[test]
     fn a_waiting_caller_learns_why_nothing_happens() {

@@ -5,7 +5,7 @@ pub(crate) mod advice;
 mod demo;
 mod journal;
 mod notify;
-mod peers;
+pub(crate) mod peers;
 pub(crate) mod place;
 pub(crate) mod planner;
 pub(crate) mod policies;
@@ -241,6 +241,7 @@ fn start(
         max_environment: settings.limits.environment_bytes as usize,
         new_user_grant: settings.money.new_user_grant,
         peers: settings.peers.iter().map(|peer| peer.name.clone()).collect(),
+        peer_limits: peers::limits(settings),
         gather: settings.market.gather,
         slack: settings.market.slack,
         advice: settings.market.advice,

@@ -1,12 +1,13 @@
 //! Peers of the configuration, reached over their API.
 
 use std::collections::BTreeMap;
+use std::fmt::{Display, Formatter};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use tradewind_daemon::codec::peers::{Answers, Glance, PROTOCOL, Post, Questions};
 use tradewind_daemon::engine::{PeerSetup, PeerTransport};
-use tradewind_daemon::live::peers::{PeerMessage, StatusQuery, StatusReport};
+use tradewind_daemon::live::peers::{PeerLimits, PeerMessage, StatusQuery, StatusReport};
 use tradewind_daemon::site::SiteError;
 use tradewind_io::settings::{Peer, Settings};
 use tradewind_model::Time;
@@ -14,6 +15,21 @@ use tradewind_web::documents;
 
 use crate::client::MarketClient;
 use crate::exit::Failure;
+
+/// By peer, what may be there at once.
+pub(super) fn limits(settings: &Settings) -> BTreeMap<String, PeerLimits> {
+    let usual = PeerLimits::default();
+    let count = |given: Option<u64>, usual: usize| {
+        given.map_or(usual, |count| usize::try_from(count).unwrap_or(usize::MAX))
+    };
+    let of = |peer: &Peer| PeerLimits {
+        max_jobs: count(peer.max_jobs, usual.max_jobs),
+        max_doubt: count(peer.max_doubt, usual.max_doubt),
+        max_held: peer.max_credits.unwrap_or(usual.max_held),
+        min_standing: peer.min_standing.unwrap_or(usual.min_standing),
+    };
+    settings.peers.iter().map(|peer| (peer.name.clone(), of(peer))).collect()
+}
 
 /// A courier for every peer.
 ///
@@ -67,25 +83,55 @@ impl Http {
     }
 
     /// The body of a good answer. If the token is not valid, the file may have another by now.
-    fn post(&mut self, path: &str, body: &[u8]) -> Result<Vec<u8>, String> {
-        let unreadable = |wrong| format!("its token cannot be read: {wrong}");
+    fn post(&mut self, path: &str, body: &[u8]) -> Result<Vec<u8>, Unheard> {
+        let unreadable = |wrong| Unheard::Silent(format!("its token cannot be read: {wrong}"));
         if !self.admitted {
             self.read_token().map_err(unreadable)?;
         }
-        let (mut status, mut answer) = self.line.post(path, body.to_vec())?;
+        let (mut status, mut answer) =
+            self.line.post(path, body.to_vec()).map_err(Unheard::Silent)?;
         if status == 401 {
             self.read_token().map_err(unreadable)?;
-            (status, answer) = self.line.post(path, body.to_vec())?;
+            (status, answer) = self.line.post(path, body.to_vec()).map_err(Unheard::Silent)?;
         }
         match status {
             200..=299 => Ok(answer),
             _ => {
                 let failure: Result<documents::Failure, _> = serde_json::from_slice(&answer);
                 let words = failure.map(|it| format!(": {}", it.error.message));
-                Err(format!("it answers {status}{}", words.unwrap_or_default()))
+                Err(Unheard::Refused(status, words.unwrap_or_default()))
             }
         }
     }
+}
+
+/// Why there is no good answer.
+#[derive(Debug)]
+enum Unheard {
+    /// There is none.
+    Silent(String),
+    /// Another status than 2xx, and what it says.
+    Refused(u16, String),
+}
+
+impl Display for Unheard {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Unheard::Silent(why) => f.write_str(why),
+            Unheard::Refused(status, words) => write!(f, "it answers {status}{words}"),
+        }
+    }
+}
+
+/// Whether a peer answers, and admits this market: asked now.
+///
+/// # Errors
+/// Why not, for people.
+pub(crate) fn greet(peer: &Peer, market: &str) -> Result<(), String> {
+    let mut http = way(peer).map_err(|wrong| {
+        wrong.problems.iter().map(|it| it.message.clone()).collect::<Vec<_>>().join("; ")
+    })?;
+    http.ask(market, &[]).map(drop)
 }
 
 /// Ways to peers, for what jobs have written there.
@@ -123,7 +169,7 @@ impl Reading {
             bytes: u32::try_from(max).unwrap_or(u32::MAX),
         };
         let mut http = http.lock().unwrap_or_else(PoisonError::into_inner);
-        http.post("/v1/peers/output", &glance.bytes()).map_err(away)
+        http.post("/v1/peers/output", &glance.bytes()).map_err(|wrong| away(wrong.to_string()))
     }
 }
 
@@ -131,14 +177,32 @@ impl PeerTransport for Http {
     fn deliver(&mut self, market: &str, sent: Time, letters: &[PeerMessage]) -> Result<(), String> {
         let (market, letters) = (market.to_owned(), letters.to_vec());
         let post = Post { protocol: PROTOCOL, market, sent, letters };
-        self.post("/v1/peers/letters", &post.bytes()).map(drop)
+        self.post("/v1/peers/letters", &post.bytes()).map(drop).map_err(|it| it.to_string())
     }
 
     fn ask(&mut self, market: &str, wanted: &[StatusQuery]) -> Result<Vec<StatusReport>, String> {
         let (market, jobs) = (market.to_owned(), wanted.to_vec());
         let questions = Questions { protocol: PROTOCOL, market, jobs };
-        let body = self.post("/v1/peers/jobs", &questions.bytes())?;
+        let body = self.post("/v1/peers/jobs", &questions.bytes()).map_err(|it| it.to_string())?;
         let answers = Answers::read(&body).map_err(|wrong| format!("its answer: {wrong}"))?;
         Ok(answers.jobs)
+    }
+
+    fn has_output(&mut self, market: &str, wanted: &StatusQuery) -> Result<bool, String> {
+        let glance = Glance {
+            protocol: PROTOCOL,
+            market: market.to_owned(),
+            job: wanted.job,
+            transfer: wanted.transfer,
+            bytes: 1,
+        };
+        match self.post("/v1/peers/output", &glance.bytes()) {
+            Ok(_) => Ok(true),
+            // It knows of no such job.
+            Err(Unheard::Refused(404, _)) => Ok(false),
+            // Its site does not answer it, it may not read the file, or it is busy.
+            Err(Unheard::Refused(..)) => Ok(true),
+            Err(silent) => Err(silent.to_string()),
+        }
     }
 }

@@ -10,7 +10,7 @@ use super::choice::Choice;
 use super::gather::StartBarrier;
 use crate::live::ledger::money::Account;
 use crate::live::offers::{Booking, BreachReason, Promise};
-use crate::live::peers::{Away, RemoteOrigin};
+use crate::live::peers::{Away, BrokenOffer, RemoteOrigin, Settlement};
 use crate::site::{Exit, Tag};
 
 /// A job, from its submission until it is dropped.
@@ -431,6 +431,10 @@ pub enum Happening {
     CameBack(String),
     /// It came from the peer of this name.
     TakenIn(String),
+    /// The peer of this name did not keep to its offer, and is not paid; why.
+    Doubted(String, BrokenOffer),
+    /// An administrator has said what happened to it at its peer; who.
+    SettledByHand(Settlement, String),
     /// A site will not keep nodes free for its booked window; its words.
     Unkept(SiteId, String),
     /// It began in its window, as it was promised.

@@ -3,7 +3,7 @@
 use tradewind_model::{Event, Money, Time};
 use tradewind_sched::negotiation::{Entry, Handing, Offer, Peer, Serial};
 
-use super::{Away, PeerEntry, Peers, RemoteOrigin, RemoteProgress};
+use super::{Away, PeerEntry, PeerVerdict, Peers, RemoteOrigin, RemoteProgress, Settlement};
 use crate::live::ApplyError;
 use crate::live::jobs::Stage;
 use crate::live::money::{Account, Motive};
@@ -59,6 +59,36 @@ impl State {
             }
             PeerRecord::Heard { job, news } => self.heard(*job, news),
             PeerRecord::CameBack { job, why, hold } => self.came_back(*job, why, hold),
+            PeerRecord::Judged { job, verdict } => self.judged(*job, *verdict),
+            PeerRecord::Recalled { job } => {
+                let at = self.now();
+                self.away(*job)?.0.recalled = Some(at);
+                Ok(())
+            }
+            PeerRecord::SettledByHand { job, by, outcome } => {
+                let (away, _) = self.away(*job)?;
+                if *outcome == Settlement::Ran {
+                    away.doubtful = None;
+                }
+                self.note(*job, Happening::SettledByHand(*outcome, by.clone()))
+            }
+        }
+    }
+
+    /// What the job came to counts for its peer's standing.
+    fn judged(&mut self, number: u64, verdict: PeerVerdict) -> Result<(), ApplyError> {
+        let at = self.now();
+        let (away, _) = self.away(number)?;
+        let (peer, name) = (away.peer, away.name.clone());
+        if let PeerVerdict::Broken(why) = verdict {
+            away.doubtful = Some(why);
+        }
+        let known = self.peers.directory.get_mut(&peer);
+        let known = known.ok_or(ApplyError::Other("a peer that is not known"))?;
+        known.standing.get_or_insert_default().judge(at, verdict);
+        match verdict {
+            PeerVerdict::Kept => Ok(()),
+            PeerVerdict::Broken(why) => self.note(number, Happening::Doubted(name, why)),
         }
     }
 
@@ -89,7 +119,15 @@ impl State {
             _ => return Err(ApplyError::Job(number)),
         }
         let (peer, Offer { quote, .. }) = (handing.to, handing.offer);
-        let away = Away { peer, name: name.clone(), transfer, offer: handing.offer, news: None };
+        let away = Away {
+            peer,
+            name: name.clone(),
+            transfer,
+            offer: handing.offer,
+            news: None,
+            recalled: None,
+            doubtful: None,
+        };
         let job = self.job(number)?;
         job.stage = Stage::Handing(away);
         let payer = job.payer();
@@ -164,10 +202,12 @@ impl State {
         self.note(number, Happening::CameBack(why.to_owned()))
     }
 
-    /// What the peer was paid goes to its account here, but no more than was agreed.
+    /// What the peer was paid goes to its account here, but no more than was agreed; nothing if it
+    /// is not believed.
     pub(in crate::live) fn pay_peer(&mut self, number: u64) -> Result<(), ApplyError> {
         let (away, _) = self.away(number)?;
-        let charged = away.news.as_ref().map_or(Money::ZERO, |news| news.charged);
+        let believed = away.news.as_ref().filter(|_| away.doubtful.is_none());
+        let charged = believed.map_or(Money::ZERO, |news| news.charged);
         let amount = charged.clamp(Money::ZERO, away.offer.quote.cost);
         let account = Account::Peer(away.name.clone());
         self.charge(number, account, (0, tradewind_model::Span(0)), amount)

@@ -1,9 +1,10 @@
 //! The market as its negotiator sees it.
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 
-use tradewind_model::{Span, Time};
+use tradewind_model::{Money, Span, Time};
 use tradewind_sched::negotiation::{Host, Parcel, Peer, Pledged, StartQuote};
 use tradewind_sched::policy::outlook::{Outlook, Promised, StartEstimate};
 
@@ -20,6 +21,8 @@ pub(super) struct Desk<'a> {
     pub(super) settings: &'a Settings,
     /// Made when it is asked for.
     pub(super) outlook: &'a OnceCell<Outlook>,
+    /// Jobs that are at peers; some may be over since.
+    pub(super) away: &'a BTreeSet<u64>,
 }
 
 impl Debug for Desk<'_> {
@@ -71,6 +74,15 @@ impl Host for Desk<'_> {
     /// Scripts are short, and data are where they are.
     fn transfer(&self, _: &Parcel, _: Peer) -> Span {
         Span::ZERO
+    }
+
+    /// If the job's user lets it go there, and the peer may have more.
+    fn admits(&self, parcel: &Parcel, to: Peer, offer: Option<&StartQuote>) -> bool {
+        let job = self.state.jobs.get(&u64::from(parcel.ticket.job.0));
+        let cost = offer.map_or(Money::ZERO, |offer| offer.cost);
+        let more = (to, cost);
+        job.is_some_and(|job| self.state.may_leave_for(job, to))
+            && self.state.may_have(self.settings, self.at, self.away, more)
     }
 
     fn affords(&self, parcel: &Parcel, offer: &StartQuote) -> bool {

@@ -3,9 +3,11 @@
 
 use std::sync::Arc;
 
-use tradewind_io::submission::{OnLost, Submission, Surroundings, Work};
-use tradewind_model::{JobId, Money, Span, Time};
-use tradewind_sched::negotiation::{Body, Envelope, Offer, Parcel, Peer, Serial, Ticket};
+use tradewind_io::submission::{Conditions, OnLost, Submission, Surroundings, Work};
+use tradewind_model::{JobId, Span, Time};
+use tradewind_sched::negotiation::{
+    Body, Envelope, Offer, Parcel, Peer, Serial, StartQuote, Ticket,
+};
 
 use crate::live::demand::{Most, demand, loosely};
 use crate::live::state::{Job, State};
@@ -83,8 +85,10 @@ pub(super) fn abroad(submission: &Submission) -> Submission {
         OnLost::Hold => OnLost::Fail,
         other => other,
     };
+    let terms = Conditions { peers: None, ..submission.terms.clone() };
     Submission {
         project: None,
+        terms,
         after: Vec::new(),
         array: None,
         held: false,
@@ -106,9 +110,12 @@ pub(super) fn weight(submission: &Submission) -> usize {
     work + environment.map(|(name, value)| name.len() + value.len()).sum::<usize>()
 }
 
-/// The same for the peer that takes it in: it costs no more than was agreed.
-pub(super) fn taken_in(submission: &Submission, max: Money) -> Submission {
+/// The same for the peer that takes it in: it costs no more than was agreed, in all and by the
+/// second.
+pub(super) fn taken_in(submission: &Submission, agreed: &StartQuote) -> Submission {
     let mut taken = abroad(submission);
+    let (max, price) = (agreed.cost, agreed.price);
+    taken.terms.max_price = Some(taken.terms.max_price.map_or(price, |it| it.min(price)));
     taken.terms.budget = Some(taken.terms.budget.map_or(max, |budget| budget.min(max)));
     taken
 }

@@ -10,9 +10,13 @@ mod apply;
 mod desk;
 mod message;
 mod negotiate;
+mod settle;
+mod silence;
+mod standing;
 mod status;
 #[cfg(test)]
 mod tests;
+mod trust;
 
 use std::collections::BTreeMap;
 
@@ -22,6 +26,9 @@ use tradewind_sched::negotiation::{Durable, Entry, Offer, Peer, Serial};
 use super::state::{Finish, Hold};
 pub use message::{MessageBody, PeerMessage, Traveller};
 pub(super) use negotiate::may_travel;
+pub use settle::Settlement;
+pub use silence::PeerSilence;
+pub use standing::{BrokenOffer, FULL, PATIENCE, PeerLimits, PeerVerdict, Standing};
 
 /// What must not be forgotten of peers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -41,6 +48,12 @@ pub struct PeerEntry {
     pub name: String,
     /// The market that it said to be, at first.
     pub market: Option<String>,
+    /// It does not answer, since this moment.
+    pub silent: Option<Time>,
+    /// It is not in the configuration any more, since this moment.
+    pub removed: Option<Time>,
+    /// Offers that it kept and did not keep; `None`: none yet.
+    pub standing: Option<Standing>,
 }
 
 /// Where a job came from.
@@ -73,6 +86,10 @@ pub struct Away {
     pub offer: Offer,
     /// Its last known progress.
     pub news: Option<RemoteProgress>,
+    /// It is to come back, since this moment: the peer did not keep its offer.
+    pub recalled: Option<Time>,
+    /// What the peer says of it is not believed, and it is not paid; why.
+    pub doubtful: Option<BrokenOffer>,
 }
 
 /// How a job is that went, as far as it is not here again.
@@ -154,6 +171,27 @@ pub enum PeerRecord {
         why: String,
         /// Why it does not wait in the queue yet.
         hold: Hold,
+    },
+    /// A job that went to a peer was judged by what the peer says of it.
+    Judged {
+        /// Which.
+        job: u64,
+        /// How.
+        verdict: PeerVerdict,
+    },
+    /// A job that is at a peer is to come back; the peer did not keep its offer.
+    Recalled {
+        /// Which.
+        job: u64,
+    },
+    /// An administrator has said what happened to a job that is at a peer.
+    SettledByHand {
+        /// Which.
+        job: u64,
+        /// Who.
+        by: String,
+        /// What.
+        outcome: Settlement,
     },
 }
 

@@ -27,7 +27,7 @@ impl Live {
         for name in self.settings.peers.clone() {
             if self.state.peers.number_of(&name).is_none() {
                 let last = self.state.peers.directory.keys().next_back().map_or(0, |peer| peer.0);
-                let known = PeerEntry { name: name.clone(), market: None };
+                let known = PeerEntry::named(&name);
                 self.put(at, PeerRecord::Peered { peer: Peer(last + 1), known })?;
                 self.welcome(at, Account::Peer(name))?;
             }
@@ -35,12 +35,18 @@ impl Live {
         if self.state.peers.directory.is_empty() {
             return Ok(());
         }
+        self.mind_removed(at)?;
         let named = |name: &String| self.state.peers.number_of(name);
         let peers: Arc<[Peer]> = self.settings.peers.iter().filter_map(named).collect();
         let member = Member { me: Peer(0), peers, settings: self.settings.negotiation, seed: 0 };
         let mut out = Vec::new();
-        let desk =
-            Desk { at, state: &self.state, settings: &self.settings, outlook: &self.outlook };
+        let desk = Desk {
+            at,
+            state: &self.state,
+            settings: &self.settings,
+            outlook: &self.outlook,
+            away: &self.index.away,
+        };
         let durable = self.state.peers.durable.clone();
         self.negotiator = Some(Negotiator::restart(durable, member, at, &desk, &mut out));
         self.carry_out(at, out, None)
@@ -80,7 +86,7 @@ impl Live {
     }
 
     /// One input of the negotiator, and all that follows from it.
-    fn negotiate(
+    pub(super) fn negotiate(
         &mut self,
         at: Time,
         input: Input,
@@ -91,8 +97,13 @@ impl Live {
             self.outlook = OnceCell::new();
         }
         let mut out = Vec::new();
-        let desk =
-            Desk { at, state: &self.state, settings: &self.settings, outlook: &self.outlook };
+        let desk = Desk {
+            at,
+            state: &self.state,
+            settings: &self.settings,
+            outlook: &self.outlook,
+            away: &self.index.away,
+        };
         negotiator.step(at, input, &desk, &mut out);
         self.negotiator = Some(negotiator);
         self.carry_out(at, out, traveller)
@@ -134,7 +145,7 @@ impl Live {
         let name = self.state.peers.directory.get(from).ok_or(unknown)?.name.clone();
         let number = self.state.jobs.last + 1;
         let user = format!("{}@{name}", traveller.user);
-        let submission = Arc::new(taken_in(&traveller.submission, offer.quote.cost));
+        let submission = Arc::new(taken_in(&traveller.submission, &offer.quote));
         let record = Record::Job(JobRecord::Submitted {
             job: number,
             user,
@@ -292,7 +303,8 @@ impl Live {
                 refuse(RefusalKind::Conflict, message, hint)
             }
             None => {
-                let known = PeerEntry { name: name.clone(), market: Some(market.to_owned()) };
+                let before = known.unwrap_or_else(|| PeerEntry::named(name));
+                let known = PeerEntry { market: Some(market.to_owned()), ..before };
                 self.put(at, PeerRecord::Peered { peer, known })?;
                 Ok(Ok(peer))
             }

@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 
 use tradewind_io::submission::OnLost;
-use tradewind_model::Time;
+use tradewind_model::{Span, Time};
 use tradewind_sched::negotiation::Peer;
 
-use super::{RemoteProgress, RemoteStatus, StatusQuery, StatusReport};
+use super::trust::{has_run, implausible, overdue};
+use super::{
+    BrokenOffer, PATIENCE, PeerVerdict, RemoteProgress, RemoteStatus, StatusQuery, StatusReport,
+};
 use crate::live::input::Refusal;
 use crate::live::record::{JobRecord, PeerRecord};
 use crate::live::rights::Actor;
@@ -22,7 +25,7 @@ impl Live {
             let Some(away) = job.away().filter(|_| job.phase() == Phase::Away) else {
                 continue;
             };
-            let cancel = job.cancelled_by.is_some();
+            let cancel = job.cancelled_by.is_some() || away.recalled.is_some();
             let it = StatusQuery { job: *number, transfer: away.transfer, cancel };
             wanted.entry(away.peer).or_default().push(it);
         }
@@ -87,19 +90,12 @@ impl Live {
             if away.peer != peer || away.transfer != *transfer {
                 continue;
             }
-            let known = away.news.clone();
             match fate {
-                RemoteStatus::There(news) => {
-                    if known.as_ref() != Some(news) {
-                        let news = news.clone();
-                        self.put(at, PeerRecord::Heard { job: *number, news })?;
-                    }
-                    if let Some(finish) = news.finish.clone() {
-                        self.ended_away(at, *number, finish)?;
-                    }
-                }
+                RemoteStatus::There(news) => self.learn_of(at, *number, news)?,
                 RemoteStatus::Back(why) => self.came_back(at, *number, why)?,
                 RemoteStatus::Unknown => {
+                    let verdict = PeerVerdict::Broken(BrokenOffer::Forgotten);
+                    self.put(at, PeerRecord::Judged { job: *number, verdict })?;
                     self.lost_away(at, *number, "the peer does not know it any more")?;
                 }
             }
@@ -107,16 +103,110 @@ impl Live {
         Ok(())
     }
 
-    fn ended_away(&mut self, at: Time, number: u64, finish: Finish) -> Result<(), ApplyError> {
+    /// A peer has told how a job is that it has.
+    fn learn_of(&mut self, at: Time, number: u64, news: &RemoteProgress) -> Result<(), ApplyError> {
+        let Some(away) = self.state.jobs.get(&number).and_then(Job::away) else { return Ok(()) };
+        let (known, peer) = (away.news.clone(), away.peer);
+        let mut news = news.clone();
+        // No clock is so far ahead.
+        if news.since.is_some_and(|since| since > at + self.ahead_of(peer) + PATIENCE) {
+            let before = known.as_ref().and_then(|known| known.since);
+            news.since = Some(before.unwrap_or(at));
+        }
+        if known.as_ref() != Some(&news) {
+            self.put(at, PeerRecord::Heard { job: number, news: news.clone() })?;
+        }
+        match news.finish.clone() {
+            Some(finish) => self.ended_away(at, number, &news, finish),
+            None => self.mind_overdue(at, number),
+        }
+    }
+
+    fn ahead_of(&self, peer: Peer) -> Span {
+        self.negotiator.as_ref().map_or(Span::ZERO, |it| it.clock_ahead_of(peer))
+    }
+
+    /// A job that should have begun or ended by now is to come back; if that does not help, it is
+    /// lost.
+    fn mind_overdue(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        let Some(away) = job.away() else { return Ok(()) };
+        match away.recalled {
+            Some(since) if at > since + PATIENCE => {
+                let why = format!("{} does not give it back", away.name);
+                self.may_have_run(at, number, &why)
+            }
+            Some(_) => Ok(()),
+            None => match overdue(&self.state, job, at) {
+                None => Ok(()),
+                Some(why) => {
+                    let verdict = PeerVerdict::Broken(why);
+                    self.put(at, PeerRecord::Judged { job: number, verdict })?;
+                    self.put(at, PeerRecord::Recalled { job: number })
+                }
+            },
+        }
+    }
+
+    fn ended_away(
+        &mut self,
+        at: Time,
+        number: u64,
+        news: &RemoteProgress,
+        finish: Finish,
+    ) -> Result<(), ApplyError> {
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        let Some(away) = job.away() else { return Ok(()) };
+        let is_recalled = away.recalled.is_some() && job.cancelled_by.is_none();
+        let name = away.name.clone();
+        let ahead = self.ahead_of(away.peer);
+        let wrong = implausible(job, away, (news, &finish), (at, ahead));
+        let wrong = wrong.or(self.without_output(number, &finish));
+        let is_judged = away.doubtful.is_some();
         self.index.away.remove(&number);
+        if let Some(why) = wrong {
+            let verdict = PeerVerdict::Broken(why);
+            self.put(at, PeerRecord::Judged { job: number, verdict })?;
+            return self.may_have_run(at, number, &format!("{name} {}", why.words()));
+        }
         match finish {
-            Finish::NodeFail => self.lost_away(at, number, "the peer lost it"),
-            finish => self.finish(at, number, finish),
+            Finish::NodeFail => {
+                let verdict = PeerVerdict::Broken(BrokenOffer::Lost);
+                self.put(at, PeerRecord::Judged { job: number, verdict })?;
+                self.lost_away(at, number, "the peer lost it")
+            }
+            Finish::Cancelled if is_recalled && news.since.is_none() => {
+                let why = format!("{name} {}", BrokenOffer::NotStarted.words());
+                self.came_back(at, number, &why)
+            }
+            Finish::Cancelled if is_recalled => {
+                self.may_have_run(at, number, &format!("{name} {}", BrokenOffer::NotEnded.words()))
+            }
+            finish => {
+                if has_run(&finish) && !is_judged {
+                    let verdict = PeerVerdict::Kept;
+                    self.put(at, PeerRecord::Judged { job: number, verdict })?;
+                }
+                self.finish(at, number, finish)
+            }
+        }
+    }
+
+    /// What a peer says of the job is not believed: it is lost, and does not run again by itself.
+    fn may_have_run(&mut self, at: Time, number: u64, why: &str) -> Result<(), ApplyError> {
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        match job.submission.on_lost {
+            OnLost::Rerun if job.cancelled_by.is_none() => {
+                self.index.away.remove(&number);
+                let (why, hold) = (why.to_owned(), Hold::Lost);
+                self.put(at, PeerRecord::CameBack { job: number, why, hold })
+            }
+            _ => self.lost_away(at, number, why),
         }
     }
 
     /// It may have run in part, and will not go on: as its user wants.
-    fn lost_away(&mut self, at: Time, number: u64, why: &str) -> Result<(), ApplyError> {
+    pub(super) fn lost_away(&mut self, at: Time, number: u64, why: &str) -> Result<(), ApplyError> {
         self.index.away.remove(&number);
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let cancelled = job.cancelled_by.is_some();

@@ -1,4 +1,7 @@
-use std::collections::VecDeque;
+mod liars;
+mod silent;
+
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use tradewind_io::submission::{Conditions, OnLost, Submission, Surroundings, TimeLimit, Work};
@@ -150,7 +153,8 @@ impl Pair {
     }
 
     fn hear(&mut self, reports: &[StatusReport]) {
-        self.step(0, Input::Reported { peer: Peer(1), reports: reports.to_vec() });
+        let (peer, reports) = (Peer(1), reports.to_vec());
+        self.step(0, Input::Reported { peer, reports, without_output: BTreeSet::new() });
     }
 
     /// The site of `b` will not run the task.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::cgroups::{Cell, Has, Limits, Place, Tree, Trust};
 use super::hide::{self, Hidden, Reach};
 use super::kept::Way;
+use super::lacks::{Machine, lacks};
 use super::records::{Folder, Hiding, Sheet};
 use super::{Settings, sheet};
 use crate::site::Order;
@@ -253,6 +254,12 @@ fn try_namespaces(settings: &Settings) -> Tried {
 
 fn first_line(why: &io::Error) -> String {
     why.to_string().lines().next().unwrap_or("no namespaces").to_owned()
+}
+
+/// What the order asks for and this machine does not have.
+pub(super) fn lacking(order: &Order) -> Option<String> {
+    let processors = std::thread::available_parallelism().map_or(1, |it| it.get() as u64);
+    lacks(&order.passed_through, Machine { processors, memory: machine_memory() })
 }
 
 /// Bytes that a job wants of each slot; 0: it does not say, or all that there is.

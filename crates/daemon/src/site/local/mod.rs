@@ -39,6 +39,7 @@ mod hide;
 mod home;
 mod keeper;
 mod kept;
+mod lacks;
 mod launch;
 mod owner;
 mod processes;
@@ -396,7 +397,7 @@ impl Site for Local {
         if order.nodes == 0 || order.nodes > max {
             return refuse(format!("{} nodes: pool {:?} has {max}", order.nodes, order.pool));
         }
-        if let Some(why) = sheet::refusal(order) {
+        if let Some(why) = sheet::refusal(order).or(confine::lacking(order)) {
             return refuse(why);
         }
         // Longer than any folder may be called.

@@ -7,7 +7,7 @@ use tradewind_model::{Attribute, Attributes, Request, Span, Spread};
 use super::super::script::Wrong;
 use super::super::signal;
 use super::super::{
-    Append, Conditions, Dependency, Gather, Mail, OnBreach, OnLost, Shape, Submission,
+    Append, Conditions, Dependency, Gather, Mail, OnBreach, OnLost, PeerChoice, Shape, Submission,
     Surroundings, TIMES, TimeLimit, When, Work, lists,
 };
 use crate::diagnostics::{Diagnostics, did_you_mean, excerpt};
@@ -18,7 +18,7 @@ use crate::input::Input;
 use crate::scenario;
 use crate::value::{self, Entry, Value, ValueKind};
 
-const KEYS: [&str; 42] = [
+const KEYS: [&str; 44] = [
     "name",
     "script",
     "arguments",
@@ -42,6 +42,8 @@ const KEYS: [&str; 42] = [
     "sites",
     "partitions",
     "spread",
+    "peers",
+    "exclude_peers",
     "project",
     "directory",
     "output",
@@ -313,6 +315,22 @@ fn limit(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Option<TimeLimit> {
     Some(TimeLimit::Classes(limits))
 }
 
+/// To which other markets it may be passed on.
+fn peers(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Option<PeerChoice> {
+    let only = each(fields, "peers", notes, name);
+    let not = each(fields, "exclude_peers", notes, name);
+    if !only.is_empty() && !not.is_empty() {
+        let message = "peers are named twice: those that may have it, and those that may not";
+        let hint = "keep `peers` alone: it may go to no others";
+        notes.error(fields.line_of("exclude_peers"), "exclude_peers", message.to_owned(), hint);
+    }
+    match (only.is_empty(), not.is_empty()) {
+        (false, _) => Some(PeerChoice::Only(only)),
+        (true, false) => Some(PeerChoice::Not(not)),
+        (true, true) => None,
+    }
+}
+
 fn terms(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Conditions {
     const CRITERIA: [&str; 6] =
         ["start", "finish", "runtime", "cost", "processor-time", "sum:ATTRIBUTE"];
@@ -339,6 +357,7 @@ fn terms(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Conditions {
         sites: each(fields, "sites", notes, name),
         pools: each(fields, "partitions", notes, name),
         spread: fields.word("spread", &spreads, notes).unwrap_or_default(),
+        peers: peers(fields, notes),
     };
     if let (Some(start), Some(end)) = (terms.earliest_start, terms.deadline)
         && start >= end

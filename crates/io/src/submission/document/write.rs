@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 use tradewind_model::{Attribute, Attributes, Criterion, Spread, Times};
 
 use super::super::{
-    Append, Conditions, Counted, Gather, OnBreach, OnLost, Submission, Surroundings, TIMES,
-    TimeLimit, When, Work, lists,
+    Append, Conditions, Counted, Gather, OnBreach, OnLost, PeerChoice, Submission, Surroundings,
+    TIMES, TimeLimit, When, Work, lists,
 };
 use crate::{decimal, scenario};
 
@@ -140,6 +140,11 @@ fn terms(all: &mut Object, terms: &Conditions) {
     all.put("spread", spread.map(Spread::name));
     all.put_list("sites", texts(&terms.sites));
     all.put_list("partitions", texts(&terms.pools));
+    match &terms.peers {
+        None => {}
+        Some(PeerChoice::Only(names)) => all.put_list("peers", texts(names)),
+        Some(PeerChoice::Not(names)) => all.put_list("exclude_peers", texts(names)),
+    }
 }
 
 fn attributes(all: &Attributes) -> Value {

@@ -10,7 +10,8 @@ use super::super::lists;
 use super::super::options::{OPTIONS, Support};
 use super::super::signal;
 use super::super::{
-    Append, Conditions, Mail, OnBreach, OnLost, Shape, Submission, Surroundings, TimeLimit, Work,
+    Append, Conditions, Mail, OnBreach, OnLost, PeerChoice, Shape, Submission, Surroundings,
+    TimeLimit, Work,
 };
 use super::chosen::{ChosenOption, OptionPlace};
 use super::moments::{Now, moment};
@@ -180,6 +181,7 @@ impl Reader<'_> {
             sites: self.value(sites, site_names).unwrap_or_default(),
             pools: self.value("partition", lists::names).unwrap_or_default(),
             spread: self.value("spread", spread).unwrap_or_default(),
+            peers: self.peers(),
         };
         if let (Some(start), Some(end)) = (terms.earliest_start, terms.deadline)
             && start >= end
@@ -189,6 +191,21 @@ impl Reader<'_> {
             self.problems.extend(place.map(|place| place.error(it)));
         }
         terms
+    }
+
+    /// To which other markets it may be passed on.
+    fn peers(&mut self) -> Option<PeerChoice> {
+        let only = self.value("peers", lists::names);
+        let not = self.value("exclude-peers", lists::names);
+        if only.is_some() && not.is_some() {
+            let it = wrong(
+                "peers are named twice: those that may have it, and those that may not",
+                "keep `--peers` alone: it may go to no others",
+            );
+            let place = self.place("exclude-peers");
+            self.problems.extend(place.map(|place| place.error(it)));
+        }
+        only.map(PeerChoice::Only).or(not.map(PeerChoice::Not))
     }
 
     fn priority(&mut self) -> i64 {

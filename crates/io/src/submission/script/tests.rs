@@ -263,6 +263,8 @@ const SAMPLES: [(&str, &str); 49] = [
     ("open-mode", "append"),
     ("output", "x"),
     ("partition", "x"),
+    ("peers", "x"),
+    ("exclude-peers", "x"),
     ("preemptible", ""),
     ("priority", "1"),
     ("quote", "7"),

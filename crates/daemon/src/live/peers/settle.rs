@@ -1,0 +1,151 @@
+//! Doubt that does not end by itself: an administrator says what happened to a job at a peer.
+
+use tradewind_io::submission::OnLost;
+use tradewind_model::{Money, Time};
+use tradewind_sched::negotiation::{Body, Envelope, Input, Peer, Serial};
+
+use super::standing::PATIENCE;
+use super::{PeerSilence, RemoteProgress};
+use crate::live::input::{Refusal, RefusalKind, Reply};
+use crate::live::record::PeerRecord;
+use crate::live::rights::Actor;
+use crate::live::state::{Finish, Job, Phase};
+use crate::live::{ApplyError, Live};
+
+/// What happened to a job at a peer, as an administrator says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settlement {
+    /// It is lost: its user's choice for lost jobs decides, and the peer is not paid.
+    Lost,
+    /// It ran to its end: it is completed, and the peer is paid what was held for it.
+    Ran,
+}
+
+impl Settlement {
+    /// Both, with the names that scripts know.
+    pub const ALL: [(Settlement, &'static str); 2] =
+        [(Settlement::Lost, "lost"), (Settlement::Ran, "ran")];
+
+    /// The name.
+    pub fn name(self) -> &'static str {
+        Settlement::ALL.iter().find(|(it, _)| *it == self).map_or("", |(_, name)| name)
+    }
+
+    /// The one of this name.
+    pub fn of(name: &str) -> Option<Settlement> {
+        Settlement::ALL.iter().find(|(_, it)| *it == name).map(|(it, _)| *it)
+    }
+}
+
+impl Live {
+    /// What would follow if the job were settled like this at `at`.
+    ///
+    /// # Errors
+    /// If it cannot be settled.
+    pub fn settlement(
+        &self,
+        at: Time,
+        number: u64,
+        outcome: Settlement,
+    ) -> Result<String, Refusal> {
+        let (job, name) = self.unsettled(at, number)?;
+        let cost = job.away().map_or(Money::ZERO, |away| away.offer.quote.cost);
+        Ok(match outcome {
+            Settlement::Ran => format!(
+                "job {number} counts as completed, and {cost} credits are paid to {name}; whether \
+                 it ran, and how it ended, is not checked"
+            ),
+            Settlement::Lost => {
+                let then = match job.submission.on_lost {
+                    _ if job.cancelled_by.is_some() => "it is cancelled".to_owned(),
+                    OnLost::Fail => "it ends as NODE_FAIL".to_owned(),
+                    OnLost::Hold => "it is held until its user releases it".to_owned(),
+                    OnLost::Rerun => format!(
+                        "it waits in the queue again: if {name} has it and goes on, it runs twice"
+                    ),
+                };
+                format!(
+                    "job {number} is lost: {then}; {name} is not paid, and what it says of this \
+                     job later has no effect"
+                )
+            }
+        })
+    }
+
+    fn unsettled(&self, at: Time, number: u64) -> Result<(&Job, &str), Refusal> {
+        let refuse = |kind, message: String, hint: &str| Err(Refusal::new(kind, message, hint));
+        let Some(job) = self.state.jobs.get(&number) else {
+            let message = format!("there is no job {number}");
+            return refuse(RefusalKind::Unknown, message, "see `jobs --all`");
+        };
+        let away = job.away().filter(|_| matches!(job.phase(), Phase::Away | Phase::Handing));
+        let Some(away) = away else {
+            let message = format!("job {number} is not at a peer");
+            return refuse(RefusalKind::Conflict, message, "see `jobs`");
+        };
+        let is_late = self.state.due_from_peer(job).is_some_and(|due| at > due);
+        match self.state.silence_of(job) {
+            Some(PeerSilence::Removed(_)) => Ok((job, &away.name)),
+            Some(PeerSilence::Silent(since)) if at - since > PATIENCE => Ok((job, &away.name)),
+            _ if is_late => Ok((job, &away.name)),
+            Some(PeerSilence::Silent(_)) => {
+                let message = format!("{} does not answer, but only for a moment", away.name);
+                let hint = "a job can be settled after five minutes without an answer";
+                refuse(RefusalKind::Conflict, message, hint)
+            }
+            None => {
+                let message = format!("{} answers: it says itself how job {number} is", away.name);
+                let hint = "`cancel` stops the job there; a peer that is taken out of the \
+                            configuration leaves its jobs to be settled";
+                refuse(RefusalKind::Conflict, message, hint)
+            }
+        }
+    }
+
+    pub(in crate::live) fn settle_by_hand(
+        &mut self,
+        at: Time,
+        actor: &Actor,
+        number: u64,
+        outcome: Settlement,
+    ) -> Result<Result<Reply, Refusal>, ApplyError> {
+        if let Err(refusal) = self.unsettled(at, number) {
+            return Ok(Err(refusal));
+        }
+        self.arrived_as_far_as_known(at, number)?;
+        let by = actor.user.clone();
+        self.put(at, PeerRecord::SettledByHand { job: number, by, outcome })?;
+        match outcome {
+            Settlement::Lost => {
+                self.lost_away(at, number, "an administrator has given it up")?;
+            }
+            Settlement::Ran => self.completed_by_hand(at, number)?,
+        }
+        Ok(Ok(Reply::Done))
+    }
+
+    /// A job in doubt counts as arrived: what follows is as if the peer had it and lost or ran it.
+    fn arrived_as_far_as_known(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
+        let doubt = self.state.jobs.get(&number).filter(|job| job.phase() == Phase::Handing);
+        let Some(away) = doubt.and_then(Job::away) else { return Ok(()) };
+        let (from, transfer) = (away.peer, away.transfer);
+        let settled = Serial::default();
+        let done = Envelope { from, to: Peer(0), settled, body: Body::Done { transfer } };
+        self.negotiate(at, Input::Heard(done), None)
+    }
+
+    fn completed_by_hand(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
+        let job = self.state.jobs.get(&number).ok_or(ApplyError::Job(number))?;
+        let away = job.away().ok_or(ApplyError::Job(number))?;
+        let known = away.news.clone();
+        let news = RemoteProgress {
+            since: known.as_ref().and_then(|news| news.since),
+            nodes: known.map(|news| news.nodes).unwrap_or_default(),
+            finish: Some(Finish::Completed),
+            charged: away.offer.quote.cost,
+        };
+        self.put(at, PeerRecord::Heard { job: number, news })?;
+        self.index.away.remove(&number);
+        self.finish(at, number, Finish::Completed)
+    }
+}

@@ -1,0 +1,197 @@
+//! How far a peer is believed: offers that it kept and did not keep, and what may be at it at once.
+
+use tradewind_io::submission::{Counted, TimeLimit};
+use tradewind_model::{Money, Span, Time, Times};
+
+/// Clocks and messages of two markets may be so far apart, and a peer has so long for what should
+/// be done by now.
+pub const PATIENCE: Span = Span(300);
+
+/// What may be at one peer at once, and whom nothing is passed to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PeerLimits {
+    /// Jobs that are there, or on their way.
+    pub max_jobs: usize,
+    /// Of these, jobs of which it is not known whether they have arrived.
+    pub max_doubt: usize,
+    /// What these jobs may cost together.
+    pub max_held: Money,
+    /// A peer whose standing is below this gets nothing: thousandths.
+    pub min_standing: u32,
+}
+
+impl Default for PeerLimits {
+    fn default() -> PeerLimits {
+        PeerLimits {
+            max_jobs: 1_000,
+            max_doubt: 64,
+            max_held: Money(1_000_000_000_000),
+            min_standing: 500,
+        }
+    }
+}
+
+/// What a peer did that it had not agreed to. Its job is not paid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum BrokenOffer {
+    /// It says that the job ended, and not when it began.
+    NoStart,
+    /// It says that the job began before it had it.
+    TooEarly,
+    /// It says that the job reached its time limit, sooner than it could.
+    TooShort,
+    /// It asks for more than its price for the time that it had the job.
+    Overcharged,
+    /// It knows no output of the job.
+    NoOutput,
+    /// It did not start the job.
+    NotStarted,
+    /// It did not end the job at its limit.
+    NotEnded,
+    /// It does not know the job that it had.
+    Forgotten,
+    /// It lost the job.
+    Lost,
+}
+
+impl BrokenOffer {
+    /// What is said of the peer, after its name.
+    pub fn words(self) -> &'static str {
+        match self {
+            BrokenOffer::NoStart => "says that the job ended, and not when it began",
+            BrokenOffer::TooEarly => "says that the job began before it had it",
+            BrokenOffer::TooShort => {
+                "says that the job reached its time limit, sooner than it could"
+            }
+            BrokenOffer::Overcharged => {
+                "asks for more than its price for the time that it had the job"
+            }
+            BrokenOffer::NoOutput => "says that the job ended, and knows no output of it",
+            BrokenOffer::NotStarted => "did not start the job as it had offered",
+            BrokenOffer::NotEnded => "did not end the job at its limit",
+            BrokenOffer::Forgotten => "does not know the job any more",
+            BrokenOffer::Lost => "lost the job",
+        }
+    }
+
+    /// What it takes from the standing, thousandths.
+    fn weight(self) -> u32 {
+        match self {
+            // Nodes fail everywhere.
+            BrokenOffer::NotStarted | BrokenOffer::Lost => 100,
+            _ => 300,
+        }
+    }
+}
+
+/// How a job that went to a peer was judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PeerVerdict {
+    /// It ran as was agreed, as far as can be seen.
+    Kept,
+    /// It did not; why.
+    Broken(BrokenOffer),
+}
+
+/// Offers that a peer kept and did not keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Standing {
+    /// Offers that it kept.
+    pub kept: u64,
+    /// Offers that it did not keep.
+    pub broken: u64,
+    /// What is missing to full standing at `at`, thousandths.
+    pub deficit: u32,
+    /// When that was counted.
+    pub at: Time,
+}
+
+/// Full standing.
+pub const FULL: u32 = 1_000;
+/// What a kept offer gives back.
+const KEPT: u32 = 20;
+/// In this time half of what is missing is forgotten.
+const HALF: i64 = 86_400;
+
+impl Standing {
+    /// Thousandths at `now`: of what is missing, half is forgotten in a day, evenly within each.
+    pub fn score(&self, now: Time) -> u32 {
+        FULL - self.missing(now)
+    }
+
+    fn missing(&self, now: Time) -> u32 {
+        let past = (now - self.at).0.max(0);
+        let halved =
+            self.deficit.min(FULL).checked_shr(u32::try_from(past / HALF).unwrap_or(u32::MAX));
+        let halved = halved.unwrap_or(0);
+        // Less than the deficit, so it fits.
+        let within = i64::from(halved) * (past % HALF) / (2 * HALF);
+        halved - u32::try_from(within).unwrap_or(0)
+    }
+
+    /// One offer more.
+    pub(super) fn judge(&mut self, now: Time, verdict: PeerVerdict) {
+        let missing = self.missing(now);
+        self.at = now;
+        match verdict {
+            PeerVerdict::Kept => {
+                self.kept += 1;
+                self.deficit = missing.saturating_sub(KEPT);
+            }
+            PeerVerdict::Broken(why) => {
+                self.broken += 1;
+                self.deficit = (missing + why.weight()).min(FULL);
+            }
+        }
+    }
+}
+
+/// Limits that count work may be longer on slow nodes: by so much at most.
+const SLOWEST: i64 = 4;
+
+/// How long a job with this limit runs at most at a peer, seconds of wall-clock time.
+pub(super) fn longest(limit: &TimeLimit) -> Span {
+    let slowly = |limit: Span| Span(limit.0.saturating_mul(SLOWEST));
+    match limit {
+        TimeLimit::One { limit, counted } => match counted {
+            Counted::Job(Times::Work) | Counted::Project(Times::Work) => slowly(*limit),
+            _ => *limit,
+        },
+        TimeLimit::Reference(limit) => slowly(*limit),
+        TimeLimit::Classes(limits) => slowly(limits.values().copied().max().unwrap_or(Span::ZERO)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: Span = Span(HALF);
+
+    #[test]
+    fn a_standing_falls_with_broken_offers_and_comes_back_with_time_and_kept_ones() {
+        let mut standing = Standing::default();
+        let begin = Time(1_800_000_000);
+        assert_eq!(standing.score(begin), FULL);
+        let broken = PeerVerdict::Broken(BrokenOffer::NoStart);
+        standing.judge(begin, broken);
+        standing.judge(begin, broken);
+        assert_eq!((standing.broken, standing.score(begin)), (2, 400));
+        assert_eq!(standing.score(begin + DAY), 700);
+        assert_eq!(standing.score(begin + Span(2 * DAY.0)), 850);
+        assert_eq!(standing.score(begin + Span(DAY.0 / 2)), 550);
+        assert_eq!(standing.score(begin + Span(1_000 * DAY.0)), FULL);
+        assert_eq!(standing.score(begin - DAY), 400, "clocks may step back");
+        (0..5).for_each(|_| standing.judge(begin, PeerVerdict::Kept));
+        assert_eq!((standing.kept, standing.score(begin)), (5, 500));
+        (0..9).for_each(|_| standing.judge(begin, broken));
+        assert_eq!(standing.score(begin), 0);
+    }
+
+    #[test]
+    fn a_standing_never_falls_by_time_alone() {
+        let standing = Standing { deficit: 777, at: Time(0), ..Standing::default() };
+        let scores: Vec<u32> = (0..400).map(|step| standing.score(Time(step * 3_571))).collect();
+        assert!(scores.is_sorted(), "{scores:?}");
+    }
+}

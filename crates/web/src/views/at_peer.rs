@@ -1,0 +1,81 @@
+//! Jobs at peers: what is known of them, and what is not.
+
+use tradewind_daemon::live::peers::{BrokenOffer, PeerSilence};
+use tradewind_daemon::live::state::{Finish, Job, Phase, State};
+
+use super::words::moment;
+use crate::clock::present;
+
+/// The state of a job of which it is not known whether it waits, runs or is over.
+pub(crate) const UNKNOWN: &str = "UNKNOWN";
+/// The reason of jobs whose peer does not answer.
+pub(crate) const SILENT: &str = "PeerNotAvailable";
+
+/// The word and the sentence for a job that is at a peer, is on its way there, or was lost there;
+/// `None`: there is nothing to say.
+pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)> {
+    let away = job.away()?;
+    let peer = &away.name;
+    match job.phase() {
+        Phase::Over(Finish::NodeFail) => Some(match away.doubtful {
+            Some(BrokenOffer::Lost) => ("NodeDown", format!("{peer} lost it")),
+            Some(why) => {
+                let what = why.words();
+                ("PeerDoubtful", format!("{peer} {what}: it is not believed, and is not paid"))
+            }
+            None => ("NodeDown", format!("{peer} lost it, or how it ended there is unknown")),
+        }),
+        Phase::Handing | Phase::Away => match silence(state, job) {
+            Some(told) => Some((SILENT, told)),
+            None => answering(job),
+        },
+        _ => None,
+    }
+}
+
+/// What the peer says of the job, if it answers.
+fn answering(job: &Job) -> Option<(&'static str, String)> {
+    let away = job.away()?;
+    let peer = &away.name;
+    let then = match &job.cancelled_by {
+        Some(_) => "; it is cancelled as soon as that is known",
+        None => "",
+    };
+    match (job.phase(), away.doubtful) {
+        (Phase::Handing, _) => {
+            Some(("PassedOn", format!("it goes to {peer}, which has not confirmed it{then}")))
+        }
+        (_, Some(why)) => {
+            Some(("PeerDoubtful", format!("{peer} {}: it is to come back", why.words())))
+        }
+        _ if job.started().is_some() => None,
+        _ => Some(("PassedOn", format!("it waits at {peer}"))),
+    }
+}
+
+/// What is said of a job whose peer does not answer, and since when; `None` if it does.
+fn silence(state: &State, job: &Job) -> Option<String> {
+    let peer = &job.away()?.name;
+    let since = match state.silence_of(job)? {
+        PeerSilence::Silent(since) => format!("{peer} does not answer since {}", moment(since)),
+        PeerSilence::Removed(since) => {
+            format!("{peer} is not in the configuration since {}", moment(since))
+        }
+    };
+    let last = match job.phase() {
+        Phase::Handing => "it is not known whether the job has arrived there",
+        _ if job.started().is_some() => "it ran there when the peer last answered",
+        _ => "it waited there when the peer last answered",
+    };
+    let mut said = format!("{since}: {last}");
+    if job.cancelled_by.is_some() {
+        said += ", and is cancelled as soon as the peer answers";
+    }
+    if state.is_unknown_at_peer(job, present(state)) {
+        if let Some(due) = state.due_from_peer(job).filter(|due| *due < present(state)) {
+            said += &format!("; it should have ended by {}", moment(due));
+        }
+        said += "; an administrator can end the doubt (`tradewind peers settle`)";
+    }
+    Some(said)
+}
