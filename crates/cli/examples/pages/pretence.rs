@@ -10,7 +10,8 @@ use tradewind_daemon::engine::{Engine, Handle, Setup, SiteSetup, Timing};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::{Ask, Make, Refusal, Settings};
 use tradewind_daemon::site::{
-    Exit, Finding, Go, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError, Survey, Tag,
+    Excerpt, Exit, Finding, Go, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError, Survey, Tag,
+    Written,
 };
 use tradewind_daemon::store::memory::Disk;
 use tradewind_daemon::store::{Origin, Store};
@@ -181,8 +182,8 @@ fn planned(view: &MarketView) -> Plan {
 }
 
 impl Outputs for First {
-    fn tail(&self, _: SiteId, _: &Tag, _: usize, _: Permit) -> Result<Vec<u8>, SiteError> {
-        Ok(Vec::new())
+    fn read(&self, _: SiteId, _: &Tag, it: Excerpt, _: Permit) -> Result<Written, SiteError> {
+        Ok(it.of(&[]))
     }
 }
 

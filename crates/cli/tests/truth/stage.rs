@@ -11,7 +11,7 @@ use tradewind_daemon::engine::{Handle, still};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::{Phase, State};
 use tradewind_daemon::live::{Ask, Input, Live, Refusal, Settings};
-use tradewind_daemon::site::{SiteError, Tag};
+use tradewind_daemon::site::{Excerpt, SiteError, Tag, Written};
 use tradewind_daemon::store::Store;
 use tradewind_daemon::store::sqlite::Sqlite;
 use tradewind_model::{Demand, JobId, Money, Place, PoolId, Price, SiteId, Span, Time};
@@ -106,8 +106,8 @@ impl Advisor for Knows {
 }
 
 impl Outputs for Knows {
-    fn tail(&self, _: SiteId, _: &Tag, _: usize, _: Permit) -> Result<Vec<u8>, SiteError> {
-        Ok(vec![])
+    fn read(&self, _: SiteId, _: &Tag, it: Excerpt, _: Permit) -> Result<Written, SiteError> {
+        Ok(it.of(&[]))
     }
 }
 
