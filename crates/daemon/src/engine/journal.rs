@@ -9,7 +9,7 @@ use tradewind_model::Time;
 use super::ahead::Ahead;
 use super::gauges::Gauges;
 use super::nothing::Nothing;
-use super::run::Open;
+use super::start::Open;
 use crate::codec::Codec;
 use crate::codec::pages::{self, Pages};
 use crate::live::{Record, State};
