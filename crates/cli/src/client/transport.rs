@@ -40,6 +40,8 @@ pub(super) struct ApiResponse {
     pub(super) body: Vec<u8>,
     /// When the token expires, if the market says so.
     pub(super) expires: Option<i64>,
+    /// Where to ask instead.
+    pub(super) elsewhere: Option<String>,
 }
 
 /// A request of the client.
@@ -110,9 +112,11 @@ pub(super) fn ask(
     let status = response.status().as_u16();
     let expires = response.headers().get(HEADER).and_then(|it| it.to_str().ok());
     let expires = expires.and_then(|it| it.parse().ok());
+    let elsewhere = response.headers().get("Location").and_then(|it| it.to_str().ok());
+    let elsewhere = elsewhere.map(str::to_owned);
     let body = response.body_mut().with_config().limit(LONGEST).read_to_vec();
     let body = body.map_err(|wrong| silence(found, &wrong))?;
-    Ok(ApiResponse { status, body, expires })
+    Ok(ApiResponse { status, body, expires, elsewhere })
 }
 
 /// Asks, and reads nothing but the head of the answer.

@@ -14,6 +14,7 @@ use tradewind_model::{Span, Time};
 use super::log::{Haste, Log};
 use crate::site::local::ends::Ends;
 use crate::site::local::gone::Gone;
+use crate::site::fenced::lock_name;
 use crate::site::local::records::{at, lock, sync_folder};
 use crate::site::local::sheet::folder_name;
 use crate::site::{Exit, Survey, Tag};
@@ -340,8 +341,9 @@ impl Tickets {
 
 /// The folder's lock. An adapter that was just dropped elsewhere may hold it for a moment.
 fn take_lock(folder: &Path) -> io::Result<File> {
+    let name = lock_name(folder)?;
     for _ in 0..100 {
-        if let Some(lock) = lock(&folder.join("lock"))? {
+        if let Some(lock) = lock(&folder.join(&name))? {
             return Ok(lock);
         }
         std::thread::sleep(Duration::from_millis(20));
