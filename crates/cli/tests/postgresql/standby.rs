@@ -1,4 +1,4 @@
-//! Two daemons, one market: killed, frozen, handed over, under a stream of submissions.
+//! Two daemons, one market: killed, frozen, given up, under a stream of submissions.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;

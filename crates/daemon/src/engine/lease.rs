@@ -46,7 +46,7 @@ fn milliseconds(uptime: &str) -> Option<u64> {
 
 #[derive(Debug)]
 enum Term {
-    /// Nobody else can own the market.
+    /// No other process can own the market.
     Endless,
     /// Renewed by a question that left at this moment, for so long.
     Timed(Tick, Duration),
@@ -70,7 +70,7 @@ pub struct Lease {
 
 /// A call of a site with orders is under way until this is dropped.
 #[derive(Debug)]
-pub struct OrderUnderway(Arc<Lease>);
+pub(super) struct OrderUnderway(Arc<Lease>);
 
 impl Drop for OrderUnderway {
     fn drop(&mut self) {
@@ -106,7 +106,7 @@ impl Lease {
         }
     }
 
-    /// It is another's, or nobody's, from now on.
+    /// It is not ours any more.
     pub fn lose(&self, why: impl Into<String>) {
         let mut held = self.held();
         if !matches!(held.term, Term::Lost(_)) {
@@ -196,7 +196,7 @@ mod tests {
     fn orders_under_way_are_waited_for() {
         let lease = Lease::timed(Tick::now(), Duration::from_secs(100));
         let first = lease.order().unwrap();
-        lease.lose("handed over");
+        lease.lose("given up");
         assert!(lease.order().is_none());
         assert!(!lease.await_orders(Duration::from_millis(1)));
         let other = std::thread::spawn(move || drop(first));

@@ -70,7 +70,7 @@ impl<C: Codec> Loop<C> {
         self.workers.iter().map(Worker::reader).collect()
     }
 
-    /// Runs the market until it is stopped, handed over or lost.
+    /// Runs the market until it is stopped, given up or lost.
     pub(super) fn go_on(&mut self, messages: &Receiver<Message>) -> Ended {
         let mut ticked = Time(0);
         loop {

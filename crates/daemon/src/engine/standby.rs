@@ -1,6 +1,6 @@
 //! Several daemons, one market: one owns it, the others follow its journal and can take over.
 //!
-//! The engine's thread lives in turns: it owns the market ([`Loop`]) until that is handed over or
+//! The engine's thread has two lives in turn: it owns the market ([`Loop`]) until that is given up or
 //! lost, or it follows the rows of the one that does ([`Follower`]), answers looks meanwhile, and
 //! refuses requests. The way to it and its subscribers stay the same throughout. Who owns the
 //! market is decided elsewhere, behind [`Followed`]; each term of ownership has a [`Lease`], and
@@ -27,7 +27,7 @@ use crate::store::{Store, StoreError};
 const POLL: Duration = Duration::from_millis(100);
 /// Messages that a standby answers between two looks.
 const AT_ONCE: usize = 256;
-/// A daemon that has handed the market over takes it back if no other wants it within this time.
+/// A daemon that has given the market up takes it back if no other wants it within this time.
 const LEFT: Duration = Duration::from_secs(5);
 /// How long orders that are under way may take at a handover.
 const LAST_ORDERS: Duration = Duration::from_secs(5);
@@ -299,7 +299,7 @@ impl<C: Codec> Life<C> {
         let Loop { workers, journal, hold, lease, live, unwritten, watchers, .. } = owned;
         let leavers = match ended {
             Ended::HandedOver(leavers) => {
-                lease.lose("the market was handed over");
+                lease.lose("the market was given up");
                 if !lease.await_orders(LAST_ORDERS) {
                     tracing::warn!("a site has not answered an order: its next owner asks again");
                 }
@@ -325,7 +325,7 @@ impl<C: Codec> Life<C> {
                 sharing.not_before = Some(Instant::now() + LEFT);
             }
         }
-        // A site that hangs holds nobody up: it can do nothing any more.
+        // A site that hangs is not waited for: it can do nothing any more.
         let stop = move || sites::stop(workers);
         drop(std::thread::Builder::new().name("last-sites".to_owned()).spawn(stop));
         leavers

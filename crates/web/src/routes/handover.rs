@@ -28,7 +28,7 @@ pub(crate) async fn hand_over(
     let market = context.market.clone();
     let given = blocking(move || market.hand_over()).await?;
     let outcome = given.as_ref().map_or_else(ToString::to_string, |()| "done".to_owned());
-    context.audit.note(&caller.actor.user, AuditKind::Rights, "the market handed over", outcome);
+    context.audit.note(&caller.actor.user, AuditKind::Rights, "the market given up", outcome);
     given?;
     Ok(Json(standing(&context).unwrap_or_default()))
 }
