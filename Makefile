@@ -126,7 +126,7 @@ bench-forecast: build
 bench-criterion:
 	$(CARGO) bench -p tradewind-reference
 
-# The book of docs/ in target/book, by mdBook (built once into target/tools), and rustdoc.
+# The book of docs/ in target/book, by mdBook (built once, in ~/.cache/tradewind), and rustdoc.
 docs:
 	./scripts/docs.sh
 
