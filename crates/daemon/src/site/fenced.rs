@@ -1,90 +1,18 @@
 //! Sites of a market that several daemons may own in turn.
 //!
-//! What an adapter must remember is in a folder. The folder also has the file `epoch`: the newest
-//! term of ownership in which it was opened. [`Fenced`] gives no order with an earlier one, so a
-//! daemon that was frozen between its decision and its order gives none. Each term has a lock of its
-//! own, because a frozen process still has that of its term. A daemon that lacks the folder does
-//! not use the site: [`Elsewhere`].
+//! [`Fenced`] gives no order of a term of ownership that is not the newest of the site's folder
+//! ([`Fence`]), so a daemon that was frozen between its decision and its order gives none. A daemon
+//! that lacks the folder does not use the site: [`Elsewhere`].
 
-use std::fmt::Debug;
-use std::fs;
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::fence::Fence;
 use super::managed::requests::Requests;
 use super::{
     Aside, Demand, Finding, Go, Order, PoolSetup, Reading, Site, SiteError, Survey, Tag, Turn,
     Verdict, Wake,
 };
-
-/// The file with the newest epoch.
-const EPOCH: &str = "epoch";
-
-/// The newest epoch in which a folder was opened; `None`: it never had one.
-fn newest(folder: &Path) -> io::Result<Option<u64>> {
-    match fs::read_to_string(folder.join(EPOCH)) {
-        Ok(text) => text.trim().parse().map(Some).map_err(io::Error::other),
-        Err(wrong) if wrong.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(wrong) => Err(wrong),
-    }
-}
-
-/// The name of the lock that an adapter takes in its folder.
-///
-/// # Errors
-/// If the folder cannot be read.
-pub(super) fn lock_name(folder: &Path) -> io::Result<String> {
-    Ok(newest(folder)?.map_or_else(|| "lock".to_owned(), |epoch| format!("lock-{epoch}")))
-}
-
-/// Refuses orders of earlier terms.
-#[derive(Debug)]
-pub struct Fence {
-    folder: PathBuf,
-    epoch: u64,
-}
-
-impl Fence {
-    /// From now on earlier terms can give no orders to the site of this folder, which is made if
-    /// necessary.
-    ///
-    /// # Errors
-    /// If a later term has opened the folder, or it cannot be used.
-    pub fn raise(folder: &Path, epoch: u64) -> io::Result<Fence> {
-        fs::create_dir_all(folder)?;
-        let before = newest(folder)?;
-        if let Some(found) = before.filter(|found| *found > epoch) {
-            return Err(io::Error::other(stale(epoch, found)));
-        }
-        let part = folder.join("epoch.part");
-        let mut file = fs::File::create(&part)?;
-        writeln!(file, "{epoch}")?;
-        file.sync_all()?;
-        fs::rename(&part, folder.join(EPOCH))?;
-        fs::File::open(folder)?.sync_all()?;
-        for earlier in before.filter(|it| *it < epoch) {
-            drop(fs::remove_file(folder.join(format!("lock-{earlier}"))));
-        }
-        Ok(Fence { folder: folder.to_owned(), epoch })
-    }
-
-    /// # Errors
-    /// If a later term has opened the folder since, or it cannot be read.
-    fn admits(&self) -> Result<(), SiteError> {
-        match newest(&self.folder) {
-            Ok(Some(found)) if found <= self.epoch => Ok(()),
-            Ok(Some(found)) => Err(SiteError::Away(stale(self.epoch, found))),
-            Ok(None) => Err(SiteError::Away("the site's folder has lost its epoch".to_owned())),
-            Err(wrong) => Err(SiteError::Away(format!("the site's epoch cannot be read: {wrong}"))),
-        }
-    }
-}
-
-fn stale(ours: u64, found: u64) -> String {
-    format!("another daemon owns the market: the site knows epoch {found}, this order is of {ours}")
-}
 
 /// A site that takes no orders of earlier terms.
 #[derive(Debug)]
@@ -98,6 +26,10 @@ impl Fenced {
     pub fn new(site: Box<dyn Site>, fence: Fence) -> Fenced {
         Fenced { site, fence }
     }
+
+    fn admits(&self) -> Result<(), SiteError> {
+        self.fence.admits().map_err(SiteError::Away)
+    }
 }
 
 impl Site for Fenced {
@@ -110,7 +42,7 @@ impl Site for Fenced {
     }
 
     fn survey(&mut self) -> Result<Survey, SiteError> {
-        self.fence.admits()?;
+        self.admits()?;
         self.site.survey()
     }
 
@@ -127,7 +59,7 @@ impl Site for Fenced {
     }
 
     fn turn(&mut self) -> Turn {
-        match self.fence.admits() {
+        match self.admits() {
             Ok(()) => self.site.turn(),
             Err(stale) => Turn::Looked(Err(stale)),
         }
@@ -138,34 +70,34 @@ impl Site for Fenced {
     }
 
     fn submit(&mut self, order: &Order) -> Result<(), SiteError> {
-        self.fence.admits()?;
+        self.admits()?;
         self.site.submit(order)
     }
 
     fn submit_all(&mut self, orders: &[&Order]) -> Vec<Result<(), SiteError>> {
-        match self.fence.admits() {
+        match self.admits() {
             Ok(()) => self.site.submit_all(orders),
             Err(stale) => orders.iter().map(|_| Err(stale.clone())).collect(),
         }
     }
 
     fn withdraw(&mut self, tag: &Tag) -> Result<(), SiteError> {
-        self.fence.admits()?;
+        self.admits()?;
         self.site.withdraw(tag)
     }
 
     fn recall(&mut self, tag: &Tag) -> Result<(), SiteError> {
-        self.fence.admits()?;
+        self.admits()?;
         self.site.recall(tag)
     }
 
     fn forget(&mut self, tag: &Tag) -> Result<(), SiteError> {
-        self.fence.admits()?;
+        self.admits()?;
         self.site.forget(tag)
     }
 
     fn forget_all(&mut self, tags: &[&Tag]) -> Vec<Result<(), SiteError>> {
-        match self.fence.admits() {
+        match self.admits() {
             Ok(()) => self.site.forget_all(tags),
             Err(stale) => tags.iter().map(|_| Err(stale.clone())).collect(),
         }
@@ -176,12 +108,12 @@ impl Site for Fenced {
         market: &str,
         wanted: &[Aside],
     ) -> Result<Vec<(u64, String)>, SiteError> {
-        self.fence.admits()?;
+        self.admits()?;
         self.site.set_aside(market, wanted)
     }
 
     fn go(&mut self, tag: &Tag, go: &Go) -> Result<(), SiteError> {
-        self.fence.admits()?;
+        self.admits()?;
         self.site.go(tag, go)
     }
 
@@ -274,23 +206,6 @@ impl Site for Elsewhere {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_folder_knows_the_newest_term_and_refuses_earlier_ones() {
-        let folder = tempfile::tempdir().unwrap();
-        let folder = folder.path();
-        assert_eq!(lock_name(folder).unwrap(), "lock");
-        let first = Fence::raise(folder, 3).unwrap();
-        assert_eq!(lock_name(folder).unwrap(), "lock-3");
-        first.admits().unwrap();
-        let second = Fence::raise(folder, 5).unwrap();
-        let refused = first.admits().unwrap_err().to_string();
-        assert!(refused.contains("epoch 5") && refused.contains("of 3"), "{refused}");
-        second.admits().unwrap();
-        assert!(Fence::raise(folder, 4).unwrap_err().to_string().contains("epoch 5"));
-        fs::remove_file(folder.join(EPOCH)).unwrap();
-        assert!(second.admits().is_err(), "what is unknown is not allowed");
-    }
 
     #[test]
     fn a_site_whose_folder_is_elsewhere_is_away() {

@@ -68,7 +68,7 @@ use self::owner::Load;
 use self::records::{Folder, Hiding, Sheet};
 pub use self::role::play;
 pub use self::supervise::supervise;
-use super::fenced::lock_name;
+use super::fence::lock_name;
 use super::reading::{Links, tail};
 use super::{Finding, Order, PoolSetup, PoolSurvey, Reading, Site, SiteError, Survey, Tag};
 
