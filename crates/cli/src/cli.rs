@@ -6,7 +6,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::live::{
     audit, backup, control, doctor, events, grant, handover, job, jobs, journal, ledger, login,
-    output, peers, policy, price, project, report, shadow, sites, submit, token, usage, wait, whatif,
+    output, peers, policy, price, project, report, shadow, sites, submit, token, usage, wait,
+    whatif,
 };
 use crate::commands::{
     analyze, combine, completions, explain, forecast, generate, init, local_task, merge, plan,

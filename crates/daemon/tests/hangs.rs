@@ -165,7 +165,12 @@ fn a_site_that_hangs_is_away_until_it_answers_again() {
     until(&engine, true);
     // No caller waits for an answer that will not come.
     let all = Reads::new(1, 1);
-    let told = engine.readers.get(SiteId(0)).unwrap().tail(&tag(), 9, all.permit("ana").unwrap()).unwrap_err();
+    let told = engine
+        .readers
+        .get(SiteId(0))
+        .unwrap()
+        .tail(&tag(), 9, all.permit("ana").unwrap())
+        .unwrap_err();
     assert!(matches!(&told, SiteError::Away(why) if why.contains("hangs")), "{told:?}");
     surveys.open();
     until(&engine, false);
@@ -183,10 +188,18 @@ fn a_read_that_hangs_delays_no_caller() {
     let engine = market(&surveys, &reads);
     until(&engine, false);
     let all = Reads::new(3, 2);
-    assert_eq!(engine.readers.get(SiteId(0)).unwrap().tail(&tag(), 9, all.permit("ana").unwrap()).unwrap(), b"text");
+    assert_eq!(
+        engine.readers.get(SiteId(0)).unwrap().tail(&tag(), 9, all.permit("ana").unwrap()).unwrap(),
+        b"text"
+    );
     reads.close();
     for _ in 0..2 {
-        let told = engine.readers.get(SiteId(0)).unwrap().tail(&tag(), 9, all.permit("ana").unwrap()).unwrap_err();
+        let told = engine
+            .readers
+            .get(SiteId(0))
+            .unwrap()
+            .tail(&tag(), 9, all.permit("ana").unwrap())
+            .unwrap_err();
         assert!(matches!(&told, SiteError::Away(why) if why.contains("within 5 s")), "{told:?}");
     }
     // What hangs counts until it comes back.

@@ -109,7 +109,8 @@ impl Renewal {
     ) -> std::io::Result<Renewal> {
         let (stop, stopped) = channel();
         let every = (claimant.length / 4).min(AT_LEAST);
-        let mut it = Renewing { address: address.clone(), claimant, lease, advertised, client: None };
+        let mut it =
+            Renewing { address: address.clone(), claimant, lease, advertised, client: None };
         let thread = std::thread::Builder::new().name("lease".to_owned());
         let thread = thread.spawn(move || it.go_on(&stopped, every))?;
         Ok(Renewal { stop, thread: Some(thread) })

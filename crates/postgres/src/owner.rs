@@ -168,9 +168,7 @@ pub(crate) fn raise(
             epoch(client, name)?;
             Err(StoreError::Busy { path: name.to_owned() })
         }
-        (None, Claim::TakeOver) => {
-            Err(io(name, "its table `owner` is damaged: there is no epoch"))
-        }
+        (None, Claim::TakeOver) => Err(io(name, "its table `owner` is damaged: there is no epoch")),
     }
 }
 

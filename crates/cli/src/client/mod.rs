@@ -2,9 +2,9 @@
 
 pub(crate) mod expiry;
 mod line;
-mod several;
 pub(crate) mod logins;
 pub(crate) mod place;
+mod several;
 mod transport;
 pub(crate) mod words;
 
@@ -30,6 +30,8 @@ pub(crate) use place::MarketArgs;
 pub(crate) use place::TokenSource;
 use transport::{ApiRequest, ApiResponse, Heard, NoResponse};
 
+/// A daemon that is frozen takes requests and does not answer: so long one of several may take.
+const SOON: Duration = Duration::from_secs(5);
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(300);
 
@@ -37,6 +39,8 @@ const PAUSE: Duration = Duration::from_millis(300);
 pub(crate) struct Market {
     found: Found,
     agent: Agent,
+    /// For requests that another daemon gets if one does not answer soon.
+    quick: Agent,
     /// The address that answered last.
     current: RefCell<String>,
 }
@@ -68,7 +72,9 @@ impl Market {
     pub(crate) fn open(place: &MarketArgs) -> Result<Market, Failure> {
         let found = place.find()?;
         let current = RefCell::new(found.url.clone());
-        Ok(Market { agent: transport::agent(&found)?, found, current })
+        let quick = Found { timeout: found.timeout.min(SOON), ..found.clone() };
+        let (agent, quick) = (transport::agent(&found)?, transport::agent(&quick)?);
+        Ok(Market { agent, quick, found, current })
     }
 
     /// Whether it was found in a folder of this machine: paths mean the same to both.

@@ -59,14 +59,19 @@ impl Market {
         url: &str,
         question: &ApiRequest,
     ) -> Result<(ApiResponse, String), NoResponse> {
-        let answer = transport::ask(&self.agent, &self.found.at(url), question)?;
+        // With a key, the same may be asked elsewhere.
+        let agent = match self.found.others.is_empty() || question.key.is_none() {
+            true => &self.agent,
+            false => &self.quick,
+        };
+        let answer = transport::ask(agent, &self.found.at(url), question)?;
         let place = answer.elsewhere.as_deref().filter(|_| answer.status == REDIRECT);
         // The token goes nowhere in the clear.
         let owner = place.and_then(|place| place.strip_suffix(&question.path));
         let Some(owner) = owner.filter(|owner| check(owner).is_ok()) else {
             return Ok((answer, url.to_owned()));
         };
-        match transport::ask(&self.agent, &self.found.at(owner), question) {
+        match transport::ask(agent, &self.found.at(owner), question) {
             Ok(there) => Ok((there, owner.to_owned())),
             // It is gone: the standby will know better soon.
             Err(silence) if silence.heard == Heard::No => Ok((answer, url.to_owned())),

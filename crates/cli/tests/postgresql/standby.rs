@@ -90,7 +90,10 @@ impl Pair {
     }
 
     fn signal(&self, which: usize, signal: &str) {
-        server::signal_to(self.daemons[which].as_ref().unwrap().child.as_ref().unwrap().id(), signal);
+        server::signal_to(
+            self.daemons[which].as_ref().unwrap().child.as_ref().unwrap().id(),
+            signal,
+        );
     }
 
     /// Submits jobs, one after the other, until it is stopped.

@@ -133,10 +133,8 @@ impl Follower {
     ) -> Result<(), RecoveryError> {
         if let View::Nothing = self.view {
             let found = begun(store, &base.codec)?;
-            let (seq, state) = found.map_or_else(
-                || (0, State::empty(Time(0))),
-                |(seq, state, _)| (seq, state),
-            );
+            let (seq, state) =
+                found.map_or_else(|| (0, State::empty(Time(0))), |(seq, state, _)| (seq, state));
             (self.view, self.seq) = (View::Reading(Box::new(state)), seq);
         }
         for _ in 0..pages {
@@ -156,7 +154,8 @@ impl Follower {
 
     /// Applies a row, and passes it on.
     fn take_in<C: Codec>(&mut self, base: &EngineSetup<C>, row: &Row) -> Result<(), RecoveryError> {
-        let wrong = |what: &dyn ToString| RecoveryError::Row { seq: row.seq, what: what.to_string() };
+        let wrong =
+            |what: &dyn ToString| RecoveryError::Row { seq: row.seq, what: what.to_string() };
         let record = base.codec.read_record(&row.body).map_err(|it| wrong(&it))?;
         let at = Time(row.at);
         let applied = match &mut self.view {

@@ -28,10 +28,10 @@ mod still;
 
 pub use gauges::Gauges;
 pub use handle::{CommittedRecord, EngineStopped, Handle, RecordStream};
+pub use lease::{Lease, Tick};
 pub use peers::{PeerSetup, PeerTransport};
 pub use reads::Reader;
 pub use recovery::{RecoveryError, begun, recover, recover_pages, replay};
-pub use lease::{Lease, Tick};
 pub use sites::SiteSetup;
 pub use standby::{Followed, Hold, OpenPartners, OwnerLook, Role, SharedSetup, Standing, Term};
 pub use start::{Engine, Open, Readers, Setup, Timing};

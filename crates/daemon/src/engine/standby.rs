@@ -232,11 +232,7 @@ impl<C: Codec> Life<C> {
         base: Arc<EngineSetup<C>>,
         (handle, readers): (Handle, Readers),
         owned: Option<Loop<C>>,
-        (followed, sites, changed): (
-            Box<dyn Followed>,
-            OpenPartners,
-            Box<dyn Fn(&Role) + Send>,
-        ),
+        (followed, sites, changed): (Box<dyn Followed>, OpenPartners, Box<dyn Fn(&Role) + Send>),
     ) -> Life<C> {
         let sharing = Sharing { followed, sites, changed, not_before: None, is_away: false };
         let follower = Follower::default();

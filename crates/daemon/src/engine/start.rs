@@ -126,8 +126,17 @@ impl Engine {
         first: Option<Term>,
         followed: Box<dyn Followed>,
     ) -> Result<Engine, String> {
-        let SharedSetup { codec, pools, owners, maker, policy, settings, timing, mut sites, changed } =
-            setup;
+        let SharedSetup {
+            codec,
+            pools,
+            owners,
+            maker,
+            policy,
+            settings,
+            timing,
+            mut sites,
+            changed,
+        } = setup;
         let base = EngineSetup { codec, pools, owners, maker, policy, settings, timing };
         let base = Arc::new(base);
         let (handle, messages) = Handle::pair();

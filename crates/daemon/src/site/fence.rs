@@ -53,7 +53,7 @@ impl Fence {
         file.sync_all()?;
         fs::rename(&part, folder.join(EPOCH))?;
         fs::File::open(folder)?.sync_all()?;
-        for earlier in before.filter(|it| *it < epoch) {
+        if let Some(earlier) = before.filter(|it| *it < epoch) {
             drop(fs::remove_file(folder.join(format!("lock-{earlier}"))));
         }
         Ok(Fence { folder: folder.to_owned(), epoch })

@@ -7,8 +7,8 @@ use utoipa::openapi::{Content, Ref, RefOr, Response, ResponseBuilder};
 use utoipa::{IntoResponses, Modify, OpenApi, ToSchema};
 
 use super::{
-    accounts, advice, audit, events, handover, import, jobs, market, open, peers, projects, sessions, shadow,
-    sign_in, sites, submit, tokens,
+    accounts, advice, audit, events, handover, import, jobs, market, open, peers, projects,
+    sessions, shadow, sign_in, sites, submit, tokens,
 };
 use crate::documents;
 

@@ -13,8 +13,8 @@ use tradewind_web::{Events, Server};
 use super::place::StateFolder;
 use super::service::{self, Happening};
 use super::{
-    Args, admit, audit, demo, listen, notify, observe, planner, schedules, shared, tell_url, upkeep,
-    url,
+    Args, admit, audit, demo, listen, notify, observe, planner, schedules, shared, tell_url,
+    upkeep, url,
 };
 use crate::exit::{Exit, Failure, Outcome};
 use crate::journals::JournalPlace;
@@ -169,8 +169,7 @@ impl Duties {
         let notifier = notify::Notifier::start(engine.handle.clone(), events, settings)?;
         let upkeep = upkeep(place, kept, settings, engine)?;
         let watcher = schedules::Watcher::start(engine.handle.clone(), settings);
-        let watcher =
-            watcher.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))?;
+        let watcher = watcher.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))?;
         Ok(Duties { watcher, notifying: Notifying { notifier, upkeep } })
     }
 

@@ -43,10 +43,10 @@ use tradewind_model::{SiteId, Times};
 use tradewind_postgres::Claim;
 use tradewind_web::{Api, Limits, Listen, Outputs, Rate, Server, Tls};
 
-use crate::exit::{Exit, Failure, Outcome};
+use crate::exit::{Failure, Outcome};
 use crate::journals::JournalPlace;
 use crate::report::Report;
-use crate::{client, input, output, sites};
+use crate::{client, input, sites};
 use daemon::{Daemon, Running};
 use place::StateFolder;
 use remains::{Beginning, explain};

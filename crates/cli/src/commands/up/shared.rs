@@ -15,7 +15,9 @@ use tradewind_daemon::engine::{
 };
 use tradewind_daemon::store::{Store, StoreError};
 use tradewind_io::settings::Settings;
-use tradewind_postgres::{Address, Advertised, Claim, Claimant, OwnerWatch, Postgres, site_folders};
+use tradewind_postgres::{
+    Address, Advertised, Claim, Claimant, OwnerWatch, Postgres, site_folders,
+};
 
 use super::journal::{Contender, unopened};
 use super::place::StateFolder;

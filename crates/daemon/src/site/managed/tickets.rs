@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use tradewind_model::{Span, Time};
 
 use super::log::{Haste, Log};
+use crate::site::fence::lock_name;
 use crate::site::local::ends::Ends;
 use crate::site::local::gone::Gone;
-use crate::site::fence::lock_name;
 use crate::site::local::records::{at, lock, sync_folder};
 use crate::site::local::sheet::folder_name;
 use crate::site::{Exit, Survey, Tag};
