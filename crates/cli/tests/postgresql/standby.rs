@@ -12,6 +12,13 @@ fn rounds() -> usize {
     std::env::var("TRADEWIND_TAKEOVERS").ok().and_then(|it| it.parse().ok()).unwrap_or(2)
 }
 
+/// Where more rounds are asked for, their times are of interest.
+fn measured(what: &str, round: usize, milliseconds: u128) {
+    if std::env::var_os("TRADEWIND_TAKEOVERS").is_some() {
+        writeln!(std::io::stderr(), "{what} {round}: {milliseconds} ms").unwrap();
+    }
+}
+
 /// The folder `other` has the sites of `one`, as on a shared file system.
 pub(super) fn share_sites(one: &Path, other: &Path) {
     fs::create_dir_all(one.join("sites")).unwrap();
@@ -178,7 +185,7 @@ fn a_standby_takes_over_when_the_owner_is_killed() {
         let (dead, heir) = (pair.owner, 1 - pair.owner);
         pair.daemons[dead].take().unwrap().kill();
         let took = await_role(pair.url(heir), "ok");
-        eprintln!("round {round}: {} ms after the owner was killed", took.as_millis());
+        measured("killed", round, took.as_millis());
         assert!(took < Duration::from_secs(15), "{took:?}");
         pair.owner = heir;
         thread::sleep(Duration::from_millis(300));
@@ -199,7 +206,7 @@ fn a_daemon_that_was_frozen_does_nothing_any_more() {
         let (frozen, heir) = (pair.owner, 1 - pair.owner);
         pair.signal(frozen, "STOP");
         let took = await_role(pair.url(heir), "ok");
-        eprintln!("round {round}: {} ms after the owner was frozen", took.as_millis());
+        measured("frozen", round, took.as_millis());
         assert!(took < Duration::from_secs(15), "{took:?}");
         thread::sleep(Duration::from_millis(300));
         pair.signal(frozen, "CONT");
@@ -224,7 +231,7 @@ fn a_handover_refuses_no_submission() {
         let given = json(&["handover", "--url", &urls, "--token-file", &token]);
         pair.owner = 1 - pair.owner;
         assert_eq!(given["owner"], pair.url(pair.owner), "{given}");
-        eprintln!("round {round}: {} ms for a handover", given["milliseconds"]);
+        measured("handover", round, given["milliseconds"].as_u64().unwrap().into());
         await_role(pair.url(pair.owner), "ok");
         await_role(pair.url(1 - pair.owner), "standby");
     }
