@@ -165,7 +165,7 @@ impl Follower {
         };
         applied.map_err(|it| wrong(&it))?;
         self.seq = row.seq;
-        if needs_another_policy(&record) {
+        if needs_another_policy(&record) && matches!(self.view, View::Shown(_)) {
             self.hide();
             self.show(base);
         }
@@ -178,9 +178,10 @@ impl Follower {
     }
 
     fn hide(&mut self) {
-        if let View::Shown(live) = std::mem::take(&mut self.view) {
-            self.view = View::Reading(Box::new(live.into_state()));
-        }
+        self.view = match std::mem::take(&mut self.view) {
+            View::Shown(live) => View::Reading(Box::new(live.into_state())),
+            other => other,
+        };
     }
 
     /// Makes a market of a state that is complete; without sites there is none to be shown.

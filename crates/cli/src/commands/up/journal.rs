@@ -96,12 +96,7 @@ fn check_database(
 ///
 /// # Errors
 /// If it cannot be opened.
-pub(super) fn open(
-    folder: &StateFolder,
-    journal: &JournalPlace,
-    how: Beginning,
-    claim: Claim,
-) -> Result<Open, Failure> {
+pub(super) fn open(journal: &JournalPlace, claim: Claim) -> Result<Open, Failure> {
     match journal {
         JournalPlace::File(_) if claim == Claim::TakeOver => {
             let message = "`--take-over` is for a journal in PostgreSQL, and this one is a file";

@@ -136,7 +136,7 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     // Opened first: the process that has the journal has the sites.
     let market = match &kept {
         JournalPlace::File(_) => {
-            let open = journal::open(&place, &kept, args.beginning(), args.claim())?;
+            let open = journal::open(&kept, args.claim())?;
             Running::alone(start(&place, &settings, open, report)?)
         }
         JournalPlace::Database(address) => {
