@@ -284,8 +284,9 @@ impl Market {
         let status = response.status().as_u16();
         if status != 200 {
             let body = response.body_mut().read_to_vec().unwrap_or_default();
-            let (expires, elsewhere) = (None, None);
-            return Err(refusal(&ApiResponse { status, body, expires, elsewhere }));
+            let (expires, elsewhere, is_of_standby) = (None, None, false);
+            let answer = ApiResponse { status, body, expires, elsewhere, is_of_standby };
+            return Err(refusal(&answer));
         }
         let mut lines = BufReader::new(response.into_body().into_reader()).lines();
         while let Some(Ok(line)) = lines.next() {

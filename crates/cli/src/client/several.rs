@@ -5,7 +5,7 @@
 //! not be done twice (a request without a key that changes something) is repeated only where it is
 //! certain that it was not heard.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ureq::http::Method;
 
@@ -15,6 +15,10 @@ use super::{Market, PAUSE};
 
 /// Where a standby sends who wants something changed.
 const REDIRECT: u16 = 307;
+/// There is no such thing, or not yet.
+const UNKNOWN: u16 = 404;
+/// So long a standby may be behind what its client has done at the owner.
+const BEHIND: Duration = Duration::from_secs(2);
 /// It cannot be done now.
 const NOT_NOW: u16 = 503;
 
@@ -30,6 +34,7 @@ impl Market {
             let mut last = None;
             for url in std::iter::once(&current).chain(others) {
                 match self.ask_at(url, question) {
+                    Ok((answer, _)) if is_early(&answer) && begun.elapsed() < BEHIND => {}
                     Ok((answer, url)) if !is_elsewhere(&answer) => {
                         *self.current.borrow_mut() = url;
                         return Ok(answer);
@@ -83,6 +88,11 @@ impl Market {
 /// Whether another daemon may do what this one cannot.
 fn is_elsewhere(answer: &ApiResponse) -> bool {
     [REDIRECT, NOT_NOW].contains(&answer.status)
+}
+
+/// Whether a standby lacks what its owner may have.
+fn is_early(answer: &ApiResponse) -> bool {
+    answer.status == UNKNOWN && answer.is_of_standby
 }
 
 /// Whether doing it twice is the same as doing it once.

@@ -42,6 +42,8 @@ pub(super) struct ApiResponse {
     pub(super) expires: Option<i64>,
     /// Where to ask instead.
     pub(super) elsewhere: Option<String>,
+    /// It is a standby's, and may be a moment old.
+    pub(super) is_of_standby: bool,
 }
 
 /// A request of the client.
@@ -114,9 +116,10 @@ pub(super) fn ask(
     let expires = expires.and_then(|it| it.parse().ok());
     let elsewhere = response.headers().get("Location").and_then(|it| it.to_str().ok());
     let elsewhere = elsewhere.map(str::to_owned);
+    let is_of_standby = response.headers().contains_key("Tradewind-Standby-Rows-Behind");
     let body = response.body_mut().with_config().limit(LONGEST).read_to_vec();
     let body = body.map_err(|wrong| silence(found, &wrong))?;
-    Ok(ApiResponse { status, body, expires, elsewhere })
+    Ok(ApiResponse { status, body, expires, elsewhere, is_of_standby })
 }
 
 /// Asks, and reads nothing but the head of the answer.

@@ -8,7 +8,7 @@ mod server;
 mod standby;
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -110,7 +110,10 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        self.end("KILL");
+        let said = self.end("KILL");
+        if std::thread::panicking() {
+            writeln!(std::io::stderr(), "{} said: {said}", self.url).unwrap();
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 //! Two daemons, one market: killed, frozen, given up, under a stream of submissions.
 
-use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
