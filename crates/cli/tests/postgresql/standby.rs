@@ -279,10 +279,10 @@ fn a_site_whose_folder_is_elsewhere_is_not_used() {
     let second = place.start(&other, &[]);
     first.stop();
     await_role(&second.url, "ok");
-    let state = other.to_str().unwrap().to_owned();
+    let token = one.join("admin.token").to_str().unwrap().to_owned();
     let begin = Instant::now();
     loop {
-        let sites = json(&["sites", "--state", &state]);
+        let sites = json(&["sites", "--url", &second.url, "--token-file", &token]);
         if sites.to_string().contains("belongs to its machine") {
             break;
         }

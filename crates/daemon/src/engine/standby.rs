@@ -384,6 +384,10 @@ impl<C: Codec> Life<C> {
                 let behind = look.last.saturating_sub(self.follower.seq);
                 let url = look.url.filter(|_| !look.is_free);
                 self.handle.gauges().set_standing(url, behind);
+                if !look.is_free {
+                    // Whatever was waited for: another daemon has owned the market since.
+                    sharing.not_before = None;
+                }
                 look.is_free && sharing.not_before.is_none_or(|it| it <= Instant::now())
             }
             Err(wrong) => {
