@@ -1,6 +1,6 @@
 //! Several daemons, one market: one owns it, the others follow its journal and can take over.
 //!
-//! The engine's thread has two lives in turn: it owns the market ([`Loop`]) until that is given up or
+//! The engine's thread has one of two roles: it owns the market ([`Loop`]) until that is given up or
 //! lost, or it follows the rows of the one that does ([`Follower`]), answers looks meanwhile, and
 //! refuses requests. The way to it and its subscribers stay the same throughout. Who owns the
 //! market is decided elsewhere, behind [`Followed`]; each term of ownership has a [`Lease`], and
