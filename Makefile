@@ -1,7 +1,8 @@
 # Everything that people and machines do with the tree. `make test` is the one command.
-.PHONY: build test test-slurm test-systemd test-quick test-long test-evalys test-fuzz test-pages pictures lint bench bench-criterion bench-pages bench-fairness bench-forecast docs fmt setup packages audit sbom fuzz-parsers
+.PHONY: build test test-packages packages-release test-slurm test-systemd test-quick test-long test-evalys test-python test-fuzz test-pages test-firefox pictures lint bench bench-criterion bench-pages bench-fairness bench-forecast docs fmt setup packages audit sbom fuzz-parsers
 
 CARGO ?= cargo
+PYTHON ?= python3
 # Long runs of the fuzz and property tests.
 LONG_CASES ?= 20000
 
@@ -19,6 +20,7 @@ packages: setup
 	./scripts/packages.sh evalys "Evalys 4.0.7" >/dev/null
 	./scripts/packages.sh fuzz Schemathesis >/dev/null
 	./scripts/packages.sh oidc "a provider of identities" >/dev/null
+	./scripts/packages.sh python "maturin, pytest, gymnasium, pandas and polars" >/dev/null
 	./scripts/packages.sh tools "submitit, Snakemake and others" >/dev/null
 	for version in $(NEWER_SLURM); do ./scripts/slurm-version.sh $$version >/dev/null || true; done
 
@@ -40,7 +42,9 @@ SEED ?= 1
 test: setup packages
 	PROPTEST_RNG_SEED=$(SEED) RUST_TEST_THREADS=$(THREADS) $(CARGO) test $(EVERYTHING)
 	WHAT="$(EVERYTHING)" ./scripts/evalys.sh
+	./scripts/test-python.sh
 	WHAT="$(EVERYTHING)" ./scripts/fuzz.sh
+	WHAT="$(EVERYTHING)" ./scripts/test-packages.sh
 	mkdir -p target/fuzzing
 	nice ./scripts/fuzz-parsers.sh >target/fuzzing/log 2>&1 & fuzz=$$!; \
 	  WHAT="$(EVERYTHING)" THREADS=$(THREADS) ./scripts/test-slurm.sh $(NEWER_SLURM); slurm=$$?; \
@@ -53,6 +57,15 @@ VERSIONS ?= 22.05 24.11 26.05
 test-slurm:
 	THREADS=$(THREADS) ./scripts/test-slurm.sh $(VERSIONS)
 
+# The packages of the program that the tests use, made twice and compared, and tried in a bare Debian.
+test-packages: setup
+	./scripts/test-packages.sh
+
+# The packages of a release build in target/packages/release. Paths of this machine are no part of
+# the program, which therefore has a folder of builds of its own.
+packages-release:
+	./scripts/release/all.sh
+
 # The service unit, its drop-ins and cgroups of version 2 in a virtual machine with systemd: not part of
 # `make test`, since it takes many minutes where the processor runs no virtual machines.
 test-systemd:
@@ -62,6 +75,10 @@ test-systemd:
 # Evalys 4.0.7 reads jobs.csv, PyArrow reads jobs.parquet, the example notebook runs.
 test-evalys: setup
 	./scripts/evalys.sh
+
+# The Python package: its wheel in the development profile, its types and its tests.
+test-python:
+	./scripts/test-python.sh
 
 # Schemathesis against a market that runs.
 test-fuzz: setup
@@ -86,7 +103,14 @@ test-pages: setup
 	TRADEWIND_SCREENSHOTS=$(CURDIR)/target/pages \
 	  $(CARGO) test -p tradewind --features browser --test with_chromium
 
-# The README's two pictures of the pages, made again.
+# The same suite in Firefox of Debian; its driver is built once from its source, which takes minutes.
+test-firefox: setup
+	FIREFOX=1 ./scripts/setup.sh
+	./scripts/geckodriver.sh
+	PATH="$(CURDIR)/target/tools/bin:$$PATH" TRADEWIND_BROWSER=firefox \
+	  $(CARGO) test -p tradewind --features browser --test with_chromium
+
+# The five pictures of the pages in the README and the tour, made again.
 pictures: test-pages
 	python3 ./scripts/pictures.py
 
@@ -108,6 +132,7 @@ lint:
 	  --features tradewind-daemon/clusters,tradewind/clusters,tradewind/browser,tradewind/oidc -- -D warnings
 	$(CARGO) clippy --no-default-features -p tradewind -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --no-deps
+	$(PYTHON) ./scripts/public-items.py
 
 # The tables of BENCHMARKS.md, a quarter of an hour on a quiet machine. A log makes the rows of
 # real instances: make bench LOG=ctc.swf.gz

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# packages.sh NAME WHAT: installs the Python packages of crates/cli/tests/NAME/requirements.txt into
-# target/NAME, once per list of versions and interpreter, and prints the interpreter that has them.
+# packages.sh NAME WHAT: installs the Python packages of crates/cli/tests/NAME/requirements.txt (of the
+# Python package: crates/python/tests/requirements.txt) into target/NAME, once per list of versions and interpreter, and prints the interpreter that has them.
 # WHAT names them for people; PYTHON names another interpreter to begin with.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 name=$1 what=$2
 list=crates/cli/tests/$name/requirements.txt
+[ "$name" != python ] || list=crates/python/tests/requirements.txt
 python=${PYTHON:-python3}
 if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
     echo "$python is older than Python 3.11; name a newer one: PYTHON=python3.12 scripts/$name.sh" >&2

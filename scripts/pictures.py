@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Puts the README's pictures into docs/images/: those that `make test-pages` took, without filters of rows.
+"""Puts the five pictures of the README and the tour into docs/images/: those that `make test-pages` took, without filters of rows.
 
 Flat colours compress better so than with the filters that a browser chooses.
 """
@@ -56,7 +56,7 @@ def smaller(data):
     )
 
 
-for name in ("now", "quote"):
+for name in ("now", "quote", "job", "output", "market"):
     taken = (root / f"target/pages/readme-{name}.png").read_bytes()
     kept = min(taken, smaller(taken), key=len)
     (root / f"docs/images/page-{name}.png").write_bytes(kept)

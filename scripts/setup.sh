@@ -4,7 +4,7 @@
 # which fuzzes the API; Slurm with slurmdbd and its database, and Grid Engine, on which the sites
 # for them are tried, with an SSH server and a clock that can be set, for the daemon alone, beside
 # them; PostgreSQL, which keeps journals; Chromium and its driver, which look at the pages; sudo and setpriv, which run jobs as users;
-# systemd's tool that looks at the service unit. Does nothing when they are there.
+# systemd's tool that looks at the service unit; umoci, which reads images of the program. Does nothing when they are there.
 set -euo pipefail
 PATH=$PATH:/usr/sbin
 
@@ -23,11 +23,14 @@ command -v ssh >/dev/null || missing+=(openssh-client)
 command -v sudo >/dev/null || missing+=(sudo)
 command -v setpriv >/dev/null || missing+=(util-linux)
 command -v systemd-analyze >/dev/null || missing+=(systemd)
+command -v umoci >/dev/null || missing+=(umoci)
 command -v ip >/dev/null || missing+=(iproute2)
 # The fuzzer of parsers is written in C++.
 command -v c++ >/dev/null || missing+=(g++)
 command -v chromium >/dev/null || missing+=(chromium)
 command -v chromedriver >/dev/null || missing+=(chromium-driver)
+# FIREFOX=1: Firefox, too, which looks at the same pages.
+[ -z "${FIREFOX:-}" ] || command -v firefox-esr >/dev/null || missing+=(firefox-esr)
 if [ "${#missing[@]}" -eq 0 ]; then
     exit 0
 fi

@@ -34,12 +34,6 @@ older=
 [ "$version" != 26.05 ] || older=libmariadb3/trixie
 wanted=$packages${older:+,$older}
 
-# mirror: the archive that this machine itself installs from.
-mirror() {
-    apt-get indextargets --format '$(SITE) $(COMPONENT)' 'Created-By: Packages' 2>/dev/null |
-        awk '$2 == "main" && $1 !~ /security/ {print $1; exit}'
-}
-
 # install_older ARCHIVE ROOT: a package of another suite in place of its own.
 install_older() {
     local list=$2/etc/apt/sources.list.d/older.list apt=(chroot "$2" apt-get -o Acquire::Retries=5)
@@ -50,26 +44,10 @@ install_older() {
 }
 
 make_root() {
-    [ "$(id -u)" -eq 0 ] || fail "making a Debian with Slurm $version needs root"
-    command -v apt-get >/dev/null || fail "making a Debian with Slurm $version needs apt-get"
-    local patient=(-o DPkg::Lock::Timeout=300 -o Acquire::Retries=5)
-    if ! command -v mmdebstrap >/dev/null; then
-        apt-get "${patient[@]}" update -qq && env DEBIAN_FRONTEND=noninteractive apt-get \
-            "${patient[@]}" install -qq -y --no-install-recommends mmdebstrap >/dev/null ||
-            fail "mmdebstrap cannot be installed"
-    fi
     local from draft=$root.draft
-    from=$(mirror)
-    [ -n "$from" ] || fail "apt knows no archive of packages"
     echo "making a small Debian ($suite) with Slurm $version in $root: some minutes, once" >&2
-    rm -rf "$draft"
-    mmdebstrap --variant=minbase --mode=root --aptopt='Acquire::Check-Valid-Until "false"' \
-        --aptopt='Acquire::Retries "5"' \
-        --include="$packages" \
-        "$suite" "$draft" "$from" >"$log" 2>&1 || {
-        tail -n 5 "$log" >&2
-        fail "Debian $suite could not be made: see $log"
-    }
+    from=$("$tree/scripts/debian.sh" "$suite" "$draft" "$log" --variant=minbase --include="$packages") ||
+        fail "Slurm $version cannot be made here"
     [ -z "$older" ] || install_older "$from" "$draft" >>"$log" 2>&1 ||
         fail "$older could not be installed: see $log"
     echo "$wanted" >"$draft/etc/tradewind-packages"

@@ -27,18 +27,11 @@ suite=trixie
 install_tools() {
     local missing=() patient=(-o DPkg::Lock::Timeout=300 -o Acquire::Retries=5)
     command -v qemu-system-x86_64 >/dev/null || missing+=(qemu-system-x86)
-    command -v mmdebstrap >/dev/null || missing+=(mmdebstrap)
     command -v mke2fs >/dev/null || missing+=(e2fsprogs)
     [ "${#missing[@]}" -gt 0 ] || return 0
     apt-get "${patient[@]}" update -qq && env DEBIAN_FRONTEND=noninteractive apt-get \
         "${patient[@]}" install -qq -y --no-install-recommends "${missing[@]}" >/dev/null ||
         fail "${missing[*]} cannot be installed"
-}
-
-# mirror: the archive that this machine itself installs from.
-mirror() {
-    apt-get indextargets --format '$(SITE) $(COMPONENT)' 'Created-By: Packages' 2>/dev/null |
-        awk '$2 == "main" && $1 !~ /security/ {print $1; exit}'
 }
 
 # starter ROOT: what the machine does after its start. The second disk has the checks.
@@ -69,21 +62,15 @@ END
 
 # make_disk SUITE: the first disk, and the kernel beside it.
 make_disk() {
-    local folder=$here/$1 draft=$here/$1.draft from wanted
+    local folder=$here/$1 draft=$here/$1.draft wanted
     wanted=$( (echo "$packages"; declare -f starter make_disk) | sha256sum)
     [ "$(cat "$folder/made-of" 2>/dev/null)" != "$wanted" ] || return 0
-    from=$(mirror)
-    [ -n "$from" ] || fail "apt knows no archive of packages"
     echo "making a small Debian ($1) for a virtual machine in $folder: some minutes, once" >&2
     rm -rf "$draft" "$folder"
     mkdir -p "$draft"
-    mmdebstrap --variant=minbase --mode=root --include="$packages" \
-        --aptopt='Acquire::Check-Valid-Until "false"' --aptopt='Acquire::Retries "5"' \
-        --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
-        "$1" "$draft/root" "$from" >"$here/$1.log" 2>&1 || {
-        tail -n 5 "$here/$1.log" >&2
-        fail "Debian $1 could not be made: see $here/$1.log"
-    }
+    scripts/debian.sh "$1" "$draft/root" "$here/$1.log" --variant=minbase --include="$packages" \
+        --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/locale/*' >/dev/null ||
+        fail "Debian $1 could not be made"
     starter "$draft/root"
     cp "$draft"/root/boot/vmlinuz-* "$draft/kernel"
     cp "$draft"/root/boot/initrd.img-* "$draft/initrd"

@@ -1,6 +1,6 @@
 //! Input files, and what may be wrong with them.
 
-use tradewind_io::diagnostics::{self, Diagnostic, Diagnostics};
+use tradewind_io::diagnostics::{self, Diagnostics};
 use tradewind_io::scenario::{self, Scenario};
 use tradewind_io::settings::{self, Settings};
 use tradewind_model::{Job, Snapshot};
@@ -27,7 +27,7 @@ pub(crate) fn configuration(path: &str, report: &Report) -> Result<Settings, Fai
 /// Passes warnings on.
 pub(crate) fn warn(warnings: &Diagnostics, report: &Report) {
     for warning in warnings.iter().take(Diagnostics::SHOWN) {
-        report.warning(&problem(warning));
+        report.warning(&Problem::from(warning));
     }
 }
 
@@ -45,26 +45,4 @@ pub(crate) fn job<'a>(snapshot: &'a Snapshot, name: &str) -> Result<&'a Job, Fai
         };
         Failure::usage(format!("the scenario has no job `{name}`")).hint(hint)
     })
-}
-
-impl From<Diagnostics> for Failure {
-    /// Bad input, whole: as many problems as one can read.
-    fn from(all: Diagnostics) -> Failure {
-        let shown = all.iter().take(Diagnostics::SHOWN);
-        let mut problems: Vec<Problem> = shown.map(problem).collect();
-        let more = all.errors() + all.warnings() - problems.len();
-        if more > 0 {
-            problems.push(Problem { message: format!("… and {more} more problems"), hint: None });
-        }
-        Failure { exit: Exit::Data, problems }
-    }
-}
-
-/// `FILE:LINE:COLUMN: field: message`, without the word for its severity.
-fn problem(diagnostic: &Diagnostic) -> Problem {
-    let bare = Diagnostic { hint: None, ..diagnostic.clone() };
-    let text = bare.to_string();
-    let label = format!("{}: ", diagnostic.severity.name());
-    let message = text.strip_prefix(&label).unwrap_or(&text).to_owned();
-    Problem { message, hint: diagnostic.hint.clone() }
 }

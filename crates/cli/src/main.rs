@@ -2,7 +2,6 @@
 //! in `commands`; what they share stands beside them. No decision is made here.
 
 mod bounded_call;
-mod brackets;
 mod cli;
 mod client;
 mod commands;
@@ -14,18 +13,17 @@ mod input;
 mod journals;
 mod options;
 mod output;
-mod policy;
 mod progress;
 mod report;
 mod shims;
 mod sites;
 mod tables;
-mod values;
 mod worker_pool;
 
 use std::process::ExitCode;
 
 use clap::FromArgMatches as _;
+use tradewind_campaign::{brackets, policy, values};
 
 use crate::cli::Cli;
 use crate::exit::Exit;

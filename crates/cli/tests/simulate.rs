@@ -93,6 +93,23 @@ fn what_is_too_wide_is_rejected_and_kept() {
 }
 
 #[test]
+fn a_wrong_machine_or_time_is_said_beside_what_the_log_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = |code: i32, args: &[&str]| {
+        let args = [&["--policy", "easy", "--force"], args].concat();
+        let done = simulate(folder.path(), &args).code(code);
+        String::from_utf8_lossy(&done.get_output().stderr).into_owned()
+    };
+    let small = said(0, &["--procs", "16"]);
+    assert!(small.contains("has 64 processors, and `--procs` says 16"), "{small}");
+    assert!(!said(0, &["--procs", "64"]).contains("--procs"));
+    let wrong = said(2, &["--procs", "many"]);
+    assert!(wrong.contains("say how many processors the machine has"), "{wrong}");
+    let late = said(3, &["--from", "100d"]);
+    assert!(late.contains("no job in this time\n  hint: on the log's clock"), "{late}");
+}
+
+#[test]
 fn an_unknown_policy_is_refused_with_a_suggestion() {
     let folder = tempfile::tempdir().unwrap();
     let refused = simulate(folder.path(), &["--policy", "esay"]).code(2);

@@ -11,7 +11,7 @@ use tradewind_daemon::engine::reads::{Full, Reads};
 use tradewind_daemon::engine::{Engine, Setup, SiteSetup, Timing};
 use tradewind_daemon::live::{Make, Settings};
 use tradewind_daemon::site::{
-    Finding, Order, PoolSetup, PoolSurvey, Reading, Site, SiteError, Survey, Tag,
+    Excerpt, Finding, Order, PoolSetup, PoolSurvey, Reading, Site, SiteError, Survey, Tag,
 };
 use tradewind_daemon::store::memory::Disk;
 use tradewind_daemon::store::{Origin, Store};
@@ -78,13 +78,13 @@ impl Site for Hangs {
         Ok(())
     }
     fn output(&mut self, tag: &Tag, max: usize) -> Result<Vec<u8>, SiteError> {
-        self.reading(tag, max)?.run()
+        Ok(self.reading(tag, &Excerpt::last(max))?.run()?.bytes)
     }
-    fn reading(&mut self, _: &Tag, _: usize) -> Result<Reading, SiteError> {
-        let gate = self.reads.clone();
+    fn reading(&mut self, _: &Tag, wanted: &Excerpt) -> Result<Reading, SiteError> {
+        let (gate, wanted) = (self.reads.clone(), *wanted);
         Ok(Reading::by(move || {
             gate.pass();
-            Ok(b"text".to_vec())
+            Ok(wanted.of(b"text"))
         }))
     }
     fn doctor(&mut self) -> Vec<Finding> {
@@ -169,7 +169,7 @@ fn a_site_that_hangs_is_away_until_it_answers_again() {
         .readers
         .get(SiteId(0))
         .unwrap()
-        .tail(&tag(), 9, all.permit("ana").unwrap())
+        .read(&tag(), Excerpt::last(9), all.permit("ana").unwrap())
         .unwrap_err();
     assert!(matches!(&told, SiteError::Away(why) if why.contains("hangs")), "{told:?}");
     surveys.open();
@@ -189,7 +189,13 @@ fn a_read_that_hangs_delays_no_caller() {
     until(&engine, false);
     let all = Reads::new(3, 2);
     assert_eq!(
-        engine.readers.get(SiteId(0)).unwrap().tail(&tag(), 9, all.permit("ana").unwrap()).unwrap(),
+        engine
+            .readers
+            .get(SiteId(0))
+            .unwrap()
+            .read(&tag(), Excerpt::last(9), all.permit("ana").unwrap())
+            .unwrap()
+            .bytes,
         b"text"
     );
     reads.close();
@@ -198,7 +204,7 @@ fn a_read_that_hangs_delays_no_caller() {
             .readers
             .get(SiteId(0))
             .unwrap()
-            .tail(&tag(), 9, all.permit("ana").unwrap())
+            .read(&tag(), Excerpt::last(9), all.permit("ana").unwrap())
             .unwrap_err();
         assert!(matches!(&told, SiteError::Away(why) if why.contains("within 5 s")), "{told:?}");
     }

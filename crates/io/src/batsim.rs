@@ -127,7 +127,7 @@ fn write_row(to: &mut Vec<u8>, names: &NameParts, row: &BatsimRow) {
     for value in [life.start.0, run.0, life.end.0, (life.start - submit).0, turnaround.0] {
         seconds(to, value);
     }
-    decimal(to, millionths(turnaround, run));
+    decimal(to, stretch_millionths(turnaround, run));
     for (index, &(first, last)) in life.processors.iter().enumerate() {
         if index > 0 {
             to.push(b' ');
@@ -200,9 +200,9 @@ const PAIRS: [[u8; 2]; 100] = {
     pairs
 };
 
-/// turnaround / run in millionths, rounded half up; a run of no length counts as a second. Times
-/// are at most 2^40, so that nothing overflows.
-fn millionths(turnaround: Span, run: Span) -> i64 {
+/// The stretch, turnaround / run, in millionths, rounded half up; a run of no length counts as a
+/// second. Times are at most 2^40, so that nothing overflows.
+pub fn stretch_millionths(turnaround: Span, run: Span) -> i64 {
     let run = run.0.max(1);
     (turnaround.0 * 1_000_000 + run / 2) / run
 }

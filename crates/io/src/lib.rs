@@ -18,18 +18,18 @@
 //! Raw text becomes types that cannot be wrong, or a list of *all* problems. Amounts go from text
 //! to integers and back without a binary float in between.
 
+pub use tradewind_swf::{diagnostics, input};
+
 pub mod batsim;
 pub mod campaign;
 pub mod chart;
 pub mod decimal;
-pub mod diagnostics;
 pub mod digest;
 pub mod duration;
 mod fields;
 pub mod grid;
 mod halves;
 pub mod hidden;
-pub mod input;
 pub mod jobs_table;
 mod kind;
 pub mod outages;

@@ -56,3 +56,7 @@ pub use standing::Standing;
 pub use time::{Horizon, Span, Time};
 pub use times::{Longest, TimeMode, Times};
 pub use window::{Task, Window, WindowError};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

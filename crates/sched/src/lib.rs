@@ -46,3 +46,7 @@ pub mod window;
 
 #[cfg(test)]
 mod testing;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

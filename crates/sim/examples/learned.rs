@@ -8,13 +8,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tradewind_io::swf;
 use tradewind_model::{Pools, Span, Terms};
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::backfill::{self, Backfill, Order};
 use tradewind_sched::policy::learned::{Basis, LearnedFill, Settings};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
 use tradewind_sim::{Estimate, Semantics, run};
+use tradewind_swf as swf;
 
 /// The jobs of a log that ran and asked for a time, as published studies took them.
 fn workload(log: &swf::Log, nodes: u32) -> Workload {

@@ -33,3 +33,7 @@ pub use engine::SimError;
 pub use estimate::Estimate;
 pub use replay::{Semantics, Settings, run};
 pub use result::{Lost, Ran, Run, Struck};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -11,7 +11,7 @@ use tradewind_daemon::live::peers::StatusQuery;
 use tradewind_daemon::live::state::Booking;
 use tradewind_daemon::live::{Live, Refusal};
 use tradewind_daemon::shadow::Records;
-use tradewind_daemon::site::{SiteError, Tag};
+use tradewind_daemon::site::{Excerpt, SiteError, Tag, Written};
 use tradewind_model::{
     Demand, JobId, Market, Money, Place, PoolId, Price, Reason, SiteId, Span, Time,
 };
@@ -75,20 +75,20 @@ impl Default for SignIn {
 
 /// What tasks have written. Sites are behind threads of their own, so this may take its time.
 pub trait Outputs: Debug + Send + Sync {
-    /// The last `max` bytes of the task's standard output so far. The permit is held for as long as
-    /// the read really takes, also when the caller no longer waits for it.
+    /// A part of what the task has written so far. The permit is held for as long as the read really
+    /// takes, also when the caller no longer waits for it.
     ///
     /// # Errors
     /// What the site says.
-    fn tail(
+    fn read(
         &self,
         site: SiteId,
         tag: &Tag,
-        max: usize,
+        wanted: Excerpt,
         permit: Permit,
-    ) -> Result<Vec<u8>, SiteError>;
+    ) -> Result<Written, SiteError>;
 
-    /// The same of a job of `market` that went to a peer.
+    /// The last bytes of the standard output of a job of `market` that went to a peer.
     ///
     /// # Errors
     /// What the peer says.

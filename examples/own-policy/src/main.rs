@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::Arc;
 
-use tradewind_io::swf;
 use tradewind_model::{Command, Event, JobId, Market, Place, PoolId, Pools, Span, Time};
 use tradewind_sched::policy::Policy;
 use tradewind_sim::metrics;
 use tradewind_sim::workload::{self, LogJob, Overrun};
 use tradewind_sim::{Semantics, Settings, check};
+use tradewind_swf as swf;
 
 const PATIENCE: Span = Span(6 * 3_600);
 

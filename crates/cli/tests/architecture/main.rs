@@ -10,11 +10,26 @@ use std::process::Command;
 use serde_json::Value;
 
 /// What each of our crates may use of ours, outside tests.
-const ALLOWED: [(&str, &[&str]); 10] = [
+const ALLOWED: [(&str, &[&str]); 13] = [
     ("tradewind-model", &[]),
+    ("tradewind-swf", &["tradewind-model"]),
     ("tradewind-sched", &["tradewind-model"]),
     ("tradewind-sim", &["tradewind-model", "tradewind-sched"]),
-    ("tradewind-io", &["tradewind-model"]),
+    ("tradewind-io", &["tradewind-model", "tradewind-swf"]),
+    (
+        "tradewind-campaign",
+        &["tradewind-io", "tradewind-model", "tradewind-sched", "tradewind-sim"],
+    ),
+    (
+        "tradewind-python",
+        &[
+            "tradewind-campaign",
+            "tradewind-io",
+            "tradewind-model",
+            "tradewind-sched",
+            "tradewind-sim",
+        ],
+    ),
     ("tradewind-lab", &["tradewind-io", "tradewind-model", "tradewind-sched", "tradewind-sim"]),
     ("tradewind-daemon", &["tradewind-io", "tradewind-model", "tradewind-sched"]),
     ("tradewind-postgres", &["tradewind-daemon"]),
@@ -22,6 +37,7 @@ const ALLOWED: [(&str, &[&str]); 10] = [
     (
         "tradewind",
         &[
+            "tradewind-campaign",
             "tradewind-daemon",
             "tradewind-io",
             "tradewind-lab",
@@ -125,7 +141,13 @@ fn networks_and_databases_stay_above_the_floors_that_need_none() {
             assert!(!reached.contains(name), "{package} links {name}");
         }
     };
-    for package in ["tradewind-model", "tradewind-sched", "tradewind-sim", "tradewind-io"] {
+    for package in
+        ["tradewind-model", "tradewind-sched", "tradewind-sim", "tradewind-swf", "tradewind-io"]
+    {
+        absent(package, &NETWORK);
+        absent(package, &DATABASE);
+    }
+    for package in ["tradewind-campaign", "tradewind-python"] {
         absent(package, &NETWORK);
         absent(package, &DATABASE);
     }

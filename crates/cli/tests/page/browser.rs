@@ -1,4 +1,4 @@
-//! A real browser without a window.
+//! A real browser without a window: Chromium, or with `TRADEWIND_BROWSER=firefox` Firefox.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -14,6 +14,7 @@ use crate::ports;
 pub(crate) struct Browser {
     driver: Child,
     port: u16,
+    is_firefox: bool,
     pub(crate) client: Client,
 }
 
@@ -21,28 +22,23 @@ impl Browser {
     /// Starts both. Needs Chromium and its driver; `make setup` installs them.
     pub(crate) async fn start() -> Browser {
         let port = ports::free();
-        let mut driver = Command::new("chromedriver");
+        let is_firefox = std::env::var_os("TRADEWIND_BROWSER").is_some_and(|it| it == "firefox");
+        let mut driver = Command::new(if is_firefox { "geckodriver" } else { "chromedriver" });
         // A clock that is not UTC, so that both can be distinguished.
         driver.env("TZ", "Asia/Tokyo");
+        if is_firefox {
+            // Each Firefox has a port of its own for its driver, too.
+            driver.arg(format!("--websocket-port={}", ports::free()));
+        }
         driver.arg(format!("--port={port}")).stdout(Stdio::null()).stderr(Stdio::null());
-        let driver = driver.spawn().expect("chromedriver is not there: `make setup` installs it");
-        let arguments = [
-            "--headless=new",
-            "--no-sandbox",
-            "--disable-gpu",
-            // Containers give little of it.
-            "--disable-dev-shm-usage",
-            "--window-size=1280,900",
-        ];
-        let mut capabilities = Capabilities::new();
-        capabilities.insert("goog:chromeOptions".to_owned(), json!({"args": arguments}));
-        capabilities.insert("goog:loggingPrefs".to_owned(), json!({"browser": "ALL"}));
+        let driver = driver.spawn().expect("no driver of the browser: `make setup` installs it");
+        let capabilities = if is_firefox { firefox() } else { chromium() };
         let begun = Instant::now();
         loop {
             let mut builder = ClientBuilder::new(HttpConnector::new());
             builder.capabilities(capabilities.clone());
             match builder.connect(&format!("http://127.0.0.1:{port}")).await {
-                Ok(client) => return Browser { driver, port, client },
+                Ok(client) => return Browser { driver, port, is_firefox, client },
                 Err(wrong) => {
                     assert!(begun.elapsed() < Duration::from_secs(60), "no browser: {wrong}");
                     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -109,6 +105,16 @@ impl Browser {
         self.client.execute(script, Vec::new()).await.unwrap()
     }
 
+    /// The narrowest window that it makes, pixels.
+    pub(crate) fn narrowest(&self) -> u32 {
+        if self.is_firefox { 500 } else { 0 }
+    }
+
+    /// Whether [`Browser::system_theme`] is there.
+    pub(crate) fn has_system_themes(&self) -> bool {
+        !self.is_firefox
+    }
+
     pub(crate) async fn size(&self, width: u32, height: u32) {
         self.client.set_window_size(width, height).await.unwrap();
     }
@@ -127,6 +133,30 @@ impl Browser {
         drop(self.driver.kill());
         drop(self.driver.wait());
     }
+}
+
+fn chromium() -> Capabilities {
+    let arguments = [
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        // Containers give little of it.
+        "--disable-dev-shm-usage",
+        "--window-size=1280,900",
+    ];
+    let mut capabilities = Capabilities::new();
+    capabilities.insert("goog:chromeOptions".to_owned(), json!({"args": arguments}));
+    capabilities.insert("goog:loggingPrefs".to_owned(), json!({"browser": "ALL"}));
+    capabilities
+}
+
+fn firefox() -> Capabilities {
+    let arguments = ["-headless", "--width=1280", "--height=900"];
+    let mut capabilities = Capabilities::new();
+    let binary = "/usr/bin/firefox-esr";
+    let options = json!({"args": arguments, "binary": binary});
+    capabilities.insert("moz:firefoxOptions".to_owned(), options);
+    capabilities
 }
 
 impl Drop for Browser {

@@ -21,6 +21,7 @@ pub(crate) async fn look(browser: &Browser, name: &str) {
 pub(crate) async fn look_at(browser: &Browser, name: &str, pose: impl AsyncFn()) {
     let mut wrong = Vec::new();
     for (width, height) in SIZES {
+        let width = width.max(browser.narrowest());
         browser.size(width, height).await;
         for theme in THEMES {
             wear(browser, theme).await;

@@ -13,6 +13,7 @@ mod look;
 mod lost;
 mod market;
 mod now;
+mod output;
 mod peers;
 #[path = "../../../daemon/tests/ports/mod.rs"]
 mod ports;
@@ -22,6 +23,7 @@ mod shadow;
 mod stage;
 mod status;
 mod submit;
+mod tasks;
 mod timeline;
 mod wide;
 mod wire;
@@ -192,6 +194,10 @@ async fn the_pages_are_accessible(browser: &Browser, stage: &Stage) {
         ("market", "/market?try=alpha%2Fmain"),
         ("ledger", "/ledger?account="),
         ("projects", "/projects"),
+        ("spending", "/spending?by=job"),
+        ("admin", "/admin"),
+        ("help", "/help"),
+        ("styleguide", "/styleguide"),
         ("policy", "/policy?compare=sjf%2C%20conservative"),
     ];
     for (name, path) in pages {

@@ -43,6 +43,7 @@ async fn the_first_page_answers_above_the_fold() {
 
 /// What the page answers with is seen without scrolling, and so is the timeline with some rows.
 async fn above_the_fold(browser: &Browser, width: u32, height: u32) {
+    let width = width.max(browser.narrowest());
     let frame = browser.run("return outerHeight - innerHeight").await.as_u64().unwrap();
     browser.size(width, height + u32::try_from(frame).unwrap()).await;
     until(browser, &format!("return innerWidth === {width} && innerHeight === {height}")).await;

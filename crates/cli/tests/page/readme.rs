@@ -1,4 +1,4 @@
-//! The two pictures of the README: a market of three sites on which a lot goes on.
+//! The five pictures of the README and the tour: a market of three sites on which a lot goes on.
 
 use std::time::Duration;
 
@@ -27,6 +27,10 @@ kind = "local"
 pool = [{ name = "fast", nodes = 4, performance = 2, price = 0.006 }]
 "#;
 
+/// Says how far it is.
+const TRAINING: &str = "for i in $(seq 1 30); do echo \"epoch $i of 40: loss 0.$((95 - 2 * i)), \
+                        accuracy 0.$((60 + i))\"; done; echo checkpoint written; sleep 110";
+
 /// Who, what, nodes, time limit, and how it goes.
 const JOBS: [(&str, &str, &str, &str, &str); 12] = [
     ("ada", "render-trailer", "4", "00:50", "sleep 9"),
@@ -35,7 +39,7 @@ const JOBS: [(&str, &str, &str, &str, &str); 12] = [
     ("ada", "fold-proteins", "3", "02:30", "sleep 140"),
     ("cleo", "broken-build", "1", "01:00", "sleep 6; exit 3"),
     ("ben", "align", "2", "03:00", "sleep 170"),
-    ("ada", "train-model", "4", "02:00", "sleep 110"),
+    ("ada", "train-model", "4", "02:00", TRAINING),
     ("cleo", "nightly-tests", "3", "01:40", "sleep 80"),
     ("ben", "wing-study", "8", "01:20", "true"),
     ("ada", "index-archive", "3", "02:00", "true"),
@@ -86,5 +90,24 @@ async fn the_readme_has_its_pictures() {
     theme(&browser, "light").await;
     tokio::time::sleep(Duration::from_millis(900)).await;
     whole_page(&browser, "readme-now").await;
+    the_others(&browser, &stage).await;
     browser.end().await;
+}
+
+/// A job that waits, what one writes, and the market.
+async fn the_others(browser: &Browser, stage: &Stage) {
+    browser.go(&stage.url("/jobs/9")).await;
+    browser.until("wing-study").await;
+    tokio::time::sleep(Duration::from_millis(900)).await;
+    whole_page(browser, "readme-job").await;
+    browser.go(&stage.url("/jobs/7/output")).await;
+    theme(browser, "dark").await;
+    browser.until("checkpoint written").await;
+    browser.fill("#log-find", "loss 0.4").await;
+    browser.until(" of ").await;
+    whole_page(browser, "readme-output").await;
+    browser.go(&stage.url("/market")).await;
+    theme(browser, "light").await;
+    browser.until("Utilisation").await;
+    whole_page(browser, "readme-market").await;
 }

@@ -107,6 +107,11 @@ impl Stage {
         self.start_again();
     }
 
+    /// Of a file where jobs run.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
     fn state(&self) -> PathBuf {
         self.folder.path().join("state")
     }

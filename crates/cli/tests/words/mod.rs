@@ -7,7 +7,7 @@ use crate::{ends, files, root};
 
 /// What is checked: files, and folders. Of Markdown the text is checked, of sources the comments,
 /// the sentences in string literals and the names of tests, of templates the text of the page.
-const CHECKED: [&str; 19] = [
+const CHECKED: [&str; 22] = [
     "docs",
     "README.md",
     "ARCHITECTURE.md",
@@ -15,6 +15,7 @@ const CHECKED: [&str; 19] = [
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
+    "crates/campaign",
     "crates/cli",
     "crates/daemon",
     "crates/io",
@@ -22,9 +23,11 @@ const CHECKED: [&str; 19] = [
     "crates/lab/tests",
     "crates/model",
     "crates/postgres",
+    "crates/python",
     "crates/reference",
     "crates/sched",
     "crates/sim",
+    "crates/swf",
     "crates/web",
     "examples",
 ];

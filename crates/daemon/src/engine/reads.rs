@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::busy::Busy;
 use super::sites::SiteRequest;
-use crate::site::{SiteError, Tag};
+use crate::site::{Excerpt, SiteError, Tag, Written};
 
 /// So long a reader waits for the site, and then for the file.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -88,19 +88,19 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// The last `max` bytes of the task's standard output so far. Returns within ten seconds,
-    /// whatever the site and its files do.
+    /// A part of what the task has written so far. Returns within ten seconds, whatever the site and
+    /// its files do.
     ///
     /// # Errors
     /// What the site says; [`SiteError::Away`] if it does not answer in time.
-    pub fn tail(&self, tag: &Tag, max: usize, permit: Permit) -> Result<Vec<u8>, SiteError> {
+    pub fn read(&self, tag: &Tag, wanted: Excerpt, permit: Permit) -> Result<Written, SiteError> {
         let gone = || SiteError::Away("the market has stopped".to_owned());
         if let Some(why) = self.busy.overdue() {
             return Err(SiteError::Away(why));
         }
         let until = Instant::now() + PATIENCE;
         let (answer, prepared) = sync_channel(1);
-        self.errands.send(SiteRequest::Read(tag.clone(), max, answer)).map_err(|_| gone())?;
+        self.errands.send(SiteRequest::Read(tag.clone(), wanted, answer)).map_err(|_| gone())?;
         let late = |what: &str| {
             let within = PATIENCE.as_secs();
             SiteError::Away(format!("{what} did not answer within {within} s: ask again later"))

@@ -13,7 +13,9 @@ use super::handle::Handle;
 use super::lease::Lease;
 pub(super) use super::reads::Reader;
 use crate::live::{Act, Input, Instruction};
-use crate::site::{Aside, Demand, Reading, Seen, Site, SiteError, Survey, Tag, Turn, Wake};
+use crate::site::{
+    Aside, Demand, Excerpt, Reading, Seen, Site, SiteError, Survey, Tag, Turn, Wake,
+};
 
 /// What messages recommend to the administrator.
 const DOCTOR: &str = "`tradewind doctor` says what to do";
@@ -47,8 +49,8 @@ pub(super) enum SiteRequest {
     Tell(Vec<Instruction>),
     /// To keep these nodes free for jobs of the market of this name.
     SetAside(String, Vec<Aside>),
-    /// To say how the end of what a task has written is read.
-    Read(Tag, usize, SyncSender<Result<Reading, SiteError>>),
+    /// To say how a part of what a task has written is read.
+    Read(Tag, Excerpt, SyncSender<Result<Reading, SiteError>>),
     /// To take a turn: the site has news.
     Wake,
     /// Whether jobs wait for nodes, for the site.
@@ -239,8 +241,8 @@ impl Talk {
                         return;
                     }
                 }
-                Ok(SiteRequest::Read(tag, max, answer)) => {
-                    drop(answer.send(self.setup.site.reading(&tag, max)));
+                Ok(SiteRequest::Read(tag, wanted, answer)) => {
+                    drop(answer.send(self.setup.site.reading(&tag, &wanted)));
                 }
                 Ok(SiteRequest::Wake) => is_woken = true,
                 Ok(SiteRequest::Expect(demand)) => self.setup.site.expect(demand),

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use super::fence::Fence;
 use super::managed::requests::Requests;
 use super::{
-    Aside, Demand, Finding, Go, Order, PoolSetup, Reading, Site, SiteError, Survey, Tag, Turn,
-    Verdict, Wake,
+    Aside, Demand, Excerpt, Finding, Go, Order, PoolSetup, Reading, Site, SiteError, Survey, Tag,
+    Turn, Verdict, Wake,
 };
 
 /// A site that takes no orders of earlier terms.
@@ -121,8 +121,8 @@ impl Site for Fenced {
         self.site.output(tag, max)
     }
 
-    fn reading(&mut self, tag: &Tag, max: usize) -> Result<Reading, SiteError> {
-        self.site.reading(tag, max)
+    fn reading(&mut self, tag: &Tag, wanted: &Excerpt) -> Result<Reading, SiteError> {
+        self.site.reading(tag, wanted)
     }
 
     fn doctor(&mut self) -> Vec<Finding> {

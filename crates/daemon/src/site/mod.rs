@@ -34,7 +34,7 @@ use tradewind_model::{Attributes, Performance, Span, Time};
 use limits::{Cap, Limits};
 use managed::requests::Requests;
 use queued::{OwnPlace, QueuedJob};
-pub use reading::Reading;
+pub use reading::{Excerpt, Reading, Stream, Written};
 use resources::Resources;
 use size::Size;
 pub use watching::{Demand, Turn, Wake};
@@ -452,14 +452,15 @@ pub trait Site: Debug + Send {
     /// See [`SiteError`].
     fn output(&mut self, tag: &Tag, max: usize) -> Result<Vec<u8>, SiteError>;
 
-    /// The same, to be done elsewhere: what may take long, or for ever, belongs into it. A site
-    /// that implements this makes [`Site::output`] of it.
+    /// A part of what the task has written so far, to be read elsewhere: what may take long, or for
+    /// ever, belongs into it. A site that implements this makes [`Site::output`] of it; one that does
+    /// not has nothing but standard output.
     ///
     /// # Errors
     /// See [`SiteError`].
-    fn reading(&mut self, tag: &Tag, max: usize) -> Result<Reading, SiteError> {
-        let bytes = self.output(tag, max);
-        Ok(Reading::by(move || bytes))
+    fn reading(&mut self, tag: &Tag, wanted: &Excerpt) -> Result<Reading, SiteError> {
+        let (all, wanted) = (self.output(tag, usize::MAX), *wanted);
+        Ok(Reading::by(move || all.map(|all| wanted.of(&all))))
     }
 
     /// Looks whether everything is there that the site needs: commands, rights, clocks,

@@ -3,6 +3,10 @@
 //! What stands at the path of an output is up to the job's user: a pipe whose reading end waits for
 //! a writer, a link to another's file, a device. So the file is looked at before it is opened,
 //! and only a regular file is.
+//!
+//! An [`Excerpt`] says which bytes are wanted, at most how many, and of which file; what comes is
+//! [`Written`]: the bytes, where they begin, and how long the file is. So a caller that follows a
+//! file asks for what is behind the bytes it has, and never for all of them.
 
 use std::fmt;
 use std::fs::File;
@@ -14,12 +18,67 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 
 use super::SiteError;
 
+/// What a task writes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Stream {
+    /// Standard output; also standard error, unless the submission gives it a file of its own.
+    #[default]
+    Output,
+    /// Standard error: the same file as the output, unless the submission says otherwise.
+    Error,
+}
+
+/// A part of what a task has written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Excerpt {
+    /// Of which file.
+    pub stream: Stream,
+    /// From this byte on, counted from 0; `None`: the last bytes.
+    pub from: Option<u64>,
+    /// At most so many bytes.
+    pub most: usize,
+}
+
+impl Excerpt {
+    /// The last `most` bytes of standard output.
+    pub fn last(most: usize) -> Excerpt {
+        Excerpt { stream: Stream::Output, from: None, most }
+    }
+
+    /// The first byte that is wanted of a file of so many.
+    pub fn first_of(&self, size: u64) -> u64 {
+        let last = size.saturating_sub(u64::try_from(self.most).unwrap_or(u64::MAX));
+        self.from.map_or(last, |from| from.min(size))
+    }
+
+    /// This part of bytes that are there as a whole.
+    pub fn of(&self, whole: &[u8]) -> Written {
+        let size = whole.len() as u64;
+        let from = self.first_of(size);
+        let rest = usize::try_from(from).ok().and_then(|from| whole.get(from..));
+        let rest = rest.unwrap_or_default();
+        let bytes = rest.get(..self.most.min(rest.len())).unwrap_or_default().to_vec();
+        Written { from, size, bytes }
+    }
+}
+
+/// What a task has written, in part.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Written {
+    /// Where the bytes begin in the file.
+    pub from: u64,
+    /// How long the file was, bytes.
+    pub size: u64,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
 /// A read that needs nothing of the site any more. It may take long, and may never come back.
-pub struct Reading(Box<dyn FnOnce() -> Result<Vec<u8>, SiteError> + Send>);
+pub struct Reading(Box<dyn FnOnce() -> Result<Written, SiteError> + Send>);
 
 impl Reading {
     /// What `read` returns, once it is run.
-    pub fn by(read: impl FnOnce() -> Result<Vec<u8>, SiteError> + Send + 'static) -> Reading {
+    pub fn by(read: impl FnOnce() -> Result<Written, SiteError> + Send + 'static) -> Reading {
         Reading(Box::new(read))
     }
 
@@ -27,7 +86,7 @@ impl Reading {
     ///
     /// # Errors
     /// What the site says.
-    pub fn run(self) -> Result<Vec<u8>, SiteError> {
+    pub fn run(self) -> Result<Written, SiteError> {
         (self.0)()
     }
 }
@@ -38,7 +97,7 @@ impl fmt::Debug for Reading {
     }
 }
 
-/// The last `max` bytes of a file. Nothing if there is no such file yet, or a device in its place.
+/// A part of a file. Nothing if there is no such file yet, or a device in its place.
 ///
 /// `links` says whether a link at the end of the path may be followed: only where the process that
 /// reads may read no more than the job's user. `may_show` says of the open file whether it may be
@@ -47,16 +106,16 @@ impl fmt::Debug for Reading {
 /// # Errors
 /// [`SiteError::Refused`] if it is no regular file, or a link that is not followed;
 /// [`SiteError::Unknown`] if it cannot be read.
-pub(in crate::site) fn tail(
+pub(in crate::site) fn read(
     path: &Path,
-    max: usize,
+    wanted: &Excerpt,
     links: Links,
     may_show: &dyn Fn(&File) -> io::Result<bool>,
-) -> Result<Vec<u8>, SiteError> {
+) -> Result<Written, SiteError> {
     let unknown = |error: &io::Error| SiteError::Unknown(format!("{}: {error}", path.display()));
     let file = match open(path, links) {
         Ok(Found::File(file)) => file,
-        Ok(Found::Nothing) => return Ok(Vec::new()),
+        Ok(Found::Nothing) => return Ok(Written::default()),
         Ok(Found::Other(what)) => {
             let why = format!("{} is {what}: only regular files are read", path.display());
             return Err(SiteError::Refused(why));
@@ -67,7 +126,7 @@ pub(in crate::site) fn tail(
         let why = format!("{} is in the state folder, which jobs do not see", path.display());
         return Err(SiteError::Refused(why));
     }
-    last_bytes(file, max).map_err(|error| unknown(&error))
+    bytes_of(file, wanted).map_err(|error| unknown(&error))
 }
 
 /// Whether a link at the end of a path is followed.
@@ -113,13 +172,13 @@ fn open(path: &Path, links: Links) -> io::Result<Found> {
     }
 }
 
-fn last_bytes(mut file: File, max: usize) -> io::Result<Vec<u8>> {
-    let max = u64::try_from(max).unwrap_or(u64::MAX);
-    let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(max)))?;
+fn bytes_of(mut file: File, wanted: &Excerpt) -> io::Result<Written> {
+    let size = file.metadata()?.len();
+    let from = wanted.first_of(size);
+    file.seek(SeekFrom::Start(from))?;
     let mut bytes = Vec::new();
-    file.take(max).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    file.take(u64::try_from(wanted.most).unwrap_or(u64::MAX)).read_to_end(&mut bytes)?;
+    Ok(Written { from, size, bytes })
 }
 
 #[cfg(test)]
@@ -135,10 +194,22 @@ mod tests {
         std::os::unix::fs::symlink(at("file"), at("link")).unwrap();
         std::os::unix::fs::symlink(at("pipe"), at("to-pipe")).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
-        let read = |name: &str, links| tail(&at(name), 4, links, &|_| Ok(true));
-        assert_eq!(read("file", Links::Refused), Ok(b"6789".to_vec()));
-        assert_eq!(read("none", Links::Refused), Ok(vec![]));
-        assert_eq!(read("link", Links::Followed), Ok(b"6789".to_vec()));
+        let four = Excerpt::last(4);
+        let all = |name: &str, links| read(&at(name), &four, links, &|_| Ok(true));
+        let read_at = |from, most| {
+            let wanted = Excerpt { stream: Stream::Output, from: Some(from), most };
+            let found = read(&at("file"), &wanted, Links::Refused, &|_| Ok(true)).unwrap();
+            assert_eq!(found, wanted.of(b"0123456789"), "as of bytes in memory");
+            (found.from, found.size, String::from_utf8(found.bytes).unwrap())
+        };
+        assert_eq!(read_at(0, 3), (0, 10, "012".to_owned()));
+        assert_eq!(read_at(8, 3), (8, 10, "89".to_owned()));
+        assert_eq!(read_at(11, 3), (10, 10, String::new()), "behind the end");
+        assert_eq!(all("file", Links::Refused).unwrap(), four.of(b"0123456789"));
+        let read_all = |name: &str, links| all(name, links).map(|it| it.bytes);
+        assert_eq!(read_all("file", Links::Refused), Ok(b"6789".to_vec()));
+        assert_eq!(read_all("none", Links::Refused), Ok(vec![]));
+        assert_eq!(read_all("link", Links::Followed), Ok(b"6789".to_vec()));
         for (name, links, what) in [
             ("pipe", Links::Refused, "a pipe"),
             ("link", Links::Refused, "a link"),
@@ -146,11 +217,12 @@ mod tests {
             ("socket", Links::Refused, "a socket"),
             ("", Links::Refused, "a directory"),
         ] {
-            let told = read(name, links).unwrap_err();
+            let told = read_all(name, links).unwrap_err();
             assert!(matches!(&told, SiteError::Refused(why) if why.contains(what)), "{told}");
         }
-        let hidden = tail(&at("file"), 4, Links::Refused, &|_| Ok(false));
+        let hidden = read(&at("file"), &four, Links::Refused, &|_| Ok(false));
         assert!(matches!(hidden, Err(SiteError::Refused(_))), "{hidden:?}");
-        assert_eq!(tail(Path::new("/dev/zero"), 4, Links::Refused, &|_| Ok(true)), Ok(vec![]));
+        let device = read(Path::new("/dev/zero"), &four, Links::Refused, &|_| Ok(true));
+        assert_eq!(device, Ok(Written::default()));
     }
 }

@@ -12,7 +12,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const SVG: &str = "image/svg+xml";
 
 /// Name, kind, content.
-const FILES: [(&str, &str, &str); 24] = [
+const FILES: [(&str, &str, &str); 29] = [
     ("base.css", CSS, include_str!("assets/base.css")),
     ("shell.js", SCRIPT, include_str!("assets/shell.js")),
     ("theme.js", SCRIPT, include_str!("assets/theme.js")),
@@ -23,12 +23,17 @@ const FILES: [(&str, &str, &str); 24] = [
     ("timeline.css", CSS, include_str!("assets/timeline.css")),
     ("quote.js", SCRIPT, include_str!("assets/quote.js")),
     ("submit.js", SCRIPT, include_str!("assets/submit.js")),
+    ("output.js", SCRIPT, include_str!("assets/output.js")),
+    ("help.js", SCRIPT, include_str!("assets/help.js")),
+    ("styleguide.css", CSS, include_str!("assets/styleguide.css")),
+    ("mark-alert.svg", SVG, include_str!("assets/mark-alert.svg")),
     ("palette.js", SCRIPT, include_str!("assets/palette.js")),
     ("timeline.js", SCRIPT, include_str!("assets/timeline.js")),
     ("timeline/kinds.js", SCRIPT, include_str!("assets/timeline/kinds.js")),
     ("timeline/camera.js", SCRIPT, include_str!("assets/timeline/camera.js")),
     ("timeline/data.js", SCRIPT, include_str!("assets/timeline/data.js")),
     ("timeline/draw.js", SCRIPT, include_str!("assets/timeline/draw.js")),
+    ("timeline/minimap.js", SCRIPT, include_str!("assets/timeline/minimap.js")),
     ("timeline/lanes.js", SCRIPT, include_str!("assets/timeline/lanes.js")),
     ("timeline/mirror.js", SCRIPT, include_str!("assets/timeline/mirror.js")),
     ("timeline/tasks.js", SCRIPT, include_str!("assets/timeline/tasks.js")),
@@ -46,3 +51,6 @@ pub(crate) async fn file(Path((_, name)): Path<(String, String)>) -> Response {
     };
     ([(header::CONTENT_TYPE, *kind)], *text).into_response()
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,7 @@ use axum::extract::State;
 use serde::Deserialize;
 use tradewind_daemon::live::state::Job as Known;
 use tradewind_daemon::live::{Ask, Live};
+use tradewind_daemon::site::{Excerpt, Stream};
 use tradewind_io::scenario::criterion_name;
 
 use super::alternatives::{self, Alternative};
@@ -14,13 +15,13 @@ use super::reply::{PageResult, go, show as page};
 use super::shell::Shell;
 use super::words;
 use crate::auth::Caller;
-use crate::blocking::blocking;
 use crate::context::Context;
 use crate::documents::{Explanation, Job, Limit};
 use crate::extract::At;
 use crate::failure::{Answer, Failure};
 use crate::notes;
 use crate::routes::advice;
+use crate::routes::output::{Source, source_of};
 use crate::views::jobs;
 use crate::views::sentence::{StatusSentence, status_sentence};
 
@@ -37,7 +38,9 @@ struct JobPage {
     waits: Option<Result<Explanation, String>>,
     /// Windows that it could have instead of its own.
     others: Vec<Alternative>,
+    /// The end of its output, once it has begun; and of its standard error, if that is apart.
     output: Option<Result<String, String>>,
+    errors: Option<Result<String, String>>,
     script: Option<String>,
     /// Where it stands.
     said: StatusSentence,
@@ -52,8 +55,8 @@ struct Facts {
     prefers: String,
     /// Where it could run or could have run, or why nowhere.
     considered: Result<Considered, String>,
-    /// The place of its first task's output, once it has begun.
-    first: Option<(tradewind_model::SiteId, tradewind_daemon::site::Tag)>,
+    /// Where it writes, once it has begun.
+    source: Option<Source>,
 }
 
 impl JobPage {
@@ -110,8 +113,9 @@ impl JobPage {
 fn facts(live: &Live, job: &Known) -> Facts {
     let state = live.state();
     let criterion = criterion_name(&job.submission.terms.criterion);
-    let first = job.parts().first().map(|part| (state.site_of(part.pool), job.tag(&state.name, 0)));
-    Facts { prefers: alternatives::in_words(&criterion), considered: considered(live, job), first }
+    // What a peer has is on the page of the output: that it answers slowly delays no other page.
+    let source = source_of(state, job).filter(|_| job.away().is_none());
+    Facts { prefers: alternatives::in_words(&criterion), considered: considered(live, job), source }
 }
 
 async fn look(context: &Context, caller: &Caller, number: u64) -> Answer<(Job, Facts)> {
@@ -130,7 +134,6 @@ pub(crate) async fn show(
     At(number): At<u64>,
 ) -> PageResult {
     let shell = Shell::new(&context, &caller, "Job").await?;
-    let user = caller.actor.user.clone();
     let (job, _) = look(&context, &caller, number).await?;
     notes::read(&context, &caller, &job.user, &format!("job {number} of {}", job.user));
     let waits = match job.waits_here() {
@@ -138,16 +141,29 @@ pub(crate) async fn show(
         false => None,
     };
     // The explanation may have waited for a newer plan: the rest of the page is of that one, too.
-    let (job, facts) = look(&context, &caller, number).await?;
+    let (job, mut facts) = look(&context, &caller, number).await?;
+    facts.source = facts.source.filter(|_| job.started.is_some());
     let waits = waits.filter(|_| job.waits_here());
     let offers = waits.as_ref().and_then(|it| it.as_ref().ok()).map(|it| it.fall_backs.clone());
     let (others, _) = alternatives::alternatives(offers.unwrap_or_default());
-    let output = output(&context, &user, &job, facts.first.clone()).await?;
+    let written = output(&context, &caller, &facts, Stream::Output).await;
+    let errors = output(&context, &caller, &facts, Stream::Error).await;
     let text = |name: &str| job.submission.as_ref()?.get(name)?.as_str().map(str::to_owned);
     let script = text("script");
     let board_pools = pools(&job, &others, &facts);
     let said = status_sentence(&job, waits.as_ref().and_then(|it| it.as_ref().ok()));
-    page(&JobPage { shell, facts, waits, others, output, script, said, board_pools, job })
+    page(&JobPage {
+        shell,
+        facts,
+        waits,
+        others,
+        output: written,
+        errors,
+        script,
+        said,
+        board_pools,
+        job,
+    })
 }
 
 /// Where it is, was or could be; if it is unknown, where it might.
@@ -169,21 +185,19 @@ fn pools(job: &Job, others: &[Alternative], facts: &Facts) -> String {
     names.join(",")
 }
 
+/// The end of what it has written, if it writes that at all.
 async fn output(
     context: &Context,
-    user: &str,
-    job: &Job,
-    first: Option<(tradewind_model::SiteId, tradewind_daemon::site::Tag)>,
-) -> Answer<Option<Result<String, String>>> {
-    let Some((site, tag)) = first.filter(|_| job.started.is_some()) else { return Ok(None) };
-    let permit = match context.may_read(user) {
-        Ok(permit) => permit,
-        Err(full) => return Ok(Some(Err(full.parts().1.message.clone()))),
-    };
-    let outputs = std::sync::Arc::clone(&context.outputs);
-    let tail = blocking(move || outputs.tail(site, &tag, OUTPUT, permit)).await?;
-    let text = tail.map(|it| String::from_utf8_lossy(&it).into_owned());
-    Ok(Some(text.map_err(|it| it.to_string())))
+    caller: &Caller,
+    facts: &Facts,
+    stream: Stream,
+) -> Option<Result<String, String>> {
+    let apart = |it: &&Source| stream == Stream::Output || it.is_apart;
+    let source = facts.source.as_ref().filter(apart)?;
+    let wanted = Excerpt { stream, from: None, most: OUTPUT };
+    let read = source.read(context, caller, wanted).await.and_then(|it| it);
+    let text = read.map(|it| String::from_utf8_lossy(&it.bytes).into_owned());
+    Some(text.map_err(|it| it.parts().1.message.clone()))
 }
 
 async fn explained(context: &Context, caller: Caller, number: u64) -> Result<Explanation, String> {

@@ -237,7 +237,7 @@ fn cells(it: &Posting) -> [String; 8] {
 }
 
 /// A field that spreadsheets do not take for a formula.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let risky = text.starts_with(['=', '+', '-', '@', '\t']);
     let text = if risky { format!("'{text}") } else { text.to_owned() };
     match text.contains([',', '"', '\n', '\r']) {

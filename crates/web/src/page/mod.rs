@@ -6,6 +6,7 @@
 //! is sent along forbids it.
 
 mod access;
+mod admin;
 mod alternatives;
 mod assets;
 mod board;
@@ -16,6 +17,7 @@ mod choice;
 mod clock;
 mod considered;
 mod curve;
+mod help;
 mod job;
 mod jobs;
 mod ledger;
@@ -23,6 +25,7 @@ mod mark;
 mod market;
 mod next;
 mod now;
+mod output;
 mod policy;
 mod prices;
 mod projects;
@@ -35,6 +38,9 @@ mod scene;
 mod session;
 mod shadow;
 mod shell;
+mod spending;
+#[cfg(debug_assertions)]
+mod styleguide;
 mod submit;
 mod timeline_api;
 mod trial;
@@ -79,11 +85,17 @@ pub(crate) fn router(context: &Context) -> Router<Context> {
         .route("/", get(now::show))
         .route("/jobs", get(jobs::show).post(bulk::act))
         .route("/jobs/{id}", get(job::show).post(job::act))
+        .route("/jobs/{id}/output", get(output::show))
+        .route("/jobs/{id}/output/file", get(output::file))
         .route("/submit", get(submit::form).post(submit::act))
         .route("/quote", get(quote::form).post(quote::asked))
         .route("/market", get(market::show).post(prices::set))
         .route("/ledger", get(ledger::show))
         .route("/ledger.csv", get(ledger::csv))
+        .route("/spending", get(spending::show))
+        .route("/spending.csv", get(spending::csv))
+        .route("/admin", get(admin::show).post(admin::act))
+        .route("/help", get(help::show))
         .route("/projects", get(projects::show).post(projects::change))
         .route("/policy", get(policy::show).post(policy::switch))
         .route("/shadow", get(shadow::show))
@@ -91,8 +103,11 @@ pub(crate) fn router(context: &Context) -> Router<Context> {
         .route("/page/board", get(timeline_api::frame))
         .route("/page/board/picture", get(timeline_api::picture))
         .route("/page/board/digest", get(timeline_api::digest))
-        .route("/page/board/places", get(timeline_api::places))
-        .route_layer(from_fn_with_state(context.clone(), guard));
+        .route("/page/board/places", get(timeline_api::places));
+    // For those who change the pages.
+    #[cfg(debug_assertions)]
+    let inside = inside.route("/styleguide", get(styleguide::show));
+    let inside = inside.route_layer(from_fn_with_state(context.clone(), guard));
     Router::new()
         .route("/signin", get(session::form).post(session::begin))
         .route("/signin/oidc", get(provider::begin))

@@ -19,7 +19,7 @@ use super::words;
 use crate::api::{Advisor, MarketView};
 use crate::auth::Caller;
 use crate::context::Context;
-use crate::documents::{WhatIf, WhatIfQuestion};
+use crate::documents::{JobChange, WhatIf, WhatIfQuestion};
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
 use crate::views::starts;
@@ -94,7 +94,64 @@ impl PolicyComparison {
     }
 }
 
+/// How a policy's starts differ from those of the present one.
+struct Difference {
+    /// Mean over all jobs that start under both, seconds; negative: sooner.
+    mean: i64,
+    /// In which 95 of 100 such means lie, if jobs are drawn from many alike; seconds.
+    from: i64,
+    until: i64,
+}
+
+impl Difference {
+    /// Whether it may as well be none.
+    fn may_be_none(&self) -> bool {
+        self.from <= 0 && self.until >= 0
+    }
+}
+
+/// The mean of the differences and its interval by the normal approximation, of two jobs or more.
+/// `same` jobs have no difference. For the page alone: nothing is decided by it.
+fn difference(later: &[i64], same: u32) -> Option<Difference> {
+    let count = later.len() as f64 + f64::from(same);
+    if count < 2.0 {
+        return None;
+    }
+    let mean = later.iter().map(|it| *it as f64).sum::<f64>() / count;
+    let squares = later.iter().map(|it| (*it as f64 - mean).powi(2)).sum::<f64>();
+    let all = squares + f64::from(same) * mean.powi(2);
+    let half = 1.96 * (all / (count - 1.0) / count).sqrt();
+    let whole = |it: f64| it.round() as i64;
+    Some(Difference { mean: whole(mean), from: whole(mean - half), until: whole(mean + half) })
+}
+
+impl PolicyComparison {
+    /// How much later its jobs start.
+    fn later(&self) -> Option<Difference> {
+        let later = |it: &JobChange| Some(it.after.start? - it.before.start?);
+        let later: Vec<i64> = self.what.changes.iter().filter_map(later).collect();
+        difference(&later, self.what.same)
+    }
+
+    /// Starts as many jobs as the present policy, and no later on average.
+    fn is_no_worse(&self) -> bool {
+        let (now, then) = (&self.what.totals_before, &self.what.totals_after);
+        then.started >= now.started && then.refused <= now.refused
+    }
+}
+
 impl Comparison {
+    /// The policy under which jobs wait least on average, of those that start as many; `None`: the
+    /// present one.
+    fn best(&self) -> Option<(&str, &PolicyComparison, Difference)> {
+        let found = self.candidates.iter().filter_map(|it| {
+            let found = it.found.as_ref().ok().filter(|it| it.is_no_worse())?;
+            let later = found.later().filter(|it| it.mean < 0)?;
+            Some((it.policy.as_str(), found, later))
+        });
+        found.min_by_key(|(_, _, later)| later.mean)
+    }
+
     /// What the numbers leave out, if anything.
     fn caveat(&self) -> Option<String> {
         self.now().and_then(|it| it.looked_at).and_then(|it| it.caveat())

@@ -131,12 +131,37 @@ impl Shell {
             pages.push(("/projects", "Projects"));
         }
         if self.is_administrator() {
-            pages.push(("/policy", "Policy"));
+            pages.push(("/admin", "Admin"));
         }
         if self.has_shadow || self.title == "Shadow" {
             pages.push(("/shadow", "Shadow"));
         }
         pages
+    }
+
+    /// Pages that are reached from others, and by letters (Ctrl-K) from everywhere.
+    pub(crate) fn more_pages(&self) -> Vec<(&'static str, &'static str)> {
+        let mut pages = vec![("/spending", "Spending"), ("/access", "Tokens and browsers")];
+        if self.is_administrator() {
+            pages.push(("/policy", "Policy"));
+        }
+        pages
+    }
+
+    /// Whether the page belongs to this entry of the navigation.
+    pub(crate) fn is_current(&self, title: &str) -> bool {
+        let group = match self.title {
+            "Policy" => "Admin",
+            "Spending" => "Ledger",
+            "Job" | "Output" => "Jobs",
+            own => own,
+        };
+        group == title
+    }
+
+    /// Whether the page's icon says that something is wrong.
+    pub(crate) fn is_alarmed(&self) -> bool {
+        self.read_only || !self.failing.is_empty()
     }
 
     /// Whether the reader may do anything.

@@ -4,21 +4,15 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use tradewind_daemon::live::Ask;
-use tradewind_daemon::live::peers::StatusQuery;
-use tradewind_daemon::live::state::{self, Phase};
-use tradewind_daemon::site::{SiteError, Tag};
+use tradewind_daemon::live::state::Phase;
 use tradewind_io::submission::OnBreach;
-use tradewind_model::SiteId;
 use utoipa::IntoParams;
 
 use super::openapi::Refusals;
 use super::page;
 use crate::auth::Caller;
-use crate::blocking::blocking;
 use crate::context::Context;
 use crate::documents::{Job, JobList, JobUpdate};
 use crate::extract::{At, Document, Selection};
@@ -43,9 +37,6 @@ const STATES: [&str; 11] = [
 ];
 /// The longest that `wait` waits, and its default: seconds.
 const WAIT: (u64, u64) = (60, 30);
-/// The most of an output that is sent, and the default: bytes.
-pub(crate) const OUTPUT: (usize, usize) = (1 << 20, 64 << 10);
-
 /// Parameters of the URL that select jobs.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -287,93 +278,5 @@ async fn until_over(context: &Context, number: u64, position: &mut Position) {
         if !behind && changes.changed().await.is_err() {
             return;
         }
-    }
-}
-
-/// How much of the output.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct HowMuch {
-    /// The last so many bytes: 1 to 1048576, 65536 if left out.
-    #[param(minimum = 1, maximum = 1_048_576)]
-    bytes: Option<usize>,
-}
-
-/// The end of what the job has written to standard output, as its first part's site has it.
-#[utoipa::path(
-    get, path = "/v1/jobs/{id}/output", tag = "jobs", operation_id = "show_output",
-    params(("id" = u64, Path, description = "the job"), HowMuch),
-    responses(
-        (status = 200, description = "the bytes as they are", body = String, content_type = "text/plain"),
-        Refusals,
-    ),
-)]
-pub(crate) async fn output(
-    State(context): State<Context>,
-    caller: Caller,
-    At(number): At<u64>,
-    Selection(how_much): Selection<HowMuch>,
-) -> Answer<Response> {
-    let (max, usual) = OUTPUT;
-    let bytes = how_much.bytes.unwrap_or(usual);
-    if !(1..=max).contains(&bytes) {
-        let message = format!("an answer has 1 to {max} bytes");
-        return Err(Failure::malformed(message, "read the file at its site").in_field("bytes"));
-    }
-    let user = caller.actor.user.clone();
-    let actor = caller.actor.clone();
-    let found = context.look(move |live| {
-        let state = live.state();
-        let job = jobs::find(state, &actor, number)?;
-        Some((job.user.clone(), written(state, job)))
-    });
-    let (owner, written) = found.await?.ok_or_else(|| no_job(number))?;
-    notes::read(&context, &caller, &owner, &format!("output of job {number} of {owner}"));
-    let Some(written) = written else {
-        let message = format!("job {number} has not begun");
-        return Err(Failure::new(StatusCode::CONFLICT, "conflict", message, "wait for it"));
-    };
-    let permit = context.may_read(&user)?;
-    let outputs = std::sync::Arc::clone(&context.outputs);
-    let tail = blocking(move || match written {
-        Written::Here(site, tag) => outputs.tail(site, &tag, bytes, permit),
-        Written::There { market, peer, wanted } => {
-            outputs.abroad(&market, &peer, &wanted, bytes, permit)
-        }
-    });
-    told(tail.await?)
-}
-
-/// Where a job has written.
-enum Written {
-    Here(SiteId, Tag),
-    There { market: String, peer: String, wanted: StatusQuery },
-}
-
-/// Nothing if it has not begun.
-fn written(state: &state::State, job: &state::Job) -> Option<Written> {
-    let away = job.away().filter(|_| !matches!(job.phase(), Phase::Handing));
-    if let Some(away) = away {
-        let wanted = StatusQuery { job: job.number, transfer: away.transfer, cancel: false };
-        let (market, peer) = (state.name.clone(), away.name.clone());
-        return Some(Written::There { market, peer, wanted });
-    }
-    let part = job.parts().first()?;
-    Some(Written::Here(state.site_of(part.pool), job.tag(&state.name, 0)))
-}
-
-/// What a site says of an output.
-pub(crate) fn told(tail: Result<Vec<u8>, SiteError>) -> Answer<Response> {
-    match tail {
-        Ok(bytes) => {
-            let kind = [(header::CONTENT_TYPE, "text/plain; charset=utf-8")];
-            Ok((kind, bytes).into_response())
-        }
-        Err(SiteError::Refused(why)) => {
-            let hint = "is the file where the submission says?";
-            Err(Failure::new(StatusCode::CONFLICT, "conflict", why, hint))
-        }
-        Err(wrong) => Err(Failure::unavailable(format!("the site does not answer: {wrong}"))),
     }
 }

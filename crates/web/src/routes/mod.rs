@@ -11,6 +11,7 @@ mod leftover;
 pub(crate) mod market;
 pub(crate) mod open;
 pub mod openapi;
+pub(crate) mod output;
 pub(crate) mod peers;
 pub(crate) mod projects;
 pub(crate) mod sessions;
@@ -95,7 +96,7 @@ fn guarded() -> Router<Context> {
         .route("/v1/jobs/{id}/release", post(jobs::release))
         .route("/v1/jobs/{id}/requeue", post(jobs::requeue))
         .route("/v1/jobs/{id}/update", post(jobs::update))
-        .route("/v1/jobs/{id}/output", get(jobs::output))
+        .route("/v1/jobs/{id}/output", get(output::output))
         .route("/v1/jobs/{id}/wait", get(jobs::wait))
         .route("/v1/jobs/{id}/explain", get(advice::explain))
         .route("/v1/sites", get(sites::list))

@@ -7,7 +7,7 @@ use utoipa::openapi::{Content, Ref, RefOr, Response, ResponseBuilder};
 use utoipa::{IntoResponses, Modify, OpenApi, ToSchema};
 
 use super::{
-    accounts, advice, audit, events, handover, import, jobs, market, open, peers, projects,
+    accounts, advice, audit, events, handover, import, jobs, market, open, output, peers, projects,
     sessions, shadow, sign_in, sites, submit, tokens,
 };
 use crate::documents;
@@ -76,7 +76,7 @@ impl Modify for Shared {
     paths(
         submit::submit, jobs::list, jobs::show, jobs::cancel, jobs::hold, jobs::release,
         jobs::requeue, jobs::update,
-        jobs::output, jobs::wait, advice::explain, sites::list, sites::price, accounts::list,
+        output::output, jobs::wait, advice::explain, sites::list, sites::price, accounts::list,
         accounts::statement, accounts::transfer, projects::list, projects::create, projects::show,
         import::import, import::export, import::used, projects::limit, projects::add, projects::remove, tokens::me, tokens::list, tokens::issue,
         tokens::revoke, tokens::rotate, sessions::list, sessions::end,

@@ -10,6 +10,7 @@ use tradewind_daemon::codec::peers::{Answers, Glance, Post, Questions};
 use tradewind_daemon::live::peers::StatusQuery;
 use tradewind_daemon::live::rights::Role;
 use tradewind_daemon::live::{Ask, Reply};
+use tradewind_daemon::site::Excerpt;
 
 use super::openapi::Refusals;
 use crate::auth::Caller;
@@ -18,7 +19,7 @@ use crate::context::Context;
 use crate::documents::{PeerAnswers, PeerGlance, PeerLetters, PeerList, PeerQuestions};
 use crate::extract::Json;
 use crate::failure::{Answer, Failure};
-use crate::routes::jobs as job_routes;
+use crate::routes::output as output_routes;
 use crate::views::peers;
 
 /// Markets that jobs are exchanged with.
@@ -99,10 +100,12 @@ pub(crate) async fn output(
     });
     let nothing = || Failure::unknown("there is no such job, or it has not begun");
     let (site, tag) = found.await?.ok_or_else(nothing)?;
-    let max = (bytes as usize).clamp(1, job_routes::OUTPUT.0);
+    let max = (bytes as usize).clamp(1, output_routes::OUTPUT.0);
     let permit = context.may_read(&user)?;
     let outputs = std::sync::Arc::clone(&context.outputs);
-    job_routes::told(blocking(move || outputs.tail(site, &tag, max, permit)).await?)
+    let wanted = Excerpt::last(max);
+    let found = blocking(move || outputs.read(site, &tag, wanted, permit)).await?;
+    output_routes::told(found.map(|it| it.bytes))
 }
 
 fn value(bytes: &[u8]) -> Answer<Value> {

@@ -15,6 +15,7 @@ pub(crate) mod reports;
 pub(crate) mod sentence;
 pub(crate) mod shadow;
 pub(crate) mod sites;
+pub(crate) mod spending;
 pub(crate) mod starts;
 pub(crate) mod status;
 pub(crate) mod trends;

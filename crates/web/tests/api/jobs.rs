@@ -17,6 +17,12 @@ fn a_job_from_submission_to_its_end() {
     let (status, text) =
         stage.send("ana", "GET", &format!("/v1/jobs/{id}/output?bytes=8"), &[], vec![]);
     assert_eq!((status, text.as_str()), (200, &*format!("put of {id}")));
+    let part = |query: &str| {
+        stage.send("ana", "GET", &format!("/v1/jobs/{id}/output?{query}"), &[], vec![])
+    };
+    assert_eq!(part("from=3&bytes=3"), (200, "put".to_owned()));
+    assert_eq!(part("stream=error&from=0"), (200, format!("errors of {id}")));
+    assert_eq!(part("stream=log").0, 400);
     let path = format!("/v1/jobs/{id}/wait?seconds=30");
     let begin = Instant::now();
     let waited = std::thread::scope(|scope| {

@@ -16,7 +16,8 @@ use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::Booking;
 use tradewind_daemon::live::{Ask, Make, Refusal, RefusalKind, Settings};
 use tradewind_daemon::site::{
-    Exit, Finding, Go, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError, Survey, Tag,
+    Excerpt, Exit, Finding, Go, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError, Stream,
+    Survey, Tag, Written,
 };
 use tradewind_daemon::store::memory::Disk;
 use tradewind_daemon::store::sqlite::Sqlite;
@@ -126,9 +127,9 @@ impl Site for ByHand {
 pub(crate) struct ByRote;
 
 impl Outputs for ByRote {
-    fn tail(&self, _: SiteId, tag: &Tag, max: usize, _: Permit) -> Result<Vec<u8>, SiteError> {
-        let text = format!("output of {}", tag.job).into_bytes();
-        Ok(text[text.len().saturating_sub(max)..].to_vec())
+    fn read(&self, _: SiteId, tag: &Tag, wanted: Excerpt, _: Permit) -> Result<Written, SiteError> {
+        let stream = if wanted.stream == Stream::Error { "errors" } else { "output" };
+        Ok(wanted.of(format!("{stream} of {}", tag.job).as_bytes()))
     }
 }
 

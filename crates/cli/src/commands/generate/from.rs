@@ -3,12 +3,12 @@
 use std::time::Instant;
 
 use clap::ValueEnum;
+use tradewind_campaign::drawing::failed;
 use tradewind_io::duration::parse_time;
 use tradewind_io::swf::transform::{self, Factor, Resample, Slice, SliceClock, Wide};
 use tradewind_io::swf::{self, Log};
 use tradewind_model::Time;
 
-use super::drawing::failed;
 use super::{Target, values};
 use crate::exit::{Failure, Outcome};
 use crate::report::Report;

@@ -1,11 +1,11 @@
 //! Models of streams of jobs, as logs.
 
 use clap::ValueEnum;
+use tradewind_campaign::drawing::DrawRequest;
 use tradewind_io::swf;
 use tradewind_io::swf::transform::Factor;
 use tradewind_sim::models::Requests;
 
-use super::drawing::DrawRequest;
 use super::{Target, values};
 use crate::exit::Outcome;
 use crate::report::Report;

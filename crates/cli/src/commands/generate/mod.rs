@@ -1,7 +1,6 @@
 //! `tradewind generate`: synthetic workloads, and logs made from logs.
 
 mod cycle;
-pub(crate) mod drawing;
 mod from;
 pub(super) mod jobs;
 mod sacct;

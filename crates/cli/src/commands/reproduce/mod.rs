@@ -59,14 +59,12 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
 
 /// All studies, by name.
 fn studies() -> Result<&'static [Study], Failure> {
-    Ok(tradewind_lab::studies()?)
+    tradewind_lab::studies().map_err(|error| broken_data(&error))
 }
 
 /// The data of the studies are part of the program.
-impl From<DataError> for Failure {
-    fn from(error: DataError) -> Failure {
-        Failure { exit: Exit::Bug, ..Failure::data(error.to_string()) }
-    }
+fn broken_data(error: &DataError) -> Failure {
+    Failure { exit: Exit::Bug, ..Failure::data(error.to_string()) }
 }
 
 /// Which experiments are run with what, and for which studies.
@@ -117,7 +115,8 @@ impl ReproducePlan {
             let at = self.experiments.iter().position(|it| it.id == study.experiment.id);
             let at = at.unwrap_or_default();
             let case = self.runs[at].case.clone();
-            let findings = study.findings(&case, &tallies[at])?;
+            let findings = study.findings(&case, &tallies[at]);
+            let findings = findings.map_err(|error| broken_data(&error))?;
             Ok(StudyResult { study, case, findings })
         });
         Ok(Findings {
@@ -147,7 +146,8 @@ impl ReproducePlan {
     fn swept(&self, sweep: &Sweep, case: &Case, tally: &Tally) -> Result<Swept, Failure> {
         let mine = self.studies.iter().filter(|it| it.experiment.id == sweep.experiment.id);
         let results: Result<Vec<_>, _> = mine.map(|study| study.findings(case, tally)).collect();
-        Ok(Sensitivity::row(sweep.changed, &results?))
+        let results = results.map_err(|error| broken_data(&error))?;
+        Ok(Sensitivity::row(sweep.changed, &results))
     }
 }
 

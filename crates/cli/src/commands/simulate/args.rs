@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use tradewind_campaign::{checks, model};
 use tradewind_io::campaign::{
     self, Campaign, Checks, EstimateKind, Homes, Keyword, OfferedLoad, Output, Overrun, Seeds,
     Semantics, Shard, Trim, Workload,
@@ -11,12 +12,18 @@ use tradewind_io::duration::{parse_span, parse_time};
 use tradewind_io::parquet::HAS_PARQUET;
 use tradewind_model::{Pools, Span, Time};
 
-use super::model;
 use crate::exit::{Exit, Failure};
 use crate::input;
 use crate::policy;
 use crate::report::Report;
 use crate::worker_pool;
+
+/// Headings of the help, in which options stand together.
+const WORKLOAD: &str = "Workload";
+const POLICIES: &str = "Policies and rules";
+const MACHINE: &str = "Machine";
+const RUNS: &str = "Runs";
+const RESULTS: &str = "Results";
 
 /// Which logs, which policies, and by which rules.
 #[derive(Debug, clap::Args)]
@@ -46,32 +53,32 @@ pub(crate) struct Args {
     #[arg(value_name = "LOG", required_unless_present_any = ["campaign", "model"])]
     logs: Vec<String>,
     /// A campaign file, which says the same as logs and the options below.
-    #[arg(long, value_name = "FILE", conflicts_with = "logs")]
+    #[arg(long, value_name = "FILE", conflicts_with = "logs", help_heading = WORKLOAD)]
     campaign: Option<String>,
     #[command(flatten)]
     axes: Axes,
     /// A policy of your own: a command that answers lines of JSON on standard input. It stands
     /// beside other policies as `command`.
-    #[arg(long, value_name = "CMD")]
+    #[arg(long, value_name = "CMD", help_heading = POLICIES)]
     policy_cmd: Option<String>,
     /// How long that command may take for an answer, at least a second.
-    #[arg(long, value_name = "SPAN", default_value = "60s", value_parser = patience)]
+    #[arg(long, value_name = "SPAN", default_value = "60s", value_parser = patience, help_heading = POLICIES)]
     policy_timeout: Span,
     /// The folder for the results; made if it is not there. Without it a table is printed, and no
     /// file is written.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = RESULTS)]
     out: Option<PathBuf>,
     /// Watch every step: nothing over-allocated, no job lost or run twice, promises kept.
-    #[arg(long)]
+    #[arg(long, help_heading = RUNS)]
     check: bool,
     /// Runs at a time [default: one per core].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = RUNS)]
     threads: Option<u16>,
     /// Only this part of the campaign: every n-th run from the i-th on.
-    #[arg(long, value_name = "i/n", requires = "out")]
+    #[arg(long, value_name = "i/n", requires = "out", help_heading = RUNS)]
     shard: Option<Shard>,
     /// Run everything again and overwrite what another campaign left in DIR.
-    #[arg(long, requires = "out")]
+    #[arg(long, requires = "out", help_heading = RESULTS)]
     force: bool,
 }
 
@@ -79,74 +86,74 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Args)]
 struct Axes {
     /// Policies, separated by commas.
-    #[arg(long, value_name = "P[,P…]")]
+    #[arg(long, value_name = "P[,P…]", help_heading = POLICIES)]
     policy: Option<String>,
     /// What happens in which order within one second [default: textbook].
-    #[arg(long, value_delimiter = ',', value_parser = word::<Semantics>())]
+    #[arg(long, value_delimiter = ',', value_parser = word::<Semantics>(), help_heading = POLICIES)]
     semantics: Vec<Semantics>,
     /// What happens to a job that exceeds its request [default: kill].
-    #[arg(long, value_delimiter = ',', value_parser = word::<Overrun>())]
+    #[arg(long, value_delimiter = ',', value_parser = word::<Overrun>(), help_heading = POLICIES)]
     overrun: Vec<Overrun>,
     /// The run times that policies expect [default: requested].
-    #[arg(long, value_delimiter = ',', value_parser = word::<EstimateKind>())]
+    #[arg(long, value_delimiter = ',', value_parser = word::<EstimateKind>(), help_heading = POLICIES)]
     estimate: Vec<EstimateKind>,
     /// Offered loads to scale the workload to, as shares of the machine.
-    #[arg(long, value_name = "L[,L…]", value_delimiter = ',')]
+    #[arg(long, value_name = "L[,L…]", value_delimiter = ',', help_heading = WORKLOAD)]
     load: Vec<OfferedLoad>,
     /// Replications, both ends included.
-    #[arg(long, value_name = "A..B")]
+    #[arg(long, value_name = "A..B", help_heading = RUNS)]
     seeds: Option<Seeds>,
     /// One replication: the same as `--seeds N`.
-    #[arg(long, value_name = "N", conflicts_with = "seeds")]
+    #[arg(long, value_name = "N", conflicts_with = "seeds", help_heading = RUNS)]
     seed: Option<u64>,
     /// Draw the jobs from a model instead of a log; needs --procs or --grid.
-    #[arg(long, value_name = "MODEL", conflicts_with_all = ["logs", "users"])]
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["logs", "users"], help_heading = WORKLOAD)]
     model: Option<String>,
     /// Draw so many users from each log's, with replacement.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(Workload::MAX_USERS)))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(Workload::MAX_USERS)), help_heading = WORKLOAD)]
     users: Option<u32>,
     /// Processors of the machine [default: as the log's header says].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(Pools::MAX_NODES)))]
+    #[arg(long, value_name = "N", value_parser = processors, help_heading = MACHINE)]
     procs: Option<u32>,
     /// Sites with their nodes, prices, local load and failures, in TOML or JSON, instead of one
     /// cluster.
-    #[arg(long, value_name = "FILE", conflicts_with = "procs")]
+    #[arg(long, value_name = "FILE", conflicts_with = "procs", help_heading = MACHINE)]
     grid: Option<String>,
     /// At which sites of the grid jobs are submitted [default: log; of a model: nodes].
-    #[arg(long, value_name = "HOW", value_parser = word::<Homes>(), requires = "grid")]
+    #[arg(long, value_name = "HOW", value_parser = word::<Homes>(), requires = "grid", help_heading = WORKLOAD)]
     homes: Option<Homes>,
     /// When nodes are missing, in CSV.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = MACHINE)]
     outages: Option<String>,
     /// Budgets, deadlines, values and criteria of jobs, given or drawn.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = WORKLOAD)]
     side: Option<String>,
     /// When cyclic schemes plan again what has not started [default: next-cycle].
-    #[arg(long, value_name = "WHEN", value_parser = ["on-release", "next-cycle"])]
+    #[arg(long, value_name = "WHEN", value_parser = ["on-release", "next-cycle"], help_heading = POLICIES)]
     replan: Option<String>,
     /// Leave out jobs submitted before this moment of the log's clock.
-    #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true, help_heading = WORKLOAD)]
     from: Option<Time>,
     /// Leave out jobs submitted at this moment or later.
-    #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true, help_heading = WORKLOAD)]
     to: Option<Time>,
     /// Submit jobs so many times as fast: distances from the first submission are divided by it.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(Workload::MAX_SQUEEZE)))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(Workload::MAX_SQUEEZE)), help_heading = WORKLOAD)]
     squeeze: Option<u32>,
     /// Metrics leave out jobs submitted within so long after the first [default: 0].
-    #[arg(long, value_name = "SPAN", value_parser = parse_span)]
+    #[arg(long, value_name = "SPAN", value_parser = parse_span, help_heading = WORKLOAD)]
     warm_up: Option<Span>,
     /// Metrics leave out jobs submitted within so long before the last [default: 0].
-    #[arg(long, value_name = "SPAN", value_parser = parse_span)]
+    #[arg(long, value_name = "SPAN", value_parser = parse_span, help_heading = WORKLOAD)]
     cool_down: Option<Span>,
     /// Files of each run [default: summary,jobs,schedule,trades,refused].
-    #[arg(long, value_delimiter = ',', value_parser = word::<Output>(), requires = "out")]
+    #[arg(long, value_delimiter = ',', value_parser = word::<Output>(), requires = "out", help_heading = RESULTS)]
     outputs: Vec<Output>,
     /// A file jobs.parquet for each run, too: for notebooks.
-    #[arg(long, requires = "out")]
+    #[arg(long, requires = "out", help_heading = RESULTS)]
     parquet: bool,
     /// Pictures of each run and of the campaign, and one page about it all, report.html, too.
-    #[arg(long, requires = "out")]
+    #[arg(long, requires = "out", help_heading = RESULTS)]
     report: bool,
 }
 
@@ -167,6 +174,13 @@ fn patience(text: &str) -> Result<Span, String> {
     let span = parse_span(text)?;
     let long = (span >= Span(1)).then_some(span);
     long.ok_or_else(|| "an answer takes some time: at least `1s`".to_owned())
+}
+
+fn processors(text: &str) -> Result<u32, String> {
+    let count = text.parse().ok().filter(|count| (1..=Pools::MAX_NODES).contains(count));
+    count.ok_or_else(|| {
+        format!("say how many processors the machine has: a number from 1 to {}", Pools::MAX_NODES)
+    })
 }
 
 /// Reads one of the words of `T`, with their help.
@@ -272,11 +286,6 @@ impl Axes {
     }
 
     fn campaign(&self, logs: &[String], policies: Vec<String>) -> Result<Campaign, Failure> {
-        if let (Some(from), Some(to)) = (self.from, self.to)
-            && from >= to
-        {
-            return Err(Failure::usage(format!("`--from` {from} is not before `--to` {to}")));
-        }
         Ok(Campaign {
             title: None,
             workloads: vec![self.workload(logs)?],
@@ -296,17 +305,7 @@ impl Axes {
     }
 
     fn workload(&self, logs: &[String]) -> Result<Workload, Failure> {
-        if let Some((message, hint)) = self.model.as_deref().and_then(model::objection) {
-            return Err(Failure::usage(message).hint(hint));
-        }
-        if self.model.is_some() && self.procs.is_none() && self.grid.is_none() {
-            let failure = Failure::usage("a model needs the machine's size");
-            return Err(failure.hint("add `--procs N`, or a grid file: `--grid FILE`"));
-        }
-        if logs.iter().filter(|log| *log == "-").count() > 1 {
-            return Err(Failure::usage("standard input, `-`, can be read only once"));
-        }
-        Ok(Workload {
+        let workload = Workload {
             name: self.model.clone().unwrap_or_else(|| Workload::name_of(logs)),
             logs: logs.to_vec(),
             model: self.model.clone(),
@@ -319,7 +318,9 @@ impl Axes {
             to: self.to,
             squeeze: self.squeeze,
             homes: self.homes,
-        })
+        };
+        checks::workload(&workload)?;
+        Ok(workload)
     }
 
     fn outputs(&self) -> Result<Vec<Output>, Failure> {

@@ -3,13 +3,13 @@
 
 use std::path::Path;
 
+use tradewind_campaign::summary::{SEED, Summary};
 use tradewind_io::campaign::Output;
 use tradewind_model::Span;
 use tradewind_sim::metrics;
 
 use super::overview::Overview;
 use super::store::{Record, RunRecord};
-use super::summary::{SEED, Summary};
 use super::verdicts::Verdicts;
 
 /// The wait and the run time of each job of the logs, in their order; `None`: it did not run.

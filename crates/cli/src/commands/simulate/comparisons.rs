@@ -2,11 +2,11 @@
 //! `summary.json`, tables.
 
 use serde_json::{Map, Value, json};
+use tradewind_campaign::summary::{AXES, SEED, Summary};
 use tradewind_io::chart::Unit;
 use tradewind_sim::paired::Scale;
 
 use super::overview::Overview;
-use super::summary::{AXES, SEED, Summary};
 use super::verdicts::{Group, Judged, Outcome, Pair, Verdicts};
 
 /// Which jobs the runs were measured on.

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
+use tradewind_campaign::summary::Summary;
+use tradewind_campaign::workload::WorkloadFiles;
 use tradewind_io::campaign::{Campaign, Overrun};
 use tradewind_io::present::grouped;
 use tradewind_io::swf::Log;
 
 use super::overview::Overview;
-use super::summary::Summary;
-use super::workload::WorkloadFiles;
 
 /// A line per workload that was read.
 pub(super) fn lines(

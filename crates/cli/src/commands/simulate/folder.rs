@@ -2,12 +2,12 @@
 
 use std::path::Path;
 use std::sync::OnceLock;
+use tradewind_campaign::summary::Summary;
 
 use super::outputs;
 use super::overview::Overview;
 use super::overview_files;
 use super::store::{Record, RunRecord};
-use super::summary::Summary;
 use crate::exit::Failure;
 
 /// Where a campaign's results go. What is there is left alone until there is a result to put in

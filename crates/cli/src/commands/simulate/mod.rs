@@ -1,7 +1,6 @@
 //! `tradewind simulate`: logs replayed under one or several policies, by one or several rules.
 //!
-//! `args` says what and how, `plan` makes runs of it, `workload` jobs, `replay` does one run,
-//! `single` replays one log for another command, `command_policy` lets a command decide, `outputs`
+//! `args` says what and how; `tradewind_campaign` makes runs of it and does each; `single` replays one log for another command, `command_policy` lets a command decide, `outputs`
 //! writes its files, `store` remembers which are finished, `folder` says whose folder it is,
 //! `overview` puts them side by side, `verdicts` says which of them is the best for sure, and
 //! `report` makes a page of them.
@@ -12,30 +11,26 @@ mod common;
 mod comparisons;
 mod defaults;
 pub(super) mod folder;
-mod homes;
 mod measures;
-mod model;
 mod outputs;
 pub(super) mod overview;
 pub(super) mod overview_files;
-mod owners;
 mod part;
-mod plan;
-mod replay;
 mod report;
-mod rules;
 pub(super) mod single;
-mod sites;
 pub(super) mod store;
-pub(super) mod summary;
 mod verdicts;
-mod workload;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use tradewind_campaign::checks;
+use tradewind_campaign::plan::Plan;
+use tradewind_campaign::replay::{self, Manner, Signals, Watch};
+use tradewind_campaign::summary::Summary;
+use tradewind_campaign::workload::WorkloadFiles;
 use tradewind_io::campaign::Campaign;
 
 use crate::exit::{Exit, Failure, Outcome, Problem};
@@ -47,14 +42,11 @@ use crate::worker_pool;
 pub(crate) use args::Args;
 use args::Settings;
 pub(super) use args::word;
+use command_policy::Commands;
 use folder::Folder;
 use overview::Overview;
-use plan::Plan;
-use replay::{Manner, Signals, Watch};
 use store::Record;
-use summary::Summary;
 use verdicts::Verdicts;
-use workload::WorkloadFiles;
 
 pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let settings = args.settings();
@@ -66,8 +58,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     }
     let sources: Vec<WorkloadFiles<'_>> =
         campaign.workloads.iter().map(WorkloadFiles::open).collect();
-    check_limits(&plan, &sources)?;
-    check_numbers(&plan, &sources)?;
+    checks::plan(&plan, &sources)?;
     let record = Record::new(&campaign, &plan, &sources);
     let folder = settings.out.as_deref().map(|out| Folder::new(out, &record));
     match &folder {
@@ -84,25 +75,6 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         folder: folder.as_ref(),
     };
     work.run(format, report)
-}
-
-/// What policies count must be known of every pool.
-fn check_numbers(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
-    for pools in sources.iter().filter_map(WorkloadFiles::listed_pools) {
-        plan.policies().try_for_each(|policy| policy.check_numbers(&pools))?;
-    }
-    Ok(())
-}
-
-/// Jobs must not be sent where they are not taken.
-fn check_limits(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
-    let blind = plan.policies().find(|policy| policy.ignores_limits());
-    let Some(policy) = blind else { return Ok(()) };
-    let Some(pool) = sources.iter().find_map(WorkloadFiles::limited_pool) else { return Ok(()) };
-    let policy = policy.text();
-    let message = format!("policy `{policy}` knows no limits of queues, and `{pool}` has some");
-    let hint = "use `auction`, `meta-fcfs`, `easy` or their like, or a grid without limits";
-    Err(Failure::usage(message).hint(hint))
 }
 
 fn note_seeds(campaign: &Campaign, plan: &Plan, report: &Report) {
@@ -228,13 +200,12 @@ impl Work<'_> {
 
     fn one(&self, at: usize, signals: &Arc<Signals>, report: &Report) -> Result<Summary, Failure> {
         let run = &self.plan.runs[at];
-        let manner = Manner {
-            watch: if self.settings.check { Watch::EveryStep } else { Watch::Nothing },
-            answer_within: self.settings.answer_within,
-        };
+        let own = &Commands { answer_within: self.settings.answer_within };
+        let watch = if self.settings.check { Watch::EveryStep } else { Watch::Nothing };
+        let manner = Manner { watch, own };
         let started = Instant::now();
         let source = &self.sources[run.workload];
-        let finished = replay::replay(self.campaign, run, source, &manner, signals)?;
+        let finished = replay::replay(self.campaign, run, source, manner, signals)?;
         report.detail(|| {
             let (jobs, passes) = (finished.run.jobs.len(), finished.run.passes);
             let took = started.elapsed().as_secs_f64();

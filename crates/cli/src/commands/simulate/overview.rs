@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
+use tradewind_campaign::summary::{AXES, SEED, Summary};
 use tradewind_io::wire;
 use tradewind_sim::replications::{self, Estimated};
 
 use super::comparisons::{self, Comparisons, Jobs};
-use super::summary::{AXES, SEED, Summary};
 use crate::exit::Failure;
 use crate::options::Format;
 use crate::output;

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use tradewind_campaign::plan::{Plan, Run};
+use tradewind_campaign::replay::{self, Listener, Signals};
+use tradewind_campaign::rules;
+use tradewind_campaign::workload::WorkloadFiles;
 use tradewind_io::campaign::{self, Campaign, EstimateKind, Overrun, Semantics};
 use tradewind_sim::check::Checker;
 use tradewind_sim::workload::Workload;
 use tradewind_sim::{Settings, SimError};
 
-use super::plan::{Plan, Run};
-use super::replay::{self, Listener, Signals};
-use super::rules;
-use super::workload::WorkloadFiles;
 use crate::exit::{Exit, Failure};
 use crate::policy::PolicySpec;
 use crate::progress::Progress;

@@ -6,12 +6,12 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tradewind_campaign::plan::{Plan, Run};
+use tradewind_campaign::summary::Summary;
+use tradewind_campaign::workload::WorkloadFiles;
 use tradewind_io::campaign::{Campaign, Keyword as _, Output};
 use tradewind_io::{digest, wire};
 
-use super::plan::{Plan, Run};
-use super::summary::Summary;
-use super::workload::WorkloadFiles;
 use crate::exit::Failure;
 use crate::output;
 

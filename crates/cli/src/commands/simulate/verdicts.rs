@@ -6,12 +6,12 @@
 
 use std::collections::BTreeMap;
 
+use tradewind_campaign::summary::{SEED, Summary};
 use tradewind_io::chart::{Better, Unit};
 use tradewind_sim::paired::{self, Compared, Corrected, Sample, Scale};
 
 use super::measures::{Measure, measures};
 use super::overview::{Overview, estimate};
-use super::summary::{SEED, Summary};
 
 /// What the runs say of all measures.
 pub(super) struct Verdicts {

@@ -34,7 +34,7 @@ use tradewind_daemon::live::peers::StatusQuery;
 use tradewind_daemon::live::rights::{Actor, Role, TokenTerms};
 use tradewind_daemon::live::{Ask, Reply};
 use tradewind_daemon::shadow::{Records, Watch};
-use tradewind_daemon::site::{SiteError, Tag};
+use tradewind_daemon::site::{Excerpt, SiteError, Tag, Written};
 use tradewind_daemon::store::sqlite::{Cover, Sqlite};
 use tradewind_daemon::store::{Store, StoreError};
 use tradewind_daemon::upkeep::{MaintainedDatabase, Maintenance, Pace, SqliteMaintenance, Upkeep};
@@ -423,16 +423,16 @@ pub(super) fn all_pools(settings: &Settings) -> Vec<Pool> {
 struct TaskOutputs(Readers, peers::Reading);
 
 impl Outputs for TaskOutputs {
-    fn tail(
+    fn read(
         &self,
         site: SiteId,
         tag: &Tag,
-        max: usize,
+        wanted: Excerpt,
         permit: Permit,
-    ) -> Result<Vec<u8>, SiteError> {
+    ) -> Result<Written, SiteError> {
         let gone = "the site is gone, or this daemon is a standby: ask the owner of the market";
         let reader = self.0.get(site).ok_or_else(|| SiteError::Away(gone.to_owned()))?;
-        reader.tail(tag, max, permit)
+        reader.read(tag, wanted, permit)
     }
 
     fn abroad(

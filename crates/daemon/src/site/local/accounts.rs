@@ -16,7 +16,7 @@ use rustix::process::{Signal, geteuid};
 use serde::{Deserialize, Serialize};
 
 use crate::site::managed::accounts::{self, account_of};
-use crate::site::{Order, SiteError};
+use crate::site::{Excerpt, Order, SiteError, Written};
 
 /// Stands for the account.
 const USER: &str = "{user}";
@@ -82,22 +82,27 @@ impl Account {
         command(self.words.iter(), role)
     }
 
-    /// The last bytes of a file, read as the account.
+    /// A part of a file, read as the account.
     ///
     /// # Errors
     /// [`SiteError::Refused`] if the account may not read it or it is no regular file;
     /// [`SiteError::Unknown`] if nothing can be run as the account.
-    pub(super) fn tail(&self, path: &std::path::Path, max: usize) -> Result<Vec<u8>, SiteError> {
+    pub(super) fn read(
+        &self,
+        path: &std::path::Path,
+        wanted: &Excerpt,
+    ) -> Result<Written, SiteError> {
         let failed = |why: &dyn std::fmt::Display| {
             SiteError::Unknown(format!("cannot read as account {}: {why}", self.name))
         };
         let mut command = self.command(super::READ);
-        command.arg(path).arg(max.to_string());
+        let from = wanted.from.map_or_else(|| "-".to_owned(), |it| it.to_string());
+        command.arg(path).arg(from).arg(wanted.most.to_string());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.process_group(0).spawn().map_err(|wrong| failed(&wrong))?;
         let (answer, read) = sync_channel(1);
         let (out, err) = (child.stdout.take(), child.stderr.take());
-        let max = u64::try_from(max).unwrap_or(u64::MAX);
+        let max = u64::try_from(wanted.most.saturating_add(HEAD)).unwrap_or(u64::MAX);
         let hear = move || {
             let mut bytes = Vec::new();
             let done = out.map_or(Ok(0), |out| out.take(max).read_to_end(&mut bytes));
@@ -111,11 +116,23 @@ impl Account {
         };
         let (bytes, said) = heard.map_err(|wrong| failed(&wrong))?;
         match child.wait().map_err(|wrong| failed(&wrong))?.code() {
-            Some(0) => Ok(bytes),
+            Some(0) => headed(&bytes).ok_or_else(|| failed(&"the answer is not whole")),
             Some(code) if code == i32::from(REFUSED) => Err(SiteError::Refused(said)),
             _ => Err(failed(&said)),
         }
     }
+}
+
+/// The longest first line of an answer: two numbers.
+const HEAD: usize = 48;
+
+/// What was read: behind a line with the first byte's place and the file's length.
+fn headed(answer: &[u8]) -> Option<Written> {
+    let end = answer.iter().position(|byte| *byte == b'\n')?;
+    let (head, bytes) = answer.split_at(end);
+    let (from, size) = std::str::from_utf8(head).ok()?.split_once(' ')?;
+    let bytes = bytes.get(1..)?.to_vec();
+    Some(Written { from: from.parse().ok()?, size: size.parse().ok()?, bytes })
 }
 
 /// These words, the last of which are this program in a hidden role, with the role behind.

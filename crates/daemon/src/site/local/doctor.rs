@@ -15,7 +15,7 @@ use super::launch::unless_busy;
 use super::owner::Load;
 use super::{Settings, processes, records};
 use crate::site::managed::accounts::Accounts as Known;
-use crate::site::{Finding, Verdict};
+use crate::site::{Excerpt, Finding, Verdict};
 
 /// Below this a full disk is near: bytes.
 const LITTLE_DISK: u64 = 1 << 30;
@@ -215,7 +215,7 @@ fn one(settings: &Settings, accounts: &Accounts, name: &str) -> Finding {
     let remedy = "`user_command` must run a program as the account, without a password and without \
                   the daemon's rights; the account must be able to run this program";
     let account = accounts.account(name, &settings.supervisor);
-    let tried = account.tail(Path::new("/dev/null"), 1);
+    let tried = account.read(Path::new("/dev/null"), &Excerpt::last(1));
     let (verdict, found) = match tried {
         Ok(_) => (Verdict::Good, account.words.join(" ")),
         Err(wrong) => (Verdict::Bad, wrong.to_string()),

@@ -46,6 +46,8 @@ pub(super) struct Entry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Output {
     pub path: PathBuf,
+    /// Standard error, if it has a file of its own.
+    pub error: Option<PathBuf>,
     pub account: Option<Account>,
 }
 
@@ -77,7 +79,11 @@ impl Entry {
             nodes: sheet.nodes,
             start: (sheet.start, sheet.handed_in),
             number: sheet.number,
-            output: Output { path: sheet.output.clone(), account: sheet.account.clone() },
+            output: Output {
+                path: sheet.output.clone(),
+                error: sheet.error.clone(),
+                account: sheet.account.clone(),
+            },
             state: State::Waiting,
             had: Vec::new(),
             gathers: sheet.gather.is_some(),

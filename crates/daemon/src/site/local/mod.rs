@@ -69,7 +69,7 @@ use self::records::{Folder, Hiding, Sheet};
 pub use self::role::play;
 pub use self::supervise::supervise;
 use super::fence::lock_name;
-use super::reading::{Links, tail};
+use super::reading::{Excerpt, Links, Stream, read};
 use super::{Finding, Order, PoolSetup, PoolSurvey, Reading, Site, SiteError, Survey, Tag};
 
 /// So long before its start a task gets its slots: its supervisor then starts it on the second.
@@ -463,23 +463,24 @@ impl Site for Local {
     }
 
     fn output(&mut self, tag: &Tag, max: usize) -> Result<Vec<u8>, SiteError> {
-        self.reading(tag, max)?.run()
+        Ok(self.reading(tag, &Excerpt::last(max))?.run()?.bytes)
     }
 
-    fn reading(&mut self, tag: &Tag, max: usize) -> Result<Reading, SiteError> {
+    fn reading(&mut self, tag: &Tag, wanted: &Excerpt) -> Result<Reading, SiteError> {
         let past = || self.written.iter().find(|(known, _)| known == tag).map(|(_, output)| output);
         let Some(output) = self.entries.get(tag).map(|entry| &entry.output).or_else(past) else {
             return Err(SiteError::Refused(format!("{tag} is not known here any more")));
         };
-        let Output { path, account } = output.clone();
+        let (Output { path, error, account }, wanted) = (output.clone(), *wanted);
+        let path = error.filter(|_| wanted.stream == Stream::Error).unwrap_or(path);
         let hiding = self.confined.hiding(&self.settings);
         let may_show = move |file: &File| match &hiding {
             Some(Hiding { state, shown }) => hide::is_secret(file, state, shown).map(|it| !it),
             None => Ok(true),
         };
         Ok(Reading::by(move || match account {
-            Some(account) => account.tail(&path, max),
-            None => tail(&path, max, Links::Refused, &may_show),
+            Some(account) => account.read(&path, &wanted),
+            None => read(&path, &wanted, Links::Refused, &may_show),
         }))
     }
 

@@ -11,15 +11,15 @@ use super::accounts::REFUSED;
 use super::home::Home;
 use super::keeper::Whose;
 use super::{INSIDE, KEEP, KILL, READ, keeper, processes, supervise};
-use crate::site::SiteError;
-use crate::site::reading::{Links, tail};
+use crate::site::reading::{Links, read};
+use crate::site::{Excerpt, SiteError, Stream};
 
 /// A read that takes longer ends: no caller waits for it any more.
 const LONGEST: Duration = Duration::from_secs(30);
 
 /// Does what the arguments say: `FOLDER` supervises the task of that folder; the others are run as a
 /// user's account, and begin with the number of the daemon's account: `--keep OWNER`,
-/// `--read OWNER PATH BYTES` and `--kill OWNER FOLDER PROCESS…`; or as the daemon's own in namespaces
+/// `--read OWNER PATH FROM BYTES` and `--kill OWNER FOLDER PROCESS…`; or as the daemon's own in namespaces
 /// or a cgroup: `--inside OWNER`.
 pub fn play(arguments: &[OsString]) -> ExitCode {
     let words: Vec<String> =
@@ -38,13 +38,14 @@ pub fn play(arguments: &[OsString]) -> ExitCode {
     match (role, rest) {
         (KEEP, []) => keeper::keep(Whose::User { owner }),
         (INSIDE, []) => keeper::keep(Whose::Daemon),
-        (READ, [path, max]) => read(owner, path, max.parse().unwrap_or(0)),
+        (READ, [path, from, most]) => read_file(owner, path, (from, most)),
         (KILL, [folder, processes @ ..]) => kill(owner, folder, processes),
         _ => ExitCode::from(2),
     }
 }
 
-fn read(owner: u32, path: &str, max: usize) -> ExitCode {
+/// Writes where the bytes begin and how long the file is, on a line, and the bytes behind it.
+fn read_file(owner: u32, path: &str, (from, most): (&str, &str)) -> ExitCode {
     use std::io::Write;
     if let Err(wrong) = keeper::check(owner) {
         complain(&wrong);
@@ -56,11 +57,17 @@ fn read(owner: u32, path: &str, max: usize) -> ExitCode {
     });
     drop(watch);
     let place = Home::own().place(Path::new(path));
-    match tail(&place, max, Links::Followed, &|_| Ok(true)) {
-        Ok(bytes) => match std::io::stdout().write_all(&bytes) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::FAILURE,
-        },
+    let most = most.parse().unwrap_or(0);
+    let wanted = Excerpt { stream: Stream::Output, from: from.parse().ok(), most };
+    match read(&place, &wanted, Links::Followed, &|_| Ok(true)) {
+        Ok(found) => {
+            let mut all = format!("{} {}\n", found.from, found.size).into_bytes();
+            all.extend(found.bytes);
+            match std::io::stdout().write_all(&all) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(_) => ExitCode::FAILURE,
+            }
+        }
         Err(SiteError::Refused(why) | SiteError::Unknown(why)) => {
             complain(&why);
             ExitCode::from(REFUSED)

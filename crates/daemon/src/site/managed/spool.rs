@@ -9,7 +9,7 @@ use tradewind_model::Time;
 
 use super::tool::{Answer, Call, Tool, Who, quote};
 use crate::site::local::sheet::folder_name;
-use crate::site::{Exit, Go, Reading, SiteError, Tag};
+use crate::site::{Excerpt, Exit, Go, Reading, SiteError, Tag, Written};
 
 const PROGRAM: &str = concat!(include_str!("home.sh"), "\n", include_str!("spool.sh"));
 /// The last line of every answer: without it the answer was cut off.
@@ -211,12 +211,34 @@ impl Spool<'_> {
         Ok(out)
     }
 
-    /// [`Spool::tail`], to be done elsewhere: by the account's own command, which is killed if it takes
+    /// A part of a file; nothing if there is no such file.
+    ///
+    /// # Errors
+    /// If it cannot be read, or the answer is not whole.
+    pub fn part(&self, file: &str, wanted: &Excerpt) -> Result<Written, SiteError> {
+        let from = wanted.from.map_or_else(|| "-".to_owned(), |it| it.to_string());
+        let words = [file.to_owned(), from, wanted.most.to_string()];
+        let mut out = self.run("part", &words)?.out;
+        out.truncate(out.len().saturating_sub(LAST.len() + 1));
+        let broken = || SiteError::Unknown(format!("{file}: the answer has no first line"));
+        let end = out.iter().position(|byte| *byte == b'\n').ok_or_else(broken)?;
+        let head = String::from_utf8_lossy(out.get(..end).unwrap_or_default()).into_owned();
+        let numbers = head.split_once(' ');
+        let (from, size) = numbers
+            .and_then(|(from, size)| Some((from.parse().ok()?, size.parse().ok()?)))
+            .ok_or_else(broken)?;
+        Ok(Written { from, size, bytes: out.split_off(end + 1) })
+    }
+
+    /// [`Spool::part`], to be done elsewhere: by the account's own command, which is killed if it takes
     /// longer than commands may.
-    pub fn reading(&self, file: &str, max: usize) -> Reading {
+    pub fn reading(&self, file: &str, wanted: &Excerpt) -> Reading {
         let (tool, account) = (self.tool.clone(), self.account.to_owned());
         let (path, file) = (self.path.to_owned(), file.to_owned());
-        Reading::by(move || Spool { tool: &tool, account: &account, path: &path }.tail(&file, max))
+        let wanted = *wanted;
+        Reading::by(move || {
+            Spool { tool: &tool, account: &account, path: &path }.part(&file, &wanted)
+        })
     }
 
     /// Makes the folder `bells` of the spool, with `word` in its file `.here`; its whole path.

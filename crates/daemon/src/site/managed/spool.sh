@@ -100,6 +100,21 @@ clear)
         find "$spool" -mindepth 1 -maxdepth 1 -type d -name 'tw-*' -empty -mmin +60 -delete
     fi
     ;;
+# A part of a file: from the byte $2 on (`-`: its end), at most $3 bytes, behind a line with where they
+# begin and how long the file is.
+part)
+    at_home "$1"
+    if [ -f "$place" ]; then
+        size=$(($(wc -c <"$place")))
+        from=$2
+        [ "$from" != - ] || from=$((size > $3 ? size - $3 : 0))
+        [ "$from" -le "$size" ] || from=$size
+        echo "$from $size"
+        tail -c "+$((from + 1))" -- "$place" | head -c "$3"
+    else
+        echo 0 0
+    fi
+    ;;
 tail)
     at_home "$1"
     [ ! -f "$place" ] || tail -c "$2" -- "$place"

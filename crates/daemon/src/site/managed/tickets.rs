@@ -43,6 +43,9 @@ pub struct Ticket {
     pub directory: String,
     /// Its standard output, at the cluster.
     pub output: String,
+    /// Its standard error, if that has a file of its own.
+    #[serde(default)]
+    pub error: Option<String>,
     /// The folder of tasks' folders, at the cluster.
     pub spool: String,
     /// It was handed in on hold, and is not released yet.
@@ -381,6 +384,7 @@ mod tests {
             gather: None,
             directory: "/d".to_owned(),
             output: "/o".to_owned(),
+            error: None,
             spool: "/s".to_owned(),
             is_held: false,
             is_preemptible: false,

@@ -223,6 +223,7 @@ fn ticket() -> Ticket {
         gather: None,
         directory: String::new(),
         output: String::new(),
+        error: None,
         spool: String::new(),
         is_held: false,
         is_preemptible: false,

@@ -52,6 +52,8 @@ function putAll(page) {
   }
   const [old, fresh] = [document, page].map((it) => it.querySelector('footer'));
   if (fresh) { old.replaceChildren(...fresh.childNodes); tellTimes(old); }
+  const [icon, now] = [document, page].map((it) => it.querySelector('link[rel=icon]'));
+  if (icon && now && icon.href !== now.href) icon.href = now.href;
 }
 
 async function refresh() {

@@ -17,7 +17,7 @@ dialog.append(input, list);
 
 /** What is known without the market: a name, and an address or what is clicked. */
 function known() {
-  const pages = [...document.querySelectorAll('.top nav a')].map((it) => ({ name: it.textContent, href: it.getAttribute('href') }));
+  const pages = [...document.querySelectorAll('.top nav a, #help-link')].map((it) => ({ name: it.textContent, href: it.getAttribute('href') }));
   const buttons = [...document.querySelectorAll('#theme, #clock, #live')].filter((it) => !it.hidden)
     .map((it) => ({ name: it.title || it.textContent.trim(), click: it }));
   const acts = [...document.querySelectorAll('main button[name=act], main summary')]

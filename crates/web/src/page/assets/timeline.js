@@ -9,6 +9,7 @@ import { pointer } from './timeline/pointer.js';
 import { Lanes } from './timeline/lanes.js';
 import { census, counted, fill, fillDigest, inView, light } from './timeline/mirror.js';
 import { fallBacks, listed, named, placed } from './timeline/windows.js';
+import { Minimap } from './timeline/minimap.js';
 import { find, jobOf, joins, key, pieces, prepare, together, under } from './timeline/tasks.js';
 import { Tip } from './timeline/tip.js';
 import { count, length, lines, unreachedPools, whyEmpty } from './timeline/words.js';
@@ -25,6 +26,14 @@ function start(surface) {
   const lanes = new Lanes(get('lanes'));
   const [said, table, nothing, chosenLine] = [get('said'), get('mirror'), get('nothing'), get('chosen')];
   const tip = new Tip(get('tip'));
+  const map = new Minimap(get('map'), painter, (time, row) => {
+    camera.look(time - camera.span / 2, time + camera.span / 2);
+    camera.top = row - camera.rows / 2;
+    camera.clamp();
+    tip.hide();
+    settled();
+    soon();
+  });
   const search = new URL(location.href).searchParams;
   // Which rows: as the page says, or as the address does.
   const choice = { pools: surface.dataset.pools || '', find: search.get('find') || '', order: search.get('order') || 'site', whose: search.get('whose') || 'all' };
@@ -75,7 +84,7 @@ function start(surface) {
     if (!isGood(shown, camera)) want();
   }
 
-  const over = () => painter.moving(camera, present(), marks(), joins(all(), runs()));
+  const over = () => { painter.moving(camera, present(), marks(), joins(all(), runs())); map.draw(camera, present()); };
 
   function marks() {
     const found = windows.concat(extra).map((it) => ({ ...it, style: it.key === picked ? 'picked' : 'window' }));
@@ -149,6 +158,7 @@ function start(surface) {
       frame = fresh;
       reached(fresh.now);
       if (first) { camera.fitRows(frame.rows); fit(); camera.fromAddress(); }
+      map.take(frame, choice).then(soon);
       await load();
       await place();
     } catch (wrong) {

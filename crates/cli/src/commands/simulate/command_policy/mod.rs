@@ -9,11 +9,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use tradewind_model::{Command, Event, JobId, Market, MarketError, Pools, Reason, Span, Time};
+use tradewind_campaign::replay::{OwnPolicy, own_misbehaved};
+use tradewind_model::{Command, Event, JobId, Market, Pools, Reason, Span, Time};
 use tradewind_sched::policy::{Policy, Promise};
 use tradewind_sim::check::{self, Checker};
 use tradewind_sim::workload::Workload;
-use tradewind_sim::{Run, Settings, SimError};
+use tradewind_sim::{Run, Settings};
 
 use child::Dialogue;
 use wire::{Greeting, Hello, PROTOCOL, Pass, PassAnswer};
@@ -23,33 +24,42 @@ use crate::exit::Failure;
 /// Longer ones are shown cut.
 const SHOWN: usize = 120;
 
-/// A command of the user's that decides.
+/// How commands of the user's decide.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct UserCommand<'a> {
-    /// For `sh -c`.
-    pub(super) text: &'a str,
+pub(super) struct Commands {
     /// How long each answer may take.
     pub(super) answer_within: Span,
 }
 
-/// Replays the workload under a command, with all checkers on, and `listener`.
-///
-/// # Errors
-/// When the command does not start, says nothing in time, talks nonsense, or asks for what cannot
-/// be.
-pub(super) fn replay(
-    workload: &Workload,
-    settings: Settings,
-    command: UserCommand<'_>,
-    listener: Box<dyn Checker>,
-) -> Result<Run, Failure> {
-    let mut policy = CommandPolicy::start(command, &workload.pools)?;
-    let mut checkers = check::all(policy.promise);
-    checkers.push(listener);
-    let run = tradewind_sim::run(workload, settings, &mut policy, &mut checkers);
-    match policy.failure {
-        Some(failure) => Err(failure),
-        None => run.map_err(|error| misbehaved(workload, &error)),
+/// A command of the user's that decides.
+#[derive(Debug, Clone, Copy)]
+struct UserCommand<'a> {
+    /// For `sh -c`.
+    text: &'a str,
+    /// How long each answer may take.
+    answer_within: Span,
+}
+
+impl OwnPolicy for Commands {
+    /// # Errors
+    /// When the command does not start, says nothing in time, talks nonsense, or asks for what
+    /// cannot be.
+    fn replay(
+        &self,
+        text: &str,
+        workload: &Workload,
+        settings: Settings,
+        listener: Box<dyn Checker>,
+    ) -> Result<Run, Failure> {
+        let command = UserCommand { text, answer_within: self.answer_within };
+        let mut policy = CommandPolicy::start(command, &workload.pools)?;
+        let mut checkers = check::all(policy.promise);
+        checkers.push(listener);
+        let run = tradewind_sim::run(workload, settings, &mut policy, &mut checkers);
+        match policy.failure {
+            Some(failure) => Err(failure),
+            None => run.map_err(|error| own_misbehaved("the policy's command", workload, &error)),
+        }
     }
 }
 
@@ -152,25 +162,5 @@ fn read<T: DeserializeOwned>(line: &str) -> Result<T, String> {
     match line.trim_start().starts_with('{') {
         true => serde_json::from_str(line).map_err(|error| error.to_string()),
         false => Err("not an object".to_owned()),
-    }
-}
-
-/// What a command asked for and cannot have; with the log's number of the job.
-fn misbehaved(workload: &Workload, error: &SimError) -> Failure {
-    let failure = Failure::data(format!("the policy's command: {error}"));
-    let SimError::Market { error, .. } = error else { return failure };
-    let (job, hint) = match error {
-        MarketError::Full { job, .. } => (job, "`free` says how many nodes of each pool are free"),
-        MarketError::State { job } => (job, "start or refuse a job once, while it waits"),
-        MarketError::Place { job } => {
-            (job, "name pools that there are, each once; shares add up to the job's processors")
-        }
-        _ => return failure,
-    };
-    match workload.jobs.get(job.index()) {
-        Some(of) => {
-            failure.hint(format!("{hint}; job {} is number {} in the log", job.0, of.number))
-        }
-        None => failure.hint(format!("there are {} jobs, from 0", workload.jobs.len())),
     }
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use tradewind_campaign::answer;
 use tradewind_io::scenario::criterion_name;
 use tradewind_io::wire::Amount;
 use tradewind_model::{
@@ -353,23 +354,8 @@ impl Start {
     /// # Errors
     /// If it does not say where, or where is not as wide as the job.
     pub(super) fn command(self, market: &Market) -> Result<Command, String> {
-        let job = JobId(self.job);
-        let wrong = |what: &str| Err(format!("`start` of job {} {what}", job.0));
-        let place = match (self.pool, self.shares, market.pools().single()) {
-            (Some(_), Some(_), _) => return wrong("has both `pool` and `shares`"),
-            (None, None, None) => return wrong("says neither `pool` nor `shares`"),
-            (Some(pool), None, _) => Place::Pool(PoolId(pool)),
-            (None, None, Some(pool)) => Place::Pool(pool),
-            (None, Some(shares), _) => {
-                let nodes: u64 = shares.iter().map(|part| u64::from(part.nodes)).sum();
-                let width = market.demand(job).map(|demand| u64::from(demand.processors));
-                if width.is_some_and(|width| width != nodes) {
-                    return wrong("has shares that do not add up to its processors");
-                }
-                let share = |part: WireShare| Share { pool: PoolId(part.pool), nodes: part.nodes };
-                Place::of(shares.into_iter().map(share).collect())
-            }
-        };
-        Ok(Command::Start { job, place })
+        let share = |part: WireShare| Share { pool: PoolId(part.pool), nodes: part.nodes };
+        let shares = self.shares.map(|shares| shares.into_iter().map(share).collect());
+        answer::start(market, JobId(self.job), self.pool.map(PoolId), shares)
     }
 }

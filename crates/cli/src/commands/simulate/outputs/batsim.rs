@@ -2,12 +2,11 @@
 
 use std::io;
 
-use tradewind_io::batsim::{self, BatsimRow, FinalState};
+use tradewind_campaign::fates::{Fate, Fates};
+use tradewind_campaign::replay::Finished;
+use tradewind_campaign::rows::JobRows;
+use tradewind_io::batsim;
 use tradewind_io::schedule::{Machines, Stay, Tally};
-use tradewind_sim::metrics;
-
-use super::super::replay::Finished;
-use super::fates::{Fate, Fates};
 
 /// `jobs.csv`: one row per job of the logs, in their order.
 pub(super) fn jobs(
@@ -15,41 +14,9 @@ pub(super) fn jobs(
     fates: &Fates<'_>,
     to: &mut impl io::Write,
 ) -> io::Result<()> {
-    let prepared = &finished.prepared;
-    let places = &finished.places().jobs;
-    let logs: Vec<usize> = prepared.log_of().collect();
-    let workload = &prepared.workload;
-    let used = workload.pools.power().map(|_| metrics::consumption(workload, &finished.run));
-    let row = |at: usize| {
-        let job = &prepared.jobs[at];
-        let row = BatsimRow {
-            log: logs[at],
-            number: job.number,
-            submit: job.submit,
-            processors: job.processors,
-            requested: job.requested,
-            life: None,
-        };
-        let Fate::Ran(life) = fates.of_job(at) else { return row };
-        let ranges = places.of(life.index).iter();
-        BatsimRow {
-            processors: Some(life.job.processors),
-            requested: Some(life.job.requested),
-            life: Some(batsim::Life {
-                start: life.ran.start,
-                end: life.ran.end,
-                state: match life.job.killed {
-                    true => FinalState::WalltimeReached,
-                    false => FinalState::Completed,
-                },
-                processors: ranges.map(|range| (range.first, range.last)).collect(),
-                energy: used.as_ref().map(|used| used[life.index].energy),
-            }),
-            ..row
-        }
-    };
-    let names: Vec<&str> = prepared.logs.iter().map(|log| log.name.as_str()).collect();
-    batsim::write_jobs_csv(to, &names, logs.len(), row)
+    let rows = JobRows::of(finished, fates);
+    let names: Vec<&str> = finished.prepared.logs.iter().map(|log| log.name.as_str()).collect();
+    batsim::write_jobs_csv(to, &names, rows.count(), |at| rows.row(at))
 }
 
 /// `schedule.csv` and `schedule.json`.

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use tradewind_campaign::replay::Finished;
 use tradewind_model::Consumption;
 use tradewind_sim::metrics;
 
-use super::super::replay::Finished;
 use super::trades::Ids;
 use crate::exit::Failure;
 use crate::output;

@@ -3,7 +3,6 @@
 
 mod batsim;
 mod energy;
-mod fates;
 mod owners;
 mod parquet;
 mod pictures;
@@ -12,12 +11,12 @@ mod trades;
 
 use std::path::Path;
 
+use tradewind_campaign::fates::Fates;
+use tradewind_campaign::replay::Finished;
 use tradewind_io::campaign::Output;
 
-use super::replay::Finished;
 use crate::exit::Failure;
 use crate::output;
-use fates::Fates;
 
 /// The names of the files that these outputs may have; that of one log is said for `schedule.swf`.
 pub(super) fn names(outputs: &[Output]) -> impl Iterator<Item = &'static str> {

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
+use tradewind_campaign::replay::Finished;
 use tradewind_sim::owners::OwnerRan;
 use tradewind_sim::workload::Job;
 
-use super::super::replay::Finished;
 use crate::exit::Failure;
 
 const HEADER: &str = "log,job_id,pool,submission_time,requested_number_of_resources,requested_time,\

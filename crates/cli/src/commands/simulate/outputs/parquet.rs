@@ -1,5 +1,7 @@
 //! `jobs.parquet`.
 
+use tradewind_campaign::fates::{Fate, Fates, Life};
+use tradewind_campaign::replay::Finished;
 use tradewind_io::decimal;
 use tradewind_io::jobs_table::{
     self, Ending, Finished as Row, JobOutcome as TableFate, JobRow, RunLabels,
@@ -9,8 +11,6 @@ use tradewind_model::Span;
 use tradewind_sim::metrics;
 use tradewind_sim::workload::LogJob;
 
-use super::super::replay::Finished;
-use super::fates::{Fate, Fates, Life};
 use crate::exit::Failure;
 
 /// The whole file.

@@ -1,5 +1,7 @@
 //! Pictures of a run, and what the campaign's pictures and report need of it.
 
+use tradewind_campaign::fates::{Fate, Fates};
+use tradewind_campaign::replay::Finished;
 use tradewind_io::chart::{
     GanttOfRun, GanttOptions, HAS_PNG, Hold, HoldCause, Picture, Processors, Replay, ReplayJob,
     ReplayPool, RunFate, Trace, Usage,
@@ -13,8 +15,6 @@ use tradewind_sim::workload::Job;
 use tradewind_sim::{Lost, Ran};
 
 use super::super::part::{self, Part};
-use super::super::replay::Finished;
-use super::fates::{Fate, Fates};
 use crate::exit::Failure;
 
 /// Points of a curve of deadlines missed, at most.

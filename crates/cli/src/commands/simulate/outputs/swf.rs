@@ -1,9 +1,8 @@
 //! `schedule.swf`: the log as it was replayed.
 
+use tradewind_campaign::fates::{Fate, Fates};
+use tradewind_campaign::replay::Finished;
 use tradewind_io::swf::{self, Log, ReplayedJob, Rules, SwfOutcome as SwfFate};
-
-use super::super::replay::Finished;
-use super::fates::{Fate, Fates};
 
 /// A name and a text for each log: `schedule.swf`, or `schedule-LOG.swf` of several.
 pub(super) fn schedules(finished: &Finished<'_>, fates: &Fates<'_>) -> Vec<(String, String)> {

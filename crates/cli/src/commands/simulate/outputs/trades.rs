@@ -1,10 +1,10 @@
 //! `trades.csv` and `refused.csv`: what jobs agreed on with queues, and why others did not run.
 
+use tradewind_campaign::replay::Finished;
 use tradewind_io::decimal;
 use tradewind_model::{Money, Price, SkipReason, Time};
 use tradewind_sim::{Run, Struck};
 
-use super::super::replay::Finished;
 use crate::exit::Failure;
 use crate::output;
 

@@ -6,6 +6,7 @@ mod pictures;
 use std::path::Path;
 
 use serde_json::Value;
+use tradewind_campaign::summary::{SEED, Summary};
 use tradewind_io::campaign::Output;
 use tradewind_io::chart::{Estimate, HAS_PNG, Unit};
 use tradewind_io::report::{
@@ -18,7 +19,6 @@ use super::measures::{MEASURES, Measure, measures};
 use super::overview::{self, Overview};
 use super::part::Part;
 use super::store::{Record, RunRecord};
-use super::summary::{SEED, Summary};
 use crate::exit::Failure;
 use crate::output;
 use crate::policy;

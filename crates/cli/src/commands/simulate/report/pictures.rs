@@ -1,5 +1,6 @@
 //! Pictures over all policies of a campaign.
 
+use tradewind_campaign::summary::Summary;
 use tradewind_io::chart::{
     Across, Bars, ClassOfJobs, Classes, Comparison, Curve, Curves, Line, Lines, Measure, Picture,
     Spread, Trace, Unit,
@@ -8,7 +9,6 @@ use tradewind_sim::metrics::{Family, JobClass};
 
 use super::super::overview::Overview;
 use super::super::part::Part;
-use super::super::summary::Summary;
 use super::super::verdicts;
 use super::{Comparisons, FinishedRun, estimate, label, measures};
 

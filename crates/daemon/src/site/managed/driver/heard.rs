@@ -92,6 +92,7 @@ mod tests {
             gather: None,
             directory: String::new(),
             output: String::new(),
+            error: None,
             spool: String::new(),
             is_held: false,
             is_taken: true,

@@ -30,6 +30,7 @@ mod trial;
 mod turn;
 mod withdraw;
 
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -40,9 +41,12 @@ pub(in crate::site) use self::manager::Manager;
 pub(in crate::site) use self::rhythm::Part;
 use super::news::Listeners;
 use super::requests::Requests;
+use super::spool::Spool;
 use super::tickets::Ticket;
+use super::tool::Tool;
 use crate::site::{
-    Aside, Demand, Finding, Go, Order, PoolSetup, Reading, Site, SiteError, Survey, Tag, Turn, Wake,
+    Aside, Demand, Excerpt, Finding, Go, Order, PoolSetup, Reading, Site, SiteError, Stream,
+    Survey, Tag, Turn, Wake,
 };
 
 /// A site under the manager `M`; see the module.
@@ -55,6 +59,8 @@ pub(in crate::site) struct Driver<M: Manager> {
     known: turn::Known<M::Job>,
     listeners: Listeners,
     caps: limits::Met,
+    /// Of tasks that were forgotten, the latest last.
+    written: VecDeque<PastOutput>,
 }
 
 impl<M: Manager> Driver<M> {
@@ -75,7 +81,34 @@ impl<M: Manager> Driver<M> {
             known: turn::Known::default(),
             listeners: Listeners::default(),
             caps: limits::Met::default(),
+            written: VecDeque::new(),
         })
+    }
+}
+
+/// Tasks that were forgotten, of which it is still known where they wrote.
+const WRITTEN: usize = 2_000;
+
+/// Where a task wrote: its output is asked for when it has been over for long.
+#[derive(Debug)]
+struct PastOutput {
+    tag: Tag,
+    account: String,
+    spool: String,
+    output: String,
+    error: Option<String>,
+}
+
+impl PastOutput {
+    fn of(tag: &Tag, ticket: &Ticket) -> PastOutput {
+        let Ticket { account, spool, output, error, .. } = ticket.clone();
+        PastOutput { tag: tag.clone(), account, spool, output, error }
+    }
+
+    fn reading(&self, tool: &Tool, wanted: &Excerpt) -> Reading {
+        let error = self.error.as_ref().filter(|_| wanted.stream == Stream::Error);
+        let spool = Spool { tool, account: &self.account, path: &self.spool };
+        spool.reading(error.unwrap_or(&self.output), wanted)
     }
 }
 
@@ -149,6 +182,13 @@ impl<M: Manager> Site for Driver<M> {
         let tickets = &self.base.tickets;
         let has_ended = |tag: &&Tag| tickets.get(tag).is_some_and(|it| it.ended.is_some());
         let over: Vec<Tag> = tags.iter().copied().filter(has_ended).cloned().collect();
+        for tag in &over {
+            let past = tickets.get(tag).map(|ticket| PastOutput::of(tag, ticket));
+            if self.written.len() == WRITTEN {
+                self.written.pop_front();
+            }
+            self.written.extend(past);
+        }
         let forgotten = self.base.tickets.forget(&over).map_err(|error| base::unwritten(&error));
         let answer = |tag: &&Tag| match self.base.tickets.get(tag) {
             None => Ok(()),
@@ -175,13 +215,17 @@ impl<M: Manager> Site for Driver<M> {
     }
 
     fn output(&mut self, tag: &Tag, max: usize) -> Result<Vec<u8>, SiteError> {
-        self.reading(tag, max)?.run()
+        Ok(self.reading(tag, &Excerpt::last(max))?.run()?.bytes)
     }
 
-    fn reading(&mut self, tag: &Tag, max: usize) -> Result<Reading, SiteError> {
-        match self.base.tickets.get(tag).filter(|ticket| !ticket.is_forgotten) {
-            Some(ticket) => Ok(self.base.spool(ticket).reading(&ticket.output, max)),
-            None => Err(SiteError::Refused(format!("{tag} is not known here"))),
+    fn reading(&mut self, tag: &Tag, wanted: &Excerpt) -> Result<Reading, SiteError> {
+        let known = self.base.tickets.get(tag).filter(|ticket| !ticket.is_forgotten);
+        if let Some(ticket) = known {
+            return Ok(PastOutput::of(tag, ticket).reading(&self.base.tool, wanted));
+        }
+        match self.written.iter().find(|it| it.tag == *tag) {
+            Some(past) => Ok(past.reading(&self.base.tool, wanted)),
+            None => Err(SiteError::Refused(format!("{tag} is not known here any more"))),
         }
     }
 

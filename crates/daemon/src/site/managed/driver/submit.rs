@@ -202,6 +202,7 @@ impl<M: Manager> Driver<M> {
             gather: order.gather.map(|span| span.0),
             directory: paths.directory.clone(),
             output: paths.output.clone(),
+            error: Some(paths.error.clone()).filter(|error| *error != paths.output),
             spool: self.base.cluster.spool.replace(USER, &account),
             account,
             is_held,

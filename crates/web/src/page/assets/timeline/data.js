@@ -14,6 +14,20 @@ export const frame = async (choice) => (await ask('', choice)).json();
 
 const MOST = 4096;
 
+/** The picture of all rows in a span of time, as fine as pixels say. */
+export async function strip([from, until], rows, [columns, lines], choice) {
+  return decoded(await ask('/picture', { from, until, first: 0, rows, columns: Math.min(MOST, columns), lines, ...choice }));
+}
+
+/** A line of JSON, and the cells' bytes behind it. */
+async function decoded(answer) {
+  const body = new Uint8Array(await answer.arrayBuffer());
+  const end = body.indexOf(10);
+  const part = JSON.parse(new TextDecoder().decode(body.subarray(0, end)));
+  if (part.cells) part.cells.bytes = body.subarray(end + 1);
+  return part;
+}
+
 /** The picture for the camera, and for which part of the board it is good. */
 export async function picture(camera, choice) {
   const side = camera.span;
@@ -24,11 +38,7 @@ export async function picture(camera, choice) {
   const rows = Math.max(last - first, 1);
   const columns = Math.min(MOST, Math.max(1, Math.round(camera.width * 3)));
   const lines = Math.min(MOST, Math.max(1, Math.round((camera.height * rows) / camera.rows)));
-  const answer = await ask('/picture', { from, until, first, rows, columns, lines, ...choice });
-  const body = new Uint8Array(await answer.arrayBuffer());
-  const end = body.indexOf(10);
-  const part = JSON.parse(new TextDecoder().decode(body.subarray(0, end)));
-  if (part.cells) part.cells.bytes = body.subarray(end + 1);
+  const part = await decoded(await ask('/picture', { from, until, first, rows, columns, lines, ...choice }));
   return { ...part, part: { from, until, first, rows, span: camera.span, scale: camera.rows } };
 }
 

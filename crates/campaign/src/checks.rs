@@ -1,0 +1,59 @@
+//! What cannot be run, before anything is.
+
+use tradewind_io::campaign::Workload;
+
+use crate::failure::Failure;
+use crate::model;
+use crate::plan::Plan;
+use crate::workload::WorkloadFiles;
+
+/// What options say of a workload must fit together.
+///
+/// # Errors
+/// If it does not, as wrong usage.
+pub fn workload(workload: &Workload) -> Result<(), Failure> {
+    if let (Some(from), Some(to)) = (workload.from, workload.to)
+        && from >= to
+    {
+        return Err(Failure::usage(format!("`--from` {from} is not before `--to` {to}")));
+    }
+    if let Some((message, hint)) = workload.model.as_deref().and_then(model::objection) {
+        return Err(Failure::usage(message).hint(hint));
+    }
+    if workload.model.is_some() && workload.procs.is_none() && workload.grid.is_none() {
+        let failure = Failure::usage("a model needs the machine's size");
+        return Err(failure.hint("add `--procs N`, or a grid file: `--grid FILE`"));
+    }
+    if workload.logs.iter().filter(|log| *log == "-").count() > 1 {
+        return Err(Failure::usage("standard input, `-`, can be read only once"));
+    }
+    Ok(())
+}
+
+/// Policies must fit the pools, as far as these are known before logs are read.
+///
+/// # Errors
+/// If one does not, as wrong usage.
+pub fn plan(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
+    check_limits(plan, sources)?;
+    check_numbers(plan, sources)
+}
+
+/// What policies count must be known of every pool.
+fn check_numbers(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
+    for pools in sources.iter().filter_map(WorkloadFiles::listed_pools) {
+        plan.policies().try_for_each(|policy| policy.check_numbers(&pools))?;
+    }
+    Ok(())
+}
+
+/// Jobs must not be sent where they are not taken.
+fn check_limits(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
+    let blind = plan.policies().find(|policy| policy.ignores_limits());
+    let Some(policy) = blind else { return Ok(()) };
+    let Some(pool) = sources.iter().find_map(WorkloadFiles::limited_pool) else { return Ok(()) };
+    let policy = policy.text();
+    let message = format!("policy `{policy}` knows no limits of queues, and `{pool}` has some");
+    let hint = "use `auction`, `meta-fcfs`, `easy` or their like, or a grid without limits";
+    Err(Failure::usage(message).hint(hint))
+}

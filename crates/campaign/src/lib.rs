@@ -1,0 +1,28 @@
+//! Campaigns: logs, models and grids replayed under one or several policies, by one or several
+//! rules. What the command `simulate` and the Python package have in common.
+//!
+//! A [`tradewind_io::campaign::Campaign`] says what is run. [`plan`] makes runs of it, [`workload`]
+//! reads files and prepares jobs, [`policy`] reads policies by name, [`replay`] does one run,
+//! [`summary`] is its result in numbers, [`fates`] and [`rows`] what happened to each job.
+//!
+//! Nothing is printed or written here.
+
+pub mod answer;
+pub mod brackets;
+pub mod checks;
+pub mod drawing;
+pub mod failure;
+pub mod fates;
+mod homes;
+pub mod model;
+mod owners;
+pub mod plan;
+pub mod policy;
+pub mod replay;
+pub mod rows;
+pub mod rules;
+mod sites;
+pub mod summary;
+pub mod values;
+pub mod worker_pool;
+pub mod workload;

@@ -1,0 +1,426 @@
+//! A workload of a campaign becomes jobs. Files are read once, whatever number of runs need them.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use tradewind_io::campaign::{self, Workload as Spec};
+use tradewind_io::diagnostics::Diagnostics;
+use tradewind_io::input::{self, Input};
+use tradewind_io::swf::transform::{self, Resample, Slice, SliceClock};
+use tradewind_io::{digest, grid, swf};
+use tradewind_model::{Admission, Performance, Pools, Terms, Time};
+use tradewind_sim::load;
+use tradewind_sim::workload::{self, LogJob, Workload};
+
+use crate::failure::Failure;
+use crate::homes::Newcomer;
+use crate::plan::Run;
+use crate::policy::{Layout, PolicySpec};
+use crate::sites::{self, Asking, Sites};
+use crate::{model, rules};
+
+/// The files of one workload, and their content once it was asked for.
+pub struct WorkloadFiles<'a> {
+    spec: &'a Spec,
+    files: Vec<File>,
+    /// Owners' logs that the grid file names.
+    owners: Vec<(String, File)>,
+    /// The digest of the electricity that the grid file describes, in other files perhaps.
+    power: Option<String>,
+    read: OnceLock<Result<Machine, Failure>>,
+}
+
+struct File {
+    /// As stored: packed, if it is.
+    input: Result<Input, Diagnostics>,
+    sha256: Option<String>,
+}
+
+impl File {
+    fn read(path: &str) -> File {
+        let input = input::read_packed(path);
+        let sha256 = input.as_ref().ok().map(|input| digest::sha256(&input.bytes));
+        File { input, sha256 }
+    }
+
+    /// What it says as a grid file, if it is a sound one.
+    fn grid(&self) -> Option<grid::GridFile> {
+        let input = self.input.as_ref().ok()?;
+        Some(grid::parse(&*input::unpacked(input).ok()?).ok()?.0)
+    }
+}
+
+/// What does not depend on a seed.
+struct Machine {
+    /// Those of the files; none with a model.
+    logs: Vec<swf::Log>,
+    sites: Sites,
+}
+
+/// Jobs ready to be replayed, and what they come from.
+pub struct Prepared<'a> {
+    /// As they are replayed, but for the times of submissions at another load.
+    pub logs: Cow<'a, [swf::Log]>,
+    /// Of each log its dated jobs, then the others; the workload's jobs refer to these.
+    pub jobs: Vec<LogJob>,
+    /// The jobs that are replayed, on their pools.
+    pub workload: Workload,
+    /// What the pools are.
+    pub layout: Layout,
+    /// The names of the logs of the workload's owners.
+    pub owners: Vec<String>,
+}
+
+impl<'a> WorkloadFiles<'a> {
+    /// Reads the files of a workload, but does not look into them yet.
+    pub fn open(spec: &'a Spec) -> WorkloadFiles<'a> {
+        let files: Vec<File> = spec.files().map(|path| File::read(path)).collect();
+        let grid = spec.grid.as_ref().and_then(|_| files.get(spec.logs.len()));
+        let grid = grid.and_then(File::grid);
+        let power = grid.as_ref().and_then(grid::GridFile::power_digest);
+        let queues = grid.map(|grid| grid.owners).unwrap_or_default();
+        let owners = queues.into_iter().map(|queue| (File::read(&queue.log), queue.log));
+        let owners = owners.map(|(file, path)| (path, file)).collect();
+        WorkloadFiles { spec, files, owners, power, read: OnceLock::new() }
+    }
+
+    /// The hash of each file that could be read.
+    pub fn hashes(&self) -> Vec<Option<String>> {
+        let owners = self.owners.iter().map(|(_, file)| file);
+        let files = self.files.iter().chain(owners).map(|file| file.sha256.clone());
+        files.chain(self.power.clone().map(Some)).collect()
+    }
+
+    /// The path of each file, in the same order.
+    pub fn paths(&self) -> impl Iterator<Item = &String> {
+        self.spec.files().chain(self.owners.iter().map(|(path, _)| path))
+    }
+
+    /// How many jobs there are, if they were read and found sound.
+    pub fn known_jobs(&self) -> Option<usize> {
+        let count = |log: &swf::Log| log.jobs.len() + log.undated.len();
+        Some(match self.read.get()? {
+            Ok(machine) => machine.logs.iter().map(count).sum(),
+            Err(_) => 0,
+        })
+    }
+
+    /// The pools, as far as they are known before logs are read: those of the grid file, or a plain
+    /// cluster. `None` if the grid file is not sound.
+    pub fn listed_pools(&self) -> Option<Pools> {
+        if self.spec.grid.is_none() {
+            return Some(Pools::cluster(1));
+        }
+        Some(self.files.get(self.spec.logs.len())?.grid()?.pools(0))
+    }
+
+    /// A pool of the grid file that does not take all jobs, if the file is sound and has one.
+    pub fn limited_pool(&self) -> Option<String> {
+        self.spec.grid.as_ref()?;
+        let grid = self.files.get(self.spec.logs.len())?.grid()?;
+        let pools = grid.pools(0);
+        let limited = pools.as_slice().iter().find(|pool| pool.admission != Admission::NONE);
+        limited.map(|pool| pool.name.clone())
+    }
+
+    /// The logs as they are, and the processors of the machine, if they were read and found sound.
+    pub fn logs_and_processors(&self) -> Option<(&[swf::Log], u32)> {
+        let machine = self.read.get()?.as_ref().ok()?;
+        Some((&machine.logs, machine.sites.pools(0).nodes()))
+    }
+
+    /// What was taken for granted about logs that were read, and about policies.
+    pub fn assumptions(&self, policies: &[&PolicySpec]) -> Vec<String> {
+        let Some(Ok(machine)) = self.read.get() else { return Vec::new() };
+        let name = &self.spec.name;
+        let layout = machine.sites.layout();
+        let meant = policies.iter().map(|policy| (policy.text(), policy.on(layout)));
+        let other = meant.filter(|(text, meant)| *text != meant.text());
+        let other = other.map(|(text, meant)| {
+            let meant = meant.text();
+            format!("{name}: pools are cut into queues, so `{text}` stands for `{meant}`")
+        });
+        let alone = policies.iter().filter(|policy| policy.migrates()).map(|it| it.text());
+        let alone = alone.filter(|_| machine.sites.pools(0).as_slice().len() == 1);
+        let alone = alone
+            .map(|text| format!("{name}: one site, so no other site can take a job of `{text}`"));
+        let repeated = machine.logs.iter().map(|log| (&log.name, log.repeated()));
+        let repeated = repeated.filter(|(_, count)| *count > 0).map(|(log, count)| {
+            format!("{log}: jobs with the number of another one, which results do not tell apart: {count}")
+        });
+        let owners = machine.sites.owners_logs().filter_map(|source| source.note(name));
+        other.chain(alone).chain(repeated).chain(owners).chain(self.about_logs(machine)).collect()
+    }
+
+    fn about_logs(&self, machine: &Machine) -> Vec<String> {
+        let name = &self.spec.name;
+        if let Some(grid) = machine.sites.grid() {
+            if self.spec.homes() != campaign::Homes::Log {
+                return Vec::new();
+            }
+            let homeless = machine.logs.iter().enumerate();
+            let homeless = homeless.filter(|(index, log)| grid.home(&log.name, *index).is_none());
+            let said = |name: &str| {
+                format!(
+                    "{name}: no site of the grid is for this log, so its jobs have no home: write \
+                     `log = \"{name}\"` at a site, or deal them out with --homes"
+                )
+            };
+            return homeless.map(|(_, log)| said(&log.name)).collect();
+        }
+        let guessed = self.spec.logs.len() > 1 && self.spec.procs.is_none();
+        let count = machine.sites.pools(0).nodes();
+        let said = format!("{name}: one machine of {count} processors, the most that a log names");
+        guessed.then_some(said).into_iter().chain(self.small_machine(machine)).collect()
+    }
+
+    /// If the machine is given and smaller than a log says: jobs may be wider than it.
+    fn small_machine(&self, machine: &Machine) -> Option<String> {
+        let given = self.spec.procs?;
+        let says = machine.logs.iter().filter_map(|log| log.header.max_procs()).max()?;
+        let said = format!(
+            "{}: the log's machine has {says} processors, and `--procs` says {given}: jobs that \
+             are wider cannot run",
+            self.spec.name
+        );
+        (given < says).then_some(said)
+    }
+
+    /// What a run is made of.
+    pub fn prepare(&self, run: &Run) -> Result<Prepared<'_>, Failure> {
+        let machine = self.read.get_or_init(|| self.machine()).as_ref().map_err(Failure::clone)?;
+        let seed = run.seed.unwrap_or_default();
+        let pools = machine.sites.pools(seed);
+        self.suits(run, &pools)?;
+        self.owners_suit(run, machine)?;
+        let logs = self.drawn(machine, seed, pools.nodes())?;
+        let logged = jobs_of(&logs, &machine.sites.terms(self.spec.homes(), seed, &pools));
+        let jobs = self.moved(&logged, run, pools.nodes())?;
+        let (semantics, overrun) = (rules::semantics(run.semantics), rules::overrun(run.overrun));
+        let mut workload = workload::prepare(&jobs, pools, semantics, overrun);
+        if let Cow::Owned(_) = jobs {
+            load::keep_order(&mut workload.jobs, &logged);
+        }
+        if run.decider.ours().is_some_and(|policy| policy.half_life().is_some() || policy.learns())
+        {
+            name_users(&mut workload.jobs);
+        }
+        workload.owners = machine.sites.owners(&workload.pools);
+        workload.outages = machine.sites.outages(seed, &workload);
+        self.policy_suits(run, &workload)?;
+        let jobs = match jobs {
+            Cow::Owned(jobs) => jobs,
+            Cow::Borrowed(_) => logged,
+        };
+        let owners = machine.sites.owners_logs().map(|source| source.name().to_owned()).collect();
+        Ok(Prepared { logs, jobs, workload, layout: machine.sites.layout(), owners })
+    }
+
+    /// The jobs as often as they are to be submitted: squeezed, then at another load.
+    fn moved<'j>(
+        &self,
+        logged: &'j [LogJob],
+        run: &Run,
+        nodes: u32,
+    ) -> Result<Cow<'j, [LogJob]>, Failure> {
+        let jobs = match self.spec.squeeze {
+            Some(divisor) => Cow::Owned(load::squeezed(logged, divisor)),
+            None => Cow::Borrowed(logged),
+        };
+        let Some(to) = run.load else { return Ok(jobs) };
+        load::scaled(&jobs, nodes, to.thousandths()).map(Cow::Owned).ok_or_else(|| {
+            let message = format!("{}: cannot be brought to load {to}", self.spec.name);
+            Failure::data(message).hint("it needs jobs that ran, submitted over some time")
+        })
+    }
+
+    /// The rules of pyss are about one cluster.
+    fn suits(&self, run: &Run, pools: &Pools) -> Result<(), Failure> {
+        let plain = pools.as_slice().len() == 1
+            && pools.as_slice()[0].performance == Performance::REFERENCE;
+        match run.semantics == campaign::Semantics::Pyss && !plain {
+            false => Ok(()),
+            true => {
+                let message = format!("{}: `pyss` is about one cluster", self.spec.name);
+                Err(Failure::usage(message).hint("use `--semantics textbook` on a grid"))
+            }
+        }
+    }
+
+    /// Some policies cannot decide for every workload.
+    fn policy_suits(&self, run: &Run, workload: &Workload) -> Result<(), Failure> {
+        let policy = run.decider.ours().filter(|policy| !policy.suits(workload));
+        policy.map_or(Ok(()), |policy| {
+            let (name, text) = (&self.spec.name, policy.text());
+            let why = "is about one cluster, and jobs that ask for processors and time only";
+            let failure = Failure::usage(format!("{name}: policy `{text}` {why}"));
+            Err(failure.hint("use `easy[backfill=shortest]` with `--estimate learned`"))
+        })
+    }
+
+    /// The rules of pyss know no owners.
+    fn owners_suit(&self, run: &Run, machine: &Machine) -> Result<(), Failure> {
+        let pyss = run.semantics == campaign::Semantics::Pyss;
+        match pyss && machine.sites.owners_logs().next().is_some() {
+            false => Ok(()),
+            true => {
+                let message = format!("{}: `pyss` knows no owners' queues", self.spec.name);
+                Err(Failure::usage(message).hint("use `--semantics textbook`"))
+            }
+        }
+    }
+
+    /// The logs, or what a seed makes of them or of a model.
+    fn drawn<'m>(
+        &self,
+        machine: &'m Machine,
+        seed: u64,
+        nodes: u32,
+    ) -> Result<Cow<'m, [swf::Log]>, Failure> {
+        if let Some(text) = &self.spec.model {
+            let model = model::read(text, nodes)?;
+            return Ok(Cow::Owned(vec![self.sliced(model.draw(seed))]));
+        }
+        let Some(users) = self.spec.users else { return Ok(Cow::Borrowed(&machine.logs)) };
+        let options = Resample { users: Some(users), ..Resample::default() };
+        let resampled = |log: &swf::Log| match is_empty(log) {
+            true => Ok(log.clone()),
+            false => transform::resample(log, seed, options)
+                .map_err(|error| Failure::data(format!("{}: {error}", self.spec.name))),
+        };
+        machine.logs.iter().map(resampled).collect::<Result<_, _>>().map(Cow::Owned)
+    }
+
+    fn machine(&self) -> Result<Machine, Failure> {
+        let (mut logs, mut spans): (Vec<swf::Log>, Vec<(Time, Time)>) = Default::default();
+        let inputs = self.files.iter().map(|file| file.input.as_ref());
+        let inputs: Vec<&Input> =
+            inputs.collect::<Result<_, _>>().map_err(|wrong| Failure::from(wrong.clone()))?;
+        let (packed_logs, others) = inputs.split_at(self.spec.logs.len());
+        for packed in packed_logs {
+            let mut log = swf::parse(&*input::unpacked(packed)?)?;
+            log.name = campaign::log_name(&log.name).to_owned();
+            if logs.iter().any(|other| other.name == log.name) {
+                let failure = Failure::usage(format!("two logs are named `{}`", log.name));
+                return Err(failure.hint("rename one: their jobs are distinguished by it"));
+            }
+            spans.push(log.span());
+            logs.push(self.sliced(log));
+        }
+        let largest = logs.iter().filter_map(|log| log.header.max_procs()).max();
+        let processors = || {
+            self.spec.procs.or(largest).ok_or_else(|| {
+                let first = logs.first().map(|log| log.header.no_max_procs());
+                let message =
+                    format!("{}: {}", self.spec.logs.join(", "), first.unwrap_or_default());
+                Failure::data(message).hint("say how many processors the machine has: `--procs N`")
+            })
+        };
+        let owners: Vec<_> = self.owners.iter().map(|(_, file)| file.input.clone()).collect();
+        let inputs = sites::Inputs { owners: &owners, ..sites::split(self.spec, others) };
+        let sites = Sites::read(&inputs, &processors)?;
+        Ok(Machine { logs: self.checked(logs, &spans)?, sites })
+    }
+
+    fn sliced(&self, log: swf::Log) -> swf::Log {
+        let (from, to) = (self.spec.from, self.spec.to);
+        match from.is_none() && to.is_none() {
+            true => log,
+            false => transform::slice(&log, Slice { from, to, clock: SliceClock::Kept }),
+        }
+    }
+
+    /// There must be something to replay. `spans`: from the first submission to the last end of
+    /// each log as it was read.
+    fn checked(
+        &self,
+        logs: Vec<swf::Log>,
+        spans: &[(Time, Time)],
+    ) -> Result<Vec<swf::Log>, Failure> {
+        if self.spec.model.is_some() || !logs.iter().all(is_empty) {
+            return Ok(logs);
+        }
+        let first = spans.iter().map(|(first, _)| first.0).min().unwrap_or(0);
+        let last = spans.iter().map(|(_, last)| last.0).max().unwrap_or(0);
+        let days = |seconds: i64| {
+            format!("{seconds} s (day {}.{})", seconds / 86_400, seconds % 86_400 / 8_640)
+        };
+        let failure = Failure::data(format!("{}: no job in this time", self.spec.name));
+        Err(failure.hint(format!(
+            "on the log's clock the first job is submitted at {}, and the last ends at {}; jobs \
+             submitted at `from` or later and before `to` are replayed",
+            days(first),
+            days(last)
+        )))
+    }
+}
+
+fn is_empty(log: &swf::Log) -> bool {
+    log.jobs.is_empty() && log.undated.is_empty()
+}
+
+impl Prepared<'_> {
+    /// The log and the record that each job comes from.
+    pub fn records(&self) -> impl Iterator<Item = (usize, &swf::Record)> {
+        self.logs.iter().enumerate().flat_map(|(index, log)| {
+            log.jobs.iter().chain(&log.undated).map(move |record| (index, record))
+        })
+    }
+
+    /// The log of each job.
+    pub fn log_of(&self) -> impl Iterator<Item = usize> {
+        self.records().map(|(log, _)| log)
+    }
+}
+
+/// The jobs of all logs. Users of different logs are different, whatever their numbers.
+fn jobs_of(logs: &[swf::Log], asking: &Asking<'_>) -> Vec<LogJob> {
+    const USERS_APART: i64 = 1 << 51;
+    let count = logs.iter().map(|log| log.jobs.len() + log.undated.len()).sum();
+    let mut jobs = Vec::with_capacity(count);
+    for (index, log) in logs.iter().enumerate() {
+        let users = USERS_APART.saturating_mul(index as i64);
+        let home_of_log = asking.home(&log.name, index);
+        let terms = |place: usize, job: &swf::Record| {
+            let name = match logs.len() {
+                _ if asking.is_silent() => return None,
+                1 => job.number.to_string(),
+                _ => format!("{}!{}", log.name, job.number),
+            };
+            let terms = asking.of(&name, &Newcomer { job, place, log: index, home_of_log })?;
+            Some(Arc::new(Terms { user: terms.user.saturating_add(users), ..terms }))
+        };
+        let read = |(place, job): (usize, &swf::Record)| LogJob {
+            terms: terms(place, job),
+            ..dated(job, users)
+        };
+        jobs.extend(log.jobs.iter().enumerate().map(read));
+        let undated = log.undated.iter().enumerate();
+        jobs.extend(undated.map(|it| LogJob { submit: None, ..read(it) }));
+    }
+    jobs
+}
+
+/// Jobs that ask for nothing say whose they are.
+fn name_users(jobs: &mut [workload::Job]) {
+    let mut users: BTreeMap<i64, Arc<Terms>> = BTreeMap::new();
+    for job in jobs.iter_mut().filter(|job| job.terms.is_none()) {
+        let user = job.user;
+        let terms = users.entry(user).or_insert_with(|| Arc::new(Terms { user, ..Terms::NONE }));
+        job.terms = Some(Arc::clone(terms));
+    }
+}
+
+/// A job of the log; its width is what it got, or else what it asked for.
+pub fn dated(job: &swf::Record, users: i64) -> LogJob {
+    LogJob {
+        number: job.number,
+        submit: Some(job.submit),
+        run: job.run,
+        processors: job.held(),
+        requested: job.requested_time.filter(|span| span.0 > 0),
+        user: job.user.saturating_add(users),
+        terms: None,
+    }
+}

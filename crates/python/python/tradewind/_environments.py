@@ -1,0 +1,42 @@
+"""Makes the environments known to gymnasium, which is not imported for that: as soon as it is."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from importlib.machinery import ModuleSpec
+from typing import Any
+
+
+def register() -> None:
+    """Names the environments ``tradewind/…``."""
+    from gymnasium.envs.registration import register
+
+    register(id="tradewind/Backfill-v0", entry_point="tradewind.gym:BackfillEnv")
+
+
+class _OnceImported:
+    """Waits for the import of gymnasium."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if name != "gymnasium":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.loader is not None:
+            load = spec.loader.exec_module
+
+            def load_and_register(module: Any) -> None:
+                load(module)
+                register()
+
+            spec.loader.exec_module = load_and_register  # type: ignore[method-assign]
+        return spec
+
+
+def arrange() -> None:
+    """Registers the environments now, or when gymnasium is imported."""
+    if "gymnasium" in sys.modules:
+        register()
+    else:
+        sys.meta_path.insert(0, _OnceImported())

@@ -1,0 +1,168 @@
+//! Administration: sites as they answer, credits, and what was done recently.
+
+use askama::Template;
+use axum::Form;
+use axum::extract::State;
+use serde::Deserialize;
+use tradewind_daemon::audit::{AuditKind, StoredAuditEntry};
+use tradewind_daemon::live::money::Account;
+use tradewind_daemon::live::rights::Role;
+use tradewind_daemon::live::{Ask, Unknown};
+
+use super::reply::{PageResult, go, show as page};
+use super::shell::Shell;
+use super::words;
+use crate::auth::Caller;
+use crate::blocking::blocking;
+use crate::context::Context;
+use crate::documents::{Credits, Site};
+use crate::extract::Selection;
+use crate::failure::{Answer, Failure};
+use crate::routes::projects::check_note;
+use crate::views::sites;
+
+/// Rows of the audit log that are shown, and that are looked at.
+const ROWS: usize = 100;
+const LOOKED: usize = 100_000;
+/// The log is shown for so long.
+const DAY: i64 = 86_400;
+
+/// What is looked for in the audit log.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct AdminQuery {
+    /// Of this kind; empty: all.
+    #[serde(default)]
+    kind: String,
+    /// Of this user; empty: all.
+    #[serde(default)]
+    user: String,
+}
+
+#[derive(Template)]
+#[template(path = "page/admin.html")]
+struct Admin {
+    shell: Shell,
+    which: AdminQuery,
+    sites: Vec<Site>,
+    log: Result<Vec<StoredAuditEntry>, String>,
+    /// What was refused, and what was typed.
+    wrong: Option<String>,
+    filled: GrantForm,
+}
+
+impl Admin {
+    fn kinds() -> [(AuditKind, &'static str); 9] {
+        AuditKind::ALL
+    }
+
+    fn nodes(site: &Site) -> (u64, u64) {
+        let sum = |of: fn(&crate::documents::Pool) -> u64| site.pools.iter().map(of).sum();
+        (sum(|it| u64::from(it.nodes)), sum(|it| u64::from(it.down)))
+    }
+}
+
+/// Credits from the bank.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(crate) struct GrantForm {
+    #[serde(default)]
+    to: String,
+    #[serde(default)]
+    amount: String,
+    #[serde(default)]
+    note: String,
+}
+
+fn may(caller: &Caller) -> Answer<()> {
+    match caller.actor.role {
+        Role::Administrator => Ok(()),
+        Role::User | Role::Owner | Role::Peer => {
+            Err(Failure::forbidden("only an administrator may see this"))
+        }
+    }
+}
+
+pub(crate) async fn show(
+    State(context): State<Context>,
+    caller: Caller,
+    Selection(which): Selection<AdminQuery>,
+) -> PageResult {
+    may(&caller)?;
+    page(&shown(&context, &caller, which, (None, GrantForm::default())).await?)
+}
+
+async fn shown(
+    context: &Context,
+    caller: &Caller,
+    which: AdminQuery,
+    (wrong, filled): (Option<String>, GrantForm),
+) -> Answer<Admin> {
+    let shell = Shell::new(context, caller, "Admin").await?;
+    let actor = caller.actor.clone();
+    let list = context
+        .look(move |live: &_| sites::for_reader(sites::list_now(live), live.state(), &actor));
+    let list = sites::counted(list.await?, context.market.gauges(), &caller.actor);
+    let log = log(context, &which, shell.now - DAY).await?;
+    Ok(Admin { shell, which, sites: list.sites, log, wrong, filled })
+}
+
+/// The last rows since then, the latest first; the error, if the log cannot be read.
+async fn log(
+    context: &Context,
+    which: &AdminQuery,
+    since: i64,
+) -> Answer<Result<Vec<StoredAuditEntry>, String>> {
+    let kind = AuditKind::ALL.into_iter().find(|(_, it)| *it == which.kind).map(|(kind, _)| kind);
+    let (audit, user) = (context.audit.clone(), which.user.trim().to_owned());
+    let wanted = move |it: &StoredAuditEntry| {
+        (user.is_empty() || user == it.entry.actor) && kind.is_none_or(|kind| kind == it.entry.kind)
+    };
+    let read = blocking(move || audit.read(0, (LOOKED, LOOKED), Some(since), wanted)).await?;
+    Ok(read.map_err(|wrong| wrong.to_string()).map(|(mut rows, _)| {
+        rows.reverse();
+        rows.truncate(ROWS);
+        rows
+    }))
+}
+
+/// Grants credits; what is wrong is said beside the form, which keeps what was typed.
+pub(crate) async fn act(
+    State(context): State<Context>,
+    caller: Caller,
+    Form(filled): Form<GrantForm>,
+) -> PageResult {
+    may(&caller)?;
+    let done = match grant(&filled) {
+        Ok((ask, to)) => context.ask(caller.actor.clone(), ask).await.map(|_| to),
+        Err(failure) => Err(failure),
+    };
+    match done {
+        Ok(to) => Ok(go(&format!("/ledger?account={}", words::in_address(&to.to_string())))),
+        Err(failure) if failure.is_unavailable() => Err(failure.into()),
+        Err(failure) => {
+            let (status, problem) = failure.parts();
+            let wrong = match problem.hint.as_str() {
+                "" => problem.message.clone(),
+                hint => format!("{}: {hint}", problem.message),
+            };
+            let query = AdminQuery::default();
+            Ok(page(&shown(&context, &caller, query, (Some(wrong), filled)).await?)?.at(status))
+        }
+    }
+}
+
+fn grant(filled: &GrantForm) -> Answer<(Ask, Account)> {
+    let text = filled.to.trim();
+    let named = if text.contains(':') { text.to_owned() } else { format!("user:{text}") };
+    let to = Account::parse(&named).ok_or_else(|| {
+        let hint = "a user’s name, or project:NAME";
+        Failure::invalid(format!("`{text}` is no account"), hint).in_field("to")
+    })?;
+    let wrong = || Failure::invalid("there is no such amount", "credits above 0, as in 120.5");
+    let amount: Option<Credits> = serde_json::from_str(filled.amount.trim()).ok();
+    let amount = amount.and_then(Credits::money).filter(|it| it.0 > 0);
+    let amount = amount.ok_or_else(|| wrong().in_field("amount"))?;
+    let note = filled.note.trim().to_owned();
+    check_note(&note)?;
+    let (from, unknown) = (Account::Bank, Unknown::Refuse);
+    Ok((Ask::Move { from, to: to.clone(), amount, note, unknown }, to))
+}

@@ -1,0 +1,177 @@
+//! What was spent, by month, project, user, site and job; and what owners have earned.
+
+use askama::Template;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use tradewind_daemon::live::projects::month_of_text;
+
+use super::ledger::quoted;
+use super::reply::{PageResult, Trouble, show as page};
+use super::shell::Shell;
+use super::words;
+use crate::auth::Caller;
+use crate::context::Context;
+use crate::documents::Credits;
+use crate::extract::Selection;
+use crate::failure::{Answer, Failure};
+use crate::views::spending::{Earned, Group, Line, earned, spent};
+use crate::views::trends::trends;
+
+/// Rows on the page: the file has all.
+const SHOWN: usize = 200;
+/// Income of pools is of so many days: as long as jobs are kept.
+const DAYS: usize = 7;
+
+/// What is looked for. All of it is in the address.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct SpendingQuery {
+    /// `month`, `project`, `user`, `site` or `job`; empty: `month`.
+    #[serde(default)]
+    by: String,
+    /// As in `2027-01`; empty: all that are kept.
+    #[serde(default)]
+    month: String,
+    /// One project; empty: all.
+    #[serde(default)]
+    project: String,
+}
+
+#[derive(Template)]
+#[template(path = "page/spending.html")]
+struct Spending {
+    shell: Shell,
+    which: SpendingQuery,
+    group: Group,
+    found: Found,
+    months: Vec<String>,
+    projects: Vec<String>,
+}
+
+/// What the reader may see.
+struct Found {
+    lines: Vec<Line>,
+    /// Of sites that the reader owns.
+    earned: Vec<Earned>,
+    /// Of their pools in the last days, if any is the reader's.
+    pools: Vec<(String, Credits)>,
+}
+
+impl Spending {
+    fn groups() -> [(Group, &'static str, &'static str); 5] {
+        Group::ALL
+    }
+
+    fn total(&self) -> Credits {
+        Credits(self.found.lines.iter().map(|it| it.charged.0).sum())
+    }
+
+    /// Of a bar that is as long as the largest sum: a number from 0 to 100.
+    fn share(&self, line: &Line) -> i128 {
+        let most = self.found.lines.iter().map(|it| it.charged.0).max().unwrap_or(0);
+        if most > 0 { line.charged.0.max(0) * 100 / most } else { 0 }
+    }
+
+    fn shown(&self) -> &[Line] {
+        self.found.lines.get(..SHOWN.min(self.found.lines.len())).unwrap_or_default()
+    }
+
+    fn name(&self, line: &Line) -> String {
+        match (self.group, line.name.is_empty()) {
+            (Group::Project, true) => "no project".to_owned(),
+            _ => line.name.clone(),
+        }
+    }
+
+    fn query(&self) -> String {
+        let SpendingQuery { month, project, .. } = &self.which;
+        let (by, month, project) =
+            (self.group.names().0, words::in_address(month), words::in_address(project));
+        format!("by={by}&month={month}&project={project}")
+    }
+}
+
+/// Sums by the chosen group.
+pub(crate) async fn show(
+    State(context): State<Context>,
+    caller: Caller,
+    Selection(which): Selection<SpendingQuery>,
+) -> PageResult {
+    let shell = Shell::new(&context, &caller, "Spending").await?;
+    let group = group(&which)?;
+    let found = found(&context, &caller, &which, group).await?;
+    let actor = caller.actor.clone();
+    let choices = context.look(move |live| {
+        let all = |group| spent(live.state(), &actor, group, (&(i64::MIN..=i64::MAX), None));
+        let names = |group| all(group).into_iter().map(|it| it.name).filter(|it| !it.is_empty());
+        (names(Group::Month).collect(), names(Group::Project).collect())
+    });
+    let (months, projects) = choices.await?;
+    page(&Spending { shell, which, group, found, months, projects })
+}
+
+fn group(which: &SpendingQuery) -> Answer<Group> {
+    match which.by.as_str() {
+        "" => Ok(Group::Month),
+        name => Group::of(name).ok_or_else(|| {
+            let hint = "there are: month, project, user, site, job";
+            Failure::malformed(format!("there are no sums by `{name}`"), hint).in_field("by")
+        }),
+    }
+}
+
+async fn found(
+    context: &Context,
+    caller: &Caller,
+    which: &SpendingQuery,
+    group: Group,
+) -> Answer<Found> {
+    let months = match which.month.as_str() {
+        "" => i64::MIN..=i64::MAX,
+        text => {
+            let month = month_of_text(text).ok_or_else(|| {
+                let message = format!("`{text}` is no month");
+                Failure::malformed(message, "as in 2027-01").in_field("month")
+            })?;
+            month..=month
+        }
+    };
+    let project = Some(which.project.clone()).filter(|it| !it.is_empty());
+    let actor = caller.actor.clone();
+    let look = context.look(move |live| {
+        let state = live.state();
+        let trends = trends(state, &actor, 86_400, DAYS);
+        let pools = trends.pools.into_iter().filter_map(|pool| {
+            let income = pool.income?.into_iter().sum();
+            Some((pool.name, Credits(income)))
+        });
+        Found {
+            lines: spent(state, &actor, group, (&months, project.as_ref())),
+            earned: earned(state, &actor),
+            pools: pools.collect(),
+        }
+    });
+    look.await
+}
+
+/// The same sums as CSV.
+pub(crate) async fn csv(
+    State(context): State<Context>,
+    caller: Caller,
+    Selection(which): Selection<SpendingQuery>,
+) -> Result<Response, Trouble> {
+    let group = group(&which)?;
+    let found = found(&context, &caller, &which, group).await?;
+    let (name, _) = group.names();
+    let mut text = format!("{name},job,node_seconds,credits\n");
+    for it in &found.lines {
+        let job = it.job.map(|it| it.to_string()).unwrap_or_default();
+        let seconds = it.node_seconds.map(|it| it.to_string()).unwrap_or_default();
+        let cells = [quoted(&it.name), job, seconds, words::plain(&it.charged)];
+        text += &(cells.join(",") + "\n");
+    }
+    let kind = (header::CONTENT_TYPE, "text/csv; charset=utf-8".to_owned());
+    let told = format!("attachment; filename=\"spending-by-{name}.csv\"");
+    Ok(([kind, (header::CONTENT_DISPOSITION, told)], text).into_response())
+}

@@ -1,0 +1,161 @@
+//! What was spent and earned: sums by month, project, user, site or job.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use tradewind_daemon::live::money::Motive;
+use tradewind_daemon::live::projects::text_of_month;
+use tradewind_daemon::live::rights::{Actor, Role};
+use tradewind_daemon::live::state::State;
+
+use super::accounts::owns;
+use super::jobs;
+use super::usage::{By, sums};
+use crate::documents::Credits;
+
+/// What sums of spending are grouped by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Group {
+    /// The month in which it was charged.
+    Month,
+    /// The project that paid.
+    Project,
+    /// Whose jobs.
+    User,
+    /// Where.
+    Site,
+    /// Each job, of those whose postings are kept.
+    Job,
+}
+
+impl Group {
+    /// All, by the names that addresses and files have.
+    pub(crate) const ALL: [(Group, &'static str, &'static str); 5] = [
+        (Group::Month, "month", "Month"),
+        (Group::Project, "project", "Project"),
+        (Group::User, "user", "User"),
+        (Group::Site, "site", "Site"),
+        (Group::Job, "job", "Job"),
+    ];
+
+    /// The group of this name.
+    pub(crate) fn of(name: &str) -> Option<Group> {
+        Group::ALL.iter().find(|(_, known, _)| *known == name).map(|(group, _, _)| *group)
+    }
+
+    /// As addresses have it, and as people read it.
+    pub(crate) fn names(self) -> (&'static str, &'static str) {
+        let found = Group::ALL.iter().find(|(group, _, _)| *group == self);
+        found.map_or(("", ""), |(_, name, title)| (*name, *title))
+    }
+}
+
+/// A sum.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Line {
+    /// Of what; empty: of no project.
+    pub(crate) name: String,
+    /// The job, if it is one.
+    pub(crate) job: Option<u64>,
+    /// Nodes times seconds that were charged; `None`: not known of a job.
+    pub(crate) node_seconds: Option<i64>,
+    /// What was paid.
+    pub(crate) charged: Credits,
+}
+
+/// What the reader may see of what was spent in these months, of this project if one is named: months
+/// in their order, all else by what was paid, the most first. Jobs: those whose settlements are among
+/// the postings that are kept, in any month. Linear in what is kept.
+pub(crate) fn spent(
+    state: &State,
+    actor: &Actor,
+    group: Group,
+    (months, project): (&RangeInclusive<i64>, Option<&String>),
+) -> Vec<Line> {
+    if group == Group::Job {
+        return by_job(state, actor, project);
+    }
+    let Some(by) = By::read(Some(group.names().0)) else { return Vec::new() };
+    let sums = sums(state, actor, by, months, project).usage.into_iter();
+    let mut lines: Vec<Line> = sums
+        .map(|it| Line {
+            name: it.month.or(it.project).or(it.user).or(it.site).unwrap_or_default(),
+            job: None,
+            node_seconds: Some(it.node_seconds),
+            charged: it.charged,
+        })
+        .collect();
+    match group {
+        Group::Month => lines.reverse(),
+        _ => lines.sort_by_key(|it| std::cmp::Reverse(it.charged.0)),
+    }
+    lines
+}
+
+fn by_job(state: &State, actor: &Actor, project: Option<&String>) -> Vec<Line> {
+    let mut all = BTreeMap::<u64, i128>::new();
+    for it in state.accounts().postings() {
+        if let Motive::Settle(job) = it.motive {
+            *all.entry(job).or_default() += i128::from(it.amount.0);
+        }
+    }
+    let line = |(number, paid): (u64, i128)| {
+        let job = jobs::find(state, actor, number)?;
+        let is_meant = project.is_none_or(|it| job.paying_project() == Some(it.as_str()));
+        is_meant.then(|| Line {
+            name: job.submission.name.clone(),
+            job: Some(number),
+            node_seconds: None,
+            charged: Credits(paid),
+        })
+    };
+    let mut lines: Vec<Line> = all.into_iter().filter_map(line).collect();
+    lines.sort_by_key(|it| std::cmp::Reverse(it.charged.0));
+    lines
+}
+
+/// What a site has earned in a month.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Earned {
+    /// As in `2027-01`, UTC.
+    pub(crate) month: String,
+    /// Name of the site.
+    pub(crate) site: String,
+    /// Nodes times seconds that were charged.
+    pub(crate) node_seconds: i64,
+    /// What was paid.
+    pub(crate) charged: Credits,
+}
+
+/// Income of the reader's own sites by month, the latest first; administrators see all.
+pub(crate) fn earned(state: &State, actor: &Actor) -> Vec<Earned> {
+    let mut all = BTreeMap::<(i64, &str), (i128, i128)>::new();
+    for (place, used) in &state.used().0 {
+        if actor.role == Role::Administrator || owns(state, actor, &place.site) {
+            let sum = all.entry((-place.month, place.site.as_str())).or_default();
+            sum.0 += used.node_seconds;
+            sum.1 += i128::from(used.charged.0);
+        }
+    }
+    let line = |((month, site), (seconds, charged)): ((i64, &str), (i128, i128))| Earned {
+        month: text_of_month(-month),
+        site: site.to_owned(),
+        node_seconds: i64::try_from(seconds).unwrap_or(i64::MAX),
+        charged: Credits(charged),
+    };
+    all.into_iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_have_names() {
+        for (group, name, title) in Group::ALL {
+            assert_eq!((Group::of(name), group.names()), (Some(group), (name, title)));
+            assert_eq!(By::read(Some(name)).is_some(), group != Group::Job);
+        }
+        assert_eq!(Group::of("weather"), None);
+    }
+}
