@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::live::{
-    audit, backup, control, doctor, events, grant, job, jobs, journal, ledger, login, output,
-    peers, policy, price, project, report, shadow, sites, submit, token, usage, wait, whatif,
+    audit, backup, control, doctor, events, grant, handover, job, jobs, journal, ledger, login,
+    output, peers, policy, price, project, report, shadow, sites, submit, token, usage, wait,
+    whatif,
 };
 use crate::commands::{
     analyze, combine, completions, explain, forecast, generate, init, local_task, merge, plan,
@@ -139,6 +140,8 @@ pub(crate) enum Command {
     Audit(audit::Args),
     /// Check, replay, export, archive or compact the market's journal.
     Journal(journal::Args),
+    /// Have another daemon own the market, of those that share its journal in a database.
+    Handover(handover::Args),
     /// Copy the journal, also while the market runs.
     Backup(backup::BackupArgs),
     /// Bring a copy of the journal back.

@@ -55,6 +55,7 @@ pub(crate) fn run(cli: &Cli, report: &Report) -> Outcome {
         Command::Usage(args) => live::usage::run(args, format),
         Command::Events(args) => live::events::run(args, format, report),
         Command::Journal(args) => live::journal::run(args, format),
+        Command::Handover(args) => live::handover::run(args, format),
         Command::Backup(args) => live::backup::backup(args, format),
         Command::Restore(args) => live::backup::restore(args, format),
         Command::Doctor(args) => live::doctor::run(args, format, report),

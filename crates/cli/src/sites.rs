@@ -11,6 +11,8 @@ use tradewind_daemon::engine::SiteSetup;
 use tradewind_daemon::live::{LineSettings, RESOURCES};
 use tradewind_daemon::shadow::ObservedSite;
 use tradewind_daemon::site::PoolSetup;
+use tradewind_daemon::site::fence::Fence;
+use tradewind_daemon::site::fenced::{Elsewhere, Fenced};
 use tradewind_daemon::site::gridengine;
 use tradewind_daemon::site::local::{self, Confinement, Local, Wish};
 use tradewind_daemon::site::managed::driver;
@@ -131,6 +133,98 @@ pub(crate) fn open_beside(
     let sites = configured(settings);
     let slots = slots(&sites);
     sites.iter().map(|site| open_one(site, slots, state, home)).collect()
+}
+
+/// What identifies the folders below `state` in which the adapters of sites remember what they
+/// must, with the names of the sites. That of a local site is of this machine, too: its tasks run
+/// here.
+///
+/// # Errors
+/// If a folder cannot be made or read.
+pub(crate) fn folders(settings: &Settings, state: &Path) -> Result<Vec<(String, String)>, Failure> {
+    let one = |site: &Site| {
+        let folder = state.join("sites").join(&site.name);
+        let found = identity(&folder).map_err(|wrong| {
+            Failure::usage(format!("`{}` cannot be used: {wrong}", folder.display()))
+        })?;
+        let machine = match site.kind {
+            SiteKind::Local(_) => format!("{}/", machine()),
+            SiteKind::Slurm(_) | SiteKind::GridEngine(_) => String::new(),
+        };
+        Ok((site.name.clone(), format!("{machine}{found}")))
+    };
+    configured(settings).iter().map(one).collect()
+}
+
+/// What is written in the folder's file `id`, made if necessary.
+fn identity(folder: &Path) -> io::Result<String> {
+    std::fs::create_dir_all(folder)?;
+    let path = folder.join("id");
+    match std::fs::read_to_string(&path) {
+        Ok(text) if !text.trim().is_empty() => Ok(text.trim().to_owned()),
+        Err(wrong) if wrong.kind() != io::ErrorKind::NotFound => Err(wrong),
+        Ok(_) | Err(_) => {
+            let text = crate::client::new_key();
+            std::fs::write(&path, format!("{text}\n"))?;
+            Ok(text)
+        }
+    }
+}
+
+/// What tells this machine from others.
+fn machine() -> String {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default().trim().to_owned();
+    format!("{}-{}", read("/etc/machine-id"), read("/proc/sys/kernel/hostname"))
+}
+
+/// The sites for a term of ownership: those whose folders are here (`has`) give no orders of other
+/// terms, the others count as away.
+///
+/// # Errors
+/// If one cannot be opened.
+pub(crate) fn open_for(
+    settings: &Settings,
+    state: &Path,
+    epoch: u64,
+    has: &[bool],
+) -> Result<Vec<SiteSetup>, Failure> {
+    let sites = configured(settings);
+    let slots = slots(&sites);
+    let open = |(site, has): (&Site, &bool)| {
+        if !*has {
+            return Ok(elsewhere(site));
+        }
+        let folder = state.join("sites").join(&site.name);
+        let fence = Fence::raise(&folder, epoch);
+        let fence = fence.map_err(|wrong| {
+            Failure::usage(format!("failed to open the site `{}`: {wrong}", site.name))
+        })?;
+        let mut opened = open_one(site, slots, state, state)?;
+        opened.site = Box::new(Fenced::new(opened.site, fence));
+        Ok(opened)
+    };
+    sites.iter().zip(has).map(open).collect()
+}
+
+fn elsewhere(site: &Site) -> SiteSetup {
+    let why = match site.kind {
+        SiteKind::Local(_) => {
+            "a local site belongs to its machine, and this daemon runs on another, or in another \
+             folder; its jobs go on there"
+        }
+        SiteKind::Slurm(_) | SiteKind::GridEngine(_) => {
+            "this daemon has not the folder in which the market remembers the site's tasks: share \
+             `sites` of the state folder"
+        }
+    };
+    let pools = site.pools.iter().map(setup).collect();
+    SiteSetup {
+        name: site.name.clone(),
+        owner: site.owner.clone().unwrap_or_else(|| ADMINISTRATOR.to_owned()),
+        site: Box::new(Elsewhere::new(pools, why.to_owned())),
+        survey_every: Duration::from_secs(10),
+        survey_within: within(site),
+    }
 }
 
 /// How the cluster is reached, by a connection that is kept in the site's folder.

@@ -165,8 +165,12 @@ fn a_site_that_hangs_is_away_until_it_answers_again() {
     until(&engine, true);
     // No caller waits for an answer that will not come.
     let all = Reads::new(1, 1);
-    let told =
-        engine.readers[0].read(&tag(), Excerpt::last(9), all.permit("ana").unwrap()).unwrap_err();
+    let told = engine
+        .readers
+        .get(SiteId(0))
+        .unwrap()
+        .read(&tag(), Excerpt::last(9), all.permit("ana").unwrap())
+        .unwrap_err();
     assert!(matches!(&told, SiteError::Away(why) if why.contains("hangs")), "{told:?}");
     surveys.open();
     until(&engine, false);
@@ -185,12 +189,21 @@ fn a_read_that_hangs_delays_no_caller() {
     until(&engine, false);
     let all = Reads::new(3, 2);
     assert_eq!(
-        engine.readers[0].read(&tag(), Excerpt::last(9), all.permit("ana").unwrap()).unwrap().bytes,
+        engine
+            .readers
+            .get(SiteId(0))
+            .unwrap()
+            .read(&tag(), Excerpt::last(9), all.permit("ana").unwrap())
+            .unwrap()
+            .bytes,
         b"text"
     );
     reads.close();
     for _ in 0..2 {
-        let told = engine.readers[0]
+        let told = engine
+            .readers
+            .get(SiteId(0))
+            .unwrap()
             .read(&tag(), Excerpt::last(9), all.permit("ana").unwrap())
             .unwrap_err();
         assert!(matches!(&told, SiteError::Away(why) if why.contains("within 5 s")), "{told:?}");

@@ -21,9 +21,10 @@ pub(crate) const CAMPAIGN: [&str; 11] = [
     "outputs",
 ];
 pub(crate) const GRID: [&str; 3] = ["title", "site", "outage"];
-pub(crate) const CONFIGURATION: [&str; 13] = [
+pub(crate) const CONFIGURATION: [&str; 14] = [
     "time_zone",
     "store",
+    "standby",
     "market",
     "listen",
     "sign_in",

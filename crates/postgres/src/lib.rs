@@ -7,6 +7,7 @@
 //! - [`address`]: the URL, the password, TLS.
 //! - `owner`: which daemon may write. Each opening for writing raises the market's epoch; every
 //!   statement that writes checks it in its own transaction.
+//! - `lease`: until when it may, by the database's clock, and who may succeed it.
 //! - `rows`: the journal's rows. A stale writer is refused three times over: by the epoch, by the
 //!   number of the row (primary key), and by the digest of the row before.
 //! - `archives`: old rows, compressed, in a table: they follow the database wherever it goes.
@@ -22,6 +23,7 @@ mod archives;
 mod connect;
 mod error;
 mod import;
+mod lease;
 mod owner;
 mod pgpass;
 mod rows;
@@ -37,6 +39,7 @@ pub use address::{Address, AddressError};
 pub use archives::Keeper;
 pub use connect::Facts;
 pub use import::import;
+pub use lease::{Advertised, Claimant, OwnerWatch, Renewal, site_folders};
 pub use owner::Claim;
 pub use schema::FORMAT;
 pub use scrub::Upkeep;

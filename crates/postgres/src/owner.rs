@@ -9,6 +9,8 @@
 //! - **An advisory lock** of the session only says whether some daemon is connected, so that a
 //!   second `up` by mistake is refused. It may be lost (with the connection, in a failover); nothing
 //!   depends on it.
+//!
+//! A third thing, the lease (`lease`), says when another daemon may raise the epoch.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,11 +19,12 @@ use postgres::{Client, Error, GenericClient};
 use tradewind_daemon::store::StoreError;
 
 use crate::error::{explain, io};
+use crate::lease::{Claimant, LeaseRow};
 
 /// How a store is opened for writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
-    /// If no other daemon is connected.
+    /// If no other daemon is connected, or the lease of the one that is has run out.
     IfFree,
     /// Also from a daemon that is connected: it can write nothing from then on.
     TakeOver,
@@ -44,13 +47,44 @@ pub(crate) fn holder(client: &mut Client) -> Result<Option<i32>, Error> {
     client.query_opt(ask, &[&LOCK])?.map(|row| row.try_get(0)).transpose()
 }
 
-/// Waits a moment for the lock; ends the session that has it if the claim allows that.
+/// What is done about a session that has the lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Other {
+    /// It is waited for, a moment.
+    Spared,
+    /// It is ended: its daemon is not the owner any more.
+    Ended,
+}
+
+/// Looks whether the lease allows an opening, and what it means for the session that has the lock.
+///
+/// # Errors
+/// [`StoreError::Busy`] if the lease is another's and runs.
+pub(crate) fn admits(
+    client: &mut Client,
+    name: &str,
+    claim: Claim,
+    claimant: Option<&Claimant>,
+) -> Result<Other, StoreError> {
+    if claim != Claim::IfFree {
+        return Ok(Other::Ended);
+    }
+    let lease = LeaseRow::read(client).map_err(|wrong| explain(name, 0, &wrong))?;
+    let is_ours = lease.is_of(claimant);
+    match lease.runs && !is_ours {
+        true => Err(StoreError::Busy { path: name.to_owned() }),
+        false if is_ours || lease.ran_out => Ok(Other::Ended),
+        false => Ok(Other::Spared),
+    }
+}
+
+/// Waits a moment for the lock; ends the session that has it if it is to be.
 ///
 /// # Errors
 /// [`StoreError::Busy`] if another session has it.
-pub(crate) fn lock(client: &mut Client, name: &str, claim: Claim) -> Result<(), StoreError> {
+pub(crate) fn lock(client: &mut Client, name: &str, other: Other) -> Result<(), StoreError> {
     let wrong = |wrong: Error| explain(name, 0, &wrong);
-    if claim != Claim::IfFree
+    if other == Other::Ended
         && let Some(pid) = holder(client).map_err(wrong)?
     {
         // Of the same role, which may do that.
@@ -95,19 +129,34 @@ pub(crate) fn is_ours(
     }
 }
 
-/// Raises the epoch; returns the new one. What writes with an earlier one is refused from then on.
+/// Raises the epoch, and gives the claimant its lease; returns the new epoch. What writes with an
+/// earlier one is refused from then on.
+///
+/// # Errors
+/// [`StoreError::Superseded`], or [`StoreError::Busy`] if another was quicker.
 pub(crate) fn raise(
     client: &mut impl GenericClient,
     name: &str,
     claim: Claim,
+    claimant: Option<&Claimant>,
 ) -> Result<u64, StoreError> {
-    let raise = "UPDATE tradewind.owner SET epoch = epoch + 1, since = now() \
-                 WHERE id = 1 AND ($1::int8 < 0 OR epoch = $1) RETURNING epoch";
+    let raise = "UPDATE tradewind.owner SET epoch = epoch + 1, since = now(), holder = $2, \
+                 url = CASE WHEN holder = $2 THEN url ELSE '' END, \
+                 until = CASE WHEN $3::int8 > 0 \
+                     THEN clock_timestamp() + $3::int8 * interval '1 millisecond' \
+                     ELSE '-infinity' END \
+                 WHERE id = 1 AND ($1::int8 < 0 OR epoch = $1) \
+                 AND ($4::bool OR until <= clock_timestamp() \
+                      OR ($5::text <> '' AND split_part(holder, '/', 1) = $5)) RETURNING epoch";
     let seen = match claim {
         Claim::Again(ours) => i64::try_from(ours).unwrap_or(i64::MAX),
         Claim::IfFree | Claim::TakeOver => -1,
     };
-    let raised = client.query_opt(raise, &[&seen]);
+    let holder = claimant.map(Claimant::holder).unwrap_or_default();
+    let length = claimant.map_or(0, Claimant::milliseconds);
+    let folder = claimant.map(|it| it.folder.as_str()).unwrap_or_default();
+    let anyway = claim != Claim::IfFree;
+    let raised = client.query_opt(raise, &[&seen, &holder, &length, &anyway, &folder]);
     let raised = raised.and_then(|row| row.map(|row| row.try_get::<_, i64>(0)).transpose());
     match (raised.map_err(|wrong| explain(name, 0, &wrong))?, claim) {
         (Some(epoch), _) => Ok(u64::try_from(epoch).unwrap_or(0)),
@@ -115,7 +164,11 @@ pub(crate) fn raise(
             is_ours(client, name, ours)?;
             Err(io(name, "its table `owner` has changed meanwhile"))
         }
-        (None, _) => Err(io(name, "its table `owner` is damaged: there is no epoch")),
+        (None, Claim::IfFree) => {
+            epoch(client, name)?;
+            Err(StoreError::Busy { path: name.to_owned() })
+        }
+        (None, Claim::TakeOver) => Err(io(name, "its table `owner` is damaged: there is no epoch")),
     }
 }
 

@@ -9,8 +9,14 @@ use crate::error::{damaged, explain, io};
 
 /// Each makes the tables of its version from those of the one before. What a release has written
 /// never changes: another is added.
-pub(crate) const MIGRATIONS: [&str; 2] =
-    [include_str!("schema/1-journal.sql"), include_str!("schema/2-archives.sql")];
+pub(crate) const MIGRATIONS: [&str; 3] = [
+    include_str!("schema/1-journal.sql"),
+    include_str!("schema/2-archives.sql"),
+    include_str!("schema/3-lease.sql"),
+];
+
+/// The first version in which the owner has a lease.
+pub(crate) const LEASES: u32 = 3;
 
 /// The latest version of the tables that is known here.
 pub const FORMAT: u32 = MIGRATIONS.len() as u32;

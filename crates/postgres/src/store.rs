@@ -13,7 +13,8 @@ use tradewind_daemon::store::{
 use crate::address::Address;
 use crate::connect::{self, Access, Connection, Facts, clocks_agree, connect};
 use crate::error::{UNSURE, explain, io, is_certain};
-use crate::owner::{self, Claim};
+use crate::lease::Claimant;
+use crate::owner::{self, Claim, Other};
 use crate::rows::{self, Added, JournalSource};
 use crate::schema::{self, Found};
 use crate::{archives, snapshots};
@@ -64,22 +65,41 @@ impl Postgres {
         market: Option<&Origin>,
         now: i64,
     ) -> Result<Postgres, StoreError> {
+        Postgres::open_for(None, address, claim, market, now)
+    }
+
+    /// The same for a daemon that others may succeed: it gets a lease with the epoch, which a
+    /// [`crate::Renewal`] renews.
+    ///
+    /// # Errors
+    /// As [`Postgres::open`]; [`StoreError::Busy`] also while the lease of another runs.
+    pub fn open_for(
+        claimant: Option<&Claimant>,
+        address: &Address,
+        claim: Claim,
+        market: Option<&Origin>,
+        now: i64,
+    ) -> Result<Postgres, StoreError> {
         let name = address.name();
         let mut connection = connect(address, Access::Write)?;
         clocks_agree(&mut connection, name, now)?;
         let client = &mut connection.client;
-        if let Found::Journal(_) = schema::found(client, name)? {
+        let mut other = if claim == Claim::IfFree { Other::Spared } else { Other::Ended };
+        if let Found::Journal(format) = schema::found(client, name)? {
             belongs_to(&schema::origin(client, name)?, market, name)?;
             if let Claim::Again(ours) = claim {
                 owner::is_ours(client, name, ours)?;
+            }
+            if format >= schema::LEASES {
+                other = owner::admits(client, name, claim, claimant)?;
             }
         } else if market.is_some() || matches!(claim, Claim::Again(_)) {
             let what = "the journal of this market is not there: is it another database, or one \
                         that is empty?";
             return Err(StoreError::Lost { path: name.to_owned(), what: what.to_owned() });
         }
-        owner::lock(client, name, claim)?;
-        let epoch = take(client, name, claim)?;
+        owner::lock(client, name, other)?;
+        let epoch = take(client, name, claim, claimant)?;
         Postgres::writing(name, connection, epoch)
     }
 
@@ -269,7 +289,12 @@ fn belongs_to(found: &Origin, market: Option<&Origin>, name: &str) -> Result<(),
 
 /// Makes the journal if there is none, brings it up to this release's format, and raises the
 /// epoch: all or nothing.
-fn take(client: &mut postgres::Client, name: &str, claim: Claim) -> Result<u64, StoreError> {
+fn take(
+    client: &mut postgres::Client,
+    name: &str,
+    claim: Claim,
+    claimant: Option<&Claimant>,
+) -> Result<u64, StoreError> {
     // Again: another daemon may have made it before we had the lock.
     let found = schema::found(client, name)?;
     let wrong = |wrong: postgres::Error| explain(name, 0, &wrong);
@@ -279,7 +304,7 @@ fn take(client: &mut postgres::Client, name: &str, claim: Claim) -> Result<u64, 
         Found::Journal(schema::FORMAT) => {}
         Found::Journal(format) => schema::migrate(&mut change, name, format)?,
     }
-    let epoch = owner::raise(&mut change, name, claim)?;
+    let epoch = owner::raise(&mut change, name, claim, claimant)?;
     change.commit().map_err(wrong)?;
     Ok(epoch)
 }

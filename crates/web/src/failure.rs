@@ -17,6 +17,9 @@ pub(crate) struct Failure {
     who: Option<String>,
 }
 
+/// What a standby says to who wants something changed.
+pub(crate) const STANDBY: &str = "standby";
+
 /// Result of a handler.
 pub(crate) type Answer<T> = Result<T, Failure>;
 
@@ -162,6 +165,7 @@ impl From<Refusal> for Failure {
             }
             RefusalKind::Limit => (StatusCode::TOO_MANY_REQUESTS, "limit"),
             RefusalKind::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
+            RefusalKind::Standby => (StatusCode::SERVICE_UNAVAILABLE, STANDBY),
         };
         let failure = Failure::new(status, kind, message, hint);
         match usage {

@@ -53,7 +53,8 @@ impl MarketClient {
         let url = url.trim().trim_end_matches('/').to_owned();
         check(&url)?;
         let source = TokenSource::Variable;
-        let found = Found { url, token: String::new(), ca, timeout, here: false, source };
+        let (token, others) = (String::new(), Vec::new());
+        let found = Found { url, others, token, ca, timeout, here: false, source };
         Ok(MarketClient { agent: transport::agent(&found)?, found, longest: transport::LONGEST })
     }
 

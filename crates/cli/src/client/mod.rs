@@ -4,9 +4,11 @@ pub(crate) mod expiry;
 mod line;
 pub(crate) mod logins;
 pub(crate) mod place;
+mod several;
 mod transport;
 pub(crate) mod words;
 
+use std::cell::RefCell;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, BufReader};
 use std::ops::ControlFlow;
@@ -29,6 +31,8 @@ pub(crate) use place::MarketArgs;
 pub(crate) use place::TokenSource;
 use transport::{ApiRequest, ApiResponse, Heard, NoResponse};
 
+/// A daemon that is frozen takes requests and does not answer: so long one of several may take.
+const SOON: Duration = Duration::from_secs(5);
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(300);
 
@@ -36,6 +40,10 @@ const PAUSE: Duration = Duration::from_millis(300);
 pub(crate) struct Market {
     found: Found,
     agent: Agent,
+    /// For requests that another daemon gets if one does not answer soon.
+    quick: Agent,
+    /// The address that answered last.
+    current: RefCell<String>,
 }
 
 /// A document as the market sent it.
@@ -64,7 +72,10 @@ impl Market {
     /// If there is none, or no token for it.
     pub(crate) fn open(place: &MarketArgs) -> Result<Market, Failure> {
         let found = place.find()?;
-        Ok(Market { agent: transport::agent(&found)?, found })
+        let current = RefCell::new(found.url.clone());
+        let quick = Found { timeout: found.timeout.min(SOON), ..found.clone() };
+        let (agent, quick) = (transport::agent(&found)?, transport::agent(&quick)?);
+        Ok(Market { agent, quick, found, current })
     }
 
     /// Whether it was found in a folder of this machine: paths mean the same to both.
@@ -115,7 +126,7 @@ impl Market {
 
     /// Sends a request, and reads when the token expires.
     fn put_question(&self, question: &ApiRequest) -> Result<ApiResponse, NoResponse> {
-        let answer = transport::ask(&self.agent, &self.found, question)?;
+        let answer = self.ask_any(question)?;
         if let Some(expires) = answer.expires {
             expiry::heard(expires, self.found.early());
         }
@@ -125,6 +136,11 @@ impl Market {
     /// Where the market is, without a slash at its end.
     pub(crate) fn url(&self) -> &str {
         &self.found.url
+    }
+
+    /// The address of the daemon that answered last.
+    pub(crate) fn here(&self) -> String {
+        self.current.borrow().clone()
     }
 
     /// Where the token is from.
@@ -260,12 +276,20 @@ impl Market {
         mut each: impl FnMut(&str) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let agent = transport::stream(&self.found, quiet)?;
-        let sent = transport::send(&agent, &self.found, &question(Method::GET, path, None));
+        let question = question(Method::GET, path, None);
+        let mut sent = transport::send(&agent, &self.found, &question);
+        for url in &self.found.others {
+            if sent.is_err() {
+                sent = transport::send(&agent, &self.found.at(url), &question);
+            }
+        }
         let mut response = sent.map_err(|silence| silence.failure)?;
         let status = response.status().as_u16();
         if status != 200 {
             let body = response.body_mut().read_to_vec().unwrap_or_default();
-            return Err(refusal(&ApiResponse { status, body, expires: None }));
+            let (expires, elsewhere, is_of_standby) = (None, None, false);
+            let answer = ApiResponse { status, body, expires, elsewhere, is_of_standby };
+            return Err(refusal(&answer));
         }
         let mut lines = BufReader::new(response.into_body().into_reader()).lines();
         while let Some(Ok(line)) = lines.next() {
@@ -332,7 +356,7 @@ fn sent(answer: &ApiResponse) -> Result<Sent, Failure> {
 
 /// How long to wait before the same is asked again, if the answer says so and there is time left.
 fn wait_of(answer: &ApiResponse, left: Duration) -> Option<Duration> {
-    if ![429, 503].contains(&answer.status) {
+    if ![307, 429, 503].contains(&answer.status) {
         return None;
     }
     let told = serde_json::from_slice::<documents::Failure>(&answer.body).ok();
@@ -406,7 +430,13 @@ mod tests {
     use super::*;
 
     fn answer(status: u16, body: &str) -> ApiResponse {
-        ApiResponse { status, body: body.as_bytes().to_vec(), expires: None }
+        ApiResponse {
+            status,
+            body: body.as_bytes().to_vec(),
+            expires: None,
+            elsewhere: None,
+            is_of_standby: false,
+        }
     }
 
     #[test]

@@ -14,8 +14,9 @@ use crate::exit::Failure;
 #[command(next_help_heading = "Market")]
 pub(crate) struct MarketArgs {
     /// Where the market is; else `$TRADEWIND_URL`, else what the folder of `--state` says,
-    /// else that of the last `tradewind login`.
-    #[arg(long, value_name = "URL")]
+    /// else that of the last `tradewind login`. Of a market with standbys, the URLs of all its
+    /// daemons with commas between them.
+    #[arg(long, value_name = "URL[,URL…]")]
     url: Option<String>,
     /// The file of the token; else `$TRADEWIND_TOKEN`, else that in the folder of `--state` if that
     /// is given, else that of `tradewind login`, else that in the usual folder.
@@ -37,6 +38,8 @@ pub(crate) struct MarketArgs {
 pub(crate) struct Found {
     /// Without a slash at its end.
     pub(super) url: String,
+    /// Where other daemons of the same market are, likewise.
+    pub(super) others: Vec<String>,
     pub(super) token: String,
     /// Certificates in PEM, and their file.
     pub(super) ca: Option<(PathBuf, Vec<u8>)>,
@@ -59,6 +62,16 @@ pub(crate) enum TokenSource {
 }
 
 impl Found {
+    /// All addresses, the first one first.
+    pub(super) fn all(&self) -> Vec<String> {
+        std::iter::once(&self.url).chain(&self.others).cloned().collect()
+    }
+
+    /// The same market at another of its addresses.
+    pub(super) fn at(&self, url: &str) -> Found {
+        Found { url: url.to_owned(), ..self.clone() }
+    }
+
     /// How long before its end users are warned: seconds.
     pub(super) fn early(&self) -> i64 {
         match self.source {
@@ -155,18 +168,26 @@ impl MarketArgs {
     /// If there is none, or no token for it.
     pub(crate) fn find(&self) -> Result<Found, Failure> {
         let logins = Logins::read();
-        let (url, here) = self.address(&logins)?;
+        let (urls, here) = self.addresses(&logins)?;
+        let mut urls = urls.into_iter();
+        let (url, others) = (urls.next().unwrap_or_default(), urls.collect());
         let login = logins.at(&url);
         let ca = self.ca.as_ref().or_else(|| login.and_then(|it| it.ca.as_ref()));
         let ca = ca.map(|path| read(path).map(|bytes| (path.clone(), bytes)));
         let (token, source) = self.token(here, login)?;
         let timeout = self.timeout();
-        Ok(Found { url, token, ca: ca.transpose()?, timeout, here, source })
+        Ok(Found { url, others, token, ca: ca.transpose()?, timeout, here, source })
     }
 
     /// Where the market is, and whether a folder of this machine said so: that which is named, or
     /// runs here, or was signed in to last.
     pub(crate) fn address(&self, logins: &Logins) -> Result<(String, bool), Failure> {
+        let (urls, here) = self.addresses(logins)?;
+        Ok((urls.into_iter().next().unwrap_or_default(), here))
+    }
+
+    /// The same, with the other daemons of the market.
+    fn addresses(&self, logins: &Logins) -> Result<(Vec<String>, bool), Failure> {
         let given = self.url.clone().or_else(|| variable("TRADEWIND_URL"));
         let (url, here) = match (given, self.running(), &logins.last) {
             (Some(url), ..) => (url, false),
@@ -174,9 +195,10 @@ impl MarketArgs {
             (None, Err(_), Some(last)) if self.state.is_none() => (last.clone(), false),
             (None, Err(failure), _) => return Err(failure),
         };
-        let url = url.trim().trim_end_matches('/').to_owned();
-        check(&url)?;
-        Ok((url, here))
+        let urls = url.split(',').map(|url| url.trim().trim_end_matches('/').to_owned());
+        let urls: Vec<String> = urls.collect();
+        urls.iter().try_for_each(|url| check(url))?;
+        Ok((urls, here))
     }
 
     /// The authorities that are named.

@@ -40,6 +40,10 @@ pub(super) struct ApiResponse {
     pub(super) body: Vec<u8>,
     /// When the token expires, if the market says so.
     pub(super) expires: Option<i64>,
+    /// Where to ask instead.
+    pub(super) elsewhere: Option<String>,
+    /// It is a standby's, and may be a moment old.
+    pub(super) is_of_standby: bool,
 }
 
 /// A request of the client.
@@ -120,9 +124,12 @@ pub(super) fn ask_within(
     let status = response.status().as_u16();
     let expires = response.headers().get(HEADER).and_then(|it| it.to_str().ok());
     let expires = expires.and_then(|it| it.parse().ok());
+    let elsewhere = response.headers().get("Location").and_then(|it| it.to_str().ok());
+    let elsewhere = elsewhere.map(str::to_owned);
+    let is_of_standby = response.headers().contains_key("Tradewind-Standby-Rows-Behind");
     let body = response.body_mut().with_config().limit(longest + 1).read_to_vec();
     let body = body.map_err(|wrong| silence(found, &wrong))?;
-    Ok(ApiResponse { status, body, expires })
+    Ok(ApiResponse { status, body, expires, elsewhere, is_of_standby })
 }
 
 /// Asks, and reads nothing but the head of the answer.

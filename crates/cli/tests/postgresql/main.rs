@@ -5,9 +5,10 @@
 #[expect(dead_code, reason = "the store's own tests use the rest")]
 #[path = "../../../postgres/src/tests/server.rs"]
 mod server;
+mod standby;
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -25,7 +26,10 @@ struct Place {
 }
 
 /// A daemon and the end of its messages.
-struct Daemon(Option<Child>);
+struct Daemon {
+    child: Option<Child>,
+    url: String,
+}
 
 impl Place {
     fn new() -> Place {
@@ -41,8 +45,13 @@ impl Place {
     }
 
     fn configure(&self, store: &str) {
+        self.configure_with(store, "");
+    }
+
+    /// The same, with more before the sites.
+    fn configure_with(&self, store: &str, more: &str) {
         let text = format!(
-            "store = \"{store}\"\n[[site]]\nname = \"alpha\"\nkind = \"local\"\n\
+            "store = \"{store}\"\n{more}\n[[site]]\nname = \"alpha\"\nkind = \"local\"\n\
              pool = [{{ name = \"alpha\", nodes = 2, price = 1 }}]\n"
         );
         fs::write(self.path("tradewind.toml"), text).unwrap();
@@ -66,7 +75,7 @@ impl Place {
             child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
             assert!(!url.is_empty(), "it did not start: {said}");
         }
-        Daemon(Some(child))
+        Daemon { child: Some(child), url: url.trim().to_owned() }
     }
 
     /// What a start that is refused says, and its exit code.
@@ -89,7 +98,7 @@ impl Daemon {
 
     /// What it said on standard error.
     fn end(&mut self, signal: &str) -> String {
-        let Some(mut child) = self.0.take() else { return String::new() };
+        let Some(mut child) = self.child.take() else { return String::new() };
         server::signal_to(child.id(), signal);
         let mut said = String::new();
         child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
@@ -101,7 +110,10 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        self.end("KILL");
+        let said = self.end("KILL");
+        if std::thread::panicking() {
+            writeln!(std::io::stderr(), "{} said: {said}", self.url).unwrap();
+        }
     }
 }
 
@@ -186,15 +198,18 @@ fn the_market_goes_on_when_the_database_was_away() {
 fn a_second_daemon_takes_the_market_over_only_when_told() {
     let place = Place::new();
     let (one, other) = (place.path("one"), place.path("other"));
+    standby::share_sites(&one, &other);
     let first = place.start(&one, &[]);
     a_job_runs(&one);
+    let second = place.start(&other, &[]);
+    assert_eq!(standby::ready(&second.url), "standby");
     let (code, said) = place.refused(&other, &[]);
-    assert_eq!(code, 2);
-    assert!(said.contains("another daemon is connected") && said.contains("--take-over"), "{said}");
+    assert!(code == 2 && said.contains("runs in this folder already"), "{said}");
+    second.stop();
     let second = place.start(&other, &["--take-over"]);
-    let state = one.to_str().unwrap();
-    let refused = run(&["submit", "--state", state, "--time", "60", "--", "true"]);
-    assert!(!refused.status.success(), "the first one can accept nothing any more");
+    standby::await_role(&first.url, "standby");
+    // The first one sends clients to the second one.
+    a_job_runs(&one);
     a_job_runs(&other);
     let said = first.kill();
     assert!(
@@ -292,7 +307,7 @@ fn the_password_comes_from_its_file_and_the_doctor_says_what_there_is() {
     let mut child = place.up(&state, &[]).env("PGPASSFILE", &pass).spawn().unwrap();
     let mut url = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
-    let daemon = Daemon(Some(child));
+    let daemon = Daemon { child: Some(child), url };
     a_job_runs(&state);
     let (_, found) = doctor();
     assert!(found.contains("a daemon is connected") && found.contains("PostgreSQL"), "{found}");

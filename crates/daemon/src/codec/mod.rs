@@ -31,7 +31,7 @@ use crate::live::{Record, State};
 use wire::{Decode, Encode, Fault};
 
 /// Writes records and states, and reads what any release before this one wrote.
-pub trait Codec: Debug + Send {
+pub trait Codec: Debug + Send + Sync {
     /// The format of states that it writes.
     const VERSION: u32;
 

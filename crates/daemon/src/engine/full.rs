@@ -110,7 +110,7 @@ impl<C: Codec> Loop<C> {
                     drop(reply.send(self.answer_read_only(actor, *ask)));
                 }
                 // Sites say again what they see.
-                Message::Input(_) | Message::Stop => {}
+                Message::Input(_) | Message::Stop | Message::HandOver(_) => {}
             }
         }
     }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tradewind_model::SiteId;
 
+use super::standby::{Role, Standing};
 use crate::site::managed::requests::{Count, Requests};
 use crate::store::sqlite::Damage;
 
@@ -77,6 +78,7 @@ pub struct Gauges {
     read_only: AtomicBool,
     looks: Mutex<BTreeMap<SiteId, Look>>,
     requests: Mutex<BTreeMap<SiteId, Arc<Requests>>>,
+    role: Mutex<Role>,
 }
 
 impl Gauges {
@@ -87,6 +89,35 @@ impl Gauges {
     /// The number of the journal's last row.
     pub fn last_row(&self) -> u64 {
         self.last_row.load(Ordering::Acquire)
+    }
+
+    fn role_now(&self) -> MutexGuard<'_, Role> {
+        self.role.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What this daemon is to its market.
+    pub fn role(&self) -> Role {
+        self.role_now().clone()
+    }
+
+    /// How this daemon stands as a standby; `None`: it owns its market.
+    pub fn standing(&self) -> Option<Standing> {
+        match &*self.role_now() {
+            Role::Owner { .. } => None,
+            Role::Standby(standing) => Some(standing.clone()),
+        }
+    }
+
+    pub(super) fn set_role(&self, role: Role) {
+        *self.role_now() = role;
+    }
+
+    /// What a standby has seen of the journal: where its owner is, and rows that are missing here.
+    pub(super) fn set_standing(&self, owner: Option<String>, rows_behind: u64) {
+        if let Role::Standby(standing) = &mut *self.role_now() {
+            let as_of = if rows_behind == 0 { Some(Instant::now()) } else { standing.as_of };
+            *standing = Standing { owner, rows_behind, as_of };
+        }
     }
 
     pub(super) fn set_read_only(&self, read_only: ReadOnly) {

@@ -1,7 +1,7 @@
 //! How others talk to the engine.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::time::{Duration, Instant};
 
 use tradewind_model::{SiteId, Time};
@@ -21,6 +21,8 @@ pub(super) enum Message {
     Input(Box<Input>),
     /// A subscription to all records from now on.
     Watch(SyncSender<CommittedRecord>),
+    /// Give the market up, for another daemon to own it.
+    HandOver(SyncSender<Result<(), Refusal>>),
     /// Stop, when everything is written down.
     Stop,
 }
@@ -28,10 +30,20 @@ pub(super) enum Message {
 impl Message {
     /// The engine cannot do it.
     pub(super) fn refuse(self, why: Refusal) {
-        if let Message::Ask(_, _, reply) = self {
-            drop(reply.send(Err(why)));
+        match self {
+            Message::Ask(_, _, reply) => drop(reply.send(Err(why))),
+            Message::HandOver(reply) => drop(reply.send(Err(why))),
+            Message::Look(_) | Message::Input(_) | Message::Watch(_) | Message::Stop => {}
         }
     }
+}
+
+/// Passes a record on to all that still listen.
+pub(super) fn tell_all(watchers: &mut Vec<SyncSender<CommittedRecord>>, news: &CommittedRecord) {
+    let listens = |watcher: &SyncSender<CommittedRecord>| {
+        !matches!(watcher.try_send(news.clone()), Err(TrySendError::Disconnected(_)))
+    };
+    watchers.retain(listens);
 }
 
 /// A record that is safe, for subscribers.
@@ -152,6 +164,19 @@ impl Handle {
                 Ok(false) | Err(EngineStopped) => return,
             }
         }
+    }
+
+    /// Gives the market up, for another daemon to own it. Returns once the present turn is written
+    /// down and no order is on its way to a site; this daemon is a standby then.
+    ///
+    /// # Errors
+    /// If no other daemon can own it, or this one does not.
+    pub fn hand_over(&self) -> Result<(), Refusal> {
+        let gone =
+            || Refusal::new(RefusalKind::Unavailable, EngineStopped.to_string(), "start it again");
+        let (answer, wait) = sync_channel(1);
+        self.0.send(Message::HandOver(answer)).map_err(|_| gone())?;
+        wait.recv().map_err(|_| gone())?
     }
 
     /// Stops the engine once everything is written down. Running jobs go on.

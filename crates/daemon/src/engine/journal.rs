@@ -9,7 +9,7 @@ use tradewind_model::Time;
 use super::ahead::Ahead;
 use super::gauges::Gauges;
 use super::nothing::Nothing;
-use super::run::Open;
+use super::start::Open;
 use crate::codec::Codec;
 use crate::codec::pages::{self, Pages};
 use crate::live::{Record, State};
@@ -51,7 +51,8 @@ impl Journal {
 
     /// Whether so much was written since the last snapshot that reading it would take long.
     pub(super) fn is_long(&self, rows: u64) -> bool {
-        self.store.last() - self.snapshot_at >= rows || self.since >= LONG
+        // A journal that could not be opened again has no rows.
+        self.store.last().saturating_sub(self.snapshot_at) >= rows || self.since >= LONG
     }
 
     /// Keeps a snapshot: of jobs those pages that were touched since the last one.

@@ -2,272 +2,35 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::{Duration, Instant};
 
-use tradewind_model::{Pools, Span, Time};
+use tradewind_model::{Span, Time};
 use tradewind_sched::negotiation::Peer;
 
-use super::ahead::Ahead;
 use super::clock::{self, Clock, ClockReading};
 use super::full::Unwritten;
-use super::handle::{CommittedRecord, Handle, Message};
+use super::handle::{CommittedRecord, Message, tell_all};
 use super::journal::Journal;
 use super::large::Large;
-use super::peers::{PeerSender, PeerSetup, ask_all};
-use super::recovery::{RecoveryError, recover_pages};
-use super::sites::{self, Reader, SiteSetup, Worker};
+use super::lease::Lease;
+use super::peers::{PeerSender, ask_all};
+use super::sites::{Reader, Worker};
+use super::standby::{self, Ended, Hold};
+use super::start::{EngineSetup, StartError};
 use crate::codec::Codec;
-use crate::codec::pages::Pages;
 use crate::live::peers::PeerMessage;
-use crate::live::record::MarketRecord;
-use crate::live::state::{Job, Phase};
-use crate::live::{
-    Act, Input, Live, Make, Record, Refusal, RefusalKind, Reply, Settings, State, Step,
-};
+use crate::live::{Act, Input, Live, Record, Refusal, RefusalKind, Reply, State, Step};
 use crate::site::{Aside, Demand, Tag};
-use crate::store::{Store, StoreError};
-
-/// Opens a journal.
-pub type Open = Box<dyn FnMut() -> Result<Box<dyn Store>, StoreError> + Send>;
-
-/// Everything that a live market is made of.
-pub struct Setup<C> {
-    /// Opens the journal; again, if it could not be written.
-    pub open: Open,
-    /// How it is written.
-    pub codec: C,
-    /// Sites and pools; those that the journal knows, in their places, first.
-    pub pools: Arc<Pools>,
-    /// The sites themselves, in the order of the pools' sites.
-    pub sites: Vec<SiteSetup>,
-    /// Markets that jobs are exchanged with: those that the settings name.
-    pub peers: Vec<PeerSetup>,
-    /// Builds policies from their names.
-    pub maker: Arc<dyn Make>,
-    /// Which one, unless the journal knows another that was chosen while the market ran.
-    pub policy: String,
-    /// What is allowed.
-    pub settings: Settings,
-    /// How often what is done.
-    pub timing: Timing,
-}
-
-/// How often what is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timing {
-    /// Messages that are accepted before the journal is written.
-    pub batch: usize,
-    /// Rows between two snapshots.
-    pub snapshot_every: u64,
-    /// How long a site has to answer before the order is repeated.
-    pub patience: Duration,
-}
-
-impl Default for Timing {
-    fn default() -> Timing {
-        let patience = Duration::from_secs(30);
-        Timing { batch: 1_024, snapshot_every: 20_000, patience }
-    }
-}
-
-/// A running market.
-#[derive(Debug)]
-pub struct Engine {
-    /// The way to it.
-    pub handle: Handle,
-    /// By site: a way to what its tasks have written.
-    pub readers: Vec<Reader>,
-    thread: JoinHandle<()>,
-}
-
-impl Engine {
-    /// Makes the state again and starts the threads.
-    ///
-    /// # Errors
-    /// If the journal cannot be read or written, or there is no such policy: for people.
-    pub fn start<C: Codec + 'static>(setup: Setup<C>) -> Result<Engine, String> {
-        let (handle, messages) = Handle::pair();
-        let Setup { mut open, codec, pools, sites, peers, maker, policy, settings, timing } = setup;
-        let owners = sites.iter().map(|site| site.owner.clone()).collect();
-        let base = EngineSetup { codec, pools, owners, maker, policy, settings, timing };
-        let gauges = Arc::clone(handle.gauges());
-        let store = open().map_err(|wrong| wrong.to_string())?;
-        let mut journal = Journal {
-            store,
-            open,
-            sound: true,
-            settled: (0, Instant::now()),
-            snapshot_at: 0,
-            since: 0,
-            pages: Pages::default(),
-            ahead: Ahead::start(),
-            gauges,
-        };
-        let mut clock = Clock::new();
-        let begun = base.live(&mut journal, &mut clock);
-        let (mut live, mut first) = begun.map_err(|wrong| wrong.to_string())?;
-        first.join_sites(&mut live).map_err(|wrong| wrong.to_string())?;
-        let (first, unwritten) = match first.write(&mut journal, &base.codec) {
-            Ok(letters) => (letters, None),
-            Err((StoreError::Full { .. }, first)) => (Letters::new(), Some(first)),
-            Err((wrong, _)) => return Err(wrong.to_string()),
-        };
-        // A copy of the file alone is a market from the first answer on.
-        if let Err(wrong) = journal.store.settle() {
-            tracing::warn!(%wrong, "the journal's log could not be moved into its file");
-        }
-        let at = live.state().now();
-        let postmen = postmen(&live, peers, &handle)?;
-        let mut workers = Vec::new();
-        for (place, site) in sites.into_iter().enumerate() {
-            let id = tradewind_model::SiteId(place as u32);
-            let worker = Worker::start(id, site, handle.clone());
-            workers.push(worker.map_err(|wrong| format!("no thread for a site: {wrong}"))?);
-        }
-        let readers = workers.iter().map(Worker::reader).collect();
-        let mut looping = Loop {
-            base,
-            journal,
-            clock,
-            at,
-            live: Some(live),
-            unwritten: None,
-            workers,
-            large: Large::default(),
-            told: BTreeMap::new(),
-            asides: BTreeMap::new(),
-            demand: Demand::Calm,
-            watchers: vec![],
-            tried: None,
-            postmen,
-            asked: None,
-            rounds: 0,
-        };
-        looping.post(first);
-        looping.be_read_only(unwritten);
-        let thread = std::thread::Builder::new()
-            .name("market".to_owned())
-            .spawn(move || looping.go_on(&messages))
-            .map_err(|wrong| format!("no thread for the market: {wrong}"))?;
-        Ok(Engine { handle, readers, thread })
-    }
-
-    /// Waits until the engine has stopped.
-    pub fn wait(self) {
-        drop(self.thread.join());
-    }
-}
-
-/// What does not change while the engine runs.
-pub(super) struct EngineSetup<C> {
-    pub(super) codec: C,
-    pools: Arc<Pools>,
-    owners: Vec<String>,
-    maker: Arc<dyn Make>,
-    policy: String,
-    settings: Settings,
-    timing: Timing,
-}
-
-#[derive(Debug, thiserror::Error)]
-enum StartError {
-    #[error(transparent)]
-    Recovery(#[from] RecoveryError),
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error("the journal's sites do not go with the configuration: {0}")]
-    Sites(String),
-    #[error("{}; {}", .0.message, .0.hint)]
-    Tokens(Refusal),
-    #[error("policy `{policy}`: {why}")]
-    Policy { policy: String, why: String },
-}
-
-impl<C: Codec> EngineSetup<C> {
-    /// The market of the journal, with the sites of now, begun again; and what that writes.
-    fn live(
-        &self,
-        journal: &mut Journal,
-        clock: &mut Clock,
-    ) -> Result<(Live, Unwritten), StartError> {
-        let (mut state, pages) = recover_pages(&mut *journal.store, &self.codec)?;
-        self.settings.admits_all(&state).map_err(StartError::Tokens)?;
-        journal.pages = pages;
-        journal.snapshot_at = journal.store.last();
-        let is_idle = |job: &Job| matches!(job.phase(), Phase::Over(_));
-        let is_idle = state.jobs.values().all(is_idle) && state.quotes().is_empty();
-        let (last, lead) = (state.now(), state.lead());
-        let ClockReading { at, lead: now, .. } = clock.read(clock::Market { last, lead, is_idle });
-        let mut first = Vec::new();
-        if now != lead {
-            first.push(Record::Market(MarketRecord::Clock { lead: now }));
-        }
-        if state.name.is_empty() {
-            first.push(Record::Market(MarketRecord::Created {
-                market: journal.store.origin().market.clone(),
-            }));
-        }
-        let same = state.is_gridded() && same_grid(&state, &self.pools, &self.owners);
-        if !same {
-            let (pools, owners) = (Arc::clone(&self.pools), self.owners.clone());
-            first.push(Record::Market(MarketRecord::Gridded { pools, owners }));
-        }
-        for record in &first {
-            state.apply(at, record).map_err(|wrong| StartError::Sites(wrong.to_string()))?;
-        }
-        let policy = match state.policy.is_empty() {
-            true => self.policy.clone(),
-            false => state.policy.clone(),
-        };
-        let begun = Live::begin(state, self.settings.clone(), Arc::clone(&self.maker), &policy, at);
-        let (live, step) = begun.map_err(|why| StartError::Policy { policy, why })?;
-        first.extend(step.records);
-        let at = live.state().now();
-        let records = first.into_iter().map(|record| (at, record)).collect();
-        Ok((live, Unwritten { records, letters: step.letters }))
-    }
-}
-
-/// Whether the sites are as they were, but for prices, which have records of their own.
-fn same_grid(state: &State, pools: &Pools, owners: &[String]) -> bool {
-    let now = state.market.pools();
-    let alike = |(old, new): (&tradewind_model::Pool, &tradewind_model::Pool)| {
-        let mut old = old.clone();
-        old.price = new.price;
-        old == *new
-    };
-    state.owners() == owners
-        && now.sites() == pools.sites()
-        && now.as_slice().len() == pools.as_slice().len()
-        && now.as_slice().iter().zip(pools.as_slice()).all(alike)
-}
+use crate::store::StoreError;
 
 /// Letters, and to whom.
 pub(super) type Letters = Vec<(Peer, PeerMessage)>;
 
-/// A thread for each peer, by its number here.
-fn postmen(
-    live: &Live,
-    peers: Vec<PeerSetup>,
-    handle: &Handle,
-) -> Result<BTreeMap<Peer, PeerSender>, String> {
-    let mut postmen = BTreeMap::new();
-    for setup in peers {
-        let Some(peer) = live.state().peers.number_of(&setup.name) else { continue };
-        let market = live.state().name.clone();
-        let started = PeerSender::start(peer, market, setup, handle.clone());
-        let started = started.map_err(|wrong| format!("no thread for a peer: {wrong}"))?;
-        postmen.insert(peer, started);
-    }
-    Ok(postmen)
-}
-
 type Waiting = (SyncSender<Result<Reply, Refusal>>, Result<Reply, Refusal>);
 
 pub(super) struct Loop<C> {
-    pub(super) base: EngineSetup<C>,
+    pub(super) base: Arc<EngineSetup<C>>,
     pub(super) journal: Journal,
     pub(super) clock: Clock,
     /// The market's time, as it was last read.
@@ -276,23 +39,27 @@ pub(super) struct Loop<C> {
     pub(super) live: Option<Live>,
     /// While the disk is full: what `live` has that the journal has not.
     pub(super) unwritten: Option<Unwritten>,
-    workers: Vec<Worker>,
+    pub(super) workers: Vec<Worker>,
+    /// Whether orders may leave.
+    pub(super) lease: Arc<Lease>,
+    /// What keeps the lease; `None`: the market is this process's alone.
+    pub(super) hold: Option<Box<dyn Hold>>,
     /// Submissions that wait for their turns.
-    large: Large,
+    pub(super) large: Large,
     /// Orders sent to sites, and when.
     pub(super) told: BTreeMap<(Tag, Act), Instant>,
     /// By site: the reservations sent to it, and when.
-    asides: BTreeMap<usize, (Vec<Aside>, Instant)>,
+    pub(super) asides: BTreeMap<usize, (Vec<Aside>, Instant)>,
     /// As sent to sites.
-    demand: Demand,
+    pub(super) demand: Demand,
     pub(super) watchers: Vec<SyncSender<CommittedRecord>>,
     /// When it was last tried to go on.
     pub(super) tried: Option<Instant>,
-    postmen: BTreeMap<Peer, PeerSender>,
+    pub(super) postmen: BTreeMap<Peer, PeerSender>,
     /// When peers were last asked about jobs that went there.
-    asked: Option<Instant>,
+    pub(super) asked: Option<Instant>,
     /// How often.
-    rounds: u64,
+    pub(super) rounds: u64,
 }
 
 /// Peers are asked so often.
@@ -301,18 +68,27 @@ const ASK_EVERY: Duration = Duration::from_secs(1);
 pub(super) const AGAIN: Duration = Duration::from_secs(1);
 
 impl<C: Codec> Loop<C> {
-    fn go_on(mut self, messages: &Receiver<Message>) {
+    pub(super) fn readers(&self) -> Vec<Reader> {
+        self.workers.iter().map(Worker::reader).collect()
+    }
+
+    /// Runs the market until it is stopped, given up or lost.
+    pub(super) fn go_on(&mut self, messages: &Receiver<Message>) -> Ended {
         let mut ticked = Time(0);
         loop {
+            if let Some(why) = self.lease.lost() {
+                return Ended::Lost(why);
+            }
             let mut batch = Vec::new();
             match messages.recv_timeout(self.pause()) {
                 Ok(message) => batch.push(message),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Disconnected) => return Ended::Stopped,
             }
             batch.extend(messages.try_iter().take(self.base.timing.batch));
             let stop = batch.iter().any(|message| matches!(message, Message::Stop));
-            for turn in self.large.turns(batch, stop) {
+            let leaver = standby::leaver(&mut batch, self.hold.is_some());
+            for turn in self.large.turns(batch, stop || leaver.is_some()) {
                 self.take_in(turn, &mut ticked);
             }
             self.plan();
@@ -321,12 +97,13 @@ impl<C: Codec> Loop<C> {
             self.set_aside();
             self.tell_demand();
             if stop {
-                break;
+                return Ended::Stopped;
+            }
+            if let Some(leaver) = leaver {
+                return Ended::HandedOver(leaver);
             }
             self.keep();
         }
-        self.keep_now();
-        sites::stop(self.workers);
     }
 
     /// How long there may be nothing to do.
@@ -394,7 +171,7 @@ impl<C: Codec> Loop<C> {
                 }
                 Message::Look(look) => looks.push(look),
                 Message::Watch(watcher) => self.watchers.push(watcher),
-                Message::Stop => {}
+                Message::Stop | Message::HandOver(_) => {}
             }
         }
         if self.write(at, sound, &records) {
@@ -430,9 +207,7 @@ impl<C: Codec> Loop<C> {
         let first = self.journal.store.last() + 1 - records.len() as u64;
         for (place, (at, record)) in records.enumerate() {
             let news = CommittedRecord { seq: first + place as u64, at, record: record.clone() };
-            self.watchers.retain(|watcher| {
-                !matches!(watcher.try_send(news.clone()), Err(TrySendError::Disconnected(_)))
-            });
+            tell_all(&mut self.watchers, &news);
         }
     }
 
@@ -454,6 +229,10 @@ impl<C: Codec> Loop<C> {
                 self.told.clear();
                 self.write_up();
                 self.live.is_some()
+            }
+            Err(StartError::Store(wrong @ StoreError::Superseded { .. })) => {
+                self.lease.lose(wrong.to_string());
+                false
             }
             Err(wrong) => {
                 tracing::error!(%wrong, "cannot go on");
@@ -516,9 +295,9 @@ impl<C: Codec> Loop<C> {
         ask_all(&self.postmen, live.wanted(), self.rounds);
     }
 
-    /// Sends sites the orders that follow from the state.
+    /// Sends sites the orders that follow from the state, while they may leave.
     fn instruct(&mut self) {
-        let Some(live) = &self.live else { return };
+        let Some(live) = self.live.as_ref().filter(|_| self.lease.holds()) else { return };
         let now = Instant::now();
         let patience = self.base.timing.patience;
         self.told.retain(|_, when| now.duration_since(*when) < patience);
@@ -537,7 +316,7 @@ impl<C: Codec> Loop<C> {
 
     /// Sends sites their reservations: when that changes, and now and then.
     fn set_aside(&mut self) {
-        let Some(live) = &self.live else { return };
+        let Some(live) = self.live.as_ref().filter(|_| self.lease.holds()) else { return };
         let mut all = live.asides();
         for (place, worker) in self.workers.iter().enumerate() {
             let wanted = all.remove(&tradewind_model::SiteId(place as u32)).unwrap_or_default();
@@ -573,7 +352,7 @@ impl<C: Codec> Loop<C> {
     }
 
     /// Keeps a snapshot, so that the next start is quick. Without it nothing is lost.
-    fn keep_now(&mut self) {
+    pub(super) fn keep_now(&mut self) {
         if self.unwritten.is_some() {
             return;
         }

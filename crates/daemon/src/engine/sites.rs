@@ -10,6 +10,7 @@ use tradewind_model::SiteId;
 
 use super::busy::{self, Busy, SiteCall};
 use super::handle::Handle;
+use super::lease::Lease;
 pub(super) use super::reads::Reader;
 use crate::live::{Act, Input, Instruction};
 use crate::site::{
@@ -75,7 +76,12 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub(super) fn start(id: SiteId, setup: SiteSetup, engine: Handle) -> std::io::Result<Worker> {
+    pub(super) fn start(
+        id: SiteId,
+        setup: SiteSetup,
+        engine: Handle,
+        lease: Arc<Lease>,
+    ) -> std::io::Result<Worker> {
         let (errands, receive) = channel();
         let (site, name) = (setup.name.clone(), format!("site-{}", setup.name));
         let busy = Busy::new(setup.survey_within);
@@ -91,7 +97,7 @@ impl Worker {
         let thread = std::thread::Builder::new().name(name).spawn(move || {
             let voice = Voice::new(&setup);
             let tasks = BTreeMap::new();
-            Talk { id, setup, engine, errands: receive, voice, tasks, busy: inside }.go_on();
+            Talk { id, setup, engine, errands: receive, voice, tasks, busy: inside, lease }.go_on();
         })?;
         Ok(Worker { site, errands, busy, thread, _watch: watch })
     }
@@ -143,6 +149,8 @@ struct Talk {
     /// As they were last seen.
     tasks: BTreeMap<Tag, Seen>,
     busy: Arc<Busy>,
+    /// Orders reach the site only while it holds.
+    lease: Arc<Lease>,
 }
 
 /// Says in the log what is wrong with a site: when it begins and when it is over, not at every
@@ -261,6 +269,10 @@ impl Talk {
         let turn = self.busy.during(SiteCall::Survey, || site.turn());
         let took = begin.elapsed();
         let every = self.setup.survey_every;
+        // What was asked in an earlier term says nothing to a later one.
+        if self.lease.lost().is_some() {
+            return Err(super::EngineStopped);
+        }
         let survey = match turn {
             Turn::Nothing => return Ok(every),
             Turn::Heard(survey) => Ok(survey),
@@ -289,6 +301,7 @@ impl Talk {
     }
 
     fn set_aside(&mut self, market: &str, wanted: &[Aside]) -> Result<(), super::EngineStopped> {
+        let Some(_underway) = self.lease.order() else { return Ok(()) };
         let site = &mut self.setup.site;
         let denied = match self.busy.during(SiteCall::Orders, || site.set_aside(market, wanted)) {
             Ok(denied) => denied,
@@ -311,9 +324,12 @@ impl Talk {
     }
 
     fn carry_out(&mut self, orders: &[Instruction]) -> Result<(), super::EngineStopped> {
+        // Without the lease nothing is said, and what was not answered is ordered again.
+        let Some(underway) = self.lease.order() else { return Ok(()) };
         let site = &mut *self.setup.site;
         let answers =
             self.busy.during(SiteCall::Orders, || Instruction::carry_out_all(orders, site));
+        drop(underway);
         for (order, answer) in orders.iter().zip(answers) {
             let (tag, act) = (order.tag.clone(), order.act);
             if let Err(wrong) = &answer {

@@ -18,7 +18,7 @@ pub fn still(live: Live) -> std::io::Result<Handle> {
                 Message::Watch(news) => watchers.push(news),
                 Message::Input(_) => {}
                 Message::Stop => break,
-                message @ Message::Ask(..) => {
+                message @ (Message::Ask(..) | Message::HandOver(_)) => {
                     let why = "this market stands still";
                     message.refuse(Refusal::new(RefusalKind::Unavailable, why, ""));
                 }

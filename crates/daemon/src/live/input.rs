@@ -352,6 +352,8 @@ pub enum RefusalKind {
     Limit,
     /// Not now: the journal cannot be written, or the market has stopped.
     Unavailable,
+    /// Not here: another daemon owns the market.
+    Standby,
 }
 
 impl Refusal {

@@ -247,10 +247,29 @@ impl Live {
         policy: &str,
         at: Time,
     ) -> Result<(Live, Step), String> {
+        let mut live = Live::made(state, settings, maker, policy).map_err(|(_, why)| why)?;
+        live.remember();
+        let at = at.max(live.state.now());
+        let begun =
+            live.go_on(at, policy).and_then(|()| live.renew(at)).and_then(|()| live.meet(at));
+        begun.map_err(|wrong| wrong.to_string())?;
+        let step = live.done(None);
+        Ok((live, step))
+    }
+
+    fn made(
+        state: State,
+        settings: Settings,
+        maker: Arc<dyn Make>,
+        policy: &str,
+    ) -> Result<Live, (Box<State>, String)> {
         let mut state = state;
         state.share_bodies();
-        let made = maker.make(policy, state.market.pools())?;
-        let mut live = Live {
+        let made = match maker.make(policy, state.market.pools()) {
+            Ok(made) => made,
+            Err(why) => return Err((Box::new(state), why)),
+        };
+        Ok(Live {
             state,
             settings,
             maker,
@@ -274,14 +293,38 @@ impl Live {
             letters: Vec::new(),
             without_output: BTreeSet::new(),
             month: 0,
-        };
-        live.remember();
-        let at = at.max(live.state.now());
-        let begun =
-            live.go_on(at, policy).and_then(|()| live.renew(at)).and_then(|()| live.meet(at));
-        begun.map_err(|wrong| wrong.to_string())?;
-        let step = live.done(None);
-        Ok((live, step))
+        })
+    }
+
+    /// A state that is only looked at: another daemon decides. [`Live::learn`] brings it on.
+    ///
+    /// # Errors
+    /// The state, and what is wrong with the policy.
+    pub fn watch(
+        state: State,
+        settings: Settings,
+        maker: Arc<dyn Make>,
+        policy: &str,
+    ) -> Result<Live, (Box<State>, String)> {
+        let mut live = Live::made(state, settings, maker, policy)?;
+        let usage = live.state.usage(live.state.now());
+        live.policy.resume(&usage);
+        Ok(live)
+    }
+
+    /// Takes in what another daemon has written.
+    ///
+    /// # Errors
+    /// If it does not follow from what was there: the state must be made again.
+    pub fn learn(&mut self, at: Time, record: &Record) -> Result<(), ApplyError> {
+        self.state.apply(at, record)?;
+        self.outlook = OnceCell::new();
+        Ok(())
+    }
+
+    /// Only what survives.
+    pub fn into_state(self) -> State {
+        self.state
     }
 
     /// What survives.

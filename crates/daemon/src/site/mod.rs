@@ -8,6 +8,8 @@ pub mod conformance;
 pub mod copies;
 pub mod exit;
 pub mod fake;
+pub mod fence;
+pub mod fenced;
 pub mod gridengine;
 pub mod limits;
 pub mod local;

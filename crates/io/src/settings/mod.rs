@@ -26,7 +26,7 @@ pub use journal::Journal;
 use machine::LocalAccounts;
 use schedule::Schedule;
 pub use sign_in::{Provider, RoleName, SignIn};
-pub use store::{JournalStore, StoreUrl};
+pub use store::{JournalStore, Standby, StoreUrl};
 
 /// All that the file says, checked. Names of policies are not: who knows policies checks them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -43,6 +43,8 @@ pub struct Settings {
     pub limits: UserLimits,
     /// Where the journal is kept.
     pub store: JournalStore,
+    /// How several daemons share it.
+    pub standby: Standby,
     /// How long what is old is kept.
     pub journal: Journal,
     /// What users begin with.

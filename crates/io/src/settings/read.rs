@@ -44,6 +44,7 @@ fn settings(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Settings {
         sign_in: table(fields, "sign_in", &sign_in::KEYS, notes, sign_in::sign_in),
         limits: table(fields, "limits", &LIMITS, notes, limits),
         store: store::store(fields, notes),
+        standby: table(fields, "standby", &store::STANDBY_KEYS, notes, store::standby),
         journal: table(fields, "journal", &journal::KEYS, notes, journal::journal),
         money: table(fields, "money", &["new_user_grant"], notes, money),
         notify: table(fields, "notify", &NOTIFY, notes, notify),

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use tradewind_model::Span;
+
 use crate::fields::{Fields, Notes};
 use crate::hidden::is_hidden;
 use crate::value::ValueKind;
@@ -14,6 +16,26 @@ pub enum JournalStore {
     Sqlite,
     /// In a PostgreSQL database.
     Postgresql(StoreUrl),
+}
+
+/// Of a market whose journal several daemons follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standby {
+    /// For how long the owner owns the market without renewing that.
+    pub lease: Span,
+}
+
+impl Default for Standby {
+    fn default() -> Standby {
+        Standby { lease: Span(10) }
+    }
+}
+
+pub(super) const STANDBY_KEYS: [&str; 1] = ["lease_seconds"];
+
+pub(super) fn standby(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Standby {
+    let usual = Standby::default();
+    Standby { lease: fields.whole("lease_seconds", 2..=3_600, notes).map_or(usual.lease, Span) }
 }
 
 /// The URL of a database. It may have a password, so it is not shown.

@@ -4,6 +4,7 @@ mod bad;
 mod conformance;
 mod copies;
 mod faults;
+mod lease;
 mod owners;
 mod proxy;
 mod server;

@@ -32,6 +32,9 @@ pub struct Market {
     /// more. It goes on by itself when there is room. Left out otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
+    /// How far this daemon follows the one that owns the market; left out if it owns it itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standby: Option<Standby>,
     /// What is damaged of the journal, the audit log and their archive files, as far as looking
     /// at them slowly has shown: file, row and what to do. For administrators; left out if nothing is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -51,6 +54,19 @@ pub struct Market {
     /// How the ranges of expected starts held, at all sites; left out before the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_ranges: Option<super::RangeScore>,
+}
+
+/// How a daemon follows the one that owns the market.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Standby {
+    /// Where the owner can be reached; left out if there is none now, or it has not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// Rows of the journal that are not in the answers of this daemon yet.
+    pub rows_behind: u64,
+    /// Seconds since its answers were last complete; left out if they never were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds_behind: Option<u64>,
 }
 
 /// Jobs by phase.
@@ -110,6 +126,7 @@ pub struct Myself {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({"status": "ok"}))]
 pub struct Health {
-    /// `ok`; from `/readyz` also `read-only`, while the journal's disk is full.
+    /// `ok`; from `/readyz` also `read-only`, while the journal's disk is full, and `standby`, while
+    /// another daemon owns the market.
     pub status: String,
 }

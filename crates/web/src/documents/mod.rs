@@ -45,7 +45,7 @@ pub use job::{
     Submitted, Together,
 };
 pub use limit::{Limit, Times, TimesBy};
-pub use market::{Health, JobCounts, Market, MoneyTotals, Myself, PolicyChoice};
+pub use market::{Health, JobCounts, Market, MoneyTotals, Myself, PolicyChoice, Standby};
 pub use peer::{
     Peer, PeerAnswers, PeerGlance, PeerLetters, PeerList, PeerQuestion, PeerQuestions, PeerSettled,
     PeerSettlement,

@@ -43,6 +43,11 @@ impl Events {
         Events { feed, position: Position { seq } }
     }
 
+    pub(crate) fn from_now(feed: Arc<Feed>) -> Events {
+        let seq = feed.last();
+        Events { feed, position: Position { seq } }
+    }
+
     /// Those since the last call, in order and by whole rows; never waits. If some are gone
     /// after a long time without a call, the first is a `reset`.
     pub fn fresh(&mut self) -> Vec<Notice> {

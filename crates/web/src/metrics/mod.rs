@@ -80,6 +80,9 @@ pub(crate) struct Metrics {
     appends: Counter,
     append_time: Seconds,
     read_only: Gauge,
+    owner: Gauge,
+    epoch: Gauge,
+    rows_behind: Gauge,
     damage: Gauge,
     archived: Counter,
     scrubbed: Counter,
@@ -116,6 +119,9 @@ impl Metrics {
             appends: Counter::default(),
             append_time: Counter::default(),
             read_only: Gauge::default(),
+            owner: Gauge::default(),
+            epoch: Gauge::default(),
+            rows_behind: Gauge::default(),
             damage: Gauge::default(),
             archived: Counter::default(),
             scrubbed: Counter::default(),
@@ -173,6 +179,11 @@ impl Metrics {
         all.register("journal_rows", "Rows written since the start", self.rows.clone());
         let help = "1 while the journal's disk is full, and the market can only be read";
         all.register("journal_read_only", help, self.read_only.clone());
+        all.register("owner", "1 if this daemon owns the market", self.owner.clone());
+        let help = "Epoch with which this daemon began to own the market; 0 if it does not";
+        all.register("epoch", help, self.epoch.clone());
+        let help = "Rows of the journal that this standby has not taken in; 0 at the owner";
+        all.register("standby_rows_behind", help, self.rows_behind.clone());
         let help = "Places of the journal, the audit log and their archives that are damaged";
         all.register("journal_damage", help, self.damage.clone());
         let help = "Rows moved into archive files since the start";

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use prometheus_client::encoding::text::encode;
+use tradewind_daemon::engine::Role;
 use tradewind_daemon::live::Live;
 use tradewind_daemon::live::site_health::SiteState;
 use tradewind_model::SiteId;
@@ -113,6 +114,13 @@ impl Metrics {
         self.appends.inner().store(gauges.appends.count(), Ordering::Relaxed);
         set(&self.append_time, gauges.appends.time().as_secs_f64());
         self.read_only.set(i64::from(gauges.is_read_only()));
+        let (owns, epoch, behind) = match gauges.role() {
+            Role::Owner { epoch } => (true, epoch, 0),
+            Role::Standby(standing) => (false, 0, standing.rows_behind),
+        };
+        self.owner.set(i64::from(owns));
+        self.epoch.set(epoch as i64);
+        self.rows_behind.set(behind as i64);
         self.damage.set(gauges.damage().len() as i64);
         self.archived.inner().store(gauges.archived.count(), Ordering::Relaxed);
         self.scrubbed.inner().store(gauges.scrubbed.count(), Ordering::Relaxed);

@@ -63,7 +63,8 @@ async fn document(context: &Context, actor: &Actor) -> Answer<Market> {
         Role::User | Role::Owner | Role::Peer => Vec::new(),
     };
     let market = context.look(|live| market::market(live.state())).await?;
-    Ok(Market { read_only: read_only.then_some(true), damage, ..market })
+    let standby = super::standby::standing(context);
+    Ok(Market { read_only: read_only.then_some(true), standby, damage, ..market })
 }
 
 fn in_words(damage: &Damage) -> String {

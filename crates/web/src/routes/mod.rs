@@ -4,6 +4,7 @@ pub(crate) mod accounts;
 pub(crate) mod advice;
 pub(crate) mod audit;
 pub(crate) mod events;
+pub(crate) mod handover;
 pub(crate) mod import;
 pub(crate) mod jobs;
 mod leftover;
@@ -17,6 +18,7 @@ pub(crate) mod sessions;
 pub(crate) mod shadow;
 pub(crate) mod sign_in;
 pub(crate) mod sites;
+mod standby;
 pub(crate) mod submission;
 pub(crate) mod submit;
 pub(crate) mod tokens;
@@ -117,6 +119,7 @@ fn guarded() -> Router<Context> {
         .route("/v1/sessions/{id}", delete(sessions::end))
         .route("/v1/market", get(market::show))
         .route("/v1/market/policy", put(market::policy))
+        .route("/v1/handover", post(handover::hand_over))
         .route("/v1/report", get(market::report))
         .route("/v1/audit", get(audit::list))
         .route("/v1/shadow", get(shadow::show))
@@ -145,6 +148,7 @@ async fn count(
     }
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map(|it| it.as_str().to_owned());
+    let wanted = request.uri().path_and_query().map(|it| it.as_str().to_owned());
     let mut response = next.run(request).await;
     if response.status() == StatusCode::TOO_MANY_REQUESTS {
         // A client that does not wait as asked is delayed: else refusing would be all that is done.
@@ -153,6 +157,7 @@ async fn count(
     let failure = response.extensions_mut().remove::<Failure>();
     let took = begin.elapsed();
     let route = route.unwrap_or_else(|| "none".to_owned());
+    standby::mark(&context, &mut response, failure.as_ref(), wanted.as_deref());
     if let Some(failure) = failure {
         notes::refused(&context, &failure, peer.ip(), (&method, &route));
     }

@@ -25,7 +25,8 @@ pub(crate) async fn healthy() -> Json<Health> {
     Json(Health { status: "ok".to_owned() })
 }
 
-/// Whether the market answers; `read-only` if it can only be read, since its disk is full.
+/// Whether the market answers; `read-only` if it can only be read, since its disk is full;
+/// `standby` if another daemon owns it.
 #[utoipa::path(
     get, path = "/readyz", tag = "open", operation_id = "readiness", security(()),
     responses(
@@ -37,8 +38,12 @@ pub(crate) async fn ready(State(context): State<Context>) -> Answer<Json<Health>
     let look = tokio::time::timeout(PATIENCE, context.look(|live| live.state().is_gridded()));
     match look.await {
         Ok(Ok(true)) => {
-            let read_only = context.market.gauges().is_read_only();
-            let status = if read_only { "read-only" } else { "ok" };
+            let gauges = context.market.gauges();
+            let status = match gauges.is_read_only() {
+                _ if gauges.standing().is_some() => "standby",
+                true => "read-only",
+                false => "ok",
+            };
             Ok(Json(Health { status: status.to_owned() }))
         }
         Ok(Ok(false)) => Err(Failure::unavailable("there are no sites yet")),

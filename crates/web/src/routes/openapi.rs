@@ -7,8 +7,8 @@ use utoipa::openapi::{Content, Ref, RefOr, Response, ResponseBuilder};
 use utoipa::{IntoResponses, Modify, OpenApi, ToSchema};
 
 use super::{
-    accounts, advice, audit, events, import, jobs, market, open, output, peers, projects, sessions,
-    shadow, sign_in, sites, submit, tokens,
+    accounts, advice, audit, events, handover, import, jobs, market, open, output, peers, projects,
+    sessions, shadow, sign_in, sites, submit, tokens,
 };
 use crate::documents;
 
@@ -80,7 +80,7 @@ impl Modify for Shared {
         accounts::statement, accounts::transfer, projects::list, projects::create, projects::show,
         import::import, import::export, import::used, projects::limit, projects::add, projects::remove, tokens::me, tokens::list, tokens::issue,
         tokens::revoke, tokens::rotate, sessions::list, sessions::end,
-        sign_in::ways, sign_in::begin, sign_in::end, market::show, market::policy, market::report,
+        sign_in::ways, sign_in::begin, sign_in::end, market::show, market::policy, handover::hand_over, market::report,
         audit::list, shadow::show, advice::quote,
         advice::whatif, events::stream, peers::list, peers::settle, peers::letters, peers::jobs, peers::output, open::healthy, open::ready, open::metrics, open::openapi,
     ),

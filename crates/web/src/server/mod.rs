@@ -85,6 +85,11 @@ impl Server {
         Events::new(Arc::clone(&self.context.feed))
     }
 
+    /// All events from this moment on.
+    pub fn events_from_now(&self) -> Events {
+        Events::from_now(Arc::clone(&self.context.feed))
+    }
+
     /// Takes no more requests, lets those that run come to an end within
     /// [`crate::Limits::patience`], and returns then.
     pub fn stop(self) {

@@ -17,6 +17,7 @@ pub(crate) fn market(state: &State) -> Market {
         time: state.now().0,
         ahead_of_clock: Some(state.lead().0).filter(|lead| *lead > 0),
         read_only: None,
+        standby: None,
         damage: Vec::new(),
         sites: pools.sites().len() as u32,
         nodes: pools.nodes(),

@@ -7,6 +7,7 @@ pub(crate) mod doctor;
 pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod grant;
+pub(crate) mod handover;
 pub(crate) mod job;
 pub(crate) mod jobs;
 pub(crate) mod journal;

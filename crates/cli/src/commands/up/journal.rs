@@ -1,13 +1,14 @@
 //! The journal of the market that starts: a file in its folder, or a database.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use tradewind_daemon::engine::Open;
+use tradewind_daemon::engine::{Lease, Open, Term, Tick};
 use tradewind_daemon::store::sqlite::{Cover, Sqlite};
 use tradewind_daemon::store::{Origin, Store, StoreError};
 use tradewind_daemon::upkeep::{Maintenance, SqliteMaintenance};
 use tradewind_io::settings::{JournalStore, Settings};
-use tradewind_postgres::{Address, Claim, Postgres};
+use tradewind_postgres::{Address, Advertised, Claim, Claimant, Postgres, Renewal};
 
 use super::place::{self, StateFolder};
 use super::remains::{self, Beginning, explain};
@@ -95,12 +96,7 @@ fn check_database(
 ///
 /// # Errors
 /// If it cannot be opened.
-pub(super) fn open(
-    folder: &StateFolder,
-    journal: &JournalPlace,
-    how: Beginning,
-    claim: Claim,
-) -> Result<Open, Failure> {
+pub(super) fn open(journal: &JournalPlace, claim: Claim) -> Result<Open, Failure> {
     match journal {
         JournalPlace::File(_) if claim == Claim::TakeOver => {
             let message = "`--take-over` is for a journal in PostgreSQL, and this one is a file";
@@ -115,57 +111,76 @@ pub(super) fn open(
                 None => Ok(Box::new(Sqlite::reopen(&again)?) as Box<dyn Store>),
             }))
         }
-        JournalPlace::Database(address) => open_database(folder, address, how, claim),
+        // Several daemons may share it: `shared`.
+        JournalPlace::Database(_) => Err(Failure::usage("this journal is no file")),
     }
 }
 
-fn open_database(
-    folder: &StateFolder,
-    address: &Address,
-    how: Beginning,
-    claim: Claim,
-) -> Result<Open, Failure> {
-    let note = match how {
-        Beginning::AsFound => JournalNote::read(folder.folder())?,
-        Beginning::Anew => None,
-    };
-    let market = note.as_ref().map(JournalNote::origin);
-    let first = open_at(address, claim, market.as_ref());
-    let first = first.map_err(|wrong| unopened(folder, &wrong))?;
-    let origin = first.origin().clone();
-    write_note(folder.folder(), &JournalNote::new(&origin, address))?;
-    let mut epoch = first.epoch().unwrap_or(0);
-    let (mut first, address) = (Some(first), address.clone());
-    Ok(Box::new(move || {
-        let store = match first.take() {
-            Some(first) => first,
-            // Unless another daemon has taken over meanwhile.
-            None => open_at(&address, Claim::Again(epoch), Some(&origin))?,
-        };
-        epoch = store.epoch().unwrap_or(epoch);
-        Ok(Box::new(store) as Box<dyn Store>)
-    }))
+/// A daemon that may own the market of a database, and what it says of itself.
+#[derive(Debug, Clone)]
+pub(super) struct Contender {
+    pub(super) folder: StateFolder,
+    pub(super) address: Address,
+    pub(super) claimant: Claimant,
+    pub(super) advertised: Advertised,
+    /// The market that it must be, if that is known.
+    pub(super) market: Option<Origin>,
 }
 
-fn open_at(
-    address: &Address,
-    claim: Claim,
-    market: Option<&Origin>,
-) -> Result<Postgres, StoreError> {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let now = since.map_or(0, |since| since.as_secs() as i64);
-    Postgres::open(address, claim, market, now)
-}
+impl Contender {
+    /// Owns the market from now on.
+    ///
+    /// # Errors
+    /// [`StoreError::Busy`] if it is another's; or if the journal cannot be opened.
+    pub(super) fn own(&self, claim: Claim) -> Result<Term, StoreError> {
+        let asked = Tick::now();
+        let first = self.open(claim, self.market.as_ref())?;
+        let lease = Lease::timed(asked, self.claimant.length);
+        let origin = first.origin().clone();
+        let epoch = first.epoch().unwrap_or(0);
+        let (claimant, advertised) = (self.claimant.clone(), self.advertised.clone());
+        let hold = Renewal::start(&self.address, claimant, Arc::clone(&lease), advertised);
+        let hold = hold.map_err(|wrong| StoreError::Io {
+            path: self.address.name().to_owned(),
+            what: format!("no thread renews the lease: {wrong}"),
+        })?;
+        let (mut newest, mut first, again) = (epoch, Some(first), self.clone());
+        let open: Open = Box::new(move || {
+            let store = match first.take() {
+                Some(first) => first,
+                // Unless another daemon has taken over meanwhile.
+                None => again.open(Claim::Again(newest), Some(&origin))?,
+            };
+            newest = store.epoch().unwrap_or(newest);
+            Ok(Box::new(store) as Box<dyn Store>)
+        });
+        Ok(Term { open, epoch, lease, hold: Some(Box::new(hold)) })
+    }
 
-fn unopened(folder: &StateFolder, wrong: &StoreError) -> Failure {
-    match wrong {
-        StoreError::Busy { path } => {
-            let message = format!("{path}: another daemon is connected and has this market");
-            Failure::usage(message).hint(
-                "stop that one; if it can no longer be reached, `tradewind up --take-over` takes the \
-                 market from it: it can write nothing from then on",
-            )
+    fn open(&self, claim: Claim, market: Option<&Origin>) -> Result<Postgres, StoreError> {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let now = since.map_or(0, |since| since.as_secs() as i64);
+        Postgres::open_for(Some(&self.claimant), &self.address, claim, market, now)
+    }
+
+    /// Notes in the folder to which market it belongs.
+    ///
+    /// # Errors
+    /// If the database cannot be reached, or the folder not be written.
+    pub(super) fn note(&self) -> Result<(), Failure> {
+        let origin = Postgres::market(&self.address).map_err(|wrong| explain(&wrong))?;
+        match origin {
+            Some(origin) => {
+                write_note(self.folder.folder(), &JournalNote::new(&origin, &self.address))
+            }
+            None => Ok(()),
         }
+    }
+}
+
+/// Why a database cannot be opened, and what to do.
+pub(super) fn unopened(folder: &StateFolder, wrong: &StoreError) -> Failure {
+    match wrong {
         StoreError::Lost { .. } => Failure::data(wrong.to_string()).hint(format!(
             "`{}` says whose journal it must be; restore the database, or begin a new market: \
              `tradewind up --new`",

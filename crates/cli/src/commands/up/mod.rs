@@ -2,6 +2,7 @@
 
 mod accounts;
 pub(crate) mod advice;
+mod daemon;
 mod demo;
 mod journal;
 mod notify;
@@ -12,6 +13,7 @@ pub(crate) mod policies;
 mod remains;
 mod schedules;
 mod service;
+mod shared;
 mod sign_in;
 mod tables;
 pub(crate) mod tariff;
@@ -27,7 +29,7 @@ use std::time::Duration;
 use tradewind_daemon::audit::{Audit, AuditKind};
 use tradewind_daemon::codec::Json;
 use tradewind_daemon::engine::reads::Permit;
-use tradewind_daemon::engine::{Engine, Open, Reader, Setup, Timing};
+use tradewind_daemon::engine::{Engine, Open, Readers, Setup, Timing};
 use tradewind_daemon::live::peers::StatusQuery;
 use tradewind_daemon::live::rights::{Actor, Role, TokenTerms};
 use tradewind_daemon::live::{Ask, Reply};
@@ -41,10 +43,11 @@ use tradewind_model::{SiteId, Times};
 use tradewind_postgres::Claim;
 use tradewind_web::{Api, Limits, Listen, Outputs, Rate, Server, Tls};
 
-use crate::exit::{Exit, Failure, Outcome};
+use crate::exit::{Failure, Outcome};
 use crate::journals::JournalPlace;
 use crate::report::Report;
-use crate::{client, input, output, sites};
+use crate::{client, input, sites};
+use daemon::{Daemon, Running};
 use place::StateFolder;
 use remains::{Beginning, explain};
 
@@ -83,6 +86,10 @@ pub(crate) struct Args {
     /// nothing from then on. Only for a journal in PostgreSQL.
     #[arg(long, conflicts_with = "new")]
     take_over: bool,
+    /// Where other daemons and clients reach this one, if it is not the address on which it
+    /// listens. Only for a journal in PostgreSQL.
+    #[arg(long, value_name = "URL")]
+    advertise: Option<String>,
     /// Users may have tokens although local sites run all jobs as the daemon's own account: every
     /// user is as good as an administrator then. As `shared_account` in the configuration.
     #[arg(long)]
@@ -125,49 +132,20 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     place.make()?;
     let kept = journal::located(&place, &settings)?;
     journal::check(&place, &kept, args.beginning(), report)?;
+    let (told, happenings) = std::sync::mpsc::channel();
     // Opened first: the process that has the journal has the sites.
-    let open = journal::open(&place, &kept, args.beginning(), args.claim())?;
-    let engine = start(&place, &settings, open, report)?;
-    let audit = audit(&place)?;
-    let token = admit(&engine, &place, &audit)?;
-    let plans = Arc::new(planner::Plans::default());
-    let (observations, watch) = observe(&place, &settings, report)?;
-    let server = listen(args, &settings, &engine, &audit, (&plans, observations))?;
-    let notifier = notify::Notifier::start(engine.handle.clone(), server.events(), &settings)?;
-    let url = url(&server, &settings);
-    tell_url(&engine, &place, &url, report)?;
-    output::print(&format!("{url}\n"))?;
-    report.note(&format!("the administrator's token is in {}", token.display()));
-    let upkeep = upkeep(&place, &kept, &settings, &engine)?;
-    let no_thread = |wrong: std::io::Error| Failure::usage(format!("no thread: {wrong}"));
-    let watcher = schedules::Watcher::start(engine.handle.clone(), &settings).map_err(no_thread)?;
-    let planner = planner::Planner::start(engine.handle.clone(), plans).map_err(no_thread)?;
-    let no_signals = |wrong| Failure::usage(format!("cannot wait for signals: {wrong}"));
-    let end = service::End::listen().map_err(no_signals)?;
-    service::notify("READY=1");
-    if args.demo {
-        demo::play(&engine.handle, report)?;
-    }
-    end.wait(report);
-    service::notify("STOPPING=1");
-    match args.is_only_a_demo() {
-        true => demo::clear(&engine.handle, report),
-        false => report.note("stopping; running jobs go on"),
-    }
-    watcher.stop();
-    watch.stop();
-    planner.stop();
-    server.stop();
-    notifier.stop();
-    upkeep.stop();
-    audit.stop();
-    engine.handle.stop();
-    engine.wait();
-    match args.is_only_a_demo() {
-        true => place.remove()?,
-        false => drop(std::fs::remove_file(place.url())),
-    }
-    Ok(Exit::Ok)
+    let market = match &kept {
+        JournalPlace::File(_) => {
+            let open = journal::open(&kept, args.claim())?;
+            Running::alone(start(&place, &settings, open, report)?)
+        }
+        JournalPlace::Database(address) => {
+            let how = (args.beginning(), args.claim());
+            shared::start((&place, address), &settings, how, told.clone(), report)?.into()
+        }
+    };
+    let daemon = Daemon { args, settings, place, kept, report };
+    daemon.run(market, told, &happenings)
 }
 
 /// So long the first surveys may take before requests are answered: nothing is planned at a site
@@ -224,15 +202,9 @@ fn times_by_project(settings: &Settings) -> BTreeMap<String, Times> {
     said.collect()
 }
 
-/// The market of the folder, running.
-fn start(
-    place: &StateFolder,
-    settings: &Settings,
-    open: Open,
-    report: &Report,
-) -> Result<Engine, Failure> {
-    let pools = Arc::new(sites::pools(settings)?);
-    let allowed = tradewind_daemon::live::Settings {
+/// What the configuration allows.
+fn allowed(settings: &Settings) -> tradewind_daemon::live::Settings {
+    tradewind_daemon::live::Settings {
         max_jobs: settings.limits.jobs as usize,
         max_jobs_per_user: settings.limits.jobs_per_user as usize,
         max_bytes: u64::from(settings.limits.job_megabytes) << 20,
@@ -251,7 +223,17 @@ fn start(
         in_line: sites::in_line(settings),
         guards: sites::guards(settings),
         ..tradewind_daemon::live::Settings::default()
-    };
+    }
+}
+
+/// The market of the folder, running.
+fn start(
+    place: &StateFolder,
+    settings: &Settings,
+    open: Open,
+    report: &Report,
+) -> Result<Engine, Failure> {
+    let pools = Arc::new(sites::pools(settings)?);
     let sites = sites::open(settings, place.folder())?;
     sites::remarks(&sites).iter().for_each(|remark| report.note(remark));
     let setup = Setup {
@@ -262,7 +244,7 @@ fn start(
         peers: peers::couriers(settings)?,
         maker: Arc::new(policies::Policies),
         policy: settings.market.policy.clone(),
-        settings: allowed,
+        settings: allowed(settings),
         timing: Timing::default(),
     };
     let started = Engine::start(setup).inspect(|engine| engine.handle.await_surveys(FIRST_SURVEYS));
@@ -366,7 +348,7 @@ fn listen(
     let limits = limits(&settings.limits);
     let api = Api {
         market: engine.handle.clone(),
-        outputs: Arc::new(Readers(engine.readers.clone(), peers::Reading::of(settings)?)),
+        outputs: Arc::new(TaskOutputs(engine.readers.clone(), peers::Reading::of(settings)?)),
         advisor: Arc::new(advice::SimulationAdvisor { plans: Arc::clone(plans) }),
         tariffs: Arc::new(tables::Tables::of(settings)),
         limits,
@@ -439,9 +421,9 @@ pub(super) fn all_pools(settings: &Settings) -> Vec<Pool> {
 
 /// What tasks have written, asked of the sites' threads and of peers.
 #[derive(Debug)]
-struct Readers(Vec<Reader>, peers::Reading);
+struct TaskOutputs(Readers, peers::Reading);
 
-impl Outputs for Readers {
+impl Outputs for TaskOutputs {
     fn read(
         &self,
         site: SiteId,
@@ -449,8 +431,8 @@ impl Outputs for Readers {
         wanted: Excerpt,
         permit: Permit,
     ) -> Result<Written, SiteError> {
-        let reader = self.0.get(site.0 as usize);
-        let reader = reader.ok_or_else(|| SiteError::Away("the site is gone".to_owned()))?;
+        let gone = "the site is gone, or this daemon is a standby: ask the owner of the market";
+        let reader = self.0.get(site).ok_or_else(|| SiteError::Away(gone.to_owned()))?;
         reader.read(tag, wanted, permit)
     }
 

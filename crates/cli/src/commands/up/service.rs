@@ -1,9 +1,12 @@
 //! What a service manager wants to know, and how it stops us.
 
 use std::os::unix::net::UnixDatagram;
+use std::sync::mpsc::Sender;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+
+use tradewind_daemon::engine::Role;
 
 use crate::report::Report;
 
@@ -17,6 +20,15 @@ pub(super) fn notify(state: &str) {
     if let Err(wrong) = sent {
         tracing::warn!(%wrong, "the service manager cannot be told");
     }
+}
+
+/// What a daemon waits for.
+#[derive(Debug)]
+pub(super) enum Happening {
+    /// It is to end.
+    Stop,
+    /// It owns its market now, or does not any more.
+    Role(Role),
 }
 
 /// What ends the daemon.
@@ -38,14 +50,22 @@ impl End {
         Ok(End(signals))
     }
 
-    /// Waits for the first of them.
-    pub(super) fn wait(mut self, report: &Report) {
-        for signal in self.0.forever() {
-            if signal != SIGHUP {
-                break;
+    /// Waits for the first of them on a thread of its own, which says so.
+    ///
+    /// # Errors
+    /// If there is no thread.
+    pub(super) fn tell(mut self, told: Sender<Happening>, report: Report) -> std::io::Result<()> {
+        let wait = move || {
+            for signal in self.0.forever() {
+                if signal != SIGHUP {
+                    break;
+                }
+                report.note(
+                    "SIGHUP changes nothing: the configuration is read when the service starts",
+                );
             }
-            report
-                .note("SIGHUP changes nothing: the configuration is read when the service starts");
-        }
+            drop(told.send(Happening::Stop));
+        };
+        std::thread::Builder::new().name("signals".to_owned()).spawn(wait).map(drop)
     }
 }

@@ -69,6 +69,7 @@ use self::owner::Load;
 use self::records::{Folder, Hiding, Sheet};
 pub use self::role::play;
 pub use self::supervise::supervise;
+use super::fence::lock_name;
 use super::reading::{Excerpt, Links, Stream, read};
 use super::{Finding, Order, PoolSetup, PoolSurvey, Reading, Site, SiteError, Survey, Tag};
 
@@ -542,8 +543,9 @@ fn make_folders(folder: &Path) -> io::Result<()> {
 /// The folder's lock. A process that is just being made by another thread may hold it for a
 /// moment after its adapter is gone.
 fn take_lock(folder: &Path) -> io::Result<File> {
+    let name = lock_name(folder)?;
     for _ in 0..100 {
-        if let Some(lock) = records::lock(&folder.join("lock"))? {
+        if let Some(lock) = records::lock(&folder.join(&name))? {
             return Ok(lock);
         }
         thread::sleep(Duration::from_millis(20));

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use tradewind_model::{Span, Time};
 
 use super::log::{Haste, Log};
+use crate::site::fence::lock_name;
 use crate::site::local::ends::Ends;
 use crate::site::local::gone::Gone;
 use crate::site::local::records::{at, lock, sync_folder};
@@ -343,8 +344,9 @@ impl Tickets {
 
 /// The folder's lock. An adapter that was just dropped elsewhere may hold it for a moment.
 fn take_lock(folder: &Path) -> io::Result<File> {
+    let name = lock_name(folder)?;
     for _ in 0..100 {
-        if let Some(lock) = lock(&folder.join("lock"))? {
+        if let Some(lock) = lock(&folder.join(&name))? {
             return Ok(lock);
         }
         std::thread::sleep(Duration::from_millis(20));

@@ -1,0 +1,180 @@
+//! A daemon from its start to its end: what it does in any role, and what only an owner does.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
+
+use tradewind_daemon::audit::Audit;
+use tradewind_daemon::engine::{Engine, Role};
+use tradewind_daemon::upkeep::Upkeep;
+use tradewind_io::settings::Settings;
+use tradewind_postgres::Advertised;
+use tradewind_web::{Events, Server};
+
+use super::place::StateFolder;
+use super::service::{self, Happening};
+use super::{
+    Args, admit, audit, demo, listen, notify, observe, planner, schedules, shared, tell_url,
+    upkeep, url,
+};
+use crate::exit::{Exit, Failure, Outcome};
+use crate::journals::JournalPlace;
+use crate::output;
+use crate::report::Report;
+
+/// An engine, and what it needs to be reached by other daemons.
+pub(super) struct Running {
+    engine: Engine,
+    advertised: Option<Advertised>,
+    _identity: Option<std::fs::File>,
+}
+
+impl Running {
+    pub(super) fn alone(engine: Engine) -> Running {
+        Running { engine, advertised: None, _identity: None }
+    }
+}
+
+impl From<shared::SharedMarket> for Running {
+    fn from(it: shared::SharedMarket) -> Running {
+        let shared::SharedMarket { engine, advertised, _identity } = it;
+        Running { engine, advertised: Some(advertised), _identity: Some(_identity) }
+    }
+}
+
+/// A daemon that was started as its arguments and its configuration say.
+pub(super) struct Daemon<'a> {
+    pub(super) args: &'a Args,
+    pub(super) settings: Settings,
+    pub(super) place: StateFolder,
+    pub(super) kept: JournalPlace,
+    pub(super) report: &'a Report,
+}
+
+impl Daemon<'_> {
+    /// Runs until a signal ends it.
+    ///
+    /// # Errors
+    /// If it cannot listen, or something else is missing that it needs.
+    pub(super) fn run(
+        &self,
+        market: Running,
+        told: Sender<Happening>,
+        happenings: &Receiver<Happening>,
+    ) -> Outcome {
+        let Daemon { args, settings, place, report, .. } = self;
+        let engine = &market.engine;
+        let owns = engine.handle.gauges().standing().is_none();
+        let audit = audit(place)?;
+        let token = if owns { Some(admit(engine, place, &audit)?) } else { None };
+        let plans = Arc::new(planner::Plans::default());
+        let (observations, watch) = observe(place, settings, report)?;
+        let server = listen(args, settings, engine, &audit, (&plans, observations))?;
+        let mut duties = None;
+        if owns {
+            duties = Some(Duties::start(self, engine, server.events())?);
+        }
+        let url = url(&server, settings);
+        if let Some(advertised) = &market.advertised {
+            advertised.set(args.advertise.as_deref().unwrap_or(&url));
+        }
+        tell_url(engine, place, &url, report)?;
+        output::print(&format!("{url}\n"))?;
+        if let Some(token) = token {
+            report.note(&format!("the administrator's token is in {}", token.display()));
+        }
+        let no_thread = |wrong: std::io::Error| Failure::usage(format!("no thread: {wrong}"));
+        let planner = planner::Planner::start(engine.handle.clone(), plans).map_err(no_thread)?;
+        let no_signals = |wrong| Failure::usage(format!("cannot wait for signals: {wrong}"));
+        let end = service::End::listen().map_err(no_signals)?;
+        end.tell(told, (*report).clone()).map_err(no_thread)?;
+        service::notify("READY=1");
+        if args.demo {
+            demo::play(&engine.handle, report)?;
+        }
+        self.wait(engine, &server, &audit, &mut duties, happenings);
+        service::notify("STOPPING=1");
+        match args.is_only_a_demo() {
+            true => demo::clear(&engine.handle, report),
+            false => report.note("stopping; running jobs go on"),
+        }
+        let notifying = duties.map(Duties::stop_watching);
+        watch.stop();
+        planner.stop();
+        server.stop();
+        notifying.into_iter().for_each(Notifying::stop);
+        audit.stop();
+        market.engine.handle.stop();
+        market.engine.wait();
+        match args.is_only_a_demo() {
+            true => place.remove()?,
+            false => drop(std::fs::remove_file(place.url())),
+        }
+        Ok(Exit::Ok)
+    }
+
+    /// Waits until the daemon is to end; takes up the duties of an owner and lays them down.
+    fn wait(
+        &self,
+        engine: &Engine,
+        server: &Server,
+        audit: &Audit,
+        duties: &mut Option<Duties>,
+        happenings: &Receiver<Happening>,
+    ) {
+        for happening in happenings {
+            match happening {
+                Happening::Stop => return,
+                Happening::Role(Role::Standby(_)) => {
+                    self.report.note("this daemon is a standby now");
+                    if let Some(duties) = duties.take() {
+                        duties.stop_watching().stop();
+                    }
+                }
+                Happening::Role(Role::Owner { .. }) => {
+                    self.report.note("this daemon owns the market now");
+                    let begun = admit(engine, &self.place, audit)
+                        .and_then(|_| Duties::start(self, engine, server.events_from_now()));
+                    match begun {
+                        Ok(begun) => *duties = Some(begun),
+                        Err(failure) => self.report.failure(&failure),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What only the owner of a market does, beside what its engine does.
+struct Duties {
+    watcher: schedules::Watcher,
+    notifying: Notifying,
+}
+
+/// Those that go on until the server has stopped.
+struct Notifying {
+    notifier: notify::Notifier,
+    upkeep: Upkeep,
+}
+
+impl Notifying {
+    fn stop(self) {
+        self.notifier.stop();
+        self.upkeep.stop();
+    }
+}
+
+impl Duties {
+    fn start(daemon: &Daemon<'_>, engine: &Engine, events: Events) -> Result<Duties, Failure> {
+        let Daemon { settings, place, kept, .. } = daemon;
+        let notifier = notify::Notifier::start(engine.handle.clone(), events, settings)?;
+        let upkeep = upkeep(place, kept, settings, engine)?;
+        let watcher = schedules::Watcher::start(engine.handle.clone(), settings);
+        let watcher = watcher.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))?;
+        Ok(Duties { watcher, notifying: Notifying { notifier, upkeep } })
+    }
+
+    fn stop_watching(self) -> Notifying {
+        self.watcher.stop();
+        self.notifying
+    }
+}

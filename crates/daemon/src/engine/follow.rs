@@ -1,0 +1,214 @@
+//! The state of a standby: what the owner has written, applied row by row.
+
+use std::sync::mpsc::SyncSender;
+
+use tradewind_model::Time;
+
+use super::handle::{CommittedRecord, Handle, tell_all};
+use super::recovery::{RecoveryError, begun};
+use super::standby::Followed;
+use super::start::EngineSetup;
+use crate::codec::Codec;
+use crate::live::record::MarketRecord;
+use crate::live::{Live, Record, State};
+use crate::store::{Row, Store};
+
+/// Rows that are read at once.
+const PAGE: usize = 1_024;
+/// Pages that are read before anything else is answered.
+const PAGES: usize = 8;
+
+/// What is known of the market, and up to which row.
+#[derive(Default)]
+pub(super) struct Follower {
+    view: View,
+    /// The last row that is in it.
+    pub(super) seq: u64,
+    /// Subscribers have got rows up to this one; `None`: there were none yet.
+    told: Option<u64>,
+    pub(super) watchers: Vec<SyncSender<CommittedRecord>>,
+    store: Option<Box<dyn Store>>,
+}
+
+#[derive(Default)]
+enum View {
+    /// Nothing was read yet.
+    #[default]
+    Nothing,
+    /// Not all that there was at the beginning: it is not shown.
+    Reading(Box<State>),
+    /// A market to be looked at.
+    Shown(Box<Live>),
+}
+
+impl Follower {
+    /// Goes on after a term of ownership, with its market if that is sound.
+    pub(super) fn after(
+        live: Option<Live>,
+        last: u64,
+        watchers: Vec<SyncSender<CommittedRecord>>,
+    ) -> Follower {
+        let told = Some(last).filter(|last| *last > 0);
+        let (view, seq) = match live {
+            Some(live) => (View::Shown(Box::new(live)), last),
+            None => (View::Nothing, 0),
+        };
+        Follower { view, seq, told, watchers, store: None }
+    }
+
+    /// The market, if it can be shown.
+    pub(super) fn live(&self) -> Option<&Live> {
+        match &self.view {
+            View::Shown(live) => Some(live),
+            View::Nothing | View::Reading(_) => None,
+        }
+    }
+
+    /// Takes in what was written up to row `last`, or some pages of it.
+    ///
+    /// # Errors
+    /// If the journal cannot be read, or a row does not follow from those before: everything is
+    /// read again the next time.
+    pub(super) fn go_on<C: Codec>(
+        &mut self,
+        base: &EngineSetup<C>,
+        handle: &Handle,
+        followed: &mut dyn Followed,
+        last: u64,
+    ) -> Result<(), RecoveryError> {
+        let is_shown = matches!(self.view, View::Shown(_));
+        if is_shown && self.seq >= last {
+            return Ok(());
+        }
+        let mut store = match self.store.take() {
+            Some(store) => store,
+            None => followed.read()?,
+        };
+        let pages = if is_shown { PAGES } else { usize::MAX };
+        self.read(base, handle, &mut *store, pages)?;
+        self.store = Some(store);
+        Ok(())
+    }
+
+    /// Takes in all that is left in the journal, which is this daemon's now; its state.
+    ///
+    /// # Errors
+    /// As [`Follower::go_on`].
+    pub(super) fn finish<C: Codec>(
+        &mut self,
+        base: &EngineSetup<C>,
+        handle: &Handle,
+        store: &mut dyn Store,
+    ) -> Result<State, RecoveryError> {
+        self.store = None;
+        self.read(base, handle, store, usize::MAX)?;
+        match std::mem::take(&mut self.view) {
+            View::Shown(live) => Ok(live.into_state()),
+            View::Reading(state) => Ok(*state),
+            View::Nothing => Ok(State::empty(Time(0))),
+        }
+    }
+
+    fn read<C: Codec>(
+        &mut self,
+        base: &EngineSetup<C>,
+        handle: &Handle,
+        store: &mut dyn Store,
+        pages: usize,
+    ) -> Result<(), RecoveryError> {
+        let done = self.read_pages(base, handle, store, pages);
+        if done.is_err() {
+            // A part of a row may be in the state.
+            (self.view, self.seq) = (View::Nothing, 0);
+        }
+        done
+    }
+
+    fn read_pages<C: Codec>(
+        &mut self,
+        base: &EngineSetup<C>,
+        handle: &Handle,
+        store: &mut dyn Store,
+        pages: usize,
+    ) -> Result<(), RecoveryError> {
+        if let View::Nothing = self.view {
+            let found = begun(store, &base.codec)?;
+            let (seq, state) =
+                found.map_or_else(|| (0, State::empty(Time(0))), |(seq, state, _)| (seq, state));
+            (self.view, self.seq) = (View::Reading(Box::new(state)), seq);
+        }
+        for _ in 0..pages {
+            let rows = store.read(self.seq, PAGE)?;
+            if rows.is_empty() {
+                break;
+            }
+            for row in rows {
+                self.take_in(base, &row)?;
+            }
+            handle.gauges().written(self.seq);
+        }
+        handle.gauges().written(self.seq);
+        self.show(base);
+        Ok(())
+    }
+
+    /// Applies a row, and passes it on.
+    fn take_in<C: Codec>(&mut self, base: &EngineSetup<C>, row: &Row) -> Result<(), RecoveryError> {
+        let wrong =
+            |what: &dyn ToString| RecoveryError::Row { seq: row.seq, what: what.to_string() };
+        let record = base.codec.read_record(&row.body).map_err(|it| wrong(&it))?;
+        let at = Time(row.at);
+        let applied = match &mut self.view {
+            View::Shown(live) => live.learn(at, &record),
+            View::Reading(state) => state.apply(at, &record),
+            View::Nothing => Ok(()),
+        };
+        applied.map_err(|it| wrong(&it))?;
+        self.seq = row.seq;
+        if needs_another_policy(&record) && matches!(self.view, View::Shown(_)) {
+            self.hide();
+            self.show(base);
+        }
+        if self.told.is_some_and(|told| row.seq > told) {
+            let news = CommittedRecord { seq: row.seq, at, record };
+            tell_all(&mut self.watchers, &news);
+            self.told = Some(row.seq);
+        }
+        Ok(())
+    }
+
+    fn hide(&mut self) {
+        self.view = match std::mem::take(&mut self.view) {
+            View::Shown(live) => View::Reading(Box::new(live.into_state())),
+            other => other,
+        };
+    }
+
+    /// Makes a market of a state that is complete; without sites there is none to be shown.
+    fn show<C: Codec>(&mut self, base: &EngineSetup<C>) {
+        self.view = match std::mem::take(&mut self.view) {
+            View::Reading(state) if state.is_gridded() => {
+                let policy = match state.policy.is_empty() {
+                    true => base.policy.clone(),
+                    false => state.policy.clone(),
+                };
+                let settings = base.settings.clone();
+                match Live::watch(*state, settings, std::sync::Arc::clone(&base.maker), &policy) {
+                    Ok(live) => View::Shown(Box::new(live)),
+                    Err((state, why)) => {
+                        tracing::warn!(policy, why, "a standby cannot show this policy");
+                        View::Reading(state)
+                    }
+                }
+            }
+            other => other,
+        };
+        self.told = self.told.or(Some(self.seq));
+    }
+}
+
+/// Whether a market that is shown must be made again.
+fn needs_another_policy(record: &Record) -> bool {
+    let Record::Market(record) = record else { return false };
+    matches!(record, MarketRecord::Gridded { .. } | MarketRecord::Began { .. })
+}

@@ -1,0 +1,290 @@
+//! The lease: until when the owner of a market is its owner, by the database's clock.
+//!
+//! An opening for writing that names a [`Claimant`] gets it together with the epoch. A thread with a
+//! connection of its own renews it ([`Renewal`]), whatever else the owner does; standbys look at it
+//! ([`OwnerWatch`]) and take over when it has run out. The epoch alone decides who may write rows;
+//! the lease decides when another may raise it, and until when the owner may give orders to sites.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use postgres::{Client, GenericClient};
+use tradewind_daemon::engine::{Hold, Lease, OwnerLook, Tick};
+use tradewind_daemon::store::StoreError;
+
+use crate::address::Address;
+use crate::connect::{Access, Connection, connect};
+use crate::error::explain;
+use crate::owner;
+
+/// A daemon that wants to own a market.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claimant {
+    /// Its folder: of two claimants with the same one, the earlier is dead.
+    pub folder: String,
+    /// Its process.
+    pub process: String,
+    /// For how long a lease is.
+    pub length: Duration,
+}
+
+impl Claimant {
+    /// As the table has it.
+    pub(crate) fn holder(&self) -> String {
+        format!("{}/{}", self.folder, self.process)
+    }
+
+    pub(crate) fn milliseconds(&self) -> i64 {
+        i64::try_from(self.length.as_millis()).unwrap_or(i64::MAX)
+    }
+}
+
+/// What the table says of the lease.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LeaseRow {
+    /// Whether it runs.
+    pub(crate) runs: bool,
+    /// Whether it ran out, and was not given up.
+    pub(crate) ran_out: bool,
+    pub(crate) holder: String,
+}
+
+impl LeaseRow {
+    pub(crate) fn read(client: &mut impl GenericClient) -> Result<LeaseRow, postgres::Error> {
+        let ask = "SELECT until > clock_timestamp(), until > '-infinity', holder \
+                   FROM tradewind.owner WHERE id = 1";
+        let row = client.query_one(ask, &[])?;
+        let (runs, was_set): (bool, bool) = (row.try_get(0)?, row.try_get(1)?);
+        Ok(LeaseRow { runs, ran_out: was_set && !runs, holder: row.try_get(2)? })
+    }
+
+    /// Whether it is of an earlier process of the same folder.
+    pub(crate) fn is_of(&self, claimant: Option<&Claimant>) -> bool {
+        let folder = self.holder.split_once('/').map(|(folder, _)| folder);
+        claimant.is_some_and(|it| !it.folder.is_empty() && folder == Some(it.folder.as_str()))
+    }
+}
+
+/// Where an owner can be reached, as soon as it knows.
+#[derive(Debug, Clone, Default)]
+pub struct Advertised(Arc<Mutex<String>>);
+
+impl Advertised {
+    /// From now on there.
+    pub fn set(&self, url: &str) {
+        url.clone_into(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn get(&self) -> String {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Renews the lease until it is dropped, lost or released.
+#[derive(Debug)]
+pub struct Renewal {
+    stop: Sender<Stop>,
+    thread: Option<JoinHandle<()>>,
+}
+
+enum Stop {
+    Release,
+}
+
+/// A lease is renewed at least so often.
+const AT_LEAST: Duration = Duration::from_millis(500);
+
+impl Renewal {
+    /// Of the lease that `claimant` has got with an opening.
+    ///
+    /// # Errors
+    /// If there is no thread for it.
+    pub fn start(
+        address: &Address,
+        claimant: Claimant,
+        lease: Arc<Lease>,
+        advertised: Advertised,
+    ) -> std::io::Result<Renewal> {
+        let (stop, stopped) = channel();
+        let every = (claimant.length / 4).min(AT_LEAST);
+        let mut it =
+            Renewing { address: address.clone(), claimant, lease, advertised, client: None };
+        let thread = std::thread::Builder::new().name("lease".to_owned());
+        let thread = thread.spawn(move || it.go_on(&stopped, every))?;
+        Ok(Renewal { stop, thread: Some(thread) })
+    }
+}
+
+impl Hold for Renewal {
+    fn release(mut self: Box<Self>) {
+        drop(self.stop.send(Stop::Release));
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+    }
+}
+
+struct Renewing {
+    address: Address,
+    claimant: Claimant,
+    lease: Arc<Lease>,
+    advertised: Advertised,
+    client: Option<Connection>,
+}
+
+/// What a renewal came to.
+enum Renewed {
+    Yes,
+    /// Another daemon has the market.
+    No,
+}
+
+impl Renewing {
+    fn go_on(&mut self, stop: &Receiver<Stop>, every: Duration) {
+        let mut is_away = false;
+        loop {
+            let asked = Tick::now();
+            match self.renew() {
+                Ok(Renewed::Yes) => {
+                    self.lease.renew(asked, self.claimant.length);
+                    is_away = false;
+                }
+                Ok(Renewed::No) => {
+                    self.lease.lose("another daemon has taken over this market");
+                    return;
+                }
+                Err(wrong) => {
+                    self.client = None;
+                    if !is_away {
+                        tracing::warn!(%wrong, "the lease cannot be renewed: no orders leave when it ends");
+                    }
+                    is_away = true;
+                }
+            }
+            match stop.recv_timeout(every) {
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+                Ok(Stop::Release) => {
+                    if let Err(wrong) = self.release() {
+                        tracing::warn!(%wrong, "the lease was not given up: it runs out by itself");
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    fn client(&mut self) -> Result<&mut Client, StoreError> {
+        let connection = match self.client.take() {
+            Some(connection) => connection,
+            None => connect(&self.address, Access::Write)?,
+        };
+        Ok(&mut self.client.insert(connection).client)
+    }
+
+    fn renew(&mut self) -> Result<Renewed, StoreError> {
+        let name = self.address.name().to_owned();
+        let (holder, length) = (self.claimant.holder(), self.claimant.milliseconds());
+        let url = self.advertised.get();
+        let renew = "UPDATE tradewind.owner SET url = $3, \
+                     until = clock_timestamp() + $2::int8 * interval '1 millisecond' \
+                     WHERE id = 1 AND holder = $1";
+        let client = self.client()?;
+        let renewed = client.execute(renew, &[&holder, &length, &url]);
+        match renewed.map_err(|wrong| explain(&name, 0, &wrong))? {
+            0 => Ok(Renewed::No),
+            _ => Ok(Renewed::Yes),
+        }
+    }
+
+    fn release(&mut self) -> Result<(), StoreError> {
+        let name = self.address.name().to_owned();
+        let holder = self.claimant.holder();
+        let release = "UPDATE tradewind.owner SET until = '-infinity', url = '' \
+                       WHERE id = 1 AND holder = $1";
+        let released = self.client()?.execute(release, &[&holder]);
+        released.map(|_| ()).map_err(|wrong| explain(&name, 0, &wrong))
+    }
+}
+
+/// Looks who owns a market, again and again, over one connection.
+pub struct OwnerWatch {
+    address: Address,
+    claimant: Claimant,
+    connection: Option<Connection>,
+}
+
+impl std::fmt::Debug for OwnerWatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OwnerWatch").field("claimant", &self.claimant).finish_non_exhaustive()
+    }
+}
+
+impl OwnerWatch {
+    /// For this claimant, who may own it when its lease has run out.
+    pub fn new(address: Address, claimant: Claimant) -> OwnerWatch {
+        OwnerWatch { address, claimant, connection: None }
+    }
+
+    /// Who owns it now, and how far the journal is.
+    ///
+    /// # Errors
+    /// If the database cannot be reached; it is connected to again the next time.
+    pub fn look(&mut self) -> Result<OwnerLook, StoreError> {
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => connect(&self.address, Access::Read)?,
+        };
+        let look = self.ask(&mut connection.client);
+        let look = look.map_err(|wrong| explain(self.address.name(), 0, &wrong))?;
+        self.connection = Some(connection);
+        Ok(look)
+    }
+
+    fn ask(&self, client: &mut Client) -> Result<OwnerLook, postgres::Error> {
+        let ask = "SELECT until > clock_timestamp(), holder, url, \
+                   coalesce((SELECT max(seq) FROM tradewind.rows), \
+                            (SELECT max(last) FROM tradewind.archives), 0) \
+                   FROM tradewind.owner WHERE id = 1";
+        let row = client.query_one(ask, &[])?;
+        let (runs, holder, url): (bool, String, String) =
+            (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
+        let last: i64 = row.try_get(3)?;
+        let lease = LeaseRow { runs, ran_out: false, holder };
+        let is_free = !runs || lease.is_of(Some(&self.claimant));
+        let url = Some(url).filter(|url| !url.is_empty());
+        Ok(OwnerLook { last: u64::try_from(last).unwrap_or(0), is_free, url })
+    }
+}
+
+/// Notes in which folder the adapters of sites remember what they must, of sites that had none;
+/// returns for each site the folder that has it, in their order.
+///
+/// `sites`: name of the site, and what identifies the folder. `epoch`: the owner's, which must be
+/// the claimant's.
+///
+/// # Errors
+/// If the database cannot be reached, or the epoch is another's.
+pub fn site_folders(
+    address: &Address,
+    epoch: u64,
+    sites: &[(String, String)],
+) -> Result<Vec<String>, StoreError> {
+    let name = address.name();
+    let wrong = |wrong: postgres::Error| explain(name, 0, &wrong);
+    let mut connection = connect(address, Access::Write)?;
+    let mut change = connection.client.transaction().map_err(wrong)?;
+    owner::hold(&mut change, name, epoch)?;
+    let mut found = Vec::with_capacity(sites.len());
+    for (site, folder) in sites {
+        let put = "INSERT INTO tradewind.site_folders VALUES ($1, $2) ON CONFLICT DO NOTHING";
+        change.execute(put, &[site, folder]).map_err(wrong)?;
+        let get = "SELECT folder FROM tradewind.site_folders WHERE site = $1";
+        let row = change.query_one(get, &[site]).map_err(wrong)?;
+        found.push(row.try_get(0).map_err(wrong)?);
+    }
+    change.commit().map_err(wrong)?;
+    Ok(found)
+}
