@@ -109,10 +109,14 @@ impl Daemon {
 }
 
 impl Drop for Daemon {
+    #[expect(
+        clippy::print_stderr,
+        reason = "what a daemon said is needed to see why a test failed"
+    )]
     fn drop(&mut self) {
         let said = self.end("KILL");
         if std::thread::panicking() {
-            writeln!(std::io::stderr(), "{} said: {said}", self.url).unwrap();
+            eprintln!("{} said: {said}", self.url);
         }
     }
 }

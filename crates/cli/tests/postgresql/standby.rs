@@ -12,9 +12,10 @@ fn rounds() -> usize {
 }
 
 /// Where more rounds are asked for, their times are of interest.
+#[expect(clippy::print_stderr, reason = "a measurement is printed")]
 fn measured(what: &str, round: usize, milliseconds: u128) {
     if std::env::var_os("TRADEWIND_TAKEOVERS").is_some() {
-        writeln!(std::io::stderr(), "{what} {round}: {milliseconds} ms").unwrap();
+        eprintln!("{what} {round}: {milliseconds} ms");
     }
 }
 

@@ -195,7 +195,7 @@ fn refusal(owner: Option<&str>) -> Refusal {
 }
 
 /// How a market is shared.
-struct Sharing {
+pub(super) struct Sharing {
     followed: Box<dyn Followed>,
     sites: OpenPartners,
     changed: Box<dyn Fn(&Role) + Send>,
@@ -203,6 +203,17 @@ struct Sharing {
     not_before: Option<Instant>,
     /// Whether the last look failed.
     is_away: bool,
+}
+
+impl Sharing {
+    /// Of a market that may be taken at once.
+    pub(super) fn new(
+        followed: Box<dyn Followed>,
+        sites: OpenPartners,
+        changed: Box<dyn Fn(&Role) + Send>,
+    ) -> Sharing {
+        Sharing { followed, sites, changed, not_before: None, is_away: false }
+    }
 }
 
 /// All that the engine's thread lives through.
@@ -232,9 +243,8 @@ impl<C: Codec> Life<C> {
         base: Arc<EngineSetup<C>>,
         (handle, readers): (Handle, Readers),
         owned: Option<Loop<C>>,
-        (followed, sites, changed): (Box<dyn Followed>, OpenPartners, Box<dyn Fn(&Role) + Send>),
+        sharing: Sharing,
     ) -> Life<C> {
-        let sharing = Sharing { followed, sites, changed, not_before: None, is_away: false };
         let follower = Follower::default();
         Life { base, handle, readers, owned, follower, sharing: Some(sharing) }
     }

@@ -19,7 +19,7 @@ use super::peers::{PeerSender, PeerSetup};
 use super::recovery::{RecoveryError, recover_pages};
 use super::run::{Letters, Loop};
 use super::sites::{Reader, SiteSetup, Worker};
-use super::standby::{Followed, Hold, Life, Role, SharedSetup, Term};
+use super::standby::{Followed, Hold, Life, Role, SharedSetup, Sharing, Term};
 use crate::codec::Codec;
 use crate::codec::pages::Pages;
 use crate::live::record::MarketRecord;
@@ -156,7 +156,8 @@ impl Engine {
         }
         let is_standby = looping.is_none();
         let ours = (handle.clone(), readers.clone());
-        let mut life = Life::shared(base, ours, looping, (followed, sites, changed));
+        let sharing = Sharing::new(followed, sites, changed);
+        let mut life = Life::shared(base, ours, looping, sharing);
         if is_standby {
             life.prepare()?;
         }

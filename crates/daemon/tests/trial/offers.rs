@@ -23,7 +23,7 @@ const SILENCE: Span = Span(60);
 /// In half of the worlds more is left to the owners than they are expected to need: offers are kept
 /// all the same.
 pub(crate) fn guards(seed: u64) -> BTreeMap<String, Guard> {
-    let names: &[&str] = if seed / 4 % 2 == 0 { &["a", "b"] } else { &[] };
+    let names: &[&str] = if (seed / 4).is_multiple_of(2) { &["a", "b"] } else { &[] };
     names.iter().map(|name| ((*name).to_owned(), Guard::Spare)).collect()
 }
 

@@ -36,7 +36,7 @@ pub(crate) fn mark(
     if let Some(seconds) = seconds_behind {
         headers.insert(SECONDS, HeaderValue::from(seconds));
     }
-    if !failure.is_some_and(|failure| failure.parts().1.kind == STANDBY) {
+    if failure.is_none_or(|failure| failure.parts().1.kind != STANDBY) {
         return;
     }
     let place = owner.zip(wanted).map(|(url, wanted)| format!("{url}{wanted}"));
