@@ -52,7 +52,7 @@ impl Rates {
     pub const LONGEST: Span = Span(2 * 366 * 86_400);
 }
 
-/// The least common multiple of two periods, at most [`Rates::LONGEST`].
+/// The lowest common multiple of two periods, at most [`Rates::LONGEST`].
 fn common(one: Span, other: Span) -> Span {
     let (mut a, mut b) = (one.0.max(1), other.0.max(1));
     while b != 0 {
