@@ -14,8 +14,9 @@ async fn the_first_page_answers_above_the_fold() {
     let token = stage.token("ana");
     stage.command(&["grant", "user:ana", "100"]);
     stage.submit_as(&token, ("broken", "1", "1", "exit 3"));
+    // Its nodes are free tomorrow at the latest: a date has to fit on a phone.
     let theirs = ["submit", "--job-name", "theirs", "--clusters", "alpha", "--nodes", "4"];
-    stage.command(&[&theirs[..], &["--time", "30", "--", "sh", "-c", "sleep 900"]].concat());
+    stage.command(&[&theirs[..], &["--time", "1500", "--", "sh", "-c", "sleep 900"]].concat());
     let browser = Browser::start().await;
     crate::sign_in(&browser, &stage.url(""), &stage.admin()).await;
     browser.arrive("/").await;
