@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-python=$(scripts/packages.sh python "maturin, pytest, gymnasium, pandas and polars")
+python=$PWD/$(scripts/packages.sh python "maturin, pytest, gymnasium, pandas and polars")
 wheel=$(PYTHON=$python scripts/python-wheel.sh dev target/python/wheels)
 "$python" -m pip install --quiet --disable-pip-version-check --no-deps --no-index --force-reinstall "$wheel" >&2
 export PYTHONDONTWRITEBYTECODE=1
