@@ -338,8 +338,10 @@ proptest! {
         spelling in proptest::collection::vec(0..3usize, 12),
         seed in any::<u64>(),
     ) {
-        // Both of a pair say the same, so that the order would matter.
-        let pairs = ["class", "earliest-start", "sites", "requeue", "no-requeue", "ntasks", "time"];
+        // Both of a pair say the same, so that the order would matter, or exclude each other.
+        let pairs = [
+            "class", "earliest-start", "sites", "requeue", "no-requeue", "ntasks", "time", "peers",
+        ];
         let mut picks: Vec<(&str, &str)> = picks.iter().map(|&i| SAMPLES[i]).collect();
         picks.retain(|(name, _)| !pairs.contains(name));
         let plain: Vec<String> = picks.iter().map(|(name, value)| spell(name, value, 0)).collect();
