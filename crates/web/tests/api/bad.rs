@@ -47,7 +47,10 @@ fn wrong_submissions_are_refused_with_their_field_and_change_nothing() {
         }
     }
     let (_, market) = stage.get("root", "/v1/market");
-    assert_eq!(market["jobs"], json!({"held": 0, "waiting": 0, "running": 0, "unknown": 0, "over": 0}));
+    assert_eq!(
+        market["jobs"],
+        json!({"held": 0, "waiting": 0, "running": 0, "unknown": 0, "over": 0})
+    );
     assert_eq!(market["money"], before["money"]);
     stage.stop();
 }
