@@ -29,9 +29,10 @@ root=$roots/$version
 log=$roots/$version.log
 # What the tests of Slurm sites need beside Slurm: as scripts/setup.sh installs it here.
 packages=slurm-wlm,slurm-client,slurmdbd,mariadb-server,openssh-server,openssh-client,libfaketime,python3,procps,iproute2,sudo
-# sid's MariaDB client 11.8.9 refuses the results that slurmdbd asks for first; trixie's does not.
+# The library of MariaDB's client 11.8.9, in trixie and sid, refuses the results that slurmdbd asks for
+# first; bookworm's 10.11 does not.
 older=
-[ "$version" != 26.05 ] || older=libmariadb3/trixie
+[ "$version" = 22.05 ] || older=libmariadb3/bookworm
 wanted=$packages${older:+,$older}
 
 # install_older ARCHIVE ROOT: a package of another suite in place of its own.
