@@ -61,7 +61,7 @@ fn of_several_claimants_one_is_the_owner() {
     });
     let owners = opened.iter().filter(|it| it.is_ok()).count();
     assert_eq!(owners, 1, "{opened:?}");
-    // One that comes too late is told so, or its connection is ended by the one that came first.
+    // One that comes too late gets an error, or its connection is ended by the one that came first.
     let refused = |it: &&Result<Postgres, StoreError>| {
         matches!(it, Err(StoreError::Busy { .. } | StoreError::Io { .. }))
     };
