@@ -105,8 +105,8 @@ test-pages: setup
 # The same suite in Firefox of Debian; its driver is built once from its source, which takes minutes.
 test-firefox: setup
 	FIREFOX=1 ./scripts/setup.sh
-	./scripts/geckodriver.sh
-	PATH="$(CURDIR)/target/tools/bin:$$PATH" TRADEWIND_BROWSER=firefox \
+	driver=$$(./scripts/tool.sh geckodriver 0.36.0) && \
+	  PATH="$$(dirname "$$driver"):$$PATH" TRADEWIND_BROWSER=firefox \
 	  $(CARGO) test -p tradewind --features browser --test with_chromium
 
 # The five pictures of the pages in the README and the tour, made again.

@@ -80,13 +80,13 @@ fn check_database(
 ) -> Result<(), Failure> {
     let there = Postgres::market(address).map_err(|wrong| explain(&wrong))?;
     match (there, how) {
-        (Some(origin), Beginning::Anew) => {
+        (Some(origin), Beginning::New) => {
             let name = address.name();
             let message = format!("there is a journal of the market `{}`: {name}", origin.market);
             Err(Failure::usage(message).hint("start without `--new`, or name another database"))
         }
         // The opening compares it with the note.
-        (Some(_), Beginning::AsFound) | (None, Beginning::Anew) => Ok(()),
+        (Some(_), Beginning::AsFound) | (None, Beginning::New) => Ok(()),
         (None, Beginning::AsFound) if note.is_some() => Ok(()),
         (None, Beginning::AsFound) => remains::nothing_is_left(folder, address.name()),
     }

@@ -120,7 +120,7 @@ impl Args {
     }
 
     fn beginning(&self) -> Beginning {
-        if self.new { Beginning::Anew } else { Beginning::AsFound }
+        if self.new { Beginning::New } else { Beginning::AsFound }
     }
 }
 

@@ -16,13 +16,13 @@ pub(super) enum Beginning {
     /// With the market that is there; with a new one if nothing is there at all.
     AsFound,
     /// With a new market, although something of another one is there.
-    Anew,
+    New,
 }
 
 /// Looks whether a market may begin or go on in this folder, before anything is written.
 ///
 /// # Errors
-/// If something of a market is there and its journal is not; with [`Beginning::Anew`], if the
+/// If something of a market is there and its journal is not; with [`Beginning::New`], if the
 /// journal is there, or cannot be renamed.
 pub(super) fn check(place: &StateFolder, how: Beginning, report: &Report) -> Result<(), Failure> {
     let journal = place.journal();
@@ -32,7 +32,7 @@ pub(super) fn check(place: &StateFolder, how: Beginning, report: &Report) -> Res
             left if left.is_empty() => Ok(()),
             left => Err(refusal(place, &left)),
         },
-        Beginning::Anew => set_aside(place, &journal, report),
+        Beginning::New => set_aside(place, &journal, report),
     }
 }
 
@@ -158,7 +158,7 @@ mod tests {
             let shown = name.trim_end_matches("/tasks").trim_end_matches("/x");
             assert!(said.contains(&format!("`{shown}`")), "{name}: {said}");
             assert!(said.contains("tradewind restore") && said.contains("--new"), "{said}");
-            check(&place, Beginning::Anew, &REPORT).unwrap();
+            check(&place, Beginning::New, &REPORT).unwrap();
         }
     }
 
@@ -168,7 +168,7 @@ mod tests {
         let place = StateFolder::new(Some(folder.path())).unwrap();
         drop(Sqlite::open(&place.journal()).unwrap());
         check(&place, Beginning::AsFound, &REPORT).unwrap();
-        let refused = check(&place, Beginning::Anew, &REPORT).unwrap_err();
+        let refused = check(&place, Beginning::New, &REPORT).unwrap_err();
         assert_eq!(refused.exit.code(), 2);
         assert!(Sqlite::open(&place.journal()).is_ok());
     }
@@ -179,7 +179,7 @@ mod tests {
         let place = StateFolder::new(Some(folder.path())).unwrap();
         fs::write(place.journal(), "").unwrap();
         fs::write(folder.path().join("journal.db-wal"), "the log").unwrap();
-        check(&place, Beginning::Anew, &REPORT).unwrap();
+        check(&place, Beginning::New, &REPORT).unwrap();
         assert!(!place.journal().exists());
         let kept = below(folder.path());
         let log = kept.iter().find(|it| it.to_string_lossy().ends_with("-wal")).unwrap();

@@ -56,7 +56,7 @@ pub(super) fn start(
     let (identity, name) = identity(folder.folder())?;
     let note = match how {
         Beginning::AsFound => JournalNote::read(folder.folder())?,
-        Beginning::Anew => None,
+        Beginning::New => None,
     };
     let length = Duration::from_secs(u64::try_from(settings.standby.lease.0).unwrap_or(10));
     let claimant = Claimant { folder: name, process: client::new_key(), length };
