@@ -61,6 +61,19 @@ struct Held {
     orders: usize,
 }
 
+impl Held {
+    fn left(&self) -> Option<Duration> {
+        match &self.term {
+            Term::Endless => None,
+            Term::Timed(asked, length) => {
+                let sure = *length - *length / 8;
+                Some(sure.saturating_sub(Tick::now().since(*asked)))
+            }
+            Term::Lost(_) => Some(Duration::ZERO),
+        }
+    }
+}
+
 /// The right to act as owner.
 #[derive(Debug)]
 pub struct Lease {
@@ -124,14 +137,7 @@ impl Lease {
 
     /// How long it still holds; `None`: without end.
     pub fn left(&self) -> Option<Duration> {
-        match &self.held().term {
-            Term::Endless => None,
-            Term::Timed(asked, length) => {
-                let sure = *length - *length / 8;
-                Some(sure.saturating_sub(Tick::now().since(*asked)))
-            }
-            Term::Lost(_) => Some(Duration::ZERO),
-        }
+        self.held().left()
     }
 
     /// Whether orders may leave.
@@ -141,10 +147,13 @@ impl Lease {
 
     /// Permission for one call of a site with orders, if the lease holds.
     pub(super) fn order(self: &Arc<Lease>) -> Option<OrderUnderway> {
-        if !self.holds() {
+        // Under one lock: else the lease could be lost between the look and the count, and a wait
+        // for orders under way would miss this one.
+        let mut held = self.held();
+        if held.left().is_some_and(|left| left.is_zero()) {
             return None;
         }
-        self.held().orders += 1;
+        held.orders += 1;
         Some(OrderUnderway(Arc::clone(self)))
     }
 
