@@ -6,7 +6,7 @@ use tradewind_daemon::store::{ImportError, RowSource, Verified, compared};
 use crate::address::Address;
 use crate::connect::{Access, connect};
 use crate::error::{explain, io};
-use crate::owner::{self, Other};
+use crate::owner::{self, Ended};
 use crate::rows;
 use crate::schema::{self, Found};
 use crate::store::Postgres;
@@ -23,7 +23,7 @@ pub fn import(address: &Address, from: &mut dyn RowSource) -> Result<Verified, I
     let wrong = |wrong: postgres::Error| explain(name, 0, &wrong);
     let mut connection = connect(address, Access::Write)?;
     let client = &mut connection.client;
-    owner::lock(client, name, Other::Spared)?;
+    owner::lock(client, name, &Ended::Spared)?;
     if schema::found(client, name)? != Found::Nothing {
         let what = "there is a journal in this database: name another one, nothing was written";
         return Err(io(name, what).into());

@@ -47,13 +47,18 @@ pub(crate) fn holder(client: &mut Client) -> Result<Option<i32>, Error> {
     client.query_opt(ask, &[&LOCK])?.map(|row| row.try_get(0)).transpose()
 }
 
-/// What is done about a session that has the lock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Other {
-    /// It is waited for, a moment.
+/// Which session that has the lock is ended, since its daemon is not the owner any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// None: it is waited for, a moment.
     Spared,
-    /// It is ended: its daemon is not the owner any more.
-    Ended,
+    /// Any.
+    Whichever,
+    /// That of this holder, as long as the table names it.
+    Of(String),
+    /// One that is older than the end of the lease. Of several claimants that come after it, none
+    /// ends another, which may have become the owner meanwhile.
+    OfThePast,
 }
 
 /// Looks whether the lease allows an opening, and what it means for the session that has the lock.
@@ -65,31 +70,51 @@ pub(crate) fn admits(
     name: &str,
     claim: Claim,
     claimant: Option<&Claimant>,
-) -> Result<Other, StoreError> {
+) -> Result<Ended, StoreError> {
     if claim != Claim::IfFree {
-        return Ok(Other::Ended);
+        return Ok(Ended::Whichever);
     }
     let lease = LeaseRow::read(client).map_err(|wrong| explain(name, 0, &wrong))?;
-    let is_ours = lease.is_of(claimant);
-    match lease.runs && !is_ours {
-        true => Err(StoreError::Busy { path: name.to_owned() }),
-        false if is_ours || lease.ran_out => Ok(Other::Ended),
-        false => Ok(Other::Spared),
+    match (lease.is_of(claimant), lease.runs) {
+        (true, _) => Ok(Ended::Of(lease.holder)),
+        (false, true) => Err(StoreError::Busy { path: name.to_owned() }),
+        (false, false) if lease.ran_out => Ok(Ended::OfThePast),
+        (false, false) => Ok(Ended::Spared),
     }
+}
+
+/// A claimant that has been connected for so long, and is not the owner yet, has stopped. In seconds.
+const STOPPED: i64 = 60;
+
+/// Ends the session that has the lock, if it is to be; of the same role, which may do that.
+fn end(client: &mut Client, ended: &Ended) -> Result<(), Error> {
+    let Some(pid) = holder(client)? else { return Ok(()) };
+    // Each is one statement, hence of one state of the table.
+    match ended {
+        Ended::Spared => Ok(0),
+        Ended::Whichever => client.execute("SELECT pg_terminate_backend($1)", &[&pid]),
+        Ended::Of(holder) => {
+            let end = "SELECT pg_terminate_backend($1) FROM tradewind.owner \
+                       WHERE id = 1 AND holder = $2";
+            client.execute(end, &[&pid, holder])
+        }
+        Ended::OfThePast => {
+            let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity, tradewind.owner \
+                       WHERE pid = $1 AND id = 1 AND until <= clock_timestamp() AND backend_start \
+                       < greatest(until, clock_timestamp() - $2::int8 * interval '1 second')";
+            client.execute(end, &[&pid, &STOPPED])
+        }
+    }
+    .map(|_| ())
 }
 
 /// Waits a moment for the lock; ends the session that has it if it is to be.
 ///
 /// # Errors
 /// [`StoreError::Busy`] if another session has it.
-pub(crate) fn lock(client: &mut Client, name: &str, other: Other) -> Result<(), StoreError> {
+pub(crate) fn lock(client: &mut Client, name: &str, ended: &Ended) -> Result<(), StoreError> {
     let wrong = |wrong: Error| explain(name, 0, &wrong);
-    if other == Other::Ended
-        && let Some(pid) = holder(client).map_err(wrong)?
-    {
-        // Of the same role, which may do that.
-        client.execute("SELECT pg_terminate_backend($1)", &[&pid]).map_err(wrong)?;
-    }
+    end(client, ended).map_err(wrong)?;
     let begin = Instant::now();
     loop {
         let try_it = client.query_one("SELECT pg_try_advisory_lock($1, 0)", &[&LOCK]);

@@ -14,7 +14,7 @@ use crate::address::Address;
 use crate::connect::{self, Access, Connection, Facts, clocks_agree, connect};
 use crate::error::{UNSURE, explain, io, is_certain};
 use crate::lease::Claimant;
-use crate::owner::{self, Claim, Other};
+use crate::owner::{self, Claim, Ended};
 use crate::rows::{self, Added, JournalSource};
 use crate::schema::{self, Found};
 use crate::{archives, snapshots};
@@ -84,21 +84,21 @@ impl Postgres {
         let mut connection = connect(address, Access::Write)?;
         clocks_agree(&mut connection, name, now)?;
         let client = &mut connection.client;
-        let mut other = if claim == Claim::IfFree { Other::Spared } else { Other::Ended };
+        let mut ended = if claim == Claim::IfFree { Ended::Spared } else { Ended::Whichever };
         if let Found::Journal(format) = schema::found(client, name)? {
             belongs_to(&schema::origin(client, name)?, market, name)?;
             if let Claim::Again(ours) = claim {
                 owner::is_ours(client, name, ours)?;
             }
             if format >= schema::LEASES {
-                other = owner::admits(client, name, claim, claimant)?;
+                ended = owner::admits(client, name, claim, claimant)?;
             }
         } else if market.is_some() || matches!(claim, Claim::Again(_)) {
             let what = "the journal of this market is not there: is it another database, or one \
                         that is empty?";
             return Err(StoreError::Lost { path: name.to_owned(), what: what.to_owned() });
         }
-        owner::lock(client, name, other)?;
+        owner::lock(client, name, &ended)?;
         let epoch = take(client, name, claim, claimant)?;
         Postgres::writing(name, connection, epoch)
     }
