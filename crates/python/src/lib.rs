@@ -6,6 +6,7 @@ mod options;
 mod policy;
 mod replay;
 mod table;
+mod worlds;
 
 #[pyo3::pymodule]
 mod _native {
@@ -16,7 +17,9 @@ mod _native {
     #[pymodule_export]
     use super::policy::market::MarketView;
     #[pymodule_export]
-    use super::replay::{FinishedRun, replay, submissions};
+    use super::replay::{FinishedRun, replay};
     #[pymodule_export]
     use super::table::{Table, jobs_of, summary_of};
+    #[pymodule_export]
+    use super::worlds::Worlds;
 }

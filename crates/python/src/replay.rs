@@ -13,7 +13,6 @@ use tradewind_campaign::summary::Summary;
 use tradewind_campaign::workload::WorkloadFiles;
 use tradewind_campaign::{checks, worker_pool};
 use tradewind_io::campaign::Campaign;
-use tradewind_io::swf;
 use tradewind_sim::Settings;
 use tradewind_sim::check::Checker;
 use tradewind_sim::workload::Workload;
@@ -197,16 +196,4 @@ impl OwnPolicy for NoPolicy {
     ) -> Result<tradewind_sim::Run, Failure> {
         Err(Failure::usage(format!("there is no policy `{text}` here")))
     }
-}
-
-/// When the jobs of a log were submitted, in seconds on its clock, in order.
-#[pyfunction]
-pub(crate) fn submissions(py: Python<'_>, log: &str) -> PyResult<Vec<i64>> {
-    let read = || -> Result<Vec<i64>, Failure> {
-        let log = swf::load(log)?;
-        Ok(log.jobs.iter().map(|job| job.submit.0).collect())
-    };
-    let mut moments = py.detach(read).map_err(|failure| raised(py, failure))?;
-    moments.sort_unstable();
-    Ok(moments)
 }

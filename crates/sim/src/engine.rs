@@ -127,9 +127,9 @@ pub(crate) fn earlier(one: Option<Time>, other: Option<Time>) -> Option<Time> {
 }
 
 /// A market, the policy that decides for it, and its world.
-pub(crate) struct Engine<'a, W> {
+pub(crate) struct Engine<W, P> {
     pub(crate) market: Market,
-    pub(crate) policy: &'a mut dyn Policy,
+    pub(crate) policy: P,
     pub(crate) world: W,
     ends: BinaryHeap<Reverse<End>>,
     turns: BinaryHeap<Reverse<(Time, OutageTurn, OutageId)>>,
@@ -150,14 +150,9 @@ pub(crate) struct Engine<'a, W> {
     commands: Vec<Command>,
 }
 
-impl<'a, W: World> Engine<'a, W> {
+impl<W: World, P: Policy> Engine<W, P> {
     /// `events` are what the policy gets first.
-    pub(crate) fn new(
-        market: Market,
-        policy: &'a mut dyn Policy,
-        world: W,
-        events: Vec<Event>,
-    ) -> Engine<'a, W> {
+    pub(crate) fn new(market: Market, policy: P, world: W, events: Vec<Event>) -> Engine<W, P> {
         Engine {
             market,
             policy,
@@ -198,6 +193,15 @@ impl<'a, W: World> Engine<'a, W> {
     /// sites start their owners' jobs, then one pass.
     /// Whatever the pass causes in the same second (jobs of no length) is a further round.
     pub(crate) fn round(&mut self) -> Result<(), SimError> {
+        self.before_submissions()?;
+        while self.submit_next()? {}
+        self.after_submissions()?;
+        self.pass()?;
+        self.after_pass()
+    }
+
+    /// Ends, outages and prices of a round.
+    pub(crate) fn before_submissions(&mut self) -> Result<(), SimError> {
         while let Some(end) = self.pop_end(self.market.now()) {
             self.end(end)?;
         }
@@ -209,14 +213,22 @@ impl<'a, W: World> Engine<'a, W> {
         while let Some((pool, price)) = self.world.price(self.market.now()) {
             self.happen(Event::Priced { pool, price })?;
         }
-        while self.submit_next()? {}
+        Ok(())
+    }
+
+    /// The schedulers of sites start their owners' jobs.
+    pub(crate) fn after_submissions(&mut self) -> Result<(), SimError> {
         while let Some(event) = self.world.of_owners(&self.market) {
             match event {
                 Event::Started { job, place } => self.start_by_site(job, place)?,
                 event => self.happen(event)?,
             }
         }
-        self.pass()?;
+        Ok(())
+    }
+
+    /// Jobs go to the queues of sites, or leave them.
+    pub(crate) fn after_pass(&mut self) -> Result<(), SimError> {
         let lines = self.world.lines(&self.market);
         lines.into_iter().try_for_each(|event| self.happen(event))
     }
@@ -323,10 +335,20 @@ impl<'a, W: World> Engine<'a, W> {
 
     /// Submits the next job, if it is time.
     pub(crate) fn submit_next(&mut self) -> Result<bool, SimError> {
-        let job = JobId(self.market.submitted());
-        let Some(demand) = self.world.job(job, self.market.now()) else { return Ok(false) };
-        self.happen(Event::Submitted { job, demand })?;
+        let Some((job, demand)) = self.next_submission() else { return Ok(false) };
+        self.submit(job, demand)?;
         Ok(true)
+    }
+
+    /// The next job, if it is time: [`Engine::submit`] has to follow.
+    pub(crate) fn next_submission(&mut self) -> Option<(JobId, Demand)> {
+        let job = JobId(self.market.submitted());
+        Some((job, self.world.job(job, self.market.now())?))
+    }
+
+    /// The job joins the queue.
+    pub(crate) fn submit(&mut self, job: JobId, demand: Demand) -> Result<(), SimError> {
+        self.happen(Event::Submitted { job, demand })
     }
 
     /// Writes an event down and keeps it for the policy's next pass, if it is not its own doing.
@@ -343,11 +365,18 @@ impl<'a, W: World> Engine<'a, W> {
 
     /// Asks the policy and does what it says.
     pub(crate) fn pass(&mut self) -> Result<(), SimError> {
-        self.passes += 1;
-        self.looks += self.market.queue().len() as u64;
         let mut commands = std::mem::take(&mut self.commands);
         self.policy.decide(&self.market, &self.events, &mut commands);
-        self.bear_with(&commands)?;
+        self.carry_out(&mut commands)?;
+        self.commands = commands;
+        Ok(())
+    }
+
+    /// Does what was decided in a pass, and takes it out of `commands`.
+    pub(crate) fn carry_out(&mut self, commands: &mut Vec<Command>) -> Result<(), SimError> {
+        self.passes += 1;
+        self.looks += self.market.queue().len() as u64;
+        self.bear_with(commands)?;
         self.events.clear();
         self.wake = None;
         let now = self.market.now();
@@ -362,8 +391,7 @@ impl<'a, W: World> Engine<'a, W> {
                 Command::Wake { at } => self.wake = (at > now).then_some(at),
             }
         }
-        self.commands = commands;
-        self.world.passed(&self.market, &*self.policy)
+        self.world.passed(&self.market, &self.policy)
     }
 
     /// A policy that is woken again and again, with nothing left that could happen, is stuck.

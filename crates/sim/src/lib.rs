@@ -5,7 +5,8 @@
 //! under a policy, [`outage`] takes nodes away, [`owners`] are sites whose owners have jobs of their own,
 //! [`check`] watches, [`metrics`] sums up,
 //! [`placement`] names processors and [`replications`] says how sure a mean is; [`models`] makes
-//! workloads up, and [`queueing`] says what theory expects. [`fork`](mod@fork) carries a live market on, and
+//! workloads up, and [`queueing`] says what theory expects. [`stepped`] is a replay that stops where
+//! something is to be decided, and [`worlds`] are episodes of such replays for agents that learn. [`fork`](mod@fork) carries a live market on, and
 //! [`retrace`] proves that a live policy decided as it would here.
 //! No files, no threads, no clock: the same input gives the same run.
 
@@ -27,7 +28,9 @@ mod replay;
 pub mod replications;
 mod result;
 pub mod retrace;
+pub mod stepped;
 pub mod workload;
+pub mod worlds;
 
 pub use engine::SimError;
 pub use estimate::Estimate;

@@ -3,6 +3,8 @@
 //! What happens in which order within a second, and when the policy is asked, depends on the
 //! [`Semantics`].
 
+use std::ops::Deref;
+
 use tradewind_model::{
     Demand, Event, JobId, Market, Outage, Place, Pool, PoolId, Price, Reason, Span, Time,
 };
@@ -51,10 +53,7 @@ pub fn run(
     policy: &mut dyn Policy,
     checkers: &mut [Box<dyn Checker>],
 ) -> Result<Run, SimError> {
-    let submit = workload.jobs.first().map(|job| job.submit);
-    let told = workload.outages.first().map(|outage| outage.announced);
-    let owners = workload.owners.iter().filter_map(|load| load.jobs.first()).map(|job| job.submit);
-    let from = submit.into_iter().chain(told).chain(owners).min().unwrap_or(Time(0));
+    let from = beginning(workload);
     let market = Market::new(workload.pools.clone(), from);
     let mut replay = Replay::new(workload, settings, checkers, from);
     if settings.semantics == Semantics::Textbook {
@@ -74,11 +73,19 @@ pub fn run(
     engine.finish()
 }
 
-/// A workload on its way through a replay.
-struct Replay<'a> {
-    workload: &'a Workload,
+/// The moment of the first news.
+pub(crate) fn beginning(workload: &Workload) -> Time {
+    let submit = workload.jobs.first().map(|job| job.submit);
+    let told = workload.outages.first().map(|outage| outage.announced);
+    let owners = workload.owners.iter().filter_map(|load| load.jobs.first()).map(|job| job.submit);
+    submit.into_iter().chain(told).chain(owners).min().unwrap_or(Time(0))
+}
+
+/// A workload on its way through a replay; borrowed, or shared.
+pub(crate) struct Replay<'a, L = &'a Workload, C = &'a mut [Box<dyn Checker>]> {
+    workload: L,
     semantics: Semantics,
-    checkers: &'a mut [Box<dyn Checker>],
+    checkers: C,
     /// Jobs submitted so far; in the workload's order.
     submitted: usize,
     /// Outages announced so far; in the workload's order.
@@ -86,7 +93,7 @@ struct Replay<'a> {
     estimator: Estimator,
     /// Pyss: jobs that ended in this second before their turn.
     early: Vec<JobId>,
-    jobs: Vec<Ran>,
+    pub(crate) jobs: Vec<Ran>,
     /// Who started in this second.
     begun: Vec<JobId>,
     trades: Vec<Struck>,
@@ -94,15 +101,19 @@ struct Replay<'a> {
     owners: Owners<'a>,
 }
 
-impl<'a> Replay<'a> {
-    fn new(
-        workload: &'a Workload,
+impl<'a, L, C> Replay<'a, L, C>
+where
+    L: Deref<Target = Workload>,
+    C: AsMut<[Box<dyn Checker>]>,
+{
+    /// Without owners' jobs.
+    pub(crate) fn new(
+        workload: L,
         settings: Settings,
-        checkers: &'a mut [Box<dyn Checker>],
+        checkers: C,
         from: Time,
-    ) -> Replay<'a> {
+    ) -> Replay<'a, L, C> {
         Replay {
-            workload,
             semantics: settings.semantics,
             checkers,
             submitted: 0,
@@ -114,6 +125,7 @@ impl<'a> Replay<'a> {
             trades: Vec::new(),
             lost: Vec::new(),
             owners: Owners::new(&[], &workload.pools),
+            workload,
         }
     }
 
@@ -127,7 +139,7 @@ impl<'a> Replay<'a> {
 
     /// A job was backfilled if one that was submitted earlier waits when the second is over: the
     /// order of starts within it is the policy's own affair.
-    fn close_second(&mut self, market: &Market) {
+    pub(crate) fn close_second(&mut self, market: &Market) {
         let head = market.head();
         for job in self.begun.drain(..) {
             self.jobs[job.index()].backfilled = head.is_some_and(|head| head < job);
@@ -139,7 +151,11 @@ fn objection(at: Time) -> impl FnOnce(Violation) -> SimError {
     move |violation| SimError::Check { at, violation }
 }
 
-impl World for Replay<'_> {
+impl<L, C> World for Replay<'_, L, C>
+where
+    L: Deref<Target = Workload>,
+    C: AsMut<[Box<dyn Checker>]>,
+{
     const PATIENCE: u32 = 10_000;
 
     fn next_job(&self) -> Option<Time> {
@@ -198,7 +214,7 @@ impl World for Replay<'_> {
 
     fn happened(&mut self, market: &Market, event: &Event) -> Result<(), SimError> {
         let now = market.now();
-        for checker in &mut *self.checkers {
+        for checker in self.checkers.as_mut() {
             checker.event(market, event).map_err(objection(now))?;
         }
         self.owners.happened(market, event);
@@ -236,14 +252,19 @@ impl World for Replay<'_> {
     }
 
     fn passed(&mut self, market: &Market, policy: &dyn Policy) -> Result<(), SimError> {
-        for checker in &mut *self.checkers {
+        for checker in self.checkers.as_mut() {
             checker.pass(market, policy).map_err(objection(market.now()))?;
         }
         Ok(())
     }
 }
 
-impl Engine<'_, Replay<'_>> {
+impl<L, C, P> Engine<Replay<'_, L, C>, P>
+where
+    L: Deref<Target = Workload>,
+    C: AsMut<[Box<dyn Checker>]>,
+    P: Policy,
+{
     fn pyss_instant(&mut self) -> Result<(), SimError> {
         let now = self.market.now();
         let ends: Vec<End> = std::iter::from_fn(|| self.pop_end(now)).collect();
@@ -280,7 +301,7 @@ impl Engine<'_, Replay<'_>> {
         let easy = self.policy.promise() == Promise::Head;
         if easy && self.world.estimator.may_fall_short() && self.falls_short(now) {
             self.wake = None;
-            return self.world.passed(&self.market, &*self.policy);
+            return self.world.passed(&self.market, &self.policy);
         }
         self.pass()
     }
@@ -303,13 +324,13 @@ impl Engine<'_, Replay<'_>> {
         self.market.pools().as_slice().first().is_some_and(believed)
     }
 
-    fn finish(mut self) -> Result<Run, SimError> {
+    pub(crate) fn finish(mut self) -> Result<Run, SimError> {
         self.world.close_second(&self.market);
         if self.market.queue().len() + self.market.lined().len() > 0 {
             return Err(self.stuck());
         }
-        let Engine { market, policy, world, passes, .. } = self;
-        for checker in world.checkers {
+        let Engine { market, policy, mut world, passes, .. } = self;
+        for checker in world.checkers.as_mut() {
             checker.finish(&market).map_err(objection(market.now()))?;
         }
         let Replay { jobs, trades, lost, owners, .. } = world;

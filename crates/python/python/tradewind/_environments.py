@@ -5,14 +5,25 @@ from __future__ import annotations
 import importlib.util
 import sys
 from importlib.machinery import ModuleSpec
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .gym import WorldsVectorEnv
+
+#: The names of environments.
+KINDS = ("Backfill", "Order", "Pool", "Bid")
 
 
 def register() -> None:
     """Names the environments ``tradewind/…``."""
     from gymnasium.envs.registration import register
 
-    register(id="tradewind/Backfill-v0", entry_point="tradewind.gym:BackfillEnv")
+    for kind in KINDS:
+        register(
+            id=f"tradewind/{kind}-v0",
+            entry_point=f"tradewind.gym:{kind}Env",
+            vector_entry_point=f"tradewind.gym:{kind.lower()}_vector",
+        )
 
 
 class _OnceImported:
@@ -40,3 +51,15 @@ def arrange() -> None:
         register()
     else:
         sys.meta_path.insert(0, _OnceImported())
+
+
+def make_vec(kind: str, num_envs: int = 1, **options: Any) -> WorldsVectorEnv:
+    """Many environments that native threads step without the interpreter's lock; needs gymnasium.
+
+    ``kind`` is ``"Backfill"``, ``"Order"``, ``"Pool"``, ``"Bid"`` or a registered name; ``options`` are
+    those of the environment (``log``, ``jobs``, …), ``threads`` (without it, one per core) and ``copy``
+    (false: arrays are overwritten by the next step).
+    """
+    from . import gym
+
+    return gym.make_vec(kind, num_envs, **options)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 PathLike = Union[str, "os.PathLike[str]"]
 PolicyLike = Union[str, Policy, type[Policy]]
+Logs = Union[PathLike, Sequence[PathLike], None]
 Words = Union[str, Sequence[str]]
 Progress = Union[bool, Callable[[int, int], object]]
 
@@ -133,7 +134,7 @@ def _mean(values: Iterable[Any]) -> float:
 
 
 def simulate(
-    log: PathLike | Sequence[PathLike] | None = None,
+    log: Logs = None,
     policy: PolicyLike | Sequence[PolicyLike] = "easy",
     *,
     grid: PathLike | None = None,
@@ -209,29 +210,15 @@ def simulate(
     InputError
         A file is not what it should be, or a policy of your own asks for what cannot be (``code`` 3).
     """
-    logs = [] if log is None else [log] if isinstance(log, (str, os.PathLike)) else list(log)
-    options: dict[str, Any] = {
-        "logs": [os.fspath(path) for path in logs],
-        "semantics": _words(semantics),
-        "overrun": _words(overrun),
-        "estimate": _words(estimate),
-        "load": [str(load)] if isinstance(load, (int, float, str)) else [str(it) for it in load],
-        "seeds": _seeds(seeds),
-        "model": model,
-        "users": users,
-        "procs": procs,
-        "grid": _path(grid),
-        "homes": homes,
-        "outages": _path(outages),
-        "side": _path(side),
-        "from": _text(from_time),
-        "to": _text(to_time),
-        "squeeze": squeeze,
-        "warm_up": _text(warm_up),
-        "cool_down": _text(cool_down),
-    }
-    if not logs and model is None:
-        raise UsageError([("no log and no model is named", "for instance `simulate(\"log.swf.gz\")`")])
+    options = _campaign(
+        log,
+        {
+            "grid": grid, "seeds": seeds, "procs": procs, "estimate": estimate, "overrun": overrun,
+            "semantics": semantics, "load": load, "model": model, "users": users, "homes": homes,
+            "outages": outages, "side": side, "from_time": from_time, "to_time": to_time,
+            "squeeze": squeeze, "warm_up": warm_up, "cool_down": cool_down,
+        },
+    )
     named, own = _policies(policy)
     seen, done = _bar(progress)
     runs: list[FinishedRun] = []
@@ -246,6 +233,46 @@ def simulate(
     finally:
         done()
     return Runs(runs, notes)
+
+
+def _campaign(log: Logs, given: dict[str, Any]) -> dict[str, Any]:
+    """What is to be replayed, for the native part; ``given`` are arguments of ``simulate``."""
+    logs = [] if log is None else [log] if isinstance(log, (str, os.PathLike)) else list(log)
+    model, load = given.get("model"), given.get("load", ())
+    if not logs and model is None:
+        raise UsageError([("no log and no model is named", "for instance `simulate(\"log.swf.gz\")`")])
+    return {
+        "logs": [os.fspath(path) for path in logs],
+        "semantics": _words(given.get("semantics", ())),
+        "overrun": _words(given.get("overrun", ())),
+        "estimate": _words(given.get("estimate", ())),
+        "load": [str(load)] if isinstance(load, (int, float, str)) else [str(it) for it in load],
+        "seeds": _seeds(given.get("seeds")),
+        "model": model,
+        "users": given.get("users"),
+        "procs": given.get("procs"),
+        "grid": _path(given.get("grid")),
+        "homes": given.get("homes"),
+        "outages": _path(given.get("outages")),
+        "side": _path(given.get("side")),
+        "from": _text(given.get("from_time")),
+        "to": _text(given.get("to_time")),
+        "squeeze": given.get("squeeze"),
+        "warm_up": _text(given.get("warm_up")),
+        "cool_down": _text(given.get("cool_down")),
+    }
+
+
+def options_of(log: Logs, policy: str, given: dict[str, Any]) -> dict[str, Any]:
+    """The same for one built-in policy; ``seed`` is one of what is drawn."""
+    left = dict(given)
+    seed = left.pop("seed", None)
+    return _campaign(log, left | {"seeds": seed}) | {"policies": _list(policy)}
+
+
+def metrics_of(document: dict[str, Any]) -> dict[str, float]:
+    """The measures of a ``summary.json``."""
+    return {name: _mean([document[name]]) for name in _measures(document)}
 
 
 def _policies(

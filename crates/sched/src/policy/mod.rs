@@ -78,6 +78,33 @@ pub trait Policy: Send {
     }
 }
 
+/// Another one's policy, for as long as it is lent.
+impl<P: Policy + ?Sized> Policy for &mut P {
+    fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>) {
+        (**self).decide(market, events, commands);
+    }
+
+    fn resume(&mut self, usage: &BTreeMap<i64, u64>) {
+        (**self).resume(usage);
+    }
+
+    fn promise(&self) -> Promise {
+        (**self).promise()
+    }
+
+    fn reservation(&self, job: JobId) -> Option<Time> {
+        (**self).reservation(job)
+    }
+
+    fn standing(&self, now: Time) -> Vec<Standing> {
+        (**self).standing(now)
+    }
+
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        (**self).counts()
+    }
+}
+
 /// What a policy promises the head of the queue, for checkers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Promise {

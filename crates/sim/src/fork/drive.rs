@@ -64,7 +64,7 @@ struct Future {
     lost: Vec<Taken>,
 }
 
-impl Engine<'_, Future> {
+impl<P: Policy> Engine<Future, P> {
     /// What runs and is announced at the fork.
     fn adopt(&mut self) {
         let running = self.market.running().map(|job| (job.start, job.job, job.shares().collect()));

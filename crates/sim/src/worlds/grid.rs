@@ -1,0 +1,351 @@
+//! Agents that decide at submissions on a grid: at which site a job waits, or what it bids.
+
+use std::sync::Arc;
+
+use tradewind_model::{Demand, JobId, Market, Money, Pool, SiteId, Span, Terms, Time};
+use tradewind_sched::policy::Policy;
+
+use super::features::{log, many, share};
+use super::line::{PARTS, rate};
+use super::{Episode, MakePolicy, Turn};
+use crate::stepped::{Point, Stepped, Stop};
+use crate::workload::Workload;
+use crate::{Estimate, Run, SimError};
+
+/// Features of a pool, and of a job.
+pub(super) const FEATURES: usize = 8;
+
+/// Of jobs that ask for nothing else.
+static NONE: Terms = Terms::NONE;
+
+/// What the agent decides when a job is submitted.
+#[derive(Debug, Clone)]
+pub(super) enum Choice {
+    /// Its home, which is one of so many sites.
+    Site(usize),
+    /// What it says that the job is worth: so many thousandths of what it is worth. The agent has
+    /// the jobs whose [`drawn`](super::drawn) number is below `share` thousandths.
+    Bid { levels: Arc<[u32]>, seed: u64, share: u32 },
+}
+
+/// A policy that may be any.
+struct Boxed(Box<dyn Policy>);
+
+impl Policy for Boxed {
+    fn decide(
+        &mut self,
+        market: &Market,
+        events: &[tradewind_model::Event],
+        commands: &mut Vec<tradewind_model::Command>,
+    ) {
+        self.0.decide(market, events, commands);
+    }
+
+    fn promise(&self) -> tradewind_sched::policy::Promise {
+        self.0.promise()
+    }
+
+    fn reservation(&self, job: JobId) -> Option<Time> {
+        self.0.reservation(job)
+    }
+
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        self.0.counts()
+    }
+}
+
+/// A job of the agent's that has not ended.
+struct Mine {
+    job: JobId,
+    value: Money,
+    deadline: Option<Time>,
+}
+
+/// A job that has not started.
+struct Open {
+    job: JobId,
+    /// What it gained is counted until then.
+    counted: Time,
+    rate: u64,
+}
+
+/// An episode whose agent decides at submissions.
+pub(super) struct Grid {
+    stepped: Stepped<Boxed>,
+    workload: Arc<Workload>,
+    choice: Choice,
+    open: Vec<Open>,
+    /// Parts of slowdown that waiting jobs have gained.
+    gained: u128,
+    mine: Vec<Mine>,
+    /// Micro-credits that the agent's jobs have brought, and are worth in all.
+    profit: i128,
+    worth: i128,
+    coming: Option<JobId>,
+}
+
+impl Grid {
+    pub(super) fn new(
+        workload: Arc<Workload>,
+        estimate: Estimate,
+        policy: &MakePolicy,
+        choice: Choice,
+    ) -> Grid {
+        let made = Boxed(policy(&workload));
+        let stepped = Stepped::new(Arc::clone(&workload), estimate, made, Stop::Submissions);
+        let mut grid = Grid {
+            stepped,
+            workload,
+            choice,
+            open: Vec::new(),
+            gained: 0,
+            mine: Vec::new(),
+            profit: 0,
+            worth: 0,
+            coming: None,
+        };
+        let jobs = (0..grid.workload.jobs.len()).filter(|at| grid.is_mine(*at));
+        grid.worth = jobs.map(|at| i128::from(value(grid.terms(at)).0)).sum();
+        grid
+    }
+
+    fn terms(&self, at: usize) -> &Terms {
+        self.workload.jobs[at].terms.as_deref().unwrap_or(&NONE)
+    }
+
+    /// Whether the agent decides for the job.
+    fn is_mine(&self, at: usize) -> bool {
+        match self.choice {
+            Choice::Site(_) => true,
+            Choice::Bid { seed, share, .. } => {
+                value(self.terms(at)) > Money::ZERO
+                    && super::drawn(seed, "mine", at as u64, 1_000) < u64::from(share)
+            }
+        }
+    }
+
+    fn go_on(&mut self) -> Result<Turn, SimError> {
+        self.coming = None;
+        loop {
+            match self.stepped.advance()? {
+                Point::Over => {
+                    self.count();
+                    return Ok(Turn::Over);
+                }
+                Point::Pass => {}
+                Point::Submission(job) => {
+                    if self.is_mine(job.index()) && self.has_choice() {
+                        self.count();
+                        self.coming = Some(job);
+                        return Ok(Turn::Choice);
+                    }
+                    self.submit(job, None)?;
+                }
+            }
+        }
+    }
+
+    fn submit(&mut self, job: JobId, terms: Option<Arc<Terms>>) -> Result<(), SimError> {
+        if let Some(demand) = self.stepped.coming() {
+            let (counted, rate) = (self.stepped.market().now(), rate(demand.estimate));
+            self.open.push(Open { job, counted, rate });
+        }
+        self.stepped.submit(terms)
+    }
+
+    /// The terms that the agent's action gives the job that is about to be submitted.
+    fn chosen(&self, job: JobId, action: usize) -> Terms {
+        let demand = self.stepped.coming().map_or(&NONE, Demand::terms);
+        let mut terms = demand.clone();
+        match &self.choice {
+            Choice::Site(sites) => {
+                let asked = Some(action).filter(|site| site < sites && self.suits(*site));
+                let site = asked.or_else(|| (0..*sites).find(|site| self.suits(*site)));
+                terms.home = site.map(|site| SiteId(site as u32));
+            }
+            Choice::Bid { levels, .. } => {
+                let level = levels.get(action).or(levels.last()).copied().unwrap_or(1_000);
+                let worth = i128::from(value(self.terms(job.index())).0);
+                let said = worth * i128::from(level) / 1_000;
+                terms.value = Some(Money(i64::try_from(said).unwrap_or(i64::MAX)));
+            }
+        }
+        terms
+    }
+
+    /// Whether more than one site can take the job; a bid is always a choice.
+    fn has_choice(&self) -> bool {
+        match self.choice {
+            Choice::Bid { .. } => true,
+            Choice::Site(sites) => (0..sites).filter(|site| self.suits(*site)).nth(1).is_some(),
+        }
+    }
+
+    /// Whether a pool of the site is wide enough.
+    fn suits(&self, site: usize) -> bool {
+        let Some(demand) = self.stepped.coming() else { return false };
+        let pools = self.stepped.market().pools();
+        let here = |pool: &&Pool| pool.site.0 as usize == site;
+        pools.as_slice().iter().filter(here).any(|pool| takes(pool, demand))
+    }
+
+    /// Counts what waiting jobs have gained, and what the agent's jobs brought that have ended.
+    fn count(&mut self) {
+        let (stepped, market) = (&self.stepped, self.stepped.market());
+        let (gained, profit) = (&mut self.gained, &mut self.profit);
+        self.open.retain_mut(|open| {
+            let waits = market.waits(open.job);
+            let until = if waits { market.now() } else { stepped.ran(open.job).start };
+            let span = (until - open.counted).0.unsigned_abs();
+            *gained += u128::from(open.rate) * u128::from(span);
+            open.counted = until;
+            waits
+        });
+        self.mine.retain(|mine| {
+            if market.waits(mine.job) || market.run_of(mine.job).is_some() {
+                return true;
+            }
+            let ran = stepped.ran(mine.job);
+            if ran.refused.is_none() {
+                let in_time = mine.deadline.is_none_or(|deadline| ran.end <= deadline);
+                let brought = if in_time { mine.value.0 } else { 0 };
+                *profit += i128::from(brought) - i128::from(ran.cost.0);
+            }
+            false
+        });
+    }
+
+    /// Processor-seconds, for each pool, of jobs that run there, and for each site of those that wait
+    /// there, with their number; waiting jobs without a site are everywhere.
+    fn load(&self) -> (Vec<i64>, Vec<(i64, usize)>) {
+        let market = self.stepped.market();
+        let pools = market.pools();
+        let mut running = vec![0; pools.as_slice().len()];
+        for run in market.running() {
+            for share in run.shares() {
+                let length = pools.pool(share.pool).length_of(run.demand);
+                let left = (run.start + length - market.now()).max(Span::ZERO);
+                running[share.pool.index()] += left.0 * i64::from(share.nodes);
+            }
+        }
+        let sites = pools.iter().map(|(_, pool)| pool.site.0 as usize + 1).max().unwrap_or(0);
+        let mut waiting = vec![(0, 0); sites];
+        for demand in market.queue().filter_map(|job| market.demand(job)) {
+            let work = demand.estimate.0.saturating_mul(i64::from(demand.processors));
+            let add = |it: &mut (i64, usize)| *it = (it.0.saturating_add(work), it.1 + 1);
+            match demand.terms().home.and_then(|home| waiting.get_mut(home.0 as usize)) {
+                Some(site) => add(site),
+                None => waiting.iter_mut().for_each(add),
+            }
+        }
+        (running, waiting)
+    }
+
+    fn describe(&self, demand: &Demand, job: JobId) -> [f32; FEATURES] {
+        let market = self.stepped.market();
+        let worth = value(self.terms(job.index()));
+        let highest = market.pools().iter().map(|(_, pool)| pool.price.0).max().unwrap_or(0);
+        let cost =
+            i128::from(highest) * i128::from(demand.processors) * i128::from(demand.estimate.0);
+        let per_cost = if cost > 0 { worth.0 as f64 / cost as f64 } else { 0.0 };
+        let deadline = demand.terms().deadline.map_or(1.0, |at| log(at - market.now()));
+        let slack =
+            demand.terms().deadline.map_or(1.0, |at| log(at - (market.now() + demand.estimate)));
+        let queue = many(market.queue().len(), 16);
+        let wide = share(demand.processors, market.processors());
+        let free = share(market.free(), market.processors());
+        [
+            1.0,
+            wide,
+            log(demand.estimate),
+            (per_cost / 4.0).min(1.0) as f32,
+            deadline,
+            slack,
+            queue,
+            free,
+        ]
+    }
+}
+
+impl Episode for Grid {
+    fn begin(&mut self) -> Result<Turn, SimError> {
+        let turn = self.go_on()?;
+        self.reward();
+        Ok(turn)
+    }
+
+    fn act(&mut self, action: usize) -> Result<Turn, SimError> {
+        let Some(job) = self.coming else { return self.go_on() };
+        if let Choice::Bid { .. } = self.choice {
+            let terms = self.terms(job.index());
+            self.mine.push(Mine { job, value: value(terms), deadline: terms.deadline });
+        }
+        let terms = self.chosen(job, action);
+        self.submit(job, Some(Arc::new(terms)))?;
+        self.go_on()
+    }
+
+    fn observe(&self, out: &mut [f32]) {
+        out.fill(0.0);
+        let (Some(job), Some(demand)) = (self.coming, self.stepped.coming()) else { return };
+        let market = self.stepped.market();
+        let (running, waiting) = self.load();
+        let pools = market.pools();
+        let fastest = pools.iter().map(|(_, it)| it.performance.thousandths()).max().unwrap_or(1);
+        let highest = pools.iter().map(|(_, it)| it.price.0).max().unwrap_or(0).max(1);
+        let (rows, _) = out.as_chunks_mut::<FEATURES>();
+        for ((id, pool), row) in pools.iter().zip(rows.iter_mut()) {
+            let (work, jobs) = waiting[pool.site.0 as usize];
+            let each = |work: i64| log(Span(work / i64::from(pool.nodes)));
+            *row = [
+                f32::from(takes(pool, demand)),
+                share(market.free_in(id), pool.nodes),
+                share(demand.processors, pool.nodes),
+                many(jobs, 16),
+                each(work),
+                each(running[id.index()]),
+                pool.performance.thousandths() as f32 / fastest as f32,
+                pool.price.0 as f32 / highest as f32,
+            ];
+        }
+        if let Some(row) = rows.last_mut() {
+            *row = self.describe(demand, job);
+        }
+    }
+
+    fn mask(&self, out: &mut [bool]) {
+        match self.choice {
+            Choice::Bid { .. } => out.fill(true),
+            Choice::Site(_) => {
+                for (site, allowed) in out.iter_mut().enumerate() {
+                    *allowed = self.suits(site);
+                }
+                if !out.contains(&true) {
+                    out[0] = true;
+                }
+            }
+        }
+    }
+
+    fn reward(&mut self) -> f64 {
+        let (gained, profit) = (std::mem::take(&mut self.gained), std::mem::take(&mut self.profit));
+        match self.choice {
+            Choice::Site(_) => {
+                -(gained as f64 / PARTS as f64) / self.workload.jobs.len().max(1) as f64
+            }
+            Choice::Bid { .. } => profit as f64 / self.worth.max(1) as f64,
+        }
+    }
+
+    fn finish(self: Box<Self>) -> Result<Run, SimError> {
+        self.stepped.finish()
+    }
+}
+
+fn value(terms: &Terms) -> Money {
+    terms.value.or(terms.budget).unwrap_or(Money::ZERO)
+}
+
+fn takes(pool: &Pool, demand: &Demand) -> bool {
+    demand.processors <= pool.nodes && pool.suits(demand)
+}
