@@ -21,6 +21,7 @@ use crate::feed::Feed;
 use crate::metrics::Metrics;
 use crate::notes;
 use crate::oidc::Oidc;
+use crate::operations::{Examinations, Operations};
 use crate::page::{Basis, Boards, Compared, Copied, LastChanges, Runs, TriedPrice};
 use crate::turns::{Bounds, Turns};
 use crate::views::status::Moment;
@@ -45,6 +46,9 @@ pub(crate) struct ContextInner {
     pub(crate) limits: Limits,
     pub(crate) audit: Audit,
     pub(crate) observations: Records,
+    pub(crate) operations: Arc<dyn Operations>,
+    /// Of the sites.
+    pub(crate) examinations: Examinations,
     pub(crate) auth: Doors,
     pub(crate) feed: Arc<Feed>,
     pub(crate) metrics: Metrics,
@@ -65,7 +69,8 @@ impl Context {
     /// # Errors
     /// What is wrong with the provider of identities.
     pub(crate) fn new(api: Api, scheme: Scheme) -> Result<Context, String> {
-        let Api { market, outputs, advisor, tariffs, limits, audit, sign_in, observations } = api;
+        let Api { market, outputs, advisor, tariffs, limits, .. } = api;
+        let Api { audit, sign_in, observations, operations, .. } = api;
         let provider = sign_in.provider.clone().zip(sign_in.url.as_ref());
         let oidc = provider.map(|(provider, url)| Oidc::new(provider, url)).transpose()?;
         let auth = Doors::new(&limits, scheme, &sign_in);
@@ -84,6 +89,8 @@ impl Context {
             limits,
             audit,
             observations,
+            operations,
+            examinations: Examinations::default(),
             auth,
             feed,
             metrics,

@@ -13,6 +13,7 @@
 #[path = "../../tests/page/browser.rs"]
 #[expect(dead_code, reason = "the tests use all of it")]
 mod browser;
+mod load;
 #[path = "../../../daemon/tests/ports/mod.rs"]
 mod ports;
 mod pretence;
@@ -32,10 +33,18 @@ async fn main() {
     println!("{NODES} nodes, {JOBS} jobs\n");
     let asked = stage.clone();
     tokio::task::spawn_blocking(move || server(&asked)).await.unwrap();
+    let asked = stage.clone();
+    tokio::task::spawn_blocking(move || load::pages(&asked)).await.unwrap();
     let browser = Browser::start().await;
     page(&browser, &stage).await;
+    load::visits(&browser, &stage).await;
     browser.end().await;
-    tokio::task::spawn_blocking(move || long_list(&stage)).await.unwrap();
+    tokio::task::spawn_blocking(move || {
+        load::crowd(&stage);
+        long_list(&stage);
+    })
+    .await
+    .unwrap();
     std::process::exit(0); // the engine's threads have nothing to save
 }
 

@@ -272,10 +272,19 @@ impl Stage {
             outputs: first.clone(),
             advisor: first.clone(),
             tariffs: first,
-            limits: Limits::default(),
+            limits: Limits {
+                // A thousand pages of one user on one machine.
+                connections: 4_096,
+                connections_per_address: 4_096,
+                connections_per_user: 4_096,
+                streams: 1_024,
+                streams_per_user: 1_024,
+                ..Limits::default()
+            },
             sign_in: Default::default(),
             audit: Default::default(),
             observations: Default::default(),
+            operations: Arc::new(tradewind_web::NoOperations),
         };
         let listen = Listen { address: ([127, 0, 0, 1], 0).into(), tls: None };
         let server = serve(api, listen).unwrap();

@@ -200,11 +200,17 @@ async fn the_pages_are_accessible(browser: &Browser, stage: &Stage) {
         ("styleguide", "/styleguide"),
         ("policy", "/policy?compare=sjf%2C%20conservative"),
     ];
+    let mut jumps = Vec::new();
     for (name, path) in pages {
         browser.go(&stage.url(path)).await;
         tokio::time::sleep(std::time::Duration::from_millis(400)).await;
+        jumps.push((name, browser.jumps().await));
         look(browser, name).await;
     }
+    // What browsers call good is 0.1.
+    let far: Vec<_> = jumps.iter().filter(|(_, far)| *far > 0.1).collect();
+    assert!(far.is_empty(), "pages jump while they load: {far:?} of {jumps:?}");
+    println!("layout shift: {jumps:?}");
     a_theme_is_remembered(browser, stage).await;
 }
 

@@ -78,12 +78,18 @@ export function legend(list, colours) {
     pen.fillRect(0, 0, 22, 14);
     pen.strokeStyle = colours.edge;
     pen.strokeRect(0.5, 0.5, 21, 13);
+    item.dataset.kind = number;
     item.append(`${KINDS[number].glyph} ${KINDS[number].name}${KINDS[number].more || ''}`);
     return item;
   });
   const quiet = document.createElement('li');
   quiet.textContent = 'pale: other users’ jobs';
   list.replaceChildren(...items, quiet);
+}
+
+/** Marks what is not in view: where room is scarce, it is left out. */
+export function thin(list, kinds) {
+  for (const item of list.querySelectorAll('[data-kind]')) item.classList.toggle('absent', !kinds.has(Number(item.dataset.kind)));
 }
 
 export function rgb(css) {
