@@ -122,8 +122,8 @@ impl Context {
     /// Has something done; waits on a thread that may wait.
     pub(crate) async fn ask(&self, actor: Actor, ask: Ask) -> Answer<Reply> {
         let market = self.market.clone();
-        let (user, change) = (actor.user.clone(), notes::of(&ask));
-        let change = match change {
+        let user = actor.user.clone();
+        let change = match self.note_of(&ask).await? {
             Some(change) => Some(change),
             None => self.change_of_job(&actor, &ask).await?,
         };
@@ -132,6 +132,19 @@ impl Context {
             self.audit.note(&user, kind, subject, notes::outcome(&asked));
         }
         Ok(asked?)
+    }
+
+    /// The record of a request, with the names of what it is about.
+    async fn note_of(&self, ask: &Ask) -> Answer<Option<(AuditKind, String)>> {
+        let Some((kind, text)) = notes::of(ask) else { return Ok(None) };
+        let Ask::Tariff { pool, .. } = ask else { return Ok(Some((kind, text))) };
+        let pool = *pool;
+        let name = self.look(move |live| {
+            let pools = live.state().market.pools().as_slice();
+            pools.get(pool.index()).map(|it| it.name.clone())
+        });
+        let name = name.await?.unwrap_or_else(|| format!("pool {}", pool.index()));
+        Ok(Some((kind, format!("{text} for {name}"))))
     }
 
     /// The record of a request that changes another user's job.

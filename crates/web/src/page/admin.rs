@@ -78,12 +78,18 @@ impl Operations {
 }
 
 impl Admin {
-    /// What is not good, the worst first, and how much is good.
-    fn sorted(found: &[(String, Finding)]) -> (Vec<&(String, Finding)>, usize) {
-        let mut wrong: Vec<_> =
-            found.iter().filter(|(_, it)| it.verdict != Verdict::Good).collect();
+    /// What is not good, the worst first, each once with all sites at which it is so; and how much
+    /// is good.
+    fn sorted(found: &[(String, Finding)]) -> (Vec<(Vec<&str>, &Finding)>, usize) {
+        let mut wrong: Vec<(Vec<&str>, &Finding)> = Vec::new();
+        for (site, it) in found.iter().filter(|(_, it)| it.verdict != Verdict::Good) {
+            match wrong.iter_mut().find(|(_, known)| *known == it) {
+                Some((sites, _)) => sites.push(site),
+                None => wrong.push((vec![site], it)),
+            }
+        }
         wrong.sort_by_key(|(_, it)| std::cmp::Reverse(it.verdict));
-        let good = found.len() - wrong.len();
+        let good = found.iter().filter(|(_, it)| it.verdict == Verdict::Good).count();
         (wrong, good)
     }
 
