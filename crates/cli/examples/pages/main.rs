@@ -159,7 +159,7 @@ async fn page(browser: &Browser, stage: &Stage) {
         }
         updates.push(begun.elapsed().as_secs_f64() * 1e3);
     }
-    told("from a submission to the new picture", updates, "700 ms of it are waited for more");
+    told("from a submission to the new picture", updates, "60 to 120 ms of it are waited for more");
 }
 
 /// How often the board was drawn again.

@@ -155,24 +155,24 @@ async fn tasks_take_few_clicks_and_words() {
 async fn as_a_user(browser: &Browser, stage: &Stage, token: &str) {
     let mut ana = Person::enter(browser, stage, token).await;
     ana.answer("next start of yours").await;
-    ana.done("when does my next job start", (0, 0, 900)).await;
+    ana.done("when does my next job start", (0, 0, 110)).await;
 
     ana.click("5 wing-study").await;
     ana.read("nodes").await;
     ana.answer("Range of its start").await;
-    ana.done("why does it wait", (1, 0, 900)).await;
+    ana.done("why does it wait", (1, 0, 260)).await;
 
     ana.home(stage).await;
     ana.click("Job 2, broken").await;
     ana.answer("no such data").await;
-    ana.done("why did it fail", (1, 0, 900)).await;
+    ana.done("why did it fail", (1, 0, 200)).await;
 
     ana.home(stage).await;
     ana.click("Job 2, broken").await;
     ana.click("Run again").await;
     ana.fill("Time limit", "2").await;
     ana.click("Submit").await;
-    ana.done("run it again with more time", (3, 1, 900)).await;
+    ana.done("run it again with more time", (3, 1, 200)).await;
 
     ana.home(stage).await;
     ana.click("Quote").await;
@@ -186,26 +186,26 @@ async fn as_a_user(browser: &Browser, stage: &Stage, token: &str) {
     ana.read("cost").await;
     ana.answer("Expires").await;
     look(browser, "task-cheapest").await;
-    ana.done("the cheapest before tomorrow 8:00", (2, 4, 900)).await;
+    ana.done("the cheapest before tomorrow 8:00", (2, 4, 260)).await;
 
     ana.home(stage).await;
     ana.click("Projects").await;
     ana.read("apollo").await;
     ana.answer("Spent").await;
-    ana.done("who used my project’s money", (1, 0, 900)).await;
+    ana.done("who used my project’s money", (1, 0, 80)).await;
 
     ana.home(stage).await;
     ana.click("Ledger").await;
     ana.click("Spending").await;
     ana.answer("credits paid for jobs").await;
     look(browser, "spending-own").await;
-    ana.done("what have I spent this month", (2, 0, 900)).await;
+    ana.done("what have I spent this month", (2, 0, 150)).await;
 
     ana.home(stage).await;
     ana.click("Ledger").await;
     ana.click("Spending").await;
     ana.answer("at this rate").await;
-    ana.done("when does my project’s money end", (2, 0, 900)).await;
+    ana.done("when does my project’s money end", (2, 0, 200)).await;
 
     ana.home(stage).await;
     ana.click("Jobs").await;
@@ -213,7 +213,7 @@ async fn as_a_user(browser: &Browser, stage: &Stage, token: &str) {
     ana.click("Cancel…").await;
     ana.click("Yes, cancel the chosen jobs").await;
     ana.answer("10 jobs cancelled").await;
-    ana.done("stop the runaway array", (4, 0, 900)).await;
+    ana.done("stop the runaway array", (4, 0, 480)).await;
 }
 
 async fn as_an_owner(browser: &Browser, stage: &Stage) {
@@ -233,20 +233,20 @@ async fn as_an_owner(browser: &Browser, stage: &Stage) {
     olga.click("Spending").await;
     olga.read("By pool and month").await;
     olga.answer("lyra/thrift").await;
-    olga.done("what has my site earned, by month and pool", (2, 0, 900)).await;
+    olga.done("what has my site earned, by month and pool", (2, 0, 200)).await;
 }
 
 async fn as_an_administrator(browser: &Browser, stage: &Stage) {
     stage.lose("vega");
     let mut admin = Person::enter(browser, stage, &stage.admin()).await;
     admin.answer("vega: lost since").await;
-    admin.done("which site is down, and since when", (0, 0, 900)).await;
+    admin.done("which site is down, and since when", (0, 0, 80)).await;
 
     admin.click("Admin").await;
     admin.click("Examine all sites").await;
     admin.answer("to look at").await;
     look(browser, "admin-examined").await;
-    admin.done("what is wrong with it, and what to do", (2, 0, 900)).await;
+    admin.done("what is wrong with it, and what to do", (2, 0, 600)).await;
 
     admin.home(stage).await;
     admin.click("Admin").await;
