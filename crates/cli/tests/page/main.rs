@@ -224,7 +224,6 @@ async fn the_pages_are_accessible(browser: &Browser, stage: &Stage) {
     // What browsers call good is 0.1.
     let far: Vec<_> = jumps.iter().filter(|(_, far)| *far > 0.1).collect();
     assert!(far.is_empty(), "pages jump while they load: {far:?} of {jumps:?}");
-    println!("layout shift: {jumps:?}");
     a_theme_is_remembered(browser, stage).await;
 }
 

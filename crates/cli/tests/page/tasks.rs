@@ -116,6 +116,7 @@ impl<'a> Person<'a> {
     }
 
     /// Ends a task: so many clicks and fields, and so many words at most.
+    #[expect(clippy::print_stdout, reason = "the counts of the documentation")]
     async fn done(&mut self, task: &str, (clicks, entries, words): (usize, usize, usize)) {
         println!("{task}: {} clicks, {} fields, {} words", self.clicks, self.entries, self.words);
         assert_eq!((self.clicks, self.entries), (clicks, entries), "{task}: clicks, fields");
