@@ -166,7 +166,7 @@ fn a_list_says_what_a_job_costs_and_its_place_in_an_array() {
     let list = page(&stage, "ana", "/jobs?arrays=each");
     assert!(list.contains(">t[3]<") && list.contains(">t[5]<"), "{list}");
     assert!(list.contains("so far, 30 at most</span>"), "{list}");
-    assert!(page(&stage, "ana", &format!("/jobs/{job}")).contains("t[3]</strong>"));
+    assert!(page(&stage, "ana", &format!("/jobs/{job}")).contains("t[3]</h1>"));
     stage.end(job, Exit::Code(0));
     let seen = stage.until(job, "COMPLETED");
     assert_eq!(seen["cost_so_far"], seen["paid"]);
