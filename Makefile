@@ -103,9 +103,12 @@ test-firefox: setup
 pictures: test-pages
 	python3 ./scripts/pictures.py
 
-# The pages with 4,000 nodes and 10,000 jobs in Chromium: paint, frames, updates, bytes.
+# The pages with 4,000 nodes and 10,000 jobs: each page's time on the server, paint, bytes, jumps, frames
+# and updates in Chromium, and what a thousand open pages cost the engine. A development build, for a
+# busy machine: make bench-pages BENCH_PROFILE=
+BENCH_PROFILE ?= --release
 bench-pages: setup
-	$(CARGO) run --release -p tradewind --features browser --example pages
+	ulimit -n 16384; $(CARGO) run $(BENCH_PROFILE) -p tradewind --features browser --example pages
 
 # Without the MIP solver, Python, clusters and a browser: nothing to install, a few minutes less.
 test-quick:

@@ -8,7 +8,7 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use postgres::{Client, GenericClient};
 use tradewind_daemon::engine::{Hold, Lease, OwnerLook, Tick};
@@ -16,6 +16,7 @@ use tradewind_daemon::store::StoreError;
 
 use crate::address::Address;
 use crate::connect::{Access, Connection, connect};
+use crate::daemons;
 use crate::error::explain;
 use crate::owner;
 
@@ -93,6 +94,8 @@ enum Stop {
     Release,
 }
 
+/// How often a standby says how far it is, at most.
+const SAID_EVERY: Duration = Duration::from_secs(1);
 /// A lease is renewed at least so often.
 const AT_LEAST: Duration = Duration::from_millis(500);
 
@@ -214,6 +217,8 @@ pub struct OwnerWatch {
     address: Address,
     claimant: Claimant,
     connection: Option<Connection>,
+    /// What the session says of this daemon, and since when.
+    said: Option<(String, Instant)>,
 }
 
 impl std::fmt::Debug for OwnerWatch {
@@ -225,7 +230,24 @@ impl std::fmt::Debug for OwnerWatch {
 impl OwnerWatch {
     /// For this claimant, who may own it when its lease has run out.
     pub fn new(address: Address, claimant: Claimant) -> OwnerWatch {
-        OwnerWatch { address, claimant, connection: None }
+        OwnerWatch { address, claimant, connection: None, said: None }
+    }
+
+    /// Lets the owner see how far this standby is, by the name of its session
+    /// ([`Postgres::daemons`](crate::Postgres::daemons)): row `seq` is its last. Not more often than
+    /// once a second, and nothing depends on it.
+    pub fn say(&mut self, seq: u64, at: &Advertised) {
+        let text = daemons::session_name(seq, &at.get());
+        let fresh = |said: &(String, Instant)| said.0 == text || said.1.elapsed() < SAID_EVERY;
+        let Some(connection) = &mut self.connection else { return };
+        if self.said.as_ref().is_some_and(fresh) {
+            return;
+        }
+        let say = "SELECT set_config('application_name', $1, false)";
+        if let Err(wrong) = connection.client.execute(say, &[&text]) {
+            tracing::debug!(%wrong, "the owner is not told of this standby");
+        }
+        self.said = Some((text, Instant::now()));
     }
 
     /// Who owns it now, and how far the journal is.
@@ -235,7 +257,10 @@ impl OwnerWatch {
     pub fn look(&mut self) -> Result<OwnerLook, StoreError> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
-            None => connect(&self.address, Access::Read)?,
+            None => {
+                self.said = None;
+                connect(&self.address, Access::Read)?
+            }
         };
         let look = self.ask(&mut connection.client);
         let look = look.map_err(|wrong| explain(self.address.name(), 0, &wrong))?;

@@ -8,6 +8,7 @@
 //! - `owner`: which daemon may write. Each opening for writing raises the market's epoch; every
 //!   statement that writes checks it in its own transaction.
 //! - `lease`: until when it may, by the database's clock, and who may succeed it.
+//! - `daemons`: who owns it, and which standbys follow it, for administrators.
 //! - `rows`: the journal's rows. A stale writer is refused three times over: by the epoch, by the
 //!   number of the row (primary key), and by the digest of the row before.
 //! - `archives`: old rows, compressed, in a table: they follow the database wherever it goes.
@@ -21,6 +22,7 @@
 pub mod address;
 mod archives;
 mod connect;
+mod daemons;
 mod error;
 mod import;
 mod lease;
@@ -38,6 +40,7 @@ mod tests;
 pub use address::{Address, AddressError};
 pub use archives::Keeper;
 pub use connect::Facts;
+pub use daemons::{Daemons, Follower};
 pub use import::import;
 pub use lease::{Advertised, Claimant, OwnerWatch, Renewal, site_folders};
 pub use owner::Claim;

@@ -19,6 +19,7 @@ use tradewind_model::{
 use crate::clock::present;
 use crate::documents::{Explanation, QueuePlan, WhatIf, WhatIfQuestion};
 use crate::oidc::Provider;
+use crate::operations::Operations;
 use crate::price_rules::PriceRules;
 use crate::watch::Watch;
 use crate::week::{ReplayResult, Week};
@@ -42,6 +43,8 @@ pub struct Api {
     pub sign_in: SignIn,
     /// What was seen of clusters that are only observed.
     pub observations: Records,
+    /// What administrators ask of the daemon itself.
+    pub operations: Arc<dyn Operations>,
 }
 
 /// How people sign in, and for how long.

@@ -21,6 +21,7 @@ use crate::feed::Feed;
 use crate::metrics::Metrics;
 use crate::notes;
 use crate::oidc::Oidc;
+use crate::operations::{Examinations, Operations};
 use crate::page::{Basis, Boards, Compared, Copied, LastChanges, Runs, TriedPrice};
 use crate::turns::{Bounds, Turns};
 use crate::views::status::Moment;
@@ -45,6 +46,9 @@ pub(crate) struct ContextInner {
     pub(crate) limits: Limits,
     pub(crate) audit: Audit,
     pub(crate) observations: Records,
+    pub(crate) operations: Arc<dyn Operations>,
+    /// Of the sites.
+    pub(crate) examinations: Examinations,
     pub(crate) auth: Doors,
     pub(crate) feed: Arc<Feed>,
     pub(crate) metrics: Metrics,
@@ -65,7 +69,8 @@ impl Context {
     /// # Errors
     /// What is wrong with the provider of identities.
     pub(crate) fn new(api: Api, scheme: Scheme) -> Result<Context, String> {
-        let Api { market, outputs, advisor, tariffs, limits, audit, sign_in, observations } = api;
+        let Api { market, outputs, advisor, tariffs, limits, .. } = api;
+        let Api { audit, sign_in, observations, operations, .. } = api;
         let provider = sign_in.provider.clone().zip(sign_in.url.as_ref());
         let oidc = provider.map(|(provider, url)| Oidc::new(provider, url)).transpose()?;
         let auth = Doors::new(&limits, scheme, &sign_in);
@@ -84,6 +89,8 @@ impl Context {
             limits,
             audit,
             observations,
+            operations,
+            examinations: Examinations::default(),
             auth,
             feed,
             metrics,
@@ -115,8 +122,8 @@ impl Context {
     /// Has something done; waits on a thread that may wait.
     pub(crate) async fn ask(&self, actor: Actor, ask: Ask) -> Answer<Reply> {
         let market = self.market.clone();
-        let (user, change) = (actor.user.clone(), notes::of(&ask));
-        let change = match change {
+        let user = actor.user.clone();
+        let change = match self.note_of(&ask).await? {
             Some(change) => Some(change),
             None => self.change_of_job(&actor, &ask).await?,
         };
@@ -125,6 +132,19 @@ impl Context {
             self.audit.note(&user, kind, subject, notes::outcome(&asked));
         }
         Ok(asked?)
+    }
+
+    /// The record of a request, with the names of what it is about.
+    async fn note_of(&self, ask: &Ask) -> Answer<Option<(AuditKind, String)>> {
+        let Some((kind, text)) = notes::of(ask) else { return Ok(None) };
+        let Ask::Tariff { pool, .. } = ask else { return Ok(Some((kind, text))) };
+        let pool = *pool;
+        let name = self.look(move |live| {
+            let pools = live.state().market.pools().as_slice();
+            pools.get(pool.index()).map(|it| it.name.clone())
+        });
+        let name = name.await?.unwrap_or_else(|| format!("pool {}", pool.index()));
+        Ok(Some((kind, format!("{text} for {name}"))))
     }
 
     /// The record of a request that changes another user's job.

@@ -7,7 +7,7 @@
 //! - [`offer`], [`sentence`], [`moment`]: windows, reasons and times in the API's words.
 //! - [`Moment`], [`JobStatus`]: where a job stands, the same everywhere.
 //! - [`Week`]: what was recently, to be lived again under other prices.
-//! - [`Advisor`], [`Outputs`], [`Tariffs`]: what the API needs and cannot do itself.
+//! - [`Advisor`], [`Outputs`], [`Tariffs`], [`Operations`]: what the API needs and cannot do itself.
 //!
 //! Nothing is decided here: what callers want is said to the market ([`tradewind_daemon::engine`]),
 //! which writes it down before it answers. What this crate adds is who may say and see what.
@@ -26,6 +26,7 @@ mod limit_advice;
 mod metrics;
 mod notes;
 mod oidc;
+mod operations;
 mod page;
 mod price_rules;
 mod quiet;
@@ -46,6 +47,7 @@ pub use auth::{hash_of, new_secret};
 pub use clock::present;
 pub use feed::{Events, Notice};
 pub use oidc::Provider;
+pub use operations::{Daemons, NoOperations, Operations, Receiver, StandbyDaemon};
 pub use price_rules::{PriceRule, PriceRules};
 pub use routes::openapi;
 pub use server::{Listen, ServeError, Server, Tls, serve};

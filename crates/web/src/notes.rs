@@ -22,9 +22,10 @@ pub(crate) fn of(ask: &Ask) -> Option<(AuditKind, String)> {
         Ask::Rotate { token, .. } => {
             Some((AuditKind::Rights, format!("another secret for token {token}")))
         }
-        Ask::Tariff { pool, text } => {
+        // The pool's name is added where it is known.
+        Ask::Tariff { text, .. } => {
             let what = if text.is_some() { "a table of prices" } else { "prices as configured" };
-            Some((AuditKind::Price, format!("{what} for pool {}", pool.index())))
+            Some((AuditKind::Price, what.to_owned()))
         }
         Ask::Policy { policy } => Some((AuditKind::Policy, policy.clone())),
         Ask::Move { from, to, amount, .. } => {

@@ -13,6 +13,7 @@
 #[path = "../../tests/page/browser.rs"]
 #[expect(dead_code, reason = "the tests use all of it")]
 mod browser;
+mod load;
 #[path = "../../../daemon/tests/ports/mod.rs"]
 mod ports;
 mod pretence;
@@ -32,10 +33,18 @@ async fn main() {
     println!("{NODES} nodes, {JOBS} jobs\n");
     let asked = stage.clone();
     tokio::task::spawn_blocking(move || server(&asked)).await.unwrap();
+    let asked = stage.clone();
+    tokio::task::spawn_blocking(move || load::pages(&asked)).await.unwrap();
     let browser = Browser::start().await;
     page(&browser, &stage).await;
+    load::visits(&browser, &stage).await;
     browser.end().await;
-    tokio::task::spawn_blocking(move || long_list(&stage)).await.unwrap();
+    tokio::task::spawn_blocking(move || {
+        load::crowd(&stage);
+        long_list(&stage);
+    })
+    .await
+    .unwrap();
     std::process::exit(0); // the engine's threads have nothing to save
 }
 
@@ -150,7 +159,7 @@ async fn page(browser: &Browser, stage: &Stage) {
         }
         updates.push(begun.elapsed().as_secs_f64() * 1e3);
     }
-    told("from a submission to the new picture", updates, "700 ms of it are waited for more");
+    told("from a submission to the new picture", updates, "60 to 120 ms of it are waited for more");
 }
 
 /// How often the board was drawn again.

@@ -24,13 +24,15 @@ use tradewind_model::{
 use tradewind_sched::policy::{Policy, gridfill};
 use tradewind_web::documents::{Explanation, QueuePlan, WhatIf, WhatIfQuestion};
 use tradewind_web::{
-    Advisor, Api, Limits, Listen, MarketView, Outputs, Plan, Planned, Proposal, Quoted,
+    Advisor, Api, Limits, Listen, MarketView, Outputs, Plan, Planned, Proposal, Quoted, Rate,
     ReplayResult, Tariffs, Watch, Week, new_secret, serve,
 };
 
 pub(crate) const NODES: u32 = 4_000;
 pub(crate) const JOBS: u32 = 10_000;
 const SITES: u32 = 4;
+/// Nothing that is measured reaches it.
+const RATE: Rate = Rate { per_second: 1_000_000, burst: 1_000_000 };
 const POOLS: u32 = 8;
 const OF_POOL: u32 = NODES / POOLS;
 
@@ -272,10 +274,22 @@ impl Stage {
             outputs: first.clone(),
             advisor: first.clone(),
             tariffs: first,
-            limits: Limits::default(),
+            limits: Limits {
+                // A thousand pages of one user on one machine.
+                connections: 4_096,
+                connections_per_address: 4_096,
+                connections_per_user: 4_096,
+                streams: 1_024,
+                per_token: RATE,
+                per_user: RATE,
+                per_address: RATE,
+                streams_per_user: 1_024,
+                ..Limits::default()
+            },
             sign_in: Default::default(),
             audit: Default::default(),
             observations: Default::default(),
+            operations: Arc::new(tradewind_web::NoOperations),
         };
         let listen = Listen { address: ([127, 0, 0, 1], 0).into(), tls: None };
         let server = serve(api, listen).unwrap();

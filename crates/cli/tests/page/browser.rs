@@ -105,6 +105,20 @@ impl Browser {
         self.client.execute(script, Vec::new()).await.unwrap()
     }
 
+    /// How far parts of the page have jumped since it began to load, as browsers count layout shift;
+    /// nothing where they do not.
+    pub(crate) async fn jumps(&self) -> f64 {
+        let script = "const done = arguments[arguments.length - 1];
+            let sum = 0;
+            if (!PerformanceObserver.supportedEntryTypes.includes('layout-shift')) { done(0); return; }
+            new PerformanceObserver((list) => {
+              for (const it of list.getEntries()) if (!it.hadRecentInput) sum += it.value;
+            }).observe({ type: 'layout-shift', buffered: true });
+            setTimeout(() => done(sum), 150);";
+        let found = self.client.execute_async(script, Vec::new()).await.unwrap();
+        found.as_f64().unwrap()
+    }
+
     /// The narrowest window that it makes, pixels.
     pub(crate) fn narrowest(&self) -> u32 {
         if self.is_firefox { 500 } else { 0 }
@@ -121,10 +135,15 @@ impl Browser {
 
     /// Makes the reader's system light or dark, by the browser's own protocol.
     pub(crate) async fn system_theme(&self, theme: &str) {
+        let media = json!([{"name": "prefers-color-scheme", "value": theme}]);
+        self.command("Emulation.setEmulatedMedia", &json!({ "features": media })).await;
+    }
+
+    /// A command of the browser's own protocol.
+    pub(crate) async fn command(&self, name: &str, parameters: &Value) {
         let session = self.client.session_id().await.unwrap().unwrap();
         let url = format!("http://127.0.0.1:{}/session/{session}/goog/cdp/execute", self.port);
-        let media = json!([{"name": "prefers-color-scheme", "value": theme}]);
-        let command = json!({"cmd": "Emulation.setEmulatedMedia", "params": {"features": media}});
+        let command = json!({"cmd": name, "params": parameters});
         ureq::post(&url).content_type("application/json").send(command.to_string()).unwrap();
     }
 

@@ -109,6 +109,7 @@ async fn a_quote_is_accepted_and_its_job_runs(browser: &Browser, stage: &Stage) 
     let charts = browser.client.find_all(Locator::Css("svg.chart circle.best")).await.unwrap();
     assert!(!charts.is_empty(), "the front is drawn");
     timeline::offers_are_one_choice_in_three_places(browser).await;
+    points_of_the_curve_follow_the_clock(browser).await;
     timeline::a_link_shows_what_is_available(browser, stage).await;
     browser.click("#take").await;
     browser.arrive("/jobs/").await;
@@ -119,6 +120,19 @@ async fn a_quote_is_accepted_and_its_job_runs(browser: &Browser, stage: &Stage) 
     assert!(browser.text().await.contains("seen on the page"), "the output stays");
     let same = browser.run("return window.sameDocument === true").await;
     assert_eq!(same, true, "live updates change the page in place");
+}
+
+/// What is read aloud of each offer has its finish by the clock that the reader has chosen.
+async fn points_of_the_curve_follow_the_clock(browser: &Browser) {
+    for (clock, ending) in [("Asia/Tokyo", "GMT+9"), ("UTC", "UTC")] {
+        let clock = format!(
+            "const clock = document.getElementById('clock');
+             while (!clock.textContent.includes('{clock}')) clock.click();
+             return document.querySelector('a[data-pick]').ariaLabel"
+        );
+        let label = browser.run(&clock).await;
+        assert!(label.as_str().unwrap().ends_with(ending), "{label}");
+    }
 }
 
 async fn no_other_browser_may_use_the_session(browser: &Browser, stage: &Stage) {
@@ -200,11 +214,16 @@ async fn the_pages_are_accessible(browser: &Browser, stage: &Stage) {
         ("styleguide", "/styleguide"),
         ("policy", "/policy?compare=sjf%2C%20conservative"),
     ];
+    let mut jumps = Vec::new();
     for (name, path) in pages {
         browser.go(&stage.url(path)).await;
         tokio::time::sleep(std::time::Duration::from_millis(400)).await;
+        jumps.push((name, browser.jumps().await));
         look(browser, name).await;
     }
+    // What browsers call good is 0.1.
+    let far: Vec<_> = jumps.iter().filter(|(_, far)| *far > 0.1).collect();
+    assert!(far.is_empty(), "pages jump while they load: {far:?} of {jumps:?}");
     a_theme_is_remembered(browser, stage).await;
 }
 

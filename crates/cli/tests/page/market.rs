@@ -136,8 +136,7 @@ pub(crate) async fn clocks_are_changed(browser: &Browser, stage: &Stage) {
     let clock = "return [document.querySelector('[for=deadline] [data-zone]').textContent, document.querySelector('#ask [name=zone]').value]";
     assert_eq!(browser.run(clock).await, serde_json::json!(["Asia/Tokyo", "Asia/Tokyo"]));
     browser.go(&stage.url("/quote?nodes=1&time=10m")).await;
-    let label = "return document.querySelector('a[data-pick]').ariaLabel";
-    let label = browser.run(label).await;
-    assert!(label.as_str().unwrap().ends_with("GMT+9"), "{label}");
+    let start = browser.run("return document.querySelector('tr[data-window] time').title").await;
+    assert!(start.as_str().unwrap().ends_with("GMT+9"), "{start}");
     browser.run("localStorage.removeItem('clock')").await;
 }

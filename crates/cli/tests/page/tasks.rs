@@ -45,6 +45,8 @@ struct Person<'a> {
     browser: &'a Browser,
     clicks: usize,
     entries: usize,
+    /// Words from the top of each page to what was looked for.
+    words: usize,
 }
 
 impl<'a> Person<'a> {
@@ -54,7 +56,7 @@ impl<'a> Person<'a> {
         browser.client.delete_all_cookies().await.unwrap();
         crate::sign_in(browser, &stage.url(""), token).await;
         browser.arrive("/").await;
-        Person { browser, clicks: 0, entries: 0 }
+        Person { browser, clicks: 0, entries: 0, words: 0 }
     }
 
     /// Clicks on what says this. Live updates may replace it in between: it is found again.
@@ -66,9 +68,11 @@ impl<'a> Person<'a> {
                 true => self.browser.client.find(Locator::Css("[data-wanted]")).await.ok(),
                 false => None,
             };
+            let words = self.words_to(text).await;
             if let Some(element) = element
                 && element.click().await.is_ok()
             {
+                self.words += words;
                 self.clicks += 1;
                 return;
             }
@@ -93,15 +97,31 @@ impl<'a> Person<'a> {
         self.entries += 1;
     }
 
-    /// What the page answers.
+    /// What the page answers, the last of what is read for a task.
+    async fn answer(&mut self, text: &str) {
+        self.read(text).await;
+        self.words += self.words_to(text).await;
+    }
+
+    /// Words of the page before this text and of it: as one reads who begins at the top.
+    async fn words_to(&self, text: &str) -> usize {
+        let page = self.browser.text().await;
+        let end = page.find(text).map_or(page.len(), |at| at + text.len());
+        page[..end].split_whitespace().filter(|it| it.chars().any(char::is_alphanumeric)).count()
+    }
+
+    /// What the page says on the way.
     async fn read(&self, text: &str) {
         self.browser.until(text).await;
     }
 
-    /// Ends a task: so many clicks and fields.
-    async fn done(&mut self, task: &str, (clicks, entries): (usize, usize)) {
+    /// Ends a task: so many clicks and fields, and so many words at most.
+    #[expect(clippy::print_stdout, reason = "the counts of the documentation")]
+    async fn done(&mut self, task: &str, (clicks, entries, words): (usize, usize, usize)) {
+        println!("{task}: {} clicks, {} fields, {} words", self.clicks, self.entries, self.words);
         assert_eq!((self.clicks, self.entries), (clicks, entries), "{task}: clicks, fields");
-        (self.clicks, self.entries) = (0, 0);
+        assert!(self.words <= words, "{task}: {} words, {words} at most", self.words);
+        (self.clicks, self.entries, self.words) = (0, 0, 0);
     }
 
     async fn home(&mut self, stage: &Stage) {
@@ -110,7 +130,7 @@ impl<'a> Person<'a> {
 }
 
 #[tokio::test]
-async fn twelve_tasks_take_few_clicks() {
+async fn tasks_take_few_clicks_and_words() {
     let stage = Stage::with(MARKET);
     let ana = stage.token("ana");
     stage.command(&["grant", "user:ana", "100"]);
@@ -135,25 +155,25 @@ async fn twelve_tasks_take_few_clicks() {
 
 async fn as_a_user(browser: &Browser, stage: &Stage, token: &str) {
     let mut ana = Person::enter(browser, stage, token).await;
-    ana.read("next start of yours").await;
-    ana.done("when does my next job start", (0, 0)).await;
+    ana.answer("next start of yours").await;
+    ana.done("when does my next job start", (0, 0, 110)).await;
 
     ana.click("5 wing-study").await;
     ana.read("nodes").await;
-    ana.read("Range of its start").await;
-    ana.done("why does it wait", (1, 0)).await;
+    ana.answer("Range of its start").await;
+    ana.done("why does it wait", (1, 0, 260)).await;
 
     ana.home(stage).await;
     ana.click("Job 2, broken").await;
-    ana.read("no such data").await;
-    ana.done("why did it fail", (1, 0)).await;
+    ana.answer("no such data").await;
+    ana.done("why did it fail", (1, 0, 200)).await;
 
     ana.home(stage).await;
     ana.click("Job 2, broken").await;
     ana.click("Run again").await;
     ana.fill("Time limit", "2").await;
     ana.click("Submit").await;
-    ana.done("run it again with more time", (3, 1)).await;
+    ana.done("run it again with more time", (3, 1, 200)).await;
 
     ana.home(stage).await;
     ana.click("Quote").await;
@@ -165,30 +185,36 @@ async fn as_a_user(browser: &Browser, stage: &Stage, token: &str) {
     ana.fill("Script", "#!/bin/sh\ntrue\n").await;
     ana.click("Get quotes").await;
     ana.read("cost").await;
-    ana.read("Expires").await;
+    ana.answer("Expires").await;
     look(browser, "task-cheapest").await;
-    ana.done("the cheapest before tomorrow 8:00", (2, 4)).await;
+    ana.done("the cheapest before tomorrow 8:00", (2, 4, 260)).await;
 
     ana.home(stage).await;
     ana.click("Projects").await;
     ana.read("apollo").await;
-    ana.read("Spent").await;
-    ana.done("who used my project’s money", (1, 0)).await;
+    ana.answer("Spent").await;
+    ana.done("who used my project’s money", (1, 0, 80)).await;
 
     ana.home(stage).await;
     ana.click("Ledger").await;
     ana.click("Spending").await;
-    ana.read("credits paid for jobs").await;
+    ana.answer("credits paid for jobs").await;
     look(browser, "spending-own").await;
-    ana.done("what have I spent this month", (2, 0)).await;
+    ana.done("what have I spent this month", (2, 0, 150)).await;
+
+    ana.home(stage).await;
+    ana.click("Ledger").await;
+    ana.click("Spending").await;
+    ana.answer("at this rate").await;
+    ana.done("when does my project’s money end", (2, 0, 200)).await;
 
     ana.home(stage).await;
     ana.click("Jobs").await;
     ana.click("Choose all of sweep").await;
     ana.click("Cancel…").await;
     ana.click("Yes, cancel the chosen jobs").await;
-    ana.read("10 jobs cancelled").await;
-    ana.done("stop the runaway array", (4, 0)).await;
+    ana.answer("10 jobs cancelled").await;
+    ana.done("stop the runaway array", (4, 0, 480)).await;
 }
 
 async fn as_an_owner(browser: &Browser, stage: &Stage) {
@@ -201,28 +227,36 @@ async fn as_an_owner(browser: &Browser, stage: &Stage) {
     olga.click("Preview the change").await;
     olga.read("This would change").await;
     olga.click("Set these prices").await;
-    olga.read("The prices of lyra/thrift were changed").await;
-    olga.done("raise the night price", (4, 1)).await;
+    olga.answer("The prices of lyra/thrift were changed").await;
+    olga.done("raise the night price", (4, 1, 900)).await;
 
     olga.click("Ledger").await;
     olga.click("Spending").await;
-    olga.read("Income of sites").await;
-    olga.done("what has my site earned, by month and pool", (2, 0)).await;
+    olga.read("By pool and month").await;
+    olga.answer("lyra/thrift").await;
+    olga.done("what has my site earned, by month and pool", (2, 0, 200)).await;
 }
 
 async fn as_an_administrator(browser: &Browser, stage: &Stage) {
     stage.lose("vega");
     let mut admin = Person::enter(browser, stage, &stage.admin()).await;
-    admin.read("vega: lost since").await;
-    admin.done("which site is down, and since when", (0, 0)).await;
+    admin.answer("vega: lost since").await;
+    admin.done("which site is down, and since when", (0, 0, 80)).await;
 
+    admin.click("Admin").await;
+    admin.click("Examine all sites").await;
+    admin.answer("to look at").await;
+    look(browser, "admin-examined").await;
+    admin.done("what is wrong with it, and what to do", (2, 0, 600)).await;
+
+    admin.home(stage).await;
     admin.click("Admin").await;
     admin.read("tradewind doctor vega").await;
     look(browser, "admin-site-away").await;
     admin.fill("To", "ana").await;
     admin.fill("Amount", "25").await;
     admin.click("Grant").await;
-    admin.read("Statement of user:ana").await;
-    admin.done("give a user credits", (2, 2)).await;
+    admin.answer("Statement of user:ana").await;
+    admin.done("give a user credits", (2, 2, 900)).await;
     stage.find("vega");
 }

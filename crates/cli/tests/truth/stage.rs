@@ -192,6 +192,7 @@ impl Stage {
             audit: audit.clone(),
             sign_in: SignIn::default(),
             observations: Default::default(),
+            operations: Arc::new(tradewind_web::NoOperations),
         };
         let listen = Listen { address: ([127, 0, 0, 1], 0).into(), tls: None };
         let server = serve(api, listen).unwrap();

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::wire::{Decode, Encode, Fault, choice, object};
+use crate::live::income::{Earned, Income, PoolMonth};
 use crate::live::projects::{
     BudgetWarning, Change, Member, MemberRole, Project, Projects, SpendingLimits, Spent, Which,
 };
@@ -11,6 +12,8 @@ use crate::live::used::{Place, Used, Uses};
 object!(Project { made, note, members, limits, spent, by_user, days, warned });
 object!(Place { month, project, user, site });
 object!(Used { parts, node_seconds, charged });
+object!(PoolMonth { month, pool });
+object!(Earned { node_seconds, income });
 object!(Member { role, since, limits });
 object!(SpendingLimits { total, month });
 object!(Spent { total, month, in_month });
@@ -44,6 +47,27 @@ impl Decode for Uses {
 
     fn absent() -> Option<Self> {
         Some(Uses::default())
+    }
+}
+
+impl Encode for Income {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+    }
+
+    /// States of older releases stay as they were written.
+    fn is_absent(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Decode for Income {
+    fn get(value: Value) -> Result<Self, Fault> {
+        Decode::get(value).map(Income)
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Income::default())
     }
 }
 

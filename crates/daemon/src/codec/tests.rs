@@ -11,6 +11,7 @@ use tradewind_sched::negotiation::{Peer, Serial};
 
 use super::wire::{Decode, Encode, parse};
 use super::*;
+use crate::live::income::{Earned, PoolMonth};
 use crate::live::jobs::{Beginning, End, Last, Run, Stage};
 use crate::live::money::{Accounts, Posting};
 use crate::live::peers::{PeerMessage, Peers, StatusQuery, StatusReport, Traveller};
@@ -256,6 +257,7 @@ proptest! {
         survives::<RecentHistory>(dice);
         survives::<Project>(dice);
         survives::<(Place, Used)>(dice);
+        survives::<(PoolMonth, Earned)>(dice);
         survives::<PeerMessage>(dice);
         survives::<StatusQuery>(dice);
         survives::<StatusReport>(dice);

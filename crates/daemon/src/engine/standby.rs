@@ -110,6 +110,9 @@ pub trait Followed: Send {
     /// If it cannot be reached; it may be asked again.
     fn look(&mut self) -> Result<OwnerLook, StoreError>;
 
+    /// Lets others see that this standby's last row is `seq`. Nothing depends on it.
+    fn say(&mut self, _seq: u64) {}
+
     /// Opens the journal for reading.
     ///
     /// # Errors
@@ -392,6 +395,7 @@ impl<C: Codec> Life<C> {
             Ok(look) => {
                 sharing.is_away = false;
                 let behind = look.last.saturating_sub(self.follower.seq);
+                sharing.followed.say(self.follower.seq);
                 let url = look.url.filter(|_| !look.is_free);
                 self.handle.gauges().set_standing(url, behind);
                 if !look.is_free {

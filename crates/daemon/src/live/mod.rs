@@ -55,7 +55,7 @@ pub use input::{
 use jobs::index::JobIndex;
 pub use jobs::{alike, choice, gather};
 use jobs::{bodies, demand, redact, width};
-pub use ledger::{money, projects, used};
+pub use ledger::{income, money, projects, used};
 pub use outages::recent_history;
 use peers::{PeerLimits, PeerMessage};
 use record::MarketRecord;

@@ -39,8 +39,16 @@ fn a_lease_that_runs_excludes_others_and_one_that_ran_out_does_not() {
     let mut watch = OwnerWatch::new(place.address.clone(), other.clone());
     let look = watch.look().unwrap();
     assert_eq!((look.last, look.is_free), (2, false));
+    let at = Advertised::default();
+    at.set("http://127.0.0.1:1");
+    watch.say(1, &at);
+    let seen = Postgres::daemons(&place.address).unwrap();
+    let [standby] = &seen.standbys[..] else { panic!("{seen:?}") };
+    assert_eq!((standby.url.as_str(), standby.rows_behind), ("http://127.0.0.1:1", 1));
+    assert!(seen.lease.is_some() && seen.owner.is_none(), "{seen:?}");
     run_out(&place);
     assert!(watch.look().unwrap().is_free);
+    assert_eq!(Postgres::daemons(&place.address).unwrap().lease, None);
     let mut second = open_for(&place, &other, Claim::IfFree).unwrap();
     assert!(first.append(&rows([3])).is_err(), "the earlier owner writes nothing any more");
     second.append(&rows([3])).unwrap();

@@ -26,7 +26,43 @@ struct Access {
     own: u64,
 }
 
+/// What browsers call themselves, the particular before the common, and what they are.
+const BROWSERS: [(&str, &str); 5] = [
+    ("Firefox/", "Firefox"),
+    ("Edg/", "Edge"),
+    ("OPR/", "Opera"),
+    ("Chrome/", "Chrome"),
+    ("Version/", "Safari"),
+];
+const SYSTEMS: [(&str, &str); 6] = [
+    ("Android", "Android"),
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Windows", "Windows"),
+    ("Mac OS X", "macOS"),
+    ("Linux", "Linux"),
+];
+
+/// `Firefox 140 on Linux`; what is not known stays as it is.
+fn browser(agent: &str) -> String {
+    let found = BROWSERS.iter().find_map(|(mark, name)| {
+        let (_, rest) = agent.split_once(mark)?;
+        let version: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        Some(format!("{name} {version}"))
+    });
+    let system = SYSTEMS.iter().find(|(mark, _)| agent.contains(mark)).map(|(_, name)| *name);
+    match (found, system) {
+        (Some(browser), Some(system)) => format!("{browser} on {system}"),
+        (Some(browser), None) => browser,
+        (None, _) => agent.to_owned(),
+    }
+}
+
 impl Access {
+    fn browser(agent: &str) -> String {
+        browser(agent)
+    }
+
     fn role(role: &Role) -> &'static str {
         match role {
             Role::User => "user",
@@ -72,4 +108,34 @@ pub(crate) async fn end(
         _ => return Err(Failure::invalid("neither a session nor a token", "").into()),
     }
     Ok(go("/access"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn browsers_have_short_names() {
+        let known = [
+            (
+                "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) \
+              HeadlessChrome/156.0.0.0 Safari/537.36",
+                "Chrome 156 on Linux",
+            ),
+            (
+                "Mozilla/5.0 (Windows NT 10.0; rv:140.0) Gecko/20100101 Firefox/140.0",
+                "Firefox 140 on Windows",
+            ),
+            (
+                "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 \
+              (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1",
+                "Safari 17 on iPhone",
+            ),
+            ("curl/8.0", "curl/8.0"),
+            ("", ""),
+        ];
+        for (agent, name) in known {
+            assert_eq!(browser(agent), name);
+        }
+    }
 }

@@ -1,4 +1,5 @@
-//! Administration: sites as they answer, credits, and what was done recently.
+//! Administration: sites as they answer and as they were examined, notifications, daemons, credits,
+//! and what was done recently.
 
 use askama::Template;
 use axum::Form;
@@ -8,6 +9,7 @@ use tradewind_daemon::audit::{AuditKind, StoredAuditEntry};
 use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::rights::Role;
 use tradewind_daemon::live::{Ask, Unknown};
+use tradewind_daemon::site::{Finding, Verdict};
 
 use super::reply::{PageResult, go, show as page};
 use super::shell::Shell;
@@ -15,10 +17,12 @@ use super::words;
 use crate::auth::Caller;
 use crate::blocking::blocking;
 use crate::context::Context;
-use crate::documents::{Credits, Site};
+use crate::documents::{Credits, Site, Standby};
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
+use crate::operations::{Daemons, Examined, Receiver};
 use crate::routes::projects::check_note;
+use crate::routes::standby::standing;
 use crate::views::sites;
 
 /// Rows of the audit log that are shown, and that are looked at.
@@ -45,12 +49,50 @@ struct Admin {
     which: AdminQuery,
     sites: Vec<Site>,
     log: Result<Vec<StoredAuditEntry>, String>,
+    operations: Operations,
     /// What was refused, and what was typed.
     wrong: Option<String>,
     filled: GrantForm,
 }
 
+/// What the daemon says of itself.
+struct Operations {
+    /// Since when the sites are examined, if they are now.
+    examining: Option<i64>,
+    examined: Option<Examined>,
+    receivers: Vec<Receiver>,
+    /// `None`: no other daemon can own the market.
+    daemons: Option<Result<Daemons, String>>,
+    /// This daemon follows another.
+    standby: Option<Standby>,
+}
+
+impl Operations {
+    async fn of(context: &Context) -> Answer<Operations> {
+        let (examining, examined) = context.examinations.look();
+        let of_daemon = std::sync::Arc::clone(&context.operations);
+        let (receivers, daemons) =
+            blocking(move || (of_daemon.receivers(), of_daemon.daemons())).await?;
+        Ok(Operations { examining, examined, receivers, daemons, standby: standing(context) })
+    }
+}
+
 impl Admin {
+    /// What is not good, the worst first, each once with all sites at which it is so; and how much
+    /// is good.
+    fn sorted(found: &[(String, Finding)]) -> (Vec<(Vec<&str>, &Finding)>, usize) {
+        let mut wrong: Vec<(Vec<&str>, &Finding)> = Vec::new();
+        for (site, it) in found.iter().filter(|(_, it)| it.verdict != Verdict::Good) {
+            match wrong.iter_mut().find(|(_, known)| *known == it) {
+                Some((sites, _)) => sites.push(site),
+                None => wrong.push((vec![site], it)),
+            }
+        }
+        wrong.sort_by_key(|(_, it)| std::cmp::Reverse(it.verdict));
+        let good = found.iter().filter(|(_, it)| it.verdict == Verdict::Good).count();
+        (wrong, good)
+    }
+
     fn kinds() -> [(AuditKind, &'static str); 9] {
         AuditKind::ALL
     }
@@ -61,9 +103,12 @@ impl Admin {
     }
 }
 
-/// Credits from the bank.
+/// Credits from the bank, or another action.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(crate) struct GrantForm {
+    /// `examine`; empty: credits are granted.
+    #[serde(default)]
+    act: String,
     #[serde(default)]
     to: String,
     #[serde(default)]
@@ -102,7 +147,8 @@ async fn shown(
         .look(move |live: &_| sites::for_reader(sites::list_now(live), live.state(), &actor));
     let list = sites::counted(list.await?, context.market.gauges(), &caller.actor);
     let log = log(context, &which, shell.now - DAY).await?;
-    Ok(Admin { shell, which, sites: list.sites, log, wrong, filled })
+    let operations = Operations::of(context).await?;
+    Ok(Admin { shell, which, sites: list.sites, log, operations, wrong, filled })
 }
 
 /// The last rows since then, the latest first; the error, if the log cannot be read.
@@ -131,6 +177,10 @@ pub(crate) async fn act(
     Form(filled): Form<GrantForm>,
 ) -> PageResult {
     may(&caller)?;
+    if filled.act == "examine" {
+        examine(&context);
+        return Ok(go("/admin#examination"));
+    }
     let done = match grant(&filled) {
         Ok((ask, to)) => context.ask(caller.actor.clone(), ask).await.map(|_| to),
         Err(failure) => Err(failure),
@@ -148,6 +198,21 @@ pub(crate) async fn act(
             Ok(page(&shown(&context, &caller, query, (Some(wrong), filled)).await?)?.at(status))
         }
     }
+}
+
+/// Has the sites examined on a thread of its own, unless that is done already.
+fn examine(context: &Context) {
+    let context = context.clone();
+    drop(tokio::task::spawn_blocking(move || {
+        let Some(examining) = context.examinations.begin(moment()) else { return };
+        let found = context.operations.examine();
+        examining.end(moment(), found);
+    }));
+}
+
+/// By the system's clock: this is not the market's business.
+fn moment() -> i64 {
+    jiff::Timestamp::now().as_second()
 }
 
 fn grant(filled: &GrantForm) -> Answer<(Ask, Account)> {

@@ -283,6 +283,12 @@ impl Jobs {
         self.which.ended == DAY
     }
 
+    /// Whether the filters that are folded say anything.
+    fn is_filtered_more(&self) -> bool {
+        let JobsQuery { user, site, project, since, arrays, .. } = &self.which;
+        self.is_recent() || [user, site, project, since, arrays].iter().any(|it| !it.is_empty())
+    }
+
     fn is_filtered(&self) -> bool {
         let JobsQuery { find, user, site, project, since, array, .. } = &self.which;
         let said = [find, user, site, project, since, array];

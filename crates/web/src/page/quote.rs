@@ -205,7 +205,9 @@ async fn answer(
             let answered = Some(standing);
             let purse = quotes.payer.clone().zip(quotes.funds);
             let (windows, none) = alternatives::quoted(&quotes);
-            let curve = curve::front(alternatives::points(&windows));
+            // One point is no curve.
+            let points = alternatives::points(&windows);
+            let curve = if points.len() > 1 { curve::front(points) } else { None };
             let board_pools = alternatives::pools(&windows);
             let without_offer = quotes.without_offer.filter(|it| it.ranges.is_some());
             let sooner = quotes.sooner().filter(|_| without_offer.is_none());

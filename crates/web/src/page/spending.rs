@@ -12,17 +12,19 @@ use super::reply::{PageResult, Trouble, show as page};
 use super::shell::Shell;
 use super::words;
 use crate::auth::Caller;
+use crate::clock::present;
 use crate::context::Context;
-use crate::documents::Credits;
+use crate::documents::{Credits, Project};
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
-use crate::views::spending::{Earned, Group, Line, earned, spent};
-use crate::views::trends::trends;
+use crate::views::accounts::owns_any;
+use crate::views::projects;
+use crate::views::spending::{Earned, Group, Line, PoolIncome, earned, income, spent};
 
 /// Rows on the page: the file has all.
 const SHOWN: usize = 200;
-/// Income of pools is of so many days: as long as jobs are kept.
-const DAYS: usize = 7;
+/// Projects whose budgets are shown: the page Projects has all.
+const BUDGETS: usize = 20;
 
 /// What is looked for. All of it is in the address.
 #[derive(Debug, Default, Deserialize)]
@@ -36,6 +38,9 @@ pub(crate) struct SpendingQuery {
     /// One project; empty: all.
     #[serde(default)]
     project: String,
+    /// `pools`: in the file, what pools have earned.
+    #[serde(default)]
+    income: String,
 }
 
 #[derive(Template)]
@@ -54,8 +59,12 @@ struct Found {
     lines: Vec<Line>,
     /// Of sites that the reader owns.
     earned: Vec<Earned>,
-    /// Of their pools in the last days, if any is the reader's.
-    pools: Vec<(String, Credits)>,
+    /// Of their pools.
+    pools: Vec<PoolIncome>,
+    /// Whether any site is the reader's.
+    is_owner: bool,
+    /// The reader's projects, with what is left.
+    budgets: Vec<Project>,
 }
 
 impl Spending {
@@ -141,15 +150,12 @@ async fn found(
     let actor = caller.actor.clone();
     let look = context.look(move |live| {
         let state = live.state();
-        let trends = trends(state, &actor, 86_400, DAYS);
-        let pools = trends.pools.into_iter().filter_map(|pool| {
-            let income = pool.income?.into_iter().sum();
-            Some((pool.name, Credits(income)))
-        });
         Found {
             lines: spent(state, &actor, group, (&months, project.as_ref())),
             earned: earned(state, &actor),
-            pools: pools.collect(),
+            pools: income(state, &actor),
+            is_owner: owns_any(state, &actor),
+            budgets: projects::list(state, &actor, None, BUDGETS, present(state)).projects,
         }
     });
     look.await
@@ -163,6 +169,9 @@ pub(crate) async fn csv(
 ) -> Result<Response, Trouble> {
     let group = group(&which)?;
     let found = found(&context, &caller, &which, group).await?;
+    if which.income == "pools" {
+        return Ok(file("income-by-pool", pools_as_csv(&found.pools)));
+    }
     let (name, _) = group.names();
     let mut text = format!("{name},job,node_seconds,credits\n");
     for it in &found.lines {
@@ -171,7 +180,21 @@ pub(crate) async fn csv(
         let cells = [quoted(&it.name), job, seconds, words::plain(&it.charged)];
         text += &(cells.join(",") + "\n");
     }
+    Ok(file(&format!("spending-by-{name}"), text))
+}
+
+fn pools_as_csv(pools: &[PoolIncome]) -> String {
+    let mut text = "month,pool,node_seconds,credits\n".to_owned();
+    for it in pools {
+        let cells =
+            [&it.month, &quoted(&it.pool), &it.node_seconds.to_string(), &words::plain(&it.income)];
+        text += &(cells.map(String::as_str).join(",") + "\n");
+    }
+    text
+}
+
+fn file(name: &str, text: String) -> Response {
     let kind = (header::CONTENT_TYPE, "text/csv; charset=utf-8".to_owned());
-    let told = format!("attachment; filename=\"spending-by-{name}.csv\"");
-    Ok(([kind, (header::CONTENT_DISPOSITION, told)], text).into_response())
+    let told = format!("attachment; filename=\"{name}.csv\"");
+    ([kind, (header::CONTENT_DISPOSITION, told)], text).into_response()
 }

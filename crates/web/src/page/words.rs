@@ -52,6 +52,19 @@ pub(crate) fn sentence(text: &str) -> Safe<String> {
     Safe(sentence::with_moments(text).iter().map(piece).collect())
 }
 
+/// A text of the command line, in which code is between back-ticks.
+pub(crate) fn with_code(text: &str) -> Safe<String> {
+    let parts = text.split('`').map(escaped).enumerate();
+    // An odd number of marks: the last one is none.
+    let last = text.matches('`').count();
+    let part = |(place, part): (usize, String)| match place % 2 == 1 {
+        true if place == last => format!("`{part}"),
+        true => format!("<code>{part}</code>"),
+        false => part,
+    };
+    Safe(parts.map(part).collect())
+}
+
 fn piece_of(piece: &Piece, now: &i64) -> String {
     match piece {
         Piece::Text(text) => escaped(text),
@@ -221,6 +234,9 @@ mod tests {
             full(&0).0,
             format!("{first} data-form=\"full\">1970-01-01 00:00:00 UTC</time>")
         );
+        let codes = ["set `a<b`, or `c`", "one ` alone", "none"].map(|it| with_code(it).0);
+        let seen = ["set <code>a&#60;b</code>, or <code>c</code>", "one ` alone", "none"];
+        assert_eq!(codes, seen);
         let now = Timestamp::now().as_second();
         assert_eq!(short(now).len(), 5, "{}", short(now));
         let told = sentence("a<b since 1970-01-01T00:00:00+00:00");

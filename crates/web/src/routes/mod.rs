@@ -18,7 +18,7 @@ pub(crate) mod sessions;
 pub(crate) mod shadow;
 pub(crate) mod sign_in;
 pub(crate) mod sites;
-mod standby;
+pub(crate) mod standby;
 pub(crate) mod submission;
 pub(crate) mod submit;
 pub(crate) mod tokens;

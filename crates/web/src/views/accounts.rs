@@ -54,6 +54,11 @@ pub(crate) fn owns(state: &State, actor: &Actor, site: &str) -> bool {
     owner.is_some_and(|owner| *owner == actor.user)
 }
 
+/// Whether any site is the caller's; administrators see what all earn.
+pub(crate) fn owns_any(state: &State, actor: &Actor) -> bool {
+    actor.role == Role::Administrator || state.owners().contains(&actor.user)
+}
+
 /// What is held for the jobs of each payer.
 fn held(state: &State) -> BTreeMap<Account, i128> {
     let mut held = BTreeMap::new();

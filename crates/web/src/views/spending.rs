@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+use tradewind_daemon::live::income::{self, PoolMonth};
 use tradewind_daemon::live::money::Motive;
 use tradewind_daemon::live::projects::text_of_month;
 use tradewind_daemon::live::rights::{Actor, Role};
@@ -112,6 +113,37 @@ fn by_job(state: &State, actor: &Actor, project: Option<&String>) -> Vec<Line> {
     let mut lines: Vec<Line> = all.into_iter().filter_map(line).collect();
     lines.sort_by_key(|it| std::cmp::Reverse(it.charged.0));
     lines
+}
+
+/// What a pool has earned in a month.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PoolIncome {
+    /// As in `2027-01`, UTC.
+    pub(crate) month: String,
+    /// Name of the pool, with its site.
+    pub(crate) pool: String,
+    /// Nodes times seconds that were charged.
+    pub(crate) node_seconds: i64,
+    /// What the owner got.
+    pub(crate) income: Credits,
+}
+
+/// Income of pools of the reader's own sites by month, the latest first; administrators see all.
+pub(crate) fn income(state: &State, actor: &Actor) -> Vec<PoolIncome> {
+    let sees = |pool: &str| {
+        let site = pool.split('/').next().unwrap_or_default();
+        actor.role == Role::Administrator || owns(state, actor, site)
+    };
+    let all = state.income().0.iter().filter(|(it, _)| sees(&it.pool));
+    let mut all: Vec<_> = all.collect();
+    all.sort_by_key(|(it, _)| (-it.month, it.pool.as_str()));
+    let line = |(it, sum): (&PoolMonth, &income::Earned)| PoolIncome {
+        month: text_of_month(it.month),
+        pool: it.pool.clone(),
+        node_seconds: i64::try_from(sum.node_seconds).unwrap_or(i64::MAX),
+        income: Credits(i128::from(sum.income.0)),
+    };
+    all.into_iter().map(line).collect()
 }
 
 /// What a site has earned in a month.

@@ -91,6 +91,7 @@ fn without_tls_the_server_listens_on_this_machine_only() {
         sign_in: Default::default(),
         audit: Default::default(),
         observations: Default::default(),
+        operations: Arc::new(tradewind_web::NoOperations),
     };
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
         let address = address.parse().unwrap();

@@ -166,7 +166,7 @@ fn a_list_says_what_a_job_costs_and_its_place_in_an_array() {
     let list = page(&stage, "ana", "/jobs?arrays=each");
     assert!(list.contains(">t[3]<") && list.contains(">t[5]<"), "{list}");
     assert!(list.contains("so far, 30 at most</span>"), "{list}");
-    assert!(page(&stage, "ana", &format!("/jobs/{job}")).contains("t[3]</strong>"));
+    assert!(page(&stage, "ana", &format!("/jobs/{job}")).contains("t[3]</h1>"));
     stage.end(job, Exit::Code(0));
     let seen = stage.until(job, "COMPLETED");
     assert_eq!(seen["cost_so_far"], seen["paid"]);
@@ -304,5 +304,67 @@ fn managers_change_their_projects_on_the_page() {
     assert!(text.contains("value=\"lots\""), "{text}");
     assert_eq!(change(&stage, "ana", "act=remove&project=apollo&user=bob").0, 303);
     assert!(!page(&stage, "bob", "/").contains(nav));
+    stage.stop();
+}
+
+#[test]
+fn administrators_see_how_the_daemon_is() {
+    let stage = Stage::new();
+    let admin = page(&stage, "root", "/admin");
+    let said = [
+        "hooks.example.org",
+        "1,200 sent",
+        "3 wait",
+        "2 failed",
+        "the answer was 500",
+        "http://one",
+        "it would end in 9 s",
+        "7 rows behind",
+        "silent for 60 s",
+        "Examine all sites",
+    ];
+    for part in said {
+        assert!(admin.contains(part), "{part} in {admin}");
+    }
+    assert!(!admin.contains("the queue"), "nothing was examined yet");
+    let send = |user: &str| {
+        let headers = [("content-type", "application/x-www-form-urlencoded")];
+        stage.send(user, "POST", "/admin", &headers, b"act=examine".to_vec()).0
+    };
+    assert_eq!(send("ana"), 403);
+    assert!((200..400).contains(&send("root")));
+    let begun = std::time::Instant::now();
+    let admin = loop {
+        let admin = page(&stage, "root", "/admin");
+        if admin.contains("checks are good") {
+            break admin;
+        }
+        assert!(begun.elapsed().as_secs() < 60, "it is never examined: {admin}");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    };
+    assert!(admin.contains("2 to look at") && admin.contains("1 of 3 checks are good"));
+    let place = |text: &str| admin.find(text).unwrap_or_else(|| panic!("{text} in {admin}"));
+    assert!(place("the queue &#60;b&#62;") < place("the clock"), "the worst comes first");
+    assert!(admin.contains("To do: open it"));
+    stage.stop();
+}
+
+#[test]
+fn owners_see_what_each_pool_has_earned() {
+    let stage = Stage::new();
+    let job = stage.submit("ana", 1);
+    stage.end(job, Exit::Code(0));
+    stage.until(job, "COMPLETED");
+    let of = |user: &str| page(&stage, user, "/spending");
+    let income = |user: &str| of(user).contains("Income of sites");
+    assert!(income("olga") && income("otto") && income("root") && !income("ana"));
+    let earned = |user: &str| {
+        let file = page(&stage, user, "/spending.csv?income=pools");
+        assert!(file.starts_with("month,pool,node_seconds,credits\n"), "{file}");
+        file.lines().count() - 1
+    };
+    assert_eq!((earned("olga") + earned("otto"), earned("root"), earned("ana")), (1, 1, 0));
+    let pool = |user: &str| of(user).contains("By pool and month");
+    assert_ne!(pool("olga"), pool("otto"), "one of them owns it");
     stage.stop();
 }

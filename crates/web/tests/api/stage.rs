@@ -18,7 +18,7 @@ use tradewind_daemon::live::{Ask, Make, Refusal, RefusalKind, Settings};
 use tradewind_daemon::site::queued::{Queue, QueuedJob};
 use tradewind_daemon::site::{
     Excerpt, Exit, Finding, Go, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError, Stream,
-    Survey, Tag, Written,
+    Survey, Tag, Verdict, Written,
 };
 use tradewind_daemon::store::memory::Disk;
 use tradewind_daemon::store::sqlite::Sqlite;
@@ -30,8 +30,9 @@ use tradewind_model::{
 use tradewind_sched::policy::{Policy, gridfill};
 use tradewind_web::documents::{Explanation, QueuePlan, Totals, WhatIf, WhatIfQuestion};
 use tradewind_web::{
-    Advisor, Api, Limits, Listen, MarketView, Outputs, Plan, Proposal, Quoted, ReplayResult,
-    ServeError, Server, SignIn, Tariffs, Tls, Watch, Week, new_secret, serve,
+    Advisor, Api, Daemons, Limits, Listen, MarketView, Operations, Outputs, Plan, Proposal, Quoted,
+    Receiver, ReplayResult, ServeError, Server, SignIn, StandbyDaemon, Tariffs, Tls, Watch, Week,
+    new_secret, serve,
 };
 
 #[derive(Debug)]
@@ -152,6 +153,44 @@ impl Tariffs for ByRote {
             true => Ok(()),
             false => Err("line 1: this is no price".to_owned()),
         }
+    }
+}
+
+impl Operations for ByRote {
+    fn examine(&self) -> Result<Vec<(String, Finding)>, String> {
+        let finding = |verdict, what: &str, remedy: &str| Finding {
+            what: what.to_owned(),
+            verdict,
+            found: "as it was found".to_owned(),
+            remedy: remedy.to_owned(),
+        };
+        let clock = finding(Verdict::Warning, "the clock", "set it by NTP");
+        let login = finding(Verdict::Good, "the login", "");
+        let queue = finding(Verdict::Bad, "the queue <b>", "open it");
+        let named = |it: Finding| ("alpha".to_owned(), it);
+        Ok([clock, login, queue].map(named).into())
+    }
+
+    fn receivers(&self) -> Vec<Receiver> {
+        vec![Receiver {
+            name: "hooks.example.org".to_owned(),
+            sent: 1_200,
+            last_sent: Some(now().0 - 30),
+            failed: 2,
+            last_failure: Some((now().0 - 4_000, "the answer was 500".to_owned())),
+            waiting: 3,
+        }]
+    }
+
+    fn daemons(&self) -> Option<Result<Daemons, String>> {
+        let standby = |url: &str, rows_behind, silent| StandbyDaemon {
+            url: url.to_owned(),
+            rows_behind,
+            silent,
+        };
+        let standbys = vec![standby("http://two", 7, 0), standby("http://three", 0, 60)];
+        let owner = Some("http://one".to_owned());
+        Some(Ok(Daemons { owner, lease: Some(9), standbys }))
     }
 }
 
@@ -392,7 +431,18 @@ impl Stage {
         let kept = audit.clone();
         let scheme = if tls.is_some() { "https" } else { "http" };
         let observations = Default::default();
-        let api = Api { market, outputs, advisor, tariffs, limits, audit, sign_in, observations };
+        let operations = Arc::new(ByRote);
+        let api = Api {
+            market,
+            outputs,
+            advisor,
+            tariffs,
+            limits,
+            audit,
+            sign_in,
+            observations,
+            operations,
+        };
         let server = serve(api, Listen { address: ([127, 0, 0, 1], 0).into(), tls });
         let server = match server {
             Ok(server) => server,

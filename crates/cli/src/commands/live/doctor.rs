@@ -60,20 +60,37 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         None => Settings::default(),
     };
     let folder = place::folder(args.state.as_deref())?;
-    let mut all = look(&settings, &folder, args, report)?;
-    all.extend(store(&settings).map(|finding| ("market".to_owned(), finding)));
-    let market = running(&folder);
-    all.extend(peers(&settings, market.as_ref()));
-    let of_market = market
-        .iter()
-        .flat_map(|market| clock(market).into_iter().chain(disk(market)).chain(damage(market)));
-    all.extend(of_market.map(|finding| ("market".to_owned(), finding)));
-    all.extend(failing(&folder));
-    all.extend(tokens(&folder).into_iter().map(|finding| ("market".to_owned(), finding)));
+    let patience = (!args.no_jobs).then_some(args.patience);
+    let all = examine(&settings, &folder, patience, report)?;
     let bad = all.iter().any(|(_, finding)| finding.verdict == Verdict::Bad);
     let document = Sent(Value::Array(all.iter().map(|(site, it)| document(site, it)).collect()));
     sheet(&all).print(&document, format)?;
     Ok(if bad { Exit::Negative } else { Exit::Ok })
+}
+
+/// Everything that the command examines: sites, the database of the journal, peers, and what the
+/// market of the folder says of itself, if it runs. A job runs in each pool and is waited for with
+/// that `patience`; `None`: none runs.
+///
+/// # Errors
+/// If there is no place for it, or a site cannot be opened.
+pub(crate) fn examine(
+    settings: &Settings,
+    folder: &Path,
+    patience: Option<Duration>,
+    report: &Report,
+) -> Result<Vec<(String, Finding)>, Failure> {
+    let mut all = look(settings, folder, patience, report)?;
+    all.extend(store(settings).map(|finding| ("market".to_owned(), finding)));
+    let market = running(folder);
+    all.extend(peers(settings, market.as_ref()));
+    let of_market = market
+        .iter()
+        .flat_map(|market| clock(market).into_iter().chain(disk(market)).chain(damage(market)));
+    all.extend(of_market.map(|finding| ("market".to_owned(), finding)));
+    all.extend(failing(folder));
+    all.extend(tokens(folder).into_iter().map(|finding| ("market".to_owned(), finding)));
+    Ok(all)
 }
 
 /// What the market of the folder says of itself, if it runs.
@@ -249,11 +266,11 @@ fn tokens(folder: &Path) -> Vec<Finding> {
 }
 
 /// A running market has its sites' folders to itself, so ours are beside them, on the same disk,
-/// and are removed again.
+/// and are removed again. Jobs are waited for with that `patience`; `None`: none run.
 fn look(
     settings: &Settings,
     folder: &Path,
-    args: &Args,
+    patience: Option<Duration>,
     report: &Report,
 ) -> Result<Vec<(String, Finding)>, Failure> {
     let scratch = Scratch(folder.join(format!("doctor-{}", std::process::id())));
@@ -266,10 +283,12 @@ fn look(
         let unread = lend(&setup.name, folder, &scratch.0);
         let mut findings = setup.site.doctor();
         let answers = !findings.iter().take(2).all(|it| it.verdict == Verdict::Bad);
-        let trials = if answers && !args.no_jobs { setup.site.trials() } else { Vec::new() };
-        for pool in trials {
-            report.note(&format!("a job of a second runs in pool {pool} of site {}", setup.name));
-            findings.push(setup.site.trial(&pool, args.patience));
+        if let Some(patience) = patience.filter(|_| answers) {
+            for pool in setup.site.trials() {
+                let name = &setup.name;
+                report.note(&format!("a job of a second runs in pool {pool} of site {name}"));
+                findings.push(setup.site.trial(&pool, patience));
+            }
         }
         let findings = findings.into_iter().map(|it| at_home(it, folder, &scratch.0));
         all.extend(findings.chain(unread).map(|finding| (setup.name.clone(), finding)));
@@ -385,9 +404,8 @@ mod tests {
         let owner = folder.path().join("sites/alpha/owner");
         std::fs::create_dir_all(&owner).unwrap();
         let bad = |settings: &Settings| -> Vec<String> {
-            let args = Args { config: None, state: None, no_jobs: true, patience: Duration::ZERO };
             let report = Report { volume: Volume::Quiet };
-            let all = look(settings, folder.path(), &args, &report).unwrap();
+            let all = look(settings, folder.path(), None, &report).unwrap();
             let bad = all.into_iter().filter(|(_, it)| it.verdict != Verdict::Good);
             bad.filter(|(_, it)| it.found.contains("/owner/")).map(|(_, it)| it.found).collect()
         };

@@ -10,6 +10,7 @@ use tradewind_io::settings::Settings;
 use tradewind_postgres::Advertised;
 use tradewind_web::{Events, Server};
 
+use super::operations::DaemonOperations;
 use super::place::StateFolder;
 use super::service::{self, Happening};
 use super::{
@@ -68,10 +69,12 @@ impl Daemon<'_> {
         let token = if owns { Some(admit(engine, place, &audit)?) } else { None };
         let plans = Arc::new(planner::Plans::default());
         let (observations, watch) = observe(place, settings, report)?;
-        let server = listen(args, settings, engine, &audit, (&plans, observations))?;
+        let deliveries = notify::Deliveries::default();
+        let answering = (&plans, observations, self.operations(&deliveries));
+        let server = listen(args, settings, engine, &audit, answering)?;
         let mut duties = None;
         if owns {
-            duties = Some(Duties::start(self, engine, server.events())?);
+            duties = Some(Duties::start(self, engine, server.events(), &deliveries)?);
         }
         let url = url(&server, settings);
         if let Some(advertised) = &market.advertised {
@@ -91,7 +94,7 @@ impl Daemon<'_> {
         if args.demo {
             demo::play(&engine.handle, report)?;
         }
-        self.wait(engine, &server, &audit, &mut duties, happenings);
+        self.wait(engine, &server, (&audit, &deliveries), &mut duties, happenings);
         service::notify("STOPPING=1");
         match args.is_only_a_demo() {
             true => demo::clear(&engine.handle, report),
@@ -112,12 +115,22 @@ impl Daemon<'_> {
         Ok(Exit::Ok)
     }
 
+    /// What administrators may ask of it.
+    fn operations(&self, deliveries: &notify::Deliveries) -> DaemonOperations {
+        DaemonOperations {
+            settings: self.settings.clone(),
+            folder: self.place.folder().to_owned(),
+            journal: self.kept.clone(),
+            deliveries: deliveries.clone(),
+        }
+    }
+
     /// Waits until the daemon is to end; takes up the duties of an owner and lays them down.
     fn wait(
         &self,
         engine: &Engine,
         server: &Server,
-        audit: &Audit,
+        (audit, deliveries): (&Audit, &notify::Deliveries),
         duties: &mut Option<Duties>,
         happenings: &Receiver<Happening>,
     ) {
@@ -132,8 +145,9 @@ impl Daemon<'_> {
                 }
                 Happening::Role(Role::Owner { .. }) => {
                     self.report.note("this daemon owns the market now");
-                    let begun = admit(engine, &self.place, audit)
-                        .and_then(|_| Duties::start(self, engine, server.events_from_now()));
+                    let begun = admit(engine, &self.place, audit).and_then(|_| {
+                        Duties::start(self, engine, server.events_from_now(), deliveries)
+                    });
                     match begun {
                         Ok(begun) => *duties = Some(begun),
                         Err(failure) => self.report.failure(&failure),
@@ -164,9 +178,15 @@ impl Notifying {
 }
 
 impl Duties {
-    fn start(daemon: &Daemon<'_>, engine: &Engine, events: Events) -> Result<Duties, Failure> {
+    fn start(
+        daemon: &Daemon<'_>,
+        engine: &Engine,
+        events: Events,
+        deliveries: &notify::Deliveries,
+    ) -> Result<Duties, Failure> {
         let Daemon { settings, place, kept, .. } = daemon;
-        let notifier = notify::Notifier::start(engine.handle.clone(), events, settings)?;
+        let notifier =
+            notify::Notifier::start(engine.handle.clone(), events, settings, deliveries)?;
         let upkeep = upkeep(place, kept, settings, engine)?;
         let watcher = schedules::Watcher::start(engine.handle.clone(), settings);
         let watcher = watcher.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))?;

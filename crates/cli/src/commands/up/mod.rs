@@ -6,6 +6,7 @@ mod daemon;
 mod demo;
 mod journal;
 mod notify;
+mod operations;
 pub(crate) mod peers;
 pub(crate) mod place;
 pub(crate) mod planner;
@@ -48,6 +49,7 @@ use crate::journals::JournalPlace;
 use crate::report::Report;
 use crate::{client, input, sites};
 use daemon::{Daemon, Running};
+use operations::DaemonOperations;
 use place::StateFolder;
 use remains::{Beginning, explain};
 
@@ -343,7 +345,7 @@ fn listen(
     settings: &Settings,
     engine: &Engine,
     audit: &Audit,
-    (plans, observations): (&Arc<planner::Plans>, Records),
+    (plans, observations, operations): (&Arc<planner::Plans>, Records, DaemonOperations),
 ) -> Result<Server, Failure> {
     let limits = limits(&settings.limits);
     let api = Api {
@@ -355,6 +357,7 @@ fn listen(
         sign_in: sign_in::of(settings)?,
         audit: audit.clone(),
         observations,
+        operations: Arc::new(operations),
     };
     let address = args.listen.unwrap_or(settings.listen.address);
     let tls = settings.listen.tls.as_ref();

@@ -151,6 +151,10 @@ impl Followed for Journal {
         self.watch.look()
     }
 
+    fn say(&mut self, seq: u64) {
+        self.watch.say(seq, &self.contender.advertised);
+    }
+
     fn read(&mut self) -> Result<Box<dyn Store>, StoreError> {
         Ok(Box::new(Postgres::look(&self.contender.address)?))
     }

@@ -364,6 +364,7 @@ impl State {
             let site = self.site_of(pool);
             let owner = Account::Owner(self.market.pools().sites()[site.0 as usize].name.clone());
             self.charge(number, owner, (nodes, time), amount)?;
+            self.count_income(pool, (nodes, time), amount);
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! The ledger: where the money is, what was used and charged, and who may spend what.
 
 pub(super) mod funds;
+pub mod income;
 pub mod money;
 pub mod projects;
 mod usage;
@@ -9,6 +10,7 @@ pub mod used;
 use tradewind_model::{Money, Time};
 
 use super::ApplyError;
+use income::Income;
 use money::{Account, Accounts, Motive};
 use projects::{Change, Projects};
 use used::Uses;
@@ -20,6 +22,8 @@ pub struct Ledger {
     pub accounts: Accounts,
     /// What was used and charged.
     pub(crate) used: Uses,
+    /// What pools have earned.
+    pub(crate) income: Income,
     /// Who may spend what.
     pub(crate) projects: Projects,
     /// The rules by which charges follow from records; `None`: those of older releases.
@@ -50,7 +54,7 @@ pub enum LedgerRecord {
     /// From now on these rules count, by which the state follows from records: what older releases
     /// wrote keeps those of its day.
     Rules {
-        /// 1: a task pays for at least a second.
+        /// 1: a task pays for at least a second; 2: the income of pools is counted.
         version: u32,
     },
 }

@@ -95,6 +95,9 @@ fn strangers_spend_nothing() {
     assert_eq!(stage.balance("project:apollo"), 470_000_000, "30 are held on a fast node");
     stage.end(1, 1, 11);
     assert_eq!(stage.balance("project:apollo"), 490_000_000);
+    let income: Vec<_> = stage.live.state().income().0.values().collect();
+    assert_eq!(income.len(), 1, "{income:?}");
+    assert_eq!((income[0].node_seconds, income[0].income.0), (10, 10_000_000));
     let project = &stage.live.state().projects().0["apollo"];
     assert_eq!(
         (project.spent.total, project.by_user["ana"].total),
@@ -282,6 +285,7 @@ fn projects_of_older_journals_have_those_who_spent_as_members() {
     let mut state = State::empty(DAY);
     old.for_each(|(at, record)| state.apply(*at, record).unwrap());
     assert_eq!((state.ledger.projects.0.len(), state.ledger.rules), (0, None));
+    assert!(state.income().0.is_empty(), "older releases counted none");
     let at = state.now();
     let (live, step) = Live::begin(state, Settings::default(), Arc::new(Easy), "easy", at).unwrap();
     stage.live = live;

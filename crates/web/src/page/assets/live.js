@@ -12,6 +12,8 @@ import { tellTimes } from './shell.js';
 const PATIENCE = 15_000;
 /** When nothing was received for so long, the page is requested: the connection may be dead without an error. */
 const SILENCE = 30_000;
+/** A change after a rest is looked at after so long, or twice that. */
+const SOON = 60;
 /** A stream that was refused is asked for again after so long. */
 const REFUSED = 10_000;
 
@@ -19,6 +21,8 @@ let paused = false;
 let wanted = false;
 let busy = false;
 let took = 0;
+/** When the last look at the page was over, by performance.now(). */
+let ended = -Infinity;
 /** When the page was asked for last. */
 let looked = Date.now();
 /** By part: what it was made of last. */
@@ -75,17 +79,22 @@ async function refresh() {
   } catch {
     unreached('The market is not reached');
   } finally {
-    took = performance.now() - begun;
+    ended = performance.now();
+    took = ended - begun;
     busy = false;
     if (wanted) later();
   }
 }
 
 let timer = 0;
-// Many changes are one; a page that takes long to make is asked for less often.
+// Many changes are one; a page that takes long to make is asked for less often. The first change after a
+// rest is shown soon, and not at the same moment on all open pages.
 function later() {
   wanted = true;
-  if (!timer) timer = setTimeout(() => { timer = 0; refresh(); }, Math.min(10_000, Math.max(700, took * 4)));
+  if (timer) return;
+  const rhythm = Math.min(10_000, Math.max(700, took * 4));
+  const wait = Math.max(SOON + Math.random() * SOON, ended + rhythm - performance.now());
+  timer = setTimeout(() => { timer = 0; refresh(); }, wait);
 }
 
 let stream = null;

@@ -1,7 +1,7 @@
 // The timeline: who has which node when.
 
 import { clockName, short, told } from './shell.js';
-import { legend } from './timeline/kinds.js';
+import { legend, thin } from './timeline/kinds.js';
 import { address, Camera } from './timeline/camera.js';
 import { cellAt, digest, frame as askFrame, picture as askPicture, isGood } from './timeline/data.js';
 import { AXIS, Painter } from './timeline/draw.js';
@@ -191,18 +191,21 @@ function start(surface) {
     const part = [`${short(camera.from)} to ${short(camera.until)} ${clockName()}`,
       `${Math.round(camera.rows).toLocaleString('en')} of ${count(frame.all[0], 'node', 'nodes')}`];
     let seen = 0;
+    let kinds = [];
     if (shown.cells) {
       const area = { from: camera.from, until: camera.until, first: Math.max(Math.floor(camera.top), 0), rows: Math.max(Math.ceil(camera.rows), 1) };
       const found = await digest(area, open ? 200 : 0, choice).catch(() => null);
       if (!found || mine !== telling) return;
       seen = found.tasks;
-      part.push(`${count(seen, 'task', 'tasks')}${seen ? ` (${census(found.kinds.map(([kind, tasks]) => [kind, tasks]))})` : ''}`);
+      kinds = found.kinds.map(([kind, tasks]) => [kind, tasks]);
+      part.push(`${count(seen, 'task', 'tasks')}${seen ? ` (${census(kinds)})` : ''}`);
       part.push(`as cells of ${length(shown.cells.step)}: failures, lost and dead nodes win over others, however small`);
       if (open) fillDigest(table, found);
     } else {
       const tasks = inView(camera, all());
       seen = tasks.length;
-      part.push(`${count(seen, 'task', 'tasks')}${seen ? ` (${census(counted(all().table, tasks))})` : ''}`);
+      kinds = [...counted(all().table, tasks)];
+      part.push(`${count(seen, 'task', 'tasks')}${seen ? ` (${census(kinds)})` : ''}`);
       if (open) fill(table, all().table, tasks, (it) => place_(it.row, all().table.nodes[it.task]));
     }
     part.push(...unreachedPools(frame));
@@ -211,6 +214,7 @@ function start(surface) {
     if (choice.whose === 'mine') part.push('other users’ jobs are left out');
     if (frame.planned) part.push(`expected windows as of ${short(frame.planned)}, without guarantee`);
     said.textContent = `${part.join(' · ')}.`;
+    thin(get('legend'), new Set(kinds.map(([kind]) => Number(kind))));
     light(table, runs().map((at) => all().table.job[at])[0] || 0);
     nothing.textContent = windows.length ? '' : whyEmpty(frame, choice, seen);
     nothing.hidden = !nothing.textContent;

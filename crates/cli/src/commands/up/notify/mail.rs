@@ -81,7 +81,9 @@ impl Mailer {
             if dropped > 0 {
                 tracing::warn!(dropped, "the mail command is too slow: mails dropped");
             }
-            if let Err(why) = self.send(&mail) {
+            let outcome = self.send(&mail);
+            queue.note(&outcome);
+            if let Err(why) = outcome {
                 tracing::warn!(subject = mail.subject, why, "a mail was not sent");
             }
         }

@@ -14,19 +14,19 @@ mod sites;
 mod tests;
 mod webhook;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use jiff::tz::TimeZone;
 use tradewind_daemon::engine::Handle;
 use tradewind_io::settings::Settings;
-use tradewind_web::{Events, Notice};
+use tradewind_web::{Events, Notice, Receiver};
 
 use crate::exit::Failure;
 use letters::Letters;
 use mail::{Mail, Mailer};
-use queue::Queue;
+use queue::{Lane, Queue};
 use webhook::Webhook;
 
 /// How often events are looked for.
@@ -50,6 +50,24 @@ struct Queues {
     mails: Option<Arc<Queue<Mail>>>,
 }
 
+/// How receivers were reached so far, for administrators.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Deliveries(Arc<Mutex<Vec<Arc<dyn Lane>>>>);
+
+impl Deliveries {
+    /// Of each receiver; none before notifications have begun.
+    pub(super) fn records(&self) -> Vec<Receiver> {
+        let lanes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lanes.iter().map(|lane| lane.record()).collect()
+    }
+
+    fn set(&self, queues: &Queues) {
+        let calls = queues.calls.iter().map(|it| Arc::clone(it) as Arc<dyn Lane>);
+        let mails = queues.mails.iter().map(|it| Arc::clone(it) as Arc<dyn Lane>);
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = calls.chain(mails).collect();
+    }
+}
+
 impl Notifier {
     /// Starts notifications; without receivers, there is no thread.
     ///
@@ -59,6 +77,7 @@ impl Notifier {
         market: Handle,
         events: Events,
         settings: &Settings,
+        deliveries: &Deliveries,
     ) -> Result<Notifier, Failure> {
         let zone = settings.zone.clone().unwrap_or_else(TimeZone::system);
         let told = &settings.notify;
@@ -66,18 +85,20 @@ impl Notifier {
         let mut notifier =
             Notifier { reader: None, tellers: Vec::new(), queues: Queues::default() };
         for url in &told.webhooks {
-            let queue = Arc::new(Queue::new(WAITING));
+            let queue = Arc::new(Queue::new(webhook::host(url), WAITING));
             let webhook = Webhook::new(url.clone(), secret.clone(), webhook::EFFORT);
             notifier.queues.calls.push(Arc::clone(&queue));
             notifier.tellers.push(thread("webhook", move || webhook.run(&queue))?);
         }
         if !told.mail_command.is_empty() {
-            let queue = Arc::new(Queue::new(WAITING));
             let command = told.mail_command.clone();
+            let program = command.first().map_or("", String::as_str);
+            let queue = Arc::new(Queue::new(&format!("mail by {program}"), WAITING));
             let mailer = Mailer { command, patience: mail::PATIENCE, zone: zone.clone() };
             notifier.queues.mails = Some(Arc::clone(&queue));
             notifier.tellers.push(thread("mail", move || mailer.run(&queue))?);
         }
+        deliveries.set(&notifier.queues);
         if !notifier.tellers.is_empty() {
             let (queues, letters) = (notifier.queues.clone(), Letters::new(zone));
             let read = move || read(&market, events, &queues, letters);

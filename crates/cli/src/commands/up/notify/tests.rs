@@ -86,7 +86,7 @@ fn deliver_with(
     calls: usize,
 ) -> (Vec<String>, Duration) {
     let (url, heard) = receiver(answers);
-    let (queue, begun) = (Arc::new(Queue::new(10)), Instant::now());
+    let (queue, begun) = (Arc::new(Queue::new("h", 10)), Instant::now());
     for seq in [310, 311] {
         queue.push(notice(seq));
     }
@@ -152,7 +152,7 @@ fn a_receiver_that_hangs_costs_so_much_time_and_no_more() {
 #[test]
 fn an_end_does_not_wait_for_pauses() {
     let (url, heard) = receiver(&[Answer::Close]);
-    let queue = Queue::new(10);
+    let queue = Queue::new("h", 10);
     queue.push(notice(310));
     queue.close();
     let effort = Effort { pause: Duration::from_secs(3_600), ..EFFORT };
@@ -164,7 +164,7 @@ fn an_end_does_not_wait_for_pauses() {
 
 #[test]
 fn a_full_queue_drops_the_oldest() {
-    let queue = Queue::new(2);
+    let queue = Queue::new("h", 2);
     (1..=5).for_each(|it| queue.push(it));
     assert_eq!((queue.dropped(), queue.dropped(), queue.len()), (3, 0, 2));
     queue.close();
@@ -262,7 +262,7 @@ fn a_command_that_fails_or_hangs_or_is_not_there_is_an_error_and_no_more() {
     assert!(failed.contains("more than 0.3 s"), "{failed}");
     assert!(begun.elapsed() < Duration::from_secs(30));
     let none = Mailer { command: vec!["/no/such".to_owned()], ..mailer(folder.path(), "") };
-    let queue = Queue::new(1);
+    let queue = Queue::new("h", 1);
     queue.push(mail());
     queue.close();
     none.run(&queue);

@@ -59,8 +59,7 @@ impl Webhook {
             // The settings allow it on this machine only: there is no way round.
             config = config.proxy(None);
         }
-        let rest = url.split_once("://").map_or("", |(_, rest)| rest);
-        let host = rest.split(['/', '?', '#']).next().unwrap_or_default().to_owned();
+        let host = host(&url).to_owned();
         Webhook { host, secret, effort, agent: config.build().into(), url }
     }
 
@@ -71,7 +70,9 @@ impl Webhook {
             if dropped > 0 {
                 tracing::warn!(host = self.host, dropped, "a webhook is too slow: events dropped");
             }
-            if let Err(why) = self.deliver(&notice, queue) {
+            let outcome = self.deliver(&notice, queue);
+            queue.note(&outcome);
+            if let Err(why) = outcome {
                 let (host, event) = (&self.host, id(&notice));
                 tracing::warn!(%host, event, why, "a webhook was not told of an event");
             }
@@ -122,6 +123,14 @@ impl Webhook {
         let again = status.is_server_error() || [408, 425, 429].contains(&status.as_u16());
         Err(Failed { why: format!("the answer was {status}"), again })
     }
+}
+
+/// Of a URL.
+pub(super) fn host(url: &str) -> &str {
+    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    // What is before it may be a password.
+    host.rsplit('@').next().unwrap_or_default()
 }
 
 /// The same for all tries, different for all events of a journal.

@@ -13,8 +13,9 @@ use crate::live::rights::{Actor, Role};
 use crate::live::state::{Hold, Job, Phase, State};
 use crate::live::{ApplyError, Live};
 
-/// What is counted as [`State::rules`] says: 1 charges tasks by the second that they began.
-const RULES: u32 = 1;
+/// What is counted as [`State::rules`] says: 1 charges tasks by the second that they began, 2 counts
+/// the income of pools.
+const RULES: u32 = 2;
 
 /// Whether users and projects may have this name: 1 to 64 letters, digits and `_-.@`.
 pub fn may_be_named(name: &str) -> bool {

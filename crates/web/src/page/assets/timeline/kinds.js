@@ -65,6 +65,9 @@ export function patterns(context, colours) {
   });
 }
 
+/** What was in view last; null: not known yet. */
+let inView = null;
+
 /** The legend, drawn as the canvas draws. */
 export function legend(list, colours) {
   const items = LEGEND.map((number) => {
@@ -78,12 +81,20 @@ export function legend(list, colours) {
     pen.fillRect(0, 0, 22, 14);
     pen.strokeStyle = colours.edge;
     pen.strokeRect(0.5, 0.5, 21, 13);
+    item.dataset.kind = number;
     item.append(`${KINDS[number].glyph} ${KINDS[number].name}${KINDS[number].more || ''}`);
     return item;
   });
   const quiet = document.createElement('li');
   quiet.textContent = 'pale: other users’ jobs';
   list.replaceChildren(...items, quiet);
+  if (inView) thin(list, inView);
+}
+
+/** Marks what is not in view: where room is scarce, it is left out. */
+export function thin(list, kinds) {
+  inView = kinds;
+  for (const item of list.querySelectorAll('[data-kind]')) item.classList.toggle('absent', !kinds.has(Number(item.dataset.kind)));
 }
 
 export function rgb(css) {
