@@ -13,14 +13,29 @@ fn one_less(change: &Change) -> Option<Change> {
         Change::MinPerformance(by) => Change::MinPerformance(by - 1),
         Change::Tasks(by) => Change::Tasks(by - 1),
         Change::Attribute(_) | Change::Spread => return None,
+        Change::InGroup(group, change) => Change::InGroup(*group, Box::new(one_less(change)?)),
     };
     Some(less)
+}
+
+/// Requests of which some have tasks that differ.
+fn any_groups() -> impl Strategy<Value = Request> {
+    let other = prop::option::weighted(0.4, any_request());
+    (any_request(), other).prop_map(|(request, other)| {
+        let group = |other: Request| TaskGroup {
+            tasks: other.tasks.min(2),
+            work: other.work,
+            min_performance: other.min_performance,
+            attributes: other.attributes,
+        };
+        Request { others: other.into_iter().map(group).collect(), ..request }
+    })
 }
 
 proptest! {
     #[test]
     fn each_relaxation_places_the_job_and_one_unit_less_does_not(
-        (grid, slots) in any_market(), request in any_request()
+        (grid, slots) in any_market(), request in any_groups()
     ) {
         let search = Search::best(request.criterion.clone());
         let explained = explain(&grid, &slots, &request, &search);
