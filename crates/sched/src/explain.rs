@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use tradewind_model::{
-    Attribute, Attributes, Criterion, Grid, Money, Performance, Price, Reason, Request, Slot, SlotList, Span,
-    Spread, TaskGroup, Time, Window,
+    Attribute, Attributes, Criterion, Grid, Money, Performance, Price, Reason, Request, Slot,
+    SlotList, Span, Spread, TaskGroup, Time, Window,
 };
 
 use crate::window::{Algorithm, Scratch, Search, Searcher};

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::testing::{any_market, any_request, grid, performance, slots};
+use crate::testing::{any_market, any_request, any_request_of_groups, grid, performance, slots};
 
 /// One unit less of the same change; `None` if that is no change at all.
 fn one_less(change: &Change) -> Option<Change> {
@@ -18,24 +18,10 @@ fn one_less(change: &Change) -> Option<Change> {
     Some(less)
 }
 
-/// Requests of which some have tasks that differ.
-fn any_groups() -> impl Strategy<Value = Request> {
-    let other = prop::option::weighted(0.4, any_request());
-    (any_request(), other).prop_map(|(request, other)| {
-        let group = |other: Request| TaskGroup {
-            tasks: other.tasks.min(2),
-            work: other.work,
-            min_performance: other.min_performance,
-            attributes: other.attributes,
-        };
-        Request { others: other.into_iter().map(group).collect(), ..request }
-    })
-}
-
 proptest! {
     #[test]
     fn each_relaxation_places_the_job_and_one_unit_less_does_not(
-        (grid, slots) in any_market(), request in any_groups()
+        (grid, slots) in any_market(), request in any_request_of_groups()
     ) {
         let search = Search::best(request.criterion.clone());
         let explained = explain(&grid, &slots, &request, &search);

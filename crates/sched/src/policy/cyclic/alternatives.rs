@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{
-    Criterion, Node, Reason, SlotList, Snapshot, Span, Time, TimeMode, Window,
-};
+use tradewind_model::{Criterion, Node, Reason, SlotList, Snapshot, Span, Time, TimeMode, Window};
 
 use super::{Cyclic, Meter, search_of, searcher};
 use crate::window::{Algorithm, Found, Front, FrontRequest, Proof, Scratch, Searcher, Variant};

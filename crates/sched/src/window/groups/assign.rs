@@ -176,10 +176,7 @@ impl<'a> Flow<'a> {
     /// By group the lightest free node; by pair of groups the lightest move of a node to the
     /// first from the second.
     #[allow(clippy::type_complexity)]
-    fn edges(
-        &self,
-        groups: usize,
-    ) -> (Vec<Option<(Weight, Step)>>, Vec<Option<(Weight, usize)>>) {
+    fn edges(&self, groups: usize) -> (Vec<Option<(Weight, Step)>>, Vec<Option<(Weight, usize)>>) {
         let mut free: Vec<Option<(Weight, Step)>> = vec![None; groups];
         let mut moves: Vec<Option<(Weight, usize)>> = vec![None; groups * groups];
         for (node, row) in self.pairs.weights.iter().enumerate() {

@@ -132,13 +132,7 @@ impl<'a> GroupHunt<'a> {
 
     /// The first start from `first` to `latest` at which tasks no longer than this keep to the
     /// budget.
-    fn earliest(
-        &self,
-        first: i64,
-        latest: i64,
-        longest: i64,
-        alive: &[Vec<u32>],
-    ) -> Option<i64> {
+    fn earliest(&self, first: i64, latest: i64, longest: i64, alive: &[Vec<u32>]) -> Option<i64> {
         let holds = |start: i64| self.cheapest(&self.items(start, alive, longest)).is_some();
         if holds(first) {
             return Some(first);
@@ -321,8 +315,6 @@ impl<'a> GroupHunt<'a> {
 }
 
 fn no_longer(items: &[Vec<Item>], longest: i64) -> Vec<Vec<Item>> {
-    let of = |items: &Vec<Item>| {
-        items.iter().filter(|it| it.length <= longest).copied().collect()
-    };
+    let of = |items: &Vec<Item>| items.iter().filter(|it| it.length <= longest).copied().collect();
     items.iter().map(of).collect()
 }

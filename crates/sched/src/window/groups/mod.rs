@@ -19,8 +19,8 @@ mod pieces;
 use std::collections::BTreeSet;
 
 use tradewind_model::{
-    Criterion, Grid, Money, NodeId, Performance, Rates, Reason, Request, SiteId, Slot, SlotList, Span, Spread,
-    Task, Time, Window,
+    Criterion, Grid, Money, NodeId, Performance, Rates, Reason, Request, SiteId, Slot, SlotList,
+    Span, Spread, Task, Time, Window,
 };
 
 use self::assign::{Pairs, Weight};

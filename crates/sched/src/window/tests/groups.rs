@@ -22,9 +22,8 @@ fn any_group() -> impl Strategy<Value = TaskGroup> {
 
 /// A price from 0 on, and another one from some moment on.
 fn any_rate() -> impl Strategy<Value = Series> {
-    (0_i64..5, 1_i64..40, 0_i64..5).prop_map(|(first, at, then)| {
-        Series::new(&[(Time(0), first), (Time(at), then)]).unwrap()
-    })
+    (0_i64..5, 1_i64..40, 0_i64..5)
+        .prop_map(|(first, at, then)| Series::new(&[(Time(0), first), (Time(at), then)]).unwrap())
 }
 
 /// Small worlds with jobs of two or three groups, at up to two sites; prices change in some.
@@ -53,7 +52,12 @@ fn any_world_of_groups() -> impl Strategy<Value = World> {
 }
 
 /// What each group may use at this start: by node, the task.
-fn tasks_at(world: &World, criterion: &Criterion, start: i64, cap: Option<Price>) -> Vec<Vec<Task>> {
+fn tasks_at(
+    world: &World,
+    criterion: &Criterion,
+    start: i64,
+    cap: Option<Price>,
+) -> Vec<Vec<Task>> {
     let World { grid, slots, request } = world;
     let of_group = |(group, request): (u16, Request)| {
         let task = |(id, node): (NodeId, &Node)| {
@@ -283,12 +287,8 @@ fn a_fast_node_goes_to_the_group_that_needs_it() {
 #[test]
 fn a_window_of_the_wrong_groups_is_none() {
     let grid = grid(&[(1_000, 1), (1_000, 1)]);
-    let group = TaskGroup {
-        tasks: 1,
-        work: Span(9),
-        min_performance: None,
-        attributes: Attributes::new(),
-    };
+    let group =
+        TaskGroup { tasks: 1, work: Span(9), min_performance: None, attributes: Attributes::new() };
     let request = Request { others: vec![group], ..Request::new(1, Span(9)) };
     assert_eq!(request.times, TimeMode::WORK);
     let task = |node, group| Task { node: NodeId(node), length: Span(9), cost: Money(9), group };
@@ -296,5 +296,8 @@ fn a_window_of_the_wrong_groups_is_none() {
     assert_eq!(of(vec![task(0, 0), task(1, 1)]), Ok(()));
     let wrong = Err(WindowError::TaskCount { wanted: 1, found: 2 });
     assert_eq!(of(vec![task(0, 0), task(1, 0)]), wrong);
-    assert_eq!(of(vec![task(0, 0), task(1, 7)]), Err(WindowError::TaskCount { wanted: 1, found: 0 }));
+    assert_eq!(
+        of(vec![task(0, 0), task(1, 7)]),
+        Err(WindowError::TaskCount { wanted: 1, found: 0 })
+    );
 }
