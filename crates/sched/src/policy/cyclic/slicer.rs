@@ -161,7 +161,7 @@ pub(in crate::policy) fn slicing_order(snapshot: &Snapshot, by: SliceBy) -> Vec<
         SliceBy::Priority => {}
         SliceBy::Cost => order.sort_by_cached_key(|&job| Reverse(worth(snapshot, request(job)))),
         SliceBy::Performance => {
-            order.sort_by_key(|&job| Reverse(request(job).highest_min_performance()))
+            order.sort_by_key(|&job| Reverse(request(job).highest_min_performance()));
         }
         SliceBy::Criterion => {
             let mut seen: Vec<&Criterion> = Vec::new();

@@ -127,6 +127,11 @@ enum Step {
     From(usize, usize),
 }
 
+/// By group, how one more node is had, if it can be.
+type Ways = Vec<Option<(Weight, Step)>>;
+/// By pair of groups, the index of the node that is moved.
+type Moves = Vec<Option<(Weight, usize)>>;
+
 /// A lightest assignment of so many tasks per group as were added.
 struct Flow<'a> {
     pairs: &'a Pairs,
@@ -175,10 +180,9 @@ impl<'a> Flow<'a> {
 
     /// By group the lightest free node; by pair of groups the lightest move of a node to the
     /// first from the second.
-    #[allow(clippy::type_complexity)]
-    fn edges(&self, groups: usize) -> (Vec<Option<(Weight, Step)>>, Vec<Option<(Weight, usize)>>) {
-        let mut free: Vec<Option<(Weight, Step)>> = vec![None; groups];
-        let mut moves: Vec<Option<(Weight, usize)>> = vec![None; groups * groups];
+    fn edges(&self, groups: usize) -> (Ways, Moves) {
+        let mut free: Ways = vec![None; groups];
+        let mut moves: Moves = vec![None; groups * groups];
         for (node, row) in self.pairs.weights.iter().enumerate() {
             let from = self.of[node];
             let now = from.and_then(|from| row[from]);
