@@ -104,7 +104,7 @@ impl<'a> Round<'a> {
         self.settings.gate == Gate::On || self.settings.rule == Rule::Auction
     }
 
-    /// A bid or an ask as it is told.
+    /// A bid or an ask as it is shown.
     fn told(&self, amount: i128) -> Money {
         valuation::money(self.factor.told(amount))
     }

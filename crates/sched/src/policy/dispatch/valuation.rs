@@ -45,7 +45,7 @@ impl Factor {
         amount.saturating_mul(self.demand)
     }
 
-    /// A weighed amount as it is told, rounded down.
+    /// A weighed amount as it is shown, rounded down.
     pub(super) fn told(self, weighed: i128) -> i128 {
         weighed.div_euclid(self.supply)
     }

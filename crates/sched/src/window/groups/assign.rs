@@ -144,7 +144,7 @@ impl<'a> Flow<'a> {
         Flow { pairs, of: vec![None; pairs.nodes.len()] }
     }
 
-    /// One more task of the group, and what it adds; `None` if no node can be had for it.
+    /// One more task of the group, and what it adds; `None` if no node is left for it.
     fn add(&mut self, group: usize) -> Option<Weight> {
         let groups = self.pairs.weights.first()?.len();
         let (mut reach, moves) = self.edges(groups);

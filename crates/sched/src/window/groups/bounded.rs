@@ -44,7 +44,7 @@ pub(super) struct Answer {
     pub(super) best: Option<Set>,
     /// Whether no better one exists; else the work limit was hit.
     pub(super) complete: bool,
-    /// The least objective without the constraint: a bound in any case.
+    /// The lowest objective without the constraint: a bound in any case.
     pub(super) free: i128,
 }
 

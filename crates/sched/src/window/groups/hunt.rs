@@ -227,7 +227,7 @@ impl<'a> GroupHunt<'a> {
         Pairs::new(items.iter().map(|items| items.iter().map(of).collect()).collect())
     }
 
-    /// The least cost, if it is within the budget.
+    /// The lowest cost, if it is within the budget.
     fn cheapest(&self, items: &[Vec<Item>]) -> Option<i128> {
         let enough = items.iter().zip(&self.wanted).all(|(items, wanted)| items.len() >= *wanted);
         if !enough || self.least(items) > self.budget {
@@ -238,7 +238,7 @@ impl<'a> GroupHunt<'a> {
         (sum.0 <= self.budget).then_some(sum.0)
     }
 
-    /// What all groups would cost if they could share nodes: not above the least cost.
+    /// What all groups would cost if they could share nodes: not above the lowest cost.
     fn least(&self, items: &[Vec<Item>]) -> i128 {
         let of_group = |(items, wanted): (&Vec<Item>, &usize)| {
             let mut costs: Vec<i64> = items.iter().map(|it| it.cost).collect();
