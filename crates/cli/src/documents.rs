@@ -28,14 +28,19 @@ pub(crate) struct Basis {
     pub(crate) price: Amount,
     pub(crate) length: i64,
     pub(crate) cost: Amount,
+    /// Where tasks differ, the group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) group: Option<u16>,
 }
 
-/// One entry for each node of any quoted window, in node order.
+/// One entry for each node and group of any quoted window, in node order.
 pub(crate) fn basis(grid: &Grid, quotes: &[Quote], front: &WindowFront) -> Vec<Basis> {
     let best = quotes.iter().filter_map(|quote| Some(&quote.answer.as_ref().ok()?.window));
     let tasks = best.chain(&front.windows).flat_map(Window::tasks);
-    let by_node: BTreeMap<NodeId, &Task> = tasks.map(|task| (task.node, task)).collect();
-    let entry = |(id, task): (NodeId, &Task)| {
+    let by_node: BTreeMap<(NodeId, u16), &Task> =
+        tasks.map(|task| ((task.node, task.group), task)).collect();
+    let differ = by_node.keys().any(|(_, group)| *group > 0);
+    let entry = |((id, group), task): ((NodeId, u16), &Task)| {
         let node = grid.node(id);
         Basis {
             node: node.name.clone(),
@@ -43,6 +48,7 @@ pub(crate) fn basis(grid: &Grid, quotes: &[Quote], front: &WindowFront) -> Vec<B
             price: Amount::Price(node.price),
             length: task.length.0,
             cost: Amount::Credits(task.cost),
+            group: differ.then_some(group),
         }
     };
     by_node.into_iter().map(entry).collect()
@@ -142,7 +148,7 @@ pub(crate) fn explanation(
 ) -> wire::Explanation {
     let grid = &snapshot.grid;
     let binding = |relaxation: &Relaxation| wire::Binding {
-        limit: relaxation.change.limit().to_owned(),
+        limit: relaxation.change.limit().into_owned(),
         now: value(&relaxation.change, &job.request),
     };
     wire::Explanation {
@@ -158,20 +164,27 @@ pub(crate) fn explanation(
 /// One change that would help.
 pub(crate) fn relaxation(relaxation: &Relaxation, grid: &Grid) -> wire::Relaxation {
     wire::Relaxation {
-        limit: relaxation.change.limit().to_owned(),
-        attribute: match &relaxation.change {
-            Change::Attribute(name) => Some(name.clone()),
-            _ => None,
-        },
+        limit: relaxation.change.limit().into_owned(),
+        attribute: attribute(&relaxation.change),
         by: amount(&relaxation.change),
         to: value(&relaxation.change, &relaxation.request),
         window: wire::Window::new(&relaxation.window, grid),
     }
 }
 
+/// The attribute to do without.
+fn attribute(change: &Change) -> Option<String> {
+    match change {
+        Change::Attribute(name) => Some(name.clone()),
+        Change::InGroup(_, change) => attribute(change),
+        _ => None,
+    }
+}
+
 /// How far the limit moves.
 fn amount(change: &Change) -> Option<Amount> {
     Some(match *change {
+        Change::InGroup(_, ref change) => return amount(change),
         Change::Budget(by) => Amount::Credits(by),
         Change::MaxPrice(by) => Amount::Price(by),
         Change::Deadline(by) | Change::EarliestStart(by) => Amount::Seconds(by.0),
@@ -192,6 +205,7 @@ fn value(change: &Change, request: &Request) -> Option<Amount> {
             request.min_performance.map(|min| Amount::Performance(min.thousandths()))
         }
         Change::Tasks(_) => Some(Amount::Count(request.tasks)),
+        Change::InGroup(group, change) => value(change, &request.groups().nth(*group)?),
         Change::Attribute(_) | Change::Spread => None,
     }
 }

@@ -45,7 +45,21 @@ impl Spread {
     }
 }
 
-/// Resources for one parallel job: equal tasks that start together on distinct nodes.
+/// Equal tasks of a job whose tasks differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskGroup {
+    /// Tasks, each on a node of its own; at least 1.
+    pub tasks: u32,
+    /// Seconds that each task takes, counted as those of the whole request; at least 1.
+    pub work: Span,
+    /// Slower nodes are not used.
+    pub min_performance: Option<Performance>,
+    /// What each node must offer.
+    pub attributes: Attributes,
+}
+
+/// Resources for one parallel job: tasks that start together on distinct nodes. All are equal, or
+/// they are equal within groups (paper 001, section 1).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// Tasks, each on a node of its own; at least 1.
@@ -70,6 +84,9 @@ pub struct Request {
     pub criterion: Criterion,
     /// Over how many sites the window may lie.
     pub spread: Spread,
+    /// Further groups of tasks, which differ from the first in work, performance or attributes;
+    /// most jobs have none.
+    pub others: Vec<TaskGroup>,
 }
 
 impl Request {
@@ -90,15 +107,49 @@ impl Request {
             deadline: None,
             criterion: Criterion::Start,
             spread: Spread::Grid,
+            others: Vec::new(),
         }
     }
 
-    /// How long a task takes on the node, in seconds, rounded up.
+    /// The most groups of tasks that input may ask for.
+    pub const MAX_GROUPS: usize = 16;
+
+    /// Groups of equal tasks: 1 for most jobs.
+    pub fn group_count(&self) -> usize {
+        1 + self.others.len()
+    }
+
+    /// Tasks of all groups.
+    pub fn all_tasks(&self) -> u32 {
+        self.others.iter().fold(self.tasks, |sum, group| sum.saturating_add(group.tasks))
+    }
+
+    /// The request of each group alone, in order, with all that holds for the whole job.
+    pub fn groups(&self) -> impl Iterator<Item = Request> + '_ {
+        let first = Request { others: Vec::new(), ..self.clone() };
+        let with = first.clone();
+        let other = move |group: &TaskGroup| Request {
+            tasks: group.tasks,
+            work: group.work,
+            min_performance: group.min_performance,
+            attributes: group.attributes.clone(),
+            ..with.clone()
+        };
+        std::iter::once(first).chain(self.others.iter().map(other))
+    }
+
+    /// The highest minimum performance of any group.
+    pub fn highest_min_performance(&self) -> Option<Performance> {
+        let others = self.others.iter().filter_map(|group| group.min_performance);
+        self.min_performance.into_iter().chain(others).max()
+    }
+
+    /// How long a task of the first group takes on the node, in seconds, rounded up.
     pub fn length_on(&self, node: &Node) -> Span {
         self.times.at(node.times).length_of(self.work, node.performance)
     }
 
-    /// Whether `node` has the performance and the attributes asked for. Price and time are
+    /// Whether `node` has the performance and the attributes that the first group asks for. Price and time are
     /// judged by each search by its own rule.
     pub fn suits(&self, node: &Node) -> bool {
         self.min_performance.is_none_or(|min| node.performance >= min)

@@ -11,6 +11,8 @@ pub struct Task {
     pub length: Span,
     /// Price × length; the integral of the price where it changes.
     pub cost: Money,
+    /// Of which group of the request it is, from 0 on; 0 where all tasks are equal.
+    pub group: u16,
 }
 
 /// A set of tasks on distinct nodes with one start. Nodes differ in speed, so the right edge is
@@ -111,19 +113,13 @@ impl Window {
     /// # Errors
     /// The first way in which it does not.
     pub fn check(&self, request: &Request, grid: &Grid) -> Result<(), WindowError> {
-        if self.tasks.len() != request.tasks as usize {
-            let found = self.tasks.len();
-            return Err(WindowError::TaskCount { wanted: request.tasks, found });
+        let mut found = 0;
+        for (group, of_group) in (0..).zip(request.groups()) {
+            found += self.check_group(group, &of_group, grid)?;
         }
-        for task in &self.tasks {
-            let node = grid.node(task.node);
-            if !request.suits(node) {
-                return Err(WindowError::Unsuitable(task.node));
-            }
-            let length = request.length_on(node);
-            if task.length != length || task.cost != grid.cost(task.node, self.start, length) {
-                return Err(WindowError::WrongTask(task.node));
-            }
+        if self.tasks.len() != found {
+            let (wanted, found) = (request.all_tasks(), self.tasks.len());
+            return Err(WindowError::TaskCount { wanted, found });
         }
         let site = |task: &Task| grid.node(task.node).site;
         let mut pairs = self.tasks.windows(2);
@@ -133,5 +129,30 @@ impl Window {
         let early = request.earliest_start.is_some_and(|earliest| self.start < earliest);
         let late = request.deadline.is_some_and(|deadline| self.finish() > deadline);
         if early || late { Err(WindowError::OutOfTime) } else { Ok(()) }
+    }
+
+    /// The tasks of one group, which must be as `request` says.
+    fn check_group(
+        &self,
+        group: u16,
+        request: &Request,
+        grid: &Grid,
+    ) -> Result<usize, WindowError> {
+        let tasks = || self.tasks.iter().filter(|task| task.group == group);
+        let found = tasks().count();
+        if found != request.tasks as usize {
+            return Err(WindowError::TaskCount { wanted: request.tasks, found });
+        }
+        for task in tasks() {
+            let node = grid.node(task.node);
+            if !request.suits(node) {
+                return Err(WindowError::Unsuitable(task.node));
+            }
+            let length = request.length_on(node);
+            if task.length != length || task.cost != grid.cost(task.node, self.start, length) {
+                return Err(WindowError::WrongTask(task.node));
+            }
+        }
+        Ok(found)
     }
 }

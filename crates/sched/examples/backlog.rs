@@ -15,7 +15,8 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tradewind_model::{
     Admission, Attributes, Command, Demand, Event, JobId, Market, MarketError, Money, Performance,
-    Place, Pool, PoolId, Pools, PoolsError, Price, Site, SiteId, Span, Terms, Time, Times,
+    Place, Pool, PoolId, Pools, PoolsError, Price, Rates, Series, Site, SiteId, Span, Terms, Time,
+    Times,
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::bsf::{self, Bsf};
@@ -38,8 +39,32 @@ enum Ends {
     Late,
 }
 
+/// What nodes cost over time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Prices {
+    Constant,
+    /// By day the price of the list and a quarter more, by night a quarter less.
+    ByHour,
+}
+
 /// A site per pool.
-fn pools(count: u32) -> Result<Arc<Pools>, PoolsError> {
+fn pools(count: u32, prices: Prices) -> Result<Arc<Pools>, Box<dyn std::error::Error>> {
+    let pools = constant(count)?;
+    if prices == Prices::Constant {
+        return Ok(Arc::new(pools));
+    }
+    let by_hour = |pool: &Pool| -> Result<_, Box<dyn std::error::Error>> {
+        let (day, night) = (pool.price.0 * 5 / 4, pool.price.0 * 3 / 4);
+        let day = [(0, night), (8, day), (20, night)].map(|(at, it)| (Time(at * 3_600), it));
+        let series = Series::new(&day).map_err(|it| format!("{it:?}"))?;
+        let series = series.repeated(Span(86_400)).map_err(|it| format!("{it:?}"))?;
+        Ok(Some(Arc::new(series)))
+    };
+    let rates = pools.as_slice().iter().map(by_hour).collect::<Result<_, _>>()?;
+    Ok(Arc::new(pools.with_rates(Rates::new(rates))))
+}
+
+fn constant(count: u32) -> Result<Pools, PoolsError> {
     let pool = |at: u32| Pool {
         name: format!("pool{at}"),
         site: SiteId(at),
@@ -52,7 +77,7 @@ fn pools(count: u32) -> Result<Arc<Pools>, PoolsError> {
         times: Times::Work,
     };
     let sites = (0..count).map(|at| Site { name: format!("site{at}") }).collect();
-    Pools::new(sites, (0..count).map(pool).collect()).map(Arc::new)
+    Pools::new(sites, (0..count).map(pool).collect())
 }
 
 struct World {
@@ -192,7 +217,8 @@ impl World {
                 self.happens(Event::Cancelled { job })?;
             }
         }
-        if self.ends != Ends::Expected && number % 50 == 25 {
+        let constant = self.market.pools().rates().is_none();
+        if constant && self.ends != Ends::Expected && number % 50 == 25 {
             let pool = PoolId(0);
             let price = Price(PRICES[0] + self.random.random_range(-50_000..50_000));
             self.happens(Event::Priced { pool, price })?;
@@ -206,17 +232,18 @@ impl World {
 
 type Make = Box<dyn Fn() -> Box<dyn Policy>>;
 
-fn policies() -> Vec<(&'static str, Make)> {
+fn policies() -> Vec<(&'static str, Prices, Make)> {
     let fill = |depth, spread| -> Make {
         let settings = Settings { depth, spread, ..Settings::default() };
         Box::new(move || Box::new(GridFill::new(settings)))
     };
     vec![
-        ("conservative", fill(Depth::All, Spread::Grid)),
-        ("conservative by site", fill(Depth::All, Spread::Site)),
-        ("easy", fill(Depth::First(1), Spread::Grid)),
-        ("css", Box::new(|| Box::new(Cycles::new(Cyclic::css())))),
-        ("bsf", Box::new(|| Box::new(Bsf::new(bsf::Settings::default())))),
+        ("conservative", Prices::Constant, fill(Depth::All, Spread::Grid)),
+        ("conservative by site", Prices::Constant, fill(Depth::All, Spread::Site)),
+        ("easy", Prices::Constant, fill(Depth::First(1), Spread::Grid)),
+        ("easy, prices by hour", Prices::ByHour, fill(Depth::First(1), Spread::Grid)),
+        ("css", Prices::Constant, Box::new(|| Box::new(Cycles::new(Cyclic::css())))),
+        ("bsf", Prices::Constant, Box::new(|| Box::new(Bsf::new(bsf::Settings::default())))),
     ]
 }
 
@@ -244,14 +271,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let tasks = arguments.next().map_or(Ok(16), |it| it.parse())?;
     println!("| policy | pools | ends | first pass | median | 99 of 100 | slowest | sum |");
     println!("|---|--:|---|--:|--:|--:|--:|---|");
-    for (name, make) in policies() {
+    for (name, prices, make) in policies() {
         for count in [2, 4, 8] {
             for ends in [Ends::Expected, Ends::Early, Ends::Late] {
                 let kind = format!("{name} | {count} | {ends:?}").to_lowercase();
                 if !kind.contains(&filter) {
                     continue;
                 }
-                let mut world = World::new(pools(count)?, make(), ends, tasks);
+                let mut world = World::new(pools(count, prices)?, make(), ends, tasks);
                 let (first, all) = measure(&mut world, waiting, passes)?;
                 let at = |percent: usize| {
                     let of = all.get((all.len() * percent).div_ceil(100).saturating_sub(1));

@@ -1,10 +1,11 @@
 //! Why a job has no window, and the minimum that would have to change.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use tradewind_model::{
-    Attribute, Criterion, Grid, Money, Performance, Price, Reason, Request, Slot, SlotList, Span,
-    Spread, Time, Window,
+    Attribute, Attributes, Criterion, Grid, Money, Performance, Price, Reason, Request, Slot,
+    SlotList, Span, Spread, TaskGroup, Time, Window,
 };
 
 use crate::window::{Algorithm, Scratch, Search, Searcher};
@@ -56,12 +57,14 @@ pub enum Change {
     Attribute(String),
     /// Let tasks lie at several sites.
     Spread,
+    /// A change of the tasks of one group alone, where tasks differ; groups count from 0.
+    InGroup(usize, Box<Change>),
 }
 
 impl Change {
     /// The scenario's name of the limit.
-    pub fn limit(&self) -> &str {
-        match self {
+    pub fn limit(&self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
             Change::Budget(_) => "budget",
             Change::MaxPrice(_) => "max_price",
             Change::Deadline(_) => "deadline",
@@ -70,7 +73,10 @@ impl Change {
             Change::Tasks(_) => "nodes",
             Change::Attribute(_) => "attributes",
             Change::Spread => "spread",
-        }
+            Change::InGroup(group, change) => {
+                return Cow::Owned(format!("groups[{group}].{}", change.limit()));
+            }
+        })
     }
 }
 
@@ -134,7 +140,14 @@ impl Trial<'_> {
 
 fn without_limits(request: &Request) -> Request {
     let criterion = request.criterion.clone();
-    Request { criterion, times: request.times, ..Request::new(request.tasks, request.work) }
+    let free = |group: &TaskGroup| TaskGroup {
+        min_performance: None,
+        attributes: Attributes::new(),
+        ..group.clone()
+    };
+    let others = request.others.iter().map(free).collect();
+    let times = request.times;
+    Request { criterion, times, others, ..Request::new(request.tasks, request.work) }
 }
 
 struct Trial<'a> {
@@ -168,6 +181,9 @@ impl Trial<'_> {
             if let Criterion::Sum(name) = criterion {
                 // Only nodes that state the number are used; any value will do.
                 let stated = Attribute::Number(i64::MIN);
+                for group in &mut request.others {
+                    group.attributes.entry(name.clone()).or_insert(stated.clone());
+                }
                 request.attributes.entry(name.clone()).or_insert(stated);
             }
             search.algorithm = Algorithm::Best(Criterion::Start);
@@ -242,14 +258,23 @@ impl Trial<'_> {
         self.min(request, max.0, |by| Change::EarliestStart(Span(by)))
     }
 
-    fn min_performance(&mut self, request: &Request) -> Option<Change> {
-        let asked = request.min_performance?.thousandths();
-        let max = asked - Performance::MIN.thousandths();
-        self.min(request, i64::from(max), |by| Change::MinPerformance(by as u32))
+    /// Of each group whose nodes must have some.
+    fn min_performance(&mut self, request: &Request) -> Vec<Change> {
+        let mut of_group = |(index, group): (usize, Request)| {
+            let max = group.min_performance?.thousandths() - Performance::MIN.thousandths();
+            let change = |by| in_group(request, index, Change::MinPerformance(by as u32));
+            self.min(request, i64::from(max), change)
+        };
+        request.groups().enumerate().filter_map(&mut of_group).collect()
     }
 
-    fn tasks(&mut self, request: &Request) -> Option<Change> {
-        self.min(request, i64::from(request.tasks) - 1, |by| Change::Tasks(by as u32))
+    /// Of each group of several tasks.
+    fn tasks(&mut self, request: &Request) -> Vec<Change> {
+        let mut of_group = |(index, group): (usize, Request)| {
+            let change = |by| in_group(request, index, Change::Tasks(by as u32));
+            self.min(request, i64::from(group.tasks) - 1, change)
+        };
+        request.groups().enumerate().filter_map(&mut of_group).collect()
     }
 
     fn spread(&mut self, request: &Request) -> Option<Change> {
@@ -258,9 +283,32 @@ impl Trial<'_> {
     }
 
     fn attributes(&mut self, request: &Request) -> Vec<Change> {
-        let names = request.attributes.keys().cloned().map(Change::Attribute);
-        names.filter(|change| self.possible(&change.apply(request))).collect()
+        let of_group = |(index, group): (usize, Request)| {
+            let names = group.attributes.into_keys().map(Change::Attribute);
+            names.map(move |change| in_group(request, index, change))
+        };
+        let all = request.groups().enumerate().flat_map(of_group);
+        all.filter(|change| self.possible(&change.apply(request))).collect()
     }
+}
+
+/// A change of one group, named so only where tasks differ.
+fn in_group(request: &Request, index: usize, change: Change) -> Change {
+    match request.others.is_empty() {
+        true => change,
+        false => Change::InGroup(index, Box::new(change)),
+    }
+}
+
+/// `request` with `group` for its group of this index.
+fn with_group(request: &Request, index: usize, group: Request) -> Request {
+    let mut all = request.clone();
+    let Request { tasks, work, min_performance, attributes, .. } = group;
+    match index.checked_sub(1).and_then(|index| all.others.get_mut(index)) {
+        Some(other) => *other = TaskGroup { tasks, work, min_performance, attributes },
+        None => all = Request { tasks, work, min_performance, attributes, ..all },
+    }
+    all
 }
 
 impl Change {
@@ -287,6 +335,11 @@ impl Change {
                 relaxed.attributes.remove(name);
             }
             Change::Spread => relaxed.spread = Spread::Grid,
+            Change::InGroup(index, change) => {
+                if let Some(group) = request.groups().nth(*index) {
+                    return with_group(request, *index, change.apply(&group));
+                }
+            }
         }
         relaxed
     }

@@ -122,7 +122,8 @@ pub struct Rejected {
     pub usable: u32,
 }
 
-/// Counts what `request` rules out on `grid`.
+/// Counts what `request` rules out on `grid`. Where tasks differ, a node counts for the group for
+/// which it comes farthest in the order of these fields.
 ///
 /// O(nodes + slots).
 pub fn rejected(grid: &Grid, slots: &SlotList, request: &Request) -> Rejected {
@@ -135,30 +136,59 @@ pub fn rejected(grid: &Grid, slots: &SlotList, request: &Request) -> Rejected {
     }
     let mut count = Rejected::default();
     for (id, _) in grid.iter() {
-        *count.field(grid, id, longest[id.0 as usize], request) += 1;
+        let stage = |group: &Request| Stage::of(grid, id, longest[id.0 as usize], group);
+        let stage = match request.others.is_empty() {
+            true => stage(request),
+            false => request.groups().map(|group| stage(&group)).max().unwrap_or(Stage::Usable),
+        };
+        *count.field(stage) += 1;
     }
     count
 }
 
+/// How far a node comes, in the order in which it is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    TooSlow,
+    LacksAttribute,
+    TooDear,
+    NeverFree,
+    OverBudget,
+    Usable,
+}
+
 impl Rejected {
-    fn field(&mut self, grid: &Grid, id: NodeId, longest: Span, request: &Request) -> &mut u32 {
+    fn field(&mut self, stage: Stage) -> &mut u32 {
+        match stage {
+            Stage::TooSlow => &mut self.too_slow,
+            Stage::LacksAttribute => &mut self.lacks_attribute,
+            Stage::TooDear => &mut self.too_dear,
+            Stage::NeverFree => &mut self.never_free,
+            Stage::OverBudget => &mut self.over_budget,
+            Stage::Usable => &mut self.usable,
+        }
+    }
+}
+
+impl Stage {
+    fn of(grid: &Grid, id: NodeId, longest: Span, request: &Request) -> Stage {
         let (node, least) = (grid.node(id), grid.lowest_price(id));
         let length = request.length_on(node);
         let missing = |(name, wanted): (&String, &Attribute)| {
             !Attribute::meets(node.attributes.get(name), wanted)
         };
         if request.min_performance.is_some_and(|min| node.performance < min) {
-            &mut self.too_slow
+            Stage::TooSlow
         } else if request.attributes.iter().any(missing) {
-            &mut self.lacks_attribute
+            Stage::LacksAttribute
         } else if request.max_price.is_some_and(|cap| least > cap) {
-            &mut self.too_dear
+            Stage::TooDear
         } else if longest < length {
-            &mut self.never_free
+            Stage::NeverFree
         } else if request.budget.is_some_and(|budget: Money| least * length > budget) {
-            &mut self.over_budget
+            Stage::OverBudget
         } else {
-            &mut self.usable
+            Stage::Usable
         }
     }
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use tradewind_model::{
     Attributes, Criterion, Grid, Horizon, Job, Money, Node, NodeId, Performance, Price, Request,
-    Site, SiteId, Slot, SlotList, Snapshot, Span, Time, TimeMode, Times, VoPolicy,
+    Site, SiteId, Slot, SlotList, Snapshot, Span, TaskGroup, Time, TimeMode, Times, VoPolicy,
 };
 
 pub(crate) fn performance(thousandths: u32) -> Performance {
@@ -100,4 +100,18 @@ pub(crate) fn any_request() -> impl Strategy<Value = Request> {
             ..Request::new(tasks, Span(work))
         },
     )
+}
+
+/// Requests of which some have tasks that differ.
+pub(crate) fn any_request_of_groups() -> impl Strategy<Value = Request> {
+    let other = prop::option::weighted(0.3, any_request());
+    (any_request(), other).prop_map(|(request, other)| {
+        let group = |other: Request| TaskGroup {
+            tasks: other.tasks.min(2),
+            work: other.work,
+            min_performance: other.min_performance,
+            attributes: other.attributes,
+        };
+        Request { others: other.into_iter().map(group).collect(), ..request }
+    })
 }

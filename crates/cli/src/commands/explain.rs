@@ -126,7 +126,10 @@ fn words(relaxation: &wire::Relaxation) -> String {
     let sign =
         if ["budget", "max_price", "deadline"].contains(&limit.as_str()) { "+" } else { "-" };
     match (attribute, by, to) {
-        (Some(name), ..) => format!("without the attribute `{name}`"),
+        (Some(name), ..) => match limit.strip_suffix(".attributes") {
+            Some(group) => format!("{group} without the attribute `{name}`"),
+            None => format!("without the attribute `{name}`"),
+        },
         (None, Some(by), Some(to)) => format!("{limit} {sign} {by}{} (to {to})", unit(*by)),
         (None, Some(by), None) => format!("{limit} {sign} {by}{} (to none)", unit(*by)),
         (None, None, _) => limit.clone(),

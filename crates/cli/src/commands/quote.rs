@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use owo_colors::OwoColorize as _;
-use tradewind_model::{Job, Snapshot, Window};
+use tradewind_model::{Job, Request, Snapshot, Window};
 use tradewind_sched::quote::{self, Quote, Rejected, WindowFront};
 use tradewind_sched::window::{Proof, Search};
 
@@ -216,24 +216,41 @@ fn front_table(snapshot: &Snapshot, front: &WindowFront) -> String {
     tables::table(&COLUMNS, front.windows.iter().map(row).collect())
 }
 
+/// "2 nodes × 80 s of work, performance at least 2"; what is asked of a group alone.
+fn asked_of_group(group: &Request) -> String {
+    let nodes = if group.tasks == 1 { "node" } else { "nodes" };
+    let mut words = format!("{} {nodes} × {} s of work", group.tasks, group.work);
+    if let Some(min) = group.min_performance {
+        let _ = write!(words, ", performance at least {min}");
+    }
+    words
+}
+
+fn of_attributes(group: &Request) -> impl Iterator<Item = String> + '_ {
+    group.attributes.iter().map(|(name, wanted)| format!("{name} {wanted}"))
+}
+
 /// "2 nodes × 80 s of work, budget 800, deadline 500 s".
 fn asked(job: &Job) -> String {
     let request = &job.request;
-    let nodes = if request.tasks == 1 { "node" } else { "nodes" };
-    let mut words = format!("{} {nodes} × {} s of work", request.tasks, request.work);
+    let differ = !request.others.is_empty();
+    let group = |group: Request| {
+        let attributes = of_attributes(&group).filter(|_| differ);
+        [asked_of_group(&group)].into_iter().chain(attributes).collect::<Vec<_>>().join(", ")
+    };
+    let mut words = request.groups().map(group).collect::<Vec<_>>().join("; and ");
     let mut add = |what: Option<String>| {
         if let Some(what) = what {
             words.push_str(", ");
             words.push_str(&what);
         }
     };
-    add(request.min_performance.map(|min| format!("performance at least {min}")));
     add(request.max_price.map(|cap| format!("at most {cap} credits per node-second")));
     add(request.budget.map(|budget| format!("budget {budget} credits")));
     add(request.earliest_start.map(|start| format!("not before {start} s")));
     add(request.deadline.map(|deadline| format!("done by {deadline} s")));
-    for (name, wanted) in &request.attributes {
-        add(Some(format!("{name} {wanted}")));
+    if !differ {
+        of_attributes(request).for_each(|it| add(Some(it)));
     }
     words
 }

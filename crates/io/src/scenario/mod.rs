@@ -1,5 +1,6 @@
 //! A planning problem as a file: JSON or TOML in, JSON out.
 
+mod groups;
 mod nodes;
 mod read;
 mod requests;

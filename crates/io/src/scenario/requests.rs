@@ -2,22 +2,24 @@
 
 use tradewind_model::{
     Component, Criteria, Criterion, Horizon, Job, Limit, Measure, Money, Objective, Quantity,
-    Request, Rho, Span, Spread, TimeMode, VoPolicy,
+    Request, Rho, Span, Spread, TaskGroup, VoPolicy,
 };
 
-use super::nodes::{NameLines, attributes};
+use super::groups;
+use super::nodes::NameLines;
 use super::words::{
     COMPONENTS, CRITERIA, MEASURES, OBJECTIVES, component, criterion, quantity, quantity_scale,
 };
 use crate::diagnostics::{did_you_mean, excerpt};
 use crate::duration;
-use crate::fields::{DecimalScale, Fields, LEAST_PERFORMANCE, Notes, scaled};
+use crate::fields::{DecimalScale, Fields, Notes, scaled};
 use crate::value::{Value, ValueKind};
 
-const JOB_KEYS: [&str; 12] = [
+const JOB_KEYS: [&str; 13] = [
     "name",
     "nodes",
     "work",
+    "groups",
     "min_performance",
     "max_price",
     "budget",
@@ -43,7 +45,10 @@ pub(super) fn jobs(items: &[Value<'_>], nodes: usize, notes: &mut Notes<'_>) -> 
     for (i, item) in items.iter().enumerate() {
         let path = format!("jobs[{i}]");
         let Some(fields) = Fields::of(item, path, &JOB_KEYS, notes) else { continue };
-        fields.require(&["name", "nodes", "work"], notes);
+        match fields.get("groups") {
+            Some(_) => fields.require(&["name"], notes),
+            None => fields.require(&["name", "nodes", "work"], notes),
+        }
         let name = names.take(&fields, "job", notes);
         let priority = fields.whole("priority", -MAX_PRIORITY..=MAX_PRIORITY, notes);
         let request = request(&fields, nodes, notes);
@@ -55,29 +60,33 @@ pub(super) fn jobs(items: &[Value<'_>], nodes: usize, notes: &mut Notes<'_>) -> 
 }
 
 fn request(fields: &Fields<'_, '_>, nodes: usize, notes: &mut Notes<'_>) -> Option<Request> {
-    let tasks = fields.whole("nodes", 1..=i64::from(Request::MAX_TASKS), notes);
-    // Without any node there is another mistake to mend first.
-    if let Some(tasks) = tasks.filter(|&tasks| nodes > 0 && tasks as usize > nodes) {
-        let message = format!("{tasks} nodes needed, the grid has {nodes}");
-        let hint = "each task needs a node of its own: ask for fewer, or list more nodes";
-        notes.error(fields.line_of("nodes"), &fields.place("nodes"), message, hint);
-    }
-    let work = fields.span("work", 1..=Span::MAX.0, notes);
+    let groups = match fields.list("groups", notes) {
+        Some(items) => groups::read(fields, items, notes),
+        None => groups::one(fields, notes).map(|group| vec![group]),
+    };
     let spreads = Spread::ALL.map(|(spread, name)| (name, spread));
-    let request = Request {
-        tasks: tasks.and_then(|n| u32::try_from(n).ok()).unwrap_or(1),
-        work: work.unwrap_or(Span(1)),
-        times: TimeMode::WORK,
-        min_performance: fields.performance("min_performance", &LEAST_PERFORMANCE, notes),
-        attributes: attributes(fields, notes),
+    let limits = Request {
         budget: fields.money("budget", notes),
         max_price: fields.price("max_price", notes),
         earliest_start: fields.time("earliest_start", notes),
         deadline: fields.time("deadline", notes),
         criterion: minimize(fields, notes).unwrap_or_default(),
         spread: fields.word("spread", &spreads, notes).unwrap_or_default(),
+        ..Request::new(1, Span(1))
     };
-    (tasks.is_some() && work.is_some()).then_some(request)
+    let mut groups = groups?.into_iter();
+    let TaskGroup { tasks, work, min_performance, attributes } = groups.next()?;
+    let others = groups.collect();
+    let request = Request { tasks, work, min_performance, attributes, others, ..limits };
+    let tasks = request.all_tasks();
+    // Without any node there is another mistake to mend first.
+    if nodes > 0 && tasks as usize > nodes {
+        let key = if fields.get("groups").is_some() { "groups" } else { "nodes" };
+        let message = format!("{tasks} nodes needed, the grid has {nodes}");
+        let hint = "each task needs a node of its own: ask for fewer, or list more nodes";
+        notes.error(fields.line_of(key), &fields.place(key), message, hint);
+    }
+    Some(request)
 }
 
 fn minimize(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Criterion> {

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use tradewind_model::{
     Attribute, Criteria, Criterion, Grid, Horizon, Job, Limit, Measure, Money, Node, NodeId,
     Objective, Performance, Price, Quantity, Request, Rho, Site, SiteId, Slot, SlotList, Span,
-    Spread, Time, Times, VoPolicy,
+    Spread, TaskGroup, Time, Times, VoPolicy,
 };
 
 use super::*;
@@ -65,6 +65,27 @@ fn every_field_is_read() {
     assert_eq!(policy.objective, Objective::MaxIncome);
     assert_eq!(policy.budget_limit, Limit::At(Money(12_500_000)));
     assert_eq!((policy.time_limit, policy.rho.thousandths()), (Limit::Auto, 800));
+}
+
+#[test]
+fn groups_are_read_and_one_group_is_a_plain_job() {
+    let with = |groups: &str| {
+        let text = GOOD.replacen("\"nodes\": 1, \"work\": 10,", groups, 1);
+        let text = text.replacen(",\n     \"attributes\": {\"gpu\": true}}\n", "}\n", 1);
+        read(&text).unwrap().0.snapshot.jobs[1].request.clone()
+    };
+    let two = with(
+        r#""groups": [{"nodes": 1, "work": "1m", "attributes": {"gpu": true}},
+                      {"nodes": 1, "work": 10, "min_performance": 2}],"#,
+    );
+    assert_eq!((two.tasks, two.work, two.all_tasks()), (1, Span(60), 2));
+    assert_eq!(two.attributes["gpu"], Attribute::Flag(true));
+    let other = &two.others[0];
+    assert_eq!((other.tasks, other.work), (1, Span(10)));
+    assert_eq!(other.min_performance, Performance::from_thousandths(2_000));
+    assert!(other.attributes.is_empty() && two.min_performance.is_none());
+    let plain = with("\"nodes\": 1, \"work\": 10,");
+    assert_eq!(with(r#""groups": [{"nodes": 1, "work": 10}],"#), plain);
 }
 
 #[test]
@@ -136,6 +157,27 @@ fn each_mistake_is_reported_with_its_place() {
             "\"nodes\": 2,",
             "\"nodes\": 3,",
             "s.json:12: jobs[0].nodes: 3 nodes needed, the grid has 2\n  hint: each task",
+        ),
+        (
+            "\"nodes\": 1, \"work\": 10,",
+            "\"nodes\": 1, \"groups\": [{\"nodes\": 1, \"work\": 10}],",
+            "jobs[1].nodes: a job with `groups` has no `nodes` of its own\n  hint: say it in each",
+        ),
+        (
+            "\"nodes\": 1, \"work\": 10,",
+            "\"groups\": [{\"nodes\": 1, \"work\": 10}, {\"nodes\": 2, \"work\": 5}],",
+            "jobs[1].groups: 3 nodes needed, the grid has 2",
+        ),
+        (
+            "\"nodes\": 1, \"work\": 10,",
+            "\"groups\": [{\"nodes\": 1}],",
+            "jobs[1].groups[0]: `work` is missing",
+        ),
+        ("\"nodes\": 1, \"work\": 10,", "\"groups\": [],", "jobs[1].groups: 0 groups"),
+        (
+            "\"nodes\": 1, \"work\": 10,",
+            "\"groups\": [{\"nodes\": 1, \"work\": 10, \"budget\": 3}],",
+            "jobs[1].groups[0].budget: unknown key",
         ),
         (
             "\"name\": \"j2\"",
@@ -274,6 +316,17 @@ prop_compose! {
 }
 
 prop_compose! {
+    fn group()(
+        (tasks, work) in (1u32..100, 1i64..100_000),
+        min_performance in proptest::option::of(1u32..3_000),
+        attributes in proptest::collection::btree_map("[a-z]{1,3}", attribute(), 0..3),
+    ) -> TaskGroup {
+        let min_performance = min_performance.and_then(Performance::from_thousandths);
+        TaskGroup { tasks, work: Span(work), min_performance, attributes }
+    }
+}
+
+prop_compose! {
     fn job()(
         (tasks, work, priority) in (1u32..100, 1i64..100_000, -5i64..5),
         min_performance in proptest::option::of(1u32..3_000),
@@ -284,6 +337,7 @@ prop_compose! {
         minimize in prop_oneof!["start", "finish", "runtime", "cost", "processor-time", "sum:[a-z]{1,3}"],
         attributes in proptest::collection::btree_map("[a-z]{1,3}", attribute(), 0..3),
         spread in proptest::sample::select(vec![Spread::Grid, Spread::Site]),
+        others in proptest::collection::vec(group(), 0..3),
     ) -> Job {
         let request = Request {
             min_performance: min_performance.and_then(Performance::from_thousandths),
@@ -294,6 +348,7 @@ prop_compose! {
             criterion: criterion(&minimize).unwrap(),
             attributes,
             spread,
+            others,
             ..Request::new(tasks, Span(work))
         };
         Job { name: String::new(), priority, request }
@@ -344,6 +399,8 @@ prop_compose! {
         for (i, job) in jobs.iter_mut().enumerate() {
             job.name = format!("job-{i}");
             job.request.tasks = job.request.tasks % nodes.len() as u32 + 1;
+            job.request.others.truncate(nodes.len() - job.request.tasks as usize);
+            job.request.others.iter_mut().for_each(|group| group.tasks = 1);
         }
         let sites = (0..order.len()).map(|i| Site { name: format!("s{i}") }).collect();
         let count = nodes.len() as u32;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Number, Value, json};
 use tradewind_model::{
     Attribute, Attributes, Criteria, Criterion, Energy, Grid, Job, Limit, Performance, Power,
-    Quantity, Rho, Series, Site, SitePower, Slot, Spread, VoPolicy,
+    Quantity, Request, Rho, Series, Site, SitePower, Slot, Spread, VoPolicy,
 };
 
 use super::Scenario;
@@ -121,22 +121,37 @@ fn slot(grid: &Grid, slot: &Slot) -> String {
     ])
 }
 
+/// A group of a job whose tasks differ.
+fn group(group: &Request) -> Value {
+    let fields = [
+        ("nodes", Some(json!(group.tasks))),
+        ("work", Some(json!(group.work.0))),
+        ("min_performance", group.min_performance.map(performance)),
+        ("attributes", attributes(&group.attributes)),
+    ];
+    let given = fields.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
+    Value::Object(given.collect())
+}
+
 fn job(job: &Job) -> String {
     let request = &job.request;
     let spread = Some(request.spread).filter(|it| *it != Spread::default());
     let own = Some(&request.criterion).filter(|it| **it != Criterion::default());
+    let equal = request.others.is_empty();
+    let groups = || request.groups().map(|it| group(&it)).collect();
     table([
         ("name", Some(json!(job.name))),
-        ("nodes", Some(json!(request.tasks))),
-        ("work", Some(json!(request.work.0))),
-        ("min_performance", request.min_performance.map(performance)),
+        ("nodes", equal.then(|| json!(request.tasks))),
+        ("work", equal.then(|| json!(request.work.0))),
+        ("groups", (!equal).then(|| Value::Array(groups()))),
+        ("min_performance", request.min_performance.filter(|_| equal).map(performance)),
         ("max_price", request.max_price.map(|price| Value::Number(decimal::price(price)))),
         ("budget", request.budget.map(|budget| Value::Number(decimal::credits(budget)))),
         ("deadline", request.deadline.map(|time| json!(time.0))),
         ("earliest_start", request.earliest_start.map(|time| json!(time.0))),
         ("minimize", own.map(|it| json!(criterion_name(it)))),
         ("priority", Some(job.priority).filter(|it| *it != 0).map(|it| json!(it))),
-        ("attributes", attributes(&request.attributes)),
+        ("attributes", attributes(&request.attributes).filter(|_| equal)),
         ("spread", spread.map(|it| json!(it.name()))),
     ])
 }

@@ -16,7 +16,7 @@ fn window(grid: &Grid) -> model::Window {
     let task = |node: u32| {
         let id = NodeId(node);
         let length = grid.node(id).performance.length_of(Span(10));
-        model::Task { node: id, length, cost: grid.node(id).price * length }
+        model::Task { node: id, length, cost: grid.node(id).price * length, group: 0 }
     };
     model::Window::new(Time(7), vec![task(0), task(1)]).unwrap()
 }

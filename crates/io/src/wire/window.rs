@@ -60,16 +60,22 @@ pub struct Task {
     /// Price × length.
     #[serde(serialize_with = "credits")]
     pub cost: Money,
+    /// Where tasks differ, whose group it is: its place in the job's `groups`, from 0 on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<u16>,
 }
 
 impl Window {
     /// `window` with the names of `grid`.
     pub fn new(window: &model::Window, grid: &Grid) -> Window {
+        // Of several groups the later ones have numbers above 0.
+        let differ = window.tasks().iter().any(|task| task.group > 0);
         let task = |task: &model::Task| Task {
             node: grid.node(task.node).name.clone(),
             start: window.start().0,
             end: (window.start() + task.length).0,
             cost: task.cost,
+            group: differ.then_some(task.group),
         };
         Window {
             start: window.start().0,

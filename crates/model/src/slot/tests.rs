@@ -12,7 +12,12 @@ fn list(slots: &[(u32, i64, i64)]) -> SlotList {
 }
 
 fn window(start: i64, tasks: &[(u32, i64)]) -> Window {
-    let task = |&(node, length)| Task { node: NodeId(node), length: Span(length), cost: Money(0) };
+    let task = |&(node, length)| Task {
+        node: NodeId(node),
+        length: Span(length),
+        cost: Money(0),
+        group: 0,
+    };
     Window::new(Time(start), tasks.iter().map(task).collect()).unwrap()
 }
 

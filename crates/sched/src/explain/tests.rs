@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::testing::{any_market, any_request, grid, performance, slots};
+use crate::testing::{any_market, any_request, any_request_of_groups, grid, performance, slots};
 
 /// One unit less of the same change; `None` if that is no change at all.
 fn one_less(change: &Change) -> Option<Change> {
@@ -13,6 +13,7 @@ fn one_less(change: &Change) -> Option<Change> {
         Change::MinPerformance(by) => Change::MinPerformance(by - 1),
         Change::Tasks(by) => Change::Tasks(by - 1),
         Change::Attribute(_) | Change::Spread => return None,
+        Change::InGroup(group, change) => Change::InGroup(*group, Box::new(one_less(change)?)),
     };
     Some(less)
 }
@@ -20,7 +21,7 @@ fn one_less(change: &Change) -> Option<Change> {
 proptest! {
     #[test]
     fn each_relaxation_places_the_job_and_one_unit_less_does_not(
-        (grid, slots) in any_market(), request in any_request()
+        (grid, slots) in any_market(), request in any_request_of_groups()
     ) {
         let search = Search::best(request.criterion.clone());
         let explained = explain(&grid, &slots, &request, &search);

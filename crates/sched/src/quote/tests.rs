@@ -20,7 +20,7 @@ fn all_windows(grid: &Grid, slots: &SlotList, request: &Request) -> Vec<Window> 
             let tasks: Vec<Task> = chosen
                 .map(|(id, node)| {
                     let length = request.length_on(node);
-                    Task { node: id, length, cost: node.price * length }
+                    Task { node: id, length, cost: node.price * length, group: 0 }
                 })
                 .collect();
             let fits = tasks.iter().all(|task| free(task.node, task.length));

@@ -79,7 +79,12 @@ impl Score {
         Score::new(criterion, (window.start().0, window.runtime().0), cost, sum)
     }
 
-    fn new(criterion: &Criterion, (start, runtime): (i64, i64), cost: i128, sum: i128) -> Score {
+    pub(super) fn new(
+        criterion: &Criterion,
+        (start, runtime): (i64, i64),
+        cost: i128,
+        sum: i128,
+    ) -> Score {
         let finish = start + runtime;
         let value = match criterion {
             Criterion::Start => i128::from(start),

@@ -71,7 +71,7 @@ impl Front {
     pub fn request(&self, grid: &Grid, request: &Request, search: &Search) -> Option<FrontRequest> {
         let later = request.earliest_start.is_some_and(|start| start > self.at);
         let at_one_site = request.spread != Spread::Grid;
-        let changing = grid.rates().is_some();
+        let changing = grid.rates().is_some() || !request.others.is_empty();
         if later || at_one_site || changing || request.tasks == 0 || !is_earliest(search) {
             return None;
         }
@@ -114,7 +114,7 @@ impl Front {
                     return None;
                 }
                 let cost = tradewind_model::Money(*cost);
-                tasks.push(Task { node: NodeId(node), length: *length, cost });
+                tasks.push(Task { node: NodeId(node), length: *length, cost, group: 0 });
                 if tasks.len() == request.wanted {
                     let window = Window::new(self.at, tasks).ok()?;
                     return Some(Found { window, proof: Proof::Exact });

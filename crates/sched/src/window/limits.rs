@@ -33,8 +33,16 @@ impl MoneyLimits {
 /// S = ρ·C·(t/P_min)·N in micro-credits, rounded down (paper 001, section 3, with t/P_min as the
 /// time that the user asked for). `None` without a price cap C. A request without a minimum
 /// performance means the reference node; wall-clock time is as long on every node, so that P_min
-/// does not shorten it. Saturates at the range of money.
+/// does not shorten it. Where tasks differ, the sum over their groups. Saturates at the range of money.
 pub fn derived_budget(request: &Request, rho: Rho) -> Option<Money> {
+    if request.others.is_empty() {
+        return of_group(request, rho);
+    }
+    let sums: Option<Vec<Money>> = request.groups().map(|group| of_group(&group, rho)).collect();
+    Some(Money(sums?.iter().fold(0, |sum, it| it.0.saturating_add(sum))))
+}
+
+fn of_group(request: &Request, rho: Rho) -> Option<Money> {
     let cap = i128::from(request.max_price?.0);
     let min = match request.times {
         TimeMode::Fixed(Times::Work) => request.min_performance,

@@ -18,6 +18,9 @@
 //! integral of the prices over its tasks, its start need not be that of a slot, and a price cap holds
 //! in every second of a task. `pieces` and `priced` answer then, exactly, for both variants;
 //! constant prices never come there.
+//!
+//! Where the tasks of a job differ ([`Request::others`](tradewind_model::Request::others)), `groups`
+//! answers, at constant prices and others, exactly, for both variants.
 
 mod bits;
 mod bounded;
@@ -25,6 +28,7 @@ mod cheapest;
 mod csa;
 mod expiries;
 mod front;
+mod groups;
 mod judges;
 mod limits;
 mod paper;

@@ -41,6 +41,16 @@ impl PriceList {
         PriceList { rates: ranking.nodes.iter().map(of).collect(), max_price: None, longest }
     }
 
+    /// Prices of the nodes of this ranking that never change.
+    pub(super) fn constant(ranking: &NodeRanking) -> PriceList {
+        PriceList { rates: vec![None; ranking.nodes.len()], max_price: None, longest: i64::MAX }
+    }
+
+    /// Whether some price may change with time.
+    pub(super) fn is_changing(&self) -> bool {
+        self.rates.iter().any(Option::is_some)
+    }
+
     /// What a task on the node of this rank costs from `start` on, in micro-credits.
     pub(super) fn cost(&self, rank: u32, of: &Ranked, start: i64) -> i64 {
         match &self.rates[rank as usize] {
@@ -50,7 +60,7 @@ impl PriceList {
     }
 
     /// Whether a task from `start` on keeps to the price cap all the time.
-    fn is_allowed(&self, rank: u32, length: i64, start: i64) -> bool {
+    pub(super) fn is_allowed(&self, rank: u32, length: i64, start: i64) -> bool {
         match (self.max_price, &self.rates[rank as usize]) {
             (Some(max), Some(rate)) => rate.most_within(Time(start), Time(start + length)) <= max.0,
             _ => true,

@@ -134,7 +134,7 @@ impl NodeRanking {
 impl Ranked {
     /// The task on this node.
     pub(super) fn task(&self) -> Task {
-        Task { node: self.node, length: Span(self.length), cost: Money(self.cost) }
+        Task { node: self.node, length: Span(self.length), cost: Money(self.cost), group: 0 }
     }
 }
 

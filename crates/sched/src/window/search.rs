@@ -9,6 +9,7 @@ use tradewind_model::{
 
 use super::bounded::{self, Bounded};
 use super::cheapest::{Buffers, Cheapest};
+use super::groups::Groups;
 use super::judges::{Earliest, Least, Lengths, RightEdge, Shrinking};
 use super::limits::MoneyLimits;
 use super::pieces::PriceList;
@@ -137,6 +138,8 @@ pub struct Searcher {
     pub(super) prices: Option<PriceList>,
     /// Where the window must lie at one site and several could have it: the search at each.
     by_site: Vec<Searcher>,
+    /// Where the tasks differ: their groups. Then nothing else but limits is asked.
+    groups: Option<Box<Groups>>,
 }
 
 #[derive(Debug, Clone)]
@@ -162,9 +165,10 @@ impl Searcher {
         let limits = MoneyLimits::of(request, search);
         let criterion = search.algorithm.criterion();
         let ranking = NodeRanking::new(grid, request, limits, criterion, Method::order(search));
+        let groups = Groups::of(grid, request, search);
         let by_site = match request.spread {
-            Spread::Grid => Vec::new(),
-            Spread::Site => sites::rankings(grid, &ranking),
+            Spread::Site if groups.is_none() => sites::rankings(grid, &ranking),
+            _ => Vec::new(),
         };
         let of = |ranking: NodeRanking, by_site: Vec<Searcher>| Searcher {
             search: search.clone(),
@@ -178,6 +182,7 @@ impl Searcher {
             prices: PriceList::of(grid, &ranking, limits.max_price),
             ranking,
             by_site,
+            groups: groups.clone(),
         };
         let by_site = by_site.into_iter().map(|ranking| of(ranking, Vec::new())).collect();
         of(ranking, by_site)
@@ -199,10 +204,15 @@ impl Searcher {
     ///   windows equal by criterion, start, cost and finish it takes the one cut first.
     /// - A request for one site: the same at each site, and the best of their windows; the first
     ///   site among equals.
+    /// - Tasks that differ: exact for the same searches, in the order of an assignment at each
+    ///   start (see `groups`).
     /// - Where prices change with time: exact for the same searches, but slower (see `priced`);
     ///   CSA stays a heuristic, and [`Variant::Paper`] is answered like [`Variant::Exact`].
     /// - [`Variant::Paper`]: O(p · alive nodes) as in the papers; the first among equals.
     pub fn find(&self, slots: &SlotList, from: Time, scratch: &mut Scratch) -> Option<Found> {
+        if let Some(groups) = &self.groups {
+            return groups.find(self, slots, self.bracket(from));
+        }
         if self.wanted == 0 || self.ranking.nodes.len() < self.wanted {
             return None;
         }
@@ -240,6 +250,7 @@ impl Searcher {
                 .iter()
                 .map(|it| it.repriced(rates, Some(Span(longest))))
                 .collect(),
+            groups: self.groups.as_ref().map(|it| it.repriced(rates, Some(Span(longest)))),
             ..self.clone()
         }
     }
@@ -248,6 +259,9 @@ impl Searcher {
     /// nodes (price cap and the attribute to sum up counted, where they apply), never enough of
     /// them free together, budget too small. O((p + n) log n).
     pub fn reason(&self, slots: &SlotList, scratch: &mut Scratch) -> Reason {
+        if let Some(groups) = &self.groups {
+            return groups.reason(self, slots);
+        }
         let slots = slots.as_slice();
         let mut of = |it: &Searcher| reason::reason(it, slots, it.bracket(Time(i64::MIN)), scratch);
         let nearest = sites::nearest(self.by_site.iter().map(&mut of));

@@ -9,8 +9,8 @@ use tradewind_model::{
 };
 use tradewind_sched::policy::backfill::{self, Backfill};
 use tradewind_sched::policy::dispatch::{
-    Clearing, Deadline, Dispatch, Dynamics, Gate, Local, Prices, Rule, Settings as Knobs, Slots,
-    Ties, Valuation,
+    Clearing, Deadline, DemandSupply, Dispatch, Dynamics, Gate, Local, Prices, Rule,
+    Settings as Knobs, Slots, Ties, Valuation,
 };
 use tradewind_sim::outage::AnnouncedOutage;
 use tradewind_sim::workload::{LogJob, Overrun};
@@ -35,6 +35,31 @@ proptest! {
         let plain = replay(&workload, settings, &mut Naive::new(knobs));
         // Cycles that change nothing may be left out.
         prop_assert_eq!(Run { passes: 0, ..run }, Run { passes: 0, ..plain });
+    }
+
+    /// As printed, Demand/Supply stands on both sides; no job starts elsewhere or at another time.
+    #[test]
+    fn demand_over_supply_cancels(
+        pools in any_site(), log in any_log(), outages in any_outages(), knobs in any_knobs(),
+        overrun in any_overrun(), settings in any_settings(),
+    ) {
+        let workload = workload(&pools, &log, overrun, outages);
+        let plain = replay(&workload, settings, &mut Dispatch::new(knobs));
+        let printed = Knobs { demand_supply: DemandSupply::BothSides, ..knobs };
+        let printed = replay(&workload, settings, &mut Dispatch::new(printed));
+        let places = |run: &Run| -> Vec<_> {
+            run.jobs.iter().map(|job| (job.start, job.end, job.place.clone())).collect()
+        };
+        prop_assert_eq!(places(&plain), places(&printed));
+        let agreed = |run: &Run| -> Vec<_> {
+            let of = |it: &tradewind_sim::Struck| (it.job, it.at, it.trade.pool, it.trade.price);
+            run.trades.iter().map(of).collect()
+        };
+        prop_assert_eq!(agreed(&plain), agreed(&printed));
+        let refused = |run: &Run| -> Vec<bool> {
+            run.jobs.iter().map(|job| job.refused.is_some()).collect()
+        };
+        prop_assert_eq!(refused(&plain), refused(&printed));
     }
 
     #[test]

@@ -9,8 +9,8 @@ use tradewind_model::{
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::dispatch::{
-    Clearing, Deadline, Dynamics, Fraction, Gate, Local, Prices, Ratio, Rule, Settings as Knobs,
-    ShareOf, Slots, Ties, Valuation, Wait,
+    Clearing, Deadline, DemandSupply, Dynamics, Fraction, Gate, Local, Prices, Ratio, Rule,
+    Settings as Knobs, ShareOf, Slots, Ties, Valuation, Wait,
 };
 use tradewind_sim::outage::{AnnouncedOutage, in_order};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
@@ -146,6 +146,7 @@ pub(crate) fn any_knobs() -> impl Strategy<Value = Knobs> {
             publish,
             local: Local::Easy,
             ratio: Ratio::from_thousandths(ratio).unwrap(),
+            demand_supply: DemandSupply::LeftOut,
             patience: Span(patience),
             share,
             seed,

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use tradewind_model::{
     Attributes, Grid, Horizon, Job, JobPlan, Limit, Measure, Money, Node, NodeId, Objective,
     Outcome, Performance, Plan, Price, Reason, Request, Site, SiteId, Slot, SlotList, Snapshot,
-    Span, Sum, Time, Times, VoPolicy,
+    Span, Sum, TaskGroup, Time, Times, VoPolicy,
 };
 
 use tradewind_sched::policy::cyclic::{Cyclic, Offers, plan};
@@ -62,20 +62,32 @@ struct Plain {
 /// All windows of a request, at all seconds and on all sets of nodes.
 fn all_windows(snapshot: &Snapshot, request: &Request) -> Vec<Plain> {
     let mut all = Vec::new();
+    let groups: Vec<Request> = request.groups().collect();
     for start in 0..snapshot.horizon.end.0 {
-        let task = |(id, node): (NodeId, &tradewind_model::Node)| {
+        let task = |(group, (id, node)): (usize, (NodeId, &tradewind_model::Node))| {
+            let request = &groups[group];
             let end = start + request.length_on(node).0;
             let free = snapshot.slots.as_slice().iter();
             let free = free.filter(|slot| slot.node == id);
             let fits = free.into_iter().any(|slot| slot.start.0 <= start && end <= slot.end.0);
             let capped = request.max_price.is_none_or(|max| node.price <= max);
             let late = request.deadline.is_some_and(|deadline| end > deadline.0);
-            (fits && capped && !late && request.suits(node)).then_some((id, start, end))
+            let fits = fits && capped && !late && request.suits(node);
+            fits.then_some((group, (id, start, end)))
         };
-        let tasks: Vec<_> = snapshot.grid.iter().filter_map(task).collect();
+        let of_group = |group| snapshot.grid.iter().map(move |it| (group, it));
+        let tasks: Vec<_> = (0..groups.len()).flat_map(of_group).filter_map(task).collect();
         for set in 0u32..1 << tasks.len() {
-            let chosen: Vec<_> =
-                (0..tasks.len()).filter(|at| set >> at & 1 == 1).map(|at| tasks[at]).collect();
+            let chosen = || (0..tasks.len()).filter(|at| set >> at & 1 == 1).map(|at| tasks[at]);
+            let of = |group| chosen().filter(|task| task.0 == group).count();
+            let counts = |(at, group): (usize, &Request)| of(at) == group.tasks as usize;
+            let mut nodes: Vec<NodeId> = chosen().map(|(_, task)| task.0).collect();
+            nodes.sort_unstable();
+            let apart = nodes.windows(2).all(|pair| pair[0] != pair[1]);
+            if !apart || !groups.iter().enumerate().all(counts) {
+                continue;
+            }
+            let chosen: Vec<_> = chosen().map(|(_, task)| task).collect();
             let worth = worth(&snapshot.grid, &snapshot.policy, &chosen, request);
             if let Some(worth) = worth {
                 all.push(Plain { tasks: chosen, worth });
@@ -93,8 +105,7 @@ fn worth(
 ) -> Option<i64> {
     let lengths = tasks.iter().map(|(_, start, end)| end - start);
     let cost: i64 = tasks.iter().map(|(id, a, b)| grid.node(*id).price.0 * (b - a)).sum();
-    let fits = tasks.len() == request.tasks as usize
-        && request.budget.is_none_or(|budget| cost <= budget.0);
+    let fits = request.budget.is_none_or(|budget| cost <= budget.0);
     fits.then_some(match (policy.objective, policy.measure) {
         (Objective::MinCost, _) => cost,
         (_, Measure::Runtime) => lengths.max().unwrap_or(0),
@@ -136,6 +147,7 @@ fn small() -> impl Strategy<Value = Snapshot> {
         prop::option::weighted(0.3, 5i64..40),
         prop::option::weighted(0.2, 1i64..5),
         prop::option::weighted(0.3, 5i64..14),
+        prop::option::weighted(0.3, 2i64..7),
     );
     let nodes = prop::collection::vec((node, slot), 1..4);
     let jobs = prop::collection::vec(request, 1..4);
@@ -146,7 +158,14 @@ fn small() -> impl Strategy<Value = Snapshot> {
             .map(|(at, (_, (start, length)))| (at, *start, start + length))
             .collect();
         let nodes: Vec<(u32, i64)> = nodes.iter().map(|it| it.0).collect();
-        let request = |(tasks, work, budget, cap, deadline)| Request {
+        let other = |work| TaskGroup {
+            tasks: 1,
+            work: Span(work),
+            min_performance: None,
+            attributes: Attributes::new(),
+        };
+        let request = |(tasks, work, budget, cap, deadline, more)| Request {
+            others: Option::map(more, other).into_iter().collect(),
             budget: Option::map(budget, Money::credits),
             max_price: Option::map(cap, Price::credits),
             deadline: Option::map(deadline, Time),

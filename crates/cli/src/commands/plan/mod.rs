@@ -193,7 +193,9 @@ fn note_performance(cyclic: &Cyclic, snapshot: &Snapshot, report: &Report) {
     }
     let derived = |job: &&Job| {
         let request = &job.request;
-        request.budget.is_none() && request.max_price.is_some() && request.min_performance.is_none()
+        request.budget.is_none()
+            && request.max_price.is_some()
+            && request.groups().any(|group| group.min_performance.is_none())
     };
     let count = snapshot.jobs.iter().filter(derived).count();
     if count > 0 {

@@ -262,8 +262,13 @@ fn relaxation(it: &explain::Relaxation) -> Relaxation {
         Change::Tasks(fewer) => format!("-{fewer}"),
         Change::Attribute(name) => return without_attribute(name, it),
         Change::Spread => "nodes at several sites".to_owned(),
+        Change::InGroup(_, change) => {
+            let of_group = explain::Relaxation { change: (**change).clone(), ..it.clone() };
+            let limit = it.change.limit().into_owned();
+            return Relaxation { limit, ..relaxation(&of_group) };
+        }
     };
-    let limit = it.change.limit().to_owned();
+    let limit = it.change.limit().into_owned();
     Relaxation { limit, by, start: it.window.start().0, cost: it.window.cost().into() }
 }
 

@@ -6,6 +6,17 @@ use crate::diagnostics::{Diagnostic, Diagnostics};
 
 const MARKS: [(&str, Owner); 2] = [("#SBATCH", Owner::Slurm), ("#TRADEWIND", Owner::Tradewind)];
 
+/// Why components are refused, and what to do.
+pub(super) const HETEROGENEOUS: &str =
+    "heterogeneous jobs are not run: all tasks of a job of the market are equal";
+pub(super) const INSTEAD: &str = "submit each component as a job of its own, or as one job of equal \
+                                  tasks; `groups` of a scenario plan tasks that differ";
+
+/// Whether this line of `#SBATCH` begins the next component of a heterogeneous job.
+fn separates(rest: &str) -> bool {
+    rest.starts_with([' ', '\t']) && ["hetjob", "packjob"].contains(&rest.trim())
+}
+
 /// A line with options.
 pub(super) struct DirectiveLine<'t> {
     /// Number of the line, from 1.
@@ -30,6 +41,11 @@ pub(super) fn lines<'t>(
         let begin = line.trim_start();
         open &= begin.is_empty() || begin.starts_with('#');
         match mark {
+            Some((rest, Owner::Slurm)) if open && separates(rest) => {
+                let message = format!("`#SBATCH {}`: {HETEROGENEOUS}", rest.trim());
+                let problem = Diagnostic::error(file, message);
+                problems.push(problem.at_line(number).with_hint(INSTEAD));
+            }
             Some((rest, owner)) if open => lines.push(DirectiveLine { number, owner, rest }),
             Some(_) => {
                 let message = "options behind the first command set nothing";

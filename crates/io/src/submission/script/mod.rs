@@ -89,6 +89,10 @@ pub fn command_line(words: &[String]) -> Result<(Vec<Given>, &[String]), Diagnos
             }
         }
     }
+    if rest.first().is_some_and(|word| word == ":") {
+        let message = format!("`:`: {}", directives::HETEROGENEOUS);
+        problems.push(Diagnostic::error("command line", message).with_hint(directives::INSTEAD));
+    }
     problems.finish(Some((given, rest))).map(|(found, _)| found)
 }
 

@@ -38,6 +38,18 @@ fn bad(lines: &str) -> String {
 }
 
 #[test]
+fn components_of_heterogeneous_jobs_are_refused_by_name() {
+    for mark in ["hetjob", "packjob"] {
+        let said = bad(&format!("#SBATCH -N1 -t 5\n#SBATCH {mark}\n#SBATCH -N2 -t 5"));
+        let named = format!("dir/job.sh:3: `#SBATCH {mark}`: heterogeneous jobs are not run");
+        assert!(said.contains(&named) && said.contains("submit each component"), "{said}");
+    }
+    let words = ["-N1", "-t5", ":", "-N2", "job.sh"].map(str::to_owned);
+    let said = command_line(&words).unwrap_err().to_string();
+    assert!(said.contains("command line: `:`: heterogeneous jobs are not run"), "{said}");
+}
+
+#[test]
 fn a_script_says_all_that_a_job_needs() {
     let it = good(
         "#SBATCH -J demo -N 2 --time=1-02:00 # two nodes\n\n  # a comment\n\

@@ -5,14 +5,15 @@ use tradewind_sim::Run;
 use tradewind_sim::metrics::load_deviation;
 use tradewind_sim::workload::{Job, Workload};
 
-use super::parameters::{WINDOW, span, ticks};
+use super::parameters::{URGENCY_CLASSES, VALUE_CLASSES, WINDOW, span, ticks};
 use crate::case::Case;
 use crate::tally::Tally;
 
 /// The window of deviations has so many parts.
 pub(super) const TWELFTHS: usize = 12;
 
-/// Borders of the classes of value per processor, in credits. The paper names the first.
+/// Borders of the classes of value per processor, in credits, at the usual scale. The paper names
+/// the first.
 const BORDERS: [i64; 5] = [1_000, 5_000, 10_000, 20_000, 30_000];
 
 const CREDIT: f64 = 1e6;
@@ -57,8 +58,8 @@ impl Counts {
             let value = terms.and_then(|terms| terms.value).unwrap_or(Money::ZERO);
             let done = ran.refused.is_none() && ran.end <= deadline;
             counts.all.add(done);
-            counts.urgency[urgency(job, deadline)].add(done);
-            counts.value[class_of_value(job, value)].add(done);
+            counts.urgency[urgency(case, job, deadline)].add(done);
+            counts.value[class_of_value(case, job, value)].add(done);
             counts.welfare += if done { value.0 as f64 / CREDIT } else { 0.0 };
             if ran.refused.is_none() {
                 let shares = ran.place.shares(job.processors);
@@ -117,7 +118,7 @@ pub(super) fn workload(case: &Case, workload: &Workload, tally: &mut Tally) {
         let length = job.length_in(dearest).0 as f64;
         let cost = dearest.price.0 as f64 * length * f64::from(job.processors);
         tally.add_if("affords", value.0 as f64 >= cost);
-        if class_of_value(job, value) == 0 {
+        if class_of_value(case, job, value) == 0 {
             narrow = narrow.min(job.processors.into());
         }
         last = last.max(job.submit);
@@ -127,14 +128,17 @@ pub(super) fn workload(case: &Case, workload: &Workload, tally: &mut Tally) {
     tally.add("last-submission", last.0 as f64 / ticks(case) as f64);
 }
 
-fn urgency(job: &Job, deadline: Time) -> usize {
-    let slack = (deadline - job.submit).0 - job.run.0;
-    (4 * slack / job.run.0.max(1)).clamp(0, 4) as usize
+fn urgency(case: &Case, job: &Job, deadline: Time) -> usize {
+    let slack = i128::from((deadline - job.submit).0 - job.run.0);
+    let width = (case.number(&URGENCY_CLASSES) * 1_000.0).round() as i128;
+    (1_000 * slack / (width * i128::from(job.run.0.max(1)))).clamp(0, 4) as usize
 }
 
-fn class_of_value(job: &Job, value: Money) -> usize {
+fn class_of_value(case: &Case, job: &Job, value: Money) -> usize {
     let per_processor = value.0 / i64::from(job.processors);
-    BORDERS.partition_point(|credits| per_processor >= Money::credits(*credits).0)
+    let scale = case.number(&VALUE_CLASSES);
+    let border = |credits: i64| (Money::credits(credits).0 as f64 * scale).round() as i64;
+    BORDERS.partition_point(|credits| per_processor >= border(*credits))
 }
 
 /// By part of the window; loads are zero after the last end.

@@ -1,7 +1,9 @@
 //! What the paper leaves open, and our choices.
 
 use tradewind_model::Span;
-use tradewind_sched::policy::dispatch::{Deadline, Gate, Ratio, ShareOf, Slots, Ties, Wait};
+use tradewind_sched::policy::dispatch::{
+    Deadline, DemandSupply, Gate, Local, Ratio, ShareOf, Slots, Ties, Wait,
+};
 
 use crate::case::{Case, Kind, Parameter};
 
@@ -142,6 +144,43 @@ pub(super) static QUEUES: Parameter = Parameter {
     kind: Kind::Word { default: "three", words: &["three", "one"] },
 };
 
+pub(super) static PUBLISH: Parameter = Parameter {
+    name: "publish",
+    meaning: "how old the loads in asks may be, in seconds; 0: they are those of the moment",
+    stated: None,
+    kind: Kind::Number { default: 0.0, range: (0.0, 86_400.0), sweep: &[60.0, 600.0, 3_600.0] },
+};
+
+pub(super) static IN_QUEUES: Parameter = Parameter {
+    name: "in-queues",
+    meaning: "how queues backfill: only the first job has a reservation, or all have one",
+    stated: Some("\"EASY [...] or conservative backfilling\" as examples of local schedulers"),
+    kind: Kind::Word { default: "easy", words: &["easy", "conservative"] },
+};
+
+pub(super) static DEMAND_SUPPLY: Parameter = Parameter {
+    name: "demand-supply",
+    meaning: "Demand/Supply of a cycle: left out of bids and asks, or a factor of both, where it \
+              cancels",
+    stated: Some("a factor of both"),
+    kind: Kind::Word { default: "left-out", words: &["left-out", "both-sides"] },
+};
+
+pub(super) static URGENCY_CLASSES: Parameter = Parameter {
+    name: "urgency-classes",
+    meaning: "the width of the classes of urgency; the fifth has no upper border",
+    stated: Some("0.25"),
+    kind: Kind::Number { default: 0.25, range: (0.01, 10.0), sweep: &[0.1, 0.5] },
+};
+
+pub(super) static VALUE_CLASSES: Parameter = Parameter {
+    name: "value-classes",
+    meaning: "the borders of the classes of value per processor over ours, of which the paper names \
+              the first",
+    stated: Some("1 000 as the first"),
+    kind: Kind::Number { default: 1.0, range: (0.01, 100.0), sweep: &[0.5, 2.0] },
+};
+
 /// Ticks in a second.
 pub(super) fn ticks(case: &Case) -> i64 {
     case.number(&TICKS).round() as i64
@@ -171,6 +210,19 @@ pub(super) fn wait(case: &Case) -> Wait {
 pub(super) fn ratio(case: &Case) -> Ratio {
     let thousandths = (case.number(&RATIO) * 1_000.0).round() as u32;
     Ratio::from_thousandths(thousandths).unwrap_or(Ratio::ONE)
+}
+
+/// `None` for loads of the moment.
+pub(super) fn publish(case: &Case) -> Option<Span> {
+    (case.number(&PUBLISH) > 0.0).then(|| span(case, &PUBLISH, ticks(case)))
+}
+
+pub(super) fn in_queues(case: &Case) -> Local {
+    named(&Local::ALL, case.word(&IN_QUEUES), Local::Easy)
+}
+
+pub(super) fn demand_supply(case: &Case) -> DemandSupply {
+    named(&DemandSupply::ALL, case.word(&DEMAND_SUPPLY), DemandSupply::LeftOut)
 }
 
 pub(super) fn rivals_deadlines(case: &Case) -> Deadline {

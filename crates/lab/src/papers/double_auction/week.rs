@@ -10,8 +10,10 @@ use tradewind_sim::{Estimate, Run, Semantics, run};
 
 use super::count::{self, Counts};
 use super::parameters::{
-    CYCLE, DEADLINES, GATE, HORIZON, PRICES, PROCESSORS, RATIO, SHARES, SLACK, SLOTS, TICKS, TIES,
-    VALUES, WAIT, WINDOW, gate, ratio, rivals_deadlines, shares, slots, span, ticks, ties, wait,
+    CYCLE, DEADLINES, DEMAND_SUPPLY, GATE, HORIZON, IN_QUEUES, PRICES, PROCESSORS, PUBLISH, RATIO,
+    SHARES, SLACK, SLOTS, TICKS, TIES, URGENCY_CLASSES, VALUE_CLASSES, VALUES, WAIT, WINDOW,
+    demand_supply, gate, in_queues, publish, ratio, rivals_deadlines, shares, slots, span, ticks,
+    ties, wait,
 };
 use super::testbed::{draw, week};
 use crate::case::{Case, Size};
@@ -46,6 +48,11 @@ pub(in crate::papers) static THUNDER_WEEK: Experiment = Experiment {
         &VALUES,
         &PRICES,
         &WINDOW,
+        &PUBLISH,
+        &IN_QUEUES,
+        &DEMAND_SUPPLY,
+        &URGENCY_CLASSES,
+        &VALUE_CLASSES,
     ],
     logs: &[THUNDER],
     parts,
@@ -133,6 +140,9 @@ fn settings(case: &Case, rule: Rule, seed: u64) -> Settings {
         ties: ties(case),
         wait: wait(case),
         ratio: ratio(case),
+        publish: publish(case),
+        local: in_queues(case),
+        demand_supply: demand_supply(case),
         share: shares(case),
         patience: Span(settings.patience.0 * ticks),
         // The paper's: values are no limit.

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{
-    Criterion, Reason, Request, SlotList, Snapshot, Span, Time, TimeMode, Window,
-};
+use tradewind_model::{Criterion, Node, Reason, SlotList, Snapshot, Span, Time, TimeMode, Window};
 
 use super::{Cyclic, Meter, search_of, searcher};
 use crate::window::{Algorithm, Found, Front, FrontRequest, Proof, Scratch, Searcher, Variant};
@@ -135,14 +133,17 @@ impl<'a> Left<'a> {
 /// By node, the length of the shortest task that any job of the batch would run there.
 fn shortest_lengths(snapshot: &Snapshot, batch: &[usize]) -> Vec<Span> {
     // Of each way of counting, the shortest time is enough.
-    let mut min: BTreeMap<TimeMode, &Request> = BTreeMap::new();
+    let mut min: BTreeMap<TimeMode, Span> = BTreeMap::new();
     for request in batch.iter().map(|&job| &snapshot.jobs[job].request) {
-        let known = min.entry(request.times).or_insert(request);
-        if request.work < known.work {
-            *known = request;
-        }
+        let others = request.others.iter().map(|group| group.work);
+        let work = others.fold(request.work, Span::min);
+        let known = min.entry(request.times).or_insert(work);
+        *known = work.min(*known);
     }
-    let shortest = |node| min.values().map(|request| request.length_on(node)).min();
+    let length = |(times, work): (&TimeMode, &Span), node: &Node| {
+        times.at(node.times).length_of(*work, node.performance)
+    };
+    let shortest = |node| min.iter().map(|it| length(it, node)).min();
     snapshot.grid.nodes().iter().map(|node| shortest(node).unwrap_or_default()).collect()
 }
 

@@ -160,7 +160,9 @@ pub(in crate::policy) fn slicing_order(snapshot: &Snapshot, by: SliceBy) -> Vec<
     match by {
         SliceBy::Priority => {}
         SliceBy::Cost => order.sort_by_cached_key(|&job| Reverse(worth(snapshot, request(job)))),
-        SliceBy::Performance => order.sort_by_key(|&job| Reverse(request(job).min_performance)),
+        SliceBy::Performance => {
+            order.sort_by_key(|&job| Reverse(request(job).highest_min_performance()));
+        }
         SliceBy::Criterion => {
             let mut seen: Vec<&Criterion> = Vec::new();
             for &job in &order {
@@ -255,8 +257,19 @@ fn mean_cost(snapshot: &Snapshot, node: NodeId, length: Span) -> i128 {
 }
 
 /// The mean over all suitable nodes of what the request takes there: time by the VO's measure
-/// and money, both in thousandths of the unit.
+/// and money, both in thousandths of the unit. Where tasks differ, of all groups together.
 fn mean_demand(snapshot: &Snapshot, request: &Request) -> (i128, i128) {
+    if request.others.is_empty() {
+        return mean_of_group(snapshot, request);
+    }
+    let all = request.groups().map(|group| mean_of_group(snapshot, &group));
+    all.fold((0, 0), |sum, it| match snapshot.policy.measure {
+        tradewind_model::Measure::Runtime => (it.0.max(sum.0), sum.1 + it.1),
+        tradewind_model::Measure::ProcessorTime => (sum.0 + it.0, sum.1 + it.1),
+    })
+}
+
+fn mean_of_group(snapshot: &Snapshot, request: &Request) -> (i128, i128) {
     let (mut nodes, mut time, mut cost) = (0i128, 0i128, 0i128);
     for (id, node) in snapshot.grid.iter().filter(|(_, node)| request.suits(node)) {
         let length = request.length_on(node);

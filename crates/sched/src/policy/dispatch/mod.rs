@@ -56,8 +56,11 @@ pub use pricing::{Dynamics, Prices};
 use published::Published;
 use queue::PoolQueue;
 use round::{Fate, JobTurn, Round};
-pub use settings::{Deadline, Gate, Local, Ratio, Rule, Settings, ShareOf, Slots, Ties, Wait};
+pub use settings::{
+    Deadline, DemandSupply, Gate, Local, Ratio, Rule, Settings, ShareOf, Slots, Ties, Wait,
+};
 pub use unit::Valuation;
+use valuation::Factor;
 use waiting::Waiting;
 
 /// The policy; see the module's text.
@@ -278,8 +281,9 @@ impl Dispatch {
         board.follow(&self.queues, &waiting, now);
         let prices = board.posted();
         let loads = self.published.in_cycle(&self.settings, &self.queues, now);
+        let factor = factor(&self.settings, &waiting, &self.queues);
         let queues = (&mut self.queues[..], prices, loads);
-        let mut round = Round::new(&self.settings, market, queues, next, commands);
+        let mut round = Round::new(&self.settings, market, queues, (next, factor), commands);
         let turns = turns(&waiting, &round);
         let fates = match self.settings.rule {
             Rule::Auction => {
@@ -309,7 +313,7 @@ impl Dispatch {
         self.waiting.retain_mut(|waiting| {
             let (fate, bid) = fates.get(&waiting.job).copied().unwrap_or((Fate::Waits, 0));
             waiting.priced_out = match fate {
-                Fate::PricedOut(ask) => Some((bid, ask)),
+                Fate::PricedOut(ask) => Some((factor.told(bid), factor.told(ask))),
                 _ => None,
             };
             fate != Fate::Traded
@@ -318,10 +322,22 @@ impl Dispatch {
     }
 }
 
+/// Demand/Supply of the moment, where it is a factor.
+fn factor(settings: &Settings, waiting: &[Waiting], queues: &[PoolQueue]) -> Factor {
+    match settings.demand_supply {
+        DemandSupply::LeftOut => Factor::ONE,
+        DemandSupply::BothSides => {
+            let demand = waiting.iter().map(|waiting| i64::from(waiting.processors)).sum();
+            let supply = queues.iter().map(PoolQueue::free_now).sum();
+            Factor::new(demand, supply)
+        }
+    }
+}
+
 /// The turns of all jobs, in the order of the rule.
 fn turns<'w>(waiting: &'w [Waiting], round: &Round<'_>) -> Vec<JobTurn<'w>> {
     let bid = |waiting: &Waiting| match round.trades_by_value() {
-        true => waiting.bid(round.settings, round.now),
+        true => round.factor.weigh(waiting.bid(round.settings, round.now)),
         false => 0,
     };
     let key = |waiting: &Waiting, bid: i128| match round.settings.rule {

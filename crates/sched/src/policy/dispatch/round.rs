@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tradewind_model::{Command, Market, PoolId, Price, SkipReason, Span, Time, Trade};
+use tradewind_model::{Command, Market, Money, PoolId, Price, SkipReason, Span, Time, Trade};
 
 use super::clearing::{self, Clearing, Range};
 use super::known::Known;
@@ -11,6 +11,7 @@ use super::published::QueueLoad;
 use super::queue::{PoolQueue, Task};
 use super::settings::{Gate, Rule, Settings, Slots};
 use super::unit::Valuation;
+use super::valuation::Factor;
 use super::waiting::Waiting;
 use super::{unit, valuation};
 
@@ -50,6 +51,8 @@ pub(super) struct Round<'a> {
     pub(super) until: Time,
     /// When the next cycle begins.
     next: Time,
+    /// Demand/Supply, in bids and asks.
+    pub(super) factor: Factor,
     /// By queue; zeros where queues do not ask.
     asks: Vec<i128>,
     /// Lower bounds of starts, by queue.
@@ -66,7 +69,7 @@ impl<'a> Round<'a> {
         settings: &'a Settings,
         market: &'a Market,
         (queues, prices, published): (&'a mut [PoolQueue], &'a [Price], Option<&'a [QueueLoad]>),
-        next: Time,
+        (next, factor): (Time, Factor),
         commands: &'a mut Vec<Command>,
     ) -> Round<'a> {
         let now = market.now();
@@ -84,6 +87,7 @@ impl<'a> Round<'a> {
             now,
             until,
             next,
+            factor,
             asks,
             known,
             ranges: Vec::new(),
@@ -98,6 +102,11 @@ impl<'a> Round<'a> {
     /// Whether bids and asks are made.
     pub(super) fn trades_by_value(&self) -> bool {
         self.settings.gate == Gate::On || self.settings.rule == Rule::Auction
+    }
+
+    /// A bid or an ask as it is shown.
+    fn told(&self, amount: i128) -> Money {
+        valuation::money(self.factor.told(amount))
     }
 
     /// What the queue asks now.
@@ -136,10 +145,11 @@ impl<'a> Round<'a> {
         let QueueLoad { wait, occupied } = self.load(at);
         let pool = &self.market.pools().as_slice()[at];
         let (price, load) = (self.price(at), (occupied, pool.nodes));
-        self.asks[at] = match self.settings.valuation {
+        let ask = match self.settings.valuation {
             Valuation::Paper => valuation::ask(wait, price, load.0, load.1),
             Valuation::Unit => unit::ask(price, pool.performance, (wait, self.settings.tau), load),
         };
+        self.asks[at] = self.factor.weigh(ask);
     }
 
     /// Whether the job may go to the queue as far as its bid is concerned.
@@ -208,8 +218,8 @@ impl<'a> Round<'a> {
             price: self.agree(Range { reserve, limit, performance }),
             reserve,
             limit: self.settings.has_limits().then_some(limit),
-            bid: by_value.then(|| valuation::money(turn.bid)),
-            ask: by_value.then(|| valuation::money(self.asks[at])),
+            bid: by_value.then(|| self.told(turn.bid)),
+            ask: by_value.then(|| self.told(self.asks[at])),
             rank: turn.rank,
             passed: passed.map(|queue| (pool(queue), self.why(turn, queue, until))).collect(),
             passed_in_all,

@@ -137,6 +137,22 @@ impl Local {
         [(Local::Easy, "easy"), (Local::Conservative, "conservative")];
 }
 
+/// Whether Demand/Supply of a cycle is a factor of its bids and asks (paper 003, equations 1 and 2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DemandSupply {
+    /// It is left out, since it cancels.
+    LeftOut,
+    /// It stands on both sides, as printed. No match depends on it; bids and asks as they are
+    /// told have it.
+    BothSides,
+}
+
+impl DemandSupply {
+    /// Both, with their names in studies.
+    pub const ALL: [(DemandSupply, &'static str); 2] =
+        [(DemandSupply::LeftOut, "left-out"), (DemandSupply::BothSides, "both-sides")];
+}
+
 /// Of which processors a job has a share under [`Rule::FairShare`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ShareOf {
@@ -207,6 +223,8 @@ pub struct Settings {
     pub local: Local,
     /// What a bid is multiplied by before it meets an ask: H/O in the paper's letters.
     pub ratio: Ratio,
+    /// Whether Demand/Supply is a factor of bids and asks.
+    pub demand_supply: DemandSupply,
     /// How far off the deadline of a job that has none counts as, in its bid.
     pub patience: Span,
     /// For fair shares alone.
@@ -246,6 +264,7 @@ impl Settings {
             publish: None,
             local: Local::Easy,
             ratio: Ratio::ONE,
+            demand_supply: DemandSupply::LeftOut,
             patience: Span(86_400),
             share: ShareOf::All,
             clearing: Clearing::Posted,

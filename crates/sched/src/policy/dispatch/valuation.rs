@@ -1,7 +1,7 @@
 //! What jobs bid and queues ask (paper 003, equations 1 and 2; our reading).
 //!
 //! Demand/Supply is a factor of both sides and cancels wherever a bid meets an ask, so neither has
-//! it. Amounts are whole micro-credits, rounded down. They say which job comes first and whether
+//! it unless that is asked for ([`Factor`]). Amounts are whole micro-credits, rounded down. They say which job comes first and whether
 //! the gate opens; they are not paid.
 
 use tradewind_model::{Money, Price, Span};
@@ -21,6 +21,34 @@ pub(super) fn bid(value: Money, ratio: Ratio, left: Span, waited: Span) -> i128 
 pub(super) fn ask(wait: Span, price: Price, occupied: i64, nodes: u32) -> i128 {
     let priced = i128::from(wait.0).saturating_mul(i128::from(price.0));
     priced.saturating_mul(i128::from(occupied)) / i128::from(nodes.max(1))
+}
+
+/// Demand/Supply of a cycle: processors that waiting jobs want over processors that are free, each
+/// counted as one at least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Factor {
+    demand: i128,
+    supply: i128,
+}
+
+impl Factor {
+    /// Of no effect.
+    pub(super) const ONE: Factor = Factor { demand: 1, supply: 1 };
+
+    pub(super) fn new(demand: i64, supply: i64) -> Factor {
+        Factor { demand: i128::from(demand.max(1)), supply: i128::from(supply.max(1)) }
+    }
+
+    /// An amount of a bid or an ask as it is compared: the supply, which all share, stays a
+    /// denominator, so that nothing is rounded.
+    pub(super) fn weigh(self, amount: i128) -> i128 {
+        amount.saturating_mul(self.demand)
+    }
+
+    /// A weighed amount as it is shown, rounded down.
+    pub(super) fn told(self, weighed: i128) -> i128 {
+        weighed.div_euclid(self.supply)
+    }
 }
 
 /// As far as an amount can be written down.

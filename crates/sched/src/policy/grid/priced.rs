@@ -12,7 +12,8 @@ use std::sync::Arc;
 use tradewind_model::{Level, Money, Price, Profile, Rates, Reason, Series, Span, Time};
 
 use super::booking::{Booking, Part};
-use super::search::{PricedBooking, SearchBounds};
+use super::free::Free;
+use super::search::{PricedBooking, SearchBounds, Starts};
 use super::wish::{Group, PlacementRequest, PoolOffer};
 
 /// Prices that change, and what a job allows of them.
@@ -93,11 +94,23 @@ impl PlacementRequest {
         Walk::new(self, (group, prices), room, bounds).find()
     }
 
+    /// Whether enough nodes are free for the job at the first of these starts, whatever they cost.
+    pub(in crate::policy) fn has_nodes(&self, free: &Free, starts: Starts) -> bool {
+        let SearchBounds { from, .. } = self.bounds(starts);
+        let usable = |offer: &PoolOffer| {
+            let free = free.profiles()[offer.pool.index()].min(from, offer.length);
+            free.clamp(0, i64::from(offer.nodes))
+        };
+        let enough =
+            |group: &Group| group.offers.iter().map(usable).sum::<i64>() >= i64::from(self.wanted);
+        self.groups.iter().any(enough)
+    }
+
     /// Why the job could not start at `now` or later though all pools were free and prices were
     /// waited for, if it could not. Nothing where prices do not change.
     pub(super) fn never(&self, now: Time) -> Option<Reason> {
         let prices = self.prices.as_ref()?;
-        let bounds = self.bounds(super::Starts::from(now));
+        let bounds = self.bounds(Starts::from(now));
         let (mut cheapest, mut most) = (None, 0);
         for group in &self.groups {
             let mut walk = Walk::new(self, (group, prices), Room::Empty, bounds);

@@ -292,7 +292,9 @@ impl Fill {
     }
 
     /// The same where prices change: when the first job without a reservation can start beside all
-    /// reservations; if there is none, when a price changes, as jobs may then be refused.
+    /// reservations; if there is none, when a price changes, as jobs may then be refused. A job that
+    /// lacks nodes, whatever they cost, lacks them until something happens: nodes become free by
+    /// events alone.
     fn price_wake(&self, rates: &Rates, books: &Availability, wake: Option<Time>) -> Option<Time> {
         let from = books.now() + Span(1);
         let mut until = wake.unwrap_or(Time::INFINITY);
@@ -304,6 +306,9 @@ impl Fill {
         let unreserved: Vec<&Waiting> = unreserved.filter(|it| it.reserved.is_none()).collect();
         for waiting in &unreserved {
             let starts = Starts { from, until };
+            if !waiting.wish.has_nodes(books.free(), starts) {
+                continue;
+            }
             until = waiting.wish.priced_start(books.free(), starts).unwrap_or(until);
         }
         let change = (until == Time::INFINITY && !unreserved.is_empty()).then(|| rates.next(from));

@@ -44,7 +44,12 @@ fn windows_at(world: &World, criterion: &Criterion, start: i64, limits: InForce)
             _ => true,
         };
         if cheap && counted && request.suits(node) && free(id, length) {
-            tasks.push(Task { node: id, length, cost: grid.cost(id, Time(start), length) });
+            tasks.push(Task {
+                node: id,
+                length,
+                cost: grid.cost(id, Time(start), length),
+                group: 0,
+            });
         }
     }
     let mut windows = Vec::new();

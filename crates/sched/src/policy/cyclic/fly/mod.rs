@@ -17,7 +17,7 @@
 mod plan;
 mod prices;
 
-use tradewind_model::{Criterion, Measure, Objective, Plan, Snapshot, Span, Time, Window};
+use tradewind_model::{Criterion, Measure, Objective, Plan, Price, Snapshot, Span, Time, Window};
 
 use super::whole::{self, Candidate};
 use super::{Cyclic, Meter, Progress, choose};
@@ -270,14 +270,17 @@ impl Agent {
             rho: snapshot.policy.rho,
             ..Search::best(criterion)
         };
-        let suitable = || grid.iter().filter(|(_, node)| request.suits(node));
-        let mut lengths: Vec<Span> =
-            suitable().map(|(_, node)| request.length_on(node).max(Span(1))).collect();
+        let (mut lengths, mut costliest) = (Vec::new(), Price::default());
+        for group in request.groups() {
+            for (id, node) in grid.iter().filter(|(_, node)| group.suits(node)) {
+                lengths.push(group.length_on(node).max(Span(1)));
+                costliest = costliest.max(grid.highest_price(id));
+            }
+        }
         lengths.sort_unstable();
         lengths.dedup();
         let longest = lengths.last().copied().unwrap_or_default();
-        let costliest = suitable().map(|(id, _)| grid.highest_price(id)).max().unwrap_or_default();
-        let (tasks, length) = (i128::from(request.tasks), i128::from(longest.0));
+        let (tasks, length) = (i128::from(request.all_tasks()), i128::from(longest.0));
         let most = match worth.objective {
             Objective::MinCost | Objective::MaxIncome => tasks * length * i128::from(costliest.0),
             _ => tasks * length,
