@@ -1,8 +1,8 @@
 use tradewind_model::{Admission, Pool, Pools, Span};
+use tradewind_sched::negotiation::Choose;
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::cyclic::market;
 use tradewind_sched::policy::dispatch::{self, Rule, Ties};
-use tradewind_sched::negotiation::Choose;
 use tradewind_sched::policy::{Order, Policy, bsf};
 
 use super::read::NAMES;

@@ -9,9 +9,9 @@ use tradewind_sched::policy::autonomous::{Arrival, ArrivalFrom};
 
 use super::message::ticket;
 use super::{LOOK, SEARCHES};
-use crate::live::{ApplyError, Live};
 use crate::live::record::{JobRecord, Record};
 use crate::live::state::{Happening, Job, State};
+use crate::live::{ApplyError, Live};
 
 impl State {
     /// How a job has come that joins the queue.

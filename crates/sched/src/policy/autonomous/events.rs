@@ -6,8 +6,8 @@ use tradewind_model::{
     Command, Demand, Event, JobId, Market, Outage, OutageId, Place, PoolId, Reason, Share, Time,
 };
 
-use super::home::Reach;
 use super::exchange::{Arrival, ArrivalFrom};
+use super::home::Reach;
 use super::job::{ELSEWHERE, GridJob, Phase, length_at, peer};
 use super::{AutonomousSites, Moment, Transport};
 use crate::negotiation::{Input, Parcel, Ticket};
@@ -251,7 +251,7 @@ impl<N: Transport> AutonomousSites<N> {
         let market = moment.market;
         let unsuited = |job| {
             let demand = market.demand(job);
-            demand.is_some_and(|demand| !market.pools().pool(pool).suits(demand))
+            demand.is_some_and(|demand| !self.suits(market.pools().pool(pool), demand))
         };
         let looks = |(id, job): &(JobId, &GridJob)| match job.phase {
             Phase::Unplaced => true,

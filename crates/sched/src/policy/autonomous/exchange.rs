@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use tradewind_model::{JobId, Market, PoolId, Time};
+use tradewind_model::{Demand, JobId, Market, PoolId, Time};
 
 use super::host::SiteView;
 use super::{AutonomousSites, Links, Transport};
@@ -55,6 +55,9 @@ pub trait Exchange: Debug {
 
     /// Whether a decision is due at this moment before anything is asked, though nothing happened.
     fn is_due(&self, now: Time) -> bool;
+
+    /// Whether some pool can run such a job at present prices, sooner or later.
+    fn can_run(&self, market: &Market, demand: &Demand) -> bool;
 
     /// What it could do for another's job that arrives at `from`: the pool that can start it first.
     fn quote(
@@ -145,6 +148,10 @@ impl<N: Transport> Exchange for AutonomousSites<N> {
 
     fn take_wishes(&mut self) -> Vec<JobId> {
         self.outside.as_mut().map(|outside| std::mem::take(&mut outside.wishes)).unwrap_or_default()
+    }
+
+    fn can_run(&self, market: &Market, demand: &Demand) -> bool {
+        self.home_for(market, demand).is_ok()
     }
 
     fn is_due(&self, now: Time) -> bool {

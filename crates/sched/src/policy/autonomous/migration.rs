@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tradewind_model::{PoolId, Time};
 
-use super::job::{Phase, peer};
 use super::host::{SiteHost, SiteView};
+use super::job::{Phase, peer};
 use super::{AutonomousSites, Moment, Signal, Transport};
 use crate::negotiation::{
     Durable, Entry, Host, Input, Member, Negotiator, Output, Peer, Preference, Settings,

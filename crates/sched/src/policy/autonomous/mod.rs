@@ -25,7 +25,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tradewind_model::{
-    Command, Event, JobId, Market, OutageId, Place, Pool, PoolId, Pools, Time, Trade,
+    Command, Demand, Event, JobId, Market, OutageId, Place, Pool, PoolId, Pools, Reason, Time,
+    Trade,
 };
 
 use super::local::{Local, Origin, Timers, Wanted};
@@ -208,6 +209,32 @@ impl<N: Transport> AutonomousSites<N> {
         over.map_or(Ok(()), |(job, owners)| Err(format!("job {} is over: {owners:?}", job.0)))
     }
 
+    /// Whether a job may run in the pool at present prices. Where users pay, by a caller that
+    /// negotiates, their budgets count.
+    fn suits(&self, pool: &Pool, demand: &Demand) -> bool {
+        let affords = || {
+            let cost = pool.price.of(demand.processors, pool.length_of(demand));
+            demand.terms().budget.is_none_or(|budget| cost <= budget)
+        };
+        pool.suits(demand) && (self.outside.is_none() || affords())
+    }
+
+    /// The first pool at its home site in which the job may run and that is wide enough.
+    fn home_for(&self, market: &Market, demand: &Demand) -> Result<PoolId, Reason> {
+        if self.outside.is_none() {
+            return home(market.pools(), demand);
+        }
+        let fits = |(_, pool): &(PoolId, &Pool)| {
+            pool.nodes >= demand.processors && self.suits(pool, demand)
+        };
+        let fitting = market.pools().iter().find(fits).map(|(id, _)| id);
+        fitting.ok_or(Reason::TooFewNodes {
+            needed: demand.processors,
+            suitable: 0,
+            min_performance: demand.terms().min_performance,
+        })
+    }
+
     /// The job waits at its site from now on. If that cannot run it (now costs too much, say), it
     /// waits for another site.
     fn join(&mut self, moment: &mut Moment<'_>, job: JobId) {
@@ -215,10 +242,10 @@ impl<N: Transport> AutonomousSites<N> {
         let Some(known) = self.jobs.get(job) else { return };
         let Some(demand) = market.demand(job) else { return };
         let pool = market.pools().pool(known.site);
-        let suits = agreed(market, job) == Some(known.site) || pool.suits(demand);
+        let suits = agreed(market, job) == Some(known.site) || self.suits(pool, demand);
         let site = match (suits && pool.nodes >= demand.processors, &self.negotiators) {
             (true, _) => known.site,
-            (false, None) => match home(market.pools(), demand) {
+            (false, None) => match self.home_for(market, demand) {
                 Ok(site) => site,
                 Err(_) => return self.jobs.set(job, known.site, Phase::Unplaced),
             },

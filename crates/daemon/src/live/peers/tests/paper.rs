@@ -218,10 +218,7 @@ fn simulated(plan: &Plan) -> Told {
             processors: Some(job.tasks),
             requested: Some(job.limit),
             user: 1,
-            terms: Some(Arc::new(Terms {
-                home: Some(SiteId(job.home as u32)),
-                ..Terms::NONE
-            })),
+            terms: Some(Arc::new(Terms { home: Some(SiteId(job.home as u32)), ..Terms::NONE })),
         })
         .collect();
     let workload = prepare(&log, Arc::clone(&pools), Semantics::Textbook, Overrun::Kill);
