@@ -41,8 +41,8 @@ use std::sync::Arc;
 
 use tradewind_model::{Event, Guard, Money, PoolId, Pools, SiteId, Span, Time, Times};
 use tradewind_sched::negotiation::{self, Envelope, Negotiator, Peer, Serial};
-use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::outlook::Outlook;
+use tradewind_sched::policy::{Exchange, Policy};
 
 pub use access::rights;
 use access::tokens;
@@ -372,7 +372,7 @@ impl Live {
     /// How jobs are passed on to peers: as the policy says, if it says so.
     pub fn negotiation(&self) -> negotiation::Settings {
         let exchange = self.policy.exchange();
-        exchange.map_or(self.settings.negotiation, |exchange| exchange.negotiation())
+        exchange.map_or(self.settings.negotiation, Exchange::negotiation)
     }
 
     /// The policy that was just made begins.

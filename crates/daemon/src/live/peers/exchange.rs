@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tradewind_model::{Event, JobId, Span, Time};
 use tradewind_sched::negotiation::{Body, Envelope, Input, Negotiator, Parcel, Preference, Ticket};
+use tradewind_sched::policy::Exchange;
 use tradewind_sched::policy::autonomous::{Arrival, ArrivalFrom};
 
 use super::message::ticket;
@@ -132,14 +133,14 @@ impl Live {
     /// A job of this market with its data, as others get it.
     fn parcel(&self, number: u64) -> Option<Parcel> {
         let parcel = self.state.jobs.get(&number).and_then(|job: &Job| self.state.parcel(job))?;
-        let links = self.policy.exchange().map(|exchange| exchange.links());
+        let links = self.policy.exchange().map(Exchange::links);
         let data_mb = links.map_or(0, |links| links.data_mb(parcel.demand.processors));
         Some(Parcel { data_mb, ..parcel })
     }
 
     /// Sends a message; a job when its data are there.
     pub(super) fn dispatch(&mut self, at: Time, envelope: Envelope) {
-        let links = self.policy.exchange().map(|exchange| exchange.links());
+        let links = self.policy.exchange().map(Exchange::links);
         match (&envelope.body, links) {
             (Body::Migrate { parcel, transfer, .. }, Some(links))
                 if links.travel(parcel.data_mb) > Span::ZERO =>
