@@ -58,6 +58,11 @@ pub(crate) fn retrace<C: Codec>(store: &mut dyn Store, codec: &C) -> Result<u64,
 impl Trial {
     fn go_on(&mut self, at: Time, record: &Record) -> Result<(), String> {
         let event = self.state.market_event(record);
+        if let (Some(retrace), Some((job, arrival))) =
+            (&mut self.retrace, self.state.arrival_by(record))
+        {
+            retrace.arrives(job, arrival);
+        }
         self.state.apply(at, record).map_err(|wrong| wrong.to_string())?;
         match record {
             Record::Market(MarketRecord::Gridded { pools, .. }) if self.retrace.is_none() => {
@@ -76,6 +81,8 @@ impl Trial {
                 let policy = Reign { policy, usage };
                 let began = Some(Began { policy, pools: self.pools.take() });
                 self.step(&Step { at, began, events: vec![], commands: None })?;
+                let retrace = self.retrace.as_mut().ok_or("a policy before there were sites")?;
+                self.state.arrivals().for_each(|(job, arrival)| retrace.arrives(job, arrival));
             }
             Record::Market(MarketRecord::Decided { commands }) => {
                 let commands = Some(commands.clone());

@@ -297,7 +297,7 @@ fn many_supervisors_run_a_task_once() {
 #[test]
 fn what_cannot_begin_says_why() {
     type Spoil = fn(&mut Order);
-    let cases: [(&str, Spoil); 5] = [
+    let cases: [(&str, Spoil); 3] = [
         ("/not/there", |order| {
             order.surroundings.directory = Some("/not/there".to_owned());
         }),
@@ -306,12 +306,6 @@ fn what_cannot_begin_says_why() {
         }),
         ("no-input", |order| {
             order.surroundings.input = Some("no-input".to_owned());
-        }),
-        ("no-program", |order| {
-            order.work = Work::Command(vec!["no-program".to_owned()]);
-        }),
-        ("script", |order| {
-            order.work = Work::Script { text: "#!/no/such\n".to_owned(), arguments: Vec::new() };
         }),
     ];
     for (names, spoil) in cases {
@@ -323,6 +317,35 @@ fn what_cannot_begin_says_why() {
             Exit::NotStarted(why) => assert!(why.contains(names), "{names}: {why}"),
             other => panic!("{names}: {other:?}"),
         }
+    }
+}
+
+#[test]
+fn what_cannot_be_run_fails_at_once_as_in_a_shell() {
+    type Spoil = fn(&mut Order);
+    let cases: [(i32, &str, Spoil); 4] = [
+        (127, "no-program", |order| {
+            order.work = Work::Command(vec!["no-program".to_owned()]);
+        }),
+        (127, "./no-program", |order| {
+            order.work = Work::Command(vec!["./no-program".to_owned()]);
+        }),
+        (126, "/etc", |order| {
+            order.work = Work::Command(vec!["/etc".to_owned()]);
+        }),
+        (127, "script", |order| {
+            order.work = Work::Script { text: "#!/no/such\n".to_owned(), arguments: Vec::new() };
+        }),
+    ];
+    for (code, names, spoil) in cases {
+        let mut bench = LocalBench::new();
+        let mut order = shell(&mut bench, "exit 0");
+        spoil(&mut order);
+        bench.site().submit(&order).unwrap();
+        assert_eq!(until_ended(&mut bench), Exit::Code(code), "{names}");
+        let said = bench.site().output(&order.tag, 999).unwrap();
+        let said = String::from_utf8(said).unwrap();
+        assert!(said.starts_with("tradewind: ") && said.contains(names), "{names}: {said}");
     }
 }
 

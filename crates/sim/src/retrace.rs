@@ -7,8 +7,9 @@
 
 use std::sync::Arc;
 
-use tradewind_model::{Command, Event, Market, MarketError, Pools, Time};
+use tradewind_model::{Command, Event, JobId, Market, MarketError, Pools, Time};
 use tradewind_sched::policy::Policy;
+use tradewind_sched::policy::autonomous::Arrival;
 
 /// A policy takes over: at the start of a record, and wherever the live process began again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -163,6 +164,14 @@ impl<P, F: FnMut(&P, &Market) -> Box<dyn Policy>> Retrace<P, F> {
             self.market.apply(&event).map_err(wrong)?;
         }
         Ok(())
+    }
+
+    /// The job that the next step submits has come like this: for policies with an
+    /// [`Exchange`](tradewind_sched::policy::Exchange).
+    pub fn arrives(&mut self, job: JobId, arrival: Arrival) {
+        if let Some(exchange) = self.policy.as_mut().and_then(|policy| policy.exchange_mut()) {
+            exchange.arrives(job, arrival);
+        }
     }
 
     /// Passes compared so far.

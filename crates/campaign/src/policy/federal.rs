@@ -50,8 +50,13 @@ pub(super) struct Federal {
     /// If the policy says so itself.
     rounds: Option<u32>,
     links: Links,
+    /// Megabytes for every processor and for every job, if the policy says so itself.
+    data: Option<u64>,
+    base_data: Option<u64>,
     storm: Storm,
     cut: Option<Cut>,
+    /// A parameter that was given and is about simulated networks alone.
+    simulated: Option<&'static str>,
 }
 
 /// Parameters of [`Site::Hybrid`].
@@ -117,6 +122,9 @@ impl Federal {
             negotiation: negotiation::Settings::default(),
             rounds: None,
             links: Links::default(),
+            data: None,
+            base_data: None,
+            simulated: None,
             storm: Storm { lateness: LATENESS, ..Storm::CALM },
             cut: None,
         }
@@ -139,11 +147,20 @@ impl Federal {
         let sites = pools.as_slice().len() as u32;
         let settings = Settings {
             negotiation: (self.migrate == Migrate::On).then(|| self.negotiation()),
-            links: self.links,
+            links: self.simulated_links(),
             faults: self.faults(sites),
             seed,
         };
         Box::new(settings.sites(pools, |pool| self.site_of(pool)))
+    }
+
+    fn simulated_links(&self) -> Links {
+        let Links { base_mb, per_processor_mb, .. } = self.links;
+        Links {
+            base_mb: self.base_data.unwrap_or(base_mb),
+            per_processor_mb: self.data.unwrap_or(per_processor_mb),
+            ..self.links
+        }
     }
 
     fn site_of(&self, pool: &Pool) -> Box<dyn Local> {
@@ -153,19 +170,29 @@ impl Federal {
         }
     }
 
-    /// On a live market, sites keep to themselves: jobs go between markets, not between the pools of
-    /// one.
+    /// On a live market each pool is a site. Jobs go to other markets, by the same rules as between
+    /// the sites of a simulated grid; not between the pools of one market.
     pub(super) fn live(&self, name: &str, pools: &Pools) -> Result<Box<dyn Policy>, Failure> {
-        if self.migrate == Migrate::On && pools.as_slice().len() > 1 {
-            let message = format!(
-                "policy `{name}` passes jobs on between the pools of one grid, which only \
-                 `simulate` does"
-            );
-            let hint = "add `migrate=off`: each pool is then a site that keeps to itself; a live \
-                        market passes jobs on to other markets (`[[peers]]`), whatever its policy";
+        let build = |pool: &Pool| self.site_of(pool);
+        if let Some(key) = self.simulated {
+            let message = format!("policy `{name}`: `{key}` is about a simulated network");
+            let hint = "leave it out: between live markets the real network decides";
             return Err(Failure::usage(message).hint(hint));
         }
-        let build = |pool: &Pool| self.site_of(pool);
+        if self.migrate == Migrate::On {
+            let links = Links {
+                base_mb: self.base_data.unwrap_or(0),
+                per_processor_mb: self.data.unwrap_or(0),
+                ..self.links
+            };
+            let talks = (self.negotiation(), links);
+            return Ok(Box::new(AutonomousSites::among_others(pools, talks, build)));
+        }
+        if let Site::Hybrid(multiqueue::Settings { overflow: Overflow::Migrate, .. }) = self.site {
+            let message =
+                format!("policy `{name}`: no job is passed on that `overflow=migrate` would offer");
+            return Err(Failure::usage(message).hint("leave out `migrate=off`"));
+        }
         Ok(Box::new(AutonomousSites::isolated(pools, HomeRule::FirstSuitable, build)))
     }
 
@@ -267,12 +294,16 @@ fn grid(to: &mut Federal, key: &str, value: &str) -> Result<(), Wrong> {
     Ok(())
 }
 
+/// Faults that are drawn.
+const DRAWN: [&str; 5] = ["loss", "doubles", "late", "lateness", "cut"];
+
 fn network(to: &mut Federal, key: &str, value: &str) -> Result<(), Wrong> {
+    to.simulated = to.simulated.or(DRAWN.into_iter().find(|drawn| *drawn == key));
     match key {
         "latency" => to.links.latency = latency(value)?,
         "bandwidth" => to.links.bandwidth_mb = number(value, 1)?.into(),
-        "data" => to.links.per_processor_mb = number(value, 0)?.into(),
-        "base-data" => to.links.base_mb = number(value, 0)?.into(),
+        "data" => to.data = Some(number(value, 0)?.into()),
+        "base-data" => to.base_data = Some(number(value, 0)?.into()),
         "loss" => to.storm.loss = chance(value)?,
         "doubles" => to.storm.twice = chance(value)?,
         "late" => to.storm.late = chance(value)?,

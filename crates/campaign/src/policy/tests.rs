@@ -1,8 +1,9 @@
 use tradewind_model::{Admission, Pool, Pools, Span};
+use tradewind_sched::negotiation::Choose;
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::cyclic::market;
 use tradewind_sched::policy::dispatch::{self, Rule, Ties};
-use tradewind_sched::policy::{Order, bsf};
+use tradewind_sched::policy::{Order, Policy, bsf};
 
 use super::read::NAMES;
 use super::spec::Kind;
@@ -208,7 +209,7 @@ fn fair_shares_have_a_half_life_wherever_it_stands() {
 }
 
 #[test]
-fn every_policy_is_live_but_those_for_replays_and_for_simulated_networks() {
+fn every_policy_is_live_but_those_for_replays() {
     let pool = |name: &str| Pool { name: name.into(), ..Pools::cluster(4).as_slice()[0].clone() };
     let grid = |pools| Pools::new(Pools::cluster(1).sites().to_vec(), pools).unwrap();
     let two = grid(vec![pool("a"), pool("b")]);
@@ -221,13 +222,28 @@ fn every_policy_is_live_but_those_for_replays_and_for_simulated_networks() {
             continue;
         }
         let sites = spec(name).migrates();
-        assert_eq!(live(name, &two).is_err(), sites, "{name}");
+        let policy = live(name, &two).unwrap();
+        assert_eq!(policy.exchange().is_some(), sites, "{name}: peers are asked as it says");
         assert!(live(name, &Pools::cluster(4)).is_ok(), "{name}");
         assert_eq!(live(name, &limited).is_err(), spec(name).ignores_limits(), "{name}");
         if sites {
-            assert!(live(&format!("{name}[migrate=off]"), &two).is_ok(), "{name}");
+            let alone = live(&format!("{name}[migrate=off]"), &two).unwrap();
+            assert!(alone.exchange().is_none(), "{name}");
+            let drawn = live(&format!("{name}[loss=0.1]"), &two).err().unwrap();
+            assert!(drawn.problems[0].message.contains("`loss` is about a simulated network"));
         }
     }
+    let moot = live("multi-queue[migrate=off,overflow=migrate]", &two).err().unwrap();
+    assert!(moot.problems[0].message.contains("overflow=migrate"));
+    let chosen = |text: &str| {
+        let exchange = |policy: &dyn Policy| {
+            let exchange = policy.exchange().unwrap();
+            (exchange.negotiation().choose, exchange.links().transfer(exchange.links().data_mb(8)))
+        };
+        exchange(&*live(text, &two).unwrap())
+    };
+    assert_eq!(chosen("multi-queue"), (Choose::Load, Span(1)), "as printed; data are not copied");
+    assert_eq!(chosen("multi-queue[choose=start,data=20]"), (Choose::Start, Span(17)));
     assert!(live(COMMAND, &two).is_err() && live("easy[depth=x]", &two).is_err());
 }
 

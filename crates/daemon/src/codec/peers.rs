@@ -67,7 +67,7 @@ choice!(BrokenOffer {
 });
 choice!(PeerVerdict { "kept" => Kept, "broken" => Broken(why) });
 choice!(Settlement { "lost" => Lost, "ran" => Ran });
-object!(RemoteOrigin { peer, name, job, transfer, array, offer });
+object!(RemoteOrigin { peer, name, job, transfer, array, offer, submitted });
 object!(Away { peer, name, transfer, offer, news, recalled, doubtful });
 object!(RemoteProgress { since, nodes, finish, charged });
 

@@ -471,8 +471,13 @@ impl Live {
         match self.maker.make(policy, pools) {
             Err(wrong) => refused(RefusalKind::Invalid, wrong, "`simulate --help` has all names"),
             Ok(made) => {
+                let before = self.negotiation();
                 self.policy = made;
+                self.wishes.clear();
                 self.go_on(at, policy)?;
+                if self.negotiation() != before {
+                    self.meet(at)?;
+                }
                 Ok(Ok(Reply::Done))
             }
         }

@@ -40,9 +40,9 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use tradewind_model::{Event, Guard, Money, PoolId, Pools, SiteId, Span, Time, Times};
-use tradewind_sched::negotiation::{self, Negotiator, Peer};
-use tradewind_sched::policy::Policy;
+use tradewind_sched::negotiation::{self, Envelope, Negotiator, Peer, Serial};
 use tradewind_sched::policy::outlook::Outlook;
+use tradewind_sched::policy::{Exchange, Policy};
 
 pub use access::rights;
 use access::tokens;
@@ -222,6 +222,11 @@ pub struct Live {
     refusals: BTreeMap<SiteId, site_states::Refusals>,
     /// What the present step wants said to peers.
     letters: Vec<(Peer, PeerMessage)>,
+    /// Jobs that the policy wants offered to peers, in its order: as far as there was no room for more
+    /// searches.
+    wishes: Vec<u64>,
+    /// Jobs whose data are under way to a peer, and when they are there: the job follows then.
+    travelling: BTreeMap<(Time, Serial), Envelope>,
     /// Jobs of the last report of a peer of which it shows no output.
     without_output: BTreeSet<u64>,
     /// The month of the last look at limits of months, months since January 1970.
@@ -291,6 +296,8 @@ impl Live {
             caps: caps::Caps::default(),
             refusals: BTreeMap::new(),
             letters: Vec::new(),
+            wishes: Vec::new(),
+            travelling: BTreeMap::new(),
             without_output: BTreeSet::new(),
             month: 0,
         })
@@ -360,6 +367,12 @@ impl Live {
     /// Whether the peer answers, and since when; `None` if that is not known yet.
     pub fn contact(&self, peer: Peer) -> Option<(bool, Time)> {
         self.contacts.get(&peer).copied()
+    }
+
+    /// How jobs are passed on to peers: as the policy says, if it says so.
+    pub fn negotiation(&self) -> negotiation::Settings {
+        let exchange = self.policy.exchange();
+        exchange.map_or(self.settings.negotiation, Exchange::negotiation)
     }
 
     /// The policy that was just made begins.

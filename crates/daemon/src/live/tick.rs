@@ -27,6 +27,7 @@ impl Live {
         self.begin_month(at)?;
         self.mind_caps(at)?;
         self.mind_silence(at)?;
+        self.wind_up(at)?;
         self.negotiations_due(at)
     }
 

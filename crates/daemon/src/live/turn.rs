@@ -70,9 +70,7 @@ impl Live {
     pub fn plan(&mut self, at: Time) -> Result<Step, ApplyError> {
         let at = at.max(self.state.now());
         if self.is_due(at) {
-            self.count_on_no_failed_site(at)?;
-            let commands = self.ask_policy(at)?;
-            self.follow(at, commands)?;
+            self.decide(at)?;
         }
         self.mind_lines(at)?;
         self.mind_searches(at)?;
@@ -80,12 +78,30 @@ impl Live {
         Ok(self.done(None))
     }
 
+    fn decide(&mut self, at: Time) -> Result<(), ApplyError> {
+        self.count_on_no_failed_site(at)?;
+        let commands = self.ask_policy(at)?;
+        self.follow(at, commands)?;
+        self.take_wishes();
+        Ok(())
+    }
+
+    /// What a policy tells those who negotiate holds once it has decided: so it decides before.
+    pub(super) fn decide_before_talks(&mut self, at: Time) -> Result<(), ApplyError> {
+        let exchange = self.policy.exchange();
+        let is_due = exchange.is_some_and(|exchange| self.is_due(at) || exchange.is_due(at));
+        if is_due { self.decide(at) } else { Ok(()) }
+    }
+
     /// What the policy says to what it has not seen.
     fn ask_policy(&mut self, at: Time) -> Result<Vec<Command>, ApplyError> {
         self.state.market.pass_to(at)?;
         let mut commands = Vec::new();
         let events = match self.fresh {
-            true => self.state.market.history(),
+            true => {
+                self.tell_all_arrivals();
+                self.state.market.history()
+            }
             false => std::mem::take(&mut self.unseen),
         };
         self.policy.decide(&self.state.market, &events, &mut commands);
@@ -120,6 +136,7 @@ impl Live {
     pub(super) fn put(&mut self, at: Time, record: impl Into<Record>) -> Result<(), ApplyError> {
         let record = record.into();
         let event = self.state.market_event(&record);
+        self.tell_arrival(&record);
         self.remember_peers(&record);
         self.caps.heed(&record);
         self.state.apply(at, &record)?;
@@ -170,7 +187,9 @@ impl Live {
         let begins = outages.map(|(_, what)| what.from).filter(|from| *from > now).min();
         let gathered = self.next_deadline().map(|deadline| deadline + Span(1));
         let talks = self.negotiator.as_ref().and_then(Negotiator::due);
-        [self.wake, booked, quotes, begins, gathered, talks].into_iter().flatten().min()
+        let departs = self.travelling.first_key_value().map(|((at, _), _)| *at);
+        let all = [self.wake, booked, quotes, begins, gathered, talks, departs];
+        all.into_iter().flatten().min()
     }
 
     /// How long until the next thing that time brings, at most `max`.

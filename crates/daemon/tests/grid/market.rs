@@ -21,6 +21,8 @@ use tradewind_model::{
     Admission, Attributes, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Time, Times,
 };
 use tradewind_sched::negotiation::{Entry, Peer};
+use tradewind_sched::policy::autonomous::{AutonomousSites, Links};
+use tradewind_sched::policy::multiqueue::{self, MultiQueue};
 use tradewind_sched::policy::{Policy, gridfill};
 
 use crate::checks::Broken;
@@ -29,13 +31,29 @@ use crate::codec::Shelf;
 pub(crate) const DAWN: Time = Time(1_800_000_000);
 const PATIENCE: Span = Span(30);
 
+/// Half of the markets plan for all their pools, and half are sites of the multi-queue grid, whose
+/// jobs carry data.
 #[derive(Debug)]
-struct Easy;
+struct Either;
 
-impl Make for Easy {
-    fn make(&self, _: &str, _: &Pools) -> Result<Box<dyn Policy + Send>, String> {
-        Ok(Box::new(gridfill::GridFill::new(gridfill::Settings::default())))
+impl Make for Either {
+    fn make(&self, name: &str, pools: &Pools) -> Result<Box<dyn Policy + Send>, String> {
+        if name == "easy" {
+            return Ok(Box::new(gridfill::GridFill::new(gridfill::Settings::default())));
+        }
+        let queues = multiqueue::Settings::new(300, 2).map_err(|wrong| wrong.to_string())?;
+        let queues = multiqueue::Settings { overflow: multiqueue::Overflow::Migrate, ..queues };
+        let build = |pool: &Pool| Box::new(MultiQueue::new(pool.nodes, queues)) as Box<_>;
+        let negotiation = Settings::NEGOTIATION;
+        let talks = (negotiation, Links { per_processor_mb: 15, ..Links::default() });
+        Ok(Box::new(AutonomousSites::among_others(pools, talks, build)))
     }
+}
+
+/// The policy of a market, by what is drawn anyway.
+fn policy(state: &State, place: usize) -> &'static str {
+    let nodes: u32 = state.market.pools().as_slice().iter().map(|pool| pool.nodes).sum();
+    ["easy", "multi-queue"][(nodes as usize + place) % 2]
 }
 
 /// As others call the market.
@@ -148,7 +166,8 @@ impl Market {
             ..Settings::default()
         };
         let at = now + self.skew;
-        let begun = Live::begin(state, settings, Arc::new(Easy), "easy", at);
+        let policy = policy(&state, self.place);
+        let begun = Live::begin(state, settings, Arc::new(Either), policy, at);
         let (live, step) = begun.map_err(|wrong| unsound(&wrong))?;
         self.daemon = Some((live, store));
         Ok(self.close(step)?.1)

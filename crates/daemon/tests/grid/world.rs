@@ -444,7 +444,14 @@ impl World {
 
     /// Whether no market can run it for what its user, or its home, has there.
     fn is_hopeless(&self, job: &Job) -> bool {
-        let nodes = |market: &Market| market.written.market.processors();
+        // Under the paper's mechanism each pool is a site.
+        let nodes = |market: &Market| match market.written.policy.as_str() {
+            "easy" => market.written.market.processors(),
+            _ => {
+                let pools = market.written.market.pools().as_slice();
+                pools.iter().map(|pool| pool.nodes).max().unwrap_or(0)
+            }
+        };
         let wide = self.markets.iter().all(|market| nodes(market) < job.submission.tasks);
         wide || job.submission.terms.budget.is_some() || self.poor
     }

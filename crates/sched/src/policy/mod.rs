@@ -25,6 +25,7 @@ pub mod owners;
 mod share;
 pub mod tail;
 
+pub use autonomous::Exchange;
 pub use grid::Spread;
 
 use std::collections::BTreeMap;
@@ -69,6 +70,17 @@ pub trait Policy: Send {
     /// fair share. Others have used nothing. Jobs that ran at the last call are taken to run still.
     fn standing(&self, _now: Time) -> Vec<Standing> {
         Vec::new()
+    }
+
+    /// If the policy decides for one member of a larger grid: what it tells those who negotiate with
+    /// the others.
+    fn exchange(&self) -> Option<&dyn Exchange> {
+        None
+    }
+
+    /// The same, to be told how jobs come.
+    fn exchange_mut(&mut self) -> Option<&mut dyn Exchange> {
+        None
     }
 
     /// What the policy has counted so far and no other part can, under names of measures: messages

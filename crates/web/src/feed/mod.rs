@@ -16,12 +16,14 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tradewind_daemon::engine::{CommittedRecord, EngineStopped, RecordStream};
-use tradewind_daemon::live::Record;
-use tradewind_daemon::live::record::AccessRecord;
+use tradewind_daemon::live::peers::WINDING_UP;
+use tradewind_daemon::live::record::{AccessRecord, PeerRecord};
 use tradewind_daemon::live::rights::{Actor, Role};
+use tradewind_daemon::live::{Ask, Record};
 
 use crate::context::Context;
 use crate::documents::Event;
+use crate::notes;
 pub use events::{Events, Notice};
 use tell::EventEncoder;
 
@@ -206,6 +208,7 @@ fn listen(context: &Context, watch: &RecordStream, mut teller: EventEncoder, mut
         }
         last = seq;
         on_doors(context, &news);
+        into_audit_log(context, &news);
         feed.add(seq, teller.tell(context, &news));
     }
     feed.stop();
@@ -245,6 +248,18 @@ fn on_doors(context: &Context, news: &CommittedRecord) {
             context.auth.expel(token);
         }
         _ => {}
+    }
+}
+
+/// What the market did itself that else an administrator would have asked for.
+fn into_audit_log(context: &Context, news: &CommittedRecord) {
+    if let Record::Peer(PeerRecord::SettledByHand { job, by, outcome }) = &news.record
+        && by == WINDING_UP
+    {
+        let ask = Ask::SettleAway { job: *job, outcome: *outcome };
+        if let Some((kind, subject)) = notes::of(&ask) {
+            context.audit.note(by, kind, format!("{subject}: its peer was removed"), "done");
+        }
     }
 }
 

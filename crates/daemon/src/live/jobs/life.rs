@@ -40,6 +40,9 @@ impl Live {
         match within.and_then(|chosen| within_budget(job, chosen)) {
             Ok(Chosen { demand, processors }) => match self.lacks(job, &demand) {
                 Some(needed) => self.wait_for_funds(at, number, needed),
+                None if self.is_for_others(&demand) && self.may_leave(number) => {
+                    self.held(at, number, Hold::Nowhere)
+                }
                 None => self.put(at, JobRecord::Joined { job: number, demand, processors }),
             },
             Err(refusal) => match self.may_leave(number) || self.may_be_smaller(&job.submission) {
@@ -47,6 +50,12 @@ impl Live {
                 false => self.shelve(at, number, Hold::Rejected(refusal.message)),
             },
         }
+    }
+
+    /// Whether the policy would refuse such a job, because none of its sites is wide enough.
+    fn is_for_others(&self, demand: &Demand) -> bool {
+        let exchange = self.policy.exchange();
+        exchange.is_some_and(|exchange| !exchange.can_run(&self.state.market, demand))
     }
 
     /// Whether peers may be asked to take the job.

@@ -45,6 +45,7 @@ impl State {
                             transfer: *transfer,
                             array,
                             offer: *offer,
+                            submitted: Some(parcel.submitted),
                         };
                         self.take(number, origin)?;
                     }

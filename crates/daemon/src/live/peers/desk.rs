@@ -6,6 +6,7 @@ use std::fmt::Debug;
 
 use tradewind_model::{Money, Span, Time};
 use tradewind_sched::negotiation::{Host, Parcel, Peer, Pledged, StartQuote};
+use tradewind_sched::policy::Exchange;
 use tradewind_sched::policy::outlook::{Outlook, Promised, StartEstimate};
 
 use super::MOST_WAITING;
@@ -23,6 +24,8 @@ pub(super) struct Desk<'a> {
     pub(super) outlook: &'a OnceCell<Outlook>,
     /// Jobs that are at peers; some may be over since.
     pub(super) away: &'a BTreeSet<u64>,
+    /// What the policy tells of itself, if it does.
+    pub(super) exchange: Option<&'a dyn Exchange>,
 }
 
 impl Debug for Desk<'_> {
@@ -41,6 +44,13 @@ impl Desk<'_> {
         StartQuote { start: opening.start, price: opening.price(), cost: opening.cost, load }
     }
 
+    /// What is free beside all that waits here.
+    fn opening(&self, parcel: &Parcel, from: Time, pledged: Pledged) -> Option<StartQuote> {
+        let promised = Promised { processors: pledged.processors, longest: pledged.longest };
+        let opening = self.outlook().open(&self.state.market, &parcel.demand, from, promised)?;
+        Some(self.quoted(&opening))
+    }
+
     /// What may be spent from the account.
     fn funds(&self, payer: &Account) -> i128 {
         self.state.funds(payer, self.settings.new_user_grant)
@@ -54,26 +64,33 @@ impl Host for Desk<'_> {
             return None;
         }
         let known = self.state.peers.directory.get(&parcel.ticket.home)?;
-        let promised = Promised { processors: pledged.processors, longest: pledged.longest };
-        let opening = self.outlook().open(&self.state.market, &parcel.demand, from, promised)?;
+        let quote = match self.exchange {
+            Some(exchange) => {
+                exchange.quote((&self.state.market, self.at), parcel, from, pledged)?
+            }
+            None => self.opening(parcel, from, pledged)?,
+        };
         // Only at a site that is not counted on.
-        if is_unknown(self.at, opening.start) {
+        if is_unknown(self.at, quote.start) {
             return None;
         }
         let funds = self.funds(&Account::Peer(known.name.clone()));
-        (i128::from(opening.cost.0) <= funds).then(|| self.quoted(&opening))
+        (i128::from(quote.cost.0) <= funds).then_some(quote)
     }
 
-    /// Its place in the outlook; a job without one has nothing to lose.
+    /// Its reservation, or its place in the outlook; a job without one has nothing to lose.
     fn at_home(&self, parcel: &Parcel) -> Option<StartQuote> {
         let job = self.state.jobs.get(&u64::from(parcel.ticket.job.0))?;
+        if let Some(exchange) = self.exchange {
+            return exchange.at_home((&self.state.market, self.at), job.id()?);
+        }
         let opening = self.outlook().of(job.id()?).filter(|it| !is_unknown(self.at, it.start));
         opening.map(|opening| self.quoted(opening))
     }
 
-    /// Scripts are short, and data are where they are.
-    fn transfer(&self, _: &Parcel, _: Peer) -> Span {
-        Span::ZERO
+    /// As the policy says. Otherwise data are where they are, and scripts are short.
+    fn transfer(&self, parcel: &Parcel, _: Peer) -> Span {
+        self.exchange.map_or(Span::ZERO, |exchange| exchange.links().transfer(parcel.data_mb))
     }
 
     /// If the job's user lets it go there, and the peer may have more.

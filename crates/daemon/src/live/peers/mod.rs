@@ -8,6 +8,7 @@
 
 mod apply;
 mod desk;
+mod exchange;
 mod message;
 mod negotiate;
 mod settle;
@@ -26,7 +27,7 @@ use tradewind_sched::negotiation::{Durable, Entry, Offer, Peer, Serial};
 use super::state::{Finish, Hold};
 pub use message::{MessageBody, PeerMessage, Traveller};
 pub(super) use negotiate::may_travel;
-pub use settle::Settlement;
+pub use settle::{Settlement, WINDING_UP};
 pub use silence::PeerSilence;
 pub use standing::{BrokenOffer, FULL, PATIENCE, PeerLimits, PeerVerdict, Standing};
 
@@ -71,6 +72,8 @@ pub struct RemoteOrigin {
     pub array: Option<(u64, u32)>,
     /// On which terms.
     pub offer: Offer,
+    /// When its user submitted it, on its home's clock; `None`: an earlier release took it in.
+    pub submitted: Option<Time>,
 }
 
 /// Where a job went.

@@ -12,7 +12,7 @@ use tradewind_sched::policy::outlook::{Outlook, Promised, StartEstimate};
 
 use super::desk::Desk;
 use super::message::{taken_in, ticket, weight};
-use super::{HEAVIEST, LOOK, MOST_WAITING, PeerEntry, PeerMessage, SEARCHES, Traveller};
+use super::{HEAVIEST, MOST_WAITING, PeerEntry, PeerMessage, Traveller};
 use crate::live::input::{Refusal, RefusalKind};
 use crate::live::money::Account;
 use crate::live::record::{JobRecord, LedgerRecord, OfferRecord, PeerRecord, Record};
@@ -38,7 +38,7 @@ impl Live {
         self.mind_removed(at)?;
         let named = |name: &String| self.state.peers.number_of(name);
         let peers: Arc<[Peer]> = self.settings.peers.iter().filter_map(named).collect();
-        let member = Member { me: Peer(0), peers, settings: self.settings.negotiation, seed: 0 };
+        let member = Member { me: Peer(0), peers, settings: self.negotiation(), seed: 0 };
         let mut out = Vec::new();
         let desk = Desk {
             at,
@@ -46,6 +46,7 @@ impl Live {
             settings: &self.settings,
             outlook: &self.outlook,
             away: &self.index.away,
+            exchange: self.policy.exchange(),
         };
         let durable = self.state.peers.durable.clone();
         self.negotiator = Some(Negotiator::restart(durable, member, at, &desk, &mut out));
@@ -103,6 +104,7 @@ impl Live {
             settings: &self.settings,
             outlook: &self.outlook,
             away: &self.index.away,
+            exchange: self.policy.exchange(),
         };
         negotiator.step(at, input, &desk, &mut out);
         self.negotiator = Some(negotiator);
@@ -118,7 +120,7 @@ impl Live {
         for output in out {
             match output {
                 Output::Record(entry) => self.write_entry(at, entry, traveller)?,
-                Output::Send(envelope) => self.letters.extend(self.state.letter(envelope)),
+                Output::Send(envelope) => self.dispatch(at, envelope),
                 Output::TakeIn { from, parcel, offer } => {
                     self.settle_guest(at, from, &parcel, offer)?;
                 }
@@ -176,7 +178,8 @@ impl Live {
         self.put(at, LedgerRecord::Moved { from: Account::Bank, to: account, amount, note })
     }
 
-    /// A job that came in has the window that was offered, or waits like others.
+    /// A job that came in has the window that was offered, or waits like others. If the policy says
+    /// itself what it promises, the job joins its queues.
     fn settle_guest(
         &mut self,
         at: Time,
@@ -188,6 +191,9 @@ impl Live {
         let ours = self.state.jobs.get(&number).and_then(ticket) == Some(parcel.ticket);
         if !ours || parcel.ticket.home != from {
             return Err(ApplyError::Job(number));
+        }
+        if self.policy.exchange().is_some() {
+            return self.enqueue(at, number);
         }
         let latest = offer.quote.start.max(at) + self.settings.negotiation.horizon;
         let opening = self.opening(at, number).filter(|opening| opening.start <= latest);
@@ -261,6 +267,7 @@ impl Live {
             negotiator.clock_is_ahead(peer, ahead(at, sent));
         }
         for letter in letters {
+            self.decide_before_talks(at)?;
             if let Some(envelope) = self.state.envelope(peer, letter, &self.max) {
                 self.negotiate(at, Input::Heard(envelope), letter.word.job())?;
             }
@@ -315,45 +322,14 @@ impl Live {
     pub(in crate::live) fn negotiations_due(&mut self, at: Time) -> Result<(), ApplyError> {
         let due = self.negotiator.as_ref().and_then(Negotiator::due);
         if due.is_some_and(|due| due <= at) {
+            self.decide_before_talks(at)?;
             self.negotiate(at, Input::Tick, None)?;
         }
+        self.depart(at);
         self.seek(at)
     }
 
-    /// Searches for those that wait and could go, the first ones first; unless the policy has
-    /// news, and may start them.
-    pub(in crate::live) fn seek(&mut self, at: Time) -> Result<(), ApplyError> {
-        if !self.has_peers() || self.is_due(at) {
-            return Ok(());
-        }
-        let Some(negotiator) = &self.negotiator else { return Ok(()) };
-        let room = SEARCHES.saturating_sub(negotiator.searches().len());
-        if room == 0 {
-            return Ok(());
-        }
-        let may = |ticket: Ticket| negotiator.would_search(ticket, at);
-        let lost = self.index.nowhere.iter().map(|number| (*number, Preference::Must));
-        let queue = self.state.market.queue().take(LOOK);
-        let queue =
-            queue.filter_map(|id| Some((*self.state.jobs.numbers.get(&id)?, Preference::Better)));
-        let go = lost.chain(queue).filter_map(|(number, wish)| {
-            let job = self.state.jobs.get(&number).filter(|job| self.may_go(at, job, wish))?;
-            ticket(job).filter(|ticket| may(*ticket)).map(|ticket| (number, ticket, wish))
-        });
-        let go: Vec<(u64, Ticket, Preference)> = go.take(room).collect();
-        for (number, ticket, wish) in go {
-            if !self.state.peers.durable.here.contains(&ticket) {
-                self.negotiate(at, Input::Joined(ticket), None)?;
-            }
-            let parcel = self.state.jobs.get(&number).and_then(|job| self.state.parcel(job));
-            if let Some(parcel) = parcel {
-                self.negotiate(at, Input::PassOn(Arc::new(parcel), wish), None)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn may_go(&self, at: Time, job: &Job, wish: Preference) -> bool {
+    pub(super) fn may_go(&self, at: Time, job: &Job, wish: Preference) -> bool {
         let here = match wish {
             Preference::Better => job.phase() == Phase::Waiting,
             Preference::Must => job.phase() == Phase::Held(&Hold::Nowhere),

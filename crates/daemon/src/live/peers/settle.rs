@@ -1,5 +1,7 @@
 //! Doubt that does not end by itself: an administrator says what happened to a job at a peer.
 
+use std::collections::BTreeSet;
+
 use tradewind_io::submission::OnLost;
 use tradewind_model::{Money, Time};
 use tradewind_sched::negotiation::{Body, Envelope, Input, Peer, Serial};
@@ -10,7 +12,11 @@ use crate::live::input::{Refusal, RefusalKind, Reply};
 use crate::live::record::PeerRecord;
 use crate::live::rights::Actor;
 use crate::live::state::{Finish, Job, Phase};
+use crate::live::tick::AT_ONCE;
 use crate::live::{ApplyError, Live};
+
+/// Who settles jobs at peers that were taken out of the configuration.
+pub const WINDING_UP: &str = "tradewind";
 
 /// What happened to a job at a peer, as an administrator says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,6 +128,36 @@ impl Live {
             Settlement::Ran => self.completed_by_hand(at, number)?,
         }
         Ok(Ok(Reply::Done))
+    }
+
+    /// Jobs at peers that were taken out of the configuration are wound up once they should have been
+    /// over for long: no message will say how they are. They are lost; one that its user wants to run
+    /// again is held, since it may have run.
+    pub(in crate::live) fn wind_up(&mut self, at: Time) -> Result<(), ApplyError> {
+        let gone = self.state.peers.directory.values().filter_map(|known| known.removed);
+        if gone.min().is_none_or(|removed| at <= removed + PATIENCE) {
+            return Ok(());
+        }
+        let doubt = self.state.peers.durable.handing.values();
+        let doubt = doubt.map(|handing| u64::from(handing.parcel.ticket.job.0));
+        let all: BTreeSet<u64> = self.index.away.iter().copied().chain(doubt).collect();
+        let is_due = |number: &u64| {
+            let job = self.state.jobs.get(number)?;
+            let Some(PeerSilence::Removed(removed)) = self.state.silence_of(job) else {
+                return None;
+            };
+            let due = self.state.due_from_peer(job)?.max(removed + PATIENCE);
+            (at > due).then_some(*number)
+        };
+        let due: Vec<u64> = all.iter().filter_map(is_due).take(AT_ONCE).collect();
+        for number in due {
+            self.arrived_as_far_as_known(at, number)?;
+            let (by, outcome) = (WINDING_UP.to_owned(), Settlement::Lost);
+            self.put(at, PeerRecord::SettledByHand { job: number, by, outcome })?;
+            let why = "its peer is not in the configuration any more, and it should be over";
+            self.may_have_run(at, number, why)?;
+        }
+        Ok(())
     }
 
     /// A job in doubt counts as arrived: what follows is as if the peer had it and lost or ran it.

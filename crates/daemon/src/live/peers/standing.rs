@@ -78,8 +78,8 @@ impl BrokenOffer {
     fn weight(self) -> u32 {
         match self {
             // Nodes fail everywhere.
-            BrokenOffer::NotStarted | BrokenOffer::Lost => 100,
-            _ => 300,
+            BrokenOffer::NotStarted | BrokenOffer::Lost => LEAST,
+            _ => 3 * LEAST,
         }
     }
 }
@@ -106,6 +106,8 @@ pub struct Standing {
     pub at: Time,
 }
 
+/// What an offer that was not kept takes at least, thousandths.
+const LEAST: u32 = 100;
 /// Full standing.
 pub const FULL: u32 = 1_000;
 /// What a kept offer gives back.
@@ -127,6 +129,12 @@ impl Standing {
         // Less than the deficit, so it fits.
         let within = i64::from(halved) * (past % HALF) / (2 * HALF);
         halved - u32::try_from(within).unwrap_or(0)
+    }
+
+    /// How many places of jobs are taken up by offers that were not kept: one for what the least of
+    /// them weighs.
+    pub(super) fn places(&self, now: Time) -> usize {
+        usize::try_from(self.missing(now).div_ceil(LEAST)).unwrap_or(usize::MAX)
     }
 
     /// One offer more.
@@ -186,6 +194,20 @@ mod tests {
         assert_eq!((standing.kept, standing.score(begin)), (5, 500));
         (0..9).for_each(|_| standing.judge(begin, broken));
         assert_eq!(standing.score(begin), 0);
+    }
+
+    #[test]
+    fn each_job_that_is_lost_takes_up_at_least_its_place() {
+        let mut standing = Standing::default();
+        let begin = Time(1_800_000_000);
+        assert_eq!(standing.places(begin), 0);
+        for lost in 1..=4 {
+            standing.judge(begin + Span(lost * 60), PeerVerdict::Broken(BrokenOffer::Lost));
+            let later = begin + Span(lost * 60 + 3_600);
+            assert_eq!(standing.places(later), lost as usize);
+        }
+        (0..20).for_each(|_| standing.judge(begin + DAY, PeerVerdict::Kept));
+        assert_eq!(standing.places(begin + DAY), 0, "kept offers give places back");
     }
 
     #[test]

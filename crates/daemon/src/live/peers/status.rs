@@ -193,7 +193,12 @@ impl Live {
     }
 
     /// What a peer says of the job is not believed: it is lost, and does not run again by itself.
-    fn may_have_run(&mut self, at: Time, number: u64, why: &str) -> Result<(), ApplyError> {
+    pub(super) fn may_have_run(
+        &mut self,
+        at: Time,
+        number: u64,
+        why: &str,
+    ) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         match job.submission.on_lost {
             OnLost::Rerun if job.cancelled_by.is_none() => {

@@ -1,4 +1,5 @@
 mod liars;
+mod paper;
 mod silent;
 
 use std::collections::{BTreeSet, VecDeque};

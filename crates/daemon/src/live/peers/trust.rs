@@ -31,7 +31,10 @@ impl State {
         }
     }
 
-    /// Whether the peer may have one more job, of this cost. Linear in the jobs that are at peers.
+    /// Whether the peer may have one more job, of this cost. Offers that it has not kept, and that are
+    /// not forgotten, take up places like jobs that are there: otherwise the place of each job that it
+    /// loses would go to another one, until its standing is low enough. Linear in the jobs that are at
+    /// peers.
     pub(super) fn may_have(
         &self,
         settings: &Settings,
@@ -43,8 +46,9 @@ impl State {
         let limits = settings.peer_limits.get(&known.name).copied().unwrap_or_default();
         let score = known.standing.map_or(FULL, |standing| standing.score(at));
         let there = self.at_peer(to, away);
+        let taken = known.standing.map_or(0, |standing| standing.places(at));
         score >= limits.min_standing
-            && there.jobs < limits.max_jobs
+            && there.jobs.saturating_add(taken) < limits.max_jobs
             && there.doubt < limits.max_doubt
             && there.held + i128::from(cost.0) <= i128::from(limits.max_held.0)
     }

@@ -68,11 +68,16 @@ impl Launch {
         } else {
             Path::new(program).to_owned()
         };
+        let said = error.try_clone()?;
         let mut command = Command::new(path);
         command.args(arguments).env_clear().envs(&self.environment);
         command.current_dir(&self.directory);
         command.stdin(input).stdout(output).stderr(error).process_group(0);
         let started = unless_busy(|| command.spawn().map(|child| child.id()));
+        let started = started.or_else(|wrong| match code_of(&wrong) {
+            Some(code) => failing(code, &at(Path::new(program), &wrong), said).map_err(|_| wrong),
+            None => Err(wrong),
+        });
         started.map(u32::cast_signed).map_err(|error| at(Path::new(program), &error))
     }
 
@@ -107,6 +112,27 @@ impl Launch {
         self.append = true;
         Ok(())
     }
+}
+
+/// The exit code of a shell for a program that it cannot run: such a job fails, since it would fail
+/// each time. `None`: the machine may be able to run it later.
+fn code_of(wrong: &io::Error) -> Option<u8> {
+    use rustix::io::Errno;
+    match Errno::from_io_error(wrong)? {
+        Errno::NOENT | Errno::NOTDIR => Some(127),
+        Errno::ACCESS | Errno::NOEXEC | Errno::ISDIR => Some(126),
+        _ => None,
+    }
+}
+
+/// A process that says why in the place of the program, and ends with this code; its number.
+fn failing(code: u8, why: &io::Error, said: File) -> io::Result<u32> {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "printf '%s\\n' \"$1\" >&2; exit \"$2\"", "sh"]);
+    command.args([format!("tradewind: {why}"), code.to_string()]);
+    command.env_clear().current_dir("/").process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said);
+    command.spawn().map(|child| child.id())
 }
 
 /// Runs what runs a script. One that was just written may still be open in a process that is being

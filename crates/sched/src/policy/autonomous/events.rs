@@ -6,8 +6,9 @@ use tradewind_model::{
     Command, Demand, Event, JobId, Market, Outage, OutageId, Place, PoolId, Reason, Share, Time,
 };
 
+use super::exchange::{Arrival, ArrivalFrom};
 use super::home::Reach;
-use super::job::{GridJob, Phase, length_at, peer};
+use super::job::{ELSEWHERE, GridJob, Phase, length_at, peer};
 use super::{AutonomousSites, Moment, Transport};
 use crate::negotiation::{Input, Parcel, Ticket};
 use crate::policy::inbox;
@@ -51,6 +52,35 @@ impl<N: Transport> AutonomousSites<N> {
         moment.busy.insert(what.pool);
     }
 
+    /// A job of which it was said how it would come. One that came back, or from elsewhere, waits
+    /// here and is not offered at once.
+    fn arrived(&mut self, moment: &mut Moment<'_>, job: JobId, demand: &Demand) -> bool {
+        let arrival = self.outside.as_mut().and_then(|outside| outside.arrival(job));
+        let Some(Arrival { submitted, from }) = arrival else { return false };
+        let ArrivalFrom::Elsewhere(offer) = from else {
+            self.submitted_at(moment, (job, demand), submitted);
+            if from == ArrivalFrom::Returned {
+                moment.fresh.remove(&job);
+            }
+            return true;
+        };
+        let ticket = Ticket { home: ELSEWHERE, job };
+        let demand = demand.clone();
+        let parcel = Arc::new(Parcel { ticket, demand, submitted, data_mb: 0, hops: 1 });
+        let site = agreed(moment.market, job);
+        let site = site.or_else(|| self.taken_in_at(moment.market, &parcel, &offer));
+        match site {
+            Some(site) => self.take_in(moment, site, parcel, &offer),
+            // Prices have risen since: it waits until another pool suits it.
+            None => {
+                let home = self.home_at_any_price(moment.market, job, &parcel.demand);
+                let site = home.unwrap_or(PoolId(0));
+                self.jobs.insert(GridJob { parcel, site, phase: Phase::Unplaced });
+            }
+        }
+        true
+    }
+
     fn reach(&self) -> Reach {
         match self.negotiators {
             Some(_) => Reach::Grid,
@@ -74,6 +104,17 @@ impl<N: Transport> AutonomousSites<N> {
     }
 
     fn submitted(&mut self, moment: &mut Moment<'_>, job: JobId, demand: &Demand) {
+        if !self.arrived(moment, job, demand) {
+            self.submitted_at(moment, (job, demand), moment.now);
+        }
+    }
+
+    fn submitted_at(
+        &mut self,
+        moment: &mut Moment<'_>,
+        (job, demand): (JobId, &Demand),
+        submitted: Time,
+    ) {
         let market = moment.market;
         let home = match agreed(market, job) {
             Some(pool) => Ok(pool),
@@ -84,14 +125,19 @@ impl<N: Transport> AutonomousSites<N> {
             home => home,
         };
         match home {
-            Ok(site) => self.enter(moment, (job, demand), site),
+            Ok(site) => self.enter(moment, (job, demand), (site, submitted)),
             Err(reason) => moment.commands.push(Command::Refuse { job, reason }),
         }
     }
 
     /// A job that is new to the grid waits at this site, from its earliest start on.
-    fn enter(&mut self, moment: &mut Moment<'_>, (job, demand): (JobId, &Demand), site: PoolId) {
-        let ticket = self.note(moment, (job, demand), site);
+    fn enter(
+        &mut self,
+        moment: &mut Moment<'_>,
+        (job, demand): (JobId, &Demand),
+        (site, submitted): (PoolId, Time),
+    ) {
+        let ticket = self.note((job, demand), (site, submitted));
         moment.input(site, Input::Joined(ticket));
         match demand.terms().earliest_start.filter(|from| *from > moment.now) {
             Some(from) => _ = self.later.insert((from, job)),
@@ -102,14 +148,13 @@ impl<N: Transport> AutonomousSites<N> {
     /// Writes down that a new job belongs to this site.
     fn note(
         &mut self,
-        moment: &Moment<'_>,
         (job, demand): (JobId, &Demand),
-        site: PoolId,
+        (site, submitted): (PoolId, Time),
     ) -> Ticket {
         let ticket = Ticket { home: peer(site), job };
         let network = self.negotiators.as_ref().map(|negotiators| &negotiators.network);
         let data_mb = network.map_or(0, |network| network.data_mb(demand.processors));
-        let (demand, submitted) = (demand.clone(), moment.now);
+        let demand = demand.clone();
         let parcel = Arc::new(Parcel { ticket, demand, submitted, data_mb, hops: 0 });
         self.jobs.insert(GridJob { parcel, site, phase: Phase::Early });
         ticket
@@ -185,7 +230,7 @@ impl<N: Transport> AutonomousSites<N> {
         if self.jobs.get(job).is_none() {
             match self.home_at_any_price(moment.market, job, demand) {
                 Ok(site) => {
-                    let ticket = self.note(moment, (job, demand), site);
+                    let ticket = self.note((job, demand), (site, moment.now));
                     moment.input(site, Input::Joined(ticket));
                 }
                 Err(reason) => return moment.commands.push(Command::Refuse { job, reason }),
@@ -206,7 +251,7 @@ impl<N: Transport> AutonomousSites<N> {
         let market = moment.market;
         let unsuited = |job| {
             let demand = market.demand(job);
-            demand.is_some_and(|demand| !market.pools().pool(pool).suits(demand))
+            demand.is_some_and(|demand| !self.suits(market.pools().pool(pool), demand))
         };
         let looks = |(id, job): &(JobId, &GridJob)| match job.phase {
             Phase::Unplaced => true,

@@ -1,22 +1,28 @@
 //! A site as its negotiator sees it.
 
-use tradewind_model::{Money, Pool, Span, Time};
+use tradewind_model::{Demand, JobId, Money, Pool, Span, Time};
 
 use super::Transport;
 use crate::negotiation::{Host, Parcel, Peer, Pledged, StartQuote};
 use crate::policy::local::{Local, Origin, Wanted};
 
-/// Answers from the site's scheduler, its pool and the network.
+/// A site's scheduler and its pool: what it can promise, whoever negotiates.
 #[derive(Debug)]
-pub(super) struct SiteHost<'a, N> {
+pub(super) struct SiteView<'a> {
     pub(super) now: Time,
-    pub(super) me: Peer,
     pub(super) local: &'a dyn Local,
     pub(super) pool: &'a Pool,
+}
+
+/// Answers from the site and the network.
+#[derive(Debug)]
+pub(super) struct SiteHost<'a, N> {
+    pub(super) me: Peer,
+    pub(super) site: SiteView<'a>,
     pub(super) network: &'a N,
 }
 
-impl<N> SiteHost<'_, N> {
+impl SiteView<'_> {
     fn wanted(&self, parcel: &Parcel, pledged: Pledged) -> Wanted {
         let pledged_length = self.pool.longest_in(pledged.longest);
         Wanted {
@@ -27,30 +33,43 @@ impl<N> SiteHost<'_, N> {
         }
     }
 
-    fn quoted(&self, parcel: &Parcel, start: Time) -> StartQuote {
-        let length = self.pool.length_of(&parcel.demand);
-        let cost: Money = self.pool.price.of(parcel.demand.processors, length);
+    fn quoted(&self, demand: &Demand, start: Time) -> StartQuote {
+        let length = self.pool.length_of(demand);
+        let cost: Money = self.pool.price.of(demand.processors, length);
         let [first, second] = self.local.load().backfill;
         StartQuote { start, price: self.pool.price, cost, load: first.saturating_add(second) }
     }
-}
 
-impl<N: Transport> Host for SiteHost<'_, N> {
-    /// As if the job and all that is pledged were one job, as wide as all and as long as the
-    /// longest of them: if that fits, each of them does.
-    fn quote(&self, parcel: &Parcel, from: Time, pledged: Pledged) -> Option<StartQuote> {
+    /// What it could do for another's job. As if the job and all that is pledged were one job, as
+    /// wide as all and as long as the longest of them: if that fits, each of them does.
+    pub(super) fn quote(
+        &self,
+        parcel: &Parcel,
+        from: Time,
+        pledged: Pledged,
+    ) -> Option<StartQuote> {
         let wanted = self.wanted(parcel, pledged);
         if wanted.processors > self.pool.nodes || !self.pool.suits(&parcel.demand) {
             return None;
         }
         let start = self.local.promise(&wanted, Origin::Remote, self.now, from)?;
-        Some(self.quoted(parcel, start))
+        Some(self.quoted(&parcel.demand, start))
     }
 
-    /// Its reservation; a job without one has nothing to lose.
+    /// What a job that waits here gets: its reservation. One without has nothing to lose.
+    pub(super) fn at_home(&self, job: JobId, demand: &Demand) -> Option<StartQuote> {
+        let start = self.local.reservation(job)?;
+        Some(self.quoted(demand, start))
+    }
+}
+
+impl<N: Transport> Host for SiteHost<'_, N> {
+    fn quote(&self, parcel: &Parcel, from: Time, pledged: Pledged) -> Option<StartQuote> {
+        self.site.quote(parcel, from, pledged)
+    }
+
     fn at_home(&self, parcel: &Parcel) -> Option<StartQuote> {
-        let start = self.local.reservation(parcel.ticket.job)?;
-        Some(self.quoted(parcel, start))
+        self.site.at_home(parcel.ticket.job, &parcel.demand)
     }
 
     fn transfer(&self, parcel: &Parcel, to: Peer) -> Span {

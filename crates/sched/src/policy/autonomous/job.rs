@@ -49,6 +49,9 @@ impl GridJob {
     }
 }
 
+/// The home of jobs that another grid has passed on; no pool has this number.
+pub(super) const ELSEWHERE: Peer = Peer(u32::MAX);
+
 /// A pool's negotiator.
 pub(super) fn peer(site: PoolId) -> Peer {
     Peer(site.0)

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use tradewind_model::{PoolId, Time};
 
+use super::host::{SiteHost, SiteView};
 use super::job::{Phase, peer};
-use super::{AutonomousSites, Moment, Signal, SiteHost, Transport};
+use super::{AutonomousSites, Moment, Signal, Transport};
 use crate::negotiation::{
     Durable, Entry, Host, Input, Member, Negotiator, Output, Peer, Preference, Settings,
 };
@@ -142,7 +143,8 @@ impl<N: Transport> AutonomousSites<N> {
         let Some(negotiators) = &mut self.negotiators else { return };
         let (me, now) = (peer(site), moment.now);
         let (local, pool) = (&*self.sites[site.index()], moment.market.pools().pool(site));
-        let host = SiteHost { now, me, local, pool, network: &negotiators.network };
+        let site_view = SiteView { now, local, pool };
+        let host = SiteHost { me, site: site_view, network: &negotiators.network };
         let state = &mut negotiators.all[site.index()];
         let restarts = matches!(step, Step::Restart);
         let mut out = Vec::new();

@@ -7,11 +7,17 @@
 //! once where it was submitted, or that its site would rather give away, is offered to others, and
 //! waits with full rights until it is sent. A job that its site cannot run at all is offered until
 //! another site takes it. A job that was passed on runs at the price that was agreed.
+//!
+//! A grid may be one member of a larger one ([`AutonomousSites::among_others`]): which jobs are
+//! offered, what is promised and how jobs from elsewhere wait is decided here as before, and the
+//! caller negotiates ([`Exchange`]).
 
 mod events;
+mod exchange;
 mod home;
 mod host;
 mod job;
+mod links;
 mod migration;
 mod transport;
 
@@ -19,16 +25,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tradewind_model::{
-    Command, Event, JobId, Market, OutageId, Place, Pool, PoolId, Pools, Time, Trade,
+    Command, Demand, Event, JobId, Market, OutageId, Place, Pool, PoolId, Pools, Reason, Time,
+    Trade,
 };
 
 use super::local::{Local, Origin, Timers, Wanted};
 use super::{Policy, Promise};
-use crate::negotiation::{Input, Offer, Parcel, Peer, Preference};
+use crate::negotiation::{self, Input, Offer, Parcel, Peer, Preference};
 use events::agreed;
+use exchange::Outside;
+pub use exchange::{Arrival, ArrivalFrom, Exchange};
 pub use home::{HomeRule, home};
-use host::SiteHost;
-use job::{GridJob, GridJobs, Phase, length_at, peer};
+use job::{ELSEWHERE, GridJob, GridJobs, Phase, length_at, peer};
+pub use links::Links;
 pub use migration::Migration;
 use migration::Negotiators;
 pub use transport::{NoTransport, Signal, Transport};
@@ -44,8 +53,10 @@ pub use transport::{NoTransport, Signal, Transport};
 pub struct AutonomousSites<N> {
     sites: Vec<Box<dyn Local>>,
     home_rule: HomeRule,
-    /// `None`: no job is passed on.
+    /// `None`: no job is passed on within this grid.
     negotiators: Option<Negotiators<N>>,
+    /// `None`: no job is passed on to other grids.
+    outside: Option<Outside>,
     jobs: GridJobs,
     /// Since when jobs run, and where.
     runs: BTreeMap<JobId, (Time, Place)>,
@@ -77,10 +88,13 @@ struct Moment<'a> {
     inputs: Vec<(PoolId, Input)>,
 }
 
-/// Whether sites pass jobs to each other.
+/// Whether jobs are passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Migrates {
+    /// Between these sites.
     Yes,
+    /// To other grids, by the caller.
+    Outside,
     No,
 }
 
@@ -95,7 +109,7 @@ impl Moment<'_> {
     /// The job is new to a site, which should start it at once.
     fn joined(&mut self, job: JobId, site: PoolId) {
         self.busy.insert(site);
-        if self.migration == Migrates::Yes {
+        if self.migration != Migrates::No {
             self.fresh.insert(job);
         }
     }
@@ -110,6 +124,18 @@ impl AutonomousSites<NoTransport> {
         build: impl Fn(&Pool) -> Box<dyn Local>,
     ) -> AutonomousSites<NoTransport> {
         AutonomousSites::new(pools, home_rule, None, build)
+    }
+
+    /// The same; jobs are passed on to other grids by the caller, who asks the policy's
+    /// [`Exchange`].
+    pub fn among_others(
+        pools: &Pools,
+        (negotiation, links): (negotiation::Settings, Links),
+        build: impl Fn(&Pool) -> Box<dyn Local>,
+    ) -> AutonomousSites<NoTransport> {
+        let outside = Some(Outside::new(negotiation, links));
+        let home_rule = HomeRule::FirstSuitable;
+        AutonomousSites { outside, ..AutonomousSites::isolated(pools, home_rule, build) }
     }
 }
 
@@ -126,6 +152,7 @@ impl<N: Transport> AutonomousSites<N> {
         let migration = migration.filter(|_| sites.len() > 1);
         AutonomousSites {
             negotiators: migration.map(|it| Negotiators::new(sites.len(), it)),
+            outside: None,
             wakes: Timers::new(sites.len()),
             ends: Timers::new(sites.len()),
             sites,
@@ -182,6 +209,32 @@ impl<N: Transport> AutonomousSites<N> {
         over.map_or(Ok(()), |(job, owners)| Err(format!("job {} is over: {owners:?}", job.0)))
     }
 
+    /// Whether a job may run in the pool at present prices. Where users pay, by a caller that
+    /// negotiates, their budgets count.
+    fn suits(&self, pool: &Pool, demand: &Demand) -> bool {
+        let affords = || {
+            let cost = pool.price.of(demand.processors, pool.length_of(demand));
+            demand.terms().budget.is_none_or(|budget| cost <= budget)
+        };
+        pool.suits(demand) && (self.outside.is_none() || affords())
+    }
+
+    /// The first pool at its home site in which the job may run and that is wide enough.
+    fn home_for(&self, market: &Market, demand: &Demand) -> Result<PoolId, Reason> {
+        if self.outside.is_none() {
+            return home(market.pools(), demand);
+        }
+        let fits = |(_, pool): &(PoolId, &Pool)| {
+            pool.nodes >= demand.processors && self.suits(pool, demand)
+        };
+        let fitting = market.pools().iter().find(fits).map(|(id, _)| id);
+        fitting.ok_or(Reason::TooFewNodes {
+            needed: demand.processors,
+            suitable: 0,
+            min_performance: demand.terms().min_performance,
+        })
+    }
+
     /// The job waits at its site from now on. If that cannot run it (now costs too much, say), it
     /// waits for another site.
     fn join(&mut self, moment: &mut Moment<'_>, job: JobId) {
@@ -189,10 +242,10 @@ impl<N: Transport> AutonomousSites<N> {
         let Some(known) = self.jobs.get(job) else { return };
         let Some(demand) = market.demand(job) else { return };
         let pool = market.pools().pool(known.site);
-        let suits = agreed(market, job) == Some(known.site) || pool.suits(demand);
+        let suits = agreed(market, job) == Some(known.site) || self.suits(pool, demand);
         let site = match (suits && pool.nodes >= demand.processors, &self.negotiators) {
             (true, _) => known.site,
-            (false, None) => match home(market.pools(), demand) {
+            (false, None) => match self.home_for(market, demand) {
                 Ok(site) => site,
                 Err(_) => return self.jobs.set(job, known.site, Phase::Unplaced),
             },
@@ -210,9 +263,10 @@ impl<N: Transport> AutonomousSites<N> {
     fn enqueue(&mut self, moment: &mut Moment<'_>, job: JobId, site: PoolId) {
         let Some(known) = self.jobs.get(job) else { return };
         let Some(demand) = moment.market.demand(job) else { return };
-        let origin = match self.negotiators {
-            Some(_) => known.origin(),
-            None => Origin::Local,
+        let origin = match (moment.migration, known.parcel.ticket.home) {
+            (Migrates::Yes, _) => known.origin(),
+            (Migrates::Outside, ELSEWHERE) => Origin::Remote,
+            (Migrates::Outside | Migrates::No, _) => Origin::Local,
         };
         let length = length_at(moment.market, job, site);
         let submitted = known.submitted();
@@ -281,7 +335,7 @@ impl<N: Transport> AutonomousSites<N> {
             moment.input(site, Input::Started(known.ticket()));
             self.jobs.set(job, site, Phase::Running);
         }
-        if self.negotiators.is_none() {
+        if moment.migration == Migrates::No {
             return;
         }
         let at = |job: &JobId| self.jobs.get(*job).is_some_and(|known| known.site == site);
@@ -310,9 +364,10 @@ impl<N: Transport> Policy for AutonomousSites<N> {
     fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>) {
         let now = market.now();
         let (busy, fresh, inputs) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
-        let migration = match self.negotiators {
-            Some(_) => Migrates::Yes,
-            None => Migrates::No,
+        let migration = match (&self.negotiators, &self.outside) {
+            (Some(_), _) => Migrates::Yes,
+            (None, Some(_)) => Migrates::Outside,
+            (None, None) => Migrates::No,
         };
         let mut moment = Moment { market, now, commands, busy, migration, fresh, inputs };
         for event in events {
@@ -328,8 +383,10 @@ impl<N: Transport> Policy for AutonomousSites<N> {
         let due = self.wakes.until(now).chain(self.ends.until(now));
         moment.busy.extend(due.map(|site| PoolId(site as u32)));
         self.decide_all(&mut moment);
-        if self.negotiators.is_some() {
-            self.negotiate(&mut moment);
+        match &mut self.outside {
+            Some(outside) => outside.note(std::mem::take(&mut moment.inputs)),
+            None if self.negotiators.is_some() => self.negotiate(&mut moment),
+            None => {}
         }
         let wake = self.wake().map(|at| at.max(Time(now.0 + 1)));
         commands.extend(wake.map(|at| Command::Wake { at }));
@@ -342,6 +399,9 @@ impl<N: Transport> Policy for AutonomousSites<N> {
     /// Of one site what it promises; of several that keep their jobs reservations, if all make
     /// them. A job that is passed on gives up its reservation.
     fn promise(&self) -> Promise {
+        if self.outside.is_some() {
+            return Promise::Nothing;
+        }
         let mut kinds = self.sites.iter().map(|site| site.guarantee());
         match (&self.negotiators, &self.sites[..]) {
             (None, [site]) => site.guarantee(),
@@ -349,6 +409,17 @@ impl<N: Transport> Policy for AutonomousSites<N> {
                 Promise::Reservations
             }
             _ => Promise::Nothing,
+        }
+    }
+
+    fn exchange(&self) -> Option<&dyn Exchange> {
+        self.outside.as_ref().map(|_| self as &dyn Exchange)
+    }
+
+    fn exchange_mut(&mut self) -> Option<&mut dyn Exchange> {
+        match self.outside {
+            Some(_) => Some(self),
+            None => None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use tradewind_model::JobId;
+use tradewind_model::{JobId, Time};
 
 use super::classes::Borders;
 
@@ -189,6 +189,18 @@ pub struct Settings {
     pub reserve: Reserve,
 }
 
+/// When a job came.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Came {
+    /// When its user submitted it, wherever that was.
+    pub(super) submitted: Time,
+    /// The how manyeth it was to join the site.
+    pub(super) joined: i64,
+}
+
+/// The latest moment that is told from later ones: what a rank has place for beside a class.
+const LAST: i64 = (1 << 55) - 1;
+
 /// From here on the paper sees little influence.
 const DEFAULT_BETA: NonZeroU32 = NonZeroU32::MIN.saturating_add(63);
 /// Measured: the mean wait is close to that without patience, the longest far below it.
@@ -237,18 +249,19 @@ impl Settings {
         (queued * self.alpha.0 as usize).div_ceil(1_000)
     }
 
-    /// A number that is lower for older jobs; equals go by their ids.
-    pub(super) fn age_of(&self, joined: i64) -> i64 {
+    /// A number that is lower for older jobs; equals go by their ids. Ids follow the order of
+    /// submission within one grid; jobs that came from other grids are compared by the moment.
+    pub(super) fn age_of(&self, came: Came) -> i64 {
         match self.age {
-            Age::Arrival => 0,
-            Age::Joined => joined,
+            Age::Arrival => came.submitted.0.clamp(0, LAST),
+            Age::Joined => came.joined,
         }
     }
 
     /// Which job leaves a full backfill queue first: the lowest.
-    pub(super) fn turn(&self, key: i64, joined: i64, job: JobId) -> (i64, i64) {
+    pub(super) fn turn(&self, key: i64, came: Came, job: JobId) -> (i64, i64) {
         let id = i64::from(job.0);
-        let age = self.age_of(joined);
+        let age = self.age_of(came);
         match self.moves {
             Moves::Oldest => (age, id),
             Moves::Newest => (-age, -id),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tradewind_model::{JobId, Outage, OutageId, Profile, Span, Time};
 
 use super::classes::{Class, JOB_QUEUE, Mean, SiteQueue};
-use super::settings::{Guard, Overflow, Reserve, Settings};
+use super::settings::{Came, Guard, Overflow, Reserve, Settings};
 use crate::policy::Promise;
 use crate::policy::availability::Availability;
 use crate::policy::backfill::{Depth, PoolLine, Rank, Waiting};
@@ -16,8 +16,7 @@ use crate::policy::local::{Load, Local, Origin, Wanted};
 struct Card {
     rank: Rank,
     class: Class,
-    /// The how manyeth it was to join the site.
-    joined: i64,
+    came: Came,
     /// Jobs that had started here before it joined.
     passed: u64,
     reserved: bool,
@@ -99,16 +98,16 @@ impl MultiQueue {
         self.cards.get(&job).map(|card| card.class.queue)
     }
 
-    fn rank(&self, class: Class, joined: i64, job: JobId) -> Rank {
-        Rank { key: class.key(&self.settings) + self.settings.age_of(joined), job }
+    fn rank(&self, class: Class, came: Came, job: JobId) -> Rank {
+        Rank { key: class.key(&self.settings) + self.settings.age_of(came), job }
     }
 
     /// Writes the job into its queue's lists.
     fn list(&mut self, job: JobId, card: Card) {
         match backfill(card.class.queue) {
-            None => drop(self.elders.insert((self.settings.age_of(card.joined), job))),
+            None => drop(self.elders.insert((self.settings.age_of(card.came), job))),
             Some(queue) => {
-                let turn = self.settings.turn(card.rank.key, card.joined, job);
+                let turn = self.settings.turn(card.rank.key, card.came, job);
                 self.full[queue].insert((turn, job));
                 self.patience.insert((card.passed, job));
             }
@@ -120,9 +119,9 @@ impl MultiQueue {
     fn strike(&mut self, job: JobId) -> Option<Card> {
         let card = self.cards.remove(&job)?;
         match backfill(card.class.queue) {
-            None => drop(self.elders.remove(&(self.settings.age_of(card.joined), job))),
+            None => drop(self.elders.remove(&(self.settings.age_of(card.came), job))),
             Some(queue) => {
-                let turn = self.settings.turn(card.rank.key, card.joined, job);
+                let turn = self.settings.turn(card.rank.key, card.came, job);
                 self.full[queue].remove(&(turn, job));
                 self.patience.remove(&(card.passed, job));
             }
@@ -219,7 +218,7 @@ impl MultiQueue {
         let Some(waiting) = self.rest.get(card.rank).copied() else { return };
         self.rest.remove(self.nodes.free_mut(), card.rank);
         let class = card.class.promoted();
-        let rank = self.rank(class, card.joined, job);
+        let rank = self.rank(class, card.came, job);
         self.rest.insert(Waiting::keyed(rank.key, job, waiting.processors, waiting.estimate));
         self.list(job, Card { rank, class, ..card });
         if self.settings.overflow == Overflow::Migrate && class.origin == Origin::Local {
@@ -230,18 +229,18 @@ impl MultiQueue {
 
 impl Local for MultiQueue {
     fn join(&mut self, wanted: Wanted, origin: Origin, _now: Time) {
-        let Wanted { job, processors, length, .. } = wanted;
+        let Wanted { job, processors, length, submitted } = wanted;
         let long = self.mean.is_long(length);
         let widths = [self.processors, processors];
         let class = Class::new(self.settings.borders, widths, long, origin);
-        let joined = self.joins;
+        let came = Came { submitted, joined: self.joins };
         self.joins += 1;
-        let rank = self.rank(class, joined, job);
+        let rank = self.rank(class, came, job);
         let waiting = Waiting::keyed(rank.key, job, processors, length);
         self.work += waiting.work();
         self.rest.insert(waiting);
         self.new.insert(rank);
-        self.list(job, Card { rank, class, joined, passed: self.starts, reserved: false });
+        self.list(job, Card { rank, class, came, passed: self.starts, reserved: false });
     }
 
     fn leave(&mut self, job: JobId, now: Time) {

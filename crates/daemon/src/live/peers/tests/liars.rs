@@ -226,11 +226,8 @@ fn what_a_liar_costs_is_at_most_what_it_may_have_at_once() {
         // Four hours.
         (0..360).for_each(|_| world.pass(Span(40)));
         let standing = world.home.state().peers.directory[&Peer(1)].standing.unwrap_or_default();
-        // The second offer that is not kept ends it; until then one more may have gone for each.
-        // Jobs that are lost as nodes are weigh less.
-        let more = if matches!(lie, Some(Lie::Loses | Lie::NeverStarts) | None) { 6 } else { 2 };
         let lost = world.lost();
-        assert!(lost <= LIMITS.max_jobs + more, "{lie:?}: {lost} jobs");
+        assert!(lost <= LIMITS.max_jobs, "{lie:?}: {lost} jobs");
         assert!(world.earned() == 0, "{lie:?}: {} micro-credits", world.earned());
         assert_eq!(standing.kept, 0, "{lie:?}");
         match lie {

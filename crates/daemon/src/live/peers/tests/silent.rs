@@ -1,7 +1,8 @@
 //! Peers that do not answer, and how doubt about their jobs ends.
 
 use super::*;
-use crate::live::peers::{PATIENCE, PeerSilence, Settlement};
+use crate::live::peers::{PATIENCE, PeerSilence, Settlement, WINDING_UP};
+use crate::live::record::PeerRecord;
 
 const VEGA: Peer = Peer(1);
 
@@ -129,4 +130,48 @@ fn jobs_of_a_peer_that_is_taken_out_of_the_configuration_can_be_settled_at_once(
     let durable = &pair.lives[0].state().peers.durable;
     assert!(durable.handing.is_empty(), "it is not in doubt any more");
     assert_eq!(pair.lives[0].negotiated(), Some(durable));
+}
+
+#[test]
+fn jobs_of_a_removed_peer_are_wound_up_by_themselves() {
+    let after = [
+        (OnLost::Fail, Phase::Over(&Finish::NodeFail)),
+        (OnLost::Hold, Phase::Held(&Hold::Lost)),
+        // It may run there still: it must not run here by itself.
+        (OnLost::Rerun, Phase::Held(&Hold::Lost)),
+    ];
+    for (on_lost, phase) in after {
+        for is_in_doubt in [false, true] {
+            let mut pair = Pair::new();
+            pair.submit(Submission { on_lost, ..job(3) }).unwrap();
+            match is_in_doubt {
+                false => pair.talk(),
+                true => {
+                    while pair.phase(0, 1) != Phase::Handing {
+                        let (to, letter) = pair.post.pop_front().unwrap();
+                        let (market, sent) = (format!("m{}", 1 - to), pair.now);
+                        let ask = Ask::Letters { market, sent, letters: vec![letter] };
+                        pair.ask(to, peer(1 - to), ask).unwrap();
+                    }
+                }
+            }
+            let state = pair.lives[0].state();
+            let due = state.due_from_peer(&state.jobs[&1]).unwrap();
+            let before = if is_in_doubt { Phase::Handing } else { Phase::Away };
+            let state = state.clone();
+            let settings = Settings { peers: Vec::new(), ..Settings::default() };
+            let begun = Live::begin(state, settings, Arc::new(Easy), "easy", pair.now);
+            pair.lives[0] = begun.unwrap().0;
+            pair.pass_alone((due - pair.now).0.max(PATIENCE.0));
+            assert_eq!(pair.phase(0, 1), before, "it may still run there");
+            let step = pair.lives[0].step(pair.now + Span(1), Input::Tick).unwrap();
+            assert_eq!(pair.phase(0, 1), phase, "{on_lost:?} {is_in_doubt}");
+            let said = |record: &Record| {
+                matches!(record, Record::Peer(PeerRecord::SettledByHand { by, .. })
+                    if by == WINDING_UP)
+            };
+            assert_eq!(step.records.iter().filter(|it| said(it)).count(), 1);
+            assert_eq!(pair.balance(&Account::Held(1)), 0);
+        }
+    }
 }
