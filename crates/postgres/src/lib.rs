@@ -8,6 +8,7 @@
 //! - `owner`: which daemon may write. Each opening for writing raises the market's epoch; every
 //!   statement that writes checks it in its own transaction.
 //! - `lease`: until when it may, by the database's clock, and who may succeed it.
+//! - `notes`: what the adapters of sites must remember, for the daemon that owns the market next.
 //! - `rows`: the journal's rows. A stale writer is refused three times over: by the epoch, by the
 //!   number of the row (primary key), and by the digest of the row before.
 //! - `archives`: old rows, compressed, in a table: they follow the database wherever it goes.
@@ -24,6 +25,7 @@ mod connect;
 mod error;
 mod import;
 mod lease;
+mod notes;
 mod owner;
 mod pgpass;
 mod rows;
@@ -39,7 +41,8 @@ pub use address::{Address, AddressError};
 pub use archives::Keeper;
 pub use connect::Facts;
 pub use import::import;
-pub use lease::{Advertised, Claimant, OwnerWatch, Renewal, site_folders};
+pub use lease::{Advertised, Claimant, IN_DATABASE, OwnerWatch, Renewal, site_folders};
+pub use notes::SiteNotes;
 pub use owner::Claim;
 pub use schema::FORMAT;
 pub use scrub::Upkeep;
