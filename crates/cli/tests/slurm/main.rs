@@ -21,8 +21,14 @@ mod memory;
 #[path = "../../../daemon/tests/ports/mod.rs"]
 mod ports;
 mod promise;
+#[path = "../../../postgres/src/tests/proxy.rs"]
+mod proxy;
 mod restored;
 mod scripts;
+#[expect(dead_code, reason = "the store's own tests use the rest")]
+#[path = "../../../postgres/src/tests/server.rs"]
+mod server;
+mod takeover;
 mod theft;
 mod together;
 mod tools;
