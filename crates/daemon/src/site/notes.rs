@@ -105,7 +105,7 @@ pub mod conformance {
         found
     }
 
-    fn sure<T: std::fmt::Debug>(done: std::io::Result<T>) {
+    fn sure<T: std::fmt::Debug>(done: &std::io::Result<T>) {
         assert!(done.is_ok(), "{done:?}");
     }
 
@@ -123,10 +123,10 @@ pub mod conformance {
         let mut notes = bench.open("a");
         assert!(matches!(notes.read(), Ok(None)), "nothing was kept here yet");
         let first = [note(Kind::Ticket, 2, "two"), note(Kind::Ticket, 1, "ö \"{}\" \\ '")];
-        sure(notes.begin(&first));
+        sure(&notes.begin(&first));
         assert_eq!(read(&mut *notes), first, "in their order");
-        sure(notes.change(&[]));
-        sure(notes.change(&[
+        sure(&notes.change(&[]));
+        sure(&notes.change(&[
             Change::Put(note(Kind::Ticket, 2, "new")),
             Change::Put(note(Kind::Gone, 2, "")),
             Change::Drop(Kind::Ticket, "tw-m-1-0-0".to_owned()),
@@ -139,30 +139,30 @@ pub mod conformance {
         // One after the other: the last word counts.
         let put = |body| Change::Put(note(Kind::End, 3, body));
         let drop = Change::Drop(Kind::End, "tw-m-3-0-0".to_owned());
-        sure(notes.change(&[put("a"), drop, put("b"), put("c")]));
+        sure(&notes.change(&[put("a"), drop, put("b"), put("c")]));
         assert_eq!(read(&mut *notes).last().map(|it| it.body.as_str()), Some("c"));
         bench.succeed();
         assert_eq!(read(&mut *bench.open("a")).len(), 3, "the next term goes on from them");
     }
 
     fn sites_are_apart(bench: &mut impl Bench) {
-        sure(bench.open("a").begin(&[note(Kind::Ticket, 1, "a")]));
+        sure(&bench.open("a").begin(&[note(Kind::Ticket, 1, "a")]));
         assert!(matches!(bench.open("b").read(), Ok(None)));
-        sure(bench.open("b").begin(&[]));
+        sure(&bench.open("b").begin(&[]));
         assert_eq!(bench.open("b").read().ok().flatten(), Some(Vec::new()));
         let gone = Change::Drop(Kind::Ticket, "tw-m-1-0-0".to_owned());
-        sure(bench.open("b").change(&[gone]));
+        sure(&bench.open("b").change(&[gone]));
         assert_eq!(read(&mut *bench.open("a")).len(), 1);
     }
 
     fn an_earlier_term_changes_nothing(bench: &mut impl Bench) {
         let mut old = bench.open("a");
-        sure(old.begin(&[note(Kind::Ticket, 1, "a")]));
+        sure(&old.begin(&[note(Kind::Ticket, 1, "a")]));
         bench.succeed();
         let change = [Change::Put(note(Kind::Ticket, 1, "stale"))];
         assert!(old.change(&change).is_err(), "before the next owner has opened them");
         let mut new = bench.open("a");
-        sure(new.change(&[Change::Put(note(Kind::Ticket, 2, "b"))]));
+        sure(&new.change(&[Change::Put(note(Kind::Ticket, 2, "b"))]));
         assert!(old.change(&change).is_err() && old.begin(&[]).is_err());
         let wanted = [note(Kind::Ticket, 1, "a"), note(Kind::Ticket, 2, "b")];
         assert_eq!(read(&mut *new), wanted);
@@ -177,12 +177,15 @@ pub mod memory {
 
     use super::{Change, Kind, Note, Notes};
 
+    /// By kind and key: when it was first put, and the body.
+    type Noted = BTreeMap<(Kind, String), (u64, String)>;
+
     #[derive(Debug, Default)]
     struct Shared {
         term: u64,
         next: u64,
-        /// By site, kind and key: when it was first put, and the body.
-        sites: BTreeMap<String, BTreeMap<(Kind, String), (u64, String)>>,
+        /// By site.
+        sites: BTreeMap<String, Noted>,
     }
 
     /// What all daemons of a market see.

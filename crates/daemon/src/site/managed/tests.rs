@@ -454,7 +454,7 @@ fn what_was_under_way_when_its_owner_was_succeeded_never_begins() {
         let place = place.in_term(9);
         place.spool().begin_term().unwrap();
         let many: Vec<Tag> = (100..1_300).map(|job| sh(job, "").tag).collect();
-        place.spool().keep(&[&many[..], &[known.tag.clone()]].concat()).unwrap();
+        place.spool().keep(&[&many[..], std::slice::from_ref(&known.tag)].concat()).unwrap();
         // The scripts of the earlier term, which the manager begins now.
         let place = place.in_term(5);
         let (trace, code) = place.run(&late);
@@ -465,7 +465,7 @@ fn what_was_under_way_when_its_owner_was_succeeded_never_begins() {
         let place = place.in_term(9);
         assert_eq!(place.exit(&late), Exit::Code(0));
         // One that is over and forgotten is not kept any more, whatever is left of its folder.
-        place.spool().clear(&[known.tag.clone()]).unwrap();
+        place.spool().clear(std::slice::from_ref(&known.tag)).unwrap();
         std::fs::remove_dir(std::path::Path::new(&place.spool).join(known.tag.to_string()))
             .unwrap();
         let place = place.in_term(5);
