@@ -1,6 +1,11 @@
 //! The whole of Tradewind over two real Slurm clusters: the real program, real jobs, a real
 //! journal. Without Slurm these tests fail: see docs/reference/slurm.md.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on has failed"
+)]
 
 #[path = "../../../daemon/tests/slurm/accounting.rs"]
 mod accounting;

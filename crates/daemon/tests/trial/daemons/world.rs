@@ -37,6 +37,9 @@ struct Daemon {
     skew: Span,
 }
 
+/// What is written next, and what is answered then.
+type Draft = (Vec<Record>, Option<(Ask, Reply)>);
+
 /// What it does while it believes that it owns the market.
 struct Owned {
     live: Live,
@@ -48,8 +51,7 @@ struct Owned {
     hand: Option<(usize, Instruction)>,
     inbox: VecDeque<Input>,
     told: BTreeMap<(Tag, Act), Time>,
-    /// What is written next, and what is answered then.
-    draft: Option<(Vec<Record>, Option<(Ask, Reply)>)>,
+    draft: Option<Draft>,
     gone: BTreeSet<Tag>,
 }
 
