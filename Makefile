@@ -5,6 +5,8 @@ CARGO ?= cargo
 PYTHON ?= python3
 # Long runs of the fuzz and property tests.
 LONG_CASES ?= 20000
+# How often daemons that own a market in turn are killed, frozen and cut off.
+TAKEOVERS ?= 34
 
 build:
 	$(CARGO) build --release
@@ -116,6 +118,7 @@ test-quick:
 
 test-long: setup
 	TRADEWIND_FUZZ_CASES=$(LONG_CASES) PROPTEST_CASES=$(LONG_CASES) \
+	  TRADEWIND_DAEMONS_WORLDS=10000 TRADEWIND_TAKEOVERS=$(TAKEOVERS) \
 	  $(CARGO) test --release $(EVERYTHING)
 
 lint:

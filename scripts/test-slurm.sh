@@ -38,9 +38,10 @@ for version in "${versions[@]}"; do
         continue
     fi
     failed=
-    # The tools are installed beside this machine's Slurm.
+    # The tools and PostgreSQL are installed beside this machine's Slurm.
     without=()
-    [ "$version" = "$here" ] || without=(--skip tools_for_slurm --skip snakemake)
+    [ "$version" = "$here" ] ||
+        without=(--skip tools_for_slurm --skip snakemake --skip two_daemons_and_two_clusters)
     for suite in "${suites[@]}"; do
         run "$version" env RUST_TEST_THREADS="${THREADS:-3}" "$PWD/$suite" \
             "${without[@]}" "${options[@]}" || failed=yes

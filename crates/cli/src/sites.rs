@@ -15,7 +15,8 @@ use tradewind_daemon::site::fence::Fence;
 use tradewind_daemon::site::fenced::{Elsewhere, Fenced};
 use tradewind_daemon::site::gridengine;
 use tradewind_daemon::site::local::{self, Confinement, Local, Wish};
-use tradewind_daemon::site::managed::driver;
+use tradewind_daemon::site::managed::driver::{self, Ownership};
+use tradewind_daemon::site::notes::Notes;
 use tradewind_daemon::site::observed::Observed;
 use tradewind_daemon::site::slurm;
 use tradewind_io::settings::cluster::{Cluster, Members, Mode};
@@ -26,6 +27,7 @@ use tradewind_model::{
     self as model, Admission, Attribute, Attributes, Guard, Performance, Pools, Price, SiteId,
     Span, Standing, Times,
 };
+use tradewind_postgres::IN_DATABASE;
 
 use crate::exit::Failure;
 
@@ -119,12 +121,50 @@ pub(crate) fn pools(settings: &Settings) -> Result<Pools, Failure> {
     Pools::new(names, pools).map_err(|wrong| Failure::usage(wrong.to_string()))
 }
 
-/// Opens every site; what each keeps is below `state`, in `sites/NAME`.
-pub(crate) fn open(settings: &Settings, state: &Path) -> Result<Vec<SiteSetup>, Failure> {
-    open_beside(settings, state, state)
+/// Opens every site for the market whose journal is in the folder `state`; what each keeps is below it,
+/// in `sites/NAME`. Each start is a term of ownership: a copy of the folder that is started elsewhere
+/// later is a later one, and the daemon of this one gives no orders to clusters from then on.
+pub(crate) fn open(
+    settings: &Settings,
+    state: &Path,
+    market: &str,
+) -> Result<Vec<SiteSetup>, Failure> {
+    let path = state.join("epoch");
+    let epoch = next_epoch(&path)
+        .map_err(|wrong| Failure::usage(format!("`{}` cannot be used: {wrong}", path.display())))?;
+    let sites = configured(settings);
+    let slots = slots(&sites);
+    let owned = || Some(Ownership { market: market.to_owned(), epoch, notes: None });
+    sites.iter().map(|site| open_one(site, slots, (state, state), owned())).collect()
 }
 
-/// The same, with the connections of the market in `home`.
+/// The epoch of a start, noted in a file: at least the second since 1970, and more than that of the last.
+fn next_epoch(path: &Path) -> io::Result<u64> {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now = since.map_or(0, |since| since.as_secs());
+    let last = match std::fs::read_to_string(path) {
+        Ok(text) => text.trim().parse().unwrap_or(0),
+        Err(wrong) if wrong.kind() == io::ErrorKind::NotFound => 0,
+        Err(wrong) => return Err(wrong),
+    };
+    let epoch = now.max(last + 1);
+    // On a full disk the clock has to do.
+    if let Err(wrong) = note_epoch(path, epoch) {
+        tracing::warn!(%wrong, path = %path.display(), "the epoch of this start is not noted");
+    }
+    Ok(epoch)
+}
+
+fn note_epoch(path: &Path, epoch: u64) -> io::Result<()> {
+    let part = path.with_extension("part");
+    let mut file = std::fs::File::create(&part)?;
+    io::Write::write_all(&mut file, format!("{epoch}\n").as_bytes())?;
+    file.sync_all()?;
+    std::fs::rename(&part, path)
+}
+
+/// The same as they are, for a look: in no term of ownership, and with the connections of the market
+/// in `home`.
 pub(crate) fn open_beside(
     settings: &Settings,
     state: &Path,
@@ -132,7 +172,7 @@ pub(crate) fn open_beside(
 ) -> Result<Vec<SiteSetup>, Failure> {
     let sites = configured(settings);
     let slots = slots(&sites);
-    sites.iter().map(|site| open_one(site, slots, state, home)).collect()
+    sites.iter().map(|site| open_one(site, slots, (state, home), None)).collect()
 }
 
 /// What identifies the folders below `state` in which the adapters of sites remember what they
@@ -177,33 +217,65 @@ fn machine() -> String {
     format!("{}-{}", read("/etc/machine-id"), read("/proc/sys/kernel/hostname"))
 }
 
-/// The sites for a term of ownership: those whose folders are here (`has`) give no orders of other
-/// terms, the others count as away.
+/// Where it is remembered what must be remembered of a site of a market that several daemons share.
+pub(crate) enum Memory {
+    /// In this daemon's folder.
+    Here,
+    /// Beside the journal.
+    Shared(Box<dyn Notes>),
+    /// In the folder of another daemon.
+    Elsewhere,
+}
+
+impl Memory {
+    /// That of a site, where `theirs` has it and this daemon's folder is `ours`.
+    pub(crate) fn of(
+        site: &Site,
+        (ours, theirs): (&str, &str),
+        notes: impl FnOnce() -> Box<dyn Notes>,
+    ) -> Memory {
+        match site.kind {
+            SiteKind::Local(_) if theirs == ours => Memory::Here,
+            SiteKind::Slurm(_) | SiteKind::GridEngine(_)
+                if theirs == ours || theirs == IN_DATABASE =>
+            {
+                Memory::Shared(notes())
+            }
+            _ => Memory::Elsewhere,
+        }
+    }
+}
+
+/// The sites for a term of ownership of the market: they get no orders of earlier terms, and those that
+/// are remembered elsewhere count as away.
 ///
 /// # Errors
 /// If one cannot be opened.
 pub(crate) fn open_for(
     settings: &Settings,
     state: &Path,
-    epoch: u64,
-    has: &[bool],
+    (market, epoch): (&str, u64),
+    memory: Vec<Memory>,
 ) -> Result<Vec<SiteSetup>, Failure> {
     let sites = configured(settings);
     let slots = slots(&sites);
-    let open = |(site, has): (&Site, &bool)| {
-        if !*has {
-            return Ok(elsewhere(site));
-        }
+    let open = |(site, memory): (&Site, Memory)| {
+        let notes = match memory {
+            Memory::Here => None,
+            Memory::Shared(notes) => Some(notes),
+            Memory::Elsewhere => return Ok(elsewhere(site)),
+        };
         let folder = state.join("sites").join(&site.name);
         let fence = Fence::raise(&folder, epoch);
         let fence = fence.map_err(|wrong| {
             Failure::usage(format!("failed to open the site `{}`: {wrong}", site.name))
         })?;
-        let mut opened = open_one(site, slots, state, state)?;
+        let owned = Ownership { market: market.to_owned(), epoch, notes };
+        let mut opened = open_one(site, slots, (state, state), Some(owned))?;
         opened.site = Box::new(Fenced::new(opened.site, fence));
         Ok(opened)
     };
-    sites.iter().zip(has).map(open).collect()
+    sites.iter().zip(memory).map(open).collect()
 }
 
 fn elsewhere(site: &Site) -> SiteSetup {
@@ -213,8 +285,8 @@ fn elsewhere(site: &Site) -> SiteSetup {
              folder; its jobs go on there"
         }
         SiteKind::Slurm(_) | SiteKind::GridEngine(_) => {
-            "this daemon has not the folder in which the market remembers the site's tasks: share \
-             `sites` of the state folder"
+            "what the market remembers of the site's tasks is still in the folder of an earlier daemon: \
+             start that one once, which brings it into the database"
         }
     };
     let pools = site.pools.iter().map(setup).collect();
@@ -301,8 +373,13 @@ fn slots(sites: &[Site]) -> u32 {
     local.flat_map(|site| &site.pools).fold(0, |sum: u32, pool| sum.saturating_add(pool.nodes))
 }
 
-/// `slots`: those of all local sites.
-fn open_one(site: &Site, slots: u32, state: &Path, home: &Path) -> Result<SiteSetup, Failure> {
+/// `slots`: those of all local sites. `owned`: in which term of ownership; `None`: for a look.
+fn open_one(
+    site: &Site,
+    slots: u32,
+    (state, home): (&Path, &Path),
+    owned: Option<Ownership>,
+) -> Result<SiteSetup, Failure> {
     let failed = |wrong: &dyn std::fmt::Display| {
         let hint = "`tradewind doctor` looks at every site and says what to do";
         Failure::usage(format!("failed to open the site `{}`: {wrong}", site.name)).hint(hint)
@@ -320,11 +397,18 @@ fn open_one(site: &Site, slots: u32, state: &Path, home: &Path) -> Result<SiteSe
         }
         SiteKind::Slurm(cluster) => {
             let settings = managed(site, cluster, state, home).map_err(|wrong| failed(&wrong))?;
-            (slurm::open(settings).map_err(|wrong| failed(&wrong))?, every(cluster))
+            let opened = match owned {
+                Some(owned) => slurm::open_for(settings, owned),
+                None => slurm::open(settings),
+            };
+            (opened.map_err(|wrong| failed(&wrong))?, every(cluster))
         }
         SiteKind::GridEngine(cluster) => {
             let settings = managed(site, cluster, state, home).map_err(|wrong| failed(&wrong))?;
-            let opened = gridengine::open(settings, gridengine::PATIENCE);
+            let opened = match owned {
+                Some(owned) => gridengine::open_for(settings, gridengine::PATIENCE, owned),
+                None => gridengine::open(settings, gridengine::PATIENCE),
+            };
             (opened.map_err(|wrong| failed(&wrong))?, every(cluster))
         }
     };
@@ -445,11 +529,11 @@ mod tests {
     #[test]
     fn sites_are_opened_below_the_state_and_are_well() {
         let state = tempfile::tempdir().unwrap();
-        let mut sites = open(&Settings::default(), state.path()).unwrap();
+        let mut sites = open(&Settings::default(), state.path(), "m").unwrap();
         assert!(state.path().join("sites/beta/tasks").is_dir());
         let surveyed = sites[0].site.survey().unwrap();
         assert_eq!((surveyed.pools.len(), surveyed.pools[0].up), (1, 4));
-        let second = open(&Settings::default(), state.path()).unwrap_err();
+        let second = open(&Settings::default(), state.path(), "m").unwrap_err();
         assert!(second.problems[0].message.contains("used by another process"), "{second:?}");
     }
 
@@ -458,7 +542,7 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let sites = vec![local_site("../up", ("p", 1), Price(0))];
         let settings = Settings { sites, ..Settings::default() };
-        let wrong = open(&settings, state.path()).unwrap_err();
+        let wrong = open(&settings, state.path(), "m").unwrap_err();
         assert!(wrong.problems[0].message.contains("cannot be that of a folder"), "{wrong:?}");
     }
 }

@@ -284,24 +284,27 @@ impl OwnerWatch {
     }
 }
 
+/// Stands for a folder where what must be remembered of a site is in the database.
+pub const IN_DATABASE: &str = "database";
+
 /// Notes in which folder the adapters of sites remember what they must, of sites that had none;
-/// returns for each site the folder that has it, in their order.
+/// returns for each site the folder that has it, in their order; [`IN_DATABASE`]: none any more.
 ///
-/// `sites`: name of the site, and what identifies the folder. `epoch`: the owner's, which must be
-/// the claimant's.
+/// `sites`: name of the site, and what identifies the folder. `term`: the epoch that the owner's
+/// orders carry.
 ///
 /// # Errors
 /// If the database cannot be reached, or the epoch is another's.
 pub fn site_folders(
     address: &Address,
-    epoch: u64,
+    term: u64,
     sites: &[(String, String)],
 ) -> Result<Vec<String>, StoreError> {
     let name = address.name();
     let wrong = |wrong: postgres::Error| explain(name, 0, &wrong);
     let mut connection = connect(address, Access::Write)?;
     let mut change = connection.client.transaction().map_err(wrong)?;
-    owner::hold(&mut change, name, epoch)?;
+    owner::hold_term(&mut change, name, term)?;
     let mut found = Vec::with_capacity(sites.len());
     for (site, folder) in sites {
         let put = "INSERT INTO tradewind.site_folders VALUES ($1, $2) ON CONFLICT DO NOTHING";

@@ -9,6 +9,7 @@
 //!   statement that writes checks it in its own transaction.
 //! - `lease`: until when it may, by the database's clock, and who may succeed it.
 //! - `daemons`: who owns it, and which standbys follow it, for administrators.
+//! - `notes`: what the adapters of sites must remember, for the daemon that owns the market next.
 //! - `rows`: the journal's rows. A stale writer is refused three times over: by the epoch, by the
 //!   number of the row (primary key), and by the digest of the row before.
 //! - `archives`: old rows, compressed, in a table: they follow the database wherever it goes.
@@ -26,6 +27,7 @@ mod daemons;
 mod error;
 mod import;
 mod lease;
+mod notes;
 mod owner;
 mod pgpass;
 mod rows;
@@ -42,7 +44,8 @@ pub use archives::Keeper;
 pub use connect::Facts;
 pub use daemons::{Daemons, Follower};
 pub use import::import;
-pub use lease::{Advertised, Claimant, OwnerWatch, Renewal, site_folders};
+pub use lease::{Advertised, Claimant, IN_DATABASE, OwnerWatch, Renewal, site_folders};
+pub use notes::SiteNotes;
 pub use owner::Claim;
 pub use schema::FORMAT;
 pub use scrub::Upkeep;

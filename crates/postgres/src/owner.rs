@@ -154,8 +154,18 @@ pub(crate) fn is_ours(
     }
 }
 
+/// What the owner writes with, and what its orders carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Raised {
+    /// Of this opening.
+    pub(crate) epoch: u64,
+    /// Of the term: at least the second since 1970 in which it began, so that a journal which was
+    /// restored or moved begins above what sites have seen.
+    pub(crate) term: u64,
+}
+
 /// Raises the epoch, and gives the claimant its lease; returns the new epoch. What writes with an
-/// earlier one is refused from then on.
+/// earlier one is refused from then on. A claimant that does not only open it again begins a new term.
 ///
 /// # Errors
 /// [`StoreError::Superseded`], or [`StoreError::Busy`] if another was quicker.
@@ -164,15 +174,17 @@ pub(crate) fn raise(
     name: &str,
     claim: Claim,
     claimant: Option<&Claimant>,
-) -> Result<u64, StoreError> {
+) -> Result<Raised, StoreError> {
     let raise = "UPDATE tradewind.owner SET epoch = epoch + 1, since = now(), holder = $2, \
+                 term = CASE WHEN $1::int8 >= 0 THEN term ELSE greatest(term + 1, \
+                     floor(extract(epoch FROM clock_timestamp()))::int8) END, \
                  url = CASE WHEN holder = $2 THEN url ELSE '' END, \
                  until = CASE WHEN $3::int8 > 0 \
                      THEN clock_timestamp() + $3::int8 * interval '1 millisecond' \
                      ELSE '-infinity' END \
                  WHERE id = 1 AND ($1::int8 < 0 OR epoch = $1) \
                  AND ($4::bool OR until <= clock_timestamp() \
-                      OR ($5::text <> '' AND split_part(holder, '/', 1) = $5)) RETURNING epoch";
+                      OR ($5::text <> '' AND split_part(holder, '/', 1) = $5)) RETURNING epoch, term";
     let seen = match claim {
         Claim::Again(ours) => i64::try_from(ours).unwrap_or(i64::MAX),
         Claim::IfFree | Claim::TakeOver => -1,
@@ -182,9 +194,15 @@ pub(crate) fn raise(
     let folder = claimant.map(|it| it.folder.as_str()).unwrap_or_default();
     let anyway = claim != Claim::IfFree;
     let raised = client.query_opt(raise, &[&seen, &holder, &length, &anyway, &folder]);
-    let raised = raised.and_then(|row| row.map(|row| row.try_get::<_, i64>(0)).transpose());
+    let numbers = |row: postgres::Row| -> Result<(i64, i64), Error> {
+        Ok((row.try_get(0)?, row.try_get(1)?))
+    };
+    let raised = raised.and_then(|row| row.map(numbers).transpose());
     match (raised.map_err(|wrong| explain(name, 0, &wrong))?, claim) {
-        (Some(epoch), _) => Ok(u64::try_from(epoch).unwrap_or(0)),
+        (Some((epoch, term)), _) => {
+            let number = |it: i64| u64::try_from(it).unwrap_or(0);
+            Ok(Raised { epoch: number(epoch), term: number(term) })
+        }
         (None, Claim::Again(ours)) => {
             is_ours(client, name, ours)?;
             Err(io(name, "its table `owner` has changed meanwhile"))
@@ -212,5 +230,43 @@ pub(crate) fn hold(
     match found.map_err(|wrong| explain(name, 0, &wrong))? {
         Some(_) => Ok(()),
         None => is_ours(transaction, name, ours),
+    }
+}
+
+/// The same for the term: also after the owner has opened the journal again.
+///
+/// # Errors
+/// [`StoreError::Superseded`] if another daemon has begun one.
+pub(crate) fn hold_term(
+    transaction: &mut postgres::Transaction<'_>,
+    name: &str,
+    ours: u64,
+) -> Result<(), StoreError> {
+    term_is(transaction, name, ours, "SELECT term FROM tradewind.owner WHERE id = 1 FOR SHARE")
+}
+
+/// Whether the owner's term is `ours`, at this moment.
+///
+/// # Errors
+/// [`StoreError::Superseded`] if another daemon has begun one.
+pub(crate) fn is_term(
+    client: &mut impl GenericClient,
+    name: &str,
+    ours: u64,
+) -> Result<(), StoreError> {
+    term_is(client, name, ours, "SELECT term FROM tradewind.owner WHERE id = 1")
+}
+
+fn term_is(
+    client: &mut impl GenericClient,
+    name: &str,
+    ours: u64,
+    ask: &str,
+) -> Result<(), StoreError> {
+    let found = client.query_one(ask, &[]).and_then(|row| row.try_get::<_, i64>(0));
+    let found = u64::try_from(found.map_err(|wrong| explain(name, 0, &wrong))?).unwrap_or(0);
+    match found == ours {
+        true => Ok(()),
+        false => Err(StoreError::Superseded { path: name.to_owned(), epoch: found, ours }),
     }
 }

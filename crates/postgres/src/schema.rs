@@ -9,10 +9,11 @@ use crate::error::{damaged, explain, io};
 
 /// Each makes the tables of its version from those of the one before. What a release has written
 /// never changes: another is added.
-pub(crate) const MIGRATIONS: [&str; 3] = [
+pub(crate) const MIGRATIONS: [&str; 4] = [
     include_str!("schema/1-journal.sql"),
     include_str!("schema/2-archives.sql"),
     include_str!("schema/3-lease.sql"),
+    include_str!("schema/4-notes.sql"),
 ];
 
 /// The first version in which the owner has a lease.

@@ -14,7 +14,7 @@ use crate::address::Address;
 use crate::connect::{self, Access, Connection, Facts, clocks_agree, connect};
 use crate::error::{UNSURE, explain, io, is_certain};
 use crate::lease::Claimant;
-use crate::owner::{self, Claim, Ended};
+use crate::owner::{self, Claim, Ended, Raised};
 use crate::rows::{self, Added, JournalSource};
 use crate::schema::{self, Found};
 use crate::{archives, snapshots};
@@ -32,7 +32,7 @@ pub struct Postgres {
 
 enum Mode {
     Writing {
-        epoch: u64,
+        raised: Raised,
         /// Adds rows.
         insert: Statement,
     },
@@ -99,14 +99,18 @@ impl Postgres {
             return Err(StoreError::Lost { path: name.to_owned(), what: what.to_owned() });
         }
         owner::lock(client, name, &ended)?;
-        let epoch = take(client, name, claim, claimant)?;
-        Postgres::writing(name, connection, epoch)
+        let raised = take(client, name, claim, claimant)?;
+        Postgres::writing(name, connection, raised)
     }
 
-    fn writing(name: &str, mut connection: Connection, epoch: u64) -> Result<Postgres, StoreError> {
+    fn writing(
+        name: &str,
+        mut connection: Connection,
+        raised: Raised,
+    ) -> Result<Postgres, StoreError> {
         let insert = connection.client.prepare(rows::INSERT);
         let insert = insert.map_err(|wrong| explain(name, 0, &wrong))?;
-        Postgres::begin(name, connection, Mode::Writing { epoch, insert })
+        Postgres::begin(name, connection, Mode::Writing { raised, insert })
     }
 
     /// Opens the journal for reading only, also while a daemon writes it: [`Store::read`] finds new
@@ -163,8 +167,16 @@ impl Postgres {
     /// The epoch with which this store writes; `None`: it does not.
     pub fn epoch(&self) -> Option<u64> {
         match self.mode {
-            Mode::Writing { epoch, .. } => Some(epoch),
+            Mode::Writing { raised, .. } => Some(raised.epoch),
             Mode::Looking | Mode::Unsure => None,
+        }
+    }
+
+    /// The epoch that orders to sites carry in this term of ownership; 0: it was opened for reading.
+    pub fn term(&self) -> u64 {
+        match self.mode {
+            Mode::Writing { raised, .. } => raised.term,
+            Mode::Looking | Mode::Unsure => 0,
         }
     }
 
@@ -202,7 +214,7 @@ impl Postgres {
 
     fn may_write(&self) -> Result<u64, StoreError> {
         match self.mode {
-            Mode::Writing { epoch, .. } => Ok(epoch),
+            Mode::Writing { raised, .. } => Ok(raised.epoch),
             Mode::Looking => Err(io(&self.name, "it was opened for reading only")),
             Mode::Unsure => Err(io(&self.name, UNSURE)),
         }
@@ -294,7 +306,7 @@ fn take(
     name: &str,
     claim: Claim,
     claimant: Option<&Claimant>,
-) -> Result<u64, StoreError> {
+) -> Result<Raised, StoreError> {
     // Again: another daemon may have made it before we had the lock.
     let found = schema::found(client, name)?;
     let wrong = |wrong: postgres::Error| explain(name, 0, &wrong);
@@ -304,9 +316,9 @@ fn take(
         Found::Journal(schema::FORMAT) => {}
         Found::Journal(format) => schema::migrate(&mut change, name, format)?,
     }
-    let epoch = owner::raise(&mut change, name, claim, claimant)?;
+    let raised = owner::raise(&mut change, name, claim, claimant)?;
     change.commit().map_err(wrong)?;
-    Ok(epoch)
+    Ok(raised)
 }
 
 /// One view of all tables: a row that is missing below the last is missing indeed.
@@ -339,8 +351,8 @@ impl Store for Postgres {
         if rows.is_empty() {
             return Ok(());
         }
-        let Mode::Writing { epoch, insert } = &self.mode else { return Ok(()) };
-        let (epoch, end) = (*epoch, self.end);
+        let Mode::Writing { raised, insert } = &self.mode else { return Ok(()) };
+        let (epoch, end) = (raised.epoch, self.end);
         let connection = self.connection.get_mut();
         // Of an earlier statement, or of the connection itself.
         connection.was_warned();

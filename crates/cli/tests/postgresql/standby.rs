@@ -216,8 +216,10 @@ fn a_daemon_that_was_frozen_does_nothing_any_more() {
         assert_eq!(ready(pair.url(heir)), "ok");
         pair.check(&all);
     }
-    let fences = fs::read_to_string(pair.states[0].join("sites/alpha/epoch")).unwrap();
-    assert_eq!(fences.trim().parse::<usize>().unwrap(), 1 + rounds());
+    let fence = fs::read_to_string(pair.states[0].join("sites/alpha/epoch")).unwrap();
+    let (url, epoch) = (pair.url(pair.owner), fence.trim());
+    let numbers = get(url, "/metrics").unwrap();
+    assert!(numbers.contains(&format!("\ntradewind_epoch {epoch}\n")), "{epoch}");
 }
 
 #[test]

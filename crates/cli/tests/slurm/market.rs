@@ -47,7 +47,7 @@ impl Offer {
     }
 
     /// As the configuration has it, with tasks' files in the folder.
-    fn table(&self, folder: &Path) -> String {
+    pub(crate) fn table(&self, folder: &Path) -> String {
         let Offer { name, pool, more, account, environment } = self;
         let variables: Vec<String> =
             environment.iter().map(|(name, value)| format!("{name} = {value:?}")).collect();

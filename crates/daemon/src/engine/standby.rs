@@ -77,7 +77,7 @@ pub trait Hold: Send {
 pub struct Term {
     /// Opens the journal; again, if it could not be written.
     pub open: Open,
-    /// The epoch that it began with; 0: the journal has none.
+    /// The epoch that its orders carry; 0: the journal has none.
     pub epoch: u64,
     /// How long orders may leave.
     pub lease: Arc<Lease>,

@@ -14,6 +14,7 @@ pub mod gridengine;
 pub mod limits;
 pub mod local;
 pub mod managed;
+pub mod notes;
 pub mod observed;
 pub mod queued;
 mod reading;

@@ -14,6 +14,7 @@ mod preempted;
 mod recall;
 mod signals;
 mod ssh;
+mod terms;
 mod together;
 mod trial;
 mod users;

@@ -9,6 +9,7 @@
 mod checks;
 mod codec;
 mod counts;
+mod daemons;
 mod mutants;
 mod offers;
 mod people;

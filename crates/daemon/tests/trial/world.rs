@@ -45,9 +45,9 @@ impl Make for Policies {
 }
 
 /// Far ahead of the clock of this machine: what looks at such a market sees it stand still.
-const DAWN: Time = Time(4_000_000_000);
+pub(crate) const DAWN: Time = Time(4_000_000_000);
 /// A site has so long to answer before the order is repeated.
-const PATIENCE: Span = Span(30);
+pub(crate) const PATIENCE: Span = Span(30);
 
 /// How often what goes wrong, drawn once for each world: of 1,000 steps.
 #[derive(Debug, Clone, Copy)]
@@ -96,7 +96,7 @@ pub(crate) struct World {
     silent: bool,
 }
 
-fn pools(rng: &mut Pcg64Mcg) -> Pools {
+pub(crate) fn pools(rng: &mut Pcg64Mcg) -> Pools {
     let sites: Vec<Site> = ["a", "b"].map(|name| Site { name: name.to_owned() }).into();
     let mut pools = Vec::new();
     for (site, name) in [(0, "a/x"), (0, "a/y"), (1, "b/x")] {
@@ -115,7 +115,7 @@ fn pools(rng: &mut Pcg64Mcg) -> Pools {
     Pools::new(sites, pools).unwrap()
 }
 
-fn sites(pools: &Pools) -> Vec<FakeSite> {
+pub(crate) fn sites(pools: &Pools) -> Vec<FakeSite> {
     let of = |site: SiteId| {
         let pools = pools.as_slice().iter().filter(|pool| pool.site == site);
         let setup = |pool: &Pool| PoolSetup {
@@ -587,6 +587,6 @@ impl World {
     }
 }
 
-fn unsound(wrong: &dyn std::fmt::Display) -> Broken {
+pub(crate) fn unsound(wrong: &dyn std::fmt::Display) -> Broken {
     Broken { checker: "sound", what: wrong.to_string() }
 }

@@ -127,7 +127,7 @@ fn a_renewal_goes_on_until_it_is_released_or_lost() {
 fn the_first_folder_of_a_site_stays_its_folder() {
     let place = Place::new();
     let store = open_for(&place, &claimant("a", "1", LONG), Claim::IfFree).unwrap();
-    let epoch = store.epoch().unwrap();
+    let epoch = store.term();
     let sites = |folder: &str| vec![("alpha".to_owned(), folder.to_owned())];
     assert_eq!(site_folders(&place.address, epoch, &sites("x")).unwrap(), ["x"]);
     assert_eq!(site_folders(&place.address, epoch, &sites("y")).unwrap(), ["x"]);

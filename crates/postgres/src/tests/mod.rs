@@ -5,6 +5,7 @@ mod conformance;
 mod copies;
 mod faults;
 mod lease;
+mod notes;
 mod owners;
 mod proxy;
 mod server;

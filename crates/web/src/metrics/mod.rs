@@ -180,7 +180,8 @@ impl Metrics {
         let help = "1 while the journal's disk is full, and the market can only be read";
         all.register("journal_read_only", help, self.read_only.clone());
         all.register("owner", "1 if this daemon owns the market", self.owner.clone());
-        let help = "Epoch with which this daemon began to own the market; 0 if it does not";
+        let help =
+            "Epoch that the orders of this daemon carry as the owner; 0 if it is not the owner";
         all.register("epoch", help, self.epoch.clone());
         let help = "Rows of the journal that this standby has not taken in; 0 at the owner";
         all.register("standby_rows_behind", help, self.rows_behind.clone());

@@ -137,7 +137,7 @@ impl Contender {
         let first = self.open(claim, self.market.as_ref())?;
         let lease = Lease::timed(asked, self.claimant.length);
         let origin = first.origin().clone();
-        let epoch = first.epoch().unwrap_or(0);
+        let (epoch, term) = (first.epoch().unwrap_or(0), first.term());
         let (claimant, advertised) = (self.claimant.clone(), self.advertised.clone());
         let hold = Renewal::start(&self.address, claimant, Arc::clone(&lease), advertised);
         let hold = hold.map_err(|wrong| StoreError::Io {
@@ -154,7 +154,7 @@ impl Contender {
             newest = store.epoch().unwrap_or(newest);
             Ok(Box::new(store) as Box<dyn Store>)
         });
-        Ok(Term { open, epoch, lease, hold: Some(Box::new(hold)) })
+        Ok(Term { open, epoch: term, lease, hold: Some(Box::new(hold)) })
     }
 
     fn open(&self, claim: Claim, market: Option<&Origin>) -> Result<Postgres, StoreError> {

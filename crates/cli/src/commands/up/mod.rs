@@ -232,11 +232,14 @@ fn allowed(settings: &Settings) -> tradewind_daemon::live::Settings {
 fn start(
     place: &StateFolder,
     settings: &Settings,
-    open: Open,
+    mut open: Open,
     report: &Report,
 ) -> Result<Engine, Failure> {
     let pools = Arc::new(sites::pools(settings)?);
-    let sites = sites::open(settings, place.folder())?;
+    let mut first = Some(open().map_err(|wrong| remains::explain(&wrong))?);
+    let market = first.as_ref().map(|it| it.origin().market.clone()).unwrap_or_default();
+    let open: Open = Box::new(move || first.take().map_or_else(&mut open, Ok));
+    let sites = sites::open(settings, place.folder(), &market)?;
     sites::remarks(&sites).iter().for_each(|remark| report.note(remark));
     let setup = Setup {
         open,

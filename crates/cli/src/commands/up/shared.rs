@@ -16,7 +16,7 @@ use tradewind_daemon::engine::{
 use tradewind_daemon::store::{Store, StoreError};
 use tradewind_io::settings::Settings;
 use tradewind_postgres::{
-    Address, Advertised, Claim, Claimant, OwnerWatch, Postgres, site_folders,
+    Address, Advertised, Claim, Claimant, OwnerWatch, Postgres, SiteNotes, site_folders,
 };
 
 use super::journal::{Contender, unopened};
@@ -28,7 +28,7 @@ use crate::client;
 use crate::exit::Failure;
 use crate::journals::JournalNote;
 use crate::report::Report;
-use crate::sites;
+use crate::sites::{self, Memory};
 
 /// The file that identifies a daemon's folder, locked as long as the daemon lives.
 const IDENTITY: &str = "daemon.id";
@@ -125,7 +125,7 @@ fn partners(folder: StateFolder, address: Address, settings: Settings) -> OpenPa
     })
 }
 
-/// Sites whose folders this daemon has; the others count as away.
+/// Sites whose tasks this daemon knows; the others count as away.
 fn open_sites(
     folder: &StateFolder,
     address: &Address,
@@ -135,9 +135,14 @@ fn open_sites(
     let ours = sites::folders(settings, folder.folder())?;
     let theirs = site_folders(address, epoch, &ours);
     let theirs = theirs.map_err(|wrong| Failure::usage(wrong.to_string()))?;
-    let has = |(ours, theirs): (&(String, String), String)| ours.1 == theirs;
-    let has: Vec<bool> = ours.iter().zip(theirs).map(has).collect();
-    sites::open_for(settings, folder.folder(), epoch, &has)
+    let market = Postgres::market(address).map_err(|wrong| Failure::usage(wrong.to_string()))?;
+    let market = market.map(|origin| origin.market).unwrap_or_default();
+    let configured = sites::configured(settings);
+    let memory = configured.iter().zip(&ours).zip(&theirs).map(|((site, ours), theirs)| {
+        let notes = || Box::new(SiteNotes::new(address.clone(), &site.name, epoch)) as Box<_>;
+        Memory::of(site, (&ours.1, theirs), notes)
+    });
+    sites::open_for(settings, folder.folder(), (&market, epoch), memory.collect())
 }
 
 /// The journal, as a standby follows it.

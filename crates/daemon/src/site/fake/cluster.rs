@@ -263,6 +263,17 @@ impl Cluster {
         }
     }
 
+    pub(super) fn is_gone(&self, tag: &Tag) -> bool {
+        self.gone.contains(tag)
+    }
+
+    /// Nothing is known any more of a task that is over.
+    pub(super) fn sweep(&mut self, tag: &Tag) {
+        if self.gone.remove(tag) {
+            self.begun.remove(tag);
+        }
+    }
+
     pub(super) fn knows(&self, tag: &Tag) -> bool {
         self.live.contains_key(tag) || self.ended.contains_key(tag) || self.gone.contains(tag)
     }

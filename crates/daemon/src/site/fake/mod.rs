@@ -201,6 +201,17 @@ impl FakeSite {
         self.cluster.crash(self.cluster.submissions().saturating_sub(submissions));
     }
 
+    /// Whether the tag must not run again, although nothing else is known of it.
+    pub fn is_gone(&self, tag: &Tag) -> bool {
+        self.cluster.is_gone(tag)
+    }
+
+    /// What is left of a task that is gone is cleared away, as at a cluster after an hour: an order to
+    /// run it that comes later is not recognised.
+    pub fn sweep(&mut self, tag: &Tag) {
+        self.cluster.sweep(tag);
+    }
+
     /// Every run of a task so far, in order of their starts.
     pub fn history(&self) -> &[Ran] {
         &self.cluster.history

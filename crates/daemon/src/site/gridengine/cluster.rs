@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::replies::{self, Account, Details, Reservation, Status};
 use super::words;
 use crate::site::SiteError;
-use crate::site::managed::tool::{Answer, Call, Tool, Trouble, Who};
+use crate::site::managed::tool::{Answer, Call, Purpose, Tool, Trouble, Who};
 
 /// The cluster.
 #[derive(Debug, Clone, Copy)]
@@ -87,7 +87,8 @@ impl Cluster<'_> {
         words: Vec<String>,
         script: &str,
     ) -> Result<(), SiteError> {
-        let call = Call { who: Who::User(account), words, input: script.as_bytes() };
+        let (who, input) = (Who::User(account), script.as_bytes());
+        let call = Call { who, words, input, purpose: Purpose::Order };
         let answer = self.0.run(&call)?;
         let text = answer.text();
         let number = text.trim();
@@ -114,7 +115,8 @@ impl Cluster<'_> {
         account: &str,
         words: Vec<String>,
     ) -> Result<Result<(), String>, SiteError> {
-        let call = Call { who: Who::User(account), words, input: &[] };
+        let who = Who::User(account);
+        let call = Call { who, words, input: &[], purpose: Purpose::Order };
         let answer = self.0.run(&call)?;
         if answer.is_good() {
             return Ok(Ok(()));
@@ -135,7 +137,7 @@ impl Cluster<'_> {
     }
 
     fn undo(self, account: &str, words: &[&str]) -> Result<(), SiteError> {
-        let call = Call::by(Who::User(account), words);
+        let call = Call::by(Who::User(account), words).order();
         let answer = self.0.run(&call)?;
         let said = format!("{}{}", answer.text(), answer.err);
         match answer.is_good() || said.contains("does not exist") || said.contains("in deletion") {

@@ -211,7 +211,7 @@ fn reservations(tool: &Tool, pool: Option<&Pool>) -> Finding {
     let remedy = "`qconf -au ACCOUNT arusers` for each account, or use `mode = \"begin\"`";
     let queue = pool.map_or("", |pool| pool.queue.as_str());
     let words = ["qrsub", "-w", "v", "-d", "1", "-q", queue];
-    match tool.run(&Call::ours(&words)) {
+    match tool.run(&Call::ours(&words).order()) {
         // It only looked; a full queue is no lack of rights.
         Ok(answer) if answer.is_good() || answer.err.contains("no suitable queues") => {
             good(what, "yes".to_owned())

@@ -47,7 +47,7 @@ use super::local::records::now;
 use super::managed::bundle::{Words, ahead};
 use super::managed::driver::judge::{self, Verdict};
 use super::managed::driver::manager::{self, Answered, Reservation, Submission, Task, View, Whose};
-use super::managed::driver::{Base, Driver, Manager, Part, Settings};
+use super::managed::driver::{Base, Driver, Manager, Ownership, Part, Settings};
 use super::managed::spool::{Here, Trace};
 use super::managed::tickets::Ticket;
 use super::queued::Queue;
@@ -62,7 +62,27 @@ pub const PATIENCE: Duration = Duration::from_secs(45);
 /// # Errors
 /// If something in the settings means nothing to Grid Engine, the site's folder cannot be used,
 /// another adapter uses it, or a file in it is damaged.
-pub fn open(mut settings: Settings, patience: Duration) -> io::Result<Box<dyn Site>> {
+pub fn open(settings: Settings, patience: Duration) -> io::Result<Box<dyn Site>> {
+    open_as(settings, patience, None)
+}
+
+/// The same for a term of ownership: the site refuses orders of earlier ones.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_for(
+    settings: Settings,
+    patience: Duration,
+    owned: Ownership,
+) -> io::Result<Box<dyn Site>> {
+    open_as(settings, patience, Some(owned))
+}
+
+fn open_as(
+    mut settings: Settings,
+    patience: Duration,
+    owned: Option<Ownership>,
+) -> io::Result<Box<dyn Site>> {
     let invalid = |why| io::Error::new(io::ErrorKind::InvalidInput, why);
     let pools = settings::pools(&settings).map_err(invalid)?;
     let options = settings::options(&settings.cluster.options).map_err(invalid)?;
@@ -80,7 +100,7 @@ pub fn open(mut settings: Settings, patience: Duration) -> io::Result<Box<dyn Si
         missing: BTreeMap::new(),
         rule: rule::Known::default(),
     };
-    Ok(Box::new(Driver::open(settings, master)?))
+    Ok(Box::new(Driver::open(settings, master, owned)?))
 }
 
 /// Grid Engine's master, and what it has listed last.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use tradewind_model::Time;
 
 use super::records::{self, Folder, Sheet, at};
+use crate::site::notes::{Change, Kind, Note};
 use crate::site::{Exit, Seen, Survey, Tag};
 
 /// So many ends are kept: the last ones.
@@ -76,14 +77,54 @@ impl Ends {
         Ok(ends)
     }
 
-    fn keep(&mut self, tag: Tag, line: Line) {
+    /// Those that are dropped for it.
+    fn keep(&mut self, tag: Tag, line: Line) -> Vec<Tag> {
         if self.all.insert(tag.clone(), line).is_none() {
             self.order.push_back(tag);
         }
-        while self.order.len() > MAX {
-            let oldest = self.order.pop_front();
-            oldest.and_then(|tag| self.all.remove(&tag));
+        let surplus = self.order.len().saturating_sub(MAX);
+        let oldest: Vec<Tag> = self.order.drain(..surplus).collect();
+        for tag in &oldest {
+            self.all.remove(tag);
         }
+        oldest
+    }
+
+    /// All of them as notes, the first to be dropped first.
+    pub(in crate::site) fn notes(&self) -> Vec<Note> {
+        let all = self.order.iter().filter_map(|tag| Some((tag, self.all.get(tag)?)));
+        all.map(|(tag, line)| note(tag, line)).collect()
+    }
+
+    /// Only these from now on, as [`Ends::notes`] wrote them: the file is a copy.
+    pub(in crate::site) fn replace(&mut self, notes: &[Note]) -> io::Result<()> {
+        self.all.clear();
+        self.order.clear();
+        for note in notes.iter().filter(|note| note.kind == Kind::End) {
+            if let Ok(line) = serde_json::from_str::<Line>(&note.body)
+                && let Some(tag) = Tag::parse(&line.tag)
+            {
+                self.keep(tag, line);
+            }
+        }
+        self.renew()?;
+        (self.is_torn, self.lines) = (false, self.order.len());
+        Ok(())
+    }
+
+    /// What [`Ends::forgotten`] will change of the notes.
+    pub(in crate::site) fn changes<'a>(
+        &self,
+        ends: impl Iterator<Item = (&'a Tag, Seen)>,
+    ) -> Vec<Change> {
+        let new = ends.filter(|(tag, _)| !self.all.contains_key(*tag));
+        let mut all: Vec<Change> = new
+            .filter_map(|(tag, seen)| Some(Change::Put(note(tag, &line(tag, &seen)?))))
+            .collect();
+        let surplus = (self.order.len() + all.len()).saturating_sub(MAX);
+        let oldest = self.order.iter().take(surplus);
+        all.extend(oldest.map(|tag| Change::Drop(Kind::End, tag.to_string())));
+        all
     }
 
     /// Remembers how tasks ended that are forgotten from now on. A task that never ran may run
@@ -171,6 +212,11 @@ fn line(tag: &Tag, seen: &Seen) -> Option<Line> {
         }
         _ => None,
     }
+}
+
+fn note(tag: &Tag, line: &Line) -> Note {
+    let body = serde_json::to_string(line).unwrap_or_default();
+    Note { kind: Kind::End, key: tag.to_string(), body }
 }
 
 fn write_lines(path: &Path, lines: Vec<Line>) -> io::Result<()> {

@@ -32,6 +32,22 @@ impl Gone {
         Ok(Gone { file, tags: lines.map(str::to_owned).collect() })
     }
 
+    /// Only these from now on: what counts is elsewhere, and the file is a copy.
+    pub(in crate::site) fn replace(&mut self, tags: BTreeSet<String>) -> io::Result<()> {
+        self.file.set_len(0)?;
+        self.tags.clear();
+        self.add(&tags.into_iter().collect::<Vec<_>>())
+    }
+
+    /// The same without the file.
+    pub(in crate::site) fn remember(&mut self, tags: &[String]) {
+        self.tags.extend(tags.iter().cloned());
+    }
+
+    pub(in crate::site) fn all(&self) -> impl Iterator<Item = &String> {
+        self.tags.iter()
+    }
+
     pub(in crate::site) fn has(&self, tag: &str) -> bool {
         self.tags.contains(tag)
     }

@@ -20,6 +20,7 @@ use tradewind_io::submission::signal::{Receiver, Warning};
 use tradewind_io::submission::{Append, Work};
 use tradewind_model::{Span, Time};
 
+use super::gate::Gate;
 use super::tool::quote;
 use crate::site::Order;
 use crate::site::local::sheet::{expand, folder_name};
@@ -78,6 +79,8 @@ pub struct TaskScript<'a> {
     pub grace: Duration,
     /// The manager's.
     pub words: &'a Words,
+    /// The term of ownership in which it is submitted.
+    pub gate: Option<&'a Gate>,
 }
 
 /// A task's files, at the cluster; `~` at the beginning is the account's home.
@@ -166,6 +169,7 @@ impl TaskScript<'_> {
         ] {
             let _ = writeln!(text, "tw_{name}={}", quote(value));
         }
+        text.push_str(&self.gate.map(Gate::payload).unwrap_or_default());
         if let Work::Script { text: script, .. } = &order.work {
             let _ = writeln!(text, "task_script() {{ printf %s {}; }}", quote(script));
         }

@@ -64,6 +64,26 @@ unfit() {
     exit 126
 }
 
+# What was submitted in an earlier term, and is not among the tasks that the owner has found since, comes too
+# late: it was submitted again, or given up.
+if [ -n "$tw_epoch" ]; then
+    set +f
+    for kept in "$tw_spool/$tw_terms"/*/kept; do
+        term=${kept%/kept}
+        term=${term##*/}
+        case $term in *[!0-9]*) continue ;; esac
+        [ "$term" -gt "$tw_epoch" ] || continue
+        while :; do
+            read -r name || {
+                echo "of epoch $tw_epoch, and the site knows epoch $term" >&2
+                exit 127
+            }
+            [ "$name" != "$tw_folder" ] || break
+        done <"$kept"
+    done
+    set -f
+fi
+
 [ -d "$tw_spool" ] || mkdir -p "$tw_spool" 2>/dev/null
 if ! mkdir "$folder" 2>/dev/null; then
     # It has begun before, or must not: once is enough.

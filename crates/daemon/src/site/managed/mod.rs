@@ -14,6 +14,8 @@
 //! | `began` | when its work itself began |
 //! | `stop` | it is to stop, though its manager does not know it any more |
 //! | `../TAG.go` | a task that gathers may begin: when, and variables |
+//! | `../.terms-MARKET-SITE/EPOCH` | a term of ownership that has given an order here; earlier ones are refused |
+//! | `../.terms-MARKET-SITE/EPOCH/kept` | the tasks of earlier terms that may still begin, once that is settled |
 //! | `../.tw-MARKET-SITE/TAG` | a bell: the task has written something new; there if somebody listens |
 //! | `end` | since when, until when and how; none of its processes is left in its group |
 
@@ -22,6 +24,7 @@ pub mod bundle;
 pub mod driver;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
+pub mod gate;
 mod log;
 pub mod news;
 pub mod requests;

@@ -7,11 +7,17 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use tradewind_model::Time;
 
-use super::tool::{Answer, Call, Tool, Who, quote};
+use super::tool::{Answer, Call, Purpose, Tool, Who, quote};
 use crate::site::local::sheet::folder_name;
 use crate::site::{Excerpt, Exit, Go, Reading, SiteError, Tag, Written};
 
-const PROGRAM: &str = concat!(include_str!("home.sh"), "\n", include_str!("spool.sh"));
+const PROGRAM: &str = concat!(
+    include_str!("home.sh"),
+    "\n",
+    include_str!("terms.sh"),
+    "\n",
+    include_str!("spool.sh")
+);
 /// The last line of every answer: without it the answer was cut off.
 const LAST: &str = "done";
 /// What the program says first, on both outputs: what comes before was said by the account's own
@@ -143,7 +149,7 @@ impl Spool<'_> {
     /// If the folder cannot be made, or the answer is not whole.
     pub fn claim(&self, tag: &Tag) -> Result<Option<Trace>, SiteError> {
         let name = folder_name(&tag.to_string());
-        let answer = self.ask("claim", std::slice::from_ref(&name))?;
+        let answer = self.tell("claim", std::slice::from_ref(&name))?;
         let trace = trace(&answer, &name).ok_or_else(|| {
             let Spool { path, account, .. } = self;
             SiteError::Unknown(format!("{account} cannot make a folder in {path} at the site"))
@@ -163,12 +169,46 @@ impl Spool<'_> {
         })
     }
 
+    /// From now on no order of an earlier term is carried out here. Tasks that the manager has already
+    /// may begin until [`Spool::keep`].
+    ///
+    /// # Errors
+    /// If a later term has been here, or there is no answer.
+    pub fn begin_term(&self) -> Result<(), SiteError> {
+        self.tell("term", &[]).map(|_| ())
+    }
+
+    /// Of the tasks that were submitted in earlier terms, only these may begin from now on. They must be
+    /// all that the manager has listed since [`Spool::begin_term`]: one that it gets later was under way
+    /// when its owner was succeeded.
+    ///
+    /// # Errors
+    /// As [`Spool::begin_term`].
+    pub fn keep(&self, tags: &[Tag]) -> Result<(), SiteError> {
+        let Some(gate) = &self.tool.gate else { return Ok(()) };
+        let names: Vec<String> = tags.iter().map(|tag| folder_name(&tag.to_string())).collect();
+        let parts: Vec<&[String]> = match names.is_empty() {
+            true => vec![&[]],
+            false => names.chunks(AT_ONCE).collect(),
+        };
+        for (place, part) in parts.iter().enumerate() {
+            let first = if place == 0 { "first" } else { "more" };
+            let last = if place + 1 == parts.len() { "last" } else { "on" };
+            let epoch = gate.epoch.to_string();
+            let mut words: Vec<String> =
+                [&gate.folder, epoch.as_str(), first, last].map(str::to_owned).to_vec();
+            words.extend_from_slice(part);
+            self.tell("keep", &words)?;
+        }
+        Ok(())
+    }
+
     /// Tells a task to stop, or to wait no longer. It hears of it within some seconds.
     ///
     /// # Errors
     /// If there is no answer.
     pub fn stop(&self, tag: &Tag) -> Result<(), SiteError> {
-        self.ask("stop", &[folder_name(&tag.to_string())]).map(|_| ())
+        self.tell("stop", &[folder_name(&tag.to_string())]).map(|_| ())
     }
 
     /// Lets a task begin that gathers. The first word counts.
@@ -185,7 +225,7 @@ impl Spool<'_> {
         let told: String =
             told.map(|(name, value)| format!("export {name}={}\n", quote(value))).collect();
         let name = folder_name(&tag.to_string());
-        self.ask("go", &[name, go.at.0.to_string(), STANDARD.encode(told)]).map(|_| ())
+        self.tell("go", &[name, go.at.0.to_string(), STANDARD.encode(told)]).map(|_| ())
     }
 
     /// Empties the folders of tasks that are forgotten. What they have written is kept in one file
@@ -194,9 +234,11 @@ impl Spool<'_> {
     /// # Errors
     /// If there is no answer.
     pub fn clear(&self, tags: &[Tag]) -> Result<(), SiteError> {
+        let terms = self.tool.gate.as_ref().map_or("-", |gate| gate.folder.as_str());
         for tags in tags.chunks(AT_ONCE) {
-            let names: Vec<String> = tags.iter().map(|tag| folder_name(&tag.to_string())).collect();
-            self.ask("clear", &names)?;
+            let names = tags.iter().map(|tag| folder_name(&tag.to_string()));
+            let words: Vec<String> = std::iter::once(terms.to_owned()).chain(names).collect();
+            self.tell("clear", &words)?;
         }
         Ok(())
     }
@@ -206,7 +248,7 @@ impl Spool<'_> {
     /// # Errors
     /// If it cannot be read.
     pub fn tail(&self, file: &str, max: usize) -> Result<Vec<u8>, SiteError> {
-        let mut out = self.run("tail", &[file.to_owned(), max.to_string()])?.out;
+        let mut out = self.run("tail", &[file.to_owned(), max.to_string()], Purpose::Look)?.out;
         out.truncate(out.len().saturating_sub(LAST.len() + 1));
         Ok(out)
     }
@@ -218,7 +260,7 @@ impl Spool<'_> {
     pub fn part(&self, file: &str, wanted: &Excerpt) -> Result<Written, SiteError> {
         let from = wanted.from.map_or_else(|| "-".to_owned(), |it| it.to_string());
         let words = [file.to_owned(), from, wanted.most.to_string()];
-        let mut out = self.run("part", &words)?.out;
+        let mut out = self.run("part", &words, Purpose::Look)?.out;
         out.truncate(out.len().saturating_sub(LAST.len() + 1));
         let broken = || SiteError::Unknown(format!("{file}: the answer has no first line"));
         let end = out.iter().position(|byte| *byte == b'\n').ok_or_else(broken)?;
@@ -259,21 +301,29 @@ impl Spool<'_> {
     /// # Errors
     /// If it cannot be started.
     pub fn listen(&self, bells: &str) -> std::io::Result<Child> {
-        let words = ["/bin/sh", "-s", "--", self.path, "listen", bells];
+        let mut words = vec!["/bin/sh", "-s", "--", self.path, "listen", bells];
+        let epoch = self.tool.gate.as_ref().map(|gate| (&gate.folder, gate.epoch.to_string()));
+        words.extend(epoch.iter().flat_map(|(folder, epoch)| [folder.as_str(), epoch]));
         let mut call = Call::by(Who::User(self.account), &words);
         call.input = PROGRAM.as_bytes();
         self.tool.start(&call)
     }
 
     fn ask(&self, verb: &str, arguments: &[String]) -> Result<Vec<String>, SiteError> {
-        let answer = self.run(verb, arguments)?;
+        let answer = self.run(verb, arguments, Purpose::Look)?;
         Ok(answer.text().lines().map(str::to_owned).collect())
     }
 
-    fn run(&self, verb: &str, arguments: &[String]) -> Result<Answer, SiteError> {
+    /// The same as an order.
+    fn tell(&self, verb: &str, arguments: &[String]) -> Result<Vec<String>, SiteError> {
+        let answer = self.run(verb, arguments, Purpose::Order)?;
+        Ok(answer.text().lines().map(str::to_owned).collect())
+    }
+
+    fn run(&self, verb: &str, arguments: &[String], purpose: Purpose) -> Result<Answer, SiteError> {
         let mut words = vec!["/bin/sh", "-s", "--", self.path, verb];
         words.extend(arguments.iter().map(String::as_str));
-        let mut call = Call::by(Who::User(self.account), &words);
+        let mut call = Call { purpose, ..Call::by(Who::User(self.account), &words) };
         let program = format!("echo {FIRST}\necho {FIRST} >&2\n{PROGRAM}");
         call.input = program.as_bytes();
         let mut answer = self.tool.must(&call)?;

@@ -21,9 +21,16 @@ written() {
 case $verb in
 listen)
     bells=$spool/$1
+    terms=$2
+    epoch=$3
     calm=0
     # A word now and then: without a reader it ends this.
     while [ -d "$bells" ] && echo .; do
+        # The bells are another daemon's then.
+        if [ -n "$epoch" ]; then
+            newest "$spool/$terms"
+            [ "$newest" -le "$epoch" ] || exit
+        fi
         beat=0
         while [ "$beat" -lt 100 ]; do
             count=0
@@ -69,6 +76,24 @@ claim)
     mkdir -p "$spool" && mkdir "$spool/$1" 2>/dev/null && : >"$spool/$1/claimed"
     tell "$1"
     ;;
+keep)
+    # Tasks of earlier terms that may still begin, in one list: the first of its parts, or more of it; the
+    # last one makes it count.
+    list=$spool/$1/$2/draft
+    [ "$3" = more ] || : >"$list" || exit
+    epoch=$2
+    how=$4
+    terms=$spool/$1
+    shift 4
+    [ $# = 0 ] || printf '%s\n' "$@" >>"$list" || exit
+    if [ "$how" = last ]; then
+        mv -f "$list" "$terms/$epoch/kept" || exit
+        for term in "$terms"/*; do
+            case ${term##*/} in *[!0-9]*) continue ;; esac
+            [ "${term##*/}" -ge "$epoch" ] || rm -rf "$term"
+        done
+    fi
+    ;;
 stop)
     [ ! -d "$spool/$1" ] || : >"$spool/$1/stop"
     ;;
@@ -79,7 +104,15 @@ go)
     fi
     ;;
 clear)
+    terms=$spool/$1
+    shift
     count=$#
+    # Of these nothing may begin any more.
+    for kept in "$terms"/*/kept; do
+        [ -s "$kept" ] || continue
+        printf '%s\n' "$@" | grep -v -x -F -f - "$kept" >"$kept.new"
+        mv -f "$kept.new" "$kept"
+    done
     # What they have written is kept for markets that are restored from a backup.
     if [ -f "$spool/.ended" ] && [ "$(wc -c <"$spool/.ended")" -gt 4000000 ]; then
         tail -n 30000 "$spool/.ended" >"$spool/.ended.new" && mv -f "$spool/.ended.new" "$spool/.ended"

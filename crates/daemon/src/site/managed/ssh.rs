@@ -97,6 +97,7 @@ impl Tool {
             timeout: Duration::from_secs(u64::try_from(cluster.timeout.0).unwrap_or(1)),
             requests: Arc::default(),
             connection: connection.map(std::sync::Arc::new),
+            gate: None,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Files that are brought before a task and taken away after it, by commands of the owner's
 //! choice, as the task's user.
 
-use super::tool::{Call, Tool, Who};
+use super::tool::{Call, Purpose, Tool, Who};
 use crate::site::{SiteError, Tag};
 
 /// Whose files, and where.
@@ -30,7 +30,8 @@ impl Stage<'_> {
                 word.replace("{directory}", self.directory)
             };
             let words = command.iter().map(word).collect();
-            let call = Call { who: Who::User(self.account), words, input: &[] };
+            let call =
+                Call { who: Who::User(self.account), words, input: &[], purpose: Purpose::Order };
             let answer = self.tool.run(&call)?;
             if !answer.is_good() {
                 return Err(SiteError::Refused(self.tool.failure(&call, &answer)));

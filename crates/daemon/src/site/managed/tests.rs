@@ -11,10 +11,11 @@ use tradewind_io::submission::{OnLost, Surroundings, Work};
 use tradewind_model::{Span, Time};
 
 use super::bundle::{Paths, TaskScript, Words};
+use super::gate::Gate;
 use super::spool::{Spool, Taken, Trace};
 use super::tool::{Prefix, Tool};
 use crate::site::conformance::TaskBehaviour;
-use crate::site::{Exit, Go, Order, Tag};
+use crate::site::{Exit, Go, Order, SiteError, Tag};
 
 const WORDS: Words = Words { id: "echo 42", nodes: "printf 'n1\\nn2\\n'", signal: "" };
 
@@ -39,12 +40,19 @@ impl Place {
             timeout: Duration::from_secs(20),
             connection: None,
             requests: std::sync::Arc::default(),
+            gate: None,
         };
         Place { folder, tool, spool, shell: "/bin/sh", started: AtomicU32::new(0) }
     }
 
     fn spool(&self) -> Spool<'_> {
         Spool { tool: &self.tool, account: "", path: &self.spool }
+    }
+
+    /// The same place in a term of ownership.
+    fn in_term(self, epoch: u64) -> Place {
+        let gate = Some(Gate::new("m/x", "here", &self.spool, epoch));
+        Place { tool: Tool { gate, ..self.tool }, ..self }
     }
 
     fn start(&self, order: &Order) -> Child {
@@ -59,6 +67,7 @@ impl Place {
             start: Some(order.start).filter(|start| *start > Time(0)),
             grace: Duration::from_millis(300),
             words: &WORDS,
+            gate: self.tool.gate.as_ref(),
         };
         // A file for each start, as a manager keeps one for each job: a shell reads its script while it
         // runs, and must not find one that is just being written.
@@ -400,4 +409,69 @@ fn work_is_interrupted_as_if_it_ran_in_front() {
     let place = Place::new();
     let order = sh(1, "kill -INT $$; sleep 5; exit 4");
     assert_eq!(place.exit(&order), Exit::Signal(2), "the signal is not ignored");
+}
+
+#[test]
+fn orders_of_earlier_terms_are_refused() {
+    let place = Place::new().in_term(5);
+    let tag = |job| order(job, Work::Command(Vec::new())).tag;
+    assert_eq!(place.spool().claim(&tag(1)), Ok(None));
+    let place = place.in_term(6);
+    place.spool().begin_term().unwrap();
+    place.spool().begin_term().unwrap();
+    let place = place.in_term(5);
+    let go = Go { at: Time(0), variables: BTreeMap::new() };
+    let spool = place.spool();
+    let refused = [
+        spool.claim(&tag(2)).map(|_| ()),
+        spool.take_back(&tag(2)).map(|_| ()),
+        spool.stop(&tag(1)),
+        spool.go(&tag(2), &go),
+        spool.clear(&[tag(1)]),
+        spool.begin_term(),
+        spool.keep(&[tag(2)]),
+    ];
+    for said in refused {
+        let Err(SiteError::Away(why)) = &said else { panic!("{said:?}") };
+        assert!(why.contains("another daemon owns the market") && why.contains("epoch 6"), "{why}");
+    }
+    // Looking is no order, and nothing was done.
+    assert!(place.trace(&tag(1)).unwrap().is_claimed && place.trace(&tag(2)).is_none());
+    // A later term may come first; of two at the same moment the later one wins.
+    let place = place.in_term(7);
+    assert_eq!(place.spool().claim(&tag(3)), Ok(None));
+    assert!(place.in_term(6).spool().stop(&tag(3)).is_err());
+}
+
+#[test]
+fn what_was_under_way_when_its_owner_was_succeeded_never_begins() {
+    let bash = std::path::Path::new("/bin/bash").exists().then_some("/bin/bash");
+    for shell in ["/bin/sh"].into_iter().chain(bash) {
+        let place = Place { shell, ..Place::new() }.in_term(5);
+        place.spool().begin_term().unwrap();
+        let [early, known, late] = [1, 2, 3].map(|job| sh(job, &format!("echo {job}")));
+        assert_eq!(place.exit(&early), Exit::Code(0));
+        let place = place.in_term(9);
+        place.spool().begin_term().unwrap();
+        let many: Vec<Tag> = (100..1_300).map(|job| sh(job, "").tag).collect();
+        place.spool().keep(&[&many[..], std::slice::from_ref(&known.tag)].concat()).unwrap();
+        // The scripts of the earlier term, which the manager begins now.
+        let place = place.in_term(5);
+        let (trace, code) = place.run(&late);
+        assert_eq!((trace, code), (Trace::default(), Some(127)), "{shell}");
+        assert_eq!(place.exit(&known), Exit::Code(0), "{shell}");
+        assert_eq!((place.output(2), place.output(3)), ("2\n".to_owned(), String::new()));
+        // The owner's own submission of the same task runs.
+        let place = place.in_term(9);
+        assert_eq!(place.exit(&late), Exit::Code(0));
+        // One that is over and forgotten is not kept any more, whatever is left of its folder.
+        place.spool().clear(std::slice::from_ref(&known.tag)).unwrap();
+        std::fs::remove_dir(std::path::Path::new(&place.spool).join(known.tag.to_string()))
+            .unwrap();
+        let place = place.in_term(5);
+        assert_eq!(place.run(&known).1, Some(127), "{shell}");
+        assert_eq!(place.exit(&sh(1_299, "exit 3")), Exit::Code(3), "others are");
+        let terms = std::fs::read_dir(std::path::Path::new(&place.spool).join(".terms-m%2Fx-here"));
+        assert_eq!(terms.unwrap().count(), 1, "earlier ones are cleared away");
+    }
 }

@@ -17,7 +17,8 @@ use crate::site::local::ends::Ends;
 use crate::site::local::gone::Gone;
 use crate::site::local::records::{at, lock, sync_folder};
 use crate::site::local::sheet::folder_name;
-use crate::site::{Exit, Survey, Tag};
+use crate::site::notes::{Change, Kind, Note, Notes};
+use crate::site::{Exit, Seen, Survey, Tag};
 
 /// A task, from just before the manager hears of it until it is forgotten.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -158,49 +159,85 @@ pub struct Tickets {
     all: BTreeMap<Tag, Ticket>,
     gone: Gone,
     ends: Ends,
+    /// Where all of this counts, if other daemons are to go on from it: the files are a copy then.
+    notes: Option<Box<dyn Notes>>,
     _lock: File,
 }
 
+/// The tag that stands in a file.
+fn tag_of(text: &str, path: &Path) -> io::Result<Tag> {
+    Tag::parse(text).ok_or_else(|| {
+        let why = format!("{}: {text:?} is no tag", path.display());
+        io::Error::new(io::ErrorKind::InvalidData, why)
+    })
+}
+
+/// What the folder's file has.
+fn in_file(path: &Path) -> io::Result<(Log, BTreeMap<Tag, Ticket>)> {
+    let (log, lines) = Log::open::<Line>(path)?;
+    let mut all = BTreeMap::new();
+    for line in lines {
+        match line {
+            Line::Is(ticket) => drop(all.insert(tag_of(&ticket.tag, path)?, *ticket)),
+            Line::Removed { removed } => drop(all.remove(&tag_of(&removed, path)?)),
+        }
+    }
+    Ok((log, all))
+}
+
+fn ticket_note(tag: &Tag, ticket: &Ticket) -> io::Result<Note> {
+    let body = serde_json::to_string(ticket)?;
+    Ok(Note { kind: Kind::Ticket, key: tag.to_string(), body })
+}
+
+fn gone_note(name: &str) -> Note {
+    Note { kind: Kind::Gone, key: name.to_owned(), body: String::new() }
+}
+
 impl Tickets {
-    /// Opens the site's folder, made if need be.
+    /// Opens the site's folder, made if need be. What `notes` have counts more than its files; if
+    /// they have none yet, they get what is in the files.
     ///
     /// # Errors
-    /// If it cannot be used, another adapter uses it, or a file in it is damaged.
-    pub fn open(folder: &Path) -> io::Result<Tickets> {
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)
-            .map_err(|error| at(folder, &error))?;
+    /// If that fails, another adapter uses it, or a file in it is damaged.
+    pub fn open(folder: &Path, notes: Option<Box<dyn Notes>>) -> io::Result<Tickets> {
+        let mut maker = fs::DirBuilder::new();
+        maker.recursive(true).mode(0o700).create(folder).map_err(|error| at(folder, &error))?;
         let lock = take_lock(folder)?;
         let gone = Gone::open(&folder.join("gone"))?;
         let ends = Ends::open(&folder.join("ends"))?;
-        let path = folder.join("tickets");
-        let (log, lines) = Log::open::<Line>(&path)?;
+        let (log, all) = in_file(&folder.join("tickets"))?;
         sync_folder(folder)?;
-        let mut all = BTreeMap::new();
-        for line in lines {
-            let text = match &line {
-                Line::Is(ticket) => &ticket.tag,
-                Line::Removed { removed } => removed,
-            };
-            let tag = Tag::parse(text).ok_or_else(|| {
-                let why = format!("{}: {text:?} is no tag", path.display());
-                io::Error::new(io::ErrorKind::InvalidData, why)
-            })?;
-            match line {
-                Line::Is(ticket) => all.insert(tag, *ticket),
-                Line::Removed { .. } => all.remove(&tag),
-            };
-        }
-        for (tag, ticket) in &mut all {
+        let mut tickets = Tickets { log, all, gone, ends, notes, _lock: lock };
+        tickets.agree()?;
+        for (tag, ticket) in &mut tickets.all {
             // That may not have reached the ticket itself.
-            let is_gone = gone.has(&folder_name(&tag.to_string()));
+            let is_gone = tickets.gone.has(&folder_name(&tag.to_string()));
             ticket.is_forgotten |= ticket.ended.is_some() && is_gone;
         }
-        let mut tickets = Tickets { log, all, gone, ends, _lock: lock };
         tickets.tidy();
         Ok(tickets)
+    }
+
+    /// Makes files and notes the same.
+    fn agree(&mut self) -> io::Result<()> {
+        let Some(notes) = &mut self.notes else { return Ok(()) };
+        let Some(found) = notes.read()? else {
+            let tickets = self.all.iter().map(|(tag, ticket)| ticket_note(tag, ticket));
+            let mut all = tickets.collect::<io::Result<Vec<Note>>>()?;
+            all.extend(self.gone.all().map(|name| gone_note(name)));
+            all.extend(self.ends.notes());
+            return notes.begin(&all);
+        };
+        self.all.clear();
+        for note in found.iter().filter(|note| note.kind == Kind::Ticket) {
+            let ticket: Ticket = serde_json::from_str(&note.body)?;
+            self.all.insert(tag_of(&note.key, Path::new("notes of the site"))?, ticket);
+        }
+        let gone = found.iter().filter(|note| note.kind == Kind::Gone);
+        self.gone.replace(gone.map(|note| note.key.clone()).collect())?;
+        self.ends.replace(&found)?;
+        self.renew()
     }
 
     /// The task's, if it has one.
@@ -223,7 +260,31 @@ impl Tickets {
     /// # Errors
     /// If it cannot be written down.
     pub fn ban(&mut self, tag: &Tag) -> io::Result<()> {
-        self.gone.add(&[folder_name(&tag.to_string())])
+        let name = folder_name(&tag.to_string());
+        self.share(|| Ok(vec![Change::Put(gone_note(&name))]))?;
+        let added = self.gone.add(std::slice::from_ref(&name));
+        self.copied(added)?;
+        self.gone.remember(&[name]);
+        Ok(())
+    }
+
+    /// Keeps changes where they count, if that is not in the files.
+    fn share(&mut self, changes: impl FnOnce() -> io::Result<Vec<Change>>) -> io::Result<()> {
+        match &mut self.notes {
+            Some(notes) => notes.change(&changes()?),
+            None => Ok(()),
+        }
+    }
+
+    /// What became of a change of the files, which may be a copy.
+    fn copied(&self, done: io::Result<()>) -> io::Result<()> {
+        match (done, &self.notes) {
+            (Err(error), Some(_)) => {
+                tracing::warn!(%error, "the copy of what is noted of the site is incomplete");
+                Ok(())
+            }
+            (done, _) => done,
+        }
     }
 
     /// Tasks that are over and that nobody will ask for again; on disk when this returns.
@@ -233,8 +294,16 @@ impl Tickets {
     pub fn forget(&mut self, tags: &[Tag]) -> io::Result<()> {
         let names: Vec<String> = tags.iter().map(|tag| folder_name(&tag.to_string())).collect();
         let ended = |tag| Some((tag, self.all.get(tag)?.ended.as_ref()?.seen()));
-        self.ends.forgotten(tags.iter().filter_map(ended));
-        self.gone.add(&names)?;
+        let ended: Vec<(&Tag, Seen)> = tags.iter().filter_map(ended).collect();
+        if self.notes.is_some() {
+            let mut changes = self.ends.changes(ended.iter().cloned());
+            changes.extend(names.iter().map(|name| Change::Put(gone_note(name))));
+            self.share(|| Ok(changes))?;
+        }
+        self.ends.forgotten(ended.into_iter());
+        let added = self.gone.add(&names);
+        self.copied(added)?;
+        self.gone.remember(&names);
         self.change_all(tags, Haste::Soon, |_, ticket| ticket.is_forgotten = true)
     }
 
@@ -297,7 +366,10 @@ impl Tickets {
         let there = tags.iter().filter(|tag| self.all.contains_key(tag));
         let lines: Vec<Line> =
             there.map(|tag| Line::Removed { removed: tag.to_string() }).collect();
-        self.log.add(&lines, Haste::Soon)?;
+        let gone = tags.iter().map(|tag| Change::Drop(Kind::Ticket, tag.to_string()));
+        self.share(|| Ok(gone.collect()))?;
+        let added = self.log.add(&lines, Haste::Soon);
+        self.copied(added)?;
         for tag in tags {
             self.all.remove(tag);
         }
@@ -322,9 +394,16 @@ impl Tickets {
     }
 
     fn write(&mut self, tickets: Vec<(Tag, Ticket)>, haste: Haste) -> io::Result<()> {
+        if tickets.is_empty() {
+            return Ok(());
+        }
+        let put = |(tag, ticket): &(Tag, Ticket)| Ok(Change::Put(ticket_note(tag, ticket)?));
+        self.share(|| tickets.iter().map(put).collect())?;
+        let haste = if self.notes.is_some() { Haste::Soon } else { haste };
         let lines: Vec<Line> =
             tickets.iter().map(|(_, ticket)| Line::Is(Box::new(ticket.clone()))).collect();
-        self.log.add(&lines, haste)?;
+        let added = self.log.add(&lines, haste);
+        self.copied(added)?;
         self.all.extend(tickets);
         self.tidy();
         Ok(())
@@ -332,13 +411,17 @@ impl Tickets {
 
     /// Writes the file anew if most of it is of no use any more.
     fn tidy(&mut self) {
-        if self.log.is_long(self.all.len()) {
-            let lines: Vec<Line> =
-                self.all.values().map(|ticket| Line::Is(Box::new(ticket.clone()))).collect();
-            if let Err(error) = self.log.renew(&lines) {
-                tracing::warn!(%error, "the file of tickets grows on");
-            }
+        if self.log.is_long(self.all.len())
+            && let Err(error) = self.renew()
+        {
+            tracing::warn!(%error, "the file of tickets grows on");
         }
+    }
+
+    fn renew(&mut self) -> io::Result<()> {
+        let lines: Vec<Line> =
+            self.all.values().map(|ticket| Line::Is(Box::new(ticket.clone()))).collect();
+        self.log.renew(&lines)
     }
 }
 
@@ -357,6 +440,7 @@ fn take_lock(folder: &Path) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::site::notes::memory::Memory;
 
     #[test]
     fn no_two_submissions_have_one_stamp() {
@@ -369,12 +453,9 @@ mod tests {
         assert_eq!(different.len(), all.len());
     }
 
-    #[test]
-    fn tickets_outlive_the_adapter() {
-        let folder = tempfile::tempdir().unwrap();
-        let tag = Tag { market: "a/b".to_owned(), job: 7, attempt: 0, part: 1 };
-        let ticket = Ticket {
-            tag: tag.to_string(),
+    fn a_ticket() -> Ticket {
+        Ticket {
+            tag: String::new(),
             account: "ana".to_owned(),
             pool: "p".to_owned(),
             nodes: 2,
@@ -394,8 +475,15 @@ mod tests {
             is_recalled: false,
             ended: None,
             is_forgotten: false,
-        };
-        let mut tickets = Tickets::open(folder.path()).unwrap();
+        }
+    }
+
+    #[test]
+    fn tickets_outlive_the_adapter() {
+        let folder = tempfile::tempdir().unwrap();
+        let tag = Tag { market: "a/b".to_owned(), job: 7, attempt: 0, part: 1 };
+        let ticket = Ticket { tag: tag.to_string(), ..a_ticket() };
+        let mut tickets = Tickets::open(folder.path(), None).unwrap();
         tickets.put(vec![(tag.clone(), ticket.clone())]).unwrap();
         let exit = Exit::NotStarted("no".to_owned());
         let ended =
@@ -404,18 +492,18 @@ mod tests {
         let other = Tag { job: 8, ..tag.clone() };
         tickets.ban(&other).unwrap();
         drop(tickets);
-        let mut tickets = Tickets::open(folder.path()).unwrap();
+        let mut tickets = Tickets::open(folder.path(), None).unwrap();
         let changed = Ticket { ended: Some(ended), ..ticket.clone() };
         assert_eq!(tickets.iter().collect::<Vec<_>>(), [(&tag, &changed)]);
         assert!(tickets.is_gone(&other) && !tickets.is_gone(&tag));
         // Of a task that is forgotten, only the tag is sure to be on disk.
         tickets.ban(&tag).unwrap();
         drop(tickets);
-        let mut tickets = Tickets::open(folder.path()).unwrap();
+        let mut tickets = Tickets::open(folder.path(), None).unwrap();
         assert!(tickets.get(&tag).unwrap().is_forgotten);
         tickets.remove(std::slice::from_ref(&tag)).unwrap();
         drop(tickets);
-        let mut tickets = Tickets::open(folder.path()).unwrap();
+        let mut tickets = Tickets::open(folder.path(), None).unwrap();
         assert_eq!(tickets.iter().count(), 0);
         // The file does not grow for ever.
         for limit in 0..3_000 {
@@ -426,6 +514,48 @@ mod tests {
         drop(tickets);
         let text = fs::read_to_string(folder.path().join("tickets")).unwrap();
         assert!(text.lines().count() < 1_200, "{}", text.lines().count());
-        assert_eq!(Tickets::open(folder.path()).unwrap().get(&tag).unwrap().limit, 2_999);
+        assert_eq!(Tickets::open(folder.path(), None).unwrap().get(&tag).unwrap().limit, 2_999);
+    }
+
+    #[test]
+    fn another_daemon_goes_on_from_the_notes() {
+        let shared = Memory::default();
+        let [one, two] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let tag = |job| Tag { market: "m".to_owned(), job, attempt: 0, part: 0 };
+        let ticket = |job: u64| Ticket { tag: tag(job).to_string(), ..a_ticket() };
+        // What was in files before there were notes is in them afterwards.
+        let mut tickets = Tickets::open(one.path(), None).unwrap();
+        tickets.put(vec![(tag(1), ticket(1)), (tag(2), ticket(2))]).unwrap();
+        tickets.ban(&tag(9)).unwrap();
+        drop(tickets);
+        let mut old = Tickets::open(one.path(), Some(shared.open("s"))).unwrap();
+        let code = Exit::Code(3);
+        let ended = Ended { since: Some(4), at: 5, began: None, exit: code, nodes: Vec::new() };
+        old.change(&tag(1), |it| it.ended = Some(ended.clone())).unwrap();
+        old.forget(&[tag(1)]).unwrap();
+        old.put(vec![(tag(3), ticket(3))]).unwrap();
+        old.remove(&[tag(1)]).unwrap();
+        // Another daemon, with a folder of its own in which something else was.
+        let mut stale = Tickets::open(two.path(), None).unwrap();
+        stale.put(vec![(tag(7), ticket(7))]).unwrap();
+        drop(stale);
+        shared.succeed();
+        let mut new = Tickets::open(two.path(), Some(shared.open("s"))).unwrap();
+        let found: Vec<u64> = new.iter().map(|(tag, _)| tag.job).collect();
+        assert_eq!(found, [2, 3]);
+        assert!(new.is_gone(&tag(9)) && new.is_gone(&tag(1)) && !new.is_gone(&tag(2)));
+        let mut survey = Survey::default();
+        new.tell_past(&mut survey);
+        assert_eq!(survey.tasks.get(&tag(1)), Some(&ended.seen()));
+        // The earlier one can note nothing, and knows that it has not.
+        assert!(old.put(vec![(tag(4), ticket(4))]).is_err() && old.get(&tag(4)).is_none());
+        assert!(old.ban(&tag(5)).is_err() && !old.is_gone(&tag(5)));
+        assert!(old.forget(&[tag(2)]).is_err());
+        new.put(vec![(tag(6), ticket(6))]).unwrap();
+        drop((old, new));
+        // Without notes the folder of the last owner has all of it.
+        let back = Tickets::open(two.path(), None).unwrap();
+        assert_eq!(back.iter().map(|(tag, _)| tag.job).collect::<Vec<u64>>(), [2, 3, 6]);
+        assert!(back.is_gone(&tag(9)) && back.is_gone(&tag(1)));
     }
 }

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use super::gate::{self, Gate};
 use super::requests::Requests;
 use super::ssh::Connection;
 use crate::site::SiteError;
@@ -46,6 +47,8 @@ pub struct Tool {
     pub connection: Option<Arc<Connection>>,
     /// Counts what asks the manager.
     pub requests: Arc<Requests>,
+    /// What orders must pass; `None`: only one process can give them.
+    pub gate: Option<Gate>,
 }
 
 /// Words before a command.
@@ -75,6 +78,15 @@ pub enum Who<'a> {
     User(&'a str),
 }
 
+/// What a command is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// It changes nothing that matters.
+    Look,
+    /// It does something for the market's owner: refused if that is another daemon by now.
+    Order,
+}
+
 /// A command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call<'a> {
@@ -84,6 +96,8 @@ pub struct Call<'a> {
     pub words: Vec<String>,
     /// Its standard input.
     pub input: &'a [u8],
+    /// What for.
+    pub purpose: Purpose,
 }
 
 impl<'a> Call<'a> {
@@ -94,7 +108,13 @@ impl<'a> Call<'a> {
 
     /// A command without input.
     pub fn by(who: Who<'a>, words: &[&str]) -> Call<'a> {
-        Call { who, words: words.iter().map(|word| (*word).to_owned()).collect(), input: &[] }
+        let words = words.iter().map(|word| (*word).to_owned()).collect();
+        Call { who, words, input: &[], purpose: Purpose::Look }
+    }
+
+    /// The same as an order.
+    pub fn order(self) -> Call<'a> {
+        Call { purpose: Purpose::Order, ..self }
     }
 
     /// The command as people would write it, shortened.
@@ -167,6 +187,7 @@ impl Tool {
             let named = |why: String| Trouble::NotRun(format!("site {}: {why}", self.site));
             connection.ensure().map_err(named)?;
         }
+        debug_assert!(call.purpose == Purpose::Order || !gate::changes(&call.words), "{call:?}");
         self.requests.count(&call.words);
         let mut command = self.command(call);
         let named = |what: &str| format!("site {}: `{}` {what}", self.site, call.shown());
@@ -190,7 +211,12 @@ impl Tool {
         if out.len() as u64 >= MAX {
             return Err(Trouble::Killed(named("said more than can be true")));
         }
-        Ok(Answer { code: status.code(), out, err: String::from_utf8_lossy(&err).into_owned() })
+        let err = String::from_utf8_lossy(&err).into_owned();
+        let answer = Answer { code: status.code(), out, err };
+        match gate::refusal(&answer).filter(|_| call.purpose == Purpose::Order) {
+            Some(why) => Err(Trouble::NotRun(named(&format!("was refused: {why}")))),
+            None => Ok(answer),
+        }
     }
 
     /// Runs a command that must end with 0.
@@ -253,12 +279,16 @@ impl Tool {
             Who::User(account) => (&self.ours, account),
             Who::Ours => (&self.ours, ""),
         };
+        let own = match (&self.gate, call.purpose) {
+            (Some(gate), Purpose::Order) => gate.words(&call.words),
+            (None, _) | (_, Purpose::Look) => call.words.clone(),
+        };
         if prefix.words.is_empty() {
-            return call.words.clone();
+            return own;
         }
         let variables = self.variables();
         let set = variables.iter().map(|(name, value)| format!("{name}={value}"));
-        let tail = std::iter::once("env".to_owned()).chain(set).chain(call.words.iter().cloned());
+        let tail = std::iter::once("env".to_owned()).chain(set).chain(own);
         let tail = tail.map(|word| if prefix.remote_shell { quote(&word) } else { word });
         prefix.words.iter().map(|word| word.replace(USER, account)).chain(tail).collect()
     }
@@ -325,6 +355,7 @@ mod tests {
             timeout: Duration::from_secs(20),
             connection: None,
             requests: Arc::default(),
+            gate: None,
         }
     }
 
@@ -382,5 +413,27 @@ mod tests {
         );
         assert_eq!(shown(Who::Ours), "{user}\n");
         assert!(prefix(&["/usr/bin/ssh", "x"]).remote_shell && !tool.users.remote_shell);
+    }
+
+    #[test]
+    fn an_order_passes_the_gate_with_its_words_and_its_input() {
+        let folder = tempfile::tempdir().unwrap();
+        let shell = prefix(&["/bin/sh", "-c", "shift; eval \"$*\"", "sh", "{user}"]);
+        let users = Prefix { remote_shell: true, ..shell };
+        let spool = folder.path().join("{user}").to_string_lossy().into_owned();
+        let gate = Some(Gate::new("m", "alpha", &spool, 4));
+        let tool = Tool { users, gate, ..tool() };
+        let mut call =
+            Call::by(Who::User("ana"), &["sh", "-c", "cat; printf '%s|' \"$@\"", "sh", "it's", ""]);
+        call.input = b"in ";
+        let answer = tool.run(&call.clone().order()).unwrap();
+        assert_eq!(answer.text(), "in it's||");
+        let ours = Command::new("id").arg("-un").output().unwrap().stdout;
+        let home = folder.path().join(String::from_utf8(ours).unwrap().trim());
+        assert!(home.join(".terms-m-alpha/4").is_dir(), "the spool is that of who runs it");
+        std::fs::create_dir(home.join(".terms-m-alpha/5")).unwrap();
+        let refused = tool.run(&call.clone().order()).unwrap_err();
+        assert!(matches!(&refused, Trouble::NotRun(why) if why.contains("epoch 5")), "{refused}");
+        assert!(tool.run(&call).is_ok(), "a look is no order");
     }
 }

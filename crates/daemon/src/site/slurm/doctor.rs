@@ -10,7 +10,7 @@ use super::{Controller, NODE_LIST, WHOLE_LIST, all_nodes, conf, listing, munge, 
 use crate::site::local::records::now;
 use crate::site::managed::driver::Base;
 use crate::site::managed::driver::doctor::{self, timed};
-use crate::site::managed::tool::{Call, Who};
+use crate::site::managed::tool::{Call, Purpose, Who};
 use crate::site::{Finding, Verdict};
 
 /// Above this an answer is slow: milliseconds.
@@ -217,6 +217,7 @@ fn rehearsal(base: &Base, pool: &str, members: &Members) -> Finding {
         who: account.map_or(Who::Ours, |account| Who::User(account)),
         words: sbatch::rehearsal(&terms),
         input: b"#!/bin/sh\n",
+        purpose: Purpose::Look,
     };
     let names_cluster = options.iter().any(|(name, _)| name == "clusters");
     let remedy = match names_cluster {
@@ -241,7 +242,7 @@ fn reservations(base: &Base) -> Finding {
     let words: Vec<&str> = words.collect();
     let needs = base.cluster.mode == Mode::Reservation;
     let verdict = if needs { Verdict::Bad } else { Verdict::Good };
-    match base.tool.run(&Call::ours(&words)) {
+    match base.tool.run(&Call::ours(&words).order()) {
         Ok(answer) if answer.err.contains("Invalid user id") || answer.err.contains("denied") => {
             let found = "no: only operators may, and our account is none".to_owned();
             let remedy = "make it an operator (sacctmgr modify user NAME set \

@@ -43,10 +43,10 @@ use self::listing::Job;
 use self::nodes::Node;
 use super::limits::{Cap, Limits};
 use super::managed::bundle::Words;
-pub use super::managed::driver::Settings;
 use super::managed::driver::judge::Verdict;
 use super::managed::driver::manager::{self, Answered, Reservation, Submission, View, Whose};
 use super::managed::driver::{Base, Driver, Manager, Part};
+pub use super::managed::driver::{Ownership, Settings};
 use super::managed::spool::Trace;
 use super::managed::tickets::{Ticket, tag_in};
 use super::managed::tool::{Answer, Call, Who};
@@ -77,7 +77,15 @@ const NODE_LIST: [&str; 5] = ["scontrol", "--all", "--oneliner", "show", "nodes"
 /// # Errors
 /// If the site's folder cannot be used, another adapter uses it, or a file in it is damaged.
 pub fn open(settings: Settings) -> io::Result<Box<dyn Site>> {
-    Ok(Box::new(Driver::open(settings, Controller::default())?))
+    Ok(Box::new(Driver::open(settings, Controller::default(), None)?))
+}
+
+/// The same for a term of ownership: the site refuses orders of earlier ones.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_for(settings: Settings, owned: Ownership) -> io::Result<Box<dyn Site>> {
+    Ok(Box::new(Driver::open(settings, Controller::default(), Some(owned))?))
 }
 
 /// Opens a cluster that is only looked at. No command runs under a user's account.
@@ -90,7 +98,7 @@ pub fn observe(settings: Settings) -> io::Result<Observed> {
     cluster.user_command.clear();
     cluster.accounts = Accounts::Of(BTreeMap::new());
     let folder = settings.folder.clone();
-    let driver = Driver::open(settings, Controller::default())?;
+    let driver = Driver::open(settings, Controller::default(), None)?;
     if driver.has_tickets() {
         let why = format!("`{}` has tasks of a market", folder.display());
         return Err(io::Error::other(why));
@@ -357,12 +365,13 @@ impl Manager for Controller {
     fn cancel(&self, base: &Base, ticket: &Ticket, job: Option<&Job>) -> Result<(), SiteError> {
         let Some(job) = job else { return Ok(()) };
         let id = job.id.to_string();
-        base.tool.must(&Call::by(Who::User(&ticket.account), &["scancel", &id])).map(|_| ())
+        let call = Call::by(Who::User(&ticket.account), &["scancel", &id]).order();
+        base.tool.must(&call).map(|_| ())
     }
 
     fn release(&self, base: &Base, ticket: &Ticket, job: &Job) -> Result<(), SiteError> {
         let id = job.id.to_string();
-        let call = Call::by(Who::User(&ticket.account), &["scontrol", "release", &id]);
+        let call = Call::by(Who::User(&ticket.account), &["scontrol", "release", &id]).order();
         base.tool.must(&call).map(|_| ())
     }
 

@@ -6,7 +6,7 @@ use tradewind_io::settings::cluster::Members;
 use tradewind_model::{Span, Time};
 
 use super::listing::Job;
-use super::{Controller, all_jobs, all_reservations, is_unanswered, listing, moment, ours, sbatch};
+use super::{Controller, all_jobs, all_reservations, is_unanswered, listing, moment, sbatch};
 use crate::site::local::records::now;
 use crate::site::managed::accounts::account_of;
 use crate::site::managed::bundle::near;
@@ -127,7 +127,7 @@ impl Controller {
             add("Features", &members.features.join("&"));
         }
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let call = Call::ours(&words);
+        let call = Call::ours(&words).order();
         let answer = base.tool.run(&call)?;
         if answer.is_good() || answer.err.contains(DUPLICATE) || has_reservation(base, &wish.name)?
         {
@@ -206,6 +206,6 @@ fn has_reservation(base: &Base, name: &str) -> Result<bool, SiteError> {
 /// Deletes a reservation. One in which a job still runs stays, and ends by itself.
 pub(super) fn give_back(base: &Base, name: &str) {
     let word = format!("ReservationName={name}");
-    let deleted = ours(base, &["scontrol", "delete", &word]);
+    let deleted = base.tool.must(&Call::ours(&["scontrol", "delete", &word]).order());
     drop(deleted.inspect_err(|wrong| tracing::debug!(%wrong, "a reservation stays")));
 }

@@ -10,7 +10,7 @@ use crate::site::local::records::now;
 use crate::site::managed::bundle::{Words, ahead};
 use crate::site::managed::driver::Base;
 use crate::site::managed::driver::manager::{Answered, Submission};
-use crate::site::managed::tool::{Call, Who};
+use crate::site::managed::tool::{Call, Purpose, Who};
 
 /// The largest script that Slurm takes, bytes, unless it is told otherwise.
 const LARGEST: usize = 4_000_000;
@@ -79,7 +79,8 @@ impl Controller {
             now: now(),
         };
         let words = sbatch::words(order, &ticket.mark(), &terms);
-        let call = Call { who: Who::User(&ticket.account), words, input: script.as_bytes() };
+        let (who, input) = (Who::User(&ticket.account), script.as_bytes());
+        let call = Call { who, words, input, purpose: Purpose::Order };
         let answer = base.tool.run(&call).inspect_err(|trouble| {
             // `sbatch` may have been trying again until it was killed.
             let said = trouble.to_string();

@@ -11,10 +11,12 @@ use tradewind_io::settings::cluster::{Cluster, Members};
 
 use crate::site::local::records::now;
 use crate::site::managed::accounts::account_of;
+use crate::site::managed::gate::Gate;
 use crate::site::managed::spool::Spool;
 use crate::site::managed::stage::Stage;
 use crate::site::managed::tickets::{Ticket, Tickets};
 use crate::site::managed::tool::{Call, Tool};
+use crate::site::notes::Notes;
 use crate::site::{PoolSetup, SiteError, Tag};
 
 /// Stands for the account in folders' names.
@@ -31,6 +33,18 @@ pub struct Settings {
     pub cluster: Cluster,
     /// Its pools, and which nodes each of them has.
     pub pools: Vec<(PoolSetup, Members)>,
+}
+
+/// The term of ownership for which a site is opened.
+#[derive(Debug)]
+pub struct Ownership {
+    /// Whose tasks are at the site.
+    pub market: String,
+    /// Orders of an earlier one are refused by the site.
+    pub epoch: u64,
+    /// Where other daemons of the market find what must be remembered of the site; `None`: in the
+    /// site's folder, and nowhere else.
+    pub notes: Option<Box<dyn Notes>>,
 }
 
 /// See the module.
@@ -51,12 +65,14 @@ pub(in crate::site) struct Base {
 
 impl Base {
     /// Opens the site's folder; the cluster is not asked.
-    pub(super) fn open(settings: Settings) -> io::Result<Base> {
+    pub(super) fn open(settings: Settings, owned: Option<Ownership>) -> io::Result<Base> {
         let Settings { name, folder, cluster, pools } = settings;
-        let tickets = Tickets::open(&folder)?;
+        let gate = |it: &Ownership| Gate::new(&it.market, &name, &cluster.spool, it.epoch);
+        let gate = owned.as_ref().map(gate);
+        let tickets = Tickets::open(&folder, owned.and_then(|it| it.notes))?;
         let (pools, members) = pools.into_iter().unzip();
         Ok(Base {
-            tool: Tool::of(&name, &cluster),
+            tool: Tool { gate, ..Tool::of(&name, &cluster) },
             markets: tickets.iter().map(|(tag, _)| tag.market.clone()).collect(),
             name,
             cluster,

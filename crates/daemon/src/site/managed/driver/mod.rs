@@ -13,6 +13,7 @@
 //! | `submit`, `withdraw`, `reserve` | what is done for the market |
 //! | `survey`, `turn`, `rhythm` | when the manager is asked, for what, and what follows |
 //! | `judge`, `heard` | what to say of a task |
+//! | `terms` | what is left of earlier terms of ownership |
 //! | `limits` | limits that jobs meet |
 //! | `trial`, `doctor` | whether all is well |
 
@@ -26,6 +27,7 @@ mod reserve;
 mod rhythm;
 mod submit;
 mod survey;
+mod terms;
 mod trial;
 mod turn;
 mod withdraw;
@@ -35,8 +37,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub use self::base::Settings;
 pub(in crate::site) use self::base::{Base, USER};
+pub use self::base::{Ownership, Settings};
 pub(in crate::site) use self::manager::Manager;
 pub(in crate::site) use self::rhythm::Part;
 use super::news::Listeners;
@@ -58,6 +60,7 @@ pub(in crate::site) struct Driver<M: Manager> {
     rhythm: rhythm::Rhythm,
     known: turn::Known<M::Job>,
     listeners: Listeners,
+    terms: terms::Terms,
     caps: limits::Met,
     /// Of tasks that were forgotten, the latest last.
     written: VecDeque<PastOutput>,
@@ -68,8 +71,12 @@ impl<M: Manager> Driver<M> {
     ///
     /// # Errors
     /// If the folder cannot be used, another adapter uses it, or a file in it is damaged.
-    pub(in crate::site) fn open(settings: Settings, manager: M) -> io::Result<Driver<M>> {
-        let base = Base::open(settings)?;
+    pub(in crate::site) fn open(
+        settings: Settings,
+        manager: M,
+        owned: Option<Ownership>,
+    ) -> io::Result<Driver<M>> {
+        let base = Base::open(settings, owned)?;
         let cluster = &base.cluster;
         let min = Duration::from_secs(u64::try_from(cluster.survey_every.0).unwrap_or(1));
         let budget = (cluster.requests_at_rest, cluster.requests_busy);
@@ -80,6 +87,7 @@ impl<M: Manager> Driver<M> {
             last: survey::Last::default(),
             known: turn::Known::default(),
             listeners: Listeners::default(),
+            terms: terms::Terms::default(),
             caps: limits::Met::default(),
             written: VecDeque::new(),
         })

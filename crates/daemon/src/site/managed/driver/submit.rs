@@ -130,6 +130,7 @@ impl<M: Manager> Driver<M> {
             start: near(order, now()),
             grace: self.base.grace(),
             words: self.manager.words(),
+            gate: self.base.tool.gate.as_ref(),
         };
         self.manager.script(bundle.script())
     }

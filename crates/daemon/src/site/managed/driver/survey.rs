@@ -107,7 +107,9 @@ impl<M: Manager> Driver<M> {
     /// What all tasks do.
     fn list_jobs(&mut self) -> Result<Survey, SiteError> {
         let at = now();
+        self.begin_term();
         let (jobs, traces) = self.jobs_and_traces()?;
+        self.settle_terms(&jobs);
         let mut survey = Survey::default();
         let surveyed = self.survey_tasks(&by_mark(&jobs), &traces, &mut survey);
         (self.known.jobs, self.known.listed) = (jobs, at);

@@ -1,0 +1,285 @@
+//! What must be remembered of a site, where every daemon of a market finds it.
+//!
+//! The adapter of a cluster remembers which tasks it has submitted, which must never run again, and how
+//! tasks ended. It has files for that. Where several daemons may own a market in turn, it also keeps
+//! [`Notes`] beside the journal: they are written before anything depends on them, only by the owner,
+//! and the next owner goes on from them. Its own files are a copy then.
+
+use std::fmt::Debug;
+use std::io;
+
+/// What a note is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A task that was submitted, or is about to be.
+    Ticket,
+    /// A task that must not run again.
+    Gone,
+    /// How a task ended that was forgotten.
+    End,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Kind; 3] = [Kind::Ticket, Kind::Gone, Kind::End];
+
+    /// As stores write it. Numbers that a release has written keep their meaning.
+    pub fn number(self) -> i16 {
+        match self {
+            Kind::Ticket => 0,
+            Kind::Gone => 1,
+            Kind::End => 2,
+        }
+    }
+
+    /// What [`Kind::number`] has written.
+    pub fn of_number(number: i16) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.number() == number)
+    }
+}
+
+/// One of them: of a kind and a task there is one at most.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// What it is about.
+    pub kind: Kind,
+    /// Which task.
+    pub key: String,
+    /// As the adapter writes it.
+    pub body: String,
+}
+
+/// One that is to be there, or to be there no more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// It is there, in the place of an earlier one.
+    Put(Note),
+    /// There is none.
+    Drop(Kind, String),
+}
+
+/// What must be remembered of one site, in one term of ownership.
+pub trait Notes: Debug + Send + Sync {
+    /// All that there are, of each kind in the order in which they were first put; `None`: none were
+    /// ever kept here, so the adapter's own files count.
+    ///
+    /// # Errors
+    /// If they cannot be read, or another daemon owns the market.
+    fn read(&mut self) -> io::Result<Option<Vec<Note>>>;
+
+    /// Keeps the first ones, which the adapter had in files of its own. Once only.
+    ///
+    /// # Errors
+    /// If that is not safe, or another daemon owns the market. Then nothing is kept.
+    fn begin(&mut self, notes: &[Note]) -> io::Result<()>;
+
+    /// All of these or none; when it returns they survive what the journal survives.
+    ///
+    /// # Errors
+    /// If that is not known, or another daemon owns the market. They may be repeated.
+    fn change(&mut self, changes: &[Change]) -> io::Result<()>;
+}
+
+/// Notes and changes, and what they are in memory: what [`Notes`] of any kind must do.
+pub mod conformance {
+    #![expect(clippy::panic, reason = "a suite of checks says by a panic what does not hold")]
+
+    use super::{Change, Kind, Note, Notes};
+
+    /// Opens the notes of a site of one market, in the owner's term or in a new one.
+    pub trait Bench {
+        /// In the newest term.
+        fn open(&mut self, site: &str) -> Box<dyn Notes>;
+        /// From now on there is a newer term.
+        fn succeed(&mut self);
+    }
+
+    fn note(kind: Kind, key: u32, body: &str) -> Note {
+        Note { kind, key: format!("tw-m-{key}-0-0"), body: body.to_owned() }
+    }
+
+    fn read(notes: &mut dyn Notes) -> Vec<Note> {
+        let Ok(found) = notes.read() else { panic!("they cannot be read") };
+        let mut found = found.unwrap_or_default();
+        found.sort_by_key(|note| note.kind);
+        found
+    }
+
+    fn sure<T: std::fmt::Debug>(done: &std::io::Result<T>) {
+        assert!(done.is_ok(), "{done:?}");
+    }
+
+    /// All checks.
+    ///
+    /// # Panics
+    /// If one does not hold.
+    pub fn all<B: Bench>(make: impl Fn() -> B) {
+        what_is_changed_is_there(&mut make());
+        sites_are_apart(&mut make());
+        an_earlier_term_changes_nothing(&mut make());
+    }
+
+    fn what_is_changed_is_there(bench: &mut impl Bench) {
+        let mut notes = bench.open("a");
+        assert!(matches!(notes.read(), Ok(None)), "nothing was kept here yet");
+        let first = [note(Kind::Ticket, 2, "two"), note(Kind::Ticket, 1, "ö \"{}\" \\ '")];
+        sure(&notes.begin(&first));
+        assert_eq!(read(&mut *notes), first, "in their order");
+        sure(&notes.change(&[]));
+        sure(&notes.change(&[
+            Change::Put(note(Kind::Ticket, 2, "new")),
+            Change::Put(note(Kind::Gone, 2, "")),
+            Change::Drop(Kind::Ticket, "tw-m-1-0-0".to_owned()),
+            Change::Drop(Kind::End, "tw-m-1-0-0".to_owned()),
+            Change::Put(note(Kind::End, 3, "over")),
+        ]));
+        let wanted =
+            [note(Kind::Ticket, 2, "new"), note(Kind::Gone, 2, ""), note(Kind::End, 3, "over")];
+        assert_eq!(read(&mut *notes), wanted);
+        // One after the other: the last word counts.
+        let put = |body| Change::Put(note(Kind::End, 3, body));
+        let drop = Change::Drop(Kind::End, "tw-m-3-0-0".to_owned());
+        sure(&notes.change(&[put("a"), drop, put("b"), put("c")]));
+        assert_eq!(read(&mut *notes).last().map(|it| it.body.as_str()), Some("c"));
+        bench.succeed();
+        assert_eq!(read(&mut *bench.open("a")).len(), 3, "the next term goes on from them");
+    }
+
+    fn sites_are_apart(bench: &mut impl Bench) {
+        sure(&bench.open("a").begin(&[note(Kind::Ticket, 1, "a")]));
+        assert!(matches!(bench.open("b").read(), Ok(None)));
+        sure(&bench.open("b").begin(&[]));
+        assert_eq!(bench.open("b").read().ok().flatten(), Some(Vec::new()));
+        let gone = Change::Drop(Kind::Ticket, "tw-m-1-0-0".to_owned());
+        sure(&bench.open("b").change(&[gone]));
+        assert_eq!(read(&mut *bench.open("a")).len(), 1);
+    }
+
+    fn an_earlier_term_changes_nothing(bench: &mut impl Bench) {
+        let mut old = bench.open("a");
+        sure(&old.begin(&[note(Kind::Ticket, 1, "a")]));
+        bench.succeed();
+        let change = [Change::Put(note(Kind::Ticket, 1, "stale"))];
+        assert!(old.change(&change).is_err(), "before the next owner has opened them");
+        let mut new = bench.open("a");
+        sure(&new.change(&[Change::Put(note(Kind::Ticket, 2, "b"))]));
+        assert!(old.change(&change).is_err() && old.begin(&[]).is_err());
+        let wanted = [note(Kind::Ticket, 1, "a"), note(Kind::Ticket, 2, "b")];
+        assert_eq!(read(&mut *new), wanted);
+    }
+}
+
+/// In memory, for tests.
+pub mod memory {
+    use std::collections::BTreeMap;
+    use std::io;
+    use std::sync::{Arc, Mutex, PoisonError};
+
+    use super::{Change, Kind, Note, Notes};
+
+    /// By kind and key: when it was first put, and the body.
+    type Noted = BTreeMap<(Kind, String), (u64, String)>;
+
+    #[derive(Debug, Default)]
+    struct Shared {
+        term: u64,
+        next: u64,
+        /// By site.
+        sites: BTreeMap<String, Noted>,
+    }
+
+    /// What all daemons of a market see.
+    #[derive(Debug, Clone, Default)]
+    pub struct Memory(Arc<Mutex<Shared>>);
+
+    /// One site's, in one term.
+    #[derive(Debug)]
+    struct MemoryNotes {
+        shared: Memory,
+        site: String,
+        term: u64,
+    }
+
+    impl Memory {
+        /// From now on there is a newer term.
+        pub fn succeed(&self) {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).term += 1;
+        }
+
+        /// Notes of a site in the newest term.
+        pub fn open(&self, site: &str) -> Box<dyn Notes> {
+            let term = self.0.lock().unwrap_or_else(PoisonError::into_inner).term;
+            Box::new(MemoryNotes { shared: self.clone(), site: site.to_owned(), term })
+        }
+    }
+
+    impl MemoryNotes {
+        fn with<T>(&self, act: impl FnOnce(&mut Shared) -> T) -> io::Result<T> {
+            let mut shared = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+            match shared.term == self.term {
+                true => Ok(act(&mut shared)),
+                false => Err(io::Error::other("another daemon owns the market")),
+            }
+        }
+    }
+
+    impl Notes for MemoryNotes {
+        fn read(&mut self) -> io::Result<Option<Vec<Note>>> {
+            self.with(|shared| {
+                let site = shared.sites.get(&self.site)?;
+                let mut all: Vec<_> = site.iter().collect();
+                all.sort_by_key(|(_, (place, _))| *place);
+                let note = |((kind, key), (_, body)): (&(Kind, String), &(u64, String))| Note {
+                    kind: *kind,
+                    key: key.clone(),
+                    body: body.clone(),
+                };
+                Some(all.into_iter().map(note).collect())
+            })
+        }
+
+        fn begin(&mut self, notes: &[Note]) -> io::Result<()> {
+            self.with(|shared| {
+                shared.sites.entry(self.site.clone()).or_default();
+            })?;
+            self.change(&notes.iter().cloned().map(Change::Put).collect::<Vec<_>>())
+        }
+
+        fn change(&mut self, changes: &[Change]) -> io::Result<()> {
+            self.with(|shared| {
+                let site = shared.sites.entry(self.site.clone()).or_default();
+                for change in changes {
+                    match change {
+                        Change::Put(Note { kind, key, body }) => {
+                            shared.next += 1;
+                            let there = site.entry((*kind, key.clone()));
+                            there.or_insert((shared.next, String::new())).1.clone_from(body);
+                        }
+                        Change::Drop(kind, key) => drop(site.remove(&(*kind, key.clone()))),
+                    }
+                }
+            })
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::super::conformance::{self, Bench};
+        use super::*;
+
+        impl Bench for Memory {
+            fn open(&mut self, site: &str) -> Box<dyn Notes> {
+                Memory::open(self, site)
+            }
+
+            fn succeed(&mut self) {
+                Memory::succeed(self);
+            }
+        }
+
+        #[test]
+        fn notes_in_memory_are_notes() {
+            conformance::all(Memory::default);
+        }
+    }
+}
