@@ -35,9 +35,21 @@ pub fn workload(workload: &Workload) -> Result<(), Failure> {
 /// # Errors
 /// If one does not, as wrong usage.
 pub fn plan(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
+    check_parts(sources)?;
     check_limits(plan, sources)?;
     check_numbers(plan, sources)?;
     check_prices(plan, sources)
+}
+
+/// Jobs keep to pools by attributes that some pool has, as a text.
+fn check_parts(sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
+    for (name, file) in sources.iter().filter_map(WorkloadFiles::missing_part) {
+        let message = format!("`--keep-to {name}`: no pool of {file} has a text `{name}`");
+        let hint =
+            format!("write `attributes = {{ {name} = \"3\" }}` at pools for jobs of {name} 3");
+        return Err(Failure::usage(message).hint(hint));
+    }
+    Ok(())
 }
 
 /// What policies count must be known of every pool.

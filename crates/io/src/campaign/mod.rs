@@ -16,7 +16,7 @@ use crate::kind::{self, FileKind};
 
 pub use ranges::{OfferedLoad, Seeds, Shard};
 pub(crate) use read::beside;
-pub use words::{EstimateKind, Homes, Keyword, Output, Overrun, Semantics};
+pub use words::{Dependencies, EstimateKind, Homes, Keyword, LogField, Output, Overrun, Semantics};
 
 /// Everything that is to be run. Serialised, it shows whether two campaigns are the same: paths
 /// of files are left out, as their contents count.
@@ -83,6 +83,12 @@ pub struct Workload {
     /// At which sites of the grid jobs are submitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub homes: Option<Homes>,
+    /// Which jobs are submitted when others are over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dependencies: Option<Dependencies>,
+    /// By which fields of a log its jobs keep to pools of the grid; each once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub keep_to: Vec<LogField>,
 }
 
 /// Spans at both ends of a replay of which the metrics leave out the submissions.

@@ -5,16 +5,31 @@ use std::path::Path;
 use tradewind_model::{Pools, Span};
 
 use super::words::Keyword;
-use super::{Campaign, Check, Checks, Homes, OfferedLoad, Output, Seeds, Trim, Workload};
+use super::{
+    Campaign, Check, Checks, Dependencies, Homes, LogField, OfferedLoad, Output, Seeds, Trim,
+    Workload,
+};
 use crate::diagnostics::{Diagnostics, did_you_mean, excerpt};
 use crate::fields::{DecimalScale, Fields, Notes, TEXT, hint_for, scaled};
 use crate::input::Input;
 use crate::kind;
 use crate::value::{self, Value, ValueKind};
 
-const WORKLOAD_KEYS: [&str; 12] = [
-    "name", "log", "model", "users", "procs", "grid", "outages", "side", "from", "to", "squeeze",
+const WORKLOAD_KEYS: [&str; 14] = [
+    "name",
+    "log",
+    "model",
+    "users",
+    "procs",
+    "grid",
+    "outages",
+    "side",
+    "from",
+    "to",
+    "squeeze",
     "homes",
+    "dependencies",
+    "keep-to",
 ];
 
 pub(super) fn parse(
@@ -231,6 +246,8 @@ fn workload(
         procs: count("procs", Pools::MAX_NODES, notes),
         squeeze: count("squeeze", Workload::MAX_SQUEEZE, notes),
         homes: homes(fields, notes),
+        dependencies: dependencies(fields, notes),
+        keep_to: keep_to(fields, notes),
         model,
         from,
         to,
@@ -259,6 +276,32 @@ fn homes(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Homes> {
         notes.error(line, &place, message, "add a `grid`, or leave it out");
     }
     homes
+}
+
+/// Only a log as it is says which job came before which.
+fn dependencies(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Dependencies> {
+    let text = fields.text("dependencies", notes)?.trim();
+    let (line, place) = (fields.line_of("dependencies"), fields.place("dependencies"));
+    let found = Dependencies::named(text);
+    if found.is_none() {
+        let message = format!("unknown value `{}`", excerpt(text));
+        notes.error(line, &place, message, &did_you_mean(text, &Dependencies::names()));
+    } else if let Some(other) = ["model", "users"].iter().find(|key| fields.get(key).is_some()) {
+        let message = format!("`{other}` draws jobs, which follow no others");
+        notes.error(line, &place, message, "leave one of them out");
+    }
+    found.filter(|found| *found != Dependencies::Ignore)
+}
+
+/// Only the pools of a grid have attributes.
+fn keep_to(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<LogField> {
+    let kept = words(fields, "keep-to", notes).unwrap_or_default();
+    if !kept.is_empty() && fields.get("grid").is_none() {
+        let message = "jobs keep to pools of a grid only".to_owned();
+        let (line, place) = (fields.line_of("keep-to"), fields.place("keep-to"));
+        notes.error(line, &place, message, "add a `grid`, or leave it out");
+    }
+    kept
 }
 
 /// Jobs come from logs or from a model, and a model has more to say than a log.
