@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use tradewind_io::campaign::{self, Keyword, LogField, Workload as Spec};
+use tradewind_io::campaign::{self, Keyword, LogField, MemoryField, Workload as Spec};
 use tradewind_io::diagnostics::Diagnostics;
 use tradewind_io::input::{self, Input};
 use tradewind_io::swf::transform::{self, Resample, Slice, SliceClock};
@@ -127,6 +127,19 @@ impl<'a> WorkloadFiles<'a> {
         limited.map(|pool| pool.name.clone())
     }
 
+    /// Whether the memory of nodes is counted.
+    pub(super) fn counts_memory(&self) -> bool {
+        self.spec.memory.is_some()
+    }
+
+    /// Of how many jobs of the logs no memory is known, and how many are there, if it is counted.
+    pub fn without_memory(&self) -> Option<(usize, usize)> {
+        let field = self.spec.memory?;
+        let machine = self.read.get()?.as_ref().ok()?;
+        let jobs = || machine.logs.iter().flat_map(|log| &log.jobs);
+        Some((jobs().filter(|job| memory_of(field, job).is_none()).count(), jobs().count()))
+    }
+
     /// A field by which jobs keep to pools, where no pool of the grid file says of which part of the
     /// log's machine it is, and the path of that file.
     pub(super) fn missing_part(&self) -> Option<(&'static str, &str)> {
@@ -221,7 +234,7 @@ impl<'a> WorkloadFiles<'a> {
         self.owners_suit(run, machine)?;
         let logs = self.drawn(machine, seed, pools.nodes())?;
         let asking = machine.sites.terms(self.spec.homes(), seed, &pools);
-        let logged = jobs_of(&logs, &asking, &self.spec.keep_to);
+        let logged = jobs_of(&logs, &asking, self.spec);
         let jobs = self.moved(&logged, run, pools.nodes())?;
         let (semantics, overrun) = (rules::semantics(run.semantics), rules::overrun(run.overrun));
         let mut workload = workload::prepare(&jobs, pools, semantics, overrun);
@@ -265,7 +278,8 @@ impl<'a> WorkloadFiles<'a> {
 
     /// The rules of pyss are about one cluster.
     fn suits(&self, run: &Run, pools: &Pools) -> Result<(), Failure> {
-        let plain = pools.as_slice().len() == 1
+        let plain = !pools.counts_memory()
+            && pools.as_slice().len() == 1
             && pools.as_slice()[0].performance == Performance::REFERENCE;
         match run.semantics == campaign::Semantics::Pyss && !plain {
             false => Ok(()),
@@ -347,7 +361,7 @@ impl<'a> WorkloadFiles<'a> {
         };
         let owners: Vec<_> = self.owners.iter().map(|(_, file)| file.input.clone()).collect();
         let inputs = sites::Inputs { owners: &owners, ..sites::split(self.spec, others) };
-        let sites = Sites::read(&inputs, &processors)?;
+        let sites = Sites::read(&inputs, self.spec.nodes, &processors)?;
         Ok(Machine { logs: self.checked(logs, &spans)?, sites })
     }
 
@@ -403,7 +417,7 @@ impl Prepared<'_> {
 }
 
 /// The jobs of all logs. Users of different logs are different, whatever their numbers.
-fn jobs_of(logs: &[swf::Log], asking: &Asking<'_>, keep_to: &[LogField]) -> Vec<LogJob> {
+fn jobs_of(logs: &[swf::Log], asking: &Asking<'_>, spec: &Spec) -> Vec<LogJob> {
     const USERS_APART: i64 = 1 << 51;
     let count = logs.iter().map(|log| log.jobs.len() + log.undated.len()).sum();
     let mut jobs = Vec::with_capacity(count);
@@ -417,11 +431,11 @@ fn jobs_of(logs: &[swf::Log], asking: &Asking<'_>, keep_to: &[LogField]) -> Vec<
                 _ => format!("{}!{}", log.name, job.number),
             };
             let mut terms = asking.of(&name, &Newcomer { job, place, log: index, home_of_log })?;
-            terms.attributes.extend(keep_to.iter().filter_map(|field| part(*field, job)));
+            terms.attributes.extend(spec.keep_to.iter().filter_map(|field| part(*field, job)));
             Some(Arc::new(Terms { user: terms.user.saturating_add(users), ..terms }))
         };
         let read = |(place, job): (usize, &swf::Record)| LogJob {
-            terms: terms(place, job),
+            terms: with_memory(terms(place, job), spec.memory, (job, users)),
             ..dated(job, users)
         };
         jobs.extend(log.jobs.iter().enumerate().map(read));
@@ -429,6 +443,36 @@ fn jobs_of(logs: &[swf::Log], asking: &Asking<'_>, keep_to: &[LogField]) -> Vec<
         jobs.extend(undated.map(|it| LogJob { submit: None, ..read(it) }));
     }
     jobs
+}
+
+/// The same terms, with the memory that is counted of the job, if any is.
+fn with_memory(
+    terms: Option<Arc<Terms>>,
+    field: Option<MemoryField>,
+    (job, users): (&swf::Record, i64),
+) -> Option<Arc<Terms>> {
+    let memory = field.and_then(|field| memory_of(field, job));
+    match memory {
+        None => terms,
+        Some(_) => {
+            let user = job.user.saturating_add(users);
+            let terms = terms.map_or(Terms { user, ..Terms::NONE }, |terms| Terms::clone(&terms));
+            Some(Arc::new(Terms { memory, ..terms }))
+        }
+    }
+}
+
+/// Memory of each processor of a job in KiB, rounded up; `None` where the log says nothing.
+fn memory_of(field: MemoryField, job: &swf::Record) -> Option<u32> {
+    let known = |memory: Option<i64>| memory.filter(|memory| *memory > 0);
+    let (requested, used) = (known(job.requested_memory), known(job.memory));
+    let thousandths = match field {
+        MemoryField::Ignore => None,
+        MemoryField::Requested => requested.or(used),
+        MemoryField::Used => used.or(requested),
+    }?;
+    let kib = thousandths / 1_000 + i64::from(thousandths % 1_000 > 0);
+    Some(u32::try_from(kib).unwrap_or(u32::MAX))
 }
 
 /// The part of the log's machine in which a job was, as an attribute of nodes.

@@ -90,6 +90,8 @@ impl Options {
             homes: self.homes.as_deref().map(|text| word("homes", text)).transpose()?,
             dependencies: None,
             keep_to: Vec::new(),
+            memory: None,
+            nodes: None,
         };
         checks::workload(&workload)?;
         Ok(workload)

@@ -119,6 +119,18 @@ pub enum LogField {
     Partition,
 }
 
+/// Which memory of a job is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum MemoryField {
+    /// None.
+    #[default]
+    Ignore,
+    /// Field 10, or field 7 where it is missing.
+    Requested,
+    /// Field 7, or field 10 where it is missing.
+    Used,
+}
+
 impl Output {
     /// What is written if nothing is said.
     pub const DEFAULT: [Output; 5] =
@@ -176,6 +188,18 @@ impl Keyword for LogField {
     ];
 }
 
+impl Keyword for MemoryField {
+    const WORDS: &'static [(&'static str, MemoryField, &'static str)] = &[
+        ("ignore", MemoryField::Ignore, "Memory is not counted"),
+        (
+            "requested",
+            MemoryField::Requested,
+            "Field 10 per processor, or field 7 if it is missing",
+        ),
+        ("used", MemoryField::Used, "Field 7 per processor, or field 10 if it is missing"),
+    ];
+}
+
 impl Keyword for Output {
     const WORDS: &'static [(&'static str, Output, &'static str)] = &[
         ("summary", Output::Summary, "summary.json, which is always written"),
@@ -199,4 +223,4 @@ macro_rules! by_name {
         }
     )*};
 }
-by_name!(Semantics, Overrun, EstimateKind, Output, Homes, Dependencies, LogField);
+by_name!(Semantics, Overrun, EstimateKind, Output, Homes, Dependencies, LogField, MemoryField);

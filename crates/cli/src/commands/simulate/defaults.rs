@@ -22,6 +22,7 @@ pub(super) fn lines(
         let runs = overview.runs.iter().filter(|run| run.cell("log") == spec.name);
         let runs: Vec<&Summary> = runs.collect();
         let mut parts = Vec::new();
+        parts.extend(memory(spec, source));
         parts.extend(killed(campaign, &runs));
         parts.extend(spec.dependencies.map(|by| linked(by, &runs)));
         if spec.model.is_none() {
@@ -43,6 +44,21 @@ fn killed(campaign: &Campaign, runs: &[&Summary]) -> Option<String> {
     let counts: Vec<f64> = kills.filter_map(|run| run.number("killed")).collect();
     let counts = range(&counts, |count| grouped(count as usize))?;
     Some(format!("jobs stopped at their requested time (`--overrun kill`): {counts}"))
+}
+
+/// The memory that is counted, and of how many jobs none is known.
+fn memory(spec: &tradewind_io::campaign::Workload, source: &WorkloadFiles<'_>) -> Option<String> {
+    let (field, node) = spec.memory.zip(spec.nodes)?;
+    let (missing, all) = source.without_memory()?;
+    Some(format!(
+        "memory per processor (`--memory {}`) on nodes of {} processors and {}; {} of {} jobs have no \
+         memory and count as none",
+        field.name(),
+        node.processors,
+        node.memory,
+        grouped(missing),
+        grouped(all)
+    ))
 }
 
 /// How many jobs were submitted when others were over.
