@@ -70,7 +70,7 @@ impl Books {
         let mut placed = Vec::new();
         for node in &self.0 {
             let fits = |&(processors, memory): &(u32, u32)| {
-                if each > 0 { processors.min(memory / each) } else { processors }
+                memory.checked_div(each).map_or(processors, |tasks| processors.min(tasks))
             };
             let room = node[at..at + run as usize].iter().map(fits).min().unwrap();
             placed.push(left.min(room));
