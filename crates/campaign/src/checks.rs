@@ -49,13 +49,11 @@ pub fn plan(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
 
 /// Jobs keep to pools by attributes that some pool has, as a text.
 fn check_parts(sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
-    for (name, file) in sources.iter().filter_map(WorkloadFiles::missing_part) {
-        let message = format!("`--keep-to {name}`: no pool of {file} has a text `{name}`");
-        let hint =
-            format!("write `attributes = {{ {name} = \"3\" }}` at pools for jobs of {name} 3");
-        return Err(Failure::usage(message).hint(hint));
-    }
-    Ok(())
+    let missing = sources.iter().find_map(WorkloadFiles::missing_part);
+    let Some((name, file)) = missing else { return Ok(()) };
+    let message = format!("`--keep-to {name}`: no pool of {file} has a text `{name}`");
+    let hint = format!("write `attributes = {{ {name} = \"3\" }}` at pools for jobs of {name} 3");
+    Err(Failure::usage(message).hint(hint))
 }
 
 /// Policies must know memory where it is counted.
