@@ -24,6 +24,11 @@ pub fn workload(workload: &Workload) -> Result<(), Failure> {
         let failure = Failure::usage("a model needs the machine's size");
         return Err(failure.hint("add `--procs N`, or a grid file: `--grid FILE`"));
     }
+    if workload.memory.is_some() != workload.nodes.is_some() {
+        let failure = Failure::usage("memory is counted on nodes of a stated size");
+        let hint = "give `--memory`, `--node-processors` and `--node-memory` together";
+        return Err(failure.hint(hint));
+    }
     if workload.logs.iter().filter(|log| *log == "-").count() > 1 {
         return Err(Failure::usage("standard input, `-`, can be read only once"));
     }
@@ -35,9 +40,36 @@ pub fn workload(workload: &Workload) -> Result<(), Failure> {
 /// # Errors
 /// If one does not, as wrong usage.
 pub fn plan(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
+    check_parts(sources)?;
+    check_memory(plan, sources)?;
     check_limits(plan, sources)?;
     check_numbers(plan, sources)?;
     check_prices(plan, sources)
+}
+
+/// Jobs keep to pools by attributes that some pool has, as a text.
+fn check_parts(sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
+    let missing = sources.iter().find_map(WorkloadFiles::missing_part);
+    let Some((name, file)) = missing else { return Ok(()) };
+    let message = format!("`--keep-to {name}`: no pool of {file} has a text `{name}`");
+    let hint = format!("write `attributes = {{ {name} = \"3\" }}` at pools for jobs of {name} 3");
+    Err(Failure::usage(message).hint(hint))
+}
+
+/// Policies must know memory where it is counted.
+fn check_memory(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
+    if !sources.iter().any(WorkloadFiles::counts_memory) {
+        return Ok(());
+    }
+    let hint = "use `fcfs`, `sjf`, `easy` or `conservative`";
+    let blind = plan.deciders.iter().find(|it| it.ours().is_none_or(|it| !it.counts_memory()));
+    match blind {
+        None => Ok(()),
+        Some(decider) => {
+            let message = format!("policy `{}` does not count memory", decider.text());
+            Err(Failure::usage(message).hint(hint))
+        }
+    }
 }
 
 /// What policies count must be known of every pool.

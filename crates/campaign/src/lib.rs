@@ -14,6 +14,7 @@ pub mod drawing;
 pub mod failure;
 pub mod fates;
 mod homes;
+pub mod links;
 pub mod model;
 mod owners;
 pub mod plan;

@@ -7,6 +7,7 @@ use tradewind_io::campaign::{Campaign, Output};
 use tradewind_model::{Event, Market, MarketError};
 use tradewind_sched::policy::Policy;
 use tradewind_sim::check::{self, Checker, Violation};
+use tradewind_sim::feedback;
 use tradewind_sim::metrics::{self, Counted, Metrics};
 use tradewind_sim::placement::{self, Places};
 use tradewind_sim::workload::Workload;
@@ -106,9 +107,22 @@ pub fn replay<'a>(
         true => Failure { exit: Exit::Interrupted, ..Failure::quiet() },
         false => failure,
     })?;
+    let (prepared, ran) = as_submitted(prepared, ran);
     let (measured, places) = measure(campaign, &prepared.workload, &ran);
-    let summary = Summary::new(campaign, run, &prepared.workload, &measured);
+    let summary = Summary::new(campaign, run, &prepared, &measured);
     Ok(Finished { prepared, run: ran, summary, places })
+}
+
+/// Where submissions depended on the run, the jobs as they were submitted.
+fn as_submitted<'a>(
+    mut prepared: Prepared<'a>,
+    mut ran: tradewind_sim::Run,
+) -> (Prepared<'a>, tradewind_sim::Run) {
+    if !ran.submitted.is_empty() {
+        feedback::submitted_at(&mut prepared.jobs, &ran.submitted);
+        prepared.workload.jobs = std::mem::take(&mut ran.submitted);
+    }
+    (prepared, ran)
 }
 
 /// The measures of a run and at the same time, if a file will contain them, the processors of jobs.
@@ -189,6 +203,7 @@ pub fn own_misbehaved(who: &str, workload: &Workload, error: &SimError) -> Failu
         _ => return failure,
     };
     match workload.jobs.get(job.index()) {
+        _ if !workload.links.is_empty() => failure.hint(hint),
         Some(of) => {
             failure.hint(format!("{hint}; job {} is number {} in the log", job.0, of.number))
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tradewind_io::campaign::{Homes as HomesRule, Workload as Spec};
+use tradewind_io::campaign::{Homes as HomesRule, NodeSize, Workload as Spec};
 use tradewind_io::diagnostics::Diagnostics;
 use tradewind_io::grid::{self, GridFile};
 use tradewind_io::input::{self, Input};
@@ -45,13 +45,31 @@ pub(crate) struct Inputs<'a> {
 /// Number of processors a plain cluster has.
 pub(crate) type Processors<'a> = &'a dyn Fn() -> Result<u32, Failure>;
 
+/// One cluster: processors, or shared nodes if their size is given.
+fn cluster(nodes: Option<NodeSize>, processors: u32) -> Result<Pools, Failure> {
+    let Some(NodeSize { processors: each, memory }) = nodes else {
+        return Ok(Pools::cluster(processors));
+    };
+    if !processors.is_multiple_of(each) {
+        let message = format!("{processors} processors are not whole nodes of {each}");
+        let hint = "choose `--node-processors` or `--procs` so that one divides the other";
+        return Err(Failure::usage(message).hint(hint));
+    }
+    Pools::shared(processors / each, each, memory.kib())
+        .map_err(|error| Failure::usage(format!("shared nodes: {error}")))
+}
+
 impl Sites {
     /// The sites of the grid file, or else one cluster.
-    pub(crate) fn read(inputs: &Inputs<'_>, processors: Processors<'_>) -> Result<Sites, Failure> {
+    pub(crate) fn read(
+        inputs: &Inputs<'_>,
+        nodes: Option<NodeSize>,
+        processors: Processors<'_>,
+    ) -> Result<Sites, Failure> {
         let unpacked = |packed: &Input| input::unpacked(packed).map(|it| (*it).clone());
         let place = match inputs.grid {
             Some(packed) => NodesSource::Grid(Box::new(grid::parse(&unpacked(packed)?)?.0)),
-            None => NodesSource::Cluster(Arc::new(Pools::cluster(processors()?))),
+            None => NodesSource::Cluster(Arc::new(cluster(nodes, processors()?)?)),
         };
         let (mut planned, targets) = match &place {
             NodesSource::Grid(grid) => (grid.planned.clone(), grid.targets.clone()),

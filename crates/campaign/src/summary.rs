@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use tradewind_io::campaign::{Campaign, EstimateKind, OfferedLoad, Overrun, Semantics};
+use tradewind_io::campaign::{
+    Campaign, Dependencies, EstimateKind, OfferedLoad, Overrun, Semantics,
+};
 use tradewind_io::wire;
 use tradewind_sim::metrics::{Entry, Metrics, Value as Measured};
-use tradewind_sim::workload::Workload;
 
 use crate::plan::Run;
+use crate::workload::Prepared;
 
 /// The keys that say what was run, in the order of columns.
 pub const AXES: [&str; 7] = ["log", "policy", "semantics", "overrun", "estimate", "load", SEED];
@@ -42,6 +44,13 @@ struct Fields<'a> {
     load: Option<OfferedLoad>,
     seed: Option<u64>,
     processors: u32,
+    /// Which jobs were submitted when others were over, if any could be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dependencies: Option<Dependencies>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    linked: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unlinked: Option<usize>,
     /// Of a job, in seconds: `max_wait_s` under the name that scripts use.
     longest_wait: Option<Value>,
     /// Jobs that can never run, by reason.
@@ -57,7 +66,8 @@ struct Fields<'a> {
 
 impl Summary {
     /// Of a run of `campaign`.
-    pub fn new(campaign: &Campaign, run: &Run, of: &Workload, metrics: &Metrics) -> Summary {
+    pub fn new(campaign: &Campaign, run: &Run, of: &Prepared<'_>, metrics: &Metrics) -> Summary {
+        let (linked, of) = (of.linked, &of.workload);
         let sites = of.pools.sites().iter().zip(&metrics.income);
         let measures = metrics.entries().iter();
         let fields = Fields {
@@ -69,6 +79,9 @@ impl Summary {
             load: run.load,
             seed: run.seed,
             processors: of.processors(),
+            dependencies: linked.map(|it| it.by),
+            linked: linked.map(|it| it.linked),
+            unlinked: linked.map(|it| it.unlinked),
             longest_wait: metrics.get("max_wait_s").map(|it| number(Some(it))),
             rejected: &metrics.rejected,
             refusals: &metrics.refused,

@@ -4,17 +4,18 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use tradewind_io::campaign::{self, Workload as Spec};
+use tradewind_io::campaign::{self, Keyword, LogField, MemoryField, Workload as Spec};
 use tradewind_io::diagnostics::Diagnostics;
 use tradewind_io::input::{self, Input};
 use tradewind_io::swf::transform::{self, Resample, Slice, SliceClock};
 use tradewind_io::{digest, grid, swf};
-use tradewind_model::{Admission, Performance, Pools, Terms, Time};
+use tradewind_model::{Admission, Attribute, Performance, Pools, Terms, Time};
 use tradewind_sim::load;
 use tradewind_sim::workload::{self, LogJob, Workload};
 
 use crate::failure::Failure;
 use crate::homes::Newcomer;
+use crate::links::{self, Linked};
 use crate::plan::Run;
 use crate::policy::{Layout, PolicySpec};
 use crate::sites::{self, Asking, Sites};
@@ -70,6 +71,8 @@ pub struct Prepared<'a> {
     pub layout: Layout,
     /// The names of the logs of the workload's owners.
     pub owners: Vec<String>,
+    /// Which jobs are submitted when others are over, if any may be.
+    pub linked: Option<Linked>,
 }
 
 impl<'a> WorkloadFiles<'a> {
@@ -122,6 +125,31 @@ impl<'a> WorkloadFiles<'a> {
         let pools = grid.pools(0);
         let limited = pools.as_slice().iter().find(|pool| pool.admission != Admission::NONE);
         limited.map(|pool| pool.name.clone())
+    }
+
+    /// Whether the memory of nodes is counted.
+    pub(super) fn counts_memory(&self) -> bool {
+        self.spec.memory.is_some()
+    }
+
+    /// Of how many jobs of the logs no memory is known, and how many are there, if it is counted.
+    pub fn without_memory(&self) -> Option<(usize, usize)> {
+        let field = self.spec.memory?;
+        let machine = self.read.get()?.as_ref().ok()?;
+        let jobs = || machine.logs.iter().flat_map(|log| &log.jobs);
+        Some((jobs().filter(|job| memory_of(field, job).is_none()).count(), jobs().count()))
+    }
+
+    /// A field by which jobs keep to pools, where no pool of the grid file says of which part of the
+    /// log's machine it is, and the path of that file.
+    pub(super) fn missing_part(&self) -> Option<(&'static str, &str)> {
+        let (path, pools) = (self.spec.grid.as_deref()?, self.listed_pools()?);
+        let has = |name: &str| {
+            let of = |pool: &tradewind_model::Pool| pool.attributes.get(name).cloned();
+            pools.as_slice().iter().any(|pool| matches!(of(pool), Some(Attribute::Text(_))))
+        };
+        let names = self.spec.keep_to.iter().map(|field| field.name());
+        names.into_iter().find(|name| !has(name)).map(|name| (name, path))
     }
 
     /// A pool of the grid file whose price changes with time, if the file is sound and has one.
@@ -205,7 +233,8 @@ impl<'a> WorkloadFiles<'a> {
         self.suits(run, &pools)?;
         self.owners_suit(run, machine)?;
         let logs = self.drawn(machine, seed, pools.nodes())?;
-        let logged = jobs_of(&logs, &machine.sites.terms(self.spec.homes(), seed, &pools));
+        let asking = machine.sites.terms(self.spec.homes(), seed, &pools);
+        let logged = jobs_of(&logs, &asking, self.spec);
         let jobs = self.moved(&logged, run, pools.nodes())?;
         let (semantics, overrun) = (rules::semantics(run.semantics), rules::overrun(run.overrun));
         let mut workload = workload::prepare(&jobs, pools, semantics, overrun);
@@ -216,6 +245,8 @@ impl<'a> WorkloadFiles<'a> {
         {
             name_users(&mut workload.jobs);
         }
+        let by = self.spec.dependencies;
+        let linked = by.map(|by| links::link(&mut workload, &logs, by)).transpose()?;
         workload.owners = machine.sites.owners(&workload.pools);
         workload.outages = machine.sites.outages(seed, &workload);
         self.policy_suits(run, &workload)?;
@@ -224,7 +255,7 @@ impl<'a> WorkloadFiles<'a> {
             Cow::Borrowed(_) => logged,
         };
         let owners = machine.sites.owners_logs().map(|source| source.name().to_owned()).collect();
-        Ok(Prepared { logs, jobs, workload, layout: machine.sites.layout(), owners })
+        Ok(Prepared { logs, jobs, workload, layout: machine.sites.layout(), owners, linked })
     }
 
     /// The jobs as often as they are to be submitted: squeezed, then at another load.
@@ -247,7 +278,8 @@ impl<'a> WorkloadFiles<'a> {
 
     /// The rules of pyss are about one cluster.
     fn suits(&self, run: &Run, pools: &Pools) -> Result<(), Failure> {
-        let plain = pools.as_slice().len() == 1
+        let plain = !pools.counts_memory()
+            && pools.as_slice().len() == 1
             && pools.as_slice()[0].performance == Performance::REFERENCE;
         match run.semantics == campaign::Semantics::Pyss && !plain {
             false => Ok(()),
@@ -329,7 +361,7 @@ impl<'a> WorkloadFiles<'a> {
         };
         let owners: Vec<_> = self.owners.iter().map(|(_, file)| file.input.clone()).collect();
         let inputs = sites::Inputs { owners: &owners, ..sites::split(self.spec, others) };
-        let sites = Sites::read(&inputs, &processors)?;
+        let sites = Sites::read(&inputs, self.spec.nodes, &processors)?;
         Ok(Machine { logs: self.checked(logs, &spans)?, sites })
     }
 
@@ -385,7 +417,7 @@ impl Prepared<'_> {
 }
 
 /// The jobs of all logs. Users of different logs are different, whatever their numbers.
-fn jobs_of(logs: &[swf::Log], asking: &Asking<'_>) -> Vec<LogJob> {
+fn jobs_of(logs: &[swf::Log], asking: &Asking<'_>, spec: &Spec) -> Vec<LogJob> {
     const USERS_APART: i64 = 1 << 51;
     let count = logs.iter().map(|log| log.jobs.len() + log.undated.len()).sum();
     let mut jobs = Vec::with_capacity(count);
@@ -398,11 +430,12 @@ fn jobs_of(logs: &[swf::Log], asking: &Asking<'_>) -> Vec<LogJob> {
                 1 => job.number.to_string(),
                 _ => format!("{}!{}", log.name, job.number),
             };
-            let terms = asking.of(&name, &Newcomer { job, place, log: index, home_of_log })?;
+            let mut terms = asking.of(&name, &Newcomer { job, place, log: index, home_of_log })?;
+            terms.attributes.extend(spec.keep_to.iter().filter_map(|field| part(*field, job)));
             Some(Arc::new(Terms { user: terms.user.saturating_add(users), ..terms }))
         };
         let read = |(place, job): (usize, &swf::Record)| LogJob {
-            terms: terms(place, job),
+            terms: with_memory(terms(place, job), spec.memory, (job, users)),
             ..dated(job, users)
         };
         jobs.extend(log.jobs.iter().enumerate().map(read));
@@ -410,6 +443,45 @@ fn jobs_of(logs: &[swf::Log], asking: &Asking<'_>) -> Vec<LogJob> {
         jobs.extend(undated.map(|it| LogJob { submit: None, ..read(it) }));
     }
     jobs
+}
+
+/// The same terms, with the memory that is counted of the job, if any is.
+fn with_memory(
+    terms: Option<Arc<Terms>>,
+    field: Option<MemoryField>,
+    (job, users): (&swf::Record, i64),
+) -> Option<Arc<Terms>> {
+    let memory = field.and_then(|field| memory_of(field, job));
+    match memory {
+        None => terms,
+        Some(_) => {
+            let user = job.user.saturating_add(users);
+            let terms = terms.map_or(Terms { user, ..Terms::NONE }, |terms| Terms::clone(&terms));
+            Some(Arc::new(Terms { memory, ..terms }))
+        }
+    }
+}
+
+/// Memory of each processor of a job in KiB, rounded up; `None` where the log says nothing.
+fn memory_of(field: MemoryField, job: &swf::Record) -> Option<u32> {
+    let known = |memory: Option<i64>| memory.filter(|memory| *memory > 0);
+    let (requested, used) = (known(job.requested_memory), known(job.memory));
+    let thousandths = match field {
+        MemoryField::Ignore => None,
+        MemoryField::Requested => requested.or(used),
+        MemoryField::Used => used.or(requested),
+    }?;
+    let kib = thousandths / 1_000 + i64::from(thousandths % 1_000 > 0);
+    Some(u32::try_from(kib).unwrap_or(u32::MAX))
+}
+
+/// The part of the log's machine in which a job was, as an attribute of nodes.
+fn part(field: LogField, job: &swf::Record) -> Option<(String, Attribute)> {
+    let number = match field {
+        LogField::Queue => job.queue,
+        LogField::Partition => job.partition,
+    };
+    (number >= 0).then(|| (field.name().to_owned(), Attribute::Text(number.to_string())))
 }
 
 /// Jobs that ask for nothing say whose they are.

@@ -215,3 +215,90 @@ fn jobs_of_one_number_are_noted() {
         "{said}"
     );
 }
+
+fn run_log(folder: &Path, text: &str, args: &[&str]) -> assert_cmd::assert::Assert {
+    let log = folder.join("log.swf");
+    std::fs::write(&log, text).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tradewind"));
+    command.arg("simulate").arg(log).args(args).current_dir(folder).assert()
+}
+
+/// The start of each job, by its number.
+fn starts(csv: &str) -> Vec<(String, String)> {
+    let mut rows = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let head = rows.next().unwrap();
+    let at = |name| head.iter().position(|column| *column == name).unwrap();
+    let (job, start) = (at("job_id"), at("starting_time"));
+    rows.map(|row| (row[job].to_owned(), row[start].to_owned())).collect()
+}
+
+#[test]
+fn a_job_is_submitted_its_think_time_after_its_preceding_job() {
+    // Job 1 runs from 0 to 10. Job 2 follows it, 5 s later; job 3 names a job that is not there.
+    let log = "; MaxProcs: 2\n\
+               1 0 0 10 1 -1 -1 1 20 -1 1 1 1 1 1 1 -1 -1\n\
+               2 3 0 10 1 -1 -1 1 20 -1 1 1 1 1 1 1 1 5\n\
+               3 4 0 10 1 -1 -1 1 20 -1 1 1 1 1 1 1 9 5\n";
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["--policy", "easy", "--dependencies", "think", "--check", "--out", "out"];
+    let done = run_log(folder.path(), log, &args).success();
+    let said = String::from_utf8(done.get_output().stderr.clone()).unwrap();
+    assert!(said.contains("`--dependencies think`"), "{said}");
+    let out = folder.path().join("out");
+    let all = starts(&read(&out.join("jobs.csv")));
+    let of = |number: &str| all.iter().find(|(job, _)| job == number).unwrap().1.clone();
+    assert_eq!([of("1"), of("2"), of("3")], ["0", "15", "4"]);
+    let summary: Value = serde_json::from_str(&read(&out.join("summary.json"))).unwrap();
+    assert_eq!(summary["dependencies"], "think");
+    assert_eq!((&summary["linked"], &summary["unlinked"]), (&1.into(), &1.into()));
+}
+
+#[test]
+fn on_shared_nodes_a_job_fits_only_where_its_memory_does() {
+    // Two nodes of 2 processors and 1 MiB; each job takes 600 KiB, so two run at once.
+    let job = |number| format!("{number} 0 0 10 1 -1 -1 1 10 600 1 1 1 1 1 1 -1 -1\n");
+    let log = format!("; MaxProcs: 4\n{}{}{}", job(1), job(2), job(3));
+    let folder = tempfile::tempdir().unwrap();
+    let node = ["--node-processors", "2", "--node-memory", "1M"];
+    let args =
+        [&["--policy", "easy", "--memory", "requested", "--check", "--out", "out"], &node[..]];
+    run_log(folder.path(), &log, &args.concat()).success();
+    let all = starts(&read(&folder.path().join("out/jobs.csv")));
+    let times: Vec<&str> = all.iter().map(|(_, start)| start.as_str()).collect();
+    assert_eq!(times, ["0", "0", "10"]);
+    let summary: Value =
+        serde_json::from_str(&read(&folder.path().join("out/summary.json"))).unwrap();
+    assert!(summary["fragmented_time"].as_f64().unwrap() >= 0.0);
+    let blind = ["--policy", "css", "--memory", "used"];
+    let refused = run_log(folder.path(), &log, &[&blind[..], &node[..]].concat()).code(2);
+    let said = String::from_utf8(refused.get_output().stderr.clone()).unwrap();
+    assert!(said.contains("does not count memory"), "{said}");
+    run_log(folder.path(), &log, &["--policy", "easy", "--memory", "used"]).code(2);
+}
+
+#[test]
+fn jobs_keep_to_the_pools_of_their_partition() {
+    let job =
+        |number, partition| format!("{number} 0 0 9 1 -1 -1 1 9 -1 1 1 1 1 1 {partition} -1 -1\n");
+    let log = format!("; MaxProcs: 9\n{}{}{}", job(1, 1), job(2, 2), job(3, 2));
+    let grid = |attribute: &str| {
+        format!(
+            "[[site]]\nname = \"site\"\npool = [\n\
+             {{ name = \"one\", nodes = 8, attributes = {{ {attribute} = \"1\" }} }},\n\
+             {{ name = \"two\", nodes = 1, attributes = {{ {attribute} = \"2\" }} }},\n]\n"
+        )
+    };
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("grid.toml"), grid("partition")).unwrap();
+    let args =
+        ["--policy", "easy", "--grid", "grid.toml", "--keep-to", "partition", "--out", "out"];
+    run_log(folder.path(), &log, &args).success();
+    let all = starts(&read(&folder.path().join("out/jobs.csv")));
+    let times: Vec<&str> = all.iter().map(|(_, start)| start.as_str()).collect();
+    assert_eq!(times, ["0", "0", "9"]);
+    std::fs::write(folder.path().join("grid.toml"), grid("other")).unwrap();
+    let args = ["--policy", "easy", "--grid", "grid.toml", "--keep-to", "partition"];
+    let refused = run_log(folder.path(), &log, &args).code(2);
+    let said = String::from_utf8(refused.get_output().stderr.clone()).unwrap();
+    assert!(said.contains("no pool of grid.toml has a text `partition`"), "{said}");
+}

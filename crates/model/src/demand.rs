@@ -108,6 +108,9 @@ pub struct Terms {
     pub criterion: Criterion,
     /// What each node must offer besides.
     pub attributes: Attributes,
+    /// The memory that each task takes of its pool, in KiB, where pools count it
+    /// ([`Pools::memory`](crate::Pools::memory)). `None`: none.
+    pub memory: Option<u32>,
     /// How the job's time is counted.
     pub times: TimeMode,
     /// Over how many sites it may lie.
@@ -128,6 +131,7 @@ impl Terms {
         deadline: None,
         criterion: Criterion::Start,
         attributes: Attributes::new(),
+        memory: None,
         times: TimeMode::WORK,
         spread: Spread::Grid,
     };

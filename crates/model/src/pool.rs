@@ -114,6 +114,8 @@ pub struct Pools {
     nodes: u32,
     pub(crate) power: Option<Arc<Power>>,
     pub(crate) rates: Option<Arc<Rates>>,
+    /// By pool, in KiB.
+    memory: Option<Arc<[u32]>>,
 }
 
 /// Why sites and pools do not make a grid.
@@ -142,6 +144,8 @@ pub enum PoolsError {
 impl Pools {
     /// The most nodes of all pools together.
     pub const MAX_NODES: u32 = 1 << 24;
+    /// The most memory of a pool, in KiB: 2 TiB.
+    pub const MAX_MEMORY: u32 = 1 << 31;
 
     /// A grid of these pools.
     ///
@@ -166,7 +170,7 @@ impl Pools {
         match u32::try_from(nodes) {
             Ok(0) => Err(PoolsError::Empty),
             Ok(nodes) if nodes <= Self::MAX_NODES => {
-                Ok(Pools { sites, pools, nodes, power: None, rates: None })
+                Ok(Pools { sites, pools, nodes, power: None, rates: None, memory: None })
             }
             _ => Err(PoolsError::TooMany),
         }
@@ -186,7 +190,45 @@ impl Pools {
             times: Times::Work,
         };
         let sites = vec![Site { name: "cluster".to_owned() }];
-        Pools { sites, nodes: pool.nodes, pools: vec![pool], power: None, rates: None }
+        let nodes = pool.nodes;
+        Pools { sites, nodes, pools: vec![pool], power: None, rates: None, memory: None }
+    }
+
+    /// One site of `count` equal shared nodes: each is a pool of `processors` reference processors,
+    /// which cost nothing, and of `memory` KiB ([`Pools::MAX_MEMORY`] at most). Nothing counts as
+    /// one.
+    ///
+    /// # Errors
+    /// If there are more processors than can be counted.
+    pub fn shared(count: u32, processors: u32, memory: u32) -> Result<Pools, PoolsError> {
+        let one = Pools::cluster(processors);
+        let node = |at: u32| Pool { name: format!("node{at}"), ..one.pools[0].clone() };
+        let pools = (0..count.clamp(1, Self::MAX_NODES)).map(node).collect();
+        let pools = Pools::new(one.sites.clone(), pools)?;
+        let each = memory.clamp(1, Self::MAX_MEMORY);
+        let memory = Some(vec![each; pools.pools.len()].into());
+        Ok(Pools { memory, ..pools })
+    }
+
+    /// The memory of a pool in KiB, which the tasks of its jobs share; `None` if memory is not
+    /// counted.
+    pub fn memory(&self, id: PoolId) -> Option<u32> {
+        self.memory.as_ref().and_then(|memory| memory.get(id.index()).copied())
+    }
+
+    /// Whether memory is counted.
+    pub fn counts_memory(&self) -> bool {
+        self.memory.is_some()
+    }
+
+    /// How many tasks of the demand the free pool can take at once, in all that it counts.
+    pub fn tasks_in(&self, id: PoolId, demand: &Demand) -> u32 {
+        let nodes = self.pool(id).nodes;
+        let each = demand.terms().memory.filter(|each| *each > 0);
+        match (self.memory(id), each) {
+            (Some(memory), Some(each)) => nodes.min(memory / each),
+            _ => nodes,
+        }
     }
 
     /// All sites of the market, by id.

@@ -56,7 +56,7 @@ impl FreeTime {
     ) -> Result<FreeTime, FreeError> {
         let horizon = Horizon { start: horizon.start.max(market.now()), ..horizon };
         let mut profiles = free_in_each(market);
-        for Taken { share, from, until } in taken {
+        for Taken { share, from, until, .. } in taken {
             if let Some(profile) = profiles.get_mut(share.pool.index()) {
                 profile.take(share.nodes, *from, *until);
             }

@@ -2,7 +2,7 @@
 //! live.
 //!
 //! [`workload`] turns what a log says into jobs that can be replayed, [`run`](fn@run) replays them
-//! under a policy, [`outage`] takes nodes away, [`owners`] are sites whose owners have jobs of their own,
+//! under a policy, [`outage`] takes nodes away, [`feedback`] lets submissions depend on the run, [`owners`] are sites whose owners have jobs of their own,
 //! [`check`] watches, [`metrics`] sums up,
 //! [`placement`] names processors and [`replications`] says how sure a mean is; [`models`] makes
 //! workloads up, and [`queueing`] says what theory expects. [`stepped`] is a replay that stops where
@@ -13,6 +13,7 @@
 pub mod check;
 mod engine;
 mod estimate;
+pub mod feedback;
 pub mod forecast;
 pub mod fork;
 pub mod load;

@@ -61,7 +61,7 @@ fn moved(jobs: &[LogJob], times: i128, over: i128) -> Option<Vec<LogJob>> {
 }
 
 /// The same terms of a job that is submitted so much later.
-fn shifted(terms: &Arc<Terms>, by: Span) -> Arc<Terms> {
+pub(crate) fn shifted(terms: &Arc<Terms>, by: Span) -> Arc<Terms> {
     if terms.deadline.is_none() && terms.earliest_start.is_none() {
         return Arc::clone(terms);
     }

@@ -15,6 +15,7 @@ use crate::SimError;
 use crate::check::{Checker, Violation};
 use crate::engine::{End, Engine, World, earlier};
 use crate::estimate::{Estimate, Estimator};
+use crate::feedback::Feed;
 use crate::owners::Owners;
 use crate::result::{Lost, Ran, Run, Struck};
 use crate::workload::Workload;
@@ -43,7 +44,8 @@ pub struct Settings {
 
 /// Replays the workload. Deterministic; O(log n) per event beside the policy's own work, and a look
 /// ahead ([`SiteQueue::look_ahead`](tradewind_sched::policy::owners::SiteQueue::look_ahead)) for
-/// each event that changes the queue of a site's owners. Pyss semantics leave owners out.
+/// each event that changes the queue of a site's owners. Pyss semantics leave owners out. Where jobs are
+/// linked, indices of jobs in the result are those of [`Run::submitted`].
 ///
 /// # Errors
 /// When the policy misbehaves or a checker objects.
@@ -86,8 +88,8 @@ pub(crate) struct Replay<'a, L = &'a Workload, C = &'a mut [Box<dyn Checker>]> {
     workload: L,
     semantics: Semantics,
     checkers: C,
-    /// Jobs submitted so far; in the workload's order.
-    submitted: usize,
+    /// The order of submissions.
+    feed: Feed,
     /// Outages announced so far; in the workload's order.
     announced: usize,
     estimator: Estimator,
@@ -116,7 +118,7 @@ where
         Replay {
             semantics: settings.semantics,
             checkers,
-            submitted: 0,
+            feed: Feed::new(&workload.jobs, &workload.links),
             announced: 0,
             estimator: Estimator::new(settings.estimate),
             early: Vec::new(),
@@ -133,7 +135,7 @@ where
     fn learn(&mut self, job: JobId, now: Time) {
         if let Some(at) = self.early.iter().position(|other| *other == job) {
             self.early.remove(at);
-            self.estimator.ended(job, &self.workload.jobs[job.index()], now);
+            self.estimator.ended(job, self.feed.job(&self.workload.jobs, job), now);
         }
     }
 
@@ -159,7 +161,7 @@ where
     const PATIENCE: u32 = 10_000;
 
     fn next_job(&self) -> Option<Time> {
-        self.workload.jobs.get(self.submitted).map(|job| job.submit)
+        self.feed.next(&self.workload.jobs)
     }
 
     fn next_news(&self) -> Option<Time> {
@@ -184,9 +186,7 @@ where
     }
 
     fn job(&mut self, job: JobId, now: Time) -> Option<Demand> {
-        let next = self.workload.jobs.get(self.submitted);
-        let next = next.filter(|job| job.submit <= now)?;
-        self.submitted += 1;
+        let next = self.feed.take(&self.workload.jobs, now)?;
         let (estimate, correction) = self.estimator.of(job, next, now);
         let terms = next.terms.clone();
         Some(Demand { processors: next.processors, estimate, correction, terms })
@@ -205,7 +205,7 @@ where
     }
 
     fn length(&self, _market: &Market, job: JobId, pool: &Pool, _elapsed: Span) -> Span {
-        self.workload.jobs[job.index()].length_in(pool)
+        self.feed.job(&self.workload.jobs, job).length_in(pool)
     }
 
     fn interrupts(&self, _what: &Outage) -> bool {
@@ -226,6 +226,7 @@ where
                     self.learn(*job, now);
                 }
                 self.jobs[job.index()].cost = market.paid(*job);
+                self.feed.over(&self.workload.jobs, *job, now);
             }
             // A job that leaves the queue of a site has lost nothing.
             Event::Interrupted { job } if !self.owners.has_withdrawn(*job) => {
@@ -249,6 +250,7 @@ where
     fn refused(&mut self, market: &Market, job: JobId, reason: Reason) {
         let (now, ran) = (market.now(), &mut self.jobs[job.index()]);
         (ran.start, ran.end, ran.refused) = (now, now, Some(Box::new(reason)));
+        self.feed.over(&self.workload.jobs, job, now);
     }
 
     fn passed(&mut self, market: &Market, policy: &dyn Policy) -> Result<(), SimError> {
@@ -333,9 +335,10 @@ where
         for checker in world.checkers.as_mut() {
             checker.finish(&market).map_err(objection(market.now()))?;
         }
-        let Replay { jobs, trades, lost, owners, .. } = world;
+        let Replay { jobs, trades, lost, owners, feed, .. } = world;
+        let submitted = feed.finish();
         let owners = owners.finish();
         let (income, counts) = (market.ledger().income().to_vec(), policy.counts());
-        Ok(Run { jobs, trades, lost, income, passes, owners, counts })
+        Ok(Run { jobs, submitted, trades, lost, income, passes, owners, counts })
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tradewind_model::{Money, Place, PoolId, Reason, Time, Trade};
 
 use crate::owners::OwnersRun;
+use crate::workload::Job;
 
 /// What happened to one job of the workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +60,10 @@ pub struct Struck {
 pub struct Run {
     /// By index in the workload's jobs.
     pub jobs: Vec<Ran>,
+    /// The jobs with the moments and in the order of their submission, if these depended on the run
+    /// ([`Workload::links`](crate::workload::Workload::links)); they take the place of the
+    /// workload's jobs. Empty: submissions were as the workload has them.
+    pub submitted: Vec<Job>,
     /// In the order of time; a job that traded again is there again.
     pub trades: Vec<Struck>,
     /// In the order of time.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tradewind_model::{Pool, Pools, Span, Terms, Time, TimeMode};
 
 use crate::Semantics;
+use crate::feedback::Link;
 use crate::outage::AnnouncedOutage;
 use crate::owners::OwnersLoad;
 
@@ -116,6 +117,9 @@ pub struct Workload {
     pub rejected: Vec<Rejected>,
     /// Jobs of sites' owners, with queues of their own.
     pub owners: Vec<OwnersLoad>,
+    /// Which jobs are submitted when others are over, at most one link per job; see
+    /// [`feedback::kept`](crate::feedback::kept).
+    pub links: Vec<Link>,
 }
 
 /// A job that can never run.
@@ -148,7 +152,8 @@ pub fn prepare(
     overrun: Overrun,
 ) -> Workload {
     let jobs = Vec::with_capacity(log.len());
-    let mut workload = Workload { pools, jobs, outages: vec![], rejected: vec![], owners: vec![] };
+    let mut workload =
+        Workload { pools, jobs, outages: vec![], rejected: vec![], owners: vec![], links: vec![] };
     let processors = workload.processors();
     for (source, job) in log.iter().enumerate() {
         let taken = match semantics {

@@ -148,6 +148,11 @@ impl PolicySpec {
         paper.then_some("has `variant=paper`, which knows one price per slot")
     }
 
+    /// Whether the policy counts the memory of shared nodes.
+    pub(crate) fn counts_memory(&self) -> bool {
+        matches!(self.kind, Kind::Fill(_))
+    }
+
     /// What the policy needs of every pool as a number, and one that lacks it: a pool without it
     /// would seem to consume nothing.
     ///
@@ -313,6 +318,7 @@ fn is_plain(workload: &Workload) -> bool {
     let [pool] = workload.pools.as_slice() else { return false };
     let plainly = |terms: &Terms| Terms { user: 0, ..terms.clone() } == Terms::NONE;
     workload.pools.rates().is_none()
+        && !workload.pools.counts_memory()
         && plain(pool)
         && workload.jobs.iter().all(|job| job.terms.as_deref().is_none_or(plainly))
 }

@@ -112,6 +112,7 @@ object!(Terms {
     deadline,
     criterion,
     attributes,
+    memory,
     times,
     spread,
 });

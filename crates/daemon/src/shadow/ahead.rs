@@ -76,7 +76,7 @@ fn taken(at: Time, pools: &[PoolSetup], survey: &Survey) -> Vec<Taken> {
     for ((pool, setup), seen) in (0..).map(PoolId).zip(pools).zip(&survey.pools) {
         let mut add = |nodes: u32, from: Time, until: Time| {
             let share = Share { pool, nodes: nodes.min(setup.nodes) };
-            all.push(Taken { share, from, until: expected_end_by_limit(until, at) });
+            all.push(Taken { share, from, until: expected_end_by_limit(until, at), memory: 0 });
         };
         add(setup.nodes.saturating_sub(seen.up), at, at + REPAIR);
         seen.local.values().for_each(|task| add(task.nodes, task.from, task.until));

@@ -3,6 +3,7 @@
 
 mod ranges;
 mod read;
+mod size;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -16,7 +17,10 @@ use crate::kind::{self, FileKind};
 
 pub use ranges::{OfferedLoad, Seeds, Shard};
 pub(crate) use read::beside;
-pub use words::{EstimateKind, Homes, Keyword, Output, Overrun, Semantics};
+pub use size::{MemorySize, NodeSize};
+pub use words::{
+    Dependencies, EstimateKind, Homes, Keyword, LogField, MemoryField, Output, Overrun, Semantics,
+};
 
 /// Everything that is to be run. Serialised, it shows whether two campaigns are the same: paths
 /// of files are left out, as their contents count.
@@ -83,6 +87,18 @@ pub struct Workload {
     /// At which sites of the grid jobs are submitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub homes: Option<Homes>,
+    /// Which jobs are submitted when others are over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dependencies: Option<Dependencies>,
+    /// By which fields of a log its jobs keep to pools of the grid; each once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub keep_to: Vec<LogField>,
+    /// Which memory of jobs is counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryField>,
+    /// The shared nodes of the machine, where memory is counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<NodeSize>,
 }
 
 /// Spans at both ends of a replay of which the metrics leave out the submissions.

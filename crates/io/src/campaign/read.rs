@@ -5,16 +5,34 @@ use std::path::Path;
 use tradewind_model::{Pools, Span};
 
 use super::words::Keyword;
-use super::{Campaign, Check, Checks, Homes, OfferedLoad, Output, Seeds, Trim, Workload};
+use super::{
+    Campaign, Check, Checks, Dependencies, Homes, LogField, MemoryField, MemorySize, NodeSize,
+    OfferedLoad, Output, Seeds, Trim, Workload,
+};
 use crate::diagnostics::{Diagnostics, did_you_mean, excerpt};
 use crate::fields::{DecimalScale, Fields, Notes, TEXT, hint_for, scaled};
 use crate::input::Input;
 use crate::kind;
 use crate::value::{self, Value, ValueKind};
 
-const WORKLOAD_KEYS: [&str; 12] = [
-    "name", "log", "model", "users", "procs", "grid", "outages", "side", "from", "to", "squeeze",
+const WORKLOAD_KEYS: [&str; 17] = [
+    "name",
+    "log",
+    "model",
+    "users",
+    "procs",
+    "grid",
+    "outages",
+    "side",
+    "from",
+    "to",
+    "squeeze",
     "homes",
+    "dependencies",
+    "keep-to",
+    "memory",
+    "node-processors",
+    "node-memory",
 ];
 
 pub(super) fn parse(
@@ -231,6 +249,10 @@ fn workload(
         procs: count("procs", Pools::MAX_NODES, notes),
         squeeze: count("squeeze", Workload::MAX_SQUEEZE, notes),
         homes: homes(fields, notes),
+        dependencies: dependencies(fields, notes),
+        keep_to: keep_to(fields, notes),
+        memory: memory(fields, notes),
+        nodes: nodes(fields, notes),
         model,
         from,
         to,
@@ -259,6 +281,78 @@ fn homes(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Homes> {
         notes.error(line, &place, message, "add a `grid`, or leave it out");
     }
     homes
+}
+
+/// Only a log as it is says which job came before which.
+fn dependencies(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Dependencies> {
+    let text = fields.text("dependencies", notes)?.trim();
+    let (line, place) = (fields.line_of("dependencies"), fields.place("dependencies"));
+    let found = Dependencies::named(text);
+    if found.is_none() {
+        let message = format!("unknown value `{}`", excerpt(text));
+        notes.error(line, &place, message, &did_you_mean(text, &Dependencies::names()));
+    } else if let Some(other) = ["model", "users"].iter().find(|key| fields.get(key).is_some()) {
+        let message = format!("`{other}` draws jobs, which follow no others");
+        notes.error(line, &place, message, "leave one of them out");
+    }
+    found.filter(|found| *found != Dependencies::Ignore)
+}
+
+/// Which memory of jobs is counted: of a log's, on shared nodes.
+fn memory(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<MemoryField> {
+    let text = fields.text("memory", notes)?.trim();
+    let (line, place) = (fields.line_of("memory"), fields.place("memory"));
+    let found = MemoryField::named(text).filter(|found| *found != MemoryField::Ignore);
+    let missing = ["node-processors", "node-memory"].iter().find(|key| fields.get(key).is_none());
+    let other = ["model", "grid", "outages"].iter().find(|key| fields.get(key).is_some());
+    let mistake = match (MemoryField::named(text), found, other, missing) {
+        (None, ..) => {
+            let hint = did_you_mean(text, &MemoryField::names());
+            Some((format!("unknown value `{}`", excerpt(text)), hint))
+        }
+        (_, Some(_), Some(other), _) => {
+            let hint = "memory is counted on one cluster, for a log's jobs".to_owned();
+            Some((format!("`memory` and `{other}` are given"), hint))
+        }
+        (_, Some(_), None, Some(missing)) => {
+            let hint = "memory is counted on nodes of a stated size".to_owned();
+            Some((format!("`{missing}` is missing"), hint))
+        }
+        _ => None,
+    };
+    if let Some((message, hint)) = mistake {
+        notes.error(line, &place, message, &hint);
+    }
+    found
+}
+
+/// The size of the nodes whose memory is counted.
+fn nodes(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<NodeSize> {
+    let processors = fields.whole("node-processors", 1..=i64::from(Pools::MAX_NODES), notes);
+    let text = fields.text("node-memory", notes);
+    let (line, place) = (fields.line_of("node-memory"), fields.place("node-memory"));
+    let memory = text.and_then(|text| match text.trim().parse::<MemorySize>() {
+        Ok(size) => Some(size),
+        Err(hint) => {
+            notes.error(line, &place, format!("`{}` is no size", excerpt(text)), &hint);
+            None
+        }
+    });
+    let processors = processors.and_then(|count| u32::try_from(count).ok())?;
+    let size = NodeSize { processors, memory: memory? };
+    let counted = fields.text("memory", notes).map(str::trim);
+    counted.filter(|text| MemoryField::named(text) != Some(MemoryField::Ignore)).map(|_| size)
+}
+
+/// Only the pools of a grid have attributes.
+fn keep_to(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<LogField> {
+    let kept = words(fields, "keep-to", notes).unwrap_or_default();
+    if !kept.is_empty() && fields.get("grid").is_none() {
+        let message = "jobs keep to pools of a grid only".to_owned();
+        let (line, place) = (fields.line_of("keep-to"), fields.place("keep-to"));
+        notes.error(line, &place, message, "add a `grid`, or leave it out");
+    }
+    kept
 }
 
 /// Jobs come from logs or from a model, and a model has more to say than a log.

@@ -96,6 +96,41 @@ pub enum Homes {
     Users,
 }
 
+/// Which jobs are submitted when others are over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Dependencies {
+    /// None: as logged.
+    #[default]
+    Ignore,
+    /// Those with a preceding job, not before its end.
+    Order,
+    /// Those with a preceding job, their think time after its end.
+    Think,
+    /// Those that their users submitted soon after the end of another of theirs.
+    Sessions,
+}
+
+/// A field of a log that names a part of its machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LogField {
+    /// Field 15.
+    Queue,
+    /// Field 16.
+    Partition,
+}
+
+/// Which memory of a job is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum MemoryField {
+    /// None.
+    #[default]
+    Ignore,
+    /// Field 10, or field 7 where it is missing.
+    Requested,
+    /// Field 7, or field 10 where it is missing.
+    Used,
+}
+
 impl Output {
     /// What is written if nothing is said.
     pub const DEFAULT: [Output; 5] =
@@ -137,6 +172,34 @@ impl Keyword for Homes {
     ];
 }
 
+impl Keyword for Dependencies {
+    const WORDS: &'static [(&'static str, Dependencies, &'static str)] = &[
+        ("ignore", Dependencies::Ignore, "Jobs are submitted as logged"),
+        ("order", Dependencies::Order, "Not before the end of the preceding job (field 17)"),
+        ("think", Dependencies::Think, "The think time (field 18) after the preceding job's end"),
+        ("sessions", Dependencies::Sessions, "As long after the user's last end as in the log"),
+    ];
+}
+
+impl Keyword for LogField {
+    const WORDS: &'static [(&'static str, LogField, &'static str)] = &[
+        ("queue", LogField::Queue, "Field 15: the attribute `queue` of a pool"),
+        ("partition", LogField::Partition, "Field 16: the attribute `partition` of a pool"),
+    ];
+}
+
+impl Keyword for MemoryField {
+    const WORDS: &'static [(&'static str, MemoryField, &'static str)] = &[
+        ("ignore", MemoryField::Ignore, "Memory is not counted"),
+        (
+            "requested",
+            MemoryField::Requested,
+            "Field 10 per processor, or field 7 if it is missing",
+        ),
+        ("used", MemoryField::Used, "Field 7 per processor, or field 10 if it is missing"),
+    ];
+}
+
 impl Keyword for Output {
     const WORDS: &'static [(&'static str, Output, &'static str)] = &[
         ("summary", Output::Summary, "summary.json, which is always written"),
@@ -160,4 +223,4 @@ macro_rules! by_name {
         }
     )*};
 }
-by_name!(Semantics, Overrun, EstimateKind, Output, Homes);
+by_name!(Semantics, Overrun, EstimateKind, Output, Homes, Dependencies, LogField, MemoryField);

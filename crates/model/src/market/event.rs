@@ -203,6 +203,18 @@ pub enum MarketError {
         /// What there is.
         free: u32,
     },
+    /// Not enough free memory in a pool.
+    #[error("job {} takes {wanted} KiB of memory in pool {}, and {free} are free", job.0, pool.0)]
+    Memory {
+        /// Id of the job in the market.
+        job: JobId,
+        /// Where.
+        pool: PoolId,
+        /// What it takes.
+        wanted: u32,
+        /// What there is.
+        free: u32,
+    },
     /// Shares that do not add up to the job's width, name a pool twice or one that is not there, or
     /// leave the pool that the job agreed on.
     #[error("job {} cannot be placed like this", job.0)]

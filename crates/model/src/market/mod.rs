@@ -5,6 +5,7 @@
 mod entries;
 mod event;
 mod ledger;
+mod memory;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -114,6 +115,8 @@ pub struct Market {
     /// Free nodes, by pool.
     free: Vec<u32>,
     free_nodes: u32,
+    /// Free memory in KiB, by pool; empty where it is not counted.
+    memory: Vec<u32>,
     jobs: Entries,
     queue: BTreeSet<JobId>,
     /// Jobs in the queue of a site's own scheduler, since when.
@@ -135,6 +138,7 @@ impl Market {
             now,
             free: pools.as_slice().iter().map(|pool| pool.nodes).collect(),
             free_nodes: pools.nodes(),
+            memory: memory::of(&pools),
             jobs: Entries::default(),
             queue: BTreeSet::new(),
             lined: BTreeMap::new(),
@@ -372,6 +376,7 @@ impl Market {
         let (mut hold, mut price, mut further) = (Money::ZERO, None, Vec::new());
         for share in place.shares(processors) {
             self.take(share);
+            self.take_memory(job, share);
             let length = self.pools.pool(share.pool).length_in(mode, estimate);
             let asked = self.price(job, share.pool);
             hold += self.due(job, (share, asked), (self.now, length));
@@ -401,6 +406,7 @@ impl Market {
             if nodes > free {
                 return Err(MarketError::Full { job, wanted: nodes, free });
             }
+            self.check_memory(job, Share { pool, nodes })?;
             sum += u64::from(nodes);
             last = Some(pool);
         }
@@ -437,6 +443,7 @@ impl Market {
         held.released.push(pool);
         let (start, price) = (held.start, held.price_in(processors, pool));
         self.free_up(share);
+        self.give_memory(job, share);
         self.settle(job, share, start, price);
         Ok(())
     }
@@ -447,7 +454,10 @@ impl Market {
         entry.phase = phase;
         let processors = entry.demand.processors;
         let Some(held) = self.running.remove(&job) else { return Err(MarketError::State { job }) };
-        held.shares(processors).for_each(|share| self.free_up(share));
+        for share in held.shares(processors) {
+            self.free_up(share);
+            self.give_memory(job, share);
+        }
         self.ledger.release(held.hold);
         Ok((processors, held))
     }
@@ -535,6 +545,9 @@ impl Market {
             if held + u64::from(*free) != u64::from(pool.nodes) {
                 return Err(MarketError::Books("nodes held and free"));
             }
+        }
+        if self.memory_left().as_ref() != Some(&self.memory) {
+            return Err(MarketError::Books("memory held and free"));
         }
         if in_phase(Phase::Queued) != self.queue.len() {
             return Err(MarketError::Books("jobs in the queue"));

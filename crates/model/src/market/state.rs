@@ -142,6 +142,7 @@ impl Market {
         for (id, what, has_begun) in closures {
             market.put_outage_back(id, Announced { what, has_begun })?;
         }
+        market.memory = market.memory_left().ok_or(MarketError::Books("memory held"))?;
         market.check()?;
         Ok(market)
     }
@@ -219,6 +220,7 @@ impl Market {
         self.free_nodes = self.free.iter().sum();
         self.ledger.income.resize(pools.sites().len(), 0);
         self.pools = pools;
+        self.memory = self.memory_left().ok_or(MarketError::Pools("a pool has less memory"))?;
         Ok(())
     }
 

@@ -143,6 +143,7 @@ proptest! {
             share: Share { pool: PoolId(pool % count), nodes },
             from: Time(from),
             until: Time(from + length),
+            memory: 0,
         };
         let taken: Vec<Taken> = ahead.into_iter().map(booked).collect();
         let terms = Some(Arc::new(Terms { times, ..Terms::NONE }));
@@ -154,7 +155,7 @@ proptest! {
         for quote in &quotes {
             let Ok(found) = &quote.answer else { continue };
             let parts = problem.taken(&found.window);
-            for Taken { share: Share { pool, nodes }, from, until } in &parts {
+            for Taken { share: Share { pool, nodes }, from, until, .. } in &parts {
                 let length = market.pools().pool(*pool).length_of(&demand);
                 prop_assert_eq!(*until, *from + length);
                 for at in (from.0..until.0).map(Time) {
@@ -188,6 +189,7 @@ proptest! {
             share: Share { pool: PoolId(pool % count), nodes },
             from: Time(from),
             until: Time(from + length),
+            memory: 0,
         };
         let taken: Vec<Taken> = ahead.into_iter().map(booked).collect();
         let terms =

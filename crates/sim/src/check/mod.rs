@@ -6,6 +6,7 @@ mod capacity;
 mod head;
 mod lifecycle;
 mod lines;
+mod memory;
 mod money;
 mod reservations;
 #[cfg(test)]
@@ -53,6 +54,7 @@ pub trait Checker {
 pub fn all(promise: Promise) -> Vec<Box<dyn Checker>> {
     let mut checkers: Vec<Box<dyn Checker>> = vec![
         Box::new(capacity::Capacity::default()),
+        Box::new(memory::Memory::default()),
         Box::new(lifecycle::Lives::default()),
         Box::new(admission::Doors),
         Box::new(money::Conserved::default()),

@@ -150,7 +150,7 @@ impl Future {
         let part = |share: Share| {
             let pool = market.pools().pool(share.pool);
             let length = self.beliefs.length(market, run.job, pool, elapsed);
-            Taken { share, from: run.start, until: run.start + length }
+            Taken { share, from: run.start, until: run.start + length, memory: 0 }
         };
         run.shares().map(part).collect()
     }

@@ -60,7 +60,7 @@ pub(super) fn add_up<'a>(
 ) -> Totals {
     let pools = market.pools().as_slice();
     let mut busy = vec![0i128; pools.len()];
-    for Taken { share, from: start, until } in held {
+    for Taken { share, from: start, until, .. } in held {
         let span = *until - from.max(*start);
         busy[share.pool.index()] += i128::from(share.nodes) * i128::from(span.0.max(0));
     }

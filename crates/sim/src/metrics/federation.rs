@@ -131,9 +131,16 @@ mod tests {
             ..Ran::nothing(Time(0))
         };
         let jobs = rows.iter().enumerate().map(job).collect();
-        let workload =
-            Workload { pools: pools(), outages: vec![], jobs, rejected: vec![], owners: vec![] };
+        let workload = Workload {
+            pools: pools(),
+            outages: vec![],
+            jobs,
+            rejected: vec![],
+            owners: vec![],
+            links: vec![],
+        };
         let run = Run {
+            submitted: vec![],
             jobs: rows.iter().map(ran).collect(),
             trades: vec![],
             lost: vec![],

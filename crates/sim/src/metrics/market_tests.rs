@@ -73,6 +73,7 @@ fn case() -> (Workload, Run) {
         Struck { job, at: Time(0), trade: Arc::new(trade) }
     };
     let run = Run {
+        submitted: vec![],
         jobs: vec![
             ran(0, 100, 0, 300),
             ran(20, 70, 1, 200),
@@ -86,7 +87,10 @@ fn case() -> (Workload, Run) {
         owners: vec![],
         counts: vec![],
     };
-    (Workload { pools: pools(), outages: vec![], jobs, rejected, owners: vec![] }, run)
+    (
+        Workload { pools: pools(), outages: vec![], jobs, rejected, owners: vec![], links: vec![] },
+        run,
+    )
 }
 
 #[track_caller]

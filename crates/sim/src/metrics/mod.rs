@@ -9,6 +9,7 @@ mod federation;
 mod jobs;
 #[cfg(test)]
 mod market_tests;
+mod memory;
 mod owners;
 mod promises;
 mod queue;
@@ -105,6 +106,7 @@ pub fn measure(workload: &Workload, run: &Run, options: Options) -> Metrics {
     entries.extend(sizes::entries(workload, run, counted, options));
     entries.extend(owners::entries(workload, run));
     entries.extend(electricity::entries(workload, run, window));
+    entries.extend(memory::entries(workload, run, window));
     let refused = std::mem::take(&mut jobs.refused);
     Metrics { entries, refused, rejected, income: run.income.clone() }
 }

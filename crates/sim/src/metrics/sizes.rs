@@ -129,8 +129,16 @@ mod tests {
         };
         let jobs = rows.iter().map(job).collect();
         let pools = Arc::new(Pools::cluster(9));
-        let workload = Workload { pools, outages: vec![], jobs, rejected: vec![], owners: vec![] };
+        let workload = Workload {
+            pools,
+            outages: vec![],
+            jobs,
+            rejected: vec![],
+            owners: vec![],
+            links: vec![],
+        };
         let run = Run {
+            submitted: vec![],
             jobs: rows.iter().map(ran).collect(),
             trades: vec![],
             lost: vec![],

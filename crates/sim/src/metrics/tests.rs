@@ -68,6 +68,7 @@ fn case() -> (Workload, Run) {
             Ran { backfilled: true, ..ran(30, 35, 5) },
             Ran { refused, ..ran(40, 40, 0) },
         ],
+        submitted: vec![],
         trades: vec![],
         lost: vec![Lost { job: 2, start: Time(20), end: Time(22), place: Place::Pool(PoolId(0)) }],
         income: vec![credits(285)],
@@ -75,7 +76,7 @@ fn case() -> (Workload, Run) {
         owners: vec![],
         counts: vec![],
     };
-    (Workload { pools: pools(), outages, jobs, rejected, owners: vec![] }, run)
+    (Workload { pools: pools(), outages, jobs, rejected, owners: vec![], links: vec![] }, run)
 }
 
 fn of(trim: Trim) -> Metrics {

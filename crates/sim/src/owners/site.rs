@@ -263,7 +263,10 @@ impl<'a> OwnersSite<'a> {
             self.ends.insert((really, job));
         }
         let share = Share { pool, nodes };
-        Change::Start(Started { job, what: local(&Taken { share, from: start, until: end }) })
+        Change::Start(Started {
+            job,
+            what: local(&Taken { share, from: start, until: end, memory: 0 }),
+        })
     }
 
     /// What changes in the announced load so that it is `ahead`.

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tradewind_campaign::{checks, model};
 use tradewind_io::campaign::{
-    self, Campaign, Checks, EstimateKind, Homes, Keyword, OfferedLoad, Output, Overrun, Seeds,
-    Semantics, Shard, Trim, Workload,
+    self, Campaign, Checks, Dependencies, EstimateKind, Homes, Keyword, LogField, MemoryField,
+    MemorySize, NodeSize, OfferedLoad, Output, Overrun, Seeds, Semantics, Shard, Trim, Workload,
 };
 use tradewind_io::duration::{parse_span, parse_time};
 use tradewind_io::parquet::HAS_PARQUET;
@@ -122,6 +122,21 @@ struct Axes {
     /// At which sites of the grid jobs are submitted [default: log; of a model: nodes].
     #[arg(long, value_name = "HOW", value_parser = word::<Homes>(), requires = "grid", help_heading = WORKLOAD)]
     homes: Option<Homes>,
+    /// Which jobs are submitted when others are over [default: ignore].
+    #[arg(long, value_name = "HOW", value_parser = word::<Dependencies>(), conflicts_with_all = ["model", "users"], help_heading = WORKLOAD)]
+    dependencies: Option<Dependencies>,
+    /// By which fields of the log jobs keep to pools of the grid with that attribute.
+    #[arg(long, value_name = "FIELD", value_delimiter = ',', value_parser = word::<LogField>(), requires = "grid", conflicts_with = "model", help_heading = WORKLOAD)]
+    keep_to: Vec<LogField>,
+    /// Which memory of the log's jobs is counted, on shared nodes [default: ignore].
+    #[arg(long, value_name = "HOW", value_parser = word::<MemoryField>(), conflicts_with_all = ["grid", "model", "outages"], help_heading = MACHINE)]
+    memory: Option<MemoryField>,
+    /// Processors of each shared node, with `--memory`.
+    #[arg(long, value_name = "N", value_parser = processors, requires = "memory", help_heading = MACHINE)]
+    node_processors: Option<u32>,
+    /// Memory of each shared node, with `--memory`: `512M`, `1G`, `1.5T`.
+    #[arg(long, value_name = "SIZE", requires = "memory", help_heading = MACHINE)]
+    node_memory: Option<MemorySize>,
     /// When nodes are missing, in CSV.
     #[arg(long, value_name = "FILE", help_heading = MACHINE)]
     outages: Option<String>,
@@ -278,6 +293,9 @@ impl Axes {
             ("--to", self.to.is_some()),
             ("--squeeze", self.squeeze.is_some()),
             ("--homes", self.homes.is_some()),
+            ("--dependencies", self.dependencies.is_some()),
+            ("--keep-to", !self.keep_to.is_empty()),
+            ("--memory", self.memory.is_some()),
             ("--warm-up", self.warm_up.is_some()),
             ("--cool-down", self.cool_down.is_some()),
             ("--outputs", !self.outputs.is_empty()),
@@ -318,9 +336,19 @@ impl Axes {
             to: self.to,
             squeeze: self.squeeze,
             homes: self.homes,
+            dependencies: self.dependencies.filter(|how| *how != Dependencies::Ignore),
+            keep_to: once("--keep-to", &self.keep_to, &[])?,
+            memory: self.memory.filter(|how| *how != MemoryField::Ignore),
+            nodes: self.nodes(),
         };
         checks::workload(&workload)?;
         Ok(workload)
+    }
+
+    /// The size of shared nodes, if memory is counted.
+    fn nodes(&self) -> Option<NodeSize> {
+        self.memory.filter(|how| *how != MemoryField::Ignore)?;
+        Some(NodeSize { processors: self.node_processors?, memory: self.node_memory? })
     }
 
     fn outputs(&self) -> Result<Vec<Output>, Failure> {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use tradewind_campaign::summary::Summary;
 use tradewind_campaign::workload::WorkloadFiles;
-use tradewind_io::campaign::{Campaign, Overrun};
+use tradewind_io::campaign::{Campaign, Dependencies, Keyword, Overrun};
 use tradewind_io::present::grouped;
 use tradewind_io::swf::Log;
 
@@ -22,7 +22,9 @@ pub(super) fn lines(
         let runs = overview.runs.iter().filter(|run| run.cell("log") == spec.name);
         let runs: Vec<&Summary> = runs.collect();
         let mut parts = Vec::new();
+        parts.extend(memory(spec, source));
         parts.extend(killed(campaign, &runs));
+        parts.extend(spec.dependencies.map(|by| linked(by, &runs)));
         if spec.model.is_none() {
             parts.push(requests(logs));
             parts.extend(logs.iter().map(|log| origin(log, logs.len() > 1)));
@@ -42,6 +44,40 @@ fn killed(campaign: &Campaign, runs: &[&Summary]) -> Option<String> {
     let counts: Vec<f64> = kills.filter_map(|run| run.number("killed")).collect();
     let counts = range(&counts, |count| grouped(count as usize))?;
     Some(format!("jobs stopped at their requested time (`--overrun kill`): {counts}"))
+}
+
+/// The memory that is counted, and of how many jobs none is known.
+fn memory(spec: &tradewind_io::campaign::Workload, source: &WorkloadFiles<'_>) -> Option<String> {
+    let (field, node) = spec.memory.zip(spec.nodes)?;
+    let (missing, all) = source.without_memory()?;
+    Some(format!(
+        "memory per processor (`--memory {}`) on nodes of {} processors and {}; {} of {} jobs have no \
+         memory and count as none",
+        field.name(),
+        node.processors,
+        node.memory,
+        grouped(missing),
+        grouped(all)
+    ))
+}
+
+/// How many jobs were submitted when others were over.
+fn linked(by: Dependencies, runs: &[&Summary]) -> String {
+    let count = |key: &str| {
+        let counts: Vec<f64> = runs.iter().filter_map(|run| run.number(key)).collect();
+        range(&counts, |count| grouped(count as usize)).unwrap_or_else(|| "0".to_owned())
+    };
+    let (name, linked, unlinked) = (by.name(), count("linked"), count("unlinked"));
+    let how = match by {
+        Dependencies::Ignore => "as logged",
+        Dependencies::Order => "not before the end of their preceding job (field 17)",
+        Dependencies::Think => "their think time (field 18) after the end of their preceding job",
+        Dependencies::Sessions => "as long after the end of their user's last job as in the log",
+    };
+    format!(
+        "`--dependencies {name}`: submitted {how}: {linked} jobs; submitted as logged, because their \
+         preceding job is not replayed before them: {unlinked}"
+    )
 }
 
 /// Requests that logs lack.

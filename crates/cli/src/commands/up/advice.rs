@@ -200,6 +200,7 @@ fn free(market: &Market, demand: &Demand, taken: &[Taken]) -> Result<FreeTime, R
         share: Share { pool: what.pool, nodes: what.nodes },
         from: what.until,
         until: horizon.end,
+        memory: 0,
     });
     let taken: Vec<Taken> = taken.iter().copied().chain(away).collect();
     let free = FreeTime::new(market, demand, &taken, horizon);

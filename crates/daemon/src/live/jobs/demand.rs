@@ -170,6 +170,7 @@ impl<'a> Wishes<'a> {
             attributes,
             times: submission.time.mode(),
             spread: terms.spread,
+            memory: None,
         };
         let (groups, unfit) = groups(submission, pools, max);
         Ok(Wishes { submission, market, base, estimate, groups, unfit })

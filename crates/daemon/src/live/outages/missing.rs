@@ -304,7 +304,7 @@ impl State {
             // A window that has begun meanwhile begins now, and is as long.
             let late = booking.late_by(now);
             let (from, until) = (booking.start + late, *end + late);
-            let wanted = Taken { share, from, until };
+            let wanted = Taken { share, from, until, memory: 0 };
             if from < until && !free.fits(&wanted) {
                 let name = &pool.name;
                 return Err(format!("{name} has not enough free nodes any more at that time"));

@@ -152,7 +152,7 @@ pub(crate) fn look_ahead_rule(rule: Option<QueueRule>) -> Rule {
 }
 
 fn outage(taken: &Taken) -> Outage {
-    let Taken { share, from, until } = *taken;
+    let Taken { share, from, until, .. } = *taken;
     Outage { pool: share.pool, nodes: share.nodes, from, until, cause: Cause::Local }
 }
 
@@ -253,7 +253,7 @@ impl State {
         let share = |what: &Outage| tradewind_model::Share { pool: what.pool, nodes: what.nodes };
         let gone = missing.values();
         let mut taken: Vec<Taken> = gone
-            .map(|what| Taken { share: share(what), from: what.from, until: what.until })
+            .map(|what| Taken { share: share(what), from: what.from, until: what.until, memory: 0 })
             .collect();
         for running in self.market.running() {
             let job = self.jobs.numbers.get(&running.job).and_then(|number| self.jobs.get(number));
@@ -262,7 +262,12 @@ impl State {
         let booked = self.jobs_with_windows().filter(|job| !job.is_unkept(site));
         let kept = booked.flat_map(|job| self.asides_of(job));
         let kept = kept.filter(|(share, _)| self.site_of(share.pool) == site);
-        taken.extend(kept.map(|(share, it)| Taken { share, from: it.from, until: it.until }));
+        taken.extend(kept.map(|(share, it)| Taken {
+            share,
+            from: it.from,
+            until: it.until,
+            memory: 0,
+        }));
         taken
     }
 
@@ -278,7 +283,7 @@ impl State {
             let since = part.since?;
             let share = tradewind_model::Share { pool: part.pool, nodes: part.nodes };
             let until = expected_end_by_limit(since + part.limit, at);
-            Some(Taken { share, from: since, until })
+            Some(Taken { share, from: since, until, memory: 0 })
         })
     }
 

@@ -162,7 +162,14 @@ fn workload(seed: u64, queues: [u32; 3], drawn: &[DrawnJob]) -> Option<Workload>
     };
     let jobs = drawn.iter().enumerate().map(job).collect();
     let pools = Arc::new(grid(seed, queues)?);
-    Some(Workload { pools, outages: Vec::new(), jobs, rejected: Vec::new(), owners: Vec::new() })
+    Some(Workload {
+        pools,
+        outages: Vec::new(),
+        jobs,
+        rejected: Vec::new(),
+        owners: Vec::new(),
+        links: Vec::new(),
+    })
 }
 
 fn grid(seed: u64, queues: [u32; 3]) -> Option<Pools> {

@@ -71,7 +71,14 @@ pub(super) fn draw(case: &Case, seed: u64, jobs: &[&Record]) -> Option<Workload>
         })
     };
     let jobs = jobs.iter().enumerate().filter_map(one).collect();
-    Some(Workload { pools, outages: Vec::new(), jobs, rejected: Vec::new(), owners: Vec::new() })
+    Some(Workload {
+        pools,
+        outages: Vec::new(),
+        jobs,
+        rejected: Vec::new(),
+        owners: Vec::new(),
+        links: Vec::new(),
+    })
 }
 
 /// A deadline after submission, and a value in micro-credits.

@@ -77,7 +77,14 @@ impl Replay {
         let jobs = jobs(snapshot);
         let pools = Arc::new(pools);
         Some(Replay {
-            workload: Workload { pools, outages, jobs, rejected: Vec::new(), owners: Vec::new() },
+            workload: Workload {
+                pools,
+                outages,
+                jobs,
+                rejected: Vec::new(),
+                owners: Vec::new(),
+                links: Vec::new(),
+            },
             real,
         })
     }

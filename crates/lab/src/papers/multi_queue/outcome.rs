@@ -200,6 +200,7 @@ mod tests {
             jobs,
             rejected: vec![],
             owners: vec![],
+            links: vec![],
         }
     }
 
@@ -230,6 +231,7 @@ mod tests {
         let ran: Vec<Ran> = jobs.iter().zip(starts).map(|(job, at)| ran(job, at, 0)).collect();
         let run = tradewind_sim::Run {
             jobs: ran,
+            submitted: vec![],
             trades: vec![],
             lost: vec![],
             income: vec![],

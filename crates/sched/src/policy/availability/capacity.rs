@@ -11,12 +11,14 @@ pub struct Taken {
     pub from: Time,
     /// First second after it.
     pub until: Time,
+    /// Memory of the pool in KiB that is taken with them, where it is counted.
+    pub memory: u32,
 }
 
 impl Taken {
     /// Nodes of one pool, and when they are taken.
     pub(in crate::policy) fn new(pool: PoolId, nodes: u32, from: Time, until: Time) -> Taken {
-        Taken { share: Share { pool, nodes }, from, until }
+        Taken { share: Share { pool, nodes }, from, until, memory: 0 }
     }
 }
 
@@ -55,11 +57,11 @@ impl Capacity for Profile {
         Profile::clear(self, now);
     }
 
-    fn take(&mut self, Taken { share, from, until }: Taken) {
+    fn take(&mut self, Taken { share, from, until, .. }: Taken) {
         Profile::take(self, share.nodes, from, until);
     }
 
-    fn give(&mut self, Taken { share, from, until }: Taken) {
+    fn give(&mut self, Taken { share, from, until, .. }: Taken) {
         Profile::give(self, share.nodes, from, until);
     }
 

@@ -11,6 +11,8 @@ use super::overrun::{expected_end, expected_length};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Hold {
     pub(super) share: Share,
+    /// Memory of the pool in KiB, where it is counted.
+    pub(super) memory: u32,
     pub(super) start: Time,
     /// How long the job was expected to run there.
     pub(super) length: Span,
@@ -200,6 +202,7 @@ pub(super) fn of_job(market: &Market, job: &Running<'_>, now: Time) -> impl Iter
     job.shares().map(move |share| {
         let pool = market.pools().pool(share.pool);
         let end = start + expected_length(pool, demand, now - start);
-        Hold { share, start, length: pool.length_of(demand), end }
+        let memory = demand.terms().memory.unwrap_or(0).saturating_mul(share.nodes);
+        Hold { share, memory, start, length: pool.length_of(demand), end }
     })
 }

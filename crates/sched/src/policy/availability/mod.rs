@@ -143,8 +143,8 @@ impl<C: Capacity> Availability<C> {
 
     /// A job that is expected to run for `length` starts now on nodes that are `taken` already.
     pub(super) fn start(&mut self, job: JobId, taken: Taken, length: Span) {
-        let Taken { share, until: end, .. } = taken;
-        self.running.add(job, Hold { share, start: self.now(), length, end });
+        let Taken { share, until: end, memory, .. } = taken;
+        self.running.add(job, Hold { share, memory, start: self.now(), length, end });
     }
 
     /// A job runs here since `start` that this policy did not start, and is expected to take
@@ -157,12 +157,14 @@ impl<C: Capacity> Availability<C> {
         now: Time,
     ) {
         self.advance(now);
-        self.hold(job, Hold { share, start, length, end: expected_end(start, length, now) });
+        let end = expected_end(start, length, now);
+        self.hold(job, Hold { share, memory: 0, start, length, end });
     }
 
     /// A job holds nodes from now on.
     fn hold(&mut self, job: JobId, hold: Hold) {
-        let taken = Taken { share: hold.share, from: self.now(), until: hold.end };
+        let Hold { share, memory, end, .. } = hold;
+        let taken = Taken { share, memory, from: self.now(), until: end };
         self.upset |= !self.free.fits(&taken);
         self.free.take(taken);
         self.running.add(job, hold);
@@ -173,11 +175,11 @@ impl<C: Capacity> Availability<C> {
     pub(super) fn release(&mut self, job: JobId, only: Option<PoolId>, now: Time) -> Option<Time> {
         let Availability { free, running, opened, .. } = self;
         let mut expected = None;
-        running.remove(job, only, |Hold { share, end, .. }| {
+        running.remove(job, only, |Hold { share, memory, end, .. }| {
             free.advance(now);
             expected = expected.max(Some(end));
             if now < end {
-                let taken = Taken { share, from: now, until: end };
+                let taken = Taken { share, memory, from: now, until: end };
                 free.give(taken);
                 opened.push(taken);
             }
@@ -319,8 +321,8 @@ impl<C: Capacity> Availability<C> {
         // In the order of time each change comes behind those of before, where it is put soonest.
         let mut all: Vec<&Hold> = self.running.iter().collect();
         all.sort_unstable_by_key(|hold| hold.end);
-        for Hold { share, end, .. } in all {
-            self.free.take(Taken { share: *share, from: now, until: *end });
+        for &Hold { share, memory, end, .. } in all {
+            self.free.take(Taken { share, memory, from: now, until: end });
         }
         let Availability { outages, free, .. } = self;
         outages.renew(now).for_each(|taken| free.take(taken));

@@ -114,7 +114,7 @@ impl Space for Profile {
     }
 
     fn learn(memory: &mut PoolMemory, place: &Taken, jobs: usize) {
-        let Taken { share, from, until } = *place;
+        let Taken { share, from, until, .. } = *place;
         memory.bounds.learn((share.nodes, until - from), from, jobs);
     }
 

@@ -13,13 +13,15 @@ pub(crate) struct Part {
     pub(crate) pool: PoolId,
     pub(crate) nodes: u32,
     pub(crate) length: Span,
+    /// Memory of the pool in KiB that its tasks take, where it is counted.
+    pub(crate) memory: u32,
 }
 
 impl Part {
     /// What it takes, from its start on.
     fn taken(&self, start: Time) -> Taken {
-        let Part { pool, nodes, length } = *self;
-        Taken::new(pool, nodes, start, start + length)
+        let Part { pool, nodes, length, memory } = *self;
+        Taken { memory, ..Taken::new(pool, nodes, start, start + length) }
     }
 }
 

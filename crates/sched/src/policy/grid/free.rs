@@ -31,6 +31,8 @@ impl Opening {
 #[derive(Debug, Clone)]
 pub(in crate::policy) struct Free {
     profiles: Vec<Profile>,
+    /// By pool: free memory in KiB; empty where it is not counted. Moved on with the nodes.
+    memory: Vec<Profile>,
     /// By pool: when its profile changes next.
     changes: Vec<Time>,
     /// By pool: whether nodes are taken that are not there, at any moment.
@@ -50,13 +52,16 @@ impl Free {
     pub(in crate::policy) fn new(pools: &Pools, now: Time) -> Free {
         let fresh = |pool: &Pool| Profile::new(pool.nodes, now);
         let profiles = pools.as_slice().iter().map(fresh).collect();
-        Free::of(profiles, Profile::new(pools.nodes(), now))
+        let memory = pools.iter().filter_map(|(id, _)| pools.memory(id));
+        let memory = memory.map(|memory| Profile::new(memory, now)).collect();
+        Free { memory, ..Free::of(profiles, Profile::new(pools.nodes(), now)) }
     }
 
     fn of(profiles: Vec<Profile>, sum: Profile) -> Free {
         let count = profiles.len();
         let mut free = Free {
             profiles,
+            memory: Vec::new(),
             changes: vec![Time::INFINITY; count],
             lacks: vec![false; count],
             lacking: 0,
@@ -75,6 +80,15 @@ impl Free {
         let lacks = profile.lowest() < 0;
         let before = std::mem::replace(&mut self.lacks[pool], lacks);
         self.lacking = self.lacking + usize::from(lacks) - usize::from(before);
+    }
+
+    /// Takes or gives memory of the pool, if it is counted.
+    fn change_memory(&mut self, taken: &Taken, change: impl FnOnce(&mut Profile, u32, Time, Time)) {
+        let origin = self.sum.origin();
+        if let Some(memory) = self.memory.get_mut(taken.share.pool.index()) {
+            memory.advance(origin);
+            change(memory, taken.memory, taken.from, taken.until);
+        }
     }
 
     /// The profile of a pool, moved on to the origin, to be changed.
@@ -104,20 +118,21 @@ impl Free {
 
     /// A booking was lifted for good.
     pub(in crate::policy) fn open(&mut self, taken: Taken) {
-        let Taken { share, from, until } = taken;
+        let Taken { share, from, until, .. } = taken;
         let opening = &mut self.openings[share.pool.index()];
         *opening = opening.and(Opening { from, until });
         self.rooms.give(from, until);
     }
 
-    /// By pool, and all of them together.
-    pub(super) fn parts(&mut self) -> (&[Profile], Sum<'_>) {
+    /// Nodes by pool, memory by pool (none where it is not counted), and the nodes of all together.
+    pub(super) fn parts(&mut self) -> (&[Profile], &[Profile], Sum<'_>) {
         let sound = self.lacking == 0;
-        (&self.profiles, Sum { sound, profile: &self.sum, rooms: &mut self.rooms })
+        (&self.profiles, &self.memory, Sum { sound, profile: &self.sum, rooms: &mut self.rooms })
     }
 
     /// Gives nodes back without noting it, as they may be taken again.
     pub(in crate::policy) fn lift(&mut self, taken: Taken) {
+        self.change_memory(&taken, Profile::give);
         self.change(taken.share.pool.index(), |profile| Capacity::give(profile, taken));
         Capacity::give(&mut self.sum, taken);
     }
@@ -144,6 +159,7 @@ impl Capacity for Free {
 
     fn clear(&mut self, now: Time) {
         Capacity::clear(&mut self.profiles, now);
+        self.memory.iter_mut().for_each(|memory| memory.clear(now));
         self.sum.clear(now);
         (0..self.profiles.len()).for_each(|pool| self.changed(pool));
         self.rooms = Rooms::default();
@@ -151,6 +167,7 @@ impl Capacity for Free {
     }
 
     fn take(&mut self, taken: Taken) {
+        self.change_memory(&taken, Profile::take);
         self.change(taken.share.pool.index(), |profile| Capacity::take(profile, taken));
         Capacity::take(&mut self.sum, taken);
     }
@@ -161,7 +178,9 @@ impl Capacity for Free {
     }
 
     fn fits(&self, taken: &Taken) -> bool {
+        let memory = self.memory.get(taken.share.pool.index());
         self.profiles.fits(taken)
+            && memory.is_none_or(|it| it.fits(taken.memory, taken.from, taken.until - taken.from))
     }
 }
 

@@ -74,7 +74,7 @@ impl Names {
             let pool = self.pool_of(task.node);
             match parts.last_mut().filter(|part| part.pool == pool) {
                 Some(part) => part.nodes += 1,
-                None => parts.push(Part { pool, nodes: 1, length: task.length }),
+                None => parts.push(Part { pool, nodes: 1, length: task.length, memory: 0 }),
             }
         }
         Booking { start: window.start(), parts }

@@ -226,7 +226,7 @@ impl<'w> Walk<'w> {
         for (each, view) in offers {
             let nodes = left.min(view.usable);
             cost += i128::from(nodes) * i128::from(each);
-            parts.push(Part { pool: view.offer.pool, nodes, length: view.offer.length });
+            parts.push(self.wish.part(view.offer.pool, nodes, view.offer.length));
             left -= nodes;
             if left == 0 {
                 break;

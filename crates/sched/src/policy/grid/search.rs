@@ -1,6 +1,6 @@
 //! The earliest place that a job can afford.
 
-use tradewind_model::{Profile, Span, Time};
+use tradewind_model::{PoolId, Profile, Span, Time};
 
 use super::booking::{Booking, Part};
 use super::free::Free;
@@ -130,12 +130,16 @@ impl PlacementRequest {
         free: &mut Free,
         bounds: SearchBounds,
     ) -> Option<PricedBooking> {
-        let (profiles, mut sum) = free.parts();
-        let profile = |offer: &PoolOffer| &profiles[offer.pool.index()];
+        let (profiles, memories, mut sum) = free.parts();
+        let room = |offer: &PoolOffer| PoolRoom {
+            nodes: &profiles[offer.pool.index()],
+            memory: memories.get(offer.pool.index()).filter(|_| self.memory > 0),
+            each: self.memory,
+        };
         if let [offer] = &group.offers[..] {
-            return self.earliest_on(*offer, profile(offer), bounds);
+            return self.earliest_on(*offer, room(offer), bounds);
         }
-        let view = |offer: &PoolOffer| View::new(*offer, profile(offer), bounds);
+        let view = |offer: &PoolOffer| View::new(*offer, room(offer), bounds);
         let mut views: Vec<View<'_>> = group.offers.iter().map(view).collect();
         let length = group.offers.iter().map(|offer| offer.length).min().unwrap_or_default();
         let wanted = RoomRequest { nodes: self.wanted, length };
@@ -162,17 +166,22 @@ impl PlacementRequest {
     fn earliest_on(
         &self,
         offer: PoolOffer,
-        profile: &Profile,
+        room: PoolRoom<'_>,
         bounds: SearchBounds,
     ) -> Option<PricedBooking> {
         let PoolOffer { pool, length, cost, .. } = offer;
         let (nodes, from, until) = (self.wanted, bounds.from, bounds.until_for(length));
         let start = match until <= from + Span(1) {
-            true => (from < until && profile.fits(nodes, from, length)).then_some(from),
-            false => profile.earliest_before(nodes, length, from, until),
+            true => (from < until && room.fits(nodes, from, length)).then_some(from),
+            false => room.earliest_before(nodes, length, from, until),
         }?;
-        let parts = vec![Part { pool, nodes, length }];
+        let parts = vec![self.part(pool, nodes, length)];
         Some((i128::from(nodes) * i128::from(cost), Booking { start, parts }))
+    }
+
+    /// So many tasks in a pool.
+    pub(super) fn part(&self, pool: PoolId, nodes: u32, length: Span) -> Part {
+        Part { pool, nodes, length, memory: self.memory.saturating_mul(nodes) }
     }
 
     /// The cheapest nodes at `start`, if they keep to the budget. Views stand in the order of
@@ -183,7 +192,7 @@ impl PlacementRequest {
         for View { offer, usable, .. } in views.iter().filter(|view| view.usable > 0) {
             let nodes = left.min(*usable);
             cost += i128::from(nodes) * i128::from(offer.cost);
-            parts.push(Part { pool: offer.pool, nodes, length: offer.length });
+            parts.push(self.part(offer.pool, nodes, offer.length));
             left -= nodes;
             if left == 0 {
                 return (cost <= self.budget).then_some((cost, Booking { start, parts }));
@@ -206,10 +215,55 @@ fn next(views: &mut [View<'_>], missing: u64) -> Option<Time> {
     first
 }
 
+/// What is free of a pool, in all that it counts.
+#[derive(Clone, Copy)]
+struct PoolRoom<'p> {
+    nodes: &'p Profile,
+    /// Memory in KiB, where it is counted and the job takes some.
+    memory: Option<&'p Profile>,
+    /// What each task takes of it.
+    each: u32,
+}
+
+impl PoolRoom<'_> {
+    /// How many tasks fit from `at` on for so long; below zero if nodes are lacking.
+    fn min(&self, at: Time, length: Span) -> i64 {
+        let nodes = self.nodes.min(at, length);
+        let Some(memory) = self.memory.filter(|_| nodes > 0) else { return nodes };
+        nodes.min(memory.min(at, length).max(0) / i64::from(self.each.max(1)))
+    }
+
+    fn fits(&self, tasks: u32, from: Time, length: Span) -> bool {
+        let memory = self.each.saturating_mul(tasks);
+        self.nodes.fits(tasks, from, length)
+            && self.memory.is_none_or(|it| it.fits(memory, from, length))
+    }
+
+    /// The earliest start in `[from, until)` at which so many tasks fit: each dimension moves it on
+    /// until none does.
+    fn earliest_before(
+        &self,
+        tasks: u32,
+        length: Span,
+        mut from: Time,
+        until: Time,
+    ) -> Option<Time> {
+        loop {
+            let at = self.nodes.earliest_before(tasks, length, from, until)?;
+            let Some(memory) = self.memory else { return Some(at) };
+            let each = self.each.saturating_mul(tasks);
+            from = memory.earliest_before(each, length, at, until)?;
+            if from == at {
+                return Some(at);
+            }
+        }
+    }
+}
+
 /// How many nodes of a pool a job could have, as its start moves on.
 struct View<'p> {
     offer: PoolOffer,
-    profile: &'p Profile,
+    room: PoolRoom<'p>,
     /// No task may start here from this moment on.
     until: Time,
     /// The start last looked at.
@@ -219,14 +273,14 @@ struct View<'p> {
 }
 
 impl View<'_> {
-    fn new(offer: PoolOffer, profile: &Profile, bounds: SearchBounds) -> View<'_> {
+    fn new(offer: PoolOffer, room: PoolRoom<'_>, bounds: SearchBounds) -> View<'_> {
         let until = bounds.until_for(offer.length);
-        View { offer, profile, until, at: bounds.from, usable: 0 }
+        View { offer, room, until, at: bounds.from, usable: 0 }
     }
 
     fn look(&mut self, at: Time) {
         let min = match at < self.until {
-            true => self.profile.min(at, self.offer.length),
+            true => self.room.min(at, self.offer.length),
             false => 0,
         };
         self.at = at;
@@ -240,6 +294,6 @@ impl View<'_> {
             return None;
         }
         let until = until.min(self.until);
-        self.profile.earliest_before(wanted, self.offer.length, self.at, until)
+        self.room.earliest_before(wanted, self.offer.length, self.at, until)
     }
 }

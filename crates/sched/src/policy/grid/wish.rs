@@ -13,7 +13,7 @@ use crate::policy::inbox::{self, Comes};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::policy) struct PoolOffer {
     pub(in crate::policy) pool: PoolId,
-    /// Nodes that the pool has in all.
+    /// Tasks that the pool can take in all: its nodes, or fewer where memory is counted.
     pub(in crate::policy) nodes: u32,
     /// How long a task takes there.
     pub(in crate::policy) length: Span,
@@ -34,6 +34,8 @@ pub(super) struct Group {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::policy) struct PlacementRequest {
     pub(super) wanted: u32,
+    /// Memory of each task in KiB; 0 where it is not counted.
+    pub(super) memory: u32,
     pub(super) budget: i128,
     pub(super) earliest_start: Option<Time>,
     pub(super) deadline: Time,
@@ -102,6 +104,7 @@ impl PlacementRequest {
         let terms = demand.terms();
         let mut wish = PlacementRequest {
             wanted: demand.processors,
+            memory: terms.memory.filter(|_| market.pools().counts_memory()).unwrap_or(0),
             budget: terms.budget.map_or(i128::MAX, |budget| i128::from(budget.0)),
             earliest_start: terms.earliest_start,
             deadline: terms.deadline.unwrap_or(Time::INFINITY),
@@ -258,7 +261,10 @@ fn offers(pools: &Pools, demand: &Demand, spread: Spread) -> Vec<Vec<PoolOffer>>
     let mut offers: Vec<Vec<PoolOffer>> = vec![Vec::new(); sets];
     for (id, pool) in pools.iter().filter(|(_, pool)| pool.suits(demand)) {
         let set = if spread == Spread::Site { pool.site.0 as usize } else { 0 };
-        offers[set].push(offer(id, pool, pool.price, demand));
+        let nodes = pools.tasks_in(id, demand);
+        if nodes > 0 {
+            offers[set].push(PoolOffer { nodes, ..offer(id, pool, pool.price, demand) });
+        }
     }
     for set in &mut offers {
         set.sort_by_key(|offer| (offer.cost, offer.length, offer.pool));
@@ -276,7 +282,9 @@ fn agreed(pools: &Pools, demand: &Demand, trade: &Trade) -> Vec<PoolOffer> {
     let pool = pools.pool(trade.pool);
     let asked = demand.terms().max_price.map_or(trade.price, |max| trade.price.min(max));
     let suits = Pool { price: asked, ..pool.clone() }.suits(demand);
-    suits.then(|| offer(trade.pool, pool, trade.price, demand)).into_iter().collect()
+    let nodes = pools.tasks_in(trade.pool, demand);
+    let offer = || PoolOffer { nodes, ..offer(trade.pool, pool, trade.price, demand) };
+    (suits && nodes > 0).then(offer).into_iter().collect()
 }
 
 fn wide_enough(

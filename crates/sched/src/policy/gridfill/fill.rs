@@ -63,7 +63,8 @@ impl Fill {
             let key = if settings.order == Order::Arrival { now.0 } else { job.rank.key };
             let wish = PlacementRequest::anew(market, job.rank.job, demand, settings.spread);
             let mut waiting = Waiting::new(Rank { key, ..job.rank }, joined, wish);
-            let part = Part { pool: PoolId(0), nodes: job.processors, length: job.estimate };
+            let part =
+                Part { pool: PoolId(0), nodes: job.processors, length: job.estimate, memory: 0 };
             waiting.turn = job.turn;
             waiting.reserved = job.reserved.map(|start| Booking { start, parts: vec![part] });
             fill.line.insert(waiting);

@@ -234,7 +234,12 @@ fn any_settings() -> impl Strategy<Value = Settings> {
 /// Every reservation, in queue order.
 fn reservations(tested: &GridFill) -> Vec<(JobId, Option<Booking>)> {
     let booking = |waiting: &Waiting| {
-        let part = Part { pool: PoolId(0), nodes: waiting.processors, length: waiting.estimate };
+        let part = Part {
+            pool: PoolId(0),
+            nodes: waiting.processors,
+            length: waiting.estimate,
+            memory: 0,
+        };
         waiting.reserved.map(|start| Booking { start, parts: vec![part] })
     };
     match &tested.queue {

@@ -261,7 +261,7 @@ fn occupy(site: &mut SiteQueue, survey: &Survey, entries: u32) -> Vec<(JobId, us
     let whole = whole.filter(|(_, taken)| taken.share.nodes > 0 && taken.until > now);
     let mut running = Vec::new();
     for (number, (index, taken)) in (0u32..).zip(whole) {
-        let Taken { share, from, until } = *taken;
+        let Taken { share, from, until, .. } = *taken;
         if from > now {
             let (pool, nodes, cause) = (share.pool, share.nodes, Cause::Local);
             let what = Outage { pool, nodes, from, until, cause };

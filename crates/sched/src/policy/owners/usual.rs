@@ -206,7 +206,7 @@ mod tests {
         Survey {
             now: Time(1_000),
             pools: vec![(PoolId(0), 4)],
-            taken: vec![Taken { share, from: Time(900), until: Time(1_900) }],
+            taken: vec![Taken { share, from: Time(900), until: Time(1_900), memory: 0 }],
             waiting: vec![job(4, 1_000), job(4, 1_000)],
         }
     }
@@ -237,7 +237,7 @@ mod tests {
         // the wide one by its limit; the wide job's turn comes early.
         let rule = Rule::new(Depth::All);
         let share = Share { pool: PoolId(0), nodes: 1 };
-        let taken = vec![Taken { share, from: Time(900), until: Time(1_040) }];
+        let taken = vec![Taken { share, from: Time(900), until: Time(1_040), memory: 0 }];
         let survey = Survey { taken, waiting: vec![job(4, 100)], ..busy() };
         let habits = Habits {
             usual: vec![Usual::of(&[900; 9], &[]), Usual::of(&[100; 9], &[])],

@@ -206,6 +206,7 @@ mod tests {
         };
         let run = Run {
             jobs: vec![ran(40, None), ran(50, Some(Reason::NoValue)), ran(60, None)],
+            submitted: vec![],
             trades: vec![struck(0, 1), struck(0, 3), struck(1, 4), struck(2, 7), struck(0, 30)],
             lost: vec![lost(0, 10), lost(2, 7)],
             income: vec![],

@@ -68,7 +68,7 @@ fn any_holds(most: usize) -> impl Strategy<Value = Vec<Hold>> {
 }
 
 fn part(pool: u32, nodes: u32, length: i64) -> Part {
-    Part { pool: PoolId(pool), nodes, length: Span(length) }
+    Part { pool: PoolId(pool), nodes, length: Span(length), memory: 0 }
 }
 
 /// Takes what fits.
