@@ -52,10 +52,7 @@ impl World {
         let run = self.random.random_range(60..7_200i64);
         self.runs.push(Span(run));
         let asked = Span(run * self.random.random_range(100..=500) / 100);
-        Event::Submitted {
-            job: JobId(self.market.submitted()),
-            demand: Demand::new(width, asked),
-        }
+        Event::Submitted { job: JobId(self.market.submitted()), demand: Demand::new(width, asked) }
     }
 
     /// The next moment; as many jobs come as left.

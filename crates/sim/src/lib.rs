@@ -27,6 +27,7 @@ mod replay;
 pub mod replications;
 mod result;
 pub mod retrace;
+pub mod stream;
 pub mod workload;
 
 pub use engine::SimError;

@@ -194,7 +194,8 @@ impl<S: Space> Line<S> {
                 break;
             }
             self.fill_until(space, (after, Some(rank)), outcomes);
-            let place = self.queue.get(rank).and_then(|job| space.first_place(job, &mut self.memory));
+            let place =
+                self.queue.get(rank).and_then(|job| space.first_place(job, &mut self.memory));
             kept += usize::from(!self.settle(space, (rank, place), outcomes));
             after = Some(rank);
         }

@@ -74,11 +74,7 @@ pub(in crate::policy) trait Space: Capacity + Sized {
     fn any_free(&self) -> bool;
 
     /// The earliest place for the job.
-    fn first_place(
-        &mut self,
-        job: &Self::Job,
-        memory: &mut Self::Memory,
-    ) -> Option<Self::Place>;
+    fn first_place(&mut self, job: &Self::Job, memory: &mut Self::Memory) -> Option<Self::Place>;
 
     /// Its place if it can start now.
     fn place_now(&mut self, job: &Self::Job) -> Option<Self::Place>;
