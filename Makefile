@@ -38,18 +38,8 @@ NEWER_SLURM ?= 24.11
 # draws others; the other targets draw new ones each time.
 SEED ?= 1
 
-# The clusters of the last part mostly wait: parsers are fuzzed meanwhile, and the Python package and
-# the packages of the program are made and tried.
 test: setup packages
-	PROPTEST_RNG_SEED=$(SEED) RUST_TEST_THREADS=$(THREADS) $(CARGO) test $(EVERYTHING)
-	WHAT="$(EVERYTHING)" ./scripts/evalys.sh
-	WHAT="$(EVERYTHING)" ./scripts/fuzz.sh
-	mkdir -p target/fuzzing
-	WHAT="$(EVERYTHING)" nice ./scripts/beside.sh >target/fuzzing/log 2>&1 & beside=$$!; \
-	  WHAT="$(EVERYTHING)" THREADS=$(THREADS) ./scripts/test-slurm.sh $(NEWER_SLURM); slurm=$$?; \
-	  wait $$beside; beside=$$?; cat target/fuzzing/log; \
-	  [ $$slurm -ne 75 ] || echo "NOT TESTED: Slurm $(NEWER_SLURM) cannot be made here" >&2; \
-	  [ $$slurm -eq 0 ] && [ $$beside -eq 0 ] || exit $$(( slurm > beside ? slurm : beside ))
+	WHAT="$(EVERYTHING)" THREADS=$(THREADS) SEED=$(SEED) NEWER_SLURM=$(NEWER_SLURM) ./scripts/test.sh
 
 # The tests of Slurm sites on other versions of Slurm: make test-slurm VERSIONS="22.05 24.11 26.05"
 VERSIONS ?= 22.05 24.11 26.05

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# All tests, in three rows beside each other, since those of clusters mostly wait: the managers of
+# this machine; another version of Slurm (NEWER_SLURM); all others. WHAT: packages and features;
+# THREADS: tests at a time in each row. What a row prints is shown when it has ended; the last lines
+# say what failed. Nothing stops at a failure.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+cargo=${CARGO:-cargo}
+out=target/testing
+mkdir -p "$out"
+rm -f "$out"/*.failed
+read -ra what <<<"$WHAT"
+export WHAT PROPTEST_RNG_SEED=${SEED:-1} RUST_TEST_THREADS=${THREADS:-3}
+
+"$cargo" test "${what[@]}" --no-run || exit 1
+
+# Integration tests but those of managers, which wait for most of their time.
+others() {
+    "$cargo" metadata --no-deps --format-version 1 | python3 -c '
+import json, sys
+tests = {t["name"] for p in json.load(sys.stdin)["packages"] for t in p["targets"] if "test" in t["kind"]}
+print(*("--test=" + name for name in sorted(tests - {"with_slurm", "with_gridengine"})))'
+}
+
+# part ROW NAME COMMAND ...
+part() {
+    local row=$1 name=$2 begun=$SECONDS it
+    shift 2
+    "$@"
+    it=$?
+    echo "$name: exit code $it after $((SECONDS - begun)) s"
+    [ "$it" -eq 0 ] || echo "$name ($it)" >>"$out/$row.failed"
+}
+
+managers() {
+    part managers "managers of this machine" \
+        "$cargo" test "${what[@]}" --no-fail-fast --test with_slurm --test with_gridengine
+}
+
+newer() {
+    part newer "Slurm $NEWER_SLURM (75: it cannot be made here)" scripts/test-slurm.sh "$NEWER_SLURM"
+}
+
+rest() {
+    local tests
+    mapfile -d ' ' -t tests < <(others | tr -d '\n')
+    part rest "units and integration" \
+        "$cargo" test "${what[@]}" --no-fail-fast --lib --bins "${tests[@]}"
+    part rest "examples in docs" "$cargo" test "${what[@]}" --no-fail-fast --doc
+    for it in evalys fuzz fuzz-parsers test-python test-packages; do
+        part rest "$it" "scripts/$it.sh"
+    done
+}
+
+rows=(managers newer rest)
+declare -A of
+for row in "${rows[@]}"; do
+    # Clusters have the processors first: what waits for an answer has a limit.
+    (
+        [ "$row" != rest ] || renice -n 5 $BASHPID >/dev/null
+        "$row"
+    ) >"$out/$row.log" 2>&1 &
+    of[$row]=$!
+done
+for row in "${rows[@]}"; do
+    wait "${of[$row]}"
+    echo "== $row"
+    cat "$out/$row.log"
+done
+cat "$out"/*.failed 2>/dev/null | sed 's/^/FAILED: /'
+! ls "$out"/*.failed >/dev/null 2>&1
