@@ -49,13 +49,15 @@ fn workload(drawn: &[Drawn]) -> Workload {
     prepare(&log, Arc::new(Pools::cluster(PROCESSORS)), Semantics::Textbook, Overrun::Kill)
 }
 
+type Outcome = Result<Streamed, StreamError<Infallible>>;
+
 /// Jobs as they end.
 fn streamed(
     workload: &Workload,
     jobs: &[Job],
     estimate: Estimate,
     policy: &mut dyn Policy,
-) -> (Result<Streamed, StreamError<Infallible>>, Vec<(Job, Ran)>) {
+) -> (Outcome, Vec<(Job, Ran)>) {
     let mut all = Vec::new();
     let mut source = jobs.iter().cloned().map(Ok);
     let pools = Arc::clone(&workload.pools);
