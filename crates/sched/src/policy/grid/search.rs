@@ -7,7 +7,6 @@ use super::free::Free;
 use super::priced::Room;
 use super::rooms::RoomRequest;
 use super::wish::{Group, PlacementRequest, PoolOffer};
-use crate::policy::availability::Capacity as _;
 
 /// A start in `[from, until)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,9 +130,6 @@ impl PlacementRequest {
         free: &mut Free,
         bounds: SearchBounds,
     ) -> Option<PricedBooking> {
-        if bounds.until <= bounds.from + Span(1) && group.offers.len() > 1 {
-            return self.only_at_first(group, free, bounds);
-        }
         let (profiles, mut sum) = free.parts();
         let profile = |offer: &PoolOffer| &profiles[offer.pool.index()];
         if let [offer] = &group.offers[..] {
@@ -158,40 +154,6 @@ impl PlacementRequest {
                 return Some(found);
             }
             at = next(&mut views, missing)?;
-        }
-        None
-    }
-
-    /// The same where there is one start only. Pools are looked at in the order of cost, until there
-    /// are nodes enough or the others are too dear; now, those without a free node cost nothing.
-    fn only_at_first(
-        &self,
-        group: &Group,
-        free: &Free,
-        bounds: SearchBounds,
-    ) -> Option<PricedBooking> {
-        let start = bounds.from;
-        let is_now = start <= free.now();
-        let (mut left, mut cost, mut parts) = (self.wanted, 0i128, Vec::new());
-        for offer in group.offers.iter().filter(|_| start < bounds.until) {
-            let PoolOffer { pool, length, .. } = *offer;
-            if cost + i128::from(left) * i128::from(offer.cost) > self.budget {
-                return None;
-            }
-            let profile = &free.profiles()[pool.index()];
-            if is_now && profile.free_now() < 1 || start >= bounds.until_for(length) {
-                continue;
-            }
-            let usable = profile.min(start, length).clamp(0, i64::from(offer.nodes.min(left)));
-            let nodes = usable as u32;
-            if nodes > 0 {
-                cost += i128::from(nodes) * i128::from(offer.cost);
-                parts.push(Part { pool, nodes, length });
-                left -= nodes;
-            }
-            if left == 0 {
-                return Some((cost, Booking { start, parts }));
-            }
         }
         None
     }
