@@ -87,6 +87,11 @@ impl Profile {
         self.origin
     }
 
+    /// At how many moments after the origin the number of free processors changes.
+    pub fn changes(&self) -> usize {
+        self.changes.len()
+    }
+
     /// Free processors at the origin; negative if more were taken than there are.
     pub fn free_now(&self) -> i64 {
         self.free

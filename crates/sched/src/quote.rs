@@ -59,14 +59,29 @@ fn all<'a>(
 ) -> impl Iterator<Item = Quote> + 'a {
     let own = Some(&request.criterion).filter(|own| !CRITERIA.contains(own));
     let mut scratch = Scratch::default();
+    let mut before: Option<Searcher> = None;
     let quote = move |criterion: &Criterion| {
         let search = Search { work_limit, ..Search::best(criterion.clone()) };
-        let searcher = Searcher::new(grid, request, &search);
+        let searcher = searcher(&before, grid, request, &search);
         let found = searcher.find(slots, Time::MIN, &mut scratch);
         let answer = found.ok_or_else(|| searcher.reason(slots, &mut scratch));
+        before = Some(searcher);
         Quote { criterion: criterion.clone(), answer }
     };
     CRITERIA.iter().chain(own).map(quote)
+}
+
+/// The searcher that follows another one for the same request.
+fn searcher(
+    before: &Option<Searcher>,
+    grid: &Grid,
+    request: &Request,
+    search: &Search,
+) -> Searcher {
+    match before {
+        Some(before) => before.again(grid, request, search),
+        None => Searcher::new(grid, request, search),
+    }
 }
 
 /// The windows of which none is both earlier in finish and cheaper than another.
@@ -82,12 +97,15 @@ pub struct WindowFront {
 /// most `max_points` of it.
 ///
 /// Alternates between "least cost before this finish" and "least finish at this cost": two exact
-/// searches, O(p log p) each, per point.
+/// searches, O(p log p) each, per point; nodes are ranked once.
 pub fn front(grid: &Grid, slots: &SlotList, request: &Request, max_points: usize) -> WindowFront {
     let mut scratch = Scratch::default();
+    let mut before: Option<Searcher> = None;
     let mut best = |request: &Request, criterion: Criterion| {
-        let searcher = Searcher::new(grid, request, &Search::best(criterion));
-        searcher.find(slots, Time::MIN, &mut scratch).map(|found| found.window)
+        let searcher = searcher(&before, grid, request, &Search::best(criterion));
+        let found = searcher.find(slots, Time::MIN, &mut scratch).map(|found| found.window);
+        before = Some(searcher);
+        found
     };
     let mut windows = Vec::new();
     let mut request = request.clone();

@@ -30,6 +30,7 @@ pub mod replications;
 mod result;
 pub mod retrace;
 pub mod stepped;
+pub mod stream;
 pub mod workload;
 pub mod worlds;
 

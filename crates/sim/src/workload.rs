@@ -156,11 +156,7 @@ pub fn prepare(
         Workload { pools, jobs, outages: vec![], rejected: vec![], owners: vec![], links: vec![] };
     let processors = workload.processors();
     for (source, job) in log.iter().enumerate() {
-        let taken = match semantics {
-            Semantics::Textbook => textbook(job, overrun),
-            Semantics::Pyss => pyss(job),
-        };
-        match taken {
+        match replayable(job, semantics, overrun) {
             Ok(job) if job.processors > processors => {
                 let (why, job) = (Refusal::TooWide, Some(Box::new(Job { source, ..job })));
                 workload.rejected.push(Rejected { source, why, job });
@@ -171,6 +167,17 @@ pub fn prepare(
     }
     workload.jobs.sort_by_key(|job| (job.submit, job.number));
     workload
+}
+
+/// A job of a log as it can be replayed on a machine that is wide enough; see [`prepare`].
+///
+/// # Errors
+/// If the log says too little of it.
+pub fn replayable(job: &LogJob, semantics: Semantics, overrun: Overrun) -> Result<Job, Refusal> {
+    match semantics {
+        Semantics::Textbook => textbook(job, overrun),
+        Semantics::Pyss => pyss(job),
+    }
 }
 
 fn textbook(job: &LogJob, overrun: Overrun) -> Result<Job, Refusal> {

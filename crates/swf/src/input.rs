@@ -1,10 +1,11 @@
-//! Reading an input whole: from a file or standard input, within a limit, unpacked if gzip.
+//! Reading an input whole: from a file or standard input, within a limit, unpacked if gzip or zstd.
 
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 
 use crate::diagnostics::{Diagnostic, Diagnostics};
+use crate::frames::{self, Frames};
 
 /// The largest input that is read, unpacked: 1 GiB.
 pub const MAX_BYTES: u64 = 1 << 30;
@@ -49,10 +50,10 @@ impl Input {
     }
 }
 
-/// Reads `path` (`-` is standard input) whole; gzip is recognised by its first bytes.
+/// Reads `path` (`-` is standard input) whole; gzip and zstd are recognised by their first bytes.
 ///
 /// # Errors
-/// The file cannot be read, is larger than [`MAX_BYTES`], or its gzip data are damaged.
+/// The file cannot be read, is larger than [`MAX_BYTES`], or its packed data are damaged.
 pub fn read(path: &str) -> Result<Input, Diagnostics> {
     read_within(path, MAX_BYTES)
 }
@@ -66,7 +67,7 @@ pub fn read_packed(path: &str) -> Result<Input, Diagnostics> {
     packed_within(path, MAX_BYTES)
 }
 
-/// The same input, unpacked if its first bytes are gzip's.
+/// The same input, unpacked if its first bytes are those of gzip or zstd.
 ///
 /// # Errors
 /// Damaged data, or more than [`MAX_BYTES`].
@@ -103,7 +104,7 @@ fn packed_within(path: &str, limit: u64) -> Result<Input, Diagnostics> {
     Ok(Input { name: path.to_owned(), bytes })
 }
 
-/// An input that is read piece by piece, unpacked if it is gzip.
+/// An input that is read piece by piece, unpacked if it is gzip or zstd.
 pub struct Stream {
     /// What is left to read.
     pub from: Box<dyn BufRead>,
@@ -111,8 +112,8 @@ pub struct Stream {
     pub size: Option<u64>,
 }
 
-/// Opens `path` (`-` is standard input) for reading it piece by piece; gzip is recognised by its
-/// first bytes. Damaged gzip data are an error of the read.
+/// Opens `path` (`-` is standard input) for reading it piece by piece; gzip and zstd are recognised by
+/// their first bytes. Damaged data are an error of the read.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -128,10 +129,13 @@ pub fn open(path: &str) -> Result<Stream, Diagnostics> {
     Ok(Stream { from: stream(file).map_err(unreadable)?, size })
 }
 
-/// `source` with a buffer, unpacked if it begins as gzip does.
+/// `source` with a buffer, unpacked if it begins as gzip or zstd does.
 fn stream(source: impl Read + 'static) -> io::Result<Box<dyn BufRead>> {
     const BUFFER: usize = 1 << 16;
     let mut plain = BufReader::with_capacity(BUFFER, source);
+    if frames::are_begun_by(plain.fill_buf()?) {
+        return Ok(Box::new(BufReader::with_capacity(BUFFER, Frames::new(plain))));
+    }
     if plain.fill_buf()?.starts_with(b"\x1f\x8b") {
         let unpacked = flate2::bufread::MultiGzDecoder::new(plain);
         return Ok(Box::new(BufReader::with_capacity(BUFFER, unpacked)));
@@ -196,7 +200,7 @@ fn too_large(path: &str, limit: u64) -> Diagnostics {
         .into()
 }
 
-/// A gzip file may unpack to so many bytes whatever its size, and to [`MOST_TIMES`] times its size
+/// A packed file may unpack to so many bytes whatever its size, and to [`MOST_TIMES`] times its size
 /// beyond that: logs shrink to a fifth or a tenth, only generated ones to a thousandth.
 const UNPACKED: u64 = 64 << 20;
 /// See [`UNPACKED`].
@@ -209,23 +213,30 @@ fn read_limited(source: impl Read, expected: u64, limit: u64) -> io::Result<Opti
     Ok(Some(bytes).filter(|bytes| bytes.len() as u64 <= limit))
 }
 
-/// `bytes`, unpacked if they begin as gzip does. The limit holds for what comes out, too.
+/// `bytes`, unpacked if they begin as gzip or zstd does. The limit holds for what comes out, too.
 fn unpack<'b>(name: &str, bytes: &'b [u8], limit: u64) -> Result<Cow<'b, [u8]>, Diagnostics> {
-    if !bytes.starts_with(b"\x1f\x8b") {
-        return Ok(Cow::Borrowed(bytes));
-    }
-    let source = flate2::read::MultiGzDecoder::new(bytes);
+    let (kind, tool) = match bytes.starts_with(b"\x1f\x8b") {
+        true => ("gzip", "gunzip"),
+        false if frames::are_begun_by(bytes) => ("zstd", "unzstd"),
+        false => return Ok(Cow::Borrowed(bytes)),
+    };
     let believed = UNPACKED.max(bytes.len() as u64 * MOST_TIMES).min(limit);
-    match read_limited(source, size_once_unpacked(bytes) + 1, believed) {
+    let unpacked = match kind {
+        "gzip" => {
+            let source = flate2::read::MultiGzDecoder::new(bytes);
+            read_limited(source, size_once_unpacked(bytes) + 1, believed)
+        }
+        _ => read_limited(Frames::new(bytes), 4 * bytes.len() as u64, believed),
+    };
+    match unpacked {
         Ok(Some(unpacked)) => Ok(Cow::Owned(unpacked)),
         Ok(None) if believed < limit => {
             let what = format!("unpacks to more than {MOST_TIMES} times its size");
-            Err(Diagnostic::error(name, what)
-                .with_hint("if this is right, unpack it with gunzip and give the plain file")
-                .into())
+            let hint = format!("if this is right, unpack it with {tool} and give the plain file");
+            Err(Diagnostic::error(name, what).with_hint(hint).into())
         }
         Ok(None) => Err(too_large(name, limit)),
-        Err(err) => Err(Diagnostic::error(name, format!("damaged gzip data: {err}"))
+        Err(err) => Err(Diagnostic::error(name, format!("damaged {kind} data: {err}"))
             .with_hint("the file is probably truncated: fetch it again")
             .into()),
     }

@@ -1,4 +1,4 @@
-//! Workload logs in the Standard Workload Format 2.2: reading (plain or gzip), writing, making
+//! Workload logs in the Standard Workload Format 2.2: reading (plain, gzip or zstd; whole or piece by piece), writing, making
 //! others of them ([`transform`]), replays as logs ([`result`](fn@result)), and a small generator
 //! ([`sample`](fn@sample)).
 //!
@@ -25,10 +25,12 @@
 
 pub mod decimal;
 pub mod diagnostics;
+mod frames;
 mod halves;
 mod header;
 pub mod input;
 mod read;
+mod records;
 mod result;
 mod sample;
 mod summary;
@@ -43,6 +45,7 @@ use crate::diagnostics::Diagnostics;
 use crate::input::Input;
 
 pub use header::{Header, STANDARD_KEYS};
+pub use records::{Records, records};
 pub use result::{ReplayedJob, Rules, SwfOutcome, result};
 pub use sample::sample;
 pub use write::{write, write_header, write_record};
@@ -186,7 +189,7 @@ fn sort(jobs: &mut [Record]) {
     jobs.sort_by_key(|job| (job.submit, job.number));
 }
 
-/// Reads the log in the file `path`, plain or gzip; `-` is standard input.
+/// Reads the log in the file `path`, plain, gzip or zstd; `-` is standard input.
 ///
 /// # Errors
 /// All that is wrong with it.

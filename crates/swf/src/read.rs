@@ -131,20 +131,34 @@ fn in_halves<'f>(file: &'f str, front: &[u8], back: &[u8]) -> Option<SwfReader<'
 }
 
 #[derive(Default)]
-struct SwfReader<'f> {
-    file: &'f str,
-    line: u32,
-    header: Header,
-    jobs: Vec<Record>,
-    undated: Vec<Record>,
-    summary: Summary,
-    diagnostics: Diagnostics,
+pub(super) struct SwfReader<'f> {
+    pub(super) file: &'f str,
+    pub(super) line: u32,
+    pub(super) header: Header,
+    pub(super) jobs: Vec<Record>,
+    pub(super) undated: Vec<Record>,
+    pub(super) summary: Summary,
+    pub(super) diagnostics: Diagnostics,
 }
 
 impl SwfReader<'_> {
-    fn error(&mut self, message: String, hint: &str) {
+    pub(super) fn error(&mut self, message: String, hint: &str) {
         let it = Diagnostic::error(self.file, message).at_line(self.line);
         self.diagnostics.push(it.with_hint(hint));
+    }
+
+    /// The same for some lines of a longer log, which may not be binary.
+    pub(super) fn take_lines(&mut self, bytes: &[u8]) {
+        match bytes.contains(&0) {
+            true => {
+                self.line += 1;
+                self.error(
+                    "a binary file, not a log".to_owned(),
+                    "logs are SWF text, plain or packed",
+                );
+            }
+            false => self.read(bytes),
+        }
     }
 
     fn read(&mut self, bytes: &[u8]) {

@@ -18,6 +18,8 @@ pub(super) struct Entries {
     /// All but the last are full.
     pieces: Vec<Arc<Vec<Entry>>>,
     len: usize,
+    /// A piece of entries that were forgotten.
+    over: Option<Arc<Vec<Entry>>>,
 }
 
 impl Entries {
@@ -29,7 +31,7 @@ impl Entries {
             0 => {}
             rest => pieces.push(Arc::new(vec![entry.clone(); rest])),
         }
-        Entries { pieces, len: count }
+        Entries { pieces, len: count, over: None }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -55,6 +57,16 @@ impl Entries {
             None => self.pieces.push(Arc::new(vec![entry])),
         }
         self.len += 1;
+    }
+
+    /// Puts one piece that all share in the place of a full one whose entries are all as `is_over`
+    /// says, `index` among them. At most [`PIECE`] looks.
+    pub(super) fn forget(&mut self, index: usize, over: &Entry, is_over: impl Fn(&Entry) -> bool) {
+        let Some(piece) = self.pieces.get_mut(index / PIECE) else { return };
+        if piece.len() == PIECE && piece.iter().all(is_over) {
+            let of_all = self.over.get_or_insert_with(|| Arc::new(vec![over.clone(); PIECE]));
+            *piece = Arc::clone(of_all);
+        }
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Entry> {
@@ -90,6 +102,23 @@ mod tests {
 
     fn widths(entries: &Entries) -> Vec<u32> {
         entries.iter().map(|entry| entry.demand.processors).collect()
+    }
+
+    #[test]
+    fn a_piece_is_forgotten_once_all_of_it_is_over() {
+        let mut entries = Entries::default();
+        (0..2 * PIECE + 3).for_each(|at| entries.push(entry(at as u32)));
+        let over = Entry { phase: Phase::Ended, ..entry(1) };
+        let is_over = |entry: &Entry| entry.phase == Phase::Ended;
+        for at in (0..PIECE).chain(2 * PIECE..2 * PIECE + 3).rev() {
+            assert_eq!(entries[at].demand.processors, at as u32, "it is known until all are over");
+            entries[at].phase = Phase::Ended;
+            entries.forget(at, &over, is_over);
+        }
+        let plain = widths(&entries);
+        assert_eq!(plain[..PIECE], vec![1; PIECE]);
+        assert_eq!(plain[PIECE..], (PIECE as u32..2 * PIECE as u32 + 3).collect::<Vec<_>>());
+        assert_eq!(entries.len(), 2 * PIECE + 3);
     }
 
     #[test]

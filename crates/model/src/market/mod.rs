@@ -306,6 +306,16 @@ impl Market {
         Ok(())
     }
 
+    /// The job has ended or was refused, and nothing will ask again what it was or paid: its memory
+    /// may be used for others. From then on [`Market::demand`] and [`Market::paid`] of it say
+    /// nothing. A job that has not ended is not affected. Constant time.
+    pub fn forget(&mut self, job: JobId) {
+        let is_over = |entry: &Entry| matches!(entry.phase, Phase::Ended | Phase::Refused);
+        let demand = Demand::new(1, Span(1));
+        let over = Entry { demand, phase: Phase::Ended, paid: Money::ZERO, trade: None };
+        self.jobs.forget(job.index(), &over, is_over);
+    }
+
     fn submit(&mut self, job: JobId, demand: &Demand) -> Result<(), MarketError> {
         if job.index() != self.jobs.len() {
             return Err(MarketError::State { job });

@@ -1,7 +1,6 @@
 //! The criteria that one forward pass decides exactly.
 
 use std::ops::ControlFlow;
-use std::sync::OnceLock;
 
 use super::cheapest::Cheapest;
 use super::ranking::NodeRanking;
@@ -47,20 +46,6 @@ impl SweepVisitor for Least {
     }
 }
 
-/// The nodes by length, sorted when the first window is found and not before: many searches find
-/// none.
-#[derive(Debug)]
-pub(super) struct Lengths<'a> {
-    pub(super) ranking: &'a NodeRanking,
-    pub(super) sorted: &'a OnceLock<Vec<(i64, u32)>>,
-}
-
-impl Lengths<'_> {
-    fn longest_first(&self) -> &[(i64, u32)] {
-        self.sorted.get_or_init(|| self.ranking.longest_first())
-    }
-}
-
 /// Which right edge is to be least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RightEdge {
@@ -80,7 +65,8 @@ pub(super) struct Shrinking<'a> {
     edge: RightEdge,
     budget: i128,
     wanted: usize,
-    lengths: &'a Lengths<'a>,
+    /// Sorted by length when the first window is found and not before: many searches find none.
+    ranking: &'a NodeRanking,
     /// So many of the longest are dropped.
     dropped: usize,
     /// The best right edge so far: a length or a time.
@@ -94,9 +80,9 @@ impl<'a> Shrinking<'a> {
         edge: RightEdge,
         budget: i128,
         wanted: usize,
-        lengths: &'a Lengths<'a>,
+        ranking: &'a NodeRanking,
     ) -> Self {
-        Shrinking { edge, budget, wanted, lengths, dropped: 0, best: ANY_LENGTH, found: None }
+        Shrinking { edge, budget, wanted, ranking, dropped: 0, best: ANY_LENGTH, found: None }
     }
 
     fn limit(&self, now: i64) -> i64 {
@@ -108,14 +94,14 @@ impl<'a> Shrinking<'a> {
 
     /// Drops the node with the longest task; whether it was a member, and its length.
     fn drop_longest(&mut self, cheapest: &mut Cheapest<'_>) -> Option<(bool, i64)> {
-        let (length, rank) = *self.lengths.longest_first().get(self.dropped)?;
+        let (length, rank) = *self.ranking.longest_first().get(self.dropped)?;
         self.dropped += 1;
         Some((cheapest.remove(rank), length))
     }
 
     /// Drops all nodes with tasks of at least `limit` and lets the next cheapest in.
     fn drop_from(&mut self, limit: i64, cheapest: &mut Cheapest<'_>) {
-        for &(length, rank) in &self.lengths.longest_first()[self.dropped..] {
+        for &(length, rank) in &self.ranking.longest_first()[self.dropped..] {
             if length < limit {
                 break;
             }
@@ -149,7 +135,7 @@ impl SweepVisitor for Shrinking<'_> {
             self.best = if self.edge == RightEdge::Finish { now + length } else { length };
             self.drop_from(length, cheapest);
         }
-        let left = self.lengths.ranking.nodes.len() - self.dropped;
+        let left = self.ranking.nodes.len() - self.dropped;
         if left < self.wanted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }

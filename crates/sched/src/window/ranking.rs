@@ -1,5 +1,7 @@
 //! The nodes that suit a request, from the most to the minimum wanted.
 
+use std::sync::OnceLock;
+
 use tradewind_model::{Attribute, Criterion, Grid, Money, Node, NodeId, Request, Span, Task};
 
 use super::limits::MoneyLimits;
@@ -41,6 +43,8 @@ pub(super) struct NodeRanking {
     pub(super) fits: Vec<Fit>,
     /// Suitable nodes, in the order of their ranks.
     pub(super) nodes: Vec<Ranked>,
+    /// (length, rank) from the longest task to the shortest, once they were needed.
+    by_length: OnceLock<Vec<(i64, u32)>>,
 }
 
 /// What a ranking goes by.
@@ -113,11 +117,15 @@ impl NodeRanking {
         for (it, rank) in nodes.iter().zip(0..) {
             fits[it.node.0 as usize] = Fit { length: it.length.min(NEVER), rank };
         }
-        NodeRanking { fits, nodes }
+        NodeRanking { fits, nodes, by_length: OnceLock::new() }
     }
 
-    /// (length, rank) from the longest task to the shortest. O(n log n).
-    pub(super) fn longest_first(&self) -> Vec<(i64, u32)> {
+    /// (length, rank) from the longest task to the shortest. O(n log n) at the first call.
+    pub(super) fn longest_first(&self) -> &[(i64, u32)] {
+        self.by_length.get_or_init(|| self.sorted_by_length())
+    }
+
+    fn sorted_by_length(&self) -> Vec<(i64, u32)> {
         let mut all: Vec<(i64, u32)> = Vec::with_capacity(self.nodes.len());
         all.extend(self.nodes.iter().zip(0..).map(|(it, rank)| (-it.length, rank)));
         all.sort_unstable();

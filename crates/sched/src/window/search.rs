@@ -1,10 +1,10 @@
 //! What can be searched for, and the searcher that does it.
 
-use std::sync::OnceLock;
+use std::sync::Arc;
 
 use tradewind_model::{
-    Criterion, Grid, Money, NodeId, Performance, Rates, Reason, Request, Rho, Slot, SlotList, Span,
-    Spread, Task, Time, Window,
+    Criterion, Grid, Money, NodeId, Performance, Price, Rates, Reason, Request, Rho, Slot,
+    SlotList, Span, Spread, Task, Time, Window,
 };
 
 use super::bounded::{self, Bounded};
@@ -130,9 +130,10 @@ pub struct Searcher {
     earliest_start: Option<Time>,
     pub(super) deadline: Option<Time>,
     pub(super) min_performance: Option<Performance>,
+    max_price: Option<Price>,
     pub(super) grid_size: u32,
     pub(super) budget: Option<Money>,
-    pub(super) ranking: NodeRanking,
+    pub(super) ranking: Arc<NodeRanking>,
     method: Method,
     /// Where prices change with time.
     pub(super) prices: Option<PriceList>,
@@ -146,8 +147,7 @@ pub struct Searcher {
 enum Method {
     Earliest,
     Least,
-    /// With the nodes by length, once they were needed.
-    Shrinking(RightEdge, OnceLock<Vec<(i64, u32)>>),
+    Shrinking(RightEdge),
     Bounded(Bounded),
     Csa,
     Paper,
@@ -170,12 +170,40 @@ impl Searcher {
             Spread::Site if groups.is_none() => sites::rankings(grid, &ranking),
             _ => Vec::new(),
         };
-        let of = |ranking: NodeRanking, by_site: Vec<Searcher>| Searcher {
+        let by_site = by_site.into_iter().map(Arc::new);
+        Searcher::ranked((grid, request, search), Arc::new(ranking), by_site)
+    }
+
+    /// The same as [`Searcher::new`] for the same request, but that its budget, its deadline and its
+    /// earliest start may be others: nodes are ranked again only if this search wants them in
+    /// another order.
+    pub(crate) fn again(&self, grid: &Grid, request: &Request, search: &Search) -> Searcher {
+        let now = MoneyLimits::of(request, search);
+        let before = self.max_price == now.max_price && self.grid_size == grid.len() as u32;
+        match before && Method::same_order(&self.search, search) {
+            true => {
+                let by_site = self.by_site.iter().map(|site| Arc::clone(&site.ranking));
+                Searcher::ranked((grid, request, search), Arc::clone(&self.ranking), by_site)
+            }
+            false => Searcher::new(grid, request, search),
+        }
+    }
+
+    /// With the ranking of all nodes, and of each site's if the window must lie at one.
+    fn ranked(
+        (grid, request, search): (&Grid, &Request, &Search),
+        ranking: Arc<NodeRanking>,
+        by_site: impl Iterator<Item = Arc<NodeRanking>>,
+    ) -> Searcher {
+        let limits = MoneyLimits::of(request, search);
+        let groups = Groups::of(grid, request, search);
+        let of = |ranking: Arc<NodeRanking>, by_site: Vec<Searcher>| Searcher {
             search: search.clone(),
             wanted: request.tasks as usize,
             earliest_start: request.earliest_start,
             deadline: request.deadline,
             min_performance: request.min_performance,
+            max_price: limits.max_price,
             grid_size: grid.len() as u32,
             budget: limits.budget,
             method: Method::choose(search, limits, &ranking),
@@ -184,7 +212,7 @@ impl Searcher {
             by_site,
             groups: groups.clone(),
         };
-        let by_site = by_site.into_iter().map(|ranking| of(ranking, Vec::new())).collect();
+        let by_site = by_site.map(|ranking| of(ranking, Vec::new())).collect();
         of(ranking, by_site)
     }
 
@@ -227,10 +255,7 @@ impl Searcher {
         match &self.method {
             Method::Earliest => self.earliest(slots, bracket, scratch),
             Method::Least => self.min(slots, bracket, scratch),
-            Method::Shrinking(edge, sorted) => {
-                let lengths = Lengths { ranking: &self.ranking, sorted };
-                self.shrink(*edge, &lengths, slots, bracket, scratch)
-            }
+            Method::Shrinking(edge) => self.shrink(*edge, slots, bracket, scratch),
             Method::Bounded(bounded) => bounded::find(self, bounded, slots, bracket, scratch),
             Method::Csa => csa::find(self, slots, bracket, scratch),
             Method::Paper => paper::find(self, list, bracket),
@@ -314,14 +339,13 @@ impl Searcher {
     fn shrink(
         &self,
         edge: RightEdge,
-        lengths: &Lengths<'_>,
         slots: &[Slot],
         bracket: StartBounds,
         scratch: &mut Scratch,
     ) -> Option<Found> {
-        let ranking = &self.ranking;
+        let ranking: &NodeRanking = &self.ranking;
         let mut cheapest = Cheapest::new(ranking, self.wanted, &mut scratch.buffers);
-        let mut judge = Shrinking::new(edge, self.ceiling(), self.wanted, lengths);
+        let mut judge = Shrinking::new(edge, self.ceiling(), self.wanted, ranking);
         sweep(ranking, slots, bracket, &mut cheapest, &mut judge);
         let (start, longest) = judge.found?;
         exact(start, self.first_at(start, longest, slots, bracket, &mut scratch.ranks))
@@ -377,6 +401,15 @@ impl Method {
         }
     }
 
+    /// Whether both searches rank nodes by the same numbers.
+    fn same_order(one: &Search, other: &Search) -> bool {
+        let value = |search: &Search| match search.algorithm.criterion() {
+            sum @ (Criterion::ProcessorTime | Criterion::Sum(_)) => Some(sum.clone()),
+            _ => None, // the cost
+        };
+        Method::order(one) == Method::order(other) && value(one) == value(other)
+    }
+
     /// What answers `search`; `ranking` is in its [`Method::order`].
     fn choose(search: &Search, limits: MoneyLimits, ranking: &NodeRanking) -> Method {
         let criterion = match (search.variant, &search.algorithm) {
@@ -387,8 +420,8 @@ impl Method {
         match criterion {
             Criterion::Start => Method::Earliest,
             Criterion::Cost => Method::Least,
-            Criterion::Runtime => Method::Shrinking(RightEdge::Runtime, OnceLock::new()),
-            Criterion::Finish => Method::Shrinking(RightEdge::Finish, OnceLock::new()),
+            Criterion::Runtime => Method::Shrinking(RightEdge::Runtime),
+            Criterion::Finish => Method::Shrinking(RightEdge::Finish),
             Criterion::ProcessorTime | Criterion::Sum(_) => match limits.budget {
                 None => Method::Least,
                 Some(_) => Method::Bounded(Bounded::new(ranking)),

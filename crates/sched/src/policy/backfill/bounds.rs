@@ -12,6 +12,9 @@ use tradewind_model::{Span, Time};
 const CLASSES: usize = 80;
 /// In a shorter queue a search is quicker than the bounds.
 const LONG_QUEUE: usize = 256;
+/// So many jobs are placed after something became free before bounds are begun: where jobs move,
+/// each move makes an end of them.
+const QUIET: u32 = if cfg!(test) { 0 } else { 32 };
 
 #[derive(Debug, Clone)]
 pub(super) struct Bounds {
@@ -19,11 +22,13 @@ pub(super) struct Bounds {
     pub(super) long_queue: usize,
     /// Empty, or `CLASSES`² prefix maxima.
     latest: Vec<Time>,
+    /// Jobs that were placed since something became free.
+    learned: u32,
 }
 
 impl Default for Bounds {
     fn default() -> Bounds {
-        Bounds { long_queue: LONG_QUEUE, latest: Vec::new() }
+        Bounds { long_queue: LONG_QUEUE, latest: Vec::new(), learned: 0 }
     }
 }
 
@@ -55,6 +60,7 @@ impl Bounds {
     /// Something has become free: nothing is known any more.
     pub(super) fn clear(&mut self) {
         self.latest.clear();
+        self.learned = 0;
     }
 
     /// The job fits nowhere before this moment.
@@ -74,7 +80,8 @@ impl Bounds {
 
     /// In a queue of `jobs`, the job fits nowhere before `start`.
     pub(super) fn learn(&mut self, size: (u32, Span), start: Time, jobs: usize) {
-        if jobs < self.long_queue {
+        self.learned = self.learned.saturating_add(1);
+        if jobs < self.long_queue || self.learned < QUIET {
             return;
         }
         self.latest.resize(CLASSES * CLASSES, Time(i64::MIN));

@@ -172,7 +172,7 @@ impl<S: Space> Line<S> {
         while kept < count {
             let Some(job) = self.queue.after(after) else { return };
             let (rank, counts) = (job.rank(), job.waits_for_nodes());
-            let place = space.first_place(job, &self.memory);
+            let place = space.first_place(job, &mut self.memory);
             after = Some(rank);
             let starts = self.settle(space, (rank, place), outcomes);
             kept += usize::from(!starts && counts);
@@ -194,7 +194,8 @@ impl<S: Space> Line<S> {
                 break;
             }
             self.fill_until(space, (after, Some(rank)), outcomes);
-            let place = self.queue.get(rank).and_then(|job| space.first_place(job, &self.memory));
+            let place =
+                self.queue.get(rank).and_then(|job| space.first_place(job, &mut self.memory));
             kept += usize::from(!self.settle(space, (rank, place), outcomes));
             after = Some(rank);
         }
@@ -283,7 +284,7 @@ impl<S: Space> Line<S> {
                 ahead < depth as usize
             }
         };
-        let place = if reserves { space.first_place(&job, &self.memory) } else { None };
+        let place = if reserves { space.first_place(&job, &mut self.memory) } else { None };
         self.queue.insert(job);
         if reserves {
             self.settle(space, (rank, place), outcomes);

@@ -20,6 +20,7 @@
 mod bounds;
 mod line;
 mod moves;
+mod no_room;
 mod openings;
 mod pool;
 mod queue;

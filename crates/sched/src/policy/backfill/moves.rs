@@ -37,6 +37,7 @@ pub(super) struct Moves {
     /// [`JOBS_PER_SEARCH`], but in tests.
     pub(super) jobs_per_search: usize,
     openings: Vec<Opening>,
+    patience: Patience,
     /// Jobs without a reservation.
     unplaced: BTreeSet<Rank>,
     /// Buffers that are kept to avoid allocations.
@@ -49,6 +50,7 @@ impl Default for Moves {
         Moves {
             jobs_per_search: JOBS_PER_SEARCH,
             openings: Vec::new(),
+            patience: Patience::default(),
             unplaced: BTreeSet::new(),
             all: Vec::new(),
             outline: Outline::default(),
@@ -88,6 +90,34 @@ impl Moves {
 enum Seen {
     All,
     UpTo(Option<Rank>),
+}
+
+/// Where walks from candidate to candidate were given up, the next ones are not begun: to put all
+/// jobs on shelves for nothing costs more than to look at them. They are tried again after ever
+/// more passes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Patience {
+    /// Walks that were given up, one after the other.
+    given_up: u32,
+    /// Passes without a try.
+    left_out: u32,
+}
+
+impl Patience {
+    const MOST: u32 = 6;
+
+    fn try_again(&mut self) -> bool {
+        let due = self.left_out + 1 >= 1 << self.given_up;
+        self.left_out = if due { 0 } else { self.left_out + 1 };
+        due
+    }
+
+    fn learn(&mut self, seen: &Seen) {
+        self.given_up = match seen {
+            Seen::All => 0,
+            Seen::UpTo(_) => (self.given_up + 1).min(Patience::MOST),
+        };
+    }
 }
 
 /// One walk through the queue.
@@ -151,8 +181,13 @@ impl PoolLine {
         openings.retain(|opening| !opening.is_over(now));
         let limit =
             self.queue.len().checked_div(self.memory.moves.jobs_per_search).unwrap_or(usize::MAX);
-        let seen = match openings.len() + LEAST_SEARCHES <= limit {
-            true => self.walk_candidates(profile, openings, limit, started),
+        let worthwhile = openings.len() + LEAST_SEARCHES <= limit;
+        let seen = match worthwhile && self.memory.moves.patience.try_again() {
+            true => {
+                let seen = self.walk_candidates(profile, openings, limit, started);
+                self.memory.moves.patience.learn(&seen);
+                seen
+            }
             false => Seen::UpTo(None),
         };
         if let Seen::UpTo(rank) = seen {
@@ -222,13 +257,16 @@ impl PoolLine {
         let before = waiting.reserved;
         let place = match before {
             Some(held) if held > profile.origin() => {
-                let earlier = waiting.earlier(profile, held)?;
+                let (size, now) = ((waiting.processors, waiting.estimate), profile.origin());
+                let earlier = self.memory.no_room.earlier(profile, size, (now, held))?;
                 profile.release(waiting);
                 Some(waiting.taken(earlier))
             }
             _ => {
                 profile.release(waiting);
-                profile.first_place(waiting, &self.memory)
+                let held = before.map(|held| (held, held + waiting.estimate));
+                held.into_iter().for_each(|(from, until)| self.memory.widen(from, until));
+                profile.first_place(waiting, &mut self.memory)
             }
         };
         let start = place.map(|place| place.from);
@@ -241,7 +279,7 @@ impl PoolLine {
         if from >= until {
             return None;
         }
-        self.memory.bounds.clear();
+        self.memory.widen(from, until);
         // Jobs ahead of this one have their turn in the next walk.
         self.memory.moves.openings.push(Opening::new(from, until, Some(waiting.rank)));
         Some((from, until))

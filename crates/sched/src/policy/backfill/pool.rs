@@ -6,6 +6,7 @@ use super::Depth;
 use super::bounds::Bounds;
 use super::line::Line;
 use super::moves::Moves;
+use super::no_room::NoRoom;
 use super::queue::Queue;
 use super::shelves::{Limits, Reservations};
 use super::space::Space;
@@ -25,6 +26,8 @@ pub(in crate::policy) struct PoolMemory {
     pub(super) moves: Moves,
     /// The same: where new jobs may go.
     pub(super) bounds: Bounds,
+    /// The same: where searches found no room.
+    pub(super) no_room: NoRoom,
     /// A buffer.
     running_minima: Vec<Level>,
 }
@@ -39,12 +42,14 @@ impl Space for Profile {
         self.free_now() > 0
     }
 
-    fn first_place(&mut self, job: &Waiting, memory: &PoolMemory) -> Option<Taken> {
+    fn first_place(&mut self, job: &Waiting, memory: &mut PoolMemory) -> Option<Taken> {
         let known = match job.reserved {
             None => memory.bounds.of((job.processors, job.estimate)),
             Some(_) => self.origin(), // the job itself has just given its place back
         };
-        self.earliest(job.processors, job.estimate, known).map(|at| job.taken(at))
+        let size = (job.processors, job.estimate);
+        let found = memory.no_room.earlier(self, size, (known, Time::INFINITY));
+        found.map(|at| job.taken(at))
     }
 
     fn place_now(&mut self, job: &Waiting) -> Option<Taken> {
@@ -116,6 +121,7 @@ impl Space for Profile {
     fn learn(memory: &mut PoolMemory, place: &Taken, jobs: usize) {
         let Taken { share, from, until, .. } = *place;
         memory.bounds.learn((share.nodes, until - from), from, jobs);
+        memory.no_room.is_told_of_openings();
     }
 
     fn joined(memory: &mut PoolMemory, rank: Rank) {
@@ -132,14 +138,21 @@ impl Space for Profile {
     fn forgot(memory: &mut PoolMemory, queue: &mut Queue<Waiting>) {
         memory.moves.place_all(queue);
         memory.bounds.clear();
+        memory.no_room.clear();
     }
 }
 
 impl PoolMemory {
+    /// Searches may find room that was not there before.
+    pub(super) fn widen(&mut self, from: Time, until: Time) {
+        self.bounds.clear();
+        self.no_room.open(from, until);
+    }
+
     /// Processors became free.
     fn open(&mut self, from: Time, until: Time) {
         self.moves.open(from, until);
-        self.bounds.clear();
+        self.widen(from, until);
     }
 }
 
@@ -149,6 +162,7 @@ impl PoolLine {
     pub(in crate::policy) fn searching(mut self) -> PoolLine {
         self.memory.moves.jobs_per_search = 0;
         self.memory.bounds.long_queue = 0;
+        self.memory.no_room.long = 0;
         self
     }
 

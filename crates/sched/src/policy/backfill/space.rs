@@ -74,7 +74,7 @@ pub(in crate::policy) trait Space: Capacity + Sized {
     fn any_free(&self) -> bool;
 
     /// The earliest place for the job.
-    fn first_place(&mut self, job: &Self::Job, memory: &Self::Memory) -> Option<Self::Place>;
+    fn first_place(&mut self, job: &Self::Job, memory: &mut Self::Memory) -> Option<Self::Place>;
 
     /// Its place if it can start now.
     fn place_now(&mut self, job: &Self::Job) -> Option<Self::Place>;
@@ -134,9 +134,9 @@ pub(in crate::policy) fn look_ahead<'j, S: Space>(
 ) where
     S::Job: 'j,
 {
-    let nothing_known = S::Memory::default();
+    let mut nothing_known = S::Memory::default();
     for job in jobs {
-        let place = space.first_place(job, &nothing_known);
+        let place = space.first_place(job, &mut nothing_known);
         place.iter().for_each(|place| space.reserve(place));
         note(job, place);
     }

@@ -61,11 +61,16 @@ fn replay(drawn: &[Drawn], policy: &mut Backfill, mut look: impl FnMut(&Backfill
 type History = Vec<Vec<(JobId, Option<Time>)>>;
 
 /// All reservations, if a search is worth so many jobs (0 always searches, the most never does)
-/// and a queue so long.
-fn history(drawn: &[Drawn], order: Order, jobs_per_search: usize, long_queue: usize) -> History {
+/// a queue so long, and a profile so long.
+fn history(
+    drawn: &[Drawn],
+    order: Order,
+    (jobs_per_search, long_queue, long_profile): (usize, usize, usize),
+) -> History {
     let mut policy = Backfill::new(Settings { depth: Depth::All, order, candidates: None });
     policy.line.memory.moves.jobs_per_search = jobs_per_search;
     policy.line.memory.bounds.long_queue = long_queue;
+    policy.line.memory.no_room.long = long_profile;
     let mut history = Vec::new();
     replay(drawn, &mut policy, |policy| {
         history.push(policy.line.queue.iter().map(|it| (it.rank.job, it.reserved)).collect());
@@ -127,9 +132,11 @@ proptest! {
     fn short_cuts_lead_where_looking_at_every_job_does(
         drawn in prop_oneof![drawn(), long()], order in order(), jobs_per_search in 0usize..4,
     ) {
-        let all = history(&drawn, order, usize::MAX, usize::MAX);
-        prop_assert_eq!(&history(&drawn, order, 0, usize::MAX), &all);
-        prop_assert_eq!(&history(&drawn, order, jobs_per_search, 0), &all);
+        let all = history(&drawn, order, (usize::MAX, usize::MAX, usize::MAX));
+        prop_assert_eq!(&history(&drawn, order, (0, usize::MAX, usize::MAX)), &all);
+        prop_assert_eq!(&history(&drawn, order, (jobs_per_search, 0, usize::MAX)), &all);
+        prop_assert_eq!(&history(&drawn, order, (usize::MAX, usize::MAX, 1)), &all);
+        prop_assert_eq!(&history(&drawn, order, (jobs_per_search, 0, 1)), &all);
     }
 
     #[test]

@@ -27,7 +27,7 @@ impl Space for Free {
         self.profiles().iter().any(|profile| profile.free_now() > 0)
     }
 
-    fn first_place(&mut self, job: &Waiting, _: &Openings) -> Option<Booking> {
+    fn first_place(&mut self, job: &Waiting, _: &mut Openings) -> Option<Booking> {
         let now = self.now();
         job.wish.earliest(self, now)
     }

@@ -98,7 +98,7 @@ impl<'a> BranchAndBound<'a> {
         let mut judge = Affordable { budget: searcher.ceiling(), starts: Vec::new(), min: None };
         sweep(&bounded.by_cost, slots, bracket, &mut cheapest, &mut judge);
         let (cost, at) = judge.min?;
-        let useful = searcher.ranking.clone();
+        let useful = NodeRanking::clone(&searcher.ranking);
         let mut ranks = Vec::new();
         alive_at(&useful, at, slots, bracket, &mut ranks);
         ranks.sort_unstable_by_key(|&rank| (useful.nodes[rank as usize].cost, rank));

@@ -28,6 +28,42 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
+    fn searches_that_share_a_ranking_find_what_each_finds_alone(
+        world in any_world_of_sites(),
+        at_one_site in any::<bool>(),
+        searches in prop::collection::vec(
+            (any_criterion(), 0_u8..4, prop::option::of(0_i64..80), prop::option::of(5_i64..45)),
+            1..6,
+        ),
+    ) {
+        let spread = if at_one_site { Spread::Site } else { Spread::Grid };
+        let mut request = Request { spread, ..world.request.clone() };
+        let mut scratch = Scratch::default();
+        let mut before: Option<Searcher> = None;
+        for (criterion, kind, budget, deadline) in searches {
+            let algorithm = match kind {
+                0 => Algorithm::Amp,
+                1 => Algorithm::Csa(criterion),
+                _ => Algorithm::Best(criterion),
+            };
+            let search = Search::new(algorithm);
+            request.budget = budget.map(Money);
+            request.deadline = deadline.map(Time);
+            let alone = Searcher::new(&world.grid, &request, &search);
+            let shared = match &before {
+                Some(before) => before.again(&world.grid, &request, &search),
+                None => alone.clone(),
+            };
+            let from = Time(i64::MIN);
+            prop_assert_eq!(
+                shared.find(&world.slots, from, &mut scratch),
+                alone.find(&world.slots, from, &mut scratch)
+            );
+            before = Some(shared);
+        }
+    }
+
+    #[test]
     fn the_window_is_the_best_of_all_sites(
         world in any_world_of_sites(),
         criterion in any_criterion(),

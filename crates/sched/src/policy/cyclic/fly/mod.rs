@@ -285,9 +285,10 @@ impl Agent {
             Objective::MinCost | Objective::MaxIncome => tasks * length * i128::from(costliest.0),
             _ => tasks * length,
         };
+        let pricing = Searcher::new(grid, request, &search(Criterion::Cost));
         Agent {
-            pricing: Searcher::new(grid, request, &search(Criterion::Cost)),
-            own: Searcher::new(grid, request, &search(worth.criterion())),
+            own: pricing.again(grid, request, &search(worth.criterion())),
+            pricing,
             lengths: if worth.by_longest() { lengths } else { vec![Span::MAX] },
             most,
         }
