@@ -198,7 +198,7 @@ impl<E> Streaming<'_, E> {
     }
 }
 
-impl<E> Engine<'_, Streaming<'_, E>> {
+impl<E, P: Policy> Engine<Streaming<'_, E>, P> {
     /// Jobs that started are known to have been backfilled or not, and jobs that ended go.
     fn close_second(&mut self) {
         let head = self.market.head();

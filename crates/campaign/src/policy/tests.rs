@@ -77,6 +77,7 @@ fn meta_schedulers_have_their_own_parameters() {
         deadline: dispatch::Deadline::Ignore,
         wait: dispatch::Wait::Backlog,
         ratio: dispatch::Ratio::from_thousandths(1_250).unwrap(),
+        demand_supply: dispatch::DemandSupply::LeftOut,
         patience: Span(7_200),
         slots: dispatch::Slots::Immediate,
         horizon: Span(3_600),

@@ -10,7 +10,7 @@ use tradewind_model::{
 use super::bounded::{self, Bounded};
 use super::cheapest::{Buffers, Cheapest};
 use super::groups::Groups;
-use super::judges::{Earliest, Least, Lengths, RightEdge, Shrinking};
+use super::judges::{Earliest, Least, RightEdge, Shrinking};
 use super::limits::MoneyLimits;
 use super::pieces::PriceList;
 use super::ranking::{NodeRanking, RankBy};
@@ -165,9 +165,8 @@ impl Searcher {
         let limits = MoneyLimits::of(request, search);
         let criterion = search.algorithm.criterion();
         let ranking = NodeRanking::new(grid, request, limits, criterion, Method::order(search));
-        let groups = Groups::of(grid, request, search);
         let by_site = match request.spread {
-            Spread::Site if groups.is_none() => sites::rankings(grid, &ranking),
+            Spread::Site if request.others.is_empty() => sites::rankings(grid, &ranking),
             _ => Vec::new(),
         };
         let by_site = by_site.into_iter().map(Arc::new);
