@@ -109,7 +109,7 @@ pub fn replay<'a>(
     })?;
     let (prepared, ran) = as_submitted(prepared, ran);
     let (measured, places) = measure(campaign, &prepared.workload, &ran);
-    let summary = Summary::new(campaign, run, &prepared, &measured);
+    let summary = Summary::new(campaign, run, &prepared.workload, prepared.linked, &measured);
     Ok(Finished { prepared, run: ran, summary, places })
 }
 

@@ -10,9 +10,10 @@ use tradewind_io::campaign::{
 };
 use tradewind_io::wire;
 use tradewind_sim::metrics::{Entry, Metrics, Value as Measured};
+use tradewind_sim::workload::Workload;
 
+use crate::links::Linked;
 use crate::plan::Run;
-use crate::workload::Prepared;
 
 /// The keys that say what was run, in the order of columns.
 pub const AXES: [&str; 7] = ["log", "policy", "semantics", "overrun", "estimate", "load", SEED];
@@ -65,9 +66,14 @@ struct Fields<'a> {
 }
 
 impl Summary {
-    /// Of a run of `campaign`.
-    pub fn new(campaign: &Campaign, run: &Run, of: &Prepared<'_>, metrics: &Metrics) -> Summary {
-        let (linked, of) = (of.linked, &of.workload);
+    /// Of a run of `campaign` that replayed `of`, in which so many jobs were linked.
+    pub fn new(
+        campaign: &Campaign,
+        run: &Run,
+        of: &Workload,
+        linked: Option<Linked>,
+        metrics: &Metrics,
+    ) -> Summary {
         let sites = of.pools.sites().iter().zip(&metrics.income);
         let measures = metrics.entries().iter();
         let fields = Fields {

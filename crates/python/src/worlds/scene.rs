@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use tradewind_campaign::failure::Failure;
+use tradewind_campaign::links::Linked;
 use tradewind_campaign::plan::{Plan, Run as PlannedRun};
 use tradewind_campaign::summary::Summary;
 use tradewind_campaign::workload::WorkloadFiles;
@@ -37,6 +38,7 @@ pub(super) struct Setting {
     pub(super) scene: Scene,
     campaign: Campaign,
     run: PlannedRun,
+    linked: Option<Linked>,
 }
 
 impl Setting {
@@ -54,7 +56,7 @@ impl Setting {
         let files: Vec<_> = campaign.workloads.iter().map(WorkloadFiles::open).collect();
         checks::plan(&plan, &files)?;
         let prepared = files[0].prepare(&run)?;
-        let layout = prepared.layout;
+        let (layout, linked) = (prepared.layout, prepared.linked);
         let workload = prepared.workload;
         suits(kind, &workload)?;
         let all = workload.jobs.len();
@@ -70,7 +72,7 @@ impl Setting {
         let kind = kind_of(kind, policy)?;
         drop(files);
         let scene = Scene { workload: Arc::new(workload), estimate, kind, jobs };
-        Ok(Setting { scene, campaign, run })
+        Ok(Setting { scene, campaign, run, linked })
     }
 
     /// As messages name the worlds.
@@ -83,7 +85,7 @@ impl Setting {
         let options =
             metrics::Options { trim: rules::trim(self.campaign.trim), ..Default::default() };
         let measured = metrics::measure(workload, run, options);
-        Summary::new(&self.campaign, &self.run, workload, &measured)
+        Summary::new(&self.campaign, &self.run, workload, self.linked, &measured)
     }
 }
 
