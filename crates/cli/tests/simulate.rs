@@ -247,7 +247,7 @@ fn a_job_is_submitted_its_think_time_after_its_preceding_job() {
     let out = folder.path().join("out");
     let all = starts(&read(&out.join("jobs.csv")));
     let of = |number: &str| all.iter().find(|(job, _)| job == number).unwrap().1.clone();
-    assert_eq!([of("1"), of("2"), of("3")], ["0", "15", "4"]);
+    assert_eq!([of("1"), of("2"), of("3")], ["0.000000", "15.000000", "4.000000"]);
     let summary: Value = serde_json::from_str(&read(&out.join("summary.json"))).unwrap();
     assert_eq!(summary["dependencies"], "think");
     assert_eq!((&summary["linked"], &summary["unlinked"]), (&1.into(), &1.into()));
@@ -265,7 +265,7 @@ fn on_shared_nodes_a_job_fits_only_where_its_memory_does() {
     run_log(folder.path(), &log, &args.concat()).success();
     let all = starts(&read(&folder.path().join("out/jobs.csv")));
     let times: Vec<&str> = all.iter().map(|(_, start)| start.as_str()).collect();
-    assert_eq!(times, ["0", "0", "10"]);
+    assert_eq!(times, ["0.000000", "0.000000", "10.000000"]);
     let summary: Value =
         serde_json::from_str(&read(&folder.path().join("out/summary.json"))).unwrap();
     assert!(summary["fragmented_time"].as_f64().unwrap() >= 0.0);
@@ -295,7 +295,7 @@ fn jobs_keep_to_the_pools_of_their_partition() {
     run_log(folder.path(), &log, &args).success();
     let all = starts(&read(&folder.path().join("out/jobs.csv")));
     let times: Vec<&str> = all.iter().map(|(_, start)| start.as_str()).collect();
-    assert_eq!(times, ["0", "0", "9"]);
+    assert_eq!(times, ["0.000000", "0.000000", "9.000000"]);
     std::fs::write(folder.path().join("grid.toml"), grid("other")).unwrap();
     let args = ["--policy", "easy", "--grid", "grid.toml", "--keep-to", "partition"];
     let refused = run_log(folder.path(), &log, &args).code(2);

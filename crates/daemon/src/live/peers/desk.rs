@@ -24,7 +24,7 @@ pub(super) struct Desk<'a> {
     pub(super) outlook: &'a OnceCell<Outlook>,
     /// Jobs that are at peers; some may be over since.
     pub(super) away: &'a BTreeSet<u64>,
-    /// What the policy tells of itself, if it does.
+    /// What the policy reports about itself, if it does.
     pub(super) exchange: Option<&'a dyn Exchange>,
 }
 

@@ -131,8 +131,8 @@ impl Standing {
         halved - u32::try_from(within).unwrap_or(0)
     }
 
-    /// How many places of jobs are taken up by offers that were not kept: one for what the least of
-    /// them weighs.
+    /// How many places of jobs are taken up by offers that were not kept: one for each
+    /// [`LEAST`] that is missing of the standing.
     pub(super) fn places(&self, now: Time) -> usize {
         usize::try_from(self.missing(now).div_ceil(LEAST)).unwrap_or(usize::MAX)
     }
