@@ -149,7 +149,7 @@ proptest! {
         }
     }
 
-    /// Memory that nobody asks for changes nothing, and neither does memory that is not counted.
+    /// Memory for which no job asks changes nothing, and neither does memory that is not counted.
     #[test]
     fn without_memory_nothing_changes(jobs in drawn(), machine in machines()) {
         let shared = Pools::shared(machine.0, machine.1, machine.2).unwrap();

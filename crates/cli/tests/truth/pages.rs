@@ -66,12 +66,14 @@ fn of_job(stage: &Stage, number: u64, job: &Value, status: &Status) {
     let text = stage.text("root", &format!("/jobs/{number}"));
     let fact = |name: &str| between(&text, &format!("<dt>{name}</dt><dd>"), "</dd>");
     let credits = |name: &str| fact(name).map(|it| micro(it.split(' ').next().unwrap()));
-    let head = between(&text, "<p class=\"lead\">", "</p>").unwrap();
-    assert!(head.contains(&format!("Job {number}, {}<", title(job))), "{head}");
-    let state = between(head, "data-state=\"", "\"").unwrap().to_owned();
+    let head = between(&text, "<h1>", "</h1>").unwrap();
+    assert_eq!(head, format!("Job {number}, {}", title(job)));
+    let lead = between(&text, "<p class=\"lead\">", "</p>").unwrap();
+    let state = between(lead, "data-state=\"", "\"").unwrap().to_owned();
     let (so_far, at_most) = match credits("Cost") {
         Some(cost) => (cost, Some(cost)),
-        None => (credits("Cost so far").unwrap(), credits("Cost at most")),
+        // A cost of zero is not shown.
+        None => (credits("Cost so far").unwrap_or(0), credits("Cost at most")),
     };
     let said = between(&text, "<p class=\"status", "</p>").unwrap();
     let expected = between(said, "class=\"expected\">", "</time>").and_then(moment);

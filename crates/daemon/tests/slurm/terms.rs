@@ -42,7 +42,7 @@ fn a_daemon_that_was_succeeded_submits_cancels_and_settles_nothing() {
         it.say(&["squeue", "-h", "-o", "%T"]).trim() == "RUNNING"
     });
     old.submit(&waits).unwrap();
-    // One whose submission no other daemon hears of: it is under way while another takes over.
+    // One whose submission no other daemon learns of: it is under way while another takes over.
     let mut late = order(&mut bench, 4, &say("late"));
     late.nodes = 2;
     let mut frozen = owner(&bench, "two", &unnoted, 5);

@@ -87,7 +87,9 @@ fn held_released_cancelled() {
     let (status, failure) = stage.call("ana", "POST", &format!("{path}/hold"), json!(null));
     assert_eq!((status, &failure["error"]["kind"]), (409, &json!("conflict")));
     let (status, seen) = stage.call("ana", "DELETE", &path, json!(null));
-    assert_eq!((status, &seen["state"]), (200, &json!("COMPLETING")));
+    // The site may have ended it before the answer.
+    assert!(seen["state"] == "COMPLETING" || seen["state"] == "CANCELLED", "{seen}");
+    assert_eq!(status, 200);
     assert_eq!(stage.until(id, "CANCELLED")["cancelled_by"], "ana");
     let (status, _) = stage.call("ana", "DELETE", &path, json!(null));
     assert_eq!(status, 409);

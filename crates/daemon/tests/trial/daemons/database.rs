@@ -31,7 +31,7 @@ struct Tables {
     fault: Option<Fault>,
 }
 
-/// What becomes of the next append.
+/// What happens to the next append.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The request is lost.

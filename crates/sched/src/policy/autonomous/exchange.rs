@@ -36,7 +36,7 @@ pub enum ArrivalFrom {
     Elsewhere(Offer),
 }
 
-/// What a policy tells of itself that is one member of a larger grid. All questions are about the
+/// What a policy reports about itself that is one member of a larger grid. All questions are about the
 /// market as it was at the last decision.
 pub trait Exchange: Debug {
     /// How its members negotiate.

@@ -6,7 +6,7 @@ use super::Transport;
 use crate::negotiation::{Host, Parcel, Peer, Pledged, StartQuote};
 use crate::policy::local::{Local, Origin, Wanted};
 
-/// A site's scheduler and its pool: what it can promise, whoever negotiates.
+/// A site's scheduler and its pool: what it can promise, to any negotiator.
 #[derive(Debug)]
 pub(super) struct SiteView<'a> {
     pub(super) now: Time,

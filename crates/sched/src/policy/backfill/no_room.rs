@@ -1,6 +1,6 @@
 //! Where searches have found no room, so that later ones pass over it.
 //!
-//! Time is cut into blocks. Once all starts in a block were tried in vain for a job, no job that is
+//! Time is cut into blocks. Once all starts in a block were tried for a job without result, no job that is
 //! as wide and as long, or more so, fits at any of them, until processors become free that such a
 //! start can reach: in the block itself, or after it without a gap. With reservations for all jobs
 //! and estimates that are too long, each early end moves half of the queue, and each move is a

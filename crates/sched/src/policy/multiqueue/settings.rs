@@ -198,7 +198,7 @@ pub(super) struct Came {
     pub(super) joined: i64,
 }
 
-/// The latest moment that is told from later ones: what a rank has place for beside a class.
+/// The latest moment that ranks tell apart from later ones: what a rank has place for beside a class.
 const LAST: i64 = (1 << 55) - 1;
 
 /// From here on the paper sees little influence.
