@@ -95,7 +95,7 @@ fn row(text: &str, number: u64) -> &str {
 fn row_says(row: &str, job: &Value, status: &Status) {
     assert!(row.contains(&format!(">{}<", title(job))), "{row}");
     assert_eq!(between(row, "data-state=\"", "\""), Some(status.state.as_str()), "{row}");
-    let cell = between(row, "data-label=\"Start\">", "</td>").unwrap();
+    let cell = between(row, "data-label=\"Start\"", "</td>").unwrap();
     let started = job.get("started").and_then(Value::as_i64);
     let expected = if cell.contains("expected") { moment(cell) } else { None };
     let begun = if cell.contains("expected") { None } else { moment(cell) };
