@@ -30,7 +30,8 @@ packages: setup
 FEATURES = tradewind-reference/mip,tradewind-daemon/clusters,tradewind/clusters,tradewind/browser,tradewind/oidc
 EVERYTHING = --workspace --features $(FEATURES)
 
-# Many tests wait for a cluster or a browser: one more at once than two processors could compute.
+# Tests at a time, in each of the three rows that run beside each other: many wait for a cluster or a
+# browser.
 THREADS ?= 3
 # Beside this machine's Slurm, the version on which its sites are tried. It needs root, for a small
 # Debian in a folder of its own; where that cannot be made, the run says so and fails.

@@ -2,7 +2,7 @@
 //!
 //! - [`submission`]: what a user submits to run: scripts, options, documents.
 //! - [`settings`]: how a daemon is set up, with prices and offers by hours and load.
-//! - [`swf`]: logs in the Standard Workload Format 2.2, plain or gzip.
+//! - [`swf`]: logs in the Standard Workload Format 2.2, plain, gzip or zstd.
 //! - [`sacct`]: the accounting of a Slurm cluster, made into a log and a grid.
 //! - [`scenario`]: a planning problem in JSON or TOML.
 //! - [`grid`], [`outages`]: sites to simulate on, and when their nodes are missing.

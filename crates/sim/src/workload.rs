@@ -134,6 +134,18 @@ pub struct Rejected {
 }
 
 impl Workload {
+    /// Jobs in the order of their submission, and nothing else.
+    pub fn new(pools: Arc<Pools>, jobs: Vec<Job>) -> Workload {
+        Workload {
+            pools,
+            outages: Vec::new(),
+            jobs,
+            rejected: Vec::new(),
+            owners: Vec::new(),
+            links: Vec::new(),
+        }
+    }
+
     /// Nodes of the whole grid.
     pub fn processors(&self) -> u32 {
         self.pools.nodes()
@@ -151,9 +163,7 @@ pub fn prepare(
     semantics: Semantics,
     overrun: Overrun,
 ) -> Workload {
-    let jobs = Vec::with_capacity(log.len());
-    let mut workload =
-        Workload { pools, jobs, outages: vec![], rejected: vec![], owners: vec![], links: vec![] };
+    let mut workload = Workload::new(pools, Vec::with_capacity(log.len()));
     let processors = workload.processors();
     for (source, job) in log.iter().enumerate() {
         match replayable(job, semantics, overrun) {

@@ -24,7 +24,7 @@ Examples:
 
 Prints a scenario as JSON whatever --format says, and plans nothing.")]
 pub(crate) struct Args {
-    /// A log in the Standard Workload Format 2.2, plain or gzip; `-` reads standard input.
+    /// A log in the Standard Workload Format 2.2, plain, gzip or zstd; `-` reads standard input.
     #[arg(value_name = "LOG")]
     log: String,
     /// The moment on the log's clock: seconds, `10d`, or `middle`.

@@ -166,7 +166,7 @@ def simulate(
     Parameters
     ----------
     log
-        A log in the Standard Workload Format, plain or gzip, or several that are replayed together.
+        A log in the Standard Workload Format, plain, gzip or zstd, or several that are replayed together.
     policy
         Names with parameters as on the command line (``"easy[depth=4]"``, ``"easy,conservative"``),
         a ``Policy`` of your own, its class, or a list of these.

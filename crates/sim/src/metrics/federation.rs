@@ -131,14 +131,7 @@ mod tests {
             ..Ran::nothing(Time(0))
         };
         let jobs = rows.iter().enumerate().map(job).collect();
-        let workload = Workload {
-            pools: pools(),
-            outages: vec![],
-            jobs,
-            rejected: vec![],
-            owners: vec![],
-            links: vec![],
-        };
+        let workload = Workload::new(pools(), jobs);
         let run = Run {
             submitted: vec![],
             jobs: rows.iter().map(ran).collect(),

@@ -87,10 +87,7 @@ fn case() -> (Workload, Run) {
         owners: vec![],
         counts: vec![],
     };
-    (
-        Workload { pools: pools(), outages: vec![], jobs, rejected, owners: vec![], links: vec![] },
-        run,
-    )
+    (Workload { rejected, ..Workload::new(pools(), jobs) }, run)
 }
 
 #[track_caller]

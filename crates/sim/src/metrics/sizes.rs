@@ -129,14 +129,7 @@ mod tests {
         };
         let jobs = rows.iter().map(job).collect();
         let pools = Arc::new(Pools::cluster(9));
-        let workload = Workload {
-            pools,
-            outages: vec![],
-            jobs,
-            rejected: vec![],
-            owners: vec![],
-            links: vec![],
-        };
+        let workload = Workload::new(pools, jobs);
         let run = Run {
             submitted: vec![],
             jobs: rows.iter().map(ran).collect(),

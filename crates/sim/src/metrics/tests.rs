@@ -76,7 +76,7 @@ fn case() -> (Workload, Run) {
         owners: vec![],
         counts: vec![],
     };
-    (Workload { pools: pools(), outages, jobs, rejected, owners: vec![], links: vec![] }, run)
+    (Workload { outages, rejected, ..Workload::new(pools(), jobs) }, run)
 }
 
 fn of(trim: Trim) -> Metrics {

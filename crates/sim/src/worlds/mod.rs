@@ -152,8 +152,8 @@ impl Scene {
         }
         let jobs = self.workload.jobs[first..first + self.jobs].to_vec();
         let Workload { pools, outages, .. } = &*self.workload;
-        let (pools, outages) = (Arc::clone(pools), outages.clone());
-        Arc::new(Workload { pools, outages, jobs, rejected: vec![], owners: vec![], links: vec![] })
+        let stretch = Workload::new(Arc::clone(pools), jobs);
+        Arc::new(Workload { outages: outages.clone(), ..stretch })
     }
 
     fn episode(&self, workload: &Arc<Workload>, seed: u64) -> Box<dyn Episode> {

@@ -23,7 +23,7 @@ Each job that does not start at once gets a median and ranges for 50, 80 and 95 
 made of what is known in the second of its submission. With --report, writes report.html, pictures
 and forecasts.csv into DIR.")]
 pub(crate) struct Args {
-    /// A log in the Standard Workload Format 2.2, plain or gzip; `-` reads standard input.
+    /// A log in the Standard Workload Format 2.2, plain, gzip or zstd; `-` reads standard input.
     #[arg(value_name = "LOG")]
     log: String,
     /// The policy.

@@ -19,7 +19,7 @@ Examples:
   tradewind generate from log.swf.gz --from 30d --to 60d --load 1.2 -o month.swf.gz
   tradewind generate from log.swf.gz --users 100 --weeks 8 --seed 1 -o resampled.swf")]
 pub(super) struct Args {
-    /// A log in the Standard Workload Format 2.2, plain or gzip; `-` reads standard input.
+    /// A log in the Standard Workload Format 2.2, plain, gzip or zstd; `-` reads standard input.
     #[arg(value_name = "LOG")]
     log: String,
     /// Only jobs submitted from then on.

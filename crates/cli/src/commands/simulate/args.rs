@@ -48,7 +48,7 @@ docs/reference/simulate.md.
 With --out, writes summary.json, jobs.csv and others into DIR, or into DIR/POLICY/… for each of several runs.
 The same command again goes on where it was stopped.")]
 pub(crate) struct Args {
-    /// Logs in the Standard Workload Format 2.2, plain or gzip, replayed together; `-` reads
+    /// Logs in the Standard Workload Format 2.2, plain, gzip or zstd, replayed together; `-` reads
     /// standard input. Or one campaign file, `*.toml` or `*.json`.
     #[arg(value_name = "LOG", required_unless_present_any = ["campaign", "model"])]
     logs: Vec<String>,

@@ -162,14 +162,7 @@ fn workload(seed: u64, queues: [u32; 3], drawn: &[DrawnJob]) -> Option<Workload>
     };
     let jobs = drawn.iter().enumerate().map(job).collect();
     let pools = Arc::new(grid(seed, queues)?);
-    Some(Workload {
-        pools,
-        outages: Vec::new(),
-        jobs,
-        rejected: Vec::new(),
-        owners: Vec::new(),
-        links: Vec::new(),
-    })
+    Some(Workload::new(pools, jobs))
 }
 
 fn grid(seed: u64, queues: [u32; 3]) -> Option<Pools> {

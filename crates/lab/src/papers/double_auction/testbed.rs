@@ -71,14 +71,7 @@ pub(super) fn draw(case: &Case, seed: u64, jobs: &[&Record]) -> Option<Workload>
         })
     };
     let jobs = jobs.iter().enumerate().filter_map(one).collect();
-    Some(Workload {
-        pools,
-        outages: Vec::new(),
-        jobs,
-        rejected: Vec::new(),
-        owners: Vec::new(),
-        links: Vec::new(),
-    })
+    Some(Workload::new(pools, jobs))
 }
 
 /// A deadline after submission, and a value in micro-credits.

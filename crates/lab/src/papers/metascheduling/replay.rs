@@ -76,17 +76,7 @@ impl Replay {
         let real = real_times(case, snapshot, seed);
         let jobs = jobs(snapshot);
         let pools = Arc::new(pools);
-        Some(Replay {
-            workload: Workload {
-                pools,
-                outages,
-                jobs,
-                rejected: Vec::new(),
-                owners: Vec::new(),
-                links: Vec::new(),
-            },
-            real,
-        })
+        Some(Replay { workload: Workload { outages, ..Workload::new(pools, jobs) }, real })
     }
 
     /// Jobs that take what they reserve.

@@ -194,14 +194,7 @@ mod tests {
     }
 
     fn world(jobs: Vec<Job>) -> Workload {
-        Workload {
-            pools: pools(SITES).unwrap(),
-            outages: vec![],
-            jobs,
-            rejected: vec![],
-            owners: vec![],
-            links: vec![],
-        }
+        Workload::new(pools(SITES).unwrap(), jobs)
     }
 
     proptest! {
