@@ -6,6 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tradewind_daemon::site::Finding;
 
+use crate::receipts::ReceiptKey;
+
 /// Asks the daemon; the command supplies it. Calls may take seconds, or minutes where a login
 /// hangs: they come from threads that may wait. What is left out, a daemon does not have.
 pub trait Operations: Debug + Send + Sync {
@@ -21,6 +23,11 @@ pub trait Operations: Debug + Send + Sync {
     /// Receivers of notifications, in the order of the configuration.
     fn receivers(&self) -> Vec<Receiver> {
         Vec::new()
+    }
+
+    /// The key with which receipts for peers are signed, if there is one.
+    fn receipt_key(&self) -> Option<&ReceiptKey> {
+        None
     }
 
     /// The daemons of the market, if several may own it in turn.

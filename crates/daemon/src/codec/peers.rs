@@ -14,9 +14,11 @@ use tradewind_sched::negotiation::{
 use super::CodecError;
 use super::wire::{self, Decode, Encode, Fault, Fields, Object, choice, object};
 use crate::live::peers::{
-    Away, BrokenOffer, MessageBody, PeerEntry, PeerMessage, PeerVerdict, Peers, RemoteOrigin,
-    RemoteProgress, RemoteStatus, Settlement, Standing, StatusQuery, StatusReport, Traveller,
+    Away, BrokenOffer, MessageBody, PeerEntry, PeerMessage, PeerVerdict, Peers, Receipt, Receipts,
+    RemoteOrigin, RemoteProgress, RemoteStatus, Settlement, Standing, StatusQuery, StatusReport,
+    Traveller,
 };
+use crate::live::state::Finish;
 
 impl Encode for Peer {
     fn put(&self, out: &mut Vec<u8>) {
@@ -62,16 +64,18 @@ object!(PeerEntry { name, market, silent, removed, standing });
 object!(Standing { kept, broken, deficit, at });
 choice!(BrokenOffer {
     "no-start" => NoStart, "too-early" => TooEarly, "too-short" => TooShort,
-    "overcharged" => Overcharged, "no-output" => NoOutput, "not-started" => NotStarted,
+    "overcharged" => Overcharged, "no-output" => NoOutput, "no-receipt" => NoReceipt, "not-started" => NotStarted,
     "not-ended" => NotEnded, "forgotten" => Forgotten, "lost" => Lost,
 });
 choice!(PeerVerdict { "kept" => Kept, "broken" => Broken(why) });
 choice!(Settlement { "lost" => Lost, "ran" => Ran });
 object!(RemoteOrigin { peer, name, job, transfer, array, offer, submitted });
 object!(Away { peer, name, transfer, offer, news, recalled, doubtful });
-object!(RemoteProgress { since, nodes, finish, charged });
+object!(RemoteProgress { since, nodes, finish, charged, receipt });
+object!(Receipt { until, signature });
+choice!(Receipts { "unasked" => Unasked, "required" => Required }, absent: Unasked);
 
-object!(StatusQuery { job, transfer, cancel });
+object!(StatusQuery { job, transfer, cancel, receipt });
 object!(StatusReport { job, transfer, fate });
 choice!(RemoteStatus { "unknown" => Unknown, "there" => There(news), "back" => Back(why) });
 object!(PeerMessage { settled, word });
@@ -227,10 +231,55 @@ pub struct Glance {
 }
 
 object!(Answers { jobs });
+
+/// What a receipt is about.
+struct Statement {
+    home: String,
+    job: u64,
+    transfer: Serial,
+    since: Option<Time>,
+    until: Option<Time>,
+    finish: Option<Finish>,
+    charged: Money,
+}
+
+impl Encode for Statement {
+    fn put(&self, out: &mut Vec<u8>) {
+        let mut object = Object::begin(out);
+        object.field("home", &self.home);
+        object.field("job", &self.job);
+        object.field("transfer", &self.transfer);
+        object.field("since", &self.since);
+        object.field("until", &self.until);
+        object.field("finish", &self.finish);
+        object.field("charged", &self.charged);
+        object.end();
+    }
+}
+
+/// What a peer signs of a job of the market `home`: one line of JSON with the job, the hand-over,
+/// when it began and ended (Unix seconds), how it ended, and what it paid (micro-credits). `None`: the
+/// report is of no start and no end, or no receipt of it is wanted.
+pub fn statement(home: &str, report: &StatusReport) -> Option<String> {
+    let RemoteStatus::There(news) = &report.fate else { return None };
+    let receipt = news.receipt.as_ref()?;
+    let statement = Statement {
+        home: home.to_owned(),
+        job: report.job,
+        transfer: report.transfer,
+        since: news.since,
+        until: receipt.until,
+        finish: news.finish.clone(),
+        charged: news.charged,
+    };
+    String::from_utf8(bytes(&statement)).ok()
+}
 object!(Glance { protocol, market, job, transfer, bytes });
 
 /// The most letters or questions of one message.
 const MAX: usize = 1_000;
+/// The longest signature, as text.
+const MAX_SIGNATURE: usize = 256;
 /// The longest name of a market.
 const MAX_MARKET: usize = 64;
 
@@ -327,8 +376,10 @@ impl Answers {
         let answers: Answers = Decode::get(wire::parse(body)?)?;
         for (place, report) in answers.jobs.iter().enumerate() {
             let fine = match &report.fate {
-                RemoteStatus::There(RemoteProgress { since, charged, nodes, .. }) => {
-                    since.is_none_or(|since| (Time(0)..=Time::MAX).contains(&since))
+                RemoteStatus::There(RemoteProgress { since, charged, nodes, receipt, .. }) => {
+                    let signed = receipt.as_ref().map_or(0, |receipt| receipt.signature.len());
+                    signed <= MAX_SIGNATURE
+                        && since.is_none_or(|since| (Time(0)..=Time::MAX).contains(&since))
                         && (0..=Money::MAX.0).contains(&charged.0)
                         && nodes.len() <= MAX
                 }

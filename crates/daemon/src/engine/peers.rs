@@ -13,7 +13,9 @@ use tradewind_sched::negotiation::Peer;
 
 use super::handle::Handle;
 use crate::live::Input;
-use crate::live::peers::{MessageBody, PeerMessage, RemoteStatus, StatusQuery, StatusReport};
+use crate::live::peers::{
+    MessageBody, PeerMessage, Receipts, RemoteStatus, StatusQuery, StatusReport,
+};
 use crate::live::state::Finish;
 
 /// How one peer is reached. Calls may take some seconds, and then fail.
@@ -158,7 +160,8 @@ impl Round {
         for report in reports {
             if is_end(&report) {
                 let (job, transfer) = (report.job, report.transfer);
-                let wanted = StatusQuery { job, transfer, cancel: false };
+                let wanted =
+                    StatusQuery { job, transfer, cancel: false, receipt: Receipts::Unasked };
                 match self.setup.courier.has_output(&self.market, &wanted) {
                     Ok(true) => {}
                     Ok(false) => drop(without.insert(job)),

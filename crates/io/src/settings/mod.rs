@@ -78,12 +78,27 @@ pub struct Market {
     pub slack: Span,
     /// Users get advice on time limits, each from the own runs.
     pub advice: bool,
+    /// Which peer gets a job, under policies that do not say it themselves.
+    pub choose: Volunteer,
+}
+
+/// Which of the peers that offer to take a job gets it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Volunteer {
+    /// That with the fewest jobs that wait to be backfilled (paper 004, section 4.2).
+    Load,
+    /// That which can start the job first.
+    #[default]
+    Start,
+    /// The cheapest one.
+    Cost,
 }
 
 impl Default for Market {
     fn default() -> Market {
         let (policy, rules) = ("easy".to_owned(), Schedule::default());
-        Market { policy, rules, gather: Span(120), slack: Span(60), advice: true }
+        let (gather, slack, choose) = (Span(120), Span(60), Volunteer::default());
+        Market { policy, rules, gather, slack, advice: true, choose }
     }
 }
 
@@ -287,6 +302,8 @@ pub struct Peer {
     pub max_credits: Option<Money>,
     /// Below this standing, thousandths, nothing is passed to it.
     pub min_standing: Option<u32>,
+    /// The public key with which it must sign starts and ends of jobs.
+    pub receipt_key: Option<String>,
 }
 
 /// Reads the settings in the file `path` and the warnings about them.

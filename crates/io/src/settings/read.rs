@@ -8,8 +8,8 @@ use tradewind_model::Span;
 use super::SiteKind;
 use super::schedule::{LoadRange, Rule, Schedule};
 use super::{
-    Credits, Hours, Listen, Market, Notify, Peer, Project, Settings, Tls, UserLimits, hours,
-    journal, sign_in, sites, store,
+    Credits, Hours, Listen, Market, Notify, Peer, Project, Settings, Tls, UserLimits, Volunteer,
+    hours, journal, sign_in, sites, store,
 };
 use crate::decimal;
 use crate::diagnostics::{Diagnostics, excerpt};
@@ -36,7 +36,7 @@ fn settings(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Settings {
         market: table(
             fields,
             "market",
-            &["policy", "rules", "gather", "slack", "advice"],
+            &["policy", "rules", "gather", "slack", "advice", "choose"],
             notes,
             market,
         ),
@@ -132,6 +132,9 @@ fn zone(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<TimeZone> {
     zone
 }
 
+const VOLUNTEERS: [(&str, Volunteer); 3] =
+    [("load", Volunteer::Load), ("start", Volunteer::Start), ("cost", Volunteer::Cost)];
+
 fn market(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Market {
     let mut rules = Vec::new();
     for (i, item) in fields.list("rules", notes).unwrap_or_default().iter().enumerate() {
@@ -151,7 +154,8 @@ fn market(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Market {
     let gather = gather.unwrap_or(Market::default().gather);
     let slack = fields.span("slack", 1..=3_600, notes).unwrap_or(Market::default().slack);
     let advice = super::cluster::flag(fields, "advice", notes).unwrap_or(true);
-    Market { policy, rules: Schedule { rules }, gather, slack, advice }
+    let choose = fields.word("choose", &VOLUNTEERS, notes).unwrap_or_default();
+    Market { policy, rules: Schedule { rules }, gather, slack, advice, choose }
 }
 
 /// `[[project]]`.
@@ -341,7 +345,7 @@ pub(super) fn check_url(url: &str, (line, place): (u32, &str), notes: &mut Notes
 }
 
 fn peers(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Peer> {
-    const KEYS: [&str; 8] = [
+    const KEYS: [&str; 9] = [
         "name",
         "url",
         "token_file",
@@ -350,6 +354,7 @@ fn peers(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Peer> {
         "max_doubt",
         "max_credits",
         "min_standing",
+        "receipt_key",
     ];
     let mut names = NameLines::default();
     let mut all = Vec::new();
@@ -376,6 +381,7 @@ fn peers(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Peer> {
                 max_doubt: count("max_doubt", notes),
                 max_credits: peer.money("max_credits", notes),
                 min_standing: standing.and_then(|standing| u32::try_from(standing).ok()),
+                receipt_key: text(&peer, "receipt_key", notes),
             });
         }
     }

@@ -94,6 +94,9 @@ pub struct Job {
     /// Where it runs or ran there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub peer_nodes: Vec<String>,
+    /// What the peer has signed of its start or its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer_receipt: Option<PeerReceipt>,
     /// Where it came from, if it is a peer's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub home: Option<Home>,
@@ -142,6 +145,20 @@ pub(crate) fn array_title(name: &str, index: Option<u32>) -> String {
         Some(index) => format!("{name}[{index}]"),
         None => name.to_owned(),
     }
+}
+
+/// What a peer has signed of a job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "statement": "{\"home\":\"k3m9\",\"job\":7,\"transfer\":[1,4],\"since\":1800000000,\"charged\":0}",
+    "signature": "bm90IGEgc2lnbmF0dXJlLCBidXQgYW4gZXhhbXBsZQ=="
+}))]
+pub struct PeerReceipt {
+    /// The bytes that are signed: job and hand-over, when it began and ended (Unix seconds), how it ended,
+    /// and what it paid (micro-credits).
+    pub statement: String,
+    /// Their Ed25519 signature by the peer's `receipt_key`, in base64.
+    pub signature: String,
 }
 
 /// Where a job came from.

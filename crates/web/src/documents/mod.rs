@@ -41,8 +41,8 @@ pub use import::{
 };
 pub(crate) use job::array_title;
 pub use job::{
-    ArrayPlace, Booking, ExitStatus, HistoryEntry, Home, Job, JobList, JobUpdate, Part, Promise,
-    Submitted, Together,
+    ArrayPlace, Booking, ExitStatus, HistoryEntry, Home, Job, JobList, JobUpdate, Part,
+    PeerReceipt, Promise, Submitted, Together,
 };
 pub use limit::{Limit, Times, TimesBy};
 pub use market::{Health, JobCounts, Market, MoneyTotals, Myself, PolicyChoice, Standby};

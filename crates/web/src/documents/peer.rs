@@ -91,6 +91,13 @@ pub struct PeerSettled {
 pub struct PeerList {
     /// In the order in which they were first configured.
     pub peers: Vec<Peer>,
+    /// Jobs for which peers are asked just now.
+    #[serde(default)]
+    pub searches: u64,
+    /// The public key of this market's receipts, if it signs any: for `receipt_key` in the `[[peers]]` of
+    /// others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receipt_key: Option<String>,
 }
 
 /// Messages of the negotiation between markets: see `docs/explanation/negotiation.md`.
@@ -113,7 +120,7 @@ pub struct PeerLetters {
 
 /// A question about a job that went from the sender to this market.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(example = json!({"job": 7, "transfer": [1, 4], "cancel": false}))]
+#[schema(example = json!({"job": 7, "transfer": [1, 4], "cancel": false, "receipt": "required"}))]
 pub struct PeerQuestion {
     /// Id of the job at its home.
     pub job: u64,
@@ -121,6 +128,9 @@ pub struct PeerQuestion {
     pub transfer: [u32; 2],
     /// Whether it is to stop.
     pub cancel: bool,
+    /// `required`: its start and its end are to be signed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<String>,
 }
 
 /// Questions about jobs.

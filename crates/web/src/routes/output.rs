@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
-use tradewind_daemon::live::peers::StatusQuery;
+use tradewind_daemon::live::peers::{Receipts, StatusQuery};
 use tradewind_daemon::live::state::{Job, Phase, State as Market};
 use tradewind_daemon::site::{Excerpt, SiteError, Stream, Tag, Written};
 use tradewind_model::SiteId;
@@ -140,7 +140,12 @@ pub(crate) fn source_of(state: &Market, job: &Job) -> Option<Source> {
     let source = |place, is_apart| Source { job: job.number, place, is_apart };
     let away = job.away().filter(|_| !matches!(job.phase(), Phase::Handing));
     if let Some(away) = away {
-        let wanted = StatusQuery { job: job.number, transfer: away.transfer, cancel: false };
+        let wanted = StatusQuery {
+            job: job.number,
+            transfer: away.transfer,
+            cancel: false,
+            receipt: Receipts::Unasked,
+        };
         let (market, peer) = (state.name.clone(), away.name.clone());
         return Some(source(Place::There { market, peer, wanted }, false));
     }

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 use tradewind_daemon::codec::CodecError;
 use tradewind_daemon::codec::peers::{Answers, Glance, Post, Questions};
-use tradewind_daemon::live::peers::{Settlement, StatusQuery};
+use tradewind_daemon::live::peers::{Receipts, RemoteStatus, Settlement, StatusQuery};
 use tradewind_daemon::live::rights::Role;
 use tradewind_daemon::live::{Ask, Reply};
 use tradewind_daemon::site::Excerpt;
@@ -22,6 +22,7 @@ use crate::documents::{
 };
 use crate::extract::{At, Document, Json};
 use crate::failure::{Answer, Failure};
+use crate::receipts::ReceiptKey;
 use crate::routes::output as output_routes;
 use crate::views::peers;
 
@@ -31,7 +32,9 @@ use crate::views::peers;
     responses((status = 200, description = "all that were ever configured", body = PeerList), Refusals),
 )]
 pub(crate) async fn list(State(context): State<Context>, caller: Caller) -> Answer<Body<PeerList>> {
-    context.look(move |live| peers::list(live, &caller.actor)).await.map(Body)
+    let mut list = context.look(move |live| peers::list(live, &caller.actor)).await?;
+    list.receipt_key = context.operations.receipt_key().map(ReceiptKey::public);
+    Ok(Body(list))
 }
 
 /// Ends the doubt about a job that is at a peer which does not answer, or is not in the configuration
@@ -95,8 +98,12 @@ pub(crate) async fn jobs(
 ) -> Answer<Response> {
     let questions = Questions::read(value(&bytes)?).map_err(|wrong| invalid(&wrong))?;
     let Questions { market, jobs: wanted, .. } = questions;
-    match context.ask(caller.actor, Ask::Report { market, wanted }).await? {
-        Reply::Reports(jobs) => {
+    match context.ask(caller.actor, Ask::Report { market: market.clone(), wanted }).await? {
+        Reply::Reports(mut jobs) => {
+            match context.operations.receipt_key() {
+                Some(key) => jobs.iter_mut().for_each(|report| key.sign(&market, report)),
+                None => jobs.iter_mut().for_each(|report| unsigned(&mut report.fate)),
+            }
             let kind = [(header::CONTENT_TYPE, "application/json")];
             Ok((kind, Answers { jobs }.bytes()).into_response())
         }
@@ -126,7 +133,7 @@ pub(crate) async fn output(
         Glance::read(value(&bytes)?).map_err(|wrong| invalid(&wrong))?;
     let found = context.look(move |live| {
         let state = live.state();
-        let wanted = StatusQuery { job, transfer, cancel: false };
+        let wanted = StatusQuery { job, transfer, cancel: false, receipt: Receipts::Unasked };
         let guest = state.guest_of(&caller.actor.user, &wanted)?;
         let part = guest.parts().first()?;
         Some((state.site_of(part.pool), guest.tag(&state.name, 0)))
@@ -139,6 +146,13 @@ pub(crate) async fn output(
     let wanted = Excerpt::last(max);
     let found = blocking(move || outputs.read(site, &tag, wanted, permit)).await?;
     output_routes::told(found.map(|it| it.bytes))
+}
+
+/// A market without a key signs nothing.
+fn unsigned(fate: &mut RemoteStatus) {
+    if let RemoteStatus::There(news) = fate {
+        news.receipt = None;
+    }
 }
 
 fn value(bytes: &[u8]) -> Answer<Value> {

@@ -1,10 +1,12 @@
 //! Jobs at peers: what is known of them, and what is not.
 
-use tradewind_daemon::live::peers::{BrokenOffer, PeerSilence};
+use tradewind_daemon::codec::peers::statement;
+use tradewind_daemon::live::peers::{BrokenOffer, PeerSilence, RemoteStatus, StatusReport};
 use tradewind_daemon::live::state::{Finish, Job, Phase, State};
 
 use super::words::moment;
 use crate::clock::present;
+use crate::documents::PeerReceipt;
 
 /// The state of a job of which it is not known whether it waits, runs or is over.
 pub(crate) const UNKNOWN: &str = "UNKNOWN";
@@ -31,6 +33,17 @@ pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)>
         },
         _ => None,
     }
+}
+
+/// What the peer has signed of the job.
+pub(crate) fn receipt(state: &State, job: &Job) -> Option<PeerReceipt> {
+    let away = job.away()?;
+    let news = away.news.clone()?;
+    let signature = news.receipt.as_ref()?.signature.clone();
+    let fate = RemoteStatus::There(news);
+    let report = StatusReport { job: job.number, transfer: away.transfer, fate };
+    let statement = statement(&state.name, &report)?;
+    Some(PeerReceipt { statement, signature })
 }
 
 /// What the peer says of the job, if it answers.

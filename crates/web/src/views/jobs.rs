@@ -11,7 +11,7 @@ use tradewind_io::submission::document;
 use tradewind_model::{Pool, PoolId};
 
 use super::status::Moment;
-use super::{choice, failures, limits, promises, words};
+use super::{at_peer, choice, failures, limits, promises, words};
 use crate::documents::{
     self, ArrayPlace, Booking, Credits, ExitStatus, HistoryEntry, Home, JobList, Together,
 };
@@ -125,6 +125,7 @@ pub(crate) fn line(moment: &Moment<'_>, job: &Job) -> documents::Job {
         promise: promises::promise(state, job),
         peer: job.away().map(|away| away.name.clone()),
         peer_nodes: peer_nodes(job),
+        peer_receipt: at_peer::receipt(state, job),
         home: job.origin.as_ref().map(|it| Home { peer: it.name.clone(), job: it.job }),
         together: together(job),
         limits: Vec::new(),

@@ -50,5 +50,5 @@ pub(crate) fn list(live: &Live, actor: &Actor) -> PeerList {
             balance: (actor.role == Role::Administrator).then_some(Credits(balance)),
         }
     });
-    PeerList { peers: peers.collect() }
+    PeerList { peers: peers.collect(), searches: live.searches() as u64, receipt_key: None }
 }

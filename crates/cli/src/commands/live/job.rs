@@ -133,6 +133,10 @@ fn page(job: &Job) -> String {
     line("script", job.script_dropped.as_ref().map(dropped));
     line("peer", job.peer.clone());
     line("at the peer", Some(job.peer_nodes.join("; ")).filter(|it| !it.is_empty()));
+    line(
+        "receipt",
+        job.peer_receipt.as_ref().map(|it| format!("{} {}", it.signature, it.statement)),
+    );
     line("home", job.home.as_ref().map(|it| format!("job {} of {}", it.job, it.peer)));
     line("restarts", Some(job.restarts).filter(|it| *it > 0).map(|it| it.to_string()));
     line("cancelled by", job.cancelled_by.clone());

@@ -104,8 +104,11 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         return settle(args, format, report);
     }
     let sent = Market::open(&args.place)?.get("/v1/peers")?;
-    let PeerList { peers } = sent.read()?;
+    let PeerList { peers, receipt_key, .. } = sent.read()?;
     sheet(&peers).print(&sent, format)?;
+    if let Some(key) = receipt_key {
+        report.note(&format!("this market signs receipts with the key {key}"));
+    }
     Ok(Exit::Ok)
 }
 

@@ -1,5 +1,6 @@
 //! A daemon from its start to its end: what it does in any role, and what only an owner does.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
@@ -8,13 +9,13 @@ use tradewind_daemon::engine::{Engine, Role};
 use tradewind_daemon::upkeep::Upkeep;
 use tradewind_io::settings::Settings;
 use tradewind_postgres::Advertised;
-use tradewind_web::{Events, Server};
+use tradewind_web::{Events, ReceiptKey, Server};
 
 use super::operations::DaemonOperations;
 use super::place::StateFolder;
 use super::service::{self, Happening};
 use super::{
-    Args, admit, audit, demo, listen, notify, observe, planner, schedules, shared, tell_url,
+    Args, admit, audit, demo, listen, notify, observe, place, planner, schedules, shared, tell_url,
     upkeep, url,
 };
 use crate::exit::{Exit, Failure, Outcome};
@@ -70,7 +71,7 @@ impl Daemon<'_> {
         let plans = Arc::new(planner::Plans::default());
         let (observations, watch) = observe(place, settings, report)?;
         let deliveries = notify::Deliveries::default();
-        let answering = (&plans, observations, self.operations(&deliveries));
+        let answering = (&plans, observations, self.operations(&deliveries)?);
         let server = listen(args, settings, engine, &audit, answering)?;
         let mut duties = None;
         if owns {
@@ -116,13 +117,20 @@ impl Daemon<'_> {
     }
 
     /// What administrators may ask of it.
-    fn operations(&self, deliveries: &notify::Deliveries) -> DaemonOperations {
-        DaemonOperations {
+    ///
+    /// # Errors
+    /// If the key of receipts is damaged.
+    fn operations(&self, deliveries: &notify::Deliveries) -> Result<DaemonOperations, Failure> {
+        Ok(DaemonOperations {
             settings: self.settings.clone(),
             folder: self.place.folder().to_owned(),
             journal: self.kept.clone(),
             deliveries: deliveries.clone(),
-        }
+            receipts: match self.settings.peers.is_empty() {
+                true => None,
+                false => receipt_key(&self.place.receipt_key())?,
+            },
+        })
     }
 
     /// Waits until the daemon is to end; takes up the duties of an owner and lays them down.
@@ -197,4 +205,26 @@ impl Duties {
         self.watcher.stop();
         self.notifying
     }
+}
+
+/// The key of receipts in this file, made if there is none; `None`: there is no room for it.
+fn receipt_key(path: &Path) -> Result<Option<ReceiptKey>, Failure> {
+    let file = path.display();
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(wrong) if wrong.kind() == std::io::ErrorKind::NotFound => {
+            let made = ReceiptKey::generate().map_err(Failure::usage)?;
+            if let Err(wrong) = place::try_write_private(path, &format!("{made}\n")) {
+                tracing::warn!(%wrong, %file, "receipts are not signed: their key cannot be written");
+                return Ok(None);
+            }
+            made
+        }
+        Err(wrong) => return Err(Failure::usage(format!("failed to read `{file}`: {wrong}"))),
+    };
+    let key = ReceiptKey::read(&text).map_err(|why| {
+        let hint = "bring the file back, or remove it: a new key is made then, and peers need it";
+        Failure::usage(format!("`{file}`: {why}")).hint(hint)
+    });
+    key.map(Some)
 }

@@ -216,6 +216,7 @@ fn allowed(settings: &Settings) -> tradewind_daemon::live::Settings {
         new_user_grant: settings.money.new_user_grant,
         peers: settings.peers.iter().map(|peer| peer.name.clone()).collect(),
         peer_limits: peers::limits(settings),
+        negotiation: peers::negotiation(settings),
         gather: settings.market.gather,
         slack: settings.market.slack,
         advice: settings.market.advice,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tradewind_daemon::site::Finding;
 use tradewind_io::settings::Settings;
 use tradewind_postgres::Postgres;
-use tradewind_web::{Daemons, Operations, Receiver, StandbyDaemon};
+use tradewind_web::{Daemons, Operations, ReceiptKey, Receiver, StandbyDaemon};
 
 use super::notify::Deliveries;
 use crate::commands::live::doctor;
@@ -19,6 +19,8 @@ pub(super) struct DaemonOperations {
     pub(super) folder: PathBuf,
     pub(super) journal: JournalPlace,
     pub(super) deliveries: Deliveries,
+    /// The key of receipts for peers, if there are any.
+    pub(super) receipts: Option<ReceiptKey>,
 }
 
 impl Operations for DaemonOperations {
@@ -32,6 +34,10 @@ impl Operations for DaemonOperations {
 
     fn receivers(&self) -> Vec<Receiver> {
         self.deliveries.records()
+    }
+
+    fn receipt_key(&self) -> Option<&ReceiptKey> {
+        self.receipts.as_ref()
     }
 
     fn daemons(&self) -> Option<Result<Daemons, String>> {

@@ -7,11 +7,13 @@ use std::sync::{Mutex, PoisonError};
 
 use tradewind_daemon::codec::peers::{Answers, Glance, PROTOCOL, Post, Questions};
 use tradewind_daemon::engine::{PeerSetup, PeerTransport};
-use tradewind_daemon::live::peers::{PeerLimits, PeerMessage, StatusQuery, StatusReport};
+use tradewind_daemon::live;
+use tradewind_daemon::live::peers::{PeerLimits, PeerMessage, Receipts, StatusQuery, StatusReport};
 use tradewind_daemon::site::SiteError;
-use tradewind_io::settings::{Peer, Settings};
+use tradewind_io::settings::{Peer, Settings, Volunteer};
 use tradewind_model::Time;
-use tradewind_web::documents;
+use tradewind_sched::negotiation::{self, Choose};
+use tradewind_web::{PeerKey, documents};
 
 use crate::client::MarketClient;
 use crate::exit::Failure;
@@ -27,8 +29,22 @@ pub(super) fn limits(settings: &Settings) -> BTreeMap<String, PeerLimits> {
         max_doubt: count(peer.max_doubt, usual.max_doubt),
         max_held: peer.max_credits.unwrap_or(usual.max_held),
         min_standing: peer.min_standing.unwrap_or(usual.min_standing),
+        receipts: match peer.receipt_key {
+            Some(_) => Receipts::Required,
+            None => Receipts::Unasked,
+        },
     };
     settings.peers.iter().map(|peer| (peer.name.clone(), of(peer))).collect()
+}
+
+/// How jobs are passed on under policies that do not say it themselves.
+pub(super) fn negotiation(settings: &Settings) -> negotiation::Settings {
+    let choose = match settings.market.choose {
+        Volunteer::Load => Choose::Load,
+        Volunteer::Start => Choose::Start,
+        Volunteer::Cost => Choose::Cost,
+    };
+    negotiation::Settings { choose, ..live::Settings::NEGOTIATION }
 }
 
 /// A courier for every peer.
@@ -54,7 +70,13 @@ fn way(peer: &Peer) -> Result<Http, Failure> {
         read.map(|bytes| (PathBuf::from(file), bytes))
     });
     let line = MarketClient::to(&peer.url, ca.transpose()?)?;
-    let mut http = Http { line, token_file: PathBuf::from(&peer.token_file), admitted: false };
+    let key = peer.receipt_key.as_deref().map(|text| {
+        let wrong = format!("peer `{}`: `receipt_key` is no key of receipts", peer.name);
+        let hint = "`tradewind peers` at the peer shows its key: `ed25519:` and base64";
+        PeerKey::read(text).ok_or_else(|| Failure::usage(wrong).hint(hint))
+    });
+    let (token_file, key) = (PathBuf::from(&peer.token_file), key.transpose()?);
+    let mut http = Http { line, token_file, admitted: false, key };
     match http.read_token() {
         // The peer makes it when it runs: until then nothing goes there.
         Err(wrong) if wrong.kind() == std::io::ErrorKind::NotFound => {
@@ -72,6 +94,8 @@ struct Http {
     token_file: PathBuf,
     /// Whether there is a token.
     admitted: bool,
+    /// With which it signs receipts.
+    key: Option<PeerKey>,
 }
 
 impl Http {
@@ -181,11 +205,15 @@ impl PeerTransport for Http {
     }
 
     fn ask(&mut self, market: &str, wanted: &[StatusQuery]) -> Result<Vec<StatusReport>, String> {
-        let (market, jobs) = (market.to_owned(), wanted.to_vec());
-        let questions = Questions { protocol: PROTOCOL, market, jobs };
+        let (name, jobs) = (market.to_owned(), wanted.to_vec());
+        let questions = Questions { protocol: PROTOCOL, market: name, jobs };
         let body = self.post("/v1/peers/jobs", &questions.bytes()).map_err(|it| it.to_string())?;
         let answers = Answers::read(&body).map_err(|wrong| format!("its answer: {wrong}"))?;
-        Ok(answers.jobs)
+        let mut reports = answers.jobs;
+        if let Some(key) = &self.key {
+            reports.iter_mut().for_each(|report| key.check(market, report));
+        }
+        Ok(reports)
     }
 
     fn has_output(&mut self, market: &str, wanted: &StatusQuery) -> Result<bool, String> {

@@ -80,6 +80,11 @@ impl StateFolder {
         client::place::token(&self.0)
     }
 
+    /// The private key of receipts for peers.
+    pub(crate) fn receipt_key(&self) -> PathBuf {
+        self.0.join("receipt.key")
+    }
+
     /// Where it listens.
     pub(crate) fn url(&self) -> PathBuf {
         client::place::url(&self.0)

@@ -106,6 +106,28 @@ pub struct RemoteProgress {
     pub finish: Option<Finish>,
     /// What the peer was paid for it.
     pub charged: Money,
+    /// What the peer has signed of this; `None`: nothing, or its signature is not good.
+    pub receipt: Option<Receipt>,
+}
+
+/// What a peer signs of the start or the end of a job: the statement of
+/// [`statement`](crate::codec::peers::statement).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receipt {
+    /// When the job ended, on the peer's clock; `None`: it runs.
+    pub until: Option<Time>,
+    /// The signature of the statement, as text; empty before it is signed.
+    pub signature: String,
+}
+
+/// Whether receipts are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Receipts {
+    /// What the peer says counts without.
+    #[default]
+    Unasked,
+    /// What the peer says of starts and ends counts only if it is signed.
+    Required,
 }
 
 /// A question about a job that went.
@@ -117,6 +139,8 @@ pub struct StatusQuery {
     pub transfer: Serial,
     /// Whether it is to stop.
     pub cancel: bool,
+    /// Whether its start and its end are to be signed.
+    pub receipt: Receipts,
 }
 
 /// The answer.

@@ -81,6 +81,11 @@ impl Live {
         self.negotiator.as_ref().map(Negotiator::durable)
     }
 
+    /// Jobs for which peers are asked now.
+    pub fn searches(&self) -> usize {
+        self.negotiator.as_ref().map_or(0, |it| it.searches().len())
+    }
+
     /// Whether jobs can go anywhere at all.
     pub(in crate::live) fn has_peers(&self) -> bool {
         self.negotiator.is_some() && !self.settings.peers.is_empty()

@@ -179,6 +179,7 @@ impl Live {
             nodes: known.map(|news| news.nodes).unwrap_or_default(),
             finish: Some(Finish::Completed),
             charged: away.offer.quote.cost,
+            receipt: None,
         };
         self.put(at, PeerRecord::Heard { job: number, news })?;
         self.index.away.remove(&number);

@@ -3,6 +3,8 @@
 use tradewind_io::submission::{Counted, TimeLimit};
 use tradewind_model::{Money, Span, Time, Times};
 
+use super::Receipts;
+
 /// Clocks and messages of two markets may be so far apart, and a peer has so long for what should
 /// be done by now.
 pub const PATIENCE: Span = Span(300);
@@ -18,6 +20,8 @@ pub struct PeerLimits {
     pub max_held: Money,
     /// A peer whose standing is below this gets nothing: thousandths.
     pub min_standing: u32,
+    /// Whether it must sign the starts and ends of jobs.
+    pub receipts: Receipts,
 }
 
 impl Default for PeerLimits {
@@ -27,6 +31,7 @@ impl Default for PeerLimits {
             max_doubt: 64,
             max_held: Money(1_000_000_000_000),
             min_standing: 500,
+            receipts: Receipts::Unasked,
         }
     }
 }
@@ -44,6 +49,8 @@ pub enum BrokenOffer {
     Overcharged,
     /// It knows no output of the job.
     NoOutput,
+    /// It says that the job ended, and has not signed that.
+    NoReceipt,
     /// It did not start the job.
     NotStarted,
     /// It did not end the job at its limit.
@@ -67,6 +74,7 @@ impl BrokenOffer {
                 "asks for more than its price for the time that it had the job"
             }
             BrokenOffer::NoOutput => "says that the job ended, and knows no output of it",
+            BrokenOffer::NoReceipt => "says that the job ended, and has not signed it with its key",
             BrokenOffer::NotStarted => "did not start the job as it had offered",
             BrokenOffer::NotEnded => "did not end the job at its limit",
             BrokenOffer::Forgotten => "does not know the job any more",

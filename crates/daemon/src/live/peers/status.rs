@@ -8,7 +8,8 @@ use tradewind_sched::negotiation::Peer;
 
 use super::trust::{has_run, implausible, overdue};
 use super::{
-    BrokenOffer, PATIENCE, PeerVerdict, RemoteProgress, RemoteStatus, StatusQuery, StatusReport,
+    BrokenOffer, PATIENCE, PeerVerdict, Receipt, Receipts, RemoteProgress, RemoteStatus,
+    StatusQuery, StatusReport,
 };
 use crate::live::input::Refusal;
 use crate::live::record::{JobRecord, PeerRecord};
@@ -26,7 +27,8 @@ impl Live {
                 continue;
             };
             let cancel = job.cancelled_by.is_some() || away.recalled.is_some();
-            let it = StatusQuery { job: *number, transfer: away.transfer, cancel };
+            let receipt = self.receipts_of(away.peer);
+            let it = StatusQuery { job: *number, transfer: away.transfer, cancel, receipt };
             wanted.entry(away.peer).or_default().push(it);
         }
         wanted
@@ -50,10 +52,8 @@ impl Live {
             if let Some(number) = known.filter(|_| it.cancel) {
                 self.cancel_guest(at, number, &actor.user)?;
             }
-            let fate = self
-                .state
-                .guest(peer, it)
-                .map_or(RemoteStatus::Unknown, |job| self.state.fate(job));
+            let guest = self.state.guest(peer, it);
+            let fate = guest.map_or(RemoteStatus::Unknown, |job| self.state.fate(job, it.receipt));
             reports.push(StatusReport { job: it.job, transfer: it.transfer, fate });
         }
         Ok(Ok(reports))
@@ -108,6 +108,10 @@ impl Live {
         let Some(away) = self.state.jobs.get(&number).and_then(Job::away) else { return Ok(()) };
         let (known, peer) = (away.news.clone(), away.peer);
         let mut news = news.clone();
+        // A start that is not signed is none.
+        if news.receipt.is_none() && self.receipts_of(peer) == Receipts::Required {
+            news.since = news.since.filter(|_| news.finish.is_some());
+        }
         // No clock is so far ahead.
         if news.since.is_some_and(|since| since > at + self.ahead_of(peer) + PATIENCE) {
             let before = known.as_ref().and_then(|known| known.since);
@@ -161,6 +165,7 @@ impl Live {
         let name = away.name.clone();
         let ahead = self.ahead_of(away.peer);
         let wrong = implausible(job, away, (news, &finish), (at, ahead));
+        let wrong = wrong.or(self.without_receipt(away, news, &finish));
         let wrong = wrong.or(self.without_output(number, &finish));
         let is_judged = away.doubtful.is_some();
         self.index.away.remove(&number);
@@ -251,7 +256,7 @@ impl State {
         job.origin.as_ref().filter(|origin| origin.job == wanted.job).map(|_| job)
     }
 
-    fn fate(&self, job: &Job) -> RemoteStatus {
+    fn fate(&self, job: &Job, wanted: Receipts) -> RemoteStatus {
         let finish = match job.phase() {
             Phase::Over(Finish::Returned(why)) => return RemoteStatus::Back(why.clone()),
             Phase::Over(Finish::Refused(reason)) => return RemoteStatus::Back(reason.to_string()),
@@ -267,6 +272,9 @@ impl State {
             }
         });
         let nodes = if since.is_some() { nodes.collect() } else { Vec::new() };
-        RemoteStatus::There(RemoteProgress { since, nodes, finish, charged: job.paid })
+        let until = finish.as_ref().and_then(|_| job.ended());
+        let is_due = wanted == Receipts::Required && (since.is_some() || finish.is_some());
+        let receipt = is_due.then(|| Receipt { until, signature: String::new() });
+        RemoteStatus::There(RemoteProgress { since, nodes, finish, charged: job.paid, receipt })
     }
 }

@@ -1,6 +1,8 @@
 mod liars;
 mod paper;
+mod receipts;
 mod silent;
+mod volunteers;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;

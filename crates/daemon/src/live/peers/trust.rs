@@ -7,7 +7,7 @@ use tradewind_model::{Money, Price, Span, Time};
 use tradewind_sched::negotiation::Peer;
 
 use super::standing::{FULL, PATIENCE, longest};
-use super::{Away, BrokenOffer, RemoteProgress};
+use super::{Away, BrokenOffer, Receipts, RemoteProgress};
 use crate::live::state::{Finish, Happening, Job, Phase, State};
 use crate::live::{Live, Settings};
 
@@ -155,6 +155,26 @@ pub(super) fn has_run(finish: &Finish) -> bool {
 }
 
 impl Live {
+    /// Whether the peer must sign the starts and ends of jobs.
+    pub(super) fn receipts_of(&self, peer: Peer) -> Receipts {
+        let known = self.state.peers.directory.get(&peer);
+        let limits = known.and_then(|known| self.settings.peer_limits.get(&known.name));
+        limits.copied().unwrap_or_default().receipts
+    }
+
+    /// Whether the peer should have signed the end of a job that it wants to be paid for, or that ran
+    /// there as it says, and has not.
+    pub(super) fn without_receipt(
+        &self,
+        away: &Away,
+        news: &RemoteProgress,
+        finish: &Finish,
+    ) -> Option<BrokenOffer> {
+        let is_due = has_run(finish) || news.charged > Money::ZERO;
+        let is_asked = self.receipts_of(away.peer) == Receipts::Required;
+        (is_asked && is_due && news.receipt.is_none()).then_some(BrokenOffer::NoReceipt)
+    }
+
     /// Whether the peer knows no output of a job that ran there, as it says.
     pub(super) fn without_output(&self, number: u64, finish: &Finish) -> Option<BrokenOffer> {
         let is_due = has_run(finish) && self.without_output.contains(&number);

@@ -7,7 +7,7 @@ use tradewind_io::submission::PeerChoice;
 use tradewind_sched::negotiation::{Offer, Serial, StartQuote};
 
 use super::*;
-use crate::live::peers::{PeerLimits, RemoteProgress, StatusQuery};
+use crate::live::peers::{PeerLimits, Receipts, RemoteProgress, StatusQuery};
 
 /// What a peer does with the jobs that it gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,8 +57,13 @@ const LIES: [Lie; 13] = [
 ];
 
 /// What the peer may have at once.
-const LIMITS: PeerLimits =
-    PeerLimits { max_jobs: 5, max_doubt: 2, max_held: Money(40_000_000_000), min_standing: 500 };
+const LIMITS: PeerLimits = PeerLimits {
+    max_jobs: 5,
+    max_doubt: 2,
+    max_held: Money(40_000_000_000),
+    min_standing: 500,
+    receipts: Receipts::Unasked,
+};
 const JOBS: u64 = 20;
 const LIMIT: Span = Span(600);
 
@@ -144,7 +149,8 @@ impl World {
         };
         let there = |since: Option<Time>, finish: Option<Finish>, charged: i64| {
             let charged = Money(charged);
-            RemoteStatus::There(RemoteProgress { since, nodes: Vec::new(), finish, charged })
+            let (nodes, receipt) = (Vec::new(), None);
+            RemoteStatus::There(RemoteProgress { since, nodes, finish, charged, receipt })
         };
         let all = 3_000_000_000;
         match lie {

@@ -14,8 +14,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-#[path = "../../daemon/tests/ports/mod.rs"]
+use tradewind_daemon::live::peers::MessageBody;
+
+#[path = "../../../daemon/tests/paper/mod.rs"]
+mod grid;
+mod paper;
+#[path = "../../../daemon/tests/ports/mod.rs"]
 mod ports;
+mod sniffer;
 
 /// A way between two daemons on which messages with a certain word can be lost.
 struct Wire {
@@ -80,9 +86,13 @@ impl Market {
     }
 
     fn configure(&self, nodes: u32, peers: &[(&str, u16)]) {
+        self.configure_as("easy", (nodes, "0.001"), peers);
+    }
+
+    fn configure_as(&self, policy: &str, (nodes, price): (u32, &str), peers: &[(&str, u16)]) {
         let mut text = format!(
-            "[listen]\naddress = '127.0.0.1:{}'\n\n[[site]]\nname = 'site-{}'\nkind = 'local'\n\n\
-             [[site.pool]]\nname = 'main'\nnodes = {nodes}\nprice = 0.001\n",
+            "[market]\npolicy = '{policy}'\n\n[listen]\naddress = '127.0.0.1:{}'\n\n[[site]]\nname = 'site-{}'\nkind = 'local'\n\n\
+             [[site.pool]]\nname = 'main'\nnodes = {nodes}\nprice = {price}\n",
             self.port, self.name
         );
         for (peer, port) in peers {

@@ -1,0 +1,292 @@
+//! Three daemons under the paper's mechanism (004), in real time: the same submissions and ends go to
+//! the simulator, and every message and every start is compared.
+//!
+//! A job runs until the test ends it, so hours of a schedule are seconds here. The next submission or end
+//! comes when all is quiet, so that no delay changes what precedes what. The simulator gets the
+//! moments at which daemons saw submissions and ends. What may differ is named: moments within the time
+//! between two of these events, and how often a message was sent.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use serde_json::{Value, json};
+use tradewind_daemon::codec::peers::Post;
+use tradewind_model::{Span, Time};
+use tradewind_sched::negotiation::{Choose, Settings};
+use tradewind_sched::policy::autonomous::Links;
+use tradewind_sched::policy::multiqueue::{self, Overflow};
+
+use super::Market;
+use super::grid::{APART, Asked, DAWN, Plan, Told, body_of, deal, simulated};
+use super::sniffer;
+
+const NAMES: [&str; 3] = ["a", "b", "c"];
+/// Nodes and price of each market, in micro-credits per node and second.
+const SITES: [(u32, i64); 3] = [(2, 1_000), (3, 2_000), (4, 3_000)];
+const PRICES: [&str; 3] = ["0.001", "0.002", "0.003"];
+const POLICY: &str =
+    "multi-queue[alpha=1,beta=2,overflow=migrate,choose=cost,window=1s,latency=0s]";
+/// The time limit of all jobs, seconds: none reaches it.
+const LIMIT: i64 = 3_600;
+
+#[derive(Debug, Clone, Copy)]
+enum Event {
+    /// A job at this market, so wide.
+    Submit(usize, u32),
+    /// The job with this place among the submissions ends.
+    End(usize),
+}
+use Event::{End, Submit};
+
+const EVENTS: [Event; 24] = [
+    Submit(0, 1),
+    Submit(0, 1),
+    Submit(0, 1), // the cheapest volunteer
+    Submit(0, 4), // too wide for its home
+    Submit(1, 2),
+    Submit(0, 2), // no volunteer
+    Submit(1, 1),
+    End(3),
+    Submit(0, 1),
+    End(0),
+    Submit(0, 1), // would delay a reservation at home
+    End(2),
+    End(1),
+    Submit(2, 2),
+    Submit(2, 1),
+    End(7),
+    Submit(1, 3),
+    End(4),
+    End(6),
+    End(5),
+    End(8),
+    End(9),
+    End(10),
+    End(11),
+];
+
+fn plan(jobs: Vec<Asked>) -> Plan {
+    let queues = multiqueue::Settings::new(1_000, 2).unwrap();
+    Plan {
+        sites: SITES.map(|(nodes, price)| (nodes, 1_000, price)).to_vec(),
+        jobs,
+        queues: multiqueue::Settings { overflow: Overflow::Migrate, ..queues },
+        negotiation: Settings { choose: Choose::Cost, window: Span(1), ..Settings::default() },
+        links: Links {
+            latency: (Span::ZERO, Span::ZERO),
+            per_processor_mb: 0,
+            base_mb: 0,
+            ..Links::default()
+        },
+    }
+}
+
+/// What the simulator does if the events happen at these moments. Run times follow from ends and
+/// starts; so it is asked until no start changes.
+fn expected(moments: &[Time]) -> Told {
+    let mut jobs = Vec::new();
+    let mut ends = Vec::new();
+    for (event, at) in EVENTS.iter().zip(moments) {
+        match *event {
+            Submit(home, tasks) => {
+                let (run, limit) = (Span(LIMIT), Span(LIMIT));
+                jobs.push(Asked { home, submit: *at, run, tasks, limit });
+            }
+            End(job) => ends.push((job, *at)),
+        }
+    }
+    let mut plan = plan(jobs);
+    for _ in 0..2 * EVENTS.len() {
+        let told = simulated(&plan);
+        let before = plan.jobs.clone();
+        for (job, at) in &ends {
+            plan.jobs[*job].run = Span((*at - told.starts[job].0).0.clamp(1, LIMIT));
+        }
+        if before.iter().zip(&plan.jobs).all(|(one, two)| one.run == two.run) {
+            return told;
+        }
+    }
+    panic!("run times and starts do not settle");
+}
+
+/// By job, after which event it started and where; by event, what was said after it.
+type Entries = (Vec<(usize, usize)>, Vec<BTreeSet<String>>);
+
+fn simulated_entries(moments: &[Time]) -> Entries {
+    let told = expected(moments);
+    let after = |at: Time| moments.iter().filter(|it| **it <= at).count() - 1;
+    let starts = told.starts.values().map(|(at, site)| (after(*at), *site)).collect();
+    let mut said = vec![BTreeSet::new(); EVENTS.len()];
+    for line in &told.heard {
+        let (at, rest) = line.split_once(' ').unwrap();
+        let at = DAWN + Span(at.parse().unwrap());
+        said[after(at)].insert(rest.split_once(APART).unwrap().0.to_owned());
+    }
+    (starts, said)
+}
+
+struct Grid {
+    markets: [Market; 3],
+    letters: Receiver<((usize, usize), Post)>,
+    /// By market, which job its numbers are.
+    numbers: [Vec<(u64, usize)>; 3],
+}
+
+impl Grid {
+    fn start(root: &Path) -> Grid {
+        let markets = NAMES.map(|name| Market::new(root, name));
+        let (heard, letters) = channel();
+        let mut grid = Grid { markets, letters, numbers: [const { Vec::new() }; 3] };
+        for at in 0..3 {
+            let others = (0..3).filter(|other| *other != at);
+            let way = |to: usize| {
+                (NAMES[to], sniffer::to(grid.markets[to].port, (at, to), heard.clone()))
+            };
+            let peers: Vec<(&str, u16)> = others.map(way).collect();
+            let size = (SITES[at].0, PRICES[at]);
+            grid.markets[at].configure_as(POLICY, size, &peers);
+        }
+        grid.markets.iter_mut().for_each(Market::start);
+        for at in 0..3 {
+            for peer in (0..3).filter(|peer| *peer != at) {
+                grid.markets[at].admit(&grid.markets[peer]);
+            }
+        }
+        for market in &grid.markets {
+            market.until("its peers answer", |market| {
+                market.list("/v1/peers", "peers").iter().all(|it| it["reachable"] == true)
+            });
+        }
+        grid
+    }
+
+    fn job(&self, at: usize, name: usize) -> Option<Value> {
+        let path = format!("/v1/jobs?limit=1000&name=j{name}");
+        let found = self.markets[at].list(&path, "jobs");
+        found.into_iter().find(|it| it["peer"].is_null())
+    }
+
+    /// Where a job runs or ran, and what that market knows of it.
+    fn at_work(&self, name: usize) -> Option<(usize, Value)> {
+        let begun = |at: usize| Some((at, self.job(at, name).filter(|it| it["started"].is_i64())?));
+        (0..3).find_map(begun)
+    }
+
+    /// Does what the event says, and waits until it is seen; when that was.
+    fn cause(&mut self, event: Event, root: &Path) -> Time {
+        match event {
+            Submit(home, tasks) => {
+                let name = self.numbers.iter().map(Vec::len).sum::<usize>();
+                let until = root.join(format!("end-{name}"));
+                let command = format!("until [ -e {} ]; do sleep 0.1; done", until.display());
+                let job = json!({
+                    "name": format!("j{name}"), "command": ["sh", "-c", command], "nodes": tasks,
+                    "time": LIMIT, "output": "/dev/null"
+                });
+                let market = &self.markets[home];
+                let answer = market.send("POST", "/v1/jobs", &format!("k{name}"), Some(&job));
+                let number = answer.unwrap()["jobs"][0].as_u64().unwrap();
+                self.numbers[home].push((number, name));
+                let known = market.send("GET", &format!("/v1/jobs/{number}"), "", None).unwrap();
+                Time(known["submitted"].as_i64().unwrap())
+            }
+            End(name) => {
+                let (at, _) =
+                    self.at_work(name).unwrap_or_else(|| panic!("job {name} does not run"));
+                fs::write(root.join(format!("end-{name}")), "").unwrap();
+                let ended = || self.job(at, name).and_then(|it| it["ended"].as_i64());
+                self.markets[at].until("the job is over", |_| ended().is_some());
+                Time(ended().unwrap())
+            }
+        }
+    }
+
+    /// Waits until a second has passed since `at`, and no market asks others any more.
+    fn settle(&self, at: Time) {
+        let now = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis();
+        while now() < (at.0 as u128 + 1) * 1_000 + 300 {
+            thread::sleep(Duration::from_millis(20));
+        }
+        let is_quiet = |market: &Market| {
+            let peers = market.send("GET", "/v1/peers", "", None).unwrap_or_default();
+            let doubt = peers["peers"].as_array().into_iter().flatten();
+            peers["searches"] == 0
+                && doubt.map(|it| it["in_doubt"].as_u64()).all(|it| it == Some(0))
+        };
+        for _ in 0..2 {
+            self.markets.iter().for_each(|market| market.until("it is quiet", is_quiet));
+            thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// Waits for the starts that are expected after an event. What does not come is found by the
+    /// comparison.
+    fn await_starts(&self, expected: &[(usize, usize)], event: usize) {
+        let begun = Instant::now();
+        let due = expected.iter().enumerate().filter(|(_, (after, _))| *after == event);
+        for (name, _) in due {
+            while self.at_work(name).is_none() && begun.elapsed() < Duration::from_secs(20) {
+                thread::sleep(Duration::from_millis(50));
+            }
+        }
+    }
+
+    /// What was said since the last look.
+    fn said(&self) -> BTreeSet<String> {
+        let mut said = BTreeSet::new();
+        for ((from, to), post) in self.letters.try_iter() {
+            for letter in post.letters {
+                let known = |number: u32| {
+                    let numbers = self.numbers[from].iter();
+                    numbers.clone().find(|it| it.0 == u64::from(number)).map(|it| it.1)
+                };
+                let job = letter.word.job().and_then(|job| known(job.job));
+                said.insert(deal((from, to), &body_of(&letter.word), job));
+            }
+        }
+        said
+    }
+}
+
+#[test]
+fn three_daemons_decide_as_the_simulator() {
+    let folder = tempfile::tempdir().unwrap();
+    let nominal: Vec<Time> = (1..=24).map(|step| DAWN + Span(10 * step)).collect();
+    let (starts, _) = simulated_entries(&nominal);
+    let mut grid = Grid::start(folder.path());
+    let (mut moments, mut said) = (Vec::new(), Vec::new());
+    for (place, event) in EVENTS.into_iter().enumerate() {
+        let at = grid.cause(event, folder.path());
+        moments.push(at);
+        grid.await_starts(&starts, place);
+        grid.settle(at);
+        said.push(grid.said());
+    }
+    let (expected, messages) = simulated_entries(&moments);
+    assert_eq!(expected, starts, "the simulator decides the same at these moments");
+    let after = |at: i64| moments.iter().filter(|it| it.0 <= at).count() - 1;
+    let found: Vec<(usize, usize)> = (0..expected.len())
+        .map(|name| {
+            let (at, job) = grid.at_work(name).unwrap_or_else(|| panic!("job {name} never ran"));
+            (after(job["started"].as_i64().unwrap()), at)
+        })
+        .collect();
+    for (place, (one, two)) in messages.iter().zip(&said).enumerate() {
+        assert_eq!(one, two, "after event {place}, {:?}: the simulator's are first", EVENTS[place]);
+    }
+    assert_eq!(expected, found, "by job: after which event it started, and where");
+    let homes =
+        EVENTS.iter().filter_map(|it| if let Submit(home, _) = it { Some(home) } else { None });
+    let moved = homes.zip(&found).filter(|(home, (_, at))| *home != at).count();
+    let count: usize = said.iter().map(BTreeSet::len).sum();
+    println!("{count} messages and {} starts are the simulator's; {moved} jobs moved", found.len());
+    assert!(moved >= 4 && count > 40, "{moved} {count}");
+    for market in &mut grid.markets {
+        market.kill();
+        market.verify();
+    }
+}
