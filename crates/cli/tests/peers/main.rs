@@ -21,6 +21,7 @@ mod grid;
 mod paper;
 #[path = "../../../daemon/tests/ports/mod.rs"]
 mod ports;
+mod receipts;
 mod sniffer;
 
 /// A way between two daemons on which messages with a certain word can be lost.

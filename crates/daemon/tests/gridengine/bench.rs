@@ -58,13 +58,19 @@ impl GridBench {
 
     /// On whole hosts, four of them.
     pub(crate) fn whole() -> GridBench {
+        GridBench::whole_with(|_| {})
+    }
+
+    /// The same with settings changed before the site is opened.
+    pub(crate) fn whole_with(change: impl FnOnce(&mut Settings)) -> GridBench {
         let cluster = Cluster::with_hosts(5);
         let configured = settings::cluster::Cluster {
             unit: settings::cluster::NodeUnit::Node,
             options: vec![("pe".to_owned(), "whole".to_owned())],
             ..configured(&cluster)
         };
-        let settings = settings(&cluster, configured, vec![pool("whole", "whole.q", 4)]);
+        let mut settings = settings(&cluster, configured, vec![pool("whole", "whole.q", 4)]);
+        change(&mut settings);
         let grid = Some(gridengine::open(settings.clone(), PATIENCE).unwrap());
         GridBench {
             cluster,

@@ -1,6 +1,6 @@
 //! What Grid Engine does that one would not expect, each by name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_daemon::site::conformance::{Bench, TaskBehaviour, order, tag};
 use tradewind_daemon::site::{Aside, Exit, Go, Seen, SiteError, Verdict};
@@ -229,6 +229,24 @@ fn with_reservations_a_job_whose_nodes_are_taken_is_refused_at_once() {
         |bench| bench.cluster.must(&["qrstat", "-u", "*"], ""),
         |all| !all.contains("tw-suite"),
     );
+}
+
+/// One reservation of whole hosts, and a job that runs on all of them.
+#[test]
+fn a_reservation_spans_hosts() {
+    let mut bench = GridBench::whole_with(|settings| settings.cluster.mode = Mode::Reservation);
+    let mut wide = order(&mut bench, 1, &TaskBehaviour::Exit { after: 3, code: 0 });
+    wide.nodes = 3;
+    bench.site().submit(&wide).unwrap();
+    until_running(&mut bench, 1);
+    let hosts = bench.site().survey().unwrap().placed.remove(&wide.tag).unwrap();
+    assert_eq!(BTreeSet::from_iter(&hosts).len(), 3, "{hosts:?}");
+    // Two hosts are not free: that is said at once.
+    let mut second = order(&mut bench, 2, &TaskBehaviour::Exit { after: 0, code: 0 });
+    second.nodes = 2;
+    let answer = bench.site().submit(&second);
+    assert!(matches!(&answer, Err(SiteError::Refused(_))), "{answer:?}");
+    assert_eq!(until_ended(&mut bench, 1), Exit::Code(0));
 }
 
 #[test]

@@ -12,6 +12,8 @@ use crate::documents::PeerReceipt;
 pub(crate) const UNKNOWN: &str = "UNKNOWN";
 /// The reason of jobs whose peer does not answer.
 pub(crate) const SILENT: &str = "PeerNotAvailable";
+/// The reason of jobs whose peer is not believed.
+pub(crate) const DOUBTFUL: &str = "PeerDoubtful";
 
 /// The word and the sentence for a job that is at a peer, is on its way there, or was lost there;
 /// `None`: there is nothing to say.
@@ -23,7 +25,7 @@ pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)>
             Some(BrokenOffer::Lost) => ("NodeDown", format!("{peer} lost it")),
             Some(why) => {
                 let what = why.words();
-                ("PeerDoubtful", format!("{peer} {what}: it is not believed, and is not paid"))
+                (DOUBTFUL, format!("{peer} {what}: it is not believed, and is not paid"))
             }
             None => ("NodeDown", format!("{peer} lost it, or how it ended there is unknown")),
         }),
@@ -58,9 +60,7 @@ fn answering(job: &Job) -> Option<(&'static str, String)> {
         (Phase::Handing, _) => {
             Some(("PassedOn", format!("it goes to {peer}, which has not confirmed it{then}")))
         }
-        (_, Some(why)) => {
-            Some(("PeerDoubtful", format!("{peer} {}: it is to come back", why.words())))
-        }
+        (_, Some(why)) => Some((DOUBTFUL, format!("{peer} {}: it is to come back", why.words()))),
         _ if job.started().is_some() => None,
         _ => Some(("PassedOn", format!("it waits at {peer}"))),
     }

@@ -130,8 +130,8 @@ fn pending(said: &mut StatusSentence, job: &Job, waits: Option<&Explanation>) {
             said.at(since(job, &["in_line", "planned", "submitted"]));
             said.say(&format!(": {message}."));
         }
-        "PassedOn" | at_peer::SILENT => {
-            said.is_alarm = reason == at_peer::SILENT;
+        "PassedOn" | at_peer::SILENT | at_peer::DOUBTFUL => {
+            said.is_alarm = reason != "PassedOn";
             said.say("Passed on since ");
             said.at(since(job, &["passed_on", "arrived"]));
             said.say(&format!(": {message}."));
@@ -412,6 +412,17 @@ mod tests {
         let cancelled = json!({"state": "CANCELLED", "ended": 150, "cancelled_by": "ana"});
         let text = "Cancelled by ana at @150, before it started. It cost nothing.";
         assert_eq!(said(&cancelled, None), (text.to_owned(), false));
+    }
+
+    #[test]
+    fn a_waiting_job_that_its_peer_did_not_start_is_passed_on_and_not_held() {
+        let job = json!({
+            "state": "PENDING", "peer": "vega", "reason": "PeerDoubtful",
+            "message": "vega did not start the job as it had offered: it is to come back"
+        });
+        let (text, is_alarm) = said(&job, None);
+        assert!(text.starts_with("Passed on since @"), "{text}");
+        assert!(text.contains("it is to come back") && is_alarm, "{text}");
     }
 
     #[test]

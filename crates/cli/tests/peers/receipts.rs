@@ -1,0 +1,59 @@
+//! Two daemons, of which one must sign what became of the other's jobs.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::Market;
+
+/// The last table of the market's configuration is that of its peer.
+fn require(market: &Market, key: &str) {
+    let file = market.folder.join("tradewind.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    let kept: Vec<&str> = text.lines().filter(|line| !line.starts_with("receipt_key")).collect();
+    fs::write(&file, format!("{}\nreceipt_key = '{key}'\n", kept.join("\n"))).unwrap();
+}
+
+fn key_of(market: &Market) -> String {
+    let peers = market.send("GET", "/v1/peers", "", None).unwrap();
+    peers["receipt_key"].as_str().unwrap().to_owned()
+}
+
+/// A job that only the peer has nodes for, when it is over.
+fn run(market: &Market, mark: &str) -> Value {
+    let number = market.submit(mark, 3, &market.folder.join("log"));
+    market.until("the job is over", Market::all_over);
+    market.send("GET", &format!("/v1/jobs/{number}"), "", None).unwrap()
+}
+
+#[test]
+fn what_a_peer_says_counts_if_it_is_signed_with_its_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let [mut a, mut b] = ["a", "b"].map(|name| Market::new(folder.path(), name));
+    b.configure(3, &[("a", a.port)]);
+    b.start();
+    a.configure(1, &[("b", b.port)]);
+    require(&a, &key_of(&b));
+    a.start();
+    a.admit(&b);
+    b.admit(&a);
+    let job = run(&a, "signed");
+    assert_eq!(job["state"], "COMPLETED", "{job}");
+    let statement = job["peer_receipt"]["statement"].as_str().unwrap();
+    assert!(
+        statement.contains("\"finish\":\"completed\"") && statement.contains("\"until\":"),
+        "{job}"
+    );
+    let other = key_of(&a);
+    a.kill();
+    require(&a, &other);
+    a.start();
+    let job = run(&a, "unsigned");
+    assert_eq!(job["state"], "NODE_FAIL", "{job}");
+    assert!(job["message"].as_str().unwrap().contains("has not signed it"), "{job}");
+    assert_eq!(job["paid"], 0, "{job}");
+    for market in [&mut a, &mut b] {
+        market.kill();
+        market.verify();
+    }
+}
