@@ -1,4 +1,4 @@
-//! Signatures of what became of jobs of other markets: Ed25519 (RFC 8032).
+//! Signatures of what happened to jobs of other markets: Ed25519 (RFC 8032).
 
 use std::fmt::{Debug, Formatter};
 

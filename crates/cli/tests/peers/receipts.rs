@@ -1,4 +1,4 @@
-//! Two daemons, of which one must sign what became of the other's jobs.
+//! Two daemons, of which one must sign what happened to the other's jobs.
 
 use std::fs;
 

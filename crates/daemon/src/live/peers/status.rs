@@ -109,8 +109,9 @@ impl Live {
         let (known, peer) = (away.news.clone(), away.peer);
         let mut news = news.clone();
         // A start that is not signed is none.
-        if news.receipt.is_none() && self.receipts_of(peer) == Receipts::Required {
-            news.since = news.since.filter(|_| news.finish.is_some());
+        let is_signed = news.receipt.is_some() || self.receipts_of(peer) == Receipts::Unasked;
+        if news.since.is_some() && news.finish.is_none() && !is_signed {
+            return self.mind_overdue(at, number);
         }
         // No clock is so far ahead.
         if news.since.is_some_and(|since| since > at + self.ahead_of(peer) + PATIENCE) {

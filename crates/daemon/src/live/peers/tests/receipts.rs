@@ -1,4 +1,4 @@
-//! Peers that must sign what became of jobs.
+//! Peers that must sign what happened to jobs.
 
 use std::collections::BTreeMap;
 
