@@ -137,13 +137,16 @@ fn the_schema_of_settings_takes_what_the_reader_takes() {
     let schema = schema("docs/schemas/tradewind.schema.json");
     let page = read("docs/reference/tradewind-toml.md");
     let excerpt = page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
-    for text in [read("examples/tradewind.toml").as_str(), excerpt, "# nothing\n"] {
+    let peer = "[market]\nchoose = 'load'\n[[peers]]\nname = 'a'\nurl = 'https://a.example'\n\
+                token_file = 't'\nreceipt_key = 'ed25519:AAAA'";
+    for text in [read("examples/tradewind.toml").as_str(), excerpt, "# nothing\n", peer] {
         let (_, warnings) = settings::parse(&Input::new("tradewind.toml", text)).unwrap();
         assert!(warnings.is_empty(), "{warnings}");
         assert!(schema.is_valid(&Value::Object(toml::from_str(text).unwrap())));
     }
     for text in [
         "[market]\npolcy = 'x'",
+        "[market]\nchoose = 'best'",
         "[market]\nrules = [{ hours = 'Mon' }]",
         "[listen]\nkey = 'x'",
         "[limits]\nbody = 0",
