@@ -160,6 +160,15 @@ impl Market {
         serde_json::from_str(&answer.ok()?.body_mut().read_to_string().ok()?).ok()
     }
 
+    /// The same, again until there is an answer.
+    fn must(&self, method: &str, path: &str, key: &str, body: Option<&Value>) -> Value {
+        let mut answer: Option<Value> = None;
+        for _ in 0..10 {
+            answer = answer.or_else(|| self.send(method, path, key, body));
+        }
+        answer.unwrap_or_else(|| panic!("{}: {path}: no answer", self.name))
+    }
+
     /// Lets a peer in: the secret goes into that peer's folder.
     fn admit(&self, peer: &Market) {
         let body = json!({"user": peer.name, "role": "peer", "note": ""});

@@ -156,11 +156,6 @@ impl Grid {
                 grid.markets[at].admit(&grid.markets[peer]);
             }
         }
-        for market in &grid.markets {
-            market.until("its peers answer", |market| {
-                market.list("/v1/peers", "peers").iter().all(|it| it["reachable"] == true)
-            });
-        }
         grid
     }
 
@@ -188,10 +183,10 @@ impl Grid {
                     "time": LIMIT, "output": "/dev/null"
                 });
                 let market = &self.markets[home];
-                let answer = market.send("POST", "/v1/jobs", &format!("k{name}"), Some(&job));
-                let number = answer.unwrap()["jobs"][0].as_u64().unwrap();
+                let answer = market.must("POST", "/v1/jobs", &format!("k{name}"), Some(&job));
+                let number = answer["jobs"][0].as_u64().unwrap();
                 self.numbers[home].push((number, name));
-                let known = market.send("GET", &format!("/v1/jobs/{number}"), "", None).unwrap();
+                let known = market.must("GET", &format!("/v1/jobs/{number}"), "", None);
                 Time(known["submitted"].as_i64().unwrap())
             }
             End(name) => {

@@ -15,7 +15,7 @@ fn require(market: &Market, key: &str) {
 }
 
 fn key_of(market: &Market) -> String {
-    let peers = market.send("GET", "/v1/peers", "", None).unwrap();
+    let peers = market.must("GET", "/v1/peers", "", None);
     peers["receipt_key"].as_str().unwrap().to_owned()
 }
 
@@ -23,7 +23,7 @@ fn key_of(market: &Market) -> String {
 fn run(market: &Market, mark: &str) -> Value {
     let number = market.submit(mark, 3, &market.folder.join("log"));
     market.until("the job is over", Market::all_over);
-    market.send("GET", &format!("/v1/jobs/{number}"), "", None).unwrap()
+    market.must("GET", &format!("/v1/jobs/{number}"), "", None)
 }
 
 #[test]
