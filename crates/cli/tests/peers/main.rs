@@ -166,7 +166,7 @@ impl Market {
         for _ in 0..10 {
             answer = answer.or_else(|| self.send(method, path, key, body));
         }
-        answer.unwrap_or_else(|| panic!("{}: {path}: no answer", self.name))
+        answer.unwrap_or_else(|| unreachable!("{}: {path}: no answer", self.name))
     }
 
     /// Lets a peer in: the secret goes into that peer's folder.

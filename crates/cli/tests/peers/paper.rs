@@ -110,7 +110,7 @@ fn expected(moments: &[Time]) -> Told {
             return told;
         }
     }
-    panic!("run times and starts do not settle");
+    unreachable!("run times and starts do not settle");
 }
 
 /// By job, after which event it started and where; by event, what was said after it.
@@ -191,7 +191,7 @@ impl Grid {
             }
             End(name) => {
                 let (at, _) =
-                    self.at_work(name).unwrap_or_else(|| panic!("job {name} does not run"));
+                    self.at_work(name).unwrap_or_else(|| unreachable!("job {name} does not run"));
                 fs::write(root.join(format!("end-{name}")), "").unwrap();
                 let ended = || self.job(at, name).and_then(|it| it["ended"].as_i64());
                 self.markets[at].until("the job is over", |_| ended().is_some());
@@ -266,7 +266,8 @@ fn three_daemons_decide_as_the_simulator() {
     let after = |at: i64| moments.iter().filter(|it| it.0 <= at).count() - 1;
     let found: Vec<(usize, usize)> = (0..expected.len())
         .map(|name| {
-            let (at, job) = grid.at_work(name).unwrap_or_else(|| panic!("job {name} never ran"));
+            let (at, job) =
+                grid.at_work(name).unwrap_or_else(|| unreachable!("job {name} never ran"));
             (after(job["started"].as_i64().unwrap()), at)
         })
         .collect();

@@ -202,7 +202,7 @@ pub(crate) fn simulated(plan: &Plan) -> Told {
     let ran = run(&workload, settings, &mut grid, &mut []).unwrap();
     let place = |ran: &tradewind_sim::Ran| match &ran.place {
         tradewind_model::Place::Pool(PoolId(pool)) => *pool as usize,
-        other => panic!("{other:?}"),
+        other => unreachable!("{other:?}"),
     };
     let starts = ran.jobs.iter().enumerate().map(|(job, ran)| (job, (ran.start, place(ran))));
     let heard = heard.0.lock().unwrap().clone();
