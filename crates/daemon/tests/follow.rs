@@ -84,6 +84,13 @@ impl Shared {
     fn database(&self) -> MutexGuard<'_, Database> {
         self.0.lock().unwrap()
     }
+
+    /// From now on it is that one, and connections to the other are lost.
+    fn fail_over(&self, next: Database) {
+        let mut now = self.database();
+        now.disk.crash();
+        *now = next;
+    }
 }
 
 impl Followed for Shared {
@@ -175,9 +182,9 @@ fn rows_that_were_lost_with_a_primary_are_not_in_the_state_of_a_standby() {
     let (engine, shared) = standby(&["one", "lost"]);
     assert_eq!(policy(&engine), "lost");
     // The journal is shorter, then longer, with another row where the standby had one.
-    *shared.database() = Database::new(&["one"]);
+    shared.fail_over(Database::new(&["one"]));
     until("it has what there is", || policy(&engine) == "one");
-    *shared.database() = Database::new(&["two", "another"]);
+    shared.fail_over(Database::new(&["two", "another"]));
     until("it has what there is now", || policy(&engine) == "another");
     engine.handle.stop();
     engine.wait();
