@@ -11,7 +11,7 @@ use super::start::EngineSetup;
 use crate::codec::Codec;
 use crate::live::record::MarketRecord;
 use crate::live::{Live, Record, State};
-use crate::store::{Row, Store};
+use crate::store::{Row, Store, StoreError};
 
 /// Rows that are read at once.
 const PAGE: usize = 1_024;
@@ -24,6 +24,10 @@ pub(super) struct Follower {
     view: View,
     /// The last row that is in it.
     pub(super) seq: u64,
+    /// That row, if it was read: a database may lose it with its primary.
+    last: Option<Row>,
+    /// Whether a part of a row may be in the view.
+    is_partial: bool,
     /// Subscribers have got rows up to this one; `None`: there were none yet.
     told: Option<u64>,
     pub(super) watchers: Vec<SyncSender<CommittedRecord>>,
@@ -53,7 +57,7 @@ impl Follower {
             Some(live) => (View::Shown(Box::new(live)), last),
             None => (View::Nothing, 0),
         };
-        Follower { view, seq, told, watchers, store: None }
+        Follower { view, seq, told, watchers, ..Follower::default() }
     }
 
     /// The market, if it can be shown.
@@ -67,8 +71,8 @@ impl Follower {
     /// Takes in what was written up to row `last`, or some pages of it.
     ///
     /// # Errors
-    /// If the journal cannot be read, or a row does not follow from those before: everything is
-    /// read again the next time.
+    /// If the journal cannot be read, or a row is not known to this release: what was taken in
+    /// stays. If a row does not follow from those before: everything is read again the next time.
     pub(super) fn go_on<C: Codec>(
         &mut self,
         base: &EngineSetup<C>,
@@ -77,12 +81,16 @@ impl Follower {
         last: u64,
     ) -> Result<(), RecoveryError> {
         let is_shown = matches!(self.view, View::Shown(_));
-        if is_shown && self.seq >= last {
+        if is_shown && self.seq == last {
             return Ok(());
         }
         let mut store = match self.store.take() {
-            Some(store) => store,
-            None => followed.read()?,
+            Some(store) if self.seq <= last => store,
+            _ => {
+                let mut store = followed.read()?;
+                self.compare(&mut *store)?;
+                store
+            }
         };
         let pages = if is_shown { PAGES } else { usize::MAX };
         self.read(base, handle, &mut *store, pages)?;
@@ -101,7 +109,9 @@ impl Follower {
         store: &mut dyn Store,
     ) -> Result<State, RecoveryError> {
         self.store = None;
+        self.compare(store)?;
         self.read(base, handle, store, usize::MAX)?;
+        self.last = None;
         match std::mem::take(&mut self.view) {
             View::Shown(live) => Ok(live.into_state()),
             View::Reading(state) => Ok(*state),
@@ -117,11 +127,28 @@ impl Follower {
         pages: usize,
     ) -> Result<(), RecoveryError> {
         let done = self.read_pages(base, handle, store, pages);
-        if done.is_err() {
-            // A part of a row may be in the state.
-            (self.view, self.seq) = (View::Nothing, 0);
+        if done.is_err() && self.is_partial {
+            self.forget();
         }
         done
+    }
+
+    /// Whether the journal, to which there is a new way, has the last row that was taken in; if not,
+    /// everything is read again.
+    fn compare(&mut self, store: &mut dyn Store) -> Result<(), StoreError> {
+        let Some(last) = &self.last else { return Ok(()) };
+        if store.read(last.seq - 1, 1)?.first() != Some(last) {
+            tracing::warn!(
+                row = last.seq,
+                "the journal has lost a row that this standby had: all is read again"
+            );
+            self.forget();
+        }
+        Ok(())
+    }
+
+    fn forget(&mut self) {
+        (self.view, self.seq, self.last, self.is_partial) = (View::Nothing, 0, None, false);
     }
 
     fn read_pages<C: Codec>(
@@ -144,6 +171,7 @@ impl Follower {
             }
             for row in rows {
                 self.take_in(base, &row)?;
+                self.last = Some(row);
             }
             handle.gauges().written(self.seq);
         }
@@ -158,13 +186,14 @@ impl Follower {
             |what: &dyn ToString| RecoveryError::Row { seq: row.seq, what: what.to_string() };
         let record = base.codec.read_record(&row.body).map_err(|it| wrong(&it))?;
         let at = Time(row.at);
+        self.is_partial = true;
         let applied = match &mut self.view {
             View::Shown(live) => live.learn(at, &record),
             View::Reading(state) => state.apply(at, &record),
             View::Nothing => Ok(()),
         };
         applied.map_err(|it| wrong(&it))?;
-        self.seq = row.seq;
+        (self.seq, self.is_partial) = (row.seq, false);
         if needs_another_policy(&record) && matches!(self.view, View::Shown(_)) {
             self.hide();
             self.show(base);

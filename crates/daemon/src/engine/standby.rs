@@ -389,15 +389,16 @@ impl<C: Codec> Life<C> {
         let Some(sharing) = &mut self.sharing else { return false };
         let read = sharing.followed.look().map_err(Into::into).and_then(|look| {
             let followed = &mut *sharing.followed;
-            self.follower.go_on(&self.base, &self.handle, followed, look.last).map(|()| look)
+            let read = self.follower.go_on(&self.base, &self.handle, followed, look.last);
+            followed.say(self.follower.seq);
+            let behind = look.last.saturating_sub(self.follower.seq);
+            let url = look.url.clone().filter(|_| !look.is_free);
+            self.handle.gauges().set_standing(url, behind);
+            read.map(|()| look)
         });
         match read {
             Ok(look) => {
                 sharing.is_away = false;
-                let behind = look.last.saturating_sub(self.follower.seq);
-                sharing.followed.say(self.follower.seq);
-                let url = look.url.filter(|_| !look.is_free);
-                self.handle.gauges().set_standing(url, behind);
                 if !look.is_free {
                     // Whatever was waited for: another daemon has owned the market since.
                     sharing.not_before = None;
