@@ -1,4 +1,4 @@
-//! A bound for how long jobs of the market put off an owner's waiting job ([`Delays`]).
+//! A bound for how long jobs of the market put off an owner's waiting job ([`owners::Delays`]).
 //!
 //! What is counted begins with the daemon's start: nothing of it is written down.
 
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::{OwnersFirst, PoolId, SiteId, Span, Time};
 use tradewind_sched::free::Taken;
-use tradewind_sched::policy::owners::{self, Delays, Expected, Rule};
+use tradewind_sched::policy::owners::{self, Expected, Rule};
 
 use super::lined::Line;
 use crate::live::Live;
