@@ -5,7 +5,7 @@ use tradewind_io::diagnostics::{Diagnostic, Diagnostics};
 use tradewind_io::grid::{GridFile, OwnersQueue, Wider};
 use tradewind_io::input::{self, Input};
 use tradewind_io::swf::{self, Log, transform};
-use tradewind_model::{Pools, Span, Time};
+use tradewind_model::{OwnersFirst, Pools, Span, Time};
 use tradewind_sched::policy::owners::Rule;
 use tradewind_sim::owners::OwnersLoad;
 use tradewind_sim::workload::LogJob;
@@ -105,7 +105,8 @@ fn rule(queue: &OwnersQueue, file: &str) -> Result<Rule, Diagnostics> {
     })?;
     let tested = queue.tested.unwrap_or(rule.tested);
     let horizon = queue.horizon.unwrap_or(rule.horizon);
-    Ok(Rule { tested, horizon, guard: queue.guard, ..rule })
+    let OwnersFirst { guard, max_delay } = queue.owners_first;
+    Ok(Rule { tested, horizon, guard, max_delay, ..rule })
 }
 
 fn unreadable(queue: &OwnersQueue, file: &str, wrong: &Diagnostics) -> Diagnostics {

@@ -24,8 +24,8 @@ use tradewind_io::settings::machine::{self, LocalAccounts};
 use tradewind_io::settings::schedule::Schedule;
 use tradewind_io::settings::{Pool, Settings, Site, SiteKind};
 use tradewind_model::{
-    self as model, Admission, Attribute, Attributes, Guard, Performance, Pools, Price, SiteId,
-    Span, Standing, Times,
+    self as model, Admission, Attribute, Attributes, OwnersFirst, Performance, Pools, Price,
+    SiteId, Span, Standing, Times,
 };
 use tradewind_postgres::IN_DATABASE;
 
@@ -66,15 +66,15 @@ pub(crate) fn in_line(settings: &Settings) -> BTreeMap<String, LineSettings> {
     settings.sites.iter().filter_map(line).collect()
 }
 
-/// How much is left to the waiting jobs of the owners, of sites with a queue of their own.
-pub(crate) fn guards(settings: &Settings) -> BTreeMap<String, Guard> {
-    let guard = |site: &Site| match &site.kind {
+/// What owners may rely on, of sites with a queue of their own.
+pub(crate) fn owners_first(settings: &Settings) -> BTreeMap<String, OwnersFirst> {
+    let first = |site: &Site| match &site.kind {
         SiteKind::Slurm(cluster) | SiteKind::GridEngine(cluster) => {
-            Some((site.name.clone(), cluster.guard))
+            Some((site.name.clone(), cluster.owners_first))
         }
         SiteKind::Local(_) => None,
     };
-    settings.sites.iter().filter_map(guard).collect()
+    settings.sites.iter().filter_map(first).collect()
 }
 
 fn local_site(name: &str, (pool, nodes): (&str, u32), price: Price) -> Site {

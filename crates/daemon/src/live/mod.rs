@@ -39,9 +39,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use tradewind_model::{Event, Guard, Money, PoolId, Pools, SiteId, Span, Time, Times};
+use tradewind_model::{Event, Money, OwnersFirst, PoolId, Pools, SiteId, Span, Time, Times};
 use tradewind_sched::negotiation::{self, Envelope, Negotiator, Peer, Serial};
 use tradewind_sched::policy::outlook::Outlook;
+use tradewind_sched::policy::owners::Delays;
 use tradewind_sched::policy::{Exchange, Policy};
 
 pub use access::rights;
@@ -126,9 +127,9 @@ pub struct Settings {
     pub one_account: Vec<String>,
     /// By site in whose own queue jobs wait, how.
     pub in_line: BTreeMap<String, LineSettings>,
-    /// By site, how much is left to its owners' waiting jobs: to others, what they get if all jobs run to
-    /// their limits.
-    pub guards: BTreeMap<String, Guard>,
+    /// By site, what its owners may rely on: others, that their waiting jobs get what they get if all jobs
+    /// run to their limits.
+    pub owners_first: BTreeMap<String, OwnersFirst>,
     /// Users get advice on time limits, each from the own runs.
     pub advice: bool,
 }
@@ -154,7 +155,7 @@ impl Default for Settings {
             times: BTreeMap::new(),
             one_account: Vec::new(),
             in_line: BTreeMap::new(),
-            guards: BTreeMap::new(),
+            owners_first: BTreeMap::new(),
             advice: true,
         }
     }
@@ -211,6 +212,8 @@ pub struct Live {
     problems: BTreeMap<PoolId, String>,
     /// By site, the owners' queue: as far as was noticed since the start.
     queues: BTreeMap<SiteId, outages::owners::OwnersQueue>,
+    /// By site, how long the market's jobs have put off those of its owners since the start.
+    delays: BTreeMap<SiteId, Delays<outages::bound::Waits>>,
     /// By site, what was noticed of the jobs of others since the start.
     habits: BTreeMap<SiteId, outages::usual::SiteHabits>,
     /// Jobs in the queues of sites.
@@ -293,6 +296,7 @@ impl Live {
             max: Most::new(),
             problems: BTreeMap::new(),
             queues: BTreeMap::new(),
+            delays: BTreeMap::new(),
             habits: BTreeMap::new(),
             lines: jobs::line::Lines::default(),
             limits_of_tasks: BTreeMap::new(),

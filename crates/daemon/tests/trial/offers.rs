@@ -12,7 +12,7 @@ use tradewind_daemon::live::{Ask, Input, Live, Record, Reply, Withheld};
 use tradewind_daemon::site::Site;
 use tradewind_daemon::site::fake::{FakeSite, Fault};
 use tradewind_io::submission::OnBreach;
-use tradewind_model::{Guard, Money, PoolId, Price, Span, Time};
+use tradewind_model::{Guard, Money, OwnersFirst, PoolId, Price, Span, Time};
 
 use crate::checks::{Check, broken};
 use crate::world::World;
@@ -22,9 +22,10 @@ const SILENCE: Span = Span(60);
 
 /// In half of the worlds more is left to the owners than they are expected to need: offers are kept
 /// all the same.
-pub(crate) fn guards(seed: u64) -> BTreeMap<String, Guard> {
+pub(crate) fn owners_first(seed: u64) -> BTreeMap<String, OwnersFirst> {
     let names: &[&str] = if (seed / 4).is_multiple_of(2) { &["a", "b"] } else { &[] };
-    names.iter().map(|name| ((*name).to_owned(), Guard::Spare)).collect()
+    let first = OwnersFirst { guard: Guard::Spare, max_delay: OwnersFirst::NO_BOUND };
+    names.iter().map(|name| ((*name).to_owned(), first)).collect()
 }
 
 /// Offers that were accepted, and acknowledged to their users.

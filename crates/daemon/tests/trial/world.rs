@@ -16,8 +16,8 @@ use tradewind_daemon::site::{PoolSetup, Site as _, SiteError, Tag};
 use tradewind_daemon::store::memory::{Disk, Memory, StoreFault as DiskFault};
 use tradewind_daemon::store::{Origin, Snapshot, Store as _};
 use tradewind_model::{
-    Admission, Attributes, Guard, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Time,
-    Times,
+    Admission, Attributes, Money, OwnersFirst, Performance, Pool, Pools, Price, Site, SiteId, Span,
+    Time, Times,
 };
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::{Policy, gridfill};
@@ -81,7 +81,7 @@ pub(crate) struct World {
     pub(crate) sites: Vec<FakeSite>,
     /// Sites in whose own queues jobs of the market wait.
     in_line: BTreeMap<String, LineSettings>,
-    guards: BTreeMap<String, Guard>,
+    owners_first: BTreeMap<String, OwnersFirst>,
     /// What each site's thread has still to say.
     orders: Vec<VecDeque<Instruction>>,
     /// Messages that are on their way to the engine.
@@ -168,7 +168,7 @@ impl World {
             daemon: None,
             sites: sites(&pools),
             in_line: in_line(seed),
-            guards: offers::guards(seed),
+            owners_first: offers::owners_first(seed),
             orders: vec![VecDeque::new(), VecDeque::new()],
             inbox: VecDeque::new(),
             told: BTreeMap::new(),
@@ -349,7 +349,7 @@ impl World {
             new_user_grant: Money(3_000_000_000),
             max_refusals: 4,
             in_line: self.in_line.clone(),
-            guards: self.guards.clone(),
+            owners_first: self.owners_first.clone(),
             ..Settings::default()
         };
         let policy = match state.policy.as_str() {

@@ -16,6 +16,8 @@
 //!   foreseen when it was submitted ([`OwnerRan::foreseen`]), so that it can be delayed only by jobs
 //!   of the market that ran already. Under EASY and depths between, an early end may change who is
 //!   backfilled, and so delay others, with or without the market.
+//! - Under any rule: jobs of the market put it off ([`Delays`]) by no more than [`Rule::max_delay`] and
+//!   the longest of their time limits.
 //! - It may start later than it would without the market: nodes that the market's jobs have come
 //!   back when these end, and nothing interrupts them. How much later on the average depends on the
 //!   [guard](tradewind_model::Guard): with the usual one less than 1 % in the drawn sites.
@@ -29,6 +31,7 @@
 //! While no owner's job waits or runs at a site, no job joins its queue, and the policy alone decides.
 //!
 //! [`Event::Lined`]: tradewind_model::Event::Lined
+//! [`Delays`]: tradewind_sched::policy::owners::Delays
 //!
 //! `tests/owners` checks the first two and measures the third on drawn sites.
 

@@ -3,15 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use tradewind_model::{Guard, JobId, Outage, OutageId, PoolId, Pools, Share, Span, Time};
+use tradewind_model::{Guard, JobId, Outage, OutageId, PoolId, Pools, Share, Span, Standing, Time};
 use tradewind_sched::policy::availability::Taken;
-use tradewind_sched::policy::owners::{Entry, ExpectedStart, Usual, WHOLE};
+use tradewind_sched::policy::owners::{Delays, Entry, ExpectedStart, Usual, WHOLE};
 
 use super::replayed::local;
 use super::{OwnerRan, OwnersLoad, OwnersRun, SiteQueue};
 
 /// So many ends are remembered.
 const REMEMBERED: usize = 500;
+/// A pool is closed for so long if it is not known when the owner's job will start.
+const CLOSED: Span = Span(3_600);
 
 /// What the market has to be told.
 #[derive(Debug, Clone, Copy)]
@@ -64,6 +66,10 @@ pub(super) struct OwnersSite<'a> {
     has_news: bool,
     /// When it was last looked at.
     seen: Option<Time>,
+    /// How long jobs of the market have put off owners' jobs.
+    delays: Delays<JobId>,
+    /// When pools that are closed for further jobs of the market have to be looked at again.
+    closed_until: Option<Time>,
     /// Which part of their limits the last jobs used, in thousandths.
     used: VecDeque<u32>,
     /// By index in the load: when a job was expected to start when it was submitted.
@@ -89,6 +95,8 @@ impl<'a> OwnersSite<'a> {
             touched: false,
             has_news: false,
             seen: None,
+            delays: Delays::default(),
+            closed_until: None,
             used: VecDeque::new(),
             foreseen: vec![None; load.jobs.len()],
             ran: vec![None; load.jobs.len()],
@@ -114,8 +122,11 @@ impl<'a> OwnersSite<'a> {
             self.queue.next_expected().filter(|at| self.seen.is_none_or(|seen| seen < *at));
         // Where no owner's job waits or runs, nothing is left to one.
         let renewal = self.seen.filter(|_| !self.is_idle());
-        let renewal = renewal.and_then(|seen| self.queue.next_renewal(seen));
-        self.next_own().into_iter().chain(expected).chain(renewal).min()
+        let is_owners = |job: JobId| self.index.contains_key(&job);
+        let renewal = renewal.and_then(|seen| self.queue.next_renewal(seen, is_owners));
+        let reached = self.delays.next(self.load.rule.max_delay);
+        let other = expected.into_iter().chain(renewal).chain(reached).chain(self.closed_until);
+        self.next_own().into_iter().chain(other).min()
     }
 
     pub(super) fn is_due(&self, now: Time) -> bool {
@@ -212,11 +223,36 @@ impl<'a> OwnersSite<'a> {
         let ahead = self
             .queue
             .load_ahead(now, &expected, &self.usual(), |job| self.index.contains_key(&job));
+        let ahead = self.keep_bound(now, &expected, ahead);
         let (withdrawn, announced) = self.renew(ahead.iter().map(local).collect());
         changes.extend(withdrawn);
         changes.extend(starts.iter().map(|start| self.start(start)));
         changes.extend(announced);
         changes
+    }
+
+    /// Which owners' jobs are put off from now on; the load to come, with all nodes of the pools in
+    /// which no further job of the market may start.
+    fn keep_bound(
+        &mut self,
+        now: Time,
+        expected: &[ExpectedStart],
+        load: Vec<Taken>,
+    ) -> Vec<Taken> {
+        self.closed_until = None;
+        if self.load.market == Standing::InLine || self.market.is_empty() && self.delays.is_empty()
+        {
+            return load;
+        }
+        let (queue, index) = (&self.queue, &self.index);
+        let put_off = queue.put_off(now, |job| !index.contains_key(&job));
+        self.delays.look(now, |job| queue.waits(*job), put_off.into_iter().collect());
+        let start = |job: &JobId| expected.iter().find(|it| it.job == *job).map(|it| it.start);
+        let reached = self.delays.reached(self.load.rule.max_delay);
+        let until = reached.map(|job| start(job).unwrap_or(now + CLOSED)).max();
+        let Some(until) = until.filter(|until| *until > now) else { return load };
+        self.closed_until = Some(until);
+        self.queue.close(now, load, &self.pools.iter().map(|pool| (*pool, until)).collect())
     }
 
     /// A job has ended: which part of its limit it used.

@@ -10,6 +10,7 @@ use tradewind_daemon::site::{Finding, Verdict};
 use tradewind_daemon::store::Origin;
 use tradewind_io::duration::parse_span;
 use tradewind_io::settings::{JournalStore, Peer, Settings};
+use tradewind_model::{Guard, OwnersFirst};
 use tradewind_postgres::{Address, Facts, Postgres};
 use tradewind_web::documents::{Market as MarketDocument, Site, SiteList, SiteState, TokenList};
 
@@ -278,7 +279,7 @@ fn look(
         let message = format!("failed to make `{}`: {wrong}", scratch.0.display());
         Failure::usage(message).hint("is the disk full? does the folder belong to another user?")
     })?;
-    let mut all = Vec::new();
+    let (mut all, first) = (Vec::new(), sites::owners_first(settings));
     for mut setup in sites::open_beside(settings, &scratch.0, folder)? {
         let unread = lend(&setup.name, folder, &scratch.0);
         let mut findings = setup.site.doctor();
@@ -290,6 +291,7 @@ fn look(
                 findings.push(setup.site.trial(&pool, patience));
             }
         }
+        findings.extend(first.get(&setup.name).map(owners_bound));
         let findings = findings.into_iter().map(|it| at_home(it, folder, &scratch.0));
         all.extend(findings.chain(unread).map(|finding| (setup.name.clone(), finding)));
     }
@@ -297,6 +299,23 @@ fn look(
         all.push((observed.name.clone(), surveyed(&mut observed)));
     }
     Ok(all)
+}
+
+/// How long a waiting job of the site's owners may wait because of the market.
+fn owners_bound(first: &OwnersFirst) -> Finding {
+    let OwnersFirst { guard, max_delay } = first;
+    let guard = Guard::WORDS.iter().find(|(_, it)| it == guard).map_or("", |(word, _)| word);
+    let found = match *max_delay < OwnersFirst::NO_BOUND {
+        true => format!(
+            "jobs of the market put off one by at most {} s in sum, the rest of the time limits of \
+             those that run by then, and the time between two surveys (`max_delay`); `guard = \
+             \"{guard}\"`",
+            max_delay.0
+        ),
+        false => format!("no bound, jobs of the market stand in line; `guard = \"{guard}\"`"),
+    };
+    let what = "waiting jobs of the site's owners".to_owned();
+    Finding { what, verdict: Verdict::Good, found, remedy: String::new() }
 }
 
 /// Whether a cluster that is only observed can be surveyed: nothing else is tried there.

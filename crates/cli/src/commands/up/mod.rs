@@ -224,7 +224,7 @@ fn allowed(settings: &Settings) -> tradewind_daemon::live::Settings {
         keep_scripts: settings.journal.scripts,
         one_account: accounts::alone(settings),
         in_line: sites::in_line(settings),
-        guards: sites::guards(settings),
+        owners_first: sites::owners_first(settings),
         ..tradewind_daemon::live::Settings::default()
     }
 }

@@ -26,6 +26,15 @@ pub(super) struct Group {
     pub(super) joins: bool,
 }
 
+impl Group {
+    /// Its jobs wait from now on.
+    pub(super) fn join(&self, queue: &mut SiteQueue) {
+        for job in self.numbers.clone().map(JobId) {
+            queue.join(Entry { job, ..self.entry.clone() });
+        }
+    }
+}
+
 /// What a look-ahead gave.
 pub(super) struct Ahead {
     /// In the order of time.
@@ -154,10 +163,7 @@ impl<'a> Run<'a> {
     }
 
     fn join(&mut self, index: usize) {
-        let Group { entry, numbers, .. } = &self.groups[index];
-        for job in numbers.clone().map(JobId) {
-            self.queue.join(Entry { job, ..entry.clone() });
-        }
+        self.groups[index].join(&mut self.queue);
         self.to_join -= 1;
     }
 

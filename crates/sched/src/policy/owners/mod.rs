@@ -32,6 +32,7 @@
 //! interrupt others (preemption), and limits of users and accounts (QOS), are not modelled.
 
 mod ahead;
+mod delays;
 mod guard;
 mod load;
 mod queue;
@@ -44,11 +45,12 @@ use tradewind_model::{Guard, JobId, PoolId, Span, Time};
 
 use super::backfill::Depth;
 use super::local::Turn;
+pub use delays::{Delays, close};
 pub use load::{MAX_STEPS, future_load};
 pub use queue::{Entry, SiteQueue};
 pub use survey::{
     Eligible, Expected, Forecast, OwnersJob, Survey, Unforeseen, forecast, forecast_of,
-    forecast_with,
+    forecast_with, put_off,
 };
 pub use usual::{Habits, Usual, WHOLE, WORLDS};
 
@@ -75,6 +77,9 @@ pub struct Rule {
     pub margin: Span,
     /// How much is left to waiting jobs, in the load that a [`forecast`] gives.
     pub guard: Guard,
+    /// When jobs of the market have [put off](Delays) a waiting job for so long, no further one
+    /// starts in its pools before it. [`MAX_LIMIT`] is no bound.
+    pub max_delay: Span,
 }
 
 impl Rule {
@@ -90,8 +95,8 @@ impl Rule {
     /// A rule without limits of its own, in the given order.
     pub fn new(depth: Depth) -> Rule {
         let (tested, horizon) = (Rule::MAX_TESTED, Rule::MAX_HORIZON);
-        let guard = Guard::Limits;
-        Rule { depth, turn: Turn::Arrival, tested, horizon, margin: Span::ZERO, guard }
+        let (guard, max_delay) = (Guard::Limits, MAX_LIMIT);
+        Rule { depth, turn: Turn::Arrival, tested, horizon, margin: Span::ZERO, guard, max_delay }
     }
 
     /// The same, within the bounds; at least one job is tested.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tradewind_model::{Guard, JobId, Outage, OutageId, PoolId, Span, Time};
 
-use super::guard::{self, Guarded};
-use super::{ExpectedStart, MAX_LIMIT, Rule, Usual, ahead, future_load};
+use super::guard::{Guarded, Spare};
+use super::{ExpectedStart, MAX_LIMIT, Rule, Usual, ahead, delays, future_load};
 use crate::policy::availability::{Taken, expected_end, missing_time};
 use crate::policy::local::{Local, Origin, Plain, PlainSettings, Turn, Wanted};
 
@@ -113,6 +113,11 @@ impl SiteQueue {
     /// The rule, within its bounds.
     pub fn rule(&self) -> Rule {
         self.rule
+    }
+
+    /// Whether the job waits here.
+    pub fn waits(&self, job: JobId) -> bool {
+        self.waiting.contains_key(&job)
     }
 
     /// Entries that wait.
@@ -305,10 +310,26 @@ impl SiteQueue {
         next.filter(|_| !self.waiting.is_empty())
     }
 
-    /// When what is left to the owners changes, even if nothing happens. `None` if it does not.
-    pub fn next_renewal(&self, now: Time) -> Option<Time> {
+    /// When what is left to the owners changes, even if nothing happens; `is_owners` says which jobs
+    /// are theirs. `None` if it does not.
+    pub fn next_renewal(&self, now: Time, is_owners: impl Fn(JobId) -> bool) -> Option<Time> {
         let is_used = !self.running.is_empty() || !self.waiting.is_empty();
-        (self.rule.guard == Guard::Spare && is_used).then(|| guard::renewal(now))
+        let spare = (self.rule.guard == Guard::Spare && is_used).then(|| self.spare(is_owners));
+        spare?.values().filter_map(|spare| spare.renewal(now)).min()
+    }
+
+    /// What is spared for one more job like those of the owners that wait or run.
+    fn spare(&self, is_owners: impl Fn(JobId) -> bool) -> BTreeMap<PoolId, Spare> {
+        let of = |(at, it): (usize, &PoolQueue)| {
+            let runs = self.running.iter();
+            let runs = runs.filter(|(job, runs)| runs.pool == at && is_owners(**job));
+            let waits = self.waiting.values().map(|it| &it.entry);
+            let waits =
+                waits.filter(|entry| is_owners(entry.job) && entry.pools.contains(&it.pool));
+            let runs = runs.map(|(_, runs)| (runs.nodes, runs.limit));
+            (it.pool, Spare::of(runs.chain(waits.map(|entry| (entry.nodes, entry.limit)))))
+        };
+        self.pools.iter().enumerate().map(of).collect()
     }
 
     /// Starts of the jobs that wait, in the order of time, as far as the rule looks ahead. To be
@@ -318,6 +339,34 @@ impl SiteQueue {
             return Vec::new();
         }
         ahead::run(self.clone(), Vec::new(), now, &ahead::Ends::default()).starts
+    }
+
+    /// Waiting jobs that would start now if no job of the market ran here: those that the market
+    /// [puts off](super::Delays). To be called after [`SiteQueue::decide`] at the same moment.
+    pub fn put_off(&self, now: Time, is_market: impl Fn(JobId) -> bool) -> Vec<JobId> {
+        let market: Vec<JobId> =
+            self.running.keys().copied().filter(|job| is_market(*job)).collect();
+        if market.is_empty() || self.waiting.is_empty() {
+            return Vec::new();
+        }
+        let mut without = self.clone();
+        market.into_iter().for_each(|job| without.ended(job, now));
+        let mut starts = Vec::new();
+        without.decide(now, &mut starts);
+        starts.into_iter().map(|start| start.job).collect()
+    }
+
+    /// The load to come of which no node of these pools is left to others before the given times.
+    pub fn close(
+        &self,
+        now: Time,
+        load: Vec<Taken>,
+        closed: &BTreeMap<PoolId, Time>,
+    ) -> Vec<Taken> {
+        let runs =
+            || self.runs(now).map(|(_, pool, nodes, _, until)| Taken::new(pool, nodes, now, until));
+        let pools = self.widths().into_iter().filter_map(|it| Some((it, *closed.get(&it.0)?)));
+        pools.fold(load, |load, (pool, until)| delays::close(load, pool, runs(), (now, until)))
     }
 
     /// When running jobs are expected to end.
@@ -336,16 +385,6 @@ impl SiteQueue {
         is_owners: impl Fn(JobId) -> bool,
     ) -> Vec<Taken> {
         let by_limits = future_load(expected);
-        let spare = self.pools.iter().map(|it| {
-            let at = self.index(it.pool);
-            let runs =
-                self.running.iter().filter(|(job, runs)| Some(runs.pool) == at && is_owners(**job));
-            let waits = self.waiting.values().map(|it| &it.entry);
-            let waits =
-                waits.filter(|entry| is_owners(entry.job) && entry.pools.contains(&it.pool));
-            let widths = runs.map(|(_, runs)| runs.nodes).chain(waits.map(|entry| entry.nodes));
-            (it.pool, guard::middle(widths))
-        });
         let guarded = Guarded {
             guard: self.rule.guard,
             now,
@@ -353,7 +392,7 @@ impl SiteQueue {
             groups: &[],
             usual: &|_| Some(usual),
             counts: &|_| true,
-            spare: &spare.collect(),
+            spare: &self.spare(is_owners),
         };
         guarded.load(by_limits)
     }

@@ -1,12 +1,12 @@
 //! A site's queue as a manager shows it, and what is to be expected of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tradewind_model::{Cause, JobId, Outage, OutageId, PoolId, Span, Time};
 
 use super::ahead::{self, Ends, Group};
-use super::guard::{self, Guarded};
+use super::guard::{Guarded, Spare};
 use super::queue::{Entry, SiteQueue};
 use super::{ExpectedStart, Habits, MAX_ENTRIES, Rule, load};
 use crate::policy::availability::Taken;
@@ -169,13 +169,36 @@ pub fn forecast_with(
     Forecast { jobs, load: guarded.load(load) }
 }
 
-/// The usual width of the jobs that wait for each pool, or run there and are known as jobs.
-fn spare(survey: &Survey, habits: &Habits) -> BTreeMap<PoolId, u32> {
+/// Waiting jobs, by index, of which the site's scheduler would start one or more entries now if no
+/// job of the market ran there, and starts none beside them; `is_market` says by index of what is
+/// taken which are the market's. Costs two passes of the scheduler.
+pub fn put_off(survey: &Survey, rule: Rule, is_market: impl Fn(usize) -> bool) -> Vec<usize> {
+    let Prepared { mut site, groups, taken, .. } = prepare(survey, rule);
+    let of_market: BTreeSet<JobId> =
+        taken.into_iter().filter(|(_, index)| is_market(*index)).map(|(job, _)| job).collect();
+    if of_market.is_empty() {
+        return Vec::new();
+    }
+    let may = |group: &&Group| group.joins && group.after.is_empty() && group.from <= survey.now;
+    groups.iter().filter(may).for_each(|group| group.join(&mut site));
+    let mut starts = Vec::new();
+    site.decide(survey.now, &mut starts);
+    let index = |job: JobId| groups.partition_point(|group| group.numbers.end <= job.0);
+    let start_anyway: BTreeSet<usize> = starts.iter().map(|start| index(start.job)).collect();
+    let put_off = site.put_off(survey.now, |job| of_market.contains(&job));
+    let put_off: BTreeSet<usize> = put_off.into_iter().map(index).collect();
+    put_off.difference(&start_anyway).copied().collect()
+}
+
+/// What is spared for one more job like those that wait for each pool, or run there and are known as
+/// jobs.
+fn spare(survey: &Survey, habits: &Habits) -> BTreeMap<PoolId, Spare> {
     let of = |pool: PoolId| {
         let runs = survey.taken.iter().zip(&habits.taken);
         let runs = runs.filter(|(it, usual)| it.share.pool == pool && usual.is_some());
         let waits = survey.waiting.iter().filter(|job| job.pools.contains(&pool));
-        guard::middle(runs.map(|(it, _)| it.share.nodes).chain(waits.map(|job| job.nodes)))
+        let runs = runs.map(|(it, _)| (it.share.nodes, it.until - it.from));
+        Spare::of(runs.chain(waits.map(|job| (job.nodes, job.limit))))
     };
     survey.pools.iter().map(|(pool, _)| (*pool, of(*pool))).collect()
 }
