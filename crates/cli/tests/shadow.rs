@@ -44,15 +44,20 @@ impl Stage {
         let slurm = stage.path("slurm");
         fs::write(&slurm, SLURM).unwrap();
         fs::set_permissions(&slurm, fs::Permissions::from_mode(0o755)).unwrap();
+        stage.configure("");
+        stage
+    }
+
+    /// The configuration, with further lines of the observed site.
+    fn configure(&self, more: &str) {
         let text = format!(
             "[[site]]\nname = 'here'\nkind = 'local'\npool = [{{ name = 'p', nodes = 2 }}]\n\
              [[site]]\nname = 'far'\nkind = 'slurm'\nmode = 'observe'\nunit = 'cores:1'\n\
-             command = ['{}']\nrequests_at_rest = 6000\n\
+             command = ['{}']\nrequests_at_rest = 6000\n{more}\
              pool = [{{ name = 'far-main', nodes = 4, partition = 'main', price = 2 }}]\n",
-            slurm.display()
+            self.path("slurm").display()
         );
-        fs::write(stage.path("tradewind.toml"), text).unwrap();
-        stage
+        fs::write(self.path("tradewind.toml"), text).unwrap();
     }
 
     fn path(&self, name: &str) -> PathBuf {
