@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All tests, in three rows beside each other, since those of clusters mostly wait: the managers of
-# this machine; another version of Slurm (NEWER_SLURM); all others. WHAT: packages and features;
+# this machine; another version of Slurm (NEWER_SLURM), then fuzzing of parsers and packages; all others. WHAT: packages and features;
 # THREADS: tests at a time in each row. What a row prints is shown when it has ended; the last lines
 # say what failed. Nothing stops at a failure.
 set -uo pipefail
@@ -39,6 +39,10 @@ managers() {
 
 newer() {
     part newer "Slurm $NEWER_SLURM (75: it cannot be made here)" scripts/test-slurm.sh "$NEWER_SLURM"
+    # This row is over long before the others: what needs no cluster follows.
+    for it in fuzz-parsers test-packages; do
+        part newer "$it" nice -n 5 "scripts/$it.sh"
+    done
 }
 
 rest() {
@@ -49,7 +53,7 @@ rest() {
     part rest "units and integration" \
         "$cargo" test "${what[@]}" --no-fail-fast --lib --bins "${tests[@]}"
     part rest "examples in docs" "$cargo" test "${what[@]}" --no-fail-fast --doc
-    for it in evalys fuzz fuzz-parsers test-python test-packages; do
+    for it in evalys fuzz test-python; do
         part rest "$it" "scripts/$it.sh"
     done
 }

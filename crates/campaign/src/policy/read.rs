@@ -46,7 +46,8 @@ pub(super) const NAMES: [&str; 21] = [
 /// What is wrong with the first part that cannot be read.
 pub(super) fn read(text: &str) -> Result<PolicySpec, Failure> {
     if text.starts_with("python:") {
-        let failure = Failure::usage("a policy in Python decides only for a cluster that is observed");
+        let failure =
+            Failure::usage("a policy in Python decides only for a cluster that is observed");
         return Err(failure.hint(
             "it is the `policy` of a site with `mode = \"observe\"`; `simulate` has `--policy-cmd 'python3 -m tradewind.serve module:Class'`",
         ));

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use tradewind_model::{
     Admission, Attribute, Cause, Command, Demand, Event, JobId, Market, MarketError, Outage,
-    OutageId, Performance, Place, Pool, PoolId, Pools, Price, Share, Site, SiteId, Span, Terms, Time, Times,
+    OutageId, Performance, Place, Pool, PoolId, Pools, Price, Share, Site, SiteId, Span, Terms,
+    Time, Times,
 };
 
 use super::record::{is_job, queue_name};
@@ -146,14 +147,15 @@ impl Mirror {
     ) -> Result<(), MarketError> {
         for (name, job) in self.jobs.clone() {
             let (runs, waits) = (self.market.run_of(job).is_some(), self.market.waits(job));
-            let event = match (begun.contains_key(&*name), waiting.contains_key(&*name)) {
-                (true, _) => continue,
-                (false, true) if runs => Event::Interrupted { job },
-                (false, true) => continue,
+            let event = match (begun.get(&*name), waiting.contains_key(&*name)) {
+                (Some(begun), _) if self.has_moved(job, begun) => Event::Interrupted { job },
+                (Some(_), _) => continue,
+                (None, true) if runs => Event::Interrupted { job },
+                (None, true) => continue,
                 // What is not listed may still wait where the list is cut.
-                (false, false) if waits && is_cut => continue,
-                (false, false) if runs => Event::Ended { job },
-                (false, false) => Event::Cancelled { job },
+                (None, false) if waits && is_cut => continue,
+                (None, false) if runs => Event::Ended { job },
+                (None, false) => Event::Cancelled { job },
             };
             let is_over = !matches!(event, Event::Interrupted { .. });
             self.happen(event)?;
@@ -165,10 +167,18 @@ impl Mirror {
         Ok(())
     }
 
+    /// Whether the job holds nodes of a pool where it does not run any more.
+    fn has_moved(&self, job: JobId, begun: &Begun) -> bool {
+        let held = self.market.run_of(job).into_iter().flat_map(|run| run.shares());
+        held.into_iter().any(|held| begun.shares.iter().all(|share| share.pool != held.pool))
+    }
+
     /// Nodes that are down or reserved, as far as no job holds them.
     fn close(&mut self, at: Time, survey: &Survey) -> Result<(), MarketError> {
-        for ((pool, seen), place) in (0..).map(PoolId).zip(&survey.pools).zip(0..self.missing.len()) {
-            let reserved = seen.local.iter().filter(|(name, task)| !is_job(name) && task.from <= at);
+        for ((pool, seen), place) in (0..).map(PoolId).zip(&survey.pools).zip(0..self.missing.len())
+        {
+            let reserved =
+                seen.local.iter().filter(|(name, task)| !is_job(name) && task.from <= at);
             let reserved = reserved.fold(0, |sum: u32, (_, task)| sum.saturating_add(task.nodes));
             let down = self.market.pools().pool(pool).nodes.saturating_sub(seen.up);
             let known = self.missing[place];
@@ -209,7 +219,9 @@ impl Mirror {
         // What waited for other nodes than it got is another job.
         let fits = |job| self.market.demand(job).is_some_and(|it| it.processors == nodes);
         let known = known.filter(|job| fits(*job));
-        if known.is_none() && let Some(job) = self.jobs.remove(name) {
+        if known.is_none()
+            && let Some(job) = self.jobs.remove(name)
+        {
             self.happen(Event::Cancelled { job })?;
             self.market.forget(job);
         }

@@ -89,9 +89,10 @@ impl Records {
     pub fn summary(&self) -> Summary {
         let (mut summary, observed, advised) = {
             let known = self.known();
-            let advised = known.policies.iter().map(|(site, policy)| {
-                (site.clone(), known.shadow.advised(site, policy.clone()))
-            });
+            let advised = known
+                .policies
+                .iter()
+                .map(|(site, policy)| (site.clone(), known.shadow.advised(site, policy.clone())));
             let advised: BTreeMap<String, _> = advised.collect();
             (known.shadow.summary(), known.observed.clone(), advised)
         };

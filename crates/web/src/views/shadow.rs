@@ -3,7 +3,8 @@
 use tradewind_daemon::shadow::{Advised, Compared, Errors, Hour, SiteSummary, Summary, Waits};
 
 use crate::documents::{
-    ComparedErrors, Credits, ObservedHour, ObservedPolicy, ObservedSite, ObservedWaits, Shadow, StartErrors,
+    ComparedErrors, Credits, ObservedHour, ObservedPolicy, ObservedSite, ObservedWaits, Shadow,
+    StartErrors,
 };
 
 pub(crate) fn document(summary: Summary) -> Shadow {

@@ -32,6 +32,7 @@ use tradewind_campaign::summary::Summary;
 use tradewind_campaign::workload::WorkloadFiles;
 use tradewind_io::campaign::Campaign;
 
+use crate::command_policy::Commands;
 use crate::exit::{Exit, Failure, Outcome, Problem};
 use crate::options::Format;
 use crate::policy::{self, Lots, PolicySpec};
@@ -41,7 +42,6 @@ use crate::worker_pool;
 pub(crate) use args::Args;
 use args::Settings;
 pub(super) use args::word;
-use crate::command_policy::Commands;
 use folder::Folder;
 use overview::Overview;
 use store::Record;

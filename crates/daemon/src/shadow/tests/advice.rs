@@ -104,7 +104,10 @@ fn a_silent_policy_is_stated_replaced_and_started_again_after_a_pause() {
     note(&records, 0, &seen(), &mut advice);
     note(&records, 5, &seen(), &mut advice);
     let outage = Some((BEGIN + 5, "it is tired".to_owned()));
-    assert_eq!((advised(&records).policy.outage, stage.started.load(Ordering::Relaxed)), (outage, 1));
+    assert_eq!(
+        (advised(&records).policy.outage, stage.started.load(Ordering::Relaxed)),
+        (outage, 1)
+    );
     // The look-ahead starts the job when the nodes are free.
     note(&records, 101, &survey(4, &[], vec![waits("2", 4, 60, None)]), &mut advice);
     let second = [("2", 4, BEGIN + 102, BEGIN + 162)];
@@ -162,25 +165,28 @@ fn an_adviser_is_ended_with_the_watch() {
 fn surveys() -> impl Strategy<Value = Vec<Survey>> {
     let job = (0..12_u32, 0..3_usize, 1..6_u32, 1..500_i64, 0..4_u8);
     let one = (prop::collection::vec(job, 0..12), 0..5_u32, 0..5_u32, 0..3_u32);
-    let survey = |(jobs, up, reserved, beyond): (Vec<(u32, usize, u32, i64, u8)>, u32, u32, u32)| {
-        let mut seen = Survey { queue_beyond: beyond / 2, ..Survey::default() };
-        let pool = |up| PoolSurvey { up, ..PoolSurvey::default() };
-        seen.pools = vec![pool(4), pool(up)];
-        let task = |nodes| LocalTask { nodes, from: Time(0), until: Time(BEGIN + 300) };
-        seen.pools[1].local.insert("reservation x".to_owned(), task(reserved));
-        for (name, pool, nodes, limit, runs) in jobs {
-            let name = name.to_string();
-            let pools = if pool == 2 { vec![0, 1] } else { vec![pool] };
-            match runs {
-                0 => drop(seen.pools[pool % 2].local.insert(format!("job {name}"), task(nodes))),
-                1 => seen.pools.iter_mut().for_each(|it| {
-                    it.local.insert(format!("job {name}"), task(nodes));
-                }),
-                _ => seen.queue.push(QueuedJob { pools, ..waits(&name, nodes, limit, None) }),
+    let survey =
+        |(jobs, up, reserved, beyond): (Vec<(u32, usize, u32, i64, u8)>, u32, u32, u32)| {
+            let mut seen = Survey { queue_beyond: beyond / 2, ..Survey::default() };
+            let pool = |up| PoolSurvey { up, ..PoolSurvey::default() };
+            seen.pools = vec![pool(4), pool(up)];
+            let task = |nodes| LocalTask { nodes, from: Time(0), until: Time(BEGIN + 300) };
+            seen.pools[1].local.insert("reservation x".to_owned(), task(reserved));
+            for (name, pool, nodes, limit, runs) in jobs {
+                let name = name.to_string();
+                let pools = if pool == 2 { vec![0, 1] } else { vec![pool] };
+                match runs {
+                    0 => {
+                        drop(seen.pools[pool % 2].local.insert(format!("job {name}"), task(nodes)))
+                    }
+                    1 => seen.pools.iter_mut().for_each(|it| {
+                        it.local.insert(format!("job {name}"), task(nodes));
+                    }),
+                    _ => seen.queue.push(QueuedJob { pools, ..waits(&name, nodes, limit, None) }),
+                }
             }
-        }
-        seen
-    };
+            seen
+        };
     prop::collection::vec(one.prop_map(survey), 1..12)
 }
 
@@ -204,8 +210,9 @@ proptest! {
             prop_assert_eq!(before, mirror.market().queue().collect::<Vec<_>>());
             prop_assert_eq!(free, mirror.market().free());
             // What holds nodes beside the market's own jobs is missing.
-            let holds = survey.pools[0].local.keys().filter(|name| name.starts_with("job ")).count();
-            prop_assert!(holds == 0 || mirror.market().free_in(PoolId(0)) < 4);
+            let (first, second) = (&survey.pools[0].local, &survey.pools[1].local);
+            let only = first.keys().any(|name| !second.contains_key(name));
+            prop_assert!(!only || mirror.market().free_in(PoolId(0)) < 4);
         }
     }
 }
