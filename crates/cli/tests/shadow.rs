@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 
 /// A policy's process without Python: it starts job 0 while four nodes are free, ends where `mute` is,
-/// and outlives the end of its input.
+/// and goes on after the end of its input.
 const POLICY: &str = r#"#!/bin/sh
 here=${0%/*}
 read -r hello

@@ -108,7 +108,7 @@ impl Dialogue {
         }
     }
 
-    /// The answer, if it comes in time and before the wait is stopped.
+    /// The answer, if there is one within the limit and before the wait is stopped.
     fn received(&self) -> Result<Result<String, NoAnswer>, RecvTimeoutError> {
         let until = Instant::now() + self.limit;
         loop {

@@ -1,4 +1,4 @@
-//! An observed cluster as a market: what a policy is told of it.
+//! An observed cluster as a market, as a policy sees it.
 //!
 //! The market follows the surveys. What a policy starts is applied, so that it cannot start what does
 //! not fit, and taken back in the same second: the cluster's own manager decides.

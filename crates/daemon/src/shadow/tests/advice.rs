@@ -88,7 +88,7 @@ fn what_a_policy_would_start_is_compared_with_what_came() {
     let seen = advised(&records);
     assert_eq!((seen.jobs, seen.earlier, seen.saved, seen.later, seen.built_in), (2, 1, 161, 1, 0));
     assert_eq!((seen.policy.outages, seen.policy.outage), (0, None));
-    // What it started without effect, it is told of: the job waits again.
+    // What it started without effect is reported to it: the job waits again.
     let told = stage.told.lock().unwrap();
     let is_back = |event: &&Event| matches!(event, Event::Interrupted { .. });
     assert_eq!(told.iter().filter(is_back).count(), 2, "{told:?}");
