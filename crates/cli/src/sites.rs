@@ -29,6 +29,7 @@ use tradewind_model::{
 };
 use tradewind_postgres::IN_DATABASE;
 
+use crate::command_policy::site_policy;
 use crate::exit::Failure;
 
 /// The hidden command in which this program is the supervisor of a local task.
@@ -90,7 +91,7 @@ fn local_site(name: &str, (pool, nodes): (&str, u32), price: Price) -> Site {
     };
     let (name, times) = (name.to_owned(), Times::Wall);
     let kind = SiteKind::Local(Box::default());
-    Site { name, kind, owner: None, times, survey_timeout: None, pools: vec![pool] }
+    Site { name, kind, owner: None, times, survey_timeout: None, policy: None, pools: vec![pool] }
 }
 
 /// What the market plans with: pools are called `SITE/POOL`, and their nodes have the attributes
@@ -341,8 +342,9 @@ pub(crate) fn open_observed(
             let loads = loads.iter().copied().chain(std::iter::repeat(0));
             pools.iter().zip(loads).map(|(pool, load)| pool.price_at(at, load, &zone)).collect()
         };
-        let name = site.name.clone();
-        Ok(ObservedSite { name, site: opened, every, pricing: Box::new(pricing) })
+        let (name, pricing) = (site.name.clone(), Box::new(pricing));
+        let policy = site.policy.as_deref().map(site_policy);
+        Ok(ObservedSite { name, site: opened, every, pricing, policy })
     };
     settings.observed.iter().map(open).collect()
 }

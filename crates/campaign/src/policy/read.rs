@@ -45,6 +45,13 @@ pub(super) const NAMES: [&str; 21] = [
 /// # Errors
 /// What is wrong with the first part that cannot be read.
 pub(super) fn read(text: &str) -> Result<PolicySpec, Failure> {
+    if text.starts_with("python:") {
+        let failure =
+            Failure::usage("a policy in Python decides only for a cluster that is observed");
+        return Err(failure.hint(
+            "it is the `policy` of a site with `mode = \"observe\"`; `simulate` has `--policy-cmd 'python3 -m tradewind.serve module:Class'`",
+        ));
+    }
     let Named { name, parameters } = Named::of("policy", text)?;
     let mut kind = default_of(name)?;
     check_keys(name, families(name, &kind), &parameters)?;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde::{Deserialize, Serialize};
 use tradewind_model::{Pools, Price, Time};
 
+use super::advice::{Decider, Decision};
 use super::usage::{self, Hour, MAX_HOURS};
 use crate::site::Survey;
 use crate::site::queued::{MAX_LIMIT, QueuedJob};
@@ -78,12 +79,35 @@ pub(super) struct Waiting {
     /// The earliest start at another observed cluster, as of the first sight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elsewhere: Option<i64>,
+    /// What a policy of the user's said, if one was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided: Option<Decided>,
     /// It stands for several tasks, and is not compared.
     #[serde(default)]
     pub is_array: bool,
     /// What it asks for.
     #[serde(default)]
     pub size: Size,
+}
+
+/// What a policy said of a waiting job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Decided {
+    /// What decided.
+    pub by: Decider,
+    /// When it would have started the job; `None`: it has left it waiting each time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<i64>,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Judged {
+    /// What decided.
+    pub by: Decider,
+    /// Seconds by which it would have started the job before the cluster did; `None`: it had not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<i64>,
 }
 
 /// What a job asks for; zeros of jobs that older releases recorded.
@@ -117,6 +141,9 @@ pub(super) struct Scored {
     /// Seconds by which it would have started earlier at another cluster; `None`: not examined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved: Option<i64>,
+    /// What a policy of the user's would have done, if one was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judged: Option<Judged>,
 }
 
 /// A survey of an observed cluster, with what is expected.
@@ -130,6 +157,8 @@ pub(super) struct Look<'a> {
     pub elsewhere: &'a BTreeMap<String, Time>,
     /// By pool, now.
     pub prices: &'a [Price],
+    /// What a policy of the user's would start, if the cluster has one.
+    pub decision: Option<&'a Decision>,
 }
 
 /// Whether a survey's name of what holds nodes is that of a job: the others are reservations.
@@ -138,7 +167,7 @@ pub(super) fn is_job(name: &str) -> bool {
 }
 
 /// The name that a job has in the queue.
-fn queue_name(name: &str) -> &str {
+pub(super) fn queue_name(name: &str) -> &str {
     name.strip_prefix("job ").unwrap_or(name)
 }
 
@@ -243,6 +272,9 @@ impl SiteShadow {
             {
                 known.manager = Some((expected.0, ours));
             }
+            if let Some(decision) = look.decision {
+                known.decide(look.at, &job.name, decision);
+            }
         }
         self.drop_oldest();
     }
@@ -270,11 +302,21 @@ impl Waiting {
             ours,
             manager: None,
             elsewhere,
+            decided: None,
             is_array: job.tasks > 1,
             size: Size {
                 nodes: job.nodes.min(Pools::MAX_NODES),
                 limit: job.limit.0.clamp(0, MAX_LIMIT.0),
             },
+        }
+    }
+
+    /// The first start that was decided stands.
+    fn decide(&mut self, at: Time, name: &str, decision: &Decision) {
+        let start = self.decided.and_then(|decided| decided.start);
+        if start.is_none() {
+            let start = decision.starts.contains(name).then_some(at.0);
+            self.decided = Some(Decided { by: decision.by, start });
         }
     }
 
@@ -290,6 +332,10 @@ impl Waiting {
             ours: self.ours.map(late),
             manager: self.manager.map(|(manager, ours)| (late(manager), ours.map(late))),
             saved: self.elsewhere.map(|elsewhere| late(elsewhere).max(0)),
+            judged: self.decided.map(|decided| Judged {
+                by: decided.by,
+                earlier: decided.start.map(|start| late(start).max(0)),
+            }),
         }
     }
 }

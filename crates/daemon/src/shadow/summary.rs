@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::advice::{Decider, PolicyState};
 use super::record::{Counts, Scored, Shadow};
 use super::times::{Saving, Times};
 use super::usage::Hour;
@@ -51,6 +52,24 @@ pub struct Waits {
     pub cheaper_later: i64,
 }
 
+/// What a policy of the user's would have done.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Advised {
+    /// How it does now.
+    pub policy: PolicyState,
+    /// Jobs that have started after the policy was asked about them.
+    pub jobs: usize,
+    /// Of these, jobs that it would have started at an earlier survey.
+    pub earlier: usize,
+    /// Seconds by which earlier, together.
+    pub saved: i64,
+    /// Jobs that the cluster started while the policy left them waiting.
+    pub later: usize,
+    /// Jobs about which the built-in look-ahead decided, since the policy did not answer; they are in no
+    /// other number here.
+    pub built_in: usize,
+}
+
 /// Of one cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SiteSummary {
@@ -80,6 +99,8 @@ pub struct SiteSummary {
     pub users: Vec<Waits>,
     /// The same by project.
     pub projects: Vec<Waits>,
+    /// What its policy would have done, if the configuration names one.
+    pub advised: Option<Advised>,
 }
 
 /// Of all clusters.
@@ -120,7 +141,31 @@ impl Errors {
     }
 }
 
+impl Advised {
+    fn of<'a>(policy: PolicyState, jobs: impl Iterator<Item = &'a Scored>) -> Advised {
+        let mut all = Advised { policy, ..Advised::default() };
+        for judged in jobs.filter_map(|job| job.judged) {
+            match (judged.by, judged.earlier) {
+                (Decider::BuiltIn, _) => all.built_in += 1,
+                (Decider::Policy, None) => all.later += 1,
+                (Decider::Policy, Some(seconds)) => {
+                    all.earlier += usize::from(seconds > 0);
+                    all.saved = all.saved.saturating_add(seconds);
+                    all.jobs += 1;
+                }
+            }
+        }
+        all.jobs += all.later;
+        all
+    }
+}
+
 impl Shadow {
+    /// What the policy of this cluster would have done.
+    pub(super) fn advised(&self, site: &str, policy: PolicyState) -> Advised {
+        Advised::of(policy, self.scored.iter().filter(|job| job.site == site))
+    }
+
     /// What it says.
     pub fn summary(&self) -> Summary {
         let both = || {

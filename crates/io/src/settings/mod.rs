@@ -237,6 +237,8 @@ pub struct Site {
     pub times: Times,
     /// A survey that takes longer has failed; `None`: what is usual for its kind.
     pub survey_timeout: Option<Span>,
+    /// Of an observed one: a class in Python, `module:Class`, that says what it would start.
+    pub policy: Option<String>,
     /// At least one.
     pub pools: Vec<Pool>,
 }

@@ -297,6 +297,7 @@ fn look(
     }
     for mut observed in sites::open_observed(settings, &scratch.0)? {
         all.push((observed.name.clone(), surveyed(&mut observed)));
+        all.extend(policy(&observed).map(|finding| (observed.name.clone(), finding)));
     }
     Ok(all)
 }
@@ -333,6 +334,18 @@ fn surveyed(observed: &mut ObservedSite) -> Finding {
     };
     let what = "the cluster is only observed and can be surveyed".to_owned();
     Finding { what, verdict, found, remedy: remedy.to_owned() }
+}
+
+/// Whether its policy can be asked, if it has one.
+fn policy(observed: &ObservedSite) -> Option<Finding> {
+    let policy = observed.policy.as_ref()?;
+    let tried = policy.try_out(&observed.name, observed.site.pools());
+    let (verdict, found, remedy) = match tried {
+        Ok(()) => (Verdict::Good, "it is started and answers".to_owned(), ""),
+        Err(wrong) => (Verdict::Bad, wrong, "`python3 -m tradewind.serve module:Class` says more"),
+    };
+    let what = format!("the policy `{}` can be asked", policy.name);
+    Some(Finding { what, verdict, found, remedy: remedy.to_owned() })
 }
 
 /// What the site's owner takes away, as far as it can be read, is there for the trial, too. Those

@@ -1,12 +1,11 @@
 //! `tradewind simulate`: logs replayed under one or several policies, by one or several rules.
 //!
-//! `args` says what and how; `tradewind_campaign` makes runs of it and does each; `single` replays one log for another command, `command_policy` lets a command decide, `outputs`
+//! `args` says what and how; `tradewind_campaign` makes runs of it and does each; `single` replays one log for another command, `outputs`
 //! writes its files, `store` remembers which are finished, `folder` says whose folder it is,
 //! `overview` puts them side by side, `verdicts` says which of them is the best for sure, and
 //! `report` makes a page of them.
 
 mod args;
-mod command_policy;
 mod common;
 mod comparisons;
 mod defaults;
@@ -33,6 +32,7 @@ use tradewind_campaign::summary::Summary;
 use tradewind_campaign::workload::WorkloadFiles;
 use tradewind_io::campaign::Campaign;
 
+use crate::command_policy::Commands;
 use crate::exit::{Exit, Failure, Outcome, Problem};
 use crate::options::Format;
 use crate::policy::{self, Lots, PolicySpec};
@@ -42,7 +42,6 @@ use crate::worker_pool;
 pub(crate) use args::Args;
 use args::Settings;
 pub(super) use args::word;
-use command_policy::Commands;
 use folder::Folder;
 use overview::Overview;
 use store::Record;
