@@ -18,9 +18,9 @@ use tradewind_sim::{Run, Semantics, run};
 const NODES: u32 = 7;
 
 /// Bounds that jobs of some seconds reach.
-fn settings(plans: Basis, long: i64) -> Settings {
-    let (latest, width, wide) = (Span(60), Span(20), Span(20));
-    Settings { plans, patience: 3, latest, width, long: Span(long), wide }
+fn settings(plans: Basis, (long, firm): (i64, i64)) -> Settings {
+    let (latest, wide) = (Span(60), Span(20));
+    Settings { plans, patience: 3, latest, long: Span(long), wide, firm: Span(firm) }
 }
 
 fn log_job() -> impl Strategy<Value = LogJob> {
@@ -47,8 +47,9 @@ fn log() -> impl Strategy<Value = Vec<LogJob>> {
 
 fn bound() -> impl Strategy<Value = Settings> {
     let plans = prop_oneof![Just(Basis::Predictions), Just(Basis::Requests)];
-    (plans, prop_oneof![Just(25), Just(60), Just(10_000)])
-        .prop_map(|(plans, long)| settings(plans, long))
+    let long = prop_oneof![Just(25), Just(60), Just(10_000)];
+    let firm = prop_oneof![Just(0), Just(15), Just(10_000)];
+    (plans, long, firm).prop_map(|(plans, long, firm)| settings(plans, (long, firm)))
 }
 
 fn workload(log: &[LogJob]) -> Workload {
@@ -58,7 +59,8 @@ fn workload(log: &[LogJob]) -> Workload {
 fn replay(workload: &Workload, settings: Settings) -> Run {
     let mut policy = LearnedFill::new(settings);
     let mut checkers = check::all(policy.promise());
-    checkers.push(Box::new(Bound { settings, known: BTreeMap::new(), before: None }));
+    let known = BTreeMap::new();
+    checkers.push(Box::new(Bound { settings, known, more: 0, firm: false, before: None }));
     run(workload, Default::default(), &mut policy, &mut checkers).unwrap()
 }
 
@@ -71,10 +73,16 @@ fn protected(settings: &Settings, submit: Time, processors: u32) -> i64 {
     submit.0 + settings.long.0 - settings.wide.0 * i64::from(processors * 1_000 / NODES) / 1_000
 }
 
-/// The reservation of a protected job never becomes later, and it starts no later.
+/// Once plans are made by requests, the reservation of the first protected job never becomes later,
+/// and it starts no later.
 struct Bound {
     settings: Settings,
+    /// From when on plans are made by requests because of the job.
     known: BTreeMap<JobId, i64>,
+    /// Submissions since the last pass, and twice as many other events.
+    more: u32,
+    /// Whether plans are made by requests.
+    firm: bool,
     /// The protected job with the reservation, and when that begins.
     before: Option<(JobId, Time)>,
 }
@@ -83,8 +91,9 @@ impl Checker for Bound {
     fn event(&mut self, market: &Market, event: &Event) -> Result<(), Violation> {
         if let Event::Submitted { job, demand } = event {
             let at = protected(&self.settings, market.now(), demand.processors);
-            self.known.insert(*job, at);
+            self.known.insert(*job, at + self.settings.firm.0);
         }
+        self.more += if matches!(event, Event::Submitted { .. }) { 1 } else { 2 };
         Ok(())
     }
 
@@ -92,6 +101,10 @@ impl Checker for Bound {
         let now = market.now();
         let holds = market.queue().find_map(|job| Some((job, policy.reservation(job)?)));
         let holds = holds.filter(|(job, _)| self.known[job] <= now.0);
+        // A single submission may be looked at alone: then plans are made as before.
+        self.firm = holds.is_some() && (self.firm || self.more > 1);
+        self.more = 0;
+        let holds = holds.filter(|_| self.firm);
         if let Some((job, at)) = self.before.filter(|(job, _)| market.waits(*job)) {
             let later = holds.is_none_or(|(other, now)| other == job && now > at);
             if later || now >= at {
@@ -123,13 +136,13 @@ struct Naive<'a> {
 impl Naive<'_> {
     /// Who comes first: protected jobs, then by due time.
     fn key(&self, job: usize, now: i64) -> (bool, i64, usize) {
-        let Settings { patience, latest, width, .. } = self.settings;
+        let Settings { patience, latest, .. } = self.settings;
         let it = &self.workload.jobs[job];
         let from = protected(&self.settings, it.submit, it.processors);
         let share = i64::from(it.processors * 1_000 / NODES);
         let mean = self.forecasts[job].unwrap().mean.0;
         let grace = (mean * patience * (1_000 - share * 7 / 10) / 1_000).min(latest.0);
-        let due = it.submit.0 + grace - width.0 * share * share / 1_000_000;
+        let due = it.submit.0 + grace;
         match from <= now {
             true => (false, from, job),
             false => (true, due, job),
@@ -139,7 +152,11 @@ impl Naive<'_> {
     fn length(&self, job: usize, elapsed: i64) -> i64 {
         let requested = self.workload.jobs[job].requested;
         let Forecast { median, late, .. } = self.forecasts[job].unwrap();
-        let predicted = [median, late].into_iter().filter(|_| self.basis == Basis::Predictions);
+        let predicted = match self.basis {
+            Basis::Predictions => vec![median, late],
+            Basis::Care => vec![late],
+            Basis::Requests => vec![],
+        };
         let holds = predicted.into_iter().find(|span| span.0 > elapsed && *span < requested);
         holds.unwrap_or_else(|| expected_span(requested, Span(elapsed))).0
     }
@@ -188,8 +205,12 @@ impl Naive<'_> {
         queue.sort_by_key(|job| self.key(*job, now));
         self.queue = queue;
         if !alone.is_some_and(|job| self.is_one_behind(now, job)) {
-            let urgent = self.queue.first().is_some_and(|job| !self.key(*job, now).0);
-            self.basis = if urgent { Basis::Requests } else { self.settings.plans };
+            let first = self.queue.first().map(|job| self.key(*job, now));
+            self.basis = match first {
+                Some((false, from, _)) if from + self.settings.firm.0 <= now => Basis::Requests,
+                Some((false, ..)) if self.settings.plans == Basis::Predictions => Basis::Care,
+                _ => self.settings.plans,
+            };
             self.protected =
                 self.queue.iter().copied().filter(|job| !self.key(*job, now).0).collect();
         }
@@ -226,7 +247,8 @@ impl Naive<'_> {
         while let Some(job) = self.workload.jobs.get(*next).filter(|job| job.submit.0 <= now) {
             let (user, processors, requested) = (job.user, job.processors, job.requested);
             let what = Submission { user, processors, requested, at: Time(now) };
-            self.forecasts[*next] = Some(self.learner.forecast(JobId(*next as u32), what));
+            self.forecasts[*next] = Some(self.learner.predict(&what).forecast);
+            self.learner.submitted(JobId(*next as u32), what);
             self.queue.push(*next);
             *next += 1;
         }
@@ -332,8 +354,7 @@ fn a_wide_job_does_not_wait_for_a_stream_of_short_ones() {
         let settings = Settings {
             patience: 100,
             latest: Span(100_000),
-            width: Span(0),
-            ..settings(Basis::Predictions, long)
+            ..settings(Basis::Predictions, (long, 0))
         };
         let run = replay(&workload, settings);
         let wide = workload.jobs.iter().position(|job| job.processors == NODES).unwrap();

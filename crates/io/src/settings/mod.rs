@@ -78,12 +78,25 @@ pub struct Market {
     pub slack: Span,
     /// Users get advice on time limits, each from the own runs.
     pub advice: bool,
+    /// By what the policy plans.
+    pub estimates: Estimates,
+}
+
+/// How long jobs are expected to run where a policy plans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Estimates {
+    /// As long as they may.
+    #[default]
+    Requested,
+    /// As long as jobs like them ran.
+    Learned,
 }
 
 impl Default for Market {
     fn default() -> Market {
         let (policy, rules) = ("easy".to_owned(), Schedule::default());
-        Market { policy, rules, gather: Span(120), slack: Span(60), advice: true }
+        let estimates = Estimates::default();
+        Market { policy, rules, gather: Span(120), slack: Span(60), advice: true, estimates }
     }
 }
 
