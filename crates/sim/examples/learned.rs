@@ -101,8 +101,6 @@ fn own(workload: &Workload) {
     own("**learned**", all);
     own("planned by requests", Settings { plans: Basis::Requests, ..all });
     own("in the order of submission", Settings { patience: 0, ..all });
-    own("by requests as soon as a job is protected", Settings { firm: Span(0), ..all });
-    own("never by requests", Settings { firm: Span(1 << 40), ..all });
     own("wide jobs not earlier", Settings { wide: Span(0), ..all });
     own("no job protected", Settings { long: Span(1 << 40), ..all });
     for hours in [36, 44, 60, 72, 96] {
@@ -115,6 +113,4 @@ fn own(workload: &Workload) {
     own("due after 150,000 s at most", Settings { latest: Span(150_000), ..all });
     own("protected after 180,000 s", Settings { long: Span(180_000), ..all });
     own("protected after 200,000 s", Settings { long: Span(200_000), ..all });
-    own("by requests 30,000 s later", Settings { firm: Span(30_000), ..all });
-    own("by requests 50,000 s later", Settings { firm: Span(50_000), ..all });
 }

@@ -18,9 +18,9 @@ use tradewind_sim::{Run, Semantics, run};
 const NODES: u32 = 7;
 
 /// Bounds that jobs of some seconds reach.
-fn settings(plans: Basis, (long, firm): (i64, i64)) -> Settings {
+fn settings(plans: Basis, long: i64) -> Settings {
     let (latest, wide) = (Span(60), Span(20));
-    Settings { plans, patience: 3, latest, long: Span(long), wide, firm: Span(firm) }
+    Settings { plans, patience: 3, latest, long: Span(long), wide }
 }
 
 fn log_job() -> impl Strategy<Value = LogJob> {
@@ -47,9 +47,8 @@ fn log() -> impl Strategy<Value = Vec<LogJob>> {
 
 fn bound() -> impl Strategy<Value = Settings> {
     let plans = prop_oneof![Just(Basis::Predictions), Just(Basis::Requests)];
-    let long = prop_oneof![Just(25), Just(60), Just(10_000)];
-    let firm = prop_oneof![Just(0), Just(15), Just(10_000)];
-    (plans, long, firm).prop_map(|(plans, long, firm)| settings(plans, (long, firm)))
+    (plans, prop_oneof![Just(25), Just(60), Just(10_000)])
+        .prop_map(|(plans, long)| settings(plans, long))
 }
 
 fn workload(log: &[LogJob]) -> Workload {
@@ -59,8 +58,7 @@ fn workload(log: &[LogJob]) -> Workload {
 fn replay(workload: &Workload, settings: Settings) -> Run {
     let mut policy = LearnedFill::new(settings);
     let mut checkers = check::all(policy.promise());
-    let known = BTreeMap::new();
-    checkers.push(Box::new(Bound { settings, known, more: 0, firm: false, before: None }));
+    checkers.push(Box::new(Bound { settings, known: BTreeMap::new(), before: None }));
     run(workload, Default::default(), &mut policy, &mut checkers).unwrap()
 }
 
@@ -73,16 +71,10 @@ fn protected(settings: &Settings, submit: Time, processors: u32) -> i64 {
     submit.0 + settings.long.0 - settings.wide.0 * i64::from(processors * 1_000 / NODES) / 1_000
 }
 
-/// Once plans are made by requests, the reservation of the first protected job never becomes later,
-/// and it starts no later.
+/// The reservation of a protected job never becomes later, and it starts no later.
 struct Bound {
     settings: Settings,
-    /// From when on plans are made by requests because of the job.
     known: BTreeMap<JobId, i64>,
-    /// Submissions since the last pass, and twice as many other events.
-    more: u32,
-    /// Whether plans are made by requests.
-    firm: bool,
     /// The protected job with the reservation, and when that begins.
     before: Option<(JobId, Time)>,
 }
@@ -91,9 +83,8 @@ impl Checker for Bound {
     fn event(&mut self, market: &Market, event: &Event) -> Result<(), Violation> {
         if let Event::Submitted { job, demand } = event {
             let at = protected(&self.settings, market.now(), demand.processors);
-            self.known.insert(*job, at + self.settings.firm.0);
+            self.known.insert(*job, at);
         }
-        self.more += if matches!(event, Event::Submitted { .. }) { 1 } else { 2 };
         Ok(())
     }
 
@@ -101,10 +92,6 @@ impl Checker for Bound {
         let now = market.now();
         let holds = market.queue().find_map(|job| Some((job, policy.reservation(job)?)));
         let holds = holds.filter(|(job, _)| self.known[job] <= now.0);
-        // A single submission may be looked at alone: then plans are made as before.
-        self.firm = holds.is_some() && (self.firm || self.more > 1);
-        self.more = 0;
-        let holds = holds.filter(|_| self.firm);
         if let Some((job, at)) = self.before.filter(|(job, _)| market.waits(*job)) {
             let later = holds.is_none_or(|(other, now)| other == job && now > at);
             if later || now >= at {
@@ -152,11 +139,7 @@ impl Naive<'_> {
     fn length(&self, job: usize, elapsed: i64) -> i64 {
         let requested = self.workload.jobs[job].requested;
         let Forecast { median, late, .. } = self.forecasts[job].unwrap();
-        let predicted = match self.basis {
-            Basis::Predictions => vec![median, late],
-            Basis::Care => vec![late],
-            Basis::Requests => vec![],
-        };
+        let predicted = [median, late].into_iter().filter(|_| self.basis == Basis::Predictions);
         let holds = predicted.into_iter().find(|span| span.0 > elapsed && *span < requested);
         holds.unwrap_or_else(|| expected_span(requested, Span(elapsed))).0
     }
@@ -205,12 +188,8 @@ impl Naive<'_> {
         queue.sort_by_key(|job| self.key(*job, now));
         self.queue = queue;
         if !alone.is_some_and(|job| self.is_one_behind(now, job)) {
-            let first = self.queue.first().map(|job| self.key(*job, now));
-            self.basis = match first {
-                Some((false, from, _)) if from + self.settings.firm.0 <= now => Basis::Requests,
-                Some((false, ..)) if self.settings.plans == Basis::Predictions => Basis::Care,
-                _ => self.settings.plans,
-            };
+            let urgent = self.queue.first().is_some_and(|job| !self.key(*job, now).0);
+            self.basis = if urgent { Basis::Requests } else { self.settings.plans };
             self.protected =
                 self.queue.iter().copied().filter(|job| !self.key(*job, now).0).collect();
         }
@@ -351,11 +330,8 @@ fn a_wide_job_does_not_wait_for_a_stream_of_short_ones() {
     let log: Vec<LogJob> = stream.chain([job(5_000, 20, 500, NODES, 600)]).collect();
     let workload = workload(&log);
     let wait = |long| {
-        let settings = Settings {
-            patience: 100,
-            latest: Span(100_000),
-            ..settings(Basis::Predictions, (long, 0))
-        };
+        let settings =
+            Settings { patience: 100, latest: Span(100_000), ..settings(Basis::Predictions, long) };
         let run = replay(&workload, settings);
         let wide = workload.jobs.iter().position(|job| job.processors == NODES).unwrap();
         run.jobs[wide].start.0 - 20

@@ -37,7 +37,13 @@ fn trained(settings: Settings, runs: i64) -> Stage {
 }
 
 fn submitted(stage: &mut Stage, at: Time, submission: Submission) -> u64 {
-    let Ok(Reply::Jobs(jobs)) = stage.submit(at, submission) else { panic!() };
+    submitted_by(stage, at, ("ana", submission))
+}
+
+fn submitted_by(stage: &mut Stage, at: Time, (user, submission): (&str, Submission)) -> u64 {
+    let ask = Ask::Submit { submission: Arc::new(submission), key: None, quote: None };
+    let actor = Actor { user: user.to_owned(), role: Role::User };
+    let Ok(Reply::Jobs(jobs)) = stage.asked(at, actor, ask) else { panic!() };
     jobs[0]
 }
 
@@ -52,10 +58,10 @@ fn is_running(stage: &Stage, job: u64) -> bool {
     stage.phase(job) == Phase::Running
 }
 
-/// One node is busy for an hour of work, and a job waits for both.
+/// One node is busy for an hour of work of a user who is not known, and a job waits for both.
 fn with_queue(settings: Settings, runs: i64) -> (Stage, Time) {
     let (mut stage, at) = (trained(settings, runs), later(100_000));
-    let busy = submitted(&mut stage, at, at_b(1, HOUR));
+    let busy = submitted_by(&mut stage, at, ("bo", at_b(1, HOUR)));
     let wide = submitted(&mut stage, at, at_b(2, HOUR));
     assert!(is_running(&stage, busy) && !is_running(&stage, wide));
     (stage, at)
@@ -92,11 +98,8 @@ fn limits_count_where_they_are_checked_and_for_those_who_are_not_known() {
         let job = submitted(&mut stage, at, submission);
         assert_eq!(demand(&stage, job).0, None);
     }
-    let submission = Arc::new(at_b(1, 24 * HOUR));
-    let ask = Ask::Submit { submission, key: None, quote: None };
-    let bo = Actor { user: "bo".to_owned(), role: Role::User };
-    let Ok(Reply::Jobs(jobs)) = stage.asked(at, bo, ask) else { panic!() };
-    assert_eq!(demand(&stage, jobs[0]).0, None);
+    let job = submitted_by(&mut stage, at, ("bo", at_b(1, 24 * HOUR)));
+    assert_eq!(demand(&stage, job).0, None);
 }
 
 #[test]

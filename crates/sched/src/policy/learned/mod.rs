@@ -10,10 +10,10 @@
 //! - **Plans** are made with predicted lengths: the median, then the length that one job in a
 //!   hundred exceeds, then the request.
 //! - **Bound.** A job that has waited for long is *protected*: it comes before all others, in the
-//!   order of submission (wide jobs, for which the machine must be emptied, earlier), and plans are
-//!   made with care, by the length that one job in a hundred exceeds. If it still waits some hours
-//!   later, all plans are made by requests, so that no candidate delays its reservation, however
-//!   wrong predictions are. The bound is an order and a reservation, and not a number of seconds.
+//!   order of submission (wide jobs, for which the machine must be emptied, earlier), and as long
+//!   as any protected job waits, all plans are made by requests, so that no candidate delays its
+//!   reservation, however wrong predictions are. The bound is an order and a reservation, and not
+//!   a number of seconds.
 //!
 //! It sees the requests of jobs and what the market tells, never a run time before its end. Exact with
 //! respect to this rule; heuristic in its aim, a small mean of bounded slowdowns.
@@ -32,12 +32,10 @@ pub use weigh::Settings;
 use weigh::Weighed;
 
 /// By what plans are made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Basis {
     /// Predicted run times, and requests of jobs that exceed them.
     Predictions,
-    /// The same, without medians: lengths that one job in a hundred exceeds.
-    Care,
     /// Requests.
     Requests,
 }
@@ -61,7 +59,6 @@ impl Known {
         let Forecast { median, late, .. } = self.forecast;
         let predicted = match basis {
             Basis::Predictions => &[median, late][..],
-            Basis::Care => &[late],
             Basis::Requests => &[],
         };
         let holds =
@@ -171,7 +168,7 @@ impl LearnedFill {
     fn placed(&self, known: &Known, processors: u32) -> Waiting {
         let Rank { key, job } = known.rank;
         let length = known.length(self.basis, Span::ZERO);
-        let turn = weigh::protected_since(key).map_or(known.forecast.turn.0, |_| key);
+        let turn = if weigh::is_protected(key) { key } else { known.forecast.turn.0 };
         Waiting { turn: Some(turn), ..Waiting::keyed(key, job, processors, length) }
     }
 
@@ -190,15 +187,12 @@ impl LearnedFill {
         any
     }
 
-    /// Plans with care as long as protected jobs wait, by requests if the first of them was protected
-    /// long ago, and by predictions otherwise. Whether that changed.
+    /// Plans by requests as long as protected jobs wait, and by predictions otherwise. Whether that
+    /// changed.
     fn turn_over(&mut self, nodes: &mut Availability<Profile>, now: Time) -> bool {
-        let since = self.line.first().and_then(|first| weigh::protected_since(first.key));
-        let basis = match since {
-            None => self.settings.plans,
-            Some(since) if since + self.settings.firm <= now => Basis::Requests,
-            // Never with less care than others.
-            Some(_) => self.settings.plans.max(Basis::Care),
+        let basis = match self.line.first().is_some_and(|first| weigh::is_protected(first.key)) {
+            true => Basis::Requests,
+            false => self.settings.plans,
         };
         if basis == self.basis {
             return false;

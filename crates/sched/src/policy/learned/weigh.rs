@@ -25,9 +25,6 @@ pub struct Settings {
     pub long: Span,
     /// A job as wide as the pool is protected so much earlier, a narrower one by its share.
     pub wide: Span,
-    /// As long as a protected job waits, plans are made with care, and so long after the first was
-    /// protected by requests.
-    pub firm: Span,
 }
 
 impl Default for Settings {
@@ -38,7 +35,6 @@ impl Default for Settings {
             latest: Span(130_000),
             long: Span(190_000),
             wide: Span(130_000),
-            firm: Span(40_000),
         }
     }
 }
@@ -81,7 +77,7 @@ impl Weighed {
     }
 }
 
-/// When the job of this key came to be protected, if it is.
-pub(super) fn protected_since(key: i64) -> Option<Time> {
-    (key < PROTECTED / 2).then_some(Time(key - PROTECTED))
+/// Whether this is a protected job's key.
+pub(super) fn is_protected(key: i64) -> bool {
+    key < PROTECTED / 2
 }
