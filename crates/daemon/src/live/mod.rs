@@ -199,6 +199,8 @@ pub struct Live {
     wake: Option<Time>,
     /// What of jobs is looked for often.
     index: JobIndex,
+    /// No quote expires before it; `None`: there is no quote.
+    expiry: Option<Time>,
     /// What the present step has written.
     out: Vec<Record>,
     /// Talks to peers, if there ever were any.
@@ -290,6 +292,7 @@ impl Live {
             unseen: Vec::new(),
             wake: None,
             index: JobIndex::default(),
+            expiry: None,
             out: Vec::new(),
             negotiator: None,
             outlook: OnceCell::new(),
@@ -395,6 +398,7 @@ impl Live {
     /// What can be told from the state alone.
     fn remember(&mut self) {
         let mut waiting = Vec::new();
+        self.expiry = self.state.offers.first_expiry();
         for job in self.state.jobs.values() {
             self.index.add(job);
             match job.phase() {
