@@ -100,16 +100,17 @@ fn own(workload: &Workload) {
     let all = Settings::default();
     own("**learned**", all);
     own("planned by requests", Settings { plans: Basis::Requests, ..all });
-    own("in the order of submission", Settings { patience: 0, width: Span(0), ..all });
-    own("width counts for nothing", Settings { width: Span(0), wide: Span(0), ..all });
+    own("in the order of submission", Settings { patience: 0, ..all });
+    own("wide jobs not earlier", Settings { wide: Span(0), ..all });
     own("no job protected", Settings { long: Span(1 << 40), ..all });
-    for hours in [12, 24, 36, 60, 72, 96] {
+    for hours in [36, 44, 60, 72, 96] {
         let settings = Settings { long: Span(hours * 3_600), ..all };
         own(&format!("protected after {hours} h"), settings);
     }
-    own("patience 8", Settings { patience: 8, ..all });
-    own("patience 12", Settings { patience: 12, ..all });
-    own("due after 80,000 s at most", Settings { latest: Span(80_000), ..all });
-    own("due after 120,000 s at most", Settings { latest: Span(120_000), ..all });
-    own("protected after 170,000 s", Settings { long: Span(170_000), ..all });
+    own("patience 16", Settings { patience: 16, ..all });
+    own("patience 24", Settings { patience: 24, ..all });
+    own("due after 110,000 s at most", Settings { latest: Span(110_000), ..all });
+    own("due after 150,000 s at most", Settings { latest: Span(150_000), ..all });
+    own("protected after 180,000 s", Settings { long: Span(180_000), ..all });
+    own("protected after 200,000 s", Settings { long: Span(200_000), ..all });
 }

@@ -189,7 +189,7 @@ where
         let next = self.feed.take(&self.workload.jobs, now)?;
         let (estimate, correction) = self.estimator.of(job, next, now);
         let terms = next.terms.clone();
-        Some(Demand { processors: next.processors, estimate, correction, terms })
+        Some(Demand { processors: next.processors, estimate, correction, expected: None, terms })
     }
 
     fn end_of_owners(&mut self, market: &Market) -> Option<Event> {

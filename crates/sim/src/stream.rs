@@ -249,7 +249,7 @@ impl<E> World for Streaming<'_, E> {
         self.there.insert(job, (next, Ran::nothing(now)));
         self.totals.jobs += 1;
         self.totals.most_at_once = self.totals.most_at_once.max(self.there.len());
-        Some(Demand { processors, estimate, correction, terms })
+        Some(Demand { processors, estimate, correction, expected: None, terms })
     }
 
     fn length(&self, _market: &Market, job: JobId, pool: &Pool, _elapsed: Span) -> Span {

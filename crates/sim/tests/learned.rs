@@ -19,8 +19,8 @@ const NODES: u32 = 7;
 
 /// Bounds that jobs of some seconds reach.
 fn settings(plans: Basis, long: i64) -> Settings {
-    let (latest, width, wide) = (Span(60), Span(20), Span(20));
-    Settings { plans, patience: 3, latest, width, long: Span(long), wide }
+    let (latest, wide) = (Span(60), Span(20));
+    Settings { plans, patience: 3, latest, long: Span(long), wide }
 }
 
 fn log_job() -> impl Strategy<Value = LogJob> {
@@ -123,13 +123,13 @@ struct Naive<'a> {
 impl Naive<'_> {
     /// Who comes first: protected jobs, then by due time.
     fn key(&self, job: usize, now: i64) -> (bool, i64, usize) {
-        let Settings { patience, latest, width, .. } = self.settings;
+        let Settings { patience, latest, .. } = self.settings;
         let it = &self.workload.jobs[job];
         let from = protected(&self.settings, it.submit, it.processors);
         let share = i64::from(it.processors * 1_000 / NODES);
         let mean = self.forecasts[job].unwrap().mean.0;
         let grace = (mean * patience * (1_000 - share * 7 / 10) / 1_000).min(latest.0);
-        let due = it.submit.0 + grace - width.0 * share * share / 1_000_000;
+        let due = it.submit.0 + grace;
         match from <= now {
             true => (false, from, job),
             false => (true, due, job),
@@ -226,7 +226,8 @@ impl Naive<'_> {
         while let Some(job) = self.workload.jobs.get(*next).filter(|job| job.submit.0 <= now) {
             let (user, processors, requested) = (job.user, job.processors, job.requested);
             let what = Submission { user, processors, requested, at: Time(now) };
-            self.forecasts[*next] = Some(self.learner.forecast(JobId(*next as u32), what));
+            self.forecasts[*next] = Some(self.learner.predict(&what).forecast);
+            self.learner.submitted(JobId(*next as u32), what);
             self.queue.push(*next);
             *next += 1;
         }
@@ -329,12 +330,8 @@ fn a_wide_job_does_not_wait_for_a_stream_of_short_ones() {
     let log: Vec<LogJob> = stream.chain([job(5_000, 20, 500, NODES, 600)]).collect();
     let workload = workload(&log);
     let wait = |long| {
-        let settings = Settings {
-            patience: 100,
-            latest: Span(100_000),
-            width: Span(0),
-            ..settings(Basis::Predictions, long)
-        };
+        let settings =
+            Settings { patience: 100, latest: Span(100_000), ..settings(Basis::Predictions, long) };
         let run = replay(&workload, settings);
         let wide = workload.jobs.iter().position(|job| job.processors == NODES).unwrap();
         run.jobs[wide].start.0 - 20

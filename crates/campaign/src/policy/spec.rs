@@ -9,6 +9,7 @@ use tradewind_sched::policy::backfill::{Backfill, Depth};
 use tradewind_sched::policy::bsf::{self, Bsf};
 use tradewind_sched::policy::cyclic::market::{self, Cycles};
 use tradewind_sched::policy::dispatch::{self, Dispatch, Ties};
+use tradewind_sched::policy::expecting::ByExpectation;
 use tradewind_sched::policy::gridfill::{self, GridFill};
 use tradewind_sched::policy::learned::LearnedFill;
 use tradewind_sched::policy::local::Turn;
@@ -290,6 +291,16 @@ impl PolicySpec {
             }
             _ => Ok(self.make(pools, SEED)),
         }
+    }
+
+    /// The same, planning by what is expected of jobs as far as their demands say that.
+    ///
+    /// # Errors
+    /// As [`PolicySpec::for_market`].
+    pub fn for_live_market(&self, pools: &Pools) -> Result<Box<dyn Policy>, Failure> {
+        let (inner, again) = (self.for_market(pools)?, self.clone());
+        let make = move |pools: &Pools| again.for_market(pools).ok();
+        Ok(Box::new(ByExpectation::new(inner, Box::new(make))))
     }
 
     fn make(&self, pools: &Pools, seed: u64) -> Box<dyn Policy> {

@@ -71,13 +71,13 @@ job!(
     fields: {
         array, key, submitted, phase, id, attempt, capped, parts, expected, started, ended, paid,
         cancelled_by, booking, in_window, turn, choice, rendezvous, apart, history, width, processors,
-        origin, away, redacted, promises, covered, covering, requeued_by,
+        origin, away, redacted, promises, covered, covering, requeued_by, foreseen,
     }
     |job| look: {
         let Job {
             number: _, user: _, submission: _, stage: _, array, key, submitted, attempt, capped,
             nodes, processors, expected, paid, cancelled_by, booking, promises,
-            covered, covering, choice, history, origin,
+            covered, covering, choice, history, origin, foreseen,
         } = job;
         let (phase, id, parts, in_window) = (&job.phase(), &job.id(), &job.parts(), &job.in_window());
         let turn = &job.run().and_then(|run| run.turn);
@@ -121,7 +121,7 @@ job!(
             number, user, submission, array, key, submitted, stage, attempt,
             capped: capped.unwrap_or(0), nodes, processors, expected, paid, cancelled_by, booking,
             promises: Option::<Vec<Promise>>::unwrap_or_default(promises),
-            covered: money(covered), covering: money(covering), choice, history, origin,
+            covered: money(covered), covering: money(covering), choice, history, origin, foreseen,
         })
     }
 );

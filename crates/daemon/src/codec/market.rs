@@ -99,7 +99,7 @@ choice!(Correction {
     "doubled" => Doubled, "requested" => Requested(span), "stepped" => Stepped(span),
 }, absent: Doubled);
 choice!(Spread { "grid" => Grid, "site" => Site }, absent: Grid);
-object!(Demand { processors, estimate, correction, terms });
+object!(Demand { processors, estimate, correction, expected, terms });
 object!(Terms {
     user,
     priority,

@@ -11,6 +11,7 @@
 //! *A new field:* an `Option`, or a record of another name beside the old one.
 
 mod books;
+mod lengths;
 mod market;
 pub mod pages;
 pub mod peers;

@@ -21,7 +21,7 @@ use tradewind_model::{JobId, JobState, Market, MarketState, Terms};
 
 use super::books::{get_job, put_job};
 use super::wire::{Decode, Encode, Fault, Fields, parse};
-use super::{CodecError, state, waits};
+use super::{CodecError, lengths, state, waits};
 use crate::live::State;
 use crate::live::jobs::JobTable;
 use crate::live::money::{Account, Accounts, Posting};
@@ -47,6 +47,8 @@ const POSTINGS: u8 = 6;
 const FORECASTS: u8 = 7;
 /// What past forecasts have taught: a page for each class of jobs.
 const SCORES: u8 = 8;
+/// Runs that lengths are learned from.
+const RUNS: u8 = 9;
 
 /// Entries of a page that are not jobs, by their numbers.
 const ENTRIES: u64 = 256;
@@ -143,6 +145,7 @@ impl Pages {
         let forecasts = waits::open(&state.waits);
         making.lists(FORECASTS, forecasts.map(|entry| (entry.0 / ENTRIES, entry)));
         making.lists(SCORES, waits::scores(&state.waits).map(|entry| (entry.0, entry)));
+        making.lists(RUNS, lengths::runs(&state.lengths).map(|run| (run.0 / ENTRIES, run)));
         let changed = making.finish();
         let mut head = Vec::with_capacity(1 << 14);
         state::put_head(state, &market, &self.digest(), &mut head);
@@ -394,6 +397,11 @@ impl Draft {
             SCORES => {
                 for entry in Vec::<waits::Scores>::get(value)? {
                     waits::restore_scores(&mut self.state.waits, entry)?;
+                }
+            }
+            RUNS => {
+                for run in Vec::<lengths::Run>::get(value)? {
+                    lengths::restore(&mut self.state.lengths, run)?;
                 }
             }
             kind => return Err(CodecError(format!("pages of kind {kind} are not known here"))),

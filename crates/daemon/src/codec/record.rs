@@ -27,7 +27,7 @@ choice!(JobRecord {
     "submitted" => Submitted { job, user, submission, array, key },
     "element" => Element { job, first, index },
     "held" => Held { job, hold },
-    "joined" => Joined { job, demand, processors },
+    "joined" => Joined { job, demand, processors, foreseen },
     "started" => Started { job },
     "lined" => Lined { job, pool },
     "turn-came" => TurnCame { job },

@@ -106,12 +106,13 @@ state!(
             access: Access { tokens, last: last_token },
             peers,
             waits,
+            lengths,
         }
     },
     all: {
         name, market, owners, away, policy, jobs, numbers, last_job, keys, users, tasks, closures,
         tariffs, accounts, tokens, last_token, quotes, last_quote, slips, peers, past, lead,
-        projects, rules, used, income, health, habits, waits
+        projects, rules, used, income, health, habits, waits, lengths
     },
     head: {
         name, owners, away, policy, last_job, users, closures, tariffs, tokens, last_token, quotes,

@@ -144,6 +144,7 @@ any! {
         capped: Any::any(dice),
         nodes: Any::any(dice),
         processors: Any::any(dice),
+        foreseen: Any::any(dice),
         expected: Any::any(dice),
         paid: Any::any(dice),
         cancelled_by: Any::any(dice),

@@ -47,6 +47,11 @@ fn submission() -> Arc<Submission> {
     })
 }
 
+fn joined(job: u64, demand: &Demand) -> Record {
+    let demand = demand.clone();
+    Record::Job(JobRecord::Joined { job, demand, processors: None, foreseen: None })
+}
+
 fn submitted(job: u64, key: Option<&str>) -> Record {
     let (user, submission) = ("ana".to_owned(), submission());
     Record::Job(JobRecord::Submitted {
@@ -103,7 +108,7 @@ fn history() -> Vec<(i64, Record)> {
             }),
         ),
         (1003, submitted(1, Some("first"))),
-        (1003, Record::Job(JobRecord::Joined { job: 1, demand: demand.clone(), processors: None })),
+        (1003, joined(1, &demand)),
         (1004, submitted(2, None)),
         (1004, Record::Job(JobRecord::Held { job: 2, hold: Hold::Dependency })),
         (
@@ -124,7 +129,7 @@ fn history() -> Vec<(i64, Record)> {
         (1030, Record::Site(SiteRecord::Reached { site: 0, away: Some(Time(1030)) })),
         (1051, saw(1, ended)),
         (1051, Record::Job(JobRecord::Ended { job: 1, finish: Finish::Completed })),
-        (1052, Record::Job(JobRecord::Joined { job: 2, demand, processors: None })),
+        (1052, joined(2, &demand)),
         (1053, Record::Market(MarketRecord::Decided { commands: vec![start(1)] })),
         (1054, Record::Task(TaskRecord::Forgot { tag: tag(1) })),
     ]

@@ -13,6 +13,7 @@ mod caps;
 pub mod input;
 pub mod jobs;
 pub mod ledger;
+pub(crate) mod lengths;
 mod market_event;
 mod names;
 mod near;
@@ -39,6 +40,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use tradewind_io::settings::Estimates;
 use tradewind_model::{Event, Money, OwnersFirst, PoolId, Pools, SiteId, Span, Time, Times};
 use tradewind_sched::negotiation::{self, Envelope, Negotiator, Peer, Serial};
 use tradewind_sched::policy::outlook::Outlook;
@@ -132,6 +134,8 @@ pub struct Settings {
     pub owners_first: BTreeMap<String, OwnersFirst>,
     /// Users get advice on time limits, each from the own runs.
     pub advice: bool,
+    /// By what the policy plans.
+    pub estimates: Estimates,
 }
 
 impl Default for Settings {
@@ -157,6 +161,7 @@ impl Default for Settings {
             in_line: BTreeMap::new(),
             owners_first: BTreeMap::new(),
             advice: true,
+            estimates: Estimates::default(),
         }
     }
 }
@@ -223,6 +228,8 @@ pub struct Live {
     limits_of_tasks: BTreeMap<(PoolId, String), Time>,
     /// Limits of sites.
     caps: caps::Caps,
+    /// What runs of the past teach of the lengths of jobs.
+    lengths: lengths::LengthLearner,
     /// By site that has refused tasks: as far as was noticed since the start.
     refusals: BTreeMap<SiteId, site_states::Refusals>,
     /// What the present step wants said to peers.
@@ -301,6 +308,7 @@ impl Live {
             lines: jobs::line::Lines::default(),
             limits_of_tasks: BTreeMap::new(),
             caps: caps::Caps::default(),
+            lengths: lengths::LengthLearner::default(),
             refusals: BTreeMap::new(),
             letters: Vec::new(),
             wishes: Vec::new(),

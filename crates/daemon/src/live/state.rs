@@ -14,6 +14,7 @@ use super::ledger::Ledger;
 use super::ledger::money::Accounts;
 use super::ledger::projects::Projects;
 use super::ledger::used::Uses;
+use super::lengths::Lengths;
 use super::offers::Offers;
 pub use super::offers::{Booking, BreachReason, Outcome, Promise, Quote};
 use super::outages::Outages;
@@ -51,6 +52,7 @@ pub struct State {
     /// Other markets, and what is agreed with them.
     pub peers: Peers,
     pub(crate) waits: Waits,
+    pub(crate) lengths: Lengths,
 }
 
 /// Why a record cannot follow from the state: a journal that is damaged, or a mistake of ours.
@@ -88,6 +90,7 @@ impl State {
             access: Access::default(),
             peers: Peers::default(),
             waits: Waits::default(),
+            lengths: Lengths::default(),
         }
     }
 

@@ -80,6 +80,8 @@ pub struct Market {
     pub advice: bool,
     /// Which peer gets a job, under policies that do not say it themselves.
     pub choose: Volunteer,
+    /// By what the policy plans.
+    pub estimates: Estimates,
 }
 
 /// Which of the peers that offer to take a job gets it.
@@ -94,11 +96,22 @@ pub enum Volunteer {
     Cost,
 }
 
+/// How long jobs are expected to run where a policy plans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Estimates {
+    /// As long as they may.
+    #[default]
+    Requested,
+    /// As long as jobs like them ran.
+    Learned,
+}
+
 impl Default for Market {
     fn default() -> Market {
         let (policy, rules) = ("easy".to_owned(), Schedule::default());
         let (gather, slack, choose) = (Span(120), Span(60), Volunteer::default());
-        Market { policy, rules, gather, slack, advice: true, choose }
+        let estimates = Estimates::default();
+        Market { policy, rules, gather, slack, advice: true, choose, estimates }
     }
 }
 

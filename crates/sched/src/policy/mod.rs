@@ -4,7 +4,8 @@
 //! batch from a snapshot, cycle by cycle in a market; [`bsf`] is both together. [`local`] is the
 //! scheduler of one site, and [`autonomous`] a grid of such sites. What is free for all of them is
 //! kept in [`availability`]. [`owners`] looks ahead the queue of a site's own scheduler, and
-//! [`learned`] is backfilling that learns run times itself.
+//! [`learned`] is backfilling that learns run times itself; [`expecting`] lets any policy plan by
+//! run times that others have learned.
 
 pub mod autonomous;
 pub mod availability;
@@ -13,6 +14,7 @@ pub mod bsf;
 pub mod cyclic;
 pub mod dispatch;
 pub mod evaluate;
+pub mod expecting;
 pub(crate) mod grid;
 pub mod gridfill;
 mod inbox;

@@ -220,6 +220,7 @@ fn allowed(settings: &Settings) -> tradewind_daemon::live::Settings {
         gather: settings.market.gather,
         slack: settings.market.slack,
         advice: settings.market.advice,
+        estimates: settings.market.estimates,
         times: times_by_project(settings),
         keep_scripts: settings.journal.scripts,
         one_account: accounts::alone(settings),

@@ -19,7 +19,11 @@ impl State {
             }
             R::Element { job, first, index } => self.jobs.element(at, *job, *first, *index),
             R::Held { job, hold } => self.jobs.hold(at, *job, hold),
-            R::Joined { job, demand, processors } => self.join(*job, demand, *processors),
+            R::Joined { job, demand, processors, foreseen } => {
+                self.join(*job, demand, *processors)?;
+                self.job(*job)?.foreseen = *foreseen;
+                Ok(())
+            }
             R::Started { job } => self.start_booked(*job),
             R::Lined { job, pool } => self.line_up(*job, *pool),
             R::TurnCame { job } => self.turn_came(*job),
@@ -328,7 +332,8 @@ impl State {
             }
             Stage::Handing(_) | Stage::Over(_) => return Err(ApplyError::Job(number)),
         }
-        self.over(number, finish)
+        self.over(number, finish)?;
+        self.keep_run(number)
     }
 
     fn over(&mut self, number: u64, finish: &Finish) -> Result<(), ApplyError> {

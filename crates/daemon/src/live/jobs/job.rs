@@ -39,6 +39,8 @@ pub struct Job {
     pub(crate) nodes: u32,
     /// Processors of each of these nodes, if that decided how many there are.
     pub processors: Option<u32>,
+    /// How long it was predicted to run when it joined the queue, if the market learns that.
+    pub(crate) foreseen: Option<Span>,
     /// When it was first expected to start, if that was asked before it did.
     pub expected: Option<Time>,
     /// What it paid.
@@ -167,6 +169,7 @@ impl Job {
             attempt: 0,
             capped: 0,
             processors: None,
+            foreseen: None,
             expected: None,
             paid: Money::ZERO,
             cancelled_by: None,

@@ -43,7 +43,11 @@ impl Live {
                 None if self.is_for_others(&demand) && self.may_leave(number) => {
                     self.held(at, number, Hold::Nowhere)
                 }
-                None => self.put(at, JobRecord::Joined { job: number, demand, processors }),
+                None => {
+                    let (demand, foreseen) = self.foresee(at, demand);
+                    let job = number;
+                    self.put(at, JobRecord::Joined { job, demand, processors, foreseen })
+                }
             },
             Err(refusal) => match self.may_leave(number) || self.may_be_smaller(&job.submission) {
                 true => self.held(at, number, Hold::Nowhere),
