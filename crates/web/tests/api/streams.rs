@@ -137,7 +137,7 @@ fn numbers_for_prometheus() {
 fn open_streams_ask_nothing_of_the_engine() {
     let stage = Stage::new();
     let readings = || stage.engine.handle.gauges().readings.count();
-    let mut cost = |streams: &mut [Stream]| {
+    let cost = |streams: &mut [Stream]| {
         let before = readings();
         let job = stage.submit("ana", 1);
         for stream in streams.iter_mut() {
