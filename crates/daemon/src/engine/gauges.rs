@@ -69,6 +69,8 @@ pub struct Gauges {
     pub rows: Tally,
     /// Times that rows were written.
     pub appends: Tally,
+    /// Looks at the market, as documents and pages need them, and how long they were waited for.
+    pub readings: Tally,
     /// Rows that were moved into archive files.
     pub archived: Tally,
     /// Old rows that were looked at for damage.

@@ -12,6 +12,7 @@ mod assets;
 mod board;
 mod breakdown;
 mod bulk;
+mod census;
 mod chart;
 mod choice;
 mod clock;
@@ -54,6 +55,8 @@ use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use std::net::SocketAddr;
+use tower_http::CompressionLevel;
+use tower_http::compression::CompressionLayer;
 
 use crate::auth;
 use crate::context::Context;
@@ -117,6 +120,7 @@ pub(crate) fn router(context: &Context) -> Router<Context> {
         .route("/signout", post(session::end))
         .route("/assets/{version}/{*name}", get(assets::file))
         .merge(inside)
+        .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
         .layer(from_fn(guarded))
 }
 

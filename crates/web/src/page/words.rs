@@ -146,6 +146,14 @@ pub(crate) fn when(at: &Option<i64>) -> Safe<String> {
     at.as_ref().map_or_else(|| Safe("–".to_owned()), time)
 }
 
+/// Whose credits they are, to the reader: their own account, or a project's.
+pub(crate) fn payer(account: &str) -> String {
+    match account.strip_prefix("project:") {
+        Some(name) => format!("Project {name} has"),
+        None => "You have".to_owned(),
+    }
+}
+
 /// Credits with two decimals at most, rounded down: for where room is scarce.
 pub(crate) fn cents(amount: &Credits) -> String {
     credits(&Credits(amount.0.div_euclid(10_000) * 10_000))
