@@ -65,7 +65,7 @@ fn streamed<E: Error + 'static>(
     jobs: &mut dyn Iterator<Item = Result<Job, E>>,
 ) -> Result<(Streamed, u64), Box<dyn Error>> {
     let mut all = 0u64;
-    let mut done = |job: Job, ran: Ran| all = all.wrapping_add(sum(&job, &ran));
+    let mut done = |_, job: Job, ran: Ran| all = all.wrapping_add(sum(&job, &ran));
     let pools = Arc::new(Pools::cluster(processors));
     let mut easy = Backfill::new(Knobs::default());
     let result = stream(pools, jobs, Estimate::Requested, &mut easy, &mut done)?;
