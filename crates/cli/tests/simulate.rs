@@ -223,76 +223,37 @@ fn run_log(folder: &Path, text: &str, args: &[&str]) -> assert_cmd::assert::Asse
     command.arg("simulate").arg(log).args(args).current_dir(folder).assert()
 }
 
-/// A log of more than 4 MiB: its lines end in blanks. Two jobs stand out: one is too wide, one has
-/// no submit time.
-fn long_log() -> String {
-    let line = |at: i64| {
-        let (wide, run) = (1 + at * 7 % 60, 60 + at * 37 % 900);
-        let asked = if at % 9 == 0 { -1 } else { run * (1 + at % 3) };
-        let (submit, wide) = match at {
-            700 => (-1, wide),
-            701 => (at * 300, 65),
-            _ => (at * 300, wide),
-        };
-        let job = format!("{} {submit} -1 {run} {wide} -1 -1 {wide} {asked}", at + i64::from(at == 5));
-        format!("{job} -1 1 {} 1 1 1 1 -1 -1 {:4900}\n", at % 7, "")
-    };
-    "; MaxProcs: 64\n; UnixStartTime: 820454400\n".to_owned() + &(0..900).map(line).collect::<String>()
-}
-
-/// What `simulate` prints on both outputs, without lines that begin with `without`.
-fn replayed(log: &Path, args: &[&str], without: &str) -> (i32, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tradewind"));
-    let command = command.args(["simulate", "--policy", "fcfs,easy,conservative"]);
-    let done = command.arg(log).args(args).output().unwrap();
-    let said = [done.stdout, done.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
-    let kept = said.lines().filter(|line| !line.starts_with(without));
-    (done.status.code().unwrap(), kept.map(|line| format!("{line}\n")).collect())
-}
-
 #[test]
 fn a_long_log_is_streamed_and_nothing_else_changes() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log.swf");
-    let text = long_log();
-    std::fs::write(&log, &text).unwrap();
-    let said = replayed(&log, &["-v"], "note").1;
-    assert_eq!(said.matches(", streamed").count(), 3, "{said}");
-    let whole = replayed(&log, &["-v", "--check"], "note").1;
-    assert!(!whole.contains(", streamed"), "{whole}");
-    assert!(whole.contains("logs are read whole: `--check` follows every job"), "{whole}");
-    for more in [&["--format", "json"][..], &["--procs", "50", "--estimate", "exact,predicted"]] {
-        let streamed = replayed(&log, more, "-");
-        assert_eq!(streamed.0, 0, "{}", streamed.1);
-        assert_eq!(streamed, replayed(&log, &[more, &["--check"]].concat(), "-"));
-    }
-    let files = |name: &str, more: &[&str]| {
-        let out = folder.path().join(name);
-        let args = [&["--outputs", "summary", "--out", out.to_str().unwrap()], more].concat();
-        assert_eq!(replayed(&log, &args, "-").0, 0);
-        ["fcfs", "easy", "conservative"].map(|policy| read(&out.join(policy).join("summary.json")))
+    let line = |at: i64| {
+        let (submit, run, wide) = (at * 300, 60 + at * 37 % 900, 1 + at * 7 % 60);
+        let job = format!("{at} {submit} -1 {run} {wide} -1 -1 {wide} {}", run * (1 + at % 3));
+        format!("{job} -1 1 {} 1 1 1 1 -1 -1{:5000}\n", at % 7, "")
     };
-    assert_eq!(files("streamed", &[]), files("whole", &["--check"]));
-}
-
-#[test]
-fn a_long_log_that_cannot_be_streamed_is_treated_as_a_short_one() {
-    let folder = tempfile::tempdir().unwrap();
-    let log = folder.path().join("log.swf");
-    let text = long_log();
-    let (mut lines, odd): (Vec<&str>, &str) = (text.lines().collect(), "1 2 3");
-    lines.swap(100, 800);
-    std::fs::write(&log, lines.join("\n")).unwrap();
-    let unsorted = replayed(&log, &[], "-");
-    assert_eq!(unsorted, replayed(&log, &["--check"], "-"));
-    assert_eq!(unsorted.0, 0, "{}", unsorted.1);
-    (lines[100], lines[800]) = (odd, odd);
-    std::fs::write(&log, lines.join("\n")).unwrap();
-    let (code, said) = replayed(&log, &[], "-");
-    assert!(code == 3 && said.contains(":101: 3 fields") && said.contains(":801: 3 fields"), "{said}");
-    std::fs::write(&log, text.replace("MaxProcs", "Processors")).unwrap();
-    let (code, said) = replayed(&log, &[], "-");
-    assert!(code == 3 && said.contains("--procs N"), "{said}");
+    std::fs::write(&log, (1..900).map(line).collect::<String>()).unwrap();
+    let replayed = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tradewind"));
+        let command = command.arg("simulate").arg(&log);
+        let done = command.args(["--policy", "fcfs,easy", "--procs", "64"]).args(args).output();
+        let done = done.unwrap();
+        assert!(done.status.success());
+        [done.stdout, done.stderr].map(|bytes| String::from_utf8(bytes).unwrap())
+    };
+    let [_, said] = replayed(&["-v"]);
+    assert_eq!(said.matches(", streamed").count(), 2, "{said}");
+    let [_, said] = replayed(&["-v", "--check"]);
+    assert!(said.contains("logs are read whole: `--check` follows every job"), "{said}");
+    assert_eq!(replayed(&["--format", "json"]), replayed(&["--format", "json", "--check"]));
+    let out = ["streamed", "whole"].map(|name| folder.path().join(name));
+    let [streamed, whole] = [&out[0], &out[1]].map(|out| out.to_str().unwrap());
+    replayed(&["--outputs", "summary", "--out", streamed]);
+    replayed(&["--outputs", "summary", "--out", whole, "--check"]);
+    for policy in ["fcfs", "easy"] {
+        let [streamed, whole] = [0, 1].map(|at: usize| out[at].join(policy).join("summary.json"));
+        assert_eq!(read(&streamed), read(&whole));
+    }
 }
 
 /// The start of each job, by its number.

@@ -132,9 +132,8 @@ impl Jobs {
     /// Mean and quantiles of all that is measured per job, one measure after the other.
     pub(super) fn spreads(&self, options: Options) -> Vec<Entry> {
         let whole = |of: fn(Measured) -> i64| Spread::of_whole(&mut self.values(|it| Some(of(it))));
-        let quotients = |of: &dyn Fn(Measured) -> Option<f64>| {
-            Spread::of_quotients(&mut self.values(of))
-        };
+        let quotients =
+            |of: &dyn Fn(Measured) -> Option<f64>| Spread::of_quotients(&mut self.values(of));
         let bounded = |job: Measured| Some(job.bounded(options));
         let per_processor = |job: Measured| Some(job.per_processor(options));
         let entries = Spread::entries;

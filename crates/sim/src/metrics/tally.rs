@@ -34,7 +34,8 @@ impl Tally {
         let seconds = |from: Time, until: Time| i128::from((until - from).0);
         let processors = i128::from(job.processors);
         let work = processors * seconds(ran.start, ran.end);
-        let (waited, offered) = (seconds(job.submit, ran.start), processors * i128::from(job.run.0));
+        let (waited, offered) =
+            (seconds(job.submit, ran.start), processors * i128::from(job.run.0));
         self.jobs.add(id.index(), (job, ran), || work);
         self.first = Some(self.first.map_or(job.submit, |first| first.min(job.submit)));
         self.last = Some(self.last.map_or(job.submit, |last| last.max(job.submit)));
