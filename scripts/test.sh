@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # All tests, in three rows beside each other, since those of clusters mostly wait: the managers of
-# this machine; another version of Slurm (NEWER_SLURM); all others. WHAT: packages and features;
-# THREADS: tests at a time in each row. What a row prints is shown when it has ended; the last lines
-# say what failed. Nothing stops at a failure.
+# this machine; another version of Slurm (NEWER_SLURM), and then the fuzz targets; all others. WHAT:
+# packages and features; THREADS: tests at a time in each row. What a row prints is shown when it has
+# ended; the last lines say what failed. Nothing stops at a failure.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
@@ -39,6 +39,8 @@ managers() {
 
 newer() {
     part newer "Slurm $NEWER_SLURM (75: it cannot be made here)" scripts/test-slurm.sh "$NEWER_SLURM"
+    # Fuzz targets run for a time, and not for so much work: beside others they cost little.
+    part newer fuzz-parsers scripts/fuzz-parsers.sh
 }
 
 rest() {
@@ -49,7 +51,7 @@ rest() {
     part rest "units and integration" \
         "$cargo" test "${what[@]}" --no-fail-fast --lib --bins "${tests[@]}"
     part rest "examples in docs" "$cargo" test "${what[@]}" --no-fail-fast --doc
-    for it in evalys fuzz fuzz-parsers test-python test-packages; do
+    for it in evalys fuzz test-python test-packages; do
         part rest "$it" "scripts/$it.sh"
     done
 }

@@ -3,8 +3,8 @@
 //!
 //! `cargo run --example fairness -- PROGRAM [SECONDS [ROW…]]` starts `PROGRAM up` in a folder of its
 //! own. Each row measures the second user alone and beside the load, five times in turns of so many
-//! seconds each (2 if left out). Rows are named by a part of their names; without any, all are
-//! measured.
+//! seconds each (8 if left out: shorter turns have too few requests for a p99). Rows are named by a
+//! part of their names; without any, all are measured.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it prints a table")]
 
@@ -310,7 +310,7 @@ fn row(
 fn main() -> Result<(), Wrong> {
     let mut words = std::env::args().skip(1);
     let program = words.next().ok_or("which program? PROGRAM [SECONDS]")?;
-    let seconds: u64 = words.next().map_or(Ok(2), |it| it.parse())?;
+    let seconds: u64 = words.next().map_or(Ok(8), |it| it.parse())?;
     let folder = std::env::temp_dir().join(format!("tradewind-fairness-{}", std::process::id()));
     let daemon = Daemon::start(&program, &folder)?;
     let (first, second) = (daemon.token("first")?, daemon.token("second")?);

@@ -40,7 +40,7 @@ pub(crate) async fn advice(
     let found = context.look(move |live| {
         let asked = limit_of(&submission)?;
         let is_wanted = live.settings().advice;
-        let advice = is_wanted.then(|| live.state().limit_advice(&user, &submission, nodes))?;
+        let advice = is_wanted.then(|| live.limit_advice(&user, &submission, nodes))?;
         Some((asked, advice?))
     });
     let Some((asked, found)) = found.await? else { return Ok(None) };

@@ -311,7 +311,7 @@ impl Live {
         let (user, expires) = (actor.user.clone(), quote.expires + self.state.lead());
         let slack = Some(self.slack_of(&quote.booking, quote.tasks));
         let quote = Quote { number, user, expires, slack, ..quote };
-        self.put(at, OfferRecord::Quoted { quote })?;
+        self.put_quote(at, quote)?;
         Ok(Ok(Reply::Number(number)))
     }
 

@@ -194,6 +194,8 @@ pub struct Live {
     wake: Option<Time>,
     /// What of jobs is looked for often.
     index: JobIndex,
+    /// No quote expires before it; `None`: there is no quote.
+    expiry: Option<Time>,
     /// What the present step has written.
     out: Vec<Record>,
     /// Talks to peers, if there ever were any.
@@ -283,6 +285,7 @@ impl Live {
             unseen: Vec::new(),
             wake: None,
             index: JobIndex::default(),
+            expiry: None,
             out: Vec::new(),
             negotiator: None,
             outlook: OnceCell::new(),
@@ -387,6 +390,7 @@ impl Live {
     /// What can be told from the state alone.
     fn remember(&mut self) {
         let mut waiting = Vec::new();
+        self.expiry = self.state.offers.first_expiry();
         for job in self.state.jobs.values() {
             self.index.add(job);
             match job.phase() {

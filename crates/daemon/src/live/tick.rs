@@ -3,7 +3,7 @@
 use tradewind_model::Time;
 
 use super::projects::{Change, Which, month_of};
-use super::state::Phase;
+use super::state::{Phase, Quote};
 use super::{ApplyError, Live};
 use crate::live::record::{JobRecord, OfferRecord};
 
@@ -17,11 +17,7 @@ impl Live {
         self.close_due(at)?;
         self.start_booked(at)?;
         self.gather_all(at)?;
-        let expired = self.state.offers.quotes.values().filter(|quote| quote.expires < at);
-        let expired: Vec<u64> = expired.map(|quote| quote.number).take(AT_ONCE).collect();
-        for quote in expired {
-            self.put(at, OfferRecord::Taken { quote, job: None })?;
-        }
+        self.expire_quotes(at)?;
         self.drop_old(at)?;
         self.drop_scripts(at)?;
         self.begin_month(at)?;
@@ -29,6 +25,27 @@ impl Live {
         self.mind_silence(at)?;
         self.wind_up(at)?;
         self.negotiations_due(at)
+    }
+
+    /// Writes a quote down.
+    pub(super) fn put_quote(&mut self, at: Time, quote: Quote) -> Result<(), ApplyError> {
+        let expires = quote.expires;
+        self.expiry = Some(self.expiry.map_or(expires, |first| first.min(expires)));
+        self.put(at, OfferRecord::Quoted { quote })
+    }
+
+    /// Linear in the quotes, and only if one of them may have expired.
+    fn expire_quotes(&mut self, at: Time) -> Result<(), ApplyError> {
+        if self.expiry.is_none_or(|first| at <= first) {
+            return Ok(());
+        }
+        let expired = self.state.offers.quotes.values().filter(|quote| quote.expires < at);
+        let expired: Vec<u64> = expired.map(|quote| quote.number).take(AT_ONCE).collect();
+        for quote in expired {
+            self.put(at, OfferRecord::Taken { quote, job: None })?;
+        }
+        self.expiry = self.state.offers.first_expiry();
+        Ok(())
     }
 
     /// Jobs whose booked window has come, of those that no promise was made to.
@@ -91,6 +108,9 @@ impl Live {
         let old: Vec<(Time, u64)> = old.take(AT_ONCE).copied().collect();
         for (end, job) in old {
             self.index.over.remove(&(end, job));
+            if let Some(job) = self.state.jobs.get(&job) {
+                self.index.runs.remove(job);
+            }
             self.put(at, JobRecord::Dropped { job })?;
         }
         Ok(())

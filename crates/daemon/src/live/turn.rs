@@ -181,14 +181,13 @@ impl Live {
     /// When something is to be done, though nothing happens.
     pub fn due(&self) -> Option<Time> {
         let booked = self.index.booked.first().map(|(start, _)| *start);
-        let quotes = self.state.offers.quotes.values().map(|quote| quote.expires).min();
         let outages = self.state.market.outages();
         let now = self.state.now();
         let begins = outages.map(|(_, what)| what.from).filter(|from| *from > now).min();
         let gathered = self.next_deadline().map(|deadline| deadline + Span(1));
         let talks = self.negotiator.as_ref().and_then(Negotiator::due);
         let departs = self.travelling.first_key_value().map(|((at, _), _)| *at);
-        let all = [self.wake, booked, quotes, begins, gathered, talks, departs];
+        let all = [self.wake, booked, self.expiry, begins, gathered, talks, departs];
         all.into_iter().flatten().min()
     }
 

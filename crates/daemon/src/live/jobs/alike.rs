@@ -1,25 +1,26 @@
 //! How long a user's jobs ran that are like another one.
 
+use std::cell::LazyCell;
+use std::collections::{BTreeMap, BTreeSet};
+
 use tradewind_io::submission::{Submission, TimeLimit};
 use tradewind_model::Span;
 pub use tradewind_sched::predict::limits::PERCENT;
 use tradewind_sched::predict::limits::{self, LimitAdvice};
 
 use super::{Finish, Job, Phase};
+use crate::live::Live;
 use crate::live::redact::hash_of;
-use crate::live::state::State;
 
-/// What a job has in common with a submission.
+/// What a job of the same width has in common with a submission.
 #[derive(Debug, Clone, Copy)]
 struct Likeness {
     name: bool,
     script: bool,
-    width: bool,
 }
 
 /// Which jobs are alike: the first kind of which there are enough runs.
-const ALIKE: [fn(Likeness) -> bool; 3] =
-    [|it| it.name && it.script && it.width, |it| it.name && it.width, |it| it.script && it.width];
+const ALIKE: [fn(Likeness) -> bool; 3] = [|it| it.name && it.script, |it| it.name, |it| it.script];
 
 /// The one time limit that a submission asks for. `None`: it has limits by class of nodes.
 pub fn limit_of(submission: &Submission) -> Option<Span> {
@@ -42,27 +43,51 @@ fn used(job: &Job) -> Option<Span> {
     job.parts().iter().map(part).max().map(|most| Span(most.clamp(1, asked.0.max(1))))
 }
 
-impl State {
-    /// What the user's own runs say of the time limit that a submission for so many nodes asks for:
-    /// of jobs that are over and still known. Linear in the jobs.
+/// Runs of a user that are looked at: the last ones.
+const MAX_RUNS: usize = 1_000;
+
+/// By user, the numbers of jobs that say how long such jobs run, [`MAX_RUNS`] of each at most.
+#[derive(Debug, Default)]
+pub(in crate::live) struct Runs(BTreeMap<String, BTreeSet<u64>>);
+
+impl Runs {
+    /// A job that is over.
+    pub(super) fn add(&mut self, job: &Job) {
+        if job.origin.is_some() || used(job).is_none() {
+            return;
+        }
+        let own = self.0.entry(job.user.clone()).or_default();
+        own.insert(job.number);
+        if own.len() > MAX_RUNS {
+            own.pop_first();
+        }
+    }
+
+    /// A job that leaves the state.
+    pub(in crate::live) fn remove(&mut self, job: &Job) {
+        if let Some(own) = self.0.get_mut(&job.user) {
+            own.remove(&job.number);
+            if own.is_empty() {
+                self.0.remove(&job.user);
+            }
+        }
+    }
+}
+
+impl Live {
+    /// What the user's own last runs say of the time limit that a submission for so many nodes asks
+    /// for.
     pub fn limit_advice(
         &self,
         user: &str,
         submission: &Submission,
         nodes: u32,
     ) -> Option<LimitAdvice> {
-        let (asked, hash) = (limit_of(submission)?, hash_of(submission));
-        let likeness = |job: &Job| {
-            let script = match job.redacted() {
-                Some(other) => other == hash,
-                None => job.submission.work == submission.work,
-            };
-            let name = job.submission.name == submission.name;
-            Likeness { name, script, width: job.nodes() == nodes }
-        };
-        let own = self.jobs.values().filter(|job| job.user == user && job.origin.is_none());
-        let runs: Vec<(Likeness, Span)> =
-            own.filter_map(|job| Some((likeness(job), used(job)?))).collect();
+        let (asked, hash) = (limit_of(submission)?, LazyCell::new(|| hash_of(submission)));
+        let own = self.index.runs.0.get(user)?.iter().rev();
+        let own = own.filter_map(|number| self.state.jobs.get(number));
+        let alike = |job: &Job| Some((likeness(job, submission, &hash, nodes)?, used(job)?));
+        let runs: Vec<(Likeness, Span)> = own.filter_map(alike).collect();
         let alike = |is_alike: fn(Likeness) -> bool| {
             let alike = runs.iter().filter(|(it, _)| is_alike(*it));
             let alike: Vec<Span> = alike.map(|(_, used)| *used).collect();
@@ -70,4 +95,21 @@ impl State {
         };
         limits::advice(&ALIKE.into_iter().find_map(alike)?, asked)
     }
+}
+
+/// `None`: they differ in width. Scripts may be long, so they are compared last.
+fn likeness(
+    job: &Job,
+    submission: &Submission,
+    hash: &LazyCell<[u8; 32], impl FnOnce() -> [u8; 32]>,
+    nodes: u32,
+) -> Option<Likeness> {
+    if job.nodes() != nodes {
+        return None;
+    }
+    let script = match job.redacted() {
+        Some(other) => other == **hash,
+        None => job.submission.work == submission.work,
+    };
+    Some(Likeness { name: job.submission.name == submission.name, script })
 }

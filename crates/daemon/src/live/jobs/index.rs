@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::Time;
 
+use super::alike::Runs;
 use super::bodies::Bodies;
 use super::{Hold, Job, Phase};
 use crate::live::offers::{BreachReason, Promise};
@@ -28,6 +29,8 @@ pub(in crate::live) struct JobIndex {
     pub(in crate::live) over: BTreeSet<(Time, u64)>,
     /// Those of them whose scripts and environments may be there still: by their end.
     pub(in crate::live) redactable: BTreeSet<(Time, u64)>,
+    /// Those of them that say how long such jobs run.
+    pub(in crate::live) runs: Runs,
     /// Jobs that are not over.
     pub(in crate::live) active: Bodies,
     /// Jobs that run, or did a moment ago, and whose parts wait for each other.
@@ -46,6 +49,7 @@ impl JobIndex {
         let number = job.number;
         match job.phase() {
             Phase::Over(_) => {
+                self.runs.add(job);
                 self.over.extend(job.ended().map(|at| (at, number)));
                 let ended = job.ended().filter(|_| job.redacted().is_none());
                 self.redactable.extend(ended.map(|at| (at, number)));

@@ -341,6 +341,7 @@ impl Live {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let array = job.array;
         self.index.active.remove(job);
+        self.index.runs.add(job);
         self.index.over.insert((job.ended().unwrap_or(at), number));
         self.index.redactable.insert((job.ended().unwrap_or(at), number));
         if let Some(booking) = &job.booking {

@@ -126,6 +126,11 @@ pub enum OfferRecord {
 }
 
 impl Offers {
+    /// When the first quote expires. Linear in the quotes.
+    pub(super) fn first_expiry(&self) -> Option<Time> {
+        self.quotes.values().map(|quote| quote.expires).min()
+    }
+
     /// Makes one change; a job that accepts a quote has its booking.
     pub(super) fn apply(
         &mut self,

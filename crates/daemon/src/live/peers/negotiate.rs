@@ -15,7 +15,7 @@ use super::message::{taken_in, ticket, weight};
 use super::{HEAVIEST, MOST_WAITING, PeerEntry, PeerMessage, Traveller};
 use crate::live::input::{Refusal, RefusalKind};
 use crate::live::money::Account;
-use crate::live::record::{JobRecord, LedgerRecord, OfferRecord, PeerRecord, Record};
+use crate::live::record::{JobRecord, LedgerRecord, PeerRecord, Record};
 use crate::live::rights::{Actor, Role};
 use crate::live::state::{Booking, Finish, Hold, Job, Phase, Quote};
 use crate::live::{ApplyError, Live};
@@ -237,7 +237,7 @@ impl Live {
             slack: None,
         };
         let id = quote.number;
-        self.put(at, OfferRecord::Quoted { quote })?;
+        self.put_quote(at, quote)?;
         self.book(at, number, id)
     }
 
