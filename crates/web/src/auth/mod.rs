@@ -45,6 +45,7 @@ pub(crate) const DELAY: Duration = Duration::from_millis(250);
 pub(crate) struct Caller {
     pub(crate) actor: Actor,
     pub(crate) token: u64,
+    secret: TokenHash,
     /// When the secret that was used expires, by the system's clock.
     pub(crate) expires: Option<Time>,
     /// The session on the pages that the request belongs to.
@@ -148,14 +149,6 @@ impl Doors {
     /// Forgets all tokens: the market is asked again.
     pub(crate) fn forget_all(&self) {
         self.keep(|_| false);
-    }
-
-    /// Whether the caller may still be here: streams end when the token is revoked or expires, and
-    /// when the session that opened them ends.
-    pub(crate) fn knows(&self, caller: &Caller) -> bool {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let token = known.callers.iter().any(|(_, it)| it.token == caller.token);
-        token && !caller.is_expired() && caller.session.is_none_or(|it| self.sessions.is_open(it))
     }
 
     fn keep(&self, keep: impl Fn(&Caller) -> bool) {
@@ -308,6 +301,14 @@ pub(crate) async fn enter(
     Ok(caller)
 }
 
+/// Whether the caller may still be here: streams end when the token is revoked or expires, and when
+/// the session that opened them ends. That the token is not known here says nothing: the market is
+/// asked then.
+pub(crate) async fn is_still_valid(context: &Context, caller: &Caller) -> bool {
+    let is_open = caller.session.is_none_or(|it| context.auth.sessions.is_open(it));
+    is_open && identify(context, caller.secret).await.is_ok()
+}
+
 /// Whose token it is.
 pub(crate) async fn identify(context: &Context, hash: TokenHash) -> Answer<Caller> {
     let (known, gone) = context.auth.find(&hash);
@@ -347,7 +348,8 @@ fn look_up(state: &state::State, hash: &TokenHash) -> Option<Caller> {
         if present || earlier.is_some() {
             let actor = Actor { user: token.user.clone(), role: token.role };
             let expires = expires.map(clock);
-            found = Some(Caller { actor, token: *number, expires, session: None });
+            let (token, secret) = (*number, *hash);
+            found = Some(Caller { actor, token, secret, expires, session: None });
         }
     }
     found

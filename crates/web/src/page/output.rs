@@ -21,7 +21,7 @@ use tradewind_daemon::site::{Excerpt, Stream, Written};
 use super::reply::{PageResult, Trouble, show as page};
 use super::shell::Shell;
 use super::words;
-use crate::auth::Caller;
+use crate::auth::{Caller, is_still_valid};
 use crate::context::Context;
 use crate::documents::Job;
 use crate::extract::{At, Selection};
@@ -142,7 +142,7 @@ async fn copy(
             return;
         }
         next = loop {
-            if send.is_closed() || !context.auth.knows(&caller) {
+            if send.is_closed() || !is_still_valid(&context, &caller).await {
                 return;
             }
             match piece(&source, &context, &caller, (stream, from)).await {

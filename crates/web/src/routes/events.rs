@@ -17,9 +17,9 @@ use tokio::sync::mpsc;
 use utoipa::IntoParams;
 
 use super::openapi::Refusals;
-use crate::auth::Caller;
 use crate::auth::places::Busy;
 use crate::auth::seats::Seat;
+use crate::auth::{Caller, is_still_valid};
 use crate::context::Context;
 use crate::documents::Event;
 use crate::extract::Selection;
@@ -112,7 +112,7 @@ struct Reader {
 impl Reader {
     async fn go_on(mut self) {
         let mut changes = self.context.feed.changes();
-        while !self.context.feed.is_stopped() && self.context.auth.knows(&self.caller) {
+        while !self.context.feed.is_stopped() && is_still_valid(&self.context, &self.caller).await {
             let (entries, next, lost) = self.context.feed.after(self.position, AT_ONCE);
             if lost && self.send.send(reset(&entries, next)).await.is_err() {
                 return;

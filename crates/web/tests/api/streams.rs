@@ -103,6 +103,23 @@ fn a_stream_ends_when_its_token_does_and_when_the_server_stops() {
 }
 
 #[test]
+fn a_stream_goes_on_while_the_secret_it_was_opened_with_is_valid() {
+    let stage = Stage::new();
+    let mut anas = Stream::open(&stage, "ana", "");
+    let (_, me) = stage.get("ana", "/v1/me");
+    let rotate = format!("/v1/tokens/{}/rotate", me["token"]);
+    let (status, told) = stage.call("root", "POST", &rotate, json!({"grace": 3_600}));
+    assert_eq!(status, 200, "{told}");
+    stage.submit("ana", 1);
+    anas.until("submitted");
+    // The next secret replaces the one before the last.
+    stage.call("root", "POST", &rotate, json!({"grace": 3_600}));
+    let mut rest = String::new();
+    while anas.0.read_line(&mut rest).unwrap() > 0 {}
+    stage.stop();
+}
+
+#[test]
 fn numbers_for_prometheus() {
     let stage = Stage::new();
     let id = stage.submit("ana", 1);
