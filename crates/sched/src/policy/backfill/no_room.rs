@@ -39,7 +39,6 @@ pub(super) struct NoRoom {
     /// Buffers.
     levels: Vec<Level>,
     lows: Vec<Level>,
-    minima: Vec<Level>,
 }
 
 impl Default for NoRoom {
@@ -53,7 +52,6 @@ impl Default for NoRoom {
             opened: Vec::new(),
             levels: Vec::new(),
             lows: Vec::new(),
-            minima: Vec::new(),
         }
     }
 }
@@ -183,38 +181,29 @@ impl NoRoom {
         self.changes = profile.changes();
     }
 
-    /// Takes in that processors became free in `[from, until)`. Room that is new touches this
-    /// opening: of each width it begins no earlier than the free time that reaches it, and is no
-    /// longer than this free time and the opening together. So what is known of longer jobs stays.
+    /// Forgets what may not be true any more after processors became free in `[from, until)`.
     fn reopen(&mut self, profile: &Profile, from: Time, until: Time) {
         if from >= until {
             return;
         }
-        let NoRoom { levels, lows, minima, .. } = self;
+        let NoRoom { levels, lows, .. } = self;
         levels.clear();
         lows.clear();
-        minima.clear();
         profile.levels(from, until, levels);
         profile.lows_back(from, lows);
-        profile.running_minima(until, minima);
         let top = self.levels.iter().map(|level| level.free).max().unwrap_or(0);
         if top < 1 {
             return;
         }
         let last = self.begins.partition_point(|begin| *begin < until);
         let (mut reached, mut lows) = (from, self.lows.iter().peekable());
-        let mut minima = self.minima.iter().peekable();
         for class in (0..=class_below(top)).rev() {
             while let Some(low) = lows.next_if(|low| low.free >= width_of(class)) {
                 reached = low.at;
             }
-            while minima.next_if(|low| low.free >= width_of(class)).is_some() {}
-            let end = minima.peek().map_or(Time::INFINITY, |low| low.at);
             let first = self.begins.partition_point(|begin| *begin <= reached).saturating_sub(1);
-            let Some(row) = self.in_vain.get_mut(class) else { continue };
-            for block in first.min(last)..last {
-                let longest = end - reached.max(self.begins[block]);
-                row[block] = row[block].max(longest + Span(1));
+            if let Some(row) = self.in_vain.get_mut(class) {
+                row[first.min(last)..last].fill(Span::MAX);
             }
         }
     }
