@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, reason = "that is what it is for")]
 #![expect(clippy::disallowed_methods, reason = "it reads its arguments and measures time")]
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::{BufWriter, Write};
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tradewind_model::{Pools, Span, Time};
 use tradewind_sched::policy::backfill::{Backfill, Settings as Knobs};
+use tradewind_sim::metrics::{Tally, Value};
 use tradewind_sim::stream::{Streamed, stream};
 use tradewind_sim::workload::{Job, LogJob, Overrun, prepare, replayable};
 use tradewind_sim::{Estimate, Ran, Semantics, Settings, run};
@@ -64,11 +66,19 @@ fn streamed<E: Error + 'static>(
     processors: u32,
     jobs: &mut dyn Iterator<Item = Result<Job, E>>,
 ) -> Result<(Streamed, u64), Box<dyn Error>> {
-    let mut all = 0u64;
-    let mut done = |job: Job, ran: Ran| all = all.wrapping_add(sum(&job, &ran));
+    let (mut all, mut tally) = (0u64, Tally::default());
+    let mut done = |id, job: Job, ran: Ran| {
+        all = all.wrapping_add(sum(&job, &ran));
+        tally.add(id, &job, &ran);
+    };
     let pools = Arc::new(Pools::cluster(processors));
     let mut easy = Backfill::new(Knobs::default());
+    let of = Arc::clone(&pools);
     let result = stream(pools, jobs, Estimate::Requested, &mut easy, &mut done)?;
+    let measured = tally.measure(&of, &result, BTreeMap::new());
+    for name in ["mean_wait_s", "p99_wait_s", "mean_bounded_slowdown", "utilisation"] {
+        println!("{name}: {}", measured.get(name).map_or(0.0, Value::as_f64));
+    }
     Ok((result, all))
 }
 

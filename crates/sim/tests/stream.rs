@@ -1,13 +1,15 @@
 //! A log that is streamed gives what it gives as a whole.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tradewind_model::{Pools, Span, Time};
+use tradewind_model::{JobId, Pools, Span, Time};
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::backfill::{Backfill, Depth, Order, Settings as Knobs};
 use tradewind_sched::policy::cyclic::market::{Cycles, Settings as Cyclic};
+use tradewind_sim::metrics::{Options, Tally, measure};
 use tradewind_sim::stream::{StreamError, Streamed, stream};
 use tradewind_sim::workload::{Job, LogJob, Overrun, Workload, prepare};
 use tradewind_sim::{Estimate, Ran, Semantics, Settings, run};
@@ -57,11 +59,12 @@ fn streamed(
     jobs: &[Job],
     estimate: Estimate,
     policy: &mut dyn Policy,
-) -> (Outcome, Vec<(Job, Ran)>) {
+) -> (Outcome, Vec<(JobId, Job, Ran)>) {
     let mut all = Vec::new();
     let mut source = jobs.iter().cloned().map(Ok);
     let pools = Arc::clone(&workload.pools);
-    let result = stream(pools, &mut source, estimate, policy, &mut |job, ran| all.push((job, ran)));
+    let mut done = |id, job, ran| all.push((id, job, ran));
+    let result = stream(pools, &mut source, estimate, policy, &mut done);
     (result, all)
 }
 
@@ -87,9 +90,14 @@ proptest! {
             let result = result.unwrap();
             prop_assert_eq!(result.jobs as usize, workload.jobs.len());
             prop_assert_eq!((result.passes, &result.income), (whole.passes, &whole.income));
-            prop_assert!(jobs.windows(2).all(|pair| pair[0].1.end <= pair[1].1.end));
-            jobs.sort_by_key(|(job, _)| (job.submit, job.number, job.source));
+            prop_assert!(jobs.windows(2).all(|pair| pair[0].2.end <= pair[1].2.end));
+            let mut tally = Tally::default();
+            jobs.iter().for_each(|(id, job, ran)| tally.add(*id, job, ran));
+            let measured = tally.measure(&workload.pools, &result, BTreeMap::new());
+            prop_assert_eq!(measured, measure(&workload, &whole, Options::default()), "{}", name);
+            jobs.sort_by_key(|(id, ..)| *id);
             let expected = workload.jobs.iter().cloned().zip(whole.jobs.iter().cloned());
+            let expected = expected.enumerate().map(|(at, (job, ran))| (JobId(at as u32), job, ran));
             prop_assert_eq!(jobs, expected.collect::<Vec<_>>(), "{}", name);
         }
     }

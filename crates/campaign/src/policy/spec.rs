@@ -231,6 +231,12 @@ impl PolicySpec {
         self.kind == Kind::Learned
     }
 
+    /// Whether it decides on one cluster of reference nodes without looking at what jobs have beside
+    /// processors and time, their users neither.
+    pub(crate) fn needs_no_workload(&self) -> bool {
+        matches!(self.kind, Kind::Fill(_)) && self.half_life().is_none()
+    }
+
     /// Whether the policy can decide for this workload. One that learns is about one cluster of like
     /// nodes, and jobs that ask for processors and time.
     pub fn suits(&self, workload: &Workload) -> bool {
