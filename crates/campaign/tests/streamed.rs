@@ -12,7 +12,7 @@ use tradewind_campaign::workload::WorkloadFiles;
 use tradewind_io::campaign::{
     Campaign, EstimateKind, Output, Overrun, Semantics, Trim, Workload as Spec,
 };
-use tradewind_sim::Settings;
+use tradewind_sim::ReplaySettings;
 use tradewind_sim::check::Checker;
 use tradewind_sim::workload::Workload;
 
@@ -77,7 +77,7 @@ impl OwnPolicy for NoOther {
         &self,
         text: &str,
         _: &Workload,
-        _: Settings,
+        _: ReplaySettings,
         _: Box<dyn Checker>,
     ) -> Result<tradewind_sim::Run, Failure> {
         Err(Failure::usage(text))

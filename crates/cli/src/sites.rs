@@ -14,7 +14,7 @@ use tradewind_daemon::site::PoolSetup;
 use tradewind_daemon::site::fence::Fence;
 use tradewind_daemon::site::fenced::{Elsewhere, Fenced};
 use tradewind_daemon::site::gridengine;
-use tradewind_daemon::site::local::{self, Confinement, Local, Wish};
+use tradewind_daemon::site::local::{self, ConfineMode, Confinement, Local};
 use tradewind_daemon::site::managed::driver::{self, Ownership};
 use tradewind_daemon::site::notes::Notes;
 use tradewind_daemon::site::observed::Observed;
@@ -316,8 +316,8 @@ fn managed(
     cluster: &Cluster,
     state: &Path,
     home: &Path,
-) -> io::Result<driver::Settings> {
-    Ok(driver::Settings {
+) -> io::Result<driver::ManagedSettings> {
+    Ok(driver::ManagedSettings {
         name: site.name.clone(),
         folder: state.join("sites").join(&site.name),
         cluster: connected(cluster, &home.join("sites").join(&site.name))?,
@@ -360,7 +360,7 @@ fn observed(site: &Site, folder: &Path) -> io::Result<(Observed, Duration)> {
     };
     let per_minute = cluster.requests_at_rest.max(1);
     let rest = Duration::from_secs(60) * LISTS_OF_SURVEY / per_minute;
-    let opened = slurm::observe(driver::Settings {
+    let opened = slurm::observe(driver::ManagedSettings {
         name: site.name.clone(),
         folder: folder.to_owned(),
         cluster: connected(cluster, folder)?,
@@ -462,23 +462,23 @@ fn local_settings(
     site: &Site,
     machine: &LocalAccounts,
     state: &Path,
-) -> io::Result<local::Settings> {
+) -> io::Result<local::LocalSettings> {
     use std::os::unix::fs::DirBuilderExt as _;
     let directory = state.join("work");
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
     let state = state.canonicalize()?;
-    let accounts = (!machine.user_command.is_empty()).then(|| local::Accounts {
+    let accounts = (!machine.user_command.is_empty()).then(|| local::UserAccounts {
         user_command: machine.user_command.clone(),
         accounts: machine.accounts.clone(),
         directory: machine.directory.clone(),
         spool: machine.spool.clone(),
     });
-    Ok(local::Settings {
+    Ok(local::LocalSettings {
         folder: state.join("sites").join(&site.name),
         directory: state.join("work"),
         supervisor: vec![std::env::current_exe()?, PathBuf::from(SUPERVISE)],
         pools: site.pools.iter().map(setup).collect(),
-        grace: local::Settings::GRACE,
+        grace: local::LocalSettings::GRACE,
         accounts,
         hidden: Some(state),
         confinement: Confinement {
@@ -491,11 +491,11 @@ fn local_settings(
     })
 }
 
-fn wish(told: machine::Wish) -> Wish {
+fn wish(told: machine::Wish) -> ConfineMode {
     match told {
-        machine::Wish::Auto => Wish::Auto,
-        machine::Wish::Require => Wish::Require,
-        machine::Wish::Off => Wish::Off,
+        machine::Wish::Auto => ConfineMode::Auto,
+        machine::Wish::Require => ConfineMode::Require,
+        machine::Wish::Off => ConfineMode::Off,
     }
 }
 

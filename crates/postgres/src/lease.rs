@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use postgres::{Client, GenericClient};
-use tradewind_daemon::engine::{Hold, Lease, OwnerLook, Tick};
+use tradewind_daemon::engine::{Lease, LeaseHold, OwnerLook, Tick};
 use tradewind_daemon::store::StoreError;
 
 use crate::address::Address;
@@ -120,7 +120,7 @@ impl Renewal {
     }
 }
 
-impl Hold for Renewal {
+impl LeaseHold for Renewal {
     fn release(mut self: Box<Self>) {
         drop(self.stop.send(Stop::Release));
         if let Some(thread) = self.thread.take() {

@@ -14,11 +14,11 @@ use std::time::Instant;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tradewind_model::{Pools, Span, Time};
-use tradewind_sched::policy::backfill::{Backfill, Settings as Knobs};
+use tradewind_sched::policy::backfill::{Backfill, BackfillSettings};
 use tradewind_sim::metrics::{Tally, Value};
 use tradewind_sim::stream::{Streamed, stream};
 use tradewind_sim::workload::{Job, LogJob, Overrun, prepare, replayable};
-use tradewind_sim::{Estimate, Ran, Semantics, Settings, run};
+use tradewind_sim::{Estimate, Ran, ReplaySettings, Semantics, run};
 use tradewind_swf as swf;
 
 const PROCESSORS: u32 = 1_024;
@@ -72,7 +72,7 @@ fn streamed<E: Error + 'static>(
         tally.add(id, &job, &ran);
     };
     let pools = Arc::new(Pools::cluster(processors));
-    let mut easy = Backfill::new(Knobs::default());
+    let mut easy = Backfill::new(BackfillSettings::default());
     let of = Arc::clone(&pools);
     let result = stream(pools, jobs, Estimate::Requested, &mut easy, &mut done)?;
     let measured = tally.measure(&of, &result, BTreeMap::new());
@@ -87,8 +87,8 @@ fn whole(path: &str) -> Result<(u64, u64), Box<dyn Error>> {
     let jobs: Vec<LogJob> = log.jobs.iter().map(of_log).collect();
     let pools = Arc::new(Pools::cluster(log.header.max_procs().unwrap_or(PROCESSORS)));
     let workload = prepare(&jobs, pools, Semantics::Textbook, Overrun::Kill);
-    let mut easy = Backfill::new(Knobs::default());
-    let run = run(&workload, Settings::default(), &mut easy, &mut [])?;
+    let mut easy = Backfill::new(BackfillSettings::default());
+    let run = run(&workload, ReplaySettings::default(), &mut easy, &mut [])?;
     let sums = workload.jobs.iter().zip(&run.jobs).map(|(job, ran)| sum(job, ran));
     Ok((workload.jobs.len() as u64, sums.fold(0, u64::wrapping_add)))
 }

@@ -7,17 +7,17 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tradewind_model::{JobId, Pools, Span, Time};
 use tradewind_sched::policy::Policy;
-use tradewind_sched::policy::backfill::{Backfill, Depth, Order, Settings as Knobs};
-use tradewind_sched::policy::cyclic::market::{Cycles, Settings as Cyclic};
-use tradewind_sim::metrics::{Options, Tally, measure};
+use tradewind_sched::policy::backfill::{Backfill, BackfillSettings, Depth, Order};
+use tradewind_sched::policy::cyclic::market::{CycleSettings as Cyclic, Cycles};
+use tradewind_sim::metrics::{MetricOptions, Tally, measure};
 use tradewind_sim::stream::{StreamError, Streamed, stream};
 use tradewind_sim::workload::{Job, LogJob, Overrun, Workload, prepare};
-use tradewind_sim::{Estimate, Ran, Semantics, Settings, run};
+use tradewind_sim::{Estimate, Ran, ReplaySettings, Semantics, run};
 
 const PROCESSORS: u32 = 8;
 
 fn policies() -> Vec<(&'static str, Box<dyn Policy>)> {
-    let knobs = |depth, order| Knobs { depth, order, candidates: None };
+    let knobs = |depth, order| BackfillSettings { depth, order, candidates: None };
     let fill = |depth, order| -> Box<dyn Policy> { Box::new(Backfill::new(knobs(depth, order))) };
     vec![
         ("fcfs", fill(Depth::First(0), Order::Arrival)),
@@ -83,7 +83,7 @@ proptest! {
         // Cycles of a long queue take long.
         let few = |name: &str| name != "css" || drawn.len() < 100;
         for (name, mut policy) in policies().into_iter().filter(|it| few(it.0)) {
-            let settings = Settings { semantics: Semantics::Textbook, estimate };
+            let settings = ReplaySettings { semantics: Semantics::Textbook, estimate };
             let whole = run(&workload, settings, policy.as_mut(), &mut []).unwrap();
             let (_, mut policy) = policies().into_iter().find(|it| it.0 == name).unwrap();
             let (result, mut jobs) = streamed(&workload, &workload.jobs, estimate, policy.as_mut());
@@ -94,7 +94,7 @@ proptest! {
             let mut tally = Tally::default();
             jobs.iter().for_each(|(id, job, ran)| tally.add(*id, job, ran));
             let measured = tally.measure(&workload.pools, &result, BTreeMap::new());
-            prop_assert_eq!(measured, measure(&workload, &whole, Options::default()), "{}", name);
+            prop_assert_eq!(measured, measure(&workload, &whole, MetricOptions::default()), "{}", name);
             jobs.sort_by_key(|(id, ..)| *id);
             let expected = workload.jobs.iter().cloned().zip(whole.jobs.iter().cloned());
             let expected = expected.enumerate().map(|(at, (job, ran))| (JobId(at as u32), job, ran));
@@ -108,13 +108,13 @@ fn wrong_jobs_end_it_after_those_before_them() {
     let workload = workload(&[(0, 5, 1, 0, 0), (7, 5, 2, 0, 0), (3, 5, 1, 0, 0)]);
     let mut jobs = workload.jobs.clone();
     jobs[2].submit = Time(1);
-    let mut easy = Backfill::new(Knobs::default());
+    let mut easy = Backfill::new(BackfillSettings::default());
     let (result, ended) = streamed(&workload, &jobs, Estimate::Requested, &mut easy);
     assert_eq!(ended.len(), 2);
     let number = jobs[2].number;
     assert_eq!(result, Err(StreamError::Order { number, submit: Time(1), ahead: Time(7) }));
     jobs[1].processors = 9;
-    let mut easy = Backfill::new(Knobs::default());
+    let mut easy = Backfill::new(BackfillSettings::default());
     let (result, ended) = streamed(&workload, &jobs, Estimate::Requested, &mut easy);
     assert_eq!(ended.len(), 1);
     let number = jobs[1].number;
@@ -125,7 +125,7 @@ fn wrong_jobs_end_it_after_those_before_them() {
 fn what_is_kept_are_the_jobs_that_are_there() {
     let drawn: Vec<Drawn> = (0..5_000).map(|at| (3, 2 + at % 5, 1, 0, 0)).collect();
     let workload = workload(&drawn);
-    let mut easy = Backfill::new(Knobs::default());
+    let mut easy = Backfill::new(BackfillSettings::default());
     let (result, _) = streamed(&workload, &workload.jobs, Estimate::Requested, &mut easy);
     assert!(result.unwrap().most_at_once <= 4);
 }

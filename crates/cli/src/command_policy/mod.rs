@@ -17,7 +17,7 @@ use tradewind_model::{Command, Event, JobId, Market, Pools, Reason, Span, Time};
 use tradewind_sched::policy::{Policy, Promise};
 use tradewind_sim::check::{self, Checker};
 use tradewind_sim::workload::Workload;
-use tradewind_sim::{Run, Settings};
+use tradewind_sim::{ReplaySettings, Run};
 
 pub(crate) use observed::site_policy;
 
@@ -53,7 +53,7 @@ impl OwnPolicy for Commands {
         &self,
         text: &str,
         workload: &Workload,
-        settings: Settings,
+        settings: ReplaySettings,
         listener: Box<dyn Checker>,
     ) -> Result<Run, Failure> {
         let command = UserCommand { text, answer_within: self.answer_within };

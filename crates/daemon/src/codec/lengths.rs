@@ -3,14 +3,14 @@
 use serde_json::Value;
 use tradewind_model::Span;
 
-use super::wire::{Decode, Encode, Fault};
+use super::wire::{Decode, DecodeFault, Encode};
 use crate::live::lengths::{Lengths, PastRun};
 
 /// A run: its number; user, processors, limit, predicted median, run.
-pub(super) type Run = (u64, Vec<i64>);
+pub(super) type RunRow = (u64, Vec<i64>);
 
 /// By number.
-pub(super) fn runs(lengths: &Lengths) -> impl Iterator<Item = Run> {
+pub(super) fn runs(lengths: &Lengths) -> impl Iterator<Item = RunRow> {
     lengths.runs.iter().map(|(number, past)| {
         let PastRun { user, processors, requested, median, run } = *past;
         (*number, vec![user, i64::from(processors), requested.0, median.0, run.0])
@@ -18,8 +18,8 @@ pub(super) fn runs(lengths: &Lengths) -> impl Iterator<Item = Run> {
 }
 
 /// Takes a run back in.
-pub(super) fn restore(lengths: &mut Lengths, (number, numbers): Run) -> Result<(), Fault> {
-    let wrong = || Fault::new("expected the five numbers of a run");
+pub(super) fn restore(lengths: &mut Lengths, (number, numbers): RunRow) -> Result<(), DecodeFault> {
+    let wrong = || DecodeFault::new("expected the five numbers of a run");
     let [user, processors, requested, median, run] = numbers[..] else { return Err(wrong()) };
     let processors = u32::try_from(processors).map_err(|_| wrong())?;
     let [requested, median, run] = [requested, median, run].map(Span);
@@ -38,9 +38,9 @@ impl Encode for Lengths {
 }
 
 impl Decode for Lengths {
-    fn get(value: Value) -> Result<Self, Fault> {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         let mut lengths = Lengths::default();
-        for run in Vec::<Run>::get(value)? {
+        for run in Vec::<RunRow>::get(value)? {
             restore(&mut lengths, run)?;
         }
         Ok(lengths)

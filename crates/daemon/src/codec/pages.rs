@@ -20,7 +20,7 @@ use tradewind_io::submission::Submission;
 use tradewind_model::{JobId, JobState, Market, MarketState, Terms};
 
 use super::books::{get_job, put_job};
-use super::wire::{Decode, Encode, Fault, Fields, parse};
+use super::wire::{Decode, DecodeFault, Encode, Fields, parse};
 use super::{CodecError, lengths, state, waits};
 use crate::live::State;
 use crate::live::jobs::JobTable;
@@ -311,10 +311,10 @@ fn compressed(text: &[u8]) -> Vec<u8> {
 /// No page has more: a damaged page cannot fill the memory.
 const LONGEST: u64 = 1 << 30;
 
-fn text_of(page: &Page) -> Result<Vec<u8>, Fault> {
+fn text_of(page: &Page) -> Result<Vec<u8>, DecodeFault> {
     let mut text = Vec::new();
     let read = ZlibDecoder::new(&*page.body).take(LONGEST).read_to_end(&mut text);
-    read.map_err(|wrong| Fault::new(format!("it cannot be decompressed: {wrong}")))?;
+    read.map_err(|wrong| DecodeFault::new(format!("it cannot be decompressed: {wrong}")))?;
     Ok(text)
 }
 
@@ -349,7 +349,7 @@ impl Draft {
         if !(FIRST..=VERSION).contains(&version) {
             return Err(CodecError(format!("states of version {version} are not known here")));
         }
-        let state::Head { state, market, balances, posted, digest } =
+        let state::SnapshotHead { state, market, balances, posted, digest } =
             state::get_head(parse(head)?)?;
         Ok(Draft {
             state,
@@ -390,7 +390,7 @@ impl Draft {
             TASKS => self.state.tasks.0.extend(Vec::<(Tag, Task)>::get(value)?),
             POSTINGS => self.postings.extend(Vec::<Posting>::get(value)?),
             FORECASTS => {
-                for entry in Vec::<waits::Open>::get(value)? {
+                for entry in Vec::<waits::OpenForecast>::get(value)? {
                     waits::restore_open(&mut self.state.waits, entry)?;
                 }
             }
@@ -400,7 +400,7 @@ impl Draft {
                 }
             }
             RUNS => {
-                for run in Vec::<lengths::Run>::get(value)? {
+                for run in Vec::<lengths::RunRow>::get(value)? {
                     lengths::restore(&mut self.state.lengths, run)?;
                 }
             }
@@ -409,7 +409,7 @@ impl Draft {
         Ok(())
     }
 
-    fn add_jobs(&mut self, page: u64, value: Value) -> Result<(), Fault> {
+    fn add_jobs(&mut self, page: u64, value: Value) -> Result<(), DecodeFault> {
         let mut fields = Fields::of(value)?;
         let (jobs, entries): (Vec<AnyJson>, Vec<AnyJson>) =
             (fields.take("jobs")?, fields.take("submissions")?);
@@ -422,7 +422,7 @@ impl Draft {
             }
             let digest = <[u8; 32]>::get(entry)?;
             let shared = self.shared.get(&digest).cloned();
-            let shared = shared.ok_or_else(|| Fault::new("a submission is missing"))?;
+            let shared = shared.ok_or_else(|| DecodeFault::new("a submission is missing"))?;
             submissions.push(Arc::clone(&shared));
             named.push((shared, digest));
         }
@@ -455,7 +455,7 @@ impl Draft {
 struct AnyJson(Value);
 
 impl Decode for AnyJson {
-    fn get(value: Value) -> Result<Self, Fault> {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         Ok(AnyJson(value))
     }
 }

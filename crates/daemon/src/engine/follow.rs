@@ -21,7 +21,7 @@ const PAGES: usize = 8;
 /// What is known of the market, and up to which row.
 #[derive(Default)]
 pub(super) struct Follower {
-    view: View,
+    view: FollowerView,
     /// The last row that is in it.
     pub(super) seq: u64,
     /// That row, if it was read: a database may lose it with its primary.
@@ -35,7 +35,7 @@ pub(super) struct Follower {
 }
 
 #[derive(Default)]
-enum View {
+enum FollowerView {
     /// Nothing was read yet.
     #[default]
     Nothing,
@@ -54,8 +54,8 @@ impl Follower {
     ) -> Follower {
         let told = Some(last).filter(|last| *last > 0);
         let (view, seq) = match live {
-            Some(live) => (View::Shown(Box::new(live)), last),
-            None => (View::Nothing, 0),
+            Some(live) => (FollowerView::Shown(Box::new(live)), last),
+            None => (FollowerView::Nothing, 0),
         };
         Follower { view, seq, told, watchers, ..Follower::default() }
     }
@@ -63,8 +63,8 @@ impl Follower {
     /// The market, if it can be shown.
     pub(super) fn live(&self) -> Option<&Live> {
         match &self.view {
-            View::Shown(live) => Some(live),
-            View::Nothing | View::Reading(_) => None,
+            FollowerView::Shown(live) => Some(live),
+            FollowerView::Nothing | FollowerView::Reading(_) => None,
         }
     }
 
@@ -80,7 +80,7 @@ impl Follower {
         followed: &mut dyn Followed,
         last: u64,
     ) -> Result<(), RecoveryError> {
-        let is_shown = matches!(self.view, View::Shown(_));
+        let is_shown = matches!(self.view, FollowerView::Shown(_));
         if is_shown && self.seq == last {
             return Ok(());
         }
@@ -113,9 +113,9 @@ impl Follower {
         self.read(base, handle, store, usize::MAX)?;
         self.last = None;
         match std::mem::take(&mut self.view) {
-            View::Shown(live) => Ok(live.into_state()),
-            View::Reading(state) => Ok(*state),
-            View::Nothing => Ok(State::empty(Time(0))),
+            FollowerView::Shown(live) => Ok(live.into_state()),
+            FollowerView::Reading(state) => Ok(*state),
+            FollowerView::Nothing => Ok(State::empty(Time(0))),
         }
     }
 
@@ -148,7 +148,7 @@ impl Follower {
     }
 
     fn forget(&mut self) {
-        (self.view, self.seq, self.last, self.is_partial) = (View::Nothing, 0, None, false);
+        (self.view, self.seq, self.last, self.is_partial) = (FollowerView::Nothing, 0, None, false);
     }
 
     fn read_pages<C: Codec>(
@@ -158,11 +158,11 @@ impl Follower {
         store: &mut dyn Store,
         pages: usize,
     ) -> Result<(), RecoveryError> {
-        if let View::Nothing = self.view {
+        if let FollowerView::Nothing = self.view {
             let found = begun(store, &base.codec)?;
             let (seq, state) =
                 found.map_or_else(|| (0, State::empty(Time(0))), |(seq, state, _)| (seq, state));
-            (self.view, self.seq) = (View::Reading(Box::new(state)), seq);
+            (self.view, self.seq) = (FollowerView::Reading(Box::new(state)), seq);
         }
         for _ in 0..pages {
             let rows = store.read(self.seq, PAGE)?;
@@ -188,13 +188,13 @@ impl Follower {
         let at = Time(row.at);
         self.is_partial = true;
         let applied = match &mut self.view {
-            View::Shown(live) => live.learn(at, &record),
-            View::Reading(state) => state.apply(at, &record),
-            View::Nothing => Ok(()),
+            FollowerView::Shown(live) => live.learn(at, &record),
+            FollowerView::Reading(state) => state.apply(at, &record),
+            FollowerView::Nothing => Ok(()),
         };
         applied.map_err(|it| wrong(&it))?;
         (self.seq, self.is_partial) = (row.seq, false);
-        if needs_another_policy(&record) && matches!(self.view, View::Shown(_)) {
+        if needs_another_policy(&record) && matches!(self.view, FollowerView::Shown(_)) {
             self.hide();
             self.show(base);
         }
@@ -208,7 +208,7 @@ impl Follower {
 
     fn hide(&mut self) {
         self.view = match std::mem::take(&mut self.view) {
-            View::Shown(live) => View::Reading(Box::new(live.into_state())),
+            FollowerView::Shown(live) => FollowerView::Reading(Box::new(live.into_state())),
             other => other,
         };
     }
@@ -216,17 +216,17 @@ impl Follower {
     /// Makes a market of a state that is complete; without sites there is none to be shown.
     fn show<C: Codec>(&mut self, base: &EngineSetup<C>) {
         self.view = match std::mem::take(&mut self.view) {
-            View::Reading(state) if state.is_gridded() => {
+            FollowerView::Reading(state) if state.is_gridded() => {
                 let policy = match state.policy.is_empty() {
                     true => base.policy.clone(),
                     false => state.policy.clone(),
                 };
                 let settings = base.settings.clone();
                 match Live::watch(*state, settings, std::sync::Arc::clone(&base.maker), &policy) {
-                    Ok(live) => View::Shown(Box::new(live)),
+                    Ok(live) => FollowerView::Shown(Box::new(live)),
                     Err((state, why)) => {
                         tracing::warn!(policy, why, "a standby cannot show this policy");
-                        View::Reading(state)
+                        FollowerView::Reading(state)
                     }
                 }
             }

@@ -126,7 +126,8 @@ impl State {
             market.head().and_then(|id| Some((market.demand(id)?, self.jobs.numbers.get(&id)?)));
         let Some((demand, number)) = head else { return false };
         let since = self.jobs.get(number).and_then(queued_at);
-        let long = learned::Settings::default().unprotected(demand.processors, market.processors());
+        let long =
+            learned::LearnedSettings::default().unprotected(demand.processors, market.processors());
         since.is_some_and(|since| now - since >= long)
     }
 

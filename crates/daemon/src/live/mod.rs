@@ -64,7 +64,7 @@ use peers::{PeerLimits, PeerMessage};
 use record::MarketRecord;
 pub use record::Record;
 pub use state::{ApplyError, State};
-use state::{Hold, Phase};
+use state::{JobHold, Phase};
 pub(crate) use surveys::is_sane;
 pub use tasks::orders::Instruction;
 pub use turn::Step;
@@ -116,7 +116,7 @@ pub struct Settings {
     /// By peer, what may be there at once, if not as usual.
     pub peer_limits: BTreeMap<String, PeerLimits>,
     /// How that is negotiated.
-    pub negotiation: negotiation::Settings,
+    pub negotiation: negotiation::NegotiationSettings,
     /// How long the first parts of a job wait for its last, if its user does not say.
     pub gather: Span,
     /// How much later than promised the job of an accepted offer may begin, beside a round of the
@@ -172,7 +172,7 @@ impl Settings {
     pub const SLACK: Span = Span(60);
     /// Real networks answer within a second, and people wait. The volunteer that can start a job
     /// first gets it.
-    pub const NEGOTIATION: negotiation::Settings = negotiation::Settings {
+    pub const NEGOTIATION: negotiation::NegotiationSettings = negotiation::NegotiationSettings {
         choose: negotiation::Choose::Start,
         discover: negotiation::Discover::All,
         rounds: 1,
@@ -218,7 +218,7 @@ pub struct Live {
     /// By site, the owners' queue: as far as was noticed since the start.
     queues: BTreeMap<SiteId, outages::owners::OwnersQueue>,
     /// By site, how long the market's jobs have put off those of its owners since the start.
-    delays: BTreeMap<SiteId, Delays<outages::bound::Waits>>,
+    delays: BTreeMap<SiteId, Delays<outages::bound::OwnerJobKey>>,
     /// By site, what was noticed of the jobs of others since the start.
     habits: BTreeMap<SiteId, outages::usual::SiteHabits>,
     /// Jobs in the queues of sites.
@@ -385,7 +385,7 @@ impl Live {
     }
 
     /// How jobs are passed on to peers: as the policy says, if it says so.
-    pub fn negotiation(&self) -> negotiation::Settings {
+    pub fn negotiation(&self) -> negotiation::NegotiationSettings {
         let exchange = self.policy.exchange();
         exchange.map_or(self.settings.negotiation, Exchange::negotiation)
     }
@@ -406,8 +406,8 @@ impl Live {
         for job in self.state.jobs.values() {
             self.index.add(job);
             match job.phase() {
-                Phase::Held(Hold::Capped(_)) => self.caps.hold(job.number),
-                Phase::Held(Hold::Dependency) => waiting.push(job.number),
+                Phase::Held(JobHold::Capped(_)) => self.caps.hold(job.number),
+                Phase::Held(JobHold::Dependency) => waiting.push(job.number),
                 _ => {}
             }
         }

@@ -9,14 +9,14 @@ use tradewind_model::{Market, MarketError, OutageId, PoolId, Pools, SiteId, Span
 use super::access::Access;
 pub use super::access::{EarlierSecret, Token};
 use super::jobs::Jobs;
-pub use super::jobs::{Finish, Happening, Hold, Job, Part, Phase, Setback};
+pub use super::jobs::{Finish, Happening, Job, JobHold, Part, Phase, Setback};
 use super::ledger::Ledger;
 use super::ledger::money::Accounts;
 use super::ledger::projects::Projects;
 use super::ledger::used::Uses;
 use super::lengths::Lengths;
 use super::offers::Offers;
-pub use super::offers::{Booking, BreachReason, Outcome, Promise, Quote};
+pub use super::offers::{Booking, BreachReason, OfferOutcome, Promise, Quote};
 use super::outages::Outages;
 pub use super::outages::Why;
 use super::outages::recent_history::RecentHistory;

@@ -12,7 +12,7 @@ use tradewind_sched::policy::{Policy, gridfill};
 
 use super::money::Account;
 use super::rights::{Actor, Role};
-use super::state::{Finish, Hold, Phase};
+use super::state::{Finish, JobHold, Phase};
 use super::*;
 use crate::site::{Exit, LocalTask, PoolSurvey, Seen, Survey, Tag};
 
@@ -42,7 +42,7 @@ mod tokens;
 mod waits;
 
 fn easy() -> Box<dyn Policy> {
-    Box::new(gridfill::GridFill::new(gridfill::Settings::default()))
+    Box::new(gridfill::GridFill::new(gridfill::GridFillSettings::default()))
 }
 
 #[derive(Debug)]

@@ -32,7 +32,7 @@ pub(super) struct Mirror {
 }
 
 /// A running job, as the survey lists it.
-struct Begun {
+struct ListedRun {
     shares: Vec<Share>,
     until: Time,
 }
@@ -141,7 +141,7 @@ impl Mirror {
     /// Jobs that are gone, or do not run any more.
     fn leave(
         &mut self,
-        begun: &BTreeMap<&str, Begun>,
+        begun: &BTreeMap<&str, ListedRun>,
         waiting: &BTreeMap<&str, &QueuedJob>,
         is_cut: bool,
     ) -> Result<(), MarketError> {
@@ -168,7 +168,7 @@ impl Mirror {
     }
 
     /// Whether the job holds nodes of a pool where it does not run any more.
-    fn has_moved(&self, job: JobId, begun: &Begun) -> bool {
+    fn has_moved(&self, job: JobId, begun: &ListedRun) -> bool {
         let held = self.market.run_of(job).into_iter().flat_map(|run| run.shares());
         held.into_iter().any(|held| begun.shares.iter().all(|share| share.pool != held.pool))
     }
@@ -205,7 +205,7 @@ impl Mirror {
 
     /// A job that the cluster has started, on as many nodes as the market has free: clusters may
     /// give a node to several jobs.
-    fn start(&mut self, name: &str, begun: &Begun) -> Result<(), MarketError> {
+    fn start(&mut self, name: &str, begun: &ListedRun) -> Result<(), MarketError> {
         let known = self.jobs.get(name).copied();
         if known.is_some_and(|job| self.market.run_of(job).is_some()) {
             return Ok(());
@@ -251,13 +251,13 @@ impl Mirror {
 }
 
 /// Jobs that run, by their names in the queue, and what they hold.
-fn begun(at: Time, survey: &Survey) -> BTreeMap<&str, Begun> {
-    let mut all: BTreeMap<&str, Begun> = BTreeMap::new();
+fn begun(at: Time, survey: &Survey) -> BTreeMap<&str, ListedRun> {
+    let mut all: BTreeMap<&str, ListedRun> = BTreeMap::new();
     for (pool, seen) in (0..).map(PoolId).zip(&survey.pools) {
         let begun = seen.local.iter().filter(|(name, task)| is_job(name) && task.from <= at);
         for (name, task) in begun {
             let job = all.entry(queue_name(name));
-            let job = job.or_insert_with(|| Begun { shares: Vec::new(), until: task.until });
+            let job = job.or_insert_with(|| ListedRun { shares: Vec::new(), until: task.until });
             job.until = job.until.max(task.until);
             job.shares.push(Share { pool, nodes: task.nodes });
         }

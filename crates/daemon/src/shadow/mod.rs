@@ -26,6 +26,6 @@ mod watch;
 
 pub use advice::{Adviser, PolicyState, SitePolicy, StartAdviser};
 pub use record::{Counts, MAX_SCORED, Shadow};
-pub use summary::{Advised, Compared, Errors, SiteSummary, Summary, Waits};
+pub use summary::{Advised, Compared, Errors, SiteSummary, Summary, WaitSummary};
 pub use usage::Hour;
 pub use watch::{ObservedSite, Pricing, Records, Watch};

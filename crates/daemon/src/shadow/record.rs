@@ -87,7 +87,7 @@ pub(super) struct Waiting {
     pub is_array: bool,
     /// What it asks for.
     #[serde(default)]
-    pub size: Size,
+    pub size: RecordedSize,
 }
 
 /// What a policy said of a waiting job.
@@ -112,7 +112,7 @@ pub(super) struct Judged {
 
 /// What a job asks for; zeros of jobs that older releases recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(super) struct Size {
+pub(super) struct RecordedSize {
     pub nodes: u32,
     /// Its time limit, seconds.
     pub limit: i64,
@@ -132,7 +132,7 @@ pub(super) struct Scored {
     #[serde(default)]
     pub submitted: i64,
     #[serde(default)]
-    pub size: Size,
+    pub size: RecordedSize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ours: Option<i64>,
     /// Of the manager, and of ours at the same moment.
@@ -148,7 +148,7 @@ pub(super) struct Scored {
 
 /// A survey of an observed cluster, with what is expected.
 #[derive(Debug)]
-pub(super) struct Look<'a> {
+pub(super) struct ObservedSurvey<'a> {
     pub at: Time,
     pub survey: &'a Survey,
     /// Our forecasts, in the order of the queue.
@@ -178,7 +178,7 @@ impl Shadow {
     }
 
     /// Counts a survey of the cluster.
-    pub(super) fn note(&mut self, name: &str, look: &Look<'_>) {
+    pub(super) fn note(&mut self, name: &str, look: &ObservedSurvey<'_>) {
         let at = look.at.0;
         let is_first = !self.sites.contains_key(name);
         let site = self.sites.entry(name.to_owned()).or_default();
@@ -212,7 +212,7 @@ impl Shadow {
 }
 
 /// Jobs that run, by their names in the queue, with their starts.
-fn running(look: &Look<'_>) -> BTreeMap<String, i64> {
+fn running(look: &ObservedSurvey<'_>) -> BTreeMap<String, i64> {
     let all = look.survey.pools.iter().flat_map(|pool| &pool.local);
     let begun = all.filter(|(name, task)| is_job(name) && task.from <= look.at);
     begun.map(|(name, task)| (queue_name(name).to_owned(), task.from.0)).collect()
@@ -255,7 +255,7 @@ impl SiteShadow {
     }
 
     /// Keeps forecasts of jobs that are new, and the manager's where it comes a little later.
-    fn note_queue(&mut self, look: &Look<'_>) {
+    fn note_queue(&mut self, look: &ObservedSurvey<'_>) {
         for (job, ours) in look.survey.queue.iter().zip(look.expected) {
             let ours = ours.map(|time| time.0);
             let known = match self.waiting.get_mut(&job.name) {
@@ -304,7 +304,7 @@ impl Waiting {
             elsewhere,
             decided: None,
             is_array: job.tasks > 1,
-            size: Size {
+            size: RecordedSize {
                 nodes: job.nodes.min(Pools::MAX_NODES),
                 limit: job.limit.0.clamp(0, MAX_LIMIT.0),
             },

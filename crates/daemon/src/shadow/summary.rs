@@ -32,7 +32,7 @@ pub struct Compared {
 
 /// Waits of a user's or project's jobs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Waits {
+pub struct WaitSummary {
     /// Of the user or project; `None`: not shown by the cluster.
     pub name: Option<String>,
     /// Jobs that have started.
@@ -94,11 +94,11 @@ pub struct SiteSummary {
     /// All hours together.
     pub total: Hour,
     /// Waits of all jobs here; it has no name.
-    pub waits: Waits,
+    pub waits: WaitSummary,
     /// The same by user: who would have saved most first.
-    pub users: Vec<Waits>,
+    pub users: Vec<WaitSummary>,
     /// The same by project.
-    pub projects: Vec<Waits>,
+    pub projects: Vec<WaitSummary>,
     /// What its policy would have done, if the configuration names one.
     pub advised: Option<Advised>,
 }
@@ -117,9 +117,9 @@ pub struct Summary {
     /// By name.
     pub sites: Vec<SiteSummary>,
     /// Who would have saved most first.
-    pub users: Vec<Waits>,
+    pub users: Vec<WaitSummary>,
     /// The same.
-    pub projects: Vec<Waits>,
+    pub projects: Vec<WaitSummary>,
 }
 
 impl Errors {
@@ -213,8 +213,8 @@ impl Shadow {
 fn waits<'a>(
     jobs: impl Iterator<Item = (&'a Option<String>, &'a Scored)>,
     times: &Times<'_>,
-) -> Vec<Waits> {
-    let mut by_name: BTreeMap<&Option<String>, Waits> = BTreeMap::new();
+) -> Vec<WaitSummary> {
+    let mut by_name: BTreeMap<&Option<String>, WaitSummary> = BTreeMap::new();
     for (name, job) in jobs {
         let sum = by_name.entry(name).or_default();
         sum.jobs += 1;
@@ -226,8 +226,8 @@ fn waits<'a>(
         sum.saved_later = sum.saved_later.saturating_add(wait.unwrap_or(0));
         sum.cheaper_later = sum.cheaper_later.saturating_add(cost.unwrap_or(0));
     }
-    let named = by_name.into_iter().map(|(name, sum)| Waits { name: name.clone(), ..sum });
-    let mut all: Vec<Waits> = named.collect();
+    let named = by_name.into_iter().map(|(name, sum)| WaitSummary { name: name.clone(), ..sum });
+    let mut all: Vec<WaitSummary> = named.collect();
     all.sort_by_key(|it| std::cmp::Reverse((it.saved.max(it.saved_later), it.waited)));
     all.truncate(MAX_LISTED);
     all

@@ -161,7 +161,7 @@ fn another_hour_would_have_been_quieter_and_cheaper() {
     note(7_400, &survey(8, &[("6", 8, BEGIN + 7_390, BEGIN + 7_450)], vec![]));
 
     let summary = records.summary();
-    let of = |it: &Waits| (it.jobs, it.examined_later, it.saved_later, it.cheaper_later);
+    let of = |it: &WaitSummary| (it.jobs, it.examined_later, it.saved_later, it.cheaper_later);
     // 600 s less 100 s, the median of the three that are as wide; 2 nodes for 60 s, 3 cheaper each.
     assert_eq!(of(&summary.users[0]), (5, 1, 500, 360));
     let site = &summary.sites[0];

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tradewind_model::{Price, Time};
 
 use super::advice::{Advice, Ending, PolicyState, SitePolicy};
-use super::ahead::Ahead;
+use super::ahead::QueueAhead;
 use super::file;
-use super::record::{Look, Shadow};
+use super::record::{ObservedSurvey, Shadow};
 use super::summary::{SiteSummary, Summary};
 use crate::live::is_sane;
 use crate::site::Survey;
@@ -55,13 +55,13 @@ impl Debug for ObservedSite {
 
 /// What all threads have seen. A clone is the same record.
 #[derive(Debug, Clone, Default)]
-pub struct Records(Arc<Mutex<Known>>);
+pub struct Records(Arc<Mutex<WatchedSite>>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct WatchedSite {
     shadow: Shadow,
     /// By cluster: its queue as it was seen last.
-    queues: BTreeMap<String, Arc<Ahead>>,
+    queues: BTreeMap<String, Arc<QueueAhead>>,
     /// By cluster that is observed now: why its last survey failed, if it did.
     observed: BTreeMap<String, Option<String>>,
     /// By cluster: its policy, if it has one.
@@ -76,7 +76,7 @@ impl Records {
     /// If the file cannot be read.
     pub fn load(path: &Path) -> io::Result<Records> {
         let shadow = file::load(path)?;
-        Ok(Records(Arc::new(Mutex::new(Known { shadow, ..Known::default() }))))
+        Ok(Records(Arc::new(Mutex::new(WatchedSite { shadow, ..WatchedSite::default() }))))
     }
 
     /// Whether a cluster is observed, or was.
@@ -119,7 +119,7 @@ impl Records {
         cost: &Pricing,
         advice: Option<&mut Advice>,
     ) {
-        let (ahead, expected) = Ahead::of(at, observed.pools(), survey);
+        let (ahead, expected) = QueueAhead::of(at, observed.pools(), survey);
         let elsewhere = self.elsewhere(at, site, survey);
         let prices = cost(at, &loads(survey));
         let (elsewhere, prices) = (&elsewhere, &prices);
@@ -132,7 +132,7 @@ impl Records {
             None => (None, None),
         };
         let decision = decision.as_ref();
-        let look = Look { at, survey, expected: &expected, elsewhere, prices, decision };
+        let look = ObservedSurvey { at, survey, expected: &expected, elsewhere, prices, decision };
         let mut known = self.known();
         known.policies.extend(policy.map(|policy| (site.to_owned(), policy)));
         known.shadow.note(site, &look);
@@ -179,7 +179,7 @@ impl Records {
         Ok(shadow.scored.len())
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, WatchedSite> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tradewind_daemon::site::conformance::{Bench, TaskBehaviour, order};
+use tradewind_daemon::site::conformance::{SiteBench, TaskBehaviour, order};
 use tradewind_daemon::site::notes::memory::Memory;
 use tradewind_daemon::site::slurm::{self, Ownership};
 use tradewind_daemon::site::{Exit, Seen, Site, SiteError};

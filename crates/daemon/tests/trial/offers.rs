@@ -7,10 +7,10 @@ use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use tradewind_daemon::live::record::OfferRecord;
 use tradewind_daemon::live::rights::{Actor, Role};
-use tradewind_daemon::live::state::{Happening, Job, Outcome, Phase, Promise, State};
+use tradewind_daemon::live::state::{Happening, Job, OfferOutcome, Phase, Promise, State};
 use tradewind_daemon::live::{Ask, Input, Live, Record, Reply, Withheld};
 use tradewind_daemon::site::Site;
-use tradewind_daemon::site::fake::{FakeSite, Fault};
+use tradewind_daemon::site::fake::{FakeSite, InjectedFault};
 use tradewind_io::submission::OnBreach;
 use tradewind_model::{Guard, Money, OwnersFirst, PoolId, Price, Span, Time};
 
@@ -78,7 +78,7 @@ impl Accepted {
 /// What a job pays that accepted an offer, and what is said of it.
 fn paid(job: &Job) -> Check {
     let number = job.number;
-    let counts = |it: &&Promise| !matches!(it.outcome, Outcome::Void(_));
+    let counts = |it: &&Promise| !matches!(it.outcome, OfferOutcome::Void(_));
     let cost = job.promises.iter().filter(counts).map(|it| it.cost).min();
     if let Some(cost) = cost.filter(|cost| job.paid > *cost) {
         return broken("offers", format!("job {number} paid {} of at most {cost}", job.paid));
@@ -183,7 +183,8 @@ impl World {
         let site = self.rng.random_range(0..2usize);
         match self.rng.random_range(0..3) {
             0 if self.chance(self.rates.cut) => {
-                let faults = [Fault::Away, Fault::LostBefore, Fault::LostAfter];
+                let faults =
+                    [InjectedFault::Away, InjectedFault::LostBefore, InjectedFault::LostAfter];
                 let fault = faults[self.rng.random_range(0..3usize)].clone();
                 self.sites[site].weather(Some(fault));
             }

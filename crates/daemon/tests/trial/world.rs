@@ -11,9 +11,9 @@ use tradewind_daemon::live::record::MarketRecord;
 use tradewind_daemon::live::{
     Act, ApplyError, Input, Instruction, LineSettings, Live, Make, Record, Settings, State, Step,
 };
-use tradewind_daemon::site::fake::{FakeSite, Fault, LocalJob};
+use tradewind_daemon::site::fake::{FakeSite, InjectedFault, LocalJob};
 use tradewind_daemon::site::{PoolSetup, Site as _, SiteError, Tag};
-use tradewind_daemon::store::memory::{Disk, Memory, StoreFault as DiskFault};
+use tradewind_daemon::store::memory::{Disk, MemoryStore, StoreFault as DiskFault};
 use tradewind_daemon::store::{Origin, Snapshot, Store as _};
 use tradewind_model::{
     Admission, Attributes, Money, OwnersFirst, Performance, Pool, Pools, Price, Site, SiteId, Span,
@@ -39,7 +39,8 @@ impl Make for Policies {
             "fcfs" => Depth::First(0),
             other => return Err(format!("there is no policy `{other}`")),
         };
-        let settings = gridfill::Settings { depth, ..gridfill::Settings::default() };
+        let settings =
+            gridfill::GridFillSettings { depth, ..gridfill::GridFillSettings::default() };
         Ok(Box::new(gridfill::GridFill::new(settings)))
     }
 }
@@ -77,7 +78,7 @@ pub(crate) struct World {
     skew: Span,
     disk: Disk,
     shelf: Shelf,
-    pub(crate) daemon: Option<(Live, Memory)>,
+    pub(crate) daemon: Option<(Live, MemoryStore)>,
     pub(crate) sites: Vec<FakeSite>,
     /// Sites in whose own queues jobs of the market wait.
     in_line: BTreeMap<String, LineSettings>,
@@ -284,16 +285,16 @@ impl World {
         }
     }
 
-    fn fault(&mut self) -> Fault {
+    fn fault(&mut self) -> InjectedFault {
         match self.rng.random_range(0..8) {
-            0 => Fault::Away,
-            1 => Fault::Refused,
-            2 => Fault::LostBefore,
-            3 => Fault::LostAfter,
-            4 => Fault::Late(Span(self.rng.random_range(0..100))),
-            5 => Fault::Twice,
-            6 => Fault::Garbage(3),
-            _ => Fault::Garbage(self.rng.random_range(0..Fault::GARBAGE)),
+            0 => InjectedFault::Away,
+            1 => InjectedFault::Refused,
+            2 => InjectedFault::LostBefore,
+            3 => InjectedFault::LostAfter,
+            4 => InjectedFault::Late(Span(self.rng.random_range(0..100))),
+            5 => InjectedFault::Twice,
+            6 => InjectedFault::Garbage(3),
+            _ => InjectedFault::Garbage(self.rng.random_range(0..InjectedFault::GARBAGE)),
         }
     }
 

@@ -93,11 +93,11 @@ impl OwnersQueue {
 
 /// The queues of all sites that have been read so far.
 #[derive(Default)]
-pub(super) struct Reader {
+pub(super) struct OwnersReader {
     pub(super) queues: Vec<OwnersQueue>,
 }
 
-impl Reader {
+impl OwnersReader {
     /// Reads one entry of a site; `file` is the name of the grid file.
     pub(super) fn queue(
         &mut self,

@@ -9,8 +9,7 @@ use super::SiteKind;
 use super::schedule::{LoadRange, Rule, Schedule};
 use super::{
     Credits, Estimates, Hours, Listen, Market, Notify, Peer, Project, Settings, Tls, UserLimits,
-    Volunteer,
-    hours, journal, sign_in, sites, store,
+    Volunteer, hours, journal, sign_in, sites, store,
 };
 use crate::decimal;
 use crate::diagnostics::{Diagnostics, excerpt};

@@ -22,16 +22,16 @@ const SHARE: DecimalScale = DecimalScale { decimals: 3, range: 0..=1_000 };
 
 /// The sites of a file, by what the market does there.
 #[derive(Debug, Default)]
-pub(super) struct Sites {
+pub(super) struct ConfiguredSites {
     /// Jobs are submitted there.
     pub offered: Vec<Site>,
     /// They are only observed.
     pub observed: Vec<Site>,
 }
 
-pub(super) fn sites(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Sites {
+pub(super) fn sites(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> ConfiguredSites {
     let (mut names, mut pool_names) = (NameLines::default(), NameLines::default());
-    let mut all = Sites::default();
+    let mut all = ConfiguredSites::default();
     for (i, item) in fields.list("site", notes).unwrap_or_default().iter().enumerate() {
         // A managed site has more keys; one whose kind is not known yet may have all of them.
         let known: Vec<&str> = KEYS.into_iter().chain(cluster::KEYS).chain(machine::OWN).collect();

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tradewind_daemon::engine::{Hold as _, Lease, Tick};
+use tradewind_daemon::engine::{Lease, LeaseHold as _, Tick};
 
 use super::*;
 use crate::connect::{Access, connect};

@@ -1,7 +1,7 @@
 //! What is remembered of sites, and by whom.
 
 use tradewind_daemon::site::notes::conformance::{self, Bench};
-use tradewind_daemon::site::notes::{Change, Kind, Note, Notes};
+use tradewind_daemon::site::notes::{Note, NoteChange, NoteKind, Notes};
 
 use super::*;
 use crate::lease::{IN_DATABASE, site_folders};
@@ -51,14 +51,14 @@ fn a_term_lasts_when_its_connection_is_opened_again() {
     owned.store = None;
     owned.store = Some(owned.place.open(Claim::Again(epoch)).unwrap());
     assert_eq!((owned.term(), owned.store.as_ref().unwrap().epoch()), (term, Some(epoch + 1)));
-    let note = Note { kind: Kind::Gone, key: "k".to_owned(), body: String::new() };
-    notes.change(&[Change::Put(note.clone())]).unwrap();
+    let note = Note { kind: NoteKind::Gone, key: "k".to_owned(), body: String::new() };
+    notes.change(&[NoteChange::Put(note.clone())]).unwrap();
     // Its session is ended, as by a failover: the next change says so or is done, and one after it is.
     let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'tradewind' \
                AND datname = current_database()";
     owned.place.admin().execute(end, &[]).unwrap();
-    drop(notes.change(&[Change::Drop(Kind::Gone, "k".to_owned())]));
-    notes.change(&[Change::Put(note.clone())]).unwrap();
+    drop(notes.change(&[NoteChange::Drop(NoteKind::Gone, "k".to_owned())]));
+    notes.change(&[NoteChange::Put(note.clone())]).unwrap();
     assert_eq!(notes.read().unwrap(), Some(vec![note]));
     owned.succeed();
     assert!(owned.term() > term);

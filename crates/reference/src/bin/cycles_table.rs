@@ -15,10 +15,10 @@ use tradewind_model::{
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::bsf::{self, Bsf};
-use tradewind_sched::policy::cyclic::market::{Cycles, Replan, Settings as Cyclic, Stretch};
-use tradewind_sched::policy::gridfill::{Depth, GridFill, Settings as Filling};
+use tradewind_sched::policy::cyclic::market::{CycleSettings as Cyclic, Cycles, Replan, Stretch};
+use tradewind_sched::policy::gridfill::{Depth, GridFill, GridFillSettings as Filling};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
-use tradewind_sim::{Semantics, Settings, metrics, run};
+use tradewind_sim::{ReplaySettings, Semantics, metrics, run};
 
 const SEED: u64 = 2026;
 const JOBS: usize = 1_000;
@@ -41,7 +41,7 @@ fn grow() {
             let ahead = Span(horizon * 600);
             let css = Cyclic { horizon: Some(ahead), ..Cyclic::css() };
             let slicer = Cyclic { horizon: Some(ahead), ..Cyclic::batch_slicer() };
-            let both = bsf::Settings { cycles: slicer.clone(), ..bsf::Settings::default() };
+            let both = bsf::BsfSettings { cycles: slicer.clone(), ..bsf::BsfSettings::default() };
             let policies: [Named; 3] = [
                 ("css".to_owned(), Box::new(Cycles::new(css))),
                 ("batch-slicer".to_owned(), Box::new(Cycles::new(slicer))),
@@ -152,7 +152,7 @@ fn of_log() -> Vec<(String, Make)> {
             let css = Cyclic { stretch, replan, ..Cyclic::css() };
             let slicer = Cyclic { stretch, replan, ..Cyclic::batch_slicer() };
             all.push((format!("css[stretch={name},replan={when}]"), cycles(css)));
-            let both = bsf::Settings { cycles: slicer.clone(), ..bsf::Settings::default() };
+            let both = bsf::BsfSettings { cycles: slicer.clone(), ..bsf::BsfSettings::default() };
             all.push((format!("batch-slicer[stretch={name},replan={when}]"), cycles(slicer)));
             let both: Make = Box::new(move || Box::new(Bsf::new(both.clone())));
             all.push((format!("bsf[stretch={name},replan={when}]"), both));
@@ -163,10 +163,10 @@ fn of_log() -> Vec<(String, Make)> {
 
 fn timed(workload: &Workload, policy: &mut dyn Policy) -> (f64, metrics::Metrics) {
     let begin = Instant::now();
-    let replay = run(workload, Settings::default(), policy, &mut []);
+    let replay = run(workload, ReplaySettings::default(), policy, &mut []);
     let replay = replay.unwrap_or_else(|error| fail(&error));
     let seconds = begin.elapsed().as_secs_f64();
-    (seconds, metrics::measure(workload, &replay, metrics::Options::default()))
+    (seconds, metrics::measure(workload, &replay, metrics::MetricOptions::default()))
 }
 
 fn fail(error: &dyn std::fmt::Display) -> ! {

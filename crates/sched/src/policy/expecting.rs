@@ -15,14 +15,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::{Command, Demand, Event, JobId, Market, Pools, Time};
 
-use super::{Exchange, Policy, Promise, Standing};
+use super::{Exchange, Policy, Promise, UserShare};
 
 /// Makes the policy inside, for these pools; `None`: it cannot be made any more.
 pub type Maker = Box<dyn Fn(&Pools) -> Option<Box<dyn Policy>> + Send>;
 
 /// By what the policy inside plans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Basis {
+enum PlannedBy {
     Limits,
     Expectations,
 }
@@ -32,7 +32,7 @@ enum Basis {
 pub struct ByExpectation {
     make: Maker,
     inner: Box<dyn Policy>,
-    basis: Basis,
+    basis: PlannedBy,
     /// Jobs that wait or run of which something else is expected than their limits.
     expected: BTreeSet<JobId>,
     /// Whether there was a call.
@@ -42,7 +42,7 @@ pub struct ByExpectation {
 impl ByExpectation {
     /// `inner` as `make` makes it, before its first call.
     pub fn new(inner: Box<dyn Policy>, make: Maker) -> ByExpectation {
-        let (basis, expected) = (Basis::Limits, BTreeSet::new());
+        let (basis, expected) = (PlannedBy::Limits, BTreeSet::new());
         ByExpectation { make, inner, basis, expected, has_begun: false }
     }
 
@@ -61,12 +61,12 @@ impl ByExpectation {
     }
 
     /// What to plan by in this market. Policies that talk to others on their own keep to limits.
-    fn basis_in(&self, market: &Market) -> Basis {
+    fn basis_in(&self, market: &Market) -> PlannedBy {
         let is_to_come = |it: &tradewind_model::Outage| it.from > market.now();
         match market.outages().any(|(_, outage)| is_to_come(&outage)) {
-            _ if self.inner.exchange().is_some() => Basis::Limits,
-            true => Basis::Limits,
-            false => Basis::Expectations,
+            _ if self.inner.exchange().is_some() => PlannedBy::Limits,
+            true => PlannedBy::Limits,
+            false => PlannedBy::Expectations,
         }
     }
 
@@ -110,7 +110,7 @@ impl Policy for ByExpectation {
         }
         let whole = turned && has_begun;
         match self.basis {
-            Basis::Expectations if !self.expected.is_empty() => {
+            PlannedBy::Expectations if !self.expected.is_empty() => {
                 let market = seen(market);
                 let events = match whole {
                     true => market.history(),
@@ -130,7 +130,7 @@ impl Policy for ByExpectation {
     /// Expectations may be too short, and promises hold only while they are not.
     fn promise(&self) -> Promise {
         match self.basis {
-            Basis::Expectations if !self.expected.is_empty() => Promise::Nothing,
+            PlannedBy::Expectations if !self.expected.is_empty() => Promise::Nothing,
             _ => self.inner.promise(),
         }
     }
@@ -139,7 +139,7 @@ impl Policy for ByExpectation {
         self.inner.reservation(job)
     }
 
-    fn standing(&self, now: Time) -> Vec<Standing> {
+    fn standing(&self, now: Time) -> Vec<UserShare> {
         self.inner.standing(now)
     }
 

@@ -35,7 +35,7 @@ use std::collections::BTreeMap;
 use tradewind_model::{Command, Event, JobId, Market, Time};
 
 pub use order::Order;
-pub use share::Standing;
+pub use share::UserShare;
 
 /// Decides what to start, instant by instant.
 ///
@@ -70,7 +70,7 @@ pub trait Policy: Send {
 
     /// What users have used up to `now`, the user who has used least first: where the order is by
     /// fair share. Others have used nothing. Jobs that ran at the last call are taken to run still.
-    fn standing(&self, _now: Time) -> Vec<Standing> {
+    fn standing(&self, _now: Time) -> Vec<UserShare> {
         Vec::new()
     }
 
@@ -110,7 +110,7 @@ impl<P: Policy + ?Sized> Policy for &mut P {
         (**self).reservation(job)
     }
 
-    fn standing(&self, now: Time) -> Vec<Standing> {
+    fn standing(&self, now: Time) -> Vec<UserShare> {
         (**self).standing(now)
     }
 

@@ -40,7 +40,7 @@ mod search;
 mod sites;
 mod sweep;
 
-pub use front::{Front, FrontRequest};
+pub use front::{FreeAtOnce, FrontRequest};
 pub use limits::derived_budget;
 pub use search::{Algorithm, Found, Proof, Scratch, Search, Searcher, Variant, find};
 

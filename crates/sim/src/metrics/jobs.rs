@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::column::Column;
 use super::entry::Unit;
 use super::spread::Spread;
-use super::{Counted, Entry, Options, stays};
+use super::{Counted, Entry, MetricOptions, stays};
 use crate::result::{Ran, Run};
 use crate::workload::{Job, Workload};
 
@@ -61,17 +61,17 @@ impl Measured {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "quotients are for reading")]
-    fn at_least(&self, options: Options) -> f64 {
+    fn at_least(&self, options: MetricOptions) -> f64 {
         self.ran_for.max(options.slowdown_bound.0).max(1) as f64
     }
 
     #[expect(clippy::cast_precision_loss, reason = "quotients are for reading")]
-    pub(super) fn bounded(&self, options: Options) -> f64 {
+    pub(super) fn bounded(&self, options: MetricOptions) -> f64 {
         (self.turned() as f64 / self.at_least(options)).max(1.0)
     }
 
     #[expect(clippy::cast_precision_loss, reason = "quotients are for reading")]
-    fn per_processor(&self, options: Options) -> f64 {
+    fn per_processor(&self, options: MetricOptions) -> f64 {
         let work = self.at_least(options) * f64::from(self.processors);
         (self.turned() as f64 / work).max(1.0)
     }
@@ -130,7 +130,7 @@ impl Jobs {
     }
 
     /// Mean and quantiles of all that is measured per job, one measure after the other.
-    pub(super) fn spreads(&self, options: Options) -> Vec<Entry> {
+    pub(super) fn spreads(&self, options: MetricOptions) -> Vec<Entry> {
         let whole = |of: fn(Measured) -> i64| Spread::of_whole(&mut self.values(|it| Some(of(it))));
         let quotients =
             |of: &dyn Fn(Measured) -> Option<f64>| Spread::of_quotients(&mut self.values(of));
@@ -156,7 +156,7 @@ impl Jobs {
     /// Jain's index of the users' mean bounded slowdowns (Jain, Chiu and Hawe, 1984), and the
     /// greatest of these; `None` without users.
     #[expect(clippy::cast_precision_loss, reason = "quotients are for reading")]
-    pub(super) fn fairness(&self, options: Options) -> Option<Fairness> {
+    pub(super) fn fairness(&self, options: MetricOptions) -> Option<Fairness> {
         let mut sums = vec![(0.0, 0u64); self.users.len()];
         for job in self.all() {
             let of = &mut sums[job.user];

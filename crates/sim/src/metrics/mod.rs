@@ -33,7 +33,7 @@ use crate::result::Run;
 use crate::workload::{Job, Workload};
 use jobs::Jobs;
 use promises::Promises;
-use queue::Queue;
+use queue::QueueMetrics;
 use trading::Trading;
 
 pub use classes::{Family, JobClass};
@@ -41,25 +41,25 @@ pub use deviation::{Deviation, load_deviation};
 pub use electricity::{consumption, consumption_by_site};
 pub use entry::{Better, Entry, Unit, Value};
 pub use promises::{Missed, misses};
-pub use queue::{Waiting, stretches};
-pub use series::{Point, series};
+pub use queue::{WaitStretch, stretches};
+pub use series::{SeriesPoint, series};
 pub use tally::Tally;
 pub use waits::waits;
 pub use window::{Counted, Trim, Window};
 
 /// How to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct MetricOptions {
     /// What is left out.
     pub trim: Trim,
     /// Runs shorter than this count as this long in bounded slowdowns.
     pub slowdown_bound: Span,
 }
 
-impl Default for Options {
+impl Default for MetricOptions {
     /// Everything counts; the bound is 10 s (Feitelson and others, 1997).
-    fn default() -> Options {
-        Options { trim: Trim::default(), slowdown_bound: Span(10) }
+    fn default() -> MetricOptions {
+        MetricOptions { trim: Trim::default(), slowdown_bound: Span(10) }
     }
 }
 
@@ -88,7 +88,7 @@ impl Metrics {
 }
 
 /// Sums up the part of a run that counts. O(n log n) for n jobs.
-pub fn measure(workload: &Workload, run: &Run, options: Options) -> Metrics {
+pub fn measure(workload: &Workload, run: &Run, options: MetricOptions) -> Metrics {
     let counted = Counted::of(workload, options.trim);
     let window = Window::of(workload, run, options.trim);
     let mut jobs = Jobs::of(workload, run, counted);
@@ -98,7 +98,7 @@ pub fn measure(workload: &Workload, run: &Run, options: Options) -> Metrics {
     }
     let promises = promises::all(workload, run);
     let sums = Sums {
-        lost: Lost::of(workload, run, counted),
+        lost: InterruptionCost::of(workload, run, counted),
         usage: Usage::of(workload, run, window),
         kept: Promises::of(&promises, counted),
         income: &run.income,
@@ -118,7 +118,7 @@ pub fn measure(workload: &Workload, run: &Run, options: Options) -> Metrics {
 /// What every run has, beside its jobs.
 #[derive(Debug)]
 struct Sums<'a> {
-    lost: Lost,
+    lost: InterruptionCost,
     usage: Usage,
     kept: Promises,
     /// By site, in micro-credits.
@@ -127,7 +127,7 @@ struct Sums<'a> {
 
 /// What interruptions cost.
 #[derive(Debug, Default)]
-struct Lost {
+struct InterruptionCost {
     interruptions: i128,
     node_seconds: i128,
 }
@@ -141,7 +141,7 @@ struct Usage {
     processors: u32,
     used: i128,
     closed: i128,
-    queue: Queue,
+    queue: QueueMetrics,
 }
 
 fn entry(name: &str, unit: Unit, better: Better, value: impl Into<Option<Value>>) -> Entry {
@@ -154,11 +154,11 @@ fn quotient(of: i128, by: i128) -> Option<Value> {
     (by > 0).then(|| Value::Quotient(of as f64 / by as f64))
 }
 
-impl Lost {
-    fn of(workload: &Workload, run: &Run, counted: Counted) -> Lost {
+impl InterruptionCost {
+    fn of(workload: &Workload, run: &Run, counted: Counted) -> InterruptionCost {
         let lost = || run.lost.iter().filter(|lost| counted.has(workload.jobs[lost.job].submit));
         let stays = lost().flat_map(|lost| stays::of_lost(workload, lost));
-        Lost {
+        InterruptionCost {
             interruptions: lost().count() as i128,
             node_seconds: stays.map(|stay| stay.work()).sum(),
         }
@@ -179,7 +179,7 @@ impl Usage {
             processors: workload.processors(),
             used: used.sum(),
             closed: closed + stays.map(|it| node_seconds(it.0, it.1, it.2)).sum::<i128>(),
-            queue: Queue::of(workload, run, window),
+            queue: QueueMetrics::of(workload, run, window),
         }
     }
 }
@@ -194,7 +194,7 @@ fn offered_load(workload: &Workload) -> Option<Value> {
 }
 
 impl Sums<'_> {
-    fn entries(&self, jobs: &Jobs, options: Options) -> Vec<Entry> {
+    fn entries(&self, jobs: &Jobs, options: MetricOptions) -> Vec<Entry> {
         let mut entries = self.counts(jobs);
         entries.extend(jobs.spreads(options));
         entries.extend(self.over_time(jobs));
@@ -207,7 +207,7 @@ impl Sums<'_> {
         use Better::{Lower, Neither};
         use Unit::{Count, NodeSeconds, Ratio};
         let refused: usize = jobs.refused.values().sum();
-        let Lost { interruptions, node_seconds: lost } = self.lost;
+        let InterruptionCost { interruptions, node_seconds: lost } = self.lost;
         vec![
             entry("jobs", Count, Neither, Value::Whole(jobs.count)),
             entry("offered_load", Ratio, Neither, self.usage.offered_load),
@@ -237,7 +237,7 @@ impl Sums<'_> {
         ]
     }
 
-    fn money(&self, jobs: &Jobs, options: Options) -> Vec<Entry> {
+    fn money(&self, jobs: &Jobs, options: MetricOptions) -> Vec<Entry> {
         use Better::{Higher, Lower, Neither};
         use Unit::{Credits, Ratio};
         let kept = &self.kept;

@@ -4,7 +4,7 @@ use tradewind_model::Pools;
 
 use super::entry::{Better, Entry, Unit, Value};
 use super::jobs::{Jobs, Measured};
-use super::{Options, entry, quotient};
+use super::{MetricOptions, entry, quotient};
 
 /// By width against the grid's widest pool: below a third, below two thirds, from there on.
 const SIZES: [&str; 3] = ["small", "medium", "large"];
@@ -24,7 +24,7 @@ struct ClassSums {
 
 impl ClassSums {
     #[expect(clippy::cast_precision_loss, reason = "quotients are for reading")]
-    fn add(&mut self, job: Measured, shortest: i64, options: Options) {
+    fn add(&mut self, job: Measured, shortest: i64, options: MetricOptions) {
         let scaled = job.turned() as f64 / job.ran_for.max(shortest).max(1) as f64;
         self.jobs += 1;
         self.responded += i128::from(job.turned());
@@ -40,7 +40,7 @@ impl ClassSums {
 }
 
 /// The mean of equation 13; on several sites also by class. O(n) for n jobs.
-pub(super) fn entries(jobs: &Jobs, pools: &Pools, options: Options) -> Vec<Entry> {
+pub(super) fn entries(jobs: &Jobs, pools: &Pools, options: MetricOptions) -> Vec<Entry> {
     // A job of no length says nothing about lengths.
     let shortest = jobs.all().map(|job| job.ran_for).filter(|run| *run > 0).min();
     let sum: i128 = jobs.all().map(|job| i128::from(job.ran_for)).sum();
@@ -131,7 +131,7 @@ mod tests {
             owners: vec![],
             counts: vec![],
         };
-        let options = Options { trim: Trim::default(), ..Options::default() };
+        let options = MetricOptions { trim: Trim::default(), ..MetricOptions::default() };
         measure(&workload, &run, options).get("mean_width_slowdown").unwrap().as_f64()
     }
 

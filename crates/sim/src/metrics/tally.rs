@@ -6,8 +6,8 @@ use tradewind_model::{JobId, Pools, Time};
 
 use super::jobs::Jobs;
 use super::promises::Promises;
-use super::queue::Queue;
-use super::{Lost, Metrics, Options, Sums, Usage, quotient, sizes};
+use super::queue::QueueMetrics;
+use super::{InterruptionCost, MetricOptions, Metrics, Sums, Usage, quotient, sizes};
 use crate::result::Ran;
 use crate::stream::Streamed;
 use crate::workload::Job;
@@ -52,7 +52,7 @@ impl Tally {
         of: &Streamed,
         rejected: BTreeMap<&'static str, usize>,
     ) -> Metrics {
-        let options = Options::default();
+        let options = MetricOptions::default();
         let submitted = i128::from(self.first.zip(self.last).map_or(0, |(a, b)| (b - a).0));
         let processors = pools.nodes();
         let usage = Usage {
@@ -61,7 +61,7 @@ impl Tally {
             processors,
             used: self.used,
             closed: 0,
-            queue: Queue {
+            queue: QueueMetrics {
                 job_seconds: self.waited,
                 work_seconds: self.work_waited,
                 most_jobs: of.most_waiting as i128,
@@ -69,7 +69,7 @@ impl Tally {
             },
         };
         let kept = Promises::default();
-        let sums = Sums { lost: Lost::default(), usage, kept, income: &of.income };
+        let sums = Sums { lost: InterruptionCost::default(), usage, kept, income: &of.income };
         let mut entries = sums.entries(&self.jobs, options);
         entries.extend(sizes::entries(&self.jobs, pools, options));
         let refused = std::mem::take(&mut self.jobs.refused);

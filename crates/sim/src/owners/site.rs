@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tradewind_model::{Guard, JobId, Outage, OutageId, PoolId, Pools, Share, Span, Standing, Time};
 use tradewind_sched::policy::availability::Taken;
-use tradewind_sched::policy::owners::{Delays, Entry, ExpectedStart, Usual, WHOLE};
+use tradewind_sched::policy::owners::{Delays, ExpectedStart, SiteQueueEntry, Usual, WHOLE};
 
 use super::replayed::local;
 use super::{OwnerRan, OwnersLoad, OwnersRun, SiteQueue};
@@ -17,7 +17,7 @@ const CLOSED: Span = Span(3_600);
 
 /// What the market has to be told.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Change {
+pub(super) enum OwnersChange {
     /// Nodes are back, or will not be missing after all.
     Reopen(OutageId),
     /// Announced nodes are gone.
@@ -158,7 +158,7 @@ impl<'a> OwnersSite<'a> {
     /// A job of the market joins the queue, behind all that wait; whether it can ever start.
     pub(super) fn line_up(&mut self, job: JobId, pool: PoolId, nodes: u32, limit: Span) -> bool {
         let number = self.number();
-        let joins = self.queue.join(Entry {
+        let joins = self.queue.join(SiteQueueEntry {
             job: number,
             nodes,
             limit,
@@ -202,12 +202,12 @@ impl<'a> OwnersSite<'a> {
     }
 
     /// All that happens here by `now`; what the market has to be told of it.
-    pub(super) fn step(&mut self, now: Time) -> Vec<Change> {
+    pub(super) fn step(&mut self, now: Time) -> Vec<OwnersChange> {
         (self.touched, self.has_news, self.seen) = (false, false, Some(now));
         let mut changes = Vec::new();
         // Jobs of no length that began in this second.
         while let Some(closure) = self.end(now) {
-            changes.push(Change::Reopen(closure));
+            changes.push(OwnersChange::Reopen(closure));
         }
         self.touched = false;
         let new = self.next;
@@ -282,15 +282,15 @@ impl<'a> OwnersSite<'a> {
             self.index.insert(number, self.submitted);
             self.submitted += 1;
             let (nodes, limit, pools) = (job.processors, job.requested, Arc::clone(&self.pools));
-            self.queue.join(Entry { job: number, nodes, limit, pools, reserves: true });
+            self.queue.join(SiteQueueEntry { job: number, nodes, limit, pools, reserves: true });
         }
     }
 
-    fn start(&mut self, start: &ExpectedStart) -> Change {
+    fn start(&mut self, start: &ExpectedStart) -> OwnersChange {
         let ExpectedStart { job, pool, nodes, start, end } = *start;
         if let Some((of_market, _)) = self.lined.remove(&job) {
             self.market.insert((of_market, pool), job);
-            return Change::Turn { job: of_market, pool };
+            return OwnersChange::Turn { job: of_market, pool };
         }
         if let Some(&index) = self.index.get(&job) {
             let really = start + self.load.jobs[index].run;
@@ -299,20 +299,20 @@ impl<'a> OwnersSite<'a> {
             self.ends.insert((really, job));
         }
         let share = Share { pool, nodes };
-        Change::Start(Started {
+        OwnersChange::Start(Started {
             job,
             what: local(&Taken { share, from: start, until: end, memory: 0 }),
         })
     }
 
     /// What changes in the announced load so that it is `ahead`.
-    fn renew(&mut self, ahead: Vec<Outage>) -> (Vec<Change>, Vec<Change>) {
+    fn renew(&mut self, ahead: Vec<Outage>) -> (Vec<OwnersChange>, Vec<OwnersChange>) {
         let (kept, gone): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.ahead).into_iter().partition(|(_, what)| ahead.contains(what));
         let fresh = ahead.into_iter().filter(|what| kept.iter().all(|(_, known)| known != what));
-        let announced = fresh.map(Change::Announce).collect();
+        let announced = fresh.map(OwnersChange::Announce).collect();
         self.ahead = kept;
-        (gone.into_iter().map(|(closure, _)| Change::Reopen(closure)).collect(), announced)
+        (gone.into_iter().map(|(closure, _)| OwnersChange::Reopen(closure)).collect(), announced)
     }
 
     /// The market has been told of future load.
@@ -334,7 +334,7 @@ impl<'a> OwnersSite<'a> {
         self.market.insert((job, share.pool), number);
         let (nodes, pools) = (share.nodes, Arc::clone(&self.pools));
         self.queue.adopt(
-            &Entry { job: number, nodes, limit, pools, reserves: true },
+            &SiteQueueEntry { job: number, nodes, limit, pools, reserves: true },
             share.pool,
             now,
             now,

@@ -9,11 +9,11 @@ use tradewind_model::{
 };
 use tradewind_sched::policy::backfill::{self, Backfill, Depth};
 use tradewind_sched::policy::gridfill::{self, GridFill};
-use tradewind_sched::policy::owners::Rule;
+use tradewind_sched::policy::owners::SiteRule;
 use tradewind_sched::policy::{Order, Policy};
 use tradewind_sim::owners::OwnersLoad;
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
-use tradewind_sim::{Run, Semantics, Settings, check, run};
+use tradewind_sim::{ReplaySettings, Run, Semantics, check, run};
 
 /// What is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,7 +116,7 @@ impl World {
                 Submitted::AllTheTime => 40_000,
             };
             let log = jobs(&mut lots, count, *nodes, (submit, 14_400), kind.ends);
-            let rule = Rule { guard: kind.guard, ..Rule::new(depth) };
+            let rule = SiteRule { guard: kind.guard, ..SiteRule::new(depth) };
             let pools = vec![PoolId(at as u32)];
             let overrun = match kind.ends {
                 Ends::Beyond => Overrun::Extend,
@@ -161,7 +161,7 @@ impl World {
             [job(2 * round, 0, 3, narrow, run), job(2 * round + 1, 0, 8, wide, 11)]
         });
         let log: Vec<LogJob> = rounds.chain([job(99, 5, 7, 50, 50)]).collect();
-        let rule = Rule::new(Depth::First(1));
+        let rule = SiteRule::new(Depth::First(1));
         let load = OwnersLoad::new(&log, &grid, vec![PoolId(0)], rule, Overrun::Kill);
         let next = |round: i64| (round * (limit - 1) - 1).max(1);
         let log: Vec<LogJob> =
@@ -181,12 +181,14 @@ impl World {
         let depth = [Depth::First(0), Depth::First(1), Depth::All][self.policy as usize];
         let order = Order::Arrival;
         match self.workload.pools.single() {
-            Some(_) => {
-                Box::new(Backfill::new(backfill::Settings { depth, order, ..Default::default() }))
-            }
-            None => Box::new(GridFill::new(gridfill::Settings {
+            Some(_) => Box::new(Backfill::new(backfill::BackfillSettings {
                 depth,
-                ..gridfill::Settings::default()
+                order,
+                ..Default::default()
+            })),
+            None => Box::new(GridFill::new(gridfill::GridFillSettings {
+                depth,
+                ..gridfill::GridFillSettings::default()
             })),
         }
     }
@@ -194,6 +196,6 @@ impl World {
     pub(crate) fn run(&self) -> Run {
         let mut policy = self.policy();
         let mut checkers = check::all(policy.promise());
-        run(&self.workload, Settings::default(), policy.as_mut(), &mut checkers).unwrap()
+        run(&self.workload, ReplaySettings::default(), policy.as_mut(), &mut checkers).unwrap()
     }
 }

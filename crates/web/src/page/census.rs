@@ -1,11 +1,11 @@
 //! One walk over the jobs for the first page: its cards, alerts and list all come from it.
 
 use tradewind_daemon::live::rights::Actor;
-use tradewind_daemon::live::state::{Hold, Job, Phase};
+use tradewind_daemon::live::state::{Job, JobHold, Phase};
 
 use super::jobs::failed_lately;
 use crate::views::failures;
-use crate::views::status::{Group, Moment, group};
+use crate::views::status::{Moment, StatusGroup, group};
 use crate::views::words::started;
 
 /// What there is of jobs, for one reader.
@@ -54,18 +54,18 @@ impl<'a> Census<'a> {
             *before = before.iter().copied().chain(at).min();
         };
         match group(moment.state, job) {
-            Group::Running => {
+            StatusGroup::Running => {
                 self.running += 1;
                 sooner(&mut self.longest, started(job).map(|at| at.0));
             }
-            Group::Waiting => {
+            StatusGroup::Waiting => {
                 self.waiting += 1;
                 sooner(&mut self.oldest, Some(job.submitted.0));
             }
-            Group::Held => self.held += 1,
-            Group::Booked => self.booked += 1,
-            Group::Over if failed_lately(moment, job) => self.failed += 1,
-            Group::Over | Group::Unknown => {}
+            StatusGroup::Held => self.held += 1,
+            StatusGroup::Booked => self.booked += 1,
+            StatusGroup::Over if failed_lately(moment, job) => self.failed += 1,
+            StatusGroup::Over | StatusGroup::Unknown => {}
         }
     }
 
@@ -77,7 +77,8 @@ impl<'a> Census<'a> {
                 }
                 return;
             }
-            Phase::Held(Hold::User | Hold::Dependency | Hold::Array | Hold::Booked) => {}
+            Phase::Held(JobHold::User | JobHold::Dependency | JobHold::Array | JobHold::Booked) => {
+            }
             Phase::Held(_) => self.own_stuck.push(job),
             _ => {}
         }

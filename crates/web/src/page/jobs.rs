@@ -19,7 +19,7 @@ use crate::auth::Caller;
 use crate::context::Context;
 use crate::documents::{self, Credits};
 use crate::extract::Selection;
-use crate::views::status::{Group, Moment, group};
+use crate::views::status::{Moment, StatusGroup, group};
 use crate::views::{self, jobs::title, words as states};
 
 /// The value of `ended` for jobs that ended in the last day.
@@ -478,21 +478,21 @@ fn compare(moment: &Moment<'_>, column: &str, a: &Job, b: &Job) -> Ordering {
 }
 
 /// Whether the list that is called `show` has the job, which is of this group.
-fn is_shown(job: &Job, group: Group, show: &str) -> bool {
+fn is_shown(job: &Job, group: StatusGroup, show: &str) -> bool {
     match show {
-        "waiting" => group == Group::Waiting,
-        "held" => group == Group::Held,
-        "booked" => group == Group::Booked,
-        "running" => group == Group::Running,
-        "unknown" => group == Group::Unknown,
+        "waiting" => group == StatusGroup::Waiting,
+        "held" => group == StatusGroup::Held,
+        "booked" => group == StatusGroup::Booked,
+        "running" => group == StatusGroup::Running,
+        "unknown" => group == StatusGroup::Unknown,
         "away" => matches!(job.phase(), Phase::Away | Phase::Handing),
         "failed" => match job.phase() {
             Phase::Over(finish) => !["COMPLETED", "CANCELLED"].contains(&states::finished(finish)),
             _ => false,
         },
-        "over" => group == Group::Over,
+        "over" => group == StatusGroup::Over,
         "all" => true,
-        _ => group != Group::Over,
+        _ => group != StatusGroup::Over,
     }
 }
 
@@ -502,7 +502,7 @@ fn ended_lately(moment: &Moment<'_>, job: &Job) -> bool {
 
 /// Whether the job, which is over, failed in the last day.
 pub(super) fn failed_lately(moment: &Moment<'_>, job: &Job) -> bool {
-    ended_lately(moment, job) && is_shown(job, Group::Over, "failed")
+    ended_lately(moment, job) && is_shown(job, StatusGroup::Over, "failed")
 }
 
 #[cfg(test)]

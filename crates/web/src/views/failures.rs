@@ -1,7 +1,7 @@
 //! Sites that fail: what pages, lists and events say of them, and of the jobs that they touch.
 
 use tradewind_daemon::live::site_health::{Health, SiteState, public_reason};
-use tradewind_daemon::live::state::{Hold, Job, Part, Phase, State};
+use tradewind_daemon::live::state::{Job, JobHold, Part, Phase, State};
 use tradewind_model::SiteId;
 
 use super::words::moment;
@@ -53,7 +53,7 @@ pub(crate) fn of_job(state: &State, job: &Job) -> Vec<SiteFailure> {
     match job.phase() {
         Phase::Running => running(state, job),
         Phase::Waiting => waiting(state, job),
-        Phase::Held(Hold::Booked) => booked(state, job),
+        Phase::Held(JobHold::Booked) => booked(state, job),
         Phase::Held(_) | Phase::Handing | Phase::Away | Phase::Over(_) => Vec::new(),
     }
 }

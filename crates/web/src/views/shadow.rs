@@ -1,6 +1,8 @@
 //! Observed clusters as a document.
 
-use tradewind_daemon::shadow::{Advised, Compared, Errors, Hour, SiteSummary, Summary, Waits};
+use tradewind_daemon::shadow::{
+    Advised, Compared, Errors, Hour, SiteSummary, Summary, WaitSummary,
+};
 
 use crate::documents::{
     ComparedErrors, Credits, ObservedHour, ObservedPolicy, ObservedSite, ObservedWaits, Shadow,
@@ -72,7 +74,7 @@ fn policy(it: Advised) -> ObservedPolicy {
     }
 }
 
-fn waits(it: Waits) -> ObservedWaits {
+fn waits(it: WaitSummary) -> ObservedWaits {
     ObservedWaits {
         name: it.name,
         jobs: it.jobs as u64,

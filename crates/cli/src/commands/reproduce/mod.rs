@@ -18,7 +18,7 @@ use tradewind_lab::{
 };
 
 pub(crate) use args::Args;
-use args::Settings;
+use args::ReproduceSettings;
 use store::Store;
 use work::ExperimentRun;
 

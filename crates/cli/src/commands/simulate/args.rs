@@ -174,7 +174,7 @@ struct Axes {
 
 /// How to run a campaign.
 #[derive(Debug)]
-pub(super) struct Settings {
+pub(super) struct CampaignSettings {
     pub(super) out: Option<PathBuf>,
     pub(super) check: bool,
     pub(super) threads: usize,
@@ -207,8 +207,8 @@ pub(in crate::commands) fn word<T: Keyword + Send + Sync>() -> impl TypedValuePa
 
 impl Args {
     /// How to run whatever is to be run.
-    pub(super) fn settings(&self) -> Settings {
-        Settings {
+    pub(super) fn settings(&self) -> CampaignSettings {
+        CampaignSettings {
             out: self.out.clone(),
             check: self.check,
             threads: self.threads.map_or_else(worker_pool::cores, usize::from),

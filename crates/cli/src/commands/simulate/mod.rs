@@ -40,7 +40,7 @@ use crate::progress::Progress;
 use crate::report::Report;
 use crate::worker_pool;
 pub(crate) use args::Args;
-use args::Settings;
+use args::CampaignSettings;
 pub(super) use args::word;
 use folder::Folder;
 use overview::Overview;
@@ -102,7 +102,7 @@ struct Work<'a> {
     campaign: &'a Campaign,
     plan: &'a Plan,
     sources: &'a [WorkloadFiles<'a>],
-    settings: &'a Settings,
+    settings: &'a CampaignSettings,
     record: &'a Record,
     /// `None`: nothing is written.
     folder: Option<&'a Folder<'a>>,

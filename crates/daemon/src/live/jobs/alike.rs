@@ -70,9 +70,9 @@ const MAX_RUNS: usize = 1_000;
 
 /// By user, the numbers of jobs that say how long such jobs run, [`MAX_RUNS`] of each at most.
 #[derive(Debug, Default)]
-pub(in crate::live) struct Runs(BTreeMap<String, BTreeSet<u64>>);
+pub(in crate::live) struct AlikeRuns(BTreeMap<String, BTreeSet<u64>>);
 
-impl Runs {
+impl AlikeRuns {
     /// A job that is over.
     pub(super) fn add(&mut self, job: &Job) {
         if job.origin.is_some() || used(job).is_none() {

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use tradewind_model::{Command, Demand, Event, JobId, Money, Place, PoolId, Price, SiteId, Span};
 
-use super::{End, Finish, Happening, Hold, Job, JobRecord, Last, Part, Run, Setback, Stage};
+use super::{
+    Finish, Happening, Job, JobEnd, JobHold, JobRecord, LastStage, Part, Run, Setback, Stage,
+};
 use crate::live::ApplyError;
 use crate::live::ledger::money::{Account, Motive};
 use crate::live::state::State;
@@ -104,7 +106,7 @@ impl State {
         Ok(())
     }
 
-    fn leave(&mut self, number: u64, hold: &Hold) -> Result<(), ApplyError> {
+    fn leave(&mut self, number: u64, hold: &JobHold) -> Result<(), ApplyError> {
         self.end_wait(number);
         let id = self.waiting(number)?;
         self.market.apply(&Event::Cancelled { job: id })?;
@@ -344,14 +346,14 @@ impl State {
         let exits = job.parts().iter().filter_map(|part| part.exit.as_ref());
         let at = exits.map(|(at, _)| *at).max().map_or(now, |last| last.min(now));
         let id = job.id();
-        let last = match std::mem::replace(&mut job.stage, Stage::Held(Hold::User)) {
-            Stage::Running(run) => Last::Ran(run),
-            Stage::Waiting(id) => Last::Waiting(id),
-            Stage::Away(away, since) => Last::Away(away, since),
-            Stage::Held(_) => Last::Held,
+        let last = match std::mem::replace(&mut job.stage, Stage::Held(JobHold::User)) {
+            Stage::Running(run) => LastStage::Ran(run),
+            Stage::Waiting(id) => LastStage::Waiting(id),
+            Stage::Away(away, since) => LastStage::Away(away, since),
+            Stage::Held(_) => LastStage::Held,
             Stage::Handing(_) | Stage::Over(_) => return Err(ApplyError::Job(number)),
         };
-        job.stage = Stage::Over(End { finish: finish.clone(), at, last, redacted: None });
+        job.stage = Stage::Over(JobEnd { finish: finish.clone(), at, last, redacted: None });
         id.and_then(|id| self.jobs.numbers.remove(&id));
         self.note(number, Happening::Over(finish.clone()))
     }

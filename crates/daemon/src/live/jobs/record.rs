@@ -6,7 +6,7 @@ use tradewind_io::submission::Submission;
 use tradewind_model::{Demand, PoolId, Span, Time};
 
 use super::choice::Choice;
-use super::{Finish, Hold, Setback};
+use super::{Finish, JobHold, Setback};
 use crate::site::Tag;
 
 /// What is written down of jobs.
@@ -39,7 +39,7 @@ pub enum JobRecord {
         /// Which.
         job: u64,
         /// For what.
-        hold: Hold,
+        hold: JobHold,
     },
     /// A job joins the market's queue.
     Joined {
@@ -106,7 +106,7 @@ pub enum JobRecord {
         /// Which.
         job: u64,
         /// For what.
-        hold: Hold,
+        hold: JobHold,
     },
     /// A running job's tasks in one pool are over, and others are not.
     Released {

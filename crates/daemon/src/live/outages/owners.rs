@@ -12,10 +12,10 @@ use tradewind_model::{Cause, Guard, Outage, OwnersFirst, PoolId, Pools, SiteId, 
 use tradewind_sched::free::Taken;
 use tradewind_sched::policy::availability::expected_end_by_limit;
 use tradewind_sched::policy::backfill::Depth;
-use tradewind_sched::policy::owners::{self, Eligible, Expected, OwnersJob, Rule, Unforeseen};
+use tradewind_sched::policy::owners::{self, Eligible, Expected, OwnersJob, SiteRule, Unforeseen};
 
 use super::Why;
-use super::bound::{Bound, Seen};
+use super::bound::{Bound, SurveyedQueue};
 use super::lined::Owners;
 use crate::live::near::is_near;
 use crate::live::state::{Happening, Job, Phase, State};
@@ -71,12 +71,12 @@ impl Live {
     }
 
     /// The rule of the site's scheduler, and what its owners may rely on.
-    fn rule_of(&self, site: SiteId, survey: &Survey) -> Rule {
+    fn rule_of(&self, site: SiteId, survey: &Survey) -> SiteRule {
         let rule = look_ahead_rule(survey.limits.as_ref().and_then(|limits| limits.queue));
         let name = self.state.market.pools().sites().get(site.0 as usize).map(|site| &site.name);
         match name.and_then(|name| self.settings.owners_first.get(name)) {
             Some(OwnersFirst { guard, max_delay }) => {
-                Rule { guard: *guard, max_delay: *max_delay, ..rule }
+                SiteRule { guard: *guard, max_delay: *max_delay, ..rule }
             }
             None => rule,
         }
@@ -103,14 +103,15 @@ impl Live {
         self.learn_habits(site, survey, (missing, &line), (&ahead, rule))?;
         let habits = self.habits_at(site);
         let forecast = match ahead.waiting.is_empty() && rule.guard != Guard::Spare {
-            true => owners::Forecast { jobs: Vec::new(), load: Vec::new() },
+            true => owners::QueueForecast { jobs: Vec::new(), load: Vec::new() },
             false => {
                 let counts = |index: usize| line.counts.get(index).is_none_or(|counts| *counts);
                 owners::forecast_with(&ahead, rule, counts, &habits)
             }
         };
         let (expected, of_others) = (&forecast.jobs, missing.len());
-        let seen = Seen { site, survey, ahead: &ahead, rule, line: &line, expected, of_others };
+        let seen =
+            SurveyedQueue { site, survey, ahead: &ahead, rule, line: &line, expected, of_others };
         let (bound, load) = self.keep_bound(&seen, forecast.load);
         let turn = |(index, job): (usize, u64)| match forecast.jobs.get(index) {
             Some(Expected::Starts { start, .. }) => Some((job, *start)),
@@ -147,19 +148,19 @@ fn because(reason: Unforeseen) -> &'static str {
 }
 
 /// The rule of the site's scheduler; where it is not known, EASY backfilling.
-pub(crate) fn look_ahead_rule(rule: Option<QueueRule>) -> Rule {
+pub(crate) fn look_ahead_rule(rule: Option<QueueRule>) -> SiteRule {
     let Some(QueueRule { depth, window, interval, on_request, .. }) = rule else {
-        return Rule::new(Depth::First(1));
+        return SiteRule::new(Depth::First(1));
     };
     // A manager starts a job up to one round of its scheduler after its nodes are free. A job of the
     // market that is to end before an owner's job starts must have that much room, or the manager
     // would not start it.
-    let rule = Rule { horizon: window, margin: interval, ..Rule::new(Depth::First(0)) };
+    let rule = SiteRule { horizon: window, margin: interval, ..SiteRule::new(Depth::First(0)) };
     match depth {
         // If no nodes are kept free for any job, all start where they fit: no job of that queue reserves.
-        _ if on_request => Rule { depth: Depth::First(depth.max(1)), ..rule },
+        _ if on_request => SiteRule { depth: Depth::First(depth.max(1)), ..rule },
         0 => rule,
-        _ => Rule { depth: Depth::All, tested: depth, ..rule },
+        _ => SiteRule { depth: Depth::All, tested: depth, ..rule },
     }
 }
 

@@ -6,7 +6,7 @@ use tradewind_sched::policy::owners::{Expected, Unforeseen};
 use super::*;
 use crate::live::outages::bound::Bound;
 use crate::live::outages::usual::Wanted;
-use crate::live::state::{Booking, Outcome, Quote, Why};
+use crate::live::state::{Booking, OfferOutcome, Quote, Why};
 use crate::site::SiteError;
 use crate::site::limits::Limits;
 use crate::site::queued::{Blocked, QueueRule, QueuedJob};
@@ -259,7 +259,7 @@ fn spare_nodes_are_not_taken_from_an_accepted_offer() {
     assert_eq!((tag.job, stage.phase(2)), (1, Phase::Waiting));
     stage.see(later(8_005), owned(vec![(tag, running(later(8_002)))]));
     let promise = stage.live.state().jobs[&1].promise().unwrap();
-    assert_eq!(promise.outcome, Outcome::Kept(later(8_002)));
+    assert_eq!(promise.outcome, OfferOutcome::Kept(later(8_002)));
     // A job that is over soon may use a spare node.
     let owners_first = first(Guard::Spare);
     let mut stage = Stage::with(Settings { owners_first, ..Settings::default() });

@@ -6,7 +6,7 @@ use tradewind_model::{Cause, Outage, OutageId, PoolId, Span};
 
 use super::*;
 use crate::policy::backfill::Depth;
-use crate::policy::gridfill::{GridFill, Settings};
+use crate::policy::gridfill::{GridFill, GridFillSettings};
 
 /// Seconds since the submission before, run time, nodes, limit beyond the run, and how long it is
 /// expected to run.
@@ -15,11 +15,11 @@ type Drawn = (i64, i64, u32, i64, i64);
 const NODES: u32 = 6;
 
 fn inner() -> Box<dyn Policy> {
-    Box::new(GridFill::new(Settings::default()))
+    Box::new(GridFill::new(GridFillSettings::default()))
 }
 
 fn conservative() -> Box<dyn Policy> {
-    Box::new(GridFill::new(Settings { depth: Depth::All, ..Settings::default() }))
+    Box::new(GridFill::new(GridFillSettings { depth: Depth::All, ..GridFillSettings::default() }))
 }
 
 fn wrapped(make: fn() -> Box<dyn Policy>) -> Box<dyn Policy> {

@@ -3,7 +3,7 @@
 //!
 //! It learns how long jobs run ([`Learned`]), and is EASY with three changes:
 //!
-//! - **Order.** Jobs are put in the order of a due time, fixed at submission ([`Settings`]): jobs that
+//! - **Order.** Jobs are put in the order of a due time, fixed at submission ([`LearnedSettings`]): jobs that
 //!   are expected to be short are due soon, and no job is due later than a day and a half after its
 //!   submission. The first job has the reservation, and candidates behind it start
 //!   shortest-predicted-first.
@@ -27,9 +27,9 @@ use tradewind_model::{Command, Demand, Event, JobId, Market, Place, PoolId, Prof
 use super::availability::{Availability, News, expected_span};
 use super::backfill::{Depth, PoolLine, Rank, Waiting};
 use super::{Policy, inbox};
-use crate::predict::{Forecast, Learned, Prediction, Submission};
-pub use weigh::Settings;
-use weigh::Weighed;
+use crate::predict::{Learned, Prediction, RunForecast, Submission};
+pub use weigh::LearnedSettings;
+use weigh::WeighedJob;
 
 /// By what plans are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,21 +42,21 @@ pub enum Basis {
 
 /// What is known of a job that has not ended.
 #[derive(Debug, Clone, Copy)]
-struct Known {
+struct KnownJob {
     what: Submission,
-    forecast: Forecast,
+    forecast: RunForecast,
     /// The median of the prediction, trusted or not.
     median: Span,
-    weighed: Weighed,
+    weighed: WeighedJob,
     rank: Rank,
     start: Option<Time>,
 }
 
-impl Known {
+impl KnownJob {
     /// How long the job is expected to run in all, if it has been running for `elapsed`; longer
     /// than that.
     fn length(&self, basis: Basis, elapsed: Span) -> Span {
-        let Forecast { median, late, .. } = self.forecast;
+        let RunForecast { median, late, .. } = self.forecast;
         let predicted = match basis {
             Basis::Predictions => &[median, late][..],
             Basis::Requests => &[],
@@ -74,12 +74,12 @@ impl Known {
 /// running jobs are planned again, in O((w + r) log (w + r)).
 #[derive(Debug)]
 pub struct LearnedFill {
-    settings: Settings,
+    settings: LearnedSettings,
     learner: Learned,
     /// Running jobs, outages and the reservation; `None` until the first call.
     nodes: Option<Box<Availability<Profile>>>,
     line: PoolLine,
-    known: BTreeMap<JobId, Known>,
+    known: BTreeMap<JobId, KnownJob>,
     /// Waiting jobs that are not protected, by when they come to be.
     young: BTreeSet<(Time, JobId)>,
     basis: Basis,
@@ -89,13 +89,13 @@ pub struct LearnedFill {
 
 impl Default for LearnedFill {
     fn default() -> LearnedFill {
-        LearnedFill::new(Settings::default())
+        LearnedFill::new(LearnedSettings::default())
     }
 }
 
 impl LearnedFill {
     /// A policy that has seen nothing so far.
-    pub fn new(settings: Settings) -> LearnedFill {
+    pub fn new(settings: LearnedSettings) -> LearnedFill {
         LearnedFill {
             settings,
             learner: Learned::default(),
@@ -157,7 +157,7 @@ impl LearnedFill {
                 let Prediction { forecast, median } = self.learner.predict(&what);
                 let weighed = self.settings.weigh(&what, &forecast, pool.nodes);
                 let rank = Rank { key: weighed.due.0, job };
-                Known { what, forecast, median, weighed, rank, start: None }
+                KnownJob { what, forecast, median, weighed, rank, start: None }
             }
         };
         self.known.insert(job, known);
@@ -165,7 +165,7 @@ impl LearnedFill {
     }
 
     /// The job at its place in the queue.
-    fn placed(&self, known: &Known, processors: u32) -> Waiting {
+    fn placed(&self, known: &KnownJob, processors: u32) -> Waiting {
         let Rank { key, job } = known.rank;
         let length = known.length(self.basis, Span::ZERO);
         let turn = if weigh::is_protected(key) { key } else { known.forecast.turn.0 };

@@ -14,7 +14,7 @@ use std::ops::RangeInclusive;
 
 use tradewind_model::{Guard, JobId, PoolId, Span, Time};
 
-use super::ahead::{self, Ends, Group};
+use super::ahead::{self, Ends, EqualJobs};
 use super::usual::{Usual, draw, early_end};
 use super::{ExpectedStart, MAX_ENTRIES, SiteQueue, load};
 use crate::policy::availability::Taken;
@@ -77,7 +77,7 @@ pub(super) struct Guarded<'a> {
     pub(super) guard: Guard,
     pub(super) now: Time,
     pub(super) site: &'a SiteQueue,
-    pub(super) groups: &'a [Group],
+    pub(super) groups: &'a [EqualJobs],
     /// How long a job usually runs, if that is known.
     pub(super) usual: &'a dyn Fn(JobId) -> Option<&'a Usual>,
     /// Whether the load of a waiting job counts.

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use tradewind_model::{Guard, JobId, Outage, OutageId, PoolId, Span, Time};
 
 use super::guard::{Guarded, Spare};
-use super::{ExpectedStart, MAX_LIMIT, Rule, Usual, ahead, delays, future_load};
+use super::{ExpectedStart, MAX_LIMIT, SiteRule, Usual, ahead, delays, future_load};
 use crate::policy::availability::{Taken, expected_end, missing_time};
-use crate::policy::local::{Local, Origin, Plain, PlainSettings, Turn, Wanted};
+use crate::policy::local::{LocalScheduler, Origin, Plain, PlainSettings, QueueOrder, SiteJob};
 
 /// A job for the queue, or a running one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct SiteQueueEntry {
     /// Its number: in the order of the queue, and different from that of every other job, also of
     /// running ones.
     pub job: JobId,
@@ -44,17 +44,17 @@ struct PoolQueue {
 const MAX_REPEATED: u32 = 100;
 
 /// A place in the order of the queue.
-type Rank = (i64, JobId);
+type SiteRank = (i64, JobId);
 
 #[derive(Debug, Clone)]
 struct Waits {
-    entry: Entry,
-    rank: Rank,
+    entry: SiteQueueEntry,
+    rank: SiteRank,
 }
 
 /// Nodes of one pool that a job has.
 #[derive(Debug, Clone, Copy)]
-struct Runs {
+struct RunningNodes {
     pool: usize,
     nodes: u32,
     start: Time,
@@ -75,21 +75,21 @@ struct Missing {
 /// happened, ends before joins; then one [`SiteQueue::decide`].
 #[derive(Debug, Clone)]
 pub struct SiteQueue {
-    rule: Rule,
+    rule: SiteRule,
     pools: Vec<PoolQueue>,
     waiting: BTreeMap<JobId, Waits>,
     /// Those that are examined: they wait in the queues of their pools.
-    tested: BTreeSet<Rank>,
+    tested: BTreeSet<SiteRank>,
     /// The others.
-    untested: BTreeSet<Rank>,
-    running: BTreeMap<JobId, Runs>,
+    untested: BTreeSet<SiteRank>,
+    running: BTreeMap<JobId, RunningNodes>,
     missing: BTreeMap<OutageId, Missing>,
 }
 
 impl SiteQueue {
     /// A site with these pools and their nodes, and nothing to do. A pool that is named twice
     /// counts once.
-    pub fn new(pools: &[(PoolId, u32)], rule: Rule) -> SiteQueue {
+    pub fn new(pools: &[(PoolId, u32)], rule: SiteRule) -> SiteQueue {
         let rule = rule.bounded();
         let mut site = SiteQueue {
             rule,
@@ -111,7 +111,7 @@ impl SiteQueue {
     }
 
     /// The rule, within its bounds.
-    pub fn rule(&self) -> Rule {
+    pub fn rule(&self) -> SiteRule {
         self.rule
     }
 
@@ -140,7 +140,7 @@ impl SiteQueue {
     }
 
     /// Pools that are wide enough for the entry.
-    fn pools_of(&self, entry: &Entry) -> impl Iterator<Item = usize> + use<> {
+    fn pools_of(&self, entry: &SiteQueueEntry) -> impl Iterator<Item = usize> + use<> {
         let suits = |it: &PoolQueue| entry.nodes <= it.nodes && entry.pools.contains(&it.pool);
         let suiting: Vec<usize> =
             (0..self.pools.len()).filter(|at| suits(&self.pools[*at])).collect();
@@ -148,14 +148,14 @@ impl SiteQueue {
     }
 
     /// A job waits from now on. Whether it does: a job that is too wide for its pools is not taken.
-    pub fn join(&mut self, entry: Entry) -> bool {
+    pub fn join(&mut self, entry: SiteQueueEntry) -> bool {
         if self.pools_of(&entry).next().is_none() {
             return false;
         }
-        let entry = Entry { limit: entry.limit.clamp(Span(1), MAX_LIMIT), ..entry };
+        let entry = SiteQueueEntry { limit: entry.limit.clamp(Span(1), MAX_LIMIT), ..entry };
         let key = match self.rule.turn {
-            Turn::Arrival => 0,
-            Turn::Shortest => entry.limit.0,
+            QueueOrder::Arrival => 0,
+            QueueOrder::Shortest => entry.limit.0,
         };
         let rank = (key, entry.job);
         self.waiting.insert(entry.job, Waits { entry, rank });
@@ -173,7 +173,7 @@ impl SiteQueue {
         self.waiting.remove(&job);
     }
 
-    fn leave_pools(&mut self, entry: &Entry, but: Option<usize>, now: Time) {
+    fn leave_pools(&mut self, entry: &SiteQueueEntry, but: Option<usize>, now: Time) {
         for at in self.pools_of(entry).filter(|at| but != Some(*at)) {
             let pool = &mut self.pools[at];
             pool.plain.leave(entry.job, now);
@@ -209,7 +209,7 @@ impl SiteQueue {
         let (nodes, limit, reserves) = (entry.nodes, entry.limit, entry.reserves);
         for at in self.pools_of(entry) {
             let pool = &mut self.pools[at];
-            let wanted = Wanted { job, processors: nodes, length: limit, submitted: now };
+            let wanted = SiteJob { job, processors: nodes, length: limit, submitted: now };
             match reserves {
                 true => pool.plain.join(wanted, Origin::Local, now),
                 false => pool.plain.join_without_reservation(wanted, now),
@@ -220,14 +220,14 @@ impl SiteQueue {
 
     /// A job that does not wait here runs in one of the pools since `start`. Nothing happens if
     /// the pool is none of the site's.
-    pub fn adopt(&mut self, entry: &Entry, pool: PoolId, start: Time, now: Time) {
+    pub fn adopt(&mut self, entry: &SiteQueueEntry, pool: PoolId, start: Time, now: Time) {
         let Some(at) = self.index(pool) else { return };
-        let Entry { job, nodes, .. } = *entry;
+        let SiteQueueEntry { job, nodes, .. } = *entry;
         let limit = entry.limit.clamp(Span(1), MAX_LIMIT);
-        let wanted = Wanted { job, processors: nodes, length: limit, submitted: start };
+        let wanted = SiteJob { job, processors: nodes, length: limit, submitted: start };
         self.pools[at].plain.adopt(wanted, start, now);
         self.pools[at].touched = true;
-        self.running.insert(job, Runs { pool: at, nodes, start, limit });
+        self.running.insert(job, RunningNodes { pool: at, nodes, start, limit });
     }
 
     /// A running job has ended, perhaps before its expected end.
@@ -291,8 +291,8 @@ impl SiteQueue {
         let Waits { entry, rank } = self.waiting.remove(&job)?;
         self.tested.remove(&rank);
         self.leave_pools(&entry, Some(at), now);
-        let Entry { nodes, limit, .. } = entry;
-        self.running.insert(job, Runs { pool: at, nodes, start: now, limit });
+        let SiteQueueEntry { nodes, limit, .. } = entry;
+        self.running.insert(job, RunningNodes { pool: at, nodes, start: now, limit });
         let pool = self.pools[at].pool;
         Some(ExpectedStart { job, pool, nodes, start: now, end: now + limit })
     }
@@ -371,7 +371,7 @@ impl SiteQueue {
 
     /// When running jobs are expected to end.
     pub(super) fn expected_ends(&self, now: Time) -> impl Iterator<Item = (Time, JobId)> + '_ {
-        let end = move |runs: &Runs| expected_end(runs.start, runs.limit, now);
+        let end = move |runs: &RunningNodes| expected_end(runs.start, runs.limit, now);
         self.running.iter().map(move |(job, runs)| (end(runs), *job))
     }
 

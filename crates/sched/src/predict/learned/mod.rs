@@ -4,7 +4,7 @@
 //! that ask for exactly as long, and those of them that are as wide. Each level keeps a histogram of
 //! run times in which older runs count less, and what it says is mixed with what the level above
 //! says: the fewer runs a class has seen, the more the level above counts (a prior of so many runs).
-//! So a prediction is a whole distribution ([`Forecast`]), and a new class begins with what is known
+//! So a prediction is a whole distribution ([`RunForecast`]), and a new class begins with what is known
 //! of its user, a new user with what is known of all.
 //!
 //! A [`Trust`] in each user compares predictions with requests by the runs that came, and prefers
@@ -19,13 +19,13 @@ use std::collections::BTreeMap;
 use tradewind_model::{JobId, Span, Time};
 
 use super::{Learner, Submission};
-use classes::Classes;
+use classes::RunClasses;
 use spread::{Reading, Spread};
 use trust::Trust;
 
 /// How long a job is expected to run: from 1 s up to its request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Forecast {
+pub struct RunForecast {
     /// As many run longer as shorter.
     pub median: Span,
     /// The mean.
@@ -37,16 +37,16 @@ pub struct Forecast {
     pub turn: Span,
 }
 
-impl Forecast {
-    fn of(spread: &Spread, requested: Span) -> Forecast {
+impl RunForecast {
+    fn of(spread: &Spread, requested: Span) -> RunForecast {
         let Reading { median, late, mean, inverse } = spread.reading();
         let whole = |seconds: f64| Span(seconds as i64).max(Span(1)).min(requested);
-        Forecast { median, late, mean: whole(mean), turn: whole((mean / inverse).sqrt()) }
+        RunForecast { median, late, mean: whole(mean), turn: whole((mean / inverse).sqrt()) }
     }
 
     /// Of a job that is expected to run as long as it asks for.
-    fn requested(requested: Span) -> Forecast {
-        Forecast { median: requested, mean: requested, late: requested, turn: requested }
+    fn requested(requested: Span) -> RunForecast {
+        RunForecast { median: requested, mean: requested, late: requested, turn: requested }
     }
 }
 
@@ -54,7 +54,7 @@ impl Forecast {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prediction {
     /// What is expected.
-    pub forecast: Forecast,
+    pub forecast: RunForecast,
     /// What the classes said, trusted or not.
     pub median: Span,
 }
@@ -64,7 +64,7 @@ pub struct Prediction {
 /// ended; those who do that themselves need [`Learned::predict`] and [`Learned::learn`] only.
 #[derive(Debug, Default)]
 pub struct Learned {
-    classes: Classes,
+    classes: RunClasses,
     trust: BTreeMap<i64, Trust>,
     active: BTreeMap<JobId, (Submission, Span)>,
 }
@@ -72,11 +72,11 @@ pub struct Learned {
 impl Learned {
     /// How long such a job is expected to run.
     pub fn predict(&self, what: &Submission) -> Prediction {
-        let forecast = Forecast::of(&self.classes.spread(what), what.requested);
+        let forecast = RunForecast::of(&self.classes.spread(what), what.requested);
         let median = forecast.median;
         match self.trust.get(&what.user).is_none_or(Trust::prefers_predictions) {
             true => Prediction { forecast, median },
-            false => Prediction { forecast: Forecast::requested(what.requested), median },
+            false => Prediction { forecast: RunForecast::requested(what.requested), median },
         }
     }
 

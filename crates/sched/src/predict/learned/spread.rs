@@ -45,7 +45,7 @@ pub(super) fn bin_of(run: Span) -> usize {
 
 /// Runs of one class of jobs, by bin. The older they are, the less they count.
 #[derive(Debug, Clone)]
-pub(super) struct Runs {
+pub(super) struct ClassRuns {
     counts: Box<[f32; BINS]>,
     total: f32,
     /// The bins outside have no runs; `low` is not above `high`, but where there are none at all.
@@ -53,13 +53,13 @@ pub(super) struct Runs {
     high: usize,
 }
 
-impl Default for Runs {
-    fn default() -> Runs {
-        Runs { counts: Box::new([0.0; BINS]), total: 0.0, low: BINS, high: 0 }
+impl Default for ClassRuns {
+    fn default() -> ClassRuns {
+        ClassRuns { counts: Box::new([0.0; BINS]), total: 0.0, low: BINS, high: 0 }
     }
 }
 
-impl Runs {
+impl ClassRuns {
     /// One more run; those before count `kept` times what they counted.
     pub(super) fn add(&mut self, bin: usize, kept: f32) {
         let seen = self.counts.get_mut(self.low..=self.high);
@@ -89,7 +89,7 @@ impl Spread {
 
     /// Takes runs of such jobs into account; what was expected before counts as `prior` runs. Runs
     /// beyond the request would have ended there.
-    pub(super) fn refine(&mut self, runs: &Runs, prior: f64) {
+    pub(super) fn refine(&mut self, runs: &ClassRuns, prior: f64) {
         let each = 1.0 / (f64::from(runs.total) + prior);
         let kept = prior * each;
         for (share, count) in self.shares[..=self.last].iter_mut().zip(runs.counts.iter()) {
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn runs_move_the_spread_and_never_beyond_the_request() {
         let mut spread = Spread::unknown(Span(1_000));
-        let mut runs = Runs::default();
+        let mut runs = ClassRuns::default();
         (0..50).for_each(|_| runs.add(bin_of(Span(60)), 1.0));
         spread.refine(&runs, 1.0);
         let median = spread.reading().median;

@@ -5,7 +5,7 @@ fn what(user: i64, processors: u32, requested: i64) -> Submission {
 }
 
 /// Lets a job of this shape run.
-fn runs(learner: &mut Learned, job: u32, what: Submission, run: i64) -> Forecast {
+fn runs(learner: &mut Learned, job: u32, what: Submission, run: i64) -> RunForecast {
     let forecast = learner.predict(&what).forecast;
     assert_eq!(learner.submitted(JobId(job), what), forecast.median);
     learner.ended(JobId(job), Span(run), Time(0));
