@@ -5,6 +5,8 @@
 #![expect(clippy::expect_used, clippy::print_stdout, reason = "a measurement by hand")]
 #![expect(clippy::disallowed_methods, reason = "it reads its arguments and measures time")]
 
+mod logs;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,13 +28,9 @@ fn workload(log: &swf::Log, nodes: u32) -> Workload {
         .filter(asks)
         .filter(ran)
         .map(|job| LogJob {
-            number: job.number,
-            submit: Some(job.submit),
-            run: job.run,
             processors: job.requested_processors.filter(|count| *count > 0).or(job.held()),
-            requested: job.requested_time,
-            user: job.user,
             terms: Some(Arc::new(Terms { user: job.user, ..Terms::NONE })),
+            ..logs::log_job(job)
         })
         .collect();
     prepare(&jobs, Arc::new(Pools::cluster(nodes)), Semantics::Pyss, Overrun::Kill)

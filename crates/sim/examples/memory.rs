@@ -4,6 +4,8 @@
 #![expect(clippy::print_stdout, reason = "that is what it is for")]
 #![expect(clippy::disallowed_methods, reason = "it reads its arguments and the clock")]
 
+mod logs;
+
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,15 +22,8 @@ type Field = fn(&swf::Record) -> Option<i64>;
 fn replayed(job: &swf::Record, field: Field) -> LogJob {
     let memory = field(job).filter(|memory| *memory > 0);
     let memory = memory.and_then(|memory| u32::try_from((memory + 999) / 1_000).ok());
-    LogJob {
-        number: job.number,
-        submit: Some(job.submit),
-        run: job.run,
-        processors: job.held(),
-        requested: job.requested_time,
-        user: job.user,
-        terms: Some(Arc::new(Terms { memory, ..Terms::NONE })),
-    }
+    let terms = Terms { memory, ..Terms::NONE };
+    LogJob { terms: Some(Arc::new(terms)), ..logs::log_job(job) }
 }
 
 fn show(name: &str, workload: &Workload) -> Result<(), Box<dyn Error>> {

@@ -3,6 +3,8 @@
 #![expect(clippy::print_stdout, reason = "that is what it is for")]
 #![expect(clippy::disallowed_methods, reason = "it reads its arguments")]
 
+mod logs;
+
 use std::error::Error;
 use std::sync::Arc;
 
@@ -13,25 +15,13 @@ use tradewind_sim::workload::{LogJob, Overrun, prepare};
 use tradewind_sim::{ReplaySettings, Semantics, check, metrics, run};
 use tradewind_swf as swf;
 
-fn replayed(job: &swf::Record) -> LogJob {
-    LogJob {
-        number: job.number,
-        submit: Some(job.submit),
-        run: job.run,
-        processors: job.held(),
-        requested: job.requested_time,
-        user: job.user,
-        terms: None,
-    }
-}
-
 fn main() -> Result<(), Box<dyn Error>> {
     let log = match std::env::args().nth(1) {
         Some(path) => swf::load(&path)?,
         None => swf::sample(1, 2_000, 64),
     };
     let processors = log.header.max_procs().ok_or("the log's header has no MaxProcs")?;
-    let jobs: Vec<LogJob> = log.jobs.iter().map(replayed).collect();
+    let jobs: Vec<LogJob> = log.jobs.iter().map(logs::log_job).collect();
     let pools = Arc::new(Pools::cluster(processors));
     let workload = prepare(&jobs, pools, Semantics::Textbook, Overrun::Kill);
     for (name, depth) in [("easy", Depth::First(1)), ("conservative", Depth::All)] {

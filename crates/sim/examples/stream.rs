@@ -5,12 +5,15 @@
 #![expect(clippy::print_stdout, reason = "that is what it is for")]
 #![expect(clippy::disallowed_methods, reason = "it reads its arguments and measures time")]
 
+mod logs;
+
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::{BufWriter, Write};
 use std::sync::Arc;
 use std::time::Instant;
 
+use logs::log_job;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tradewind_model::{Pools, Span, Time};
@@ -44,18 +47,6 @@ fn made_up(jobs: u64) -> impl Iterator<Item = LogJob> {
     })
 }
 
-fn of_log(job: &swf::Record) -> LogJob {
-    LogJob {
-        number: job.number,
-        submit: Some(job.submit),
-        run: job.run,
-        processors: job.held(),
-        requested: job.requested_time,
-        user: job.user,
-        terms: None,
-    }
-}
-
 /// A sum that says whether two replays are the same, whatever the order of ends.
 fn sum(job: &Job, ran: &Ran) -> u64 {
     let both = (job.number.unsigned_abs() << 32) ^ ran.start.0.unsigned_abs();
@@ -84,7 +75,7 @@ fn streamed<E: Error + 'static>(
 
 fn whole(path: &str) -> Result<(u64, u64), Box<dyn Error>> {
     let log = swf::load(path)?;
-    let jobs: Vec<LogJob> = log.jobs.iter().map(of_log).collect();
+    let jobs: Vec<LogJob> = log.jobs.iter().map(log_job).collect();
     let pools = Arc::new(Pools::cluster(log.header.max_procs().unwrap_or(PROCESSORS)));
     let workload = prepare(&jobs, pools, Semantics::Textbook, Overrun::Kill);
     let mut easy = Backfill::new(BackfillSettings::default());
@@ -138,7 +129,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             let processors = records.header.max_procs().unwrap_or(PROCESSORS);
             let mut jobs = records.filter_map(|job| match job {
                 Ok(job) => {
-                    let job = replayable(&of_log(&job), Semantics::Textbook, Overrun::Kill).ok()?;
+                    let job =
+                        replayable(&log_job(&job), Semantics::Textbook, Overrun::Kill).ok()?;
                     (job.processors <= processors).then_some(Ok(job))
                 }
                 Err(wrong) => Some(Err(wrong)),

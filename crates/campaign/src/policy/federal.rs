@@ -238,7 +238,7 @@ fn hybrid(to: &mut multiqueue::MultiQueueSettings, key: &str, value: &str) -> Re
     match key {
         "alpha" => to.alpha = alpha(value)?,
         "beta" => {
-            to.beta = multiqueue::MultiQueueSettings::new(0, number(value, 0)?).map_err(said)?.beta
+            to.beta = multiqueue::MultiQueueSettings::new(0, number(value, 0)?).map_err(said)?.beta;
         }
         "patience" => {
             let patience = if value == "none" { None } else { Some(number(value, 0)?) };

@@ -226,7 +226,7 @@ choice!(Happening {
     "over" => Over(finish), "handing" => Handing(peer), "handed-over" => HandedOver(peer),
     "unkept" => Unkept(site, words), "came-back" => CameBack(why), "taken-in" => TakenIn(peer),
     "doubted" => Doubted(peer, why), "settled-by-hand" => SettledByHand(outcome, by),
-    "kept" => PhaseRow, "breached" => Breached(why), "requeueing" => Requeueing(by),
+    "kept" => Kept, "breached" => Breached(why), "requeueing" => Requeueing(by),
 });
 object!(Task { pool, wanted, known, go, begun, held });
 object!(Choice { at, policy, others, left_out });
@@ -267,7 +267,7 @@ object!(PastOutage { why, nodes, from, until });
 object!(Quote { number, user, tasks, work, times, booking, cost, expires, slack });
 object!(Promise { quote, accepted, nodes, window, cost, slack, on_breach, outcome });
 choice!(OfferOutcome {
-    "open" => Open, "kept" => PhaseRow(began), "breached" => Breached(at, why), "void" => Void(why),
+    "open" => Open, "kept" => Kept(began), "breached" => Breached(at, why), "void" => Void(why),
 });
 choice!(BreachReason {
     "away" => Away(site, since), "down" => Down(pool, nodes), "owners-job" => OwnersJob(pool, name),
@@ -285,7 +285,7 @@ choice!(Account {
     "owner" => Owner(site), "peer" => Peer(name),
 });
 choice!(Motive {
-    "grant" => Grant(note), "hold" => JobHold(job), "settle" => Settle(job), "refund" => Refund(job),
+    "grant" => Grant(note), "hold" => Hold(job), "settle" => Settle(job), "refund" => Refund(job),
     "cover" => Cover(job),
 });
 object!(Posting { number, at, from, to, amount, motive });

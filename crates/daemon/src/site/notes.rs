@@ -267,7 +267,7 @@ pub mod memory {
 
     #[cfg(test)]
     mod tests {
-        use super::super::conformance::{self, Bench};
+        use super::super::conformance::{self, NotesBench};
         use super::*;
 
         impl NotesBench for NotesInMemory {

@@ -1,6 +1,6 @@
 //! What is remembered of sites, and by whom.
 
-use tradewind_daemon::site::notes::conformance::{self, Bench};
+use tradewind_daemon::site::notes::conformance::{self, NotesBench};
 use tradewind_daemon::site::notes::{Note, NoteChange, NoteKind, Notes};
 
 use super::*;
@@ -25,7 +25,7 @@ impl Owned {
     }
 }
 
-impl Bench for Owned {
+impl NotesBench for Owned {
     fn open(&mut self, site: &str) -> Box<dyn Notes> {
         Box::new(SiteNotes::new(self.place.address.clone(), site, self.term()))
     }
@@ -46,7 +46,7 @@ fn a_term_lasts_when_its_connection_is_opened_again() {
     let (term, epoch) = (owned.term(), owned.store.as_ref().unwrap().epoch().unwrap());
     let since = u64::try_from(now()).unwrap();
     assert!(term.abs_diff(since) < 600, "a journal that was restored begins no lower: {term}");
-    let mut notes = Bench::open(&mut owned, "a");
+    let mut notes = NotesBench::open(&mut owned, "a");
     notes.begin(&[]).unwrap();
     owned.store = None;
     owned.store = Some(owned.place.open(Claim::Again(epoch)).unwrap());
@@ -73,6 +73,6 @@ fn a_site_whose_notes_are_in_the_database_has_no_folder() {
         site_folders(&address, term, &sites).unwrap().pop().unwrap()
     };
     assert_eq!((folder_of("x"), folder_of("y")), ("x".to_owned(), "x".to_owned()));
-    Bench::open(&mut owned, "alpha").begin(&[]).unwrap();
+    NotesBench::open(&mut owned, "alpha").begin(&[]).unwrap();
     assert_eq!((folder_of("x").as_str(), folder_of("y").as_str()), (IN_DATABASE, IN_DATABASE));
 }

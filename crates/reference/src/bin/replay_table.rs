@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use tradewind_campaign::workload::dated;
 use tradewind_io::batsim::{self, BatsimRow, FinalState, Life};
 use tradewind_io::swf;
 use tradewind_model::{Pools, Span, Time};
@@ -109,7 +110,7 @@ fn one_log(file: &str, knobs: BackfillSettings) {
         let begin = Instant::now();
         let log = swf::load(file).unwrap_or_else(|error| fail(&error));
         let read = begin.elapsed().as_secs_f64();
-        let records: Vec<LogJob> = log.jobs.iter().map(dated).collect();
+        let records: Vec<LogJob> = log.jobs.iter().map(|job| dated(job, 0)).collect();
         let processors = log.header.max_procs().unwrap_or(PROCESSORS);
         let pools = Arc::new(Pools::cluster(processors));
         let workload = prepare(&records, pools, Semantics::Textbook, Overrun::Kill);
@@ -131,18 +132,6 @@ fn one_log(file: &str, knobs: BackfillSettings) {
     let [read, simulate, write, all] = best;
     let rate = jobs as f64 / all;
     println!("{jobs} {read:.3} {simulate:.3} {write:.3} {all:.3} {rate:.0} {}", peak_mib());
-}
-
-fn dated(job: &swf::Record) -> LogJob {
-    LogJob {
-        number: job.number,
-        submit: Some(job.submit),
-        run: job.run,
-        processors: job.held(),
-        requested: job.requested_time,
-        user: job.user,
-        terms: None,
-    }
 }
 
 fn rows(records: &[LogJob], workload: &Workload, run: &Run) -> Vec<BatsimRow> {

@@ -39,6 +39,7 @@ mod reason;
 mod search;
 mod sites;
 mod sweep;
+mod work;
 
 pub use front::{FreeAtOnce, FrontRequest};
 pub use limits::derived_budget;

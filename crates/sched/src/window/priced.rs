@@ -13,12 +13,13 @@
 
 use tradewind_model::{Criterion, Money, Slot, SlotList, Task, Time, Window};
 
-use super::bounded::one::{self, AliveNode, Work};
+use super::bounded::one::{self, AliveNode};
 use super::csa::Score;
 use super::pieces::{Piece, Pieces, PriceList};
 use super::ranking::Ranked;
 use super::search::{Algorithm, Found, Proof, Searcher};
 use super::sweep::{ANY_LENGTH, StartBounds};
+use crate::window::work::Work;
 
 /// A window at one start.
 #[derive(Debug, Clone)]

@@ -440,7 +440,7 @@ fn take_lock(folder: &Path) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::site::notes::memory::Memory;
+    use crate::site::notes::memory::NotesInMemory;
 
     #[test]
     fn no_two_submissions_have_one_stamp() {
@@ -519,7 +519,7 @@ mod tests {
 
     #[test]
     fn another_daemon_goes_on_from_the_notes() {
-        let shared = Memory::default();
+        let shared = NotesInMemory::default();
         let [one, two] = [(); 2].map(|()| tempfile::tempdir().unwrap());
         let tag = |job| Tag { market: "m".to_owned(), job, attempt: 0, part: 0 };
         let ticket = |job: u64| Ticket { tag: tag(job).to_string(), ..a_ticket() };

@@ -81,10 +81,10 @@ impl MigrationState {
         match (self, input) {
             (MigrationState::Up(negotiator), input) => negotiator.step(now, input, host, out),
             (MigrationState::Down(durable), Input::Joined(ticket)) => {
-                durable.apply(&Entry::Joined(ticket))
+                durable.apply(&Entry::Joined(ticket));
             }
             (MigrationState::Down(durable), Input::Over(ticket)) => {
-                durable.apply(&Entry::Over(ticket))
+                durable.apply(&Entry::Over(ticket));
             }
             (MigrationState::Down(_), _) => {}
         }

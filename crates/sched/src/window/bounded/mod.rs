@@ -15,11 +15,12 @@ use std::ops::ControlFlow;
 
 use tradewind_model::{Slot, Time, Window};
 
-use self::one::{AliveNode, Multiplier, Work};
+use self::one::{AliveNode, Multiplier};
 use super::cheapest::{Buffers, CheapestNodes};
 use super::ranking::{NodeRanking, Ranked};
 use super::search::{Found, Proof, Scratch, Searcher, alive_at};
 use super::sweep::{StartBounds, SweepVisitor, sweep};
+use crate::window::work::Work;
 
 /// Starts left for which a further pass over the list is not worth it.
 const FEW_STARTS: usize = 8;

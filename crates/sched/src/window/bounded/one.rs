@@ -1,6 +1,7 @@
 //! One start: the minimum Σ objective with Σ constraint within a limit over exactly m items.
 
 use crate::window::ranking::Ranked;
+use crate::window::work::Work;
 
 /// Rounds of tightening the multiplier; each adds to the bound, and a handful is usual.
 const MOST_ROUNDS: usize = 64;
@@ -11,25 +12,6 @@ pub(in crate::window) struct AliveNode {
     pub(in crate::window) objective: i64,
     pub(in crate::window) constraint: i64,
     pub(in crate::window) rank: u32,
-}
-
-/// The steps that are left of a work limit.
-#[derive(Debug)]
-pub(in crate::window) struct Work {
-    left: u64,
-}
-
-impl Work {
-    pub(in crate::window) fn new(limit: u64) -> Work {
-        Work { left: limit }
-    }
-
-    /// Takes `steps`; whether there were that many.
-    fn spend(&mut self, steps: u64) -> bool {
-        let enough = self.left >= steps;
-        self.left = self.left.saturating_sub(steps);
-        enough
-    }
 }
 
 /// The Lagrangian multiplier b/a as two integers: items weigh a·objective + b·constraint.
@@ -126,7 +108,7 @@ pub(in crate::window) fn solve(
     if problem.items.len() < wanted {
         return BoundedAnswer { best: None, complete: true, multiplier };
     }
-    if !work.spend(problem.items.len() as u64) {
+    if !work.spend(problem.items.len()) {
         return BoundedAnswer { best: None, complete: false, multiplier };
     }
     let (multiplier, bound) = problem.tighten();
@@ -219,7 +201,7 @@ impl Problem {
         let mut next = 0;
         loop {
             let open = classes.first_open(next);
-            if !work.spend(1 + (open - next) as u64) {
+            if !work.spend(1 + (open - next)) {
                 return false;
             }
             next = open;

@@ -5,29 +5,12 @@
 //! bound over pairs of node and group, as far as the work limit reaches.
 
 use super::assign::{self, Pair, Pairs, Weight};
+use crate::window::work::Work;
 
 /// Rounds of tightening the multiplier; each adds to the bound, and a handful is usual.
 const MOST_ROUNDS: usize = 40;
 /// Multipliers are scaled down below 2 to this power, so that weights fit 128 bits.
 const MULTIPLIER_BITS: u32 = 40;
-
-/// The steps that are left of a work limit; one looks at one pair of node and group.
-#[derive(Debug)]
-pub(super) struct Work {
-    left: u64,
-}
-
-impl Work {
-    pub(super) fn new(limit: u64) -> Work {
-        Work { left: limit }
-    }
-
-    fn spend(&mut self, steps: usize) -> bool {
-        let enough = self.left >= steps as u64;
-        self.left = self.left.saturating_sub(steps as u64);
-        enough
-    }
-}
 
 /// An assignment with its sums.
 #[derive(Debug, Clone)]

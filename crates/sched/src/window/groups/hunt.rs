@@ -3,12 +3,13 @@
 use tradewind_model::{Criterion, NodeId, Slot, Task, Time, Window};
 
 use super::assign::{self, Pair, Pairs, Weight};
-use super::bounded::{self, Work};
+use super::bounded;
 use super::pieces::GroupPieces;
 use super::{Group, tasks_of};
 use crate::window::pieces::Piece;
 use crate::window::search::{Found, Proof, Searcher, alive_at};
 use crate::window::sweep::{ANY_LENGTH, StartBounds};
+use crate::window::work::Work;
 
 /// A start, and the criterion's value of the best window there (0 where the start alone decides).
 #[derive(Debug, Clone, Copy)]

@@ -347,7 +347,7 @@ impl Project {
                 self.members.get_mut(user).ok_or(stranger)?.limits = *limits;
             }
             ProjectEdit::BudgetWarning { user, which, level, .. } => {
-                self.warn(at, user, *which, *level)
+                self.warn(at, user, *which, *level);
             }
             ProjectEdit::Eased { user, which, level } => self.warn(at, user, *which, *level),
         }
