@@ -35,15 +35,12 @@ pub struct ByExpectation {
     basis: PlannedBy,
     /// Jobs that wait or run of which something else is expected than their limits.
     expected: BTreeSet<JobId>,
-    /// Whether there was a call.
-    has_begun: bool,
 }
 
 impl ByExpectation {
     /// `inner` as `make` makes it, before its first call.
     pub fn new(inner: Box<dyn Policy>, make: Maker) -> ByExpectation {
-        let (basis, expected) = (PlannedBy::Limits, BTreeSet::new());
-        ByExpectation { make, inner, basis, expected, has_begun: false }
+        ByExpectation { make, inner, basis: PlannedBy::Limits, expected: BTreeSet::new() }
     }
 
     fn follow(&mut self, events: &[Event]) {
@@ -98,17 +95,18 @@ fn seen_event(event: &Event) -> Event {
 
 impl Policy for ByExpectation {
     fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>) {
+        // Where nothing was expected, the policy inside has seen the market as it is on either basis.
+        let was_plain = self.expected.is_empty();
         self.follow(events);
-        let has_begun = std::mem::replace(&mut self.has_begun, true);
         let basis = match self.expected.is_empty() {
             true => self.basis,
             false => self.basis_in(market),
         };
-        let turned = basis != self.basis && (!has_begun || self.begin_again(market));
+        let turned = basis != self.basis && (was_plain || self.begin_again(market));
         if turned {
             self.basis = basis;
         }
-        let whole = turned && has_begun;
+        let whole = turned && !was_plain;
         match self.basis {
             PlannedBy::Expectations if !self.expected.is_empty() => {
                 let market = seen(market);
