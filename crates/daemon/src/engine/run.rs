@@ -237,6 +237,8 @@ impl<C: Codec> Loop<C> {
             }
             Err(wrong) => {
                 tracing::error!(%wrong, "cannot go on");
+                // A full disk may have ended the way to the journal, too: another is opened.
+                self.journal.sound = false;
                 false
             }
         }
