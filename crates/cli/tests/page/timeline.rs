@@ -198,7 +198,7 @@ pub(crate) async fn a_link_shows_what_is_available(browser: &Browser, stage: &St
     ready(browser).await;
     let kept = browser.run("return document.querySelector('tr.picked').dataset.window").await;
     assert!(best(kept.as_str().unwrap()).iter().any(|it| now.contains(it)), "{picked} and {kept}");
-    browser.click("tr[data-window]").await;
+    browser.click("tr[data-window] td.best").await;
 }
 
 pub(crate) async fn jobs_are_found_sorted_and_counted(browser: &Browser, stage: &Stage) {

@@ -161,32 +161,34 @@ fn an_adviser_is_ended_with_the_watch() {
     assert!(ended.load(Ordering::Relaxed));
 }
 
+/// Name, pool (2: either), nodes, limit, and whether it waits or runs, and where.
+type DrawnJob = (u32, usize, u32, i64, u8);
+
 /// A cluster of two pools at some surveys: jobs wait, run, come back, vanish; nodes are down.
 fn surveys() -> impl Strategy<Value = Vec<Survey>> {
     let job = (0..12_u32, 0..3_usize, 1..6_u32, 1..500_i64, 0..4_u8);
     let one = (prop::collection::vec(job, 0..12), 0..5_u32, 0..5_u32, 0..3_u32);
-    let survey =
-        |(jobs, up, reserved, beyond): (Vec<(u32, usize, u32, i64, u8)>, u32, u32, u32)| {
-            let mut seen = Survey { queue_beyond: beyond / 2, ..Survey::default() };
-            let pool = |up| PoolSurvey { up, ..PoolSurvey::default() };
-            seen.pools = vec![pool(4), pool(up)];
-            let task = |nodes| LocalTask { nodes, from: Time(0), until: Time(BEGIN + 300) };
-            seen.pools[1].local.insert("reservation x".to_owned(), task(reserved));
-            for (name, pool, nodes, limit, runs) in jobs {
-                let name = name.to_string();
-                let pools = if pool == 2 { vec![0, 1] } else { vec![pool] };
-                match runs {
-                    0 => {
-                        drop(seen.pools[pool % 2].local.insert(format!("job {name}"), task(nodes)))
-                    }
-                    1 => seen.pools.iter_mut().for_each(|it| {
-                        it.local.insert(format!("job {name}"), task(nodes));
-                    }),
-                    _ => seen.queue.push(QueuedJob { pools, ..waits(&name, nodes, limit, None) }),
+    let survey = |(jobs, up, reserved, beyond): (Vec<DrawnJob>, u32, u32, u32)| {
+        let mut seen = Survey { queue_beyond: beyond / 2, ..Survey::default() };
+        let pool = |up| PoolSurvey { up, ..PoolSurvey::default() };
+        seen.pools = vec![pool(4), pool(up)];
+        let task = |nodes| LocalTask { nodes, from: Time(0), until: Time(BEGIN + 300) };
+        seen.pools[1].local.insert("reservation x".to_owned(), task(reserved));
+        for (name, pool, nodes, limit, runs) in jobs {
+            let name = name.to_string();
+            let pools = if pool == 2 { vec![0, 1] } else { vec![pool] };
+            match runs {
+                0 => {
+                    seen.pools[pool % 2].local.insert(format!("job {name}"), task(nodes));
                 }
+                1 => seen.pools.iter_mut().for_each(|it| {
+                    it.local.insert(format!("job {name}"), task(nodes));
+                }),
+                _ => seen.queue.push(QueuedJob { pools, ..waits(&name, nodes, limit, None) }),
             }
-            seen
-        };
+        }
+        seen
+    };
     prop::collection::vec(one.prop_map(survey), 1..12)
 }
 
