@@ -71,7 +71,7 @@ fn rows(lines: &mut dyn BufRead) -> Vec<PoolText> {
         match pools.iter().position(|pool| pool.name == partition) {
             Some(at) => pools[at].nodes = pools[at].nodes.saturating_add(nodes),
             None if pools.len() < MOST => {
-                pools.push(PoolText { name: partition.to_owned(), nodes })
+                pools.push(PoolText { name: partition.to_owned(), nodes });
             }
             None => {}
         }

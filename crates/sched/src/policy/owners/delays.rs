@@ -50,7 +50,7 @@ impl<K: Ord> Delays<K> {
         self.seen = Some(now);
         for (job, delay) in &mut self.jobs {
             if delay.grows {
-                delay.so_far = delay.so_far + since;
+                delay.so_far += since;
                 self.longest = self.longest.max(delay.so_far);
             }
             delay.grows = put_off.contains(job);
