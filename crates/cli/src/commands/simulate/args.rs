@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use tradewind_campaign::replay::Watch;
 use tradewind_campaign::{checks, model};
 use tradewind_io::campaign::{
     self, Campaign, Checks, Dependencies, EstimateKind, Homes, Keyword, LogField, MemoryField,
@@ -182,6 +183,13 @@ pub(super) struct CampaignSettings {
     pub(super) force: bool,
     /// For each answer of the user's own policy.
     pub(super) answer_within: Span,
+}
+
+impl Settings {
+    /// What is checked on the way.
+    pub(super) fn watch(&self) -> Watch {
+        if self.check { Watch::EveryStep } else { Watch::Nothing }
+    }
 }
 
 /// A span that is worth waiting for.

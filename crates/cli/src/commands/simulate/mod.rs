@@ -27,10 +27,12 @@ use std::time::Instant;
 
 use tradewind_campaign::checks;
 use tradewind_campaign::plan::Plan;
-use tradewind_campaign::replay::{self, Manner, Signals, Watch};
+use tradewind_campaign::replay::{self, Manner, Signals};
+use tradewind_campaign::streamed::{self, Kept};
 use tradewind_campaign::summary::Summary;
 use tradewind_campaign::workload::WorkloadFiles;
 use tradewind_io::campaign::Campaign;
+use tradewind_sim::stream::Streamed;
 
 use crate::command_policy::Commands;
 use crate::exit::{Exit, Failure, Outcome, Problem};
@@ -55,8 +57,15 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         let why = "the semantics `pyss` fix what happens to overruns";
         report.note(&format!("combinations left out: {}; {why}", plan.left_out));
     }
-    let sources: Vec<WorkloadFiles<'_>> =
-        campaign.workloads.iter().map(WorkloadFiles::open).collect();
+    let kept = if settings.out.is_some() { Kept::Files } else { Kept::Summary };
+    let open = match streamed::why_whole(&campaign, &plan, settings.watch(), kept) {
+        None => WorkloadFiles::open_for_streams,
+        Some(why) => {
+            report.detail(|| format!("logs are read whole: {why}"));
+            WorkloadFiles::open
+        }
+    };
+    let sources: Vec<WorkloadFiles<'_>> = campaign.workloads.iter().map(open).collect();
     checks::plan(&plan, &sources)?;
     let record = Record::new(&campaign, &plan, &sources);
     let folder = settings.out.as_deref().map(|out| Folder::new(out, &record));
@@ -200,10 +209,21 @@ impl Work<'_> {
     fn one(&self, at: usize, signals: &Arc<Signals>, report: &Report) -> Result<Summary, Failure> {
         let run = &self.plan.runs[at];
         let own = &Commands { answer_within: self.settings.answer_within };
-        let watch = if self.settings.check { Watch::EveryStep } else { Watch::Nothing };
-        let manner = Manner { watch, own };
+        let manner = Manner { watch: self.settings.watch(), own };
         let started = Instant::now();
         let source = &self.sources[run.workload];
+        if source.streams()
+            && let Some((summary, of)) = streamed::replay(self.campaign, run, source, signals)?
+        {
+            report.detail(|| {
+                let (Streamed { jobs, passes, .. }, took) = (of, started.elapsed().as_secs_f64());
+                format!("{}: {jobs} jobs, {passes} passes in {took:.3} s, streamed", run.name())
+            });
+            if let Some(folder) = self.folder {
+                folder.write_run(at, |path| outputs::write_summary(path, &summary))?;
+            }
+            return Ok(summary);
+        }
         let finished = replay::replay(self.campaign, run, source, manner, signals)?;
         report.detail(|| {
             let (jobs, passes) = (finished.run.jobs.len(), finished.run.passes);
