@@ -185,7 +185,7 @@ pub(super) struct CampaignSettings {
     pub(super) answer_within: Span,
 }
 
-impl Settings {
+impl CampaignSettings {
     /// What is checked on the way.
     pub(super) fn watch(&self) -> Watch {
         if self.check { Watch::EveryStep } else { Watch::Nothing }
