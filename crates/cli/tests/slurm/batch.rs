@@ -27,7 +27,8 @@ fn from_submission_to_the_ledger(policy: &str) {
         &format!("[market]\npolicy = \"{policy}\""),
         &[Offer::new(&alpha, "alpha", 4, "1"), Offer::new(&beta, "beta", 4, "3")],
     );
-    let owners = alpha.job(&["-N", "2", "--exclusive", "--time=5"]);
+    // Of usual jobs of two hours, five minutes are soon over: small jobs may use what is spare.
+    let owners = alpha.job(&["-N", "2", "--exclusive", "--time=120"]);
     market.until("the owner's job is seen", || market.pool("alpha")["local"] == 2);
     let theirs = alpha.say(&["squeue", "-h", "-o", "%N", "-j", &owners]);
     let theirs = alpha.say(&["scontrol", "show", "hostnames", theirs.trim()]);
