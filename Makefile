@@ -1,5 +1,5 @@
 # Everything that people and machines do with the tree. `make test` is the one command.
-.PHONY: build test test-packages packages-release test-slurm test-systemd test-quick test-long test-evalys test-python test-fuzz test-pages test-firefox pictures lint bench bench-criterion bench-pages bench-fairness bench-forecast docs fmt setup packages audit sbom fuzz-parsers
+.PHONY: build test test-failovers test-packages packages-release test-slurm test-systemd test-quick test-long test-evalys test-python test-fuzz test-pages test-firefox pictures lint bench bench-criterion bench-pages bench-fairness bench-forecast docs fmt setup packages audit sbom fuzz-parsers
 
 CARGO ?= cargo
 PYTHON ?= python3
@@ -7,6 +7,8 @@ PYTHON ?= python3
 LONG_CASES ?= 20000
 # How often daemons that own a market in turn are killed, frozen and cut off.
 TAKEOVERS ?= 34
+# How often a database's primary and the owner of a market are lost in turn.
+FAILOVERS ?= 5
 
 build:
 	$(CARGO) build --release
@@ -121,6 +123,13 @@ test-long: setup
 	TRADEWIND_FUZZ_CASES=$(LONG_CASES) PROPTEST_CASES=$(LONG_CASES) \
 	  TRADEWIND_DAEMONS_WORLDS=10000 TRADEWIND_TAKEOVERS=$(TAKEOVERS) \
 	  $(CARGO) test --release $(EVERYTHING)
+	$(MAKE) test-failovers
+
+# Three nodes of PostgreSQL with Patroni and etcd, two daemons, two Slurm clusters: what is lost and
+# how long it takes. A release build; some minutes for each round.
+test-failovers: build
+	FAILOVERS=1 ./scripts/setup.sh
+	./scripts/failovers.py $(FAILOVERS)
 
 lint:
 	$(CARGO) fmt --all -- --check

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Two small Slurm clusters on this machine, alpha and beta, for those who have none: their own
-# daemons, loopback only, no munge, no root, nothing installed; Slurm 22.05 to 26.05. Usage:
+# Two small Slurm clusters on this machine, alpha and beta (or $CLUSTERS), for those who have none:
+# their own daemons, loopback only, no munge, no root, nothing installed; Slurm 22.05 to 26.05. Usage:
 #   scripts/clusters.sh start [FOLDER]    four nodes each, or $NODES; FOLDER is ./clusters unless given
 #   scripts/clusters.sh stop [FOLDER]     ends their jobs and daemons, and removes FOLDER
 # SLURM_CONF=FOLDER/alpha/slurm.conf says which cluster Slurm's commands mean.
@@ -9,6 +9,7 @@ what=${1:-}
 folder=$(realpath -m "${2:-clusters}")
 nodes=${NODES:-4}
 cpus=${CPUS:-4}
+read -ra clusters <<<"${CLUSTERS:-alpha beta}"
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
 fail() {
@@ -113,15 +114,16 @@ start)
     command -v slurmctld >/dev/null && command -v sbatch >/dev/null ||
         fail "Slurm is not installed: apt-get install slurm-wlm (Debian, Ubuntu)"
     [ ! -e "$folder" ] || fail "$folder is there already: scripts/clusters.sh stop $folder"
-    configure alpha "${PORT:-17000}"
-    configure beta $((${PORT:-17000} + 1000))
-    launch alpha
-    launch beta
+    port=${PORT:-17000}
+    for name in "${clusters[@]}"; do
+        configure "$name" "$port"
+        port=$((port + 1000))
+    done
+    for name in "${clusters[@]}"; do launch "$name"; done
     ;;
 stop)
-    [ -f "$folder/alpha/slurm.conf" ] || fail "there are no clusters in $folder"
-    halt alpha
-    halt beta
+    [ -f "$folder/${clusters[0]}/slurm.conf" ] || fail "there are no clusters in $folder"
+    for name in "${clusters[@]}"; do halt "$name"; done
     rm -rf "$folder"
     ;;
 *)

@@ -1,7 +1,8 @@
-"""What scripts/forecast-slurm.sh runs: drawn owners' jobs on two equal Slurm clusters.
+"""What scripts/forecast-slurm.sh runs: drawn owners' jobs on three equal Slurm clusters.
 
-Both get the same jobs at the same moments. Beside them Tradewind submits jobs of its own to the
-second cluster, behind the owners. At some moments the first cluster is observed by a new
+All get the same jobs at the same moments. Beside them Tradewind submits jobs of its own to the
+second cluster, behind the owners; the third has none, like the first, so that the two say how much
+waits differ by themselves. At some moments the first cluster is observed by a new
 `mode = "observe"` market, whose record has its forecasts and Slurm's from the same list of jobs.
 Writes one JSON document per world; `table` makes the tables from several of them.
 """
@@ -20,10 +21,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 OVER = 600  # seconds that a job works which is ended at its limit
+NAMES = "alpha", "beta", "gamma"  # without us, with us, without us
 
 
-def draw(seed, jobs, nodes, each=15):
-    """The owners' jobs and ours: widths, limits in minutes, true run times, moments in seconds."""
+def draw(seed, jobs, nodes, each=4, kind="backlog"):
+    """The owners' jobs and ours: widths, limits in minutes, true run times, moments in seconds.
+
+    Of a backlog a fifth is submitted while the others run and wait; otherwise all are, by less than
+    the nodes can do."""
     of = random.Random(f"forecast {seed} {jobs} {nodes}")
 
     def one(widest):
@@ -37,8 +42,9 @@ def draw(seed, jobs, nodes, each=15):
     seconds = sum(job["nodes"] * min(job["work"], job["limit"] * 60 + 15) for job in owners)
     length = seconds / nodes
     for job in owners:
-        # A fifth is submitted while the others run and wait.
         job["at"] = of.uniform(5, 0.6 * length) if of.random() < 0.2 else 0
+        if kind == "arriving":
+            job["at"] = of.uniform(1, 1.3 * length)
     owners.sort(key=lambda job: job["at"])
     ours = [one(max(1, nodes // 4)) for _ in range(max(1, jobs // each))]
     for job in ours:
@@ -69,6 +75,10 @@ class Cluster:
             if not said.strip():
                 raise SystemExit(f"sbatch: {wrong}")
             self.ids[said.strip()] = number
+
+    def open(self, is_open):
+        """Whether jobs start."""
+        self.say("scontrol", "update", "PartitionName=main", f"State={'UP' if is_open else 'DOWN'}")
 
     def look(self):
         """Submissions and starts of all jobs that Slurm still knows."""
@@ -154,6 +164,18 @@ def waits_at(market):
     return (sites[0].get("queue") or {}).get("jobs", 0)
 
 
+def longest_delay(market):
+    """For how long the market knows to have put off one of the owners' waiting jobs, seconds."""
+    sites = (market.json("sites") or {}).get("sites") or [{}]
+    return (sites[0].get("queue") or {}).get("longest_delay", 0)
+
+
+def guard(args):
+    """What the configuration says of the owners."""
+    bound = f"\nmax_delay = {args.max_delay}" if args.max_delay else ""
+    return f"guard = \"{args.guard}\"{bound}"
+
+
 def observe(program, work, cluster, nodes, number):
     """Both forecasts of all waiting jobs, from one survey of a market that only observes."""
     market = Market(program, f"{work}/look{number}", "", cluster, nodes, "mode = \"observe\"")
@@ -191,30 +213,37 @@ def ask_and_submit(market, cluster, job):
 
 
 def world(args):
-    owners, ours, looks, length = draw(args.seed, args.jobs, args.nodes, args.each)
-    alpha, beta = (Cluster(f"{args.work}/clusters", name) for name in ("alpha", "beta"))
+    owners, ours, looks, length = draw(args.seed, args.jobs, args.nodes, args.each, args.kind)
+    clusters = alpha, beta, gamma = [Cluster(f"{args.work}/clusters", name) for name in NAMES]
     begin = time.time()
-    market = Market(args.program, f"{args.work}/market", "", beta, args.nodes, "")
+    market = Market(args.program, f"{args.work}/market", "", beta, args.nodes, guard(args))
     market.until(lambda: market.run("policy"))
     events = [(job["at"], "owner", number) for number, job in enumerate(owners) if job["at"] > 0]
-    events += [(job["at"], "ours", number) for number, job in enumerate(ours)] if args.ours else []
+    events += [(job["at"], "ours", number) for number, job in enumerate(ours)]
     events += [(at, "look", number) for number, at in enumerate(looks)]
     events.sort(key=lambda event: event[0])
-    asked, seen = [], []
-    pools = {name: ThreadPoolExecutor(1) for name in ("alpha", "beta", "ours", "look", "poll")}
+    asked, seen, put_off = [], [], []
+    pools = {name: ThreadPoolExecutor(1) for name in (*NAMES, "ours", "look", "poll")}
     stop = threading.Event()
 
     def poll():
         while not stop.wait(8):
-            alpha.look()
-            beta.look()
+            for it in clusters:
+                it.look()
+            put_off.append(longest_delay(market))
 
     polling = pools["poll"].submit(poll)
+    # All begin with the same queue: nothing starts before it is whole.
+    for it in clusters:
+        it.open(False)
     pending = []
     for number, job in enumerate(owners):
         if job["at"] == 0:
-            pending += [pools[it.name].submit(it.submit, number, job) for it in (alpha, beta)]
+            pending += [pools[it.name].submit(it.submit, number, job) for it in clusters]
     for one in pending:
+        one.result()
+    opened = time.time()
+    for one in [pools[it.name].submit(it.open, True) for it in clusters]:
         one.result()
     # Slurm's answers are of the moment, and the market lists the jobs every second or two.
     market.until(lambda: waits_at(market) >= 0.9 * beta.waiting(), 30)
@@ -222,8 +251,7 @@ def world(args):
     for at, kind, number in events:
         time.sleep(max(0, start + at - time.time()))
         if kind == "owner":
-            pending.append(pools["alpha"].submit(alpha.submit, number, owners[number]))
-            pending.append(pools["beta"].submit(beta.submit, number, owners[number]))
+            pending += [pools[it.name].submit(it.submit, number, owners[number]) for it in clusters]
         elif kind == "ours":
             job = ours[number]
             pending.append(pools["ours"].submit(lambda job=job: asked.append(
@@ -234,7 +262,7 @@ def world(args):
     for one in pending:
         one.result()
     end = time.time() + 3 * length + 600
-    while len(alpha.seen) + len(beta.seen) < 2 * len(owners) and time.time() < end:
+    while sum(len(it.seen) for it in clusters) < 3 * len(owners) and time.time() < end:
         time.sleep(1)
     is_over = lambda it: it and it.get("state") in ("COMPLETED", "FAILED", "TIMEOUT", "CANCELLED")
     for it in asked:
@@ -249,7 +277,7 @@ def world(args):
     rows = []
     for place in range(len(owners)):
         row = {**owners[place]}
-        for cluster in (alpha, beta):
+        for cluster in clusters:
             name = next((name for name, number in cluster.ids.items() if number == place), None)
             row[cluster.name] = cluster.seen.get(name)
             row.setdefault("job", name)
@@ -258,7 +286,7 @@ def world(args):
     for it in seen:
         it["start"] = starts.get(it["job"])
     document = {"slurm": alpha.say("sinfo", "--version")[0].split()[-1], "seed": args.seed, "jobs": args.jobs, "nodes": args.nodes,
-                "seconds": round(time.time() - begin), "with": args.ours, "owners": rows,
+                "seconds": round(time.time() - begin), "guard": args.guard, "kind": args.kind, "max_delay": args.max_delay, "put_off": max(put_off, default=0), "opened": int(opened), "owners": rows,
                 "seen": seen, "asked": asked}
     Path(args.out).write_text(json.dumps(document))
 
@@ -292,59 +320,80 @@ def compared(asked):
     return f"{len(asked)} | {errors(slurm)} | {errors(window)} | {errors(ours)}"
 
 
-def beyond(world):
-    """By how much jobs started later than foreseen when they were seen first: without us and with us.
+def waits(world):
+    """Of each owner's job that started on all clusters: its wait on each, seconds, and the job. No
+    wait begins before the queue was opened."""
+    def wait(row, name):
+        submitted, start = row[name]
+        return start - max(submitted, world["opened"])
+    rows = [row for row in world["owners"] if all(row[name] for name in NAMES)]
+    return [([wait(row, name) for name in NAMES], row) for row in rows]
 
-    The load is the same, so the forecast without us is compared with both starts; what counts is
+
+def beyond(world):
+    """By how much jobs started later than foreseen when they were seen first, on each cluster.
+
+    The load is the same, so the forecast without us is compared with all starts; what counts is
     the wait from the submission on."""
     first = {}
     for it in sorted(world["seen"], key=lambda it: it["at"]):
         forecast = it["together"] if it["together"] is not None else it["ours"]
         if forecast is not None:
             first.setdefault(it["job"], forecast)
-    rows = [row for row in world["owners"] if row["job"] in first and row["alpha"] and row["beta"]]
-    waits = [(first[row["job"]] - row["alpha"][0], row) for row in rows]
-    return [[row[name][1] - row[name][0] - wait for name in ("alpha", "beta")] for wait, row in waits]
+    found = [(each, row) for each, row in waits(world) if row["job"] in first]
+    foreseen = lambda row: first[row["job"]] - max(row["alpha"][0], world["opened"])
+    return [[wait - foreseen(row) for wait in each] for each, row in found]
 
 
 # Two-sided 95 % quantiles of Student's distribution, by degrees of freedom.
-STUDENT = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13]
+STUDENT = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13,
+           2.12, 2.11, 2.10, 2.09, 2.09, 2.08, 2.07, 2.07, 2.06, 2.06, 2.06, 2.05, 2.05, 2.05, 2.04]
 
 
-def interval(worlds):
-    """The mean over worlds of the difference of the owners' mean waits, in per cent of all worlds'
-    mean wait without us, and the 95 % interval of this mean. Worlds are independent, jobs of one
-    world are not."""
-    pairs = []
-    for one in worlds:
-        rows = [row for row in one["owners"] if row["alpha"] and row["beta"]]
-        if rows:
-            pairs.append([statistics.mean(row[name][1] - row[name][0] for row in rows)
-                          for name in ("alpha", "beta")])
-    if len(pairs) < 2:
-        return "–"
-    whole = max(statistics.mean(without for without, _ in pairs), 0.1)
-    parts = [100 * (beside - without) / whole for without, beside in pairs]
-    factor = STUDENT[len(parts) - 2] if len(parts) - 2 < len(STUDENT) else 2.1
-    half = factor * statistics.stdev(parts) / len(parts) ** 0.5
-    return f"{statistics.mean(parts):+.2f} ± {half:.2f} %"
+def each(worlds, difference):
+    """By world: a difference of the owners' mean waits, in per cent of all worlds' mean wait without
+    us."""
+    means = [[statistics.mean(wait) for wait in zip(*(wait for wait, _ in waits(one)))] for one in worlds]
+    whole = max(statistics.mean((first + again) / 2 for first, _, again in means), 0.1)
+    return [100 * difference(*mean) / whole for mean in means]
 
 
-def worst(worlds):
-    late = [it for one in worlds for it in beyond(one)]
-    return [str(len(late))] + [f"{max((it[place] for it in late), default=0):+d}" for place in (0, 1)]
+def interval(worlds, difference):
+    """The mean of these over worlds, and half of the 95 % interval of this mean. Worlds are
+    independent, jobs of one world are not. `None` for fewer than two worlds."""
+    if len(worlds) < 2:
+        return None
+    parts = each(worlds, difference)
+    factor = STUDENT[len(parts) - 2] if len(parts) - 2 < len(STUDENT) else 2.04
+    return statistics.mean(parts), factor * statistics.stdev(parts) / len(parts) ** 0.5
+
+
+def by_us(first, beside, again):
+    return beside - (first + again) / 2
+
+
+def by_itself(first, beside, again):
+    return again - first
+
+
+def percent(found):
+    return "–" if found is None else f"{found[0]:+.2f} ± {found[1]:.2f} %"
 
 
 def table(args):
     worlds = [json.loads(Path(path).read_text()) for path in args.files]
     groups = {}
     for one in worlds:
-        groups.setdefault((one["slurm"], one["jobs"], one["nodes"]), []).append(one)
-    versions = sorted({key[0] for key in groups})
-    for key in [(version, None, None) for version in versions]:
-        groups[key] = [one for one in worlds if one["slurm"] == key[0]]
-    order = sorted(groups, key=lambda key: (key[0], key[1] is None, key[1] or 0))
-    name = lambda key: f"{key[0]} | " + ("all" if key[1] is None else f"{key[1]} on {key[2]}")
+        groups.setdefault((one["slurm"], one.get("kind", "backlog"), one["jobs"], one["nodes"]), []).append(one)
+    sums = sorted({key[:2] for key in groups})
+    for version, kind in sums:
+        groups[version, kind, None, None] = [
+            one for one in worlds if (one["slurm"], one.get("kind", "backlog")) == (version, kind)]
+    order = sorted(groups, key=lambda key: (key[1] == "arriving", key[0], key[2] is None, key[2] or 0))
+    def name(key):
+        what = "all" if key[2] is None else f"{key[2]} on {key[3]}"
+        return f"{key[0]} | {what}" + (", arriving" if key[1] == "arriving" else "")
+
     print("| Slurm | jobs on nodes | worlds | forecasts of both | Slurm's error | ours | forecasts of ours alone | their error |")
     print("|---|---|---|---|---|---|---|---|")
     for key in order:
@@ -359,27 +408,63 @@ def table(args):
           "no other of ours waited | `sbatch --test-only` | our window | expected start |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for key in order:
-        both = [it for one in groups[key] if one["with"] for it in comparable(one["asked"])]
+        both = [it for one in groups[key] for it in comparable(one["asked"])]
         if both:
             alone = [it for it in both if it["alone"]]
             print(f"| {name(key)} | {compared(both)} | {compared(alone)} |")
-    print("\n| Slurm | jobs on nodes | our jobs beside | owners' jobs | mean wait without | with | difference | mean of worlds, 95 % | "
-          "of each job: median, 9 of 10, worst | starts foreseen | latest after it: without | with |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|---|")
+    print("\n| Slurm | jobs on nodes | worlds | our jobs | owners' jobs | mean wait without | with | without again | "
+          "by us | by itself | of each job by us: 9 of 10, worst | by itself | starts foreseen | "
+          "latest after it: without | with | without again | longest put off by us |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
     for key in order:
-        for has_ours in (True, False):
-            some = [one for one in groups[key] if one["with"] == has_ours]
-            rows = [row for one in some for row in one["owners"] if row["alpha"] and row["beta"]]
-            if not rows:
-                continue
-            waits = [[row[name][1] - row[name][0] for name in ("alpha", "beta")] for row in rows]
-            without, beside = (statistics.mean(wait[place] for wait in waits) for place in (0, 1))
-            later = [wait[1] - wait[0] for wait in waits]
-            count = sum(len(one["asked"]) for one in some)
-            print(f"| {name(key)} | {count} | {len(rows)} | {without:.1f} | {beside:.1f} | "
-                  f"{100 * (beside - without) / max(without, 0.1):+.2f} % | {interval(some)} | "
-                  f"{quantile(later, 50):+d}, {quantile(later, 90):+d}, {max(later):+d} | "
-                  f"{' | '.join(worst(some))} |")
+        some = groups[key]
+        jobs = [it for one in some for it, _ in waits(one)]
+        if not jobs:
+            continue
+        means = [f"{statistics.mean(wait):.1f}" for wait in zip(*jobs)]
+        late = [[beside - first for first, beside, _ in jobs], [again - first for first, _, again in jobs]]
+        late = [f"{quantile(it, 90):+d}, {max(it):+d}" for it in late]
+        after = [it for one in some for it in beyond(one)]
+        latest = [f"{max((it[place] for it in after), default=0):+d}" for place in range(3)]
+        count = sum(len(one["asked"]) for one in some)
+        print(f"| {name(key)} | {len(some)} | {count} | {len(jobs)} | {' | '.join(means)} | "
+              f"{percent(interval(some, by_us))} | {percent(interval(some, by_itself))} | "
+              f"{' | '.join(late)} | {len(after)} | {' | '.join(latest)} | "
+              f"{max(one.get('put_off', 0) for one in some)} |")
+    print()
+    for version, kind in sums:
+        print(verdict(f"{version}, {kind}", groups[version, kind, None, None]))
+    for kind in sorted({kind for _, kind in sums}):
+        some = [one for one in worlds if one.get("kind", "backlog") == kind]
+        print(verdict(f"of all versions, {kind}", some))
+
+
+def verdict(name, worlds):
+    """What the tables say, in a sentence each."""
+    seen = [it for one in worlds for it in one["seen"] if it["start"] is not None]
+    both = [it for it in seen if it["slurm"] is not None and it["together"] is not None]
+    middle = lambda whose: quantile([abs(it["start"] - it[whose]) for it in both], 50)
+    ours, slurms = middle("together"), middle("slurm")
+    said = [f"Slurm {name}, {len(worlds)} worlds:"]
+    if both:
+        word = "WORSE" if ours > slurms else "not worse"
+        said.append(f"median error of our forecasts {ours} s, of Slurm's {slurms} s: {word};")
+    asked = [it for one in worlds for it in comparable(one["asked"])]
+    if asked:
+        late = lambda whose: quantile([abs(it["start"] - it.get(whose, it["ours"])) for it in asked], 50)
+        slurms = late("slurm")
+        said += [f"of our own jobs, {what} {late(whose)} s, `sbatch --test-only` {slurms} s: "
+                 f"{'WORSE' if late(whose) > slurms else 'not worse'};"
+                 for what, whose in (("expected starts", "ours"), ("windows", "window"))]
+    found = interval(worlds, by_us)
+    if found is not None:
+        low, high = found[0] - found[1], found[0] + found[1]
+        word = "below 1 %" if high < 1 else "ABOVE 1 %" if low > 1 else "not decided by so few worlds"
+        said.append(f"owners wait longer with us by {low:+.2f} to {high:+.2f} %: {word};")
+        said.append(f"by itself the same load differs by {percent(interval(worlds, by_itself))};")
+        middle = [quantile(each(worlds, what), 50) for what in (by_us, by_itself)]
+        said.append("median of the worlds: {:+.2f} % with us, {:+.2f} % by itself".format(*middle))
+    return " ".join(said)
 
 
 def main():
@@ -390,8 +475,10 @@ def main():
         one.add_argument(name, required=True)
     for name in ("--seed", "--jobs", "--nodes"):
         one.add_argument(name, type=int, required=True)
-    one.add_argument("--each", type=int, default=15, help="of so many owners' jobs, one of ours")
-    one.add_argument("--ours", type=int, choices=(0, 1), default=1)
+    one.add_argument("--each", type=int, default=4, help="of so many owners' jobs, one of ours")
+    one.add_argument("--kind", choices=("backlog", "arriving"), default="backlog")
+    one.add_argument("--max-delay", type=int)
+    one.add_argument("--guard", choices=("limits", "early", "spare"), default="spare")
     one.set_defaults(run=world)
     tables = kinds.add_parser("table")
     tables.add_argument("files", nargs="+")

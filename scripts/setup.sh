@@ -31,6 +31,11 @@ command -v chromium >/dev/null || missing+=(chromium)
 command -v chromedriver >/dev/null || missing+=(chromium-driver)
 # FIREFOX=1: Firefox, too, which looks at the same pages.
 [ -z "${FIREFOX:-}" ] || command -v firefox-esr >/dev/null || missing+=(firefox-esr)
+# FAILOVERS=1: what looks after a database of three nodes, too.
+if [ -n "${FAILOVERS:-}" ]; then
+    command -v patroni >/dev/null || missing+=(patroni)
+    command -v etcd >/dev/null || missing+=(etcd-server)
+fi
 if [ "${#missing[@]}" -eq 0 ]; then
     exit 0
 fi

@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use tradewind_io::input::{Input, unpacked};
-use tradewind_io::snapshot::{At, Options, side, take};
+use tradewind_io::snapshot::{At, SnapshotOptions, side, take};
 use tradewind_io::{
     campaign, decimal, duration, grid, outages, sacct, scenario, settings, swf, wire,
 };
@@ -31,16 +31,16 @@ fuzz_target!(|data: &[u8]| {
 
 fn log(input: &Input) {
     let Ok(log) = swf::parse(input) else { return };
-    let options = Options::new(At::Middle, Span(1_000), 1);
-    let _ = take(&log, &Options { processors: Some(64), ..options });
+    let options = SnapshotOptions::new(At::Middle, Span(1_000), 1);
+    let _ = take(&log, &SnapshotOptions { processors: Some(64), ..options });
     // What was read can be written and read again.
     let back = swf::parse(&Input::new("x.swf", swf::write(&log))).expect("our own log");
     assert_eq!((back.header, back.jobs, back.undated), (log.header, log.jobs, log.undated));
 }
 
 fn rows(input: &Input) {
-    let options = sacct::Options::new(jiff::tz::TimeZone::UTC);
-    let mut reader = sacct::Reader::new("x.txt", options);
+    let options = sacct::SacctOptions::new(jiff::tz::TimeZone::UTC);
+    let mut reader = sacct::SacctReader::new("x.txt", options);
     input.bytes.split(|byte| *byte == b'\n').for_each(|line| reader.line(line));
     let Ok(history) = reader.finish() else { return };
     let mut bytes = Vec::new();

@@ -31,7 +31,7 @@ struct Easy;
 
 impl Make for Easy {
     fn make(&self, _: &str, _: &Pools) -> Result<Box<dyn Policy + Send>, String> {
-        Ok(Box::new(gridfill::GridFill::new(gridfill::Settings::default())))
+        Ok(Box::new(gridfill::GridFill::new(gridfill::GridFillSettings::default())))
     }
 }
 

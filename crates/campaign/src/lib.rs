@@ -23,6 +23,7 @@ pub mod replay;
 pub mod rows;
 pub mod rules;
 mod sites;
+pub mod streamed;
 pub mod summary;
 pub mod values;
 pub mod worker_pool;

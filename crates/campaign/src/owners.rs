@@ -5,8 +5,8 @@ use tradewind_io::diagnostics::{Diagnostic, Diagnostics};
 use tradewind_io::grid::{GridFile, OwnersQueue, Wider};
 use tradewind_io::input::{self, Input};
 use tradewind_io::swf::{self, Log, transform};
-use tradewind_model::{Pools, Span, Time};
-use tradewind_sched::policy::owners::Rule;
+use tradewind_model::{OwnersFirst, Pools, Span, Time};
+use tradewind_sched::policy::owners::SiteRule;
 use tradewind_sim::owners::OwnersLoad;
 use tradewind_sim::workload::LogJob;
 
@@ -17,7 +17,7 @@ use crate::workload::dated;
 /// A queue of owners' jobs, and what is in its log.
 pub(crate) struct OwnersSource {
     queue: OwnersQueue,
-    rule: Rule,
+    rule: SiteRule,
     jobs: Vec<LogJob>,
     /// Jobs that were left out, as they are too wide.
     dropped: usize,
@@ -92,7 +92,7 @@ fn shift(queue: &OwnersQueue, log: &Log) -> Span {
     queue.start.map_or(Span::ZERO, |start| start - first)
 }
 
-fn rule(queue: &OwnersQueue, file: &str) -> Result<Rule, Diagnostics> {
+fn rule(queue: &OwnersQueue, file: &str) -> Result<SiteRule, Diagnostics> {
     let hint = "`fcfs`, `sjf`, `easy`, `easy[depth=4]`, `easy[order=shortest]` or `conservative`";
     let wrong =
         |message: String| Diagnostics::from(queue.wrong_policy(file, message).with_hint(hint));
@@ -105,7 +105,8 @@ fn rule(queue: &OwnersQueue, file: &str) -> Result<Rule, Diagnostics> {
     })?;
     let tested = queue.tested.unwrap_or(rule.tested);
     let horizon = queue.horizon.unwrap_or(rule.horizon);
-    Ok(Rule { tested, horizon, guard: queue.guard, ..rule })
+    let OwnersFirst { guard, max_delay } = queue.owners_first;
+    Ok(SiteRule { tested, horizon, guard, max_delay, ..rule })
 }
 
 fn unreadable(queue: &OwnersQueue, file: &str, wrong: &Diagnostics) -> Diagnostics {

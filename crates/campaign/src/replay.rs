@@ -11,7 +11,7 @@ use tradewind_sim::feedback;
 use tradewind_sim::metrics::{self, Counted, Metrics};
 use tradewind_sim::placement::{self, Places};
 use tradewind_sim::workload::Workload;
-use tradewind_sim::{Settings, SimError};
+use tradewind_sim::{ReplaySettings, SimError};
 
 use crate::failure::{Exit, Failure};
 use crate::plan::{Decider, Run};
@@ -75,7 +75,7 @@ pub trait OwnPolicy: Sync {
         &self,
         text: &str,
         workload: &Workload,
-        settings: Settings,
+        settings: ReplaySettings,
         listener: Box<dyn Checker>,
     ) -> Result<tradewind_sim::Run, Failure>;
 }
@@ -90,7 +90,7 @@ pub fn replay<'a>(
 ) -> Result<Finished<'a>, Failure> {
     let prepared = source.prepare(run)?;
     something_counts(&prepared.workload, campaign, run)?;
-    let settings = Settings {
+    let settings = ReplaySettings {
         semantics: rules::semantics(run.semantics),
         estimate: rules::estimate(run.estimate),
     };
@@ -131,7 +131,7 @@ fn measure(
     workload: &Workload,
     ran: &tradewind_sim::Run,
 ) -> (Metrics, OnceLock<Places>) {
-    let options = metrics::Options { trim: rules::trim(campaign.trim), ..Default::default() };
+    let options = metrics::MetricOptions { trim: rules::trim(campaign.trim), ..Default::default() };
     let places = OnceLock::new();
     let told = |output: &Output| matches!(output, Output::Jobs | Output::Report);
     let measured = std::thread::scope(|scope| {
@@ -147,7 +147,7 @@ fn measure(
 
 fn replay_ours(
     workload: &Workload,
-    settings: Settings,
+    settings: ReplaySettings,
     mut policy: Box<dyn Policy>,
     watch: Watch,
     listener: Box<dyn Checker>,

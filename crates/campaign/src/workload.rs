@@ -19,6 +19,7 @@ use crate::links::{self, Linked};
 use crate::plan::Run;
 use crate::policy::{Layout, PolicySpec};
 use crate::sites::{self, Asking, Sites};
+use crate::streamed::{self, LogFacts};
 use crate::{model, rules};
 
 /// The files of one workload, and their content once it was asked for.
@@ -30,11 +31,14 @@ pub struct WorkloadFiles<'a> {
     /// The digest of the electricity that the grid file describes, in other files perhaps.
     power: Option<String>,
     read: OnceLock<Result<Machine, Failure>>,
+    /// What is known of a log that was streamed.
+    streamed: OnceLock<LogFacts>,
 }
 
 struct File {
+    path: String,
     /// As stored: packed, if it is.
-    input: Result<Input, Diagnostics>,
+    input: OnceLock<Result<Input, Diagnostics>>,
     sha256: Option<String>,
 }
 
@@ -42,12 +46,22 @@ impl File {
     fn read(path: &str) -> File {
         let input = input::read_packed(path);
         let sha256 = input.as_ref().ok().map(|input| digest::sha256(&input.bytes));
-        File { input, sha256 }
+        File { path: path.to_owned(), input: OnceLock::from(input), sha256 }
+    }
+
+    /// The same; its content is kept only once it was asked for.
+    fn look_at(path: &str) -> File {
+        let sha256 = digest::sha256_of_file(path).ok();
+        File { path: path.to_owned(), input: OnceLock::new(), sha256 }
+    }
+
+    fn input(&self) -> Result<&Input, &Diagnostics> {
+        self.input.get_or_init(|| input::read_packed(&self.path)).as_ref()
     }
 
     /// What it says as a grid file, if it is a sound one.
     fn grid(&self) -> Option<grid::GridFile> {
-        let input = self.input.as_ref().ok()?;
+        let input = self.input().ok()?;
         Some(grid::parse(&*input::unpacked(input).ok()?).ok()?.0)
     }
 }
@@ -78,14 +92,52 @@ pub struct Prepared<'a> {
 impl<'a> WorkloadFiles<'a> {
     /// Reads the files of a workload, but does not look into them yet.
     pub fn open(spec: &'a Spec) -> WorkloadFiles<'a> {
-        let files: Vec<File> = spec.files().map(|path| File::read(path)).collect();
+        WorkloadFiles::with(spec, spec.files().map(|path| File::read(path)).collect())
+    }
+
+    /// The same, for a campaign whose logs can be streamed: long ones are not read yet.
+    pub fn open_for_streams(spec: &'a Spec) -> WorkloadFiles<'a> {
+        let file = |path: &String| match streamed::is_long(path) {
+            true => File::look_at(path),
+            false => File::read(path),
+        };
+        WorkloadFiles::with(spec, spec.files().map(file).collect())
+    }
+
+    fn with(spec: &'a Spec, files: Vec<File>) -> WorkloadFiles<'a> {
         let grid = spec.grid.as_ref().and_then(|_| files.get(spec.logs.len()));
         let grid = grid.and_then(File::grid);
         let power = grid.as_ref().and_then(grid::GridFile::power_digest);
         let queues = grid.map(|grid| grid.owners).unwrap_or_default();
         let owners = queues.into_iter().map(|queue| (File::read(&queue.log), queue.log));
         let owners = owners.map(|(file, path)| (path, file)).collect();
-        WorkloadFiles { spec, files, owners, power, read: OnceLock::new() }
+        let (read, streamed) = (OnceLock::new(), OnceLock::new());
+        WorkloadFiles { spec, files, owners, power, read, streamed }
+    }
+
+    /// Whether the log is to be streamed: it is a long one that nothing has read whole yet.
+    pub fn streams(&self) -> bool {
+        self.files.iter().any(|file| file.input.get().is_none())
+    }
+
+    /// A run has streamed the log.
+    pub(super) fn was_streamed(&self, facts: LogFacts) {
+        self.streamed.get_or_init(|| facts);
+    }
+
+    /// What is known of the logs, if they were read and found sound.
+    pub fn facts(&self) -> Option<Vec<LogFacts>> {
+        let of = |log: &swf::Log| LogFacts {
+            name: log.name.clone(),
+            header: log.header.clone(),
+            jobs: log.jobs.len(),
+            without_request: log.summary.without_request,
+            repeated: log.repeated(),
+        };
+        match self.read.get() {
+            Some(read) => Some(read.as_ref().ok()?.logs.iter().map(of).collect()),
+            None => self.streamed.get().cloned().map(|facts| vec![facts]),
+        }
     }
 
     /// The hash of each file that could be read.
@@ -170,7 +222,14 @@ impl<'a> WorkloadFiles<'a> {
 
     /// What was taken for granted about logs that were read, and about policies.
     pub fn assumptions(&self, policies: &[&PolicySpec]) -> Vec<String> {
-        let Some(Ok(machine)) = self.read.get() else { return Vec::new() };
+        let repeated = self.facts().into_iter().flatten().filter(|log| log.repeated > 0);
+        let repeated = repeated.map(|LogFacts { name, repeated, .. }| {
+            format!("{name}: jobs with the number of another one, which results do not tell apart: {repeated}")
+        });
+        let Some(Ok(machine)) = self.read.get() else {
+            let says = self.streamed.get().and_then(|log| log.header.max_procs());
+            return repeated.chain(self.small_machine(says)).collect();
+        };
         let name = &self.spec.name;
         let layout = machine.sites.layout();
         let meant = policies.iter().map(|policy| (policy.text(), policy.on(layout)));
@@ -183,10 +242,6 @@ impl<'a> WorkloadFiles<'a> {
         let alone = alone.filter(|_| machine.sites.pools(0).as_slice().len() == 1);
         let alone = alone
             .map(|text| format!("{name}: one site, so no other site can take a job of `{text}`"));
-        let repeated = machine.logs.iter().map(|log| (&log.name, log.repeated()));
-        let repeated = repeated.filter(|(_, count)| *count > 0).map(|(log, count)| {
-            format!("{log}: jobs with the number of another one, which results do not tell apart: {count}")
-        });
         let owners = machine.sites.owners_logs().filter_map(|source| source.note(name));
         other.chain(alone).chain(repeated).chain(owners).chain(self.about_logs(machine)).collect()
     }
@@ -210,13 +265,13 @@ impl<'a> WorkloadFiles<'a> {
         let guessed = self.spec.logs.len() > 1 && self.spec.procs.is_none();
         let count = machine.sites.pools(0).nodes();
         let said = format!("{name}: one machine of {count} processors, the most that a log names");
-        guessed.then_some(said).into_iter().chain(self.small_machine(machine)).collect()
+        let says = machine.logs.iter().filter_map(|log| log.header.max_procs()).max();
+        guessed.then_some(said).into_iter().chain(self.small_machine(says)).collect()
     }
 
     /// If the machine is given and smaller than a log says: jobs may be wider than it.
-    fn small_machine(&self, machine: &Machine) -> Option<String> {
-        let given = self.spec.procs?;
-        let says = machine.logs.iter().filter_map(|log| log.header.max_procs()).max()?;
+    fn small_machine(&self, says: Option<u32>) -> Option<String> {
+        let (given, says) = (self.spec.procs?, says?);
         let said = format!(
             "{}: the log's machine has {says} processors, and `--procs` says {given}: jobs that \
              are wider cannot run",
@@ -336,7 +391,7 @@ impl<'a> WorkloadFiles<'a> {
 
     fn machine(&self) -> Result<Machine, Failure> {
         let (mut logs, mut spans): (Vec<swf::Log>, Vec<(Time, Time)>) = Default::default();
-        let inputs = self.files.iter().map(|file| file.input.as_ref());
+        let inputs = self.files.iter().map(File::input);
         let inputs: Vec<&Input> =
             inputs.collect::<Result<_, _>>().map_err(|wrong| Failure::from(wrong.clone()))?;
         let (packed_logs, others) = inputs.split_at(self.spec.logs.len());
@@ -359,7 +414,10 @@ impl<'a> WorkloadFiles<'a> {
                 Failure::data(message).hint("say how many processors the machine has: `--procs N`")
             })
         };
-        let owners: Vec<_> = self.owners.iter().map(|(_, file)| file.input.clone()).collect();
+        let owners: Vec<_> = {
+            let input = |(_, file): &(String, File)| file.input().cloned().map_err(Clone::clone);
+            self.owners.iter().map(input).collect()
+        };
         let inputs = sites::Inputs { owners: &owners, ..sites::split(self.spec, others) };
         let sites = Sites::read(&inputs, self.spec.nodes, &processors)?;
         Ok(Machine { logs: self.checked(logs, &spans)?, sites })

@@ -120,7 +120,7 @@ impl Trial {
 
 #[expect(clippy::expect_used, reason = "it was made once before, a moment ago")]
 fn make(reign: &Reign, market: &Market) -> Box<dyn Policy> {
-    let made = reign.policy.for_market(market.pools());
+    let made = reign.policy.for_live_market(market.pools());
     let mut made = made.map_err(|_| ()).expect("a policy that was made before");
     made.resume(&reign.usage);
     made

@@ -4,6 +4,7 @@
 mod bounded_call;
 mod cli;
 mod client;
+mod command_policy;
 mod commands;
 mod decisions;
 mod dispatch;

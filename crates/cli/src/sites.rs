@@ -14,7 +14,7 @@ use tradewind_daemon::site::PoolSetup;
 use tradewind_daemon::site::fence::Fence;
 use tradewind_daemon::site::fenced::{Elsewhere, Fenced};
 use tradewind_daemon::site::gridengine;
-use tradewind_daemon::site::local::{self, Confinement, Local, Wish};
+use tradewind_daemon::site::local::{self, ConfineMode, Confinement, Local};
 use tradewind_daemon::site::managed::driver::{self, Ownership};
 use tradewind_daemon::site::notes::Notes;
 use tradewind_daemon::site::observed::Observed;
@@ -24,11 +24,12 @@ use tradewind_io::settings::machine::{self, LocalAccounts};
 use tradewind_io::settings::schedule::Schedule;
 use tradewind_io::settings::{Pool, Settings, Site, SiteKind};
 use tradewind_model::{
-    self as model, Admission, Attribute, Attributes, Guard, Performance, Pools, Price, SiteId,
-    Span, Standing, Times,
+    self as model, Admission, Attribute, Attributes, OwnersFirst, Performance, Pools, Price,
+    SiteId, Span, Standing, Times,
 };
 use tradewind_postgres::IN_DATABASE;
 
+use crate::command_policy::site_policy;
 use crate::exit::Failure;
 
 /// The hidden command in which this program is the supervisor of a local task.
@@ -66,15 +67,15 @@ pub(crate) fn in_line(settings: &Settings) -> BTreeMap<String, LineSettings> {
     settings.sites.iter().filter_map(line).collect()
 }
 
-/// How much is left to the waiting jobs of the owners, of sites with a queue of their own.
-pub(crate) fn guards(settings: &Settings) -> BTreeMap<String, Guard> {
-    let guard = |site: &Site| match &site.kind {
+/// What owners may rely on, of sites with a queue of their own.
+pub(crate) fn owners_first(settings: &Settings) -> BTreeMap<String, OwnersFirst> {
+    let first = |site: &Site| match &site.kind {
         SiteKind::Slurm(cluster) | SiteKind::GridEngine(cluster) => {
-            Some((site.name.clone(), cluster.guard))
+            Some((site.name.clone(), cluster.owners_first))
         }
         SiteKind::Local(_) => None,
     };
-    settings.sites.iter().filter_map(guard).collect()
+    settings.sites.iter().filter_map(first).collect()
 }
 
 fn local_site(name: &str, (pool, nodes): (&str, u32), price: Price) -> Site {
@@ -90,7 +91,7 @@ fn local_site(name: &str, (pool, nodes): (&str, u32), price: Price) -> Site {
     };
     let (name, times) = (name.to_owned(), Times::Wall);
     let kind = SiteKind::Local(Box::default());
-    Site { name, kind, owner: None, times, survey_timeout: None, pools: vec![pool] }
+    Site { name, kind, owner: None, times, survey_timeout: None, policy: None, pools: vec![pool] }
 }
 
 /// What the market plans with: pools are called `SITE/POOL`, and their nodes have the attributes
@@ -315,8 +316,8 @@ fn managed(
     cluster: &Cluster,
     state: &Path,
     home: &Path,
-) -> io::Result<driver::Settings> {
-    Ok(driver::Settings {
+) -> io::Result<driver::ManagedSettings> {
+    Ok(driver::ManagedSettings {
         name: site.name.clone(),
         folder: state.join("sites").join(&site.name),
         cluster: connected(cluster, &home.join("sites").join(&site.name))?,
@@ -341,8 +342,9 @@ pub(crate) fn open_observed(
             let loads = loads.iter().copied().chain(std::iter::repeat(0));
             pools.iter().zip(loads).map(|(pool, load)| pool.price_at(at, load, &zone)).collect()
         };
-        let name = site.name.clone();
-        Ok(ObservedSite { name, site: opened, every, pricing: Box::new(pricing) })
+        let (name, pricing) = (site.name.clone(), Box::new(pricing));
+        let policy = site.policy.as_deref().map(site_policy);
+        Ok(ObservedSite { name, site: opened, every, pricing, policy })
     };
     settings.observed.iter().map(open).collect()
 }
@@ -358,7 +360,7 @@ fn observed(site: &Site, folder: &Path) -> io::Result<(Observed, Duration)> {
     };
     let per_minute = cluster.requests_at_rest.max(1);
     let rest = Duration::from_secs(60) * LISTS_OF_SURVEY / per_minute;
-    let opened = slurm::observe(driver::Settings {
+    let opened = slurm::observe(driver::ManagedSettings {
         name: site.name.clone(),
         folder: folder.to_owned(),
         cluster: connected(cluster, folder)?,
@@ -460,23 +462,23 @@ fn local_settings(
     site: &Site,
     machine: &LocalAccounts,
     state: &Path,
-) -> io::Result<local::Settings> {
+) -> io::Result<local::LocalSettings> {
     use std::os::unix::fs::DirBuilderExt as _;
     let directory = state.join("work");
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
     let state = state.canonicalize()?;
-    let accounts = (!machine.user_command.is_empty()).then(|| local::Accounts {
+    let accounts = (!machine.user_command.is_empty()).then(|| local::UserAccounts {
         user_command: machine.user_command.clone(),
         accounts: machine.accounts.clone(),
         directory: machine.directory.clone(),
         spool: machine.spool.clone(),
     });
-    Ok(local::Settings {
+    Ok(local::LocalSettings {
         folder: state.join("sites").join(&site.name),
         directory: state.join("work"),
         supervisor: vec![std::env::current_exe()?, PathBuf::from(SUPERVISE)],
         pools: site.pools.iter().map(setup).collect(),
-        grace: local::Settings::GRACE,
+        grace: local::LocalSettings::GRACE,
         accounts,
         hidden: Some(state),
         confinement: Confinement {
@@ -489,11 +491,11 @@ fn local_settings(
     })
 }
 
-fn wish(told: machine::Wish) -> Wish {
+fn wish(told: machine::Wish) -> ConfineMode {
     match told {
-        machine::Wish::Auto => Wish::Auto,
-        machine::Wish::Require => Wish::Require,
-        machine::Wish::Off => Wish::Off,
+        machine::Wish::Auto => ConfineMode::Auto,
+        machine::Wish::Require => ConfineMode::Require,
+        machine::Wish::Off => ConfineMode::Off,
     }
 }
 

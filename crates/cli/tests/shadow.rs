@@ -9,6 +9,23 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
+/// A policy's process without Python: it starts job 0 while four nodes are free, ends where `mute` is,
+/// and goes on after the end of its input.
+const POLICY: &str = r#"#!/bin/sh
+here=${0%/*}
+read -r hello
+echo $$ >"$here/process"
+echo '{"protocol":1}'
+while read -r pass; do
+    [ ! -e "$here/mute" ] || exit 3
+    case $pass in
+    *'"free":[4]'*'"job":0'*) echo '{"start":[{"job":0}]}' ;;
+    *) echo '{}' ;;
+    esac
+done
+exec sleep 600
+"#;
+
 const PROGRAM: &str = env!("CARGO_BIN_EXE_tradewind");
 
 /// Lists what files say, and writes down what it was asked.
@@ -41,18 +58,24 @@ fn now() -> i64 {
 impl Stage {
     fn new() -> Stage {
         let stage = Stage { folder: tempfile::tempdir().unwrap(), daemon: None };
-        let slurm = stage.path("slurm");
-        fs::write(&slurm, SLURM).unwrap();
-        fs::set_permissions(&slurm, fs::Permissions::from_mode(0o755)).unwrap();
+        for (name, text) in [("slurm", SLURM), ("python3", POLICY)] {
+            fs::write(stage.path(name), text).unwrap();
+            fs::set_permissions(stage.path(name), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        stage.configure("");
+        stage
+    }
+
+    /// The configuration, with further lines of the observed site.
+    fn configure(&self, more: &str) {
         let text = format!(
             "[[site]]\nname = 'here'\nkind = 'local'\npool = [{{ name = 'p', nodes = 2 }}]\n\
              [[site]]\nname = 'far'\nkind = 'slurm'\nmode = 'observe'\nunit = 'cores:1'\n\
-             command = ['{}']\nrequests_at_rest = 6000\n\
+             command = ['{}']\nrequests_at_rest = 6000\n{more}\
              pool = [{{ name = 'far-main', nodes = 4, partition = 'main', price = 2 }}]\n",
-            slurm.display()
+            self.path("slurm").display()
         );
-        fs::write(stage.path("tradewind.toml"), text).unwrap();
-        stage
+        fs::write(self.path("tradewind.toml"), text).unwrap();
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -70,6 +93,9 @@ impl Stage {
         drop(fs::remove_file(self.path("state/url")));
         let mut up = Command::new(PROGRAM);
         up.args(["up", "--quiet", "--shared-account", "--listen", "127.0.0.1:0", "--state"]);
+        // Its `python3` is the one of this stage.
+        let paths = std::env::var("PATH").unwrap_or_default();
+        up.env("PATH", format!("{}:{paths}", self.folder.path().display()));
         up.arg(self.path("state")).arg("--config").arg(self.path("tradewind.toml"));
         self.daemon = Some(up.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap());
         self.until("the market is up", || self.run(&["policy"]).status.success());
@@ -186,4 +212,73 @@ fn a_local_site_cannot_be_observed() {
     let output = stage.run(&["up", "--config", "tradewind.toml"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("site[0].mode: a local site cannot be observed"), "{said}");
+}
+
+#[test]
+fn a_policy_says_what_it_would_start_and_ends_with_the_daemon() {
+    let mut stage = Stage::new();
+    stage.configure("policy = 'python:mine:Mine'\n");
+    stage.jobs(&[job(6, "PENDING", now() + 700, now() + 760)]);
+    stage.start();
+    let policy = |it: &Value, field: &str| it["sites"][0]["policy"][field].clone();
+    stage.until("the queue is seen", || stage.json(&["shadow"])["sites"][0]["waiting"] == 1);
+    let seen = now();
+    stage.until("time passes", || now() > seen + 1);
+    let start = now();
+    stage.jobs(&[job(6, "RUNNING", start, start + 60)]);
+    stage.until("the start is seen", || policy(&stage.json(&["shadow"]), "jobs") == 1);
+    let shadow = stage.json(&["shadow"]);
+    assert_eq!(policy(&shadow, "name"), "python:mine:Mine");
+    assert_eq!((policy(&shadow, "earlier"), policy(&shadow, "later")), (json!(1), json!(0)));
+    assert!(policy(&shadow, "saved").as_i64().unwrap() >= 1, "{shadow:#}");
+    let table = stage.text(&["shadow"]);
+    assert!(table.contains("python:mine:Mine") && !table.contains("does not answer"), "{table}");
+
+    // Its silence is stated, and the built-in policy decides.
+    fs::write(stage.path("mute"), "").unwrap();
+    stage.until("the silence is seen", || !policy(&stage.json(&["shadow"]), "problem").is_null());
+    let shadow = stage.json(&["shadow"]);
+    let problem = policy(&shadow, "problem").to_string();
+    assert!(problem.contains("it ended (exit status: 3) without an answer"), "{problem}");
+    assert_eq!(policy(&shadow, "outages"), 1);
+    let table = stage.text(&["shadow"]);
+    assert!(table.contains("the built-in policy decides"), "{table}");
+
+    // A new process does not end by itself, and is killed with the daemon.
+    stage.stop();
+    fs::remove_file(stage.path("mute")).unwrap();
+    fs::remove_file(stage.path("process")).unwrap();
+    stage.start();
+    let process = || fs::read_to_string(stage.path("process")).unwrap_or_default();
+    stage.until("there is a process", || process().ends_with('\n'));
+    let process = PathBuf::from("/proc").join(process().trim());
+    assert!(process.exists());
+    stage.stop();
+    assert!(!process.exists(), "the policy's process is still there");
+}
+
+#[test]
+fn a_policy_in_python_is_only_for_observed_clusters() {
+    let stage = Stage::new();
+    let pool = "pool = [{ name = 'p', nodes = 2 }]";
+    let site = "[[site]]\nname = 'a'\nkind = 'local'";
+    for (text, words) in [
+        (
+            format!("{site}\npolicy = 'python:a:B'\n{pool}\n"),
+            "site[0].policy: only a cluster that is observed has a policy of its own",
+        ),
+        (
+            format!("[market]\npolicy = 'python:a:B'\n{site}\n{pool}\n"),
+            "a policy in Python decides only for a cluster that is observed",
+        ),
+    ] {
+        fs::write(stage.path("tradewind.toml"), text).unwrap();
+        let output = stage.run(&["up", "--config", "tradewind.toml"]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains(words), "{said}");
+    }
+    stage.configure("policy = 'python:a b:C'\n");
+    let output = stage.run(&["up", "--config", "tradewind.toml"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("`python:a b:C` is no policy in Python"), "{said}");
 }

@@ -223,6 +223,39 @@ fn run_log(folder: &Path, text: &str, args: &[&str]) -> assert_cmd::assert::Asse
     command.arg("simulate").arg(log).args(args).current_dir(folder).assert()
 }
 
+#[test]
+fn a_long_log_is_streamed_and_nothing_else_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log.swf");
+    let line = |at: i64| {
+        let (submit, run, wide) = (at * 300, 60 + at * 37 % 900, 1 + at * 7 % 60);
+        let job = format!("{at} {submit} -1 {run} {wide} -1 -1 {wide} {}", run * (1 + at % 3));
+        format!("{job} -1 1 {} 1 1 1 1 -1 -1{:5000}\n", at % 7, "")
+    };
+    std::fs::write(&log, (1..900).map(line).collect::<String>()).unwrap();
+    let replayed = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tradewind"));
+        let command = command.arg("simulate").arg(&log);
+        let done = command.args(["--policy", "fcfs,easy", "--procs", "64"]).args(args).output();
+        let done = done.unwrap();
+        assert!(done.status.success());
+        [done.stdout, done.stderr].map(|bytes| String::from_utf8(bytes).unwrap())
+    };
+    let [_, said] = replayed(&["-v"]);
+    assert_eq!(said.matches(", streamed").count(), 2, "{said}");
+    let [_, said] = replayed(&["-v", "--check"]);
+    assert!(said.contains("logs are read whole: `--check` follows every job"), "{said}");
+    assert_eq!(replayed(&["--format", "json"]), replayed(&["--format", "json", "--check"]));
+    let out = ["streamed", "whole"].map(|name| folder.path().join(name));
+    let [streamed, whole] = [&out[0], &out[1]].map(|out| out.to_str().unwrap());
+    replayed(&["--outputs", "summary", "--out", streamed]);
+    replayed(&["--outputs", "summary", "--out", whole, "--check"]);
+    for policy in ["fcfs", "easy"] {
+        let [streamed, whole] = [0, 1].map(|at: usize| out[at].join(policy).join("summary.json"));
+        assert_eq!(read(&streamed), read(&whole));
+    }
+}
+
 /// The start of each job, by its number.
 fn starts(csv: &str) -> Vec<(String, String)> {
     let mut rows = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());

@@ -162,7 +162,7 @@ struct Ward {
     archive_at: Instant,
     /// When everything is looked at again.
     scrub_at: Instant,
-    look: Look,
+    look: ScrubState,
     /// What the present look has found.
     found: BTreeSet<Damage>,
     /// What the one before had found.
@@ -173,7 +173,7 @@ impl Ward {
     fn new(kept: MaintainedDatabase) -> Ward {
         let now = Instant::now();
         let (found, known) = (BTreeSet::new(), BTreeSet::new());
-        Ward { kept, archive_at: now, scrub_at: now, look: Look::Rests, found, known }
+        Ward { kept, archive_at: now, scrub_at: now, look: ScrubState::Rests, found, known }
     }
 
     fn damage(&self) -> impl Iterator<Item = &Damage> {
@@ -209,10 +209,10 @@ impl Ward {
 
     /// Checks the next rows.
     fn look(&mut self, pace: Pace, gauges: &Gauges) {
-        if self.look == Look::Rests && self.scrub_at > Instant::now() {
+        if self.look == ScrubState::Rests && self.scrub_at > Instant::now() {
             return;
         }
-        self.look = Look::GoesOn;
+        self.look = ScrubState::GoesOn;
         match self.kept.database.scrub() {
             Ok(Scrubbed::Rows(rows)) => gauges.scrubbed.add(rows, Duration::ZERO),
             Ok(Scrubbed::Damaged(damage)) => self.tell(damage),
@@ -229,7 +229,7 @@ impl Ward {
 
     fn rest(&mut self, pause: Duration) {
         self.kept.database.end_scrub();
-        (self.look, self.scrub_at) = (Look::Rests, Instant::now() + pause);
+        (self.look, self.scrub_at) = (ScrubState::Rests, Instant::now() + pause);
     }
 
     /// Once, as long as it lasts.
@@ -248,7 +248,7 @@ impl Ward {
 
 /// Whether a look for damage is under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Look {
+enum ScrubState {
     GoesOn,
     Rests,
 }

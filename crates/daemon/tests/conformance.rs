@@ -9,12 +9,12 @@ mod local_site;
 
 use std::thread;
 
-use tradewind_daemon::site::conformance::{Bench, CHECKS};
+use tradewind_daemon::site::conformance::{CHECKS, SiteBench};
 
 use local_site::LocalBench;
 
 /// Runs each check on a bench of its own, some at a time, and reports which failed.
-fn failures<B: Bench>(make: impl Fn() -> B + Sync, at_once: usize) -> Vec<String> {
+fn failures<B: SiteBench>(make: impl Fn() -> B + Sync, at_once: usize) -> Vec<String> {
     let next = std::sync::atomic::AtomicUsize::new(0);
     let failed = std::sync::Mutex::new(Vec::new());
     thread::scope(|scope| {

@@ -20,7 +20,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use local_site::LocalBench;
-use tradewind_daemon::site::conformance::{Bench, TaskBehaviour, order, tag};
+use tradewind_daemon::site::conformance::{SiteBench, TaskBehaviour, order, tag};
 use tradewind_daemon::site::{Exit, Order, Seen, Verdict};
 use tradewind_io::submission::Work;
 use tradewind_model::Span;

@@ -28,7 +28,7 @@ struct Easy;
 
 impl Make for Easy {
     fn make(&self, _: &str, _: &Pools) -> Result<Box<dyn Policy + Send>, String> {
-        Ok(Box::new(gridfill::GridFill::new(gridfill::Settings::default())))
+        Ok(Box::new(gridfill::GridFill::new(gridfill::GridFillSettings::default())))
     }
 }
 
@@ -41,7 +41,7 @@ fn site(folder: &Path, name: &str) -> SiteSetup {
         performance: Performance::REFERENCE,
         attributes: Attributes::new(),
     };
-    let settings = local::Settings {
+    let settings = local::LocalSettings {
         folder: folder.join(name),
         directory: folder.to_owned(),
         supervisor: vec![PathBuf::from(env!("CARGO_BIN_EXE_tradewind-local-task"))],

@@ -7,16 +7,16 @@ use std::path::Path;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
-use tradewind_io::parquet::{Cells, ColumnKind, Field, Writer};
+use tradewind_io::parquet::{Cells, ColumnHead, ColumnKind, Writer};
 
 const FILES: u64 = 12;
-const FIELDS: &[Field] = &[
-    Field { name: "int32", kind: ColumnKind::Int32 },
-    Field { name: "int64", kind: ColumnKind::Int64 },
-    Field { name: "double", kind: ColumnKind::Double },
-    Field { name: "flag", kind: ColumnKind::Flag },
-    Field { name: "text", kind: ColumnKind::Text },
-    Field { name: "word", kind: ColumnKind::Word },
+const FIELDS: &[ColumnHead] = &[
+    ColumnHead { name: "int32", kind: ColumnKind::Int32 },
+    ColumnHead { name: "int64", kind: ColumnKind::Int64 },
+    ColumnHead { name: "double", kind: ColumnKind::Double },
+    ColumnHead { name: "flag", kind: ColumnKind::Flag },
+    ColumnHead { name: "text", kind: ColumnKind::Text },
+    ColumnHead { name: "word", kind: ColumnKind::Word },
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -8,10 +8,10 @@ use std::io::{self, Write};
 
 use tradewind_model::{Money, Span, Time};
 
-use crate::parquet::{Cells, ColumnKind, Field, Writer};
+use crate::parquet::{Cells, ColumnHead, ColumnKind, Writer};
 
 /// The columns, in order.
-pub const FIELDS: &[Field] = &[
+pub const FIELDS: &[ColumnHead] = &[
     field("workload", ColumnKind::Word),
     field("policy", ColumnKind::Word),
     field("semantics", ColumnKind::Word),
@@ -50,8 +50,8 @@ pub const FIELDS: &[Field] = &[
 /// Rows per row group: pages of the megabyte that the format's authors advise.
 const GROUP_ROWS: usize = 1 << 17;
 
-const fn field(name: &'static str, kind: ColumnKind) -> Field {
-    Field { name, kind }
+const fn field(name: &'static str, kind: ColumnKind) -> ColumnHead {
+    ColumnHead { name, kind }
 }
 
 /// What all jobs of one run have in common: what distinguishes it from the others of its campaign.

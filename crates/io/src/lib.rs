@@ -33,6 +33,7 @@ pub mod hidden;
 pub mod jobs_table;
 mod kind;
 pub mod outages;
+mod owners_first;
 pub mod parquet;
 mod power;
 pub mod present;

@@ -36,7 +36,7 @@ pub enum ColumnKind {
 
 /// A column's head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Field {
+pub struct ColumnHead {
     /// Name of the column.
     pub name: &'static str,
     /// What it holds.

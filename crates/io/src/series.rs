@@ -60,7 +60,7 @@ pub(crate) fn read(
 }
 
 /// A moment, a value, and the line that they stand in.
-type Listed = (Time, i64, u32);
+type SeriesRow = (Time, i64, u32);
 
 /// `[[time, value], …]`; `None` if one of them is wrong.
 fn listed(
@@ -68,7 +68,7 @@ fn listed(
     path: &str,
     scale: &DecimalScale,
     notes: &mut Notes<'_>,
-) -> Option<Vec<Listed>> {
+) -> Option<Vec<SeriesRow>> {
     let mut all = Vec::with_capacity(items.len());
     for (i, item) in items.iter().enumerate() {
         let place = format!("{path}[{i}]");
@@ -154,7 +154,7 @@ fn rows_of(
     items: &[Value<'_>],
     scale: &DecimalScale,
     notes: &mut Notes<'_>,
-) -> Option<Vec<Listed>> {
+) -> Option<Vec<SeriesRow>> {
     let mut all = Vec::with_capacity(items.len());
     for (i, item) in items.iter().enumerate() {
         let Some(fields) = Fields::of(item, format!("row {}", i + 1), &COLUMNS, notes) else {
@@ -167,7 +167,7 @@ fn rows_of(
     (all.len() == items.len()).then_some(all)
 }
 
-fn checked(all: &[Listed], place: &str, notes: &mut Notes<'_>) -> Option<Series> {
+fn checked(all: &[SeriesRow], place: &str, notes: &mut Notes<'_>) -> Option<Series> {
     let values: Vec<(Time, i64)> = all.iter().map(|&(time, value, _)| (time, value)).collect();
     let (at, message, hint) = match Series::new(&values) {
         Ok(series) => return Some(series),

@@ -2,8 +2,8 @@
 //! kinds of files, for the message if a command is given one of those.
 
 pub use tradewind_swf::{
-    Header, Log, Record, ReplayedJob, Rules, STANDARD_KEYS, Summary, SwfOutcome, result, sample,
-    transform, write, write_header, write_record,
+    Header, Log, Record, Records, ReplayedJob, Rules, STANDARD_KEYS, Summary, SwfOutcome, records,
+    result, sample, transform, write, write_header, write_record,
 };
 
 use crate::diagnostics::Diagnostics;

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use tradewind_io::snapshot::{At, Options, side, take};
+use tradewind_io::snapshot::{At, SnapshotOptions, side, take};
 use tradewind_io::{grid, input, scenario, swf};
 use tradewind_model::Span;
 
@@ -26,7 +26,7 @@ fn the_small_log_is_made_by_the_generator() {
 #[test]
 fn the_small_log_has_a_queue_at_the_documented_moment() {
     let log = swf::load(&example("small.swf")).unwrap();
-    let taken = take(&log, &Options::new(At::Middle, Span(86_400), 1)).unwrap();
+    let taken = take(&log, &SnapshotOptions::new(At::Middle, Span(86_400), 1)).unwrap();
     let snapshot = &taken.scenario.snapshot;
     assert!(snapshot.jobs.len() >= 5, "{} jobs wait", snapshot.jobs.len());
     assert!(!taken.scenario.busy.unwrap().is_empty());

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use tradewind_io::input::Input;
-use tradewind_io::snapshot::{At, Options, side, take};
+use tradewind_io::snapshot::{At, SnapshotOptions, side, take};
 use tradewind_io::{grid, outages, sacct, scenario, swf, wire};
 use tradewind_model::Span;
 
@@ -92,8 +92,8 @@ fn read_as_all(bytes: &[u8]) -> bool {
         }
     }
     if let Ok(log) = swf::parse(&Input::new("x.swf", bytes)) {
-        let options = Options::new(At::Middle, Span(1_000), 1);
-        let _ = take(&log, &Options { processors: Some(64), ..options });
+        let options = SnapshotOptions::new(At::Middle, Span(1_000), 1);
+        let _ = take(&log, &SnapshotOptions { processors: Some(64), ..options });
         let back = swf::parse(&Input::new("x.swf", swf::write(&log))).unwrap();
         assert_eq!((back.header, back.jobs, back.undated), (log.header, log.jobs, log.undated));
         taken = true;
@@ -103,8 +103,8 @@ fn read_as_all(bytes: &[u8]) -> bool {
 
 /// Reads rows of Slurm's accounting; what was accepted becomes a log and a grid that can be read.
 fn read_rows(bytes: &[u8]) -> bool {
-    let options = sacct::Options::new(jiff::tz::TimeZone::UTC);
-    let mut reader = sacct::Reader::new("x.txt", options);
+    let options = sacct::SacctOptions::new(jiff::tz::TimeZone::UTC);
+    let mut reader = sacct::SacctReader::new("x.txt", options);
     bytes.split(|byte| *byte == b'\n').for_each(|line| reader.line(line));
     let Ok(history) = reader.finish() else { return false };
     let mut log = Vec::new();

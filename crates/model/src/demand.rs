@@ -16,6 +16,9 @@ pub struct Demand {
     pub estimate: Span,
     /// What is expected once it has run for longer than that.
     pub correction: Correction,
+    /// How long it is expected to run by what was learned from others, counted like the estimate, if
+    /// that is another time: then the estimate is its limit. Only those who ask for it plan by it.
+    pub expected: Option<Span>,
     /// Everything else; most jobs of most logs ask for nothing more.
     pub terms: Option<Arc<Terms>>,
 }
@@ -23,7 +26,16 @@ pub struct Demand {
 impl Demand {
     /// A job without further terms.
     pub fn new(processors: u32, estimate: Span) -> Demand {
-        Demand { processors, estimate, correction: Correction::Doubled, terms: None }
+        let correction = Correction::Doubled;
+        Demand { processors, estimate, correction, expected: None, terms: None }
+    }
+
+    /// The same demand, planned by what is expected: then what is expected is the estimate, and once
+    /// that is exceeded, [`Correction::Stepped`] up to the limit. `None`: nothing else is expected.
+    pub fn by_expectation(&self) -> Option<Demand> {
+        let estimate = self.expected.filter(|expected| *expected < self.estimate)?;
+        let correction = Correction::Stepped(self.estimate);
+        Some(Demand { estimate, correction, expected: None, ..self.clone() })
     }
 
     /// The terms, or the terms of a job that has none.

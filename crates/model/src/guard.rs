@@ -1,6 +1,31 @@
 //! How much the market leaves to the waiting jobs of a site's owners.
 
-use crate::Standing;
+use crate::{Span, Standing};
+
+/// What a site's owners may rely on, beside the look-ahead at their queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OwnersFirst {
+    /// How much the market leaves to waiting jobs.
+    pub guard: Guard,
+    /// For how long in sum jobs of the market may put off a waiting job, beside the rest of those that
+    /// run by then.
+    pub max_delay: Span,
+}
+
+impl OwnersFirst {
+    /// The one of a site where nothing is said; jobs in line are not behind the owners, and have no
+    /// bound.
+    pub fn usual(market: Standing) -> OwnersFirst {
+        let max_delay = match market {
+            Standing::Behind => Span(300),
+            Standing::InLine => OwnersFirst::NO_BOUND,
+        };
+        OwnersFirst { guard: Guard::usual(market), max_delay }
+    }
+
+    /// As long as any time limit.
+    pub const NO_BOUND: Span = Span(366 * 86_400);
+}
 
 /// For how much the market leaves nodes to the waiting jobs of a site's owners.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord)]

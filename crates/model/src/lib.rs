@@ -33,7 +33,7 @@ mod window;
 
 pub use demand::{Correction, Demand, Terms};
 pub use grid::{Attribute, Attributes, Grid, GridError, Node, NodeId, Site, SiteId};
-pub use guard::Guard;
+pub use guard::{Guard, OwnersFirst};
 pub use job::{Criterion, Job, Request, Spread, TaskGroup};
 pub use market::{
     Cause, Command, Event, JobId, JobState, Ledger, Market, MarketError, MarketState, Outage,

@@ -1,4 +1,5 @@
-//! Where the database is, as whom, and under what protection.
+//! Where the database is, as whom, and under what protection. Of several hosts the one that takes
+//! changes is meant: the primary.
 //!
 //! A password never leaves this module but towards the server: [`Address`] shows itself without.
 
@@ -8,10 +9,11 @@ use std::time::Duration;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use postgres::Config;
+use postgres::config::TargetSessionAttrs;
 
 use crate::pgpass;
 
-/// A database that a URL names: `postgresql://[USER[:PASSWORD]@][HOST][:PORT][/DATABASE][?…]`.
+/// A database that a URL names: `postgresql://[USER[:PASSWORD]@][HOST][:PORT][,…][/DATABASE][?…]`.
 #[derive(Clone)]
 pub struct Address {
     pub(crate) config: Config,
@@ -43,14 +45,18 @@ fn wrong(what: impl Into<String>) -> AddressError {
 const PORT: u16 = 5432;
 /// How long a connection may take to come about.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// The same where there is another host to ask.
+const SHORT_PATIENCE: Duration = Duration::from_secs(3);
+/// Hosts that a URL names at most.
+const HOSTS: usize = 16;
 
 /// The parts of a URL, decoded.
 #[derive(Default)]
 struct Parts {
     user: Option<String>,
     password: Option<String>,
-    host: String,
-    port: u16,
+    /// Names or addresses with their ports; one at least.
+    hosts: Vec<(String, u16)>,
     database: Option<String>,
     sslmode: Option<String>,
     root: Option<PathBuf>,
@@ -71,18 +77,20 @@ impl Address {
             wrong("the URL of the store names no user: write `postgresql://USER@HOST/DATABASE`")
         })?;
         let database = parts.database.clone().unwrap_or_else(|| user.clone());
-        config.user(&user).dbname(&database).port(parts.port).application_name("tradewind");
-        config.host(&parts.host);
-        config.connect_timeout(PATIENCE).keepalives_idle(Duration::from_secs(10));
+        config.user(&user).dbname(&database).application_name("tradewind");
+        for (host, port) in &parts.hosts {
+            config.host(host).port(*port);
+        }
+        if parts.hosts.len() > 1 {
+            config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+            config.connect_timeout(SHORT_PATIENCE);
+        } else {
+            config.connect_timeout(PATIENCE);
+        }
+        config.keepalives_idle(Duration::from_secs(10));
         config.keepalives_interval(Duration::from_secs(5)).keepalives_retries(3);
         config.tcp_user_timeout(Duration::from_secs(20));
-        let wanted = pgpass::Wanted {
-            host: &parts.host,
-            port: parts.port,
-            database: &database,
-            user: &user,
-        };
-        if let Some(password) = password(&parts, wanted)? {
+        if let Some(password) = password(&parts, &user, &database)? {
             config.password(password);
         }
         let tls = match protection {
@@ -111,12 +119,19 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|text| !text.is_empty())
 }
 
-fn password(parts: &Parts, wanted: pgpass::Wanted<'_>) -> Result<Option<String>, AddressError> {
+/// There is one for all hosts: that of the first one that the file has.
+fn password(parts: &Parts, user: &str, database: &str) -> Result<Option<String>, AddressError> {
     if let Some(password) = parts.password.clone().or_else(|| variable("PGPASSWORD")) {
         return Ok(Some(password));
     }
     let Some(file) = pgpass::file() else { return Ok(None) };
-    pgpass::find(&file, wanted).map_err(AddressError)
+    for (host, port) in &parts.hosts {
+        let wanted = pgpass::Wanted { host, port: *port, database, user };
+        if let Some(found) = pgpass::find(&file, wanted).map_err(AddressError)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
 /// What may stand in a part of a URL as it is.
@@ -129,28 +144,39 @@ fn shown(user: &str, parts: &Parts, database: &str) -> String {
     let encode = |text: &str| utf8_percent_encode(text, PATH).to_string();
     let user = utf8_percent_encode(user, PLAIN);
     let database = utf8_percent_encode(database, PLAIN);
-    let (place, mut query) = match parts.host.starts_with('/') {
-        true => (String::new(), vec![format!("host={}", encode(&parts.host))]),
-        false if parts.host.contains(':') => (format!("[{}]", parts.host), vec![]),
-        false => (parts.host.clone(), vec![]),
-    };
-    let port = if parts.port == PORT { String::new() } else { format!(":{}", parts.port) };
+    let mut query = Vec::new();
+    let places = parts.hosts.iter().map(|(host, port)| {
+        let place = match host.starts_with('/') {
+            true => {
+                query.push(format!("host={}", encode(host)));
+                String::new()
+            }
+            false if host.contains(':') => format!("[{host}]"),
+            false => host.clone(),
+        };
+        if *port == PORT { place } else { format!("{place}:{port}") }
+    });
+    let places = places.collect::<Vec<_>>().join(",");
     query.extend(parts.sslmode.iter().map(|mode| format!("sslmode={mode}")));
     let root = parts.root.iter();
     query.extend(root.map(|root| format!("sslrootcert={}", encode(&root.to_string_lossy()))));
     let sign = if query.is_empty() { "" } else { "?" };
-    format!("postgresql://{user}@{place}{port}/{database}{sign}{}", query.join("&"))
+    format!("postgresql://{user}@{places}/{database}{sign}{}", query.join("&"))
 }
 
 /// Beyond this machine nothing is sent in the clear unless the URL says so.
 fn protection(parts: &Parts) -> Result<Protection, AddressError> {
-    let is_here = parts.host.starts_with('/')
-        || parts.host == "localhost"
-        || parts.host.parse::<std::net::IpAddr>().is_ok_and(|it| it.is_loopback());
+    let is_socket = |host: &str| host.starts_with('/');
+    let is_here = |host: &str| {
+        is_socket(host)
+            || host == "localhost"
+            || host.parse::<std::net::IpAddr>().is_ok_and(|it| it.is_loopback())
+    };
+    let is_here = parts.hosts.iter().all(|(host, _)| is_here(host));
     match parts.sslmode.as_deref() {
         Some("disable") => Ok(Protection::Plain),
         None if is_here => Ok(Protection::Plain),
-        Some("require" | "verify-full") if parts.host.starts_with('/') => {
+        Some("require" | "verify-full") if parts.hosts.iter().any(|(host, _)| is_socket(host)) => {
             Err(wrong("`sslmode` asks for TLS, and there is none on a socket: name a host"))
         }
         None | Some("require" | "verify-full") => Ok(Protection::Tls(parts.root.clone())),
@@ -169,7 +195,7 @@ fn parts(url: &str) -> Result<Parts, AddressError> {
     let rest = rest.ok_or_else(|| wrong("the URL of the store must begin with `postgresql://`"))?;
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
-    let mut parts = Parts { port: PORT, ..Parts::default() };
+    let mut parts = Parts::default();
     let place = match authority.rsplit_once('@') {
         None => authority,
         Some((login, place)) => {
@@ -185,14 +211,22 @@ fn parts(url: &str) -> Result<Parts, AddressError> {
             place
         }
     };
-    (parts.host, parts.port) = host(place)?;
+    parts.hosts = place.split(',').map(host).collect::<Result<_, _>>()?;
     parts.database = some(decode(database)?);
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         parameter(&mut parts, key, decode(value)?)?;
     }
-    if parts.host.is_empty() {
-        parts.host = usual_socket();
+    match parts.hosts.as_mut_slice() {
+        [(host, _)] if host.is_empty() => *host = usual_socket(),
+        [_] => {}
+        several if several.len() > HOSTS => {
+            Err(wrong(format!("the URL of the store names more than {HOSTS} hosts")))?;
+        }
+        several if several.iter().any(|(host, _)| host.is_empty() || host.starts_with('/')) => {
+            Err(wrong("of several hosts in the URL of the store each must have a name"))?;
+        }
+        _ => {}
     }
     Ok(parts)
 }
@@ -211,11 +245,6 @@ fn decode(text: &str) -> Result<String, AddressError> {
 }
 
 fn host(place: &str) -> Result<(String, u16), AddressError> {
-    if place.contains(',') {
-        return Err(wrong(
-            "the URL of the store names several hosts: name one address that follows the primary",
-        ));
-    }
     let (host, port) = match place.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((host, port)) => (host, port.strip_prefix(':').unwrap_or(port)),
         None => place.split_once(':').unwrap_or((place, "")),
@@ -236,11 +265,11 @@ fn parameter(parts: &mut Parts, key: &str, value: String) -> Result<(), AddressE
     match key {
         "sslmode" => parts.sslmode = Some(value),
         "sslrootcert" => parts.root = Some(PathBuf::from(value)),
-        "host" => parts.host = value,
+        "host" => only(parts)?.0 = value,
         "user" => parts.user = some(value),
         "password" => parts.password = some(value),
         "dbname" => parts.database = some(value),
-        "port" => (_, parts.port) = host(&format!("x:{value}"))?,
+        "port" => only(parts)?.1 = host(&format!("x:{value}"))?.1,
         _ => {
             return Err(wrong(
                 "the URL of the store has a parameter that is not known; there are: `host`, `port`, \
@@ -249,6 +278,17 @@ fn parameter(parts: &mut Parts, key: &str, value: String) -> Result<(), AddressE
         }
     }
     Ok(())
+}
+
+/// The one host that parameters are about.
+fn only(parts: &mut Parts) -> Result<&mut (String, u16), AddressError> {
+    match parts.hosts.as_mut_slice() {
+        [one] => Ok(one),
+        _ => Err(wrong(
+            "`host` and `port` are parameters of one host: write several as \
+             `HOST:PORT,HOST:PORT` in the URL of the store",
+        )),
+    }
 }
 
 /// Where Debian and others have the socket.
@@ -285,6 +325,20 @@ mod tests {
     }
 
     #[test]
+    fn several_hosts_are_one_database_that_has_a_primary() {
+        let name = "postgresql://tw@one:5433,two,[::1]:7/m?sslmode=disable";
+        let several = Address::parse(name).unwrap();
+        assert_eq!(several.name(), name);
+        assert_eq!(several.config.get_ports(), [5433, PORT, 7]);
+        assert_eq!(several.config.get_hosts().len(), 3);
+        assert_eq!(several.config.get_target_session_attrs(), TargetSessionAttrs::ReadWrite);
+        let one = Address::parse("postgresql://tw@one/m").unwrap();
+        assert_eq!(one.config.get_target_session_attrs(), TargetSessionAttrs::Any);
+        let mixed = Address::parse("postgresql://tw@localhost,db.example/m").unwrap();
+        assert_eq!(mixed.protection, Protection::Tls(None), "one of them is elsewhere");
+    }
+
+    #[test]
     fn beyond_this_machine_there_is_tls_unless_the_url_says_no() {
         let of = |url: &str| Address::parse(url).unwrap().protection;
         assert_eq!(of("postgresql://a@db.example/x"), Protection::Tls(None));
@@ -299,7 +353,9 @@ mod tests {
             ("postgresql://a:secret@b@host/x", "%40"),
             ("postgresql://a:sec/ret@host/x", "%2F"),
             ("postgresql://a:secret@host:port/x", "port"),
-            ("postgresql://a:secret@one,two/x", "several hosts"),
+            ("postgresql://a:secret@one,/x", "several hosts"),
+            ("postgresql://a:secret@one,two/x?port=7", "HOST:PORT,HOST:PORT"),
+            ("postgresql://a:secret@h,h,h,h,h,h,h,h,h,h,h,h,h,h,h,h,h/x", "16 hosts"),
             ("postgresql://a:secret@host/x?sslmode=prefer", "require"),
             ("postgresql://a:secret@host/x?sslmode=secret", "sslmode"),
             ("postgresql://a:secret@host/x?secret=1", "sslrootcert"),

@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use postgres::{Client, GenericClient};
-use tradewind_daemon::engine::{Hold, Lease, OwnerLook, Tick};
+use tradewind_daemon::engine::{Lease, LeaseHold, OwnerLook, Tick};
 use tradewind_daemon::store::StoreError;
 
 use crate::address::Address;
@@ -120,7 +120,7 @@ impl Renewal {
     }
 }
 
-impl Hold for Renewal {
+impl LeaseHold for Renewal {
     fn release(mut self: Box<Self>) {
         drop(self.stop.send(Stop::Release));
         if let Some(thread) = self.thread.take() {
@@ -290,6 +290,7 @@ pub const IN_DATABASE: &str = "database";
 /// Notes in which folder the adapters of sites remember what they must, of sites that had none;
 /// returns for each site the folder that has it, in their order; [`IN_DATABASE`]: none any more.
 ///
+/// What changes is one statement, so a daemon that is cut off holds no takeover up.
 /// `sites`: name of the site, and what identifies the folder. `term`: the epoch that the owner's
 /// orders carry.
 ///
@@ -302,17 +303,18 @@ pub fn site_folders(
 ) -> Result<Vec<String>, StoreError> {
     let name = address.name();
     let wrong = |wrong: postgres::Error| explain(name, 0, &wrong);
-    let mut connection = connect(address, Access::Write)?;
-    let mut change = connection.client.transaction().map_err(wrong)?;
-    owner::hold_term(&mut change, name, term)?;
-    let mut found = Vec::with_capacity(sites.len());
-    for (site, folder) in sites {
-        let put = "INSERT INTO tradewind.site_folders VALUES ($1, $2) ON CONFLICT DO NOTHING";
-        change.execute(put, &[site, folder]).map_err(wrong)?;
-        let get = "SELECT folder FROM tradewind.site_folders WHERE site = $1";
-        let row = change.query_one(get, &[site]).map_err(wrong)?;
-        found.push(row.try_get(0).map_err(wrong)?);
-    }
-    change.commit().map_err(wrong)?;
-    Ok(found)
+    let client = &mut connect(address, Access::Write)?.client;
+    let (names, folders): (Vec<&str>, Vec<&str>) =
+        sites.iter().map(|(site, folder)| (site.as_str(), folder.as_str())).unzip();
+    let put = "WITH held AS (SELECT 1 FROM tradewind.owner WHERE id = 1 AND term = $1 FOR SHARE) \
+               INSERT INTO tradewind.site_folders SELECT it.site, it.folder \
+               FROM held, unnest($2::text[], $3::text[]) AS it (site, folder) \
+               ON CONFLICT DO NOTHING";
+    let number = i64::try_from(term).unwrap_or(i64::MAX);
+    client.execute(put, &[&number, &names, &folders]).map_err(wrong)?;
+    owner::is_term(client, name, term)?;
+    let get = "SELECT folder FROM unnest($1::text[]) WITH ORDINALITY AS it (site, place) \
+               JOIN tradewind.site_folders USING (site) ORDER BY place";
+    let rows = client.query(get, &[&names]).map_err(wrong)?;
+    rows.iter().map(|row| row.try_get(0).map_err(wrong)).collect()
 }

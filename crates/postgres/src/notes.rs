@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
-use tradewind_daemon::site::notes::{Change, Kind, Note, Notes};
+use tradewind_daemon::site::notes::{Note, NoteChange, NoteKind, Notes};
 use tradewind_daemon::store::StoreError;
 
 use crate::address::Address;
@@ -123,7 +123,7 @@ impl Notes for SiteNotes {
                 let key: String = row.try_get(1).map_err(explained)?;
                 let body: String = row.try_get(2).map_err(explained)?;
                 // A later release may know other kinds.
-                all.extend(Kind::of_number(kind).map(|kind| Note { kind, key, body }));
+                all.extend(NoteKind::of_number(kind).map(|kind| Note { kind, key, body }));
             }
             Ok(Some(all))
         })
@@ -133,7 +133,7 @@ impl Notes for SiteNotes {
         self.write(BEGUN, Vec::new(), &notes.iter().collect::<Vec<_>>())
     }
 
-    fn change(&mut self, changes: &[Change]) -> io::Result<()> {
+    fn change(&mut self, changes: &[NoteChange]) -> io::Result<()> {
         if changes.is_empty() {
             return Ok(());
         }
@@ -143,19 +143,19 @@ impl Notes for SiteNotes {
 }
 
 /// What is to be there after all changes, and what is not.
-fn last_words(changes: &[Change]) -> (Vec<(i16, &str)>, Vec<&Note>) {
-    let key = |change: &'_ Change| match change {
-        Change::Put(note) => (note.kind, note.key.clone()),
-        Change::Drop(kind, key) => (*kind, key.clone()),
+fn last_words(changes: &[NoteChange]) -> (Vec<(i16, &str)>, Vec<&Note>) {
+    let key = |change: &'_ NoteChange| match change {
+        NoteChange::Put(note) => (note.kind, note.key.clone()),
+        NoteChange::Drop(kind, key) => (*kind, key.clone()),
     };
-    let last: BTreeMap<(Kind, String), usize> =
+    let last: BTreeMap<(NoteKind, String), usize> =
         changes.iter().enumerate().map(|(place, change)| (key(change), place)).collect();
     let (mut gone, mut there) = (Vec::new(), Vec::new());
     for (place, change) in changes.iter().enumerate() {
         match change {
             _ if last.get(&key(change)) != Some(&place) => {}
-            Change::Put(note) => there.push(note),
-            Change::Drop(kind, key) => gone.push((kind.number(), key.as_str())),
+            NoteChange::Put(note) => there.push(note),
+            NoteChange::Drop(kind, key) => gone.push((kind.number(), key.as_str())),
         }
     }
     (gone, there)

@@ -86,23 +86,34 @@ pub(crate) fn admits(
 /// A claimant that has been connected for so long, and is not the owner yet, has stopped. In seconds.
 const STOPPED: i64 = 60;
 
-/// Ends the session that has the lock, if it is to be; of the same role, which may do that.
+/// Sessions that stand between a claimant and the market: the one that has the lock, and those that
+/// hold the owner's row ([`hold`]). These are of the owner alone, and one that was cut off between two
+/// statements would hold it until the server ends the transaction. A claimant that raises the epoch
+/// locks the table in another mode.
+const IN_THE_WAY: &str = "
+SELECT pg_terminate_backend(it.pid) FROM pg_stat_activity it, tradewind.owner
+WHERE id = 1 AND it.pid <> pg_backend_pid() AND it.datname = current_database() AND (it.pid = $1 OR
+    it.pid IN (SELECT pid FROM pg_locks WHERE granted AND mode = 'RowShareLock'
+               AND locktype = 'relation' AND relation = 'tradewind.owner'::regclass
+               AND database = (SELECT oid FROM pg_database WHERE datname = current_database())))";
+
+/// Ends the sessions that are in the way, if they are to be; of the same role, which may do that.
 fn end(client: &mut Client, ended: &Ended) -> Result<(), Error> {
-    let Some(pid) = holder(client)? else { return Ok(()) };
+    let pid = holder(client)?;
     // Each is one statement, hence of one state of the table.
     match ended {
         Ended::Spared => Ok(0),
-        Ended::Whichever => client.execute("SELECT pg_terminate_backend($1)", &[&pid]),
+        Ended::Whichever => match pid {
+            Some(pid) => client.execute("SELECT pg_terminate_backend($1)", &[&pid]),
+            None => Ok(0),
+        },
         Ended::Of(holder) => {
-            let end = "SELECT pg_terminate_backend($1) FROM tradewind.owner \
-                       WHERE id = 1 AND holder = $2";
-            client.execute(end, &[&pid, holder])
+            client.execute(&format!("{IN_THE_WAY} AND holder = $2"), &[&pid, holder])
         }
         Ended::OfThePast => {
-            let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity, tradewind.owner \
-                       WHERE pid = $1 AND id = 1 AND until <= clock_timestamp() AND backend_start \
-                       < greatest(until, clock_timestamp() - $2::int8 * interval '1 second')";
-            client.execute(end, &[&pid, &STOPPED])
+            let past = "until <= clock_timestamp() AND backend_start \
+                        < greatest(until, clock_timestamp() - $2::int8 * interval '1 second')";
+            client.execute(&format!("{IN_THE_WAY} AND {past}"), &[&pid, &STOPPED])
         }
     }
     .map(|_| ())
@@ -233,18 +244,6 @@ pub(crate) fn hold(
     }
 }
 
-/// The same for the term: also after the owner has opened the journal again.
-///
-/// # Errors
-/// [`StoreError::Superseded`] if another daemon has begun one.
-pub(crate) fn hold_term(
-    transaction: &mut postgres::Transaction<'_>,
-    name: &str,
-    ours: u64,
-) -> Result<(), StoreError> {
-    term_is(transaction, name, ours, "SELECT term FROM tradewind.owner WHERE id = 1 FOR SHARE")
-}
-
 /// Whether the owner's term is `ours`, at this moment.
 ///
 /// # Errors
@@ -254,15 +253,7 @@ pub(crate) fn is_term(
     name: &str,
     ours: u64,
 ) -> Result<(), StoreError> {
-    term_is(client, name, ours, "SELECT term FROM tradewind.owner WHERE id = 1")
-}
-
-fn term_is(
-    client: &mut impl GenericClient,
-    name: &str,
-    ours: u64,
-    ask: &str,
-) -> Result<(), StoreError> {
+    let ask = "SELECT term FROM tradewind.owner WHERE id = 1";
     let found = client.query_one(ask, &[]).and_then(|row| row.try_get::<_, i64>(0));
     let found = u64::try_from(found.map_err(|wrong| explain(name, 0, &wrong))?).unwrap_or(0);
     match found == ours {

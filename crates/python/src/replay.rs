@@ -13,7 +13,7 @@ use tradewind_campaign::summary::Summary;
 use tradewind_campaign::workload::WorkloadFiles;
 use tradewind_campaign::{checks, worker_pool};
 use tradewind_io::campaign::Campaign;
-use tradewind_sim::Settings;
+use tradewind_sim::ReplaySettings;
 use tradewind_sim::check::Checker;
 use tradewind_sim::workload::Workload;
 
@@ -191,7 +191,7 @@ impl OwnPolicy for NoPolicy {
         &self,
         text: &str,
         _: &Workload,
-        _: Settings,
+        _: ReplaySettings,
         _: Box<dyn Checker>,
     ) -> Result<tradewind_sim::Run, Failure> {
         Err(Failure::usage(format!("there is no policy `{text}` here")))

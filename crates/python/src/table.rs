@@ -18,7 +18,7 @@ use tradewind_model::Energy;
 
 use crate::replay::FinishedRun;
 
-/// A table: rows of named columns, all in memory. Any library that reads Arrow takes it as it is:
+/// A table: rows of named columns, all in memory. Any library that reads Arrow takes it is:
 /// `pandas.DataFrame.from_arrow(t)`, `polars.DataFrame(t)`, `pyarrow.table(t)`, DuckDB by its name.
 #[pyclass(frozen, module = "tradewind._native")]
 pub(crate) struct Table {

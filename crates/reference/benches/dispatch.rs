@@ -2,21 +2,21 @@
 
 use criterion::{BatchSize, BenchmarkId, Criterion as Bench, criterion_group, criterion_main};
 use tradewind_reference::auction::Cycle;
-use tradewind_sched::policy::dispatch::{Gate, Rule, Settings, Slots, Wait};
+use tradewind_sched::policy::dispatch::{DispatchRule, DispatchSettings, Gate, Slots, Wait};
 
 /// The more laborious way: every bid may search every queue's plan.
-const fn packaged(rule: Rule) -> Settings {
-    Settings { slots: Slots::Packaged, wait: Wait::First, ..Settings::of(rule) }
+const fn packaged(rule: DispatchRule) -> DispatchSettings {
+    DispatchSettings { slots: Slots::Packaged, wait: Wait::First, ..DispatchSettings::of(rule) }
 }
 
-const AUCTION: Settings = packaged(Rule::Auction);
+const AUCTION: DispatchSettings = packaged(DispatchRule::Auction);
 
 fn cycle(
     bench: &mut Bench,
     group: &str,
     name: &str,
     (bids, queues): (usize, usize),
-    settings: Settings,
+    settings: DispatchSettings,
 ) {
     let mut group = bench.benchmark_group(group);
     let cycle = Cycle::new(1, bids, queues, settings);
@@ -37,11 +37,11 @@ fn growth(bench: &mut Bench) {
 }
 
 fn rules(bench: &mut Bench) {
-    for (rule, name) in Rule::ALL {
+    for (rule, name) in DispatchRule::ALL {
         cycle(bench, "cycle/packaged", name, (10_000, 300), packaged(rule));
-        cycle(bench, "cycle/immediate", name, (10_000, 300), Settings::of(rule));
+        cycle(bench, "cycle/immediate", name, (10_000, 300), DispatchSettings::of(rule));
     }
-    let off = Settings { gate: Gate::Off, ..AUCTION };
+    let off = DispatchSettings { gate: Gate::Off, ..AUCTION };
     cycle(bench, "cycle/packaged", "auction-gate-off", (10_000, 300), off);
 }
 

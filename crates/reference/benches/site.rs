@@ -10,8 +10,10 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tradewind_model::{JobId, Span, Time};
 use tradewind_sched::policy::backfill::Depth;
-use tradewind_sched::policy::local::{Local, Origin, Plain, PlainSettings, Turn, Wanted};
-use tradewind_sched::policy::multiqueue::{MultiQueue, Settings};
+use tradewind_sched::policy::local::{
+    LocalScheduler, Origin, Plain, PlainSettings, QueueOrder, SiteJob,
+};
+use tradewind_sched::policy::multiqueue::{MultiQueue, MultiQueueSettings};
 
 const WAITING: usize = 10_000;
 
@@ -25,7 +27,7 @@ enum Ends {
 }
 
 struct Steady {
-    site: Box<dyn Local>,
+    site: Box<dyn LocalScheduler>,
     processors: u32,
     ends: Ends,
     random: Pcg64Mcg,
@@ -37,7 +39,7 @@ struct Steady {
 }
 
 impl Steady {
-    fn new(site: Box<dyn Local>, processors: u32, ends: Ends) -> Steady {
+    fn new(site: Box<dyn LocalScheduler>, processors: u32, ends: Ends) -> Steady {
         let mut steady = Steady {
             site,
             processors,
@@ -66,7 +68,7 @@ impl Steady {
         };
         self.jobs.push((Time(0), ran));
         let processors = self.random.random_range(1..=self.processors);
-        let wanted = Wanted { job, processors, length, submitted: self.now };
+        let wanted = SiteJob { job, processors, length, submitted: self.now };
         self.site.join(wanted, Origin::Local, self.now);
         self.waiting += 1;
     }
@@ -100,17 +102,17 @@ impl Steady {
     }
 }
 
-fn hybrid(alpha: u32) -> impl Fn(u32) -> Box<dyn Local> {
-    let settings = Settings::new(alpha, 64).unwrap_or_default();
+fn hybrid(alpha: u32) -> impl Fn(u32) -> Box<dyn LocalScheduler> {
+    let settings = MultiQueueSettings::new(alpha, 64).unwrap_or_default();
     move |processors| Box::new(MultiQueue::new(processors, settings))
 }
 
-fn plain(depth: Depth) -> impl Fn(u32) -> Box<dyn Local> {
-    let settings = PlainSettings { depth, turn: Turn::Arrival };
+fn plain(depth: Depth) -> impl Fn(u32) -> Box<dyn LocalScheduler> {
+    let settings = PlainSettings { depth, turn: QueueOrder::Arrival };
     move |processors| Box::new(Plain::new(processors, settings))
 }
 
-type Build = Box<dyn Fn(u32) -> Box<dyn Local>>;
+type Build = Box<dyn Fn(u32) -> Box<dyn LocalScheduler>>;
 
 fn one_site(bench: &mut Criterion) {
     let builds: [(&str, Build); 4] = [

@@ -6,7 +6,7 @@ use tradewind_model::{
     Performance, Pool, PoolId, Pools, Price, Site, SiteId, Span, Terms, Time, Times, random,
 };
 use tradewind_sched::policy::Policy;
-use tradewind_sched::policy::dispatch::{Dispatch, Settings, Slots};
+use tradewind_sched::policy::dispatch::{Dispatch, DispatchSettings, Slots};
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub struct Cycle {
     pub market: Market,
     /// The policy knows them.
     pub policy: Dispatch,
-    settings: Settings,
+    settings: DispatchSettings,
     bids: usize,
 }
 
@@ -25,7 +25,7 @@ impl Cycle {
     /// `bids` jobs of 1 to 64 tasks that take 1 to 600 minutes and must be over within one to three
     /// times as long, before `queues` queues: three of each site's 48 to 384 processors, in parts
     /// of 1:2:3, a tenth to all of them taken by twenty local tasks of up to four hours.
-    pub fn new(seed: u64, bids: usize, queues: usize, settings: Settings) -> Cycle {
+    pub fn new(seed: u64, bids: usize, queues: usize, settings: DispatchSettings) -> Cycle {
         let pools = Arc::new(grid(seed, queues));
         let mut market = Market::new(Arc::clone(&pools), Time(0));
         let mut events = local_load(seed, &pools);
@@ -259,8 +259,12 @@ mod tests {
     fn the_plain_cycle_trades_the_same() {
         for (seed, slots) in [(1, Slots::Packaged), (2, Slots::Immediate), (3, Slots::Packaged)] {
             let wait = Wait::First;
-            let settings =
-                Settings { slots, wait, clearing: Clearing::List, ..Settings::auction() };
+            let settings = DispatchSettings {
+                slots,
+                wait,
+                clearing: Clearing::List,
+                ..DispatchSettings::auction()
+            };
             let mut cycle = Cycle::new(seed, 400, 12, settings);
             let plain = cycle.plain();
             assert!(plain.len() > 50, "{}", plain.len());

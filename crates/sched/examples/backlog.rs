@@ -20,8 +20,8 @@ use tradewind_model::{
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::bsf::{self, Bsf};
-use tradewind_sched::policy::cyclic::market::{Cycles, Settings as Cyclic};
-use tradewind_sched::policy::gridfill::{Depth, GridFill, Settings, Spread};
+use tradewind_sched::policy::cyclic::market::{CycleSettings as Cyclic, Cycles};
+use tradewind_sched::policy::gridfill::{Depth, GridFill, GridFillSettings, Spread};
 
 /// Of each pool.
 const NODES: u32 = 64;
@@ -234,7 +234,7 @@ type Make = Box<dyn Fn() -> Box<dyn Policy>>;
 
 fn policies() -> Vec<(&'static str, Prices, Make)> {
     let fill = |depth, spread| -> Make {
-        let settings = Settings { depth, spread, ..Settings::default() };
+        let settings = GridFillSettings { depth, spread, ..GridFillSettings::default() };
         Box::new(move || Box::new(GridFill::new(settings)))
     };
     vec![
@@ -243,7 +243,7 @@ fn policies() -> Vec<(&'static str, Prices, Make)> {
         ("easy", Prices::Constant, fill(Depth::First(1), Spread::Grid)),
         ("easy, prices by hour", Prices::ByHour, fill(Depth::First(1), Spread::Grid)),
         ("css", Prices::Constant, Box::new(|| Box::new(Cycles::new(Cyclic::css())))),
-        ("bsf", Prices::Constant, Box::new(|| Box::new(Bsf::new(bsf::Settings::default())))),
+        ("bsf", Prices::Constant, Box::new(|| Box::new(Bsf::new(bsf::BsfSettings::default())))),
     ]
 }
 

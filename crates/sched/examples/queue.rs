@@ -15,7 +15,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tradewind_model::{Command, Demand, Event, JobId, Market, Pools, Span, Time};
 use tradewind_sched::policy::Policy;
-use tradewind_sched::policy::backfill::{Backfill, Depth, Settings};
+use tradewind_sched::policy::backfill::{Backfill, BackfillSettings, Depth};
 
 const PROCESSORS: u32 = 256;
 
@@ -34,7 +34,10 @@ impl World {
     fn new() -> World {
         World {
             market: Market::new(Arc::new(Pools::cluster(PROCESSORS)), Time(0)),
-            policy: Backfill::new(Settings { depth: Depth::All, ..Settings::default() }),
+            policy: Backfill::new(BackfillSettings {
+                depth: Depth::All,
+                ..BackfillSettings::default()
+            }),
             random: Pcg64Mcg::seed_from_u64(2026),
             runs: Vec::new(),
             running: BinaryHeap::new(),

@@ -12,10 +12,10 @@ use tradewind_model::{
     Admission, Attributes, Performance, Pool, Pools, PoolsError, Price, Site, SiteId, Times,
 };
 use tradewind_sched::negotiation;
-use tradewind_sched::policy::local::Local;
+use tradewind_sched::policy::local::LocalScheduler;
 use tradewind_sched::policy::multiqueue::{self, MultiQueue};
 use tradewind_sim::models::Poisson;
-use tradewind_sim::network::Settings;
+use tradewind_sim::network::NetworkSettings;
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
 use tradewind_sim::{Semantics, run};
 
@@ -58,8 +58,8 @@ fn workload(sites: u32, jobs: usize) -> Result<Workload, PoolsError> {
     Ok(prepare(&log, pools(sites)?, Semantics::Textbook, Overrun::Kill))
 }
 
-fn hybrid(pool: &Pool) -> Box<dyn Local> {
-    Box::new(MultiQueue::new(pool.nodes, multiqueue::Settings::default()))
+fn hybrid(pool: &Pool) -> Box<dyn LocalScheduler> {
+    Box::new(MultiQueue::new(pool.nodes, multiqueue::MultiQueueSettings::default()))
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -70,10 +70,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("sites  asks  jobs  messages/job  passed-on  response-s  wall-s");
     for sites in sizes {
         let workload = workload(sites, each * sites as usize)?;
-        let all = negotiation::Settings::default();
-        let two = negotiation::Settings::sampling(2);
+        let all = negotiation::NegotiationSettings::default();
+        let two = negotiation::NegotiationSettings::sampling(2);
         for (name, knobs) in [("nobody", None), ("all", Some(all)), ("two", Some(two))] {
-            let settings = Settings { negotiation: knobs, ..Settings::default() };
+            let settings = NetworkSettings { negotiation: knobs, ..NetworkSettings::default() };
             let mut grid = settings.sites(&workload.pools, hybrid);
             let clock = Instant::now();
             let ran = run(&workload, Default::default(), &mut grid, &mut [])?;

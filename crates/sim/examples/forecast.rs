@@ -14,8 +14,8 @@ use tradewind_model::{
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::backfill::Depth;
-use tradewind_sched::policy::cyclic::market::{Cycles, Settings as Cyclic};
-use tradewind_sched::policy::gridfill::{GridFill, Settings as Knobs};
+use tradewind_sched::policy::cyclic::market::{CycleSettings as Cyclic, Cycles};
+use tradewind_sched::policy::gridfill::{GridFill, GridFillSettings};
 use tradewind_sim::fork::{Beliefs, Limits, fork};
 
 /// Eight pools of 25 nodes on four sites, from half to twice the reference node.
@@ -54,7 +54,8 @@ fn main() {
     let jobs = numbers.next().unwrap_or(10_000) as u32;
     let looks = numbers.next().unwrap_or(Limits::LOOKS);
     let (market, predicted) = market(jobs);
-    let fill = |depth| Box::new(GridFill::new(Knobs { depth, ..Knobs::default() }));
+    let fill =
+        |depth| Box::new(GridFill::new(GridFillSettings { depth, ..GridFillSettings::default() }));
     for beliefs in [Beliefs::default(), predicted] {
         let policies: [(&str, Box<dyn Policy>); 3] = [
             ("css", Box::new(Cycles::new(Cyclic::css()))),

@@ -5,13 +5,15 @@
 #![expect(clippy::expect_used, clippy::print_stdout, reason = "a measurement by hand")]
 #![expect(clippy::disallowed_methods, reason = "it reads its arguments and measures time")]
 
+mod logs;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tradewind_model::{Pools, Span, Terms};
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::backfill::{self, Backfill, Order};
-use tradewind_sched::policy::learned::{Basis, LearnedFill, Settings};
+use tradewind_sched::policy::learned::{Basis, LearnedFill, LearnedSettings};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
 use tradewind_sim::{Estimate, Semantics, run};
 use tradewind_swf as swf;
@@ -26,13 +28,9 @@ fn workload(log: &swf::Log, nodes: u32) -> Workload {
         .filter(asks)
         .filter(ran)
         .map(|job| LogJob {
-            number: job.number,
-            submit: Some(job.submit),
-            run: job.run,
             processors: job.requested_processors.filter(|count| *count > 0).or(job.held()),
-            requested: job.requested_time,
-            user: job.user,
             terms: Some(Arc::new(Terms { user: job.user, ..Terms::NONE })),
+            ..logs::log_job(job)
         })
         .collect();
     prepare(&jobs, Arc::new(Pools::cluster(nodes)), Semantics::Pyss, Overrun::Kill)
@@ -45,7 +43,7 @@ fn replay(
     policy: &mut dyn Policy,
 ) -> (f64, f64, i64, Duration) {
     let began = Instant::now();
-    let settings = tradewind_sim::Settings { semantics: Semantics::Pyss, estimate };
+    let settings = tradewind_sim::ReplaySettings { semantics: Semantics::Pyss, estimate };
     let run = run(workload, settings, policy, &mut []).expect("a log that can be replayed");
     let took = began.elapsed();
     let (mut sum, mut most, mut longest) = (0.0, 0.0_f64, 0);
@@ -79,7 +77,10 @@ fn main() {
 /// EASY, and its candidates shortest first by what is known, learned or published.
 fn others(workload: &Workload) {
     let easy = |candidates| {
-        Backfill::new(backfill::Settings { candidates, ..backfill::Settings::default() })
+        Backfill::new(backfill::BackfillSettings {
+            candidates,
+            ..backfill::BackfillSettings::default()
+        })
     };
     let shortest = Some(Order::Shortest);
     row("EASY", workload, Estimate::Requested, &mut easy(None));
@@ -97,19 +98,20 @@ fn own(workload: &Workload) {
     let own = |name: &str, settings| {
         row(name, workload, Estimate::Requested, &mut LearnedFill::new(settings));
     };
-    let all = Settings::default();
+    let all = LearnedSettings::default();
     own("**learned**", all);
-    own("planned by requests", Settings { plans: Basis::Requests, ..all });
-    own("in the order of submission", Settings { patience: 0, width: Span(0), ..all });
-    own("width counts for nothing", Settings { width: Span(0), wide: Span(0), ..all });
-    own("no job protected", Settings { long: Span(1 << 40), ..all });
-    for hours in [12, 24, 36, 60, 72, 96] {
-        let settings = Settings { long: Span(hours * 3_600), ..all };
+    own("planned by requests", LearnedSettings { plans: Basis::Requests, ..all });
+    own("in the order of submission", LearnedSettings { patience: 0, ..all });
+    own("wide jobs not earlier", LearnedSettings { wide: Span(0), ..all });
+    own("no job protected", LearnedSettings { long: Span(1 << 40), ..all });
+    for hours in [36, 44, 60, 72, 96] {
+        let settings = LearnedSettings { long: Span(hours * 3_600), ..all };
         own(&format!("protected after {hours} h"), settings);
     }
-    own("patience 8", Settings { patience: 8, ..all });
-    own("patience 12", Settings { patience: 12, ..all });
-    own("due after 80,000 s at most", Settings { latest: Span(80_000), ..all });
-    own("due after 120,000 s at most", Settings { latest: Span(120_000), ..all });
-    own("protected after 170,000 s", Settings { long: Span(170_000), ..all });
+    own("patience 16", LearnedSettings { patience: 16, ..all });
+    own("patience 24", LearnedSettings { patience: 24, ..all });
+    own("due after 110,000 s at most", LearnedSettings { latest: Span(110_000), ..all });
+    own("due after 150,000 s at most", LearnedSettings { latest: Span(150_000), ..all });
+    own("protected after 180,000 s", LearnedSettings { long: Span(180_000), ..all });
+    own("protected after 200,000 s", LearnedSettings { long: Span(200_000), ..all });
 }

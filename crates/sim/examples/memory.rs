@@ -4,14 +4,16 @@
 #![expect(clippy::print_stdout, reason = "that is what it is for")]
 #![expect(clippy::disallowed_methods, reason = "it reads its arguments and the clock")]
 
+mod logs;
+
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Instant;
 
 use tradewind_model::{Pools, Terms};
-use tradewind_sched::policy::gridfill::{Depth, GridFill, Settings as Knobs};
+use tradewind_sched::policy::gridfill::{Depth, GridFill, GridFillSettings};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
-use tradewind_sim::{Semantics, Settings, metrics, run};
+use tradewind_sim::{ReplaySettings, Semantics, metrics, run};
 use tradewind_swf as swf;
 
 /// A field of a job with memory per processor, in thousandths of a KiB.
@@ -20,24 +22,17 @@ type Field = fn(&swf::Record) -> Option<i64>;
 fn replayed(job: &swf::Record, field: Field) -> LogJob {
     let memory = field(job).filter(|memory| *memory > 0);
     let memory = memory.and_then(|memory| u32::try_from((memory + 999) / 1_000).ok());
-    LogJob {
-        number: job.number,
-        submit: Some(job.submit),
-        run: job.run,
-        processors: job.held(),
-        requested: job.requested_time,
-        user: job.user,
-        terms: Some(Arc::new(Terms { memory, ..Terms::NONE })),
-    }
+    let terms = Terms { memory, ..Terms::NONE };
+    LogJob { terms: Some(Arc::new(terms)), ..logs::log_job(job) }
 }
 
 fn show(name: &str, workload: &Workload) -> Result<(), Box<dyn Error>> {
     for (policy, depth) in [("easy", Depth::First(1)), ("conservative", Depth::All)] {
         let began = Instant::now();
-        let mut fill = GridFill::new(Knobs { depth, ..Knobs::default() });
-        let ran = run(workload, Settings::default(), &mut fill, &mut [])?;
+        let mut fill = GridFill::new(GridFillSettings { depth, ..GridFillSettings::default() });
+        let ran = run(workload, ReplaySettings::default(), &mut fill, &mut [])?;
         let took = began.elapsed().as_secs_f64();
-        let found = metrics::measure(workload, &ran, metrics::Options::default());
+        let found = metrics::measure(workload, &ran, metrics::MetricOptions::default());
         println!("{name}, {policy}: {took:.2} s");
         let of = [
             "jobs",

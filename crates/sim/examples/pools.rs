@@ -20,9 +20,9 @@ use tradewind_model::{
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::bsf::{self, Bsf};
-use tradewind_sched::policy::cyclic::market::{Cycles, Settings as Cyclic};
+use tradewind_sched::policy::cyclic::market::{CycleSettings as Cyclic, Cycles};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
-use tradewind_sim::{Run, Semantics, Settings, run};
+use tradewind_sim::{ReplaySettings, Run, Semantics, run};
 
 /// Unequal sites: speeds and prices are drawn, faster nodes cost more.
 fn pools(count: u32, nodes: u32) -> Result<Arc<Pools>, PoolsError> {
@@ -77,7 +77,7 @@ fn policy(name: &str) -> Box<dyn Policy> {
     match name {
         "batch-slicer" => Box::new(Cycles::new(Cyclic::batch_slicer())),
         "whole-batch" => Box::new(Cycles::new(Cyclic::whole_batch())),
-        "bsf" => Box::new(Bsf::new(bsf::Settings::default())),
+        "bsf" => Box::new(Bsf::new(bsf::BsfSettings::default())),
         _ => Box::new(Cycles::new(Cyclic::css())),
     }
 }
@@ -131,7 +131,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let served = if load == "same" { counts[0] } else { count };
             let workload = workload(Arc::clone(&pools), jobs, u64::from(served) * u64::from(nodes));
             let begin = Instant::now();
-            let done = run(&workload, Settings::default(), &mut *policy(name), &mut [])?;
+            let done = run(&workload, ReplaySettings::default(), &mut *policy(name), &mut [])?;
             let took = begin.elapsed().as_secs_f64();
             let (each, sum) = (took * 1e6 / jobs as f64, checksum(&done, &pools));
             let passes = done.passes;

@@ -5,18 +5,23 @@
 #![expect(clippy::print_stdout, reason = "that is what it is for")]
 #![expect(clippy::disallowed_methods, reason = "it reads its arguments and measures time")]
 
+mod logs;
+
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::{BufWriter, Write};
 use std::sync::Arc;
 use std::time::Instant;
 
+use logs::log_job;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tradewind_model::{Pools, Span, Time};
-use tradewind_sched::policy::backfill::{Backfill, Settings as Knobs};
+use tradewind_sched::policy::backfill::{Backfill, BackfillSettings};
+use tradewind_sim::metrics::{Tally, Value};
 use tradewind_sim::stream::{Streamed, stream};
 use tradewind_sim::workload::{Job, LogJob, Overrun, prepare, replayable};
-use tradewind_sim::{Estimate, Ran, Semantics, Settings, run};
+use tradewind_sim::{Estimate, Ran, ReplaySettings, Semantics, run};
 use tradewind_swf as swf;
 
 const PROCESSORS: u32 = 1_024;
@@ -42,18 +47,6 @@ fn made_up(jobs: u64) -> impl Iterator<Item = LogJob> {
     })
 }
 
-fn of_log(job: &swf::Record) -> LogJob {
-    LogJob {
-        number: job.number,
-        submit: Some(job.submit),
-        run: job.run,
-        processors: job.held(),
-        requested: job.requested_time,
-        user: job.user,
-        terms: None,
-    }
-}
-
 /// A sum that says whether two replays are the same, whatever the order of ends.
 fn sum(job: &Job, ran: &Ran) -> u64 {
     let both = (job.number.unsigned_abs() << 32) ^ ran.start.0.unsigned_abs();
@@ -64,21 +57,29 @@ fn streamed<E: Error + 'static>(
     processors: u32,
     jobs: &mut dyn Iterator<Item = Result<Job, E>>,
 ) -> Result<(Streamed, u64), Box<dyn Error>> {
-    let mut all = 0u64;
-    let mut done = |job: Job, ran: Ran| all = all.wrapping_add(sum(&job, &ran));
+    let (mut all, mut tally) = (0u64, Tally::default());
+    let mut done = |id, job: Job, ran: Ran| {
+        all = all.wrapping_add(sum(&job, &ran));
+        tally.add(id, &job, &ran);
+    };
     let pools = Arc::new(Pools::cluster(processors));
-    let mut easy = Backfill::new(Knobs::default());
+    let mut easy = Backfill::new(BackfillSettings::default());
+    let of = Arc::clone(&pools);
     let result = stream(pools, jobs, Estimate::Requested, &mut easy, &mut done)?;
+    let measured = tally.measure(&of, &result, BTreeMap::new());
+    for name in ["mean_wait_s", "p99_wait_s", "mean_bounded_slowdown", "utilisation"] {
+        println!("{name}: {}", measured.get(name).map_or(0.0, Value::as_f64));
+    }
     Ok((result, all))
 }
 
 fn whole(path: &str) -> Result<(u64, u64), Box<dyn Error>> {
     let log = swf::load(path)?;
-    let jobs: Vec<LogJob> = log.jobs.iter().map(of_log).collect();
+    let jobs: Vec<LogJob> = log.jobs.iter().map(log_job).collect();
     let pools = Arc::new(Pools::cluster(log.header.max_procs().unwrap_or(PROCESSORS)));
     let workload = prepare(&jobs, pools, Semantics::Textbook, Overrun::Kill);
-    let mut easy = Backfill::new(Knobs::default());
-    let run = run(&workload, Settings::default(), &mut easy, &mut [])?;
+    let mut easy = Backfill::new(BackfillSettings::default());
+    let run = run(&workload, ReplaySettings::default(), &mut easy, &mut [])?;
     let sums = workload.jobs.iter().zip(&run.jobs).map(|(job, ran)| sum(job, ran));
     Ok((workload.jobs.len() as u64, sums.fold(0, u64::wrapping_add)))
 }
@@ -128,7 +129,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             let processors = records.header.max_procs().unwrap_or(PROCESSORS);
             let mut jobs = records.filter_map(|job| match job {
                 Ok(job) => {
-                    let job = replayable(&of_log(&job), Semantics::Textbook, Overrun::Kill).ok()?;
+                    let job =
+                        replayable(&log_job(&job), Semantics::Textbook, Overrun::Kill).ok()?;
                     (job.processors <= processors).then_some(Ok(job))
                 }
                 Err(wrong) => Some(Err(wrong)),

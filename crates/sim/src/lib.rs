@@ -36,7 +36,7 @@ pub mod worlds;
 
 pub use engine::SimError;
 pub use estimate::Estimate;
-pub use replay::{Semantics, Settings, run};
+pub use replay::{ReplaySettings, Semantics, run};
 pub use result::{Lost, Ran, Run, Struck};
 
 #[cfg(doctest)]

@@ -35,7 +35,7 @@ pub enum Semantics {
 
 /// How to replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Settings {
+pub struct ReplaySettings {
     /// The order within a second.
     pub semantics: Semantics,
     /// The run times that the policy expects.
@@ -51,7 +51,7 @@ pub struct Settings {
 /// When the policy misbehaves or a checker objects.
 pub fn run(
     workload: &Workload,
-    settings: Settings,
+    settings: ReplaySettings,
     policy: &mut dyn Policy,
     checkers: &mut [Box<dyn Checker>],
 ) -> Result<Run, SimError> {
@@ -111,7 +111,7 @@ where
     /// Without owners' jobs.
     pub(crate) fn new(
         workload: L,
-        settings: Settings,
+        settings: ReplaySettings,
         checkers: C,
         from: Time,
     ) -> Replay<'a, L, C> {
@@ -189,7 +189,7 @@ where
         let next = self.feed.take(&self.workload.jobs, now)?;
         let (estimate, correction) = self.estimator.of(job, next, now);
         let terms = next.terms.clone();
-        Some(Demand { processors: next.processors, estimate, correction, terms })
+        Some(Demand { processors: next.processors, estimate, correction, expected: None, terms })
     }
 
     fn end_of_owners(&mut self, market: &Market) -> Option<Event> {

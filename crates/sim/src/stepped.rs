@@ -13,13 +13,13 @@ use crate::SimError;
 use crate::check::Checker;
 use crate::engine::Engine;
 use crate::estimate::Estimate;
-use crate::replay::{Replay, Semantics, Settings, beginning};
+use crate::replay::{Replay, ReplaySettings, Semantics, beginning};
 use crate::result::{Ran, Run};
 use crate::workload::Workload;
 
 /// Where a replay stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stop {
+pub enum StopBefore {
     /// Before each submission; the policy decides in passes.
     Submissions,
     /// In each pass; submissions are the log's.
@@ -28,7 +28,7 @@ pub enum Stop {
 
 /// Where a replay stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Point {
+pub enum ReplayPoint {
     /// This job is about to be submitted: [`Stepped::submit`] goes on.
     Submission(JobId),
     /// A pass, after [`Stepped::events`]: [`Stepped::decide`] goes on.
@@ -39,7 +39,7 @@ pub enum Point {
 
 /// What is left to do in the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum SecondStage {
     Between,
     Submissions,
     Pass,
@@ -58,20 +58,25 @@ impl AsMut<[Box<dyn Checker>]> for Unwatched {
 /// out, and nothing is checked.
 pub struct Stepped<P> {
     engine: Engine<Replay<'static, Arc<Workload>, Unwatched>, P>,
-    stop: Stop,
-    stage: Stage,
+    stop: StopBefore,
+    stage: SecondStage,
     coming: Option<(JobId, Demand)>,
 }
 
 impl<P: Policy> Stepped<P> {
     /// Before the first second. `policy` decides in passes, unless these are where it stops.
-    pub fn new(workload: Arc<Workload>, estimate: Estimate, policy: P, stop: Stop) -> Stepped<P> {
+    pub fn new(
+        workload: Arc<Workload>,
+        estimate: Estimate,
+        policy: P,
+        stop: StopBefore,
+    ) -> Stepped<P> {
         let from = beginning(&workload);
         let market = Market::new(Arc::clone(&workload.pools), from);
-        let settings = Settings { semantics: Semantics::Textbook, estimate };
+        let settings = ReplaySettings { semantics: Semantics::Textbook, estimate };
         let replay = Replay::new(workload, settings, Unwatched, from);
         let engine = Engine::new(market, policy, replay, Vec::new());
-        Stepped { engine, stop, stage: Stage::Between, coming: None }
+        Stepped { engine, stop, stage: SecondStage::Between, coming: None }
     }
 
     /// The market as it is now.
@@ -103,22 +108,24 @@ impl<P: Policy> Stepped<P> {
     ///
     /// # Errors
     /// When the policy asks for what cannot be.
-    pub fn advance(&mut self) -> Result<Point, SimError> {
+    pub fn advance(&mut self) -> Result<ReplayPoint, SimError> {
         loop {
             match self.stage {
-                Stage::Between => match self.open()? {
-                    true => self.stage = Stage::Submissions,
-                    false => return Ok(Point::Over),
+                SecondStage::Between => match self.open()? {
+                    true => self.stage = SecondStage::Submissions,
+                    false => return Ok(ReplayPoint::Over),
                 },
-                Stage::Submissions => {
+                SecondStage::Submissions => {
                     if let Some(job) = self.submissions()? {
-                        return Ok(Point::Submission(job));
+                        return Ok(ReplayPoint::Submission(job));
                     }
                     self.engine.after_submissions()?;
-                    self.stage = Stage::Pass;
+                    self.stage = SecondStage::Pass;
                 }
-                Stage::Pass if self.stop == Stop::Passes => return Ok(Point::Pass),
-                Stage::Pass => {
+                SecondStage::Pass if self.stop == StopBefore::Passes => {
+                    return Ok(ReplayPoint::Pass);
+                }
+                SecondStage::Pass => {
                     self.engine.pass()?;
                     self.close()?;
                 }
@@ -166,7 +173,7 @@ impl<P: Policy> Stepped<P> {
 
     /// Submits what is due, up to the job before which the replay stops.
     fn submissions(&mut self) -> Result<Option<JobId>, SimError> {
-        if self.stop == Stop::Passes {
+        if self.stop == StopBefore::Passes {
             while self.engine.submit_next()? {}
             return Ok(None);
         }
@@ -177,7 +184,7 @@ impl<P: Policy> Stepped<P> {
     }
 
     fn close(&mut self) -> Result<(), SimError> {
-        self.stage = Stage::Between;
+        self.stage = SecondStage::Between;
         self.engine.after_pass()
     }
 }

@@ -58,12 +58,17 @@ pub struct Streamed {
     pub passes: u64,
     /// The most jobs that waited or ran at a time.
     pub most_at_once: usize,
+    /// The most jobs that waited at the end of a second.
+    pub most_waiting: usize,
+    /// The most work that waited at the end of a second, in node-seconds.
+    pub most_waiting_work: i128,
     /// By site: what its owner earned, in micro-credits.
     pub income: Vec<i128>,
 }
 
 /// Replays jobs as they come from `source`, in the order of submission; of those submitted at once
-/// the lower number is first. Each job goes to `done` with what happened to it, in the order of ends;
+/// the lower number is first. Each job goes to `done` with its place in the order of submissions and
+/// what happened to it, in the order of ends;
 /// jobs that end in the same second, in the order of their ends' events. Starts, places and costs are
 /// those of [`crate::run`] on all of the jobs.
 ///
@@ -75,7 +80,7 @@ pub fn stream<E>(
     source: &mut dyn Iterator<Item = Result<Job, E>>,
     estimate: Estimate,
     policy: &mut dyn Policy,
-    done: &mut dyn FnMut(Job, Ran),
+    done: &mut dyn FnMut(JobId, Job, Ran),
 ) -> Result<Streamed, StreamError<E>> {
     let mut incoming = Incoming {
         source,
@@ -93,6 +98,7 @@ pub fn stream<E>(
         there: BTreeMap::new(),
         begun: Vec::new(),
         ended: Vec::new(),
+        waiting_work: 0,
         totals: Streamed::default(),
         done,
     };
@@ -188,31 +194,48 @@ struct Streaming<'a, E> {
     begun: Vec<JobId>,
     /// Jobs that ended in this second, or were refused.
     ended: Vec<JobId>,
+    /// What waits, in node-seconds.
+    waiting_work: i128,
     totals: Streamed,
-    done: &'a mut dyn FnMut(Job, Ran),
+    done: &'a mut dyn FnMut(JobId, Job, Ran),
+}
+
+/// Processors × run, in node-seconds.
+fn work(job: &Job) -> i128 {
+    i128::from(job.processors) * i128::from(job.run.0)
 }
 
 impl<E> Streaming<'_, E> {
     fn ran(&mut self, job: JobId) -> Option<&mut Ran> {
         self.there.get_mut(&job).map(|(_, ran)| ran)
     }
+
+    /// The same; the job waits no more.
+    fn leaves(&mut self, job: JobId) -> Option<&mut Ran> {
+        let (of, ran) = self.there.get_mut(&job)?;
+        self.waiting_work -= work(of);
+        Some(ran)
+    }
 }
 
 impl<E, P: Policy> Engine<Streaming<'_, E>, P> {
     /// Jobs that started are known to have been backfilled or not, and jobs that ended go.
     fn close_second(&mut self) {
-        let head = self.market.head();
+        let (head, waiting) = (self.market.head(), self.market.queue().len());
         let world = &mut self.world;
+        let totals = &mut world.totals;
+        totals.most_waiting = totals.most_waiting.max(waiting);
+        totals.most_waiting_work = totals.most_waiting_work.max(world.waiting_work);
         for job in std::mem::take(&mut world.begun) {
             if let Some(ran) = world.ran(job) {
                 ran.backfilled = head.is_some_and(|head| head < job);
             }
         }
-        for job in world.ended.drain(..) {
-            if let Some((job, ran)) = world.there.remove(&job) {
-                (world.done)(job, ran);
+        for id in world.ended.drain(..) {
+            if let Some((job, ran)) = world.there.remove(&id) {
+                (world.done)(id, job, ran);
             }
-            self.market.forget(job);
+            self.market.forget(id);
         }
     }
 }
@@ -246,10 +269,11 @@ impl<E> World for Streaming<'_, E> {
         let next = self.incoming.pop()?;
         let (estimate, correction) = self.estimator.of(job, &next, now);
         let (processors, terms) = (next.processors, next.terms.clone());
+        self.waiting_work += work(&next);
         self.there.insert(job, (next, Ran::nothing(now)));
         self.totals.jobs += 1;
         self.totals.most_at_once = self.totals.most_at_once.max(self.there.len());
-        Some(Demand { processors, estimate, correction, terms })
+        Some(Demand { processors, estimate, correction, expected: None, terms })
     }
 
     fn length(&self, _market: &Market, job: JobId, pool: &Pool, _elapsed: Span) -> Span {
@@ -274,7 +298,7 @@ impl<E> World for Streaming<'_, E> {
     }
 
     fn started(&mut self, market: &Market, job: JobId, place: Place, end: Time) {
-        if let Some(ran) = self.ran(job) {
+        if let Some(ran) = self.leaves(job) {
             (ran.start, ran.end, ran.place) = (market.now(), end, place);
         }
         self.begun.push(job);
@@ -282,7 +306,7 @@ impl<E> World for Streaming<'_, E> {
 
     fn refused(&mut self, market: &Market, job: JobId, reason: Reason) {
         let now = market.now();
-        if let Some(ran) = self.ran(job) {
+        if let Some(ran) = self.leaves(job) {
             (ran.start, ran.end, ran.refused) = (now, now, Some(Box::new(reason)));
         }
         self.ended.push(job);

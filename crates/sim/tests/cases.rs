@@ -5,21 +5,21 @@ use std::sync::Arc;
 
 use tradewind_model::{Pools, Span, Time};
 use tradewind_sched::policy::Policy as _;
-use tradewind_sched::policy::backfill::{Backfill, Depth, Order, Settings as Knobs};
+use tradewind_sched::policy::backfill::{Backfill, BackfillSettings, Depth, Order};
 use tradewind_sim::workload::{LogJob, Overrun, prepare};
-use tradewind_sim::{Ran, Settings, check, run};
+use tradewind_sim::{Ran, ReplaySettings, check, run};
 
 /// Submission, run, processors, request.
 type Job = (i64, i64, u32, i64);
 
 /// Starts on four processors.
 fn starts(jobs: &[Job], depth: Depth, overrun: Overrun) -> Vec<i64> {
-    let ran = replay(jobs, Knobs { depth, ..Knobs::default() }, overrun);
+    let ran = replay(jobs, BackfillSettings { depth, ..BackfillSettings::default() }, overrun);
     ran.iter().map(|ran| ran.start.0).collect()
 }
 
 /// What happened to jobs on four processors.
-fn replay(jobs: &[Job], knobs: Knobs, overrun: Overrun) -> Vec<Ran> {
+fn replay(jobs: &[Job], knobs: BackfillSettings, overrun: Overrun) -> Vec<Ran> {
     let numbered = (1..).zip(jobs);
     let log: Vec<LogJob> = numbered
         .map(|(number, &(submit, run, processors, requested))| LogJob {
@@ -35,7 +35,7 @@ fn replay(jobs: &[Job], knobs: Knobs, overrun: Overrun) -> Vec<Ran> {
     let workload = prepare(&log, Arc::new(Pools::cluster(4)), Default::default(), overrun);
     let mut policy = Backfill::new(knobs);
     let mut checkers = check::all(policy.promise());
-    run(&workload, Settings::default(), &mut policy, &mut checkers).unwrap().jobs
+    run(&workload, ReplaySettings::default(), &mut policy, &mut checkers).unwrap().jobs
 }
 
 const FCFS: Depth = Depth::First(0);
@@ -113,10 +113,13 @@ fn by_expansion_factor_a_short_job_overtakes_a_long_one_that_waits_as_long() {
     let workload =
         prepare(&log, Arc::new(Pools::cluster(4)), Default::default(), Overrun::default());
     for depth in [FCFS, EASY, Depth::All] {
-        let mut policy =
-            Backfill::new(Knobs { depth, order: Order::Expansion, ..Knobs::default() });
+        let mut policy = Backfill::new(BackfillSettings {
+            depth,
+            order: Order::Expansion,
+            ..BackfillSettings::default()
+        });
         let mut checkers = check::all(policy.promise());
-        let run = run(&workload, Settings::default(), &mut policy, &mut checkers).unwrap();
+        let run = run(&workload, ReplaySettings::default(), &mut policy, &mut checkers).unwrap();
         // At 10 the factors are 1.09, 1.9 and 1.27; at 20 they are 1.19 and 1.6.
         assert_eq!(run.jobs.iter().map(|ran| ran.start.0).collect::<Vec<_>>(), [0, 50, 10, 20]);
     }
@@ -124,7 +127,8 @@ fn by_expansion_factor_a_short_job_overtakes_a_long_one_that_waits_as_long() {
 
 #[test]
 fn who_starts_in_the_same_second_as_an_earlier_job_has_not_passed_it_by() {
-    let shortest = Knobs { depth: FCFS, order: Order::Shortest, ..Knobs::default() };
+    let shortest =
+        BackfillSettings { depth: FCFS, order: Order::Shortest, ..BackfillSettings::default() };
     let backfilled = |width| {
         let jobs = [(0, 10, 4, 10), (1, 9, width, 9), (2, 3, 2, 3)];
         let ran = replay(&jobs, shortest, Overrun::Kill);

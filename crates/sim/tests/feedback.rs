@@ -6,10 +6,10 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tradewind_model::{Pools, Span, Time};
 use tradewind_sched::policy::Policy as _;
-use tradewind_sched::policy::backfill::{Backfill, Depth, Settings as Knobs};
+use tradewind_sched::policy::backfill::{Backfill, BackfillSettings, Depth};
 use tradewind_sim::feedback::{Link, Trail, kept, sessions};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
-use tradewind_sim::{Run, Semantics, Settings, check, run};
+use tradewind_sim::{ReplaySettings, Run, Semantics, check, run};
 
 const NODES: u32 = 4;
 
@@ -42,9 +42,9 @@ fn workload(jobs: &[Job], semantics: Semantics) -> Workload {
 }
 
 fn replay(workload: &Workload, depth: Depth, semantics: Semantics) -> Run {
-    let mut policy = Backfill::new(Knobs { depth, ..Knobs::default() });
+    let mut policy = Backfill::new(BackfillSettings { depth, ..BackfillSettings::default() });
     let mut checkers = check::all(policy.promise());
-    let settings = Settings { semantics, ..Settings::default() };
+    let settings = ReplaySettings { semantics, ..ReplaySettings::default() };
     run(workload, settings, &mut policy, &mut checkers).unwrap()
 }
 

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use tradewind_model::{Pools, Span, Time};
-use tradewind_sched::policy::backfill::{Backfill, Depth, Settings as Policy};
-use tradewind_sched::policy::local::{PlainSettings, Turn};
+use tradewind_sched::policy::backfill::{Backfill, BackfillSettings as Policy, Depth};
+use tradewind_sched::policy::local::{PlainSettings, QueueOrder};
 use tradewind_sched::predict::LastTwo;
-use tradewind_sim::forecast::{Forecasted, Options, forecast, score};
+use tradewind_sim::forecast::{ForecastOptions, Forecasted, forecast, score};
 use tradewind_sim::models::{Lublin, Requests};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
-use tradewind_sim::{Semantics, Settings};
+use tradewind_sim::{ReplaySettings, Semantics};
 
 /// A busy machine of 64 processors.
 fn log(seed: u64, jobs: usize) -> Vec<LogJob> {
@@ -34,10 +34,10 @@ fn prepared(log: &[LogJob]) -> Workload {
 }
 
 fn made(log: &[LogJob]) -> Vec<Forecasted> {
-    let scheduler = PlainSettings { depth: Depth::First(1), turn: Turn::Arrival };
-    let options = Options::new(scheduler, Box::<LastTwo>::default());
+    let scheduler = PlainSettings { depth: Depth::First(1), turn: QueueOrder::Arrival };
+    let options = ForecastOptions::new(scheduler, Box::<LastTwo>::default());
     let mut policy = Backfill::new(Policy::default());
-    forecast(&prepared(log), Settings::default(), &mut policy, options, Vec::new()).unwrap().1
+    forecast(&prepared(log), ReplaySettings::default(), &mut policy, options, Vec::new()).unwrap().1
 }
 
 #[test]

@@ -10,12 +10,12 @@ use tradewind_io::snapshot::side::{self, Asker, ReplayedTerms};
 use tradewind_io::swf;
 use tradewind_model::Span;
 use tradewind_sched::policy::Policy as _;
-use tradewind_sched::policy::gridfill::{GridFill, Settings as Knobs};
+use tradewind_sched::policy::gridfill::{GridFill, GridFillSettings};
 use tradewind_sim::metrics::{self, Value};
 use tradewind_sim::models::{FailureModel, LocalLoad, Repair, owners_load};
 use tradewind_sim::outage::{self, AnnouncedOutage};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
-use tradewind_sim::{Run, Settings, check, run};
+use tradewind_sim::{ReplaySettings, Run, check, run};
 
 const SEED: u64 = 7;
 
@@ -77,16 +77,16 @@ fn replayed(grid_text: Option<&str>, side_text: &str) -> (Workload, Run) {
     let jobs: Vec<LogJob> = log.jobs.iter().map(job).collect();
     let mut workload = prepare(&jobs, Arc::new(pools), Default::default(), Overrun::Kill);
     workload.outages = outages(&grid, &workload);
-    let mut policy = GridFill::new(Knobs::default());
+    let mut policy = GridFill::new(GridFillSettings::default());
     let mut checkers = check::all(policy.promise());
-    let run = run(&workload, Settings::default(), &mut policy, &mut checkers).unwrap();
+    let run = run(&workload, ReplaySettings::default(), &mut policy, &mut checkers).unwrap();
     (workload, run)
 }
 
 #[test]
 fn the_example_runs_under_all_checkers() {
     let (workload, run) = replayed(None, "[model]\nvalue = [1, 2]\nslack = [5, 20]\n");
-    let measured = metrics::measure(&workload, &run, metrics::Options::default());
+    let measured = metrics::measure(&workload, &run, metrics::MetricOptions::default());
     let number = |name: &str| measured.get(name).map_or(0.0, Value::as_f64);
     assert!(number("jobs") > 100.0 && number("interruptions") > 0.0, "{:?}", measured.entries());
     assert!(number("total_income") > 0.0 && measured.income.iter().all(|income| *income > 0));
@@ -104,7 +104,7 @@ fn an_owners_load_makes_jobs_wait() {
     let site = "[[site]]\nname = \"a\"\npool = [{ name = \"a\", nodes = 64 }]\n";
     let wait = |text: &str| {
         let (workload, run) = replayed(Some(text), "[[job]]\njob = 1\n");
-        metrics::measure(&workload, &run, metrics::Options::default()).get("mean_wait_s")
+        metrics::measure(&workload, &run, metrics::MetricOptions::default()).get("mean_wait_s")
     };
     let load = "load = { share = [0.2, 0.2], period = \"6h\", task = [\"1h\", \"2h\"] }\n";
     let (free, loaded) = (wait(site).unwrap(), wait(&format!("{site}{load}")).unwrap());

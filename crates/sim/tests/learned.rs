@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use tradewind_model::{Event, JobId, Market, Pools, Span, Terms, Time};
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::availability::expected_span;
-use tradewind_sched::policy::learned::{Basis, LearnedFill, Settings};
-use tradewind_sched::predict::{Forecast, Learned, Learner, Submission};
+use tradewind_sched::policy::learned::{Basis, LearnedFill, LearnedSettings};
+use tradewind_sched::predict::{Learned, Learner, RunForecast, Submission};
 use tradewind_sim::check::{self, Checker, Violation};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
 use tradewind_sim::{Run, Semantics, run};
@@ -18,9 +18,9 @@ use tradewind_sim::{Run, Semantics, run};
 const NODES: u32 = 7;
 
 /// Bounds that jobs of some seconds reach.
-fn settings(plans: Basis, long: i64) -> Settings {
-    let (latest, width, wide) = (Span(60), Span(20), Span(20));
-    Settings { plans, patience: 3, latest, width, long: Span(long), wide }
+fn settings(plans: Basis, long: i64) -> LearnedSettings {
+    let (latest, wide) = (Span(60), Span(20));
+    LearnedSettings { plans, patience: 3, latest, long: Span(long), wide }
 }
 
 fn log_job() -> impl Strategy<Value = LogJob> {
@@ -45,7 +45,7 @@ fn log() -> impl Strategy<Value = Vec<LogJob>> {
     })
 }
 
-fn bound() -> impl Strategy<Value = Settings> {
+fn bound() -> impl Strategy<Value = LearnedSettings> {
     let plans = prop_oneof![Just(Basis::Predictions), Just(Basis::Requests)];
     (plans, prop_oneof![Just(25), Just(60), Just(10_000)])
         .prop_map(|(plans, long)| settings(plans, long))
@@ -55,7 +55,7 @@ fn workload(log: &[LogJob]) -> Workload {
     prepare(log, Arc::new(Pools::cluster(NODES)), Semantics::Textbook, Overrun::Kill)
 }
 
-fn replay(workload: &Workload, settings: Settings) -> Run {
+fn replay(workload: &Workload, settings: LearnedSettings) -> Run {
     let mut policy = LearnedFill::new(settings);
     let mut checkers = check::all(policy.promise());
     checkers.push(Box::new(Bound { settings, known: BTreeMap::new(), before: None }));
@@ -67,13 +67,13 @@ fn starts(run: &Run) -> Vec<i64> {
 }
 
 /// When a job is protected: after so long, earlier by its share of the machine.
-fn protected(settings: &Settings, submit: Time, processors: u32) -> i64 {
+fn protected(settings: &LearnedSettings, submit: Time, processors: u32) -> i64 {
     submit.0 + settings.long.0 - settings.wide.0 * i64::from(processors * 1_000 / NODES) / 1_000
 }
 
 /// The reservation of a protected job never becomes later, and it starts no later.
 struct Bound {
-    settings: Settings,
+    settings: LearnedSettings,
     known: BTreeMap<JobId, i64>,
     /// The protected job with the reservation, and when that begins.
     before: Option<(JobId, Time)>,
@@ -107,9 +107,9 @@ impl Checker for Bound {
 /// The same policy with lists that are looked through, and free processors second by second.
 struct Naive<'a> {
     workload: &'a Workload,
-    settings: Settings,
+    settings: LearnedSettings,
     learner: Learned,
-    forecasts: Vec<Option<Forecast>>,
+    forecasts: Vec<Option<RunForecast>>,
     /// In the order of the queue, by the last pass.
     queue: Vec<usize>,
     running: Vec<(usize, i64)>,
@@ -123,13 +123,13 @@ struct Naive<'a> {
 impl Naive<'_> {
     /// Who comes first: protected jobs, then by due time.
     fn key(&self, job: usize, now: i64) -> (bool, i64, usize) {
-        let Settings { patience, latest, width, .. } = self.settings;
+        let LearnedSettings { patience, latest, .. } = self.settings;
         let it = &self.workload.jobs[job];
         let from = protected(&self.settings, it.submit, it.processors);
         let share = i64::from(it.processors * 1_000 / NODES);
         let mean = self.forecasts[job].unwrap().mean.0;
         let grace = (mean * patience * (1_000 - share * 7 / 10) / 1_000).min(latest.0);
-        let due = it.submit.0 + grace - width.0 * share * share / 1_000_000;
+        let due = it.submit.0 + grace;
         match from <= now {
             true => (false, from, job),
             false => (true, due, job),
@@ -138,7 +138,7 @@ impl Naive<'_> {
 
     fn length(&self, job: usize, elapsed: i64) -> i64 {
         let requested = self.workload.jobs[job].requested;
-        let Forecast { median, late, .. } = self.forecasts[job].unwrap();
+        let RunForecast { median, late, .. } = self.forecasts[job].unwrap();
         let predicted = [median, late].into_iter().filter(|_| self.basis == Basis::Predictions);
         let holds = predicted.into_iter().find(|span| span.0 > elapsed && *span < requested);
         holds.unwrap_or_else(|| expected_span(requested, Span(elapsed))).0
@@ -226,7 +226,8 @@ impl Naive<'_> {
         while let Some(job) = self.workload.jobs.get(*next).filter(|job| job.submit.0 <= now) {
             let (user, processors, requested) = (job.user, job.processors, job.requested);
             let what = Submission { user, processors, requested, at: Time(now) };
-            self.forecasts[*next] = Some(self.learner.forecast(JobId(*next as u32), what));
+            self.forecasts[*next] = Some(self.learner.predict(&what).forecast);
+            self.learner.submitted(JobId(*next as u32), what);
             self.queue.push(*next);
             *next += 1;
         }
@@ -240,7 +241,7 @@ impl Naive<'_> {
     }
 }
 
-fn naive(workload: &Workload, settings: Settings) -> Vec<i64> {
+fn naive(workload: &Workload, settings: LearnedSettings) -> Vec<i64> {
     let jobs = workload.jobs.len();
     let mut naive = Naive {
         workload,
@@ -301,7 +302,7 @@ proptest! {
     fn the_same_log_gives_the_same_schedule_in_either_semantics(log in log()) {
         let workload = workload(&log);
         for semantics in [Semantics::Textbook, Semantics::Pyss] {
-            let settings = tradewind_sim::Settings { semantics, ..Default::default() };
+            let settings = tradewind_sim::ReplaySettings { semantics, ..Default::default() };
             let once = || {
                 let mut policy = LearnedFill::default();
                 let mut checkers = check::all(policy.promise());
@@ -329,10 +330,9 @@ fn a_wide_job_does_not_wait_for_a_stream_of_short_ones() {
     let log: Vec<LogJob> = stream.chain([job(5_000, 20, 500, NODES, 600)]).collect();
     let workload = workload(&log);
     let wait = |long| {
-        let settings = Settings {
+        let settings = LearnedSettings {
             patience: 100,
             latest: Span(100_000),
-            width: Span(0),
             ..settings(Basis::Predictions, long)
         };
         let run = replay(&workload, settings);

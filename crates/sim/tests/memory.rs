@@ -6,10 +6,10 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tradewind_model::{Pools, Span, Terms, Time};
 use tradewind_sched::policy::Policy as _;
-use tradewind_sched::policy::gridfill::{Depth, GridFill, Settings as Knobs};
-use tradewind_sim::metrics::{self, Options};
+use tradewind_sched::policy::gridfill::{Depth, GridFill, GridFillSettings};
+use tradewind_sim::metrics::{self, MetricOptions};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
-use tradewind_sim::{Run, Semantics, Settings, check, run};
+use tradewind_sim::{ReplaySettings, Run, Semantics, check, run};
 
 /// Seconds that the twin books: longer than all jobs one after the other.
 const END: usize = 400;
@@ -42,9 +42,9 @@ fn workload(jobs: &[Job], pools: Pools) -> Workload {
 }
 
 fn replay(workload: &Workload, depth: Depth) -> Run {
-    let mut policy = GridFill::new(Knobs { depth, ..Knobs::default() });
+    let mut policy = GridFill::new(GridFillSettings { depth, ..GridFillSettings::default() });
     let mut checkers = check::all(policy.promise());
-    run(workload, Settings::default(), &mut policy, &mut checkers).unwrap()
+    run(workload, ReplaySettings::default(), &mut policy, &mut checkers).unwrap()
 }
 
 /// Starts; `None`: refused.
@@ -171,7 +171,7 @@ fn what_is_free_in_sum_and_cannot_be_used_is_measured() {
     let workload = workload(&jobs, Pools::shared(2, 2, 10).unwrap());
     let run = replay(&workload, Depth::First(1));
     assert_eq!(starts(&run), [Some(0), Some(0), Some(10)]);
-    let found = metrics::measure(&workload, &run, Options::default());
+    let found = metrics::measure(&workload, &run, MetricOptions::default());
     let value = |name| found.get(name).unwrap().as_f64();
     // The window ends with the last submission where nothing else is said: look at the whole run.
     assert!((value("blocked_processors") - 0.5 * value("fragmented_time")).abs() < 1e-9);

@@ -7,9 +7,9 @@ use proptest::prelude::*;
 use tradewind_model::{Pools, Span, Time};
 use tradewind_sched::policy::Policy as _;
 use tradewind_sched::policy::availability::expected_span;
-use tradewind_sched::policy::backfill::{Backfill, Depth, Order, Settings as Knobs};
+use tradewind_sched::policy::backfill::{Backfill, BackfillSettings, Depth, Order};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
-use tradewind_sim::{Estimate, Run, Semantics, Settings, check, run};
+use tradewind_sim::{Estimate, ReplaySettings, Run, Semantics, check, run};
 
 const AHEAD: i64 = 4_000;
 
@@ -31,7 +31,7 @@ struct Runs {
 
 struct Naive<'a> {
     workload: &'a Workload,
-    knobs: Knobs,
+    knobs: BackfillSettings,
     queue: Vec<Waits>,
     running: Vec<Runs>,
     starts: Vec<Option<i64>>,
@@ -167,7 +167,7 @@ impl Naive<'_> {
     }
 }
 
-fn naive(workload: &Workload, knobs: Knobs) -> Vec<i64> {
+fn naive(workload: &Workload, knobs: BackfillSettings) -> Vec<i64> {
     let starts = vec![None; workload.jobs.len()];
     let mut naive = Naive { workload, knobs, queue: vec![], running: vec![], starts };
     let (mut now, mut next) = (0, 0);
@@ -178,7 +178,7 @@ fn naive(workload: &Workload, knobs: Knobs) -> Vec<i64> {
     naive.starts.into_iter().flatten().collect()
 }
 
-fn replay(workload: &Workload, knobs: Knobs, settings: Settings) -> Run {
+fn replay(workload: &Workload, knobs: BackfillSettings, settings: ReplaySettings) -> Run {
     let mut policy = Backfill::new(knobs);
     let mut checkers = check::all(policy.promise());
     run(workload, settings, &mut policy, &mut checkers).unwrap()
@@ -209,13 +209,13 @@ fn log() -> impl Strategy<Value = Vec<LogJob>> {
     })
 }
 
-fn knobs() -> impl Strategy<Value = Knobs> {
+fn knobs() -> impl Strategy<Value = BackfillSettings> {
     let depths = [0, 1, 1, 2, 3].map(Depth::First).into_iter().chain([Depth::All, Depth::All]);
     let orders = &Order::ALL.map(|(order, _)| order)[..6];
     let order = prop_oneof![Just(Order::Arrival), prop::sample::select(orders.to_vec())];
     let candidates = prop::option::of(prop::sample::select(orders.to_vec()));
     (prop::sample::select(depths.collect::<Vec<_>>()), order, candidates)
-        .prop_map(|(depth, order, candidates)| Knobs { depth, order, candidates })
+        .prop_map(|(depth, order, candidates)| BackfillSettings { depth, order, candidates })
 }
 
 fn overrun() -> impl Strategy<Value = Overrun> {
@@ -230,7 +230,7 @@ proptest! {
         log in log(), knobs in knobs(), overrun in overrun(),
     ) {
         let workload = prepare(&log, Arc::new(Pools::cluster(7)), Semantics::Textbook, overrun);
-        let run = replay(&workload, knobs, Settings::default());
+        let run = replay(&workload, knobs, ReplaySettings::default());
         prop_assert_eq!(starts(&run), naive(&workload, knobs));
     }
 
@@ -244,7 +244,7 @@ proptest! {
         }).collect();
         let of = |log: &[LogJob]| {
             let workload = prepare(log, Arc::new(Pools::cluster(7)), Semantics::Textbook, Overrun::Kill);
-            starts(&replay(&workload, knobs, Settings::default()))
+            starts(&replay(&workload, knobs, ReplaySettings::default()))
         };
         let expected: Vec<i64> = of(&log).into_iter().map(|at| at * factor).collect();
         prop_assert_eq!(of(&scaled), expected);
@@ -257,7 +257,7 @@ proptest! {
         let semantics = if pyss { Semantics::Pyss } else { Semantics::Textbook };
         let estimate = ESTIMATES[kind as usize];
         let workload = prepare(&log, Arc::new(Pools::cluster(7)), semantics, overrun);
-        let run = replay(&workload, knobs, Settings { semantics, estimate });
+        let run = replay(&workload, knobs, ReplaySettings { semantics, estimate });
         for (job, ran) in workload.jobs.iter().zip(&run.jobs) {
             prop_assert!(ran.start >= job.submit && ran.end == ran.start + job.run);
         }

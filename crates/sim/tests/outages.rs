@@ -6,11 +6,11 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tradewind_model::{Cause, Outage, PoolId, Pools, Span, Time};
 use tradewind_sched::policy::Policy as _;
-use tradewind_sched::policy::backfill::{Backfill, Depth, Settings as Knobs};
+use tradewind_sched::policy::backfill::{Backfill, BackfillSettings, Depth};
 use tradewind_sim::metrics::{self, Value};
 use tradewind_sim::outage::{AnnouncedOutage, in_order};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
-use tradewind_sim::{Estimate, Run, Semantics, Settings, check, placement, run};
+use tradewind_sim::{Estimate, ReplaySettings, Run, Semantics, check, placement, run};
 
 const NODES: u32 = 4;
 
@@ -41,8 +41,8 @@ fn workload(
     workload
 }
 
-fn replay(workload: &Workload, depth: Depth, settings: Settings) -> Run {
-    let mut policy = Backfill::new(Knobs { depth, ..Knobs::default() });
+fn replay(workload: &Workload, depth: Depth, settings: ReplaySettings) -> Run {
+    let mut policy = Backfill::new(BackfillSettings { depth, ..BackfillSettings::default() });
     let mut checkers = check::all(policy.promise());
     run(workload, settings, &mut policy, &mut checkers).unwrap()
 }
@@ -54,7 +54,7 @@ fn starts(
     depth: Depth,
 ) -> (Vec<i64>, Vec<(usize, i64, i64)>) {
     let workload = workload(jobs, outages, Semantics::Textbook, Overrun::Kill);
-    let run = replay(&workload, depth, Settings::default());
+    let run = replay(&workload, depth, ReplaySettings::default());
     let lost = run.lost.iter().map(|lost| (lost.job, lost.start.0, lost.end.0)).collect();
     (run.jobs.iter().map(|ran| ran.start.0).collect(), lost)
 }
@@ -122,9 +122,9 @@ fn maintenance_announced_too_late_interrupts_the_job_that_started_last() {
 fn a_job_that_exceeds_its_request_makes_room_for_the_owner() {
     let local = outage(0, 4, (10, 15), Cause::Local);
     let workload = workload(&[(0, 12, 1, 5)], &[local], Semantics::Textbook, Overrun::Extend);
-    let run = replay(&workload, EASY, Settings::default());
+    let run = replay(&workload, EASY, ReplaySettings::default());
     assert_eq!((run.jobs[0].start, run.lost.len()), (Time(15), 1));
-    let measured = metrics::measure(&workload, &run, metrics::Options::default());
+    let measured = metrics::measure(&workload, &run, metrics::MetricOptions::default());
     assert_eq!(measured.get("lost_work_node_s"), Some(Value::Whole(10)));
     assert_eq!(measured.get("interruptions"), Some(Value::Whole(1)));
 }
@@ -135,7 +135,7 @@ fn more_than_there_is_cannot_be_closed() {
     let workload = workload(&[(0, 9, 4, 9)], &[a, b], Semantics::Textbook, Overrun::Kill);
     let nodes: Vec<u32> = workload.outages.iter().map(|outage| outage.what.nodes).collect();
     assert_eq!(nodes, [4], "the owner has all of them while the other three would break");
-    assert_eq!(replay(&workload, EASY, Settings::default()).jobs[0].start, Time(10));
+    assert_eq!(replay(&workload, EASY, ReplaySettings::default()).jobs[0].start, Time(10));
 }
 
 fn job() -> impl Strategy<Value = Job> {
@@ -179,7 +179,7 @@ proptest! {
         let overrun = if extend { Overrun::Extend } else { Overrun::Kill };
         let workload = workload(&jobs, &outages, semantics, overrun);
         let estimate = [Estimate::Requested, Estimate::Exact, Estimate::Predicted][kind as usize];
-        let run = replay(&workload, depth, Settings { semantics, estimate });
+        let run = replay(&workload, depth, ReplaySettings { semantics, estimate });
         for (job, ran) in workload.jobs.iter().zip(&run.jobs) {
             prop_assert!(ran.start >= job.submit && ran.end == ran.start + job.run);
         }
@@ -209,7 +209,7 @@ proptest! {
         let outages: Vec<AnnouncedOutage> = closures.iter().map(known).collect();
         let workload = workload(&jobs, &outages, semantics, Overrun::Kill);
         let estimate = if exact { Estimate::Exact } else { Estimate::Requested };
-        let run = replay(&workload, depth, Settings { semantics, estimate });
+        let run = replay(&workload, depth, ReplaySettings { semantics, estimate });
         prop_assert_eq!(run.lost, []);
     }
 
@@ -219,10 +219,10 @@ proptest! {
         jobs in prop::collection::vec(job(), 1..20), depth in depth(), nodes in 1..=NODES,
     ) {
         let plain = workload(&jobs, &[], Semantics::Textbook, Overrun::Kill);
-        let expected = replay(&plain, depth, Settings::default());
+        let expected = replay(&plain, depth, ReplaySettings::default());
         let last = expected.jobs.iter().map(|ran| ran.end.0).max().unwrap();
         let late = [failure(0, nodes, (last + 1, last + 9))];
         let with = workload(&jobs, &late, Semantics::Textbook, Overrun::Kill);
-        prop_assert_eq!(replay(&with, depth, Settings::default()).jobs, expected.jobs);
+        prop_assert_eq!(replay(&with, depth, ReplaySettings::default()).jobs, expected.jobs);
     }
 }

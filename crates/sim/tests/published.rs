@@ -9,16 +9,16 @@ use std::sync::Arc;
 use tradewind_io::swf;
 use tradewind_model::Pools;
 use tradewind_sched::policy::Policy as _;
-use tradewind_sched::policy::backfill::{Backfill, Order, Settings as Knobs};
+use tradewind_sched::policy::backfill::{Backfill, BackfillSettings, Order};
 use tradewind_sim::workload::{LogJob, Overrun, prepare};
-use tradewind_sim::{Estimate, Semantics, Settings, check, run};
+use tradewind_sim::{Estimate, ReplaySettings, Semantics, check, run};
 
 /// Starts that differ, of how many.
 fn differing(
     log: &swf::Log,
     semantics: Semantics,
     estimate: Estimate,
-    knobs: Knobs,
+    knobs: BackfillSettings,
 ) -> (usize, usize) {
     let jobs: Vec<LogJob> = log
         .jobs
@@ -36,7 +36,7 @@ fn differing(
     let processors = log.header.max_procs().unwrap();
     let workload = prepare(&jobs, Arc::new(Pools::cluster(processors)), semantics, Overrun::Kill);
     let mut policy = Backfill::new(knobs);
-    let settings = Settings { semantics, estimate };
+    let settings = ReplaySettings { semantics, estimate };
     let mut checkers = check::all(policy.promise());
     let run = run(&workload, settings, &mut policy, &mut checkers).unwrap();
     let published = workload.jobs.iter().map(|job| log.jobs[job.source].start());
@@ -48,10 +48,12 @@ fn differing(
 fn easy_starts_every_job_when_the_published_schedule_does() {
     let Ok(path) = std::env::var("TRADEWIND_EASY_REFERENCE") else { return };
     let log = swf::load(&path).unwrap();
-    let (differ, of) = differing(&log, Semantics::Pyss, Estimate::Requested, Knobs::default());
+    let (differ, of) =
+        differing(&log, Semantics::Pyss, Estimate::Requested, BackfillSettings::default());
     assert_eq!((differ, of), (0, log.jobs.len()));
     // The other order within a second is really another schedule.
-    let (differ, of) = differing(&log, Semantics::Textbook, Estimate::Requested, Knobs::default());
+    let (differ, of) =
+        differing(&log, Semantics::Textbook, Estimate::Requested, BackfillSettings::default());
     println!("textbook: {differ} of {of} starts differ");
     assert!(differ > 0);
 }
@@ -59,8 +61,8 @@ fn easy_starts_every_job_when_the_published_schedule_does() {
 #[test]
 fn learned_run_times_and_shortest_candidates_give_the_published_schedules() {
     let Ok(path) = std::env::var("TRADEWIND_EASY_REFERENCE") else { return };
-    let in_order = Knobs::default();
-    let shortest = Knobs { candidates: Some(Order::Shortest), ..in_order };
+    let in_order = BackfillSettings::default();
+    let shortest = BackfillSettings { candidates: Some(Order::Shortest), ..in_order };
     for (name, estimate, knobs) in [
         ("easy_clairvoyant", Estimate::Exact, in_order),
         ("easypp_clairvoyant", Estimate::Exact, shortest),

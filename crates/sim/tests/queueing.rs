@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use tradewind_model::random::{stream, within};
 use tradewind_model::{Pools, Terms};
-use tradewind_sched::policy::backfill::{Backfill, Depth, Order, Settings as Knobs};
+use tradewind_sched::policy::backfill::{Backfill, BackfillSettings, Depth, Order};
 use tradewind_sim::models::{Poisson, RunLaw};
 use tradewind_sim::queueing::*;
 use tradewind_sim::replications::{Estimated, estimate};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
-use tradewind_sim::{Settings, run};
+use tradewind_sim::{ReplaySettings, run};
 
 const REPLICATIONS: u64 = 12;
 const JOBS: usize = 22_000;
@@ -71,9 +71,12 @@ impl Station {
             .collect();
         let pools = Arc::new(Pools::cluster(self.servers));
         let workload = prepare(&log, pools, Default::default(), Overrun::default());
-        let mut policy =
-            Backfill::new(Knobs { depth: Depth::First(0), order: self.order, ..Knobs::default() });
-        let run = run(&workload, Settings::default(), &mut policy, &mut []).unwrap();
+        let mut policy = Backfill::new(BackfillSettings {
+            depth: Depth::First(0),
+            order: self.order,
+            ..BackfillSettings::default()
+        });
+        let run = run(&workload, ReplaySettings::default(), &mut policy, &mut []).unwrap();
         self.measured(&workload, &run.jobs)
     }
 

@@ -21,6 +21,8 @@ pub struct Records {
     pub header: Header,
     /// What is missing or odd in the jobs so far: in those that were read ahead, too.
     pub summary: Summary,
+    /// The numbers of jobs without a submit time so far.
+    pub undated: Vec<i64>,
     jobs: std::vec::IntoIter<Record>,
     pieces: Receiver<Piece>,
 }
@@ -30,6 +32,7 @@ struct Piece {
     header: Header,
     summary: Summary,
     jobs: Vec<Record>,
+    undated: Vec<i64>,
     /// What is wrong; nothing follows then.
     wrong: Option<Diagnostics>,
 }
@@ -49,10 +52,10 @@ pub fn records(path: &str) -> Result<Records, Diagnostics> {
         // A caller who wants no more is gone.
         let _ = to.send(Piece { wrong, ..Piece::default() });
     });
-    let Piece { header, summary, jobs, wrong } = pieces.recv().unwrap_or_default();
+    let Piece { header, summary, jobs, undated, wrong } = pieces.recv().unwrap_or_default();
     match wrong {
         Some(wrong) => Err(wrong),
-        None => Ok(Records { header, summary, jobs: jobs.into_iter(), pieces }),
+        None => Ok(Records { header, summary, undated, jobs: jobs.into_iter(), pieces }),
     }
 }
 
@@ -66,6 +69,7 @@ impl Iterator for Records {
             }
             let piece = self.pieces.recv().ok()?;
             self.summary.add(&piece.summary);
+            self.undated.extend(piece.undated);
             self.jobs = piece.jobs.into_iter();
             if let Some(wrong) = piece.wrong {
                 return Some(Err(wrong));
@@ -102,9 +106,9 @@ fn read_all(name: &str, from: &mut dyn BufRead, to: &SyncSender<Piece>) -> Optio
             header: std::mem::take(&mut reader.header),
             summary: std::mem::take(&mut reader.summary),
             jobs: std::mem::take(&mut reader.jobs),
+            undated: reader.undated.drain(..).map(|job| job.number).collect(),
             wrong: None,
         };
-        reader.undated.clear();
         if to.send(piece).is_err() {
             return None;
         }

@@ -10,7 +10,7 @@ use tradewind_daemon::live::{Refusal, Usage};
 use crate::api::Advisor;
 use crate::blocking::blocking;
 use crate::context::Context;
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::turns::{NoTurn, Turn};
 use crate::watch::Watch;
 
@@ -54,7 +54,7 @@ impl AdviceRequest {
         Ok(AdviceRequest { context: context.clone(), turn, watch })
     }
 
-    fn no_answer(&self) -> Failure {
+    fn no_answer(&self) -> ErrorResponse {
         let wait = self.context.turns.wait(self.turn.user(), NoTurn::Late);
         no_answer(&self.context, wait)
     }
@@ -102,14 +102,14 @@ async fn take(context: &Context, who: &Actor, watch: &Watch) -> Answer<Turn> {
 }
 
 /// How much of the limit is used, and in how many seconds there will be room.
-fn busy(what: &str, (used, allowed): (usize, usize), wait: u64) -> Failure {
+fn busy(what: &str, (used, allowed): (usize, usize), wait: u64) -> ErrorResponse {
     let (limit, used, allowed) = ("advice_waiting".to_owned(), used as u64, allowed as u64);
-    Failure::short(&format!("too many {what}"), Usage { limit, used, allowed, wait })
+    ErrorResponse::short(&format!("too many {what}"), Usage { limit, used, allowed, wait })
 }
 
-fn no_answer(context: &Context, wait: u64) -> Failure {
+fn no_answer(context: &Context, wait: u64) -> ErrorResponse {
     let seconds = context.limits.advice_time.as_secs_f64();
     let message = format!("no answer in {seconds} s");
     let hint = format!("try again in {wait} s; a shorter horizon takes less time");
-    Failure::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", message, hint).after(wait)
+    ErrorResponse::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", message, hint).after(wait)
 }

@@ -1,6 +1,6 @@
 //! Work that waits.
 
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 
 /// Does something that waits, on a thread that may.
 pub(crate) async fn blocking<T: Send + 'static>(
@@ -10,7 +10,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
         Ok(done) => Ok(done),
         Err(broken) => match broken.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            Err(_) => Err(Failure::unavailable("the server is stopping")),
+            Err(_) => Err(ErrorResponse::unavailable("the server is stopping")),
         },
     }
 }

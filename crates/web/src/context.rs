@@ -16,13 +16,13 @@ use crate::api::{Advisor, Api, Limits, MarketView, Outputs, SignIn, Tariffs};
 use crate::auth::Doors;
 use crate::auth::ours::Scheme;
 use crate::blocking::blocking;
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::feed::Feed;
 use crate::metrics::Metrics;
 use crate::notes;
 use crate::oidc::Oidc;
 use crate::operations::{Examinations, Operations};
-use crate::page::{Basis, Boards, Compared, Copied, LastChanges, Runs, TriedPrice};
+use crate::page::{Boards, Compared, Copied, LastChanges, Runs, TrialBasis, TriedPrice};
 use crate::turns::{Bounds, Turns};
 use crate::views::status::Moment;
 
@@ -58,7 +58,7 @@ pub(crate) struct ContextInner {
     pub(crate) oidc: Option<Oidc>,
     pub(crate) boards: Boards,
     /// Other prices that were tried, by pool.
-    pub(crate) trials: Runs<Basis, TriedPrice>,
+    pub(crate) trials: Runs<TrialBasis, TriedPrice>,
     /// Policies that were compared, by their names.
     pub(crate) compared: Runs<Copied, Compared>,
     /// The last changes of prices, which their owners may undo.
@@ -115,7 +115,7 @@ impl Context {
             };
             let (limit, all) = (limit.to_owned(), all as u64);
             let usage = Usage { limit, used: all, allowed: all, wait: 1 };
-            Failure::short("too many reads of output", usage)
+            ErrorResponse::short("too many reads of output", usage)
         })
     }
 

@@ -12,7 +12,7 @@ use tradewind_daemon::live::Usage;
 use crate::auth::Caller;
 use crate::auth::bodies::{Room, SMALL};
 use crate::context::Context;
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 
 /// A whole body that says it is JSON.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ fn room(context: &Context, user: &str, bytes: usize) -> Answer<Option<Room>> {
         return Ok(None);
     }
     let room = context.auth.bodies.room(user, bytes);
-    let full = |usage| Failure::short("too many bytes of requests are being read", usage);
+    let full = |usage| ErrorResponse::short("too many bytes of requests are being read", usage);
     room.map(Some).map_err(full)
 }
 
@@ -66,12 +66,12 @@ fn room(context: &Context, user: &str, bytes: usize) -> Answer<Option<Room>> {
 pub(crate) struct Submitting;
 
 impl FromRequestParts<Context> for Submitting {
-    type Rejection = Failure;
+    type Rejection = ErrorResponse;
 
     async fn from_request_parts(
         parts: &mut Parts,
         context: &Context,
-    ) -> Result<Submitting, Failure> {
+    ) -> Result<Submitting, ErrorResponse> {
         let Caller { actor, .. } = Caller::from_request_parts(parts, context).await?;
         count_submission(context, &actor.user).map(|()| Submitting)
     }
@@ -83,18 +83,18 @@ impl FromRequestParts<Context> for Submitting {
 /// If there were too many recently.
 pub(crate) fn count_submission(context: &Context, user: &str) -> Answer<()> {
     let taken = context.auth.submissions.take(user.to_owned(), 1, Instant::now());
-    taken.map_err(|usage| Failure::short("too many submissions of this user", usage))
+    taken.map_err(|usage| ErrorResponse::short("too many submissions of this user", usage))
 }
 
 fn spend(context: &Context, user: &str, bytes: usize) -> Answer<()> {
     let taken = context.auth.submitted_bytes.take(user.to_owned(), bytes as u64, Instant::now());
-    taken.map_err(|usage| Failure::short("too many bytes of submissions of this user", usage))
+    taken.map_err(|usage| ErrorResponse::short("too many bytes of submissions of this user", usage))
 }
 
 impl FromRequest<Context> for Large {
-    type Rejection = Failure;
+    type Rejection = ErrorResponse;
 
-    async fn from_request(request: Request, context: &Context) -> Result<Large, Failure> {
+    async fn from_request(request: Request, context: &Context) -> Result<Large, ErrorResponse> {
         let length = request.headers().get(header::CONTENT_LENGTH);
         let told = length.and_then(|it| it.to_str().ok()).and_then(|it| it.parse().ok());
         let max = context.limits.body_bytes;
@@ -129,9 +129,9 @@ pub(crate) struct Selection<T>(pub(crate) T);
 pub(crate) struct At<T>(pub(crate) T);
 
 impl FromRequest<Context> for Json {
-    type Rejection = Failure;
+    type Rejection = ErrorResponse;
 
-    async fn from_request(request: Request, context: &Context) -> Result<Json, Failure> {
+    async fn from_request(request: Request, context: &Context) -> Result<Json, ErrorResponse> {
         let limits = &context.limits;
         body_of(request, limits.body_bytes, limits.request_time).await.map(Json)
     }
@@ -140,31 +140,31 @@ impl FromRequest<Context> for Json {
 /// The most bytes of a [`Document`].
 const DOCUMENT: usize = 1 << 20;
 
-async fn body_of(request: Request, max: usize, time: Duration) -> Result<Bytes, Failure> {
+async fn body_of(request: Request, max: usize, time: Duration) -> Result<Bytes, ErrorResponse> {
     let kind = request.headers().get(header::CONTENT_TYPE);
     let kind = kind.map_or(Some("application/json"), |kind| kind.to_str().ok());
     let kind = kind.and_then(|kind| kind.split(';').next()).map(str::trim);
     if !kind.is_some_and(|kind| kind.eq_ignore_ascii_case("application/json")) {
         let (status, hint) = (StatusCode::UNSUPPORTED_MEDIA_TYPE, "send `application/json`");
-        return Err(Failure::new(status, "media_type", "the body is not JSON", hint));
+        return Err(ErrorResponse::new(status, "media_type", "the body is not JSON", hint));
     }
     whole(request.into_body(), max, time).await
 }
 
-async fn whole(body: Body, max: usize, time: Duration) -> Result<Bytes, Failure> {
+async fn whole(body: Body, max: usize, time: Duration) -> Result<Bytes, ErrorResponse> {
     match tokio::time::timeout(time, axum::body::to_bytes(body, max)).await {
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(wrong)) if is_too_long(&wrong) => {
             let message = format!("the body has more than {max} bytes");
             let status = StatusCode::PAYLOAD_TOO_LARGE;
-            let failure = Failure::new(status, "too_large", message, "keep data in files");
+            let failure = ErrorResponse::new(status, "too_large", message, "keep data in files");
             let (limit, allowed) = ("body".to_owned(), max as u64);
             Err(failure.with(Usage { limit, used: allowed, allowed, wait: 0 }))
         }
-        Ok(Err(_)) => Err(Failure::malformed("the body is broken off", "send all of it")),
+        Ok(Err(_)) => Err(ErrorResponse::malformed("the body is broken off", "send all of it")),
         Err(_) => {
             let (status, hint) = (StatusCode::REQUEST_TIMEOUT, "send it faster");
-            Err(Failure::new(status, "timeout", "the body did not arrive in time", hint))
+            Err(ErrorResponse::new(status, "timeout", "the body did not arrive in time", hint))
         }
     }
 }
@@ -182,9 +182,12 @@ fn is_too_long(wrong: &axum::Error) -> bool {
 }
 
 impl<T: DeserializeOwned> FromRequest<Context> for Document<T> {
-    type Rejection = Failure;
+    type Rejection = ErrorResponse;
 
-    async fn from_request(request: Request, context: &Context) -> Result<Document<T>, Failure> {
+    async fn from_request(
+        request: Request,
+        context: &Context,
+    ) -> Result<Document<T>, ErrorResponse> {
         // Nothing that is a document of the API, but for submissions, is large.
         let max = context.limits.body_bytes.min(DOCUMENT);
         read(&body_of(request, max, context.limits.request_time).await?).map(Document)
@@ -192,10 +195,10 @@ impl<T: DeserializeOwned> FromRequest<Context> for Document<T> {
 }
 
 /// Reads a document; what is wrong is said with its field.
-pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
+pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ErrorResponse> {
     // A list of its fields' values would do, too, for a document.
     if bytes.trim_ascii_start().first().is_some_and(|first| *first == b'[') {
-        return Err(Failure::invalid("a list, not an object", "see the API's document"));
+        return Err(ErrorResponse::invalid("a list, not an object", "see the API's document"));
     }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let read = serde_path_to_error::deserialize(&mut deserializer);
@@ -204,17 +207,22 @@ pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
         let inner = wrong.into_inner();
         let message = inner.to_string();
         if !inner.is_data() {
-            return Failure::malformed(format!("not JSON: {message}"), "see the API's document");
+            return ErrorResponse::malformed(
+                format!("not JSON: {message}"),
+                "see the API's document",
+            );
         }
         let path = Some(path).filter(|path| path != ".").unwrap_or_default();
         let field = match message.contains("field `") {
             true => join(&path, named(&message).unwrap_or_default()),
             false => path,
         };
-        Failure::invalid(message, "see the API's document").in_field(field)
+        ErrorResponse::invalid(message, "see the API's document").in_field(field)
     })?;
     let end = deserializer.end();
-    end.map_err(|_| Failure::malformed("something stands behind the document", "leave it out"))?;
+    end.map_err(|_| {
+        ErrorResponse::malformed("something stands behind the document", "leave it out")
+    })?;
     Ok(value)
 }
 
@@ -233,9 +241,9 @@ fn named(message: &str) -> Option<&str> {
 }
 
 impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Selection<T> {
-    type Rejection = Failure;
+    type Rejection = ErrorResponse;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Selection<T>, Failure> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Selection<T>, ErrorResponse> {
         Query::try_from_uri(&parts.uri).map(|Query(value)| Selection(value)).map_err(|wrong| {
             let text = wrong.body_text();
             let message = text.trim_start_matches("Failed to deserialize query string: ");
@@ -244,28 +252,28 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Selection<T> {
                 None => message.split(": ").next().filter(|it| !it.contains(' ')).unwrap_or(""),
             };
             let hint = "see the API's document";
-            Failure::malformed(format!("the query is wrong: {message}"), hint).in_field(field)
+            ErrorResponse::malformed(format!("the query is wrong: {message}"), hint).in_field(field)
         })
     }
 }
 
 impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for At<T> {
-    type Rejection = Failure;
+    type Rejection = ErrorResponse;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<At<T>, Failure> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<At<T>, ErrorResponse> {
         let path = Path::<T>::from_request_parts(parts, state).await;
         path.map(|Path(value)| At(value)).map_err(|_| {
             let hint = "numbers are whole and at least 0; names are written as lists have them";
-            Failure::malformed("the path names nothing", hint).in_field("path")
+            ErrorResponse::malformed("the path names nothing", hint).in_field("path")
         })
     }
 }
 
 impl<S: Sync> FromRequestParts<S> for Caller {
-    type Rejection = Failure;
+    type Rejection = ErrorResponse;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Caller, Failure> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Caller, ErrorResponse> {
         let caller = parts.extensions.get::<Caller>().cloned();
-        caller.ok_or_else(|| Failure::unauthorized("there is no token"))
+        caller.ok_or_else(|| ErrorResponse::unauthorized("there is no token"))
     }
 }

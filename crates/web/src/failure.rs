@@ -10,7 +10,7 @@ use crate::documents::{self, Problem};
 
 /// A bad answer on its way out.
 #[derive(Debug, Clone)]
-pub(crate) struct Failure {
+pub(crate) struct ErrorResponse {
     status: StatusCode,
     problem: Box<Problem>,
     /// Who is refused, if that is known.
@@ -21,42 +21,42 @@ pub(crate) struct Failure {
 pub(crate) const STANDBY: &str = "standby";
 
 /// Result of a handler.
-pub(crate) type Answer<T> = Result<T, Failure>;
+pub(crate) type Answer<T> = Result<T, ErrorResponse>;
 
-impl Failure {
+impl ErrorResponse {
     pub(crate) fn new(
         status: StatusCode,
         kind: &str,
         message: impl Into<String>,
         hint: impl Into<String>,
-    ) -> Failure {
+    ) -> ErrorResponse {
         let (kind, message, hint) = (kind.to_owned(), message.into(), hint.into());
         let problem = Problem { kind, message, hint, ..Problem::default() };
-        Failure { status, problem: Box::new(problem), who: None }
+        ErrorResponse { status, problem: Box::new(problem), who: None }
     }
 
     /// What was sent cannot be read.
-    pub(crate) fn malformed(message: impl Into<String>, hint: impl Into<String>) -> Failure {
-        Failure::new(StatusCode::BAD_REQUEST, "malformed", message, hint)
+    pub(crate) fn malformed(message: impl Into<String>, hint: impl Into<String>) -> ErrorResponse {
+        ErrorResponse::new(StatusCode::BAD_REQUEST, "malformed", message, hint)
     }
 
     /// It can be read, and makes no sense.
-    pub(crate) fn invalid(message: impl Into<String>, hint: impl Into<String>) -> Failure {
-        Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", message, hint)
+    pub(crate) fn invalid(message: impl Into<String>, hint: impl Into<String>) -> ErrorResponse {
+        ErrorResponse::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", message, hint)
     }
 
     /// There is no such thing, or not for the caller.
-    pub(crate) fn unknown(message: impl Into<String>) -> Failure {
-        Failure::new(StatusCode::NOT_FOUND, "unknown", message, "")
+    pub(crate) fn unknown(message: impl Into<String>) -> ErrorResponse {
+        ErrorResponse::new(StatusCode::NOT_FOUND, "unknown", message, "")
     }
 
-    pub(crate) fn forbidden(message: impl Into<String>) -> Failure {
-        Failure::new(StatusCode::FORBIDDEN, "forbidden", message, "use a token that may")
+    pub(crate) fn forbidden(message: impl Into<String>) -> ErrorResponse {
+        ErrorResponse::new(StatusCode::FORBIDDEN, "forbidden", message, "use a token that may")
     }
 
-    pub(crate) fn unauthorized(message: impl Into<String>) -> Failure {
+    pub(crate) fn unauthorized(message: impl Into<String>) -> ErrorResponse {
         let hint = "send `Authorization: Bearer tw_…`; an administrator issues tokens";
-        Failure::new(StatusCode::UNAUTHORIZED, "unauthorized", message, hint)
+        ErrorResponse::new(StatusCode::UNAUTHORIZED, "unauthorized", message, hint)
     }
 
     pub(crate) fn is_unauthorized(&self) -> bool {
@@ -68,14 +68,14 @@ impl Failure {
     }
 
     /// A limit is met: which, how much of it is used, and when to come again.
-    pub(crate) fn short(message: &str, usage: Usage) -> Failure {
+    pub(crate) fn short(message: &str, usage: Usage) -> ErrorResponse {
         let hint = format!("try again in {} s", usage.wait);
         let message = format!("{message}: {usage}");
-        Failure::new(StatusCode::TOO_MANY_REQUESTS, "limit", message, hint).with(usage)
+        ErrorResponse::new(StatusCode::TOO_MANY_REQUESTS, "limit", message, hint).with(usage)
     }
 
     /// The same, with the limit that was met.
-    pub(crate) fn with(mut self, usage: Usage) -> Failure {
+    pub(crate) fn with(mut self, usage: Usage) -> ErrorResponse {
         let Usage { limit, used, allowed, wait } = usage;
         let problem = &mut *self.problem;
         (problem.limit, problem.used, problem.allowed) = (Some(limit), Some(used), Some(allowed));
@@ -85,24 +85,29 @@ impl Failure {
     }
 
     /// The same, worth another try after so many seconds.
-    pub(crate) fn after(mut self, seconds: u64) -> Failure {
+    pub(crate) fn after(mut self, seconds: u64) -> ErrorResponse {
         self.problem.retry_after = Some(seconds);
         self
     }
 
-    pub(crate) fn unavailable(message: impl Into<String>) -> Failure {
+    pub(crate) fn unavailable(message: impl Into<String>) -> ErrorResponse {
         let status = StatusCode::SERVICE_UNAVAILABLE;
-        Failure::new(status, "unavailable", message, "try again; the daemon's log says more")
+        ErrorResponse::new(status, "unavailable", message, "try again; the daemon's log says more")
     }
 
     /// A mistake of ours, to be found in the log by its id.
-    pub(crate) fn internal(id: u64) -> Failure {
+    pub(crate) fn internal(id: u64) -> ErrorResponse {
         let message = format!("a mistake of this program; the log has it as {id:016x}");
-        Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message, "please report it")
+        ErrorResponse::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "internal",
+            message,
+            "please report it",
+        )
     }
 
     /// The same, refused to this user.
-    pub(crate) fn to(mut self, user: &str) -> Failure {
+    pub(crate) fn to(mut self, user: &str) -> ErrorResponse {
         self.who = Some(user.to_owned());
         self
     }
@@ -118,14 +123,14 @@ impl Failure {
     }
 
     /// The same, about a field of the request.
-    pub(crate) fn in_field(mut self, field: impl Into<String>) -> Failure {
+    pub(crate) fn in_field(mut self, field: impl Into<String>) -> ErrorResponse {
         self.problem.field = Some(field.into()).filter(|field| !field.is_empty());
         self
     }
 }
 
 /// As the API reports it; a page finds it beside the answer, and shows it in another form.
-impl IntoResponse for Failure {
+impl IntoResponse for ErrorResponse {
     fn into_response(self) -> Response {
         let beside = self.clone();
         let mut response = self.told();
@@ -134,7 +139,7 @@ impl IntoResponse for Failure {
     }
 }
 
-impl Failure {
+impl ErrorResponse {
     fn told(self) -> Response {
         let status = self.status;
         let after = self.problem.retry_after.unwrap_or(1).to_string();
@@ -151,8 +156,8 @@ impl Failure {
     }
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Failure {
+impl From<Refusal> for ErrorResponse {
+    fn from(refusal: Refusal) -> ErrorResponse {
         let Refusal { kind, message, hint, usage } = refusal;
         let (status, kind) = match kind {
             RefusalKind::Invalid => (StatusCode::UNPROCESSABLE_ENTITY, "invalid"),
@@ -167,7 +172,7 @@ impl From<Refusal> for Failure {
             RefusalKind::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
             RefusalKind::Standby => (StatusCode::SERVICE_UNAVAILABLE, STANDBY),
         };
-        let failure = Failure::new(status, kind, message, hint);
+        let failure = ErrorResponse::new(status, kind, message, hint);
         match usage {
             Some(usage) => failure.with(*usage),
             None => failure,
@@ -175,19 +180,19 @@ impl From<Refusal> for Failure {
     }
 }
 
-impl From<EngineStopped> for Failure {
-    fn from(gone: EngineStopped) -> Failure {
-        Failure::unavailable(gone.to_string())
+impl From<EngineStopped> for ErrorResponse {
+    fn from(gone: EngineStopped) -> ErrorResponse {
+        ErrorResponse::unavailable(gone.to_string())
     }
 }
 
 /// All mistakes of what was submitted: the first, and the others besides.
-impl From<Diagnostics> for Failure {
-    fn from(all: Diagnostics) -> Failure {
+impl From<Diagnostics> for ErrorResponse {
+    fn from(all: Diagnostics) -> ErrorResponse {
         let errors = all.iter().filter(|it| it.severity == Severity::Error);
         let mut problems = errors.take(Diagnostics::SHOWN).map(problem);
         let first = problems.next();
-        let mut failure = Failure::invalid("this cannot be run", "");
+        let mut failure = ErrorResponse::invalid("this cannot be run", "");
         if let Some(first) = first {
             *failure.problem = Problem { also: problems.collect(), ..first };
         }

@@ -8,7 +8,7 @@ use tradewind_daemon::live::{Ask, ProjectChange, Refusal, Reply};
 
 use crate::auth::Caller;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::ErrorResponse;
 
 /// What a request changes, for the audit log, and its subject. Notes of people are left out:
 /// there may be anything in them.
@@ -90,7 +90,7 @@ pub(crate) fn read(context: &Context, caller: &Caller, owner: &str, what: &str) 
 /// A request was refused: for want of a right, or for a limit.
 pub(crate) fn refused(
     context: &Context,
-    failure: &Failure,
+    failure: &ErrorResponse,
     address: IpAddr,
     (method, route): (&Method, &str),
 ) {

@@ -91,10 +91,10 @@ pub(crate) struct Examined {
 
 /// The last examination of the sites, and the one that runs: one at a time.
 #[derive(Debug, Default)]
-pub(crate) struct Examinations(Mutex<Inside>);
+pub(crate) struct Examinations(Mutex<OperationsState>);
 
 #[derive(Debug, Default)]
-struct Inside {
+struct OperationsState {
     /// Since when one runs.
     running: Option<i64>,
     last: Option<Examined>,
@@ -105,7 +105,7 @@ struct Inside {
 pub(crate) struct Examining<'a>(&'a Examinations);
 
 impl Examinations {
-    fn inside(&self) -> MutexGuard<'_, Inside> {
+    fn inside(&self) -> MutexGuard<'_, OperationsState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -3,7 +3,7 @@
 use tokio::sync::oneshot;
 use tradewind_daemon::priority;
 
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 
 /// Runs `work` on a thread of its own, of lower priority. The caller bounds how many there are.
 /// What `work` owns is also freed there.
@@ -19,12 +19,13 @@ pub(crate) async fn quietly<T: Send + 'static>(
         // The request may be gone meanwhile.
         drop(send.send(work()));
     });
-    let thread = spawned.map_err(|_| Failure::unavailable("no thread to read a large request"))?;
+    let thread =
+        spawned.map_err(|_| ErrorResponse::unavailable("no thread to read a large request"))?;
     match receive.await {
         Ok(done) => Ok(done),
         Err(_) => match thread.join() {
             Err(panic) => std::panic::resume_unwind(panic),
-            Ok(()) => Err(Failure::unavailable("the server is stopping")),
+            Ok(()) => Err(ErrorResponse::unavailable("the server is stopping")),
         },
     }
 }

@@ -11,7 +11,7 @@ use tradewind_model::{Command, Event, JobId, Market, Place, PoolId, Pools, Span,
 use tradewind_sched::policy::Policy;
 use tradewind_sim::metrics;
 use tradewind_sim::workload::{self, LogJob, Overrun};
-use tradewind_sim::{Semantics, Settings, check};
+use tradewind_sim::{ReplaySettings, Semantics, check};
 use tradewind_swf as swf;
 
 const PATIENCE: Span = Span(6 * 3_600);
@@ -78,8 +78,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let workload = workload::prepare(&jobs, pools, Semantics::Textbook, Overrun::Kill);
     let mut policy = Patient::default();
     let mut checkers = check::all(policy.promise());
-    let run = tradewind_sim::run(&workload, Settings::default(), &mut policy, &mut checkers)?;
-    let measured = metrics::measure(&workload, &run, metrics::Options::default());
+    let run = tradewind_sim::run(&workload, ReplaySettings::default(), &mut policy, &mut checkers)?;
+    let measured = metrics::measure(&workload, &run, metrics::MetricOptions::default());
     for entry in measured.entries() {
         let Some(value) = entry.value else { continue };
         println!("{:<24} {:>16.2} {}", entry.name, value.as_f64(), entry.unit.symbol());

@@ -6,12 +6,12 @@ use tradewind_sched::negotiation::{self, Choose, Discover, Peer};
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::autonomous::{AutonomousSites, HomeRule};
 use tradewind_sched::policy::backfill::Depth;
-use tradewind_sched::policy::local::{Local, Plain, PlainSettings, Turn};
+use tradewind_sched::policy::local::{LocalScheduler, Plain, PlainSettings, QueueOrder};
 use tradewind_sched::policy::multiqueue::{
-    self, Age, Alpha, Borders, Guard, Moves, MultiQueue, Overflow, RemoteClasses, Reserve,
+    self, Age, Alpha, Borders, Guard, MultiQueue, Overflow, OverflowMoves, RemoteClasses, Reserve,
     ShortFirst,
 };
-use tradewind_sim::network::{Faults, Links, NetworkPartition, Settings, Storm};
+use tradewind_sim::network::{Faults, Links, NetworkPartition, NetworkSettings, Storm};
 
 use crate::failure::Failure;
 
@@ -21,7 +21,7 @@ use super::parameters::{Wrong, depth, number, span, word};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Site {
     /// Three queues (paper 004).
-    Hybrid(multiqueue::Settings),
+    Hybrid(multiqueue::MultiQueueSettings),
     /// One queue: the controls.
     Plain(PlainSettings),
 }
@@ -46,7 +46,7 @@ struct Cut {
 pub(super) struct Federal {
     pub(super) site: Site,
     pub(super) migrate: Migrate,
-    negotiation: negotiation::Settings,
+    negotiation: negotiation::NegotiationSettings,
     /// If the policy says so itself.
     rounds: Option<u32>,
     links: Links,
@@ -107,19 +107,19 @@ const LATENESS: Span = Span(60);
 impl Federal {
     /// The multi-queue grid.
     pub(super) fn hybrid() -> Federal {
-        Federal::of(Site::Hybrid(multiqueue::Settings::default()))
+        Federal::of(Site::Hybrid(multiqueue::MultiQueueSettings::default()))
     }
 
     /// Sites with one queue each, of which so many jobs hold a reservation.
     pub(super) fn plain(depth: Depth) -> Federal {
-        Federal::of(Site::Plain(PlainSettings { depth, turn: Turn::Arrival }))
+        Federal::of(Site::Plain(PlainSettings { depth, turn: QueueOrder::Arrival }))
     }
 
     fn of(site: Site) -> Federal {
         Federal {
             site,
             migrate: Migrate::On,
-            negotiation: negotiation::Settings::default(),
+            negotiation: negotiation::NegotiationSettings::default(),
             rounds: None,
             links: Links::default(),
             data: None,
@@ -145,7 +145,7 @@ impl Federal {
 
     pub(super) fn build(&self, pools: &Pools, seed: u64) -> Box<dyn Policy> {
         let sites = pools.as_slice().len() as u32;
-        let settings = Settings {
+        let settings = NetworkSettings {
             negotiation: (self.migrate == Migrate::On).then(|| self.negotiation()),
             links: self.simulated_links(),
             faults: self.faults(sites),
@@ -163,7 +163,7 @@ impl Federal {
         }
     }
 
-    fn site_of(&self, pool: &Pool) -> Box<dyn Local> {
+    fn site_of(&self, pool: &Pool) -> Box<dyn LocalScheduler> {
         match self.site {
             Site::Hybrid(settings) => Box::new(MultiQueue::new(pool.nodes, settings)),
             Site::Plain(settings) => Box::new(Plain::new(pool.nodes, settings)),
@@ -188,7 +188,10 @@ impl Federal {
             let talks = (self.negotiation(), links);
             return Ok(Box::new(AutonomousSites::among_others(pools, talks, build)));
         }
-        if let Site::Hybrid(multiqueue::Settings { overflow: Overflow::Migrate, .. }) = self.site {
+        if let Site::Hybrid(multiqueue::MultiQueueSettings {
+            overflow: Overflow::Migrate, ..
+        }) = self.site
+        {
             let message =
                 format!("policy `{name}`: no job is passed on that `overflow=migrate` would offer");
             return Err(Failure::usage(message).hint("leave out `migrate=off`"));
@@ -197,12 +200,15 @@ impl Federal {
     }
 
     /// A site that asks a few asks again by default.
-    fn negotiation(&self) -> negotiation::Settings {
+    fn negotiation(&self) -> negotiation::NegotiationSettings {
         let rounds = match self.negotiation.discover {
             Discover::All => self.negotiation.rounds,
-            Discover::Sample(choices) => negotiation::Settings::sampling(choices).rounds,
+            Discover::Sample(choices) => negotiation::NegotiationSettings::sampling(choices).rounds,
         };
-        negotiation::Settings { rounds: self.rounds.unwrap_or(rounds), ..self.negotiation }
+        negotiation::NegotiationSettings {
+            rounds: self.rounds.unwrap_or(rounds),
+            ..self.negotiation
+        }
     }
 
     fn faults(&self, sites: u32) -> Faults {
@@ -228,10 +234,12 @@ pub(super) fn set(to: &mut Federal, key: &str, value: &str) -> Result<(), Wrong>
     }
 }
 
-fn hybrid(to: &mut multiqueue::Settings, key: &str, value: &str) -> Result<(), Wrong> {
+fn hybrid(to: &mut multiqueue::MultiQueueSettings, key: &str, value: &str) -> Result<(), Wrong> {
     match key {
         "alpha" => to.alpha = alpha(value)?,
-        "beta" => to.beta = multiqueue::Settings::new(0, number(value, 0)?).map_err(said)?.beta,
+        "beta" => {
+            to.beta = multiqueue::MultiQueueSettings::new(0, number(value, 0)?).map_err(said)?.beta;
+        }
         "patience" => {
             let patience = if value == "none" { None } else { Some(number(value, 0)?) };
             *to = to.with_patience(patience).map_err(said)?;
@@ -242,13 +250,13 @@ fn hybrid(to: &mut multiqueue::Settings, key: &str, value: &str) -> Result<(), W
         "remote-classes" => to.remote_classes = word(value, &RemoteClasses::ALL)?,
         "short-first" => to.short_first = word(value, &ShortFirst::ALL)?,
         "age" => to.age = word(value, &Age::ALL)?,
-        "moves" => to.moves = word(value, &Moves::ALL)?,
+        "moves" => to.moves = word(value, &OverflowMoves::ALL)?,
         _ => to.overflow = word(value, &Overflow::ALL)?,
     }
     Ok(())
 }
 
-fn said(error: multiqueue::SettingsError) -> Wrong {
+fn said(error: multiqueue::MultiQueueSettingsError) -> Wrong {
     error.to_string().into()
 }
 
@@ -269,7 +277,7 @@ fn plain(to: &mut PlainSettings, key: &str, value: &str) -> Result<(), Wrong> {
                 "sjf" => "shortest",
                 name => name,
             };
-            to.turn = word(name, &Turn::ALL)?;
+            to.turn = word(name, &QueueOrder::ALL)?;
         }
     }
     Ok(())

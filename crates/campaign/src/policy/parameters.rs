@@ -6,10 +6,10 @@ use tradewind_model::{Measure, Objective, Span};
 use tradewind_sched::policy::Order;
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::bsf::{self, By, First};
-use tradewind_sched::policy::cyclic::market::{Replan, Settings, Stretch, Turn};
+use tradewind_sched::policy::cyclic::market::{CycleSettings, PlanOrder, Replan, Stretch};
 use tradewind_sched::policy::cyclic::{SearchBy, SliceBy, SubBatches};
 use tradewind_sched::policy::dispatch::{
-    self, Clearing, Deadline, Fraction, Gate, Local, Prices, Ratio, ShareOf, Slots, Ties,
+    self, Clearing, Deadline, Fraction, Gate, Prices, QueueDiscipline, Ratio, ShareOf, Slots, Ties,
     Valuation, Wait,
 };
 use tradewind_sched::policy::gridfill::{self, Spread};
@@ -153,7 +153,11 @@ pub(super) fn span(text: &str) -> Result<Span, Wrong> {
     }
 }
 
-pub(super) fn fill(to: &mut gridfill::Settings, key: &str, value: &str) -> Result<(), Wrong> {
+pub(super) fn fill(
+    to: &mut gridfill::GridFillSettings,
+    key: &str,
+    value: &str,
+) -> Result<(), Wrong> {
     match key {
         "depth" => to.depth = depth(value)?,
         "order" => to.order = order(value)?,
@@ -171,8 +175,8 @@ fn nobody_forgets() -> Wrong {
     "use is counted with `order=fair-share` only".to_owned().into()
 }
 
-const TURNS: [(Turn, &str); 2] =
-    [(Turn::Priority, "priority"), (Turn::FairShare(Order::HALF_LIFE), "fair-share")];
+const TURNS: [(PlanOrder, &str); 2] =
+    [(PlanOrder::Priority, "priority"), (PlanOrder::FairShare(Order::HALF_LIFE), "fair-share")];
 
 pub(super) fn depth(text: &str) -> Result<Depth, Wrong> {
     match text.parse() {
@@ -201,13 +205,13 @@ fn candidates(text: &str) -> Result<Order, Wrong> {
     }
 }
 
-pub(super) fn cycles(to: &mut Settings, key: &str, value: &str) -> Result<(), Wrong> {
+pub(super) fn cycles(to: &mut CycleSettings, key: &str, value: &str) -> Result<(), Wrong> {
     match key {
         "period" => to.period = span(value)?,
         "order" => to.turn = word(value, &TURNS)?,
         "half-life" => match &mut to.turn {
-            Turn::FairShare(half_life) => *half_life = span(value)?,
-            Turn::Priority => return Err(nobody_forgets()),
+            PlanOrder::FairShare(half_life) => *half_life = span(value)?,
+            PlanOrder::Priority => return Err(nobody_forgets()),
         },
         "horizon" => to.horizon = Some(span(value)?),
         "stretch" => to.stretch = word(value, &Stretch::ALL)?,
@@ -257,14 +261,14 @@ fn fallback(text: &str) -> Result<u32, Wrong> {
     count.ok_or_else(|| format!("not a whole number from 0 to {MAX_FALLBACK}").into())
 }
 
-pub(super) fn bsf(to: &mut bsf::Settings, key: &str, value: &str) -> Result<(), Wrong> {
+pub(super) fn bsf(to: &mut bsf::BsfSettings, key: &str, value: &str) -> Result<(), Wrong> {
     match key {
         "first" => to.first = first(value)?,
         "by" => to.by = word(value, &By::ALL)?,
         key if Family::Fill.keys().contains(&key) => {
             fill(&mut to.fill, key, value)?;
             if let Order::FairShare(half_life) = to.fill.order {
-                to.cycles.turn = Turn::FairShare(half_life);
+                to.cycles.turn = PlanOrder::FairShare(half_life);
             }
         }
         key => cycles(&mut to.cycles, key, value)?,
@@ -272,12 +276,16 @@ pub(super) fn bsf(to: &mut bsf::Settings, key: &str, value: &str) -> Result<(), 
     Ok(())
 }
 
-pub(super) fn dispatch(to: &mut dispatch::Settings, key: &str, value: &str) -> Result<(), Wrong> {
+pub(super) fn dispatch(
+    to: &mut dispatch::DispatchSettings,
+    key: &str,
+    value: &str,
+) -> Result<(), Wrong> {
     match key {
         "cycle" => to.cycle = span(value)?,
         "gate" => to.gate = word(value, &Gate::ALL)?,
         "deadline" => to.deadline = word(value, &Deadline::ALL)?,
-        "queues" => to.local = word(value, &Local::ALL)?,
+        "queues" => to.local = word(value, &QueueDiscipline::ALL)?,
         "publish" => to.publish = Some(span(value)?),
         "wait" => to.wait = word(value, &Wait::ALL)?,
         "ratio" => to.ratio = ratio(value)?,

@@ -5,7 +5,7 @@ use tradewind_sched::policy::Order;
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::bsf;
 use tradewind_sched::policy::cyclic::{Offers, SearchBy, market};
-use tradewind_sched::policy::dispatch::{self, Rule};
+use tradewind_sched::policy::dispatch::{self, DispatchRule};
 use tradewind_sched::policy::gridfill;
 use tradewind_sched::window::Variant;
 
@@ -45,6 +45,13 @@ pub(super) const NAMES: [&str; 21] = [
 /// # Errors
 /// What is wrong with the first part that cannot be read.
 pub(super) fn read(text: &str) -> Result<PolicySpec, Failure> {
+    if text.starts_with("python:") {
+        let failure =
+            Failure::usage("a policy in Python decides only for a cluster that is observed");
+        return Err(failure.hint(
+            "it is the `policy` of a site with `mode = \"observe\"`; `simulate` has `--policy-cmd 'python3 -m tradewind.serve module:Class'`",
+        ));
+    }
     let Named { name, parameters } = Named::of("policy", text)?;
     let mut kind = default_of(name)?;
     check_keys(name, families(name, &kind), &parameters)?;
@@ -82,7 +89,7 @@ pub(super) fn read(text: &str) -> Result<PolicySpec, Failure> {
         ));
         return Err(failure.hint("leave `search` and `variant` out, or use `whole-batch`"));
     }
-    if let Kind::Dispatch(dispatch::Settings { dynamics, .. }) = &kind
+    if let Kind::Dispatch(dispatch::DispatchSettings { dynamics, .. }) = &kind
         && dynamics.floor > dynamics.ceiling
     {
         let failure = Failure::usage(format!("policy `{name}`: `floor` is above `ceiling`"));
@@ -94,7 +101,11 @@ pub(super) fn read(text: &str) -> Result<PolicySpec, Failure> {
 /// The policy of this name without parameters.
 fn default_of(name: &str) -> Result<Kind, Failure> {
     let fill = |depth, order| {
-        Kind::Fill(gridfill::Settings { depth, order, ..gridfill::Settings::default() })
+        Kind::Fill(gridfill::GridFillSettings {
+            depth,
+            order,
+            ..gridfill::GridFillSettings::default()
+        })
     };
     let sites = |depth| Kind::Federal(Box::new(Federal::plain(depth)));
     Ok(match name {
@@ -107,13 +118,13 @@ fn default_of(name: &str) -> Result<Kind, Failure> {
         "easy" => fill(Depth::First(1), Order::Arrival),
         "conservative" => fill(Depth::All, Order::Arrival),
         "learned" => Kind::Learned,
-        "css" => Kind::Cycles(market::Settings::css()),
-        "batch-slicer" => Kind::Cycles(market::Settings::batch_slicer()),
-        "whole-batch" => Kind::Cycles(market::Settings::whole_batch()),
-        "on-the-fly" => Kind::Cycles(market::Settings::on_the_fly()),
-        "bsf" => Kind::Bsf(bsf::Settings::default()),
-        _ => match Rule::ALL.iter().find(|(_, known)| *known == name) {
-            Some((rule, _)) => Kind::Dispatch(dispatch::Settings::of(*rule)),
+        "css" => Kind::Cycles(market::CycleSettings::css()),
+        "batch-slicer" => Kind::Cycles(market::CycleSettings::batch_slicer()),
+        "whole-batch" => Kind::Cycles(market::CycleSettings::whole_batch()),
+        "on-the-fly" => Kind::Cycles(market::CycleSettings::on_the_fly()),
+        "bsf" => Kind::Bsf(bsf::BsfSettings::default()),
+        _ => match DispatchRule::ALL.iter().find(|(_, known)| *known == name) {
+            Some((rule, _)) => Kind::Dispatch(dispatch::DispatchSettings::of(*rule)),
             None => {
                 let failure = Failure::usage(format!("there is no policy `{name}`"));
                 return Err(failure.hint(did_you_mean(name, &NAMES)));
@@ -176,8 +187,8 @@ fn families(name: &str, kind: &Kind) -> &'static [Family] {
             Site::Plain(_) => &[Family::Plain, Family::Sites],
         },
         Kind::Dispatch(settings) => match settings.rule {
-            Rule::Auction => &[Family::Dispatch, Family::Slots, Family::Ties],
-            Rule::FairShare => &[Family::Dispatch, Family::Share],
+            DispatchRule::Auction => &[Family::Dispatch, Family::Slots, Family::Ties],
+            DispatchRule::FairShare => &[Family::Dispatch, Family::Share],
             _ => &[Family::Dispatch, Family::Slots],
         },
     }

@@ -9,10 +9,11 @@ use tradewind_sched::policy::backfill::{Backfill, Depth};
 use tradewind_sched::policy::bsf::{self, Bsf};
 use tradewind_sched::policy::cyclic::market::{self, Cycles};
 use tradewind_sched::policy::dispatch::{self, Dispatch, Ties};
+use tradewind_sched::policy::expecting::ByExpectation;
 use tradewind_sched::policy::gridfill::{self, GridFill};
 use tradewind_sched::policy::learned::LearnedFill;
-use tradewind_sched::policy::local::Turn;
-use tradewind_sched::policy::owners::Rule;
+use tradewind_sched::policy::local::QueueOrder;
+use tradewind_sched::policy::owners::SiteRule;
 use tradewind_sched::policy::{Order, Policy};
 use tradewind_sched::window::Variant;
 use tradewind_sim::workload::Workload;
@@ -39,13 +40,13 @@ pub struct PolicySpec {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Kind {
     /// On any pools.
-    Fill(gridfill::Settings),
+    Fill(gridfill::GridFillSettings),
     /// CSS, batch-slicer and whole-batch.
-    Cycles(market::Settings),
+    Cycles(market::CycleSettings),
     /// Some by batch-slicer, the rest by backfilling.
-    Bsf(bsf::Settings),
+    Bsf(bsf::BsfSettings),
     /// From a meta-scheduler to the queues of sites.
-    Dispatch(dispatch::Settings),
+    Dispatch(dispatch::DispatchSettings),
     /// Autonomous sites.
     Federal(Box<Federal>),
     /// Learned run times and bounded waits, on one cluster.
@@ -200,8 +201,8 @@ impl PolicySpec {
             Kind::Fill(settings) => settings.order,
             Kind::Bsf(settings) => settings.fill.order,
             Kind::Cycles(settings) => match settings.turn {
-                market::Turn::FairShare(half_life) => Order::FairShare(half_life),
-                market::Turn::Priority => Order::Priority,
+                market::PlanOrder::FairShare(half_life) => Order::FairShare(half_life),
+                market::PlanOrder::Priority => Order::Priority,
             },
             Kind::Dispatch(_) | Kind::Federal(_) | Kind::Learned => Order::Arrival,
         }
@@ -219,8 +220,8 @@ impl PolicySpec {
     /// Whether one more job at the end of the queue changes nothing for those before it, and
     /// starts at the earliest place that they leave.
     pub fn is_conservative(&self) -> bool {
-        let usual = gridfill::Settings::default();
-        let conservative = gridfill::Settings { depth: Depth::All, ..usual };
+        let usual = gridfill::GridFillSettings::default();
+        let conservative = gridfill::GridFillSettings { depth: Depth::All, ..usual };
         matches!(&self.kind, Kind::Fill(settings) if *settings == conservative)
     }
 
@@ -228,6 +229,12 @@ impl PolicySpec {
     /// whose.
     pub fn learns(&self) -> bool {
         self.kind == Kind::Learned
+    }
+
+    /// Whether it decides on one cluster of reference nodes without looking at what jobs have beside
+    /// processors and time, their users neither.
+    pub(crate) fn needs_no_workload(&self) -> bool {
+        matches!(self.kind, Kind::Fill(_)) && self.half_life().is_none()
     }
 
     /// Whether the policy can decide for this workload. One that learns is about one cluster of like
@@ -238,16 +245,16 @@ impl PolicySpec {
 
     /// The rule of a site's own scheduler, if it can work by this policy: backfilling in the order of
     /// arrival or of the shortest estimate, without further parameters.
-    pub fn owners_rule(&self) -> Option<Rule> {
+    pub fn owners_rule(&self) -> Option<SiteRule> {
         let Kind::Fill(settings) = &self.kind else { return None };
         let turn = match settings.order {
-            Order::Arrival => Turn::Arrival,
-            Order::Shortest => Turn::Shortest,
+            Order::Arrival => QueueOrder::Arrival,
+            Order::Shortest => QueueOrder::Shortest,
             _ => return None,
         };
-        let usual = gridfill::Settings::default();
+        let usual = gridfill::GridFillSettings::default();
         let plain = (settings.spread, settings.candidates) == (usual.spread, usual.candidates);
-        plain.then_some(Rule { turn, ..Rule::new(settings.depth) })
+        plain.then_some(SiteRule { turn, ..SiteRule::new(settings.depth) })
     }
 
     /// The policy for a replay, with the run's seed, if it has one.
@@ -292,6 +299,16 @@ impl PolicySpec {
         }
     }
 
+    /// The same, planning by what is expected of jobs as far as their demands say that.
+    ///
+    /// # Errors
+    /// As [`PolicySpec::for_market`].
+    pub fn for_live_market(&self, pools: &Pools) -> Result<Box<dyn Policy>, Failure> {
+        let (inner, again) = (self.for_market(pools)?, self.clone());
+        let make = move |pools: &Pools| again.for_market(pools).ok();
+        Ok(Box::new(ByExpectation::new(inner, Box::new(make))))
+    }
+
     fn make(&self, pools: &Pools, seed: u64) -> Box<dyn Policy> {
         match &self.kind {
             Kind::Fill(settings) => Box::new(GridFill::new(*settings)),
@@ -299,7 +316,7 @@ impl PolicySpec {
             Kind::Bsf(settings) => Box::new(Bsf::new(settings.clone())),
             Kind::Dispatch(settings) => {
                 let seed = if self.gives("seed") { settings.seed } else { seed };
-                Box::new(Dispatch::new(dispatch::Settings { seed, ..*settings }))
+                Box::new(Dispatch::new(dispatch::DispatchSettings { seed, ..*settings }))
             }
             Kind::Federal(federal) => federal.build(pools, seed),
             Kind::Learned => Box::<LearnedFill>::default(),

@@ -2,7 +2,7 @@ use tradewind_model::{Admission, Pool, Pools, Span};
 use tradewind_sched::negotiation::Choose;
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::cyclic::market;
-use tradewind_sched::policy::dispatch::{self, Rule, Ties};
+use tradewind_sched::policy::dispatch::{self, DispatchRule, Ties};
 use tradewind_sched::policy::{Order, Policy, bsf};
 
 use super::read::NAMES;
@@ -70,8 +70,8 @@ fn meta_schedulers_have_their_own_parameters() {
                 clearing=uniform,k=250,prices=dynamic,step=7,floor=800,ceiling=1500,outlook=30m,\
                 queues=conservative,publish=5m]";
     let Kind::Dispatch(settings) = kind(text) else { unreachable!() };
-    let expected = dispatch::Settings {
-        rule: Rule::Auction,
+    let expected = dispatch::DispatchSettings {
+        rule: DispatchRule::Auction,
         cycle: Span(30),
         gate: dispatch::Gate::Off,
         deadline: dispatch::Deadline::Ignore,
@@ -89,14 +89,14 @@ fn meta_schedulers_have_their_own_parameters() {
         dynamics: dispatch::Dynamics { step: 7, floor: 800, ceiling: 1_500, outlook: Span(1_800) },
         valuation: dispatch::Valuation::Unit,
         tau: Span(300),
-        local: dispatch::Local::Conservative,
+        local: dispatch::QueueDiscipline::Conservative,
         publish: Some(Span(300)),
         seed: 9,
     };
     assert_eq!(settings, expected);
-    for (rule, name) in Rule::ALL {
+    for (rule, name) in DispatchRule::ALL {
         let Kind::Dispatch(settings) = kind(name) else { unreachable!() };
-        assert_eq!(settings, dispatch::Settings::of(rule), "{name}");
+        assert_eq!(settings, dispatch::DispatchSettings::of(rule), "{name}");
         assert!(NAMES.contains(&name), "{name} is suggested");
     }
     assert!(NAMES.iter().all(|name| PolicySpec::parse(name).is_ok()));
@@ -197,9 +197,9 @@ fn fair_shares_have_a_half_life_wherever_it_stands() {
     }
     let Kind::Bsf(both) = kind("bsf[order=fair-share,half-life=1d]") else { unreachable!() };
     assert_eq!(both.fill.order, day);
-    assert_eq!(both.cycles.turn, market::Turn::FairShare(Span(86_400)));
+    assert_eq!(both.cycles.turn, market::PlanOrder::FairShare(Span(86_400)));
     let Kind::Cycles(css) = kind("css[order=fair-share]") else { unreachable!() };
-    assert_eq!(css.turn, market::Turn::FairShare(Order::HALF_LIFE));
+    assert_eq!(css.turn, market::PlanOrder::FairShare(Order::HALF_LIFE));
     assert!(
         spec("css[order=fair-share]").half_life().is_some()
             && spec("css[order=priority]").half_life().is_none()

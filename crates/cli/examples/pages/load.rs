@@ -127,7 +127,9 @@ pub(crate) fn crowd(stage: &Stage) {
     (0..OPEN).for_each(|_| listen(stage, Arc::clone(&heard)));
     sleep(Duration::from_secs(2));
     heard.store(0, Ordering::Relaxed);
+    let before = stage.readings();
     quantiles(&format!("a change, {OPEN} pages are open"), changes(stage), "changes");
+    println!("the engine was looked at {} times meanwhile", stage.readings() - before);
     let wanted = OPEN * CHANGES;
     let begun = Instant::now();
     while heard.load(Ordering::Relaxed) < wanted && begun.elapsed() < Duration::from_secs(30) {

@@ -53,7 +53,7 @@ struct Easy;
 
 impl Make for Easy {
     fn make(&self, _: &str, _: &Pools) -> Result<Box<dyn Policy + Send>, String> {
-        Ok(Box::new(gridfill::GridFill::new(gridfill::Settings::default())))
+        Ok(Box::new(gridfill::GridFill::new(gridfill::GridFillSettings::default())))
     }
 }
 
@@ -111,11 +111,22 @@ impl Site for Pretence {
     }
 }
 
-/// Plans by taking the nodes that are free first, job after job; knows nothing else.
-#[derive(Debug)]
+/// Plans by taking the nodes that are free first, job after job; knows nothing else. As the daemon
+/// does, it plans beside the requests, and these see the last plan.
+#[derive(Debug, Default)]
 struct First {
-    market: Handle,
-    last: Mutex<Option<(Instant, Arc<Plan>)>>,
+    last: Mutex<Option<Arc<Plan>>>,
+}
+
+impl First {
+    /// Plans until the program ends.
+    fn plans(&self, market: &Handle) {
+        while let Ok(view) = market.look(|live| MarketView::of(live, Span(0))) {
+            let plan = Arc::new(planned(&view));
+            *self.last.lock().unwrap() = Some(plan);
+            std::thread::sleep(Duration::from_secs(3));
+        }
+    }
 }
 
 fn cannot() -> Refusal {
@@ -124,15 +135,7 @@ fn cannot() -> Refusal {
 
 impl Advisor for First {
     fn plan(&self) -> Option<Arc<Plan>> {
-        let mut last = self.last.lock().unwrap();
-        let fresh = |it: &&(Instant, Arc<Plan>)| it.0.elapsed() < Duration::from_secs(3);
-        if let Some((_, plan)) = last.as_ref().filter(fresh) {
-            return Some(Arc::clone(plan));
-        }
-        let view = self.market.look(|live| MarketView::of(live, Span(0))).ok()?;
-        let plan = Arc::new(planned(&view));
-        *last = Some((Instant::now(), Arc::clone(&plan)));
-        Some(plan)
+        self.last.lock().unwrap().clone()
     }
     fn quote(&self, _: &MarketView, _: &Demand, _: &Watch) -> Result<Quoted, Refusal> {
         Err(cannot())
@@ -268,7 +271,9 @@ impl Stage {
         let ask =
             Ask::Admit { user, role: Role::Administrator, hash, note, terms: Default::default() };
         engine.handle.ask(root(), ask).unwrap();
-        let first = Arc::new(First { market: engine.handle.clone(), last: Mutex::default() });
+        let first = Arc::new(First::default());
+        let (planner, handle) = (Arc::clone(&first), engine.handle.clone());
+        std::thread::spawn(move || planner.plans(&handle));
         let api = Api {
             market: engine.handle.clone(),
             outputs: first.clone(),
@@ -320,6 +325,11 @@ impl Stage {
     /// One job more.
     pub(crate) fn submit(&self) {
         self.hand_in(3, 600);
+    }
+
+    /// How often the engine was looked at.
+    pub(crate) fn readings(&self) -> u64 {
+        self.engine.handle.gauges().readings.count()
     }
 
     pub(crate) fn url(&self, path: &str) -> String {

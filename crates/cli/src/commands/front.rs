@@ -24,14 +24,14 @@ pub(crate) struct FrontView {
     /// By point: the choice, and the sums of the components in their order.
     pub(crate) points: Vec<(Vec<Option<usize>>, Vec<Amount>)>,
     /// What the points are.
-    pub(crate) kind: Kind,
+    pub(crate) kind: PointKind,
     /// Whether these are all points, or the choice is proven best.
     pub(crate) complete: bool,
 }
 
 /// What the points are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum PointKind {
     /// A Pareto front.
     Front,
     /// One choice.
@@ -94,9 +94,9 @@ impl FrontView {
             let _ = writeln!(text, "{}", cells.collect::<Vec<_>>().join("  "));
         }
         let said = match (self.kind, self.complete) {
-            (Kind::Choice, true) => "proven best in this order".to_owned(),
-            (Kind::Choice, false) => "not proven best: the work limit was reached".to_owned(),
-            (Kind::Front, complete) => {
+            (PointKind::Choice, true) => "proven best in this order".to_owned(),
+            (PointKind::Choice, false) => "not proven best: the work limit was reached".to_owned(),
+            (PointKind::Front, complete) => {
                 let all = if complete { "all there are" } else { "of a larger front" };
                 let points = self.points.len();
                 format!("{points} points, {all}: none is better in a component and no worse in all")

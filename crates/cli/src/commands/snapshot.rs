@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use tradewind_io::duration::parse_span;
 use tradewind_io::snapshot::{
-    self, Arrivals, At, Batch, LocalUntil, MissingRequest, Options, side,
+    self, Arrivals, At, Batch, LocalUntil, MissingRequest, SnapshotOptions, side,
 };
 use tradewind_io::swf;
 use tradewind_model::Span;
@@ -90,8 +90,8 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     Ok(Exit::Ok)
 }
 
-fn options(args: &Args) -> Result<Options, tradewind_io::diagnostics::Diagnostics> {
-    Ok(Options {
+fn options(args: &Args) -> Result<SnapshotOptions, tradewind_io::diagnostics::Diagnostics> {
+    Ok(SnapshotOptions {
         batch: args.batch,
         arrivals: args.arrivals,
         missing_request: args.missing_request,
@@ -99,6 +99,6 @@ fn options(args: &Args) -> Result<Options, tradewind_io::diagnostics::Diagnostic
         processors: args.procs,
         sites: args.sites,
         side: args.side.as_deref().map(side::load).transpose()?.unwrap_or_default(),
-        ..Options::new(args.at, args.horizon, args.seed)
+        ..SnapshotOptions::new(args.at, args.horizon, args.seed)
     })
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::hostlist;
-use super::select::Row;
+use super::select::SelectedJob;
 use crate::client::words::{self, length, moment};
 
 /// One fact of a job. Formats of all commands are made of these.
@@ -54,7 +54,7 @@ pub(super) enum Field {
     Nothing(&'static str),
 }
 
-impl Row {
+impl SelectedJob {
     /// The fact as text.
     pub(super) fn field(&self, field: Field) -> String {
         let job = &self.job;

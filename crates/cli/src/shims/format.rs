@@ -2,17 +2,17 @@
 
 use super::fields::Field;
 use super::refused;
-use super::select::Row;
+use super::select::SelectedJob;
 use crate::exit::Failure;
 
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Column {
+pub(super) struct FormatColumn {
     pub(super) head: String,
     pub(super) field: Field,
     /// Characters; `None`: as many as the text has.
     pub(super) width: Option<usize>,
-    pub(super) side: Side,
+    pub(super) side: Justify,
     /// What stands before and behind it.
     pub(super) before: String,
     pub(super) behind: String,
@@ -20,20 +20,20 @@ pub(super) struct Column {
 
 /// Where the text stands in its column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum Justify {
     Left,
     Right,
 }
 
-impl Column {
+impl FormatColumn {
     fn cell(&self, text: &str) -> String {
         let fitted = match (self.width, self.side) {
             (None, _) => text.to_owned(),
             (Some(width), side) => {
                 let cut: String = text.chars().take(width).collect();
                 match side {
-                    Side::Left => format!("{cut:<width$}"),
-                    Side::Right => format!("{cut:>width$}"),
+                    Justify::Left => format!("{cut:<width$}"),
+                    Justify::Right => format!("{cut:>width$}"),
                 }
             }
         };
@@ -50,12 +50,12 @@ pub(super) fn bounded(width: usize) -> usize {
 }
 
 /// The line of heads.
-pub(super) fn heads(columns: &[Column]) -> String {
+pub(super) fn heads(columns: &[FormatColumn]) -> String {
     line(columns.iter().map(|it| it.cell(&it.head)))
 }
 
 /// One job.
-pub(super) fn row(columns: &[Column], row: &Row) -> String {
+pub(super) fn row(columns: &[FormatColumn], row: &SelectedJob) -> String {
     line(columns.iter().map(|it| it.cell(&row.field(it.field))))
 }
 
@@ -119,14 +119,14 @@ const LETTERS: [(char, &str, Field); 47] = [
 ///
 /// # Errors
 /// A letter that means nothing here.
-pub(super) fn letters(text: &str) -> Result<Vec<Column>, Failure> {
-    let mut columns: Vec<Column> = Vec::new();
+pub(super) fn letters(text: &str) -> Result<Vec<FormatColumn>, Failure> {
+    let mut columns: Vec<FormatColumn> = Vec::new();
     let (before, mut rest) = text.split_once('%').unwrap_or((text, ""));
     let mut before = before.to_owned();
     while !rest.is_empty() {
         let (side, spec) = match rest.strip_prefix('.') {
-            Some(spec) => (Side::Right, spec),
-            None => (Side::Left, rest),
+            Some(spec) => (Justify::Right, spec),
+            None => (Justify::Left, rest),
         };
         let letters = spec.trim_start_matches(|it: char| it.is_ascii_digit());
         let width = spec[..spec.len() - letters.len()].parse().ok().map(bounded);
@@ -140,7 +140,7 @@ pub(super) fn letters(text: &str) -> Result<Vec<Column>, Failure> {
         let head = (*head).to_owned();
         let before = std::mem::take(&mut before);
         let behind = behind.to_owned();
-        columns.push(Column { head, field: *field, width, side, before, behind });
+        columns.push(FormatColumn { head, field: *field, width, side, before, behind });
         rest = next;
     }
     Ok(columns)
@@ -237,18 +237,18 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 ///
 /// # Errors
 /// A name that means nothing here.
-pub(super) fn long_names(text: &str) -> Result<Vec<Column>, Failure> {
+pub(super) fn long_names(text: &str) -> Result<Vec<FormatColumn>, Failure> {
     const WIDTH: usize = 20;
     let one = |item: &str| {
         let (name, spec) = item.split_once(':').unwrap_or((item, ""));
         let (_, head, _, field) = named(name.trim())?;
         let (side, spec) = match spec.strip_prefix('.') {
-            Some(spec) => (Side::Right, spec),
-            None => (Side::Left, spec),
+            Some(spec) => (Justify::Right, spec),
+            None => (Justify::Left, spec),
         };
         let behind = spec.trim_start_matches(|it: char| it.is_ascii_digit());
         let width = spec[..spec.len() - behind.len()].parse().map_or(WIDTH, bounded);
-        Ok(Column {
+        Ok(FormatColumn {
             head: (*head).to_owned(),
             field: *field,
             width: Some(width),
@@ -275,21 +275,21 @@ pub(super) enum Parsable<'a> {
 ///
 /// # Errors
 /// A name that means nothing here.
-pub(super) fn accounting(text: &str, parsable: Parsable<'_>) -> Result<Vec<Column>, Failure> {
+pub(super) fn accounting(text: &str, parsable: Parsable<'_>) -> Result<Vec<FormatColumn>, Failure> {
     let items: Vec<&str> = text.split(',').filter(|it| !it.trim().is_empty()).collect();
     let last = items.len().saturating_sub(1);
     let one = |(at, item): (usize, &&str)| {
         let (name, spec) = item.split_once('%').unwrap_or((item, ""));
         let (name, _, usual, field) = named(name.trim())?;
         let width = spec.parse::<i32>().unwrap_or(*usual);
-        let side = if width < 0 { Side::Left } else { Side::Right };
+        let side = if width < 0 { Justify::Left } else { Justify::Right };
         let behind = match parsable {
             Parsable::No => " ",
             Parsable::Between(_) if at == last => "",
             Parsable::Between(text) | Parsable::Behind(text) => text,
         };
         let width = usize::try_from(width.unsigned_abs()).ok().map(bounded);
-        Ok(Column {
+        Ok(FormatColumn {
             head: (*name).to_owned(),
             field: *field,
             width: width.filter(|_| parsable == Parsable::No),
@@ -302,8 +302,8 @@ pub(super) fn accounting(text: &str, parsable: Parsable<'_>) -> Result<Vec<Colum
 }
 
 /// The line under the heads.
-pub(super) fn dashes(columns: &[Column]) -> String {
-    let dashes = |it: &Column| "-".repeat(it.width.unwrap_or(it.head.len()));
+pub(super) fn dashes(columns: &[FormatColumn]) -> String {
+    let dashes = |it: &FormatColumn| "-".repeat(it.width.unwrap_or(it.head.len()));
     line(columns.iter().map(|it| format!("{}{}{}", it.before, dashes(it), it.behind)))
 }
 

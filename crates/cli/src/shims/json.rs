@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use super::SPOKEN;
 use super::fields::Field;
 use super::hostlist;
-use super::select::Row;
+use super::select::SelectedJob;
 
 /// The document of a command.
-pub(super) fn jobs(command: &str, rows: &[Row]) -> Value {
+pub(super) fn jobs(command: &str, rows: &[SelectedJob]) -> Value {
     whole(command, "jobs", &rows.iter().map(job).collect::<Vec<_>>())
 }
 
@@ -37,7 +37,7 @@ fn number(value: Option<i64>) -> Value {
     json!({"set": value.is_some(), "infinite": false, "number": value.unwrap_or(0)})
 }
 
-fn job(row: &Row) -> Value {
+fn job(row: &SelectedJob) -> Value {
     let job = &row.job;
     let exit = job.exit.map_or((0, 0), |it| (it.code, it.signal));
     let status = match exit {

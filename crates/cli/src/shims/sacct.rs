@@ -4,8 +4,8 @@ use jiff::Zoned;
 use jiff::civil::DateTime;
 
 use super::fields::Field;
-use super::format::{self, Column, Parsable};
-use super::select::{JobName, Row, Wanted};
+use super::format::{self, FormatColumn, Parsable};
+use super::select::{JobName, SelectedJob, Wanted};
 use super::squeue::{me, state_names};
 use super::{args, json, refused};
 use crate::client::{Market, MarketArgs};
@@ -125,7 +125,7 @@ fn of_market(states: &str) -> String {
     states.split(',').map(one).collect::<Vec<_>>().join(",")
 }
 
-fn columns(args: &Args) -> Result<Vec<Column>, Failure> {
+fn columns(args: &Args) -> Result<Vec<FormatColumn>, Failure> {
     let variable = std::env::var("SACCT_FORMAT").ok().filter(|text| !text.is_empty());
     let parsable = match (args.parsable, args.parsable2) {
         (_, true) => Parsable::Between(&args.delimiter),
@@ -162,7 +162,7 @@ fn wanted(args: &Args, market: &Market, named: &[JobName]) -> Result<Wanted, Fai
 }
 
 /// Only jobs of the time that is asked for: of today, unless they are named.
-fn within(rows: &mut Vec<Row>, args: &Args, named: &[JobName]) -> Result<(), Failure> {
+fn within(rows: &mut Vec<SelectedJob>, args: &Args, named: &[JobName]) -> Result<(), Failure> {
     let now = Zoned::now();
     let begin = match &args.starttime {
         Some(text) => Some(moment(text, &now)?),
@@ -224,7 +224,13 @@ fn moment(text: &str, now: &Zoned) -> Result<i64, Failure> {
 }
 
 /// The lines of a job: itself, and its script once it has started.
-fn lines(row: &Row, args: &Args, columns: &[Column], named: &[JobName], text: &mut String) {
+fn lines(
+    row: &SelectedJob,
+    args: &Args,
+    columns: &[FormatColumn],
+    named: &[JobName],
+    text: &mut String,
+) {
     let steps: Vec<&str> = named
         .iter()
         .filter(|it| {
@@ -242,15 +248,15 @@ fn lines(row: &Row, args: &Args, columns: &[Column], named: &[JobName], text: &m
 }
 
 /// The script as a step.
-fn line_of_script(columns: &[Column], row: &Row) -> String {
+fn line_of_script(columns: &[FormatColumn], row: &SelectedJob) -> String {
     let mut script = row.clone();
     script.step = Some("batch");
     script.job.name = "batch".to_owned();
-    let shown: Vec<Column> = columns
+    let shown: Vec<FormatColumn> = columns
         .iter()
         .map(|it| match it.field {
             Field::User | Field::Partition | Field::Limit | Field::LimitMinutes | Field::Qos => {
-                Column { field: Field::Nothing(""), ..it.clone() }
+                FormatColumn { field: Field::Nothing(""), ..it.clone() }
             }
             _ => it.clone(),
         })

@@ -25,7 +25,7 @@ const MAX_INPUT: u64 = Submission::MAX_SCRIPT as u64 + 1;
 
 /// Options of the command itself.
 #[derive(Debug, Default)]
-struct Manner {
+struct SbatchOptions {
     parsable: bool,
     quiet: bool,
     wait: bool,
@@ -76,8 +76,8 @@ fn help() -> Outcome {
 }
 
 /// Takes out what concerns the command and not the job.
-fn manner(given: Vec<Given>) -> (Manner, Vec<Given>) {
-    let mut manner = Manner::default();
+fn manner(given: Vec<Given>) -> (SbatchOptions, Vec<Given>) {
+    let mut manner = SbatchOptions::default();
     let given = given.into_iter().filter(|it| {
         match it.option.name {
             "parsable" => manner.parsable = true,
@@ -94,7 +94,7 @@ fn manner(given: Vec<Given>) -> (Manner, Vec<Given>) {
 }
 
 /// The job, with the defaults of Slurm where the market's are others.
-fn read(rest: &[String], given: Vec<Given>, manner: &Manner) -> Result<Submission, Failure> {
+fn read(rest: &[String], given: Vec<Given>, manner: &SbatchOptions) -> Result<Submission, Failure> {
     let variables: BTreeMap<String, String> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect();

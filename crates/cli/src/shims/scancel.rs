@@ -1,6 +1,6 @@
 //! `scancel`: ends jobs.
 
-use super::select::{JobName, Row, Wanted, jobs_of};
+use super::select::{JobName, SelectedJob, Wanted, jobs_of};
 use super::squeue::{me, state_names};
 use super::{args, error, refused};
 use crate::client::{Market, MarketArgs, words};
@@ -55,7 +55,7 @@ pub(super) fn run(words: &[String]) -> Outcome {
             unknown(name, args.quiet);
             exit = Exit::Negative;
         }
-        rows.extend(found.into_iter().map(Row::new));
+        rows.extend(found.into_iter().map(SelectedJob::new));
     }
     if named.is_empty() {
         rows = wanted.rows(&market, &[])?;
@@ -112,7 +112,7 @@ fn wanted(args: &Args, market: &Market) -> Result<(Wanted, bool), Failure> {
 }
 
 /// The exit code if it could not be cancelled; a job that is over meanwhile is none of these.
-fn cancel(market: &Market, row: &Row) -> Result<Option<Exit>, Failure> {
+fn cancel(market: &Market, row: &SelectedJob) -> Result<Option<Exit>, Failure> {
     match market.delete(&format!("/v1/jobs/{}", row.job.id)) {
         Ok(_) => Ok(None),
         Err(failure) if failure.exit == Exit::Negative => {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use tradewind_web::documents::{Job, SiteList};
 
 use super::fields::{Field, moment_or};
-use super::select::{JobName, Row, Wanted, jobs_of};
+use super::select::{JobName, SelectedJob, Wanted, jobs_of};
 use super::{SPOKEN, error, hostlist, json, refused, sinfo};
 use crate::client::words;
 use crate::client::{Market, MarketArgs};
@@ -44,14 +44,14 @@ pub(super) fn run(given: &[String]) -> Outcome {
 }
 
 #[derive(Debug, Default, Clone, Copy)]
-struct Manner {
+struct ScontrolOptions {
     /// One line for each.
     one_line: bool,
     json: bool,
 }
 
-fn manner(options: &[&String]) -> Result<Manner, Failure> {
-    let mut manner = Manner::default();
+fn manner(options: &[&String]) -> Result<ScontrolOptions, Failure> {
+    let mut manner = ScontrolOptions::default();
     for option in options {
         match option.as_str() {
             "-o" | "--oneliner" => manner.one_line = true,
@@ -63,7 +63,7 @@ fn manner(options: &[&String]) -> Result<Manner, Failure> {
     Ok(manner)
 }
 
-fn show(what: &str, rest: &[&str], manner: Manner) -> Outcome {
+fn show(what: &str, rest: &[&str], manner: ScontrolOptions) -> Outcome {
     let market = || Market::open(&MarketArgs::of_variables());
     match (what, rest) {
         ("job" | "jobs", []) => {
@@ -79,7 +79,7 @@ fn show(what: &str, rest: &[&str], manner: Manner) -> Outcome {
                 if found.is_empty() {
                     return Err(refused("slurm_load_jobs error: Invalid job id specified"));
                 }
-                rows.extend(found.into_iter().map(Row::new));
+                rows.extend(found.into_iter().map(SelectedJob::new));
             }
             print_jobs(&rows, manner)
         }
@@ -105,7 +105,7 @@ fn show(what: &str, rest: &[&str], manner: Manner) -> Outcome {
     }
 }
 
-fn print_jobs(rows: &[Row], manner: Manner) -> Outcome {
+fn print_jobs(rows: &[SelectedJob], manner: ScontrolOptions) -> Outcome {
     if manner.json {
         return output::json(&json::jobs("scontrol", rows)).map(|()| Exit::Ok);
     }
@@ -117,7 +117,7 @@ fn print_jobs(rows: &[Row], manner: Manner) -> Outcome {
 }
 
 /// A job as `scontrol show job` shows it.
-fn page(row: &Row, one_line: bool) -> String {
+fn page(row: &SelectedJob, one_line: bool) -> String {
     let (job, field) = (&row.job, |it| row.field(it));
     let array = job
         .array

@@ -110,7 +110,11 @@ impl Wanted {
     ///
     /// # Errors
     /// If the market does not answer.
-    pub(super) fn rows(&self, market: &Market, named: &[JobName]) -> Result<Vec<Row>, Failure> {
+    pub(super) fn rows(
+        &self,
+        market: &Market,
+        named: &[JobName],
+    ) -> Result<Vec<SelectedJob>, Failure> {
         if self.states.iter().any(|it| it == NO_STATE) {
             return Ok(Vec::new());
         }
@@ -118,8 +122,8 @@ impl Wanted {
             true => self.all(market)?,
             false => found(market, named)?,
         };
-        let mut rows: Vec<Row> =
-            jobs.into_iter().map(Row::new).filter(|row| self.takes(row)).collect();
+        let mut rows: Vec<SelectedJob> =
+            jobs.into_iter().map(SelectedJob::new).filter(|row| self.takes(row)).collect();
         rows.sort_by_key(|row| row.job.id);
         rows.dedup_by_key(|row| row.job.id);
         Ok(rows)
@@ -143,7 +147,7 @@ impl Wanted {
         Ok(jobs)
     }
 
-    pub(super) fn takes(&self, row: &Row) -> bool {
+    pub(super) fn takes(&self, row: &SelectedJob) -> bool {
         let within =
             |list: &[String], it: &str| list.is_empty() || list.iter().any(|one| one == it);
         within(&self.states, &row.job.state)
@@ -188,7 +192,7 @@ pub(super) fn jobs_of(market: &Market, name: &JobName) -> Result<Vec<Job>, Failu
 
 /// A job, and what was submitted.
 #[derive(Debug, Clone)]
-pub(super) struct Row {
+pub(super) struct SelectedJob {
     pub(super) job: Job,
     pub(super) asked: Value,
     /// Indices of the jobs of its array that wait and that it stands for in a list.
@@ -197,10 +201,10 @@ pub(super) struct Row {
     pub(super) step: Option<&'static str>,
 }
 
-impl Row {
-    pub(super) fn new(mut job: Job) -> Row {
+impl SelectedJob {
+    pub(super) fn new(mut job: Job) -> SelectedJob {
         let asked = job.submission.take().unwrap_or_default();
-        Row { job, asked, folded: Vec::new(), step: None }
+        SelectedJob { job, asked, folded: Vec::new(), step: None }
     }
 
     /// The project that pays; empty: the user pays.

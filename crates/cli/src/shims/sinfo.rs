@@ -40,7 +40,7 @@ pub(super) struct Args {
 }
 
 /// Nodes of a pool in one state.
-struct Group<'a> {
+struct NodeGroup<'a> {
     site: &'a Site,
     pool: &'a Pool,
     name: String,
@@ -58,7 +58,7 @@ pub(super) fn run(words: &[String]) -> Outcome {
     };
     let (partitions, clusters) = (args::list(&args.partition), args::list(&args.clusters));
     let states: Vec<String> = args::list(&args.states).iter().map(|it| it.to_lowercase()).collect();
-    let shown: Vec<&Group<'_>> = all
+    let shown: Vec<&NodeGroup<'_>> = all
         .iter()
         .filter(|it| within(&partitions, &[&it.name, &it.pool.name, own_name(&it.pool.name)]))
         .filter(|it| within(&clusters, &[&it.site.name]))
@@ -80,7 +80,7 @@ pub(super) fn run(words: &[String]) -> Outcome {
 }
 
 /// Pools by state; as one each in a summary. `POOL` where one site has it, else `SITE/POOL`.
-fn groups(sites: &[Site], summary: bool) -> Vec<Group<'_>> {
+fn groups(sites: &[Site], summary: bool) -> Vec<NodeGroup<'_>> {
     let pools = || sites.iter().flat_map(|site| site.pools.iter().map(move |pool| (site, pool)));
     let mut all = Vec::new();
     for (site, pool) in pools() {
@@ -101,7 +101,7 @@ fn groups(sites: &[Site], summary: bool) -> Vec<Group<'_>> {
             states = vec![(state, pool.nodes)];
         }
         for (state, nodes) in states {
-            all.push(Group { site, pool, name: name.clone(), state, nodes });
+            all.push(NodeGroup { site, pool, name: name.clone(), state, nodes });
         }
     }
     all
@@ -115,7 +115,7 @@ fn short(state: &str) -> &str {
     }
 }
 
-struct Column {
+struct SinfoColumn {
     letter: char,
     head: &'static str,
     width: Option<usize>,
@@ -151,7 +151,7 @@ const LETTERS: [(char, &str); 24] = [
     ('V', "CLUSTER"),
 ];
 
-fn columns(text: &str) -> Result<Vec<Column>, Failure> {
+fn columns(text: &str) -> Result<Vec<SinfoColumn>, Failure> {
     let mut all = Vec::new();
     for spec in text.split('%').skip(1) {
         let (right, spec) = spec.strip_prefix('.').map_or((false, spec), |spec| (true, spec));
@@ -163,13 +163,13 @@ fn columns(text: &str) -> Result<Vec<Column>, Failure> {
             .find(|(known, _)| *known == letter)
             .ok_or_else(|| refused(format!("Invalid node format specification: {letter}")))?;
         let behind = rest[letter.len_utf8()..].to_owned();
-        all.push(Column { letter, head, width, right, behind });
+        all.push(SinfoColumn { letter, head, width, right, behind });
     }
     Ok(all)
 }
 
-fn line(columns: &[Column], text: impl Fn(&Column) -> String) -> String {
-    let cell = |it: &Column| {
+fn line(columns: &[SinfoColumn], text: impl Fn(&SinfoColumn) -> String) -> String {
+    let cell = |it: &SinfoColumn| {
         let text = text(it);
         let fitted = match (it.width, it.right) {
             (None, _) => text,
@@ -181,7 +181,7 @@ fn line(columns: &[Column], text: impl Fn(&Column) -> String) -> String {
     columns.iter().map(cell).collect::<String>() + "\n"
 }
 
-fn value(group: &Group<'_>, letter: char) -> String {
+fn value(group: &NodeGroup<'_>, letter: char) -> String {
     let pool = group.pool;
     let taken = pool.local + pool.ours;
     let other = pool.down + pool.withheld + pool.booked;
@@ -211,8 +211,8 @@ fn value(group: &Group<'_>, letter: char) -> String {
     }
 }
 
-fn document(groups: &[&Group<'_>]) -> serde_json::Value {
-    let one = |it: &&Group<'_>| {
+fn document(groups: &[&NodeGroup<'_>]) -> serde_json::Value {
+    let one = |it: &&NodeGroup<'_>| {
         serde_json::json!({
             "cluster": it.site.name,
             "partition": {"name": it.name},
@@ -233,14 +233,14 @@ pub(super) fn partitions(
     one_line: bool,
 ) -> Result<String, Failure> {
     let all = groups(sites, true);
-    let is_named = |it: &&Group<'_>| {
+    let is_named = |it: &&NodeGroup<'_>| {
         names.is_empty() || names.iter().any(|name| *name == it.name || *name == it.pool.name)
     };
-    let shown: Vec<&Group<'_>> = all.iter().filter(is_named).collect();
+    let shown: Vec<&NodeGroup<'_>> = all.iter().filter(is_named).collect();
     if shown.is_empty() && !names.is_empty() {
         return Err(refused(format!("Partition {} not found", names.join(","))));
     }
-    let page = |it: &&Group<'_>| {
+    let page = |it: &&NodeGroup<'_>| {
         let up = if it.site.state.is_counted_on() { "UP" } else { "DOWN" };
         let lines = [
             format!("PartitionName={}", it.name),

@@ -1,8 +1,8 @@
 //! `squeue`: jobs that wait and run.
 
 use super::fields::Field;
-use super::format::{self, Column};
-use super::select::{JobName, NO_STATE, Row, Wanted};
+use super::format::{self, FormatColumn};
+use super::select::{JobName, NO_STATE, SelectedJob, Wanted};
 use super::{args, json, refused};
 use crate::client::{Market, MarketArgs, words};
 use crate::exit::{Exit, Failure, Outcome};
@@ -88,7 +88,7 @@ fn known(market: &Market, named: &[JobName]) -> Result<(), Failure> {
     }
 }
 
-fn columns(args: &Args) -> Result<Vec<Column>, Failure> {
+fn columns(args: &Args) -> Result<Vec<FormatColumn>, Failure> {
     let variable = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
     match (&args.long_format, &args.format) {
         (Some(names), _) => format::long_names(names),
@@ -170,7 +170,7 @@ pub(super) fn me(market: &Market) -> Result<String, Failure> {
 }
 
 /// Keeps jobs on these nodes; without nodes, all.
-pub(super) fn on_nodes(rows: &mut Vec<Row>, nodes: &[String]) -> Result<(), Failure> {
+pub(super) fn on_nodes(rows: &mut Vec<SelectedJob>, nodes: &[String]) -> Result<(), Failure> {
     if nodes.is_empty() {
         return Ok(());
     }
@@ -182,7 +182,7 @@ pub(super) fn on_nodes(rows: &mut Vec<Row>, nodes: &[String]) -> Result<(), Fail
 }
 
 /// By number, or as `-S` says: `i`, `-u`, `S` and the like.
-fn sort(rows: &mut [Row], keys: Option<&str>) -> Result<(), Failure> {
+fn sort(rows: &mut [SelectedJob], keys: Option<&str>) -> Result<(), Failure> {
     let keys: Vec<&str> = keys.map_or(Vec::new(), |keys| keys.split(',').collect());
     for key in keys.into_iter().rev() {
         let (letter, down) = match key.strip_prefix('-') {
@@ -199,7 +199,7 @@ fn sort(rows: &mut [Row], keys: Option<&str>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn sort_key(row: &Row, field: Field) -> (i64, String) {
+fn sort_key(row: &SelectedJob, field: Field) -> (i64, String) {
     let number = match field {
         Field::Id | Field::IdRaw => i64::try_from(row.job.id).unwrap_or(i64::MAX),
         Field::Start => row.start().unwrap_or(i64::MAX),
@@ -215,14 +215,14 @@ fn sort_key(row: &Row, field: Field) -> (i64, String) {
 }
 
 /// Jobs of an array that wait stand in one line, as Slurm has not made jobs of them yet.
-fn folded(rows: Vec<Row>) -> Vec<Row> {
-    let mut lines: Vec<Row> = Vec::new();
+fn folded(rows: Vec<SelectedJob>) -> Vec<SelectedJob> {
+    let mut lines: Vec<SelectedJob> = Vec::new();
     for mut row in rows {
         let Some(place) = row.job.array.filter(|_| row.job.state == "PENDING") else {
             lines.push(row);
             continue;
         };
-        let is_same = |line: &&mut Row| {
+        let is_same = |line: &&mut SelectedJob| {
             !line.folded.is_empty() && line.job.array.is_some_and(|it| it.first == place.first)
         };
         match lines.iter_mut().find(is_same) {

@@ -3,6 +3,7 @@
 
 mod cycles;
 mod modules;
+mod nouns;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -50,7 +51,13 @@ const ALLOWED: [(&str, &[&str]); 13] = [
     ),
     (
         "tradewind-reference",
-        &["tradewind-io", "tradewind-model", "tradewind-sched", "tradewind-sim"],
+        &[
+            "tradewind-campaign",
+            "tradewind-io",
+            "tradewind-model",
+            "tradewind-sched",
+            "tradewind-sim",
+        ],
     ),
 ];
 

@@ -61,6 +61,11 @@ impl Modules {
         all
     }
 
+    /// Each module with its text.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = (&Module, &str)> {
+        self.texts.iter().map(|(module, text)| (module, text.as_str()))
+    }
+
     /// For each module those that it uses. A module may always use what is below it, as a whole
     /// uses its parts: that is left out.
     pub(crate) fn uses(&self) -> BTreeMap<&Module, BTreeSet<&Module>> {

@@ -52,6 +52,7 @@ async fn the_pages_work_in_a_browser() {
     a_quote_is_accepted_and_its_job_runs(&browser, &stage).await;
     timeline::tells_who_what_why_and_at_what_price(&browser, &stage).await;
     timeline::obeys_keys_and_stands_in_the_address(&browser, &stage).await;
+    timeline::a_picture_serves_while_the_view_moves(&browser).await;
     timeline::jobs_are_found_sorted_and_counted(&browser, &stage).await;
     market::a_price_is_changed(&browser, &stage).await;
     market::other_prices_are_tried(&browser, &stage).await;

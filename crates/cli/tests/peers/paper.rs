@@ -16,7 +16,7 @@ use std::time::{Duration, Instant, SystemTime};
 use serde_json::{Value, json};
 use tradewind_daemon::codec::peers::Post;
 use tradewind_model::{Span, Time};
-use tradewind_sched::negotiation::{Choose, Settings};
+use tradewind_sched::negotiation::{Choose, NegotiationSettings};
 use tradewind_sched::policy::autonomous::Links;
 use tradewind_sched::policy::multiqueue::{self, Overflow};
 
@@ -65,12 +65,16 @@ const EVENTS: [Event; 19] = [
 ];
 
 fn plan(jobs: Vec<Asked>) -> Plan {
-    let queues = multiqueue::Settings::new(1_000, 2).unwrap();
+    let queues = multiqueue::MultiQueueSettings::new(1_000, 2).unwrap();
     Plan {
         sites: SITES.map(|(nodes, price)| (nodes, 1_000, price)).to_vec(),
         jobs,
-        queues: multiqueue::Settings { overflow: Overflow::Migrate, ..queues },
-        negotiation: Settings { choose: Choose::Cost, window: Span(1), ..Settings::default() },
+        queues: multiqueue::MultiQueueSettings { overflow: Overflow::Migrate, ..queues },
+        negotiation: NegotiationSettings {
+            choose: Choose::Cost,
+            window: Span(1),
+            ..NegotiationSettings::default()
+        },
         links: Links {
             latency: (Span::ZERO, Span::ZERO),
             per_processor_mb: 0,

@@ -9,11 +9,11 @@ const MINUTE: i64 = 60;
 /// Different ones that are remembered; more of a kind are summed up over all users.
 const MANY: usize = 4_096;
 
-type Key = (AuditKind, String, String, String);
+type AuditKey = (AuditKind, String, String, String);
 
 /// What was written recently, and how often it has happened again.
 #[derive(Debug, Default)]
-pub(super) struct Sums(BTreeMap<Key, Again>);
+pub(super) struct Sums(BTreeMap<AuditKey, Again>);
 
 #[derive(Debug)]
 struct Again {
@@ -67,8 +67,8 @@ impl Sums {
     fn take(&mut self, is_due: impl Fn(&Again) -> bool) -> Vec<AuditEntry> {
         let (due, left) = std::mem::take(&mut self.0).into_iter().partition(|(_, it)| is_due(it));
         self.0 = left;
-        let due: BTreeMap<Key, Again> = due;
-        let entry = |((kind, actor, subject, outcome), again): (Key, Again)| AuditEntry {
+        let due: BTreeMap<AuditKey, Again> = due;
+        let entry = |((kind, actor, subject, outcome), again): (AuditKey, Again)| AuditEntry {
             kind,
             actor,
             subject: if subject.is_empty() { "more of the same".to_owned() } else { subject },

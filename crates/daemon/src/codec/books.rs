@@ -7,21 +7,22 @@ use tradewind_io::submission::Submission;
 use tradewind_model::{Money, Time};
 
 use super::wire::{
-    Decode, Encode, Fault, Fields, Object, alternative, choice, none, object, put_alternative, some,
+    Decode, DecodeFault, Encode, Fields, Object, alternative, choice, none, object,
+    put_alternative, some,
 };
 use crate::live::choice::Choice;
 use crate::live::gather::StartBarrier;
-use crate::live::jobs::{Beginning, End, Last, Run, Stage};
+use crate::live::jobs::{Beginning, JobEnd, LastStage, Run, Stage};
 use crate::live::money::{Account, Accounts, Motive, Posting};
-use crate::live::recent_history::{Asked, PastOutage, RecentHistory};
+use crate::live::recent_history::{PastOutage, PriceSince, RecentHistory};
 use crate::live::rights::{Role, SignedIn};
 use crate::live::site_health::{Health, SiteState};
 use crate::live::state::{
-    Booking, BreachReason, EarlierSecret, Finish, Happening, Hold, Job, Outcome, Part, Phase,
-    Promise, Quote, Setback, Task, TaskGoal, TaskReport, Token, Why,
+    Booking, BreachReason, EarlierSecret, Finish, Happening, Job, JobHold, OfferOutcome, Part,
+    Phase, Promise, Quote, Setback, Task, TaskGoal, TaskReport, Token, Why,
 };
 use crate::site::{Exit, Seen, Tag};
-use tradewind_sched::policy::evaluate::{Against, Verdict, Weighed};
+use tradewind_sched::policy::evaluate::{Against, Verdict, WeighedPool};
 
 impl Encode for Tag {
     fn put(&self, out: &mut Vec<u8>) {
@@ -30,9 +31,9 @@ impl Encode for Tag {
 }
 
 impl Decode for Tag {
-    fn get(value: Value) -> Result<Self, Fault> {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         let tag = Tag::parse(&String::get(value)?);
-        tag.ok_or_else(|| Fault::new("expected a tag `tw-MARKET-JOB-ATTEMPT-PART`"))
+        tag.ok_or_else(|| DecodeFault::new("expected a tag `tw-MARKET-JOB-ATTEMPT-PART`"))
     }
 }
 
@@ -59,7 +60,7 @@ macro_rules! job {
             $number: u64,
             $user: String,
             $submission: Arc<Submission>,
-        ) -> Result<Job, Fault> {
+        ) -> Result<Job, DecodeFault> {
             $(let $field = fields.take(stringify!($field))?;)*
             fields.end()?;
             $($build)*
@@ -71,13 +72,13 @@ job!(
     fields: {
         array, key, submitted, phase, id, attempt, capped, parts, expected, started, ended, paid,
         cancelled_by, booking, in_window, turn, choice, rendezvous, apart, history, width, processors,
-        origin, away, redacted, promises, covered, covering, requeued_by,
+        origin, away, redacted, promises, covered, covering, requeued_by, foreseen,
     }
     |job| look: {
         let Job {
             number: _, user: _, submission: _, stage: _, array, key, submitted, attempt, capped,
             nodes, processors, expected, paid, cancelled_by, booking, promises,
-            covered, covering, choice, history, origin,
+            covered, covering, choice, history, origin, foreseen,
         } = job;
         let (phase, id, parts, in_window) = (&job.phase(), &job.id(), &job.parts(), &job.in_window());
         let turn = &job.run().and_then(|run| run.turn);
@@ -100,28 +101,28 @@ job!(
         let money = |amount: Option<Money>| amount.unwrap_or(Money::ZERO);
         let run = |id, started| Run { id, started, in_window, parts, beginning, turn, requeued_by };
         let stage = match (phase, id, started, away) {
-            (Kept::Held(hold), ..) => Stage::Held(hold),
-            (Kept::Waiting, Some(id), ..) => Stage::Waiting(id),
-            (Kept::Running, Some(id), Some(started), _) => Stage::Running(run(id, started)),
-            (Kept::Handing, _, _, Some(away)) => Stage::Handing(away),
-            (Kept::Away, _, since, Some(away)) => Stage::Away(away, since),
-            (Kept::Over(finish), id, started, away) => {
+            (PhaseRow::Held(hold), ..) => Stage::Held(hold),
+            (PhaseRow::Waiting, Some(id), ..) => Stage::Waiting(id),
+            (PhaseRow::Running, Some(id), Some(started), _) => Stage::Running(run(id, started)),
+            (PhaseRow::Handing, _, _, Some(away)) => Stage::Handing(away),
+            (PhaseRow::Away, _, since, Some(away)) => Stage::Away(away, since),
+            (PhaseRow::Over(finish), id, started, away) => {
                 let last = match (away, id, started) {
-                    (Some(away), _, since) => Last::Away(away, since),
-                    (None, Some(id), Some(started)) => Last::Ran(run(id, started)),
-                    (None, Some(id), None) => Last::Waiting(id),
-                    (None, None, _) => Last::Held,
+                    (Some(away), _, since) => LastStage::Away(away, since),
+                    (None, Some(id), Some(started)) => LastStage::Ran(run(id, started)),
+                    (None, Some(id), None) => LastStage::Waiting(id),
+                    (None, None, _) => LastStage::Held,
                 };
-                let at = Option::<Time>::ok_or_else(ended, || Fault::new("it is missing").within("ended"))?;
-                Stage::Over(End { finish, at, last, redacted })
+                let at = Option::<Time>::ok_or_else(ended, || DecodeFault::new("it is missing").within("ended"))?;
+                Stage::Over(JobEnd { finish, at, last, redacted })
             }
-            _ => return Err(Fault::new("more must be said of this one").within("phase")),
+            _ => return Err(DecodeFault::new("more must be said of this one").within("phase")),
         };
         Ok(Job {
             number, user, submission, array, key, submitted, stage, attempt,
             capped: capped.unwrap_or(0), nodes, processors, expected, paid, cancelled_by, booking,
             promises: Option::<Vec<Promise>>::unwrap_or_default(promises),
-            covered: money(covered), covering: money(covering), choice, history, origin,
+            covered: money(covered), covering: money(covering), choice, history, origin, foreseen,
         })
     }
 );
@@ -133,7 +134,7 @@ impl Encode for Job {
 }
 
 impl Decode for Job {
-    fn get(value: Value) -> Result<Self, Fault> {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         let mut fields = Fields::of(value)?;
         let (number, user) = (fields.take("number")?, fields.take("user")?);
         let submission = fields.take("submission")?;
@@ -147,12 +148,12 @@ pub(super) fn put_job(job: &Job, place: u64, out: &mut Vec<u8>) {
 }
 
 /// Reads it, with the list.
-pub(super) fn get_job(value: Value, submissions: &[Arc<Submission>]) -> Result<Job, Fault> {
+pub(super) fn get_job(value: Value, submissions: &[Arc<Submission>]) -> Result<Job, DecodeFault> {
     let mut fields = Fields::of(value)?;
     let (number, user) = (fields.take("number")?, fields.take("user")?);
     let place: u64 = fields.take("submission")?;
     let submission = usize::try_from(place).ok().and_then(|it| submissions.get(it));
-    let submission = submission.ok_or_else(|| Fault::new("a submission is missing"))?;
+    let submission = submission.ok_or_else(|| DecodeFault::new("a submission is missing"))?;
     get_fields(fields, number, user, Arc::clone(submission))
 }
 
@@ -164,8 +165,8 @@ fn beginning(barrier: Option<StartBarrier>, apart: Option<Vec<i64>>) -> Beginnin
 }
 
 /// A phase, as it is read.
-enum Kept {
-    Held(Hold),
+enum PhaseRow {
+    Held(JobHold),
     Waiting,
     Running,
     Over(Finish),
@@ -173,17 +174,17 @@ enum Kept {
     Away,
 }
 
-impl Decode for Kept {
-    fn get(value: Value) -> Result<Self, Fault> {
+impl Decode for PhaseRow {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         let (name, carried) = alternative(value)?;
         let read = match name.as_str() {
-            "held" => some(carried).and_then(Decode::get).map(Kept::Held),
-            "waiting" => none(carried.as_ref()).map(|()| Kept::Waiting),
-            "running" => none(carried.as_ref()).map(|()| Kept::Running),
-            "over" => some(carried).and_then(Decode::get).map(Kept::Over),
-            "handing" => none(carried.as_ref()).map(|()| Kept::Handing),
-            "away" => none(carried.as_ref()).map(|()| Kept::Away),
-            _ => Err(Fault::new("it is not known here")),
+            "held" => some(carried).and_then(Decode::get).map(PhaseRow::Held),
+            "waiting" => none(carried.as_ref()).map(|()| PhaseRow::Waiting),
+            "running" => none(carried.as_ref()).map(|()| PhaseRow::Running),
+            "over" => some(carried).and_then(Decode::get).map(PhaseRow::Over),
+            "handing" => none(carried.as_ref()).map(|()| PhaseRow::Handing),
+            "away" => none(carried.as_ref()).map(|()| PhaseRow::Away),
+            _ => Err(DecodeFault::new("it is not known here")),
         };
         read.map_err(|fault| fault.within(name))
     }
@@ -202,7 +203,7 @@ impl Encode for Phase<'_> {
     }
 }
 
-choice!(Hold {
+choice!(JobHold {
     "user" => User, "dependency" => Dependency, "array" => Array, "funds" => Funds(needed),
     "booked" => Booked, "lost" => Lost, "rejected" => Rejected(words),
     "nowhere" => Nowhere, "capped" => Capped(why), "breached" => Breached,
@@ -229,7 +230,7 @@ choice!(Happening {
 });
 object!(Task { pool, wanted, known, go, begun, held });
 object!(Choice { at, policy, others, left_out });
-object!(Weighed { pool, price, length, verdict });
+object!(WeighedPool { pool, price, length, verdict });
 choice!(Verdict { "from" => From(start), "against" => Against(why) });
 choice!(Against {
     "attribute" => Attribute(name), "slow" => Slow(has), "dear" => Dear(max), "size" => Size,
@@ -261,11 +262,11 @@ choice!(SiteState {
     "drained" => Drained,
 });
 object!(RecentHistory { prices, outages = "closures", forgotten });
-object!(Asked { points, thinned });
+object!(PriceSince { points, thinned });
 object!(PastOutage { why, nodes, from, until });
 object!(Quote { number, user, tasks, work, times, booking, cost, expires, slack });
 object!(Promise { quote, accepted, nodes, window, cost, slack, on_breach, outcome });
-choice!(Outcome {
+choice!(OfferOutcome {
     "open" => Open, "kept" => Kept(began), "breached" => Breached(at, why), "void" => Void(why),
 });
 choice!(BreachReason {
@@ -302,7 +303,7 @@ impl Encode for Accounts {
 }
 
 impl Decode for Accounts {
-    fn get(value: Value) -> Result<Self, Fault> {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         let mut fields = Fields::of(value)?;
         let (balances, postings) = (fields.take("balances")?, fields.take("postings")?);
         let accounts = Accounts::of(balances, postings, fields.take("posted")?);

@@ -8,7 +8,7 @@ use tradewind_model::{
     Trade,
 };
 
-use super::wire::{Decode, Encode, Fault, Fields, Object, choice, object};
+use super::wire::{Decode, DecodeFault, Encode, Fields, Object, choice, object};
 
 /// A number of its own kind.
 macro_rules! number {
@@ -20,7 +20,7 @@ macro_rules! number {
         }
 
         impl Decode for $type {
-            fn get(value: Value) -> Result<Self, Fault> {
+            fn get(value: Value) -> Result<Self, DecodeFault> {
                 Decode::get(value).map($type)
             }
         }
@@ -43,9 +43,9 @@ impl Encode for Performance {
 }
 
 impl Decode for Performance {
-    fn get(value: Value) -> Result<Self, Fault> {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         let performance = Performance::from_thousandths(u32::get(value)?);
-        performance.ok_or_else(|| Fault::new("expected thousandths from 1 to 1000000000"))
+        performance.ok_or_else(|| DecodeFault::new("expected thousandths from 1 to 1000000000"))
     }
 }
 
@@ -72,11 +72,11 @@ macro_rules! times {
         }
 
         impl Decode for $type {
-            fn get(value: Value) -> Result<Self, Fault> {
+            fn get(value: Value) -> Result<Self, DecodeFault> {
                 let name = String::get(value)?;
                 let all = [("work", $work), $(($name, $other)),*];
                 let found = all.into_iter().find(|(known, _)| *known == name);
-                found.map(|(_, it)| it).ok_or_else(|| Fault::new("it is not known here"))
+                found.map(|(_, it)| it).ok_or_else(|| DecodeFault::new("it is not known here"))
             }
 
             fn absent() -> Option<Self> {
@@ -99,7 +99,7 @@ choice!(Correction {
     "doubled" => Doubled, "requested" => Requested(span), "stepped" => Stepped(span),
 }, absent: Doubled);
 choice!(Spread { "grid" => Grid, "site" => Site }, absent: Grid);
-object!(Demand { processors, estimate, correction, terms });
+object!(Demand { processors, estimate, correction, expected, terms });
 object!(Terms {
     user,
     priority,
@@ -164,11 +164,11 @@ impl Encode for Pools {
 }
 
 impl Decode for Pools {
-    fn get(value: Value) -> Result<Self, Fault> {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         let mut fields = Fields::of(value)?;
         let (sites, pools) = (fields.take("sites")?, fields.take("pools")?);
         fields.end()?;
-        Pools::new(sites, pools).map_err(|error| Fault::new(error.to_string()))
+        Pools::new(sites, pools).map_err(|error| DecodeFault::new(error.to_string()))
     }
 }
 
@@ -183,8 +183,8 @@ impl Encode for Market {
 }
 
 impl Decode for Market {
-    fn get(value: Value) -> Result<Self, Fault> {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         let state = MarketState::get(value)?;
-        Market::restore(state).map_err(|error| Fault::new(error.to_string()))
+        Market::restore(state).map_err(|error| DecodeFault::new(error.to_string()))
     }
 }

@@ -11,6 +11,7 @@
 //! *A new field:* an `Option`, or a record of another name beside the old one.
 
 mod books;
+mod lengths;
 mod market;
 pub mod pages;
 pub mod peers;
@@ -28,7 +29,7 @@ mod wire;
 use std::fmt::Debug;
 
 use crate::live::{Record, State};
-use wire::{Decode, Encode, Fault};
+use wire::{Decode, DecodeFault, Encode};
 
 /// Writes records and states, and reads what any release before this one wrote.
 pub trait Codec: Debug + Send + Sync {
@@ -59,8 +60,8 @@ pub trait Codec: Debug + Send + Sync {
 #[error("{0}")]
 pub struct CodecError(pub String);
 
-impl From<Fault> for CodecError {
-    fn from(fault: Fault) -> CodecError {
+impl From<DecodeFault> for CodecError {
+    fn from(fault: DecodeFault) -> CodecError {
         CodecError(fault.to_string())
     }
 }

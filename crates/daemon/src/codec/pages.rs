@@ -20,8 +20,8 @@ use tradewind_io::submission::Submission;
 use tradewind_model::{JobId, JobState, Market, MarketState, Terms};
 
 use super::books::{get_job, put_job};
-use super::wire::{Decode, Encode, Fault, Fields, parse};
-use super::{CodecError, state, waits};
+use super::wire::{Decode, DecodeFault, Encode, Fields, parse};
+use super::{CodecError, lengths, state, waits};
 use crate::live::State;
 use crate::live::jobs::JobTable;
 use crate::live::money::{Account, Accounts, Posting};
@@ -47,6 +47,8 @@ const POSTINGS: u8 = 6;
 const FORECASTS: u8 = 7;
 /// What past forecasts have taught: a page for each class of jobs.
 const SCORES: u8 = 8;
+/// Runs that lengths are learned from.
+const RUNS: u8 = 9;
 
 /// Entries of a page that are not jobs, by their numbers.
 const ENTRIES: u64 = 256;
@@ -143,6 +145,7 @@ impl Pages {
         let forecasts = waits::open(&state.waits);
         making.lists(FORECASTS, forecasts.map(|entry| (entry.0 / ENTRIES, entry)));
         making.lists(SCORES, waits::scores(&state.waits).map(|entry| (entry.0, entry)));
+        making.lists(RUNS, lengths::runs(&state.lengths).map(|run| (run.0 / ENTRIES, run)));
         let changed = making.finish();
         let mut head = Vec::with_capacity(1 << 14);
         state::put_head(state, &market, &self.digest(), &mut head);
@@ -308,10 +311,10 @@ fn compressed(text: &[u8]) -> Vec<u8> {
 /// No page has more: a damaged page cannot fill the memory.
 const LONGEST: u64 = 1 << 30;
 
-fn text_of(page: &Page) -> Result<Vec<u8>, Fault> {
+fn text_of(page: &Page) -> Result<Vec<u8>, DecodeFault> {
     let mut text = Vec::new();
     let read = ZlibDecoder::new(&*page.body).take(LONGEST).read_to_end(&mut text);
-    read.map_err(|wrong| Fault::new(format!("it cannot be decompressed: {wrong}")))?;
+    read.map_err(|wrong| DecodeFault::new(format!("it cannot be decompressed: {wrong}")))?;
     Ok(text)
 }
 
@@ -346,7 +349,7 @@ impl Draft {
         if !(FIRST..=VERSION).contains(&version) {
             return Err(CodecError(format!("states of version {version} are not known here")));
         }
-        let state::Head { state, market, balances, posted, digest } =
+        let state::SnapshotHead { state, market, balances, posted, digest } =
             state::get_head(parse(head)?)?;
         Ok(Draft {
             state,
@@ -387,7 +390,7 @@ impl Draft {
             TASKS => self.state.tasks.0.extend(Vec::<(Tag, Task)>::get(value)?),
             POSTINGS => self.postings.extend(Vec::<Posting>::get(value)?),
             FORECASTS => {
-                for entry in Vec::<waits::Open>::get(value)? {
+                for entry in Vec::<waits::OpenForecast>::get(value)? {
                     waits::restore_open(&mut self.state.waits, entry)?;
                 }
             }
@@ -396,12 +399,17 @@ impl Draft {
                     waits::restore_scores(&mut self.state.waits, entry)?;
                 }
             }
+            RUNS => {
+                for run in Vec::<lengths::RunRow>::get(value)? {
+                    lengths::restore(&mut self.state.lengths, run)?;
+                }
+            }
             kind => return Err(CodecError(format!("pages of kind {kind} are not known here"))),
         }
         Ok(())
     }
 
-    fn add_jobs(&mut self, page: u64, value: Value) -> Result<(), Fault> {
+    fn add_jobs(&mut self, page: u64, value: Value) -> Result<(), DecodeFault> {
         let mut fields = Fields::of(value)?;
         let (jobs, entries): (Vec<AnyJson>, Vec<AnyJson>) =
             (fields.take("jobs")?, fields.take("submissions")?);
@@ -414,7 +422,7 @@ impl Draft {
             }
             let digest = <[u8; 32]>::get(entry)?;
             let shared = self.shared.get(&digest).cloned();
-            let shared = shared.ok_or_else(|| Fault::new("a submission is missing"))?;
+            let shared = shared.ok_or_else(|| DecodeFault::new("a submission is missing"))?;
             submissions.push(Arc::clone(&shared));
             named.push((shared, digest));
         }
@@ -447,7 +455,7 @@ impl Draft {
 struct AnyJson(Value);
 
 impl Decode for AnyJson {
-    fn get(value: Value) -> Result<Self, Fault> {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         Ok(AnyJson(value))
     }
 }

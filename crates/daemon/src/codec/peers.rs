@@ -12,7 +12,7 @@ use tradewind_sched::negotiation::{
 };
 
 use super::CodecError;
-use super::wire::{self, Decode, Encode, Fault, Fields, Object, choice, object};
+use super::wire::{self, Decode, DecodeFault, Encode, Fields, Object, choice, object};
 use crate::live::peers::{
     Away, BrokenOffer, MessageBody, PeerEntry, PeerMessage, PeerVerdict, Peers, Receipt, Receipts,
     RemoteOrigin, RemoteProgress, RemoteStatus, Settlement, Standing, StatusQuery, StatusReport,
@@ -27,7 +27,7 @@ impl Encode for Peer {
 }
 
 impl Decode for Peer {
-    fn get(value: Value) -> Result<Self, Fault> {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         Decode::get(value).map(Peer)
     }
 }
@@ -40,7 +40,7 @@ impl Encode for Serial {
 }
 
 impl Decode for Serial {
-    fn get(value: Value) -> Result<Self, Fault> {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         Decode::get(value).map(|(epoch, number)| Serial { epoch, number })
     }
 }
@@ -101,7 +101,7 @@ impl Encode for Traveller {
 }
 
 impl Decode for Traveller {
-    fn get(value: Value) -> Result<Self, Fault> {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         let mut fields = Fields::of(value)?;
         let user: String = fields.take("user")?;
         named(&user).map_err(|fault| fault.within("user"))?;
@@ -109,7 +109,7 @@ impl Decode for Traveller {
         let text = Input::new("submission", submission.to_string().into_bytes());
         let read = document::parse(&text);
         let submission =
-            read.map_err(|wrong| Fault::new(wrong.to_string()).within("submission"))?;
+            read.map_err(|wrong| DecodeFault::new(wrong.to_string()).within("submission"))?;
         let it = Traveller {
             job: fields.take("job")?,
             user,
@@ -125,11 +125,11 @@ impl Decode for Traveller {
 /// The longest name of a user.
 const MAX_NAME: usize = 64;
 
-fn named(user: &str) -> Result<(), Fault> {
+fn named(user: &str) -> Result<(), DecodeFault> {
     let good = |c: char| c.is_ascii_alphanumeric() || "_-.@".contains(c);
     match !user.is_empty() && user.len() <= MAX_NAME && user.chars().all(good) {
         true => Ok(()),
-        false => Err(Fault::new("expected a name of letters, digits and `_-.@`")),
+        false => Err(DecodeFault::new("expected a name of letters, digits and `_-.@`")),
     }
 }
 
@@ -144,13 +144,13 @@ impl Encode for Document {
 }
 
 impl Decode for Document {
-    fn get(value: Value) -> Result<Self, Fault> {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         Ok(Document(value))
     }
 }
 
 /// Whether the numbers of a letter are those of this world: nothing overflows by them.
-fn sound(letter: &PeerMessage) -> Result<(), Fault> {
+fn sound(letter: &PeerMessage) -> Result<(), DecodeFault> {
     let moment = |at: Time| (Time(0)..=Time::MAX).contains(&at);
     let offer = match &letter.word {
         MessageBody::Volunteer { offer, .. }
@@ -175,7 +175,7 @@ fn sound(letter: &PeerMessage) -> Result<(), Fault> {
     let fine = offer.is_none_or(good) && (Span::ZERO..=day).contains(&lead) && moment(submitted);
     match fine {
         true => Ok(()),
-        false => Err(Fault::new("a time, a price or a lead is out of range")),
+        false => Err(DecodeFault::new("a time, a price or a lead is out of range")),
     }
 }
 
@@ -283,18 +283,18 @@ const MAX_SIGNATURE: usize = 256;
 /// The longest name of a market.
 const MAX_MARKET: usize = 64;
 
-fn head(protocol: u32, market: &str, count: usize) -> Result<(), Fault> {
+fn head(protocol: u32, market: &str, count: usize) -> Result<(), DecodeFault> {
     if protocol != PROTOCOL {
         let what = format!("expected {PROTOCOL}: the peer is of another release");
-        return Err(Fault::new(what).within("protocol"));
+        return Err(DecodeFault::new(what).within("protocol"));
     }
     let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     if market.is_empty() || market.len() > MAX_MARKET || !market.chars().all(good) {
-        return Err(Fault::new("expected a market's name").within("market"));
+        return Err(DecodeFault::new("expected a market's name").within("market"));
     }
     match count <= MAX {
         true => Ok(()),
-        false => Err(Fault::new(format!("expected {MAX} entries at most"))),
+        false => Err(DecodeFault::new(format!("expected {MAX} entries at most"))),
     }
 }
 
@@ -318,10 +318,10 @@ impl Post {
         let post: Post = Decode::get(value)?;
         head(post.protocol, &post.market, post.letters.len())?;
         if !(Time(0)..=Time::MAX).contains(&post.sent) {
-            return Err(Fault::new("expected a moment").within("sent").into());
+            return Err(DecodeFault::new("expected a moment").within("sent").into());
         }
         for (place, letter) in post.letters.iter().enumerate() {
-            let within = |fault: Fault| fault.within(place.to_string()).within("letters");
+            let within = |fault: DecodeFault| fault.within(place.to_string()).within("letters");
             sound(letter).map_err(within)?;
         }
         Ok(post)
@@ -386,7 +386,7 @@ impl Answers {
                 RemoteStatus::Unknown | RemoteStatus::Back(_) => true,
             };
             if !fine {
-                let fault = Fault::new("a time or an amount is out of range");
+                let fault = DecodeFault::new("a time or an amount is out of range");
                 return Err(fault.within(place.to_string()).into());
             }
         }

@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 
-use super::wire::{Decode, Encode, Fault, choice, object};
+use super::wire::{Decode, DecodeFault, Encode, choice, object};
 use crate::live::income::{Earned, Income, PoolMonth};
 use crate::live::projects::{
-    BudgetWarning, Change, Member, MemberRole, Project, Projects, SpendingLimits, Spent, Which,
+    BudgetWarning, Member, MemberRole, Project, ProjectEdit, Projects, SpendingLimits, Spent, Which,
 };
-use crate::live::used::{Place, Used, Uses};
+use crate::live::used::{UsageKey, UsageSum, Uses};
 
 object!(Project { made, note, members, limits, spent, by_user, days, warned });
-object!(Place { month, project, user, site });
-object!(Used { parts, node_seconds, charged });
+object!(UsageKey { month, project, user, site });
+object!(UsageSum { parts, node_seconds, charged });
 object!(PoolMonth { month, pool });
 object!(Earned { node_seconds, income });
 object!(Member { role, since, limits });
@@ -20,7 +20,7 @@ object!(Spent { total, month, in_month });
 object!(BudgetWarning { month, level });
 choice!(MemberRole { "member" => Member, "manager" => Manager });
 choice!(Which { "total" => Total, "month" => Month });
-choice!(Change {
+choice!(ProjectEdit {
     "made" => Made { by, note, spent },
     "noted" => Noted { note },
     "joined" => Joined { user, role },
@@ -41,7 +41,7 @@ impl Encode for Uses {
 }
 
 impl Decode for Uses {
-    fn get(value: Value) -> Result<Self, Fault> {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         Decode::get(value).map(Uses)
     }
 
@@ -62,7 +62,7 @@ impl Encode for Income {
 }
 
 impl Decode for Income {
-    fn get(value: Value) -> Result<Self, Fault> {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         Decode::get(value).map(Income)
     }
 
@@ -83,7 +83,7 @@ impl Encode for Projects {
 }
 
 impl Decode for Projects {
-    fn get(value: Value) -> Result<Self, Fault> {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         Decode::get(value).map(Projects)
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::wire::{Decode, Encode, Fault, Names, choice};
+use super::wire::{Decode, DecodeFault, Encode, Names, choice};
 use crate::live::record::{
     AccessRecord, JobRecord, LedgerRecord, MarketRecord, OfferRecord, OutageRecord, PeerRecord,
     Record, SiteRecord, TaskRecord,
@@ -27,7 +27,7 @@ choice!(JobRecord {
     "submitted" => Submitted { job, user, submission, array, key },
     "element" => Element { job, first, index },
     "held" => Held { job, hold },
-    "joined" => Joined { job, demand, processors },
+    "joined" => Joined { job, demand, processors, foreseen },
     "started" => Started { job },
     "lined" => Lined { job, pool },
     "turn-came" => TurnCame { job },
@@ -110,12 +110,12 @@ macro_rules! records {
         }
 
         impl Decode for Record {
-            fn get(value: Value) -> Result<Self, Fault> {
+            fn get(value: Value) -> Result<Self, DecodeFault> {
                 let name = name_of(&value)?;
                 $(if $record::NAMES.contains(&name) {
                     return $record::get(value).map(Record::$kind);
                 })*
-                Err(Fault::new("it is not known here").within(name))
+                Err(DecodeFault::new("it is not known here").within(name))
             }
         }
 
@@ -154,11 +154,12 @@ records!(
 );
 
 /// The name of an alternative.
-fn name_of(value: &Value) -> Result<&str, Fault> {
+fn name_of(value: &Value) -> Result<&str, DecodeFault> {
     let name = match value {
         Value::String(name) => Some(name),
         Value::Object(map) if map.len() == 1 => map.keys().next(),
         _ => None,
     };
-    name.map(String::as_str).ok_or_else(|| Fault::new("expected a name, or an object with one"))
+    name.map(String::as_str)
+        .ok_or_else(|| DecodeFault::new("expected a name, or an object with one"))
 }

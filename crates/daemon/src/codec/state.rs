@@ -6,7 +6,7 @@ use serde_json::Value;
 use tradewind_model::MarketState;
 
 use super::waits::WaitsHead;
-use super::wire::{Decode, Encode, Fault, Fields, Object};
+use super::wire::{Decode, DecodeFault, Encode, Fields, Object};
 use crate::live::State;
 use crate::live::access::Access;
 use crate::live::jobs::{Job, JobTable, Jobs};
@@ -18,7 +18,7 @@ use crate::live::sites::Sites;
 use crate::live::tasks::Tasks;
 
 /// A snapshot's own body: everything that is not in pages.
-pub(super) struct Head {
+pub(super) struct SnapshotHead {
     /// Without what is in pages.
     pub(super) state: State,
     /// Without its jobs.
@@ -44,7 +44,7 @@ macro_rules! state {
         }
 
         impl Decode for State {
-            fn get(value: Value) -> Result<Self, Fault> {
+            fn get(value: Value) -> Result<Self, DecodeFault> {
                 let mut fields = Fields::of(value)?;
                 $(let $field = fields.take(stringify!($field))?;)*
                 fields.end()?;
@@ -75,7 +75,7 @@ macro_rules! state {
 
         /// Decodes the head of a snapshot.
         #[expect(unused_variables, reason = "what is in the head replaces what is empty")]
-        pub(super) fn get_head(value: Value) -> Result<Head, Fault> {
+        pub(super) fn get_head(value: Value) -> Result<SnapshotHead, DecodeFault> {
             let mut fields = Fields::of(value)?;
             let short: MarketState = fields.take("market")?;
             let (balances, posted) = (fields.take("balances")?, fields.take("posted")?);
@@ -85,7 +85,7 @@ macro_rules! state {
             $(let $own = fields.take(stringify!($own))?;)*
             fields.end()?;
             let state = State { waits: forecasts, ..$($state)* };
-            Ok(Head { state, market: short, balances, posted, digest })
+            Ok(SnapshotHead { state, market: short, balances, posted, digest })
         }
     };
 }
@@ -106,12 +106,13 @@ state!(
             access: Access { tokens, last: last_token },
             peers,
             waits,
+            lengths,
         }
     },
     all: {
         name, market, owners, away, policy, jobs, numbers, last_job, keys, users, tasks, closures,
         tariffs, accounts, tokens, last_token, quotes, last_quote, slips, peers, past, lead,
-        projects, rules, used, income, health, habits, waits
+        projects, rules, used, income, health, habits, waits, lengths
     },
     head: {
         name, owners, away, policy, last_job, users, closures, tariffs, tokens, last_token, quotes,
@@ -126,7 +127,7 @@ impl Encode for JobTable {
 }
 
 impl Decode for JobTable {
-    fn get(value: Value) -> Result<Self, Fault> {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         <BTreeMap<u64, Job> as Decode>::get(value).map(JobTable::from)
     }
 }

@@ -12,13 +12,13 @@ use tradewind_sched::negotiation::{Peer, Serial};
 use super::wire::{Decode, Encode, parse};
 use super::*;
 use crate::live::income::{Earned, PoolMonth};
-use crate::live::jobs::{Beginning, End, Last, Run, Stage};
+use crate::live::jobs::{Beginning, JobEnd, LastStage, Run, Stage};
 use crate::live::money::{Accounts, Posting};
 use crate::live::peers::{PeerMessage, Peers, StatusQuery, StatusReport, Traveller};
 use crate::live::projects::Project;
 use crate::live::recent_history::RecentHistory;
 use crate::live::state::{Job, Quote, Task, Token};
-use crate::live::used::{Place, Used};
+use crate::live::used::{UsageKey, UsageSum};
 use crate::site::Tag;
 
 /// Where generated values come from.
@@ -112,13 +112,13 @@ any! {
         turn: Any::any(dice),
         requeued_by: Any::any(dice),
     };
-    Last: dice => match dice.of(&[0, 1, 2, 3]) {
-        0 => Last::Held,
-        1 => Last::Waiting(Any::any(dice)),
-        2 => Last::Ran(Any::any(dice)),
-        _ => Last::Away(Any::any(dice), Any::any(dice)),
+    LastStage: dice => match dice.of(&[0, 1, 2, 3]) {
+        0 => LastStage::Held,
+        1 => LastStage::Waiting(Any::any(dice)),
+        2 => LastStage::Ran(Any::any(dice)),
+        _ => LastStage::Away(Any::any(dice), Any::any(dice)),
     };
-    End: dice => End {
+    JobEnd: dice => JobEnd {
         finish: Any::any(dice),
         at: Any::any(dice),
         last: Any::any(dice),
@@ -144,6 +144,7 @@ any! {
         capped: Any::any(dice),
         nodes: Any::any(dice),
         processors: Any::any(dice),
+        foreseen: Any::any(dice),
         expected: Any::any(dice),
         paid: Any::any(dice),
         cancelled_by: Any::any(dice),
@@ -256,7 +257,7 @@ proptest! {
         survives::<Peers>(dice);
         survives::<RecentHistory>(dice);
         survives::<Project>(dice);
-        survives::<(Place, Used)>(dice);
+        survives::<(UsageKey, UsageSum)>(dice);
         survives::<(PoolMonth, Earned)>(dice);
         survives::<PeerMessage>(dice);
         survives::<StatusQuery>(dice);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::wire::{Decode, Encode, Fault};
+use super::wire::{Decode, DecodeFault, Encode};
 
 macro_rules! whole {
     ($($type:ty),*) => { $(
@@ -18,9 +18,9 @@ macro_rules! whole {
         }
 
         impl Decode for $type {
-            fn get(value: Value) -> Result<Self, Fault> {
+            fn get(value: Value) -> Result<Self, DecodeFault> {
                 let (min, max) = (<$type>::MIN, <$type>::MAX);
-                let wrong = || Fault::new(format!("expected a whole number from {min} to {max}"));
+                let wrong = || DecodeFault::new(format!("expected a whole number from {min} to {max}"));
                 let Value::Number(number) = value else { return Err(wrong()) };
                 number.as_str().parse().map_err(|_| wrong())
             }
@@ -37,8 +37,8 @@ impl Encode for bool {
 }
 
 impl Decode for bool {
-    fn get(value: Value) -> Result<Self, Fault> {
-        value.as_bool().ok_or_else(|| Fault::new("expected true or false"))
+    fn get(value: Value) -> Result<Self, DecodeFault> {
+        value.as_bool().ok_or_else(|| DecodeFault::new("expected true or false"))
     }
 }
 
@@ -56,10 +56,10 @@ impl Encode for String {
 }
 
 impl Decode for String {
-    fn get(value: Value) -> Result<Self, Fault> {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         match value {
             Value::String(text) => Ok(text),
-            _ => Err(Fault::new("expected a text")),
+            _ => Err(DecodeFault::new("expected a text")),
         }
     }
 }
@@ -78,7 +78,7 @@ impl<T: Encode> Encode for Option<T> {
 }
 
 impl<T: Decode> Decode for Option<T> {
-    fn get(value: Value) -> Result<Self, Fault> {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         match value {
             Value::Null => Ok(None),
             value => T::get(value).map(Some),
@@ -107,13 +107,13 @@ impl<T: Encode + ?Sized> Encode for Arc<T> {
 }
 
 impl<T: Decode> Decode for Arc<T> {
-    fn get(value: Value) -> Result<Self, Fault> {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         T::get(value).map(Arc::new)
     }
 }
 
 impl<T: Decode> Decode for Arc<[T]> {
-    fn get(value: Value) -> Result<Self, Fault> {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         Vec::get(value).map(Arc::from)
     }
 }
@@ -130,17 +130,18 @@ fn put_all<T: Encode>(all: impl IntoIterator<Item = T>, out: &mut Vec<u8>) {
     out.push(b']');
 }
 
-fn list(value: Value) -> Result<Vec<Value>, Fault> {
+fn list(value: Value) -> Result<Vec<Value>, DecodeFault> {
     match value {
         Value::Array(all) => Ok(all),
-        _ => Err(Fault::new("expected a list")),
+        _ => Err(DecodeFault::new("expected a list")),
     }
 }
 
 /// Reads a JSON array.
-fn get_all<T: Decode, C: FromIterator<T>>(value: Value) -> Result<C, Fault> {
-    let one =
-        |(index, value)| T::get(value).map_err(|fault: Fault| fault.within(index_name(index)));
+fn get_all<T: Decode, C: FromIterator<T>>(value: Value) -> Result<C, DecodeFault> {
+    let one = |(index, value)| {
+        T::get(value).map_err(|fault: DecodeFault| fault.within(index_name(index)))
+    };
     list(value)?.into_iter().enumerate().map(one).collect()
 }
 
@@ -161,7 +162,7 @@ impl<T: Encode> Encode for Vec<T> {
 }
 
 impl<T: Decode> Decode for Vec<T> {
-    fn get(value: Value) -> Result<Self, Fault> {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         get_all(value)
     }
 }
@@ -173,7 +174,7 @@ impl<T: Encode> Encode for VecDeque<T> {
 }
 
 impl<T: Decode> Decode for VecDeque<T> {
-    fn get(value: Value) -> Result<Self, Fault> {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         get_all(value)
     }
 }
@@ -185,7 +186,7 @@ impl<T: Encode> Encode for BTreeSet<T> {
 }
 
 impl<T: Decode + Ord> Decode for BTreeSet<T> {
-    fn get(value: Value) -> Result<Self, Fault> {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         get_all(value)
     }
 }
@@ -197,13 +198,13 @@ impl<K: Encode, V: Encode> Encode for BTreeMap<K, V> {
 }
 
 impl<K: Decode + Ord, V: Decode> Decode for BTreeMap<K, V> {
-    fn get(value: Value) -> Result<Self, Fault> {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         let pairs: Vec<(K, V)> = get_all(value)?;
         let many = pairs.len();
         let map = BTreeMap::from_iter(pairs);
         match map.len() == many {
             true => Ok(map),
-            false => Err(Fault::new("the same key twice")),
+            false => Err(DecodeFault::new("the same key twice")),
         }
     }
 }
@@ -219,9 +220,9 @@ impl<A: Encode, B: Encode> Encode for (A, B) {
 }
 
 impl<A: Decode, B: Decode> Decode for (A, B) {
-    fn get(value: Value) -> Result<Self, Fault> {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         let two = <[Value; 2]>::try_from(list(value)?);
-        let [a, b] = two.map_err(|_| Fault::new("expected a list of two"))?;
+        let [a, b] = two.map_err(|_| DecodeFault::new("expected a list of two"))?;
         let a = A::get(a).map_err(|fault| fault.within(index_name(0)))?;
         Ok((a, B::get(b).map_err(|fault| fault.within(index_name(1)))?))
     }
@@ -240,9 +241,9 @@ impl<A: Encode, B: Encode, C: Encode> Encode for (A, B, C) {
 }
 
 impl<A: Decode, B: Decode, C: Decode> Decode for (A, B, C) {
-    fn get(value: Value) -> Result<Self, Fault> {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         let three = <[Value; 3]>::try_from(list(value)?);
-        let [a, b, c] = three.map_err(|_| Fault::new("expected a list of three"))?;
+        let [a, b, c] = three.map_err(|_| DecodeFault::new("expected a list of three"))?;
         let a = A::get(a).map_err(|fault| fault.within(index_name(0)))?;
         let b = B::get(b).map_err(|fault| fault.within(index_name(1)))?;
         Ok((a, b, C::get(c).map_err(|fault| fault.within(index_name(2)))?))
@@ -261,8 +262,8 @@ impl Encode for [u8; 32] {
 }
 
 impl Decode for [u8; 32] {
-    fn get(value: Value) -> Result<Self, Fault> {
-        let wrong = || Fault::new("expected 64 hexadecimal digits");
+    fn get(value: Value) -> Result<Self, DecodeFault> {
+        let wrong = || DecodeFault::new("expected 64 hexadecimal digits");
         let digits = value.as_str().filter(|text| text.len() == 64).ok_or_else(wrong)?;
         let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
         let mut bytes = [0; 32];

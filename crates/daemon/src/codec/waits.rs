@@ -7,7 +7,7 @@ use serde_json::Value;
 use tradewind_model::{SiteId, Span, Time};
 use tradewind_sched::predict::waits::{LevelMemory, OpenMemory, Question, ScoreMemory};
 
-use super::wire::{Decode, Encode, Fault, Fields, Object};
+use super::wire::{Decode, DecodeFault, Encode, Fields, Object};
 use crate::live::waits::Waits;
 
 /// What is in a snapshot's own body.
@@ -22,7 +22,7 @@ pub(super) struct WaitsHead {
 pub(super) type Scores = (u64, Vec<i64>);
 
 /// An open forecast: the job, and all numbers of it.
-pub(super) type Open = (u64, Vec<i64>);
+pub(super) type OpenForecast = (u64, Vec<i64>);
 
 impl WaitsHead {
     pub(super) fn of(waits: &Waits) -> WaitsHead {
@@ -34,10 +34,10 @@ impl WaitsHead {
     }
 
     /// Without what is in pages.
-    pub(super) fn waits(self) -> Result<Waits, Fault> {
+    pub(super) fn waits(self) -> Result<Waits, DecodeFault> {
         let mut waits = Waits { held: self.held, ..Waits::default() };
         if !self.levels.is_empty() {
-            let wrong = || Fault::new("expected ten numbers").within("levels");
+            let wrong = || DecodeFault::new("expected ten numbers").within("levels");
             let [a, b, c, d, e, f, g, x, y, z] = self.levels[..] else { return Err(wrong()) };
             let memory = LevelMemory { levels: [a, b, c, d, e, f, g], excess: [x, y, z] };
             waits.forecaster.restore_levels(&memory);
@@ -60,7 +60,7 @@ impl Encode for WaitsHead {
 }
 
 impl Decode for WaitsHead {
-    fn get(value: Value) -> Result<Self, Fault> {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         let mut fields = Fields::of(value)?;
         let (levels, held) = (fields.take("levels")?, fields.take("held")?);
         fields.end()?;
@@ -81,9 +81,12 @@ pub(super) fn scores(waits: &Waits) -> impl Iterator<Item = Scores> {
 }
 
 /// Takes the scores of a class back in.
-pub(super) fn restore_scores(waits: &mut Waits, (class, numbers): Scores) -> Result<(), Fault> {
+pub(super) fn restore_scores(
+    waits: &mut Waits,
+    (class, numbers): Scores,
+) -> Result<(), DecodeFault> {
     let [hour, count, scores @ ..] = &numbers[..] else {
-        return Err(Fault::new("expected an hour, a count and scores"));
+        return Err(DecodeFault::new("expected an hour, a count and scores"));
     };
     let (hour, count, scores) = (*hour, *count, scores.to_vec());
     waits.forecaster.restore_scores(ScoreMemory { class, hour, count, scores });
@@ -91,7 +94,7 @@ pub(super) fn restore_scores(waits: &mut Waits, (class, numbers): Scores) -> Res
 }
 
 /// By job.
-pub(super) fn open(waits: &Waits) -> impl Iterator<Item = Open> {
+pub(super) fn open(waits: &Waits) -> impl Iterator<Item = OpenForecast> {
     waits.forecaster.open_memory().map(|(job, memory)| {
         let OpenMemory { question, bounds, centre, standing, over } = memory;
         let Question { at, learned, requested, processors, request } = question;
@@ -103,8 +106,11 @@ pub(super) fn open(waits: &Waits) -> impl Iterator<Item = Open> {
 }
 
 /// Takes an open forecast back in.
-pub(super) fn restore_open(waits: &mut Waits, (job, numbers): Open) -> Result<(), Fault> {
-    let wrong = || Fault::new("expected the fifteen numbers of a forecast");
+pub(super) fn restore_open(
+    waits: &mut Waits,
+    (job, numbers): OpenForecast,
+) -> Result<(), DecodeFault> {
+    let wrong = || DecodeFault::new("expected the fifteen numbers of a forecast");
     let [at, learned, requested, processors, request, bounds @ .., centre, standing, over] =
         &numbers[..]
     else {
@@ -144,13 +150,13 @@ impl Encode for Waits {
 }
 
 impl Decode for Waits {
-    fn get(value: Value) -> Result<Self, Fault> {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
         let mut fields = Fields::of(value)?;
         let mut waits = fields.take::<WaitsHead>("head")?.waits()?;
         for each in fields.take::<Vec<Scores>>("scores")? {
             restore_scores(&mut waits, each)?;
         }
-        for each in fields.take::<Vec<Open>>("open")? {
+        for each in fields.take::<Vec<OpenForecast>>("open")? {
             restore_open(&mut waits, each)?;
         }
         fields.end()?;

@@ -4,14 +4,14 @@ use serde_json::{Map, Value};
 
 /// What is wrong with a text that should be a record or a state, and where in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct DecodeFault {
     /// From the outside inwards.
     place: Vec<String>,
     what: String,
 }
 
 /// As in `submitted.submission.tasks: expected a whole number from 0 to 4294967295`.
-impl std::fmt::Display for Fault {
+impl std::fmt::Display for DecodeFault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.place.is_empty() {
             true => write!(f, "{}", self.what),
@@ -20,16 +20,16 @@ impl std::fmt::Display for Fault {
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for DecodeFault {}
 
-impl Fault {
+impl DecodeFault {
     /// A fault at the current place.
-    pub(super) fn new(what: impl Into<String>) -> Fault {
-        Fault { place: vec![], what: what.into() }
+    pub(super) fn new(what: impl Into<String>) -> DecodeFault {
+        DecodeFault { place: vec![], what: what.into() }
     }
 
     /// The same, seen from one step further out.
-    pub(super) fn within(mut self, place: impl Into<String>) -> Fault {
+    pub(super) fn within(mut self, place: impl Into<String>) -> DecodeFault {
         self.place.insert(0, place.into());
         self
     }
@@ -49,7 +49,7 @@ pub(super) trait Encode {
 /// What can be read.
 pub(super) trait Decode: Sized {
     /// What was written as this.
-    fn get(value: Value) -> Result<Self, Fault>;
+    fn get(value: Value) -> Result<Self, DecodeFault>;
 
     /// What a field that was left out is.
     fn absent() -> Option<Self> {
@@ -63,8 +63,9 @@ pub(super) trait Names {
 }
 
 /// Parses any JSON.
-pub(super) fn parse(body: &[u8]) -> Result<Value, Fault> {
-    serde_json::from_slice(body).map_err(|error| Fault::new(format!("it is no JSON: {error}")))
+pub(super) fn parse(body: &[u8]) -> Result<Value, DecodeFault> {
+    serde_json::from_slice(body)
+        .map_err(|error| DecodeFault::new(format!("it is no JSON: {error}")))
 }
 
 /// Writer of one JSON object.
@@ -105,33 +106,33 @@ pub(super) struct Fields(Map<String, Value>);
 
 impl Fields {
     /// Of an object.
-    pub(super) fn of(value: Value) -> Result<Fields, Fault> {
+    pub(super) fn of(value: Value) -> Result<Fields, DecodeFault> {
         match value {
             Value::Object(map) => Ok(Fields(map)),
-            _ => Err(Fault::new("expected an object")),
+            _ => Err(DecodeFault::new("expected an object")),
         }
     }
 
     /// The field of this name.
-    pub(super) fn take<T: Decode>(&mut self, name: &str) -> Result<T, Fault> {
+    pub(super) fn take<T: Decode>(&mut self, name: &str) -> Result<T, DecodeFault> {
         match self.0.swap_remove(name) {
             Some(value) => T::get(value).map_err(|fault| fault.within(name)),
-            None => T::absent().ok_or_else(|| Fault::new("it is missing").within(name)),
+            None => T::absent().ok_or_else(|| DecodeFault::new("it is missing").within(name)),
         }
     }
 
     /// Nothing else may be there.
-    pub(super) fn end(self) -> Result<(), Fault> {
+    pub(super) fn end(self) -> Result<(), DecodeFault> {
         match self.0.keys().next() {
             None => Ok(()),
-            Some(name) => Err(Fault::new("it is not known here").within(name)),
+            Some(name) => Err(DecodeFault::new("it is not known here").within(name)),
         }
     }
 }
 
 /// The name of an alternative and what it carries: `"name"` or `{"name":…}`.
-pub(super) fn alternative(value: Value) -> Result<(String, Option<Value>), Fault> {
-    let wrong = || Fault::new("expected a name, or an object with one");
+pub(super) fn alternative(value: Value) -> Result<(String, Option<Value>), DecodeFault> {
+    let wrong = || DecodeFault::new("expected a name, or an object with one");
     match value {
         Value::String(name) => Ok((name, None)),
         Value::Object(map) if map.len() == 1 => {
@@ -142,15 +143,15 @@ pub(super) fn alternative(value: Value) -> Result<(String, Option<Value>), Fault
 }
 
 /// What an alternative must carry.
-pub(super) fn some(carried: Option<Value>) -> Result<Value, Fault> {
-    carried.ok_or_else(|| Fault::new("expected more than the name"))
+pub(super) fn some(carried: Option<Value>) -> Result<Value, DecodeFault> {
+    carried.ok_or_else(|| DecodeFault::new("expected more than the name"))
 }
 
 /// An alternative that carries nothing.
-pub(super) fn none(carried: Option<&Value>) -> Result<(), Fault> {
+pub(super) fn none(carried: Option<&Value>) -> Result<(), DecodeFault> {
     match carried {
         None => Ok(()),
-        Some(_) => Err(Fault::new("expected nothing but the name")),
+        Some(_) => Err(DecodeFault::new("expected nothing but the name")),
     }
 }
 
@@ -176,7 +177,7 @@ macro_rules! object {
         }
 
         impl $crate::codec::wire::Decode for $type {
-            fn get(value: serde_json::Value) -> Result<Self, $crate::codec::wire::Fault> {
+            fn get(value: serde_json::Value) -> Result<Self, $crate::codec::wire::DecodeFault> {
                 let mut fields = $crate::codec::wire::Fields::of(value)?;
                 let it = $type { $($field: fields.take(choice!(@key $field $($key)?))?),* };
                 fields.end()?;
@@ -216,13 +217,13 @@ macro_rules! choice {
         }
 
         impl $crate::codec::wire::Decode for $type {
-            fn get(value: serde_json::Value) -> Result<Self, $crate::codec::wire::Fault> {
+            fn get(value: serde_json::Value) -> Result<Self, $crate::codec::wire::DecodeFault> {
                 let (name, carried) = $crate::codec::wire::alternative(value)?;
                 let read = match name.as_str() {
                     $($name => {
                         choice!(@get carried, $variant $(( $($item),* ))? $({ $($field $(= $key)?),* })?)
                     })*
-                    _ => Err($crate::codec::wire::Fault::new("it is not known here")),
+                    _ => Err($crate::codec::wire::DecodeFault::new("it is not known here")),
                 };
                 read.map_err(|fault| fault.within(name))
             }

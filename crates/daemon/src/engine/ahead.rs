@@ -16,11 +16,11 @@ const WAITING: usize = 64;
 
 /// The thread, as the engine sees it.
 #[derive(Debug, Default)]
-pub(super) struct Ahead(Option<(SyncSender<Arc<Submission>>, Receiver<MadePage>)>);
+pub(super) struct PageThread(Option<(SyncSender<Arc<Submission>>, Receiver<MadePage>)>);
 
-impl Ahead {
+impl PageThread {
     /// Starts the thread. Without one, pages are made when they are needed.
-    pub(super) fn start() -> Ahead {
+    pub(super) fn start() -> PageThread {
         let (order, orders) = sync_channel::<Arc<Submission>>(WAITING);
         // As many as are ordered between two snapshots, which the bytes of these rows bound.
         let (give, made) = std::sync::mpsc::channel();
@@ -33,7 +33,7 @@ impl Ahead {
             }
         };
         let thread = std::thread::Builder::new().name("pages".to_owned()).spawn(work);
-        Ahead(thread.is_ok().then_some((order, made)))
+        PageThread(thread.is_ok().then_some((order, made)))
     }
 
     /// Has pages made of the large submissions in these records.

@@ -11,7 +11,7 @@ use super::start::EngineSetup;
 use crate::codec::Codec;
 use crate::live::record::MarketRecord;
 use crate::live::{Live, Record, State};
-use crate::store::{Row, Store};
+use crate::store::{Row, Store, StoreError};
 
 /// Rows that are read at once.
 const PAGE: usize = 1_024;
@@ -21,9 +21,13 @@ const PAGES: usize = 8;
 /// What is known of the market, and up to which row.
 #[derive(Default)]
 pub(super) struct Follower {
-    view: View,
+    view: FollowerView,
     /// The last row that is in it.
     pub(super) seq: u64,
+    /// That row, if it was read: a database may lose it with its primary.
+    last: Option<Row>,
+    /// Whether a part of a row may be in the view.
+    is_partial: bool,
     /// Subscribers have got rows up to this one; `None`: there were none yet.
     told: Option<u64>,
     pub(super) watchers: Vec<SyncSender<CommittedRecord>>,
@@ -31,7 +35,7 @@ pub(super) struct Follower {
 }
 
 #[derive(Default)]
-enum View {
+enum FollowerView {
     /// Nothing was read yet.
     #[default]
     Nothing,
@@ -50,25 +54,25 @@ impl Follower {
     ) -> Follower {
         let told = Some(last).filter(|last| *last > 0);
         let (view, seq) = match live {
-            Some(live) => (View::Shown(Box::new(live)), last),
-            None => (View::Nothing, 0),
+            Some(live) => (FollowerView::Shown(Box::new(live)), last),
+            None => (FollowerView::Nothing, 0),
         };
-        Follower { view, seq, told, watchers, store: None }
+        Follower { view, seq, told, watchers, ..Follower::default() }
     }
 
     /// The market, if it can be shown.
     pub(super) fn live(&self) -> Option<&Live> {
         match &self.view {
-            View::Shown(live) => Some(live),
-            View::Nothing | View::Reading(_) => None,
+            FollowerView::Shown(live) => Some(live),
+            FollowerView::Nothing | FollowerView::Reading(_) => None,
         }
     }
 
     /// Takes in what was written up to row `last`, or some pages of it.
     ///
     /// # Errors
-    /// If the journal cannot be read, or a row does not follow from those before: everything is
-    /// read again the next time.
+    /// If the journal cannot be read, or a row is not known to this release: what was taken in
+    /// stays. If a row does not follow from those before: everything is read again the next time.
     pub(super) fn go_on<C: Codec>(
         &mut self,
         base: &EngineSetup<C>,
@@ -76,13 +80,17 @@ impl Follower {
         followed: &mut dyn Followed,
         last: u64,
     ) -> Result<(), RecoveryError> {
-        let is_shown = matches!(self.view, View::Shown(_));
-        if is_shown && self.seq >= last {
+        let is_shown = matches!(self.view, FollowerView::Shown(_));
+        if is_shown && self.seq == last {
             return Ok(());
         }
         let mut store = match self.store.take() {
-            Some(store) => store,
-            None => followed.read()?,
+            Some(store) if self.seq <= last => store,
+            _ => {
+                let mut store = followed.read()?;
+                self.compare(&mut *store)?;
+                store
+            }
         };
         let pages = if is_shown { PAGES } else { usize::MAX };
         self.read(base, handle, &mut *store, pages)?;
@@ -101,11 +109,13 @@ impl Follower {
         store: &mut dyn Store,
     ) -> Result<State, RecoveryError> {
         self.store = None;
+        self.compare(store)?;
         self.read(base, handle, store, usize::MAX)?;
+        self.last = None;
         match std::mem::take(&mut self.view) {
-            View::Shown(live) => Ok(live.into_state()),
-            View::Reading(state) => Ok(*state),
-            View::Nothing => Ok(State::empty(Time(0))),
+            FollowerView::Shown(live) => Ok(live.into_state()),
+            FollowerView::Reading(state) => Ok(*state),
+            FollowerView::Nothing => Ok(State::empty(Time(0))),
         }
     }
 
@@ -117,11 +127,28 @@ impl Follower {
         pages: usize,
     ) -> Result<(), RecoveryError> {
         let done = self.read_pages(base, handle, store, pages);
-        if done.is_err() {
-            // A part of a row may be in the state.
-            (self.view, self.seq) = (View::Nothing, 0);
+        if done.is_err() && self.is_partial {
+            self.forget();
         }
         done
+    }
+
+    /// Whether the journal, to which there is a new way, has the last row that was taken in; if not,
+    /// everything is read again.
+    fn compare(&mut self, store: &mut dyn Store) -> Result<(), StoreError> {
+        let Some(last) = &self.last else { return Ok(()) };
+        if store.read(last.seq - 1, 1)?.first() != Some(last) {
+            tracing::warn!(
+                row = last.seq,
+                "the journal has lost a row that this standby had: all is read again"
+            );
+            self.forget();
+        }
+        Ok(())
+    }
+
+    fn forget(&mut self) {
+        (self.view, self.seq, self.last, self.is_partial) = (FollowerView::Nothing, 0, None, false);
     }
 
     fn read_pages<C: Codec>(
@@ -131,11 +158,11 @@ impl Follower {
         store: &mut dyn Store,
         pages: usize,
     ) -> Result<(), RecoveryError> {
-        if let View::Nothing = self.view {
+        if let FollowerView::Nothing = self.view {
             let found = begun(store, &base.codec)?;
             let (seq, state) =
                 found.map_or_else(|| (0, State::empty(Time(0))), |(seq, state, _)| (seq, state));
-            (self.view, self.seq) = (View::Reading(Box::new(state)), seq);
+            (self.view, self.seq) = (FollowerView::Reading(Box::new(state)), seq);
         }
         for _ in 0..pages {
             let rows = store.read(self.seq, PAGE)?;
@@ -144,6 +171,7 @@ impl Follower {
             }
             for row in rows {
                 self.take_in(base, &row)?;
+                self.last = Some(row);
             }
             handle.gauges().written(self.seq);
         }
@@ -158,14 +186,15 @@ impl Follower {
             |what: &dyn ToString| RecoveryError::Row { seq: row.seq, what: what.to_string() };
         let record = base.codec.read_record(&row.body).map_err(|it| wrong(&it))?;
         let at = Time(row.at);
+        self.is_partial = true;
         let applied = match &mut self.view {
-            View::Shown(live) => live.learn(at, &record),
-            View::Reading(state) => state.apply(at, &record),
-            View::Nothing => Ok(()),
+            FollowerView::Shown(live) => live.learn(at, &record),
+            FollowerView::Reading(state) => state.apply(at, &record),
+            FollowerView::Nothing => Ok(()),
         };
         applied.map_err(|it| wrong(&it))?;
-        self.seq = row.seq;
-        if needs_another_policy(&record) && matches!(self.view, View::Shown(_)) {
+        (self.seq, self.is_partial) = (row.seq, false);
+        if needs_another_policy(&record) && matches!(self.view, FollowerView::Shown(_)) {
             self.hide();
             self.show(base);
         }
@@ -179,7 +208,7 @@ impl Follower {
 
     fn hide(&mut self) {
         self.view = match std::mem::take(&mut self.view) {
-            View::Shown(live) => View::Reading(Box::new(live.into_state())),
+            FollowerView::Shown(live) => FollowerView::Reading(Box::new(live.into_state())),
             other => other,
         };
     }
@@ -187,17 +216,17 @@ impl Follower {
     /// Makes a market of a state that is complete; without sites there is none to be shown.
     fn show<C: Codec>(&mut self, base: &EngineSetup<C>) {
         self.view = match std::mem::take(&mut self.view) {
-            View::Reading(state) if state.is_gridded() => {
+            FollowerView::Reading(state) if state.is_gridded() => {
                 let policy = match state.policy.is_empty() {
                     true => base.policy.clone(),
                     false => state.policy.clone(),
                 };
                 let settings = base.settings.clone();
                 match Live::watch(*state, settings, std::sync::Arc::clone(&base.maker), &policy) {
-                    Ok(live) => View::Shown(Box::new(live)),
+                    Ok(live) => FollowerView::Shown(Box::new(live)),
                     Err((state, why)) => {
                         tracing::warn!(policy, why, "a standby cannot show this policy");
-                        View::Reading(state)
+                        FollowerView::Reading(state)
                     }
                 }
             }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tradewind_model::SiteId;
 
-use super::standby::{Role, Standing};
+use super::standby::{MarketRole, StandbyStatus};
 use crate::site::managed::requests::{Count, Requests};
 use crate::store::sqlite::Damage;
 
@@ -38,7 +38,7 @@ impl Tally {
 
 /// The last look at a site.
 #[derive(Debug, Clone)]
-pub struct Look {
+pub struct LastSurvey {
     /// When it was over.
     pub at: Instant,
     /// How long it took.
@@ -69,6 +69,8 @@ pub struct Gauges {
     pub rows: Tally,
     /// Times that rows were written.
     pub appends: Tally,
+    /// Looks at the market, as documents and pages need them, and how long they were waited for.
+    pub readings: Tally,
     /// Rows that were moved into archive files.
     pub archived: Tally,
     /// Old rows that were looked at for damage.
@@ -76,9 +78,9 @@ pub struct Gauges {
     damage: Mutex<Vec<Damage>>,
     last_row: AtomicU64,
     read_only: AtomicBool,
-    looks: Mutex<BTreeMap<SiteId, Look>>,
+    looks: Mutex<BTreeMap<SiteId, LastSurvey>>,
     requests: Mutex<BTreeMap<SiteId, Arc<Requests>>>,
-    role: Mutex<Role>,
+    role: Mutex<MarketRole>,
 }
 
 impl Gauges {
@@ -91,32 +93,32 @@ impl Gauges {
         self.last_row.load(Ordering::Acquire)
     }
 
-    fn role_now(&self) -> MutexGuard<'_, Role> {
+    fn role_now(&self) -> MutexGuard<'_, MarketRole> {
         self.role.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What this daemon is to its market.
-    pub fn role(&self) -> Role {
+    pub fn role(&self) -> MarketRole {
         self.role_now().clone()
     }
 
     /// How this daemon stands as a standby; `None`: it owns its market.
-    pub fn standing(&self) -> Option<Standing> {
+    pub fn standing(&self) -> Option<StandbyStatus> {
         match &*self.role_now() {
-            Role::Owner { .. } => None,
-            Role::Standby(standing) => Some(standing.clone()),
+            MarketRole::Owner { .. } => None,
+            MarketRole::Standby(standing) => Some(standing.clone()),
         }
     }
 
-    pub(super) fn set_role(&self, role: Role) {
+    pub(super) fn set_role(&self, role: MarketRole) {
         *self.role_now() = role;
     }
 
     /// What a standby has seen of the journal: where its owner is, and rows that are missing here.
     pub(super) fn set_standing(&self, owner: Option<String>, rows_behind: u64) {
-        if let Role::Standby(standing) = &mut *self.role_now() {
+        if let MarketRole::Standby(standing) = &mut *self.role_now() {
             let as_of = if rows_behind == 0 { Some(Instant::now()) } else { standing.as_of };
-            *standing = Standing { owner, rows_behind, as_of };
+            *standing = StandbyStatus { owner, rows_behind, as_of };
         }
     }
 
@@ -147,7 +149,7 @@ impl Gauges {
         let since = before.filter(|it| it.answered == answered).map(|it| it.since);
         let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let since = since.unwrap_or_else(|| i64::try_from(now()).unwrap_or(0));
-        looks.insert(site, Look { at: Instant::now(), took, answered, since, wrong });
+        looks.insert(site, LastSurvey { at: Instant::now(), took, answered, since, wrong });
     }
 
     pub(super) fn counts(&self, site: SiteId, requests: Arc<Requests>) {
@@ -161,7 +163,7 @@ impl Gauges {
     }
 
     /// The last look at each site.
-    pub fn looks(&self) -> BTreeMap<SiteId, Look> {
+    pub fn looks(&self) -> BTreeMap<SiteId, LastSurvey> {
         self.looks.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

@@ -126,8 +126,11 @@ impl Handle {
     ) -> Result<T, EngineStopped> {
         let (answer, wait) = sync_channel(1);
         let look = move |live: &Live| drop(answer.send(look(live)));
+        let begun = Instant::now();
         self.0.send(Message::Look(Box::new(look))).map_err(|_| EngineStopped)?;
-        wait.recv().map_err(|_| EngineStopped)
+        let seen = wait.recv().map_err(|_| EngineStopped)?;
+        self.gauges().readings.add(1, begun.elapsed());
+        Ok(seen)
     }
 
     /// Says what happened, without waiting.

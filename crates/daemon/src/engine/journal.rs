@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use tradewind_model::Time;
 
-use super::ahead::Ahead;
+use super::ahead::PageThread;
 use super::gauges::Gauges;
 use super::nothing::Nothing;
-use super::start::Open;
+use super::start::OpenStore;
 use crate::codec::Codec;
 use crate::codec::pages::{self, Pages};
 use crate::live::{Record, State};
@@ -23,7 +23,7 @@ const SETTLE_EVERY: Duration = Duration::from_secs(30);
 
 pub(super) struct Journal {
     pub(super) store: Box<dyn Store>,
-    pub(super) open: Open,
+    pub(super) open: OpenStore,
     /// Whether the last append went well.
     pub(super) sound: bool,
     /// The last row that is in its lasting place, and when that was looked after.
@@ -35,7 +35,7 @@ pub(super) struct Journal {
     /// What the store has of the last snapshot.
     pub(super) pages: Pages,
     /// Makes pages before they are needed.
-    pub(super) ahead: Ahead,
+    pub(super) ahead: PageThread,
     pub(super) gauges: Arc<Gauges>,
 }
 

@@ -45,7 +45,7 @@ fn milliseconds(uptime: &str) -> Option<u64> {
 }
 
 #[derive(Debug)]
-enum Term {
+enum LeaseTerm {
     /// No other process can own the market.
     Endless,
     /// Renewed by a question that left at this moment, for so long.
@@ -55,21 +55,21 @@ enum Term {
 }
 
 #[derive(Debug)]
-struct Held {
-    term: Term,
+struct HeldLease {
+    term: LeaseTerm,
     /// Calls of sites with orders that have not returned.
     orders: usize,
 }
 
-impl Held {
+impl HeldLease {
     fn left(&self) -> Option<Duration> {
         match &self.term {
-            Term::Endless => None,
-            Term::Timed(asked, length) => {
+            LeaseTerm::Endless => None,
+            LeaseTerm::Timed(asked, length) => {
                 let sure = *length - *length / 8;
                 Some(sure.saturating_sub(Tick::now().since(*asked)))
             }
-            Term::Lost(_) => Some(Duration::ZERO),
+            LeaseTerm::Lost(_) => Some(Duration::ZERO),
         }
     }
 }
@@ -77,7 +77,7 @@ impl Held {
 /// The right to act as owner.
 #[derive(Debug)]
 pub struct Lease {
-    held: Mutex<Held>,
+    held: Mutex<HeldLease>,
     returned: Condvar,
 }
 
@@ -95,43 +95,46 @@ impl Drop for OrderUnderway {
 impl Lease {
     /// Of a market that only this process can own, such as one in a file.
     pub fn endless() -> Arc<Lease> {
-        Lease::of(Term::Endless)
+        Lease::of(LeaseTerm::Endless)
     }
 
     /// For `length` from the moment at which the question for it left.
     pub fn timed(asked: Tick, length: Duration) -> Arc<Lease> {
-        Lease::of(Term::Timed(asked, length))
+        Lease::of(LeaseTerm::Timed(asked, length))
     }
 
-    fn of(term: Term) -> Arc<Lease> {
-        Arc::new(Lease { held: Mutex::new(Held { term, orders: 0 }), returned: Condvar::new() })
+    fn of(term: LeaseTerm) -> Arc<Lease> {
+        Arc::new(Lease {
+            held: Mutex::new(HeldLease { term, orders: 0 }),
+            returned: Condvar::new(),
+        })
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, HeldLease> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The database has renewed it, as asked at this moment. One that was lost stays lost.
     pub fn renew(&self, asked: Tick, length: Duration) {
         let mut held = self.held();
-        if let Term::Timed(..) = held.term {
-            held.term = Term::Timed(asked, length);
+        if let LeaseTerm::Timed(..) = held.term {
+            held.term = LeaseTerm::Timed(asked, length);
         }
     }
 
     /// It is not ours any more.
     pub fn lose(&self, why: impl Into<String>) {
         let mut held = self.held();
-        if !matches!(held.term, Term::Lost(_)) {
-            held.term = Term::Lost(why.into());
+        if !matches!(held.term, LeaseTerm::Lost(_)) {
+            held.term = LeaseTerm::Lost(why.into());
         }
     }
 
     /// Why it was lost, if it was.
     pub fn lost(&self) -> Option<String> {
         match &self.held().term {
-            Term::Lost(why) => Some(why.clone()),
-            Term::Endless | Term::Timed(..) => None,
+            LeaseTerm::Lost(why) => Some(why.clone()),
+            LeaseTerm::Endless | LeaseTerm::Timed(..) => None,
         }
     }
 

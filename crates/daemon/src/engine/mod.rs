@@ -33,6 +33,8 @@ pub use peers::{PeerSetup, PeerTransport};
 pub use reads::Reader;
 pub use recovery::{RecoveryError, begun, recover, recover_pages, replay};
 pub use sites::SiteSetup;
-pub use standby::{Followed, Hold, OpenPartners, OwnerLook, Role, SharedSetup, Standing, Term};
-pub use start::{Engine, Open, Readers, Setup, Timing};
+pub use standby::{
+    Followed, LeaseHold, MarketRole, OpenPartners, OwnerLook, SharedSetup, StandbyStatus, Term,
+};
+pub use start::{Engine, OpenStore, Readers, Setup, Timing};
 pub use still::still;

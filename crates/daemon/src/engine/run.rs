@@ -16,7 +16,7 @@ use super::large::Large;
 use super::lease::Lease;
 use super::peers::{PeerSender, ask_all};
 use super::sites::{Reader, Worker};
-use super::standby::{self, Ended, Hold};
+use super::standby::{self, LeaseHold, TermEnd};
 use super::start::{EngineSetup, StartError};
 use crate::codec::Codec;
 use crate::live::peers::PeerMessage;
@@ -27,7 +27,7 @@ use crate::store::StoreError;
 /// Letters, and to whom.
 pub(super) type Letters = Vec<(Peer, PeerMessage)>;
 
-type Waiting = (SyncSender<Result<Reply, Refusal>>, Result<Reply, Refusal>);
+type PendingReply = (SyncSender<Result<Reply, Refusal>>, Result<Reply, Refusal>);
 
 pub(super) struct Loop<C> {
     pub(super) base: Arc<EngineSetup<C>>,
@@ -43,7 +43,7 @@ pub(super) struct Loop<C> {
     /// Whether orders may leave.
     pub(super) lease: Arc<Lease>,
     /// What keeps the lease; `None`: the market is this process's alone.
-    pub(super) hold: Option<Box<dyn Hold>>,
+    pub(super) hold: Option<Box<dyn LeaseHold>>,
     /// Submissions that wait for their turns.
     pub(super) large: Large,
     /// Orders sent to sites, and when.
@@ -73,17 +73,17 @@ impl<C: Codec> Loop<C> {
     }
 
     /// Runs the market until it is stopped, given up or lost.
-    pub(super) fn go_on(&mut self, messages: &Receiver<Message>) -> Ended {
+    pub(super) fn go_on(&mut self, messages: &Receiver<Message>) -> TermEnd {
         let mut ticked = Time(0);
         loop {
             if let Some(why) = self.lease.lost() {
-                return Ended::Lost(why);
+                return TermEnd::Lost(why);
             }
             let mut batch = Vec::new();
             match messages.recv_timeout(self.pause()) {
                 Ok(message) => batch.push(message),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Ended::Stopped,
+                Err(RecvTimeoutError::Disconnected) => return TermEnd::Stopped,
             }
             batch.extend(messages.try_iter().take(self.base.timing.batch));
             let stop = batch.iter().any(|message| matches!(message, Message::Stop));
@@ -97,10 +97,10 @@ impl<C: Codec> Loop<C> {
             self.set_aside();
             self.tell_demand();
             if stop {
-                return Ended::Stopped;
+                return TermEnd::Stopped;
             }
             if let Some(leaver) = leaver {
-                return Ended::HandedOver(leaver);
+                return TermEnd::HandedOver(leaver);
             }
             self.keep();
         }
@@ -134,7 +134,8 @@ impl<C: Codec> Loop<C> {
         let ClockReading { at, lead: now, .. } =
             self.clock.read(clock::Market { last, lead, is_idle });
         self.at = at;
-        let (mut records, mut answers, mut looks) = (Vec::new(), Vec::<Waiting>::new(), Vec::new());
+        let (mut records, mut answers, mut looks) =
+            (Vec::new(), Vec::<PendingReply>::new(), Vec::new());
         let mut letters = Letters::new();
         let mut step =
             |live: &mut Live, input, reply: Option<SyncSender<_>>| match live.step(at, input) {
@@ -236,6 +237,8 @@ impl<C: Codec> Loop<C> {
             }
             Err(wrong) => {
                 tracing::error!(%wrong, "cannot go on");
+                // A full disk may have ended the way to the journal, too: another is opened.
+                self.journal.sound = false;
                 false
             }
         }

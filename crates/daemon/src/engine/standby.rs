@@ -18,7 +18,7 @@ use super::handle::{Handle, Message};
 use super::lease::Lease;
 use super::run::{AGAIN, Loop};
 use super::sites;
-use super::start::{EngineSetup, Open, Partners, Readers, Timing, assemble, journal};
+use super::start::{EngineSetup, OpenStore, Partners, Readers, Timing, assemble, journal};
 use crate::codec::Codec;
 use crate::live::{Make, Refusal, RefusalKind, Settings};
 use crate::store::{Store, StoreError};
@@ -34,31 +34,31 @@ const LAST_ORDERS: Duration = Duration::from_secs(5);
 
 /// What a daemon is to its market.
 #[derive(Debug, Clone)]
-pub enum Role {
+pub enum MarketRole {
     /// It decides, writes and gives orders.
     Owner {
         /// The epoch with which it writes; 0: its journal has none.
         epoch: u64,
     },
     /// It follows what the owner writes.
-    Standby(Standing),
+    Standby(StandbyStatus),
 }
 
-impl Default for Role {
-    fn default() -> Role {
-        Role::Owner { epoch: 0 }
+impl Default for MarketRole {
+    fn default() -> MarketRole {
+        MarketRole::Owner { epoch: 0 }
     }
 }
 
-impl Role {
-    pub(super) fn standby() -> Role {
-        Role::Standby(Standing::default())
+impl MarketRole {
+    pub(super) fn standby() -> MarketRole {
+        MarketRole::Standby(StandbyStatus::default())
     }
 }
 
 /// How a standby stands.
 #[derive(Debug, Clone, Default)]
-pub struct Standing {
+pub struct StandbyStatus {
     /// Where the owner can be reached; `None`: there is none now, or it has not said.
     pub owner: Option<String>,
     /// Rows of the journal that are not in its state yet.
@@ -68,7 +68,7 @@ pub struct Standing {
 }
 
 /// What keeps a lease; dropping it lets the lease run out.
-pub trait Hold: Send {
+pub trait LeaseHold: Send {
     /// Gives the lease up, so that another daemon can have it at once.
     fn release(self: Box<Self>);
 }
@@ -76,13 +76,13 @@ pub trait Hold: Send {
 /// A term of ownership.
 pub struct Term {
     /// Opens the journal; again, if it could not be written.
-    pub open: Open,
+    pub open: OpenStore,
     /// The epoch that its orders carry; 0: the journal has none.
     pub epoch: u64,
     /// How long orders may leave.
     pub lease: Arc<Lease>,
     /// Renews the lease; `None`: it is endless.
-    pub hold: Option<Box<dyn Hold>>,
+    pub hold: Option<Box<dyn LeaseHold>>,
 }
 
 impl Debug for Term {
@@ -148,11 +148,11 @@ pub struct SharedSetup<C> {
     /// Opens the sites, in the order of the pools' sites, and the peers.
     pub sites: OpenPartners,
     /// Learns of each change of role.
-    pub changed: Box<dyn Fn(&Role) + Send>,
+    pub changed: Box<dyn Fn(&MarketRole) + Send>,
 }
 
 /// How a term of ownership ended.
-pub(super) enum Ended {
+pub(super) enum TermEnd {
     /// The daemon stops.
     Stopped,
     /// As these asked.
@@ -201,7 +201,7 @@ fn refusal(owner: Option<&str>) -> Refusal {
 pub(super) struct Sharing {
     followed: Box<dyn Followed>,
     sites: OpenPartners,
-    changed: Box<dyn Fn(&Role) + Send>,
+    changed: Box<dyn Fn(&MarketRole) + Send>,
     /// It is not taken before.
     not_before: Option<Instant>,
     /// Whether the last look failed.
@@ -213,7 +213,7 @@ impl Sharing {
     pub(super) fn new(
         followed: Box<dyn Followed>,
         sites: OpenPartners,
-        changed: Box<dyn Fn(&Role) + Send>,
+        changed: Box<dyn Fn(&MarketRole) + Send>,
     ) -> Sharing {
         Sharing { followed, sites, changed, not_before: None, is_away: false }
     }
@@ -282,7 +282,7 @@ impl<C: Codec> Life<C> {
     fn own(&mut self, mut owned: Loop<C>, messages: &Receiver<Message>) -> bool {
         owned.watchers.append(&mut self.follower.watchers);
         let ended = owned.go_on(messages);
-        if let Ended::Stopped = ended {
+        if let TermEnd::Stopped = ended {
             owned.keep_now();
             let Loop { workers, journal, hold, .. } = owned;
             sites::stop(workers);
@@ -293,7 +293,7 @@ impl<C: Codec> Life<C> {
             return false;
         }
         let leavers = self.leave(owned, ended);
-        let role = Role::standby();
+        let role = MarketRole::standby();
         self.handle.gauges().set_role(role.clone());
         self.readers.set(Vec::new());
         if let Some(sharing) = &self.sharing {
@@ -304,22 +304,22 @@ impl<C: Codec> Life<C> {
     }
 
     /// Ends a term: no order leaves any more. What is known of the market stays.
-    fn leave(&mut self, owned: Loop<C>, ended: Ended) -> Vec<Leaver> {
+    fn leave(&mut self, owned: Loop<C>, ended: TermEnd) -> Vec<Leaver> {
         let Loop { workers, journal, hold, lease, live, unwritten, watchers, .. } = owned;
         let leavers = match ended {
-            Ended::HandedOver(leavers) => {
+            TermEnd::HandedOver(leavers) => {
                 lease.lose("the market was given up");
                 if !lease.await_orders(LAST_ORDERS) {
                     tracing::warn!("a site has not answered an order: its next owner asks again");
                 }
                 leavers
             }
-            Ended::Lost(why) => {
+            TermEnd::Lost(why) => {
                 tracing::error!(why, "this daemon does not own the market any more: a standby now");
                 lease.lose(why);
                 Vec::new()
             }
-            Ended::Stopped => Vec::new(),
+            TermEnd::Stopped => Vec::new(),
         };
         let last = journal.store.last();
         let live = live.filter(|_| unwritten.is_none() && journal.sound);
@@ -389,15 +389,16 @@ impl<C: Codec> Life<C> {
         let Some(sharing) = &mut self.sharing else { return false };
         let read = sharing.followed.look().map_err(Into::into).and_then(|look| {
             let followed = &mut *sharing.followed;
-            self.follower.go_on(&self.base, &self.handle, followed, look.last).map(|()| look)
+            let read = self.follower.go_on(&self.base, &self.handle, followed, look.last);
+            followed.say(self.follower.seq);
+            let behind = look.last.saturating_sub(self.follower.seq);
+            let url = look.url.clone().filter(|_| !look.is_free);
+            self.handle.gauges().set_standing(url, behind);
+            read.map(|()| look)
         });
         match read {
             Ok(look) => {
                 sharing.is_away = false;
-                let behind = look.last.saturating_sub(self.follower.seq);
-                sharing.followed.say(self.follower.seq);
-                let url = look.url.filter(|_| !look.is_free);
-                self.handle.gauges().set_standing(url, behind);
                 if !look.is_free {
                     // Whatever was waited for: another daemon has owned the market since.
                     sharing.not_before = None;
@@ -430,7 +431,7 @@ impl<C: Codec> Life<C> {
         match self.begin(open, epoch, &lease) {
             Ok(mut owned) => {
                 owned.hold = hold;
-                let role = Role::Owner { epoch };
+                let role = MarketRole::Owner { epoch };
                 self.handle.gauges().set_role(role.clone());
                 self.readers.set(owned.readers());
                 if let Some(sharing) = &mut self.sharing {
@@ -454,7 +455,12 @@ impl<C: Codec> Life<C> {
         }
     }
 
-    fn begin(&mut self, mut open: Open, epoch: u64, lease: &Arc<Lease>) -> Result<Loop<C>, String> {
+    fn begin(
+        &mut self,
+        mut open: OpenStore,
+        epoch: u64,
+        lease: &Arc<Lease>,
+    ) -> Result<Loop<C>, String> {
         let Some(sharing) = &mut self.sharing else { return Err("it is not shared".to_owned()) };
         let store = open().map_err(|wrong| wrong.to_string())?;
         let mut journal = journal(store, open, &self.handle);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tradewind_model::{Pools, SiteId};
 use tradewind_sched::negotiation::Peer;
 
-use super::ahead::Ahead;
+use super::ahead::PageThread;
 use super::clock::{self, Clock, ClockReading};
 use super::full::Unwritten;
 use super::handle::{Handle, Message};
@@ -19,7 +19,7 @@ use super::peers::{PeerSender, PeerSetup};
 use super::recovery::{RecoveryError, recover_pages};
 use super::run::{Letters, Loop};
 use super::sites::{Reader, SiteSetup, Worker};
-use super::standby::{Followed, Hold, Life, Role, SharedSetup, Sharing, Term};
+use super::standby::{Followed, LeaseHold, Life, MarketRole, SharedSetup, Sharing, Term};
 use crate::codec::Codec;
 use crate::codec::pages::Pages;
 use crate::live::record::MarketRecord;
@@ -29,12 +29,12 @@ use crate::site::Demand;
 use crate::store::{Store, StoreError};
 
 /// Opens a journal.
-pub type Open = Box<dyn FnMut() -> Result<Box<dyn Store>, StoreError> + Send>;
+pub type OpenStore = Box<dyn FnMut() -> Result<Box<dyn Store>, StoreError> + Send>;
 
 /// Everything that a live market is made of.
 pub struct Setup<C> {
     /// Opens the journal; again, if it could not be written.
-    pub open: Open,
+    pub open: OpenStore,
     /// How it is written.
     pub codec: C,
     /// Sites and pools; those that the journal knows, in their places, first.
@@ -145,14 +145,14 @@ impl Engine {
             None => None,
             Some(term) => {
                 let opened = sites(term.epoch)?;
-                handle.gauges().set_role(Role::Owner { epoch: term.epoch });
+                handle.gauges().set_role(MarketRole::Owner { epoch: term.epoch });
                 let looping = begin(&base, term, opened, &handle)?;
                 readers.set(looping.readers());
                 Some(looping)
             }
         };
         if looping.is_none() {
-            handle.gauges().set_role(Role::standby());
+            handle.gauges().set_role(MarketRole::standby());
         }
         let is_standby = looping.is_none();
         let ours = (handle.clone(), readers.clone());
@@ -202,7 +202,7 @@ fn begin<C: Codec>(
 }
 
 /// An open journal, of which nothing is known yet.
-pub(super) fn journal(store: Box<dyn Store>, open: Open, handle: &Handle) -> Journal {
+pub(super) fn journal(store: Box<dyn Store>, open: OpenStore, handle: &Handle) -> Journal {
     Journal {
         store,
         open,
@@ -211,7 +211,7 @@ pub(super) fn journal(store: Box<dyn Store>, open: Open, handle: &Handle) -> Jou
         snapshot_at: 0,
         since: 0,
         pages: Pages::default(),
-        ahead: Ahead::start(),
+        ahead: PageThread::start(),
         gauges: Arc::clone(handle.gauges()),
     }
 }
@@ -222,7 +222,7 @@ pub(super) fn assemble<C: Codec>(
     (mut journal, clock): (Journal, Clock),
     (mut live, mut first): (Live, Unwritten),
     (sites, peers): Partners,
-    (lease, hold): (Arc<Lease>, Option<Box<dyn Hold>>),
+    (lease, hold): (Arc<Lease>, Option<Box<dyn LeaseHold>>),
     handle: &Handle,
 ) -> Result<Loop<C>, String> {
     first.join_sites(&mut live).map_err(|wrong| wrong.to_string())?;

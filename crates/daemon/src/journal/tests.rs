@@ -17,9 +17,9 @@ use crate::live::record::{
     AccessRecord, JobRecord, LedgerRecord, MarketRecord, OutageRecord, SiteRecord, TaskRecord,
 };
 use crate::live::rights::Role;
-use crate::live::state::{Finish, Hold, Why};
+use crate::live::state::{Finish, JobHold, Why};
 use crate::site::{Exit, Seen, Tag};
-use crate::store::memory::{Disk, Memory};
+use crate::store::memory::{Disk, MemoryStore};
 use crate::store::{Origin, Page, Snapshot};
 
 fn submission() -> Arc<Submission> {
@@ -45,6 +45,11 @@ fn submission() -> Arc<Submission> {
         passed_through: vec![("--constraint".to_owned(), "ib".to_owned())],
         stay_home: false,
     })
+}
+
+fn joined(job: u64, demand: &Demand) -> Record {
+    let demand = demand.clone();
+    Record::Job(JobRecord::Joined { job, demand, processors: None, foreseen: None })
 }
 
 fn submitted(job: u64, key: Option<&str>) -> Record {
@@ -103,9 +108,9 @@ fn history() -> Vec<(i64, Record)> {
             }),
         ),
         (1003, submitted(1, Some("first"))),
-        (1003, Record::Job(JobRecord::Joined { job: 1, demand: demand.clone(), processors: None })),
+        (1003, joined(1, &demand)),
         (1004, submitted(2, None)),
-        (1004, Record::Job(JobRecord::Held { job: 2, hold: Hold::Dependency })),
+        (1004, Record::Job(JobRecord::Held { job: 2, hold: JobHold::Dependency })),
         (
             1010,
             Record::Market(MarketRecord::Decided {
@@ -124,13 +129,13 @@ fn history() -> Vec<(i64, Record)> {
         (1030, Record::Site(SiteRecord::Reached { site: 0, away: Some(Time(1030)) })),
         (1051, saw(1, ended)),
         (1051, Record::Job(JobRecord::Ended { job: 1, finish: Finish::Completed })),
-        (1052, Record::Job(JobRecord::Joined { job: 2, demand, processors: None })),
+        (1052, joined(2, &demand)),
         (1053, Record::Market(MarketRecord::Decided { commands: vec![start(1)] })),
         (1054, Record::Task(TaskRecord::Forgot { tag: tag(1) })),
     ]
 }
 
-fn store() -> (Disk, Memory) {
+fn store() -> (Disk, MemoryStore) {
     let disk = Disk::new(Origin { market: "m2".to_owned(), created: 999 });
     let mut store = disk.open().unwrap();
     let rows: Vec<_> = history().iter().map(|(at, record)| (*at, Json.record(record))).collect();
@@ -254,7 +259,7 @@ fn a_journal_of_format_1_makes_the_state_that_it_made() {
 }
 
 /// Keeps a snapshot in pages as a daemon does, of the state and of what has changed.
-fn keep_pages(store: &mut Memory, pages: &mut Pages, seq: u64, state: &mut State) -> usize {
+fn keep_pages(store: &mut MemoryStore, pages: &mut Pages, seq: u64, state: &mut State) -> usize {
     let touched = state.jobs.take_touched();
     let (body, changed) = pages.of(state, &touched);
     let snapshot = Snapshot { seq, at: 1, version: pages::VERSION, body };
@@ -298,7 +303,7 @@ fn of_many_jobs_only_what_has_changed_is_written_again() {
     let mut pages = Pages::default();
     let seq = store.last();
     assert!(keep_pages(&mut store, &mut pages, seq, &mut state) > 150);
-    let held = Record::Job(JobRecord::Held { job: 5_000, hold: Hold::User });
+    let held = Record::Job(JobRecord::Held { job: 5_000, hold: JobHold::User });
     state.apply(Time(2_001), &held).unwrap();
     assert_eq!(keep_pages(&mut store, &mut pages, seq, &mut state), 1);
     let (_, read, _) = begun(&mut store, &Json).unwrap().unwrap();
@@ -337,7 +342,7 @@ fn large_submissions_are_written_once() {
     let (_, mut read, mut known) = begun(&mut store, &Json).unwrap().unwrap();
     assert_eq!(Json.state(&read), Json.state(&state));
     for (state, pages) in [(&mut state, &mut pages), (&mut read, &mut known)] {
-        let held = Record::Job(JobRecord::Held { job: begin + 3, hold: Hold::User });
+        let held = Record::Job(JobRecord::Held { job: begin + 3, hold: JobHold::User });
         state.apply(Time(2_001), &held).unwrap();
         let touched = state.jobs.take_touched();
         let (_, changed) = pages.of(state, &touched);
@@ -384,7 +389,7 @@ fn size_of_many(array: bool) -> usize {
     bytes
 }
 
-fn size_of_pages(store: &mut Memory) -> usize {
+fn size_of_pages(store: &mut MemoryStore) -> usize {
     let (mut bytes, mut after) = (0, None);
     loop {
         let pages = store.pages(after).unwrap();

@@ -9,20 +9,20 @@ use super::bodies::check_environment;
 use super::input::{Ask, Refusal, RefusalKind, Reply, Unknown};
 use super::money::Account;
 use super::peers::may_travel;
-use super::projects::Change;
+use super::projects::ProjectEdit;
 use super::rights::{Actor, Role};
-use super::state::{Finish, Hold, Job, Phase, Quote};
+use super::state::{Finish, Job, JobHold, Phase, Quote};
 use super::tokens::{NewToken, Rotation};
 use super::{ApplyError, Live, redact, times};
 use crate::live::record::{JobRecord, LedgerRecord, OfferRecord, Record, SiteRecord};
 
-pub(super) type Answer = Result<Result<Reply, Refusal>, ApplyError>;
+pub(super) type StepResult = Result<Result<Reply, Refusal>, ApplyError>;
 
 pub(super) fn refused(
     kind: RefusalKind,
     message: impl Into<String>,
     hint: impl Into<String>,
-) -> Answer {
+) -> StepResult {
     Ok(Err(Refusal::new(kind, message, hint)))
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Taker<'a> {
 }
 
 impl Live {
-    pub(super) fn ask(&mut self, at: Time, actor: &Actor, ask: Ask) -> Answer {
+    pub(super) fn ask(&mut self, at: Time, actor: &Actor, ask: Ask) -> StepResult {
         match ask {
             Ask::Letters { market, sent, letters } => {
                 let heard = self.letters(at, actor, (&market, sent), &letters)?;
@@ -111,7 +111,7 @@ impl Live {
         submission: &Arc<Submission>,
         key: Option<&String>,
         quote: Option<u64>,
-    ) -> Answer {
+    ) -> StepResult {
         let submission = &self.settings.counted(submission);
         match self.submitted_before(actor, key, submission) {
             Ok(None) => {}
@@ -148,7 +148,7 @@ impl Live {
             match quote {
                 Some(quote) => self.book(at, job, quote)?,
                 None if submission.held => {
-                    self.put(at, JobRecord::Held { job, hold: Hold::User })?;
+                    self.put(at, JobRecord::Held { job, hold: JobHold::User })?;
                 }
                 None => self.enqueue(at, job)?,
             }
@@ -289,7 +289,7 @@ impl Live {
         let quote = self.state.offers.quotes.get(&number).cloned();
         let Quote { slack, .. } = quote.ok_or(ApplyError::Other("a quote is not there"))?;
         self.put(at, OfferRecord::Taken { quote: number, job: Some(job) })?;
-        self.put(at, JobRecord::Held { job, hold: Hold::Booked })?;
+        self.put(at, JobRecord::Held { job, hold: JobHold::Booked })?;
         self.keep_free(at, job)?;
         let booked = self.state.jobs.get(&job).and_then(|job| job.booking.as_ref());
         let start = booked.ok_or(ApplyError::Job(job))?.start;
@@ -300,7 +300,7 @@ impl Live {
         self.start_booked(at)
     }
 
-    fn keep(&mut self, at: Time, actor: &Actor, quote: Quote) -> Answer {
+    fn keep(&mut self, at: Time, actor: &Actor, quote: Quote) -> StepResult {
         let unbookable = self.unbookable();
         let is_in_line = |share: tradewind_model::Share| unbookable.contains(&share.pool);
         if quote.booking.place.shares(quote.tasks).any(is_in_line) {
@@ -315,7 +315,7 @@ impl Live {
         Ok(Ok(Reply::Number(number)))
     }
 
-    fn cancel(&mut self, at: Time, actor: &Actor, number: u64) -> Answer {
+    fn cancel(&mut self, at: Time, actor: &Actor, number: u64) -> StepResult {
         let phase = match self.find(actor, number) {
             Ok(phase) => phase,
             Err(refusal) => return Ok(Err(refusal)),
@@ -345,14 +345,14 @@ impl Live {
         job.map(Job::phase).ok_or_else(unknown)
     }
 
-    fn hold_job(&mut self, at: Time, actor: &Actor, number: u64) -> Answer {
+    fn hold_job(&mut self, at: Time, actor: &Actor, number: u64) -> StepResult {
         match self.find(actor, number) {
             Err(refusal) => return Ok(Err(refusal)),
             Ok(Phase::Waiting) => {
-                self.put(at, JobRecord::Left { job: number, hold: Hold::User })?;
+                self.put(at, JobRecord::Left { job: number, hold: JobHold::User })?;
             }
-            Ok(Phase::Held(hold)) if *hold != Hold::Booked => {
-                self.put(at, JobRecord::Held { job: number, hold: Hold::User })?;
+            Ok(Phase::Held(hold)) if *hold != JobHold::Booked => {
+                self.put(at, JobRecord::Held { job: number, hold: JobHold::User })?;
             }
             Ok(_) => {
                 let message = format!("job {number} does not wait in the queue");
@@ -363,7 +363,7 @@ impl Live {
     }
 
     /// The job stops where it runs, pays for what it has used, and waits in the queue again.
-    fn requeue(&mut self, at: Time, actor: &Actor, number: u64) -> Answer {
+    fn requeue(&mut self, at: Time, actor: &Actor, number: u64) -> StepResult {
         let phase = match self.find(actor, number) {
             Ok(phase) => phase,
             Err(refusal) => return Ok(Err(refusal)),
@@ -391,10 +391,12 @@ impl Live {
         refused(RefusalKind::Conflict, format!("job {number} {what}: it cannot be requeued"), hint)
     }
 
-    fn release_job(&mut self, at: Time, actor: &Actor, number: u64) -> Answer {
+    fn release_job(&mut self, at: Time, actor: &Actor, number: u64) -> StepResult {
         match self.find(actor, number) {
             Err(refusal) => return Ok(Err(refusal)),
-            Ok(Phase::Held(Hold::User | Hold::Lost | Hold::Rejected(_) | Hold::Breached)) => {
+            Ok(Phase::Held(
+                JobHold::User | JobHold::Lost | JobHold::Rejected(_) | JobHold::Breached,
+            )) => {
                 self.caps.pardon(number);
                 self.enqueue(at, number)?;
             }
@@ -414,7 +416,7 @@ impl Live {
         to: Account,
         amount: Money,
         note: String,
-    ) -> Answer {
+    ) -> StepResult {
         let (poorer, both) = (from.clone(), [from.clone(), to.clone()]);
         self.put(at, LedgerRecord::Moved { from, to, amount, note })?;
         for account in both {
@@ -462,11 +464,11 @@ impl Live {
             return Ok(());
         }
         let (by, note) = (actor.user.clone(), String::new());
-        self.change(at, name, Change::Made { by, note, spent: Vec::new() })
+        self.change(at, name, ProjectEdit::Made { by, note, spent: Vec::new() })
     }
 
     /// Another policy begins.
-    fn switch(&mut self, at: Time, policy: &str) -> Answer {
+    fn switch(&mut self, at: Time, policy: &str) -> StepResult {
         let pools: &Pools = self.state.market.pools();
         match self.maker.make(policy, pools) {
             Err(wrong) => refused(RefusalKind::Invalid, wrong, "`simulate --help` has all names"),

@@ -18,7 +18,7 @@ use tradewind_model::{Demand, PoolId, SiteId, Span, Time};
 use self::over::{hopeless, over};
 use super::demand::{Chosen, choose, promised};
 use super::input::Refusal;
-use super::state::{Hold, Job, Phase, Setback, TaskReport};
+use super::state::{Job, JobHold, Phase, Setback, TaskReport};
 use super::{ApplyError, Live};
 use crate::live::record::{JobRecord, MarketRecord, Record};
 use crate::site::limits::{Cap, Charged, Holds, Limits};
@@ -33,7 +33,7 @@ const BELIEVED: Span = Span(3_600);
 
 /// Whose jobs a manager counts together: the account, and what they are charged to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Whose {
+struct CapHolder {
     account: String,
     charged: Charged,
 }
@@ -79,9 +79,9 @@ type ClosedReason = String;
 #[derive(Debug, Default)]
 pub(super) struct Caps {
     told: BTreeMap<SiteId, Told>,
-    met: BTreeMap<(SiteId, Whose), ReachedCap>,
+    met: BTreeMap<(SiteId, CapHolder), ReachedCap>,
     /// Accounts that a pool is closed to, as it said: until when that is believed, and why.
-    shut: BTreeMap<(PoolId, Whose), (Time, String)>,
+    shut: BTreeMap<(PoolId, CapHolder), (Time, String)>,
     /// Jobs that a pool is closed to: the same.
     barred: BTreeMap<(u64, PoolId), (Time, String)>,
     /// Limits that present tasks have met.
@@ -91,18 +91,18 @@ pub(super) struct Caps {
     /// Jobs that are held because all are.
     held: BTreeSet<u64>,
     /// Jobs of the market that are there or may go there, if that was counted since they changed.
-    counts: OnceCell<Counts>,
+    counts: OnceCell<CountedJobs>,
 }
 
 /// By site and whose.
-type Counts = BTreeMap<(SiteId, Whose), u32>;
+type CountedJobs = BTreeMap<(SiteId, CapHolder), u32>;
 
 impl Caps {
     /// Keeps what follows from records; this one is about to be applied.
     pub(super) fn heed(&mut self, record: &Record) {
         match record {
-            Record::Job(JobRecord::Held { job, hold: Hold::Capped(_) })
-            | Record::Job(JobRecord::Left { job, hold: Hold::Capped(_) }) => {
+            Record::Job(JobRecord::Held { job, hold: JobHold::Capped(_) })
+            | Record::Job(JobRecord::Left { job, hold: JobHold::Capped(_) }) => {
                 self.held.insert(*job);
             }
             Record::Job(JobRecord::Ended { job, .. }) => self.pardon(*job),
@@ -157,11 +157,11 @@ impl Caps {
         name: &str,
         user: &str,
         job: &Submission,
-    ) -> Result<Whose, String> {
+    ) -> Result<CapHolder, String> {
         let limits = self.told.get(&site).map(|told| &told.limits);
         let account = limits.map_or(Ok(user), |limits| limits.account(name, user))?.to_owned();
         let options = limits.map_or(&[][..], |limits| &limits.options);
-        Ok(Whose { account, charged: Charged::of(options, &job.passed_through) })
+        Ok(CapHolder { account, charged: Charged::of(options, &job.passed_through) })
     }
 
     /// How often the site's scheduler looks for jobs to start, as far as the site says.
@@ -271,7 +271,7 @@ impl Live {
         full
     }
 
-    fn fullness(&self, site: SiteId, user: &str, whose: &Whose) -> Option<String> {
+    fn fullness(&self, site: SiteId, user: &str, whose: &CapHolder) -> Option<String> {
         let told = self.caps.told.get(&site);
         if let Some((told, max)) = told.and_then(|it| Some((it, it.limits.all_jobs?)))
             && told.all_jobs >= max
@@ -307,9 +307,9 @@ impl Live {
     }
 
     /// Jobs in the queue count wherever they may go.
-    fn counts(&self) -> &Counts {
+    fn counts(&self) -> &CountedJobs {
         self.caps.counts.get_or_init(|| {
-            let mut counts = Counts::new();
+            let mut counts = CountedJobs::new();
             let pools = self.state.market.pools();
             let is_counted: Vec<bool> = (0..pools.sites().len())
                 .map(|site| self.caps.counts_at(SiteId(site as u32)))
@@ -393,7 +393,7 @@ impl Live {
         // Where it may go it counts itself.
         let asked = job.id().and_then(|id| self.state.market.demand(id));
         let may_not = |pool: &tradewind_model::Pool| match job.phase() {
-            Phase::Held(Hold::Capped(_)) => true,
+            Phase::Held(JobHold::Capped(_)) => true,
             Phase::Waiting => asked.is_some_and(|asked| !pool.suits(asked)),
             _ => false,
         };
@@ -498,7 +498,7 @@ impl Live {
     }
 
     /// Jobs of the market that the site has, of those that did not meet a limit.
-    fn there(&self, site: SiteId, whose: &Whose) -> u32 {
+    fn there(&self, site: SiteId, whose: &CapHolder) -> u32 {
         let name = self.site_named(site);
         let is_there = |(tag, task): &(&Tag, &super::state::Task)| {
             let has = matches!(task.known, TaskReport::Acknowledged | TaskReport::Seen(_))
@@ -535,9 +535,9 @@ impl Live {
         self.put(at, JobRecord::Interrupted { job: number, setback })?;
         match self.state.jobs.get(&number).is_some_and(|job| job.origin.is_some()) {
             // Its market has other choices.
-            true => self.shelve(at, number, Hold::Rejected(why)),
+            true => self.shelve(at, number, JobHold::Rejected(why)),
             false => {
-                self.shelve(at, number, Hold::Capped(why))?;
+                self.shelve(at, number, JobHold::Capped(why))?;
                 self.enqueue(at, number)
             }
         }

@@ -13,6 +13,7 @@ mod caps;
 pub mod input;
 pub mod jobs;
 pub mod ledger;
+pub(crate) mod lengths;
 mod market_event;
 mod names;
 mod near;
@@ -39,9 +40,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use tradewind_model::{Event, Guard, Money, PoolId, Pools, SiteId, Span, Time, Times};
+use tradewind_io::settings::Estimates;
+use tradewind_model::{Event, Money, OwnersFirst, PoolId, Pools, SiteId, Span, Time, Times};
 use tradewind_sched::negotiation::{self, Envelope, Negotiator, Peer, Serial};
 use tradewind_sched::policy::outlook::Outlook;
+use tradewind_sched::policy::owners::Delays;
 use tradewind_sched::policy::{Exchange, Policy};
 
 pub use access::rights;
@@ -61,7 +64,7 @@ use peers::{PeerLimits, PeerMessage};
 use record::MarketRecord;
 pub use record::Record;
 pub use state::{ApplyError, State};
-use state::{Hold, Phase};
+use state::{JobHold, Phase};
 pub(crate) use surveys::is_sane;
 pub use tasks::orders::Instruction;
 pub use turn::Step;
@@ -113,7 +116,7 @@ pub struct Settings {
     /// By peer, what may be there at once, if not as usual.
     pub peer_limits: BTreeMap<String, PeerLimits>,
     /// How that is negotiated.
-    pub negotiation: negotiation::Settings,
+    pub negotiation: negotiation::NegotiationSettings,
     /// How long the first parts of a job wait for its last, if its user does not say.
     pub gather: Span,
     /// How much later than promised the job of an accepted offer may begin, beside a round of the
@@ -126,11 +129,13 @@ pub struct Settings {
     pub one_account: Vec<String>,
     /// By site in whose own queue jobs wait, how.
     pub in_line: BTreeMap<String, LineSettings>,
-    /// By site, how much is left to its owners' waiting jobs: to others, what they get if all jobs run to
-    /// their limits.
-    pub guards: BTreeMap<String, Guard>,
+    /// By site, what its owners may rely on: others, that their waiting jobs get what they get if all jobs
+    /// run to their limits.
+    pub owners_first: BTreeMap<String, OwnersFirst>,
     /// Users get advice on time limits, each from the own runs.
     pub advice: bool,
+    /// By what the policy plans.
+    pub estimates: Estimates,
 }
 
 impl Default for Settings {
@@ -154,8 +159,9 @@ impl Default for Settings {
             times: BTreeMap::new(),
             one_account: Vec::new(),
             in_line: BTreeMap::new(),
-            guards: BTreeMap::new(),
+            owners_first: BTreeMap::new(),
             advice: true,
+            estimates: Estimates::default(),
         }
     }
 }
@@ -166,7 +172,7 @@ impl Settings {
     pub const SLACK: Span = Span(60);
     /// Real networks answer within a second, and people wait. The volunteer that can start a job
     /// first gets it.
-    pub const NEGOTIATION: negotiation::Settings = negotiation::Settings {
+    pub const NEGOTIATION: negotiation::NegotiationSettings = negotiation::NegotiationSettings {
         choose: negotiation::Choose::Start,
         discover: negotiation::Discover::All,
         rounds: 1,
@@ -211,6 +217,8 @@ pub struct Live {
     problems: BTreeMap<PoolId, String>,
     /// By site, the owners' queue: as far as was noticed since the start.
     queues: BTreeMap<SiteId, outages::owners::OwnersQueue>,
+    /// By site, how long the market's jobs have put off those of its owners since the start.
+    delays: BTreeMap<SiteId, Delays<outages::bound::OwnerJobKey>>,
     /// By site, what was noticed of the jobs of others since the start.
     habits: BTreeMap<SiteId, outages::usual::SiteHabits>,
     /// Jobs in the queues of sites.
@@ -220,6 +228,8 @@ pub struct Live {
     limits_of_tasks: BTreeMap<(PoolId, String), Time>,
     /// Limits of sites.
     caps: caps::Caps,
+    /// What runs of the past teach of the lengths of jobs.
+    lengths: lengths::LengthLearner,
     /// By site that has refused tasks: as far as was noticed since the start.
     refusals: BTreeMap<SiteId, site_states::Refusals>,
     /// What the present step wants said to peers.
@@ -293,10 +303,12 @@ impl Live {
             max: Most::new(),
             problems: BTreeMap::new(),
             queues: BTreeMap::new(),
+            delays: BTreeMap::new(),
             habits: BTreeMap::new(),
             lines: jobs::line::Lines::default(),
             limits_of_tasks: BTreeMap::new(),
             caps: caps::Caps::default(),
+            lengths: lengths::LengthLearner::default(),
             refusals: BTreeMap::new(),
             letters: Vec::new(),
             wishes: Vec::new(),
@@ -373,7 +385,7 @@ impl Live {
     }
 
     /// How jobs are passed on to peers: as the policy says, if it says so.
-    pub fn negotiation(&self) -> negotiation::Settings {
+    pub fn negotiation(&self) -> negotiation::NegotiationSettings {
         let exchange = self.policy.exchange();
         exchange.map_or(self.settings.negotiation, Exchange::negotiation)
     }
@@ -394,8 +406,8 @@ impl Live {
         for job in self.state.jobs.values() {
             self.index.add(job);
             match job.phase() {
-                Phase::Held(Hold::Capped(_)) => self.caps.hold(job.number),
-                Phase::Held(Hold::Dependency) => waiting.push(job.number),
+                Phase::Held(JobHold::Capped(_)) => self.caps.hold(job.number),
+                Phase::Held(JobHold::Dependency) => waiting.push(job.number),
                 _ => {}
             }
         }

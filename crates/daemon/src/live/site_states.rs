@@ -217,6 +217,16 @@ impl State {
         }
     }
 
+    /// The same without its reason: for what asks of each job.
+    pub fn site_state(&self, site: SiteId) -> SiteState {
+        let known = self.sites.health.as_ref().and_then(|all| all.get(&site));
+        match known {
+            Some(health) => health.state,
+            None if self.sites.away.contains_key(&site) => SiteState::Lost,
+            None => SiteState::Up,
+        }
+    }
+
     /// Whether plans, forecasts, quotes and offers may use the site's nodes.
     pub fn is_counted_on(&self, site: SiteId) -> bool {
         self.site_health(site).is_counted_on(self.now())

@@ -6,7 +6,7 @@ use tradewind_model::{Event, Market, PoolId, Price, SiteId, Time};
 
 use super::ApplyError;
 use super::outages::recent_history::RecentHistory;
-use super::outages::usual::{self, Used};
+use super::outages::usual::{self, UsedShares};
 use super::site_health::Health;
 
 /// What is known of sites.
@@ -23,7 +23,7 @@ pub struct Sites {
     /// By site: how much later than expected its last jobs started, seconds; oldest first.
     pub(crate) delays: BTreeMap<SiteId, VecDeque<i64>>,
     /// By site: which part of their limits jobs of others used that ended there; `None`: none has.
-    pub(crate) used: Option<BTreeMap<SiteId, Used>>,
+    pub(crate) used: Option<BTreeMap<SiteId, UsedShares>>,
 }
 
 /// What is written down of sites and their prices.

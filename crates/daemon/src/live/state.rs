@@ -9,13 +9,14 @@ use tradewind_model::{Market, MarketError, OutageId, PoolId, Pools, SiteId, Span
 use super::access::Access;
 pub use super::access::{EarlierSecret, Token};
 use super::jobs::Jobs;
-pub use super::jobs::{Finish, Happening, Hold, Job, Part, Phase, Setback};
+pub use super::jobs::{Finish, Happening, Job, JobHold, Part, Phase, Setback};
 use super::ledger::Ledger;
 use super::ledger::money::Accounts;
 use super::ledger::projects::Projects;
 use super::ledger::used::Uses;
+use super::lengths::Lengths;
 use super::offers::Offers;
-pub use super::offers::{Booking, BreachReason, Outcome, Promise, Quote};
+pub use super::offers::{Booking, BreachReason, OfferOutcome, Promise, Quote};
 use super::outages::Outages;
 pub use super::outages::Why;
 use super::outages::recent_history::RecentHistory;
@@ -51,6 +52,7 @@ pub struct State {
     /// Other markets, and what is agreed with them.
     pub peers: Peers,
     pub(crate) waits: Waits,
+    pub(crate) lengths: Lengths,
 }
 
 /// Why a record cannot follow from the state: a journal that is damaged, or a mistake of ours.
@@ -88,6 +90,7 @@ impl State {
             access: Access::default(),
             peers: Peers::default(),
             waits: Waits::default(),
+            lengths: Lengths::default(),
         }
     }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use tradewind_model::{PoolId, Pools, SiteId, Span, Time};
 
 use super::input::Act;
-use super::state::{Hold, Job, Phase, TaskGoal, TaskReport};
-use super::width::Has;
+use super::state::{Job, JobHold, Phase, TaskGoal, TaskReport};
+use super::width::PoolWidth;
 use super::{ApplyError, Live};
 use crate::live::record::{JobRecord, TaskRecord};
 use crate::site::{Exit, LocalTask, Seen, SiteError, Survey, Tag};
@@ -168,7 +168,7 @@ impl Live {
         let mut is_news = false;
         let pools = self.state.market.pools().iter().filter(|(_, pool)| pool.site == site);
         for ((id, _), seen) in pools.zip(&survey.pools) {
-            let has = Has { max: seen.max.clone(), size: seen.size };
+            let has = PoolWidth { max: seen.max.clone(), size: seen.size };
             let before = self.max.insert(id, has);
             is_news |= before.is_none_or(|before| before.size != seen.size);
             match &seen.problem {
@@ -183,7 +183,7 @@ impl Live {
     /// another number of nodes; those for which there seemed to be too few nodes join now.
     fn resize_waiting(&mut self, at: Time) -> Result<(), ApplyError> {
         let is_out = |job: &&Job| {
-            job.phase() == Phase::Held(&Hold::Nowhere) && job.submission.shape.is_some()
+            job.phase() == Phase::Held(&JobHold::Nowhere) && job.submission.shape.is_some()
         };
         let out = self.state.jobs.values().filter(is_out);
         let out: Vec<u64> = out.map(|job| job.number).collect();
@@ -202,7 +202,7 @@ impl Live {
         let others: Vec<u64> = guesses.filter(is_other).map(|job| job.number).collect();
         for job in others {
             let why = "how large nodes are has become known: it needs another number of them";
-            self.put(at, JobRecord::Left { job, hold: Hold::Rejected(why.to_owned()) })?;
+            self.put(at, JobRecord::Left { job, hold: JobHold::Rejected(why.to_owned()) })?;
             self.enqueue(at, job)?;
         }
         Ok(())

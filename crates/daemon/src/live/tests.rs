@@ -7,11 +7,12 @@ use tradewind_model::{
     Admission, Attribute, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Spread, Time,
     Times,
 };
+use tradewind_sched::policy::expecting::ByExpectation;
 use tradewind_sched::policy::{Policy, gridfill};
 
 use super::money::Account;
 use super::rights::{Actor, Role};
-use super::state::{Finish, Hold, Phase};
+use super::state::{Finish, JobHold, Phase};
 use super::*;
 use crate::site::{Exit, LocalTask, PoolSurvey, Seen, Survey, Tag};
 
@@ -22,6 +23,7 @@ mod choice;
 mod funds;
 mod gather;
 mod held;
+mod lengths;
 mod line;
 mod owners;
 mod preempted;
@@ -39,13 +41,17 @@ mod times;
 mod tokens;
 mod waits;
 
+fn easy() -> Box<dyn Policy> {
+    Box::new(gridfill::GridFill::new(gridfill::GridFillSettings::default()))
+}
+
 #[derive(Debug)]
 struct Easy;
 
 impl Make for Easy {
     fn make(&self, policy: &str, _: &Pools) -> Result<Box<dyn Policy + Send>, String> {
         match policy {
-            "easy" => Ok(Box::new(gridfill::GridFill::new(gridfill::Settings::default()))),
+            "easy" => Ok(Box::new(ByExpectation::new(easy(), Box::new(|_| Some(easy()))))),
             other => Err(format!("there is no policy `{other}`")),
         }
     }

@@ -2,7 +2,7 @@
 
 use tradewind_model::Time;
 
-use super::projects::{Change, Which, month_of};
+use super::projects::{ProjectEdit, Which, month_of};
 use super::state::{Phase, Quote};
 use super::{ApplyError, Live};
 use crate::live::record::{JobRecord, OfferRecord};
@@ -84,7 +84,7 @@ impl Live {
         let new = projects.filter(|(_, project)| project.is_new_month(month));
         let new: Vec<String> = new.map(|(name, _)| name.clone()).collect();
         for project in &new {
-            let change = Change::Eased { user: None, which: Which::Month, level: 0 };
+            let change = ProjectEdit::Eased { user: None, which: Which::Month, level: 0 };
             self.change(at, project, change)?;
         }
         if new.is_empty() { Ok(()) } else { self.afford(at) }

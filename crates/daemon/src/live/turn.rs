@@ -12,7 +12,7 @@ use super::state::Phase;
 use super::{ApplyError, Input, Live, Refusal, Reply};
 
 /// What is said to a request.
-type Answered = Result<Reply, Refusal>;
+type Response = Result<Reply, Refusal>;
 
 /// What a step came to.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub struct Step {
     /// To be written down, all or none.
     pub records: Vec<Record>,
     /// For the one who asked, once they are.
-    pub answer: Option<Answered>,
+    pub answer: Option<Response>,
     /// For peers, once they are. They may be lost.
     pub letters: Vec<(Peer, PeerMessage)>,
 }
@@ -39,7 +39,7 @@ impl Live {
     }
 
     /// What the input means: decisions are records, and what is asked is answered.
-    fn take_in(&mut self, at: Time, input: Input) -> Result<Option<Answered>, ApplyError> {
+    fn take_in(&mut self, at: Time, input: Input) -> Result<Option<Response>, ApplyError> {
         match input {
             Input::Asked { actor, ask } => return self.ask(at, &actor, ask).map(Some),
             Input::Tick => self.tick(at)?,
@@ -149,7 +149,7 @@ impl Live {
     }
 
     /// What the step came to.
-    pub(super) fn done(&mut self, answer: Option<Answered>) -> Step {
+    pub(super) fn done(&mut self, answer: Option<Response>) -> Step {
         let records = std::mem::take(&mut self.out);
         Step { records, answer, letters: std::mem::take(&mut self.letters) }
     }

@@ -3,7 +3,7 @@
 use tradewind_model::{PoolId, Pools, Share, Span, Time};
 use tradewind_sched::free::Taken;
 use tradewind_sched::policy::availability::expected_end_by_limit;
-use tradewind_sched::policy::owners::{self, Eligible, Expected, OwnersJob, Rule};
+use tradewind_sched::policy::owners::{self, Eligible, Expected, OwnersJob, SiteRule};
 
 use crate::live::outages::owners::{jobs_of, look_ahead_rule};
 use crate::site::queued::QueuedJob;
@@ -14,15 +14,19 @@ const REPAIR: Span = Span(24 * 3_600);
 
 /// What is known of a cluster's queue at a moment.
 #[derive(Debug, Clone)]
-pub(super) struct Ahead {
+pub(super) struct QueueAhead {
     survey: owners::Survey,
-    rule: Rule,
+    rule: SiteRule,
 }
 
-impl Ahead {
+impl QueueAhead {
     /// The queue, and for each job of `survey.queue` when it is expected to start, if that is
     /// foreseen.
-    pub(super) fn of(at: Time, pools: &[PoolSetup], survey: &Survey) -> (Ahead, Vec<Option<Time>>) {
+    pub(super) fn of(
+        at: Time,
+        pools: &[PoolSetup],
+        survey: &Survey,
+    ) -> (QueueAhead, Vec<Option<Time>>) {
         let ids: Vec<PoolId> = (0..).map(PoolId).take(pools.len()).collect();
         let rule = look_ahead_rule(survey.limits.as_ref().and_then(|limits| limits.queue));
         let (groups, waiting) = jobs_of(at, &ids, survey);
@@ -39,7 +43,7 @@ impl Ahead {
         };
         let first = groups.first.iter().map(|&first| expected.get(first).and_then(start));
         let first = first.collect();
-        (Ahead { survey: ahead, rule }, first)
+        (QueueAhead { survey: ahead, rule }, first)
     }
 
     /// When the job would start here if it were submitted now, behind all that wait; `None`: that is

@@ -15,7 +15,7 @@ const FORMAT: u32 = 1;
 const MAX_BYTES: u64 = 256 << 20;
 
 #[derive(Serialize)]
-struct Written<'a> {
+struct ShadowFile<'a> {
     format: u32,
     shadow: &'a Shadow,
 }
@@ -75,7 +75,7 @@ pub(super) fn aside(path: &Path) -> PathBuf {
 /// # Errors
 /// If it cannot be written.
 pub(super) fn save(path: &Path, shadow: &Shadow) -> io::Result<()> {
-    let bytes = serde_json::to_vec(&Written { format: FORMAT, shadow })?;
+    let bytes = serde_json::to_vec(&ShadowFile { format: FORMAT, shadow })?;
     let part = path.with_extension("part");
     let mut options = fs::OpenOptions::new();
     let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&part)?;

@@ -6,10 +6,16 @@
 //! of these clusters: they are not among its pools, and [`Observed`](crate::site::observed::Observed)
 //! takes no orders.
 //!
+//! A policy of the user's own may say what it would start at a survey ([`SitePolicy`]). It is asked in
+//! the same thread, about a market that follows the surveys, and what it says is compared with the
+//! starts, too.
+//!
 //! It is an observation and no part of the journal: it is kept in a file of its own, which is bounded.
 
+mod advice;
 mod ahead;
 mod file;
+mod mirror;
 mod record;
 mod summary;
 #[cfg(test)]
@@ -18,7 +24,8 @@ mod times;
 mod usage;
 mod watch;
 
+pub use advice::{Adviser, PolicyState, SitePolicy, StartAdviser};
 pub use record::{Counts, MAX_SCORED, Shadow};
-pub use summary::{Compared, Errors, SiteSummary, Summary, Waits};
+pub use summary::{Advised, Compared, Errors, SiteSummary, Summary, WaitSummary};
 pub use usage::Hour;
 pub use watch::{ObservedSite, Pricing, Records, Watch};

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde::{Deserialize, Serialize};
 use tradewind_model::{Pools, Price, Time};
 
+use super::advice::{Decider, Decision};
 use super::usage::{self, Hour, MAX_HOURS};
 use crate::site::Survey;
 use crate::site::queued::{MAX_LIMIT, QueuedJob};
@@ -78,17 +79,40 @@ pub(super) struct Waiting {
     /// The earliest start at another observed cluster, as of the first sight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elsewhere: Option<i64>,
+    /// What a policy of the user's said, if one was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided: Option<Decided>,
     /// It stands for several tasks, and is not compared.
     #[serde(default)]
     pub is_array: bool,
     /// What it asks for.
     #[serde(default)]
-    pub size: Size,
+    pub size: RecordedSize,
+}
+
+/// What a policy said of a waiting job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Decided {
+    /// What decided.
+    pub by: Decider,
+    /// When it would have started the job; `None`: it has left it waiting each time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<i64>,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Judged {
+    /// What decided.
+    pub by: Decider,
+    /// Seconds by which it would have started the job before the cluster did; `None`: it had not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<i64>,
 }
 
 /// What a job asks for; zeros of jobs that older releases recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(super) struct Size {
+pub(super) struct RecordedSize {
     pub nodes: u32,
     /// Its time limit, seconds.
     pub limit: i64,
@@ -108,7 +132,7 @@ pub(super) struct Scored {
     #[serde(default)]
     pub submitted: i64,
     #[serde(default)]
-    pub size: Size,
+    pub size: RecordedSize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ours: Option<i64>,
     /// Of the manager, and of ours at the same moment.
@@ -117,11 +141,14 @@ pub(super) struct Scored {
     /// Seconds by which it would have started earlier at another cluster; `None`: not examined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved: Option<i64>,
+    /// What a policy of the user's would have done, if one was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judged: Option<Judged>,
 }
 
 /// A survey of an observed cluster, with what is expected.
 #[derive(Debug)]
-pub(super) struct Look<'a> {
+pub(super) struct ObservedSurvey<'a> {
     pub at: Time,
     pub survey: &'a Survey,
     /// Our forecasts, in the order of the queue.
@@ -130,6 +157,8 @@ pub(super) struct Look<'a> {
     pub elsewhere: &'a BTreeMap<String, Time>,
     /// By pool, now.
     pub prices: &'a [Price],
+    /// What a policy of the user's would start, if the cluster has one.
+    pub decision: Option<&'a Decision>,
 }
 
 /// Whether a survey's name of what holds nodes is that of a job: the others are reservations.
@@ -138,7 +167,7 @@ pub(super) fn is_job(name: &str) -> bool {
 }
 
 /// The name that a job has in the queue.
-fn queue_name(name: &str) -> &str {
+pub(super) fn queue_name(name: &str) -> &str {
     name.strip_prefix("job ").unwrap_or(name)
 }
 
@@ -149,7 +178,7 @@ impl Shadow {
     }
 
     /// Counts a survey of the cluster.
-    pub(super) fn note(&mut self, name: &str, look: &Look<'_>) {
+    pub(super) fn note(&mut self, name: &str, look: &ObservedSurvey<'_>) {
         let at = look.at.0;
         let is_first = !self.sites.contains_key(name);
         let site = self.sites.entry(name.to_owned()).or_default();
@@ -183,7 +212,7 @@ impl Shadow {
 }
 
 /// Jobs that run, by their names in the queue, with their starts.
-fn running(look: &Look<'_>) -> BTreeMap<String, i64> {
+fn running(look: &ObservedSurvey<'_>) -> BTreeMap<String, i64> {
     let all = look.survey.pools.iter().flat_map(|pool| &pool.local);
     let begun = all.filter(|(name, task)| is_job(name) && task.from <= look.at);
     begun.map(|(name, task)| (queue_name(name).to_owned(), task.from.0)).collect()
@@ -226,7 +255,7 @@ impl SiteShadow {
     }
 
     /// Keeps forecasts of jobs that are new, and the manager's where it comes a little later.
-    fn note_queue(&mut self, look: &Look<'_>) {
+    fn note_queue(&mut self, look: &ObservedSurvey<'_>) {
         for (job, ours) in look.survey.queue.iter().zip(look.expected) {
             let ours = ours.map(|time| time.0);
             let known = match self.waiting.get_mut(&job.name) {
@@ -242,6 +271,9 @@ impl SiteShadow {
                 && look.at.0 <= known.first.saturating_add(LATE)
             {
                 known.manager = Some((expected.0, ours));
+            }
+            if let Some(decision) = look.decision {
+                known.decide(look.at, &job.name, decision);
             }
         }
         self.drop_oldest();
@@ -270,11 +302,21 @@ impl Waiting {
             ours,
             manager: None,
             elsewhere,
+            decided: None,
             is_array: job.tasks > 1,
-            size: Size {
+            size: RecordedSize {
                 nodes: job.nodes.min(Pools::MAX_NODES),
                 limit: job.limit.0.clamp(0, MAX_LIMIT.0),
             },
+        }
+    }
+
+    /// The first start that was decided stands.
+    fn decide(&mut self, at: Time, name: &str, decision: &Decision) {
+        let start = self.decided.and_then(|decided| decided.start);
+        if start.is_none() {
+            let start = decision.starts.contains(name).then_some(at.0);
+            self.decided = Some(Decided { by: decision.by, start });
         }
     }
 
@@ -290,6 +332,10 @@ impl Waiting {
             ours: self.ours.map(late),
             manager: self.manager.map(|(manager, ours)| (late(manager), ours.map(late))),
             saved: self.elsewhere.map(|elsewhere| late(elsewhere).max(0)),
+            judged: self.decided.map(|decided| Judged {
+                by: decided.by,
+                earlier: decided.start.map(|start| late(start).max(0)),
+            }),
         }
     }
 }

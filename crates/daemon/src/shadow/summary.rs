@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::advice::{Decider, PolicyState};
 use super::record::{Counts, Scored, Shadow};
 use super::times::{Saving, Times};
 use super::usage::Hour;
@@ -31,7 +32,7 @@ pub struct Compared {
 
 /// Waits of a user's or project's jobs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Waits {
+pub struct WaitSummary {
     /// Of the user or project; `None`: not shown by the cluster.
     pub name: Option<String>,
     /// Jobs that have started.
@@ -49,6 +50,24 @@ pub struct Waits {
     /// Micro-credits that jobs would have cost less if they had started in the cheapest of the
     /// following 24 hours, up to their time limits, together.
     pub cheaper_later: i64,
+}
+
+/// What a policy of the user's would have done.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Advised {
+    /// How it does now.
+    pub policy: PolicyState,
+    /// Jobs that have started after the policy was asked about them.
+    pub jobs: usize,
+    /// Of these, jobs that it would have started at an earlier survey.
+    pub earlier: usize,
+    /// Seconds by which earlier, together.
+    pub saved: i64,
+    /// Jobs that the cluster started while the policy left them waiting.
+    pub later: usize,
+    /// Jobs about which the built-in look-ahead decided, since the policy did not answer; they are in no
+    /// other number here.
+    pub built_in: usize,
 }
 
 /// Of one cluster.
@@ -75,11 +94,13 @@ pub struct SiteSummary {
     /// All hours together.
     pub total: Hour,
     /// Waits of all jobs here; it has no name.
-    pub waits: Waits,
+    pub waits: WaitSummary,
     /// The same by user: who would have saved most first.
-    pub users: Vec<Waits>,
+    pub users: Vec<WaitSummary>,
     /// The same by project.
-    pub projects: Vec<Waits>,
+    pub projects: Vec<WaitSummary>,
+    /// What its policy would have done, if the configuration names one.
+    pub advised: Option<Advised>,
 }
 
 /// Of all clusters.
@@ -96,9 +117,9 @@ pub struct Summary {
     /// By name.
     pub sites: Vec<SiteSummary>,
     /// Who would have saved most first.
-    pub users: Vec<Waits>,
+    pub users: Vec<WaitSummary>,
     /// The same.
-    pub projects: Vec<Waits>,
+    pub projects: Vec<WaitSummary>,
 }
 
 impl Errors {
@@ -120,7 +141,31 @@ impl Errors {
     }
 }
 
+impl Advised {
+    fn of<'a>(policy: PolicyState, jobs: impl Iterator<Item = &'a Scored>) -> Advised {
+        let mut all = Advised { policy, ..Advised::default() };
+        for judged in jobs.filter_map(|job| job.judged) {
+            match (judged.by, judged.earlier) {
+                (Decider::BuiltIn, _) => all.built_in += 1,
+                (Decider::Policy, None) => all.later += 1,
+                (Decider::Policy, Some(seconds)) => {
+                    all.earlier += usize::from(seconds > 0);
+                    all.saved = all.saved.saturating_add(seconds);
+                    all.jobs += 1;
+                }
+            }
+        }
+        all.jobs += all.later;
+        all
+    }
+}
+
 impl Shadow {
+    /// What the policy of this cluster would have done.
+    pub(super) fn advised(&self, site: &str, policy: PolicyState) -> Advised {
+        Advised::of(policy, self.scored.iter().filter(|job| job.site == site))
+    }
+
     /// What it says.
     pub fn summary(&self) -> Summary {
         let both = || {
@@ -168,8 +213,8 @@ impl Shadow {
 fn waits<'a>(
     jobs: impl Iterator<Item = (&'a Option<String>, &'a Scored)>,
     times: &Times<'_>,
-) -> Vec<Waits> {
-    let mut by_name: BTreeMap<&Option<String>, Waits> = BTreeMap::new();
+) -> Vec<WaitSummary> {
+    let mut by_name: BTreeMap<&Option<String>, WaitSummary> = BTreeMap::new();
     for (name, job) in jobs {
         let sum = by_name.entry(name).or_default();
         sum.jobs += 1;
@@ -181,8 +226,8 @@ fn waits<'a>(
         sum.saved_later = sum.saved_later.saturating_add(wait.unwrap_or(0));
         sum.cheaper_later = sum.cheaper_later.saturating_add(cost.unwrap_or(0));
     }
-    let named = by_name.into_iter().map(|(name, sum)| Waits { name: name.clone(), ..sum });
-    let mut all: Vec<Waits> = named.collect();
+    let named = by_name.into_iter().map(|(name, sum)| WaitSummary { name: name.clone(), ..sum });
+    let mut all: Vec<WaitSummary> = named.collect();
     all.sort_by_key(|it| std::cmp::Reverse((it.saved.max(it.saved_later), it.waited)));
     all.truncate(MAX_LISTED);
     all

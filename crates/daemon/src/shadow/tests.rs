@@ -1,3 +1,5 @@
+mod advice;
+
 use std::time::{Duration, Instant};
 
 use tradewind_model::{Performance, Price, Span, Time};
@@ -51,7 +53,7 @@ fn survey(nodes: u32, running: &[(&str, u32, i64, i64)], queue: Vec<QueuedJob>) 
 
 /// A survey of the cluster `a`, of four nodes, so long after the first.
 fn look(records: &Records, after: i64, seen: &Survey) {
-    records.note(Time(BEGIN + after), "a", &observed(4), seen, &price());
+    records.note(Time(BEGIN + after), "a", &observed(4), seen, &price(), None);
 }
 
 #[test]
@@ -114,7 +116,7 @@ fn what_is_not_compared_is_counted() {
 fn another_cluster_would_have_started_the_job_earlier() {
     let records = Records::default();
     let idle = survey(2, &[], vec![]);
-    records.note(Time(BEGIN), "b", &observed(2), &idle, &price());
+    records.note(Time(BEGIN), "b", &observed(2), &idle, &price(), None);
     let full = [("1", 4, BEGIN, BEGIN + 100)];
     let queue = vec![waits("2", 2, 60, None), waits("3", 3, 60, None)];
     look(&records, 5, &survey(4, &full, queue));
@@ -134,7 +136,7 @@ fn another_hour_would_have_been_quieter_and_cheaper() {
         vec![Price(price); loads.len()]
     });
     let note = |after: i64, seen: &Survey| {
-        records.note(Time(BEGIN + after), "a", &observed(8), seen, &cost);
+        records.note(Time(BEGIN + after), "a", &observed(8), seen, &cost, None);
     };
     // Submitted at once, and waits for an hour; three narrow and one wide job later wait for less.
     let job = |name: &str, nodes: u32, after: i64| QueuedJob {
@@ -159,7 +161,7 @@ fn another_hour_would_have_been_quieter_and_cheaper() {
     note(7_400, &survey(8, &[("6", 8, BEGIN + 7_390, BEGIN + 7_450)], vec![]));
 
     let summary = records.summary();
-    let of = |it: &Waits| (it.jobs, it.examined_later, it.saved_later, it.cheaper_later);
+    let of = |it: &WaitSummary| (it.jobs, it.examined_later, it.saved_later, it.cheaper_later);
     // 600 s less 100 s, the median of the three that are as wide; 2 nodes for 60 s, 3 cheaper each.
     assert_eq!(of(&summary.users[0]), (5, 1, 500, 360));
     let site = &summary.sites[0];
@@ -252,7 +254,7 @@ fn a_queue_that_moves_on_is_foreseen() {
         let at = Time(BEGIN + step * 10);
         site.advance(at);
         let seen = site.survey().unwrap();
-        records.note(at, "a", &observed(4), &seen, &price());
+        records.note(at, "a", &observed(4), &seen, &price(), None);
     }
     let summary = records.summary();
     assert_eq!(summary.jobs, 5, "{summary:?}");
@@ -274,6 +276,7 @@ fn watch(records: &Records, path: &std::path::Path) -> Watch {
         site: observed(4),
         every: Duration::from_millis(10),
         pricing: price(),
+        policy: None,
     };
     Watch::start(vec![site], records, path.to_owned()).unwrap()
 }

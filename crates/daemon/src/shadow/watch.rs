@@ -1,6 +1,6 @@
 //! A thread for each observed cluster, and one that writes what they saw.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Debug};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,9 +11,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tradewind_model::{Price, Time};
 
-use super::ahead::Ahead;
+use super::advice::{Advice, Ending, PolicyState, SitePolicy};
+use super::ahead::QueueAhead;
 use super::file;
-use super::record::{Look, Shadow};
+use super::record::{ObservedSurvey, Shadow};
 use super::summary::{SiteSummary, Summary};
 use crate::live::is_sane;
 use crate::site::Survey;
@@ -42,6 +43,8 @@ pub struct ObservedSite {
     pub every: Duration,
     /// What its nodes would cost.
     pub pricing: Pricing,
+    /// A policy of the user's that says what it would start, if there is one.
+    pub policy: Option<SitePolicy>,
 }
 
 impl Debug for ObservedSite {
@@ -52,15 +55,17 @@ impl Debug for ObservedSite {
 
 /// What all threads have seen. A clone is the same record.
 #[derive(Debug, Clone, Default)]
-pub struct Records(Arc<Mutex<Known>>);
+pub struct Records(Arc<Mutex<WatchedSite>>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct WatchedSite {
     shadow: Shadow,
     /// By cluster: its queue as it was seen last.
-    queues: BTreeMap<String, Arc<Ahead>>,
+    queues: BTreeMap<String, Arc<QueueAhead>>,
     /// By cluster that is observed now: why its last survey failed, if it did.
     observed: BTreeMap<String, Option<String>>,
+    /// By cluster: its policy, if it has one.
+    policies: BTreeMap<String, PolicyState>,
     is_changed: bool,
 }
 
@@ -71,7 +76,7 @@ impl Records {
     /// If the file cannot be read.
     pub fn load(path: &Path) -> io::Result<Records> {
         let shadow = file::load(path)?;
-        Ok(Records(Arc::new(Mutex::new(Known { shadow, ..Known::default() }))))
+        Ok(Records(Arc::new(Mutex::new(WatchedSite { shadow, ..WatchedSite::default() }))))
     }
 
     /// Whether a cluster is observed, or was.
@@ -82,9 +87,14 @@ impl Records {
 
     /// What it says.
     pub fn summary(&self) -> Summary {
-        let (mut summary, observed) = {
+        let (mut summary, observed, advised) = {
             let known = self.known();
-            (known.shadow.summary(), known.observed.clone())
+            let advised = known
+                .policies
+                .iter()
+                .map(|(site, policy)| (site.clone(), known.shadow.advised(site, policy.clone())));
+            let advised: BTreeMap<String, _> = advised.collect();
+            (known.shadow.summary(), known.observed.clone(), advised)
         };
         for (name, problem) in observed {
             match summary.sites.iter_mut().find(|site| site.name == name) {
@@ -92,17 +102,39 @@ impl Records {
                 None => summary.sites.push(SiteSummary { name, problem, ..SiteSummary::default() }),
             }
         }
+        for (name, advised) in advised {
+            let site = summary.sites.iter_mut().find(|site| site.name == name);
+            site.into_iter().for_each(|site| site.advised = Some(advised.clone()));
+        }
         summary
     }
 
-    /// Counts a survey of the cluster that was made at `at`.
-    pub fn note(&self, at: Time, site: &str, observed: &Observed, survey: &Survey, cost: &Pricing) {
-        let (ahead, expected) = Ahead::of(at, observed.pools(), survey);
+    /// Counts a survey of the cluster that was made at `at`, and asks its policy, if it has one.
+    pub(super) fn note(
+        &self,
+        at: Time,
+        site: &str,
+        observed: &Observed,
+        survey: &Survey,
+        cost: &Pricing,
+        advice: Option<&mut Advice>,
+    ) {
+        let (ahead, expected) = QueueAhead::of(at, observed.pools(), survey);
         let elsewhere = self.elsewhere(at, site, survey);
         let prices = cost(at, &loads(survey));
         let (elsewhere, prices) = (&elsewhere, &prices);
-        let look = Look { at, survey, expected: &expected, elsewhere, prices };
+        let (decision, policy) = match advice {
+            Some(advice) => {
+                let built_in = || due(at, survey, &expected);
+                let decision = advice.of(at, observed.pools(), survey, built_in);
+                (Some(decision), Some(advice.state().clone()))
+            }
+            None => (None, None),
+        };
+        let decision = decision.as_ref();
+        let look = ObservedSurvey { at, survey, expected: &expected, elsewhere, prices, decision };
         let mut known = self.known();
+        known.policies.extend(policy.map(|policy| (site.to_owned(), policy)));
         known.shadow.note(site, &look);
         known.queues.insert(site.to_owned(), Arc::new(ahead));
         known.observed.insert(site.to_owned(), None);
@@ -147,9 +179,16 @@ impl Records {
         Ok(shadow.scored.len())
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, WatchedSite> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Jobs that the look-ahead starts at once.
+fn due(at: Time, survey: &Survey, expected: &[Option<Time>]) -> BTreeSet<String> {
+    let all = survey.queue.iter().zip(expected);
+    let due = all.filter(|(_, start)| start.is_some_and(|start| start <= at));
+    due.map(|(job, _)| job.name.clone()).collect()
 }
 
 /// Thousandths of each pool that are in use.
@@ -166,6 +205,7 @@ fn loads(survey: &Survey) -> Vec<u32> {
 pub struct Watch {
     stop: Arc<AtomicBool>,
     sites: Vec<JoinHandle<()>>,
+    policies: Vec<Ending>,
     writer: JoinHandle<()>,
 }
 
@@ -176,29 +216,37 @@ impl Watch {
     /// If there is no thread for it.
     pub fn start(sites: Vec<ObservedSite>, records: &Records, path: PathBuf) -> io::Result<Watch> {
         let stop = Arc::new(AtomicBool::new(false));
-        let mut threads = Vec::new();
-        for site in sites {
+        let (mut threads, mut policies) = (Vec::new(), Vec::new());
+        for mut site in sites {
             records.known().observed.insert(site.name.clone(), None);
             let (records, stop) = (records.clone(), Arc::clone(&stop));
+            let advice = site.policy.take().map(|policy| Advice::new(policy, &site.name, &stop));
+            policies.extend(advice.as_ref().map(Advice::ending));
             let thread = std::thread::Builder::new().name(format!("observe-{}", site.name));
-            threads.push(thread.spawn(move || observe(site, &records, &stop))?);
+            threads.push(thread.spawn(move || observe(site, advice, &records, &stop))?);
         }
         let (records, stopped) = (records.clone(), Arc::clone(&stop));
         let writer = std::thread::Builder::new().name("observations".to_owned());
         let writer = writer.spawn(move || write(&records, &path, &stopped))?;
-        Ok(Watch { stop, sites: threads, writer })
+        Ok(Watch { stop, sites: threads, policies, writer })
     }
 
-    /// Writes the record. A cluster that does not answer is not waited for.
+    /// Writes the record, and ends the policies. A cluster that does not answer is not waited for.
     pub fn stop(self) {
         self.stop.store(true, Ordering::Relaxed);
         self.sites.iter().for_each(|thread| thread.thread().unpark());
         self.writer.thread().unpark();
+        self.policies.iter().for_each(Ending::end);
         drop(self.writer.join());
     }
 }
 
-fn observe(mut site: ObservedSite, records: &Records, stop: &AtomicBool) {
+fn observe(
+    mut site: ObservedSite,
+    mut advice: Option<Advice>,
+    records: &Records,
+    stop: &AtomicBool,
+) {
     let mut is_away = false;
     while !stop.load(Ordering::Relaxed) {
         let begin = Instant::now();
@@ -211,7 +259,8 @@ fn observe(mut site: ObservedSite, records: &Records, stop: &AtomicBool) {
                 if std::mem::take(&mut is_away) {
                     tracing::warn!(site = name, "the observed site answers again");
                 }
-                records.note(now(), name, &site.site, &survey, &site.pricing);
+                let (seen, pricing) = (&site.site, &site.pricing);
+                records.note(now(), name, seen, &survey, pricing, advice.as_mut());
             }
             Err(wrong) => {
                 if !is_away {

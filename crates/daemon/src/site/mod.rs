@@ -100,7 +100,7 @@ pub struct Survey {
     /// over before a survey saw them run.
     pub placed: BTreeMap<Tag, Vec<String>>,
     /// Tasks that wait because their manager holds them, though the market did not want that.
-    pub held: BTreeMap<Tag, Held>,
+    pub held: BTreeMap<Tag, HeldTask>,
     /// Tasks that met a limit: the manager would not take them, or has them and does not begin them.
     pub capped: BTreeMap<Tag, Cap>,
     /// What the manager allows; `None`: not known.
@@ -124,7 +124,7 @@ pub struct Survey {
 
 /// A task that its manager holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
+pub struct HeldTask {
     /// The manager's word for it.
     pub why: String,
     /// After so long the market should take it back, as the site's owner has set it.

@@ -10,7 +10,7 @@ use std::io;
 
 /// What a note is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum NoteKind {
     /// A task that was submitted, or is about to be.
     Ticket,
     /// A task that must not run again.
@@ -19,22 +19,22 @@ pub enum Kind {
     End,
 }
 
-impl Kind {
+impl NoteKind {
     /// All of them.
-    pub const ALL: [Kind; 3] = [Kind::Ticket, Kind::Gone, Kind::End];
+    pub const ALL: [NoteKind; 3] = [NoteKind::Ticket, NoteKind::Gone, NoteKind::End];
 
     /// As stores write it. Numbers that a release has written keep their meaning.
     pub fn number(self) -> i16 {
         match self {
-            Kind::Ticket => 0,
-            Kind::Gone => 1,
-            Kind::End => 2,
+            NoteKind::Ticket => 0,
+            NoteKind::Gone => 1,
+            NoteKind::End => 2,
         }
     }
 
-    /// What [`Kind::number`] has written.
-    pub fn of_number(number: i16) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| kind.number() == number)
+    /// What [`NoteKind::number`] has written.
+    pub fn of_number(number: i16) -> Option<NoteKind> {
+        NoteKind::ALL.into_iter().find(|kind| kind.number() == number)
     }
 }
 
@@ -42,7 +42,7 @@ impl Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     /// What it is about.
-    pub kind: Kind,
+    pub kind: NoteKind,
     /// Which task.
     pub key: String,
     /// As the adapter writes it.
@@ -51,11 +51,11 @@ pub struct Note {
 
 /// One that is to be there, or to be there no more.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
+pub enum NoteChange {
     /// It is there, in the place of an earlier one.
     Put(Note),
     /// There is none.
-    Drop(Kind, String),
+    Drop(NoteKind, String),
 }
 
 /// What must be remembered of one site, in one term of ownership.
@@ -77,24 +77,24 @@ pub trait Notes: Debug + Send + Sync {
     ///
     /// # Errors
     /// If that is not known, or another daemon owns the market. They may be repeated.
-    fn change(&mut self, changes: &[Change]) -> io::Result<()>;
+    fn change(&mut self, changes: &[NoteChange]) -> io::Result<()>;
 }
 
 /// Notes and changes, and what they are in memory: what [`Notes`] of any kind must do.
 pub mod conformance {
     #![expect(clippy::panic, reason = "a suite of checks says by a panic what does not hold")]
 
-    use super::{Change, Kind, Note, Notes};
+    use super::{Note, NoteChange, NoteKind, Notes};
 
     /// Opens the notes of a site of one market, in the owner's term or in a new one.
-    pub trait Bench {
+    pub trait NotesBench {
         /// In the newest term.
         fn open(&mut self, site: &str) -> Box<dyn Notes>;
         /// From now on there is a newer term.
         fn succeed(&mut self);
     }
 
-    fn note(kind: Kind, key: u32, body: &str) -> Note {
+    fn note(kind: NoteKind, key: u32, body: &str) -> Note {
         Note { kind, key: format!("tw-m-{key}-0-0"), body: body.to_owned() }
     }
 
@@ -113,58 +113,61 @@ pub mod conformance {
     ///
     /// # Panics
     /// If one does not hold.
-    pub fn all<B: Bench>(make: impl Fn() -> B) {
+    pub fn all<B: NotesBench>(make: impl Fn() -> B) {
         what_is_changed_is_there(&mut make());
         sites_are_apart(&mut make());
         an_earlier_term_changes_nothing(&mut make());
     }
 
-    fn what_is_changed_is_there(bench: &mut impl Bench) {
+    fn what_is_changed_is_there(bench: &mut impl NotesBench) {
         let mut notes = bench.open("a");
         assert!(matches!(notes.read(), Ok(None)), "nothing was kept here yet");
-        let first = [note(Kind::Ticket, 2, "two"), note(Kind::Ticket, 1, "ö \"{}\" \\ '")];
+        let first = [note(NoteKind::Ticket, 2, "two"), note(NoteKind::Ticket, 1, "ö \"{}\" \\ '")];
         sure(&notes.begin(&first));
         assert_eq!(read(&mut *notes), first, "in their order");
         sure(&notes.change(&[]));
         sure(&notes.change(&[
-            Change::Put(note(Kind::Ticket, 2, "new")),
-            Change::Put(note(Kind::Gone, 2, "")),
-            Change::Drop(Kind::Ticket, "tw-m-1-0-0".to_owned()),
-            Change::Drop(Kind::End, "tw-m-1-0-0".to_owned()),
-            Change::Put(note(Kind::End, 3, "over")),
+            NoteChange::Put(note(NoteKind::Ticket, 2, "new")),
+            NoteChange::Put(note(NoteKind::Gone, 2, "")),
+            NoteChange::Drop(NoteKind::Ticket, "tw-m-1-0-0".to_owned()),
+            NoteChange::Drop(NoteKind::End, "tw-m-1-0-0".to_owned()),
+            NoteChange::Put(note(NoteKind::End, 3, "over")),
         ]));
-        let wanted =
-            [note(Kind::Ticket, 2, "new"), note(Kind::Gone, 2, ""), note(Kind::End, 3, "over")];
+        let wanted = [
+            note(NoteKind::Ticket, 2, "new"),
+            note(NoteKind::Gone, 2, ""),
+            note(NoteKind::End, 3, "over"),
+        ];
         assert_eq!(read(&mut *notes), wanted);
         // One after the other: the last word counts.
-        let put = |body| Change::Put(note(Kind::End, 3, body));
-        let drop = Change::Drop(Kind::End, "tw-m-3-0-0".to_owned());
+        let put = |body| NoteChange::Put(note(NoteKind::End, 3, body));
+        let drop = NoteChange::Drop(NoteKind::End, "tw-m-3-0-0".to_owned());
         sure(&notes.change(&[put("a"), drop, put("b"), put("c")]));
         assert_eq!(read(&mut *notes).last().map(|it| it.body.as_str()), Some("c"));
         bench.succeed();
         assert_eq!(read(&mut *bench.open("a")).len(), 3, "the next term goes on from them");
     }
 
-    fn sites_are_apart(bench: &mut impl Bench) {
-        sure(&bench.open("a").begin(&[note(Kind::Ticket, 1, "a")]));
+    fn sites_are_apart(bench: &mut impl NotesBench) {
+        sure(&bench.open("a").begin(&[note(NoteKind::Ticket, 1, "a")]));
         assert!(matches!(bench.open("b").read(), Ok(None)));
         sure(&bench.open("b").begin(&[]));
         assert_eq!(bench.open("b").read().ok().flatten(), Some(Vec::new()));
-        let gone = Change::Drop(Kind::Ticket, "tw-m-1-0-0".to_owned());
+        let gone = NoteChange::Drop(NoteKind::Ticket, "tw-m-1-0-0".to_owned());
         sure(&bench.open("b").change(&[gone]));
         assert_eq!(read(&mut *bench.open("a")).len(), 1);
     }
 
-    fn an_earlier_term_changes_nothing(bench: &mut impl Bench) {
+    fn an_earlier_term_changes_nothing(bench: &mut impl NotesBench) {
         let mut old = bench.open("a");
-        sure(&old.begin(&[note(Kind::Ticket, 1, "a")]));
+        sure(&old.begin(&[note(NoteKind::Ticket, 1, "a")]));
         bench.succeed();
-        let change = [Change::Put(note(Kind::Ticket, 1, "stale"))];
+        let change = [NoteChange::Put(note(NoteKind::Ticket, 1, "stale"))];
         assert!(old.change(&change).is_err(), "before the next owner has opened them");
         let mut new = bench.open("a");
-        sure(&new.change(&[Change::Put(note(Kind::Ticket, 2, "b"))]));
+        sure(&new.change(&[NoteChange::Put(note(NoteKind::Ticket, 2, "b"))]));
         assert!(old.change(&change).is_err() && old.begin(&[]).is_err());
-        let wanted = [note(Kind::Ticket, 1, "a"), note(Kind::Ticket, 2, "b")];
+        let wanted = [note(NoteKind::Ticket, 1, "a"), note(NoteKind::Ticket, 2, "b")];
         assert_eq!(read(&mut *new), wanted);
     }
 }
@@ -175,10 +178,10 @@ pub mod memory {
     use std::io;
     use std::sync::{Arc, Mutex, PoisonError};
 
-    use super::{Change, Kind, Note, Notes};
+    use super::{Note, NoteChange, NoteKind, Notes};
 
     /// By kind and key: when it was first put, and the body.
-    type Noted = BTreeMap<(Kind, String), (u64, String)>;
+    type Noted = BTreeMap<(NoteKind, String), (u64, String)>;
 
     #[derive(Debug, Default)]
     struct Shared {
@@ -190,17 +193,17 @@ pub mod memory {
 
     /// What all daemons of a market see.
     #[derive(Debug, Clone, Default)]
-    pub struct Memory(Arc<Mutex<Shared>>);
+    pub struct NotesInMemory(Arc<Mutex<Shared>>);
 
     /// One site's, in one term.
     #[derive(Debug)]
     struct MemoryNotes {
-        shared: Memory,
+        shared: NotesInMemory,
         site: String,
         term: u64,
     }
 
-    impl Memory {
+    impl NotesInMemory {
         /// From now on there is a newer term.
         pub fn succeed(&self) {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).term += 1;
@@ -229,7 +232,7 @@ pub mod memory {
                 let site = shared.sites.get(&self.site)?;
                 let mut all: Vec<_> = site.iter().collect();
                 all.sort_by_key(|(_, (place, _))| *place);
-                let note = |((kind, key), (_, body)): (&(Kind, String), &(u64, String))| Note {
+                let note = |((kind, key), (_, body)): (&(NoteKind, String), &(u64, String))| Note {
                     kind: *kind,
                     key: key.clone(),
                     body: body.clone(),
@@ -242,20 +245,20 @@ pub mod memory {
             self.with(|shared| {
                 shared.sites.entry(self.site.clone()).or_default();
             })?;
-            self.change(&notes.iter().cloned().map(Change::Put).collect::<Vec<_>>())
+            self.change(&notes.iter().cloned().map(NoteChange::Put).collect::<Vec<_>>())
         }
 
-        fn change(&mut self, changes: &[Change]) -> io::Result<()> {
+        fn change(&mut self, changes: &[NoteChange]) -> io::Result<()> {
             self.with(|shared| {
                 let site = shared.sites.entry(self.site.clone()).or_default();
                 for change in changes {
                     match change {
-                        Change::Put(Note { kind, key, body }) => {
+                        NoteChange::Put(Note { kind, key, body }) => {
                             shared.next += 1;
                             let there = site.entry((*kind, key.clone()));
                             there.or_insert((shared.next, String::new())).1.clone_from(body);
                         }
-                        Change::Drop(kind, key) => drop(site.remove(&(*kind, key.clone()))),
+                        NoteChange::Drop(kind, key) => drop(site.remove(&(*kind, key.clone()))),
                     }
                 }
             })
@@ -264,22 +267,22 @@ pub mod memory {
 
     #[cfg(test)]
     mod tests {
-        use super::super::conformance::{self, Bench};
+        use super::super::conformance::{self, NotesBench};
         use super::*;
 
-        impl Bench for Memory {
+        impl NotesBench for NotesInMemory {
             fn open(&mut self, site: &str) -> Box<dyn Notes> {
-                Memory::open(self, site)
+                NotesInMemory::open(self, site)
             }
 
             fn succeed(&mut self) {
-                Memory::succeed(self);
+                NotesInMemory::succeed(self);
             }
         }
 
         #[test]
         fn notes_in_memory_are_notes() {
-            conformance::all(Memory::default);
+            conformance::all(NotesInMemory::default);
         }
     }
 }

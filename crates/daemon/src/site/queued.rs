@@ -151,11 +151,11 @@ pub struct OwnPlace {
 }
 
 /// By what a manager orders a waiting job: its group (the lowest first), priority and submission.
-pub(in crate::site) type Key = (u32, Option<u64>, Time);
+pub(in crate::site) type OrderKey = (u32, Option<u64>, Time);
 
 /// All waiting jobs of a site.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Queue {
+pub struct WaitingJobs {
     /// In order of rank, at most [`MAX_QUEUED`].
     pub jobs: Vec<QueuedJob>,
     /// How many entries were left out.
@@ -166,26 +166,29 @@ pub struct Queue {
     pub own: BTreeMap<Tag, OwnPlace>,
 }
 
-impl Queue {
+impl WaitingJobs {
     /// The same, of a manager that orders jobs by priority, with places for tasks of the market. Of
     /// equals, jobs of others come first.
-    pub(in crate::site) fn with_own(jobs: Vec<(u32, QueuedJob)>, own: Vec<(Tag, Key)>) -> Queue {
-        let order = |(group, priority, at): Key| (group, Reverse(priority), at);
+    pub(in crate::site) fn with_own(
+        jobs: Vec<(u32, QueuedJob)>,
+        own: Vec<(Tag, OrderKey)>,
+    ) -> WaitingJobs {
+        let order = |(group, priority, at): OrderKey| (group, Reverse(priority), at);
         let mut keys: Vec<_> =
             jobs.iter().map(|(group, job)| order((*group, job.priority, job.submitted))).collect();
         keys.sort_unstable();
-        let place = |(tag, key): (Tag, Key)| {
+        let place = |(tag, key): (Tag, OrderKey)| {
             let before = keys.partition_point(|it| *it <= order(key));
             let rank = u32::try_from(before).unwrap_or(u32::MAX);
             (tag, OwnPlace { rank, priority: key.1 })
         };
         let own = own.into_iter().map(place).collect();
-        Queue { own, ..Queue::by_priority(jobs) }
+        WaitingJobs { own, ..WaitingJobs::by_priority(jobs) }
     }
 
     /// Puts jobs in order and keeps the first: by `order` (the lowest first), then by priority (the
     /// highest first), by submission, and as they come. Ranks are set here.
-    pub fn of(jobs: Vec<(u32, QueuedJob)>) -> Queue {
+    pub fn of(jobs: Vec<(u32, QueuedJob)>) -> WaitingJobs {
         let mut jobs = jobs;
         jobs.sort_by(|(one, a), (other, b)| {
             one.cmp(other).then(b.priority.cmp(&a.priority)).then(a.submitted.cmp(&b.submitted))
@@ -194,14 +197,14 @@ impl Queue {
         let ranked = (0..).zip(jobs).take(MAX_QUEUED);
         let jobs: Vec<QueuedJob> =
             ranked.map(|(rank, (_, job))| QueuedJob { rank, ..job }).collect();
-        let mut queue = Queue { jobs, beyond, ..Queue::default() };
+        let mut queue = WaitingJobs { jobs, beyond, ..WaitingJobs::default() };
         queue.note();
         queue
     }
 
     /// The same, of a manager that orders jobs by priority: says so if some priorities are not shown.
-    pub fn by_priority(jobs: Vec<(u32, QueuedJob)>) -> Queue {
-        let mut queue = Queue::of(jobs);
+    pub fn by_priority(jobs: Vec<(u32, QueuedJob)>) -> WaitingJobs {
+        let mut queue = WaitingJobs::of(jobs);
         let hidden = queue.jobs.iter().filter(|job| job.priority.is_none()).count();
         if hidden > 0 {
             queue.notes.push(format!(
@@ -239,7 +242,7 @@ impl Queue {
 
 /// Tasks of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::site) struct Tasks {
+pub(in crate::site) struct ArrayTasks {
     /// How many wait, from 1 to [`MAX_TASKS`].
     pub waiting: u32,
     /// How many may run at the same time; `None`: all.
@@ -249,14 +252,14 @@ pub(in crate::site) struct Tasks {
 }
 
 /// How managers list the tasks of an array that wait: `1-1000%7`, `0-10:2`, `1,3,7-19,...`. One task if it is no array.
-pub(in crate::site) fn tasks(text: &str) -> Tasks {
+pub(in crate::site) fn tasks(text: &str) -> ArrayTasks {
     let (list, at_once) = match text.split_once('%') {
         Some((list, at_once)) => (list, at_once.trim().parse().ok().filter(|it| *it > 0)),
         None => (text, None),
     };
     let counts = list.split(',').map(str::trim).filter_map(count);
     let waiting = counts.fold(0_u32, u32::saturating_add).clamp(1, MAX_TASKS);
-    Tasks { waiting, at_once, is_cut: list.contains("...") }
+    ArrayTasks { waiting, at_once, is_cut: list.contains("...") }
 }
 
 /// Tasks of `7`, `7-19` or `0-10:2`.
@@ -301,7 +304,7 @@ mod tests {
         QueuedJob { priority, submitted, ..QueuedJob::of(&name.to_string(), 0, 1, Span(60)) }
     }
 
-    fn names(queue: &Queue) -> Vec<&str> {
+    fn names(queue: &WaitingJobs) -> Vec<&str> {
         queue.jobs.iter().map(|job| job.name.as_str()).collect()
     }
 
@@ -309,7 +312,7 @@ mod tests {
     fn jobs_stand_in_the_order_of_their_manager() {
         let jobs = [(1, 3, Some(9), 5), (0, 4, Some(1), 7), (0, 5, None, 1), (0, 6, Some(1), 6)];
         let jobs = jobs.map(|(order, name, priority, at)| (order, job(name, priority, at)));
-        let queue = Queue::by_priority(jobs.to_vec());
+        let queue = WaitingJobs::by_priority(jobs.to_vec());
         assert_eq!(names(&queue), ["6", "4", "5", "3"]);
         assert_eq!(queue.jobs.iter().map(|job| job.rank).collect::<Vec<_>>(), [0, 1, 2, 3]);
         assert!(queue.notes.iter().any(|note| note.contains("priorities of 1 ")), "{queue:?}");
@@ -327,7 +330,7 @@ mod tests {
             (tag(4), (0, None, Time(9))),
             (tag(5), (1, Some(99), Time(0))),
         ];
-        let queue = Queue::with_own(jobs.to_vec(), own.to_vec());
+        let queue = WaitingJobs::with_own(jobs.to_vec(), own.to_vec());
         assert_eq!(names(&queue), ["3", "4", "6", "5"]);
         let ranks: Vec<u32> = queue.own.values().map(|place| place.rank).collect();
         assert_eq!(ranks, [0, 1, 1, 3, 3]);
@@ -337,7 +340,7 @@ mod tests {
     #[test]
     fn a_long_queue_is_cut_and_counted() {
         let jobs = (0..MAX_QUEUED + 30).map(|name| (0, job(name, Some(1), 0))).collect();
-        let queue = Queue::of(jobs);
+        let queue = WaitingJobs::of(jobs);
         assert_eq!((queue.jobs.len(), queue.beyond), (MAX_QUEUED, 30));
         assert_eq!(queue.jobs.last().map(|job| job.name.as_str()), Some("1999"), "the first stay");
         assert!(
@@ -350,7 +353,7 @@ mod tests {
     #[test]
     fn tasks_of_arrays_are_counted() {
         let read = |text| {
-            let Tasks { waiting, at_once, is_cut } = tasks(text);
+            let ArrayTasks { waiting, at_once, is_cut } = tasks(text);
             (waiting, at_once, is_cut)
         };
         assert_eq!(read("1-1000%7"), (1_000, Some(7), false));

@@ -1,12 +1,12 @@
 //! What every store must hold, as checks that run on any of them.
 //!
-//! A [`Bench`] offers an empty journal, opens it, and opens it again. [`all`] runs every check on a
+//! A [`StoreBench`] offers an empty journal, opens it, and opens it again. [`all`] runs every check on a
 //! bench of its own.
 
 use super::{Changes, Page, PageKey, Row, Snapshot, Store, StoreError, verify};
 
 /// A place for one journal.
-pub trait Bench {
+pub trait StoreBench {
     /// Opens the journal for writing; makes it at the first time.
     ///
     /// # Errors
@@ -25,12 +25,12 @@ pub trait Bench {
 }
 
 /// A check on an empty journal.
-type Check = fn(&mut dyn Bench) -> Outcome;
+type StoreCheck = fn(&mut dyn StoreBench) -> CheckOutcome;
 /// A check that ended; [`StoreError`] where a store failed that should not have.
-type Outcome = Result<(), StoreError>;
+type CheckOutcome = Result<(), StoreError>;
 
 /// All checks, by their names.
-pub const CHECKS: [(&str, Check); 12] = [
+pub const CHECKS: [(&str, StoreCheck); 12] = [
     ("rows are there after an opening", rows_are_there_after_an_opening),
     ("rows are bytes", rows_are_bytes),
     ("there is one writer", there_is_one_writer),
@@ -50,7 +50,7 @@ pub const CHECKS: [(&str, Check); 12] = [
 /// # Panics
 /// With the name of the first check that fails.
 #[expect(clippy::panic, reason = "it is called by tests, and this is how they fail")]
-pub fn all<B: Bench>(mut bench: impl FnMut() -> B) {
+pub fn all<B: StoreBench>(mut bench: impl FnMut() -> B) {
     for (name, check) in CHECKS {
         if let Err(wrong) = check(&mut bench()) {
             panic!("{name}: {wrong}");
@@ -71,7 +71,7 @@ fn unlike(what: impl Into<String>) -> StoreError {
 
 /// Equal, or a failure that shows both.
 #[expect(clippy::needless_pass_by_value, reason = "values are made for the comparison")]
-fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: T, wanted: T) -> Outcome {
+fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: T, wanted: T) -> CheckOutcome {
     match found == wanted {
         true => Ok(()),
         false => Err(unlike(format!("{what}: {found:?} in place of {wanted:?}"))),
@@ -80,7 +80,7 @@ fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: T, wanted: T) -> Outc
 
 /// Refused, or a failure.
 #[expect(clippy::needless_pass_by_value, reason = "the answer is made for this")]
-fn refused<T>(what: &str, done: Result<T, StoreError>) -> Outcome {
+fn refused<T>(what: &str, done: Result<T, StoreError>) -> CheckOutcome {
     match done {
         Err(_) => Ok(()),
         Ok(_) => Err(unlike(format!("{what} was not refused"))),
@@ -100,7 +100,7 @@ fn snapshot(seq: u64) -> Snapshot {
     Snapshot { seq, at: 9, version: 1, body: vec![seq as u8; 100] }
 }
 
-fn rows_are_there_after_an_opening(bench: &mut dyn Bench) -> Outcome {
+fn rows_are_there_after_an_opening(bench: &mut dyn StoreBench) -> CheckOutcome {
     let mut store = bench.open()?;
     let origin = store.origin().clone();
     same("rows of a new journal", store.last(), 0)?;
@@ -120,7 +120,7 @@ fn rows_are_there_after_an_opening(bench: &mut dyn Bench) -> Outcome {
     same("the chain", (verified.rows, verified.digest), (700, digest))
 }
 
-fn rows_are_bytes(bench: &mut dyn Bench) -> Outcome {
+fn rows_are_bytes(bench: &mut dyn StoreBench) -> CheckOutcome {
     let mut store = bench.open()?;
     let bodies: [&[u8]; 5] = [b"", b"\0", b"\xff\xfe", b"two\nlines", "\u{e9} \\ '".as_bytes()];
     let rows: Vec<_> = bodies.iter().map(|body| (i64::MIN + 1, body.to_vec())).collect();
@@ -130,7 +130,7 @@ fn rows_are_bytes(bench: &mut dyn Bench) -> Outcome {
     same("a late row", store.read(5, 5)?, numbered(6, &[(i64::MAX, vec![0; 100_000])]))
 }
 
-fn there_is_one_writer(bench: &mut dyn Bench) -> Outcome {
+fn there_is_one_writer(bench: &mut dyn StoreBench) -> CheckOutcome {
     let mut store = bench.open()?;
     store.append(&rows([1]))?;
     match bench.open() {
@@ -143,7 +143,7 @@ fn there_is_one_writer(bench: &mut dyn Bench) -> Outcome {
     same("the last row", bench.open()?.last(), 2)
 }
 
-fn time_runs_forwards(bench: &mut dyn Bench) -> Outcome {
+fn time_runs_forwards(bench: &mut dyn StoreBench) -> CheckOutcome {
     let mut store = bench.open()?;
     store.append(&rows([5]))?;
     refused("an earlier row", store.append(&rows([6, 4])))?;
@@ -155,7 +155,7 @@ fn time_runs_forwards(bench: &mut dyn Bench) -> Outcome {
     same("all rows", store.read(0, 9)?, numbered(1, &rows([5, 5])))
 }
 
-fn pieces_of_a_read_join(bench: &mut dyn Bench) -> Outcome {
+fn pieces_of_a_read_join(bench: &mut dyn StoreBench) -> CheckOutcome {
     let mut store = bench.open()?;
     let all = rows(1..=100);
     all.chunks(7).try_for_each(|some| store.append(some))?;
@@ -170,7 +170,7 @@ fn pieces_of_a_read_join(bench: &mut dyn Bench) -> Outcome {
     same("all rows", found, numbered(1, &all))
 }
 
-fn long_rows_are_read_in_pieces(bench: &mut dyn Bench) -> Outcome {
+fn long_rows_are_read_in_pieces(bench: &mut dyn StoreBench) -> CheckOutcome {
     let mut store = bench.open()?;
     let row = |n: i64| (n, vec![n as u8; 3 << 20]);
     (1..=5).try_for_each(|n| store.append(&[row(n)]))?;
@@ -187,7 +187,7 @@ fn long_rows_are_read_in_pieces(bench: &mut dyn Bench) -> Outcome {
     Ok(())
 }
 
-fn others_look_while_one_writes(bench: &mut dyn Bench) -> Outcome {
+fn others_look_while_one_writes(bench: &mut dyn StoreBench) -> CheckOutcome {
     let mut store = bench.open()?;
     store.append(&rows(1..=3))?;
     let Some(mut other) = bench.look() else { return Ok(()) };
@@ -202,7 +202,7 @@ fn others_look_while_one_writes(bench: &mut dyn Bench) -> Outcome {
     same("rows after that", other.last(), 7)
 }
 
-fn a_damaged_row_is_named(bench: &mut dyn Bench) -> Outcome {
+fn a_damaged_row_is_named(bench: &mut dyn StoreBench) -> CheckOutcome {
     let mut store = bench.open()?;
     store.append(&rows(1..=9))?;
     bench.damage(4);
@@ -213,7 +213,7 @@ fn a_damaged_row_is_named(bench: &mut dyn Bench) -> Outcome {
     }
 }
 
-fn a_snapshot_is_of_rows_that_are_there(bench: &mut dyn Bench) -> Outcome {
+fn a_snapshot_is_of_rows_that_are_there(bench: &mut dyn StoreBench) -> CheckOutcome {
     let mut store = bench.open()?;
     same("no snapshot", store.snapshot()?, None)?;
     refused("a snapshot of no row", store.keep(&snapshot(1)))?;
@@ -240,7 +240,7 @@ fn all_pages(store: &mut dyn Store) -> Result<Vec<Page>, StoreError> {
     }
 }
 
-fn pages_are_those_of_the_last_snapshot(bench: &mut dyn Bench) -> Outcome {
+fn pages_are_those_of_the_last_snapshot(bench: &mut dyn StoreBench) -> CheckOutcome {
     let mut store = bench.open()?;
     store.append(&rows(1..=3))?;
     let first = [page((0, 7), b"a"), page((1, 0), b"b"), page((1, 5), b"c")];
@@ -259,7 +259,7 @@ fn pages_are_those_of_the_last_snapshot(bench: &mut dyn Bench) -> Outcome {
     same("as they were", all_pages(store.as_mut())?, vec![page((9, 9), b"z")])
 }
 
-fn many_pages_are_read_in_pieces(bench: &mut dyn Bench) -> Outcome {
+fn many_pages_are_read_in_pieces(bench: &mut dyn StoreBench) -> CheckOutcome {
     let mut store = bench.open()?;
     store.append(&rows([1]))?;
     let pages: Vec<Page> = (0..900).map(|n| page((3, n), &vec![n as u8; 9_000])).collect();
@@ -270,7 +270,7 @@ fn many_pages_are_read_in_pieces(bench: &mut dyn Bench) -> Outcome {
     }
 }
 
-fn archived_rows_are_read_as_before(bench: &mut dyn Bench) -> Outcome {
+fn archived_rows_are_read_as_before(bench: &mut dyn StoreBench) -> CheckOutcome {
     let mut store = bench.open()?;
     store.append(&rows(1..=600))?;
     store.keep(&snapshot(500))?;
@@ -304,7 +304,7 @@ impl Numbers {
 }
 
 /// Appends, openings, snapshots and reads at random, beside a vector that does the same.
-fn as_a_vector(bench: &mut dyn Bench, seed: u64, steps: u32) -> Outcome {
+fn as_a_vector(bench: &mut dyn StoreBench, seed: u64, steps: u32) -> CheckOutcome {
     let mut random = Numbers(seed);
     let (mut model, mut kept): (Vec<Row>, Option<Snapshot>) = (Vec::new(), None);
     let mut store = bench.open()?;

@@ -98,22 +98,22 @@ pub struct ExportedRows<R> {
 }
 
 #[derive(Deserialize)]
-struct Head {
+struct ImportHead {
     journal: u32,
     market: String,
     created: i64,
 }
 
 /// A line, exactly as it is written: the body's bytes count, so nothing may have reformatted it.
-struct Line<'a> {
+struct ImportLine<'a> {
     seq: u64,
     at: i64,
     body: Cow<'a, [u8]>,
     chain: &'a [u8],
 }
 
-impl<'a> Line<'a> {
-    fn read(line: &'a [u8]) -> Option<Line<'a>> {
+impl<'a> ImportLine<'a> {
+    fn read(line: &'a [u8]) -> Option<ImportLine<'a>> {
         let (seq, rest) = number(line.strip_prefix(br#"{"seq":"#)?)?;
         let (at, rest) = number(rest.strip_prefix(br#","at":"#)?)?;
         let rest = rest.strip_suffix(br#""}"#)?;
@@ -126,7 +126,7 @@ impl<'a> Line<'a> {
                 Cow::Owned(bytes(std::str::from_utf8(hex).ok()?)?)
             }
         };
-        Some(Line { seq, at, body, chain })
+        Some(ImportLine { seq, at, body, chain })
     }
 }
 
@@ -146,7 +146,8 @@ impl<R: BufRead> ExportedRows<R> {
         let mut text = Vec::new();
         lines.read_until(b'\n', &mut text)?;
         let bad = |what: String| ImportError::Line { line: 1, what };
-        let head: Head = serde_json::from_slice(&text).map_err(|wrong| bad(wrong.to_string()))?;
+        let head: ImportHead =
+            serde_json::from_slice(&text).map_err(|wrong| bad(wrong.to_string()))?;
         if head.journal != 1 {
             return Err(bad(format!("it has the format {}, this release knows 1", head.journal)));
         }
@@ -158,7 +159,7 @@ impl<R: BufRead> ExportedRows<R> {
     fn row(&mut self, text: &[u8]) -> Result<Row, ImportError> {
         let line = self.line;
         let bad = |what: &str| ImportError::Line { line, what: what.to_owned() };
-        let read = Line::read(text);
+        let read = ImportLine::read(text);
         let read = read.ok_or_else(|| bad("it is not as `tradewind journal export` writes it"))?;
         let end = self.end.then(read.at, &read.body);
         if end.seq != read.seq {

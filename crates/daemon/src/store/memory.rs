@@ -1,6 +1,6 @@
 //! A store without a disk, for tests: it fails on request.
 //!
-//! A [`Disk`] exceeds the [`Memory`] that was opened on it, as a file exceeds a process.
+//! A [`Disk`] exceeds the [`MemoryStore`] that was opened on it, as a file exceeds a process.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -51,7 +51,7 @@ impl Disk {
     ///
     /// # Errors
     /// If it is open already.
-    pub fn open(&self) -> Result<Memory, StoreError> {
+    pub fn open(&self) -> Result<MemoryStore, StoreError> {
         let mut contents = self.contents();
         if contents.open {
             return Err(StoreError::Busy { path: PATH.to_owned() });
@@ -60,7 +60,7 @@ impl Disk {
         contents.era += 1;
         let era = contents.era;
         drop(contents);
-        Ok(Memory { disk: self.clone(), era })
+        Ok(MemoryStore { disk: self.clone(), era })
     }
 
     /// The process that has it open dies: the store is of no more use, and it can be opened again.
@@ -131,12 +131,12 @@ fn full() -> StoreError {
 
 /// An open journal on a [`Disk`].
 #[derive(Debug)]
-pub struct Memory {
+pub struct MemoryStore {
     disk: Disk,
     era: u64,
 }
 
-impl Memory {
+impl MemoryStore {
     /// Its disk, if it is alive.
     fn alive(&self) -> Result<MutexGuard<'_, Contents>, StoreError> {
         let contents = self.disk.contents();
@@ -147,7 +147,7 @@ impl Memory {
     }
 }
 
-impl Drop for Memory {
+impl Drop for MemoryStore {
     fn drop(&mut self) {
         let mut contents = self.disk.contents();
         if contents.era == self.era {
@@ -156,7 +156,7 @@ impl Drop for Memory {
     }
 }
 
-impl Store for Memory {
+impl Store for MemoryStore {
     fn origin(&self) -> &Origin {
         &self.disk.origin
     }

@@ -98,7 +98,7 @@ fn snapshots_are_of_rows_that_are_there() {
 
 struct MemoryBench(Disk);
 
-impl conformance::Bench for MemoryBench {
+impl conformance::StoreBench for MemoryBench {
     fn open(&mut self) -> Result<Box<dyn Store>, StoreError> {
         Ok(Box::new(self.0.open()?))
     }

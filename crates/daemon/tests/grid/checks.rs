@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use tradewind_daemon::live::money::{Account, Motive};
-use tradewind_daemon::live::state::{Finish, Hold, Job, Phase};
+use tradewind_daemon::live::state::{Finish, Job, JobHold, Phase};
 use tradewind_daemon::site::fake::Ran;
 use tradewind_io::submission::OnLost;
 
@@ -177,10 +177,10 @@ pub(crate) fn finished(markets: &[Market], hopeless: impl Fn(&Job) -> bool) -> C
         let open = state.jobs.values().find(|job| match job.phase() {
             Phase::Over(_) => false,
             // They wait for their users; a peer's job has none here.
-            Phase::Held(Hold::User | Hold::Lost | Hold::Funds(_) | Hold::Rejected(_)) => {
-                job.origin.is_some()
-            }
-            Phase::Held(Hold::Nowhere) => !hopeless(job),
+            Phase::Held(
+                JobHold::User | JobHold::Lost | JobHold::Funds(_) | JobHold::Rejected(_),
+            ) => job.origin.is_some(),
+            Phase::Held(JobHold::Nowhere) => !hopeless(job),
             // A policy that begins keeps those who cannot pay the prices of now.
             Phase::Waiting => job.submission.terms.budget.is_none(),
             _ => true,

@@ -15,7 +15,7 @@ use tradewind_daemon::live::{
 };
 use tradewind_daemon::site::fake::FakeSite;
 use tradewind_daemon::site::{PoolSetup, Site as _, Tag};
-use tradewind_daemon::store::memory::{Disk, Memory};
+use tradewind_daemon::store::memory::{Disk, MemoryStore};
 use tradewind_daemon::store::{Origin, Snapshot, Store as _};
 use tradewind_model::{
     Admission, Attributes, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Time, Times,
@@ -39,10 +39,12 @@ struct Either;
 impl Make for Either {
     fn make(&self, name: &str, pools: &Pools) -> Result<Box<dyn Policy + Send>, String> {
         if name == "easy" {
-            return Ok(Box::new(gridfill::GridFill::new(gridfill::Settings::default())));
+            return Ok(Box::new(gridfill::GridFill::new(gridfill::GridFillSettings::default())));
         }
-        let queues = multiqueue::Settings::new(300, 2).map_err(|wrong| wrong.to_string())?;
-        let queues = multiqueue::Settings { overflow: multiqueue::Overflow::Migrate, ..queues };
+        let queues =
+            multiqueue::MultiQueueSettings::new(300, 2).map_err(|wrong| wrong.to_string())?;
+        let queues =
+            multiqueue::MultiQueueSettings { overflow: multiqueue::Overflow::Migrate, ..queues };
         let build = |pool: &Pool| Box::new(MultiQueue::new(pool.nodes, queues)) as Box<_>;
         let negotiation = Settings::NEGOTIATION;
         let talks = (negotiation, Links { per_processor_mb: 15, ..Links::default() });
@@ -67,7 +69,7 @@ pub(crate) struct Market {
     others: Vec<String>,
     pub(crate) disk: Disk,
     pub(crate) shelf: Shelf,
-    pub(crate) daemon: Option<(Live, Memory)>,
+    pub(crate) daemon: Option<(Live, MemoryStore)>,
     /// The state as it is written down.
     pub(crate) written: State,
     pub(crate) site: FakeSite,

@@ -10,7 +10,7 @@ use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::{Job, Phase};
 use tradewind_daemon::live::{Ask, Input, Reply};
 use tradewind_daemon::site::Site as _;
-use tradewind_daemon::site::fake::{self, Fault, LocalJob};
+use tradewind_daemon::site::fake::{self, InjectedFault, LocalJob};
 use tradewind_daemon::store::memory::StoreFault as DiskFault;
 use tradewind_io::submission::{Conditions, OnLost, Submission, Surroundings, TimeLimit};
 use tradewind_model::{Money, Span, Time};
@@ -177,17 +177,17 @@ impl World {
         let one = self.any();
         if self.chance(self.rates.site) {
             let fault = match self.rng.random_range(0..6) {
-                0 => Fault::Away,
-                1 => Fault::Refused,
-                2 => Fault::LostBefore,
-                3 => Fault::LostAfter,
-                4 => Fault::Late(Span(self.rng.random_range(0..60))),
-                _ => Fault::Twice,
+                0 => InjectedFault::Away,
+                1 => InjectedFault::Refused,
+                2 => InjectedFault::LostBefore,
+                3 => InjectedFault::LostAfter,
+                4 => InjectedFault::Late(Span(self.rng.random_range(0..60))),
+                _ => InjectedFault::Twice,
             };
             self.markets[one].site.plan(Some(fault));
         }
         if self.chance(self.rates.mood) {
-            let mood = (self.rng.random_range(0..2) == 0).then_some(Fault::Refused);
+            let mood = (self.rng.random_range(0..2) == 0).then_some(InjectedFault::Refused);
             self.markets[one].site.weather(mood);
         }
         if self.chance(self.rates.nodes) {

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use tradewind_daemon::site::conformance::Bench;
+use tradewind_daemon::site::conformance::SiteBench;
 use tradewind_daemon::site::gridengine;
-use tradewind_daemon::site::managed::driver::Settings;
+use tradewind_daemon::site::managed::driver::ManagedSettings;
 use tradewind_daemon::site::{PoolSetup, Site};
 use tradewind_io::settings::{
     self,
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(4);
 
 pub(crate) struct GridBench {
     pub(crate) cluster: Cluster,
-    pub(crate) settings: Settings,
+    pub(crate) settings: ManagedSettings,
     pub(crate) patience: Duration,
     /// `None` only while it is being replaced.
     grid: Option<Box<dyn Site>>,
@@ -36,12 +36,12 @@ impl GridBench {
     }
 
     /// With settings changed before the site is opened.
-    pub(crate) fn with(change: impl FnOnce(&mut Settings)) -> GridBench {
+    pub(crate) fn with(change: impl FnOnce(&mut ManagedSettings)) -> GridBench {
         GridBench::on(Cluster::start(), change)
     }
 
     /// The same on this cluster.
-    pub(crate) fn on(cluster: Cluster, change: impl FnOnce(&mut Settings)) -> GridBench {
+    pub(crate) fn on(cluster: Cluster, change: impl FnOnce(&mut ManagedSettings)) -> GridBench {
         let pools = vec![pool("main", "main.q", 8), pool("other", "other.q", 2)];
         let mut settings = settings(&cluster, configured(&cluster), pools);
         change(&mut settings);
@@ -62,7 +62,7 @@ impl GridBench {
     }
 
     /// The same with settings changed before the site is opened.
-    pub(crate) fn whole_with(change: impl FnOnce(&mut Settings)) -> GridBench {
+    pub(crate) fn whole_with(change: impl FnOnce(&mut ManagedSettings)) -> GridBench {
         let cluster = Cluster::with_hosts(5);
         let configured = settings::cluster::Cluster {
             unit: settings::cluster::NodeUnit::Node,
@@ -139,12 +139,12 @@ fn settings(
     cluster: &Cluster,
     configured: settings::cluster::Cluster,
     pools: Vec<(PoolSetup, Members)>,
-) -> Settings {
+) -> ManagedSettings {
     let (name, folder) = ("grid".to_owned(), cluster.path("site"));
-    Settings { name, folder, cluster: configured, pools }
+    ManagedSettings { name, folder, cluster: configured, pools }
 }
 
-impl Bench for GridBench {
+impl SiteBench for GridBench {
     fn site(&mut self) -> &mut dyn Site {
         self.grid.as_mut().unwrap().as_mut()
     }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use tradewind_daemon::site::conformance::{Bench, TaskBehaviour, order};
+use tradewind_daemon::site::conformance::{SiteBench, TaskBehaviour, order};
 use tradewind_daemon::site::{Exit, Order, Seen, Survey, Turn, Verdict, Wake};
 
 use crate::bench::GridBench;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tradewind_daemon::site::conformance::{Bench, TaskBehaviour, order, tag};
+use tradewind_daemon::site::conformance::{SiteBench, TaskBehaviour, order, tag};
 use tradewind_daemon::site::{Exit, Seen, SiteError};
 use tradewind_io::submission::Append;
 use tradewind_model::Span;

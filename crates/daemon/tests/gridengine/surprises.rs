@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tradewind_daemon::site::conformance::{Bench, TaskBehaviour, order, tag};
+use tradewind_daemon::site::conformance::{SiteBench, TaskBehaviour, order, tag};
 use tradewind_daemon::site::{Aside, Exit, Go, Seen, SiteError, Verdict};
 use tradewind_io::settings::cluster::Mode;
 use tradewind_io::submission::Append;

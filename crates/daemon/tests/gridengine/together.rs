@@ -1,6 +1,6 @@
 //! One job on two real cells.
 
-use tradewind_daemon::site::conformance::{Bench, TaskBehaviour, order};
+use tradewind_daemon::site::conformance::{SiteBench, TaskBehaviour, order};
 use tradewind_daemon::site::{Exit, Order};
 use tradewind_model::Span;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use tradewind_daemon::site::conformance::{Bench, TaskBehaviour, order, tag};
+use tradewind_daemon::site::conformance::{SiteBench, TaskBehaviour, order, tag};
 use tradewind_daemon::site::{Exit, SiteError};
 use tradewind_io::settings::cluster::Accounts;
 

@@ -8,8 +8,8 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use tradewind_daemon::site::conformance::{Bench, CHECKS, TaskBehaviour, order};
-use tradewind_daemon::site::local::{self, Settings};
+use tradewind_daemon::site::conformance::{CHECKS, SiteBench, TaskBehaviour, order};
+use tradewind_daemon::site::local::{self, LocalSettings};
 use tradewind_daemon::site::managed::accounts;
 use tradewind_daemon::site::{Exit, Order, Seen, SiteError, Tag};
 use tradewind_io::submission::Work;
@@ -44,7 +44,7 @@ fn bench(user_command: &[&str]) -> LocalBench {
     LocalBench::set(4, |folder, settings| prepare(folder, settings, user_command))
 }
 
-pub(crate) fn prepare(folder: &Path, settings: &mut Settings, user_command: &[&str]) {
+pub(crate) fn prepare(folder: &Path, settings: &mut LocalSettings, user_command: &[&str]) {
     open_to_all(folder, 0o711);
     let program = folder.join("program");
     fs::copy(&settings.supervisor[0], &program).unwrap();
@@ -61,7 +61,7 @@ pub(crate) fn prepare(folder: &Path, settings: &mut Settings, user_command: &[&s
     let pairs = [("ana", "games"), ("bo", "news"), ("*", "games")];
     let pairs = pairs.map(|(user, account)| (user.to_owned(), account.to_owned()));
     settings.supervisor = vec![program];
-    settings.accounts = Some(local::Accounts {
+    settings.accounts = Some(local::UserAccounts {
         user_command: user_command.iter().map(|word| (*word).to_owned()).collect(),
         accounts: accounts::Accounts::Of(BTreeMap::from(pairs)),
         directory: homes.join("{user}").to_string_lossy().into_owned(),

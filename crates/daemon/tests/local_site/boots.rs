@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, UNIX_EPOCH};
 
-use tradewind_daemon::site::conformance::Bench;
+use tradewind_daemon::site::conformance::SiteBench;
 use tradewind_daemon::site::{Exit, Seen};
 
 use super::local_site::LocalBench;

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tradewind_daemon::site::conformance::{Bench, CHECKS, TaskBehaviour, order};
-use tradewind_daemon::site::local::{Confinement, Wish};
+use tradewind_daemon::site::conformance::{CHECKS, SiteBench, TaskBehaviour, order};
+use tradewind_daemon::site::local::{ConfineMode, Confinement};
 use tradewind_daemon::site::{Exit, Order, Site};
 use tradewind_io::submission::Work;
 
@@ -22,7 +22,8 @@ fn mount() -> Option<PathBuf> {
 
 fn bench() -> LocalBench {
     LocalBench::set(8, |_, settings| {
-        settings.confinement = Confinement { namespaces: Wish::Off, ..Confinement::default() };
+        settings.confinement =
+            Confinement { namespaces: ConfineMode::Off, ..Confinement::default() };
     })
 }
 
@@ -122,8 +123,8 @@ fn jobs_of_accounts_are_in_cgroups_and_pid_namespaces() {
         let bench = || {
             LocalBench::set(4, |folder, settings| {
                 prepare(folder, settings, words);
-                settings.confinement.namespaces = Wish::Require;
-                settings.confinement.cgroups = Wish::Auto;
+                settings.confinement.namespaces = ConfineMode::Require;
+                settings.confinement.cgroups = ConfineMode::Auto;
             })
         };
         for (name, check) in CHECKS {
@@ -199,7 +200,8 @@ fn inside_a_cgroup_of_its_own() {
     let folder = root.join(unit.trim_start_matches('/'));
     let before = processes(&folder);
     let mut bench = LocalBench::set(8, |_, settings| {
-        settings.confinement = Confinement { namespaces: Wish::Off, ..Confinement::default() };
+        settings.confinement =
+            Confinement { namespaces: ConfineMode::Off, ..Confinement::default() };
     });
     // Root without anything that says that the cgroup was delegated.
     assert_eq!(own(), unit);
@@ -228,10 +230,10 @@ fn inside_a_cgroup_of_its_own() {
 fn what_one_task_costs() {
     use std::time::{Duration, Instant};
     for (what, namespaces, cgroups) in [
-        ("neither", Wish::Off, Wish::Off),
-        ("a cgroup", Wish::Off, Wish::Auto),
-        ("namespaces", Wish::Require, Wish::Off),
-        ("both", Wish::Require, Wish::Auto),
+        ("neither", ConfineMode::Off, ConfineMode::Off),
+        ("a cgroup", ConfineMode::Off, ConfineMode::Auto),
+        ("namespaces", ConfineMode::Require, ConfineMode::Off),
+        ("both", ConfineMode::Require, ConfineMode::Auto),
     ] {
         let mut bench = LocalBench::set(4, |folder, settings| {
             settings.folder = folder.join("state/site");

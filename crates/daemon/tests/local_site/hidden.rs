@@ -5,8 +5,8 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Command;
 
-use tradewind_daemon::site::conformance::{Bench, CHECKS, TaskBehaviour, order};
-use tradewind_daemon::site::local::Wish;
+use tradewind_daemon::site::conformance::{CHECKS, SiteBench, TaskBehaviour, order};
+use tradewind_daemon::site::local::ConfineMode;
 use tradewind_daemon::site::{Exit, Order, Seen, SiteError};
 use tradewind_io::submission::Work;
 
@@ -35,7 +35,7 @@ fn bench() -> LocalBench {
         settings.folder = folder.join("site");
         settings.directory = folder.join("work");
         settings.hidden = Some(folder);
-        settings.confinement.namespaces = Wish::Require;
+        settings.confinement.namespaces = ConfineMode::Require;
     })
 }
 

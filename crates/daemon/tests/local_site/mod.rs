@@ -5,23 +5,23 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tempfile::TempDir;
-use tradewind_daemon::site::conformance::Bench;
-use tradewind_daemon::site::local::{Confinement, Local, Settings, Wish};
+use tradewind_daemon::site::conformance::SiteBench;
+use tradewind_daemon::site::local::{ConfineMode, Confinement, Local, LocalSettings};
 use tradewind_daemon::site::{PoolSetup, Site};
 use tradewind_model::{Performance, Time};
 
 pub(crate) struct LocalBench {
     /// Removed with the bench.
     _folder: TempDir,
-    pub(crate) settings: Settings,
+    pub(crate) settings: LocalSettings,
     /// `None` only while it is being replaced.
     pub(crate) local: Option<Local>,
 }
 
 /// Tasks without namespaces and cgroups: where those are allowed, they have tests of their own.
 pub(crate) const FREE: Confinement = Confinement {
-    namespaces: Wish::Off,
-    cgroups: Wish::Off,
+    namespaces: ConfineMode::Off,
+    cgroups: ConfineMode::Off,
     processors: None,
     memory: None,
     slots_of_machine: None,
@@ -37,7 +37,7 @@ impl LocalBench {
     }
 
     /// With settings that are changed; the folder in which all is comes first.
-    pub(crate) fn set(slots: u32, change: impl Fn(&Path, &mut Settings)) -> LocalBench {
+    pub(crate) fn set(slots: u32, change: impl Fn(&Path, &mut LocalSettings)) -> LocalBench {
         let folder = TempDir::new().unwrap();
         let directory = folder.path().join("work");
         std::fs::create_dir(&directory).unwrap();
@@ -47,7 +47,7 @@ impl LocalBench {
             performance: Performance::REFERENCE,
             attributes: BTreeMap::new(),
         };
-        let mut settings = Settings {
+        let mut settings = LocalSettings {
             folder: folder.path().join("site"),
             directory,
             supervisor: vec![PathBuf::from(env!("CARGO_BIN_EXE_tradewind-local-task"))],
@@ -76,7 +76,7 @@ impl Drop for LocalBench {
     }
 }
 
-impl Bench for LocalBench {
+impl SiteBench for LocalBench {
     fn site(&mut self) -> &mut dyn Site {
         self.local.as_mut().unwrap()
     }

@@ -38,8 +38,8 @@ pub(crate) struct Plan {
     /// Nodes, performance in thousandths and price of each site.
     pub(crate) sites: Vec<(u32, u32, i64)>,
     pub(crate) jobs: Vec<Asked>,
-    pub(crate) queues: multiqueue::Settings,
-    pub(crate) negotiation: negotiation::Settings,
+    pub(crate) queues: multiqueue::MultiQueueSettings,
+    pub(crate) negotiation: negotiation::NegotiationSettings,
     pub(crate) links: Links,
 }
 
@@ -198,7 +198,7 @@ pub(crate) fn simulated(plan: &Plan) -> Told {
     let migration = Migration { negotiation: plan.negotiation, seed: 1, network };
     let build = |pool: &Pool| Box::new(MultiQueue::new(pool.nodes, plan.queues)) as Box<_>;
     let mut grid = AutonomousSites::new(&pools, HomeRule::InTurn, Some(migration), build);
-    let settings = tradewind_sim::Settings::default();
+    let settings = tradewind_sim::ReplaySettings::default();
     let ran = run(&workload, settings, &mut grid, &mut []).unwrap();
     let place = |ran: &tradewind_sim::Ran| match &ran.place {
         tradewind_model::Place::Pool(PoolId(pool)) => *pool as usize,

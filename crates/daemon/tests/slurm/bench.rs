@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use tradewind_daemon::site::conformance::Bench;
-use tradewind_daemon::site::slurm::{self, Settings};
+use tradewind_daemon::site::conformance::SiteBench;
+use tradewind_daemon::site::slurm::{self, ManagedSettings};
 use tradewind_daemon::site::{PoolSetup, Site};
 use tradewind_io::settings::cluster::{Accounts, Cluster as Described, Members};
 use tradewind_model::{Performance, Span, Time};
@@ -18,7 +18,7 @@ pub(crate) struct SlurmBench<'c> {
     pub(crate) cluster: &'c Cluster,
     partition: String,
     pub(crate) folder: Rc<TempDir>,
-    pub(crate) settings: Settings,
+    pub(crate) settings: ManagedSettings,
     /// `None` only while it is being replaced.
     pub(crate) slurm: Option<Box<dyn Site>>,
     taken: Option<String>,
@@ -59,11 +59,11 @@ impl<'c> SlurmBench<'c> {
         cluster: &'c Cluster,
         partition: &str,
         nodes: u32,
-        change: impl FnOnce(&mut Settings),
+        change: impl FnOnce(&mut ManagedSettings),
     ) -> SlurmBench<'c> {
         let folder = TempDir::new_in(cluster.path()).unwrap();
         std::fs::create_dir(folder.path().join("work")).unwrap();
-        let mut settings = Settings {
+        let mut settings = ManagedSettings {
             name: "alpha".to_owned(),
             folder: folder.path().join("site"),
             cluster: described(cluster, folder.path()),
@@ -77,7 +77,7 @@ impl<'c> SlurmBench<'c> {
     pub(crate) fn again(
         cluster: &'c Cluster,
         partition: &str,
-        settings: Settings,
+        settings: ManagedSettings,
         folder: Rc<TempDir>,
     ) -> SlurmBench<'c> {
         let slurm = Some(slurm::open(settings.clone()).unwrap());
@@ -100,7 +100,7 @@ impl Drop for SlurmBench<'_> {
     }
 }
 
-impl Bench for SlurmBench<'_> {
+impl SiteBench for SlurmBench<'_> {
     fn site(&mut self) -> &mut dyn Site {
         self.slurm.as_mut().unwrap().as_mut()
     }

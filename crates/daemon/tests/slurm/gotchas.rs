@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use tradewind_daemon::site::conformance::{Bench, TaskBehaviour, order};
+use tradewind_daemon::site::conformance::{SiteBench, TaskBehaviour, order};
 use tradewind_daemon::site::{Exit, Order, Seen, SiteError, Survey, Tag};
 use tradewind_io::settings::cluster::NodeUnit;
 use tradewind_io::submission::{Append, Work};

@@ -9,8 +9,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant, SystemTime};
 
 use rustix::process::Signal;
-use tradewind_daemon::site::conformance::{Bench, order};
-use tradewind_daemon::site::slurm::Settings;
+use tradewind_daemon::site::conformance::{SiteBench, order};
+use tradewind_daemon::site::slurm::ManagedSettings;
 use tradewind_daemon::site::{Exit, Order, Seen, Survey, Tag, Turn, Wake};
 use tradewind_model::{Span, Time};
 
@@ -40,7 +40,7 @@ fn guest<'c>(
     nodes: u32,
     (rest, busy): (u32, u32),
     rewrite: &str,
-    change: impl FnOnce(&mut Settings),
+    change: impl FnOnce(&mut ManagedSettings),
 ) -> Guest<'c> {
     let mut log = PathBuf::new();
     let mut bench = SlurmBench::with(cluster, "main", nodes, |settings| {
@@ -229,7 +229,7 @@ fn what_was_not_heard_is_found() {
 fn sites_that_share_a_spool_hear_their_own_tasks() {
     let cluster = Cluster::start(&Plan::of("n", 2));
     let spool = cluster.path().join("shared");
-    let share = |name: &str, settings: &mut Settings| {
+    let share = |name: &str, settings: &mut ManagedSettings| {
         settings.name = name.to_owned();
         settings.cluster.spool = spool.display().to_string();
     };

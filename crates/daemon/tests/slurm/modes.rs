@@ -1,6 +1,6 @@
 //! Reservations, units, and what the doctor says.
 
-use tradewind_daemon::site::conformance::{Bench, order};
+use tradewind_daemon::site::conformance::{SiteBench, order};
 use tradewind_daemon::site::{Aside, Exit, LocalTask, Order, Seen, SiteError, Verdict};
 use tradewind_io::settings::cluster::{Mode, NodeUnit};
 use tradewind_model::{Span, Time};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tradewind_daemon::site::Survey;
-use tradewind_daemon::site::conformance::Bench;
+use tradewind_daemon::site::conformance::SiteBench;
 use tradewind_daemon::site::queued::{Blocked, MAX_LIMIT, QueuedJob};
 use tradewind_model::{Span, Time};
 

@@ -1,6 +1,6 @@
 //! Jobs whose nodes Slurm takes away for others.
 
-use tradewind_daemon::site::conformance::{Bench, order};
+use tradewind_daemon::site::conformance::{SiteBench, order};
 use tradewind_daemon::site::{Exit, Order};
 use tradewind_io::submission::Work;
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tradewind_daemon::site::conformance::{Bench, order};
+use tradewind_daemon::site::conformance::{SiteBench, order};
 use tradewind_daemon::site::{Exit, Order};
 use tradewind_io::submission::Work;
 use tradewind_model::Span;

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use tradewind_daemon::site::SiteError;
-use tradewind_daemon::site::conformance::{Bench, CHECKS, order};
-use tradewind_daemon::site::slurm::Settings;
+use tradewind_daemon::site::conformance::{CHECKS, SiteBench, order};
+use tradewind_daemon::site::slurm::ManagedSettings;
 
 use super::bench::SlurmBench;
 use super::cluster::{Cluster, Plan};
@@ -94,7 +94,7 @@ impl Server {
     }
 
     /// The site is reached through here.
-    fn reach(&self, settings: &mut Settings) {
+    fn reach(&self, settings: &mut ManagedSettings) {
         let cluster = &mut settings.cluster;
         cluster.ssh = Some("127.0.0.1".to_owned());
         cluster.ssh_options = self.options();
@@ -149,7 +149,7 @@ fn a_cluster_behind_ssh_keeps_its_promises() {
                         continue;
                     }
                     let partition = format!("l{lane}c{number}");
-                    let reach = |settings: &mut Settings| server.reach(settings);
+                    let reach = |settings: &mut ManagedSettings| server.reach(settings);
                     let mut bench = SlurmBench::with(cluster, &partition, WIDTH, reach);
                     if let Err(why) = check(&mut bench) {
                         failed.lock().unwrap().push(format!("{name}: {why}"));
@@ -168,7 +168,7 @@ fn a_cluster_behind_ssh_keeps_its_promises() {
 #[test]
 fn a_missing_sign_in_is_reported_and_then_all_goes_on() {
     let (server, cluster) = (Server::start(), Cluster::start(&Plan::of("v", 1)));
-    let reach = |settings: &mut Settings| server.reach(settings);
+    let reach = |settings: &mut ManagedSettings| server.reach(settings);
     let mut bench = SlurmBench::with(&cluster, "main", 1, reach);
     let socket = socket(&bench.settings.folder);
     let first = order(&mut bench, 1, &sleeps(0, 4));

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use tradewind_daemon::site::conformance::{Bench, TaskBehaviour, order};
-use tradewind_daemon::site::notes::memory::Memory;
+use tradewind_daemon::site::conformance::{SiteBench, TaskBehaviour, order};
+use tradewind_daemon::site::notes::memory::NotesInMemory;
 use tradewind_daemon::site::slurm::{self, Ownership};
 use tradewind_daemon::site::{Exit, Seen, Site, SiteError};
 
@@ -12,7 +12,7 @@ use super::cluster::{Cluster, Plan};
 use super::gotchas::{sleeps, until_ended};
 
 /// A daemon of its own folder, in a term of ownership.
-fn owner(bench: &SlurmBench<'_>, name: &str, notes: &Memory, epoch: u64) -> Box<dyn Site> {
+fn owner(bench: &SlurmBench<'_>, name: &str, notes: &NotesInMemory, epoch: u64) -> Box<dyn Site> {
     let mut settings = bench.settings.clone();
     settings.folder = bench.folder.path().join(name);
     let (market, notes) = ("trial".to_owned(), Some(notes.open("alpha")));
@@ -28,7 +28,7 @@ fn is_stale<T: std::fmt::Debug>(said: Result<T, SiteError>, word: &str) {
 fn a_daemon_that_was_succeeded_submits_cancels_and_settles_nothing() {
     let cluster = Cluster::start(&Plan::of("t", 2));
     let mut bench = SlurmBench::new(&cluster, "main", 2);
-    let (notes, unnoted) = (Memory::default(), Memory::default());
+    let (notes, unnoted) = (NotesInMemory::default(), NotesInMemory::default());
     let mut old = owner(&bench, "one", &notes, 5);
     bench.slurm = Some(owner(&bench, "idle", &unnoted, 1));
     let say = |text: &str| TaskBehaviour::Say(text.to_owned(), 0);

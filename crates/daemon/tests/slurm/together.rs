@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_daemon::site::conformance::{Bench, TaskBehaviour, order};
+use tradewind_daemon::site::conformance::{SiteBench, TaskBehaviour, order};
 use tradewind_daemon::site::{Exit, Go, Order};
 use tradewind_model::Span;
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tradewind_daemon::site::Verdict;
-use tradewind_daemon::site::conformance::Bench;
+use tradewind_daemon::site::conformance::SiteBench;
 
 use super::bench::{SlurmBench, pool};
 use super::cluster::{Cluster, Plan};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use tradewind_daemon::site::conformance::{Bench, TaskBehaviour, order};
+use tradewind_daemon::site::conformance::{SiteBench, TaskBehaviour, order};
 use tradewind_daemon::site::{Exit, Seen, SiteError, Verdict};
 use tradewind_io::settings::cluster::Accounts;
 use tradewind_io::submission::Work;

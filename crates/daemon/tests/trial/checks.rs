@@ -5,7 +5,7 @@ use std::fmt;
 
 use tradewind_daemon::live::State;
 use tradewind_daemon::live::money::Account;
-use tradewind_daemon::live::state::{Finish, Hold, Job, Phase};
+use tradewind_daemon::live::state::{Finish, Job, JobHold, Phase};
 use tradewind_daemon::site::Exit;
 use tradewind_daemon::site::fake::{FakeSite, Ran};
 use tradewind_io::submission::OnLost;
@@ -222,13 +222,17 @@ pub(crate) fn whole(state: &State, sites: &[FakeSite], clouded: &BTreeSet<u64>) 
 pub(crate) fn finished(state: &State, at: Time) -> Check {
     let waits = state.jobs.values().find(|job| match job.phase() {
         Phase::Over(_) => false,
-        Phase::Held(Hold::User | Hold::Lost | Hold::Rejected(_) | Hold::Funds(_)) => false,
-        Phase::Held(Hold::Breached) => false,
+        Phase::Held(JobHold::User | JobHold::Lost | JobHold::Rejected(_) | JobHold::Funds(_)) => {
+            false
+        }
+        Phase::Held(JobHold::Breached) => false,
         // A job before it waits for its user.
-        Phase::Held(Hold::Dependency | Hold::Array) => false,
+        Phase::Held(JobHold::Dependency | JobHold::Array) => false,
         // A policy that begins keeps those who cannot pay the prices of now.
         Phase::Waiting => can_pay(state, job),
-        Phase::Held(Hold::Booked | Hold::Nowhere | Hold::Capped(_)) | Phase::Running => true,
+        Phase::Held(JobHold::Booked | JobHold::Nowhere | JobHold::Capped(_)) | Phase::Running => {
+            true
+        }
         Phase::Handing | Phase::Away => true,
     });
     if let Some(job) = waits {

@@ -7,12 +7,12 @@ use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
 use tradewind_daemon::live::record::OfferRecord;
 use tradewind_daemon::live::rights::{Actor, Role};
-use tradewind_daemon::live::state::{Happening, Job, Outcome, Phase, Promise, State};
+use tradewind_daemon::live::state::{Happening, Job, OfferOutcome, Phase, Promise, State};
 use tradewind_daemon::live::{Ask, Input, Live, Record, Reply, Withheld};
 use tradewind_daemon::site::Site;
-use tradewind_daemon::site::fake::{FakeSite, Fault};
+use tradewind_daemon::site::fake::{FakeSite, InjectedFault};
 use tradewind_io::submission::OnBreach;
-use tradewind_model::{Guard, Money, PoolId, Price, Span, Time};
+use tradewind_model::{Guard, Money, OwnersFirst, PoolId, Price, Span, Time};
 
 use crate::checks::{Check, broken};
 use crate::world::World;
@@ -22,9 +22,10 @@ const SILENCE: Span = Span(60);
 
 /// In half of the worlds more is left to the owners than they are expected to need: offers are kept
 /// all the same.
-pub(crate) fn guards(seed: u64) -> BTreeMap<String, Guard> {
+pub(crate) fn owners_first(seed: u64) -> BTreeMap<String, OwnersFirst> {
     let names: &[&str] = if (seed / 4).is_multiple_of(2) { &["a", "b"] } else { &[] };
-    names.iter().map(|name| ((*name).to_owned(), Guard::Spare)).collect()
+    let first = OwnersFirst { guard: Guard::Spare, max_delay: OwnersFirst::NO_BOUND };
+    names.iter().map(|name| ((*name).to_owned(), first)).collect()
 }
 
 /// Offers that were accepted, and acknowledged to their users.
@@ -77,7 +78,7 @@ impl Accepted {
 /// What a job pays that accepted an offer, and what is said of it.
 fn paid(job: &Job) -> Check {
     let number = job.number;
-    let counts = |it: &&Promise| !matches!(it.outcome, Outcome::Void(_));
+    let counts = |it: &&Promise| !matches!(it.outcome, OfferOutcome::Void(_));
     let cost = job.promises.iter().filter(counts).map(|it| it.cost).min();
     if let Some(cost) = cost.filter(|cost| job.paid > *cost) {
         return broken("offers", format!("job {number} paid {} of at most {cost}", job.paid));
@@ -182,7 +183,8 @@ impl World {
         let site = self.rng.random_range(0..2usize);
         match self.rng.random_range(0..3) {
             0 if self.chance(self.rates.cut) => {
-                let faults = [Fault::Away, Fault::LostBefore, Fault::LostAfter];
+                let faults =
+                    [InjectedFault::Away, InjectedFault::LostBefore, InjectedFault::LostAfter];
                 let fault = faults[self.rng.random_range(0..3usize)].clone();
                 self.sites[site].weather(Some(fault));
             }

@@ -11,13 +11,13 @@ use tradewind_daemon::live::record::MarketRecord;
 use tradewind_daemon::live::{
     Act, ApplyError, Input, Instruction, LineSettings, Live, Make, Record, Settings, State, Step,
 };
-use tradewind_daemon::site::fake::{FakeSite, Fault, LocalJob};
+use tradewind_daemon::site::fake::{FakeSite, InjectedFault, LocalJob};
 use tradewind_daemon::site::{PoolSetup, Site as _, SiteError, Tag};
-use tradewind_daemon::store::memory::{Disk, Memory, StoreFault as DiskFault};
+use tradewind_daemon::store::memory::{Disk, MemoryStore, StoreFault as DiskFault};
 use tradewind_daemon::store::{Origin, Snapshot, Store as _};
 use tradewind_model::{
-    Admission, Attributes, Guard, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Time,
-    Times,
+    Admission, Attributes, Money, OwnersFirst, Performance, Pool, Pools, Price, Site, SiteId, Span,
+    Time, Times,
 };
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::{Policy, gridfill};
@@ -39,7 +39,8 @@ impl Make for Policies {
             "fcfs" => Depth::First(0),
             other => return Err(format!("there is no policy `{other}`")),
         };
-        let settings = gridfill::Settings { depth, ..gridfill::Settings::default() };
+        let settings =
+            gridfill::GridFillSettings { depth, ..gridfill::GridFillSettings::default() };
         Ok(Box::new(gridfill::GridFill::new(settings)))
     }
 }
@@ -77,11 +78,11 @@ pub(crate) struct World {
     skew: Span,
     disk: Disk,
     shelf: Shelf,
-    pub(crate) daemon: Option<(Live, Memory)>,
+    pub(crate) daemon: Option<(Live, MemoryStore)>,
     pub(crate) sites: Vec<FakeSite>,
     /// Sites in whose own queues jobs of the market wait.
     in_line: BTreeMap<String, LineSettings>,
-    guards: BTreeMap<String, Guard>,
+    owners_first: BTreeMap<String, OwnersFirst>,
     /// What each site's thread has still to say.
     orders: Vec<VecDeque<Instruction>>,
     /// Messages that are on their way to the engine.
@@ -168,7 +169,7 @@ impl World {
             daemon: None,
             sites: sites(&pools),
             in_line: in_line(seed),
-            guards: offers::guards(seed),
+            owners_first: offers::owners_first(seed),
             orders: vec![VecDeque::new(), VecDeque::new()],
             inbox: VecDeque::new(),
             told: BTreeMap::new(),
@@ -284,16 +285,16 @@ impl World {
         }
     }
 
-    fn fault(&mut self) -> Fault {
+    fn fault(&mut self) -> InjectedFault {
         match self.rng.random_range(0..8) {
-            0 => Fault::Away,
-            1 => Fault::Refused,
-            2 => Fault::LostBefore,
-            3 => Fault::LostAfter,
-            4 => Fault::Late(Span(self.rng.random_range(0..100))),
-            5 => Fault::Twice,
-            6 => Fault::Garbage(3),
-            _ => Fault::Garbage(self.rng.random_range(0..Fault::GARBAGE)),
+            0 => InjectedFault::Away,
+            1 => InjectedFault::Refused,
+            2 => InjectedFault::LostBefore,
+            3 => InjectedFault::LostAfter,
+            4 => InjectedFault::Late(Span(self.rng.random_range(0..100))),
+            5 => InjectedFault::Twice,
+            6 => InjectedFault::Garbage(3),
+            _ => InjectedFault::Garbage(self.rng.random_range(0..InjectedFault::GARBAGE)),
         }
     }
 
@@ -349,7 +350,7 @@ impl World {
             new_user_grant: Money(3_000_000_000),
             max_refusals: 4,
             in_line: self.in_line.clone(),
-            guards: self.guards.clone(),
+            owners_first: self.owners_first.clone(),
             ..Settings::default()
         };
         let policy = match state.policy.as_str() {

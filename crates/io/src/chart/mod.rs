@@ -67,7 +67,7 @@ pub struct Chart {
     /// A vertical line at this moment.
     pub now: Option<Time>,
     /// One per node; rows of one group stand together.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ChartRow>,
     /// In any order.
     pub bars: Vec<Bar>,
     /// The batch, for colours and the legend.
@@ -76,7 +76,7 @@ pub struct Chart {
 
 /// One node's line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct ChartRow {
     /// The node's name.
     pub label: String,
     /// The site's name.

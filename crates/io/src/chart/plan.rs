@@ -2,14 +2,14 @@
 
 use tradewind_model::{NodeId, Plan, Slot, Snapshot, Time, Window};
 
-use super::{Bar, Chart, ChartJob, Fate, Kind, Row};
+use super::{Bar, Chart, ChartJob, ChartRow, Fate, Kind};
 
 impl Chart {
     /// The chart of `plan` on `snapshot`: what is not free is the owners' load.
     ///
     /// O(nodes + slots log slots + tasks of all alternatives).
     pub fn of_plan(title: String, snapshot: &Snapshot, plan: &Plan) -> Chart {
-        let row = |(id, node): (NodeId, &tradewind_model::Node)| Row {
+        let row = |(id, node): (NodeId, &tradewind_model::Node)| ChartRow {
             label: node.name.clone(),
             group: snapshot.grid.site_of(id).name.clone(),
         };

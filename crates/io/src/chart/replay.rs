@@ -2,7 +2,7 @@
 
 use tradewind_model::{Horizon, Span, Time};
 
-use super::steps::{Change, Columns};
+use super::steps::{Change, TimeColumns};
 
 /// One run of one policy.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -171,7 +171,7 @@ impl Replay {
         let start = whole.start.0.div_euclid(DAY) * DAY;
         let days = (whole.end.0 - start + DAY - 1) / DAY;
         let grid = Horizon { start: Time(start), end: Time(start + days * DAY) };
-        let columns = Columns::new(grid, (days as usize).min(DAYS_MOST));
+        let columns = TimeColumns::new(grid, (days as usize).min(DAYS_MOST));
         let areas = columns.areas(&self.used());
         let per_week = (DAYS_PER_WEEK * columns.len() / days as usize).max(1);
         let mut best = (0, i128::MIN);

@@ -11,16 +11,16 @@ pub(super) struct Change {
 
 /// A horizon cut into columns of whole seconds, as equal as they can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Columns {
+pub(super) struct TimeColumns {
     horizon: Horizon,
     count: usize,
 }
 
-impl Columns {
+impl TimeColumns {
     /// At most `max` columns of at least a second each.
-    pub(super) fn new(horizon: Horizon, max: usize) -> Columns {
+    pub(super) fn new(horizon: Horizon, max: usize) -> TimeColumns {
         let seconds = usize::try_from(horizon.span().0.max(1)).unwrap_or(usize::MAX);
-        Columns { horizon, count: max.clamp(1, seconds) }
+        TimeColumns { horizon, count: max.clamp(1, seconds) }
     }
 
     pub(super) fn len(&self) -> usize {

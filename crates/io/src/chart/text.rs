@@ -6,7 +6,7 @@ use tradewind_model::{Span, Time};
 
 use super::axis::Axis;
 use super::rows::{self, Room, Shown};
-use super::{Bar, Chart, Fate, Kind, Row};
+use super::{Bar, Chart, ChartRow, Fate, Kind};
 
 /// Which characters a terminal can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ const REST: char = '#';
 pub fn text(chart: &Chart, options: TextOptions) -> String {
     let shown = rows::choose(chart, Room { rows: ROWS_MOST, alternatives: 0 });
     if shown.rows.len() <= ROWS_MOST {
-        return draw(chart, &shown, options, Names::InLegend);
+        return draw(chart, &shown, options, NamePlacement::InLegend);
     }
     let by_job = by_job(chart);
     let mut shown = rows::choose(&by_job, Room { rows: usize::MAX, alternatives: 0 });
@@ -56,17 +56,17 @@ pub fn text(chart: &Chart, options: TextOptions) -> String {
         shown.rows.truncate(JOBS_MOST);
         shown.notes.push(format!("{more} more placed jobs are not shown"));
     }
-    draw(&by_job, &shown, options, Names::OnRows)
+    draw(&by_job, &shown, options, NamePlacement::OnRows)
 }
 
 /// Where the names of jobs stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Names {
+enum NamePlacement {
     InLegend,
     OnRows,
 }
 
-fn draw(chart: &Chart, shown: &Shown, options: TextOptions, names: Names) -> String {
+fn draw(chart: &Chart, shown: &Shown, options: TextOptions, names: NamePlacement) -> String {
     let width = options.width.max(40);
     let label = label_width(chart, shown, width);
     let mut canvas = Canvas {
@@ -80,7 +80,7 @@ fn draw(chart: &Chart, shown: &Shown, options: TextOptions, names: Names) -> Str
     };
     canvas.axis();
     canvas.rows();
-    if names == Names::InLegend {
+    if names == NamePlacement::InLegend {
         canvas.legend();
     }
     if let Some(note) = canvas.axis_of_chart().note() {
@@ -114,7 +114,7 @@ fn by_job(chart: &Chart) -> Chart {
             let row = rows.len();
             bars.push(Bar { row, start, end: finish, kind: Kind::Placed(index) });
             let label = format!("{} on {}", job.name, crate::present::grouped(tasks[index]));
-            rows.push(Row { label, group: "job on nodes".to_owned() });
+            rows.push(ChartRow { label, group: "job on nodes".to_owned() });
         }
     }
     Chart { rows, bars, ..chart.clone() }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tradewind_model::{Horizon, Time};
 
-use super::steps::Columns;
+use super::steps::TimeColumns;
 
 /// Points that straight lines join, from the first to the last.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ impl Trace {
         let (Some(first), Some(last)) = (levels.first(), levels.last()) else {
             return Trace::default();
         };
-        let columns = Columns::new(Horizon { start: first.0, end: last.0 }, max);
+        let columns = TimeColumns::new(Horizon { start: first.0, end: last.0 }, max);
         let mut points = Vec::with_capacity(columns.len() + 1);
         let mut level = 0;
         for index in 0..columns.len() {

@@ -7,7 +7,7 @@ use super::ink::{Ink, Rect};
 use super::panel::Panel;
 use super::replay::{HoldCause, Replay};
 use super::sheet::{self, HEAD, Key, MARGIN, Pen, Swatch, WIDTH};
-use super::steps::{self, Columns};
+use super::steps::{self, TimeColumns};
 use super::theme::{ALARM_LIGHT, DARK, USED};
 use super::{grouped, theme};
 use crate::present::{self, Unit};
@@ -31,7 +31,7 @@ pub struct Usage {
 #[derive(Debug, Clone, PartialEq)]
 struct Drawn {
     horizon: Horizon,
-    columns: Columns,
+    columns: TimeColumns,
     /// Shares of the machine, column by column.
     used: Vec<f64>,
     closed: Vec<f64>,
@@ -77,7 +77,7 @@ impl Usage {
 
 impl Drawn {
     fn new(replay: &Replay, horizon: Horizon) -> Drawn {
-        let columns = Columns::new(horizon, COLUMNS);
+        let columns = TimeColumns::new(horizon, COLUMNS);
         let capacity = (replay.processors() as f64).max(1.0);
         let shares = |changes: &[steps::Change]| -> Vec<f64> {
             columns.means(changes).into_iter().map(|mean| mean / capacity).collect()

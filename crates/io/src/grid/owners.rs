@@ -2,17 +2,29 @@
 
 use std::path::Path;
 
-use tradewind_model::{Guard, PoolId, SiteId, Span, Standing, Time};
+use tradewind_model::{OwnersFirst, PoolId, SiteId, Span, Standing, Time};
 
 use crate::campaign::{Keyword as _, Overrun, beside};
 use crate::diagnostics::{Diagnostic, did_you_mean, excerpt};
 use crate::fields::{Fields, Notes};
 use crate::outages::{Target, TargetKind, Targets};
+use crate::owners_first;
 use crate::value::Value;
 
-const KEYS: [&str; 12] = [
-    "log", "policy", "pool", "market", "guard", "tested", "horizon", "overrun", "wider", "from",
-    "to", "start",
+const KEYS: [&str; 13] = [
+    "log",
+    "policy",
+    "pool",
+    "market",
+    "guard",
+    "max_delay",
+    "tested",
+    "horizon",
+    "overrun",
+    "wider",
+    "from",
+    "to",
+    "start",
 ];
 
 /// The most waiting jobs that a site's scheduler examines at a time.
@@ -43,8 +55,8 @@ pub struct OwnersQueue {
     pub policy: String,
     /// Where the market's jobs stand.
     pub market: Standing,
-    /// How much the market leaves to these jobs.
-    pub guard: Guard,
+    /// What these jobs' owners may rely on.
+    pub owners_first: OwnersFirst,
     /// How many waiting jobs it examines at a time, if there is a limit.
     pub tested: Option<u32>,
     /// How far it looks ahead, if there is a limit.
@@ -81,11 +93,11 @@ impl OwnersQueue {
 
 /// The queues of all sites that have been read so far.
 #[derive(Default)]
-pub(super) struct Reader {
+pub(super) struct OwnersReader {
     pub(super) queues: Vec<OwnersQueue>,
 }
 
-impl Reader {
+impl OwnersReader {
     /// Reads one entry of a site; `file` is the name of the grid file.
     pub(super) fn queue(
         &mut self,
@@ -102,7 +114,6 @@ impl Reader {
             Overrun::WORDS.iter().map(|(name, overrun, _)| (*name, *overrun)).collect();
         let folder = Path::new(file).parent().unwrap_or(Path::new(""));
         let market = fields.word("market", &Standing::WORDS, notes).unwrap_or_default();
-        let guard = fields.word("guard", &Guard::WORDS, notes);
         let queue = OwnersQueue {
             site,
             pools: pools.unwrap_or_default(),
@@ -112,7 +123,7 @@ impl Reader {
                 .unwrap_or_default(),
             policy: fields.text("policy", notes).unwrap_or_default().trim().to_owned(),
             market,
-            guard: guard.unwrap_or_else(|| Guard::usual(market)),
+            owners_first: owners_first::read(&fields, (market, "market"), notes),
             tested: tested.and_then(|tested| u32::try_from(tested).ok()),
             horizon: fields.span("horizon", 1..=HORIZON_MAX, notes),
             overrun: fields.word("overrun", &overruns, notes).unwrap_or(Overrun::Kill),

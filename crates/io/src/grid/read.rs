@@ -73,7 +73,7 @@ fn grid(fields: &Fields<'_, '_>, name: &str, notes: &mut Notes<'_>) -> Option<Gr
         }
     }
     let mut file = (Vec::new(), Vec::new(), Vec::new());
-    let mut owners = owners::Reader::default();
+    let mut owners = owners::OwnersReader::default();
     for (i, site) in sites.iter().enumerate() {
         let id = SiteId(i as u32);
         planned(site, &reader.pools.targets, id, &mut file.0, notes);

@@ -1,5 +1,5 @@
 use tradewind_model::{
-    Admission, Attribute, Cause, Guard, Horizon, Outage, PoolId, Price, Standing, Time,
+    Admission, Attribute, Cause, Guard, Horizon, Outage, OwnersFirst, PoolId, Price, Standing, Time,
 };
 
 use super::*;
@@ -391,6 +391,7 @@ pool = [{ name = "a", nodes = 4 }, { name = "b", nodes = 8, queues = "1:1" }]
   log = "../other.swf.gz"
   policy = "conservative"
   pool = "a"
+  max_delay = "5m"
   wider = "drop"
 
 [[site]]
@@ -410,8 +411,10 @@ fn owners_with_queues_are_read() {
     let first = &owners[0];
     assert_eq!((first.horizon, first.start), (Some(Span(86_400)), Some(Time(0))));
     assert_eq!((first.market, owners[1].market), (Standing::InLine, Standing::Behind));
-    let guards: Vec<Guard> = owners.iter().map(|it| it.guard).collect();
+    let guards: Vec<Guard> = owners.iter().map(|it| it.owners_first.guard).collect();
     assert_eq!(guards, [Guard::Early, Guard::Spare, Guard::Limits], "behind, and in line");
+    let delays = [0, 1, 2].map(|at: usize| owners[at].owners_first.max_delay);
+    assert_eq!(delays, [OwnersFirst::NO_BOUND, Span(300), OwnersFirst::NO_BOUND]);
     assert_eq!((first.wider, owners[1].wider), (Wider::Error, Wider::Drop));
     assert_eq!((first.lines, first.place.as_str()), ((6, 7), "site[0].owners[0]"));
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::marker::PhantomData;
 
-use super::{Cells, Field};
+use super::{Cells, ColumnHead};
 
 /// A Parquet file that cannot be written.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ impl<W: Write + Send> Writer<W> {
     ///
     /// # Errors
     /// Always: the program was built without Parquet.
-    pub fn new(_: W, _: &'static [Field]) -> io::Result<Writer<W>> {
+    pub fn new(_: W, _: &'static [ColumnHead]) -> io::Result<Writer<W>> {
         let why = "this program was built without Parquet: ask for CSV, or build it with \
                    `cargo build --release`";
         Err(io::Error::new(io::ErrorKind::Unsupported, why))

@@ -13,13 +13,13 @@ use proptest::prelude::*;
 use super::writer::CREATED_BY;
 use super::*;
 
-const ALL: &[Field] = &[
-    Field { name: "int32", kind: ColumnKind::Int32 },
-    Field { name: "int64", kind: ColumnKind::Int64 },
-    Field { name: "double", kind: ColumnKind::Double },
-    Field { name: "flag", kind: ColumnKind::Flag },
-    Field { name: "text", kind: ColumnKind::Text },
-    Field { name: "word", kind: ColumnKind::Word },
+const ALL: &[ColumnHead] = &[
+    ColumnHead { name: "int32", kind: ColumnKind::Int32 },
+    ColumnHead { name: "int64", kind: ColumnKind::Int64 },
+    ColumnHead { name: "double", kind: ColumnKind::Double },
+    ColumnHead { name: "flag", kind: ColumnKind::Flag },
+    ColumnHead { name: "text", kind: ColumnKind::Text },
+    ColumnHead { name: "word", kind: ColumnKind::Word },
 ];
 
 fn written<W: Write + Send>(to: W, groups: &[Vec<Cells>]) -> W {
@@ -155,7 +155,7 @@ fn the_footer_says_what_the_file_is() {
 
 #[test]
 fn columns_must_fit() {
-    let fails = |fields: &'static [Field], columns: &[Cells]| {
+    let fails = |fields: &'static [ColumnHead], columns: &[Cells]| {
         let mut writer = Writer::new(Vec::new(), fields).unwrap();
         writer.group(columns).is_err()
     };

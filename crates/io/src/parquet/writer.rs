@@ -12,7 +12,7 @@ use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
 use ::parquet::file::writer::SerializedFileWriter;
 use ::parquet::schema::types::{ColumnPath, Type, TypePtr};
 
-use super::{Cells, ColumnKind, Field};
+use super::{Cells, ColumnHead, ColumnKind};
 
 /// Who wrote the file, in the form that readers look for.
 pub(super) const CREATED_BY: &str =
@@ -51,7 +51,7 @@ impl Cells {
 #[derive(Debug)]
 pub struct Writer<W: Write> {
     file: SerializedFileWriter<W>,
-    fields: &'static [Field],
+    fields: &'static [ColumnHead],
 }
 
 impl<W: Write + Send> Writer<W> {
@@ -59,7 +59,7 @@ impl<W: Write + Send> Writer<W> {
     ///
     /// # Errors
     /// Those of `to`, here and below.
-    pub fn new(to: W, fields: &'static [Field]) -> io::Result<Writer<W>> {
+    pub fn new(to: W, fields: &'static [ColumnHead]) -> io::Result<Writer<W>> {
         let file = SerializedFileWriter::new(to, schema(fields)?, Arc::new(properties(fields)?))?;
         Ok(Writer { file, fields })
     }
@@ -110,12 +110,12 @@ fn misfit() -> io::Error {
     io::Error::other("cells that do not fit the columns of the table")
 }
 
-fn schema(fields: &[Field]) -> Result<TypePtr> {
+fn schema(fields: &[ColumnHead]) -> Result<TypePtr> {
     let columns: Result<Vec<TypePtr>> = fields.iter().map(|it| column(it).map(Arc::new)).collect();
     Type::group_type_builder("schema").with_fields(columns?).build().map(Arc::new)
 }
 
-fn column(field: &Field) -> Result<Type> {
+fn column(field: &ColumnHead) -> Result<Type> {
     let (physical, logical) = match field.kind {
         ColumnKind::Int32 => (Physical::INT32, None),
         ColumnKind::Int64 => (Physical::INT64, None),
@@ -129,7 +129,7 @@ fn column(field: &Field) -> Result<Type> {
         .build()
 }
 
-fn properties(fields: &[Field]) -> Result<WriterProperties> {
+fn properties(fields: &[ColumnHead]) -> Result<WriterProperties> {
     let all = WriterProperties::builder()
         .set_created_by(CREATED_BY.to_owned())
         .set_compression(Compression::GZIP(GzipLevel::try_new(GZIP_LEVEL)?))

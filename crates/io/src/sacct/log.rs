@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use tradewind_model::{Span, Time};
 
 use super::names::{JobNames, Names, Renumbered};
-use super::rows::{NONE, Row};
-use super::{Arrival, Counts, History, Unit};
+use super::rows::{NONE, SacctRow};
+use super::{Arrival, Counts, History, ProcessorUnit};
 use crate::swf::{self, Header, Record};
 
 /// The kinds of names in a list of names, in its order.
@@ -71,7 +71,7 @@ impl History {
         ] {
             header.set(key, value);
         }
-        if self.unit == Unit::Nodes {
+        if self.unit == ProcessorUnit::Nodes {
             header.set("MaxNodes", &processors);
         }
         self.notes().iter().for_each(|note| header.note(note));
@@ -161,7 +161,7 @@ impl History {
 }
 
 impl Numbers {
-    fn record(&mut self, number: i64, first: u32, row: &Row) -> Record {
+    fn record(&mut self, number: i64, first: u32, row: &SacctRow) -> Record {
         let span = |seconds: u32| (seconds != NONE).then(|| Span(seconds.into()));
         let width = Some(row.processors).filter(|it| *it > 0);
         let short = |number: u16| if number == u16::MAX { NONE } else { number.into() };

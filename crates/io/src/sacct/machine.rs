@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use tradewind_model::Pools;
 
 use super::History;
-use super::Unit;
+use super::ProcessorUnit;
 use super::nodes::NodesSeen;
-use super::rows::{self, NONE, Row, Rows};
+use super::rows::{self, NONE, Rows, SacctRow};
 use super::values::YEAR_S;
 
 /// Partitions that share no node with others.
@@ -28,17 +28,17 @@ pub(super) struct PoolSeen {
 
 /// All pools, by their lowest partition.
 #[derive(Debug, Default)]
-pub(super) struct Machine {
+pub(super) struct PartitionPools {
     pub(super) pools: Vec<PoolSeen>,
 }
 
-impl Machine {
+impl PartitionPools {
     pub(super) fn of(
         rows: &Rows,
         nodes: &mut NodesSeen,
         per_node: &HashMap<u16, u32>,
         partitions: usize,
-    ) -> Machine {
+    ) -> PartitionPools {
         let counts = nodes.counts();
         let mut pools: BTreeMap<u16, PoolSeen> = BTreeMap::new();
         let of: Vec<u16> = (0..partitions).map(|it| nodes.pool(it as u16)).collect();
@@ -60,12 +60,12 @@ impl Machine {
         }
         // Partitions in which no job started have no nodes to simulate on.
         let pools = pools.into_values().filter(|pool| pool.processors > 0).collect();
-        Machine { pools }
+        PartitionPools { pools }
     }
 
     /// The same within what a grid may have: pools of what was in use, if nodes times processors
     /// are too many. `None`: these are too many, too.
-    pub(super) fn bounded(mut self) -> Option<Machine> {
+    pub(super) fn bounded(mut self) -> Option<PartitionPools> {
         if self.processors() > Pools::MAX_NODES {
             self.pools.iter_mut().for_each(|pool| pool.processors = pool.peak);
             self.pools.retain(|pool| pool.processors > 0);
@@ -81,7 +81,7 @@ impl Machine {
 
 /// The most processors in use at one time, by pool. O(n log n).
 fn peaks(rows: &Rows, pool_of: &[u16]) -> HashMap<u16, u32> {
-    let started = rows.in_order().filter(Row::started).count();
+    let started = rows.in_order().filter(SacctRow::started).count();
     let mut changes: Vec<(u16, u32, i32)> = Vec::with_capacity(2 * started);
     for row in rows.in_order().filter(|row| row.started() && row.end() > row.start()) {
         let Some(pool) = pool_of.get(usize::from(row.partition)) else { continue };
@@ -102,7 +102,7 @@ fn peaks(rows: &Rows, pool_of: &[u16]) -> HashMap<u16, u32> {
         *peak = (*peak).max(u32::try_from(used).unwrap_or(0));
     }
     // Jobs of no length count by their width alone.
-    for row in rows.in_order().filter(Row::started) {
+    for row in rows.in_order().filter(SacctRow::started) {
         if let Some(pool) = pool_of.get(usize::from(row.partition)) {
             let peak = peaks.entry(*pool).or_insert(0);
             *peak = (*peak).max(row.processors);
@@ -143,8 +143,8 @@ impl History {
              from\n# the jobs that ran: correct them where you know better.\n",
         );
         let unit = match self.unit {
-            Unit::Cpus => "a node of this file is one CPU of Slurm",
-            Unit::Nodes => "a node of this file is a node of Slurm",
+            ProcessorUnit::Cpus => "a node of this file is one CPU of Slurm",
+            ProcessorUnit::Nodes => "a node of this file is a node of Slurm",
         };
         // Writing to a string cannot fail.
         let _ = writeln!(out, "# Unit: {unit}.\ntitle = \"from Slurm\"\n");
@@ -175,8 +175,8 @@ impl History {
         let PoolSeen { nodes, per_node, peak, .. } = *pool;
         match (nodes, self.unit) {
             (0, _) => format!("most in use at one time: {peak}; rows have no lists of nodes"),
-            (_, Unit::Nodes) => format!("different nodes: {nodes}; most in use: {peak}"),
-            (_, Unit::Cpus) => format!(
+            (_, ProcessorUnit::Nodes) => format!("different nodes: {nodes}; most in use: {peak}"),
+            (_, ProcessorUnit::Cpus) => format!(
                 "different nodes: {nodes}; most CPUs of a job on one: {per_node}; most CPUs in \
                  use: {peak}"
             ),

@@ -19,22 +19,22 @@ use std::collections::BTreeSet;
 use jiff::tz::TimeZone;
 
 pub use log::KINDS as NAME_KINDS;
-pub use read::Reader;
+pub use read::SacctReader;
 
 /// What a processor of the log and a node of the grid are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
+pub enum ProcessorUnit {
     /// Slurm's CPUs: jobs share nodes.
     Cpus,
     /// Whole nodes.
     Nodes,
 }
 
-impl Unit {
+impl ProcessorUnit {
     fn words(self) -> &'static str {
         match self {
-            Unit::Cpus => "Slurm's CPUs",
-            Unit::Nodes => "whole nodes",
+            ProcessorUnit::Cpus => "Slurm's CPUs",
+            ProcessorUnit::Nodes => "whole nodes",
         }
     }
 }
@@ -59,11 +59,11 @@ pub enum KeepNames {
 
 /// How rows are read.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct SacctOptions {
     /// Of times without an offset.
     pub zone: TimeZone,
     /// `None`: CPUs if the rows have them, else nodes.
-    pub unit: Option<Unit>,
+    pub unit: Option<ProcessorUnit>,
     /// When a job arrives.
     pub arrival: Arrival,
     /// Only jobs of these partitions; empty: of all.
@@ -72,10 +72,10 @@ pub struct Options {
     pub names: KeepNames,
 }
 
-impl Options {
+impl SacctOptions {
     /// Times in `zone`, and everything else as it is by default.
-    pub fn new(zone: TimeZone) -> Options {
-        Options {
+    pub fn new(zone: TimeZone) -> SacctOptions {
+        SacctOptions {
             zone,
             unit: None,
             arrival: Arrival::Eligible,
@@ -124,7 +124,7 @@ pub struct Counts {
 #[derive(Debug)]
 pub struct History {
     counts: Counts,
-    unit: Unit,
+    unit: ProcessorUnit,
     arrival: Arrival,
     /// By IANA name, or `UTC`.
     zone: String,
@@ -132,7 +132,7 @@ pub struct History {
     columns: Vec<String>,
     rows: rows::Rows,
     names: read::AllNames,
-    machine: machine::Machine,
+    machine: machine::PartitionPools,
 }
 
 impl History {

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use tradewind_model::Pools;
 
 use super::columns::{self, Columns, Field, Values};
-use super::machine::{self, Machine};
+use super::machine::{self, PartitionPools};
 use super::names::{JobNames, Names};
 use super::nodes::NodesSeen;
-use super::rows::{self, NONE, Row, Rows};
+use super::rows::{self, NONE, Rows, SacctRow};
 use super::state::{self, Stage, Status};
-use super::times::{Moment, moment};
+use super::times::{TimeCell, moment};
 use super::values::{self, HET, JobId, Limit, Memory};
-use super::{Arrival, Counts, History, KeepNames, Options, Unit};
+use super::{Arrival, Counts, History, KeepNames, ProcessorUnit, SacctOptions};
 use crate::diagnostics::{Diagnostic, Diagnostics, excerpt};
 
 /// Users, accounts: as many as there may be.
@@ -35,12 +35,12 @@ pub(super) struct AllNames {
 
 /// Reads rows one by one.
 #[derive(Debug)]
-pub struct Reader {
+pub struct SacctReader {
     file: String,
-    options: Options,
+    options: SacctOptions,
     line: u32,
     columns: Option<Columns>,
-    unit: Unit,
+    unit: ProcessorUnit,
     ends: Vec<(usize, usize)>,
     rows: Rows,
     names: AllNames,
@@ -79,18 +79,18 @@ impl From<Bad> for Skip {
     }
 }
 
-impl Reader {
+impl SacctReader {
     /// A reader of `file`, as messages name it.
-    pub fn new(file: &str, options: Options) -> Reader {
+    pub fn new(file: &str, options: SacctOptions) -> SacctReader {
         let jobs = match options.names {
             KeepNames::Yes => JobNames::Kept(Names::default()),
             KeepNames::No => JobNames::Hashed(HashMap::new()),
         };
         let (users, accounts) = (Names::default(), Names::default());
         let (partitions, qos) = (Names::default(), Names::default());
-        Reader {
+        SacctReader {
             file: file.to_owned(),
-            unit: options.unit.unwrap_or(Unit::Cpus),
+            unit: options.unit.unwrap_or(ProcessorUnit::Cpus),
             options,
             line: 0,
             columns: None,
@@ -143,7 +143,7 @@ impl Reader {
                 let has = |field| columns.place(field).is_some();
                 let counted = has(Field::AllocCpus) || has(Field::ReqCpus);
                 let known = counted || has(Field::AllocTres) || has(Field::ReqTres);
-                let unit = if known { Unit::Cpus } else { Unit::Nodes };
+                let unit = if known { ProcessorUnit::Cpus } else { ProcessorUnit::Nodes };
                 self.unit = self.options.unit.unwrap_or(unit);
                 self.columns = Some(columns);
             }
@@ -191,7 +191,7 @@ impl Reader {
         self.diagnostics.push(it.in_field(columns::name(bad.field)).with_hint(bad.hint));
     }
 
-    fn take(&mut self, values: &Values<'_>) -> Result<Row, Skip> {
+    fn take(&mut self, values: &Values<'_>) -> Result<SacctRow, Skip> {
         let hint = "write a job's number, such as `123`, `123_4`, `123_[5-9]` or `123+0`";
         let bad = || Bad::new(Field::JobId, hint);
         let id = values.get(Field::JobId).and_then(values::job_id).ok_or_else(bad)?;
@@ -212,7 +212,7 @@ impl Reader {
         if life.wait != NONE {
             self.machine(values, partition, processors, nodes);
         }
-        let row = Row {
+        let row = SacctRow {
             submit: life.submit,
             wait: life.wait,
             run: life.run,
@@ -233,13 +233,13 @@ impl Reader {
     }
 
     /// The row with the numbers of its names.
-    fn named(&mut self, values: &Values<'_>, row: Row) -> Row {
+    fn named(&mut self, values: &Values<'_>, row: SacctRow) -> SacctRow {
         let names = &mut self.names;
         let number = |names: &mut Names, field, most| {
             values.get(field).and_then(|name| names.number(name, most))
         };
         let queue = number(&mut names.qos, Field::Qos, MOST_PARTITIONS);
-        Row {
+        SacctRow {
             user: number(&mut names.users, Field::User, MOST_NAMES).unwrap_or(NONE),
             group: number(&mut names.accounts, Field::Account, MOST_NAMES).unwrap_or(NONE),
             application: values.get(Field::JobName).map_or(NONE, |name| names.jobs.number(name)),
@@ -256,10 +256,10 @@ impl Reader {
     }
 
     /// When the job arrived, started and ended.
-    fn life(&mut self, values: &Values<'_>, stage: Stage) -> Result<Life, Skip> {
+    fn life(&mut self, values: &Values<'_>, stage: Stage) -> Result<JobTimes, Skip> {
         let zone = &self.options.zone;
         let time = |field: Field| match values.get(field) {
-            None => Ok(Moment::None),
+            None => Ok(TimeCell::None),
             Some(text) => moment(text, zone).ok_or_else(|| Bad::new(field, TIME_HINT)),
         };
         let submitted = time(Field::Submit)?.earliest().ok_or(Skip::WithoutSubmit)?;
@@ -277,7 +277,7 @@ impl Reader {
         };
         let ended = matches!(stage, Stage::Ended(_));
         let Some(start) = start else {
-            return Ok(Life { submit, wait: NONE, run: NONE, status, ended });
+            return Ok(JobTimes { submit, wait: NONE, run: NONE, status, ended });
         };
         self.counts.early += usize::from(start < submit);
         let submit = submit.min(start);
@@ -294,7 +294,7 @@ impl Reader {
             (None, None) => None,
         };
         let run = run.filter(|run| *run < rows::OF_PARTITION);
-        Ok(Life { submit, wait: start - submit, run: run.unwrap_or(NONE), status, ended })
+        Ok(JobTimes { submit, wait: start - submit, run: run.unwrap_or(NONE), status, ended })
     }
 
     /// Processors in the log's unit, and nodes; 0 where unknown.
@@ -319,8 +319,8 @@ impl Reader {
         };
         let nodes = of(Field::AllocNodes, Field::ReqNodes, "node")?;
         match self.unit {
-            Unit::Nodes => Ok((nodes, nodes)),
-            Unit::Cpus => Ok((of(Field::AllocCpus, Field::ReqCpus, "cpu")?, nodes)),
+            ProcessorUnit::Nodes => Ok((nodes, nodes)),
+            ProcessorUnit::Cpus => Ok((of(Field::AllocCpus, Field::ReqCpus, "cpu")?, nodes)),
         }
     }
 
@@ -374,7 +374,7 @@ impl Reader {
 
     fn history(mut self) -> Result<History, Diagnostics> {
         let partitions = self.names.partitions.len();
-        let machine = Machine::of(&self.rows, &mut self.nodes, &self.per_node, partitions);
+        let machine = PartitionPools::of(&self.rows, &mut self.nodes, &self.per_node, partitions);
         let Some(machine) = machine.bounded() else {
             let what = format!("jobs hold more than {} processors at one time", Pools::MAX_NODES);
             let hint = "give one partition (`--partition`), or whole nodes (`--unit nodes`)";
@@ -395,7 +395,7 @@ impl Reader {
 
 /// When a job was where, in seconds.
 #[derive(Clone, Copy)]
-struct Life {
+struct JobTimes {
     submit: u32,
     wait: u32,
     run: u32,

@@ -13,7 +13,7 @@ const BLOCK: usize = 1 << 16;
 
 /// One job; times in seconds.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Row {
+pub(super) struct SacctRow {
     /// When it arrived in the queue, since 1970.
     pub(super) submit: u32,
     pub(super) wait: u32,
@@ -35,7 +35,7 @@ pub(super) struct Row {
     pub(super) ended: bool,
 }
 
-impl Row {
+impl SacctRow {
     pub(super) fn started(&self) -> bool {
         self.wait != NONE
     }
@@ -55,12 +55,12 @@ impl Row {
 /// All jobs, and after [`Rows::settle`] their order.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
-    blocks: Vec<Vec<Row>>,
+    blocks: Vec<Vec<SacctRow>>,
     order: Vec<u32>,
 }
 
 impl Rows {
-    pub(super) fn push(&mut self, row: Row) {
+    pub(super) fn push(&mut self, row: SacctRow) {
         if self.blocks.last().is_none_or(|block| block.len() == BLOCK) {
             let room = if self.blocks.is_empty() { 0 } else { BLOCK };
             self.blocks.push(Vec::with_capacity(room));
@@ -76,17 +76,17 @@ impl Rows {
         self.blocks.len().saturating_sub(1) * BLOCK + last
     }
 
-    fn at(&self, index: u32) -> Row {
+    fn at(&self, index: u32) -> SacctRow {
         self.blocks[index as usize / BLOCK][index as usize % BLOCK]
     }
 
     /// Changes every job.
-    pub(super) fn each(&mut self, mut change: impl FnMut(&mut Row)) {
+    pub(super) fn each(&mut self, mut change: impl FnMut(&mut SacctRow)) {
         self.blocks.iter_mut().flatten().for_each(&mut change);
     }
 
     /// Jobs in the order of the log; empty before [`Rows::settle`].
-    pub(super) fn in_order(&self) -> impl Iterator<Item = Row> {
+    pub(super) fn in_order(&self) -> impl Iterator<Item = SacctRow> {
         self.order.iter().map(|index| self.at(*index))
     }
 

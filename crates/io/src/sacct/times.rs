@@ -5,7 +5,7 @@ use jiff::tz::{AmbiguousOffset, TimeZone};
 
 /// What a column of times says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Moment {
+pub(super) enum TimeCell {
     /// Seconds since 1970.
     At(u32),
     /// Local time that occurs twice, because clocks were set back: the earlier and the later one.
@@ -14,13 +14,13 @@ pub(super) enum Moment {
     None,
 }
 
-impl Moment {
+impl TimeCell {
     /// The earliest possible moment that is not before `other`, or else the latest one.
     pub(super) fn not_before(self, other: u32) -> Option<u32> {
         match self {
-            Moment::None => None,
-            Moment::At(at) => Some(at),
-            Moment::Either(early, late) => Some(if early < other { late } else { early }),
+            TimeCell::None => None,
+            TimeCell::At(at) => Some(at),
+            TimeCell::Either(early, late) => Some(if early < other { late } else { early }),
         }
     }
 
@@ -31,22 +31,22 @@ impl Moment {
 
 /// Reads a moment in `zone`. Local time that clocks skipped when they were set forward is read with
 /// the offset before.
-pub(super) fn moment(text: &str, zone: &TimeZone) -> Option<Moment> {
+pub(super) fn moment(text: &str, zone: &TimeZone) -> Option<TimeCell> {
     let is = |word: &str| text.eq_ignore_ascii_case(word);
     if is("Unknown") || is("None") || is("N/A") || is("NULL") || text == "0" {
-        return Some(Moment::None);
+        return Some(TimeCell::None);
     }
     if text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return text.parse().ok().map(Moment::At);
+        return text.parse().ok().map(TimeCell::At);
     }
     let local = civil(text)?;
     let either = zone.to_ambiguous_timestamp(local);
     let seconds = |at: jiff::Timestamp| u32::try_from(at.as_second()).ok();
     if let AmbiguousOffset::Fold { .. } = either.offset() {
         let early = seconds(either.earlier().ok()?)?;
-        return Some(Moment::Either(early, seconds(either.later().ok()?)?));
+        return Some(TimeCell::Either(early, seconds(either.later().ok()?)?));
     }
-    seconds(either.compatible().ok()?).map(Moment::At)
+    seconds(either.compatible().ok()?).map(TimeCell::At)
 }
 
 /// `2026-03-05T10:11:12`.

@@ -68,7 +68,7 @@ impl NameLines {
 
 /// A span and its place in the file.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Listed {
+pub(super) struct ListedSpan {
     pub(super) span: Slot,
     /// In its list, from 0.
     index: usize,
@@ -82,14 +82,14 @@ pub(super) struct Nodes {
     nodes: Vec<Node>,
     ids: BTreeMap<String, NodeId>,
     rates: Vec<Option<Arc<Series>>>,
-    power: sites::Sites,
+    power: sites::ScenarioSites,
 }
 
 impl Nodes {
     /// `document` names the files that prices are in; prices of `from` stand for those that change.
     pub(super) fn read(
         items: &[Value<'_>],
-        power: sites::Sites,
+        power: sites::ScenarioSites,
         (document, from): (&str, Time),
         notes: &mut Notes<'_>,
     ) -> Nodes {
@@ -168,7 +168,7 @@ impl Nodes {
         key: &str,
         items: &[Value<'_>],
         notes: &mut Notes<'_>,
-    ) -> Vec<Listed> {
+    ) -> Vec<ListedSpan> {
         let mut spans = Vec::with_capacity(items.len());
         for (i, item) in items.iter().enumerate() {
             let path = format!("{key}[{i}]");
@@ -184,7 +184,7 @@ impl Nodes {
                 continue;
             }
             let span = Slot { start, end, node };
-            spans.push(Listed { span, index: i, line: fields.line });
+            spans.push(ListedSpan { span, index: i, line: fields.line });
         }
         spans
     }
@@ -210,10 +210,10 @@ impl Nodes {
     pub(super) fn check_slots(
         &self,
         horizon: Option<Horizon>,
-        slots: &[Listed],
+        slots: &[ListedSpan],
         notes: &mut Notes<'_>,
     ) {
-        let place = |it: &Listed| format!("slots[{}]", it.index);
+        let place = |it: &ListedSpan| format!("slots[{}]", it.index);
         for it in slots {
             let slot = it.span;
             if let Some(Horizon { start, end }) = horizon

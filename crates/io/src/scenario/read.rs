@@ -2,8 +2,8 @@
 
 use tradewind_model::{Grid, Horizon, Job, Slot, SlotList, Snapshot, Time, VoPolicy};
 
-use super::nodes::{Listed, Nodes};
-use super::sites::Sites;
+use super::nodes::{ListedSpan, Nodes};
+use super::sites::ScenarioSites;
 use super::{Scenario, requests};
 use crate::diagnostics::Diagnostics;
 use crate::fields::{Fields, Notes, TEXT, hint_for};
@@ -24,7 +24,7 @@ fn scenario(fields: &Fields<'_, '_>, name: &str, notes: &mut Notes<'_>) -> Optio
     let horizon = horizon(fields, notes);
     let listed = filled(fields, "nodes", notes);
     let from = horizon.map_or(Time(0), |it| it.start);
-    let nodes = Nodes::read(listed, Sites::read(fields, name, notes), (name, from), notes);
+    let nodes = Nodes::read(listed, ScenarioSites::read(fields, name, notes), (name, from), notes);
     let free = free(fields, &nodes, horizon, notes);
     let jobs = requests::jobs(filled(fields, "jobs", notes), listed.len(), notes);
     let policy = fields.get("policy").map(|value| requests::policy(value, notes));
@@ -87,7 +87,7 @@ fn free(
     horizon: Option<Horizon>,
     notes: &mut Notes<'_>,
 ) -> Option<Free> {
-    let spans = |all: Vec<Listed>| all.into_iter().map(|it| it.span).collect();
+    let spans = |all: Vec<ListedSpan>| all.into_iter().map(|it| it.span).collect();
     match (fields.list("slots", notes), fields.list("busy", notes)) {
         (Some(_), Some(_)) => {
             let message = "both `slots` and `busy` are given".to_owned();

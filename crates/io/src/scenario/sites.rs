@@ -14,22 +14,26 @@ const KEYS: [&str; 5] = ["name", "watts", "carbon", "energy_price", "price"];
 
 /// What the list `sites` says, by name.
 #[derive(Default)]
-pub(super) struct Sites {
-    sites: BTreeMap<String, Listed>,
+pub(super) struct ScenarioSites {
+    sites: BTreeMap<String, ListedSite>,
     /// Whether anything is said of electricity at all.
     used: bool,
 }
 
-struct Listed {
+struct ListedSite {
     watts: Option<Watts>,
     power: SitePower,
     rate: Option<Rate>,
     line: u32,
 }
 
-impl Sites {
-    pub(super) fn read(fields: &Fields<'_, '_>, document: &str, notes: &mut Notes<'_>) -> Sites {
-        let mut all = Sites::default();
+impl ScenarioSites {
+    pub(super) fn read(
+        fields: &Fields<'_, '_>,
+        document: &str,
+        notes: &mut Notes<'_>,
+    ) -> ScenarioSites {
+        let mut all = ScenarioSites::default();
         let mut names = NameLines::default();
         for (i, item) in fields.list("sites", notes).unwrap_or_default().iter().enumerate() {
             let path = format!("sites[{i}]");
@@ -41,7 +45,7 @@ impl Sites {
             let rate = series::rate(&site, "price", document, notes);
             all.used |= watts.is_some() || power.is_some();
             let (power, line) = (power.unwrap_or_default(), site.line);
-            all.sites.extend(name.map(|name| (name, Listed { watts, power, rate, line })));
+            all.sites.extend(name.map(|name| (name, ListedSite { watts, power, rate, line })));
         }
         all
     }

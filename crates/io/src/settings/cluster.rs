@@ -5,15 +5,16 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-use tradewind_model::{Guard, Span, Standing};
+use tradewind_model::{OwnersFirst, Span, Standing};
 
 use super::read::{text, texts};
 use crate::diagnostics::excerpt;
 use crate::fields::{Fields, Notes};
+use crate::owners_first;
 use crate::value::ValueKind;
 
 /// Keys of such a site beside those that all sites have.
-pub(super) const KEYS: [&str; 23] = [
+pub(super) const KEYS: [&str; 24] = [
     "command",
     "ssh",
     "ssh_options",
@@ -34,6 +35,7 @@ pub(super) const KEYS: [&str; 23] = [
     "owners_queue",
     "queue_priority",
     "guard",
+    "max_delay",
     "options",
     "stage_in",
     "stage_out",
@@ -93,8 +95,8 @@ pub struct Cluster {
     pub owners_queue: Standing,
     /// The priority that they have there, if it is not to be observed; only in line.
     pub queue_priority: Option<u64>,
-    /// How much the market leaves to the owners' waiting jobs.
-    pub guard: Guard,
+    /// What the owners may rely on.
+    pub owners_first: OwnersFirst,
     /// Options of every submission, such as account, partition and QOS; jobs' own come later.
     pub options: Vec<(String, String)>,
     /// Programs and arguments that are run as the user before a job is submitted.
@@ -126,7 +128,7 @@ impl Default for Cluster {
             held_after: Span(600),
             owners_queue: Standing::Behind,
             queue_priority: None,
-            guard: Guard::usual(Standing::Behind),
+            owners_first: OwnersFirst::usual(Standing::Behind),
             options: Vec::new(),
             stage_in: Vec::new(),
             stage_out: Vec::new(),
@@ -244,9 +246,7 @@ pub(super) fn cluster(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Cluster
         held_after: fields.span("held_after", DAYS, notes).unwrap_or(usual.held_after),
         owners_queue,
         queue_priority,
-        guard: fields
-            .word("guard", &Guard::WORDS, notes)
-            .unwrap_or_else(|| Guard::usual(owners_queue)),
+        owners_first: owners_first::read(fields, (owners_queue, "owners_queue"), notes),
         options: variables(fields, "options", notes).into_iter().collect(),
         stage_in: commands(fields, "stage_in", notes),
         stage_out: commands(fields, "stage_out", notes),

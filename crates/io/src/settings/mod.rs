@@ -80,6 +80,8 @@ pub struct Market {
     pub advice: bool,
     /// Which peer gets a job, under policies that do not say it themselves.
     pub choose: Volunteer,
+    /// By what the policy plans.
+    pub estimates: Estimates,
 }
 
 /// Which of the peers that offer to take a job gets it.
@@ -94,11 +96,22 @@ pub enum Volunteer {
     Cost,
 }
 
+/// How long jobs are expected to run where a policy plans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Estimates {
+    /// As long as they may.
+    #[default]
+    Requested,
+    /// As long as jobs like them ran.
+    Learned,
+}
+
 impl Default for Market {
     fn default() -> Market {
         let (policy, rules) = ("easy".to_owned(), Schedule::default());
         let (gather, slack, choose) = (Span(120), Span(60), Volunteer::default());
-        Market { policy, rules, gather, slack, advice: true, choose }
+        let estimates = Estimates::default();
+        Market { policy, rules, gather, slack, advice: true, choose, estimates }
     }
 }
 
@@ -237,6 +250,8 @@ pub struct Site {
     pub times: Times,
     /// A survey that takes longer has failed; `None`: what is usual for its kind.
     pub survey_timeout: Option<Span>,
+    /// Of an observed one: a class in Python, `module:Class`, that says what it would start.
+    pub policy: Option<String>,
     /// At least one.
     pub pools: Vec<Pool>,
 }

@@ -8,8 +8,8 @@ use tradewind_model::Span;
 use super::SiteKind;
 use super::schedule::{LoadRange, Rule, Schedule};
 use super::{
-    Credits, Hours, Listen, Market, Notify, Peer, Project, Settings, Tls, UserLimits, Volunteer,
-    hours, journal, sign_in, sites, store,
+    Credits, Estimates, Hours, Listen, Market, Notify, Peer, Project, Settings, Tls, UserLimits,
+    Volunteer, hours, journal, sign_in, sites, store,
 };
 use crate::decimal;
 use crate::diagnostics::{Diagnostics, excerpt};
@@ -36,7 +36,7 @@ fn settings(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Settings {
         market: table(
             fields,
             "market",
-            &["policy", "rules", "gather", "slack", "advice", "choose"],
+            &["policy", "rules", "gather", "slack", "advice", "choose", "estimates"],
             notes,
             market,
         ),
@@ -155,8 +155,12 @@ fn market(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Market {
     let slack = fields.span("slack", 1..=3_600, notes).unwrap_or(Market::default().slack);
     let advice = super::cluster::flag(fields, "advice", notes).unwrap_or(true);
     let choose = fields.word("choose", &VOLUNTEERS, notes).unwrap_or_default();
-    Market { policy, rules: Schedule { rules }, gather, slack, advice, choose }
+    let estimates = fields.word("estimates", &ESTIMATES, notes).unwrap_or_default();
+    Market { policy, rules: Schedule { rules }, gather, slack, advice, choose, estimates }
 }
+
+const ESTIMATES: [(&str, Estimates); 2] =
+    [("requested", Estimates::Requested), ("learned", Estimates::Learned)];
 
 /// `[[project]]`.
 fn projects(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Project> {

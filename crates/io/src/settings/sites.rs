@@ -10,9 +10,11 @@ use crate::fields::{DecimalScale, Fields, Notes, PERFORMANCE};
 use crate::scenario::{NameLines, attributes};
 use crate::submission::TIMES;
 
-const KEYS: [&str; 8] =
-    ["name", "kind", "owner", "times", "survey_timeout", "pool", "price", "offer"];
+const KEYS: [&str; 9] =
+    ["name", "kind", "owner", "times", "survey_timeout", "policy", "pool", "price", "offer"];
 const POOL: [&str; 6] = ["name", "nodes", "performance", "price", "class", "attributes"];
+/// What a policy in Python begins with.
+const PYTHON: &str = "python:";
 const KINDS: [&str; 3] = ["local", "slurm", "gridengine"];
 /// The attribute that names a node's class.
 const CLASS: &str = "class";
@@ -20,16 +22,16 @@ const SHARE: DecimalScale = DecimalScale { decimals: 3, range: 0..=1_000 };
 
 /// The sites of a file, by what the market does there.
 #[derive(Debug, Default)]
-pub(super) struct Sites {
+pub(super) struct ConfiguredSites {
     /// Jobs are submitted there.
     pub offered: Vec<Site>,
     /// They are only observed.
     pub observed: Vec<Site>,
 }
 
-pub(super) fn sites(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Sites {
+pub(super) fn sites(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> ConfiguredSites {
     let (mut names, mut pool_names) = (NameLines::default(), NameLines::default());
-    let mut all = Sites::default();
+    let mut all = ConfiguredSites::default();
     for (i, item) in fields.list("site", notes).unwrap_or_default().iter().enumerate() {
         // A managed site has more keys; one whose kind is not known yet may have all of them.
         let known: Vec<&str> = KEYS.into_iter().chain(cluster::KEYS).chain(machine::OWN).collect();
@@ -42,6 +44,7 @@ pub(super) fn sites(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Sites {
         let mut pools = pools(&site, &mut pool_names, notes);
         let survey_timeout = site.span("survey_timeout", cluster::SECONDS, notes);
         let is_observed = is_observed(&site, &kind, notes);
+        let policy = policy(&site, is_observed, notes);
         if matches!(kind, SiteKind::Local(_)) {
             // Of an observed one it is said already.
             let is_said = |key: &&str| machine::KEYS.contains(key) || is_observed && *key == "mode";
@@ -53,7 +56,7 @@ pub(super) fn sites(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Sites {
         prices(&site, &mut pools, notes);
         offers(&site, &mut pools, notes);
         let list = if is_observed { &mut all.observed } else { &mut all.offered };
-        list.push(Site { name, kind, owner, times, survey_timeout, pools });
+        list.push(Site { name, kind, owner, times, survey_timeout, policy, pools });
     }
     all
 }
@@ -71,6 +74,34 @@ fn is_observed(site: &Fields<'_, '_>, kind: &SiteKind, notes: &mut Notes<'_>) ->
     let hint = "leave `mode` out";
     notes.error(site.line_of("mode"), &site.place("mode"), message.to_owned(), hint);
     true
+}
+
+/// A policy of the user's own, which only looks on.
+fn policy(site: &Fields<'_, '_>, is_observed: bool, notes: &mut Notes<'_>) -> Option<String> {
+    let written = text(site, "policy", notes)?;
+    let (line, place) = (site.line_of("policy"), site.place("policy"));
+    if !is_observed {
+        let message = "only a cluster that is observed has a policy of its own".to_owned();
+        let hint = "write `mode = \"observe\"`, or leave it out: the market's is in `[market]`";
+        notes.error(line, &place, message, hint);
+        return None;
+    }
+    let class = written.strip_prefix(PYTHON).filter(|class| is_class(class));
+    if class.is_none() {
+        let message = format!("`{}` is no policy in Python", excerpt(&written));
+        notes.error(line, &place, message, "write `python:module:Class`");
+    }
+    class.map(str::to_owned)
+}
+
+/// `module:Class`, with packages before the module.
+fn is_class(text: &str) -> bool {
+    let is_name = |name: &str| {
+        name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+            && name.chars().all(|it| it.is_ascii_alphanumeric() || it == '_')
+    };
+    let parts = text.split_once(':');
+    parts.is_some_and(|(module, class)| module.split('.').all(is_name) && is_name(class))
 }
 
 fn kind(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<SiteKind> {

@@ -1,4 +1,4 @@
-use tradewind_model::{Guard, Span, Standing, Time};
+use tradewind_model::{Guard, OwnersFirst, Span, Standing, Time};
 
 use super::*;
 use crate::input::Input;
@@ -227,7 +227,7 @@ fn a_cluster_is_read_as_it_is_written() {
         held_after: Span(600),
         owners_queue: Standing::InLine,
         queue_priority: Some(1_500),
-        guard: Guard::Spare,
+        owners_first: OwnersFirst { guard: Guard::Spare, max_delay: OwnersFirst::NO_BOUND },
         options: vec![pair("qos", "low")],
         stage_in: vec![texts(&["cp", "/a", "/b"])],
         stage_out: Vec::new(),

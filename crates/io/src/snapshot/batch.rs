@@ -6,7 +6,7 @@ use tradewind_model::{Grid, Horizon, Job, Performance, Request, Span, Time};
 
 use super::history::Moment;
 use super::offers::Offers;
-use super::{Arrivals, Batch, MissingRequest, Options, Refusal};
+use super::{Arrivals, Batch, MissingRequest, Refusal, SnapshotOptions};
 use crate::swf::{Log, Record};
 
 /// The chosen jobs, by index in the log.
@@ -23,7 +23,7 @@ pub(super) struct ChosenJobs {
 
 pub(super) fn choose(
     log: &Log,
-    options: &Options,
+    options: &SnapshotOptions,
     at: Time,
     moment: &Moment,
     processors: u32,
@@ -64,7 +64,7 @@ fn requested(job: &Record) -> Option<Span> {
 /// The chosen jobs with all that they ask for. Work is the requested time on the reference node.
 pub(super) fn jobs(
     log: &Log,
-    options: &Options,
+    options: &SnapshotOptions,
     grid: &Grid,
     chosen: &ChosenJobs,
     at: Time,
@@ -119,7 +119,7 @@ impl ChosenJobs {
     /// Adds what was assumed about the batch, as sentences.
     pub(super) fn assume(
         &self,
-        options: &Options,
+        options: &SnapshotOptions,
         horizon: Horizon,
         assumptions: &mut Vec<String>,
     ) {

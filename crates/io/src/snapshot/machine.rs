@@ -2,7 +2,7 @@
 
 use tradewind_model::{Attributes, Grid, Node, Site, SiteId, Times};
 
-use super::{Options, Refusal};
+use super::{Refusal, SnapshotOptions};
 use crate::swf::{Log, Record};
 
 /// A machine, before the side model says what its nodes are worth.
@@ -16,7 +16,7 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    pub(super) fn of(log: &Log, options: &Options) -> Result<Machine, Refusal> {
+    pub(super) fn of(log: &Log, options: &SnapshotOptions) -> Result<Machine, Refusal> {
         let header = log.header.max_procs();
         let widest = log.jobs.iter().filter_map(Record::held).max().unwrap_or(1);
         let Some(processors) = options.processors.or(header) else {
@@ -40,7 +40,7 @@ impl Machine {
     }
 
     /// The nodes: one per processor, in hosts and sites of neighbours.
-    pub(super) fn grid(&self, options: &Options) -> Result<Grid, Refusal> {
+    pub(super) fn grid(&self, options: &SnapshotOptions) -> Result<Grid, Refusal> {
         let site = |k: u32| match options.sites {
             1 => Site { name: self.name.clone() },
             _ => Site { name: format!("{}-{}", self.name, k + 1) },
@@ -69,7 +69,7 @@ impl Machine {
             .map_err(|err| (err.to_string(), String::new()))
     }
 
-    pub(super) fn assumptions(&self, options: &Options) -> Vec<String> {
+    pub(super) fn assumptions(&self, options: &SnapshotOptions) -> Vec<String> {
         let source = if self.from_header { "the log's header" } else { "the command line" };
         let hosts = match self.per_host {
             1 => "one node each".to_owned(),

@@ -30,7 +30,7 @@ use side::Side;
 
 /// What to take out of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
+pub struct SnapshotOptions {
     /// The moment, within the log's span.
     pub at: At,
     /// The length of the planning interval, from that moment on.
@@ -54,10 +54,10 @@ pub struct Options {
     pub side: Side,
 }
 
-impl Options {
+impl SnapshotOptions {
     /// The defaults that the command documents.
-    pub fn new(at: At, horizon: Span, seed: u64) -> Options {
-        Options {
+    pub fn new(at: At, horizon: Span, seed: u64) -> SnapshotOptions {
+        SnapshotOptions {
             at,
             horizon,
             seed,
@@ -194,7 +194,7 @@ pub struct Taken {
 ///
 /// # Errors
 /// The moment is outside the log, the machine's size is unknown, or no job is there to plan.
-pub fn take(log: &Log, options: &Options) -> Result<Taken, Diagnostics> {
+pub fn take(log: &Log, options: &SnapshotOptions) -> Result<Taken, Diagnostics> {
     let refuse = |message: String, hint: &str| {
         Diagnostics::from(Diagnostic::error(&log.name, message).with_hint(hint))
     };
@@ -229,7 +229,7 @@ pub fn take(log: &Log, options: &Options) -> Result<Taken, Diagnostics> {
 /// A message and a hint.
 type Refusal = (String, String);
 
-fn moment(log: &Log, options: &Options) -> Result<Time, Refusal> {
+fn moment(log: &Log, options: &SnapshotOptions) -> Result<Time, Refusal> {
     let (first, last) = log.span();
     let at = match options.at {
         At::Time(at) => at,
@@ -246,7 +246,12 @@ fn moment(log: &Log, options: &Options) -> Result<Time, Refusal> {
 }
 
 /// The busy spans of what runs at the moment, cut to the horizon, in node order.
-fn local_tasks(log: &Log, options: &Options, moment: &Moment, horizon: Horizon) -> Vec<Slot> {
+fn local_tasks(
+    log: &Log,
+    options: &SnapshotOptions,
+    moment: &Moment,
+    horizon: Horizon,
+) -> Vec<Slot> {
     let mut busy = Vec::new();
     for running in &moment.running {
         let asked = log.jobs[running.job].requested_time.filter(|it| it.0 > 0);

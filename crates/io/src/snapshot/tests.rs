@@ -16,11 +16,11 @@ fn log(lines: &[(i64, i64, i64, i64, i64, i64)]) -> Log {
     swf::parse(&Input::new("dir/Tiny-1-2000.swf", text)).unwrap()
 }
 
-fn options(at: i64) -> Options {
-    Options::new(At::Time(Time(at)), Span(1_000), 1)
+fn options(at: i64) -> SnapshotOptions {
+    SnapshotOptions::new(At::Time(Time(at)), Span(1_000), 1)
 }
 
-fn taken(log: &Log, options: &Options) -> Taken {
+fn taken(log: &Log, options: &SnapshotOptions) -> Taken {
     take(log, options).unwrap_or_else(|err| panic!("{err}"))
 }
 
@@ -68,7 +68,7 @@ fn local_tasks_may_last_as_long_as_was_requested() {
         (4, 0, 0, 5_000, 1, 9_000),
         (5, 60, 600, 10, 2, 40),
     ]);
-    let until = |local_until| busy(&taken(&log, &Options { local_until, ..options(100) }));
+    let until = |local_until| busy(&taken(&log, &SnapshotOptions { local_until, ..options(100) }));
     let ends = |spans: Vec<(u32, i64, i64)>| spans.iter().map(|it| it.2).collect::<Vec<_>>();
     assert_eq!(ends(until(LocalUntil::End)), [500, 500, 500, 1_100]);
     assert_eq!(ends(until(LocalUntil::Requested)), [300, 500, 500, 1_100]);
@@ -89,7 +89,7 @@ fn without_wait_times_a_job_starts_when_it_fits() {
         (7, 150, -1, 7, 1, -1),
         (8, 160, -1, 7, 1, 60),
     ]);
-    let at = |at, batch| taken(&log, &Options { batch, ..options(at) });
+    let at = |at, batch| taken(&log, &SnapshotOptions { batch, ..options(at) });
     let waiting = at(60, Some(Batch::Waiting));
     assert_eq!(names(&waiting), ["2", "4", "5", "6"]);
     assert_eq!(busy(&waiting).len(), 8);
@@ -110,7 +110,7 @@ fn without_wait_times_a_job_starts_when_it_fits() {
         next.assumptions.iter().any(|it| it.contains("more than the machine has, left out: 1"))
     );
     let missing = MissingRequest::Span(Span(99));
-    let with = taken(&log, &Options { missing_request: missing, ..options(140) });
+    let with = taken(&log, &SnapshotOptions { missing_request: missing, ..options(140) });
     let works = |it: &Taken| {
         it.scenario.snapshot.jobs.iter().map(|job| job.request.work.0).collect::<Vec<_>>()
     };
@@ -123,7 +123,8 @@ fn arrivals_are_counted_or_within_a_time() {
     let log = log(&lines);
     let count = |arrivals| {
         let batch = None;
-        names(&taken(&log, &Options { batch, arrivals: Some(arrivals), ..options(100) })).len()
+        names(&taken(&log, &SnapshotOptions { batch, arrivals: Some(arrivals), ..options(100) }))
+            .len()
     };
     assert_eq!(count(Arrivals::default()), 50);
     assert_eq!(count("7".parse().unwrap()), 7);
@@ -147,22 +148,22 @@ fn overcommitted_machines_are_squeezed_and_said_to_be() {
 #[test]
 fn impossible_snapshots_are_refused_with_a_hint() {
     let log = log(&[(1, 10, 0, 100, 6, 9), (2, 20, 0, 100, 1, 9)]);
-    let refused = |options: Options| take(&log, &options).unwrap_err().to_string();
+    let refused = |options: SnapshotOptions| take(&log, &options).unwrap_err().to_string();
     assert!(refused(options(9)).contains("outside the log\n  hint: the log goes from 10 to 120"));
     assert!(refused(options(121)).contains("outside the log"));
     assert!(refused(options(50)).contains("no job to plan at 50"));
-    let soon = Options { batch: Some(Batch::Arrivals), horizon: Span(3), ..options(15) };
+    let soon = SnapshotOptions { batch: Some(Batch::Arrivals), horizon: Span(3), ..options(15) };
     let err = refused(soon);
     assert!(
         err.contains("no job is submitted between 15 and 18\n  hint: the next is submitted at 20")
     );
-    assert!(refused(Options { horizon: Span(0), ..options(15) }).contains("horizon"));
-    assert!(refused(Options { sites: 9, ..options(15) }).contains("9 sites"));
+    assert!(refused(SnapshotOptions { horizon: Span(0), ..options(15) }).contains("horizon"));
+    assert!(refused(SnapshotOptions { sites: 9, ..options(15) }).contains("9 sites"));
     let bare = Log { header: swf::Header::default(), ..log.clone() };
     let err = take(&bare, &options(15)).unwrap_err().to_string();
     assert!(err.contains("give `--procs N`; the widest job holds 6"), "{err}");
     let batch = Some(Batch::Arrivals);
-    let given = Options { processors: Some(3), batch, ..options(15) };
+    let given = SnapshotOptions { processors: Some(3), batch, ..options(15) };
     assert_eq!(taken(&bare, &given).scenario.snapshot.grid.len(), 3);
 }
 
@@ -172,7 +173,11 @@ fn the_same_job_is_offered_the_same_terms_in_any_batch() {
     let all = |at, seed| {
         taken(
             &log,
-            &Options { seed, batch: Some(Batch::Arrivals), ..Options::new(at, Span(86_400), seed) },
+            &SnapshotOptions {
+                seed,
+                batch: Some(Batch::Arrivals),
+                ..SnapshotOptions::new(at, Span(86_400), seed)
+            },
         )
     };
     let middle = all(At::Middle, 7);
@@ -197,10 +202,10 @@ fn drawn_terms_are_within_the_models_ranges() {
     let log = swf::sample(3, 200, 64);
     let it = taken(
         &log,
-        &Options {
+        &SnapshotOptions {
             batch: Some(Batch::Arrivals),
             sites: 3,
-            ..Options::new(At::Middle, Span(86_400), 7)
+            ..SnapshotOptions::new(At::Middle, Span(86_400), 7)
         },
     );
     let snapshot = &it.scenario.snapshot;
@@ -236,7 +241,10 @@ fn drawn_terms_are_within_the_models_ranges() {
 fn a_snapshot_is_a_scenario_that_can_be_read_back() {
     let log = swf::sample(3, 200, 64);
     let batch = Some(Batch::Arrivals);
-    let it = taken(&log, &Options { batch, sites: 2, ..Options::new(At::Middle, Span(86_400), 7) });
+    let it = taken(
+        &log,
+        &SnapshotOptions { batch, sites: 2, ..SnapshotOptions::new(At::Middle, Span(86_400), 7) },
+    );
     let (back, _) = scenario::parse(&Input::new("-", it.scenario.to_json())).unwrap();
     assert_eq!(back, it.scenario);
 }
@@ -248,7 +256,7 @@ fn side_files_replace_what_is_drawn() {
         [[node]]\nnode = \"p0002\"\nprice = 0\n";
     let side = side::parse(&Input::new("side.toml", toml)).unwrap();
     let log = log(&[(1, 10, 0, 100, 6, 9), (2, 20, 40, 100, 1, 9), (3, 20, 40, 1, 1, 9)]);
-    let it = taken(&log, &Options { side, ..options(50) });
+    let it = taken(&log, &SnapshotOptions { side, ..options(50) });
     let snapshot = &it.scenario.snapshot;
     let prices: Vec<i64> = snapshot.grid.nodes().iter().map(|node| node.price.0).take(3).collect();
     assert_eq!(prices, [2_890_000, 0, 2_890_000]);
@@ -308,6 +316,6 @@ fn broken_side_files_are_refused_with_all_mistakes() {
     assert!(read("s.csv", "job,budget\n1\n").contains("s.csv:2: not a row"));
     let side = side::parse(&Input::new("s.toml", "[[node]]\nnode = \"x\"\n")).unwrap();
     let log = log(&[(1, 10, 0, 100, 6, 9), (2, 20, 40, 100, 1, 9)]);
-    let err = take(&log, &Options { side, ..options(50) }).unwrap_err().to_string();
+    let err = take(&log, &SnapshotOptions { side, ..options(50) }).unwrap_err().to_string();
     assert!(err.contains("the node `x`, which is not there"), "{err}");
 }

@@ -6,7 +6,7 @@
 use jiff::tz::TimeZone;
 use tradewind_io::diagnostics::Diagnostics;
 use tradewind_io::input::Input;
-use tradewind_io::sacct::{Arrival, History, KeepNames, Options, Reader, Unit};
+use tradewind_io::sacct::{Arrival, History, KeepNames, ProcessorUnit, SacctOptions, SacctReader};
 use tradewind_io::{grid, swf};
 
 const RECORDED: [(&str, &str); 3] = [
@@ -20,12 +20,12 @@ const STEPS: &str = include_str!("samples/recorded-26.05-steps.txt");
 const HEADER: &str = "JobID|Submit|Eligible|Start|End|NNodes|NCPUS|Timelimit|State|User|Account|\
                       Partition|QOS|ReqMem|NodeList|JobName";
 
-fn utc() -> Options {
-    Options::new(TimeZone::UTC)
+fn utc() -> SacctOptions {
+    SacctOptions::new(TimeZone::UTC)
 }
 
-fn read_with(text: &str, options: Options) -> Result<History, Diagnostics> {
-    let mut reader = Reader::new("x.txt", options);
+fn read_with(text: &str, options: SacctOptions) -> Result<History, Diagnostics> {
+    let mut reader = SacctReader::new("x.txt", options);
     text.lines().for_each(|line| reader.line(line.as_bytes()));
     reader.finish()
 }
@@ -128,7 +128,7 @@ fn partitions_that_share_nodes_are_one_pool() {
 #[test]
 fn names_are_numbers_in_the_log_and_in_a_list_only_on_request() {
     for keep in [KeepNames::No, KeepNames::Yes] {
-        let options = Options { names: keep, ..utc() };
+        let options = SacctOptions { names: keep, ..utc() };
         let history = read_with(RECORDED[2].1, options).unwrap();
         let mut text = Vec::new();
         history.write_log(&mut text).unwrap();
@@ -230,7 +230,7 @@ fn repeated_and_unsorted_rows_give_the_same_log() {
 #[test]
 fn clocks_that_change_are_read_in_their_zone() {
     let zone = TimeZone::get("Europe/Berlin").unwrap();
-    let options = || Options::new(zone.clone());
+    let options = || SacctOptions::new(zone.clone());
     // 02:30 does not exist on this day; it is read as 03:30.
     let (submit, end) = ("2026-03-29T01:30:00", "2026-03-29T04:00:00");
     let line = row("1", submit, "2026-03-29T02:30:00", end, "3:00:00", "COMPLETED");
@@ -249,7 +249,7 @@ fn clocks_that_change_are_read_in_their_zone() {
 fn a_job_arrives_when_it_is_eligible_unless_told_otherwise() {
     let line = format!("1|{T}|{T1}|{T2}|{T3}|1|4|5:00|COMPLETED|u|a|p|q|1K|n1|job");
     assert_eq!(lives(&log(&read(&rows(&[&line]))))[0].1, 60);
-    let options = Options { arrival: Arrival::Submit, ..utc() };
+    let options = SacctOptions { arrival: Arrival::Submit, ..utc() };
     assert_eq!(lives(&log(&read_with(&rows(&[&line]), options).unwrap()))[0].1, 120);
 }
 
@@ -268,7 +268,7 @@ fn amounts_have_the_units_of_all_versions() {
     assert_eq!(memory("4096"), 4_096_000);
     assert_eq!(memory("1.50G"), 1_536_000);
     assert_eq!(memory("0"), -1);
-    let nodes = Options { unit: Some(Unit::Nodes), ..utc() };
+    let nodes = SacctOptions { unit: Some(ProcessorUnit::Nodes), ..utc() };
     let line = format!("1|{T}|{T}|{T1}|{T2}|2|64|5:00|COMPLETED|u|a|p|q||n[1-2]|job");
     let history = read_with(&rows(&[&line]), nodes).unwrap();
     assert_eq!((log(&history).jobs[0].held(), history.processors()), (Some(2), 2));
@@ -286,7 +286,7 @@ fn columns_may_be_in_any_order() {
 
 #[test]
 fn only_the_partitions_that_were_asked_for() {
-    let options = Options { partitions: ["big".to_owned()].into(), ..utc() };
+    let options = SacctOptions { partitions: ["big".to_owned()].into(), ..utc() };
     let history = read_with(RECORDED[1].1, options).unwrap();
     assert_eq!((history.counts().jobs, history.counts().elsewhere), (2, 14));
     assert_eq!(history.processors(), 8);

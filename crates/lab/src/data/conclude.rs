@@ -1,7 +1,7 @@
 //! A tally beside the data: numbers, claims, gains and notes.
 
 use super::Study;
-use super::formula::{Fault, FormulaValue, Scope, Seen};
+use super::formula::{Fault, FormulaValue, Result, Scope, Seen};
 use super::read::{ClaimEntry, Content, FindingsPart, GainEntry};
 use super::{DataError, picture};
 use crate::case::Case;
@@ -9,18 +9,12 @@ use crate::findings::{Claim, Evidence, Findings, Gain, Number, fitted};
 use crate::tally::{Estimate, Tally};
 use crate::verdict::Verdict;
 
-type Result<T> = std::result::Result<T, Fault>;
-
 impl Study {
     /// What follows from what was counted.
     ///
     /// # Errors
     /// The place in the study's file that says something impossible.
-    pub fn findings(
-        &'static self,
-        case: &Case,
-        tally: &Tally,
-    ) -> std::result::Result<Findings, DataError> {
+    pub fn findings(&'static self, case: &Case, tally: &Tally) -> Result<Findings, DataError> {
         let seen = Seen { case, tally, published: &self.content.numbers };
         self.content.findings(self, seen).map_err(|fault| self.content.source.error(fault))
     }

@@ -2,14 +2,12 @@
 
 use tradewind_io::chart::{Picture, Plot, PlotAcross, PlotPanel, PlotSeries, PlotValue};
 
-use super::formula::{Fault, FormulaValue, Scope};
+use super::formula::{FormulaValue, Result, Scope};
 use super::read::{FigureEntry, PanelEntry, SeriesEntry};
 use crate::case::Case;
 use crate::findings::Figure;
 use crate::papers;
 use crate::tally::Estimate;
-
-type Result<T> = std::result::Result<T, Fault>;
 
 /// Of panels; without any it is the plan of the worked example.
 pub(super) fn figure<'a>(

@@ -1,13 +1,13 @@
 //! It is a store, as memory and SQLite are.
 
-use tradewind_daemon::store::conformance::{self, Bench};
+use tradewind_daemon::store::conformance::{self, StoreBench};
 use tradewind_daemon::store::sqlite::{ArchiveCutoff, Cover};
 use tradewind_daemon::store::{Store, StoreError};
 
 use super::*;
 use crate::archives::Keeper;
 
-impl Bench for Place {
+impl StoreBench for Place {
     fn open(&mut self) -> Result<Box<dyn Store>, StoreError> {
         Ok(Box::new(Place::open(self, Claim::IfFree)?))
     }
@@ -63,7 +63,7 @@ fn what_is_damaged_is_found_on_the_side() {
     let mut store = place.open(Claim::IfFree).unwrap();
     store.append(&rows(1..=900)).unwrap();
     store.keep_pages(&snapshot(700), &Changes::All(vec![page(1), page(2)])).unwrap();
-    Bench::archive(&mut place, 300);
+    StoreBench::archive(&mut place, 300);
     let mut upkeep = crate::scrub::Upkeep::new(place.address.clone());
     let mut look = || {
         let (mut looked, mut found) = (0, Vec::new());
@@ -76,7 +76,7 @@ fn what_is_damaged_is_found_on_the_side() {
         }
     };
     assert_eq!(look(), (900, vec![]));
-    Bench::damage(&mut place, 600);
+    StoreBench::damage(&mut place, 600);
     place.meddle("UPDATE tradewind.pages SET body = 'x' WHERE number = 2");
     place.meddle("UPDATE tradewind.archives SET file = set_byte(file, 300, 7) WHERE first = 1");
     let (looked, found) = look();

@@ -26,7 +26,7 @@ fn a_journal_goes_there_and_back_digest_by_digest() {
     assert!(ours == theirs, "the same lines");
     store.append(&rows([2_000])).unwrap();
     store.keep(&snapshot(900)).unwrap();
-    tradewind_daemon::store::conformance::Bench::archive(&mut place, 600);
+    tradewind_daemon::store::conformance::StoreBench::archive(&mut place, 600);
     let now = verify(&mut store).unwrap();
     let returned = sqlite::import(&back, &mut StoreRows::of(&mut store)).unwrap();
     assert_eq!(returned, now);

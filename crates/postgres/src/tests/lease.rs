@@ -3,10 +3,12 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tradewind_daemon::engine::{Hold as _, Lease, Tick};
+use tradewind_daemon::engine::{Lease, LeaseHold as _, Tick};
 
 use super::*;
+use crate::connect::{Access, connect};
 use crate::lease::{Advertised, Claimant, OwnerWatch, Renewal, site_folders};
+use crate::owner::hold;
 
 /// Long enough for a busy machine.
 const LONG: Duration = Duration::from_secs(600);
@@ -76,6 +78,24 @@ fn of_several_claimants_one_is_the_owner() {
 }
 
 #[test]
+fn a_session_that_holds_the_row_of_an_owner_that_was_cut_off_delays_no_takeover() {
+    // One waits for the end of the lease, the other is of the same folder and need not.
+    for (length, next) in [(Duration::from_millis(500), "b"), (LONG, "a")] {
+        let place = Place::new();
+        let first = open_for(&place, &claimant("a", "1", length), Claim::IfFree).unwrap();
+        let epoch = first.epoch().unwrap();
+        // Between two statements, and without the lock, which is of another session.
+        let mut cut_off = connect(&place.address, Access::Write).unwrap();
+        let mut change = cut_off.client.transaction().unwrap();
+        hold(&mut change, "m", epoch).unwrap();
+        thread::sleep(Duration::from_secs(1));
+        let second = open_for(&place, &claimant(next, "2", LONG), Claim::IfFree).unwrap();
+        assert_eq!(second.epoch(), Some(epoch + 1));
+        assert!(change.commit().is_err(), "its session was ended");
+    }
+}
+
+#[test]
 fn a_process_of_the_same_folder_need_not_wait() {
     let place = Place::new();
     drop(open_for(&place, &claimant("a", "1", LONG), Claim::IfFree).unwrap());
@@ -130,7 +150,8 @@ fn the_first_folder_of_a_site_stays_its_folder() {
     let epoch = store.term();
     let sites = |folder: &str| vec![("alpha".to_owned(), folder.to_owned())];
     assert_eq!(site_folders(&place.address, epoch, &sites("x")).unwrap(), ["x"]);
-    assert_eq!(site_folders(&place.address, epoch, &sites("y")).unwrap(), ["x"]);
+    let more = [vec![("beta".to_owned(), "b".to_owned())], sites("y")].concat();
+    assert_eq!(site_folders(&place.address, epoch, &more).unwrap(), ["b", "x"]);
     let stale = site_folders(&place.address, epoch + 1, &sites("z"));
     assert!(matches!(stale, Err(StoreError::Superseded { .. })), "{stale:?}");
 }

@@ -1,7 +1,7 @@
 //! What is remembered of sites, and by whom.
 
-use tradewind_daemon::site::notes::conformance::{self, Bench};
-use tradewind_daemon::site::notes::{Change, Kind, Note, Notes};
+use tradewind_daemon::site::notes::conformance::{self, NotesBench};
+use tradewind_daemon::site::notes::{Note, NoteChange, NoteKind, Notes};
 
 use super::*;
 use crate::lease::{IN_DATABASE, site_folders};
@@ -25,7 +25,7 @@ impl Owned {
     }
 }
 
-impl Bench for Owned {
+impl NotesBench for Owned {
     fn open(&mut self, site: &str) -> Box<dyn Notes> {
         Box::new(SiteNotes::new(self.place.address.clone(), site, self.term()))
     }
@@ -46,19 +46,19 @@ fn a_term_lasts_when_its_connection_is_opened_again() {
     let (term, epoch) = (owned.term(), owned.store.as_ref().unwrap().epoch().unwrap());
     let since = u64::try_from(now()).unwrap();
     assert!(term.abs_diff(since) < 600, "a journal that was restored begins no lower: {term}");
-    let mut notes = Bench::open(&mut owned, "a");
+    let mut notes = NotesBench::open(&mut owned, "a");
     notes.begin(&[]).unwrap();
     owned.store = None;
     owned.store = Some(owned.place.open(Claim::Again(epoch)).unwrap());
     assert_eq!((owned.term(), owned.store.as_ref().unwrap().epoch()), (term, Some(epoch + 1)));
-    let note = Note { kind: Kind::Gone, key: "k".to_owned(), body: String::new() };
-    notes.change(&[Change::Put(note.clone())]).unwrap();
+    let note = Note { kind: NoteKind::Gone, key: "k".to_owned(), body: String::new() };
+    notes.change(&[NoteChange::Put(note.clone())]).unwrap();
     // Its session is ended, as by a failover: the next change says so or is done, and one after it is.
     let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'tradewind' \
                AND datname = current_database()";
     owned.place.admin().execute(end, &[]).unwrap();
-    drop(notes.change(&[Change::Drop(Kind::Gone, "k".to_owned())]));
-    notes.change(&[Change::Put(note.clone())]).unwrap();
+    drop(notes.change(&[NoteChange::Drop(NoteKind::Gone, "k".to_owned())]));
+    notes.change(&[NoteChange::Put(note.clone())]).unwrap();
     assert_eq!(notes.read().unwrap(), Some(vec![note]));
     owned.succeed();
     assert!(owned.term() > term);
@@ -73,6 +73,6 @@ fn a_site_whose_notes_are_in_the_database_has_no_folder() {
         site_folders(&address, term, &sites).unwrap().pop().unwrap()
     };
     assert_eq!((folder_of("x"), folder_of("y")), ("x".to_owned(), "x".to_owned()));
-    Bench::open(&mut owned, "alpha").begin(&[]).unwrap();
+    NotesBench::open(&mut owned, "alpha").begin(&[]).unwrap();
     assert_eq!((folder_of("x").as_str(), folder_of("y").as_str()), (IN_DATABASE, IN_DATABASE));
 }

@@ -19,7 +19,7 @@ use tradewind_campaign::failure::Failure;
 use tradewind_campaign::replay::{OwnPolicy, Signals, own_misbehaved};
 use tradewind_model::{Command, Event, JobId, Market, Time};
 use tradewind_sched::policy::{Policy, Promise};
-use tradewind_sim::Settings;
+use tradewind_sim::ReplaySettings;
 use tradewind_sim::check::{self, Checker};
 use tradewind_sim::workload::Workload;
 
@@ -67,7 +67,7 @@ impl OwnPolicy for PythonPolicies {
         &self,
         _text: &str,
         workload: &Workload,
-        settings: Settings,
+        settings: ReplaySettings,
         listener: Box<dyn Checker>,
     ) -> Result<tradewind_sim::Run, Failure> {
         let who = format!("policy `{}`", self.name);

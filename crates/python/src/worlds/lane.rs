@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tradewind_sim::workload::Workload;
-use tradewind_sim::worlds::{Scene, Turn, World};
+use tradewind_sim::worlds::{Episodes, Scene, Turn};
 use tradewind_sim::{Run, SimError};
 
 /// What all worlds of a lane are to do.
@@ -67,7 +67,7 @@ impl Ended {
 
 /// A world, and what is left of its last episode.
 struct Place {
-    world: World,
+    world: Episodes,
     finished: Option<(Arc<Workload>, Run)>,
     begun: bool,
 }
@@ -96,7 +96,7 @@ impl Lane {
         let shape = scene.shape();
         let (size, choices) = (shape.rows * shape.features, shape.actions);
         let place = |at| Place {
-            world: World::new(scene.clone(), (first + at) as u64),
+            world: Episodes::new(scene.clone(), (first + at) as u64),
             finished: None,
             begun: false,
         };

@@ -83,7 +83,7 @@ impl Setting {
     /// All measures of an episode.
     pub(super) fn summary(&self, workload: &Workload, run: &Run) -> Summary {
         let options =
-            metrics::Options { trim: rules::trim(self.campaign.trim), ..Default::default() };
+            metrics::MetricOptions { trim: rules::trim(self.campaign.trim), ..Default::default() };
         let measured = metrics::measure(workload, run, options);
         Summary::new(&self.campaign, &self.run, workload, self.linked, &measured)
     }

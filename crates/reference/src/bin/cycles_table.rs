@@ -9,16 +9,17 @@ use std::time::Instant;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use tradewind_campaign::workload::dated;
 use tradewind_io::swf;
 use tradewind_model::{
     Attributes, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Terms, Time, Times,
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::bsf::{self, Bsf};
-use tradewind_sched::policy::cyclic::market::{Cycles, Replan, Settings as Cyclic, Stretch};
-use tradewind_sched::policy::gridfill::{Depth, GridFill, Settings as Filling};
+use tradewind_sched::policy::cyclic::market::{CycleSettings, Cycles, Replan, Stretch};
+use tradewind_sched::policy::gridfill::{Depth, GridFill, GridFillSettings};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
-use tradewind_sim::{Semantics, Settings, metrics, run};
+use tradewind_sim::{ReplaySettings, Semantics, metrics, run};
 
 const SEED: u64 = 2026;
 const JOBS: usize = 1_000;
@@ -39,9 +40,9 @@ fn grow() {
     for nodes in [64, 256, 1_024] {
         for horizon in [1, 4, 16] {
             let ahead = Span(horizon * 600);
-            let css = Cyclic { horizon: Some(ahead), ..Cyclic::css() };
-            let slicer = Cyclic { horizon: Some(ahead), ..Cyclic::batch_slicer() };
-            let both = bsf::Settings { cycles: slicer.clone(), ..bsf::Settings::default() };
+            let css = CycleSettings { horizon: Some(ahead), ..CycleSettings::css() };
+            let slicer = CycleSettings { horizon: Some(ahead), ..CycleSettings::batch_slicer() };
+            let both = bsf::BsfSettings { cycles: slicer.clone(), ..bsf::BsfSettings::default() };
             let policies: [Named; 3] = [
                 ("css".to_owned(), Box::new(Cycles::new(css))),
                 ("batch-slicer".to_owned(), Box::new(Cycles::new(slicer))),
@@ -101,19 +102,7 @@ fn market(nodes: u32) -> Workload {
 fn replay_log(path: &str) {
     let log = swf::load(path).unwrap_or_else(|error| fail(&error));
     let processors = log.header.max_procs().unwrap_or(128);
-    let jobs: Vec<LogJob> = log
-        .jobs
-        .iter()
-        .map(|job| LogJob {
-            number: job.number,
-            submit: Some(job.submit),
-            run: job.run,
-            processors: job.held(),
-            requested: job.requested_time.filter(|span| span.0 > 0),
-            user: job.user,
-            terms: None,
-        })
-        .collect();
+    let jobs: Vec<LogJob> = log.jobs.iter().map(|job| dated(job, 0)).collect();
     let pools = Arc::new(Pools::cluster(processors));
     let workload = prepare(&jobs, pools, Semantics::Textbook, Overrun::Kill);
     println!("| policy | replay | jobs/s | mean wait | mean bounded slowdown | refused |");
@@ -139,20 +128,23 @@ type Make = Box<dyn Fn() -> Box<dyn Policy>>;
 
 fn of_log() -> Vec<(String, Make)> {
     let fill = |depth| -> Make {
-        Box::new(move || Box::new(GridFill::new(Filling { depth, ..Filling::default() })))
+        Box::new(move || {
+            Box::new(GridFill::new(GridFillSettings { depth, ..GridFillSettings::default() }))
+        })
     };
-    let cycles =
-        |settings: Cyclic| -> Make { Box::new(move || Box::new(Cycles::new(settings.clone()))) };
+    let cycles = |settings: CycleSettings| -> Make {
+        Box::new(move || Box::new(Cycles::new(settings.clone())))
+    };
     let mut all = vec![
         ("easy on pools".to_owned(), fill(Depth::First(1))),
         ("conservative on pools".to_owned(), fill(Depth::All)),
     ];
     for (stretch, name) in Stretch::ALL {
         for (replan, when) in Replan::ALL {
-            let css = Cyclic { stretch, replan, ..Cyclic::css() };
-            let slicer = Cyclic { stretch, replan, ..Cyclic::batch_slicer() };
+            let css = CycleSettings { stretch, replan, ..CycleSettings::css() };
+            let slicer = CycleSettings { stretch, replan, ..CycleSettings::batch_slicer() };
             all.push((format!("css[stretch={name},replan={when}]"), cycles(css)));
-            let both = bsf::Settings { cycles: slicer.clone(), ..bsf::Settings::default() };
+            let both = bsf::BsfSettings { cycles: slicer.clone(), ..bsf::BsfSettings::default() };
             all.push((format!("batch-slicer[stretch={name},replan={when}]"), cycles(slicer)));
             let both: Make = Box::new(move || Box::new(Bsf::new(both.clone())));
             all.push((format!("bsf[stretch={name},replan={when}]"), both));
@@ -163,10 +155,10 @@ fn of_log() -> Vec<(String, Make)> {
 
 fn timed(workload: &Workload, policy: &mut dyn Policy) -> (f64, metrics::Metrics) {
     let begin = Instant::now();
-    let replay = run(workload, Settings::default(), policy, &mut []);
+    let replay = run(workload, ReplaySettings::default(), policy, &mut []);
     let replay = replay.unwrap_or_else(|error| fail(&error));
     let seconds = begin.elapsed().as_secs_f64();
-    (seconds, metrics::measure(workload, &replay, metrics::Options::default()))
+    (seconds, metrics::measure(workload, &replay, metrics::MetricOptions::default()))
 }
 
 fn fail(error: &dyn std::fmt::Display) -> ! {

@@ -12,18 +12,19 @@ use std::time::Instant;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use tradewind_campaign::workload::dated;
 use tradewind_io::batsim::{self, BatsimRow, FinalState, Life};
 use tradewind_io::swf;
 use tradewind_model::{Pools, Span, Time};
-use tradewind_sched::policy::backfill::{Backfill, Depth, Order, Settings as Knobs};
+use tradewind_sched::policy::backfill::{Backfill, BackfillSettings, Depth, Order};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
-use tradewind_sim::{Estimate, Run, Semantics, Settings, placement};
+use tradewind_sim::{Estimate, ReplaySettings, Run, Semantics, placement};
 
 const SEED: u64 = 2026;
 const BEST_OF: usize = 5;
 const PROCESSORS: u32 = 256;
 
-const POLICIES: [(&str, Knobs); 5] = [
+const POLICIES: [(&str, BackfillSettings); 5] = [
     ("FCFS", in_order(Depth::First(0), Order::Arrival)),
     ("SJF", in_order(Depth::First(0), Order::Shortest)),
     ("EASY", in_order(Depth::First(1), Order::Arrival)),
@@ -31,11 +32,13 @@ const POLICIES: [(&str, Knobs); 5] = [
     ("conservative", in_order(Depth::All, Order::Arrival)),
 ];
 
-const SJBF: Knobs =
-    Knobs { candidates: Some(Order::Shortest), ..in_order(Depth::First(1), Order::Arrival) };
+const SJBF: BackfillSettings = BackfillSettings {
+    candidates: Some(Order::Shortest),
+    ..in_order(Depth::First(1), Order::Arrival)
+};
 
-const fn in_order(depth: Depth, order: Order) -> Knobs {
-    Knobs { depth, order, candidates: None }
+const fn in_order(depth: Depth, order: Order) -> BackfillSettings {
+    BackfillSettings { depth, order, candidates: None }
 }
 
 /// What is known about run times in a long queue.
@@ -68,7 +71,7 @@ fn main() {
     }
 }
 
-fn knobs(policy: &str) -> Knobs {
+fn knobs(policy: &str) -> BackfillSettings {
     POLICIES.iter().find(|(name, _)| *name == policy).map_or(POLICIES[0].1, |(_, knobs)| *knobs)
 }
 
@@ -100,14 +103,14 @@ fn log_table(files: &[&str]) {
 }
 
 /// Reads, replays and writes a log several times; prints the best of each.
-fn one_log(file: &str, knobs: Knobs) {
+fn one_log(file: &str, knobs: BackfillSettings) {
     let target = std::env::temp_dir().join(format!("replay_table_{}.csv", std::process::id()));
     let (mut best, mut jobs) = ([f64::INFINITY; 4], 0);
     for _ in 0..BEST_OF {
         let begin = Instant::now();
         let log = swf::load(file).unwrap_or_else(|error| fail(&error));
         let read = begin.elapsed().as_secs_f64();
-        let records: Vec<LogJob> = log.jobs.iter().map(dated).collect();
+        let records: Vec<LogJob> = log.jobs.iter().map(|job| dated(job, 0)).collect();
         let processors = log.header.max_procs().unwrap_or(PROCESSORS);
         let pools = Arc::new(Pools::cluster(processors));
         let workload = prepare(&records, pools, Semantics::Textbook, Overrun::Kill);
@@ -129,18 +132,6 @@ fn one_log(file: &str, knobs: Knobs) {
     let [read, simulate, write, all] = best;
     let rate = jobs as f64 / all;
     println!("{jobs} {read:.3} {simulate:.3} {write:.3} {all:.3} {rate:.0} {}", peak_mib());
-}
-
-fn dated(job: &swf::Record) -> LogJob {
-    LogJob {
-        number: job.number,
-        submit: Some(job.submit),
-        run: job.run,
-        processors: job.held(),
-        requested: job.requested_time,
-        user: job.user,
-        terms: None,
-    }
 }
 
 fn rows(records: &[LogJob], workload: &Workload, run: &Run) -> Vec<BatsimRow> {
@@ -166,8 +157,8 @@ fn rows(records: &[LogJob], workload: &Workload, run: &Run) -> Vec<BatsimRow> {
     rows
 }
 
-fn replay(workload: &Workload, knobs: Knobs, estimate: Estimate) -> Run {
-    let settings = Settings { semantics: Semantics::Textbook, estimate };
+fn replay(workload: &Workload, knobs: BackfillSettings, estimate: Estimate) -> Run {
+    let settings = ReplaySettings { semantics: Semantics::Textbook, estimate };
     let mut policy = Backfill::new(knobs);
     tradewind_sim::run(workload, settings, &mut policy, &mut [])
         .unwrap_or_else(|error| fail(&error))
@@ -205,7 +196,7 @@ fn waiting_table(sizes: &[usize]) {
 }
 
 /// Replays a workload in which all jobs wait at once; prints nanoseconds per event.
-fn one_queue(jobs: usize, knobs: Knobs, estimate: Estimate) {
+fn one_queue(jobs: usize, knobs: BackfillSettings, estimate: Estimate) {
     let workload = queue(jobs);
     let mut best = f64::INFINITY;
     let rounds = if jobs <= 1_000 { BEST_OF } else { 2 };

@@ -2,7 +2,7 @@
 
 use tradewind_model::Objective;
 
-use super::knapsack::{self, Goal, Item, Sums};
+use super::knapsack::{self, Goal, KnapsackItem, Sums};
 use super::{Choice, Combination, Infeasible, SumLimits};
 
 /// One of the two numbers of an alternative, or its negative.
@@ -158,7 +158,8 @@ fn each(jobs: &[Vec<Choice>], first: Quantity, second: Quantity) -> Vec<usize> {
     jobs.iter().filter_map(min).collect()
 }
 
-fn classes(jobs: &[Vec<Choice>], weight: Quantity, value: Quantity) -> Vec<Vec<Item>> {
-    let item = |choice: &Choice| Item { weight: weight.of(choice), value: value.of(choice) };
+fn classes(jobs: &[Vec<Choice>], weight: Quantity, value: Quantity) -> Vec<Vec<KnapsackItem>> {
+    let item =
+        |choice: &Choice| KnapsackItem { weight: weight.of(choice), value: value.of(choice) };
     jobs.iter().map(|job| job.iter().map(item).collect()).collect()
 }

@@ -10,7 +10,7 @@ use tradewind_model::{Longest, Span, Time, random};
 use super::durable::{Durable, Entry};
 use super::message::{Body, Envelope, Offer, Parcel, Peer, Serial, StartQuote, Ticket};
 use super::origin::{Inquiry, Retry};
-use super::settings::Settings;
+use super::settings::NegotiationSettings;
 use super::volunteer::Pledge;
 
 /// Whether a job could as well stay.
@@ -113,7 +113,7 @@ pub struct Member {
     /// All sites; itself may be among them.
     pub peers: Arc<[Peer]>,
     /// How it negotiates.
-    pub settings: Settings,
+    pub settings: NegotiationSettings,
     /// Draws which sites to ask, where not all are asked.
     pub seed: u64,
 }
@@ -133,7 +133,7 @@ pub(super) enum Alarm {
 pub struct Negotiator {
     pub(super) me: Peer,
     pub(super) peers: Arc<[Peer]>,
-    pub(super) settings: Settings,
+    pub(super) settings: NegotiationSettings,
     pub(super) rng: Pcg64Mcg,
     pub(super) durable: Durable,
     /// From here on: forgotten in a crash.

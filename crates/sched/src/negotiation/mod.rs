@@ -35,4 +35,4 @@ mod volunteer;
 pub use durable::{Durable, Entry, Handing, Tombstones, TransferVerdict};
 pub use machine::{Host, Input, Member, Negotiator, Output, Pledged, Preference};
 pub use message::{Body, Envelope, Kind, Offer, Parcel, Peer, Serial, StartQuote, Ticket};
-pub use settings::{Choose, Discover, Settings, SettingsError};
+pub use settings::{Choose, Discover, NegotiationSettings, NegotiationSettingsError};

@@ -26,13 +26,13 @@ pub(super) struct Inquiry {
     silent: usize,
     /// Of those who have not refused since.
     offers: BTreeMap<Peer, Offer>,
-    phase: Phase,
+    phase: OriginPhase,
     /// When the phase ends by itself.
     due: Time,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum OriginPhase {
     Collecting,
     Committing { to: Peer, offer: Offer, tries: u32, wait: Span },
     Resting,
@@ -62,7 +62,7 @@ impl Negotiator {
             asked: BTreeSet::new(),
             silent: 0,
             offers: BTreeMap::new(),
-            phase: Phase::Resting,
+            phase: OriginPhase::Resting,
             due: step.now,
         };
         let id = self.serial();
@@ -75,7 +75,7 @@ impl Negotiator {
         let Some(id) = self.asking.get(&ticket).copied() else { return };
         let Some(inquiry) = self.take_inquiry(id) else { return };
         self.asking.remove(&ticket);
-        if let Phase::Committing { to, .. } = inquiry.phase {
+        if let OriginPhase::Committing { to, .. } = inquiry.phase {
             self.send(step, to, Body::Cancel { inquiry: id });
         }
     }
@@ -114,7 +114,7 @@ impl Negotiator {
         if matches!(self.settings.discover, Discover::Sample(_)) {
             inquiry.asked.extend(to);
         }
-        inquiry.phase = Phase::Collecting;
+        inquiry.phase = OriginPhase::Collecting;
         inquiry.due = step.now + inquiry.window;
         self.wait(id, inquiry);
     }
@@ -127,12 +127,12 @@ impl Negotiator {
         let new = inquiry.offers.insert(from, offer).is_none();
         inquiry.silent = inquiry.silent.saturating_sub(usize::from(new));
         match inquiry.phase {
-            Phase::Committing { .. } => self.wait(id, inquiry),
-            Phase::Collecting if inquiry.silent > 0 => {
+            OriginPhase::Committing { .. } => self.wait(id, inquiry),
+            OriginPhase::Collecting if inquiry.silent > 0 => {
                 inquiry.due = inquiry.due.min(step.now + self.settings.window);
                 self.wait(id, inquiry);
             }
-            Phase::Collecting | Phase::Resting => self.choose(step, id, inquiry),
+            OriginPhase::Collecting | OriginPhase::Resting => self.choose(step, id, inquiry),
         }
     }
 
@@ -156,7 +156,7 @@ impl Negotiator {
         match choice::best(choose, &inquiry.offers) {
             Some((to, offer)) => {
                 let wait = inquiry.window;
-                inquiry.phase = Phase::Committing { to, offer, tries: 0, wait };
+                inquiry.phase = OriginPhase::Committing { to, offer, tries: 0, wait };
                 self.commit(step, id, inquiry);
             }
             None => self.ask_on(step, id, inquiry),
@@ -164,13 +164,13 @@ impl Negotiator {
     }
 
     fn commit(&mut self, step: &mut Step<'_>, id: Serial, mut inquiry: Inquiry) {
-        let Phase::Committing { to, offer, tries, wait } = inquiry.phase else { return };
+        let OriginPhase::Committing { to, offer, tries, wait } = inquiry.phase else { return };
         let parcel = Arc::clone(&inquiry.parcel);
         let lead = Span(inquiry.window.0 + step.host.transfer(&parcel, to).0);
         self.send(step, to, Body::Commit { inquiry: id, parcel, offer, lead });
         inquiry.due = step.now + wait;
         let wait = self.longer(wait);
-        inquiry.phase = Phase::Committing { to, offer, tries: tries + 1, wait };
+        inquiry.phase = OriginPhase::Committing { to, offer, tries: tries + 1, wait };
         self.wait(id, inquiry);
     }
 
@@ -195,7 +195,7 @@ impl Negotiator {
         if asked_all {
             inquiry.asked.clear();
             inquiry.window = self.longer(inquiry.window);
-            inquiry.phase = Phase::Resting;
+            inquiry.phase = OriginPhase::Resting;
             inquiry.due = step.now + self.settings.pause;
             self.wait(id, inquiry);
         } else {
@@ -206,9 +206,9 @@ impl Negotiator {
     pub(super) fn inquiry_due(&mut self, step: &mut Step<'_>, id: Serial) {
         let Some(mut inquiry) = self.take_inquiry(id) else { return };
         match inquiry.phase {
-            Phase::Collecting => self.choose(step, id, inquiry),
-            Phase::Resting => self.ask(step, id, inquiry),
-            Phase::Committing { to, offer, tries, .. } => {
+            OriginPhase::Collecting => self.choose(step, id, inquiry),
+            OriginPhase::Resting => self.ask(step, id, inquiry),
+            OriginPhase::Committing { to, offer, tries, .. } => {
                 if tries < self.settings.tries && self.clock_of(to, step.now) <= offer.expires {
                     self.commit(step, id, inquiry);
                 } else {
@@ -232,7 +232,7 @@ impl Negotiator {
     /// Whether the search waits for exactly this answer.
     fn commits_to(&self, id: Serial, peer: Peer, answer: Offer) -> bool {
         let phase = self.inquiries.get(&id).map(|inquiry| inquiry.phase);
-        matches!(phase, Some(Phase::Committing { to, offer, .. }) if to == peer && offer == answer)
+        matches!(phase, Some(OriginPhase::Committing { to, offer, .. }) if to == peer && offer == answer)
     }
 
     pub(super) fn accepted(&mut self, step: &mut Step<'_>, from: Peer, id: Serial, offer: Offer) {
@@ -247,7 +247,7 @@ impl Negotiator {
             return self.choose(step, id, inquiry);
         }
         let asks_there = self.inquiries.get(&id).is_some_and(
-            |inquiry| matches!(inquiry.phase, Phase::Committing { to, .. } if to == from),
+            |inquiry| matches!(inquiry.phase, OriginPhase::Committing { to, .. } if to == from),
         );
         let on_its_way = self
             .durable

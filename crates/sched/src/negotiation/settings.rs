@@ -34,7 +34,7 @@ pub enum Discover {
 
 /// The knobs of a negotiator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
+pub struct NegotiationSettings {
     /// Which volunteer gets the job.
     pub choose: Choose,
     /// Who is asked.
@@ -61,9 +61,9 @@ pub struct Settings {
     pub hops: u32,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
+impl Default for NegotiationSettings {
+    fn default() -> NegotiationSettings {
+        NegotiationSettings {
             choose: Choose::Load,
             discover: Discover::All,
             rounds: 1,
@@ -80,7 +80,7 @@ impl Default for Settings {
 
 /// Why settings make no negotiator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum SettingsError {
+pub enum NegotiationSettingsError {
     /// A value below its least one.
     #[error("`{name}` must be at least {min}")]
     TooSmall {
@@ -91,17 +91,21 @@ pub enum SettingsError {
     },
 }
 
-impl Settings {
+impl NegotiationSettings {
     /// Asks `choices` sites at a time, three times.
-    pub fn sampling(choices: u32) -> Settings {
-        Settings { discover: Discover::Sample(choices), rounds: 3, ..Settings::default() }
+    pub fn sampling(choices: u32) -> NegotiationSettings {
+        NegotiationSettings {
+            discover: Discover::Sample(choices),
+            rounds: 3,
+            ..NegotiationSettings::default()
+        }
     }
 
     /// The settings, if they make sense.
     ///
     /// # Errors
     /// The first knob that is out of range.
-    pub fn checked(self) -> Result<Settings, SettingsError> {
+    pub fn checked(self) -> Result<NegotiationSettings, NegotiationSettingsError> {
         let choices = match self.discover {
             Discover::All => 1,
             Discover::Sample(choices) => i64::from(choices),
@@ -118,7 +122,7 @@ impl Settings {
             ("hops", i64::from(self.hops), 1),
         ];
         match min.into_iter().find(|(_, value, min)| value < min) {
-            Some((name, _, min)) => Err(SettingsError::TooSmall { name, min }),
+            Some((name, _, min)) => Err(NegotiationSettingsError::TooSmall { name, min }),
             None => Ok(self),
         }
     }

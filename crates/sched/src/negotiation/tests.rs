@@ -59,12 +59,12 @@ fn parcel() -> Arc<Parcel> {
     Arc::new(Parcel { ticket: TICKET, demand, submitted: Time(0), data_mb: 0, hops: 0 })
 }
 
-fn member(me: u32, count: u32, settings: Settings) -> Member {
+fn member(me: u32, count: u32, settings: NegotiationSettings) -> Member {
     Member { me: Peer(me), peers: (0..count).map(Peer).collect(), settings, seed: 1 }
 }
 
 impl Sites {
-    fn new(hosts: &[Toy], settings: Settings) -> Sites {
+    fn new(hosts: &[Toy], settings: NegotiationSettings) -> Sites {
         let count = hosts.len() as u32;
         let one = |me| Negotiator::new(member(me, count, settings));
         let mut sites = Sites {
@@ -135,7 +135,7 @@ impl Sites {
         self.now = now;
     }
 
-    fn restart(&mut self, site: usize, settings: Settings) {
+    fn restart(&mut self, site: usize, settings: NegotiationSettings) {
         let mut out = vec![];
         let durable = self.all[site].durable().clone();
         let member = member(site as u32, self.all.len() as u32, settings);
@@ -161,7 +161,7 @@ impl Sites {
 
 #[test]
 fn a_job_goes_over_in_six_messages() {
-    let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], Settings::default());
+    let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], NegotiationSettings::default());
     sites.pass_on();
     let mut said = vec![];
     while !sites.post.is_empty() {
@@ -178,20 +178,20 @@ fn a_job_goes_over_in_six_messages() {
 
 #[test]
 fn no_site_volunteers_and_the_job_is_left_alone_for_a_while() {
-    let mut sites = Sites::new(&[Toy::BUSY, Toy::BUSY], Settings::default());
+    let mut sites = Sites::new(&[Toy::BUSY, Toy::BUSY], NegotiationSettings::default());
     sites.pass_on();
     assert_eq!(sites.deliver(), [Kind::Discover]);
     sites.tick_to(4);
     sites.pass_on();
     assert!(sites.post.is_empty() && sites.all[0].due().is_none());
-    sites.tick_to(4 + Settings::default().pause.0);
+    sites.tick_to(4 + NegotiationSettings::default().pause.0);
     sites.pass_on();
     assert_eq!(sites.deliver(), [Kind::Discover]);
 }
 
 #[test]
 fn a_job_that_must_go_is_asked_for_until_a_site_takes_it() {
-    let mut sites = Sites::new(&[Toy::BUSY, Toy::BUSY], Settings::default());
+    let mut sites = Sites::new(&[Toy::BUSY, Toy::BUSY], NegotiationSettings::default());
     sites.give(0, Input::PassOn(parcel(), Preference::Must));
     for _ in 0..20 {
         assert_eq!(sites.deliver(), [Kind::Discover]);
@@ -209,7 +209,7 @@ fn a_job_that_must_go_is_asked_for_until_a_site_takes_it() {
 
 #[test]
 fn a_start_at_home_ends_the_search_and_frees_the_volunteer() {
-    let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], Settings::default());
+    let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], NegotiationSettings::default());
     sites.pass_on();
     sites.deliver();
     sites.deliver();
@@ -224,7 +224,11 @@ fn a_start_at_home_ends_the_search_and_frees_the_volunteer() {
 
 #[test]
 fn a_commit_is_refused_when_own_jobs_came_first_and_the_next_best_gets_the_job() {
-    let settings = Settings { horizon: Span(100), choose: Choose::Start, ..Settings::default() };
+    let settings = NegotiationSettings {
+        horizon: Span(100),
+        choose: Choose::Start,
+        ..NegotiationSettings::default()
+    };
     let second = Toy { quote: Some((5, 1, 0)), ..Toy::IDLE };
     let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE, second], settings);
     sites.pass_on();
@@ -242,7 +246,7 @@ fn a_commit_is_refused_when_own_jobs_came_first_and_the_next_best_gets_the_job()
 
 #[test]
 fn an_expired_offer_is_refused() {
-    let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], Settings::default());
+    let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], NegotiationSettings::default());
     sites.pass_on();
     sites.deliver();
     sites.deliver();
@@ -254,7 +258,7 @@ fn an_expired_offer_is_refused() {
 
 #[test]
 fn a_higher_price_at_the_commit_is_a_refusal() {
-    let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], Settings::default());
+    let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], NegotiationSettings::default());
     sites.pass_on();
     sites.deliver();
     sites.deliver();
@@ -265,7 +269,7 @@ fn a_higher_price_at_the_commit_is_a_refusal() {
 
 #[test]
 fn a_later_start_at_the_commit_is_a_refusal_whatever_the_horizon() {
-    let settings = Settings { horizon: Span(100), ..Settings::default() };
+    let settings = NegotiationSettings { horizon: Span(100), ..NegotiationSettings::default() };
     let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], settings);
     sites.pass_on();
     sites.deliver();
@@ -277,7 +281,7 @@ fn a_later_start_at_the_commit_is_a_refusal_whatever_the_horizon() {
 
 #[test]
 fn an_answer_about_another_offer_moves_nothing() {
-    let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], Settings::default());
+    let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], NegotiationSettings::default());
     sites.pass_on();
     for _ in 0..3 {
         sites.deliver();
@@ -291,7 +295,7 @@ fn an_answer_about_another_offer_moves_nothing() {
 
 #[test]
 fn a_doubled_yes_does_not_cancel_what_is_on_its_way() {
-    let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], Settings::default());
+    let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], NegotiationSettings::default());
     sites.pass_on();
     for _ in 0..3 {
         sites.deliver();
@@ -313,7 +317,7 @@ fn sent(sites: &mut Sites) {
 
 #[test]
 fn a_lost_migrate_and_a_lost_done_are_made_good() {
-    let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], Settings::default());
+    let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], NegotiationSettings::default());
     sent(&mut sites);
     sites.drop_post();
     sites.tick_to(13);
@@ -331,10 +335,10 @@ fn a_lost_migrate_and_a_lost_done_are_made_good() {
 
 #[test]
 fn a_job_that_comes_unwanted_goes_back() {
-    let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], Settings::default());
+    let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], NegotiationSettings::default());
     sent(&mut sites);
     sites.hosts[1] = Toy::BUSY;
-    sites.restart(1, Settings::default()); // its agreement is forgotten
+    sites.restart(1, NegotiationSettings::default()); // its agreement is forgotten
     let migrate = sites.post[0].clone();
     assert_eq!(sites.deliver(), [Kind::Migrate]);
     sites.hosts[1] = Toy::IDLE;
@@ -348,13 +352,13 @@ fn a_job_that_comes_unwanted_goes_back() {
 
 #[test]
 fn tombstones_survive_crashes_and_go_when_they_are_settled() {
-    let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], Settings::default());
+    let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], NegotiationSettings::default());
     sent(&mut sites);
     let late = sites.post[0].clone();
     sites.deliver();
     sites.deliver();
     sites.give(1, Input::Over(TICKET)); // it ran
-    sites.restart(1, Settings::default());
+    sites.restart(1, NegotiationSettings::default());
     sites.post.push(late.clone());
     sites.deliver();
     assert_eq!(sites.deliver(), [Kind::Done]);
@@ -374,10 +378,10 @@ fn tombstones_survive_crashes_and_go_when_they_are_settled() {
 
 #[test]
 fn a_restarted_origin_asks_about_what_is_in_doubt_and_hears_stale_answers_with_calm() {
-    let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], Settings::default());
+    let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], NegotiationSettings::default());
     sent(&mut sites);
     let before = sites.drop_post();
-    sites.restart(0, Settings::default());
+    sites.restart(0, NegotiationSettings::default());
     assert_eq!(sites.post[0].body, before[0].body);
     sites.post.extend(before);
     sites.deliver();
@@ -387,10 +391,10 @@ fn a_restarted_origin_asks_about_what_is_in_doubt_and_hears_stale_answers_with_c
 
 #[test]
 fn a_search_does_not_survive_its_site() {
-    let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], Settings::default());
+    let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], NegotiationSettings::default());
     sites.pass_on();
     sites.deliver();
-    sites.restart(0, Settings::default());
+    sites.restart(0, NegotiationSettings::default());
     assert_eq!(sites.deliver(), [Kind::Volunteer]);
     assert!(sites.post.is_empty() && !sites.all[0].asks_for(TICKET));
     sites.pass_on();
@@ -402,7 +406,7 @@ fn a_search_does_not_survive_its_site() {
 
 #[test]
 fn a_job_that_comes_back_while_its_first_journey_is_in_doubt_stays() {
-    let settings = Settings { hops: 2, ..Settings::default() };
+    let settings = NegotiationSettings { hops: 2, ..NegotiationSettings::default() };
     let mut sites = Sites::new(&[Toy::IDLE, Toy::IDLE], settings);
     sent(&mut sites);
     sites.deliver();
@@ -425,8 +429,10 @@ fn a_job_that_comes_back_while_its_first_journey_is_in_doubt_stays() {
 
 #[test]
 fn home_keeps_a_job_that_gains_nothing() {
-    let mut sites =
-        Sites::new(&[Toy { home: Some(18), ..Toy::BUSY }, Toy::IDLE], Settings::default());
+    let mut sites = Sites::new(
+        &[Toy { home: Some(18), ..Toy::BUSY }, Toy::IDLE],
+        NegotiationSettings::default(),
+    );
     sites.pass_on(); // the offer starts at 18, too
     sites.deliver();
     sites.deliver();
@@ -436,7 +442,7 @@ fn home_keeps_a_job_that_gains_nothing() {
 #[test]
 fn what_costs_more_than_the_budget_is_no_offer() {
     let with = |budget| {
-        let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], Settings::default());
+        let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], NegotiationSettings::default());
         let terms = tradewind_model::Terms { budget: Some(Money(budget)), ..Default::default() };
         let demand = Demand { terms: Some(Arc::new(terms)), ..Demand::new(4, Span(10)) };
         let parcel = Arc::new(Parcel { demand, ..Parcel::clone(&parcel()) });
@@ -460,7 +466,7 @@ fn commit_of_another(sites: &Sites, volunteer: u32) -> Envelope {
 
 #[test]
 fn agreements_are_weighed_together_until_they_are_cancelled_or_expire() {
-    let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE, Toy::BUSY], Settings::default());
+    let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE, Toy::BUSY], NegotiationSettings::default());
     sites.pass_on();
     sites.deliver();
     sites.deliver();
@@ -479,7 +485,7 @@ fn agreements_are_weighed_together_until_they_are_cancelled_or_expire() {
     assert_eq!(answer(&mut sites), Kind::Accepted);
     assert_eq!(answer(&mut sites), Kind::Accepted); // the same again
     // Its own agreement expires when the job is long overdue.
-    sites.now = 5 + 10 + Settings::default().offer_life.0 + 1;
+    sites.now = 5 + 10 + NegotiationSettings::default().offer_life.0 + 1;
     let other = commit_of_another(&sites, 1);
     sites.give(1, Input::Heard(Envelope { from: Peer(0), ..other }));
     assert_eq!(sites.post.last().unwrap().body.kind(), Kind::Accepted);
@@ -515,7 +521,7 @@ fn samples_are_distinct_and_leave_no_site_out_in_the_end() {
 #[test]
 fn a_sampled_search_goes_on_to_others() {
     let hosts = [Toy::BUSY, Toy::BUSY, Toy::BUSY, Toy::IDLE];
-    let mut sites = Sites::new(&hosts, Settings::sampling(1));
+    let mut sites = Sites::new(&hosts, NegotiationSettings::sampling(1));
     sites.pass_on();
     let mut discovered = 0;
     for at in 1..200 {
@@ -528,12 +534,18 @@ fn a_sampled_search_goes_on_to_others() {
 
 #[test]
 fn senseless_settings_are_refused() {
-    let bad = |settings: Settings| settings.checked().unwrap_err().to_string();
-    assert!(Settings::default().checked().is_ok() && Settings::sampling(2).checked().is_ok());
-    assert_eq!(bad(Settings::sampling(0)), "`discover` must be at least 1");
+    let bad = |settings: NegotiationSettings| settings.checked().unwrap_err().to_string();
+    assert!(
+        NegotiationSettings::default().checked().is_ok()
+            && NegotiationSettings::sampling(2).checked().is_ok()
+    );
+    assert_eq!(bad(NegotiationSettings::sampling(0)), "`discover` must be at least 1");
     assert_eq!(
-        bad(Settings { window: Span(0), ..Settings::default() }),
+        bad(NegotiationSettings { window: Span(0), ..NegotiationSettings::default() }),
         "`window` must be at least 1"
     );
-    assert_eq!(bad(Settings { hops: 0, ..Settings::default() }), "`hops` must be at least 1");
+    assert_eq!(
+        bad(NegotiationSettings { hops: 0, ..NegotiationSettings::default() }),
+        "`hops` must be at least 1"
+    );
 }

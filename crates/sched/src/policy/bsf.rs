@@ -15,11 +15,11 @@ use std::collections::BTreeMap;
 use tradewind_model::{Command, Event, JobId, Market, Time};
 
 use super::cyclic::SliceBy;
-use super::cyclic::market::{self, Key, Planner};
-use super::grid::Availability;
+use super::cyclic::market::{self, PlanKey, Planner};
+use super::grid::GridAvailability;
 use super::gridfill::{self, Fill};
 use super::inbox::{self, Comes};
-use super::{Policy, Promise, Standing};
+use super::{Policy, Promise, UserShare};
 
 /// How many jobs of a batch are planned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,30 +76,30 @@ impl By {
 
 /// How to divide, plan and fill.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct BsfSettings {
     /// How the first jobs are planned, and when.
-    pub cycles: market::Settings,
+    pub cycles: market::CycleSettings,
     /// How many are first.
     pub first: First,
     /// Who is first.
     pub by: By,
     /// How the rest is backfilled.
-    pub fill: gridfill::Settings,
+    pub fill: gridfill::GridFillSettings,
 }
 
-impl Settings {
+impl BsfSettings {
     /// First jobs, unless stated otherwise.
     pub const DEFAULT_FIRST: First = First::Count(10);
 }
 
-impl Default for Settings {
+impl Default for BsfSettings {
     /// Ten jobs by priority with batch-slicer, the rest with EASY.
-    fn default() -> Settings {
-        Settings {
-            cycles: market::Settings::batch_slicer(),
+    fn default() -> BsfSettings {
+        BsfSettings {
+            cycles: market::CycleSettings::batch_slicer(),
             first: Self::DEFAULT_FIRST,
             by: By::default(),
-            fill: gridfill::Settings::default(),
+            fill: gridfill::GridFillSettings::default(),
         }
     }
 }
@@ -114,17 +114,17 @@ pub struct Bsf {
     planner: Planner,
     fill: Fill,
     /// `None` until the first call.
-    books: Option<Availability>,
+    books: Option<GridAvailability>,
     /// Whether the first call is yet to come, and goes on from another policy.
     resumed: bool,
 }
 
 impl Bsf {
     /// A policy that has seen nothing so far.
-    pub fn new(settings: Settings) -> Bsf {
-        let Settings { cycles, first, by, fill } = settings;
+    pub fn new(settings: BsfSettings) -> Bsf {
+        let BsfSettings { cycles, first, by, fill } = settings;
         // What backfilling books between cycles would take every fall-back window.
-        let cycles = market::Settings { fallback: 0, ..cycles };
+        let cycles = market::CycleSettings { fallback: 0, ..cycles };
         let (planner, fill) = (Planner::new(cycles), Fill::new(fill));
         Bsf { first, by, planner, fill, books: None, resumed: false }
     }
@@ -144,7 +144,12 @@ impl Bsf {
     }
 
     /// Divides those who wait, and plans the first of them.
-    fn cycle(&mut self, market: &Market, books: &mut Availability, commands: &mut Vec<Command>) {
+    fn cycle(
+        &mut self,
+        market: &Market,
+        books: &mut GridAvailability,
+        commands: &mut Vec<Command>,
+    ) {
         self.fill.withdraw(books);
         let batch = self.planner.batch(market, books, commands);
         let count = self.first.of(batch.len());
@@ -160,7 +165,7 @@ impl Bsf {
             return;
         }
         let filling = self.fill.jobs();
-        let rest = |(_, job): &Key| {
+        let rest = |(_, job): &PlanKey| {
             let first = picked.iter().any(|(_, other)| other == job);
             !first && filling.binary_search(job).is_err()
         };
@@ -173,7 +178,7 @@ impl Bsf {
 
 impl Policy for Bsf {
     fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>) {
-        let mut books = self.books.take().unwrap_or_else(|| Availability::of_pools(market));
+        let mut books = self.books.take().unwrap_or_else(|| GridAvailability::of_pools(market));
         let news = books.follow(market, events);
         self.planner.follow(&mut books, news);
         self.fill.follow(news, events);
@@ -209,7 +214,7 @@ impl Policy for Bsf {
         self.planner.resume(usage);
     }
 
-    fn standing(&self, now: Time) -> Vec<Standing> {
+    fn standing(&self, now: Time) -> Vec<UserShare> {
         match self.first.nobody() {
             true => self.fill.standing(now),
             false => self.planner.standing(now),

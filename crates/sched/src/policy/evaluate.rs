@@ -16,7 +16,7 @@ pub struct PoolReport {
 
 /// A pool, for all tasks of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Weighed {
+pub struct WeighedPool {
     /// Id of the pool.
     pub pool: PoolId,
     /// What it asked per node and second.
@@ -79,19 +79,19 @@ impl PoolReport {
 
     /// All pools, in their order, for a job that could start from now on. Logarithmic in what is
     /// known of each that suits.
-    pub fn weigh(&self, market: &Market, demand: &Demand) -> Vec<Weighed> {
+    pub fn weigh(&self, market: &Market, demand: &Demand) -> Vec<WeighedPool> {
         let each = market.pools().iter().zip(&self.profiles);
         each.map(|((id, pool), profile)| self::weigh(id, pool, profile, demand)).collect()
     }
 }
 
-fn weigh(id: PoolId, pool: &Pool, profile: &Profile, demand: &Demand) -> Weighed {
+fn weigh(id: PoolId, pool: &Pool, profile: &Profile, demand: &Demand) -> WeighedPool {
     let length = pool.length_of(demand);
     let verdict = match against(pool, demand, length) {
         Some(against) => Verdict::Against(against),
         None => earliest(profile, demand, length),
     };
-    Weighed { pool: id, price: pool.price, length, verdict }
+    WeighedPool { pool: id, price: pool.price, length, verdict }
 }
 
 fn earliest(profile: &Profile, demand: &Demand, length: Span) -> Verdict {

@@ -2,7 +2,7 @@
 //!
 //! The owner of the scheduler reports what happened and then asks it to decide. Jobs that it
 //! starts run at once. Nothing here knows how sites find each other: a job that should be passed
-//! on is named, and stays until [`Local::leave`] is called for it.
+//! on is named, and stays until [`LocalScheduler::leave`] is called for it.
 
 mod ahead;
 mod plain;
@@ -13,8 +13,8 @@ use std::fmt::Debug;
 use tradewind_model::{JobId, Outage, OutageId, PoolId, Share, Span, Time};
 
 use super::Promise;
-pub use ahead::{Expected, LookAhead, Moments};
-pub use plain::{Plain, Settings as PlainSettings, Turn};
+pub use ahead::{ExpectedJob, LookAhead, Moments};
+pub use plain::{Plain, PlainSettings, QueueOrder};
 pub use timers::Timers;
 
 /// Whose job it is, seen from the site.
@@ -28,7 +28,7 @@ pub enum Origin {
 
 /// A job as one site sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wanted {
+pub struct SiteJob {
     /// Which. Ids follow the order of submission in the whole grid.
     pub job: JobId,
     /// Processors, at least 1.
@@ -39,7 +39,7 @@ pub struct Wanted {
     pub submitted: Time,
 }
 
-impl Wanted {
+impl SiteJob {
     /// What it takes of the site's only pool.
     pub(super) fn share(&self) -> Share {
         Share { pool: PoolId(0), nodes: self.processors }
@@ -69,19 +69,19 @@ impl Load {
 /// The scheduler of an autonomous site.
 ///
 /// Calls are made in the order of time; `now` never goes back. At every moment at which something
-/// happened: first all that happened, ends before joins; then one [`Local::decide`]. Questions
-/// ([`Local::promise`], [`Local::load`], [`Local::reservation`]) change nothing, and their answers
+/// happened: first all that happened, ends before joins; then one [`LocalScheduler::decide`]. Questions
+/// ([`LocalScheduler::promise`], [`LocalScheduler::load`], [`LocalScheduler::reservation`]) change nothing, and their answers
 /// hold after a `decide` at the same moment.
-pub trait Local: Debug + Send {
+pub trait LocalScheduler: Debug + Send {
     /// The job waits here from now on. A job that lost its nodes joins again.
-    fn join(&mut self, wanted: Wanted, origin: Origin, now: Time);
+    fn join(&mut self, wanted: SiteJob, origin: Origin, now: Time);
 
     /// A waiting job goes elsewhere or was withdrawn; its reservation is free for others. Nothing
     /// happens if it does not wait here.
     fn leave(&mut self, job: JobId, now: Time);
 
     /// A job runs here since `start`, by another scheduler's decision. It does not wait here.
-    fn adopt(&mut self, wanted: Wanted, start: Time, now: Time);
+    fn adopt(&mut self, wanted: SiteJob, start: Time, now: Time);
 
     /// A job that ran here for so long has ended, perhaps before or after its expected end.
     fn ended(&mut self, job: JobId, ran: Span, now: Time);
@@ -117,10 +117,10 @@ pub trait Local: Debug + Send {
     /// delaying any reservation; `None` if that is not foreseeable (it is wider than the site, or
     /// has to wait behind jobs whose starts are not known). O(log n), exact as things stand, and
     /// not binding, because nothing is set aside. But at `from == now` a remote job that gets the
-    /// answer `now` is started by [`Local::join`] and [`Local::decide`] at this moment, and one
+    /// answer `now` is started by [`LocalScheduler::join`] and [`LocalScheduler::decide`] at this moment, and one
     /// that gets another answer is not. A local job nearly so: its coming may be what gives an
     /// older one a reservation. For a job with another answer the site is overloaded.
-    fn promise(&self, wanted: &Wanted, origin: Origin, now: Time, from: Time) -> Option<Time>;
+    fn promise(&self, wanted: &SiteJob, origin: Origin, now: Time, from: Time) -> Option<Time>;
 
     /// How busy the site is.
     fn load(&self) -> Load;

@@ -4,7 +4,8 @@
 //! batch from a snapshot, cycle by cycle in a market; [`bsf`] is both together. [`local`] is the
 //! scheduler of one site, and [`autonomous`] a grid of such sites. What is free for all of them is
 //! kept in [`availability`]. [`owners`] looks ahead the queue of a site's own scheduler, and
-//! [`learned`] is backfilling that learns run times itself.
+//! [`learned`] is backfilling that learns run times itself; [`expecting`] lets any policy plan by
+//! run times that others have learned.
 
 pub mod autonomous;
 pub mod availability;
@@ -13,6 +14,7 @@ pub mod bsf;
 pub mod cyclic;
 pub mod dispatch;
 pub mod evaluate;
+pub mod expecting;
 pub(crate) mod grid;
 pub mod gridfill;
 mod inbox;
@@ -33,7 +35,7 @@ use std::collections::BTreeMap;
 use tradewind_model::{Command, Event, JobId, Market, Time};
 
 pub use order::Order;
-pub use share::Standing;
+pub use share::UserShare;
 
 /// Decides what to start, instant by instant.
 ///
@@ -68,7 +70,7 @@ pub trait Policy: Send {
 
     /// What users have used up to `now`, the user who has used least first: where the order is by
     /// fair share. Others have used nothing. Jobs that ran at the last call are taken to run still.
-    fn standing(&self, _now: Time) -> Vec<Standing> {
+    fn standing(&self, _now: Time) -> Vec<UserShare> {
         Vec::new()
     }
 
@@ -108,7 +110,7 @@ impl<P: Policy + ?Sized> Policy for &mut P {
         (**self).reservation(job)
     }
 
-    fn standing(&self, now: Time) -> Vec<Standing> {
+    fn standing(&self, now: Time) -> Vec<UserShare> {
         (**self).standing(now)
     }
 

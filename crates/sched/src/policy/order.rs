@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tradewind_model::{Command, Demand, JobId, Market, Span, Time};
 
-use super::share::{Standing, Usage};
+use super::share::{Usage, UserShare};
 
 /// Who comes first; ties go to the job that was submitted first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -113,7 +113,7 @@ impl Ranking {
     }
 
     /// What users have used, if that matters.
-    pub(super) fn standing(&self, now: Time) -> Vec<Standing> {
+    pub(super) fn standing(&self, now: Time) -> Vec<UserShare> {
         self.usage.as_ref().map(|usage| usage.standing(now)).unwrap_or_default()
     }
 

@@ -10,8 +10,8 @@ use tradewind_model::{
 };
 
 use super::backfill::{QueuedJob, Rank, look_ahead};
-use super::grid::{Availability, Booking, Part, PlacementRequest, Spread};
-use super::gridfill::Waiting;
+use super::grid::{Booking, GridAvailability, Part, PlacementRequest, Spread};
+use super::gridfill::PoolsJob;
 use super::inbox::Comes;
 
 /// The waiting jobs of a market, each at the earliest place that it can afford and that delays
@@ -20,7 +20,7 @@ use super::inbox::Comes;
 pub struct Outlook {
     at: Time,
     /// What is free beside all of them: searches remember where they found nothing.
-    books: RefCell<Availability>,
+    books: RefCell<GridAvailability>,
     openings: BTreeMap<JobId, StartEstimate>,
     /// Jobs that wait.
     load: u32,
@@ -63,10 +63,10 @@ impl Outlook {
     /// submission; a market whose policy prefers others may do better or worse for single jobs.
     pub fn new(market: &Market, at: Time, max: usize) -> Outlook {
         let at = at.max(market.now());
-        let mut books = Availability::of_market(market);
+        let mut books = GridAvailability::of_market(market);
         books.advance(at);
         let mut openings = BTreeMap::new();
-        let jobs: Vec<Waiting> =
+        let jobs: Vec<PoolsJob> =
             market.queue().take(max).filter_map(|job| waiting(market, job)).collect();
         look_ahead(books.free_mut(), jobs.iter(), |waiting, booking| {
             let job = waiting.rank().job;
@@ -146,11 +146,11 @@ impl Outlook {
 }
 
 /// The job in the order of submission, if it can ever run.
-fn waiting(market: &Market, job: JobId) -> Option<Waiting> {
+fn waiting(market: &Market, job: JobId) -> Option<PoolsJob> {
     let demand = market.demand(job)?;
     let wish = PlacementRequest::of(market, (job, Comes::Again), demand, Spread::Grid).ok()?;
     let now = market.now();
-    Some(Waiting::new(Rank { key: 0, job }, now, wish))
+    Some(PoolsJob::new(Rank { key: 0, job }, now, wish))
 }
 
 /// What is promised, as one job.
@@ -167,7 +167,7 @@ fn block(market: &Market, promised: Promised) -> Demand {
 
 fn earliest(
     market: &Market,
-    books: &mut Availability,
+    books: &mut GridAvailability,
     (job, demand): (JobId, &Demand),
     from: Time,
 ) -> Option<Booking> {

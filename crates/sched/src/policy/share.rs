@@ -13,7 +13,7 @@ use tradewind_model::{Command, JobId, Market, Place, Share, Span, Time};
 
 /// A user's use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct UserShare {
     /// Number of the user.
     pub user: i64,
     /// Processor-seconds, decayed, rounded down.
@@ -147,14 +147,14 @@ impl Usage {
     }
 
     /// All users who have used something up to `now`, least first, then by user.
-    pub(super) fn standing(&self, now: Time) -> Vec<Standing> {
+    pub(super) fn standing(&self, now: Time) -> Vec<UserShare> {
         let mut books = self.clone();
         books.pass_to(now);
         let standing = |(user, account): (&i64, &Account)| {
             let used = u64::try_from(account.used >> PARTS).unwrap_or(u64::MAX);
-            (account.used, Standing { user: *user, used })
+            (account.used, UserShare { user: *user, used })
         };
-        let mut all: Vec<(u128, Standing)> = books.accounts.iter().map(standing).collect();
+        let mut all: Vec<(u128, UserShare)> = books.accounts.iter().map(standing).collect();
         all.sort_by_key(|(used, it)| (*used, it.user));
         all.into_iter().map(|(_, standing)| standing).collect()
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use tradewind_model::{JobId, Market, Place, Span, Time};
 
 use super::availability::{Capacity, Taken};
-use super::grid::{Availability, Booking, PlacementRequest, Spread};
+use super::grid::{Booking, GridAvailability, PlacementRequest, Spread};
 use super::inbox::Comes;
 
 /// So many different demands of one width and length are remembered.
@@ -38,7 +38,7 @@ impl Placed {
 /// What is free beside all jobs that have been placed so far.
 #[derive(Debug)]
 pub struct Tail {
-    books: Availability,
+    books: GridAvailability,
     /// By width and length: demands, and where the last job of each was placed. Nothing becomes
     /// free here, so that the next one of them starts no earlier.
     floors: BTreeMap<(u32, Span), Vec<(PlacementRequest, Time)>>,
@@ -47,7 +47,7 @@ pub struct Tail {
 impl Tail {
     /// Behind running jobs, outages, and what others have `taken`. O(n log n).
     pub fn new(market: &Market, taken: impl IntoIterator<Item = Taken>) -> Tail {
-        let mut books = Availability::of_market(market);
+        let mut books = GridAvailability::of_market(market);
         taken.into_iter().for_each(|taken| books.free_mut().take(taken));
         Tail { books, floors: BTreeMap::new() }
     }

@@ -16,7 +16,7 @@ use std::fmt::Debug;
 use tradewind_model::{JobId, Span, Time};
 
 pub use last_two::LastTwo;
-pub use learned::{Forecast, Learned};
+pub use learned::{Learned, Prediction, RunForecast};
 pub use published_linear::PublishedLinear;
 
 /// What is known of a job when it is submitted.

@@ -31,13 +31,13 @@ const TINY: f64 = 0.000_000_001;
 #[derive(Debug, Default)]
 pub struct PublishedLinear {
     model: Descent,
-    users: BTreeMap<i64, User>,
-    active: BTreeMap<JobId, Active>,
+    users: BTreeMap<i64, UserHistory>,
+    active: BTreeMap<JobId, ActiveJob>,
 }
 
 /// A job that has not ended.
 #[derive(Debug)]
-struct Active {
+struct ActiveJob {
     what: Submission,
     features: Box<[f64; ALL]>,
     started: Option<Time>,
@@ -45,7 +45,7 @@ struct Active {
 
 /// What is remembered of a user.
 #[derive(Debug, Default)]
-struct User {
+struct UserHistory {
     /// Submissions and run times of the last jobs that ended, the latest first.
     last: [Option<(Time, Span)>; 3],
     ended: f64,
@@ -57,7 +57,7 @@ struct User {
     running: BTreeMap<JobId, (Time, u32)>,
 }
 
-impl User {
+impl UserHistory {
     /// What one of the last jobs took, as the study reckons it: a job that must have ended by now
     /// counts from its submission.
     fn lasted(&self, place: usize, what: &Submission) -> f64 {
@@ -130,7 +130,7 @@ impl Learner for PublishedLinear {
     fn submitted(&mut self, job: JobId, what: Submission) -> Span {
         let features = self.users.entry(what.user).or_default().features(&what);
         let predicted = self.model.predict(&features).abs();
-        self.active.insert(job, Active { what, features, started: None });
+        self.active.insert(job, ActiveJob { what, features, started: None });
         // Towards zero, and within the range of times.
         Span(predicted as i64).max(Span(1)).min(what.requested)
     }
@@ -154,7 +154,7 @@ impl Learner for PublishedLinear {
     }
 
     fn ended(&mut self, job: JobId, run: Span, at: Time) {
-        let Some(Active { what, features, .. }) = self.active.remove(&job) else { return };
+        let Some(ActiveJob { what, features, .. }) = self.active.remove(&job) else { return };
         let user = self.users.entry(what.user).or_default();
         user.running.remove(&job);
         user.learn(&what, run, at);

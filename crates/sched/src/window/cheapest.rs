@@ -4,7 +4,7 @@ use super::bits::Bits;
 use super::expiries::Expiries;
 use super::ranking::NodeRanking;
 
-/// Buffers of [`Cheapest`].
+/// Buffers of [`CheapestNodes`].
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     present: Bits,
@@ -25,7 +25,7 @@ pub(super) struct Buffers {
 ///
 /// Each step is O(log n) amortised over the scan.
 #[derive(Debug)]
-pub(super) struct Cheapest<'a> {
+pub(super) struct CheapestNodes<'a> {
     ranking: &'a NodeRanking,
     wanted: usize,
     now: i64,
@@ -38,7 +38,7 @@ pub(super) struct Cheapest<'a> {
     expiries: &'a mut Expiries,
 }
 
-impl<'a> Cheapest<'a> {
+impl<'a> CheapestNodes<'a> {
     /// Nothing alive yet; `wanted` is m.
     pub(super) fn new(ranking: &'a NodeRanking, wanted: usize, buffers: &'a mut Buffers) -> Self {
         let Buffers { present, last_start, expiries } = buffers;
@@ -49,7 +49,7 @@ impl<'a> Cheapest<'a> {
         }
         expiries.reset(wanted);
         let boundary = ranking.nodes.len() as u32;
-        Cheapest {
+        CheapestNodes {
             ranking,
             wanted,
             now: i64::MIN,
@@ -132,7 +132,7 @@ impl<'a> Cheapest<'a> {
     }
 
     /// Takes the node of this rank out, alive or not; whether it was a member. The members are
-    /// one short then, until [`Cheapest::refill`].
+    /// one short then, until [`CheapestNodes::refill`].
     pub(super) fn remove(&mut self, rank: u32) -> bool {
         if !self.present.contains(rank) {
             return false;

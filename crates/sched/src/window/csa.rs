@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use tradewind_model::{Criterion, Slot, Task, Time, Window};
 
-use super::cheapest::Cheapest;
+use super::cheapest::CheapestNodes;
 use super::ranking::{Fit, NodeRanking};
 use super::search::{Found, Proof, Scratch, Searcher};
 use super::sweep::StartBounds;
@@ -111,7 +111,7 @@ fn cut_all(
 ) {
     let Scratch { buffers, ranks } = scratch;
     let ranking = &searcher.ranking;
-    let mut cheapest = Cheapest::new(ranking, searcher.wanted, buffers);
+    let mut cheapest = CheapestNodes::new(ranking, searcher.wanted, buffers);
     let mut rests: BinaryHeap<Rest> = BinaryHeap::new();
     let mut given = slots
         .iter()
@@ -146,7 +146,7 @@ fn cut_all(
 fn cut_one(
     searcher: &Searcher,
     now: i64,
-    cheapest: &mut Cheapest<'_>,
+    cheapest: &mut CheapestNodes<'_>,
     ranks: &mut Vec<u32>,
     rests: &mut BinaryHeap<Rest>,
 ) -> ControlFlow<()> {

@@ -1,7 +1,7 @@
 //! The earliest windows at the first moment of a list, without a pass over the list.
 //!
 //! While enough nodes are free at the first moment, every search for the earliest window ends
-//! there: with the cheapest nodes whose first slot holds a task. [`Front`] keeps the end of each
+//! there: with the cheapest nodes whose first slot holds a task. [`FreeAtOnce`] keeps the end of each
 //! node's first slot, and runs of like nodes as one entry, so that such a search looks at the
 //! cheapest runs alone. [`Searcher::find`](super::Searcher::find) gives the same window at the
 //! cost of all slots that begin by then; it answers once a front has no window any more.
@@ -13,16 +13,16 @@ use super::{Algorithm, Found, Proof, Search, Variant};
 
 /// Which nodes are free from the first moment on, and until when.
 #[derive(Debug, Clone)]
-pub struct Front {
+pub struct FreeAtOnce {
     at: Time,
     /// By node: when its slot ends that holds the first moment; the first moment itself if none.
     ends: Vec<Time>,
-    runs: Vec<Run>,
+    runs: Vec<AlikeNodes>,
 }
 
 /// Neighbours that are alike: any task takes as long and costs as much on each.
 #[derive(Debug, Clone, Copy)]
-struct Run {
+struct AlikeNodes {
     first: u32,
     count: u32,
     /// How many of them are free at the first moment.
@@ -45,25 +45,25 @@ struct RankedRun {
     run: u32,
 }
 
-impl Front {
+impl FreeAtOnce {
     /// Of `slots` at the moment `at`, before which no search looks. O(slots + nodes).
-    pub fn new(grid: &Grid, slots: &[Slot], at: Time) -> Front {
+    pub fn new(grid: &Grid, slots: &[Slot], at: Time) -> FreeAtOnce {
         let mut ends = vec![at; grid.len()];
         for slot in slots.iter().take_while(|slot| slot.start <= at) {
             let end = &mut ends[slot.node.0 as usize];
             *end = slot.end.max(*end);
         }
-        let mut runs: Vec<Run> = Vec::new();
+        let mut runs: Vec<AlikeNodes> = Vec::new();
         let mut last: Option<&Node> = None;
         for (id, node) in grid.iter() {
             let free = u32::from(ends[id.0 as usize] > at);
             match runs.last_mut().filter(|_| last.is_some_and(|last| alike(last, node))) {
                 Some(run) => (run.count, run.free) = (run.count + 1, run.free + free),
-                None => runs.push(Run { first: id.0, count: 1, free }),
+                None => runs.push(AlikeNodes { first: id.0, count: 1, free }),
             }
             last = Some(node);
         }
-        Front { at, ends, runs }
+        FreeAtOnce { at, ends, runs }
     }
 
     /// Prepares a search for the earliest window. `None` if this search is not for it, or if it
@@ -100,7 +100,7 @@ impl Front {
         let mut tasks: Vec<Task> = Vec::with_capacity(request.wanted);
         let mut left = request.budget;
         for RankedRun { cost, length, run } in &request.ranked {
-            let Run { first, count, free } = self.runs[*run as usize];
+            let AlikeNodes { first, count, free } = self.runs[*run as usize];
             let end = self.at + *length;
             if free == 0 || end > request.deadline {
                 continue;
@@ -183,7 +183,7 @@ mod tests {
                 .collect();
             let mut list: SlotList = slots(&free);
             let mut pending = Vec::new();
-            let mut front = Front::new(&grid, list.as_slice(), Time(0));
+            let mut front = FreeAtOnce::new(&grid, list.as_slice(), Time(0));
             let request = |&(tasks, work, budget, price, deadline): &(u32, i64, Option<i64>, Option<i64>, i64)| Request {
                 budget: budget.map(Money::credits),
                 max_price: price.map(Price::credits),

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::cheapest::Cheapest;
+use super::cheapest::CheapestNodes;
 use super::ranking::NodeRanking;
 use super::sweep::{ANY_LENGTH, SweepVisitor};
 
@@ -15,7 +15,7 @@ pub(super) struct Earliest {
 }
 
 impl SweepVisitor for Earliest {
-    fn close(&mut self, now: i64, cheapest: &mut Cheapest<'_>) -> ControlFlow<()> {
+    fn close(&mut self, now: i64, cheapest: &mut CheapestNodes<'_>) -> ControlFlow<()> {
         if cheapest.sum().is_some_and(|sum| sum <= self.budget) {
             self.found = Some(now);
             return ControlFlow::Break(());
@@ -34,7 +34,7 @@ pub(super) struct Least {
 }
 
 impl SweepVisitor for Least {
-    fn close(&mut self, now: i64, cheapest: &mut Cheapest<'_>) -> ControlFlow<()> {
+    fn close(&mut self, now: i64, cheapest: &mut CheapestNodes<'_>) -> ControlFlow<()> {
         if let Some(sum) = cheapest.sum()
             && sum <= self.ceiling
         {
@@ -93,14 +93,14 @@ impl<'a> Shrinking<'a> {
     }
 
     /// Drops the node with the longest task; whether it was a member, and its length.
-    fn drop_longest(&mut self, cheapest: &mut Cheapest<'_>) -> Option<(bool, i64)> {
+    fn drop_longest(&mut self, cheapest: &mut CheapestNodes<'_>) -> Option<(bool, i64)> {
         let (length, rank) = *self.ranking.longest_first().get(self.dropped)?;
         self.dropped += 1;
         Some((cheapest.remove(rank), length))
     }
 
     /// Drops all nodes with tasks of at least `limit` and lets the next cheapest in.
-    fn drop_from(&mut self, limit: i64, cheapest: &mut Cheapest<'_>) {
+    fn drop_from(&mut self, limit: i64, cheapest: &mut CheapestNodes<'_>) {
         for &(length, rank) in &self.ranking.longest_first()[self.dropped..] {
             if length < limit {
                 break;
@@ -113,7 +113,7 @@ impl<'a> Shrinking<'a> {
 }
 
 impl SweepVisitor for Shrinking<'_> {
-    fn open(&mut self, now: i64, cheapest: &mut Cheapest<'_>) -> i64 {
+    fn open(&mut self, now: i64, cheapest: &mut CheapestNodes<'_>) -> i64 {
         let limit = self.limit(now);
         if self.edge == RightEdge::Finish && self.found.is_some() {
             self.drop_from(limit, cheapest);
@@ -121,7 +121,7 @@ impl SweepVisitor for Shrinking<'_> {
         limit
     }
 
-    fn close(&mut self, now: i64, cheapest: &mut Cheapest<'_>) -> ControlFlow<()> {
+    fn close(&mut self, now: i64, cheapest: &mut CheapestNodes<'_>) -> ControlFlow<()> {
         while cheapest.sum().is_some_and(|sum| sum <= self.budget) {
             // The longest member: all longer ones that are dropped on the way are no members.
             let length = loop {

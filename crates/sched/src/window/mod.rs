@@ -39,8 +39,9 @@ mod reason;
 mod search;
 mod sites;
 mod sweep;
+mod work;
 
-pub use front::{Front, FrontRequest};
+pub use front::{FreeAtOnce, FrontRequest};
 pub use limits::derived_budget;
 pub use search::{Algorithm, Found, Proof, Scratch, Search, Searcher, Variant, find};
 

@@ -90,7 +90,7 @@ pub(super) struct Piece {
 
 /// A slot that can hold its node's task.
 #[derive(Debug, Clone, Copy)]
-struct Open {
+struct OpenSlot {
     first: i64,
     last: i64,
     rank: u32,
@@ -101,9 +101,9 @@ pub(super) struct Pieces<'a> {
     prices: &'a PriceList,
     ranking: &'a NodeRanking,
     /// In order of their first starts; those before `next` have opened.
-    all: Vec<Open>,
+    all: Vec<OpenSlot>,
     next: usize,
-    open: Vec<Open>,
+    open: Vec<OpenSlot>,
     at: i64,
 }
 
@@ -117,9 +117,9 @@ impl<'a> Pieces<'a> {
         let open = |slot: &Slot| {
             let fit = ranking.fits[slot.node.0 as usize];
             let (first, last) = bracket.starts(slot, fit.length)?;
-            Some(Open { first, last, rank: fit.rank })
+            Some(OpenSlot { first, last, rank: fit.rank })
         };
-        let all: Vec<Open> = slots.iter().filter_map(open).collect();
+        let all: Vec<OpenSlot> = slots.iter().filter_map(open).collect();
         let at = all.first().map_or(i64::MAX, |open| open.first);
         Pieces { prices, ranking, all, next: 0, open: Vec::new(), at }
     }
@@ -138,11 +138,11 @@ impl<'a> Pieces<'a> {
         if self.open.is_empty() && opens == i64::MAX {
             return None;
         }
-        let length = |open: &Open| ranking.nodes[open.rank as usize].length;
-        let end = |open: &Open| prices.next(open.rank, length(open), at).min(open.last + 1);
+        let length = |open: &OpenSlot| ranking.nodes[open.rank as usize].length;
+        let end = |open: &OpenSlot| prices.next(open.rank, length(open), at).min(open.last + 1);
         let until = self.open.iter().map(end).fold(opens, i64::min);
         alive.clear();
-        let allowed = |open: &&Open| prices.is_allowed(open.rank, length(open), at);
+        let allowed = |open: &&OpenSlot| prices.is_allowed(open.rank, length(open), at);
         alive.extend(self.open.iter().filter(allowed).map(|open| open.rank));
         self.at = until;
         Some(Piece { first: at, last: until - 1 })

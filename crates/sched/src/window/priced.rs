@@ -13,16 +13,17 @@
 
 use tradewind_model::{Criterion, Money, Slot, SlotList, Task, Time, Window};
 
-use super::bounded::one::{self, AliveNode, Work};
+use super::bounded::one::{self, AliveNode};
 use super::csa::Score;
 use super::pieces::{Piece, Pieces, PriceList};
 use super::ranking::Ranked;
 use super::search::{Algorithm, Found, Proof, Searcher};
 use super::sweep::{ANY_LENGTH, StartBounds};
+use crate::window::work::Work;
 
 /// A window at one start.
 #[derive(Debug, Clone)]
-struct Choice {
+struct PricedStart {
     /// By the criterion, where it does not depend on the start alone; else 0.
     value: i128,
     start: i64,
@@ -31,7 +32,7 @@ struct Choice {
 
 /// A node at one start: what its task costs then.
 #[derive(Debug, Clone, Copy)]
-struct Item {
+struct PricedNode {
     rank: u32,
     cost: i64,
 }
@@ -109,7 +110,7 @@ impl<'a> PricedSearch<'a> {
     fn find(&mut self, slots: &[Slot], bracket: StartBounds) -> Option<Found> {
         let mut pieces = Pieces::new(self.prices, &self.searcher.ranking, slots, bracket);
         let mut alive = Vec::new();
-        let mut best: Option<Choice> = None;
+        let mut best: Option<PricedStart> = None;
         while let Some(piece) = pieces.next(&mut alive) {
             if alive.len() < self.searcher.wanted {
                 continue;
@@ -136,7 +137,7 @@ impl<'a> PricedSearch<'a> {
     }
 
     /// Takes the best window that starts in the piece, if it is better.
-    fn best_in(&mut self, piece: Piece, alive: &[u32], best: &mut Option<Choice>) {
+    fn best_in(&mut self, piece: Piece, alive: &[u32], best: &mut Option<PricedStart>) {
         let at_first = self.at(piece.first, alive);
         self.offer(at_first, best);
         if piece.first == piece.last {
@@ -161,7 +162,7 @@ impl<'a> PricedSearch<'a> {
 
     /// The same for the finish, which grows with the start: for each length that no task may
     /// exceed, the earliest start.
-    fn finish_in(&self, piece: Piece, alive: &[u32], best: &mut Option<Choice>) {
+    fn finish_in(&self, piece: Piece, alive: &[u32], best: &mut Option<PricedStart>) {
         let mut lengths: Vec<i64> = alive.iter().map(|&rank| self.node(rank).length).collect();
         lengths.sort_unstable();
         lengths.dedup();
@@ -173,8 +174,8 @@ impl<'a> PricedSearch<'a> {
             }
             let Some(ranks) = self.earliest(piece.first, latest, longest, alive) else { continue };
             let value = i128::from(ranks.start + longest);
-            let found = Choice { value, ..ranks };
-            let key = |it: &Choice| (it.value, it.start);
+            let found = PricedStart { value, ..ranks };
+            let key = |it: &PricedStart| (it.value, it.start);
             if best.as_ref().is_none_or(|best| key(&found) < key(best)) {
                 *best = Some(found);
             }
@@ -188,10 +189,16 @@ impl<'a> PricedSearch<'a> {
 
     /// The first start from `first` to `latest` at which tasks no longer than this keep to the
     /// budget.
-    fn earliest(&self, first: i64, latest: i64, longest: i64, alive: &[u32]) -> Option<Choice> {
+    fn earliest(
+        &self,
+        first: i64,
+        latest: i64,
+        longest: i64,
+        alive: &[u32],
+    ) -> Option<PricedStart> {
         let at = |start: i64| {
             let (_, ranks) = self.cheapest(&self.items(start, alive, longest))?;
-            Some(Choice { value: 0, start, ranks })
+            Some(PricedStart { value: 0, start, ranks })
         };
         if let Some(found) = at(first) {
             return Some(found);
@@ -207,7 +214,7 @@ impl<'a> PricedSearch<'a> {
         Some(yes)
     }
 
-    fn offer(&self, found: Option<Choice>, best: &mut Option<Choice>) {
+    fn offer(&self, found: Option<PricedStart>, best: &mut Option<PricedStart>) {
         if let Some(found) = found
             && best.as_ref().is_none_or(|best| found.value < best.value)
         {
@@ -216,7 +223,7 @@ impl<'a> PricedSearch<'a> {
     }
 
     /// The best window at this start, by value, then cost, lengths and nodes.
-    fn at(&mut self, start: i64, alive: &[u32]) -> Option<Choice> {
+    fn at(&mut self, start: i64, alive: &[u32]) -> Option<PricedStart> {
         let items = self.items(start, alive, ANY_LENGTH);
         let (value, ranks) = match self.criterion {
             Criterion::Start | Criterion::Finish => (0, self.cheapest(&items)?.1),
@@ -227,15 +234,15 @@ impl<'a> PricedSearch<'a> {
             }
             Criterion::ProcessorTime | Criterion::Sum(_) => self.knapsack(&items)?,
         };
-        Some(Choice { value, start, ranks })
+        Some(PricedStart { value, start, ranks })
     }
 
     /// Those with tasks no longer than this.
-    fn items(&self, start: i64, alive: &[u32], longest: i64) -> Vec<Item> {
+    fn items(&self, start: i64, alive: &[u32], longest: i64) -> Vec<PricedNode> {
         let longest = longest.min(self.prices.longest);
         let short = |rank: &&u32| self.node(**rank).length <= longest;
         let item =
-            |&rank: &u32| Item { rank, cost: self.prices.cost(rank, self.node(rank), start) };
+            |&rank: &u32| PricedNode { rank, cost: self.prices.cost(rank, self.node(rank), start) };
         alive.iter().filter(short).map(item).collect()
     }
 
@@ -244,20 +251,24 @@ impl<'a> PricedSearch<'a> {
     }
 
     /// The cheapest within the budget, and their cost.
-    fn cheapest(&self, items: &[Item]) -> Option<(i128, Vec<u32>)> {
+    fn cheapest(&self, items: &[PricedNode]) -> Option<(i128, Vec<u32>)> {
         let chosen = self.first_by(items, |it| (0, it.cost))?;
         let cost = chosen.iter().map(|it| i128::from(it.cost)).sum();
         (cost <= self.budget).then(|| (cost, chosen.iter().map(|it| it.rank).collect()))
     }
 
     /// As many as are wanted, first in order of (`by`, length, node).
-    fn first_by(&self, items: &[Item], by: impl Fn(&Item) -> (i64, i64)) -> Option<Vec<Item>> {
+    fn first_by(
+        &self,
+        items: &[PricedNode],
+        by: impl Fn(&PricedNode) -> (i64, i64),
+    ) -> Option<Vec<PricedNode>> {
         let wanted = self.searcher.wanted;
         if items.len() < wanted {
             return None;
         }
         let mut chosen = items.to_vec();
-        let key = |it: &Item| (by(it), self.node(it.rank).length, self.node(it.rank).node);
+        let key = |it: &PricedNode| (by(it), self.node(it.rank).length, self.node(it.rank).node);
         if wanted < chosen.len() {
             chosen.select_nth_unstable_by_key(wanted, key);
             chosen.truncate(wanted);
@@ -266,7 +277,7 @@ impl<'a> PricedSearch<'a> {
     }
 
     /// The shortest runtime within the budget: fewer lengths allowed never make a window cheaper.
-    fn shortest(&self, items: &[Item]) -> Option<(i128, Vec<u32>)> {
+    fn shortest(&self, items: &[PricedNode]) -> Option<(i128, Vec<u32>)> {
         let mut lengths: Vec<i64> = items.iter().map(|it| self.node(it.rank).length).collect();
         lengths.sort_unstable();
         lengths.dedup();
@@ -280,8 +291,8 @@ impl<'a> PricedSearch<'a> {
     }
 
     /// The lowest value without a budget.
-    fn least_value(&self, items: &[Item]) -> (i128, Vec<u32>) {
-        let by = |it: &Item| (self.node(it.rank).value, it.cost);
+    fn least_value(&self, items: &[PricedNode]) -> (i128, Vec<u32>) {
+        let by = |it: &PricedNode| (self.node(it.rank).value, it.cost);
         let chosen = self.first_by(items, by).unwrap_or_default();
         let ranks: Vec<u32> = chosen.iter().map(|it| it.rank).collect();
         (self.value_of(&ranks), ranks)
@@ -292,11 +303,11 @@ impl<'a> PricedSearch<'a> {
     }
 
     /// The lowest value within the budget, among equals the lowest cost.
-    fn knapsack(&mut self, items: &[Item]) -> Option<(i128, Vec<u32>)> {
+    fn knapsack(&mut self, items: &[PricedNode]) -> Option<(i128, Vec<u32>)> {
         let (mut cost, mut ranks) = self.cheapest(items)?;
         let mut value = self.value_of(&ranks);
         let wanted = self.searcher.wanted;
-        let of = |it: &Item| (self.node(it.rank).value, it.cost, it.rank);
+        let of = |it: &PricedNode| (self.node(it.rank).value, it.cost, it.rank);
         let pairs: Vec<(i64, i64, u32)> = items.iter().map(of).collect();
         let alive = |(objective, constraint, rank)| AliveNode { objective, constraint, rank };
         let by_value = pairs.iter().map(|&it| alive(it)).collect();
@@ -313,7 +324,7 @@ impl<'a> PricedSearch<'a> {
         Some((value, ranks))
     }
 
-    fn tasks(&self, choice: &Choice) -> Vec<Task> {
+    fn tasks(&self, choice: &PricedStart) -> Vec<Task> {
         let task = |&rank: &u32| {
             let cost = Money(self.prices.cost(rank, self.node(rank), choice.start));
             Task { cost, ..self.searcher.ranking.task(rank) }

@@ -2,7 +2,7 @@
 
 use tradewind_model::{Money, Reason, Slot};
 
-use super::cheapest::Cheapest;
+use super::cheapest::CheapestNodes;
 use super::judges::Least;
 use super::priced;
 use super::ranking::NodeRanking;
@@ -62,7 +62,7 @@ fn cheapest_window(
     scratch: &mut Scratch,
 ) -> Money {
     let by_cost = searcher.ranking.reweighted(|it| it.cost);
-    let mut cheapest = Cheapest::new(&by_cost, searcher.wanted, &mut scratch.buffers);
+    let mut cheapest = CheapestNodes::new(&by_cost, searcher.wanted, &mut scratch.buffers);
     let mut judge = Least { ceiling: i128::MAX, found: None };
     sweep(&by_cost, slots, bracket, &mut cheapest, &mut judge);
     let (_, cost) = judge.found.unwrap_or_default();

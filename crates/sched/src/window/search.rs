@@ -8,7 +8,7 @@ use tradewind_model::{
 };
 
 use super::bounded::{self, Bounded};
-use super::cheapest::{Buffers, Cheapest};
+use super::cheapest::{Buffers, CheapestNodes};
 use super::groups::Groups;
 use super::judges::{Earliest, Least, RightEdge, Shrinking};
 use super::limits::MoneyLimits;
@@ -315,7 +315,7 @@ impl Searcher {
         bracket: StartBounds,
         scratch: &mut Scratch,
     ) -> Option<Found> {
-        let mut cheapest = Cheapest::new(&self.ranking, self.wanted, &mut scratch.buffers);
+        let mut cheapest = CheapestNodes::new(&self.ranking, self.wanted, &mut scratch.buffers);
         let mut judge = Earliest { budget: self.ceiling(), found: None };
         sweep(&self.ranking, slots, bracket, &mut cheapest, &mut judge);
         let tasks = cheapest.members().map(|rank| self.ranking.task(rank)).collect();
@@ -328,7 +328,7 @@ impl Searcher {
             // No budget applies here, or the search would be a bounded one.
             _ => i128::MAX,
         };
-        let mut cheapest = Cheapest::new(&self.ranking, self.wanted, &mut scratch.buffers);
+        let mut cheapest = CheapestNodes::new(&self.ranking, self.wanted, &mut scratch.buffers);
         let mut judge = Least { ceiling, found: None };
         sweep(&self.ranking, slots, bracket, &mut cheapest, &mut judge);
         let (start, _) = judge.found?;
@@ -343,7 +343,7 @@ impl Searcher {
         scratch: &mut Scratch,
     ) -> Option<Found> {
         let ranking: &NodeRanking = &self.ranking;
-        let mut cheapest = Cheapest::new(ranking, self.wanted, &mut scratch.buffers);
+        let mut cheapest = CheapestNodes::new(ranking, self.wanted, &mut scratch.buffers);
         let mut judge = Shrinking::new(edge, self.ceiling(), self.wanted, ranking);
         sweep(ranking, slots, bracket, &mut cheapest, &mut judge);
         let (start, longest) = judge.found?;

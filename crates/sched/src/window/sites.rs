@@ -25,7 +25,7 @@ pub(super) fn find(
     from: Time,
     scratch: &mut Scratch,
 ) -> Option<Found> {
-    let mut best: Option<(Key, Found)> = None;
+    let mut best: Option<(WindowKey, Found)> = None;
     let mut bound = i128::MAX;
     let mut is_heuristic = false;
     for site in sites {
@@ -51,9 +51,9 @@ pub(super) fn find(
 
 /// What windows of different sites are ordered by: the score, then cost, length and number of each
 /// node.
-type Key = (Score, Vec<(Money, Span, NodeId)>);
+type WindowKey = (Score, Vec<(Money, Span, NodeId)>);
 
-fn key(site: &Searcher, window: &Window) -> Key {
+fn key(site: &Searcher, window: &Window) -> WindowKey {
     let criterion = site.search.algorithm.criterion();
     let score = Score::of_window(criterion, window, &site.ranking);
     let of = |task: &Task| (task.cost, task.length, task.node);

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use tradewind_model::Slot;
 
-use super::cheapest::Cheapest;
+use super::cheapest::CheapestNodes;
 use super::ranking::NodeRanking;
 
 /// No limit on lengths.
@@ -34,13 +34,13 @@ impl StartBounds {
 pub(super) trait SweepVisitor {
     /// A new start time. Returns the length at and beyond which tasks are useless from here on;
     /// it must never rise.
-    fn open(&mut self, _now: i64, _cheapest: &mut Cheapest<'_>) -> i64 {
+    fn open(&mut self, _now: i64, _cheapest: &mut CheapestNodes<'_>) -> i64 {
         ANY_LENGTH
     }
 
     /// All slots that start at `now` are in: looks for a window. Breaks when no later one can be
     /// better.
-    fn close(&mut self, now: i64, cheapest: &mut Cheapest<'_>) -> ControlFlow<()>;
+    fn close(&mut self, now: i64, cheapest: &mut CheapestNodes<'_>) -> ControlFlow<()>;
 }
 
 /// Takes the slots in order of start, keeps `cheapest` up to date and asks `judge` once per
@@ -49,7 +49,7 @@ pub(super) fn sweep(
     ranking: &NodeRanking,
     slots: &[Slot],
     bracket: StartBounds,
-    cheapest: &mut Cheapest<'_>,
+    cheapest: &mut CheapestNodes<'_>,
     judge: &mut impl SweepVisitor,
 ) {
     let mut now = i64::MIN;

@@ -9,7 +9,7 @@ use tradewind_model::{
 
 use super::*;
 use crate::workload::{LogJob, Overrun, prepare};
-use crate::{Settings, SimError, run};
+use crate::{ReplaySettings, SimError, run};
 
 /// A market, and a checker that gets all events, also of what the market refuses.
 struct Stage {
@@ -281,7 +281,7 @@ fn a_policy_that_breaks_its_word_is_stopped() {
     let workload = prepare(&log, cluster, Default::default(), Overrun::Kill);
     let replay = |promise| {
         let mut checkers = all(promise);
-        let result = run(&workload, Settings::default(), &mut Greedy(promise), &mut checkers);
+        let result = run(&workload, ReplaySettings::default(), &mut Greedy(promise), &mut checkers);
         result.map(|_| ()).map_err(|error| match error {
             SimError::Check { violation, .. } => violation.checker,
             _ => "another error",

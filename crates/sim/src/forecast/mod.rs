@@ -20,14 +20,14 @@ use tradewind_sched::predict::waits::{WaitForecast, WaitRange};
 
 use crate::check::Checker;
 use crate::workload::Workload;
-use crate::{Run, Settings, SimError};
+use crate::{ReplaySettings, Run, SimError};
 
 pub use score::{Baseline, Bound, Held, Month, Score, score};
 use watch::Watcher;
 
 /// How forecasts are made.
 #[derive(Debug)]
-pub struct Options {
+pub struct ForecastOptions {
     /// The scheduler of the look-ahead: for policies that do other things, an approximation.
     pub scheduler: PlainSettings,
     /// Predicts run times for the look-ahead.
@@ -38,10 +38,10 @@ pub struct Options {
     pub waiting: usize,
 }
 
-impl Options {
+impl ForecastOptions {
     /// With limits that only the longest queues of grids reach.
-    pub fn new(scheduler: PlainSettings, learner: Box<dyn Learner>) -> Options {
-        Options { scheduler, learner, moments: Moments(4_000), waiting: 4_000 }
+    pub fn new(scheduler: PlainSettings, learner: Box<dyn Learner>) -> ForecastOptions {
+        ForecastOptions { scheduler, learner, moments: Moments(4_000), waiting: 4_000 }
     }
 }
 
@@ -81,9 +81,9 @@ pub struct Forecasted {
 /// When the policy misbehaves or a checker objects.
 pub fn forecast(
     workload: &Workload,
-    settings: Settings,
+    settings: ReplaySettings,
     policy: &mut dyn Policy,
-    options: Options,
+    options: ForecastOptions,
     checkers: Vec<Box<dyn Checker>>,
 ) -> Result<(Run, Vec<Forecasted>), SimError> {
     let made = Rc::new(RefCell::new(Vec::new()));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tradewind_model::{JobId, Market, PoolId, Span, Time};
 use tradewind_sched::policy::availability::{expected_length, expected_span};
-use tradewind_sched::policy::local::{Expected, LookAhead, Moments, PlainSettings, Wanted};
+use tradewind_sched::policy::local::{ExpectedJob, LookAhead, Moments, PlainSettings, SiteJob};
 
 /// What is known of a job that has not ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +65,7 @@ fn expected(
     known: &BTreeMap<JobId, Known>,
     (job, elapsed): (JobId, Span),
     lengths: Lengths,
-) -> Option<Expected> {
+) -> Option<ExpectedJob> {
     let demand = market.demand(job)?;
     let Known { predicted, requested } = *known.get(&job)?;
     let pool = market.pools().pool(PoolId(0));
@@ -77,6 +77,6 @@ fn expected(
         }
     };
     let processors = demand.processors;
-    let wanted = Wanted { job, processors, length: told, submitted: market.now() };
-    Some(Expected { wanted, length })
+    let wanted = SiteJob { job, processors, length: told, submitted: market.now() };
+    Some(ExpectedJob { wanted, length })
 }

@@ -10,7 +10,7 @@ use tradewind_sched::predict::Submission;
 use tradewind_sched::predict::waits::{BinomialBounds, Question, WaitForecaster};
 
 use super::queue::{self, Known, Lengths, Reach};
-use super::{Forecasted, Options, Said};
+use super::{ForecastOptions, Forecasted, Said};
 use crate::check::{Checker, Violation};
 use crate::workload::Workload;
 
@@ -22,7 +22,7 @@ struct Logged {
 }
 
 pub(super) struct Watcher {
-    options: Options,
+    options: ForecastOptions,
     logged: Vec<Logged>,
     /// Jobs that have not ended.
     known: BTreeMap<JobId, Known>,
@@ -38,7 +38,7 @@ pub(super) struct Watcher {
 impl Watcher {
     pub(super) fn new(
         workload: &Workload,
-        options: Options,
+        options: ForecastOptions,
         made: Rc<RefCell<Vec<Forecasted>>>,
     ) -> Watcher {
         let logged = workload.jobs.iter().map(|job| Logged {
@@ -93,7 +93,7 @@ impl Watcher {
     /// Says when these jobs start, which wait since now.
     fn say(&mut self, market: &Market, jobs: &[JobId]) {
         let now = market.now();
-        let Options { scheduler, moments, waiting, .. } = self.options;
+        let ForecastOptions { scheduler, moments, waiting, .. } = self.options;
         let reach = Reach { scheduler, moments, waiting };
         let starts = |lengths| queue::starts(market, &self.known, (lengths, reach), jobs);
         let (learned, requested) = (starts(Lengths::Predicted), starts(Lengths::Requested));

@@ -6,7 +6,7 @@ use super::{Forecast, Outcome, Runs};
 
 /// A job whose outcome differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Change<'a> {
+pub struct OutcomeChange<'a> {
     /// Id of the job in the market.
     pub job: JobId,
     /// In the one forecast.
@@ -15,7 +15,7 @@ pub struct Change<'a> {
     pub after: &'a Outcome,
 }
 
-impl Change<'_> {
+impl OutcomeChange<'_> {
     fn both(&self) -> Option<(&Runs, &Runs)> {
         Some((self.before.runs()?, self.after.runs()?))
     }
@@ -40,7 +40,7 @@ impl Change<'_> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comparison<'a> {
     /// Jobs whose outcomes differ, in the order of submission.
-    pub changes: Vec<Change<'a>>,
+    pub changes: Vec<OutcomeChange<'a>>,
     /// Jobs with the same outcome in both.
     pub same: u32,
     /// Jobs that run in both and end sooner in the second.
@@ -65,7 +65,7 @@ pub fn compare<'a>(before: &'a Forecast, after: &'a Forecast) -> Comparison<'a> 
             found.same += 1;
             continue;
         }
-        let change = Change { job: *job, before: one, after: other };
+        let change = OutcomeChange { job: *job, before: one, after: other };
         match (one.runs(), other.runs()) {
             (Some(one), Some(other)) if other.end < one.end => found.sooner += 1,
             (Some(one), Some(other)) if other.end > one.end => found.later += 1,

@@ -20,7 +20,7 @@ use tradewind_sched::policy::Policy;
 use crate::SimError;
 use crate::outage::AnnouncedOutage;
 
-pub use compare::{Change, Comparison, compare};
+pub use compare::{Comparison, OutcomeChange, compare};
 pub use totals::Totals;
 
 /// What happens to jobs that run where an owner's load is to begin, or hours that are not offered.

@@ -81,20 +81,20 @@ impl<const N: usize> Family<N> {
 
 /// Counts by class.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Tally<const N: usize> {
+pub(super) struct ClassTally<const N: usize> {
     /// Whether any job of the workload is in any class.
     pub(super) exists: bool,
     jobs: [i128; N],
     succeeded: [i128; N],
 }
 
-impl<const N: usize> Default for Tally<N> {
-    fn default() -> Tally<N> {
-        Tally { exists: false, jobs: [0; N], succeeded: [0; N] }
+impl<const N: usize> Default for ClassTally<N> {
+    fn default() -> ClassTally<N> {
+        ClassTally { exists: false, jobs: [0; N], succeeded: [0; N] }
     }
 }
 
-impl<const N: usize> Tally<N> {
+impl<const N: usize> ClassTally<N> {
     pub(super) fn add(&mut self, class: usize, succeeded: bool) {
         self.jobs[class] += 1;
         self.succeeded[class] += i128::from(succeeded);

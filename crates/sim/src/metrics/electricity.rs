@@ -57,15 +57,15 @@ fn used(power: &Power, pools: &Pools, attribute: &str, stay: Stay) -> Consumptio
 /// missing nodes count as idle.
 pub(super) fn entries(workload: &Workload, run: &Run, window: Window) -> Vec<Entry> {
     let Some(power) = workload.pools.power() else { return Vec::new() };
-    let jobs = Sums::of(consumption(workload, run).into_iter());
+    let jobs = EnergySums::of(consumption(workload, run).into_iter());
     let within = |stay: Stay| {
         let (start, end) = (stay.start.max(window.from), stay.end.min(window.until));
         (start < end).then_some(Stay { start, end, ..stay })
     };
     let held = stays::all(workload, run).filter_map(within);
-    let held = Sums::of(held.map(|it| used(power, &workload.pools, Energy::IDLE, it)));
+    let held = EnergySums::of(held.map(|it| used(power, &workload.pools, Energy::IDLE, it)));
     let whole = |pool: &Pool| whole(power, pool, (window.from, window.until));
-    let idle = Sums::of(workload.pools.as_slice().iter().map(whole)).minus(&held);
+    let idle = EnergySums::of(workload.pools.as_slice().iter().map(whole)).minus(&held);
     let lower = |name: &str, unit: Unit, value: i128| {
         entry(name, unit, Better::Lower, Value::Credits(value))
     };
@@ -89,15 +89,15 @@ fn whole(power: &Power, pool: &Pool, interval: (Time, Time)) -> Consumption {
 
 /// Sums of many, which may be beyond the range of one.
 #[derive(Default)]
-struct Sums {
+struct EnergySums {
     energy: i128,
     carbon: i128,
     price: i128,
 }
 
-impl Sums {
-    fn of(all: impl Iterator<Item = Consumption>) -> Sums {
-        all.fold(Sums::default(), |sum, it| Sums {
+impl EnergySums {
+    fn of(all: impl Iterator<Item = Consumption>) -> EnergySums {
+        all.fold(EnergySums::default(), |sum, it| EnergySums {
             energy: sum.energy + i128::from(it.energy.0),
             carbon: sum.carbon + i128::from(it.carbon.0),
             price: sum.price + i128::from(it.price.0),
@@ -105,8 +105,8 @@ impl Sums {
     }
 
     /// Rounding of many small parts may exceed that of the whole; never below zero.
-    fn minus(&self, other: &Sums) -> Sums {
-        Sums {
+    fn minus(&self, other: &EnergySums) -> EnergySums {
+        EnergySums {
             energy: (self.energy - other.energy).max(0),
             carbon: (self.carbon - other.carbon).max(0),
             price: (self.price - other.price).max(0),

@@ -91,7 +91,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::metrics::{Metrics, Options, measure};
+    use crate::metrics::{MetricOptions, Metrics, measure};
     use crate::result::Ran;
 
     fn pools() -> Arc<Pools> {
@@ -147,7 +147,7 @@ mod tests {
 
     fn measured(rows: &[Row], counts: Vec<(&'static str, u64)>) -> Metrics {
         let (workload, run) = replayed(rows, counts);
-        measure(&workload, &run, Options::default())
+        measure(&workload, &run, MetricOptions::default())
     }
 
     #[test]

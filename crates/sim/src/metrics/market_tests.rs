@@ -15,7 +15,7 @@ use super::*;
 use crate::outage::{self, AnnouncedOutage};
 use crate::result::{Lost, Ran, Struck};
 use crate::workload::{Job, LogJob, Overrun, Refusal, Rejected, prepare};
-use crate::{Settings, run};
+use crate::{ReplaySettings, run};
 
 /// Four nodes at one credit; two nodes that are twice as fast, at two credits.
 fn pools() -> Arc<Pools> {
@@ -101,7 +101,7 @@ fn check(metrics: &Metrics, expected: &[(&str, f64)]) {
 #[test]
 fn success_by_class_by_hand() {
     let (workload, run) = case();
-    let all = measure(&workload, &run, Options::default());
+    let all = measure(&workload, &run, MetricOptions::default());
     check(&all, &[("deadlines", 5.0), ("deadlines_missed", 3.0), ("deadline_success", 0.4)]);
     // Urgencies .1 and 0 (too wide); .5, on the border, and .625; 2.
     check(&all, &[("jobs_urgency_0_25", 2.0), ("success_urgency_0_25", 0.5)]);
@@ -119,7 +119,7 @@ fn success_by_class_by_hand() {
 #[test]
 fn surplus_and_prices_by_hand() {
     let (workload, run) = case();
-    let all = measure(&workload, &run, Options::default());
+    let all = measure(&workload, &run, MetricOptions::default());
     check(&all, &[("users_surplus", 200.0 + 19_800.0 - 40.0), ("owners_surplus", 100.0 - 40.0)]);
     check(&all, &[("welfare", 20_500.0 - (200.0 + 200.0 + 80.0)), ("trades", 3.0)]);
     check(&all, &[("mean_price", 4.0 / 3.0), ("mean_list_price", 4.0 / 3.0)]);
@@ -134,11 +134,11 @@ fn the_load_deviation_by_hand() {
         [point(0, 0.25), point(20, 0.25), point(50, 0.0), point(70, 0.5), point(90, 0.25)];
     let points = load_deviation(&workload, &run);
     assert_eq!((&points[..5], points[5]), (&expected[..], point(100, 0.0)));
-    let all = measure(&workload, &run, Options::default());
+    let all = measure(&workload, &run, MetricOptions::default());
     check(&all, &[("load_deviation_mean", 0.25), ("load_deviation_max", 0.5)]);
     // Submissions from 25 to 30 count, and the time from then to then.
     let trim = Trim { warm_up: Span(15), cool_down: Span(5) };
-    let middle = measure(&workload, &run, Options { trim, ..Options::default() });
+    let middle = measure(&workload, &run, MetricOptions { trim, ..MetricOptions::default() });
     check(&middle, &[("load_deviation_mean", 0.25), ("load_deviation_max", 0.25)]);
     check(&middle, &[("deadlines", 2.0), ("trades", 1.0), ("users_surplus", -40.0)]);
 }
@@ -162,7 +162,7 @@ fn a_workload_without_terms_has_none_of_it() {
     (workload.rejected, run.trades) = (vec![], vec![]);
     workload.pools = Arc::new(Pools::cluster(4));
     run.jobs[1].place = Place::Pool(PoolId(0));
-    let all = measure(&workload, &run, Options::default());
+    let all = measure(&workload, &run, MetricOptions::default());
     let market = ["urgency", "value_0", "deadlines", "surplus", "welfare", "price", "load_dev"];
     for entry in all.entries() {
         assert!(!market.iter().any(|name| entry.name.contains(name)), "{}", entry.name);
@@ -223,7 +223,7 @@ fn replay(rows: &[Row], outages: &[(u32, i64, i64)]) -> (Workload, Run) {
         AnnouncedOutage { announced: from, what }
     };
     workload.outages = outage::in_order(&workload.pools, outages.iter().map(closed).collect());
-    let run = run(&workload, Settings::default(), &mut Trader, &mut []).unwrap();
+    let run = run(&workload, ReplaySettings::default(), &mut Trader, &mut []).unwrap();
     (workload, run)
 }
 
@@ -262,7 +262,7 @@ proptest! {
     #[test]
     fn classes_and_the_curve_add_up(rows in rows(), outages in outages(), max in 2usize..40) {
         let (workload, run) = replay(&rows, &outages);
-        let all = measure(&workload, &run, Options::default());
+        let all = measure(&workload, &run, MetricOptions::default());
         let everybody = everybody(&workload, &run);
         prop_assert_eq!(whole(&all, "deadlines"), rows.len() as i128);
         let missed = everybody.iter().filter(|it| !kept(it)).count() as i128;
@@ -318,7 +318,7 @@ proptest! {
     #[test]
     fn welfare_does_not_depend_on_payments(rows in rows(), outages in outages()) {
         let (workload, run) = replay(&rows, &outages);
-        let all = measure(&workload, &run, Options::default());
+        let all = measure(&workload, &run, MetricOptions::default());
         let (mut made, mut list, mut paid) = (0i128, 0i128, 0i128);
         for it in everybody(&workload, &run) {
             let Some(ran) = it.1 else { continue };
@@ -361,7 +361,7 @@ proptest! {
             prop_assert!((found - deviation).abs() < 1e-9, "{second}: {found}, not {deviation}");
             (area, max) = (area + deviation, max.max(deviation));
         }
-        let all = measure(&workload, &run, Options::default());
+        let all = measure(&workload, &run, MetricOptions::default());
         let found = |name| all.get(name).map(Value::as_f64);
         if let Some(mean) = found("load_deviation_mean") {
             prop_assert!((mean - area / window.span().0 as f64).abs() < 1e-9);
@@ -437,7 +437,7 @@ fn energy_and_emissions_are_the_sums_of_their_seconds() {
     let sum: Consumption = of_sites.iter().map(|(_, used)| *used).sum();
     assert_eq!([sum.energy.0, sum.carbon.0, sum.price.0], total);
     assert_eq!([of_sites[0].0, of_sites[1].0], [2, 1]);
-    let all = measure(&workload, &run, Options::default());
+    let all = measure(&workload, &run, MetricOptions::default());
     let value = |name: &str| all.get(name).unwrap();
     assert_eq!(value("energy_kwh"), Value::Credits(i128::from((total[0] + 1_800) / 3_600)));
     assert_eq!(value("carbon_g"), Value::Credits(i128::from(total[1]) * 1_000));

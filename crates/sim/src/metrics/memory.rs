@@ -17,7 +17,7 @@ pub(super) fn entries(workload: &Workload, run: &Run, window: Window) -> Vec<Ent
     }
     let mut nodes = Nodes::of(workload);
     let memory: i128 = nodes.free.iter().map(|(_, memory)| i128::from(*memory)).sum();
-    let mut sums = Sums::default();
+    let mut sums = MemorySums::default();
     let mut last = window.from;
     let mut waiting = BTreeSet::new();
     for (at, change) in changes(workload, run) {
@@ -33,10 +33,10 @@ pub(super) fn entries(workload: &Workload, run: &Run, window: Window) -> Vec<Ent
         }
         last = at.max(last);
         match change {
-            Change::Waits(job) => _ = waiting.insert((workload.jobs[job].submit, job)),
-            Change::Leaves(job) => _ = waiting.remove(&(workload.jobs[job].submit, job)),
-            Change::Takes(pool, tasks, memory) => nodes.take(pool, tasks, memory),
-            Change::Gives(pool, tasks, memory) => nodes.give(pool, tasks, memory),
+            MemoryChange::Waits(job) => _ = waiting.insert((workload.jobs[job].submit, job)),
+            MemoryChange::Leaves(job) => _ = waiting.remove(&(workload.jobs[job].submit, job)),
+            MemoryChange::Takes(pool, tasks, memory) => nodes.take(pool, tasks, memory),
+            MemoryChange::Gives(pool, tasks, memory) => nodes.give(pool, tasks, memory),
         }
     }
     let span = i128::from(window.span().0);
@@ -50,7 +50,7 @@ pub(super) fn entries(workload: &Workload, run: &Run, window: Window) -> Vec<Ent
 }
 
 #[derive(Default)]
-struct Sums {
+struct MemorySums {
     held: i128,
     blocked: i128,
     fragmented: i128,
@@ -58,7 +58,7 @@ struct Sums {
 
 /// In the order within a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Change {
+enum MemoryChange {
     Gives(PoolId, u32, u64),
     Waits(usize),
     Leaves(usize),
@@ -66,15 +66,15 @@ enum Change {
 }
 
 /// All of them, in the order of time.
-fn changes(workload: &Workload, run: &Run) -> Vec<(Time, Change)> {
+fn changes(workload: &Workload, run: &Run) -> Vec<(Time, MemoryChange)> {
     let mut all = Vec::with_capacity(6 * run.jobs.len());
     for (index, (job, ran)) in workload.jobs.iter().zip(&run.jobs).enumerate() {
-        all.push((job.submit, Change::Waits(index)));
-        all.push((ran.start, Change::Leaves(index)));
+        all.push((job.submit, MemoryChange::Waits(index)));
+        all.push((ran.start, MemoryChange::Leaves(index)));
         for stay in stays::of_job(workload, run, index) {
             let memory = memory_of(job) * u64::from(stay.nodes);
-            all.push((stay.start, Change::Takes(stay.pool, stay.nodes, memory)));
-            all.push((stay.end, Change::Gives(stay.pool, stay.nodes, memory)));
+            all.push((stay.start, MemoryChange::Takes(stay.pool, stay.nodes, memory)));
+            all.push((stay.end, MemoryChange::Gives(stay.pool, stay.nodes, memory)));
         }
     }
     // A job of 0 s takes after it gives: sums stay right, as nothing is read within a second.

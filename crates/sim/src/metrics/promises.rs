@@ -2,7 +2,7 @@
 
 use tradewind_model::{Terms, Time};
 
-use super::classes::{Family, Tally};
+use super::classes::{ClassTally, Family};
 use super::{Counted, Trim};
 use crate::result::Run;
 use crate::workload::{Job, Workload};
@@ -52,8 +52,8 @@ pub(super) struct Promises {
     /// Micro-credits of all jobs with a value, and of those that were completed in time.
     pub(super) offered: Option<i128>,
     pub(super) realised: i128,
-    pub(super) urgency: Tally<5>,
-    pub(super) value: Tally<6>,
+    pub(super) urgency: ClassTally<5>,
+    pub(super) value: ClassTally<6>,
 }
 
 impl Promises {

@@ -9,7 +9,7 @@ use crate::workload::Workload;
 /// One stretch of waiting of one job: from its submission or interruption to its next start or
 /// refusal.
 #[derive(Debug, Clone, Copy)]
-pub struct Waiting {
+pub struct WaitStretch {
     /// Index in the workload's jobs.
     pub job: usize,
     /// When it begins.
@@ -19,7 +19,10 @@ pub struct Waiting {
 }
 
 /// Every stretch of waiting, job by job. O(n log n) for n interruptions.
-pub fn stretches<'a>(workload: &'a Workload, run: &'a Run) -> impl Iterator<Item = Waiting> + 'a {
+pub fn stretches<'a>(
+    workload: &'a Workload,
+    run: &'a Run,
+) -> impl Iterator<Item = WaitStretch> + 'a {
     // Of an interrupted job the first stretch ends with its first attempt, and each attempt
     // begins another: in all they are as if it had waited throughout but for the attempts.
     let mut lost: Vec<_> = run.lost.iter().collect();
@@ -35,13 +38,13 @@ pub fn stretches<'a>(workload: &'a Workload, run: &'a Run) -> impl Iterator<Item
             from = attempt.end;
         }
         let last = (from, ran.start);
-        ends.into_iter().chain([last]).map(move |(from, until)| Waiting { job, from, until })
+        ends.into_iter().chain([last]).map(move |(from, until)| WaitStretch { job, from, until })
     })
 }
 
 /// The queue over the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Queue {
+pub(super) struct QueueMetrics {
     /// Σ over seconds of how many jobs wait.
     pub(super) job_seconds: i128,
     /// Σ over seconds of the work that waits, in node-seconds.
@@ -50,17 +53,17 @@ pub(super) struct Queue {
     pub(super) most_work: i128,
 }
 
-impl Queue {
+impl QueueMetrics {
     /// O(n log n) for n jobs.
-    pub(super) fn of(workload: &Workload, run: &Run, window: Window) -> Queue {
-        let mut queue = Queue::default();
+    pub(super) fn of(workload: &Workload, run: &Run, window: Window) -> QueueMetrics {
+        let mut queue = QueueMetrics::default();
         let work = |job: usize| {
             let of = &workload.jobs[job];
             i128::from(of.processors) * i128::from(of.run.0)
         };
         let mut joins: Vec<(Time, u32)> = Vec::with_capacity(run.jobs.len());
         let mut leaves: Vec<(Time, u32)> = Vec::with_capacity(run.jobs.len());
-        for Waiting { job, from, until } in stretches(workload, run) {
+        for WaitStretch { job, from, until } in stretches(workload, run) {
             let seconds = i128::from(window.seconds_of(from, until));
             queue.job_seconds += seconds;
             queue.work_seconds += seconds * work(job);

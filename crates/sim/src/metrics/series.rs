@@ -10,7 +10,7 @@ use crate::workload::Workload;
 
 /// The state from `at` until the next point's `at`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Point {
+pub struct SeriesPoint {
     /// When it begins.
     pub at: Time,
     /// Nodes that jobs hold.
@@ -35,7 +35,7 @@ struct LevelChange {
 /// The moments at which something changes and the state from each on, from the first submission
 /// or outage to the last end of a job. Exact; O(n log n) for n jobs. What begins and ends within
 /// one second does not show.
-pub fn series(workload: &Workload, run: &Run) -> Vec<Point> {
+pub fn series(workload: &Workload, run: &Run) -> Vec<SeriesPoint> {
     let mut changes: BTreeMap<Time, LevelChange> = BTreeMap::new();
     let mut last = Time::MIN;
     for stay in stays::all(workload, run) {
@@ -64,9 +64,9 @@ pub fn series(workload: &Workload, run: &Run) -> Vec<Point> {
     points(&changes)
 }
 
-fn points(changes: &BTreeMap<Time, LevelChange>) -> Vec<Point> {
+fn points(changes: &BTreeMap<Time, LevelChange>) -> Vec<SeriesPoint> {
     let mut state = LevelChange::default();
-    let mut points: Vec<Point> = Vec::with_capacity(changes.len());
+    let mut points: Vec<SeriesPoint> = Vec::with_capacity(changes.len());
     for (&at, change) in changes {
         state.used += change.used;
         state.closed += change.closed;
@@ -75,9 +75,14 @@ fn points(changes: &BTreeMap<Time, LevelChange>) -> Vec<Point> {
         let LevelChange { used, closed, queued, queued_nodes } = state;
         let count = |n: i64| u64::try_from(n).unwrap_or_default();
         let (used, closed) = (count(used), count(closed));
-        let point =
-            Point { at, used, closed, queued: count(queued), queued_nodes: count(queued_nodes) };
-        let same = points.last().is_some_and(|before| Point { at, ..*before } == point);
+        let point = SeriesPoint {
+            at,
+            used,
+            closed,
+            queued: count(queued),
+            queued_nodes: count(queued_nodes),
+        };
+        let same = points.last().is_some_and(|before| SeriesPoint { at, ..*before } == point);
         if !same {
             points.push(point);
         }

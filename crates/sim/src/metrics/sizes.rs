@@ -1,9 +1,10 @@
 //! Slowdown as paper 004 has it (equation 13), of all jobs and by size and length.
 
+use tradewind_model::Pools;
+
 use super::entry::{Better, Entry, Unit, Value};
-use super::{Counted, Options, entry, quotient};
-use crate::result::{Ran, Run};
-use crate::workload::{Job, Workload};
+use super::jobs::{Jobs, Measured};
+use super::{MetricOptions, entry, quotient};
 
 /// By width against the grid's widest pool: below a third, below two thirds, from there on.
 const SIZES: [&str; 3] = ["small", "medium", "large"];
@@ -23,14 +24,13 @@ struct ClassSums {
 
 impl ClassSums {
     #[expect(clippy::cast_precision_loss, reason = "quotients are for reading")]
-    fn add(&mut self, job: &Job, ran: &Ran, shortest: i64, bound: i64) {
-        let (response, run) = ((ran.end - job.submit).0, (ran.end - ran.start).0);
-        let scaled = |min: i64| response as f64 / run.max(min).max(1) as f64;
+    fn add(&mut self, job: Measured, shortest: i64, options: MetricOptions) {
+        let scaled = job.turned() as f64 / job.ran_for.max(shortest).max(1) as f64;
         self.jobs += 1;
-        self.responded += i128::from(response);
-        self.by_width += scaled(shortest) / f64::from(job.processors.max(1));
-        self.bounded += scaled(bound).max(1.0);
-        self.longest_wait = self.longest_wait.max((ran.start - job.submit).0);
+        self.responded += i128::from(job.turned());
+        self.by_width += scaled / f64::from(job.processors);
+        self.bounded += job.bounded(options);
+        self.longest_wait = self.longest_wait.max(job.waited);
     }
 
     #[expect(clippy::cast_precision_loss, reason = "quotients are for reading")]
@@ -40,34 +40,23 @@ impl ClassSums {
 }
 
 /// The mean of equation 13; on several sites also by class. O(n) for n jobs.
-pub(super) fn entries(
-    workload: &Workload,
-    run: &Run,
-    counted: Counted,
-    options: Options,
-) -> Vec<Entry> {
-    let all = || {
-        let jobs = workload.jobs.iter().zip(&run.jobs);
-        jobs.filter(|(job, ran)| ran.refused.is_none() && counted.has(job.submit))
-    };
-    let length = |ran: &Ran| (ran.end - ran.start).0;
+pub(super) fn entries(jobs: &Jobs, pools: &Pools, options: MetricOptions) -> Vec<Entry> {
     // A job of no length says nothing about lengths.
-    let shortest = all().map(|(_, ran)| length(ran)).filter(|run| *run > 0).min();
-    let sum: i128 = all().map(|(_, ran)| i128::from(length(ran))).sum();
-    let jobs = all().count() as i128;
-    let is_long = |ran: &Ran| i128::from(length(ran)) * jobs >= sum;
-    let site = workload.pools.as_slice().iter().map(|pool| pool.nodes).max().unwrap_or(1);
+    let shortest = jobs.all().map(|job| job.ran_for).filter(|run| *run > 0).min();
+    let sum: i128 = jobs.all().map(|job| i128::from(job.ran_for)).sum();
+    let is_long = |job: Measured| i128::from(job.ran_for) * jobs.count >= sum;
+    let site = pools.as_slice().iter().map(|pool| pool.nodes).max().unwrap_or(1);
     let mut total = ClassSums::default();
     let mut classes = [[ClassSums::default(); 2]; 3];
-    for (job, ran) in all() {
-        let class = &mut classes[size(job.processors, site)][usize::from(is_long(ran))];
+    for job in jobs.all() {
+        let class = &mut classes[size(job.processors, site)][usize::from(is_long(job))];
         for class in [class, &mut total] {
-            class.add(job, ran, shortest.unwrap_or(1), options.slowdown_bound.0);
+            class.add(job, shortest.unwrap_or(1), options);
         }
     }
     let mean = shortest.and_then(|_| total.mean(total.by_width));
     let mut entries = vec![entry("mean_width_slowdown", Unit::Ratio, Better::Lower, mean)];
-    if workload.pools.sites().len() > 1 {
+    if pools.sites().len() > 1 {
         entries.extend(by_class(&classes));
     }
     entries
@@ -108,6 +97,8 @@ mod tests {
 
     use super::*;
     use crate::metrics::{Trim, measure};
+    use crate::result::{Ran, Run};
+    use crate::workload::{Job, Workload};
 
     /// Submission, start, run time, processors.
     fn measured(rows: &[(i64, i64, i64, u32)]) -> f64 {
@@ -140,7 +131,7 @@ mod tests {
             owners: vec![],
             counts: vec![],
         };
-        let options = Options { trim: Trim::default(), ..Options::default() };
+        let options = MetricOptions { trim: Trim::default(), ..MetricOptions::default() };
         measure(&workload, &run, options).get("mean_width_slowdown").unwrap().as_f64()
     }
 

@@ -6,13 +6,13 @@ use proptest::prelude::*;
 use tradewind_model::{
     Cause, Money, Outage, Place, Pool, PoolId, Pools, Price, Reason, Terms, Time,
 };
-use tradewind_sched::policy::backfill::{Backfill, Depth, Settings as Knobs};
+use tradewind_sched::policy::backfill::{Backfill, BackfillSettings, Depth};
 
 use super::*;
 use crate::outage::{self, AnnouncedOutage};
 use crate::result::{Lost, Ran};
 use crate::workload::{Job, LogJob, Overrun, Refusal, Rejected, prepare};
-use crate::{Settings, run};
+use crate::{ReplaySettings, run};
 
 fn credits(n: i64) -> i128 {
     i128::from(Money::credits(n).0)
@@ -81,7 +81,7 @@ fn case() -> (Workload, Run) {
 
 fn of(trim: Trim) -> Metrics {
     let (workload, run) = case();
-    measure(&workload, &run, Options { trim, ..Options::default() })
+    measure(&workload, &run, MetricOptions { trim, ..MetricOptions::default() })
 }
 
 #[track_caller]
@@ -103,7 +103,7 @@ fn waits_and_slowdowns_by_hand() {
     let per_processor = [1.0, 110.0 / 80.0, 1.5];
     check(&all, &[("mean_per_processor_slowdown", per_processor.iter().sum::<f64>() / 3.0)]);
     let (workload, run) = case();
-    let options = Options { slowdown_bound: Span(50), ..Options::default() };
+    let options = MetricOptions { slowdown_bound: Span(50), ..MetricOptions::default() };
     let bound = measure(&workload, &run, options);
     check(&bound, &[("mean_bounded_slowdown", (1.0 + 2.2 + 1.0) / 3.0)]);
 }
@@ -159,7 +159,7 @@ fn what_cannot_be_measured_has_no_value() {
 #[test]
 fn the_series_by_hand() {
     let (workload, run) = case();
-    let point = |at, used, closed, queued, queued_nodes| Point {
+    let point = |at, used, closed, queued, queued_nodes| SeriesPoint {
         at: Time(at),
         used,
         closed,
@@ -198,8 +198,8 @@ fn replay(rows: &[Row], outages: &[(u32, i64, i64)], depth: Depth) -> (Workload,
     let mut workload = prepare(&log, pools(), Default::default(), Overrun::Kill);
     let closures = outages.iter().map(|&(nodes, from, span)| closed(nodes, from, from + span));
     workload.outages = outage::in_order(&workload.pools, closures.collect());
-    let mut policy = Backfill::new(Knobs { depth, ..Knobs::default() });
-    let run = run(&workload, Settings::default(), &mut policy, &mut []).unwrap();
+    let mut policy = Backfill::new(BackfillSettings { depth, ..BackfillSettings::default() });
+    let run = run(&workload, ReplaySettings::default(), &mut policy, &mut []).unwrap();
     (workload, run)
 }
 
@@ -222,7 +222,7 @@ proptest! {
         rows in rows(), outages in outages(), depth in depth(),
     ) {
         let (workload, run) = replay(&rows, &outages, depth);
-        let metrics = measure(&workload, &run, Options::default());
+        let metrics = measure(&workload, &run, MetricOptions::default());
         let window = Window::of(&workload, &run, Trim::default());
         let points = series(&workload, &run);
         let (mut used, mut closed, mut queued) = (0i128, 0i128, 0i128);
@@ -236,7 +236,7 @@ proptest! {
         let waits: i64 =
             workload.jobs.iter().zip(&run.jobs).map(|(job, ran)| (ran.start - job.submit).0).sum();
         let in_vain: i64 = run.lost.iter().map(|lost| (lost.end - lost.start).0).sum();
-        let queue = Queue::of(&workload, &run, window);
+        let queue = QueueMetrics::of(&workload, &run, window);
         prop_assert_eq!(queue.job_seconds, i128::from(waits - in_vain));
         prop_assert_eq!(queued, queue.job_seconds);
         let max = points.iter().map(|point| i128::from(point.queued)).max();
@@ -253,7 +253,7 @@ proptest! {
         rows in rows(), outages in outages(), depth in depth(), cut in 0i64..40,
     ) {
         let (workload, run) = replay(&rows, &outages, depth);
-        let all = measure(&workload, &run, Options::default());
+        let all = measure(&workload, &run, MetricOptions::default());
         let number = |name: &str| all.get(name).map(Value::as_f64);
         for measure in ["wait_s", "bounded_slowdown", "slowdown"] {
             let [median, p95, max] = ["median", "p95", "max"].map(|q| number(&format!("{q}_{measure}")));
@@ -264,10 +264,10 @@ proptest! {
         prop_assert!(all.entries().iter().all(|it| it.value.is_none_or(|v| v.as_f64().is_finite())));
         // A window that leaves nothing out changes nothing; one that does counts fewer.
         let trim = Trim { warm_up: Span(cut), cool_down: Span(cut) };
-        let cut_down = measure(&workload, &run, Options { trim, ..Options::default() });
+        let cut_down = measure(&workload, &run, MetricOptions { trim, ..MetricOptions::default() });
         let jobs = |of: &Metrics| of.get("jobs").map(Value::as_f64);
         prop_assert!(jobs(&cut_down) <= jobs(&all));
-        let whole = Options { trim: Trim::default(), ..Options::default() };
+        let whole = MetricOptions { trim: Trim::default(), ..MetricOptions::default() };
         prop_assert_eq!(measure(&workload, &run, whole), all);
     }
 
@@ -278,7 +278,7 @@ proptest! {
             rows.iter().map(|&(s, r, p, q, u)| (2 * s, 2 * r, p, 2 * q, u)).collect();
         let closed: Vec<_> = outages.iter().map(|&(n, f, s)| (n, 2 * f, 2 * s)).collect();
         let (slow_workload, slow_run) = replay(&doubled, &closed, Depth::First(1));
-        let bound = |seconds| Options { slowdown_bound: Span(seconds), ..Options::default() };
+        let bound = |seconds| MetricOptions { slowdown_bound: Span(seconds), ..MetricOptions::default() };
         let one = measure(&workload, &run, bound(10));
         let two = measure(&slow_workload, &slow_run, bound(20));
         // The shortest run bounds the slowdown by width, or 1 s that no clock changes.

@@ -16,7 +16,7 @@ use tradewind_model::{Span, Time, random};
 use tradewind_sched::negotiation::{Body, Envelope, Kind};
 
 pub use faults::{Faults, NetworkPartition, Stop, Storm};
-pub use sites::{Settings, SimulatedNetwork};
+pub use sites::{NetworkSettings, SimulatedNetwork};
 pub use tradewind_sched::policy::autonomous::Links;
 
 /// Messages by kind, and what happened to them.

@@ -7,16 +7,16 @@ use tradewind_sched::negotiation::{self, Envelope, Parcel, Peer};
 use tradewind_sched::policy::autonomous::{
     AutonomousSites, HomeRule, Migration, Signal, Transport,
 };
-use tradewind_sched::policy::local::Local;
+use tradewind_sched::policy::local::LocalScheduler;
 
 use super::{Faults, Links, Network, Stop, Traffic};
 
 /// How the sites of a simulated grid work together.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct NetworkSettings {
     /// How they negotiate; `None`: they do not, and every job stays at home. A single site has no
     /// other to negotiate with.
-    pub negotiation: Option<negotiation::Settings>,
+    pub negotiation: Option<negotiation::NegotiationSettings>,
     /// How long messages and jobs take.
     pub links: Links,
     /// What fails.
@@ -25,11 +25,11 @@ pub struct Settings {
     pub seed: u64,
 }
 
-impl Default for Settings {
+impl Default for NetworkSettings {
     /// They negotiate as the paper says, and nothing fails.
-    fn default() -> Settings {
-        Settings {
-            negotiation: Some(negotiation::Settings::default()),
+    fn default() -> NetworkSettings {
+        NetworkSettings {
+            negotiation: Some(negotiation::NegotiationSettings::default()),
             links: Links::default(),
             faults: Faults::none(),
             seed: 1,
@@ -37,15 +37,15 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl NetworkSettings {
     /// The sites that `build` makes of these pools. Jobs that name no home site are submitted to
     /// each pool in turn.
     pub fn sites(
         self,
         pools: &Pools,
-        build: impl Fn(&Pool) -> Box<dyn Local>,
+        build: impl Fn(&Pool) -> Box<dyn LocalScheduler>,
     ) -> AutonomousSites<SimulatedNetwork> {
-        let Settings { negotiation, links, faults, seed } = self;
+        let NetworkSettings { negotiation, links, faults, seed } = self;
         let count = pools.as_slice().len();
         let migration = negotiation.map(|negotiation| Migration {
             negotiation,
@@ -58,7 +58,7 @@ impl Settings {
 
 /// What happens to a negotiator, in the order within a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Turn {
+enum NegotiatorEvent {
     Restarts,
     Stops,
 }
@@ -67,7 +67,7 @@ enum Turn {
 #[derive(Debug)]
 pub struct SimulatedNetwork {
     network: Network,
-    turns: BTreeSet<(Time, Turn, Peer)>,
+    turns: BTreeSet<(Time, NegotiatorEvent, Peer)>,
     down: BTreeSet<Peer>,
 }
 
@@ -75,7 +75,7 @@ impl SimulatedNetwork {
     /// An empty network between so many sites.
     fn new(links: Links, faults: Faults, seed: u64, sites: usize) -> SimulatedNetwork {
         let turns = faults.stops.iter().flat_map(|Stop { peer, from, until }| {
-            [(*from, Turn::Stops, *peer), (*until, Turn::Restarts, *peer)]
+            [(*from, NegotiatorEvent::Stops, *peer), (*until, NegotiatorEvent::Restarts, *peer)]
         });
         SimulatedNetwork {
             turns: turns.filter(|(.., peer)| peer.index() < sites).collect(),
@@ -93,11 +93,11 @@ impl SimulatedNetwork {
         let (_, turn, peer) = *self.turns.first().filter(|(at, ..)| *at <= now)?;
         self.turns.pop_first();
         Some(match turn {
-            Turn::Stops => {
+            NegotiatorEvent::Stops => {
                 self.down.insert(peer);
                 Signal::Stopped(peer)
             }
-            Turn::Restarts => {
+            NegotiatorEvent::Restarts => {
                 self.down.remove(&peer);
                 Signal::Restarted(peer)
             }

@@ -16,6 +16,8 @@
 //!   foreseen when it was submitted ([`OwnerRan::foreseen`]), so that it can be delayed only by jobs
 //!   of the market that ran already. Under EASY and depths between, an early end may change who is
 //!   backfilled, and so delay others, with or without the market.
+//! - Under any rule: jobs of the market put it off ([`Delays`]) by no more than [`SiteRule::max_delay`] and
+//!   the longest of their time limits.
 //! - It may start later than it would without the market: nodes that the market's jobs have come
 //!   back when these end, and nothing interrupts them. How much later on the average depends on the
 //!   [guard](tradewind_model::Guard): with the usual one less than 1 % in the drawn sites.
@@ -29,6 +31,7 @@
 //! While no owner's job waits or runs at a site, no job joins its queue, and the policy alone decides.
 //!
 //! [`Event::Lined`]: tradewind_model::Event::Lined
+//! [`Delays`]: tradewind_sched::policy::owners::Delays
 //!
 //! `tests/owners` checks the first two and measures the third on drawn sites.
 
@@ -40,10 +43,10 @@ use std::sync::Arc;
 
 use tradewind_model::{PoolId, Pools, Standing, Time};
 use tradewind_sched::policy::backfill::{self, Backfill, Depth};
-use tradewind_sched::policy::owners::Rule;
 use tradewind_sched::policy::owners::SiteQueue;
+use tradewind_sched::policy::owners::SiteRule;
 
-use crate::replay::{Semantics, Settings, run};
+use crate::replay::{ReplaySettings, Semantics, run};
 use crate::workload::{self, Job, LogJob, Overrun, Rejected, Workload};
 use crate::{Estimate, SimError};
 pub(crate) use replayed::Owners;
@@ -54,7 +57,7 @@ pub struct OwnersLoad {
     /// The pools that they may use, each job one of them. Loads of one grid share no pool.
     pub pools: Vec<PoolId>,
     /// How the site's scheduler works.
-    pub rule: Rule,
+    pub rule: SiteRule,
     /// Where the market's jobs stand.
     pub market: Standing,
     /// By submit time, then by number, then as in the log. Their times are wall-clock times,
@@ -70,7 +73,7 @@ impl OwnersLoad {
         log: &[LogJob],
         grid: &Pools,
         pools: Vec<PoolId>,
-        rule: Rule,
+        rule: SiteRule,
         overrun: Overrun,
     ) -> OwnersLoad {
         let widest = pools.iter().map(|pool| grid.pool(*pool).nodes).max().unwrap_or(0);
@@ -105,7 +108,7 @@ pub type OwnersRun = Vec<Option<OwnerRan>>;
 /// Never, unless there is a fault in the simulator.
 pub fn alone(workload: &Workload) -> Result<Vec<OwnersRun>, SimError> {
     let without = Workload { jobs: Vec::new(), rejected: Vec::new(), ..workload.clone() };
-    let settings = Settings { semantics: Semantics::Textbook, estimate: Estimate::default() };
-    let fcfs = backfill::Settings { depth: Depth::First(0), ..Default::default() };
+    let settings = ReplaySettings { semantics: Semantics::Textbook, estimate: Estimate::default() };
+    let fcfs = backfill::BackfillSettings { depth: Depth::First(0), ..Default::default() };
     Ok(run(&without, settings, &mut Backfill::new(fcfs), &mut [])?.owners)
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use tradewind_model::{Event, Market, Outage, OutageId, Place, Pools, Time};
 
 use super::lines::Withdrawn;
-use super::site::{Change, OwnersSite, Started};
+use super::site::{OwnersChange, OwnersSite, Started};
 use super::{OwnersLoad, OwnersRun};
 
 /// The owners' jobs of a replay, and what the market knows of them.
@@ -13,7 +13,7 @@ use super::{OwnersLoad, OwnersRun};
 pub(crate) struct Owners<'a> {
     pub(super) sites: Vec<OwnersSite<'a>>,
     /// What the market has to be told, with the site's index.
-    changes: VecDeque<(usize, Change)>,
+    changes: VecDeque<(usize, OwnersChange)>,
     /// Whether the next event is one that was told here.
     told: bool,
     pub(super) withdrawn: Withdrawn,
@@ -70,19 +70,19 @@ impl<'a> Owners<'a> {
         any
     }
 
-    fn tell(&mut self, site: usize, change: Change, market: &Market) -> Event {
+    fn tell(&mut self, site: usize, change: OwnersChange, market: &Market) -> Event {
         let closure = OutageId(market.announced());
         match change {
-            Change::Reopen(closure) => Event::Reopened { closure },
-            Change::Close(closure) => Event::Closed { closure },
-            Change::Turn { job, pool } => Event::Started { job, place: Place::Pool(pool) },
-            Change::Announce(what) => {
+            OwnersChange::Reopen(closure) => Event::Reopened { closure },
+            OwnersChange::Close(closure) => Event::Closed { closure },
+            OwnersChange::Turn { job, pool } => Event::Started { job, place: Place::Pool(pool) },
+            OwnersChange::Announce(what) => {
                 self.sites[site].announced(closure, what);
                 Event::Announced { closure, what }
             }
-            Change::Start(Started { job, what }) => {
+            OwnersChange::Start(Started { job, what }) => {
                 self.sites[site].started(job, closure);
-                self.changes.push_front((site, Change::Close(closure)));
+                self.changes.push_front((site, OwnersChange::Close(closure)));
                 Event::Announced { closure, what }
             }
         }

@@ -3,19 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use tradewind_model::{Guard, JobId, Outage, OutageId, PoolId, Pools, Share, Span, Time};
+use tradewind_model::{Guard, JobId, Outage, OutageId, PoolId, Pools, Share, Span, Standing, Time};
 use tradewind_sched::policy::availability::Taken;
-use tradewind_sched::policy::owners::{Entry, ExpectedStart, Usual, WHOLE};
+use tradewind_sched::policy::owners::{Delays, ExpectedStart, SiteQueueEntry, Usual, WHOLE};
 
 use super::replayed::local;
 use super::{OwnerRan, OwnersLoad, OwnersRun, SiteQueue};
 
 /// So many ends are remembered.
 const REMEMBERED: usize = 500;
+/// A pool is closed for so long if it is not known when the owner's job will start.
+const CLOSED: Span = Span(3_600);
 
 /// What the market has to be told.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Change {
+pub(super) enum OwnersChange {
     /// Nodes are back, or will not be missing after all.
     Reopen(OutageId),
     /// Announced nodes are gone.
@@ -64,6 +66,10 @@ pub(super) struct OwnersSite<'a> {
     has_news: bool,
     /// When it was last looked at.
     seen: Option<Time>,
+    /// How long jobs of the market have put off owners' jobs.
+    delays: Delays<JobId>,
+    /// When pools that are closed for further jobs of the market have to be looked at again.
+    closed_until: Option<Time>,
     /// Which part of their limits the last jobs used, in thousandths.
     used: VecDeque<u32>,
     /// By index in the load: when a job was expected to start when it was submitted.
@@ -89,6 +95,8 @@ impl<'a> OwnersSite<'a> {
             touched: false,
             has_news: false,
             seen: None,
+            delays: Delays::default(),
+            closed_until: None,
             used: VecDeque::new(),
             foreseen: vec![None; load.jobs.len()],
             ran: vec![None; load.jobs.len()],
@@ -114,8 +122,11 @@ impl<'a> OwnersSite<'a> {
             self.queue.next_expected().filter(|at| self.seen.is_none_or(|seen| seen < *at));
         // Where no owner's job waits or runs, nothing is left to one.
         let renewal = self.seen.filter(|_| !self.is_idle());
-        let renewal = renewal.and_then(|seen| self.queue.next_renewal(seen));
-        self.next_own().into_iter().chain(expected).chain(renewal).min()
+        let is_owners = |job: JobId| self.index.contains_key(&job);
+        let renewal = renewal.and_then(|seen| self.queue.next_renewal(seen, is_owners));
+        let reached = self.delays.next(self.load.rule.max_delay);
+        let other = expected.into_iter().chain(renewal).chain(reached).chain(self.closed_until);
+        self.next_own().into_iter().chain(other).min()
     }
 
     pub(super) fn is_due(&self, now: Time) -> bool {
@@ -147,7 +158,7 @@ impl<'a> OwnersSite<'a> {
     /// A job of the market joins the queue, behind all that wait; whether it can ever start.
     pub(super) fn line_up(&mut self, job: JobId, pool: PoolId, nodes: u32, limit: Span) -> bool {
         let number = self.number();
-        let joins = self.queue.join(Entry {
+        let joins = self.queue.join(SiteQueueEntry {
             job: number,
             nodes,
             limit,
@@ -191,12 +202,12 @@ impl<'a> OwnersSite<'a> {
     }
 
     /// All that happens here by `now`; what the market has to be told of it.
-    pub(super) fn step(&mut self, now: Time) -> Vec<Change> {
+    pub(super) fn step(&mut self, now: Time) -> Vec<OwnersChange> {
         (self.touched, self.has_news, self.seen) = (false, false, Some(now));
         let mut changes = Vec::new();
         // Jobs of no length that began in this second.
         while let Some(closure) = self.end(now) {
-            changes.push(Change::Reopen(closure));
+            changes.push(OwnersChange::Reopen(closure));
         }
         self.touched = false;
         let new = self.next;
@@ -212,11 +223,36 @@ impl<'a> OwnersSite<'a> {
         let ahead = self
             .queue
             .load_ahead(now, &expected, &self.usual(), |job| self.index.contains_key(&job));
+        let ahead = self.keep_bound(now, &expected, ahead);
         let (withdrawn, announced) = self.renew(ahead.iter().map(local).collect());
         changes.extend(withdrawn);
         changes.extend(starts.iter().map(|start| self.start(start)));
         changes.extend(announced);
         changes
+    }
+
+    /// Which owners' jobs are put off from now on; the load to come, with all nodes of the pools in
+    /// which no further job of the market may start.
+    fn keep_bound(
+        &mut self,
+        now: Time,
+        expected: &[ExpectedStart],
+        load: Vec<Taken>,
+    ) -> Vec<Taken> {
+        self.closed_until = None;
+        if self.load.market == Standing::InLine || self.market.is_empty() && self.delays.is_empty()
+        {
+            return load;
+        }
+        let (queue, index) = (&self.queue, &self.index);
+        let put_off = queue.put_off(now, |job| !index.contains_key(&job));
+        self.delays.look(now, |job| queue.waits(*job), put_off.into_iter().collect());
+        let start = |job: &JobId| expected.iter().find(|it| it.job == *job).map(|it| it.start);
+        let reached = self.delays.reached(self.load.rule.max_delay);
+        let until = reached.map(|job| start(job).unwrap_or(now + CLOSED)).max();
+        let Some(until) = until.filter(|until| *until > now) else { return load };
+        self.closed_until = Some(until);
+        self.queue.close(now, load, &self.pools.iter().map(|pool| (*pool, until)).collect())
     }
 
     /// A job has ended: which part of its limit it used.
@@ -246,15 +282,15 @@ impl<'a> OwnersSite<'a> {
             self.index.insert(number, self.submitted);
             self.submitted += 1;
             let (nodes, limit, pools) = (job.processors, job.requested, Arc::clone(&self.pools));
-            self.queue.join(Entry { job: number, nodes, limit, pools, reserves: true });
+            self.queue.join(SiteQueueEntry { job: number, nodes, limit, pools, reserves: true });
         }
     }
 
-    fn start(&mut self, start: &ExpectedStart) -> Change {
+    fn start(&mut self, start: &ExpectedStart) -> OwnersChange {
         let ExpectedStart { job, pool, nodes, start, end } = *start;
         if let Some((of_market, _)) = self.lined.remove(&job) {
             self.market.insert((of_market, pool), job);
-            return Change::Turn { job: of_market, pool };
+            return OwnersChange::Turn { job: of_market, pool };
         }
         if let Some(&index) = self.index.get(&job) {
             let really = start + self.load.jobs[index].run;
@@ -263,20 +299,20 @@ impl<'a> OwnersSite<'a> {
             self.ends.insert((really, job));
         }
         let share = Share { pool, nodes };
-        Change::Start(Started {
+        OwnersChange::Start(Started {
             job,
             what: local(&Taken { share, from: start, until: end, memory: 0 }),
         })
     }
 
     /// What changes in the announced load so that it is `ahead`.
-    fn renew(&mut self, ahead: Vec<Outage>) -> (Vec<Change>, Vec<Change>) {
+    fn renew(&mut self, ahead: Vec<Outage>) -> (Vec<OwnersChange>, Vec<OwnersChange>) {
         let (kept, gone): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.ahead).into_iter().partition(|(_, what)| ahead.contains(what));
         let fresh = ahead.into_iter().filter(|what| kept.iter().all(|(_, known)| known != what));
-        let announced = fresh.map(Change::Announce).collect();
+        let announced = fresh.map(OwnersChange::Announce).collect();
         self.ahead = kept;
-        (gone.into_iter().map(|(closure, _)| Change::Reopen(closure)).collect(), announced)
+        (gone.into_iter().map(|(closure, _)| OwnersChange::Reopen(closure)).collect(), announced)
     }
 
     /// The market has been told of future load.
@@ -298,7 +334,7 @@ impl<'a> OwnersSite<'a> {
         self.market.insert((job, share.pool), number);
         let (nodes, pools) = (share.nodes, Arc::clone(&self.pools));
         self.queue.adopt(
-            &Entry { job: number, nodes, limit, pools, reserves: true },
+            &SiteQueueEntry { job: number, nodes, limit, pools, reserves: true },
             share.pool,
             now,
             now,

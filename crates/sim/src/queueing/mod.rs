@@ -32,7 +32,7 @@ pub use error::{BadParameter, Place, QueueingError, Unstable};
 pub use law::Law;
 pub use mix::{Mix, Width, Widths};
 pub use moments::{Infinite, Moment, Moments};
-pub use network::{QueueingNetwork, Queues, Setup, Stage, network};
+pub use network::{QueueingNetwork, Queues, Setup, StationShare, network};
 pub use optimum::{Goal, best};
 pub use partition::{Partition, Partitioned, Site, partitioned};
 pub use priority::{Class, ClassAnswer, Priority, priority};

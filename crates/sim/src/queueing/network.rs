@@ -42,7 +42,7 @@ pub enum Queues {
 
 /// What one station adds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Stage {
+pub struct StationShare {
     /// The load of the station; of the fullest partition for the third.
     pub load: f64,
     /// W1, W2 or W3.
@@ -55,7 +55,7 @@ pub struct Stage {
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueueingNetwork {
     /// Valuation, dispatching, execution.
-    pub stages: [Stage; 3],
+    pub stages: [StationShare; 3],
     /// W1 + W2 + W3: eq. 23.
     pub wait: f64,
     /// S1 + S2 + S3: eq. 24.
@@ -79,20 +79,21 @@ pub struct QueueingNetwork {
 pub fn network(rate: f64, setup: &Setup) -> Result<QueueingNetwork, QueueingError> {
     let runs = setup.mix.runs();
     let valuation = priority(rate, &setup.classes).map_err(in_network)?;
-    let first = Stage {
+    let first = StationShare {
         load: valuation.load,
         wait: valuation.stay,
         slowdown: valuation_slowdown(setup, &valuation),
     };
     let servers = Servers { count: setup.sites, rate };
     let dispatch = mgm(servers, runs, setup.readings).map_err(in_network)?;
-    let second = Stage { load: dispatch.load, wait: dispatch.wait, slowdown: dispatch.slowdown };
+    let second =
+        StationShare { load: dispatch.load, wait: dispatch.wait, slowdown: dispatch.slowdown };
     let site = at_site(rate, setup)?;
     let factor = match setup.readings.of(Equation::E21) {
         Reading::Corrected => 1.0,
         Reading::Printed => rate,
     };
-    let third = Stage {
+    let third = StationShare {
         load: site.load,
         wait: factor * site.wait,
         slowdown: site.slowdown.map(|slowdown| factor * slowdown),

@@ -34,7 +34,7 @@ pub enum Goal {
 pub fn best(site: &Site<'_>, queues: u32, goal: Goal) -> Result<Vec<u32>, QueueingError> {
     checked_rate(site.rate)?;
     let room = Room::new(site, queues)?;
-    let sums = Sums::new(site.mix, room.reach)?;
+    let sums = WidthSums::new(site.mix, room.reach)?;
     let inverse = match goal {
         Goal::Wait => None,
         Goal::Slowdown => Some(sums.inverse.as_ref().map_err(|why| *why)?),
@@ -122,15 +122,15 @@ impl Room {
 }
 
 /// Sums over the jobs up to each width, weighted by their shares.
-struct Sums {
+struct WidthSums {
     share: Vec<f64>,
     mean: Vec<f64>,
     square: Vec<f64>,
     inverse: Result<Vec<f64>, Infinite>,
 }
 
-impl Sums {
-    fn new(mix: &Mix, reach: usize) -> Result<Sums, Infinite> {
+impl WidthSums {
+    fn new(mix: &Mix, reach: usize) -> Result<WidthSums, Infinite> {
         let running = |of: &dyn Fn(&super::Width) -> Result<f64, Infinite>| {
             let mut sums = vec![0.0; reach + 1];
             for width in mix.widths() {
@@ -141,7 +141,7 @@ impl Sums {
             }
             Ok(sums)
         };
-        Ok(Sums {
+        Ok(WidthSums {
             share: running(&|width| Ok(width.share))?,
             mean: running(&|width| Ok(width.share * width.runs.mean))?,
             square: running(&|width| Ok(width.share * width.runs.square?))?,

@@ -8,7 +8,7 @@ use tradewind_sched::policy::Policy;
 use super::features::{log, many, share};
 use super::line::{PARTS, rate};
 use super::{Episode, MakePolicy, Turn};
-use crate::stepped::{Point, Stepped, Stop};
+use crate::stepped::{ReplayPoint, Stepped, StopBefore};
 use crate::workload::Workload;
 use crate::{Estimate, Run, SimError};
 
@@ -20,7 +20,7 @@ static NONE: Terms = Terms::NONE;
 
 /// What the agent decides when a job is submitted.
 #[derive(Debug, Clone)]
-pub(super) enum Choice {
+pub(super) enum GridChoice {
     /// Its home, which is one of so many sites.
     Site(usize),
     /// What it says that the job is worth: so many thousandths of what it is worth. The agent has
@@ -73,7 +73,7 @@ struct Open {
 pub(super) struct Grid {
     stepped: Stepped<Boxed>,
     workload: Arc<Workload>,
-    choice: Choice,
+    choice: GridChoice,
     open: Vec<Open>,
     /// Parts of slowdown that waiting jobs have gained.
     gained: u128,
@@ -89,10 +89,10 @@ impl Grid {
         workload: Arc<Workload>,
         estimate: Estimate,
         policy: &MakePolicy,
-        choice: Choice,
+        choice: GridChoice,
     ) -> Grid {
         let made = Boxed(policy(&workload));
-        let stepped = Stepped::new(Arc::clone(&workload), estimate, made, Stop::Submissions);
+        let stepped = Stepped::new(Arc::clone(&workload), estimate, made, StopBefore::Submissions);
         let mut grid = Grid {
             stepped,
             workload,
@@ -116,8 +116,8 @@ impl Grid {
     /// Whether the agent decides for the job.
     fn is_mine(&self, at: usize) -> bool {
         match self.choice {
-            Choice::Site(_) => true,
-            Choice::Bid { seed, share, .. } => {
+            GridChoice::Site(_) => true,
+            GridChoice::Bid { seed, share, .. } => {
                 value(self.terms(at)) > Money::ZERO
                     && super::drawn(seed, "mine", at as u64, 1_000) < u64::from(share)
             }
@@ -128,12 +128,12 @@ impl Grid {
         self.coming = None;
         loop {
             match self.stepped.advance()? {
-                Point::Over => {
+                ReplayPoint::Over => {
                     self.count();
                     return Ok(Turn::Over);
                 }
-                Point::Pass => {}
-                Point::Submission(job) => {
+                ReplayPoint::Pass => {}
+                ReplayPoint::Submission(job) => {
                     if self.is_mine(job.index()) && self.has_choice() {
                         self.count();
                         self.coming = Some(job);
@@ -158,12 +158,12 @@ impl Grid {
         let demand = self.stepped.coming().map_or(&NONE, Demand::terms);
         let mut terms = demand.clone();
         match &self.choice {
-            Choice::Site(sites) => {
+            GridChoice::Site(sites) => {
                 let asked = Some(action).filter(|site| site < sites && self.suits(*site));
                 let site = asked.or_else(|| (0..*sites).find(|site| self.suits(*site)));
                 terms.home = site.map(|site| SiteId(site as u32));
             }
-            Choice::Bid { levels, .. } => {
+            GridChoice::Bid { levels, .. } => {
                 let level = levels.get(action).or(levels.last()).copied().unwrap_or(1_000);
                 let worth = i128::from(value(self.terms(job.index())).0);
                 let said = worth * i128::from(level) / 1_000;
@@ -176,8 +176,8 @@ impl Grid {
     /// Whether more than one site can take the job; a bid is always a choice.
     fn has_choice(&self) -> bool {
         match self.choice {
-            Choice::Bid { .. } => true,
-            Choice::Site(sites) => (0..sites).filter(|site| self.suits(*site)).nth(1).is_some(),
+            GridChoice::Bid { .. } => true,
+            GridChoice::Site(sites) => (0..sites).filter(|site| self.suits(*site)).nth(1).is_some(),
         }
     }
 
@@ -276,7 +276,7 @@ impl Episode for Grid {
 
     fn act(&mut self, action: usize) -> Result<Turn, SimError> {
         let Some(job) = self.coming else { return self.go_on() };
-        if let Choice::Bid { .. } = self.choice {
+        if let GridChoice::Bid { .. } = self.choice {
             let terms = self.terms(job.index());
             self.mine.push(Mine { job, value: value(terms), deadline: terms.deadline });
         }
@@ -315,8 +315,8 @@ impl Episode for Grid {
 
     fn mask(&self, out: &mut [bool]) {
         match self.choice {
-            Choice::Bid { .. } => out.fill(true),
-            Choice::Site(_) => {
+            GridChoice::Bid { .. } => out.fill(true),
+            GridChoice::Site(_) => {
                 for (site, allowed) in out.iter_mut().enumerate() {
                     *allowed = self.suits(site);
                 }
@@ -330,10 +330,10 @@ impl Episode for Grid {
     fn reward(&mut self) -> f64 {
         let (gained, profit) = (std::mem::take(&mut self.gained), std::mem::take(&mut self.profit));
         match self.choice {
-            Choice::Site(_) => {
+            GridChoice::Site(_) => {
                 -(gained as f64 / PARTS as f64) / self.workload.jobs.len().max(1) as f64
             }
-            Choice::Bid { .. } => profit as f64 / self.worth.max(1) as f64,
+            GridChoice::Bid { .. } => profit as f64 / self.worth.max(1) as f64,
         }
     }
 

@@ -5,7 +5,7 @@ use tradewind_sched::policy::availability::expected_length;
 
 /// A job of a line.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Waiting {
+pub(super) struct LineJob {
     pub(super) job: JobId,
     pub(super) processors: u32,
     pub(super) estimate: Span,
@@ -21,7 +21,7 @@ pub(super) struct Line {
     pub(super) nodes: u32,
     pub(super) free: u32,
     /// In the order of submission.
-    pub(super) waiting: Vec<Waiting>,
+    pub(super) waiting: Vec<LineJob>,
     /// Expected ends, jobs and their processors, in this order.
     running: Vec<(Time, JobId, u32)>,
     /// By job: when it is expected to end.
@@ -68,7 +68,7 @@ impl Line {
                     let (processors, estimate) = (demand.processors, demand.estimate);
                     let rate = rate(estimate);
                     self.rate += rate;
-                    let waiting = Waiting { job: *job, processors, estimate, since: now, rate };
+                    let waiting = LineJob { job: *job, processors, estimate, since: now, rate };
                     self.waiting.push(waiting);
                 }
                 Event::Ended { job } => self.end(*job),
@@ -108,7 +108,7 @@ impl Line {
     }
 
     /// Starts the waiting job at this place of the line.
-    pub(super) fn start(&mut self, at: usize) -> Waiting {
+    pub(super) fn start(&mut self, at: usize) -> LineJob {
         let waiting = self.waiting.remove(at);
         self.rate -= waiting.rate;
         self.free -= waiting.processors;
@@ -131,7 +131,7 @@ impl Line {
     }
 
     /// Whether the job can start now without delaying the one that holds this reservation.
-    pub(super) fn overtakes(&self, waiting: &Waiting, (shadow, spare): (Time, u32)) -> bool {
+    pub(super) fn overtakes(&self, waiting: &LineJob, (shadow, spare): (Time, u32)) -> bool {
         waiting.processors <= self.free
             && (self.now + waiting.estimate <= shadow || waiting.processors <= spare)
     }

@@ -159,22 +159,25 @@ impl Scene {
     fn episode(&self, workload: &Arc<Workload>, seed: u64) -> Box<dyn Episode> {
         let (workload, estimate) = (Arc::clone(workload), self.estimate);
         match &self.kind {
-            Kind::Backfill { candidates } => Box::new(queue::Queue::new(
+            Kind::Backfill { candidates } => Box::new(queue::QueueEpisode::new(
                 workload,
                 estimate,
-                queue::Choice::Backfill,
+                queue::QueueChoice::Backfill,
                 *candidates,
             )),
-            Kind::Order { candidates } => {
-                Box::new(queue::Queue::new(workload, estimate, queue::Choice::Head, *candidates))
-            }
+            Kind::Order { candidates } => Box::new(queue::QueueEpisode::new(
+                workload,
+                estimate,
+                queue::QueueChoice::Head,
+                *candidates,
+            )),
             Kind::Pool { policy } => {
-                let choice = grid::Choice::Site(self.shape().actions);
+                let choice = grid::GridChoice::Site(self.shape().actions);
                 Box::new(grid::Grid::new(workload, estimate, policy, choice))
             }
             Kind::Bid { policy, levels, share } => {
                 let (levels, share) = (Arc::clone(levels), *share);
-                let choice = grid::Choice::Bid { levels, seed, share };
+                let choice = grid::GridChoice::Bid { levels, seed, share };
                 Box::new(grid::Grid::new(workload, estimate, policy, choice))
             }
         }
@@ -188,7 +191,7 @@ fn drawn(seed: u64, noun: &str, key: u64, below: u64) -> u64 {
 }
 
 /// One episode after the other.
-pub struct World {
+pub struct Episodes {
     scene: Scene,
     seed: u64,
     /// Stretches drawn so far.
@@ -197,11 +200,11 @@ pub struct World {
     episode: Option<Box<dyn Episode>>,
 }
 
-impl World {
+impl Episodes {
     /// Without an episode yet.
-    pub fn new(scene: Scene, seed: u64) -> World {
+    pub fn new(scene: Scene, seed: u64) -> Episodes {
         let workload = Arc::clone(&scene.workload);
-        World { scene, seed, drawn: 0, workload, episode: None }
+        Episodes { scene, seed, drawn: 0, workload, episode: None }
     }
 
     /// Begins with another seed.

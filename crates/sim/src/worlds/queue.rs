@@ -6,15 +6,15 @@ use tradewind_model::{Command, Event, Market, Time};
 use tradewind_sched::policy::Policy;
 
 use super::features::{log, many, share};
-use super::line::{Line, PARTS, Waiting};
+use super::line::{Line, LineJob, PARTS};
 use super::{Episode, FEATURES, Turn};
-use crate::stepped::{Point, Stepped, Stop};
+use crate::stepped::{ReplayPoint, Stepped, StopBefore};
 use crate::workload::Workload;
 use crate::{Estimate, Run, SimError};
 
 /// Which choice the agent has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Choice {
+pub(super) enum QueueChoice {
     /// Which job overtakes the head, or none.
     Backfill,
     /// Which job is the head.
@@ -29,10 +29,10 @@ impl Policy for Unasked {
 }
 
 /// An episode whose agent decides in passes.
-pub(super) struct Queue {
+pub(super) struct QueueEpisode {
     stepped: Stepped<Unasked>,
     line: Line,
-    choice: Choice,
+    choice: QueueChoice,
     /// The most jobs that are offered at once.
     size: usize,
     /// Places in the line of jobs that are offered.
@@ -44,30 +44,30 @@ pub(super) struct Queue {
     jobs: usize,
 }
 
-impl Queue {
+impl QueueEpisode {
     pub(super) fn new(
         workload: Arc<Workload>,
         estimate: Estimate,
-        choice: Choice,
+        choice: QueueChoice,
         size: usize,
-    ) -> Queue {
+    ) -> QueueEpisode {
         let jobs = workload.jobs.len();
-        let stepped = Stepped::new(workload, estimate, Unasked, Stop::Passes);
+        let stepped = Stepped::new(workload, estimate, Unasked, StopBefore::Passes);
         let line = Line::new(stepped.market(), jobs);
         let (offered, reservation) = (Vec::with_capacity(size), None);
-        Queue { stepped, line, choice, size, offered, looked: 0, reservation, jobs }
+        QueueEpisode { stepped, line, choice, size, offered, looked: 0, reservation, jobs }
     }
 
     /// Opens passes until one has a choice.
     fn go_on(&mut self) -> Result<Turn, SimError> {
         loop {
             match self.stepped.advance()? {
-                Point::Over => {
+                ReplayPoint::Over => {
                     self.offered.clear();
                     return Ok(Turn::Over);
                 }
-                Point::Submission(_) => self.stepped.submit(None)?,
-                Point::Pass => {
+                ReplayPoint::Submission(_) => self.stepped.submit(None)?,
+                ReplayPoint::Pass => {
                     self.line.open(self.stepped.market(), self.stepped.events());
                     self.reservation = None;
                     if self.offers() {
@@ -87,8 +87,8 @@ impl Queue {
     /// Starts what needs no choice; whether there is one now.
     fn offers(&mut self) -> bool {
         match self.choice {
-            Choice::Backfill => self.offers_overtaking(),
-            Choice::Head => self.offers_heads(),
+            QueueChoice::Backfill => self.offers_overtaking(),
+            QueueChoice::Head => self.offers_heads(),
         }
     }
 
@@ -138,7 +138,7 @@ impl Queue {
     /// Starts the chosen job, if there is one; whether this pass may have another choice.
     fn take(&mut self, action: usize) -> bool {
         match self.choice {
-            Choice::Backfill => {
+            QueueChoice::Backfill => {
                 let (Some(&at), Some((shadow, spare))) =
                     (self.offered.get(action), self.reservation)
                 else {
@@ -153,7 +153,7 @@ impl Queue {
                 self.looked -= 1;
                 true
             }
-            Choice::Head => {
+            QueueChoice::Head => {
                 let at = if action < self.offered.len() { action } else { 0 };
                 if self.line.waiting[at].processors <= self.line.free {
                     self.line.start(at);
@@ -183,13 +183,13 @@ impl Queue {
         }
     }
 
-    fn job(&self, waiting: &Waiting) -> [f32; 4] {
+    fn job(&self, waiting: &LineJob) -> [f32; 4] {
         let width = share(waiting.processors, self.line.nodes);
         [1.0, width, log(waiting.estimate), log(self.line.now - waiting.since)]
     }
 }
 
-impl Episode for Queue {
+impl Episode for QueueEpisode {
     fn begin(&mut self) -> Result<Turn, SimError> {
         let turn = self.go_on()?;
         self.line.take_gained();
@@ -213,8 +213,8 @@ impl Episode for Queue {
             let waiting = &line.waiting[*at];
             row[..4].copy_from_slice(&self.job(waiting));
             row[4] = match self.choice {
-                Choice::Backfill => f32::from(line.now + waiting.estimate <= held.0),
-                Choice::Head => f32::from(waiting.processors <= line.free),
+                QueueChoice::Backfill => f32::from(line.now + waiting.estimate <= held.0),
+                QueueChoice::Head => f32::from(waiting.processors <= line.free),
             };
             row[5] = share(waiting.processors, line.free);
         }
@@ -226,11 +226,11 @@ impl Episode for Queue {
             let queue = many(line.waiting.len(), self.size);
             let offered = share(self.offered.len() as u32, self.size as u32);
             row[..3].copy_from_slice(&[share(line.free, line.nodes), queue, offered]);
-            if self.choice == Choice::Head {
+            if self.choice == QueueChoice::Head {
                 row[3] = line.next_end().map_or(0.0, |end| log(end - line.now));
             }
         }
-        if let (Choice::Backfill, Some(row)) = (self.choice, last.next()) {
+        if let (QueueChoice::Backfill, Some(row)) = (self.choice, last.next()) {
             row[..4].copy_from_slice(&self.job(&line.waiting[0]));
             row[4..].copy_from_slice(&[log(held.0 - line.now), share(held.1, line.nodes)]);
         }
@@ -240,8 +240,8 @@ impl Episode for Queue {
         out.fill(false);
         out[..self.offered.len()].fill(true);
         match self.choice {
-            Choice::Backfill => out[self.size] = true,
-            Choice::Head => out[0] = true,
+            QueueChoice::Backfill => out[self.size] = true,
+            QueueChoice::Head => out[0] = true,
         }
     }
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{Pools, Span, Time};
-use tradewind_sched::policy::backfill::{Backfill, Depth, Settings as Rule};
+use tradewind_sched::policy::backfill::{Backfill, BackfillSettings, Depth};
 
-use super::{Episode, Kind, Scene, Turn, World};
+use super::{Episode, Episodes, Kind, Scene, Turn};
 use crate::workload::{self, LogJob, Overrun, Workload};
-use crate::{Estimate, Run, Semantics, Settings, check, run};
+use crate::{Estimate, ReplaySettings, Run, Semantics, check, run};
 
 /// Jobs: seconds after the one before, run, request, width, user.
 fn log(jobs: Vec<(i64, i64, i64, u32, i64)>) -> Arc<Workload> {
@@ -39,8 +39,8 @@ fn jobs() -> impl Strategy<Value = Arc<Workload>> {
 }
 
 fn ours(workload: &Workload, estimate: Estimate, depth: Depth) -> Run {
-    let settings = Settings { semantics: Semantics::Textbook, estimate };
-    let mut policy = Backfill::new(Rule { depth, ..Default::default() });
+    let settings = ReplaySettings { semantics: Semantics::Textbook, estimate };
+    let mut policy = Backfill::new(BackfillSettings { depth, ..Default::default() });
     run(workload, settings, &mut policy, &mut check::all(check_promise(depth))).unwrap()
 }
 
@@ -60,7 +60,7 @@ fn played(
 ) -> Option<(Run, f64)> {
     let scene = Scene { workload: Arc::clone(workload), estimate, kind, jobs: workload.jobs.len() };
     let shape = scene.shape();
-    let mut world = World::new(scene, 1);
+    let mut world = Episodes::new(scene, 1);
     if world.reset().unwrap() == Turn::Over {
         return None;
     }
@@ -148,7 +148,7 @@ fn the_same_seed_draws_the_same_stretches() {
         jobs: 50,
     };
     let firsts = |seed| {
-        let mut world = World::new(scene.clone(), seed);
+        let mut world = Episodes::new(scene.clone(), seed);
         let mut first = || {
             assert_eq!(world.reset().unwrap(), Turn::Choice);
             world.workload().jobs[0].number

@@ -11,10 +11,10 @@ use tradewind_model::{
 use tradewind_sched::policy::autonomous::{AutonomousSites, HomeRule};
 use tradewind_sched::policy::backfill::{self, Backfill, Depth};
 use tradewind_sched::policy::bsf::{self, Bsf, First};
-use tradewind_sched::policy::cyclic::market::{self, Cycles, Replan, Turn};
-use tradewind_sched::policy::dispatch::{self, Dispatch, Rule};
+use tradewind_sched::policy::cyclic::market::{self, Cycles, PlanOrder, Replan};
+use tradewind_sched::policy::dispatch::{self, Dispatch, DispatchRule};
 use tradewind_sched::policy::gridfill::{self, GridFill, Spread};
-use tradewind_sched::policy::local::{Local, Plain, PlainSettings, Turn as Next};
+use tradewind_sched::policy::local::{LocalScheduler, Plain, PlainSettings, QueueOrder as Next};
 use tradewind_sched::policy::multiqueue::{self, MultiQueue};
 use tradewind_sched::policy::{Order, Policy};
 
@@ -28,11 +28,13 @@ fn maker<P: Policy + 'static>(name: &'static str, make: impl Fn(&Pools) -> P + '
 }
 
 pub(crate) fn backfill(name: &'static str, depth: Depth, order: Order) -> Maker {
-    maker(name, move |_| Backfill::new(backfill::Settings { depth, order, ..Default::default() }))
+    maker(name, move |_| {
+        Backfill::new(backfill::BackfillSettings { depth, order, ..Default::default() })
+    })
 }
 
 pub(crate) fn fill(name: &'static str, depth: Depth, order: Order) -> Maker {
-    let settings = gridfill::Settings { depth, order, ..Default::default() };
+    let settings = gridfill::GridFillSettings { depth, order, ..Default::default() };
     maker(name, move |_| GridFill::new(settings))
 }
 
@@ -55,19 +57,21 @@ pub(crate) fn plain() -> Vec<Maker> {
 
 /// For any pools and jobs.
 pub(crate) fn grid() -> Vec<Maker> {
-    let cycles = |settings: market::Settings, replan, turn| market::Settings {
+    let cycles = |settings: market::CycleSettings, replan, turn| market::CycleSettings {
         period: Span(7),
         replan,
         turn,
         batch: 6,
         ..settings
     };
-    let css = cycles(market::Settings::css(), Replan::NextCycle, Turn::Priority);
-    let slicer = cycles(market::Settings::batch_slicer(), Replan::OnRelease, Turn::Priority);
-    let fair = cycles(market::Settings::css(), Replan::NextCycle, Turn::FairShare(Span(40)));
-    let both = |first, cycles: &market::Settings| {
-        let fill = gridfill::Settings::default();
-        bsf::Settings { cycles: cycles.clone(), first, fill, ..bsf::Settings::default() }
+    let css = cycles(market::CycleSettings::css(), Replan::NextCycle, PlanOrder::Priority);
+    let slicer =
+        cycles(market::CycleSettings::batch_slicer(), Replan::OnRelease, PlanOrder::Priority);
+    let fair =
+        cycles(market::CycleSettings::css(), Replan::NextCycle, PlanOrder::FairShare(Span(40)));
+    let both = |first, cycles: &market::CycleSettings| {
+        let fill = gridfill::GridFillSettings::default();
+        bsf::BsfSettings { cycles: cycles.clone(), first, fill, ..bsf::BsfSettings::default() }
     };
     let some = both(First::Count(2), &css);
     let percent = both(First::Percent(50), &slicer);
@@ -75,16 +79,22 @@ pub(crate) fn grid() -> Vec<Maker> {
     let site = |depth| PlainSettings { depth, turn: Next::Arrival };
     let plain = move |depth| {
         move |pools: &Pools| {
-            AutonomousSites::isolated(pools, HomeRule::FirstSuitable, |pool| -> Box<dyn Local> {
-                Box::new(Plain::new(pool.nodes, site(depth)))
-            })
+            AutonomousSites::isolated(
+                pools,
+                HomeRule::FirstSuitable,
+                |pool| -> Box<dyn LocalScheduler> { Box::new(Plain::new(pool.nodes, site(depth))) },
+            )
         }
     };
     let hybrid = |pools: &Pools| {
-        AutonomousSites::isolated(pools, HomeRule::FirstSuitable, |pool| -> Box<dyn Local> {
-            let settings = multiqueue::Settings::new(500, 3).unwrap();
-            Box::new(MultiQueue::new(pool.nodes, settings))
-        })
+        AutonomousSites::isolated(
+            pools,
+            HomeRule::FirstSuitable,
+            |pool| -> Box<dyn LocalScheduler> {
+                let settings = multiqueue::MultiQueueSettings::new(500, 3).unwrap();
+                Box::new(MultiQueue::new(pool.nodes, settings))
+            },
+        )
     };
     let mut all = vec![
         fill("grid fcfs", Depth::First(0), Order::Arrival),
@@ -93,8 +103,8 @@ pub(crate) fn grid() -> Vec<Maker> {
         fill("grid conservative", Depth::All, Order::Arrival),
         fill("grid fair share", Depth::First(1), FAIR),
         maker("one site", |_| {
-            let settings = gridfill::Settings::default();
-            GridFill::new(gridfill::Settings { spread: Spread::Site, ..settings })
+            let settings = gridfill::GridFillSettings::default();
+            GridFill::new(gridfill::GridFillSettings { spread: Spread::Site, ..settings })
         }),
         maker("css", move |_| Cycles::new(css.clone())),
         maker("batch-slicer", move |_| Cycles::new(slicer.clone())),
@@ -107,8 +117,9 @@ pub(crate) fn grid() -> Vec<Maker> {
         maker("conservative sites", plain(Depth::All)),
         maker("multi-queue sites", hybrid),
     ];
-    all.extend(Rule::ALL.map(|(rule, name)| {
-        let settings = dispatch::Settings { cycle: Span(5), ..dispatch::Settings::of(rule) };
+    all.extend(DispatchRule::ALL.map(|(rule, name)| {
+        let settings =
+            dispatch::DispatchSettings { cycle: Span(5), ..dispatch::DispatchSettings::of(rule) };
         maker(name, move |_| Dispatch::new(settings))
     }));
     all

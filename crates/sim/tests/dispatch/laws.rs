@@ -9,12 +9,12 @@ use tradewind_model::{
 };
 use tradewind_sched::policy::backfill::{self, Backfill};
 use tradewind_sched::policy::dispatch::{
-    Clearing, Deadline, DemandSupply, Dispatch, Dynamics, Gate, Local, Prices, Rule,
-    Settings as Knobs, Slots, Ties, Valuation,
+    Clearing, Deadline, DemandSupply, Dispatch, DispatchRule, DispatchSettings, Dynamics, Gate,
+    Prices, QueueDiscipline, Slots, Ties, Valuation,
 };
 use tradewind_sim::outage::AnnouncedOutage;
 use tradewind_sim::workload::{LogJob, Overrun};
-use tradewind_sim::{Estimate, Ran, Run, Semantics, Settings};
+use tradewind_sim::{Estimate, Ran, ReplaySettings, Run, Semantics};
 
 use crate::naive::Naive;
 use crate::worlds::*;
@@ -29,7 +29,7 @@ proptest! {
     ) {
         // With several passes in one second, the plain version spends the second's cycle on the
         // first of them, ours on the first that can change anything.
-        let settings = Settings { semantics: Semantics::Textbook, ..settings };
+        let settings = ReplaySettings { semantics: Semantics::Textbook, ..settings };
         let workload = workload(&pools, &log, overrun, outages);
         let run = replay(&workload, settings, &mut Dispatch::new(knobs));
         let plain = replay(&workload, settings, &mut Naive::new(knobs));
@@ -45,7 +45,7 @@ proptest! {
     ) {
         let workload = workload(&pools, &log, overrun, outages);
         let plain = replay(&workload, settings, &mut Dispatch::new(knobs));
-        let printed = Knobs { demand_supply: DemandSupply::BothSides, ..knobs };
+        let printed = DispatchSettings { demand_supply: DemandSupply::BothSides, ..knobs };
         let printed = replay(&workload, settings, &mut Dispatch::new(printed));
         let places = |run: &Run| -> Vec<_> {
             run.jobs.iter().map(|job| (job.start, job.end, job.place.clone())).collect()
@@ -81,7 +81,7 @@ proptest! {
             prop_assert!(trade.expected >= struck.at && trade.expected < struck.at + Span(ahead));
             // Under shares, jobs of low rank may trade before jobs of a higher one.
             let turn = (struck.at, trade.rank);
-            prop_assert!(knobs.rule == Rule::FairShare && turn.0 >= last.0 || turn > last);
+            prop_assert!(knobs.rule == DispatchRule::FairShare && turn.0 >= last.0 || turn > last);
             last = turn;
             let terms = job.terms.clone().unwrap();
             prop_assert!(terms.earliest_start.is_none_or(|earliest| struck.at >= earliest));
@@ -111,8 +111,8 @@ proptest! {
         pools in any_site(), log in any_log(), knobs in any_knobs(),
     ) {
         let workload = workload(&pools, &log, Overrun::Kill, vec![]);
-        let settings = Settings { estimate: Estimate::Exact, ..Settings::default() };
-        let knobs = Knobs { local: Local::Conservative, ..knobs };
+        let settings = ReplaySettings { estimate: Estimate::Exact, ..ReplaySettings::default() };
+        let knobs = DispatchSettings { local: QueueDiscipline::Conservative, ..knobs };
         let run = replay(&workload, settings, &mut Dispatch::new(knobs));
         for struck in &run.trades {
             prop_assert!(run.jobs[struck.job].start <= struck.trade.expected);
@@ -122,21 +122,21 @@ proptest! {
     #[test]
     fn in_one_queue_jobs_start_as_under_its_own_rule(
         log in any_log(), overrun in any_overrun(),
-        local in prop::sample::select(Local::ALL.map(|it| it.0).to_vec()),
+        local in prop::sample::select(QueueDiscipline::ALL.map(|it| it.0).to_vec()),
     ) {
         let log: Vec<LogJob> = log.into_iter().map(|job| LogJob { terms: None, ..job }).collect();
         let workload = workload(&Arc::new(Pools::cluster(6)), &log, overrun, vec![]);
         let slots = Slots::Packaged;
         let far = Span(1 << 40);
-        let knobs = Knobs { cycle: Span(1), slots, horizon: far, local, ..Knobs::fcfs() };
+        let knobs = DispatchSettings { cycle: Span(1), slots, horizon: far, local, ..DispatchSettings::fcfs() };
         let starts = |run: Run| run.jobs.iter().map(|ran| ran.start).collect::<Vec<_>>();
         let depth = match local {
-            Local::Easy => backfill::Depth::First(1),
-            Local::Conservative => backfill::Depth::All,
+            QueueDiscipline::Easy => backfill::Depth::First(1),
+            QueueDiscipline::Conservative => backfill::Depth::All,
         };
-        let rule = backfill::Settings { depth, ..Default::default() };
-        let expected = replay(&workload, Settings::default(), &mut Backfill::new(rule));
-        let run = replay(&workload, Settings::default(), &mut Dispatch::new(knobs));
+        let rule = backfill::BackfillSettings { depth, ..Default::default() };
+        let expected = replay(&workload, ReplaySettings::default(), &mut Backfill::new(rule));
+        let run = replay(&workload, ReplaySettings::default(), &mut Dispatch::new(knobs));
         prop_assert_eq!(starts(run), starts(expected));
     }
 
@@ -147,7 +147,7 @@ proptest! {
         // Amounts are so large that rounding decides nothing.
         let play = |factor: i64| {
             let workload = workload(&dearer(&pools, factor), &worth(&log, factor), Overrun::Extend, outages.clone());
-            let run = replay(&workload, Settings::default(), &mut Dispatch::new(knobs));
+            let run = replay(&workload, ReplaySettings::default(), &mut Dispatch::new(knobs));
             let trades: Vec<_> = run.trades.iter().map(|struck| {
                 (struck.job, struck.at, struck.trade.pool, struck.trade.passed.clone())
             }).collect();
@@ -168,10 +168,10 @@ proptest! {
         let mut queues: Vec<Pool> = priced.map(|(price, it)| Pool { price: Price(price), ..it.clone() }).collect();
         // Small prices that move may become equal.
         let prices = Prices::List;
-        let knobs = Knobs { rule: Rule::Auction, ties: Ties::Cheapest, prices, ..knobs };
+        let knobs = DispatchSettings { rule: DispatchRule::Auction, ties: Ties::Cheapest, prices, ..knobs };
         let play = |queues: &[Pool]| {
             let workload = workload(&site(queues.to_vec()), &log, Overrun::Extend, vec![]);
-            let run = replay(&workload, Settings::default(), &mut Dispatch::new(knobs));
+            let run = replay(&workload, ReplaySettings::default(), &mut Dispatch::new(knobs));
             run.jobs
         };
         let before = play(&queues);
@@ -196,11 +196,11 @@ proptest! {
             LogJob { submit: Some(Time(0)), requested: Some(Span(at)), terms: Some(Arc::new(terms)), ..job.clone() }
         };
         let log: Vec<LogJob> = (1..).zip(&log).map(distinct).collect();
-        for rule in [Rule::Hvfq, Rule::Sjf] {
-            let knobs = Knobs { rule, gate: Gate::Off, ..knobs };
+        for rule in [DispatchRule::Hvfq, DispatchRule::Sjf] {
+            let knobs = DispatchSettings { rule, gate: Gate::Off, ..knobs };
             let play = |log: &[LogJob]| {
                 let workload = workload(&pools, log, Overrun::Kill, vec![]);
-                let run = replay(&workload, Settings::default(), &mut Dispatch::new(knobs));
+                let run = replay(&workload, ReplaySettings::default(), &mut Dispatch::new(knobs));
                 let jobs = workload.jobs.iter().zip(run.jobs);
                 let mut jobs: Vec<_> = jobs.map(|(job, ran)| (job.number, Ran { backfilled: false, ..ran })).collect();
                 jobs.sort_by_key(|(number, _)| *number);
@@ -222,7 +222,11 @@ proptest! {
 }
 
 /// Neither below what the owner wants nor above what the job can pay.
-fn within_prices(pools: &Pools, knobs: &Knobs, trade: &Trade) -> Result<(), TestCaseError> {
+fn within_prices(
+    pools: &Pools,
+    knobs: &DispatchSettings,
+    trade: &Trade,
+) -> Result<(), TestCaseError> {
     let list = pools.pool(trade.pool).price;
     let times = |thousandths: u32| Price(list.0 * i64::from(thousandths) / 1_000);
     let Dynamics { floor, ceiling, .. } = knobs.dynamics;
@@ -283,9 +287,9 @@ fn jobs_outlast_long_outages() {
         terms: Some(Arc::new(Terms { value: Some(Money(1)), ..Terms::NONE })),
     }];
     let workload = workload(&pools, &log, Overrun::Kill, outages);
-    for (rule, _) in Rule::ALL {
-        let knobs = Knobs { slots: Slots::Immediate, ..Knobs::of(rule) };
-        let run = replay(&workload, Settings::default(), &mut Dispatch::new(knobs));
+    for (rule, _) in DispatchRule::ALL {
+        let knobs = DispatchSettings { slots: Slots::Immediate, ..DispatchSettings::of(rule) };
+        let run = replay(&workload, ReplaySettings::default(), &mut Dispatch::new(knobs));
         assert_eq!(run.jobs[0].start, Time(300_001), "{rule:?}");
         assert_eq!(run.trades[0].trade.passed, Vec::<(PoolId, SkipReason)>::new());
     }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{Cause, Money, Outage, Pool, PoolId, Pools, Span, Terms, Time};
-use tradewind_sched::policy::dispatch::{Clearing, Dispatch, Settings as Knobs, Slots, Wait};
-use tradewind_sim::Settings;
+use tradewind_sched::policy::dispatch::{Clearing, Dispatch, DispatchSettings, Slots, Wait};
+use tradewind_sim::ReplaySettings;
 use tradewind_sim::outage::AnnouncedOutage;
 use tradewind_sim::workload::{LogJob, Overrun};
 
@@ -126,8 +126,8 @@ proptest! {
         let log: Vec<LogJob> = (0..).zip(bids.iter().copied()).map(job).collect();
         let workload = workload(&pools, &log, Overrun::Kill, outages);
         let (slots, wait) = (Slots::Packaged, Wait::First);
-        let knobs = Knobs { horizon: Span(horizon), slots, wait, clearing: Clearing::List, ..Knobs::auction() };
-        let run = replay(&workload, Settings::default(), &mut Dispatch::new(knobs));
+        let knobs = DispatchSettings { horizon: Span(horizon), slots, wait, clearing: Clearing::List, ..DispatchSettings::auction() };
+        let run = replay(&workload, ReplaySettings::default(), &mut Dispatch::new(knobs));
 
         let amount = |bid: &Bid| i128::from(bid.2) / i128::from(bid.3);
         let mut order: Vec<usize> = (0..bids.len()).collect();

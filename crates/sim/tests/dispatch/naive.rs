@@ -13,8 +13,8 @@ use tradewind_model::{
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::availability::expected_span;
 use tradewind_sched::policy::dispatch::{
-    Clearing, Deadline, Dynamics, Gate, Prices, Rule, Settings as Knobs, ShareOf, Slots, Ties,
-    Valuation, Wait,
+    Clearing, Deadline, DispatchRule, DispatchSettings, Dynamics, Gate, Prices, ShareOf, Slots,
+    Ties, Valuation, Wait,
 };
 
 const AHEAD: usize = 3_000;
@@ -23,7 +23,7 @@ const NEVER: i64 = 1 << 50;
 type Queue = usize;
 
 pub(crate) struct Naive {
-    knobs: Knobs,
+    knobs: DispatchSettings,
     first: Option<i64>,
     last: Option<i64>,
     due: Option<i64>,
@@ -40,7 +40,7 @@ pub(crate) struct Naive {
 }
 
 impl Naive {
-    pub(crate) fn new(knobs: Knobs) -> Naive {
+    pub(crate) fn new(knobs: DispatchSettings) -> Naive {
         Naive {
             knobs,
             first: None,
@@ -275,7 +275,7 @@ impl Naive {
     /// The latest start that a cycle trades.
     fn until(&self, now: &Now<'_>) -> i64 {
         match (self.knobs.slots, self.knobs.rule) {
-            (Slots::Immediate, _) | (_, Rule::FairShare) => now.at,
+            (Slots::Immediate, _) | (_, DispatchRule::FairShare) => now.at,
             (Slots::Packaged, _) => now.at + self.knobs.horizon.0.max(1) - 1,
         }
     }
@@ -352,13 +352,13 @@ impl Naive {
     fn turns(&self, now: &Now<'_>) -> Vec<Turn> {
         let mut jobs: Vec<JobId> = self.pending.iter().copied().collect();
         match self.knobs.rule {
-            Rule::Auction => jobs.sort_by_key(|job| std::cmp::Reverse(self.bid(now, *job))),
-            Rule::Admission | Rule::Fcfs | Rule::FairShare => {}
-            Rule::Sjf => jobs.sort_by_key(|job| now.demand(*job).estimate),
-            Rule::EdfFq => {
+            DispatchRule::Auction => jobs.sort_by_key(|job| std::cmp::Reverse(self.bid(now, *job))),
+            DispatchRule::Admission | DispatchRule::Fcfs | DispatchRule::FairShare => {}
+            DispatchRule::Sjf => jobs.sort_by_key(|job| now.demand(*job).estimate),
+            DispatchRule::EdfFq => {
                 jobs.sort_by_key(|job| now.demand(*job).terms().deadline.unwrap_or(Time(NEVER)));
             }
-            Rule::Hvfq => jobs.sort_by_key(|job| std::cmp::Reverse(self.value(now, *job))),
+            DispatchRule::Hvfq => jobs.sort_by_key(|job| std::cmp::Reverse(self.value(now, *job))),
         }
         let by_value = self.trades_by_value();
         let bid = |job| if by_value { self.bid(now, job) } else { 0 };
@@ -377,9 +377,9 @@ impl Naive {
         let by_id: Vec<Queue> = (0..now.pools().len()).collect();
         let until = self.until(now);
         match self.knobs.rule {
-            Rule::Auction | Rule::Admission => {
+            DispatchRule::Auction | DispatchRule::Admission => {
                 let order = match self.knobs.rule {
-                    Rule::Auction => self.asks(now, lots),
+                    DispatchRule::Auction => self.asks(now, lots),
                     _ => by_id,
                 };
                 if let Some((place, at)) = self.first(now, turn, &order) {
@@ -495,7 +495,7 @@ impl Naive {
         now.pools().iter().for_each(|_| lots.push(random::within(&mut rng, 0, i64::MAX)));
         let turns = self.turns(now);
         match self.knobs.rule {
-            Rule::FairShare => self.fair_shares(now, &turns),
+            DispatchRule::FairShare => self.fair_shares(now, &turns),
             _ => turns.into_iter().for_each(|turn| self.take_turn(now, turn, &lots)),
         }
         self.settle(now, first);

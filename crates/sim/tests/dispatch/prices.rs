@@ -5,10 +5,10 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tradewind_model::{Admission, Money, Pools, Price, Reason, Span, Terms, Time};
 use tradewind_sched::policy::dispatch::{
-    Clearing, Dispatch, Dynamics, Fraction, Prices, Rule, Settings as Knobs, Valuation, Wait,
+    Clearing, Dispatch, DispatchRule, DispatchSettings, Dynamics, Fraction, Prices, Valuation, Wait,
 };
 use tradewind_sim::workload::{LogJob, Overrun};
-use tradewind_sim::{Estimate, Run, Settings};
+use tradewind_sim::{Estimate, ReplaySettings, Run};
 
 use crate::worlds::*;
 
@@ -27,9 +27,9 @@ fn steady(count: i64, every: i64, run: i64) -> Vec<LogJob> {
     (0..count).map(job).collect()
 }
 
-fn play(pools: &Arc<Pools>, log: &[LogJob], knobs: Knobs) -> Run {
+fn play(pools: &Arc<Pools>, log: &[LogJob], knobs: DispatchSettings) -> Run {
     let workload = workload(pools, log, Overrun::Extend, vec![]);
-    let exact = Settings { estimate: Estimate::Exact, ..Settings::default() };
+    let exact = ReplaySettings { estimate: Estimate::Exact, ..ReplaySettings::default() };
     replay(&workload, exact, &mut Dispatch::new(knobs))
 }
 
@@ -42,8 +42,9 @@ const MOVING: Dynamics = Dynamics { step: 10, floor: 700, ceiling: 1_300, outloo
 #[test]
 fn prices_rise_to_their_bound_while_too_much_is_wanted() {
     let pools = site(vec![queue(2, 1_000, 1_000)]);
-    let knobs = Knobs { prices: Prices::Dynamic, dynamics: MOVING, ..Knobs::fcfs() };
-    let knobs = Knobs { horizon: Span(1), ..knobs };
+    let knobs =
+        DispatchSettings { prices: Prices::Dynamic, dynamics: MOVING, ..DispatchSettings::fcfs() };
+    let knobs = DispatchSettings { horizon: Span(1), ..knobs };
     // Four times what there is.
     let paid = prices(&play(&pools, &steady(400, 10, 80), knobs));
     let risen = paid.iter().position(|price| *price == 1_300).unwrap();
@@ -53,7 +54,11 @@ fn prices_rise_to_their_bound_while_too_much_is_wanted() {
 #[test]
 fn prices_fall_to_their_bound_while_little_is_wanted() {
     let pools = site(vec![queue(4, 1_000, 1_000)]);
-    let knobs = Knobs { prices: Prices::Dynamic, dynamics: MOVING, ..Knobs::auction() };
+    let knobs = DispatchSettings {
+        prices: Prices::Dynamic,
+        dynamics: MOVING,
+        ..DispatchSettings::auction()
+    };
     let paid = prices(&play(&pools, &steady(100, 10, 5), knobs));
     assert_eq!((paid[0] / 10, paid[99]), (99, 700));
     assert!(paid.is_sorted_by(|a, b| a >= b));
@@ -65,13 +70,17 @@ fn prices_fall_to_their_bound_while_little_is_wanted() {
 #[test]
 fn a_job_waits_until_it_can_pay_or_is_refused() {
     let pools = site(vec![queue(4, 1_000, 1_000)]);
-    let knobs = Knobs { prices: Prices::Dynamic, dynamics: MOVING, ..Knobs::auction() };
+    let knobs = DispatchSettings {
+        prices: Prices::Dynamic,
+        dynamics: MOVING,
+        ..DispatchSettings::auction()
+    };
     let mut log = steady(3, 0, 10);
     for (job, credit) in log.iter_mut().zip([8_500, 6_999, 7_000]) {
         let terms = Terms { value: Some(Money(credit)), ..Terms::NONE };
         *job = LogJob { terms: Some(Arc::new(terms)), ..job.clone() };
     }
-    let knobs = Knobs { clearing: Clearing::K, k: Fraction::NONE, ..knobs };
+    let knobs = DispatchSettings { clearing: Clearing::K, k: Fraction::NONE, ..knobs };
     let run = play(&pools, &log, knobs);
     let [first, second, third] = &run.jobs[..] else { unreachable!() };
     assert_eq!((first.start, third.start), (Time(140), Time(290)));
@@ -95,7 +104,7 @@ fn one_price_per_cycle_is_between_the_marginal_bid_and_the_marginal_ask() {
     // The wide one could pay 400 for a node of twice the speed that is to cost 300, the other 200
     // for one that is to cost 100: per reference second 200 against 150, and 200 against 100.
     let of = |clearing| {
-        let knobs = Knobs { clearing, ..Knobs::auction() };
+        let knobs = DispatchSettings { clearing, ..DispatchSettings::auction() };
         let run = play(&pools, &log, knobs);
         let mut paid: Vec<(usize, i64)> =
             run.trades.iter().map(|it| (it.job, it.trade.price.0)).collect();
@@ -119,7 +128,13 @@ fn asks_per_unit_exclude_jobs_that_cannot_pay_even_an_idle_queue() {
     }
     let of = |valuation| {
         let (cycle, wait) = (Span(5), Wait::First);
-        let knobs = Knobs { valuation, cycle, wait, clearing: Clearing::List, ..Knobs::auction() };
+        let knobs = DispatchSettings {
+            valuation,
+            cycle,
+            wait,
+            clearing: Clearing::List,
+            ..DispatchSettings::auction()
+        };
         let run = play(&pools, &log, knobs);
         let asks: Vec<_> = run.trades.iter().map(|it| (it.at.0, it.trade.ask)).collect();
         let refused: Vec<_> = run.jobs.iter().filter_map(|ran| ran.refused.clone()).collect();
@@ -147,7 +162,7 @@ proptest! {
             false => (Overrun::Kill, Estimate::Requested),
         };
         let workload = workload(&pools, &log, overrun, outages);
-        let settings = Settings { estimate, ..Settings::default() };
+        let settings = ReplaySettings { estimate, ..ReplaySettings::default() };
         let run = replay(&workload, settings, &mut Dispatch::new(knobs));
         let mut list = 0i128;
         for (index, (job, ran)) in workload.jobs.iter().zip(&run.jobs).enumerate() {
@@ -175,7 +190,7 @@ proptest! {
     fn a_price_in_other_money_is_the_same_price(
         pools in any_site(), log in any_log(), knobs in any_knobs(),
     ) {
-        let knobs = Knobs { rule: Rule::Fcfs, clearing: Clearing::List, prices: Prices::Dynamic, ..knobs };
+        let knobs = DispatchSettings { rule: DispatchRule::Fcfs, clearing: Clearing::List, prices: Prices::Dynamic, ..knobs };
         let log: Vec<LogJob> = log.into_iter().map(|job| {
             let terms = Terms { budget: None, max_price: None, ..job.terms.as_deref().unwrap().clone() };
             LogJob { terms: Some(Arc::new(terms)), ..job }
@@ -186,7 +201,7 @@ proptest! {
             };
             site(pools.as_slice().iter().map(dear).collect())
         };
-        let knobs = Knobs { gate: tradewind_sched::policy::dispatch::Gate::Off, ..knobs };
+        let knobs = DispatchSettings { gate: tradewind_sched::policy::dispatch::Gate::Off, ..knobs };
         let once = prices(&play(&dear(1), &log, knobs));
         let thrice = prices(&play(&dear(3), &log, knobs));
         prop_assert_eq!(once.iter().map(|price| price * 3).collect::<Vec<_>>(), thrice);

@@ -9,12 +9,12 @@ use tradewind_model::{
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::dispatch::{
-    Clearing, Deadline, DemandSupply, Dynamics, Fraction, Gate, Local, Prices, Ratio, Rule,
-    Settings as Knobs, ShareOf, Slots, Ties, Valuation, Wait,
+    Clearing, Deadline, DemandSupply, DispatchRule, DispatchSettings, Dynamics, Fraction, Gate,
+    Prices, QueueDiscipline, Ratio, ShareOf, Slots, Ties, Valuation, Wait,
 };
 use tradewind_sim::outage::{AnnouncedOutage, in_order};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
-use tradewind_sim::{Estimate, Run, Semantics, Settings, check, run};
+use tradewind_sim::{Estimate, ReplaySettings, Run, Semantics, check, run};
 
 pub(crate) fn queue(nodes: u32, thousandths: u32, price: i64) -> Pool {
     Pool {
@@ -118,11 +118,11 @@ fn any<T: std::fmt::Debug + Copy + 'static, const N: usize>(
     prop::sample::select(all.map(|(it, _)| it).to_vec())
 }
 
-pub(crate) fn any_rule() -> impl Strategy<Value = Rule> {
-    any(Rule::ALL)
+pub(crate) fn any_rule() -> impl Strategy<Value = DispatchRule> {
+    any(DispatchRule::ALL)
 }
 
-pub(crate) fn any_knobs() -> impl Strategy<Value = Knobs> {
+pub(crate) fn any_knobs() -> impl Strategy<Value = DispatchSettings> {
     let gate = prop::option::of(any(Gate::ALL));
     let slots = prop_oneof![1 => Just(Slots::Immediate), 3 => Just(Slots::Packaged)];
     let horizon = prop_oneof![0i64..60, 60i64..400];
@@ -133,8 +133,8 @@ pub(crate) fn any_knobs() -> impl Strategy<Value = Knobs> {
         let (rule, cycle, slots, horizon, gate, deadline) = what;
         let (clearing, k, prices, dynamics, valuation, tau) = pricing;
         let (ties, wait, ratio, patience, share, seed) = how;
-        let standard = Knobs::of(rule);
-        Knobs {
+        let standard = DispatchSettings::of(rule);
+        DispatchSettings {
             rule,
             cycle: Span(cycle),
             slots,
@@ -144,7 +144,7 @@ pub(crate) fn any_knobs() -> impl Strategy<Value = Knobs> {
             ties,
             wait,
             publish,
-            local: Local::Easy,
+            local: QueueDiscipline::Easy,
             ratio: Ratio::from_thousandths(ratio).unwrap(),
             demand_supply: DemandSupply::LeftOut,
             patience: Span(patience),
@@ -179,12 +179,12 @@ pub(crate) fn any_overrun() -> impl Strategy<Value = Overrun> {
     prop_oneof![Just(Overrun::Kill), Just(Overrun::Extend)]
 }
 
-pub(crate) fn any_settings() -> impl Strategy<Value = Settings> {
+pub(crate) fn any_settings() -> impl Strategy<Value = ReplaySettings> {
     let semantics = prop_oneof![3 => Just(Semantics::Textbook), 1 => Just(Semantics::Pyss)];
     let learned = [Estimate::Predicted, Estimate::PublishedLinear];
     let all = [&[Estimate::Requested, Estimate::Exact], &learned[..]].concat();
     (semantics, prop::sample::select(all))
-        .prop_map(|(semantics, estimate)| Settings { semantics, estimate })
+        .prop_map(|(semantics, estimate)| ReplaySettings { semantics, estimate })
 }
 
 pub(crate) fn workload(
@@ -199,7 +199,11 @@ pub(crate) fn workload(
 }
 
 /// A replay with every checker.
-pub(crate) fn replay(workload: &Workload, settings: Settings, policy: &mut dyn Policy) -> Run {
+pub(crate) fn replay(
+    workload: &Workload,
+    settings: ReplaySettings,
+    policy: &mut dyn Policy,
+) -> Run {
     let mut checkers = check::all(policy.promise());
     run(workload, settings, policy, &mut checkers).unwrap()
 }

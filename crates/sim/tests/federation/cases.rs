@@ -4,14 +4,14 @@ use tradewind_model::{Money, Place, PoolId, Price, Reason, Span, Time};
 use tradewind_sched::negotiation::{self, Choose, Kind};
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::multiqueue::{self, Overflow};
-use tradewind_sim::network::{Faults, NetworkPartition, Settings, Stop};
+use tradewind_sim::network::{Faults, NetworkPartition, NetworkSettings, Stop};
 
 use super::grid::{Job, Mechanism, live, pools, traffic, workload};
 
 const EASY: Mechanism = Mechanism::Plain(Depth::First(1));
 
 /// Start and place of each job.
-fn runs(sites: &[(u32, u32, i64)], jobs: &[Job], settings: Settings) -> Vec<(i64, u32)> {
+fn runs(sites: &[(u32, u32, i64)], jobs: &[Job], settings: NetworkSettings) -> Vec<(i64, u32)> {
     let workload = workload(&pools(sites), jobs);
     let (ran, _) = live(&workload, settings, EASY).unwrap();
     let place = |place: &Place| match place {
@@ -28,16 +28,16 @@ const JOBS: [Job; 2] = [(0, 0, 100, 4, 100), (0, 10, 50, 2, 50)];
 fn a_job_goes_where_it_can_start_and_the_way_takes_time() {
     let two = [(4, 1_000, 0), (4, 1_000, 0)];
     // Discover, volunteer, commit, accepted: a second each; then a second and two for the data.
-    assert_eq!(runs(&two, &JOBS, Settings::default()), [(0, 0), (17, 1)]);
-    let alone = Settings { negotiation: None, ..Settings::default() };
+    assert_eq!(runs(&two, &JOBS, NetworkSettings::default()), [(0, 0), (17, 1)]);
+    let alone = NetworkSettings { negotiation: None, ..NetworkSettings::default() };
     assert_eq!(runs(&two, &JOBS, alone), [(0, 0), (100, 0)]);
-    assert_eq!(runs(&two[..1], &JOBS, Settings::default()), [(0, 0), (100, 0)]);
+    assert_eq!(runs(&two[..1], &JOBS, NetworkSettings::default()), [(0, 0), (100, 0)]);
 }
 
 #[test]
 fn one_hand_over_is_six_messages() {
     let workload = workload(&pools(&[(4, 1_000, 0), (4, 1_000, 0)]), &JOBS);
-    let (_, federation) = live(&workload, Settings::default(), EASY).unwrap();
+    let (_, federation) = live(&workload, NetworkSettings::default(), EASY).unwrap();
     let traffic = traffic(&federation);
     assert_eq!((federation.passed_on(), traffic.sent(), traffic.lost), (1, 6, 0));
     assert!([Kind::Discover, Kind::Migrate, Kind::Done].iter().all(|kind| traffic.of(*kind) == 1));
@@ -46,8 +46,8 @@ fn one_hand_over_is_six_messages() {
 #[test]
 fn the_cheaper_volunteer_gets_the_job_and_is_paid_what_it_asked() {
     let three = [(4, 1_000, 1), (4, 1_000, 7), (4, 1_000, 3)];
-    let knobs = negotiation::Settings { choose: Choose::Cost, ..Default::default() };
-    let settings = Settings { negotiation: Some(knobs), ..Settings::default() };
+    let knobs = negotiation::NegotiationSettings { choose: Choose::Cost, ..Default::default() };
+    let settings = NetworkSettings { negotiation: Some(knobs), ..NetworkSettings::default() };
     // Home is the cheapest, though late: by cost alone the job stays.
     assert_eq!(runs(&three, &JOBS, settings.clone())[1], (100, 0));
     let dear_home = [(4, 1_000, 9), (4, 1_000, 7), (4, 1_000, 3)];
@@ -63,11 +63,11 @@ fn the_cheaper_volunteer_gets_the_job_and_is_paid_what_it_asked() {
 fn what_home_cannot_run_goes_elsewhere_or_is_refused_if_no_site_can() {
     let sites = [(2, 1_000, 0), (8, 1_000, 0)];
     let wide = [(1, 0, 100, 8, 100), (0, 5, 10, 6, 10)];
-    let starts = runs(&sites, &wide, Settings::default());
+    let starts = runs(&sites, &wide, NetworkSettings::default());
     assert_eq!(starts[1].1, 1);
     assert!(starts[1].0 >= 100);
     let workload = workload(&pools(&sites), &[(0, 0, 10, 9, 10)]);
-    let (ran, _) = live(&workload, Settings::default(), EASY).unwrap();
+    let (ran, _) = live(&workload, NetworkSettings::default(), EASY).unwrap();
     let reason = Reason::WiderThanQueues { needed: 9, widest: 8 };
     assert_eq!(ran.jobs[0].refused.as_deref(), Some(&reason));
 }
@@ -78,7 +78,7 @@ fn behind_a_partition_that_never_heals_home_goes_on_and_what_must_go_waits_for_e
     let inside = [negotiation::Peer(0)].into();
     let partition = NetworkPartition { from: Time(0), until: Time(i64::MAX), inside };
     let faults = Faults { partitions: vec![partition], ..Faults::none() };
-    let settings = Settings { faults, ..Settings::default() };
+    let settings = NetworkSettings { faults, ..NetworkSettings::default() };
     assert_eq!(runs(&sites, &JOBS, settings.clone()), [(0, 0), (100, 0)]);
     let jobs = [JOBS[0], JOBS[1], (0, 20, 10, 6, 10)];
     let stuck = live(&workload(&pools(&sites), &jobs), settings, EASY).unwrap_err();
@@ -91,27 +91,27 @@ fn local_jobs_come_before_those_from_elsewhere() {
     // The second job is on its way to site 1 when that site's own job comes: it runs first, and
     // the guest starts beside it or after it.
     let jobs = [JOBS[0], JOBS[1], (1, 15, 30, 4, 30)];
-    assert_eq!(runs(&sites, &jobs, Settings::default()), [(0, 0), (45, 1), (15, 1)]);
+    assert_eq!(runs(&sites, &jobs, NetworkSettings::default()), [(0, 0), (45, 1), (15, 1)]);
 }
 
 #[test]
 fn faster_nodes_run_a_job_that_was_passed_on_faster() {
     let workload = workload(&pools(&[(4, 1_000, 0), (4, 2_000, 0)]), &JOBS);
-    let (ran, _) = live(&workload, Settings::default(), EASY).unwrap();
+    let (ran, _) = live(&workload, NetworkSettings::default(), EASY).unwrap();
     assert_eq!(ran.jobs[1].end - ran.jobs[1].start, Span(25));
 }
 
 #[test]
 fn a_full_backfill_queue_passes_its_oldest_job_on() {
     let passed = |overflow| {
-        let settings = multiqueue::Settings::new(300, 2).unwrap();
-        let hybrid = Mechanism::Hybrid(multiqueue::Settings { overflow, ..settings });
+        let settings = multiqueue::MultiQueueSettings::new(300, 2).unwrap();
+        let hybrid = Mechanism::Hybrid(multiqueue::MultiQueueSettings { overflow, ..settings });
         // Both sites are full when the small job comes. Site 1 is free from 100 on, but no site
         // asks again, until a second small job fills the queue.
         let busy = [(0, 0, 900, 12, 900), (1, 0, 100, 12, 100)];
         let small = [(0, 10, 50, 2, 50), (0, 150, 50, 2, 50)];
         let workload = workload(&pools(&[(12, 1_000, 0), (12, 1_000, 0)]), &[busy, small].concat());
-        let (ran, _) = live(&workload, Settings::default(), hybrid).unwrap();
+        let (ran, _) = live(&workload, NetworkSettings::default(), hybrid).unwrap();
         [2, 3].map(|job: usize| ran.jobs[job].place == Place::Pool(PoolId(1)))
     };
     assert_eq!(passed(Overflow::Migrate), [true, true]);
@@ -123,13 +123,16 @@ fn a_site_that_comes_back_remembers_what_must_go() {
     let sites = [(2, 1_000, 0), (8, 1_000, 0)];
     let jobs = [(1, 0, 100, 8, 100), (0, 5, 10, 6, 10)];
     let stops = vec![Stop { peer: negotiation::Peer(0), from: Time(40), until: Time(80) }];
-    let settings = Settings { faults: Faults { stops, ..Faults::none() }, ..Settings::default() };
+    let settings = NetworkSettings {
+        faults: Faults { stops, ..Faults::none() },
+        ..NetworkSettings::default()
+    };
     assert_eq!(runs(&sites, &jobs, settings)[1].1, 1);
 }
 
 #[test]
 fn without_migration_what_home_cannot_run_is_refused() {
-    let alone = Settings { negotiation: None, ..Settings::default() };
+    let alone = NetworkSettings { negotiation: None, ..NetworkSettings::default() };
     let workload = workload(&pools(&[(2, 1_000, 0), (8, 1_000, 0)]), &[(0, 5, 10, 6, 10)]);
     let (ran, _) = live(&workload, alone, EASY).unwrap();
     let reason = Reason::WiderThanQueues { needed: 6, widest: 2 };
@@ -139,7 +142,10 @@ fn without_migration_what_home_cannot_run_is_refused() {
 #[test]
 fn a_site_that_is_down_hears_nothing_and_runs_its_own_jobs() {
     let stops = vec![Stop { peer: negotiation::Peer(1), from: Time(11), until: Time(60) }];
-    let settings = Settings { faults: Faults { stops, ..Faults::none() }, ..Settings::default() };
+    let settings = NetworkSettings {
+        faults: Faults { stops, ..Faults::none() },
+        ..NetworkSettings::default()
+    };
     let jobs = [JOBS[0], JOBS[1], (1, 20, 10, 4, 10)];
     let workload = workload(&pools(&[(4, 1_000, 0), (4, 1_000, 0)]), &jobs);
     let (ran, federation) = live(&workload, settings, EASY).unwrap();

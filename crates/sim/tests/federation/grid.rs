@@ -11,9 +11,11 @@ use tradewind_sched::negotiation::{self, Choose, Discover};
 use tradewind_sched::policy::Policy as _;
 use tradewind_sched::policy::autonomous::{AutonomousSites, HomeRule};
 use tradewind_sched::policy::backfill::Depth;
-use tradewind_sched::policy::local::{Load, Local, Origin, Plain, PlainSettings, Turn, Wanted};
+use tradewind_sched::policy::local::{
+    Load, LocalScheduler, Origin, Plain, PlainSettings, QueueOrder, SiteJob,
+};
 use tradewind_sched::policy::multiqueue::{self, MultiQueue, Overflow};
-use tradewind_sim::network::{Faults, Links, Settings, SimulatedNetwork, Traffic};
+use tradewind_sim::network::{Faults, Links, NetworkSettings, SimulatedNetwork, Traffic};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
 use tradewind_sim::{Run, Semantics, SimError, check, outage, run};
 
@@ -23,15 +25,16 @@ use super::audit::Audited;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mechanism {
     Plain(Depth),
-    Hybrid(multiqueue::Settings),
+    Hybrid(multiqueue::MultiQueueSettings),
     /// A planted fault: conservative, but jobs from elsewhere are taken to be shorter than they
     /// are, and so get in the way.
     Gullible,
 }
 
 impl Mechanism {
-    pub(crate) fn build(self, pool: &Pool) -> Box<dyn Local> {
-        let plain = |depth| Plain::new(pool.nodes, PlainSettings { depth, turn: Turn::Arrival });
+    pub(crate) fn build(self, pool: &Pool) -> Box<dyn LocalScheduler> {
+        let plain =
+            |depth| Plain::new(pool.nodes, PlainSettings { depth, turn: QueueOrder::Arrival });
         match self {
             Mechanism::Plain(depth) => Box::new(plain(depth)),
             Mechanism::Hybrid(settings) => Box::new(MultiQueue::new(pool.nodes, settings)),
@@ -44,20 +47,20 @@ impl Mechanism {
 struct Gullible(Plain);
 
 impl Gullible {
-    fn believes(wanted: Wanted, origin: Origin) -> Wanted {
+    fn believes(wanted: SiteJob, origin: Origin) -> SiteJob {
         let length = if origin == Origin::Remote { Span(1) } else { wanted.length };
-        Wanted { length, ..wanted }
+        SiteJob { length, ..wanted }
     }
 }
 
-impl Local for Gullible {
-    fn join(&mut self, wanted: Wanted, origin: Origin, now: Time) {
+impl LocalScheduler for Gullible {
+    fn join(&mut self, wanted: SiteJob, origin: Origin, now: Time) {
         self.0.join(Gullible::believes(wanted, origin), origin, now);
     }
     fn leave(&mut self, job: JobId, now: Time) {
         self.0.leave(job, now);
     }
-    fn adopt(&mut self, wanted: Wanted, start: Time, now: Time) {
+    fn adopt(&mut self, wanted: SiteJob, start: Time, now: Time) {
         self.0.adopt(wanted, start, now);
     }
 
@@ -86,7 +89,7 @@ impl Local for Gullible {
     fn next_end(&self) -> Option<Time> {
         self.0.next_end()
     }
-    fn promise(&self, wanted: &Wanted, origin: Origin, now: Time, from: Time) -> Option<Time> {
+    fn promise(&self, wanted: &SiteJob, origin: Origin, now: Time, from: Time) -> Option<Time> {
         self.0.promise(&Gullible::believes(*wanted, origin), origin, now, from)
     }
     fn load(&self) -> Load {
@@ -144,13 +147,13 @@ pub(crate) fn workload(pools: &Arc<Pools>, jobs: &[Job]) -> Workload {
 /// What was run, and the federation after it.
 pub(crate) fn live(
     workload: &Workload,
-    settings: Settings,
+    settings: NetworkSettings,
     mechanism: Mechanism,
 ) -> Result<(Run, Grid), String> {
     let federation = settings.sites(&workload.pools, |pool| mechanism.build(pool));
     let mut audited = Audited::new(federation);
     let mut checkers = check::all(audited.promise());
-    let ran = run(workload, tradewind_sim::Settings::default(), &mut audited, &mut checkers);
+    let ran = run(workload, tradewind_sim::ReplaySettings::default(), &mut audited, &mut checkers);
     let ran = ran.map_err(|error: SimError| error.to_string());
     match audited.complaint {
         Some(what) => Err(what),
@@ -160,7 +163,7 @@ pub(crate) fn live(
 
 pub(crate) struct World {
     pub(crate) workload: Workload,
-    pub(crate) settings: Settings,
+    pub(crate) settings: NetworkSettings,
     pub(crate) mechanism: Mechanism,
 }
 
@@ -170,22 +173,22 @@ fn mechanism(within: &mut impl FnMut(i64, i64) -> i64) -> Mechanism {
         1 => Mechanism::Plain(Depth::All),
         _ => {
             let alpha = [100, 300, 500, 1_000][within(0, 3) as usize];
-            let settings = multiqueue::Settings::new(alpha, within(1, 6) as u32).unwrap();
+            let settings = multiqueue::MultiQueueSettings::new(alpha, within(1, 6) as u32).unwrap();
             let overflow = [Overflow::Queue, Overflow::Migrate][within(0, 1) as usize];
-            Mechanism::Hybrid(multiqueue::Settings { overflow, ..settings })
+            Mechanism::Hybrid(multiqueue::MultiQueueSettings { overflow, ..settings })
         }
     }
 }
 
-fn knobs(within: &mut impl FnMut(i64, i64) -> i64) -> negotiation::Settings {
+fn knobs(within: &mut impl FnMut(i64, i64) -> i64) -> negotiation::NegotiationSettings {
     let discover = [Discover::All, Discover::Sample(2), Discover::Sample(1)];
-    negotiation::Settings {
+    negotiation::NegotiationSettings {
         choose: Choose::ALL[within(0, 2) as usize].0,
         discover: discover[within(0, 2) as usize],
         rounds: within(1, 3) as u32,
         horizon: Span(within(-50, 100).max(0)),
         hops: within(1, 3) as u32,
-        ..negotiation::Settings::default()
+        ..negotiation::NegotiationSettings::default()
     }
 }
 
@@ -228,7 +231,7 @@ pub(crate) fn world(seed: u64) -> World {
     };
     let latency = (Span(within(0, 1)), Span(within(1, 3)));
     let links = Links { latency, per_processor_mb: within(0, 50) as u64, ..Links::default() };
-    let settings = Settings { negotiation: Some(knobs(&mut within)), links, faults, seed };
+    let settings = NetworkSettings { negotiation: Some(knobs(&mut within)), links, faults, seed };
     World { mechanism: mechanism(&mut within), workload, settings }
 }
 
@@ -278,13 +281,13 @@ fn sites_that_keep_to_themselves_are_isolated_ones() {
             job.processors <= pools.as_slice()[home.0 as usize].nodes
         };
         workload.jobs.retain(narrow);
-        let alone = Settings { negotiation: None, ..settings };
+        let alone = NetworkSettings { negotiation: None, ..settings };
         let (ours, _) = live(&workload, alone, mechanism).unwrap();
         let mut isolated =
             AutonomousSites::isolated(&workload.pools, HomeRule::FirstSuitable, |pool| {
                 mechanism.build(pool)
             });
-        let kernel = tradewind_sim::Settings::default();
+        let kernel = tradewind_sim::ReplaySettings::default();
         let theirs = run(&workload, kernel, &mut isolated, &mut []).unwrap();
         assert_eq!(ours.jobs, theirs.jobs, "seed {seed}");
     }

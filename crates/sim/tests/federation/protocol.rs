@@ -1,7 +1,7 @@
 //! Many drawn worlds; one of them again; planted faults.
 
 use tradewind_model::{Span, Time, random};
-use tradewind_sched::negotiation::{Choose, Discover, Kind, Settings};
+use tradewind_sched::negotiation::{Choose, Discover, Kind, NegotiationSettings};
 use tradewind_sim::network::{Faults, Links};
 
 use crate::checkers;
@@ -11,10 +11,10 @@ use crate::world::{Plan, World};
 /// The end of the faults.
 const STORM: Time = Time(900);
 
-fn settings(seed: u64) -> Settings {
+fn settings(seed: u64) -> NegotiationSettings {
     let mut rng = random::stream(seed, "knobs", 0);
     let mut within = |low, high| random::within(&mut rng, low, high);
-    let settings = Settings {
+    let settings = NegotiationSettings {
         choose: Choose::ALL[within(0, 2) as usize].0,
         discover: match within(0, 2) {
             0 => Discover::All,

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use rand_pcg::Pcg64Mcg;
 use tradewind_model::{Demand, JobId, Price, Span, Time, random};
 use tradewind_sched::negotiation::{
-    Durable, Entry, Input, Member, Negotiator, Output, Parcel, Peer, Preference, Settings, Ticket,
+    Durable, Entry, Input, Member, NegotiationSettings, Negotiator, Output, Parcel, Peer,
+    Preference, Ticket,
 };
 use tradewind_sim::network::{Faults, Links, Network, Traffic};
 
@@ -28,7 +29,7 @@ pub(crate) struct Plan {
     pub(crate) nodes: Vec<u32>,
     /// Home, submission, processors, length.
     pub(crate) jobs: Vec<(u32, i64, u32, i64)>,
-    pub(crate) settings: Settings,
+    pub(crate) settings: NegotiationSettings,
     pub(crate) links: Links,
     pub(crate) faults: Faults,
     /// In thousandths: that a site crashes in a step, after writing and before speaking.

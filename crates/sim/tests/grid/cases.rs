@@ -8,11 +8,11 @@ use tradewind_model::{
     Terms, Time, VoPolicy,
 };
 use tradewind_sched::policy::Policy;
-use tradewind_sched::policy::bsf::{Bsf, By, First, Settings as BsfKnobs};
-use tradewind_sched::policy::cyclic::market::{Cycles, Replan, Settings as Knobs, Stretch};
-use tradewind_sched::policy::gridfill::{GridFill, Settings as FillKnobs, Spread};
+use tradewind_sched::policy::bsf::{Bsf, BsfSettings, By, First};
+use tradewind_sched::policy::cyclic::market::{CycleSettings, Cycles, Replan, Stretch};
+use tradewind_sched::policy::gridfill::{GridFill, GridFillSettings, Spread};
 use tradewind_sim::workload::{LogJob, Overrun};
-use tradewind_sim::{Run, Settings};
+use tradewind_sim::{ReplaySettings, Run};
 
 use crate::worlds::*;
 use crate::{bsf, cycles, fill};
@@ -34,13 +34,13 @@ fn log(jobs: &[Job]) -> Vec<LogJob> {
 }
 
 fn play(pools: &Arc<Pools>, jobs: &[Job], policy: &mut dyn Policy) -> Run {
-    replay(&workload(pools, &log(jobs), Overrun::Extend), Settings::default(), policy)
+    replay(&workload(pools, &log(jobs), Overrun::Extend), ReplaySettings::default(), policy)
 }
 
 const PLAIN: Terms = Terms::NONE;
 
-fn css() -> Knobs {
-    Knobs { period: Span(10), horizon: Some(Span(40)), ..Knobs::css() }
+fn css() -> CycleSettings {
+    CycleSettings { period: Span(10), horizon: Some(Span(40)), ..CycleSettings::css() }
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn an_early_end_is_for_the_next_cycle_or_moves_what_is_booked() {
     let jobs = [(0, 4, 4, 25, PLAIN), (0, 5, 4, 5, PLAIN), (6, 5, 4, 5, PLAIN)];
     let next = play(&pools, &jobs, &mut Cycles::new(css()));
     assert_eq!(starts(&next), [Some(0), Some(25), Some(10)]);
-    let knobs = Knobs { replan: Replan::OnRelease, ..css() };
+    let knobs = CycleSettings { replan: Replan::OnRelease, ..css() };
     let at_once = play(&pools, &jobs, &mut Cycles::new(knobs));
     assert_eq!(starts(&at_once), [Some(0), Some(4), Some(10)]);
 }
@@ -75,7 +75,7 @@ fn what_a_longer_run_stands_in_the_way_of_is_planned_again() {
 fn a_horizon_that_does_not_stretch_refuses_what_is_longer() {
     let pools = grid(vec![pool(0, 1, 1_000, 0), pool(0, 2, 2_000, 0)]);
     let jobs = [(0, 60, 2, 60, PLAIN), (0, 60, 3, 60, PLAIN), (0, 90, 1, 90, PLAIN)];
-    let knobs = Knobs { stretch: Stretch::Fixed, ..css() };
+    let knobs = CycleSettings { stretch: Stretch::Fixed, ..css() };
     let run = play(&pools, &jobs, &mut Cycles::new(knobs));
     assert_eq!(starts(&run), [Some(0), None, None]);
     let reason = run.jobs[1].refused.as_deref();
@@ -96,7 +96,7 @@ fn a_job_that_can_never_run_is_refused_with_a_reason() {
         (0, 20, 2, 20, Terms { budget: Some(Money::credits(60)), ..PLAIN }),
         (1, 10, 4, 10, Terms { deadline: Some(Time(15)), ..PLAIN }),
     ];
-    let knobs = FillKnobs { spread: Spread::Site, ..FillKnobs::default() };
+    let knobs = GridFillSettings { spread: Spread::Site, ..GridFillSettings::default() };
     let run = play(&pools, &jobs, &mut GridFill::new(knobs));
     let why = |job: usize| run.jobs[job].refused.as_deref().map(Reason::code);
     assert_eq!(
@@ -104,7 +104,7 @@ fn a_job_that_can_never_run_is_refused_with_a_reason() {
         ["too-few-nodes", "budget-short", "too-late", "too-few-nodes",]
     );
     assert_eq!((why(4), why(5)), (None, Some("too-few-nodes")));
-    let run = play(&pools, &jobs[4..], &mut GridFill::new(FillKnobs::default()));
+    let run = play(&pools, &jobs[4..], &mut GridFill::new(GridFillSettings::default()));
     let reason = run.jobs[1].refused.as_deref();
     assert!(matches!(reason, Some(Reason::TooLate { deadline: Time(15), .. })), "{reason:?}");
 }
@@ -113,7 +113,7 @@ fn a_job_that_can_never_run_is_refused_with_a_reason() {
 fn cheap_nodes_first_and_both_sites_if_they_must() {
     let pools = grid(vec![pool(0, 2, 1_000, 3), pool(1, 2, 2_000, 4)]);
     let jobs = [(0, 10, 1, 10, PLAIN), (0, 10, 3, 10, PLAIN)];
-    let run = play(&pools, &jobs, &mut GridFill::new(FillKnobs::default()));
+    let run = play(&pools, &jobs, &mut GridFill::new(GridFillSettings::default()));
     assert_eq!(run.jobs[0].place, Place::Pool(PoolId(1)));
     assert_eq!(run.jobs[1].place.shares(3).count(), 2);
     assert_eq!((run.jobs[0].cost, run.jobs[1].cost), (Money::credits(20), Money::credits(80)));
@@ -125,11 +125,15 @@ fn the_most_expensive_are_planned_and_the_rest_fills_what_they_leave() {
     let rich = Terms { budget: Some(Money::credits(9)), ..PLAIN };
     let poor = Terms { budget: Some(Money::credits(1)), ..PLAIN };
     let jobs = [(0, 20, 3, 20, poor.clone()), (0, 10, 3, 10, rich), (0, 10, 1, 10, poor)];
-    let knobs =
-        BsfKnobs { cycles: css(), first: First::Count(1), by: By::Cost, ..BsfKnobs::default() };
+    let knobs = BsfSettings {
+        cycles: css(),
+        first: First::Count(1),
+        by: By::Cost,
+        ..BsfSettings::default()
+    };
     let run = play(&pools, &jobs, &mut Bsf::new(knobs.clone()));
     assert_eq!(starts(&run), [Some(10), Some(0), Some(0)]);
-    let run = play(&pools, &jobs, &mut Bsf::new(BsfKnobs { by: By::Priority, ..knobs }));
+    let run = play(&pools, &jobs, &mut Bsf::new(BsfSettings { by: By::Priority, ..knobs }));
     assert_eq!(starts(&run), [Some(0), Some(20), Some(0)]);
 }
 
@@ -156,7 +160,7 @@ proptest! {
                 Box::new(Cycles::new(cycles.clone())),
                 Box::new(Bsf::new(bsf.clone())),
             ];
-            policies.each_mut().map(|policy| replay(&workload, Settings::default(), &mut **policy).jobs)
+            policies.each_mut().map(|policy| replay(&workload, ReplaySettings::default(), &mut **policy).jobs)
         };
         prop_assert_eq!(of(&pools), of(&renamed(&pools)));
     }
@@ -173,7 +177,7 @@ proptest! {
         let time_limit = Limit::At(Span(1_000_000));
         let vo = VoPolicy { objective: Objective::MinCost, time_limit, ..VoPolicy::default() };
         let cost = |pools: &Arc<Pools>| {
-            let run = play(pools, &jobs, &mut Cycles::new(Knobs { vo: vo.clone(), ..css() }));
+            let run = play(pools, &jobs, &mut Cycles::new(CycleSettings { vo: vo.clone(), ..css() }));
             run.jobs.first().filter(|ran| ran.refused.is_none()).map(|ran| ran.cost)
         };
         if let Some(before) = cost(&pools) {

@@ -2,11 +2,11 @@
 
 use proptest::prelude::*;
 use tradewind_model::{Demand, Limit, Money, Objective, Span, VoPolicy};
-use tradewind_sched::policy::cyclic::market::{Cycles, Replan, Settings as Knobs, Stretch};
+use tradewind_sched::policy::cyclic::market::{CycleSettings, Cycles, Replan, Stretch};
 use tradewind_sched::policy::cyclic::{Cyclic, Offers, SearchBy, SliceBy, SubBatches};
 use tradewind_sched::window::{Algorithm, Variant};
 use tradewind_sim::workload::Overrun;
-use tradewind_sim::{Estimate, Settings};
+use tradewind_sim::{Estimate, ReplaySettings};
 
 use crate::worlds::*;
 
@@ -58,14 +58,23 @@ fn any_cyclic() -> impl Strategy<Value = Cyclic> {
     )
 }
 
-pub(crate) fn any_knobs() -> impl Strategy<Value = Knobs> {
+pub(crate) fn any_knobs() -> impl Strategy<Value = CycleSettings> {
     let stretch = prop::sample::select(Stretch::ALL.map(|it| it.0).to_vec());
     let replan = prop::sample::select(Replan::ALL.map(|it| it.0).to_vec());
     let horizon = prop::option::of((1i64..60).prop_map(Span));
     (any_cyclic(), any_vo(), 1i64..30, horizon, stretch, replan, 1u32..8).prop_map(
         |(cyclic, vo, period, horizon, stretch, replan, batch)| {
             let period = Span(period);
-            Knobs { cyclic, vo, period, horizon, stretch, replan, batch, ..Knobs::css() }
+            CycleSettings {
+                cyclic,
+                vo,
+                period,
+                horizon,
+                stretch,
+                replan,
+                batch,
+                ..CycleSettings::css()
+            }
         },
     )
 }
@@ -92,7 +101,7 @@ proptest! {
         pools in any_grid(), log in any_log(), knobs in any_knobs(),
     ) {
         let workload = workload(&pools, &log, Overrun::Extend);
-        let settings = Settings { estimate: Estimate::Exact, ..Settings::default() };
+        let settings = ReplaySettings { estimate: Estimate::Exact, ..ReplaySettings::default() };
         let within = keeps_limits(&knobs.cyclic.search);
         let run = replay(&workload, settings, &mut Cycles::new(knobs));
         for (job, ran) in workload.jobs.iter().zip(&run.jobs) {

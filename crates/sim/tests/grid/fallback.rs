@@ -10,11 +10,11 @@ use tradewind_model::{
 };
 use tradewind_sched::policy::availability::{expected_length, missing_time};
 use tradewind_sched::policy::cyclic::SearchBy;
-use tradewind_sched::policy::cyclic::market::{BookedWindow, Cycles, Replan, Settings as Knobs};
+use tradewind_sched::policy::cyclic::market::{BookedWindow, CycleSettings, Cycles, Replan};
 use tradewind_sched::policy::{Policy, Promise};
 use tradewind_sim::outage::AnnouncedOutage;
 use tradewind_sim::workload::{LogJob, Overrun};
-use tradewind_sim::{Estimate, Run, Settings};
+use tradewind_sim::{Estimate, ReplaySettings, Run};
 
 use crate::cycles::any_knobs;
 use crate::worlds::*;
@@ -143,8 +143,8 @@ impl Policy for Watched {
     }
 }
 
-fn with(fallback: u32, knobs: &Knobs) -> Knobs {
-    Knobs { fallback, ..knobs.clone() }
+fn with(fallback: u32, knobs: &CycleSettings) -> CycleSettings {
+    CycleSettings { fallback, ..knobs.clone() }
 }
 
 proptest! {
@@ -158,7 +158,7 @@ proptest! {
         let workload = with_outages(workload(&pools, &log, overrun), outages);
         let policy = Cycles::new(with(count, &knobs));
         let mut watched = Watched { policy, count: count as usize, seen: 0 };
-        replay(&workload, Settings::default(), &mut watched);
+        replay(&workload, ReplaySettings::default(), &mut watched);
     }
 
     #[test]
@@ -166,7 +166,7 @@ proptest! {
         pools in any_grid(), log in any_log(), knobs in any_knobs(), count in 1u32..4,
     ) {
         let workload = workload(&pools, &log, Overrun::Kill);
-        let settings = Settings { estimate: Estimate::Exact, ..Settings::default() };
+        let settings = ReplaySettings { estimate: Estimate::Exact, ..ReplaySettings::default() };
         let run = |count| {
             let run = replay(&workload, settings, &mut Cycles::new(with(count, &knobs)));
             (run.jobs, run.lost, run.income, run.passes)
@@ -182,7 +182,7 @@ proptest! {
         let mut knobs = with(count, &knobs);
         knobs.cyclic.search = SearchBy::Job;
         let workload = with_outages(workload(&pools, &log, Overrun::Extend), outages);
-        let settings = Settings { estimate: Estimate::Exact, ..Settings::default() };
+        let settings = ReplaySettings { estimate: Estimate::Exact, ..ReplaySettings::default() };
         let run = replay(&workload, settings, &mut Cycles::new(knobs));
         for (index, (job, ran)) in workload.jobs.iter().zip(&run.jobs).enumerate() {
             let Some(terms) = job.terms.as_ref().filter(|_| ran.refused.is_none()) else { continue };
@@ -218,8 +218,8 @@ fn failure(pool: u32, nodes: u32, from: i64, until: i64) -> AnnouncedOutage {
 fn run(pools: &[(u32, u32)], all: &[(u32, i64)], outages: &[AnnouncedOutage], count: u32) -> Run {
     let pools = grid(pools.iter().map(|&(site, nodes)| pool(site, nodes, 1_000, 0)).collect());
     let workload = with_outages(workload(&pools, &jobs(all), Overrun::Kill), outages.to_vec());
-    let knobs = Knobs { period: Span(100), fallback: count, ..Knobs::css() };
-    replay(&workload, Settings::default(), &mut Cycles::new(knobs))
+    let knobs = CycleSettings { period: Span(100), fallback: count, ..CycleSettings::css() };
+    replay(&workload, ReplaySettings::default(), &mut Cycles::new(knobs))
 }
 
 fn where_and_when(run: &Run) -> Vec<(i64, Place)> {
@@ -279,8 +279,13 @@ fn plans_of_bookings_that_move_keep_fall_backs_valid() {
     }
     let outages = vec![failure(0, 1, 25, 300), failure(1, 2, 60, 90)];
     let workload = with_outages(workload(&pools, &log, Overrun::Kill), outages);
-    let knobs = Knobs { period: Span(40), replan: Replan::OnRelease, fallback: 3, ..Knobs::css() };
+    let knobs = CycleSettings {
+        period: Span(40),
+        replan: Replan::OnRelease,
+        fallback: 3,
+        ..CycleSettings::css()
+    };
     let mut watched = Watched { policy: Cycles::new(knobs), count: 3, seen: 0 };
-    replay(&workload, Settings::default(), &mut watched);
+    replay(&workload, ReplaySettings::default(), &mut watched);
     assert!(watched.seen > 50, "{}", watched.seen);
 }

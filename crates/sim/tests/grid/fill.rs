@@ -5,26 +5,27 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tradewind_model::{Pools, Share};
 use tradewind_sched::policy::backfill::Backfill;
-use tradewind_sched::policy::gridfill::{Depth, GridFill, Order, Settings as Knobs, Spread};
+use tradewind_sched::policy::gridfill::{Depth, GridFill, GridFillSettings, Order, Spread};
 use tradewind_sim::workload::Workload;
-use tradewind_sim::{Estimate, Semantics, Settings};
+use tradewind_sim::{Estimate, ReplaySettings, Semantics};
 
 use crate::naive::{self, Fate};
 use crate::worlds::*;
 
-pub(crate) fn any_knobs() -> impl Strategy<Value = Knobs> {
+pub(crate) fn any_knobs() -> impl Strategy<Value = GridFillSettings> {
     let depths = [0, 1, 1, 2, 3].map(Depth::First).into_iter().chain([Depth::All, Depth::All]);
     let orders = Order::ALL.map(|(order, _)| order);
     let order = prop_oneof![Just(Order::Arrival), prop::sample::select(orders.to_vec())];
     let spread = prop_oneof![2 => Just(Spread::Grid), 1 => Just(Spread::Site)];
     let settled = orders.into_iter().filter(|order| !order.moves());
     let candidates = prop::option::of(prop::sample::select(settled.collect::<Vec<_>>()));
-    (prop::sample::select(depths.collect::<Vec<_>>()), order, candidates, spread)
-        .prop_map(|(depth, order, candidates, spread)| Knobs { depth, order, candidates, spread })
+    (prop::sample::select(depths.collect::<Vec<_>>()), order, candidates, spread).prop_map(
+        |(depth, order, candidates, spread)| GridFillSettings { depth, order, candidates, spread },
+    )
 }
 
-pub(crate) fn fates(workload: &Workload, knobs: Knobs) -> Vec<Fate> {
-    let run = replay(workload, Settings::default(), &mut GridFill::new(knobs));
+pub(crate) fn fates(workload: &Workload, knobs: GridFillSettings) -> Vec<Fate> {
+    let run = replay(workload, ReplaySettings::default(), &mut GridFill::new(knobs));
     let of = |(ran, job): (&tradewind_sim::Ran, &tradewind_sim::workload::Job)| {
         let shares: Vec<Share> = ran.place.shares(job.processors).collect();
         match ran.refused {

@@ -11,14 +11,14 @@ use tradewind_model::{
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::backfill::Depth;
-use tradewind_sched::policy::cyclic::market::{Cycles, Settings as Cyclic};
-use tradewind_sched::policy::gridfill::{GridFill, Settings as Knobs};
+use tradewind_sched::policy::cyclic::market::{CycleSettings as Cyclic, Cycles};
+use tradewind_sched::policy::gridfill::{GridFill, GridFillSettings};
 use tradewind_sim::fork::{
     Beliefs, Clash, Coming, Forecast, Limits, Outcome, Runs, Stopped, compare, fork,
 };
 use tradewind_sim::outage::AnnouncedOutage;
 use tradewind_sim::workload::{self, Workload};
-use tradewind_sim::{Ran, Run, Settings, run};
+use tradewind_sim::{Ran, ReplaySettings, Run, run};
 
 use crate::live::{Greedy, Idle, Recorder};
 use crate::worlds::{
@@ -30,7 +30,7 @@ fn forecast(market: &Market, policy: &mut dyn Policy, beliefs: &Beliefs) -> Fore
 }
 
 fn fill(depth: Depth) -> GridFill {
-    GridFill::new(Knobs { depth, ..Knobs::default() })
+    GridFill::new(GridFillSettings { depth, ..GridFillSettings::default() })
 }
 
 fn filling(which: u32) -> Box<dyn Policy> {
@@ -114,7 +114,7 @@ proptest! {
             false => known(workload, outages),
         };
         prop_assume!(!workload.jobs.is_empty());
-        let replayed = run(&workload, Settings::default(), &mut *filling(which), &mut []).unwrap();
+        let replayed = run(&workload, ReplaySettings::default(), &mut *filling(which), &mut []).unwrap();
         let told = workload.outages.iter().map(|outage| outage.announced);
         let first = told.chain([workload.jobs[0].submit]).min().unwrap();
         let mut market = Market::new(pools, first);
@@ -148,7 +148,7 @@ proptest! {
         let which = if first_come { 3 } else { 0 };
         let workload = known(workload(&pools, &log, overrun), outages);
         let mut recorder = Recorder::new(filling(which), keep);
-        let replayed = run(&workload, Settings::default(), &mut recorder, &mut []).unwrap();
+        let replayed = run(&workload, ReplaySettings::default(), &mut recorder, &mut []).unwrap();
         let Some(market) = recorder.kept else { return Ok(()) };
         let before = market.state();
         let first = market.submitted() as usize;

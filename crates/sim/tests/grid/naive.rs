@@ -2,7 +2,7 @@
 
 use tradewind_model::{Demand, PoolId, Share, Span, Time, TimeMode, Times};
 use tradewind_sched::policy::availability::expected_span;
-use tradewind_sched::policy::gridfill::{Depth, Order, Settings, Spread};
+use tradewind_sched::policy::gridfill::{Depth, GridFillSettings, Order, Spread};
 use tradewind_sim::workload::Workload;
 
 const AHEAD: i64 = 1_500;
@@ -38,7 +38,7 @@ pub(crate) enum Fate {
 
 struct Naive<'a> {
     workload: &'a Workload,
-    knobs: Settings,
+    knobs: GridFillSettings,
     queue: Vec<Waits>,
     running: Vec<Runs>,
     fates: Vec<Option<Fate>>,
@@ -335,7 +335,7 @@ impl Naive<'_> {
 }
 
 /// What happens to each job. Jobs are expected to run for what they request.
-pub(crate) fn fates(workload: &Workload, knobs: Settings) -> Vec<Fate> {
+pub(crate) fn fates(workload: &Workload, knobs: GridFillSettings) -> Vec<Fate> {
     let fates = vec![None; workload.jobs.len()];
     let mut naive = Naive { workload, knobs, queue: vec![], running: vec![], fates };
     let (mut now, mut next, mut later) = (0, 0, Vec::new());

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tradewind_model::{Criterion, Demand, Money, Pools, Rates, Series, Span, Terms, Time};
 use tradewind_sched::policy::Policy;
-use tradewind_sched::policy::bsf::{Bsf, Settings as BsfKnobs};
+use tradewind_sched::policy::bsf::{Bsf, BsfSettings};
 use tradewind_sched::policy::cyclic::SearchBy;
-use tradewind_sched::policy::cyclic::market::{Cycles, Settings as Knobs, Stretch};
-use tradewind_sched::policy::gridfill::{Depth, GridFill, Order, Settings as FillKnobs};
+use tradewind_sched::policy::cyclic::market::{CycleSettings, Cycles, Stretch};
+use tradewind_sched::policy::gridfill::{Depth, GridFill, GridFillSettings, Order};
 use tradewind_sched::window::{Algorithm, Variant};
 use tradewind_sim::workload::{LogJob, Overrun, Workload};
-use tradewind_sim::{Estimate, Settings};
+use tradewind_sim::{Estimate, ReplaySettings};
 
 use crate::worlds::*;
 use crate::{cycles, fill, naive};
@@ -33,7 +33,7 @@ fn summed(workload: &Workload, job: usize, ran: &tradewind_sim::Ran, span: Span)
 
 /// Every job pays what each of its seconds cost, and no more than it may.
 fn check(workload: &Workload, policy: &mut dyn Policy, within: bool) -> Result<(), TestCaseError> {
-    let settings = Settings { estimate: Estimate::Exact, ..Settings::default() };
+    let settings = ReplaySettings { estimate: Estimate::Exact, ..ReplaySettings::default() };
     let run = replay(workload, settings, policy);
     for (number, ran) in run.jobs.iter().enumerate().filter(|(_, ran)| ran.refused.is_none()) {
         let span = workload.jobs[number].run;
@@ -48,7 +48,7 @@ fn check(workload: &Workload, policy: &mut dyn Policy, within: bool) -> Result<(
 }
 
 /// Searches are ours.
-fn open(mut knobs: Knobs) -> Knobs {
+fn open(mut knobs: CycleSettings) -> CycleSettings {
     knobs.cyclic.variant = Variant::Exact;
     knobs
 }
@@ -81,7 +81,7 @@ proptest! {
     ) {
         let workload = workload(&pools, &log, Overrun::Extend);
         let within = knobs.cyclic.search == SearchBy::Job;
-        let knobs = Knobs { fallback, ..open(knobs) };
+        let knobs = CycleSettings { fallback, ..open(knobs) };
         check(&workload, &mut Cycles::new(knobs), within)?;
     }
 
@@ -92,7 +92,7 @@ proptest! {
     ) {
         let workload = workload(&pools, &log, Overrun::Extend);
         let within = cycles.cyclic.search == SearchBy::Job;
-        let knobs = BsfKnobs { cycles: open(cycles), fill, ..BsfKnobs::default() };
+        let knobs = BsfSettings { cycles: open(cycles), fill, ..BsfSettings::default() };
         check(&workload, &mut Bsf::new(knobs), within)?;
     }
 
@@ -103,7 +103,7 @@ proptest! {
     ) {
         // With fewer reservations jobs are examined more often where prices change.
         prop_assume!(!knobs.order.moves());
-        let knobs = FillKnobs { depth: Depth::All, ..knobs };
+        let knobs = GridFillSettings { depth: Depth::All, ..knobs };
         let constant = |pool: &tradewind_model::Pool| {
             Some(Arc::new(Series::new(&[(Time(0), pool.price.0)]).unwrap()))
         };
@@ -112,12 +112,12 @@ proptest! {
         let of = |pools: &Arc<Pools>| with_outages(workload(pools, &log, overrun), outages.clone());
         let (plain, changing) = (of(&pools), of(&series));
         let run = |workload: &Workload| {
-            replay(workload, Settings::default(), &mut GridFill::new(knobs)).jobs
+            replay(workload, ReplaySettings::default(), &mut GridFill::new(knobs)).jobs
         };
         prop_assert_eq!(run(&plain), run(&changing));
         // Bounded searches may choose otherwise among equals.
         let cycles = open(cycles);
-        let cycles = Knobs {
+        let cycles = CycleSettings {
             stretch: Stretch::Own,
             horizon: cycles.horizon.map(|it| it.max(cycles.period)),
             cyclic: tradewind_sched::policy::cyclic::Cyclic {
@@ -127,7 +127,7 @@ proptest! {
             ..cycles
         };
         let run = |workload: &Workload| {
-            replay(workload, Settings::default(), &mut Cycles::new(cycles.clone())).jobs
+            replay(workload, ReplaySettings::default(), &mut Cycles::new(cycles.clone())).jobs
         };
         prop_assert_eq!(run(&plain), run(&changing));
     }
@@ -150,9 +150,9 @@ proptest! {
         let workload = workload(&pools, &[job], Overrun::Extend);
         prop_assume!(procs <= pools.nodes());
         let (period, horizon_of) = (Span(1), Some(Span(horizon)));
-        let mut knobs = Knobs { period, horizon: horizon_of, ..Knobs::css() };
+        let mut knobs = CycleSettings { period, horizon: horizon_of, ..CycleSettings::css() };
         knobs.cyclic.max_alternatives = Some(1);
-        let run = replay(&workload, Settings::default(), &mut Cycles::new(knobs));
+        let run = replay(&workload, ReplaySettings::default(), &mut Cycles::new(knobs));
         let demand = Demand::new(procs, Span(asked));
         let lengths: Vec<i64> =
             pools.as_slice().iter().map(|pool| pool.length_of(&demand).0).collect();
@@ -192,11 +192,15 @@ fn a_job_waits_for_the_second_that_it_can_afford() {
     };
     let workload = workload(&pools, &[job(0, false), job(1, true)], Overrun::Extend);
     // 5·5 + 5·1 = 30 credits from second 95 on.
-    let run = replay(&workload, Settings::default(), &mut GridFill::new(FillKnobs::default()));
+    let run = replay(
+        &workload,
+        ReplaySettings::default(),
+        &mut GridFill::new(GridFillSettings::default()),
+    );
     assert_eq!(starts(&run), [Some(0), Some(95)]);
     assert_eq!((run.jobs[0].cost, run.jobs[1].cost), (Money::credits(50), Money::credits(30)));
-    let knobs = Knobs { period: Span(10), ..Knobs::css() };
-    let run = replay(&workload, Settings::default(), &mut Cycles::new(knobs));
+    let knobs = CycleSettings { period: Span(10), ..CycleSettings::css() };
+    let run = replay(&workload, ReplaySettings::default(), &mut Cycles::new(knobs));
     assert_eq!(starts(&run), [Some(0), Some(95)]);
     assert_eq!(run.jobs[1].cost, Money::credits(30));
 }

@@ -7,10 +7,10 @@ use tradewind_model::{Command, Event, Market, Pools, Span, Time};
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::bsf;
-use tradewind_sched::policy::cyclic::market::{Cycles, Settings as Cyclic};
-use tradewind_sched::policy::gridfill::{GridFill, Settings as Knobs};
+use tradewind_sched::policy::cyclic::market::{CycleSettings as Cyclic, Cycles};
+use tradewind_sched::policy::gridfill::{GridFill, GridFillSettings};
 use tradewind_sim::retrace::{Began, Retrace, RetraceError, Step, retrace};
-use tradewind_sim::{Settings, run};
+use tradewind_sim::{ReplaySettings, run};
 
 use crate::live::{Greedy, Recorder};
 use crate::worlds::{
@@ -18,13 +18,14 @@ use crate::worlds::{
 };
 
 fn make(which: u32) -> Box<dyn Policy> {
-    let fill = |depth| Box::new(GridFill::new(Knobs { depth, ..Knobs::default() }));
+    let fill =
+        |depth| Box::new(GridFill::new(GridFillSettings { depth, ..GridFillSettings::default() }));
     let cycles = Cyclic { period: Span(7), ..Cyclic::css() };
     match which {
         0 => fill(Depth::First(1)),
         1 => fill(Depth::All),
         2 => Box::new(Cycles::new(cycles)),
-        3 => Box::new(bsf::Bsf::new(bsf::Settings { cycles, ..bsf::Settings::default() })),
+        3 => Box::new(bsf::Bsf::new(bsf::BsfSettings { cycles, ..bsf::BsfSettings::default() })),
         _ => Box::new(Greedy),
     }
 }
@@ -73,7 +74,7 @@ proptest! {
         let workload = with_outages(workload(&pools, &log, overrun), outages);
         let mut recorder = Recorder::new(make(which), usize::MAX);
         recorder.restart = Some((again, Box::new(move || make(which))));
-        run(&workload, Settings::default(), &mut recorder, &mut []).unwrap();
+        run(&workload, ReplaySettings::default(), &mut recorder, &mut []).unwrap();
         let steps = recorder.steps;
         let mut began = 0;
         let new = |_: &(), _: &Market| { began += 1; make(which) };
@@ -99,7 +100,7 @@ fn record() -> (Arc<Pools>, Vec<Step<()>>) {
     let log = [job(1, 0, 2, 20), job(2, 1, 4, 10), job(3, 2, 2, 18)];
     let workload = workload(&pools, &log, Default::default());
     let mut recorder = Recorder::new(make(0), usize::MAX);
-    run(&workload, Settings::default(), &mut recorder, &mut []).unwrap();
+    run(&workload, ReplaySettings::default(), &mut recorder, &mut []).unwrap();
     (pools, recorder.steps)
 }
 

@@ -10,7 +10,7 @@ use tradewind_model::{
 use tradewind_sched::policy::Policy;
 use tradewind_sim::outage::{AnnouncedOutage, in_order};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
-use tradewind_sim::{Estimate, Run, Semantics, Settings, check, run};
+use tradewind_sim::{Estimate, ReplaySettings, Run, Semantics, check, run};
 
 pub(crate) fn pool(site: u32, nodes: u32, thousandths: u32, price: i64) -> Pool {
     Pool {
@@ -159,12 +159,12 @@ pub(crate) fn any_overrun() -> impl Strategy<Value = Overrun> {
     prop_oneof![Just(Overrun::Kill), Just(Overrun::Extend)]
 }
 
-pub(crate) fn any_settings() -> impl Strategy<Value = Settings> {
+pub(crate) fn any_settings() -> impl Strategy<Value = ReplaySettings> {
     let semantics = prop_oneof![Just(Semantics::Textbook), Just(Semantics::Pyss)];
     let learned = [Estimate::Predicted, Estimate::PublishedLinear];
     let all = [&[Estimate::Requested, Estimate::Exact], &learned[..]].concat();
     (semantics, prop::sample::select(all))
-        .prop_map(|(semantics, estimate)| Settings { semantics, estimate })
+        .prop_map(|(semantics, estimate)| ReplaySettings { semantics, estimate })
 }
 
 pub(crate) fn workload(pools: &Arc<Pools>, log: &[LogJob], overrun: Overrun) -> Workload {
@@ -177,7 +177,11 @@ pub(crate) fn with_outages(workload: Workload, outages: Vec<AnnouncedOutage>) ->
 }
 
 /// A replay with every checker.
-pub(crate) fn replay(workload: &Workload, settings: Settings, policy: &mut dyn Policy) -> Run {
+pub(crate) fn replay(
+    workload: &Workload,
+    settings: ReplaySettings,
+    policy: &mut dyn Policy,
+) -> Run {
     let mut checkers = check::all(policy.promise());
     run(workload, settings, policy, &mut checkers).unwrap()
 }

@@ -1,7 +1,7 @@
 //! Who waits how long where small jobs never cease to come.
 
-use tradewind_sched::policy::local::{Local, Origin};
-use tradewind_sched::policy::multiqueue::{Guard, MultiQueue, Overflow, Settings};
+use tradewind_sched::policy::local::{LocalScheduler, Origin};
+use tradewind_sched::policy::multiqueue::{Guard, MultiQueue, MultiQueueSettings, Overflow};
 
 use super::drive::{Job, World, drive_for, starts};
 
@@ -12,13 +12,17 @@ fn job(joins: i64, run: i64, processors: u32) -> Job {
 }
 
 /// One job among a stream of others: when it starts, if it does so before the stream ends.
-fn start_of(victim: Job, stream: impl Iterator<Item = Job>, settings: Settings) -> Option<i64> {
+fn start_of(
+    victim: Job,
+    stream: impl Iterator<Item = Job>,
+    settings: MultiQueueSettings,
+) -> Option<i64> {
     let at = victim.joins;
     let mut jobs: Vec<Job> = stream.collect();
     let place = jobs.partition_point(|job| job.joins < at);
     jobs.insert(place, victim);
     let end = jobs.last().unwrap().joins;
-    let mut site: Box<dyn Local> = Box::new(MultiQueue::new(PROCESSORS, settings));
+    let mut site: Box<dyn LocalScheduler> = Box::new(MultiQueue::new(PROCESSORS, settings));
     let passes = drive_for(&World { jobs, gaps: vec![] }, &mut *site, 50_000).unwrap();
     let start = starts(&passes)[&u32::try_from(place).unwrap()];
     (start < end).then_some(start)
@@ -38,11 +42,11 @@ fn wide() -> impl Iterator<Item = Job> {
     std::iter::once(first).chain((1..SECONDS / 8).map(|nth| job(8 * nth, 10, PROCESSORS)))
 }
 
-fn settings() -> Settings {
-    Settings::new(100, 64).unwrap().with_patience(Some(10)).unwrap()
+fn settings() -> MultiQueueSettings {
+    MultiQueueSettings::new(100, 64).unwrap().with_patience(Some(10)).unwrap()
 }
 
-fn impatient(patience: Option<u32>) -> Settings {
+fn impatient(patience: Option<u32>) -> MultiQueueSettings {
     settings().with_patience(patience).unwrap()
 }
 
@@ -59,7 +63,7 @@ fn as_printed_a_medium_job_starves_among_small_ones() {
 #[test]
 fn as_printed_a_long_job_starves_among_short_ones_of_its_own_queue() {
     let long = || job(120, 50, PROCESSORS);
-    let as_printed = Settings { guard: Guard::Nobody, ..settings() };
+    let as_printed = MultiQueueSettings { guard: Guard::Nobody, ..settings() };
     assert_eq!(start_of(long(), wide(), as_printed), None);
     let start = start_of(long(), wide(), settings()).unwrap();
     assert!(start <= 400, "{start}");
@@ -68,7 +72,7 @@ fn as_printed_a_long_job_starves_among_short_ones_of_its_own_queue() {
 #[test]
 fn a_remote_job_is_not_starved_however_busy_the_site_is() {
     for overflow in [Overflow::Queue, Overflow::Migrate] {
-        let settings = Settings { overflow, ..settings() };
+        let settings = MultiQueueSettings { overflow, ..settings() };
         for processors in [1, 3, PROCESSORS] {
             let remote = || Job { origin: Origin::Remote, ..job(20, 50, processors) };
             assert!(start_of(remote(), small(), settings).is_some_and(|start| start < 120));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use tradewind_model::{Cause, JobId, Outage, OutageId, PoolId, Span, Time};
-use tradewind_sched::policy::local::{Load, Local, Origin, Wanted};
+use tradewind_sched::policy::local::{Load, LocalScheduler, Origin, SiteJob};
 
 pub(crate) const PROCESSORS: u32 = 7;
 
@@ -77,19 +77,19 @@ fn id(job: usize) -> JobId {
     JobId(u32::try_from(job).unwrap())
 }
 
-pub(crate) fn wanted(index: usize, job: &Job) -> Wanted {
+pub(crate) fn wanted(index: usize, job: &Job) -> SiteJob {
     let (processors, length, submitted) = (job.processors, Span(job.asked), Time(job.joins));
-    Wanted { job: id(index), processors, length, submitted }
+    SiteJob { job: id(index), processors, length, submitted }
 }
 
 impl Drive<'_> {
-    fn join(&mut self, job: usize, site: &mut dyn Local) {
+    fn join(&mut self, job: usize, site: &mut dyn LocalScheduler) {
         let of = &self.world.jobs[job];
         self.waiting.push(job);
         site.join(wanted(job, of), of.origin, Time(self.now));
     }
 
-    fn ends(&mut self, site: &mut dyn Local) -> bool {
+    fn ends(&mut self, site: &mut dyn LocalScheduler) -> bool {
         let now = self.now;
         let over = |runs: &Runs| runs.start + self.world.jobs[runs.job].run <= now;
         let (ended, running) = self.running.iter().partition(|runs| over(runs));
@@ -101,7 +101,7 @@ impl Drive<'_> {
         !ended.is_empty()
     }
 
-    fn gaps(&mut self, site: &mut dyn Local) -> bool {
+    fn gaps(&mut self, site: &mut dyn LocalScheduler) -> bool {
         let (now, mut any, mut back) = (self.now, false, Vec::new());
         for (index, gap) in self.world.gaps.iter().enumerate() {
             let closure = OutageId(u32::try_from(index).unwrap());
@@ -142,7 +142,7 @@ impl Drive<'_> {
         self.closed + self.running.iter().map(runs).sum::<u32>()
     }
 
-    fn leave(&mut self, site: &mut dyn Local) -> bool {
+    fn leave(&mut self, site: &mut dyn LocalScheduler) -> bool {
         let before = self.waiting.len();
         let jobs = &self.world.jobs;
         let (gone, waiting) =
@@ -153,7 +153,7 @@ impl Drive<'_> {
         self.waiting.len() < before
     }
 
-    fn pass(&mut self, site: &mut dyn Local) -> Pass {
+    fn pass(&mut self, site: &mut dyn LocalScheduler) -> Pass {
         let (now, mut starts, mut surplus) = (self.now, Vec::new(), Vec::new());
         self.upset |= self.believed.values().any(|end| *end <= now);
         for (&job, end) in &mut self.believed {
@@ -184,12 +184,12 @@ impl Drive<'_> {
         }
     }
 
-    fn probes(&self, site: &dyn Local) -> Vec<Option<i64>> {
+    fn probes(&self, site: &dyn LocalScheduler) -> Vec<Option<i64>> {
         let now = Time(self.now);
         let sizes = [(1, 1, 0), (3, 8, 0), (PROCESSORS, 2, 0), (2, 19, 5), (5, 3, 9)];
         let ask = |(processors, length, later): (u32, i64, i64)| {
             let (job, length) = (JobId(u32::MAX), Span(length));
-            let wanted = Wanted { job, processors, length, submitted: now };
+            let wanted = SiteJob { job, processors, length, submitted: now };
             site.promise(&wanted, Origin::Remote, now, now + Span(later)).map(|at| at.0)
         };
         sizes.into_iter().map(ask).collect()
@@ -204,7 +204,11 @@ impl Drive<'_> {
 }
 
 /// Drives the site to the end; `None` if jobs wait after so many seconds.
-pub(crate) fn drive_for(world: &World, site: &mut dyn Local, seconds: i64) -> Option<Vec<Pass>> {
+pub(crate) fn drive_for(
+    world: &World,
+    site: &mut dyn LocalScheduler,
+    seconds: i64,
+) -> Option<Vec<Pass>> {
     let mut drive = Drive {
         world,
         now: 0,
@@ -239,7 +243,7 @@ pub(crate) fn drive_for(world: &World, site: &mut dyn Local, seconds: i64) -> Op
 }
 
 /// Drives the site to the end.
-pub(crate) fn drive(world: &World, site: &mut dyn Local) -> Vec<Pass> {
+pub(crate) fn drive(world: &World, site: &mut dyn LocalScheduler) -> Vec<Pass> {
     drive_for(world, site, 20_000).unwrap()
 }
 

@@ -7,22 +7,24 @@ use tradewind_model::{
     Span, Terms, Time, Times,
 };
 use tradewind_sched::policy::autonomous::home;
-use tradewind_sched::policy::local::{Local, Origin, Wanted};
-use tradewind_sched::policy::multiqueue::{MultiQueue, Settings, SettingsError};
+use tradewind_sched::policy::local::{LocalScheduler, Origin, SiteJob};
+use tradewind_sched::policy::multiqueue::{
+    MultiQueue, MultiQueueSettings, MultiQueueSettingsError,
+};
 
 #[test]
 fn shares_beyond_one_and_queues_of_nothing_are_errors() {
-    assert_eq!(Settings::new(1_001, 4), Err(SettingsError::Alpha(1_001)));
-    assert_eq!(Settings::new(500, 0), Err(SettingsError::Beta));
-    let settings = Settings::new(0, 1).unwrap();
-    assert_eq!(settings.with_patience(Some(0)), Err(SettingsError::Patience));
+    assert_eq!(MultiQueueSettings::new(1_001, 4), Err(MultiQueueSettingsError::Alpha(1_001)));
+    assert_eq!(MultiQueueSettings::new(500, 0), Err(MultiQueueSettingsError::Beta));
+    let settings = MultiQueueSettings::new(0, 1).unwrap();
+    assert_eq!(settings.with_patience(Some(0)), Err(MultiQueueSettingsError::Patience));
     assert_eq!(settings.reservations(1_000), 0);
 }
 
 #[test]
 fn a_share_of_reservations_is_rounded_up() {
     let of = |alpha: u32| {
-        let settings = Settings::new(alpha, 1).unwrap();
+        let settings = MultiQueueSettings::new(alpha, 1).unwrap();
         [0, 1, 3, 10, 11].map(|queued| settings.reservations(queued))
     };
     assert_eq!(of(100), [0, 1, 1, 1, 2]);
@@ -32,8 +34,8 @@ fn a_share_of_reservations_is_rounded_up() {
 
 #[test]
 fn a_job_wider_than_its_site_is_promised_nothing() {
-    let mut site = MultiQueue::new(4, Settings::default());
-    let wanted = Wanted { job: JobId(0), processors: 5, length: Span(3), submitted: Time(0) };
+    let mut site = MultiQueue::new(4, MultiQueueSettings::default());
+    let wanted = SiteJob { job: JobId(0), processors: 5, length: Span(3), submitted: Time(0) };
     assert_eq!(site.promise(&wanted, Origin::Local, Time(0), Time(0)), None);
     let mut starts = Vec::new();
     site.join(wanted, Origin::Local, Time(0));

@@ -5,26 +5,29 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use tradewind_model::{JobId, Outage, OutageId, Span, Time};
 use tradewind_sched::policy::backfill::Depth;
-use tradewind_sched::policy::local::{Load, Local, Origin, Plain, PlainSettings, Turn, Wanted};
+use tradewind_sched::policy::local::{
+    Load, LocalScheduler, Origin, Plain, PlainSettings, QueueOrder, SiteJob,
+};
 use tradewind_sched::policy::multiqueue::{
-    Age, Borders, Guard, Moves, MultiQueue, Overflow, RemoteClasses, Reserve, Settings, ShortFirst,
+    Age, Borders, Guard, MultiQueue, MultiQueueSettings, Overflow, OverflowMoves, RemoteClasses,
+    Reserve, ShortFirst,
 };
 
 use super::drive::{PROCESSORS, Pass, any_world, drive, local_world};
 use super::naive::Naive;
 
-pub(crate) fn any_settings() -> impl Strategy<Value = Settings> {
+pub(crate) fn any_settings() -> impl Strategy<Value = MultiQueueSettings> {
     let alpha = prop_oneof![Just(0u32), Just(1), Just(100), Just(300), Just(500), Just(1_000)];
     let numbers = (alpha, 1u32..6, prop::option::weighted(0.8, 1u32..12));
     (numbers, any::<[bool; 6]>(), 0..3usize).prop_map(|((alpha, beta, patience), on, moves)| {
-        let base = Settings::new(alpha, beta).unwrap().with_patience(patience).unwrap();
-        Settings {
+        let base = MultiQueueSettings::new(alpha, beta).unwrap().with_patience(patience).unwrap();
+        MultiQueueSettings {
             borders: if on[0] { Borders::Paper } else { Borders::Pseudo },
             remote_classes: [RemoteClasses::WidthFirst, RemoteClasses::LengthFirst]
                 [usize::from(on[1])],
             short_first: if on[2] { ShortFirst::On } else { ShortFirst::Off },
             age: if on[3] { Age::Arrival } else { Age::Joined },
-            moves: [Moves::Oldest, Moves::Lowest, Moves::Newest][moves],
+            moves: [OverflowMoves::Oldest, OverflowMoves::Lowest, OverflowMoves::Newest][moves],
             overflow: if on[4] { Overflow::Queue } else { Overflow::Migrate },
             guard: if on[5] { Guard::Oldest } else { Guard::Nobody },
             ..base
@@ -62,8 +65,8 @@ struct Visited {
     visits: u32,
 }
 
-impl Local for Visited {
-    fn join(&mut self, wanted: Wanted, origin: Origin, now: Time) {
+impl LocalScheduler for Visited {
+    fn join(&mut self, wanted: SiteJob, origin: Origin, now: Time) {
         self.site.join(wanted, origin, now);
     }
 
@@ -71,7 +74,7 @@ impl Local for Visited {
         self.site.leave(job, now);
     }
 
-    fn adopt(&mut self, wanted: Wanted, start: Time, now: Time) {
+    fn adopt(&mut self, wanted: SiteJob, start: Time, now: Time) {
         self.site.adopt(wanted, start, now);
     }
 
@@ -100,7 +103,7 @@ impl Local for Visited {
         self.visits += 1;
         let job = JobId(1_000_000 + self.visits);
         let (processors, length) = (1 + self.visits % PROCESSORS, Span(1 + now.0 % 9));
-        let visitor = Wanted { job, processors, length, submitted: now };
+        let visitor = SiteJob { job, processors, length, submitted: now };
         let promise = self.site.promise(&visitor, Origin::Remote, now, now);
         let before = starts.len();
         self.site.join(visitor, Origin::Remote, now);
@@ -124,7 +127,7 @@ impl Local for Visited {
         self.site.next_end()
     }
 
-    fn promise(&self, wanted: &Wanted, origin: Origin, now: Time, from: Time) -> Option<Time> {
+    fn promise(&self, wanted: &SiteJob, origin: Origin, now: Time, from: Time) -> Option<Time> {
         self.site.promise(wanted, origin, now, from)
     }
 
@@ -153,7 +156,7 @@ proptest! {
     fn every_pass_that_plans_again_is_that_of_the_plain_version(
         world in any_world(24), settings in any_settings(),
     ) {
-        let settings = Settings { reserve: Reserve::Replanned, ..settings };
+        let settings = MultiQueueSettings { reserve: Reserve::Replanned, ..settings };
         let passes = drive(&world, &mut MultiQueue::new(PROCESSORS, settings));
         let plain = drive(&world, &mut Naive::new(PROCESSORS, settings));
         prop_assert_eq!(passes, plain);
@@ -163,8 +166,8 @@ proptest! {
     fn without_reservations_there_is_nothing_to_withdraw(
         world in any_world(24), settings in any_settings(),
     ) {
-        let kept = Settings { alpha: Settings::new(0, 1).unwrap().alpha, ..settings };
-        let replanned = Settings { reserve: Reserve::Replanned, ..kept };
+        let kept = MultiQueueSettings { alpha: MultiQueueSettings::new(0, 1).unwrap().alpha, ..settings };
+        let replanned = MultiQueueSettings { reserve: Reserve::Replanned, ..kept };
         let passes = drive(&world, &mut MultiQueue::new(PROCESSORS, kept));
         let again = drive(&world, &mut MultiQueue::new(PROCESSORS, replanned));
         prop_assert_eq!(passes, again);
@@ -209,10 +212,10 @@ proptest! {
         (0i64..).zip(&mut world.jobs).for_each(|(at, job)| job.joins = job.joins.max(at));
         world.jobs.dedup_by_key(|job| job.joins);
         let (alpha, depth) = if all { (1_000, Depth::All) } else { (1, Depth::First(1)) };
-        let base = Settings::new(alpha, 1).unwrap().with_patience(None).unwrap();
-        let settings = Settings { short_first: ShortFirst::Off, ..base };
+        let base = MultiQueueSettings::new(alpha, 1).unwrap().with_patience(None).unwrap();
+        let settings = MultiQueueSettings { short_first: ShortFirst::Off, ..base };
         let passes = drive(&world, &mut MultiQueue::new(PROCESSORS, settings));
-        let knobs = PlainSettings { depth, turn: Turn::Arrival };
+        let knobs = PlainSettings { depth, turn: QueueOrder::Arrival };
         let plain = drive(&world, &mut Plain::new(PROCESSORS, knobs));
         let of = |passes: &[Pass]| -> Vec<_> {
             passes.iter().map(|it| (it.now, it.starts.clone(), it.waiting.clone())).collect()
@@ -225,8 +228,8 @@ proptest! {
 #[test]
 fn a_reservation_that_is_not_kept_goes_to_the_job_that_comes_first() {
     let starts = |reserve| {
-        let base = Settings::new(1, 64).unwrap();
-        let settings = Settings { guard: Guard::Nobody, reserve, ..base };
+        let base = MultiQueueSettings::new(1, 64).unwrap();
+        let settings = MultiQueueSettings { guard: Guard::Nobody, reserve, ..base };
         let mut site = MultiQueue::new(PROCESSORS, settings);
         let (mut starts, mut surplus) = (Vec::new(), Vec::new());
         // The mean run time is 10, so the first job is long, and the second short.
@@ -235,7 +238,7 @@ fn a_reservation_that_is_not_kept_goes_to_the_job_that_comes_first() {
             [(0, 1, 9, 0), (1, PROCESSORS, 30, 1), (2, PROCESSORS, 5, 2)]
         {
             let job = JobId(id);
-            let wanted = Wanted { job, processors, length: Span(length), submitted: Time(at) };
+            let wanted = SiteJob { job, processors, length: Span(length), submitted: Time(at) };
             site.join(wanted, Origin::Local, Time(at));
             site.decide(Time(at), &mut starts, &mut surplus);
         }
@@ -256,7 +259,7 @@ fn the_watcher_of_reservations_sees_what_moves_back() {
         ),
     );
     // Of several reservations that are made again all the time, the later ones move back.
-    let knobs = PlainSettings { depth: Depth::First(3), turn: Turn::Shortest };
+    let knobs = PlainSettings { depth: Depth::First(3), turn: QueueOrder::Shortest };
     let found = runner.run(&any_world(40), |world| {
         let passes = drive(&world, &mut Plain::new(PROCESSORS, knobs));
         prop_assert_eq!(broken(&passes), None);

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use tradewind_model::{JobId, Outage, OutageId, Span, Time};
 use tradewind_sched::policy::availability::expected_span;
-use tradewind_sched::policy::local::{Load, Local, Origin, Wanted};
+use tradewind_sched::policy::local::{Load, LocalScheduler, Origin, SiteJob};
 use tradewind_sched::policy::multiqueue::{
-    Age, Borders, Guard, Moves, Overflow, RemoteClasses, Reserve, Settings, ShortFirst,
+    Age, Borders, Guard, MultiQueueSettings, Overflow, OverflowMoves, RemoteClasses, Reserve,
+    ShortFirst,
 };
 
 const AHEAD: i64 = 3_000;
@@ -47,7 +48,7 @@ pub(crate) struct Naive {
     procs: i64,
     /// The moment of the last pass.
     now: i64,
-    settings: Settings,
+    settings: MultiQueueSettings,
     alpha: f64,
     waiting: Vec<Waits>,
     running: Vec<Runs>,
@@ -61,7 +62,7 @@ pub(crate) struct Naive {
 }
 
 impl Naive {
-    pub(crate) fn new(processors: u32, settings: Settings) -> Naive {
+    pub(crate) fn new(processors: u32, settings: MultiQueueSettings) -> Naive {
         Naive {
             procs: i64::from(processors),
             now: 0,
@@ -201,9 +202,9 @@ impl Naive {
                     break;
                 }
                 let leaves = match self.settings.moves {
-                    Moves::Oldest => queue.iter().min_by_key(|it| self.age(it)),
-                    Moves::Newest => queue.iter().max_by_key(|it| self.age(it)),
-                    Moves::Lowest => queue.iter().max_by_key(|it| self.place(it)),
+                    OverflowMoves::Oldest => queue.iter().min_by_key(|it| self.age(it)),
+                    OverflowMoves::Newest => queue.iter().max_by_key(|it| self.age(it)),
+                    OverflowMoves::Lowest => queue.iter().max_by_key(|it| self.place(it)),
                 };
                 let job = leaves.unwrap().job;
                 self.move_up(job, surplus);
@@ -225,8 +226,8 @@ impl Naive {
     }
 }
 
-impl Local for Naive {
-    fn join(&mut self, wanted: Wanted, origin: Origin, _now: Time) {
+impl LocalScheduler for Naive {
+    fn join(&mut self, wanted: SiteJob, origin: Origin, _now: Time) {
         let (procs, length) = (i64::from(wanted.processors), wanted.length.0);
         let remote = origin == Origin::Remote;
         let large = match self.settings.borders {
@@ -269,7 +270,7 @@ impl Local for Naive {
         self.freed |= gone.holds;
     }
 
-    fn adopt(&mut self, _wanted: Wanted, _start: Time, _now: Time) {
+    fn adopt(&mut self, _wanted: SiteJob, _start: Time, _now: Time) {
         unreachable!("no other policy starts jobs here");
     }
 
@@ -330,7 +331,7 @@ impl Local for Naive {
         self.running.iter().map(|it| Time(it.believed_end)).min()
     }
 
-    fn promise(&self, wanted: &Wanted, origin: Origin, now: Time, from: Time) -> Option<Time> {
+    fn promise(&self, wanted: &SiteJob, origin: Origin, now: Time, from: Time) -> Option<Time> {
         let mut free = self.free(now.0, u32::MAX);
         assert_eq!(origin, Origin::Remote);
         let (procs, length) = (i64::from(wanted.processors), wanted.length.0 as usize);

@@ -6,12 +6,12 @@ use proptest::prelude::*;
 use tradewind_model::{Cause, Outage, PoolId, Pools, Span, Time};
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::autonomous::{AutonomousSites, HomeRule, NoTransport};
-use tradewind_sched::policy::backfill::{Backfill, Depth, Order, Settings as Knobs};
-use tradewind_sched::policy::local::{Local, Plain, PlainSettings, Turn};
+use tradewind_sched::policy::backfill::{Backfill, BackfillSettings, Depth, Order};
+use tradewind_sched::policy::local::{LocalScheduler, Plain, PlainSettings, QueueOrder};
 use tradewind_sched::policy::multiqueue::MultiQueue;
 use tradewind_sim::outage::{AnnouncedOutage, in_order};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
-use tradewind_sim::{Semantics, Settings, check, run};
+use tradewind_sim::{ReplaySettings, Semantics, check, run};
 
 use super::drive::PROCESSORS;
 use super::mechanism::any_settings;
@@ -45,7 +45,7 @@ fn outages() -> impl Strategy<Value = Vec<AnnouncedOutage>> {
 
 fn starts(workload: &Workload, semantics: Semantics, policy: &mut dyn Policy) -> Vec<i64> {
     let mut checkers = check::all(policy.promise());
-    let settings = Settings { semantics, ..Settings::default() };
+    let settings = ReplaySettings { semantics, ..ReplaySettings::default() };
     let run = run(workload, settings, policy, &mut checkers).unwrap();
     run.jobs.iter().map(|ran| ran.start.0).collect()
 }
@@ -58,7 +58,7 @@ fn workload(log: &[LogJob], outages: Vec<AnnouncedOutage>, overrun: Overrun) -> 
 
 fn isolated(
     workload: &Workload,
-    build: impl Fn(u32) -> Box<dyn Local>,
+    build: impl Fn(u32) -> Box<dyn LocalScheduler>,
 ) -> AutonomousSites<NoTransport> {
     let build = |pool: &tradewind_model::Pool| build(pool.nodes);
     AutonomousSites::isolated(&workload.pools, HomeRule::FirstSuitable, build)
@@ -86,13 +86,13 @@ proptest! {
         let semantics = if pyss { Semantics::Pyss } else { Semantics::Textbook };
         let workload = workload(&log, outages, overrun);
         let (order, turn) = match shortest {
-            true => (Order::Shortest, Turn::Shortest),
-            false => (Order::Arrival, Turn::Arrival),
+            true => (Order::Shortest, QueueOrder::Shortest),
+            false => (Order::Arrival, QueueOrder::Arrival),
         };
-        let build = |processors| -> Box<dyn Local> {
+        let build = |processors| -> Box<dyn LocalScheduler> {
             Box::new(Plain::new(processors, PlainSettings { depth, turn }))
         };
-        let mut backfill = Backfill::new(Knobs { depth, order, ..Knobs::default() });
+        let mut backfill = Backfill::new(BackfillSettings { depth, order, ..BackfillSettings::default() });
         prop_assert_eq!(
             starts(&workload, semantics, &mut isolated(&workload, build)),
             starts(&workload, semantics, &mut backfill)
@@ -105,7 +105,7 @@ proptest! {
     ) {
         let overrun = if late { Overrun::Extend } else { Overrun::Kill };
         let workload = workload(&log, outages, overrun);
-        let build = |processors| -> Box<dyn Local> {
+        let build = |processors| -> Box<dyn LocalScheduler> {
             Box::new(MultiQueue::new(processors, settings))
         };
         starts(&workload, Semantics::Textbook, &mut isolated(&workload, build));

@@ -6,9 +6,10 @@
 )]
 
 mod outages;
+mod put_off;
 mod worlds;
 
-use tradewind_model::{Guard, Standing};
+use tradewind_model::{Guard, OwnersFirst, Span, Standing};
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sim::owners::{OwnersRun, alone};
 use worlds::{Ends, Kind, Submitted, World};
@@ -41,12 +42,21 @@ struct Sums {
     owners_node_s: i64,
     /// By world: by how much owners waited longer, and how long without the market.
     worlds: Vec<(i64, i64)>,
+    /// By how much the market put off the one owner's job that it put off longest, beyond the longest
+    /// time limit of a job of the market in that world.
+    put_off: i64,
 }
 
 impl Sums {
     fn add(&mut self, world: &World) {
         let (with, without) = (world.run(), alone(&world.workload).unwrap());
         let before = (self.wait, self.wait_alone);
+        let limits = world.workload.jobs.iter().map(|job| job.requested.0);
+        let limit = limits.max().unwrap_or(0);
+        for (place, load) in world.workload.owners.iter().enumerate() {
+            let longest = put_off::seconds(world, &with, load, place).into_iter().max();
+            self.put_off = self.put_off.max(longest.unwrap_or(0) - limit);
+        }
         let loads = world.workload.owners.iter().zip(with.owners.iter().zip(&without));
         for (load, (with, without)) in loads {
             // EASY and depths between promise nothing to jobs behind the first.
@@ -88,8 +98,12 @@ impl Sums {
     }
 
     fn of_some(kind: Kind, worlds: u64) -> Sums {
-        let mut sums = Sums::default();
-        (0..worlds).for_each(|seed| sums.add(&World::drawn(seed, kind)));
+        Sums::bounded(kind, worlds, OwnersFirst::NO_BOUND)
+    }
+
+    fn bounded(kind: Kind, worlds: u64, max_delay: Span) -> Sums {
+        let mut sums = Sums { put_off: i64::MIN, ..Sums::default() };
+        (0..worlds).for_each(|seed| sums.add(&World::drawn(seed, kind).bounded(max_delay)));
         sums.delays.sort_unstable();
         println!("{kind:?}: {}", sums.row("owners"));
         sums
@@ -283,4 +297,34 @@ fn a_guard_keeps_the_owners_waits_short() {
     assert_eq!(Guard::usual(Standing::Behind), Guard::Spare);
     assert!(limits.0 < 3_000 && early.0 < 1_500 && spare.0 < 1_000);
     assert!(limits.1 > early.1 && early.1 > spare.1 && 2 * spare.1 > limits.1);
+}
+
+/// Under each rule of the site's own scheduler, EASY and FCFS, too: the market puts off no owner's
+/// job for longer than the bound and the longest time limit of one of its jobs.
+#[test]
+fn no_owners_job_is_put_off_beyond_the_bound() {
+    let (owners, ends, market) = (Submitted::AllTheTime, Ends::Early, Standing::Behind);
+    let usual = OwnersFirst::usual(market);
+    for (guard, bound) in [(Guard::Limits, Span(60)), (usual.guard, usual.max_delay)] {
+        let kind = Kind { owners, ends, market, guard };
+        let sums = Sums::bounded(kind, WORLDS / 5, bound);
+        assert!(sums.put_off <= bound.0, "{guard:?}, {bound:?}: {} s", sums.put_off);
+    }
+}
+
+/// One owner's job needs nodes that the market's jobs always have when those before it end early:
+/// without a bound it is put off by one after the other.
+#[test]
+fn the_bound_ends_what_goes_on_and_on() {
+    let put_off = |bound| {
+        let world = World::unlucky().bounded(bound);
+        let run = world.run();
+        put_off::seconds(&world, &run, &world.workload.owners[0], 0).into_iter().max().unwrap()
+    };
+    let limit = World::UNLUCKY_LIMIT;
+    assert!(put_off(OwnersFirst::NO_BOUND) > 5 * limit, "{}", put_off(OwnersFirst::NO_BOUND));
+    for bound in [1, 60, 300, 900] {
+        let most = put_off(Span(bound));
+        assert!(bound < most && most <= bound + limit, "{most} s, bound {bound} s");
+    }
 }

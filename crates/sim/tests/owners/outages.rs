@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use tradewind_model::{Cause, Outage, PoolId, Pools, Span, Time};
-use tradewind_sched::policy::backfill::{Backfill, Depth, Settings as Knobs};
-use tradewind_sched::policy::owners::Rule;
+use tradewind_sched::policy::backfill::{Backfill, BackfillSettings, Depth};
+use tradewind_sched::policy::owners::SiteRule;
 use tradewind_sim::outage::{AnnouncedOutage, in_order};
 use tradewind_sim::owners::OwnersLoad;
 use tradewind_sim::workload::{LogJob, Overrun, prepare};
-use tradewind_sim::{Semantics, Settings, check, run};
+use tradewind_sim::{ReplaySettings, Semantics, check, run};
 
 fn job(number: i64, submit: i64, run: i64, processors: u32) -> LogJob {
     LogJob {
@@ -27,13 +27,19 @@ fn starts(owners: &[LogJob], outage: Outage) -> Vec<i64> {
     let pools = Arc::new(Pools::cluster(4));
     let market = [job(1, 200, 5, 1)];
     let mut workload = prepare(&market, Arc::clone(&pools), Semantics::Textbook, Overrun::Kill);
-    let load =
-        OwnersLoad::new(owners, &pools, vec![PoolId(0)], Rule::new(Depth::First(1)), Overrun::Kill);
+    let load = OwnersLoad::new(
+        owners,
+        &pools,
+        vec![PoolId(0)],
+        SiteRule::new(Depth::First(1)),
+        Overrun::Kill,
+    );
     workload.owners = vec![load];
     let announced = AnnouncedOutage { announced: outage.from, what: outage };
     workload.outages = in_order(&pools, vec![announced]);
-    let mut policy = Backfill::new(Knobs { depth: Depth::First(1), ..Knobs::default() });
-    let settings = Settings::default();
+    let mut policy =
+        Backfill::new(BackfillSettings { depth: Depth::First(1), ..BackfillSettings::default() });
+    let settings = ReplaySettings::default();
     let mut checkers = check::all(tradewind_sched::policy::Policy::promise(&policy));
     let ran = run(&workload, settings, &mut policy, &mut checkers).unwrap();
     ran.owners[0].iter().map(|ran| ran.unwrap().start.0).collect()

@@ -9,11 +9,11 @@ use tradewind_model::{
 };
 use tradewind_sched::policy::backfill::{self, Backfill, Depth};
 use tradewind_sched::policy::gridfill::{self, GridFill};
-use tradewind_sched::policy::owners::Rule;
+use tradewind_sched::policy::owners::SiteRule;
 use tradewind_sched::policy::{Order, Policy};
 use tradewind_sim::owners::OwnersLoad;
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
-use tradewind_sim::{Run, Semantics, Settings, check, run};
+use tradewind_sim::{ReplaySettings, Run, Semantics, check, run};
 
 /// What is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,7 +116,7 @@ impl World {
                 Submitted::AllTheTime => 40_000,
             };
             let log = jobs(&mut lots, count, *nodes, (submit, 14_400), kind.ends);
-            let rule = Rule { guard: kind.guard, ..Rule::new(depth) };
+            let rule = SiteRule { guard: kind.guard, ..SiteRule::new(depth) };
             let pools = vec![PoolId(at as u32)];
             let overrun = match kind.ends {
                 Ends::Beyond => Overrun::Extend,
@@ -135,16 +135,60 @@ impl World {
         World { workload, policy: lots.draw(0, 2) as u64 }
     }
 
+    /// The time limit of each job of the market in the unlucky world.
+    pub(crate) const UNLUCKY_LIMIT: i64 = 400;
+
+    /// Ten nodes under EASY, and owners' jobs of three and eight nodes in turn. While the next one of
+    /// eight waits for the one of three, whose limit is far away, a short job of seven could run; the
+    /// market has one node too many for it. Before that is free, the job of three ends early, that of
+    /// eight starts, and beside it, to its limit, another job of the market.
+    pub(crate) fn unlucky() -> World {
+        let job = |number: i64, submit: i64, processors, requested: i64, run: i64| LogJob {
+            number,
+            submit: Some(Time(submit)),
+            run: Some(Span(run)),
+            processors: Some(processors),
+            requested: Some(Span(requested)),
+            user: 1,
+            terms: None,
+        };
+        let grid = Pools::new(vec![Site { name: "site".to_owned() }], vec![pool(0, 10)]).unwrap();
+        let grid = Arc::new(grid);
+        let limit = World::UNLUCKY_LIMIT;
+        let rounds = (0..8).flat_map(|round| {
+            let run = if round == 0 { limit - 1 } else { limit - 12 };
+            let (narrow, wide) = (100_000 + 1_000 * round, 1_000);
+            [job(2 * round, 0, 3, narrow, run), job(2 * round + 1, 0, 8, wide, 11)]
+        });
+        let log: Vec<LogJob> = rounds.chain([job(99, 5, 7, 50, 50)]).collect();
+        let rule = SiteRule::new(Depth::First(1));
+        let load = OwnersLoad::new(&log, &grid, vec![PoolId(0)], rule, Overrun::Kill);
+        let next = |round: i64| (round * (limit - 1) - 1).max(1);
+        let log: Vec<LogJob> =
+            (0..8).map(|round| job(round, next(round), 1, limit, limit)).collect();
+        let mut workload = prepare(&log, grid, Semantics::Textbook, Overrun::Kill);
+        workload.owners = vec![load];
+        World { workload, policy: 1 }
+    }
+
+    /// The same with a bound for how long an owner's job is put off.
+    pub(crate) fn bounded(mut self, max_delay: Span) -> World {
+        self.workload.owners.iter_mut().for_each(|load| load.rule.max_delay = max_delay);
+        self
+    }
+
     fn policy(&self) -> Box<dyn Policy> {
         let depth = [Depth::First(0), Depth::First(1), Depth::All][self.policy as usize];
         let order = Order::Arrival;
         match self.workload.pools.single() {
-            Some(_) => {
-                Box::new(Backfill::new(backfill::Settings { depth, order, ..Default::default() }))
-            }
-            None => Box::new(GridFill::new(gridfill::Settings {
+            Some(_) => Box::new(Backfill::new(backfill::BackfillSettings {
                 depth,
-                ..gridfill::Settings::default()
+                order,
+                ..Default::default()
+            })),
+            None => Box::new(GridFill::new(gridfill::GridFillSettings {
+                depth,
+                ..gridfill::GridFillSettings::default()
             })),
         }
     }
@@ -152,6 +196,6 @@ impl World {
     pub(crate) fn run(&self) -> Run {
         let mut policy = self.policy();
         let mut checkers = check::all(policy.promise());
-        run(&self.workload, Settings::default(), policy.as_mut(), &mut checkers).unwrap()
+        run(&self.workload, ReplaySettings::default(), policy.as_mut(), &mut checkers).unwrap()
     }
 }

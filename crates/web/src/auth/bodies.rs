@@ -12,7 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tradewind_daemon::live::Usage;
 
 use crate::api::Limits;
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::quiet::quietly;
 
 /// Bodies of so many bytes are small.
@@ -135,7 +135,7 @@ impl Room {
 
 async fn permit(semaphore: Arc<Semaphore>) -> Answer<OwnedSemaphorePermit> {
     let permit = semaphore.acquire_owned().await;
-    permit.map_err(|_| Failure::unavailable("the server is stopping"))
+    permit.map_err(|_| ErrorResponse::unavailable("the server is stopping"))
 }
 
 #[cfg(test)]

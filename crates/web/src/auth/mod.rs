@@ -27,7 +27,7 @@ pub use secret::{hash_of, new_secret};
 use crate::api::{Limits, SignIn};
 use crate::clock::now;
 use crate::context::Context;
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::views::words;
 use bodies::Bodies;
 use guesses::Guesses;
@@ -169,9 +169,10 @@ fn token_of(
         return Ok((hash_of(bearer(headers)?), None));
     }
     let cookie = auth.ours.cookie(sessions::COOKIE, headers);
-    let cookie = cookie.ok_or_else(|| Failure::unauthorized("there is no token"))?;
+    let cookie = cookie.ok_or_else(|| ErrorResponse::unauthorized("there is no token"))?;
     let found = auth.sessions.find(&hash_of(cookie), Use::of(method, headers));
-    let (token, session) = found.ok_or_else(|| Failure::unauthorized("the session is over"))?;
+    let (token, session) =
+        found.ok_or_else(|| ErrorResponse::unauthorized("the session is over"))?;
     auth.ours.own_page(method, headers)?;
     Ok((token, Some(session)))
 }
@@ -180,14 +181,14 @@ fn token_of(
 fn bearer(headers: &HeaderMap) -> Answer<&str> {
     let mut all = headers.get_all(header::AUTHORIZATION).iter();
     let Some(value) = all.next() else {
-        return Err(Failure::unauthorized("there is no token"));
+        return Err(ErrorResponse::unauthorized("there is no token"));
     };
     let text = value.to_str().ok().filter(|_| all.next().is_none());
     let (scheme, secret) = text.and_then(|text| text.split_once(' ')).unwrap_or_default();
     let secret = secret.trim();
     match scheme.eq_ignore_ascii_case("bearer") && secret::looks_right(secret) {
         true => Ok(secret),
-        false => Err(Failure::unauthorized("this is no token")),
+        false => Err(ErrorResponse::unauthorized("this is no token")),
     }
 }
 
@@ -212,7 +213,7 @@ pub(crate) async fn told(caller: Caller, mut request: Request, next: Next) -> Re
     if let Some(expires) = expires {
         response.headers_mut().insert(EXPIRES, HeaderValue::from(expires.0));
     }
-    if let Some(failure) = response.extensions_mut().remove::<Failure>() {
+    if let Some(failure) = response.extensions_mut().remove::<ErrorResponse>() {
         response.extensions_mut().insert(failure.to(&user));
     }
     response
@@ -230,7 +231,7 @@ pub(crate) async fn guard_metrics(
     }
     match enter(&context, peer, request.method(), request.headers()).await {
         Ok(caller) if caller.actor.may_act_for("") => next.run(request).await,
-        Ok(_) => Failure::forbidden("only an administrator may see this").into_response(),
+        Ok(_) => ErrorResponse::forbidden("only an administrator may see this").into_response(),
         Err(failure) => failure.into_response(),
     }
 }
@@ -243,7 +244,7 @@ pub(crate) fn admit(context: &Context, address: IpAddr, cost: u32) -> Answer<()>
     let auth = &context.auth;
     let bucket = if cost > 1 { &auth.failures } else { &auth.addresses };
     let taken = bucket.take(address.to_canonical(), cost.into(), Instant::now());
-    taken.map_err(|usage| Failure::short("too many requests from this address", usage))
+    taken.map_err(|usage| ErrorResponse::short("too many requests from this address", usage))
 }
 
 /// Counts a sign-in with a provider that a caller without a token begins.
@@ -252,7 +253,7 @@ pub(crate) fn admit(context: &Context, address: IpAddr, cost: u32) -> Answer<()>
 /// If there were too many from this address recently.
 pub(crate) fn begin_sign_in(context: &Context, address: IpAddr) -> Answer<()> {
     let taken = context.auth.sign_ins.take(address.to_canonical(), 1, Instant::now());
-    taken.map_err(|usage| Failure::short("too many sign-ins from this address", usage))
+    taken.map_err(|usage| ErrorResponse::short("too many sign-ins from this address", usage))
 }
 
 /// Counts a question that goes on to the provider.
@@ -261,7 +262,7 @@ pub(crate) fn begin_sign_in(context: &Context, address: IpAddr) -> Answer<()> {
 /// If there were too many from this address recently.
 pub(crate) fn ask_provider(context: &Context, address: IpAddr) -> Answer<()> {
     let taken = context.auth.asked.take(address.to_canonical(), 1, Instant::now());
-    taken.map_err(|usage| Failure::short("too many questions from this address", usage))
+    taken.map_err(|usage| ErrorResponse::short("too many questions from this address", usage))
 }
 
 /// The caller, if the token is valid now. What other requests of the same address did
@@ -289,7 +290,7 @@ pub(crate) async fn enter(
         Err(failure) => return Err(failure),
     };
     let (now, user) = (Instant::now(), &caller.actor.user);
-    let limit = |what: &'static str| move |usage| Failure::short(what, usage).to(user);
+    let limit = |what: &'static str| move |usage| ErrorResponse::short(what, usage).to(user);
     let taken = auth.places.known(peer, user, now);
     taken.map_err(limit("you have too many connections"))?;
     let taken = auth.tokens.take(caller.token, 1, now);
@@ -316,7 +317,8 @@ pub(crate) async fn identify(context: &Context, hash: TokenHash) -> Answer<Calle
         Some(caller) => caller,
         None => {
             let found = context.look(move |live| look_up(live.state(), &hash)).await?;
-            let caller = found.ok_or_else(|| Failure::unauthorized("token not recognised"))?;
+            let caller =
+                found.ok_or_else(|| ErrorResponse::unauthorized("token not recognised"))?;
             context.auth.admit(hash, caller.clone(), gone);
             caller
         }
@@ -328,10 +330,10 @@ pub(crate) async fn identify(context: &Context, hash: TokenHash) -> Answer<Calle
 }
 
 /// A caller with the right secret may know why it is not valid.
-fn expired(at: Time) -> Failure {
+fn expired(at: Time) -> ErrorResponse {
     let message = format!("this token expired at {}", words::moment(at));
     let hint = "sign in again, or have an administrator issue another: `tradewind token create`";
-    Failure::new(axum::http::StatusCode::UNAUTHORIZED, "unauthorized", message, hint)
+    ErrorResponse::new(axum::http::StatusCode::UNAUTHORIZED, "unauthorized", message, hint)
 }
 
 /// All are compared, whichever it is, with their secrets before the present ones.

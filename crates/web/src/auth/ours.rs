@@ -5,7 +5,7 @@ use cookie::time::Duration;
 use cookie::{Cookie, SameSite};
 
 use super::secret::looks_right;
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 
 /// Whether what goes out is encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +89,7 @@ impl Ours {
         };
         match same {
             true => Ok(()),
-            false => Err(Failure::forbidden("this was not sent by one of our own pages")),
+            false => Err(ErrorResponse::forbidden("this was not sent by one of our own pages")),
         }
     }
 

@@ -63,12 +63,12 @@ pub(crate) struct Connections {
 struct ConnectionsInner {
     last: u64,
     /// By number: the oldest first.
-    all: BTreeMap<u64, Place>,
+    all: BTreeMap<u64, SignInPlace>,
     by_peer: BTreeMap<SocketAddr, u64>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct SignInPlace {
     peer: SocketAddr,
     address: IpAddr,
     /// Whose valid token was shown last.
@@ -80,7 +80,7 @@ struct Place {
     line: Arc<CloseSignal>,
 }
 
-impl Place {
+impl SignInPlace {
     /// Small for what is closed first: idle for long.
     fn rank(&self, now: Instant) -> (bool, Instant) {
         let brief = self.busy > 0 && now.saturating_duration_since(self.since) < BRIEF;
@@ -145,7 +145,7 @@ impl Connections {
         }
         inside.last += 1;
         let number = inside.last;
-        let place = Place { peer, address, user: None, busy: 0, since: now, line };
+        let place = SignInPlace { peer, address, user: None, busy: 0, since: now, line };
         inside.all.insert(number, place);
         inside.by_peer.insert(peer, number);
         Some(number)
@@ -177,7 +177,7 @@ impl Connections {
     pub(crate) fn known(&self, peer: SocketAddr, user: &str, now: Instant) -> Result<(), Usage> {
         let mut inside = self.inside();
         let Some(number) = inside.by_peer.get(&peer).copied() else { return Ok(()) };
-        let is_same = |place: &Place| place.user.as_deref() == Some(user);
+        let is_same = |place: &SignInPlace| place.user.as_deref() == Some(user);
         if inside.all.get(&number).is_none_or(is_same) {
             return Ok(());
         }
@@ -199,7 +199,7 @@ impl Connections {
     /// Closes connections that never showed a valid token and have done nothing for long.
     pub(crate) fn sweep(&self, now: Instant) {
         let mut inside = self.inside();
-        let late = |(number, it): (&u64, &Place)| {
+        let late = |(number, it): (&u64, &SignInPlace)| {
             let max = if it.busy == 0 { self.idle } else { self.request };
             let late = it.user.is_none() && now.saturating_duration_since(it.since) >= max;
             late.then_some(*number)
@@ -232,12 +232,12 @@ impl ConnectionsInner {
         counts.into_iter().max_by_key(|(_, count)| *count).map(|(user, _)| user.to_owned())
     }
 
-    fn victim(&self, now: Instant, may_go: impl Fn(&Place) -> bool) -> Option<u64> {
+    fn victim(&self, now: Instant, may_go: impl Fn(&SignInPlace) -> bool) -> Option<u64> {
         let all = self.all.iter().filter(|(_, it)| may_go(it));
         all.min_by_key(|(_, it)| it.rank(now)).map(|(number, _)| *number)
     }
 
-    fn give_up(&mut self, now: Instant, may_go: impl Fn(&Place) -> bool) {
+    fn give_up(&mut self, now: Instant, may_go: impl Fn(&SignInPlace) -> bool) {
         let victim = self.victim(now, may_go);
         self.close(victim);
     }
@@ -248,7 +248,7 @@ impl ConnectionsInner {
         }
     }
 
-    fn remove(&mut self, number: u64) -> Option<Place> {
+    fn remove(&mut self, number: u64) -> Option<SignInPlace> {
         let place = self.all.remove(&number)?;
         // The port may have been used again.
         if self.by_peer.get(&place.peer) == Some(&number) {

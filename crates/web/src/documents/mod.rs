@@ -58,7 +58,9 @@ pub use project::{
 pub use quote::{Basis, Offer, OfferedNodes, QueuePlan, Quotes};
 pub use report::{Report, SiteReport, TogetherReport, UserReport};
 pub use session::{Session, SessionList};
-pub use shadow::{ComparedErrors, ObservedHour, ObservedSite, ObservedWaits, Shadow, StartErrors};
+pub use shadow::{
+    ComparedErrors, ObservedHour, ObservedPolicy, ObservedSite, ObservedWaits, Shadow, StartErrors,
+};
 pub use sign_in::{DeviceAnswer, DeviceQuestion, DeviceSignIn, NewSession, SignInWays};
 pub use site::{Delay, OwnersQueue, Pool, PriceChange, Site, SiteFailure, SiteList, SiteState};
 pub use start::{Expectation, RangeScore, StartRange, StartRanges, StartsWithin};

@@ -94,6 +94,39 @@ pub struct ObservedSite {
     /// The same by project (Slurm's account).
     #[serde(default)]
     pub projects: Vec<ObservedWaits>,
+    /// What the site's policy would have done; left out if the configuration names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<ObservedPolicy>,
+}
+
+/// What a policy of the user's would have done at an observed cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "name": "python:mine:Mine", "outages": 0, "jobs": 40, "earlier": 12, "saved": 5400, "later": 3,
+    "built_in": 0
+}))]
+pub struct ObservedPolicy {
+    /// As the configuration has it.
+    pub name: String,
+    /// Why it does not answer; left out if it does. The built-in look-ahead decides meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    /// Since when it does not answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem_since: Option<i64>,
+    /// How often it has stopped to answer since the daemon was started.
+    pub outages: u64,
+    /// Jobs that have started after it was asked about them.
+    pub jobs: u64,
+    /// Of these, jobs that it would have started earlier.
+    pub earlier: u64,
+    /// Seconds by which earlier, together.
+    pub saved: i64,
+    /// Of these, jobs that the cluster started while the policy left them waiting.
+    pub later: u64,
+    /// Jobs about which the built-in look-ahead decided, since the policy did not answer; in no other
+    /// number here.
+    pub built_in: u64,
 }
 
 /// An hour of an observed cluster.

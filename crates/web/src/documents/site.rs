@@ -53,7 +53,7 @@ pub struct Site {
 /// Jobs that wait at a site and are not the market's. The market leaves the nodes free that they
 /// are expected to take.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(example = json!({"jobs": 12, "foreseen": 10}))]
+#[schema(example = json!({"jobs": 12, "foreseen": 10, "max_delay": 300, "longest_delay": 41, "at_bound": 0}))]
 pub struct OwnersQueue {
     /// How many jobs, an array counted once.
     pub jobs: u32,
@@ -62,6 +62,17 @@ pub struct OwnersQueue {
     /// What is not known of the queue, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<String>,
+    /// The bound, in seconds: when jobs of the market have put off one of these jobs for so long in
+    /// sum, no further one starts before it. Left out where there is no bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_delay: Option<i64>,
+    /// The longest that jobs of the market have put off a job there, in seconds, since the start of the
+    /// daemon.
+    #[serde(default)]
+    pub longest_delay: i64,
+    /// How many have reached the bound: no job of the market starts in their pools before them.
+    #[serde(default)]
+    pub at_bound: u32,
 }
 
 /// The state of a site.

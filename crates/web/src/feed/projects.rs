@@ -1,6 +1,6 @@
 //! Changes of projects as events: for those whom they concern and for managers.
 
-use tradewind_daemon::live::projects::{Change, Which};
+use tradewind_daemon::live::projects::{ProjectEdit, Which};
 use tradewind_model::Money;
 
 use crate::context::Context;
@@ -10,7 +10,7 @@ use crate::documents::Event;
 pub(super) fn told(
     context: &Context,
     name: &str,
-    change: &Change,
+    change: &ProjectEdit,
     base: &Event,
 ) -> Option<(Event, Vec<String>)> {
     let event = |kind: &str| Event {
@@ -19,12 +19,12 @@ pub(super) fn told(
         ..base.clone()
     };
     let (event, user) = match change {
-        Change::BudgetWarning { user, which, level, spent, of } => {
+        ProjectEdit::BudgetWarning { user, which, level, spent, of } => {
             let message = Some(warning(name, user.as_deref(), *which, *spent, *of));
             let (percent, amount) = (Some(*level), Some((*spent).into()));
             (Event { percent, amount, message, ..event("budget") }, user.clone())
         }
-        Change::Eased { .. } => return None,
+        ProjectEdit::Eased { .. } => return None,
         change => {
             let (message, user) = words(change);
             (Event { message: Some(message), ..event("project") }, user)
@@ -55,18 +55,18 @@ fn warning(name: &str, user: Option<&str>, which: Which, spent: Money, of: Money
     }
 }
 
-fn words(change: &Change) -> (String, Option<String>) {
+fn words(change: &ProjectEdit) -> (String, Option<String>) {
     match change {
-        Change::Made { .. } => ("made".to_owned(), None),
-        Change::Noted { note } => (note.clone(), None),
-        Change::Joined { user, role } => {
+        ProjectEdit::Made { .. } => ("made".to_owned(), None),
+        ProjectEdit::Noted { note } => (note.clone(), None),
+        ProjectEdit::Joined { user, role } => {
             (format!("{user} is a {}", role.name()), Some(user.clone()))
         }
-        Change::Left { user } => (format!("{user} is no member any more"), Some(user.clone())),
-        Change::Limited { user: None, limits } => (format!("limit: {}", limits.words()), None),
-        Change::Limited { user: Some(user), limits } => {
+        ProjectEdit::Left { user } => (format!("{user} is no member any more"), Some(user.clone())),
+        ProjectEdit::Limited { user: None, limits } => (format!("limit: {}", limits.words()), None),
+        ProjectEdit::Limited { user: Some(user), limits } => {
             (format!("limit of {user}: {}", limits.words()), Some(user.clone()))
         }
-        Change::BudgetWarning { .. } | Change::Eased { .. } => (String::new(), None),
+        ProjectEdit::BudgetWarning { .. } | ProjectEdit::Eased { .. } => (String::new(), None),
     }
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use prometheus_client::encoding::text::encode;
-use tradewind_daemon::engine::Role;
+use tradewind_daemon::engine::MarketRole;
 use tradewind_daemon::live::Live;
 use tradewind_daemon::live::site_health::SiteState;
 use tradewind_model::SiteId;
@@ -12,7 +12,7 @@ use tradewind_model::SiteId;
 use super::{Metrics, OfKind, OfPool, OfSite, OfState, Phase};
 use crate::context::Context;
 use crate::documents::JobCounts;
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::views::market;
 
 /// What is looked up.
@@ -50,7 +50,7 @@ pub(crate) async fn scrape(context: &Context) -> Answer<String> {
     metrics.set_engine(context, &sites);
     let mut text = String::new();
     let encoded = encode(&mut text, &metrics.registry);
-    encoded.map_err(|_| Failure::unavailable("the numbers cannot be written"))?;
+    encoded.map_err(|_| ErrorResponse::unavailable("the numbers cannot be written"))?;
     Ok(text)
 }
 
@@ -115,8 +115,8 @@ impl Metrics {
         set(&self.append_time, gauges.appends.time().as_secs_f64());
         self.read_only.set(i64::from(gauges.is_read_only()));
         let (owns, epoch, behind) = match gauges.role() {
-            Role::Owner { epoch } => (true, epoch, 0),
-            Role::Standby(standing) => (false, 0, standing.rows_behind),
+            MarketRole::Owner { epoch } => (true, epoch, 0),
+            MarketRole::Standby(standing) => (false, 0, standing.rows_behind),
         };
         self.owner.set(i64::from(owns));
         self.epoch.set(epoch as i64);

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::keys::Keys;
 use super::wire::checked;
-use super::{Inside, Refused};
+use super::{OidcState, Refused};
 
 /// How long what the provider says of itself counts.
 const FRESH: Duration = Duration::from_secs(3_600);
@@ -50,7 +50,7 @@ pub(super) struct Known {
     keys: Option<(Keys, Instant)>,
 }
 
-impl Inside {
+impl OidcState {
     /// The provider's description; asked for at most once an hour.
     pub(super) fn description(&self) -> Result<ProviderMetadata, Refused> {
         let had = self.known().description.clone();

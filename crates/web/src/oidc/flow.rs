@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::id_token::Expected;
-use super::{Hint, Identity, Inside, Oidc, Refused, identity};
+use super::{Hint, Identity, Oidc, OidcState, Refused, identity};
 use crate::clock::now;
 use crate::failure::Answer;
 
@@ -206,7 +206,7 @@ impl Oidc {
     }
 }
 
-impl Inside {
+impl OidcState {
     fn scopes(&self) -> String {
         self.provider.scopes.join(" ")
     }

@@ -10,7 +10,7 @@ use jsonwebtoken::{Algorithm, Validation, decode, decode_header};
 use serde_json::{Map, Value};
 
 use super::keys::Keys;
-use super::{Inside, Refused};
+use super::{OidcState, Refused};
 
 /// By how much the provider's clock may differ from ours: seconds.
 const SKEW: i64 = 120;
@@ -38,7 +38,7 @@ pub(super) struct Expected<'a> {
     pub(super) now: i64,
 }
 
-impl Inside {
+impl OidcState {
     /// The claims of an ID token that proves to be genuine.
     pub(super) fn claims(
         &self,

@@ -21,7 +21,7 @@ use tokio::sync::Semaphore;
 use tradewind_daemon::live::rights::Role;
 
 use crate::blocking::blocking;
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use discovery::Known;
 use wire::Wire;
 
@@ -110,10 +110,10 @@ impl Refused {
 
 /// The provider, and what is known of it.
 #[derive(Debug, Clone)]
-pub(crate) struct Oidc(Arc<Inside>);
+pub(crate) struct Oidc(Arc<OidcState>);
 
 #[derive(Debug)]
-struct Inside {
+struct OidcState {
     provider: Provider,
     /// Where browsers come back to.
     back: String,
@@ -138,7 +138,7 @@ impl Oidc {
         let back = format!("{url}{}", Self::BACK);
         let door = format!("{url}/signin");
         let (known, questions) = (Mutex::default(), Arc::new(Semaphore::new(AT_ONCE)));
-        Ok(Oidc(Arc::new(Inside { provider, back, door, wire, known, questions })))
+        Ok(Oidc(Arc::new(OidcState { provider, back, door, wire, known, questions })))
     }
 
     pub(crate) fn provider(&self) -> &Provider {
@@ -148,11 +148,11 @@ impl Oidc {
     /// Does something that asks the provider, on a thread that may wait.
     async fn ask<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Inside) -> Result<T, Refused> + Send + 'static,
+        work: impl FnOnce(&OidcState) -> Result<T, Refused> + Send + 'static,
     ) -> Answer<Result<T, Refused>> {
         let permit = Arc::clone(&self.0.questions).try_acquire_owned();
         let permit = permit.map_err(|_| {
-            Failure::unavailable("many sign in at the same time, and the provider is slow")
+            ErrorResponse::unavailable("many sign in at the same time, and the provider is slow")
         })?;
         let inside = Arc::clone(&self.0);
         blocking(move || {

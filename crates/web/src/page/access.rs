@@ -11,7 +11,7 @@ use super::words;
 use crate::auth::Caller;
 use crate::context::Context;
 use crate::documents::{Role, Session, Token};
-use crate::failure::Failure;
+use crate::failure::ErrorResponse;
 use crate::routes::{sessions, tokens};
 
 /// Rows of each table: an administrator of a large market lists the rest on the command line.
@@ -105,7 +105,7 @@ pub(crate) async fn end(
             sessions::close(&context, ended).await?;
         }
         "token" => tokens::expel(&context, caller.actor, id).await?,
-        _ => return Err(Failure::invalid("neither a session nor a token", "").into()),
+        _ => return Err(ErrorResponse::invalid("neither a session nor a token", "").into()),
     }
     Ok(go("/access"))
 }

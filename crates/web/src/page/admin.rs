@@ -19,7 +19,7 @@ use crate::blocking::blocking;
 use crate::context::Context;
 use crate::documents::{Credits, Site, Standby};
 use crate::extract::Selection;
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::operations::{Daemons, Examined, Receiver};
 use crate::routes::projects::check_note;
 use crate::routes::standby::standing;
@@ -49,14 +49,14 @@ struct Admin {
     which: AdminQuery,
     sites: Vec<Site>,
     log: Result<Vec<StoredAuditEntry>, String>,
-    operations: Operations,
+    operations: DaemonReport,
     /// What was refused, and what was typed.
     wrong: Option<String>,
     filled: GrantForm,
 }
 
 /// What the daemon says of itself.
-struct Operations {
+struct DaemonReport {
     /// Since when the sites are examined, if they are now.
     examining: Option<i64>,
     examined: Option<Examined>,
@@ -67,13 +67,13 @@ struct Operations {
     standby: Option<Standby>,
 }
 
-impl Operations {
-    async fn of(context: &Context) -> Answer<Operations> {
+impl DaemonReport {
+    async fn of(context: &Context) -> Answer<DaemonReport> {
         let (examining, examined) = context.examinations.look();
         let of_daemon = std::sync::Arc::clone(&context.operations);
         let (receivers, daemons) =
             blocking(move || (of_daemon.receivers(), of_daemon.daemons())).await?;
-        Ok(Operations { examining, examined, receivers, daemons, standby: standing(context) })
+        Ok(DaemonReport { examining, examined, receivers, daemons, standby: standing(context) })
     }
 }
 
@@ -121,7 +121,7 @@ fn may(caller: &Caller) -> Answer<()> {
     match caller.actor.role {
         Role::Administrator => Ok(()),
         Role::User | Role::Owner | Role::Peer => {
-            Err(Failure::forbidden("only an administrator may see this"))
+            Err(ErrorResponse::forbidden("only an administrator may see this"))
         }
     }
 }
@@ -147,7 +147,7 @@ async fn shown(
         .look(move |live: &_| sites::for_reader(sites::list_now(live), live.state(), &actor));
     let list = sites::counted(list.await?, context.market.gauges(), &caller.actor);
     let log = log(context, &which, shell.now - DAY).await?;
-    let operations = Operations::of(context).await?;
+    let operations = DaemonReport::of(context).await?;
     Ok(Admin { shell, which, sites: list.sites, log, operations, wrong, filled })
 }
 
@@ -220,9 +220,10 @@ fn grant(filled: &GrantForm) -> Answer<(Ask, Account)> {
     let named = if text.contains(':') { text.to_owned() } else { format!("user:{text}") };
     let to = Account::parse(&named).ok_or_else(|| {
         let hint = "a user’s name, or project:NAME";
-        Failure::invalid(format!("`{text}` is no account"), hint).in_field("to")
+        ErrorResponse::invalid(format!("`{text}` is no account"), hint).in_field("to")
     })?;
-    let wrong = || Failure::invalid("there is no such amount", "credits above 0, as in 120.5");
+    let wrong =
+        || ErrorResponse::invalid("there is no such amount", "credits above 0, as in 120.5");
     let amount: Option<Credits> = serde_json::from_str(filled.amount.trim()).ok();
     let amount = amount.and_then(Credits::money).filter(|it| it.0 > 0);
     let amount = amount.ok_or_else(|| wrong().in_field("amount"))?;

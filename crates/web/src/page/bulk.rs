@@ -8,7 +8,7 @@ use tradewind_daemon::live::state::Phase;
 use super::reply::{PageResult, go};
 use crate::auth::Caller;
 use crate::context::Context;
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 
 /// A choice of all jobs of an array: this, and the number of the first.
 const ARRAY: &str = "array-";
@@ -78,7 +78,7 @@ pub(crate) async fn act(
         "cancel" => Ok(Ask::Cancel { job }),
         "hold" => Ok(Ask::Hold { job }),
         "release" => Ok(Ask::Release { job }),
-        _ => Err(Failure::malformed("jobs have no such action", "")),
+        _ => Err(ErrorResponse::malformed("jobs have no such action", "")),
     };
     ask(0)?;
     let mut result = BulkResult { act: act.clone(), done: 0, failed: Vec::new() };
@@ -117,7 +117,7 @@ async fn chosen(context: &Context, caller: &Caller, words: Vec<String>) -> Answe
     match jobs.len() > MOST {
         true => {
             let message = format!("{} jobs are chosen, and {MOST} may be", jobs.len());
-            Err(Failure::invalid(message, "filter the list, and choose fewer"))
+            Err(ErrorResponse::invalid(message, "filter the list, and choose fewer"))
         }
         false => Ok(jobs),
     }

@@ -18,7 +18,7 @@ use crate::auth::Caller;
 use crate::context::Context;
 use crate::documents::{Explanation, Job, Limit};
 use crate::extract::At;
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::notes;
 use crate::routes::advice;
 use crate::routes::output::{Source, source_of};
@@ -124,7 +124,7 @@ async fn look(context: &Context, caller: &Caller, number: u64) -> Answer<(Job, F
         let job = jobs::find(moment.state, &actor, number)?;
         Some((jobs::whole(moment, job), facts(live, job)))
     });
-    found.await?.ok_or_else(|| Failure::unknown(format!("you have no job {number}")))
+    found.await?.ok_or_else(|| ErrorResponse::unknown(format!("you have no job {number}")))
 }
 
 /// A job with its history, why it waits, and what it has written.
@@ -223,7 +223,7 @@ pub(crate) async fn act(
         "hold" => Ask::Hold { job },
         "release" => Ask::Release { job },
         "requeue" => Ask::Requeue { job },
-        _ => return Err(Failure::malformed("a job has no such action", "").into()),
+        _ => return Err(ErrorResponse::malformed("a job has no such action", "").into()),
     };
     context.ask(caller.actor, ask).await?;
     Ok(go(&format!("/jobs/{job}")))

@@ -19,7 +19,7 @@ use crate::auth::Caller;
 use crate::context::Context;
 use crate::documents::{self, Credits};
 use crate::extract::Selection;
-use crate::views::status::{Group, Moment, group};
+use crate::views::status::{Moment, StatusGroup, group};
 use crate::views::{self, jobs::title, words as states};
 
 /// The value of `ended` for jobs that ended in the last day.
@@ -379,10 +379,11 @@ fn list(moment: &Moment<'_>, actor: &Actor, which: &JobsQuery) -> JobListPage {
         SHOWS.iter().map(|(show, name)| Chip { show, name, count: 0 }).collect();
     let mut all: Vec<&Job> = Vec::new();
     for job in state.jobs.values().filter(fits) {
-        for chip in chips.iter_mut().filter(|chip| is_shown(moment, job, chip.show)) {
+        let group = group(state, job);
+        for chip in chips.iter_mut().filter(|chip| is_shown(job, group, chip.show)) {
             chip.count += 1;
         }
-        if is_shown(moment, job, &which.show) {
+        if is_shown(job, group, &which.show) {
             all.push(job);
         }
     }
@@ -476,23 +477,22 @@ fn compare(moment: &Moment<'_>, column: &str, a: &Job, b: &Job) -> Ordering {
     }
 }
 
-/// Whether the list that is called `show` has the job.
-fn is_shown(moment: &Moment<'_>, job: &Job, show: &str) -> bool {
-    let group = group(moment.state, job);
+/// Whether the list that is called `show` has the job, which is of this group.
+fn is_shown(job: &Job, group: StatusGroup, show: &str) -> bool {
     match show {
-        "waiting" => group == Group::Waiting,
-        "held" => group == Group::Held,
-        "booked" => group == Group::Booked,
-        "running" => group == Group::Running,
-        "unknown" => group == Group::Unknown,
+        "waiting" => group == StatusGroup::Waiting,
+        "held" => group == StatusGroup::Held,
+        "booked" => group == StatusGroup::Booked,
+        "running" => group == StatusGroup::Running,
+        "unknown" => group == StatusGroup::Unknown,
         "away" => matches!(job.phase(), Phase::Away | Phase::Handing),
         "failed" => match job.phase() {
             Phase::Over(finish) => !["COMPLETED", "CANCELLED"].contains(&states::finished(finish)),
             _ => false,
         },
-        "over" => group == Group::Over,
+        "over" => group == StatusGroup::Over,
         "all" => true,
-        _ => group != Group::Over,
+        _ => group != StatusGroup::Over,
     }
 }
 
@@ -500,16 +500,9 @@ fn ended_lately(moment: &Moment<'_>, job: &Job) -> bool {
     job.ended().is_some_and(|at| at >= moment.now - LATELY)
 }
 
-/// The jobs of the list `show` that the reader may see; those that failed, of the last day.
-pub(super) fn shown<'a>(
-    moment: &'a Moment<'a>,
-    actor: &'a Actor,
-    show: &'a str,
-) -> impl Iterator<Item = &'a Job> {
-    let jobs = moment.state.jobs.values().filter(|job| actor.may_act_for(&job.user));
-    jobs.filter(move |job| {
-        is_shown(moment, job, show) && (show != "failed" || ended_lately(moment, job))
-    })
+/// Whether the job, which is over, failed in the last day.
+pub(super) fn failed_lately(moment: &Moment<'_>, job: &Job) -> bool {
+    ended_lately(moment, job) && is_shown(job, StatusGroup::Over, "failed")
 }
 
 #[cfg(test)]

@@ -16,9 +16,9 @@ use crate::auth::Caller;
 use crate::context::Context;
 use crate::documents::{AccountList, Credits, Posting};
 use crate::extract::Selection;
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::notes;
-use crate::views::accounts::{self, Found, PostingFilter};
+use crate::views::accounts::{self, FoundPostings, PostingFilter};
 
 /// Accounts, and postings on a page.
 const ACCOUNTS: usize = 200;
@@ -62,9 +62,9 @@ struct Ledger {
     accounts: AccountList,
     account: String,
     which: LedgerQuery,
-    found: Found,
+    found: FoundPostings,
     /// What is wrong with the filter.
-    wrong: Option<Wrong>,
+    wrong: Option<FilterError>,
     next: Option<u64>,
     /// The filter as it stands in an address.
     query: String,
@@ -74,7 +74,7 @@ struct Ledger {
 }
 
 /// What is wrong with the filter, and in which field.
-struct Wrong {
+struct FilterError {
     field: String,
     message: String,
     hint: String,
@@ -105,13 +105,13 @@ pub(crate) async fn show(
     let (found, is_bare, failure) = match found {
         Ok((found, is_bare)) => (found, is_bare, None),
         Err(failure) if failure.is_unavailable() => return Err(failure.into()),
-        Err(failure) => (Found::default(), false, Some(failure)),
+        Err(failure) => (FoundPostings::default(), false, Some(failure)),
     };
     let status = failure.as_ref().map(|it| it.parts().0);
     let wrong = failure.map(|it| {
         let problem = it.parts().1.clone();
         let field = problem.field.unwrap_or_else(|| "account".to_owned());
-        Wrong { field, message: problem.message, hint: problem.hint }
+        FilterError { field, message: problem.message, hint: problem.hint }
     });
     let shell = Shell::new(&context, &caller, "Ledger").await?;
     let actor = caller.actor;
@@ -135,7 +135,7 @@ async fn found(
     caller: &Caller,
     which: &LedgerQuery,
     (account, wanted): (&str, PostingFilter),
-) -> Answer<(Found, bool)> {
+) -> Answer<(FoundPostings, bool)> {
     if wanted.account.as_ref().is_none_or(|it| *it != Account::User(caller.actor.user.clone())) {
         notes::read(context, caller, "", &format!("statement of {account}"));
     }
@@ -148,7 +148,7 @@ async fn found(
         let seen = wanted.account.as_ref().is_none_or(may_see);
         seen.then(|| accounts::postings(state, &actor, &wanted, (before, PAGE)))
     });
-    let unknown = || Failure::unknown(format!("you have no account `{account}`"));
+    let unknown = || ErrorResponse::unknown(format!("you have no account `{account}`"));
     let found = look.await?.ok_or_else(unknown)?;
     Ok((found, wanted_all && before == u64::MAX))
 }
@@ -161,15 +161,16 @@ fn account(which: &LedgerQuery, caller: &Caller) -> String {
 
 fn wanted(which: &LedgerQuery, account: &str) -> Answer<PostingFilter> {
     let said = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-    let unknown = || Failure::unknown(format!("you have no account `{account}`"));
+    let unknown = || ErrorResponse::unknown(format!("you have no account `{account}`"));
     let job = said(&which.job).map(|text| {
-        let wrong = Failure::invalid(format!("`{text}` is no job’s number"), "as in 42");
+        let wrong = ErrorResponse::invalid(format!("`{text}` is no job’s number"), "as in 42");
         text.parse::<u64>().map_err(|_| wrong.in_field("job"))
     });
-    let clock = clock(&which.zone).map_err(|wrong| Failure::invalid(wrong, "as in UTC"))?;
+    let clock = clock(&which.zone).map_err(|wrong| ErrorResponse::invalid(wrong, "as in UTC"))?;
     let moment = |text: &str, field| {
         said(text).map(|text| {
-            let wrong = Failure::invalid(format!("`{text}` is no time"), "as in 2026-11-21 14:00");
+            let wrong =
+                ErrorResponse::invalid(format!("`{text}` is no time"), "as in 2026-11-21 14:00");
             instant(&text, &clock).ok_or_else(|| wrong.in_field(field))
         })
     };
@@ -215,7 +216,7 @@ pub(crate) async fn csv(
         };
         seen.then(|| accounts::postings(state, &actor, &wanted, (u64::MAX, usize::MAX)).page)
     });
-    let unknown = || Failure::unknown(format!("you have no account `{account}`"));
+    let unknown = || ErrorResponse::unknown(format!("you have no account `{account}`"));
     let postings = look.await?.ok_or_else(unknown)?;
     let line = |it: &Posting| cells(it).map(|cell| quoted(&cell)).join(",") + "\n";
     let text = COLUMNS.join(",") + "\n" + &postings.iter().map(line).collect::<String>();

@@ -12,6 +12,7 @@ mod assets;
 mod board;
 mod breakdown;
 mod bulk;
+mod census;
 mod chart;
 mod choice;
 mod clock;
@@ -54,17 +55,19 @@ use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use std::net::SocketAddr;
+use tower_http::CompressionLevel;
+use tower_http::compression::CompressionLayer;
 
 use crate::auth;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::ErrorResponse;
 use reply::Trouble;
 
 pub(crate) use board::Boards;
 pub(crate) use policy::{Compared, Copied};
 pub(crate) use prices::LastChanges;
 pub(crate) use runs::Runs;
-pub(crate) use trial::{Basis, TriedPrice};
+pub(crate) use trial::{TrialBasis, TriedPrice};
 
 /// What a page may do: use what comes from here, and nothing else.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
@@ -75,8 +78,10 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
 pub(crate) async fn nowhere(headers: HeaderMap) -> Response {
     let kinds = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok()).unwrap_or_default();
     match kinds.contains("text/html") {
-        true => Trouble::from(Failure::unknown("there is no such page")).into_response(),
-        false => Failure::unknown("there is nothing here; see `/openapi.json`").into_response(),
+        true => Trouble::from(ErrorResponse::unknown("there is no such page")).into_response(),
+        false => {
+            ErrorResponse::unknown("there is nothing here; see `/openapi.json`").into_response()
+        }
     }
 }
 
@@ -117,6 +122,7 @@ pub(crate) fn router(context: &Context) -> Router<Context> {
         .route("/signout", post(session::end))
         .route("/assets/{version}/{*name}", get(assets::file))
         .merge(inside)
+        .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
         .layer(from_fn(guarded))
 }
 
@@ -142,7 +148,7 @@ async fn guarded(request: Request, next: Next) -> Response {
     let is_page = !request.uri().path().starts_with(ASKED_BY_SCRIPTS);
     let mut response = next.run(request).await;
     // Of an address that cannot be read, too, a page says so.
-    if let Some(failure) = response.extensions_mut().remove::<Failure>().filter(|_| is_page) {
+    if let Some(failure) = response.extensions_mut().remove::<ErrorResponse>().filter(|_| is_page) {
         response = Trouble::from(failure.clone()).into_response();
         response.extensions_mut().insert(failure);
     }

@@ -5,10 +5,10 @@ use axum::extract::State;
 use tradewind_daemon::live::Live;
 use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::rights::{Actor, Role};
-use tradewind_daemon::live::state::{Hold, Job, Phase, State as Books};
+use tradewind_daemon::live::state::{Job, State as Books};
 use tradewind_model::{PoolId, Time};
 
-use super::jobs;
+use super::census::Census;
 use super::reply::{PageResult, show as page};
 use super::shell::Shell;
 use super::words;
@@ -84,8 +84,9 @@ pub(crate) async fn show(State(context): State<Context>, caller: Caller) -> Page
     let actor = caller.actor;
     let look = context.see(move |live, moment| {
         let is_new = moment.state.last_job() == 0;
-        let trouble = alerts(moment, &actor);
-        (cards(moment, &actor), trouble, own(moment, &actor.user), pools(live), is_new)
+        let census = Census::new(moment, &actor);
+        let cards = cards(moment, &actor, &census);
+        (cards, alerts(moment, &census), own(moment, census.own), pools(live), is_new)
     });
     let (cards, (alerts, more_alerts), own, mut pools, is_new) = look.await?;
     pools.sort_by_key(|it| it.pool.price);
@@ -111,39 +112,20 @@ const POOLS: usize = 5;
 
 /// What is to be done for the reader's own jobs: failures of the last day, holds that do not end
 /// by themselves.
-fn alerts(moment: &Moment<'_>, actor: &Actor) -> (Vec<Alert>, usize) {
-    let own = |show| jobs::shown(moment, actor, show).filter(|job| job.user == actor.user);
-    let failed = own("failed").collect::<Vec<_>>().into_iter().rev();
-    let stuck = own("held").filter(|job| match job.phase() {
-        Phase::Held(hold) => !matches!(hold, Hold::User | Hold::Dependency | Hold::Array),
-        _ => false,
-    });
-    let mut all: Vec<&Job> = stuck.chain(failed).collect();
-    let more = all.split_off(all.len().min(ALERTS)).len();
+fn alerts(moment: &Moment<'_>, census: &Census<'_>) -> (Vec<Alert>, usize) {
+    let all = census.own_stuck.iter().chain(census.own_failed.iter().rev());
     let alert = |job: &&Job| {
         let document = views::jobs::whole(moment, job);
         let said = status_sentence(&document, None);
         Alert { id: job.number, title: document.title(), said }
     };
-    (all.iter().map(alert).collect(), more)
+    let more = (census.own_stuck.len() + census.own_failed.len()).saturating_sub(ALERTS);
+    (all.take(ALERTS).map(alert).collect(), more)
 }
 
 /// Those that wait for a site that fails first, then by start.
-fn own(moment: &Moment<'_>, user: &str) -> (Vec<documents::Job>, usize) {
-    let state = moment.state;
-    let over = |job: &Job| matches!(job.phase(), Phase::Over(_));
-    let mut own: Vec<(bool, i64, &Job)> = state
-        .jobs
-        .values()
-        .filter(|job| job.user == user && !over(job))
-        .map(|job| {
-            let status = moment.status(job);
-            let expected = status.expected_start.map(|it| it.at);
-            let start = expected.or(status.started.map(|at| at.0)).unwrap_or(i64::MAX);
-            (views::failures::of_job(state, job).is_empty(), start, job)
-        })
-        .collect();
-    own.sort_by_key(|(is_well, start, job)| (*is_well, *start, job.number));
+fn own(moment: &Moment<'_>, mut own: Vec<(bool, i64, &Job)>) -> (Vec<documents::Job>, usize) {
+    own.sort_unstable_by_key(|(is_well, start, job)| (*is_well, *start, job.number));
     let count = own.len();
     (own.iter().take(OWN).map(|(.., job)| views::jobs::line(moment, job)).collect(), count)
 }
@@ -185,11 +167,11 @@ fn next_free(state: &Books, id: PoolId) -> NextFree {
 }
 
 /// Only what says something: no card counts nothing.
-fn cards(moment: &Moment<'_>, actor: &Actor) -> Vec<Card> {
+fn cards(moment: &Moment<'_>, actor: &Actor, census: &Census<'_>) -> Vec<Card> {
     let state = moment.state;
-    let mut cards = of_jobs(moment, actor);
-    cards.extend(next_start(moment, actor));
-    cards.extend(nodes(state));
+    let mut cards = of_jobs(actor, census);
+    cards.extend(next_start(moment, census));
+    cards.extend(nodes(state, census.at_work));
     let account = Account::User(actor.user.clone());
     if state.accounts().knows(&account) {
         let held = views::accounts::held_of(state, &account);
@@ -211,17 +193,13 @@ fn card(name: &'static str, value: String, note: String, link: &str) -> Card {
 }
 
 /// The jobs that the reader may see: as many as the lists to which the cards lead.
-fn of_jobs(moment: &Moment<'_>, actor: &Actor) -> Vec<Card> {
-    let count = |show| jobs::shown(moment, actor, show).count();
-    let oldest = jobs::shown(moment, actor, "waiting").map(|job| job.submitted.0).min();
-    let longest = jobs::shown(moment, actor, "running");
-    let longest = longest.filter_map(|job| Some(moment.status(job).started?.0)).min();
+fn of_jobs(actor: &Actor, census: &Census<'_>) -> Vec<Card> {
     let names = match actor.role {
         Role::Administrator => ["running", "waiting", "held", "booked", "failed"],
         _ => ["of your jobs run", "wait", "are held", "are booked", "failed"],
     };
-    let of = |name, show: &'static str, more: &str| {
-        card(name, words::grouped(count(show)), String::new(), &format!("/jobs?show={show}{more}"))
+    let of = |name, count, show: &'static str, more: &str| {
+        card(name, words::grouped(count), String::new(), &format!("/jobs?show={show}{more}"))
     };
     let noted = |card: Card, (note, since): (&str, Option<i64>)| {
         let note = since.map_or_else(String::new, |_| note.to_owned());
@@ -229,20 +207,18 @@ fn of_jobs(moment: &Moment<'_>, actor: &Actor) -> Vec<Card> {
     };
     let lately = "in the last day".to_owned();
     let all = [
-        noted(of(names[0], "running", ""), ("longest for", longest)),
-        noted(of(names[1], "waiting", ""), ("oldest for", oldest)),
-        Card { alarm: true, ..of(names[2], "held", "") },
-        of(names[3], "booked", ""),
-        Card { alarm: true, note: lately, ..of(names[4], "failed", "&ended=day") },
+        noted(of(names[0], census.running, "running", ""), ("longest for", census.longest)),
+        noted(of(names[1], census.waiting, "waiting", ""), ("oldest for", census.oldest)),
+        Card { alarm: true, ..of(names[2], census.held, "held", "") },
+        of(names[3], census.booked, "booked", ""),
+        Card { alarm: true, note: lately, ..of(names[4], census.failed, "failed", "&ended=day") },
     ];
     all.into_iter().filter(|card| card.value != "0").collect()
 }
 
 /// The next of the reader's own jobs that waits.
-fn next_start(moment: &Moment<'_>, actor: &Actor) -> Option<Card> {
-    let own = moment.state.jobs.values().filter(|job| job.user == actor.user);
-    let starts = own.filter_map(|job| Some((moment.start_of(job)?.0, job.number)));
-    let (at, number) = starts.min()?;
+fn next_start(moment: &Moment<'_>, census: &Census<'_>) -> Option<Card> {
+    let (at, number) = census.next?;
     let link = format!("/jobs/{number}");
     let wait = match at - moment.now.0 {
         ..=0 => "now".to_owned(),
@@ -252,18 +228,11 @@ fn next_start(moment: &Moment<'_>, actor: &Actor) -> Option<Card> {
 }
 
 /// How many nodes are in use, idle in use, and not there.
-fn nodes(state: &Books) -> Option<Card> {
+fn nodes(state: &Books, at_work: u32) -> Option<Card> {
     let sites = views::sites::list(state).sites;
     let sum = |of: fn(&Pool) -> u32| sites.iter().flat_map(|site| &site.pools).map(of).sum::<u32>();
     let (nodes, ours, local) = (sum(|it| it.nodes), sum(|it| it.ours), sum(|it| it.local));
     let (free, down) = (sum(|it| it.free), sum(|it| it.down));
-    let now = present(state);
-    let running = state.jobs.values().filter(|job| job.phase() == Phase::Running);
-    let at_work = running.flat_map(|job| job.parts().iter().map(move |part| (job, part)));
-    let at_work = at_work.filter(|(job, part)| {
-        part.exit.is_none() && job.works_since(part).is_some_and(|since| since <= now)
-    });
-    let at_work: u32 = at_work.map(|(_, part)| part.nodes).sum();
     let parts = [
         (at_work.min(ours), "busy"),
         (ours.saturating_sub(at_work), "allocated but idle"),

@@ -25,13 +25,13 @@ use crate::auth::{Caller, is_still_valid};
 use crate::context::Context;
 use crate::documents::Job;
 use crate::extract::{At, Selection};
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::routes::output::{OUTPUT, Source, source, stream};
 use crate::views::jobs;
 
 /// Which stream.
 #[derive(Debug, Default, Deserialize)]
-pub(crate) struct Which {
+pub(crate) struct StreamQuery {
     /// `output` or `error`; empty: the output.
     #[serde(default)]
     stream: String,
@@ -76,14 +76,15 @@ pub(crate) async fn show(
     State(context): State<Context>,
     caller: Caller,
     At(number): At<u64>,
-    Selection(which): Selection<Which>,
+    Selection(which): Selection<StreamQuery>,
 ) -> PageResult {
     let shell = Shell::new(&context, &caller, "Output").await?;
     let actor = caller.actor.clone();
     let found = context.see(move |_, moment| {
         jobs::find(moment.state, &actor, number).map(|job| jobs::whole(moment, job))
     });
-    let job = found.await?.ok_or_else(|| Failure::unknown(format!("you have no job {number}")))?;
+    let job =
+        found.await?.ok_or_else(|| ErrorResponse::unknown(format!("you have no job {number}")))?;
     let source = source(&context, &caller, number).await?;
     let stream = stream(&which.stream)?;
     let stream = if source.is_apart { stream } else { Stream::Output };
@@ -98,7 +99,7 @@ pub(crate) async fn file(
     State(context): State<Context>,
     caller: Caller,
     At(number): At<u64>,
-    Selection(which): Selection<Which>,
+    Selection(which): Selection<StreamQuery>,
 ) -> Result<Response, Trouble> {
     let source = source(&context, &caller, number).await?;
     let stream = stream(&which.stream)?;

@@ -21,7 +21,7 @@ use crate::auth::Caller;
 use crate::context::Context;
 use crate::documents::{JobChange, WhatIf, WhatIfQuestion};
 use crate::extract::Selection;
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::views::starts;
 use crate::watch::Watch;
 
@@ -171,7 +171,7 @@ fn may(caller: &Caller) -> Answer<()> {
     match caller.actor.role {
         Role::Administrator => Ok(()),
         Role::User | Role::Owner | Role::Peer => {
-            Err(Failure::forbidden("only an administrator decides which policy decides"))
+            Err(ErrorResponse::forbidden("only an administrator decides which policy decides"))
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::blocking::blocking;
 use crate::clock::present;
 use crate::context::Context;
 use crate::documents::Credits;
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::price_rules::{PriceRule, PriceRules};
 
 /// Empty lines for more rules.
@@ -51,7 +51,7 @@ pub(crate) struct Editor {
     /// The prices are not those of the configuration.
     pub(crate) is_set: bool,
     pub(crate) can_undo: bool,
-    pub(crate) wrong: Option<Wrong>,
+    pub(crate) wrong: Option<PriceError>,
     pub(crate) preview: Option<Preview>,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Row {
 
 /// What is wrong with what was typed, and in which row; `None`: in the price without a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Wrong {
+pub(crate) struct PriceError {
     pub(crate) row: Option<usize>,
     pub(crate) message: String,
 }
@@ -201,15 +201,16 @@ impl PriceForm {
     }
 
     /// The rules that were typed.
-    fn rules(&self) -> Result<PriceRules, Wrong> {
-        let base = price(&self.base).map_err(|message| Wrong { row: None, message })?;
+    fn rules(&self) -> Result<PriceRules, PriceError> {
+        let base = price(&self.base).map_err(|message| PriceError { row: None, message })?;
         let mut rules = Vec::new();
         for (at, row) in self.rows.iter().enumerate() {
             let (hours, load) = (row.hours.trim(), row.load.trim());
             if row.price.trim().is_empty() {
                 continue;
             }
-            let price = price(&row.price).map_err(|message| Wrong { row: Some(at), message })?;
+            let price =
+                price(&row.price).map_err(|message| PriceError { row: Some(at), message })?;
             let hours = if hours.is_empty() { "always" } else { hours };
             rules.push((at, PriceRule { hours: hours.to_owned(), load: load.to_owned(), price }));
         }
@@ -270,7 +271,7 @@ pub(crate) async fn set(
     editor.preview = Some(preview);
     if confirmed {
         let message = "the prices have changed meanwhile: look at the preview again".to_owned();
-        editor.wrong = Some(Wrong { row: None, message });
+        editor.wrong = Some(PriceError { row: None, message });
     }
     let made = market::edited(&context, &caller, editor).await?;
     let status = if confirmed { StatusCode::CONFLICT } else { StatusCode::OK };
@@ -282,7 +283,7 @@ async fn refused(
     context: &Context,
     caller: &Caller,
     (pool, form): (&ManagedPool, PriceForm),
-    wrong: Wrong,
+    wrong: PriceError,
 ) -> PageResult {
     let PriceForm { base, rows, .. } = form;
     let editor = Editor { base, rows, wrong: Some(wrong), ..editor(context, pool).await? };
@@ -295,7 +296,7 @@ async fn checked(
     context: &Context,
     pool: PoolId,
     form: &PriceForm,
-) -> Answer<Result<PriceRules, Wrong>> {
+) -> Answer<Result<PriceRules, PriceError>> {
     let rules = match form.rules() {
         Ok(rules) => rules,
         Err(wrong) => return Ok(Err(wrong)),
@@ -312,7 +313,7 @@ async fn checked(
         });
         base.or(of_rules)
     });
-    let wrong = wrong.await?.map(|(rule, message)| Wrong {
+    let wrong = wrong.await?.map(|(rule, message)| PriceError {
         row: rule.and_then(|rule| form.place(rule)),
         message: without_line(&message),
     });
@@ -342,7 +343,7 @@ async fn undo(context: &Context, caller: Caller, pool: ManagedPool) -> PageResul
     let hint = "look at the rules in force";
     let Some(text) = context.last_prices.before(&pool) else {
         let message = "there is no change to undo: the prices have changed since";
-        return Err(Failure::invalid(message, hint).into());
+        return Err(ErrorResponse::invalid(message, hint).into());
     };
     context.ask(caller.actor, Ask::Tariff { pool: pool.id, text }).await?;
     context.last_prices.all().remove(&pool.name);
@@ -416,8 +417,8 @@ pub(crate) async fn managed(context: &Context, caller: &Caller, name: &str) -> A
     });
     match found.await? {
         Some(Some(pool)) => Ok(pool),
-        Some(None) => Err(Failure::forbidden("only its owner sets a pool's prices")),
-        None => Err(Failure::unknown(format!("there is no pool `{name}`"))),
+        Some(None) => Err(ErrorResponse::forbidden("only its owner sets a pool's prices")),
+        None => Err(ErrorResponse::unknown(format!("there is no pool `{name}`"))),
     }
 }
 

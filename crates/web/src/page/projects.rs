@@ -16,7 +16,7 @@ use crate::clock::present;
 use crate::context::Context;
 use crate::documents::{Credits, Project, ProjectBudget, ProjectList, SpendingLimits};
 use crate::extract::Selection;
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::routes::projects::{check_note, money};
 use crate::views::projects;
 
@@ -28,7 +28,7 @@ const ALARM: u32 = 95;
 
 /// From where on.
 #[derive(Debug, Default, Deserialize)]
-pub(crate) struct Which {
+pub(crate) struct ProjectsQuery {
     /// Behind this project.
     after: Option<String>,
 }
@@ -38,12 +38,12 @@ pub(crate) struct Which {
 struct Projects {
     shell: Shell,
     list: ProjectList,
-    wrong: Option<Wrong>,
+    wrong: Option<ProjectError>,
     filled: ProjectForm,
 }
 
 /// What was refused.
-struct Wrong {
+struct ProjectError {
     project: String,
     message: String,
     hint: String,
@@ -56,13 +56,14 @@ impl Projects {
     }
 
     /// What was refused in this project, or in none that there is.
-    fn wrong_in(&self, project: &str) -> Option<&Wrong> {
+    fn wrong_in(&self, project: &str) -> Option<&ProjectError> {
         self.wrong.as_ref().filter(|it| it.project == project)
     }
 
     /// What was refused in a project that is not on this page.
-    fn wrong_elsewhere(&self) -> Option<&Wrong> {
-        let is_shown = |it: &&Wrong| self.list.projects.iter().any(|of| of.project == it.project);
+    fn wrong_elsewhere(&self) -> Option<&ProjectError> {
+        let is_shown =
+            |it: &&ProjectError| self.list.projects.iter().any(|of| of.project == it.project);
         self.wrong.as_ref().filter(|it| !is_shown(it))
     }
 
@@ -78,7 +79,7 @@ impl Projects {
 pub(crate) async fn show(
     State(context): State<Context>,
     caller: Caller,
-    Selection(Which { after }): Selection<Which>,
+    Selection(ProjectsQuery { after }): Selection<ProjectsQuery>,
 ) -> PageResult {
     page(&shown(&context, &caller, after, (None, ProjectForm::default())).await?)
 }
@@ -87,7 +88,7 @@ async fn shown(
     context: &Context,
     caller: &Caller,
     after: Option<String>,
-    (wrong, filled): (Option<Wrong>, ProjectForm),
+    (wrong, filled): (Option<ProjectError>, ProjectForm),
 ) -> Answer<Projects> {
     let shell = Shell::new(context, caller, "Projects").await?;
     let actor = caller.actor.clone();
@@ -144,7 +145,7 @@ pub(crate) async fn change(
     let (status, problem) = failure.parts();
     let (message, hint) = (problem.message.clone(), problem.hint.clone());
     let before = before(&context, &caller, &project).await?;
-    let wrong = Some(Wrong { project, message, hint });
+    let wrong = Some(ProjectError { project, message, hint });
     Ok(page(&shown(&context, &caller, before, (wrong, filled)).await?)?.at(status))
 }
 
@@ -187,7 +188,7 @@ fn wish(filled: &ProjectForm) -> Answer<ProjectChange> {
             };
             Ok(ProjectChange::Limit { user: Some(user).filter(|it| !it.is_empty()), limits })
         }
-        _ => Err(Failure::malformed("this form changes nothing", "")),
+        _ => Err(ErrorResponse::malformed("this form changes nothing", "")),
     }
 }
 
@@ -199,7 +200,7 @@ fn amount_of(text: &str, field: &str) -> Answer<Option<Money>> {
     }
     let credits: Credits = serde_json::from_str(text).map_err(|_| {
         let message = format!("the limit `{}` is not a number of credits", excerpt(text));
-        Failure::invalid(message, "as in 120.5; empty: no limit").in_field(field)
+        ErrorResponse::invalid(message, "as in 120.5; empty: no limit").in_field(field)
     })?;
     money(Some(credits), field)
 }

@@ -14,7 +14,7 @@ use super::session::{door, start};
 use crate::auth::sessions::{Newcomer, agent_of};
 use crate::auth::{self, new_secret};
 use crate::context::Context;
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::oidc::{Attempt, Hint, Identity, Oidc, Refused};
 use crate::routes::sign_in;
 
@@ -58,7 +58,7 @@ pub(super) fn out(to: &str) -> PageResult {
 
 fn provider(context: &Context) -> Answer<&Oidc> {
     let found = context.oidc.as_ref();
-    found.ok_or_else(|| Failure::unknown("this market has no provider of identities"))
+    found.ok_or_else(|| ErrorResponse::unknown("this market has no provider of identities"))
 }
 
 /// Sends the browser to the provider.
@@ -70,7 +70,7 @@ pub(crate) async fn begin(
     let oidc = provider(&context)?;
     auth::begin_sign_in(&context, peer.ip())?;
     let next = own(&next);
-    let (secret, _) = new_secret().map_err(Failure::unavailable)?;
+    let (secret, _) = new_secret().map_err(ErrorResponse::unavailable)?;
     match oidc.address(Attempt { secret: &secret, next }).await? {
         Ok(address) => {
             // The provider leads back from another site.

@@ -21,7 +21,7 @@ use crate::auth::Caller;
 use crate::context::Context;
 use crate::documents::{Credits, Expectation, LimitAdvice, Offer, Quotes, SiteList};
 use crate::extract::{Large, Selection};
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::routes::advice::{self, Standing};
 use crate::routes::submission;
 use crate::views::sites;
@@ -238,7 +238,7 @@ async fn take(context: &Context, caller: &Caller, document: &Large, quote: u64) 
     let ask = Ask::Submit { submission, key: None, quote: Some(quote) };
     match context.ask(caller.actor.clone(), ask).await? {
         Reply::Jobs(jobs) => Ok(jobs.first().copied().unwrap_or_default()),
-        _ => Err(Failure::unavailable("the market said nothing")),
+        _ => Err(ErrorResponse::unavailable("the market said nothing")),
     }
 }
 

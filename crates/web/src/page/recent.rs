@@ -3,7 +3,7 @@
 use tradewind_model::Price;
 
 use super::chart::{
-    ChartTable, Figure, Frame, Layer, Line, area_mark, areas, line_mark, lines, short,
+    ChartTable, Figure, Frame, Layer, StepLine, area_mark, areas, line_mark, lines, short,
 };
 use super::words;
 use crate::documents::Credits;
@@ -81,9 +81,9 @@ fn prices(trends: &Trends, chosen: &Chosen<'_>, ahead: &PlannedPrices) -> Figure
         let planned = ahead.get(*place).into_iter().flatten();
         let planned = planned.filter(|(at, _)| *at > trends.now);
         let planned = planned.map(|(at, price)| (*at, Some(hourly(*price))));
-        Line { name: pool.name.clone(), steps: past.chain(planned).collect(), shade }
+        StepLine { name: pool.name.clone(), steps: past.chain(planned).collect(), shade }
     };
-    let all: Vec<Line> = drawn.iter().enumerate().map(line).collect();
+    let all: Vec<StepLine> = drawn.iter().enumerate().map(line).collect();
     let frame = Frame {
         span: (bins.from, until),
         now: Some(trends.now),
@@ -198,14 +198,14 @@ fn use_of(trends: &Trends, chosen: &Chosen<'_>) -> Figure {
 }
 
 /// What lines are called.
-fn legend(all: &[Line]) -> Vec<(String, String)> {
+fn legend(all: &[StepLine]) -> Vec<(String, String)> {
     all.iter().map(|line| (line_mark(line.shade), line.name.clone())).collect()
 }
 
 /// A line with a value for each span.
-fn line(trends: &Trends, shade: usize, name: &str, of: impl Fn(usize) -> Option<f64>) -> Line {
+fn line(trends: &Trends, shade: usize, name: &str, of: impl Fn(usize) -> Option<f64>) -> StepLine {
     let steps = (0..trends.bins.spans).map(|span| (trends.bins.begin(span), of(span))).collect();
-    Line { name: name.to_owned(), steps, shade }
+    StepLine { name: name.to_owned(), steps, shade }
 }
 
 /// A row for each span of which something is known.
@@ -282,7 +282,7 @@ fn income(trends: &Trends, chosen: &Chosen<'_>) -> Option<Figure> {
         let rate = |span: usize| income[span] as f64 / 1e6 * HOUR / trends.bins.step as f64;
         line(trends, shade, name, |span| known(span).then(|| rate(span)))
     };
-    let all: Vec<Line> = seen.iter().enumerate().map(of).collect();
+    let all: Vec<StepLine> = seen.iter().enumerate().map(of).collect();
     let head = seen.iter().map(|(name, _)| format!("{name}, credits in the span")).collect();
     let told = |span: usize| {
         let told = seen.iter().map(|(_, income)| words::credits(&Credits(income[span])));

@@ -5,7 +5,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
 use super::assets::VERSION;
-use crate::failure::Failure;
+use crate::failure::ErrorResponse;
 
 /// A page that was made.
 #[derive(Debug)]
@@ -18,7 +18,9 @@ pub(crate) type PageResult = Result<Html, Trouble>;
 pub(crate) fn show(template: &impl Template) -> PageResult {
     match template.render() {
         Ok(text) => Ok(Html(html(StatusCode::OK, text))),
-        Err(wrong) => Err(Failure::unavailable(format!("the page cannot be made: {wrong}")).into()),
+        Err(wrong) => {
+            Err(ErrorResponse::unavailable(format!("the page cannot be made: {wrong}")).into())
+        }
     }
 }
 
@@ -64,10 +66,10 @@ impl Html {
 
 /// Why there is no page: a page that says so.
 #[derive(Debug)]
-pub(crate) struct Trouble(Failure);
+pub(crate) struct Trouble(ErrorResponse);
 
-impl From<Failure> for Trouble {
-    fn from(failure: Failure) -> Trouble {
+impl From<ErrorResponse> for Trouble {
+    fn from(failure: ErrorResponse) -> Trouble {
         Trouble(failure)
     }
 }

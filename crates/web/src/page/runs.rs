@@ -11,7 +11,7 @@ use tradewind_daemon::live::rights::Actor;
 use crate::ahead::AdviceRequest;
 use crate::api::Advisor;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::ErrorResponse;
 use crate::watch::Watch;
 
 /// Runs that are remembered.
@@ -119,7 +119,7 @@ pub(crate) async fn advised<T: Send + 'static>(
     }
 }
 
-pub(crate) fn said(failure: &Failure) -> String {
+pub(crate) fn said(failure: &ErrorResponse) -> String {
     let (_, problem) = failure.parts();
     match problem.hint.as_str() {
         "" => problem.message.clone(),

@@ -20,7 +20,7 @@ use crate::auth::guesses::{self, Verdict};
 use crate::auth::sessions::{COOKIE, Newcomer, agent_of};
 use crate::auth::{self, Caller, hash_of, looks_right, new_secret};
 use crate::context::Context;
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::oidc::Hint;
 use crate::routes::sessions;
 
@@ -84,7 +84,7 @@ pub(crate) async fn begin(
     let hash = hash_of(token);
     let found = match looks_right(token) {
         true => auth::identify(&context, hash).await,
-        false => Err(Failure::unauthorized("this is no token")),
+        false => Err(ErrorResponse::unauthorized("this is no token")),
     };
     let address = format!("from {}", peer.ip().to_canonical());
     match found {
@@ -107,7 +107,12 @@ pub(crate) async fn begin(
 }
 
 /// A wrong token is counted for what it begins with, not for the address that sent it.
-fn refuse(context: &Context, peer: SocketAddr, token: &str, why: (&str, &Failure)) -> PageResult {
+fn refuse(
+    context: &Context,
+    peer: SocketAddr,
+    token: &str,
+    why: (&str, &ErrorResponse),
+) -> PageResult {
     let (next, failure) = why;
     let identity = guesses::of_token(token);
     let verdict = context.auth.guesses.wrong(&identity);
@@ -139,7 +144,7 @@ pub(super) async fn start(
     to: Html,
 ) -> Answer<Html> {
     leave(context, headers).await?;
-    let (cookie, cookie_hash) = new_secret().map_err(Failure::unavailable)?;
+    let (cookie, cookie_hash) = new_secret().map_err(ErrorResponse::unavailable)?;
     let auth = &context.auth;
     auth.sessions.begin(cookie_hash, who);
     let longest = auth.sessions.longest().as_secs();

@@ -5,7 +5,7 @@ use askama::Template;
 use axum::extract::State;
 use serde::Deserialize;
 
-use super::chart::{ChartTable, Figure, Frame, Line, SHADES, line_mark, lines};
+use super::chart::{ChartTable, Figure, Frame, SHADES, StepLine, line_mark, lines};
 use super::reply::{PageResult, show as page};
 use super::shell::Shell;
 use super::words;
@@ -141,7 +141,7 @@ fn figure(
     let hours = || drawn.iter().flat_map(|site| site.hours.iter().map(|it| it.from));
     let span = hours().min().zip(hours().max()).map(|(first, last)| (first, last + HOUR));
     let table = table(drawn, span, told);
-    let all: Vec<Line> = drawn.iter().enumerate().map(|it| line(it, span, &of)).collect();
+    let all: Vec<StepLine> = drawn.iter().enumerate().map(|it| line(it, span, &of)).collect();
     let svg = span.map(|span| {
         let stops = (span.0..span.1).step_by(HOUR as usize).collect();
         lines(&Frame { title: title.to_owned(), unit, span, now: None, max, stops }, &all)
@@ -157,14 +157,14 @@ fn line(
     (shade, site): (usize, &ObservedSite),
     span: Option<(i64, i64)>,
     of: impl Fn(&ObservedHour) -> Option<f64>,
-) -> Line {
+) -> StepLine {
     let at = |from: i64| {
         let known = site.hours.binary_search_by_key(&from, |it| it.from).ok();
         (from, known.and_then(|place| of(&site.hours[place])))
     };
     let (from, until) = span.unwrap_or_default();
     let steps = (from..until).step_by(HOUR as usize).map(at).collect();
-    Line { name: site.name.clone(), steps, shade }
+    StepLine { name: site.name.clone(), steps, shade }
 }
 
 /// A row for each hour of which something is known, the newest first.

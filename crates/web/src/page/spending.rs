@@ -16,10 +16,12 @@ use crate::clock::present;
 use crate::context::Context;
 use crate::documents::{Credits, Project};
 use crate::extract::Selection;
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::views::accounts::owns_any;
 use crate::views::projects;
-use crate::views::spending::{Earned, Group, Line, PoolIncome, earned, income, spent};
+use crate::views::spending::{
+    PoolIncome, SiteIncome, SpendingGroup, SpendingSum, earned, income, spent,
+};
 
 /// Rows on the page: the file has all.
 const SHOWN: usize = 200;
@@ -48,17 +50,17 @@ pub(crate) struct SpendingQuery {
 struct Spending {
     shell: Shell,
     which: SpendingQuery,
-    group: Group,
-    found: Found,
+    group: SpendingGroup,
+    found: VisibleSpending,
     months: Vec<String>,
     projects: Vec<String>,
 }
 
 /// What the reader may see.
-struct Found {
-    lines: Vec<Line>,
+struct VisibleSpending {
+    lines: Vec<SpendingSum>,
     /// Of sites that the reader owns.
-    earned: Vec<Earned>,
+    earned: Vec<SiteIncome>,
     /// Of their pools.
     pools: Vec<PoolIncome>,
     /// Whether any site is the reader's.
@@ -68,8 +70,8 @@ struct Found {
 }
 
 impl Spending {
-    fn groups() -> [(Group, &'static str, &'static str); 5] {
-        Group::ALL
+    fn groups() -> [(SpendingGroup, &'static str, &'static str); 5] {
+        SpendingGroup::ALL
     }
 
     fn total(&self) -> Credits {
@@ -77,18 +79,18 @@ impl Spending {
     }
 
     /// Of a bar that is as long as the largest sum: a number from 0 to 100.
-    fn share(&self, line: &Line) -> i128 {
+    fn share(&self, line: &SpendingSum) -> i128 {
         let most = self.found.lines.iter().map(|it| it.charged.0).max().unwrap_or(0);
         if most > 0 { line.charged.0.max(0) * 100 / most } else { 0 }
     }
 
-    fn shown(&self) -> &[Line] {
+    fn shown(&self) -> &[SpendingSum] {
         self.found.lines.get(..SHOWN.min(self.found.lines.len())).unwrap_or_default()
     }
 
-    fn name(&self, line: &Line) -> String {
+    fn name(&self, line: &SpendingSum) -> String {
         match (self.group, line.name.is_empty()) {
-            (Group::Project, true) => "no project".to_owned(),
+            (SpendingGroup::Project, true) => "no project".to_owned(),
             _ => line.name.clone(),
         }
     }
@@ -114,18 +116,18 @@ pub(crate) async fn show(
     let choices = context.look(move |live| {
         let all = |group| spent(live.state(), &actor, group, (&(i64::MIN..=i64::MAX), None));
         let names = |group| all(group).into_iter().map(|it| it.name).filter(|it| !it.is_empty());
-        (names(Group::Month).collect(), names(Group::Project).collect())
+        (names(SpendingGroup::Month).collect(), names(SpendingGroup::Project).collect())
     });
     let (months, projects) = choices.await?;
     page(&Spending { shell, which, group, found, months, projects })
 }
 
-fn group(which: &SpendingQuery) -> Answer<Group> {
+fn group(which: &SpendingQuery) -> Answer<SpendingGroup> {
     match which.by.as_str() {
-        "" => Ok(Group::Month),
-        name => Group::of(name).ok_or_else(|| {
+        "" => Ok(SpendingGroup::Month),
+        name => SpendingGroup::of(name).ok_or_else(|| {
             let hint = "there are: month, project, user, site, job";
-            Failure::malformed(format!("there are no sums by `{name}`"), hint).in_field("by")
+            ErrorResponse::malformed(format!("there are no sums by `{name}`"), hint).in_field("by")
         }),
     }
 }
@@ -134,14 +136,14 @@ async fn found(
     context: &Context,
     caller: &Caller,
     which: &SpendingQuery,
-    group: Group,
-) -> Answer<Found> {
+    group: SpendingGroup,
+) -> Answer<VisibleSpending> {
     let months = match which.month.as_str() {
         "" => i64::MIN..=i64::MAX,
         text => {
             let month = month_of_text(text).ok_or_else(|| {
                 let message = format!("`{text}` is no month");
-                Failure::malformed(message, "as in 2027-01").in_field("month")
+                ErrorResponse::malformed(message, "as in 2027-01").in_field("month")
             })?;
             month..=month
         }
@@ -150,7 +152,7 @@ async fn found(
     let actor = caller.actor.clone();
     let look = context.look(move |live| {
         let state = live.state();
-        Found {
+        VisibleSpending {
             lines: spent(state, &actor, group, (&months, project.as_ref())),
             earned: earned(state, &actor),
             pools: income(state, &actor),

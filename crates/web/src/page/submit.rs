@@ -17,7 +17,7 @@ use crate::auth::Caller;
 use crate::context::Context;
 use crate::documents::Credits;
 use crate::extract::{self, Large, Selection};
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::routes::advice::{self, Standing};
 use crate::routes::submission;
 use crate::views::{jobs, sites};
@@ -121,13 +121,13 @@ struct SubmitPage {
     projects: Vec<String>,
     /// The job that is submitted again.
     again: Option<u64>,
-    answer: Told,
+    answer: FormAnswer,
 }
 
 /// What the market says to what is filled in.
 #[derive(Debug, Default)]
-struct Told {
-    wrong: Option<Wrong>,
+struct FormAnswer {
+    wrong: Option<FormError>,
     /// What was read: name and value.
     read: Vec<(&'static str, String)>,
     warnings: Vec<String>,
@@ -141,7 +141,7 @@ struct Told {
 }
 
 #[derive(Debug, Clone)]
-struct Wrong {
+struct FormError {
     field: Option<&'static str>,
     message: String,
     hint: String,
@@ -184,14 +184,14 @@ pub(crate) async fn form(
         None => SubmitForm { script: SCRIPT.to_owned(), ..SubmitForm::default() },
         Some(number) => again_of(&context, &caller, number).await?,
     };
-    page(&shown(&context, &caller, (filled, again), Told::default()).await?)
+    page(&shown(&context, &caller, (filled, again), FormAnswer::default()).await?)
 }
 
 async fn shown(
     context: &Context,
     caller: &Caller,
     (filled, again): (SubmitForm, Option<u64>),
-    answer: Told,
+    answer: FormAnswer,
 ) -> Answer<SubmitPage> {
     let shell = Shell::new(context, caller, "Submit").await?;
     let user = caller.actor.user.clone();
@@ -224,8 +224,8 @@ pub(crate) async fn act(
             let (status, problem) = failure.parts();
             let field = filled.field(problem);
             let (message, hint) = (problem.message.clone(), problem.hint.clone());
-            let wrong = Some(Wrong { field, message, hint });
-            let answer = Told { wrong, ..Told::default() };
+            let wrong = Some(FormError { field, message, hint });
+            let answer = FormAnswer { wrong, ..FormAnswer::default() };
             Ok(page(&shown(&context, &caller, (filled, None), answer).await?)?.at(status))
         }
     }
@@ -251,7 +251,7 @@ async fn taken(
     let submission = std::sync::Arc::new(submission);
     match context.ask(caller.actor.clone(), Ask::Submit { submission, key: None, quote }).await? {
         Reply::Jobs(jobs) => Ok(jobs),
-        _ => Err(Failure::unavailable("the market said nothing")),
+        _ => Err(ErrorResponse::unavailable("the market said nothing")),
     }
 }
 
@@ -260,14 +260,14 @@ async fn told(
     caller: &Caller,
     body: &Large,
     standing: Standing,
-) -> Answer<Told> {
+) -> Answer<FormAnswer> {
     let (submission, warnings) = submission::read_large(context, body).await?;
     let read = facts(&document::value(&submission));
-    let told = Told { read, warnings, ..Told::default() };
+    let told = FormAnswer { read, warnings, ..FormAnswer::default() };
     let quotes = match advice::offers(context, caller, body, standing).await {
         Ok(quotes) => quotes,
         Err(failure) if failure.is_unavailable() => {
-            return Ok(Told { none: Some(failure.parts().1.message.clone()), ..told });
+            return Ok(FormAnswer { none: Some(failure.parts().1.message.clone()), ..told });
         }
         Err(failure) => return Err(failure),
     };
@@ -275,7 +275,7 @@ async fn told(
     let why = none.iter().find_map(|it| it.reason.clone()).filter(|_| offers.is_empty());
     let binding = standing == Standing::Kept && offers.iter().any(|it| it.offer.id.is_some());
     let purse = quotes.payer.clone().zip(quotes.funds);
-    Ok(Told { offers, none: why, binding, purse, ..told })
+    Ok(FormAnswer { offers, none: why, binding, purse, ..told })
 }
 
 /// What a submission asks for, for people.
@@ -327,10 +327,11 @@ async fn again_of(context: &Context, caller: &Caller, number: u64) -> Answer<Sub
         let job = jobs::find(moment.state, &actor, number)?;
         Some(jobs::whole(moment, job))
     });
-    let job = found.await?.ok_or_else(|| Failure::unknown(format!("you have no job {number}")))?;
+    let job =
+        found.await?.ok_or_else(|| ErrorResponse::unknown(format!("you have no job {number}")))?;
     if job.script_dropped.is_some() {
         let message = format!("the script of job {number} was dropped: it has been over for long");
-        return Err(Failure::invalid(message, "submit it from its file"));
+        return Err(ErrorResponse::invalid(message, "submit it from its file"));
     }
     Ok(filled(&job.submission.unwrap_or_default()))
 }

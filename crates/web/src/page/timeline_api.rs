@@ -13,7 +13,7 @@ use crate::auth::Caller;
 use crate::blocking::blocking;
 use crate::context::Context;
 use crate::extract::Selection;
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::timeline::{Area, Picture, Table, View};
 
 /// Pixels across and down, at most.
@@ -131,7 +131,8 @@ impl TimelineQuery {
             && (1..=MAX).contains(&lines)
             && rows > 0;
         let until_row = first.checked_add(rows).filter(|_| sane);
-        let last = until_row.ok_or_else(|| Failure::malformed("there is no such part", ""))?;
+        let last =
+            until_row.ok_or_else(|| ErrorResponse::malformed("there is no such part", ""))?;
         Ok(View { from, until, rows: first..last, columns, lines })
     }
 }
@@ -168,7 +169,7 @@ fn body(shown: &Shown, view: &View, caller: &Caller) -> Answer<Vec<u8>> {
     let picture = board.picture(view, &|task| sight(&caller.actor, task));
     let part = TimelineSlice { seq: shown.seq(), now: shown.now(), names, picture: &picture };
     let mut body = serde_json::to_vec(&part)
-        .map_err(|wrong| Failure::unavailable(format!("the part cannot be told: {wrong}")))?;
+        .map_err(|wrong| ErrorResponse::unavailable(format!("the part cannot be told: {wrong}")))?;
     body.push(b'\n');
     if let Picture::Cells(cells) = &picture {
         body.extend_from_slice(&cells.bytes);
@@ -178,7 +179,7 @@ fn body(shown: &Shown, view: &View, caller: &Caller) -> Answer<Vec<u8>> {
 
 /// What is in a place.
 #[derive(Debug, Serialize)]
-pub(crate) struct Told {
+pub(crate) struct PlaceContent {
     /// Tasks that are there, in all.
     tasks: u32,
     /// Kind, tasks, node-seconds.
@@ -195,7 +196,7 @@ pub(crate) async fn digest(
     State(context): State<Context>,
     caller: Caller,
     Selection(wanted): Selection<TimelineQuery>,
-) -> Answer<Json<Told>> {
+) -> Answer<Json<PlaceContent>> {
     let view = wanted.view()?;
     let shown = board(&context, wanted.of.choice(&caller)).await?;
     let told = blocking(move || {
@@ -207,7 +208,7 @@ pub(crate) async fn digest(
         let pool = |row: u32| lane(row).map_or("", |lane| lane.name.as_str());
         let name = |row: &u32| format!("{} {}", pool(*row), board.row_name(*row));
         let kinds = found.kinds.iter().map(|(kind, (tasks, held))| (*kind as u8, *tasks, *held));
-        Told {
+        PlaceContent {
             tasks: found.kinds.values().map(|(tasks, _)| tasks).sum(),
             kinds: kinds.collect(),
             names: found.rows.iter().map(name).collect(),
@@ -267,7 +268,7 @@ fn windows(text: &str) -> Answer<Vec<(usize, u32, i64, i64)>> {
         text.split(',').filter(|it| !it.is_empty()).take(MOST_WINDOWS).map(window).collect();
     all.ok_or_else(|| {
         let hint = "pool:nodes:start:end, with commas between";
-        Failure::malformed("these are no windows", hint).in_field("windows")
+        ErrorResponse::malformed("these are no windows", hint).in_field("windows")
     })
 }
 

@@ -12,7 +12,7 @@ use crate::api::{Advisor, MarketView};
 use crate::auth::Caller;
 use crate::context::Context;
 use crate::documents::Credits;
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::watch::Watch;
 use crate::week::{Earned, Other, Week, hundredths, share};
 
@@ -46,7 +46,7 @@ impl PriceTrial {
 
 /// What really was, and what all prices are tried on.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Basis {
+pub(crate) struct TrialBasis {
     /// When it begins.
     pub(crate) from: i64,
     /// What the pool asked per node and second, on average.
@@ -61,12 +61,12 @@ pub(crate) struct Basis {
     gone: i64,
 }
 
-impl Basis {
-    fn of(week: &Week, pool: PoolId, nodes: u32) -> Basis {
+impl TrialBasis {
+    fn of(week: &Week, pool: PoolId, nodes: u32) -> TrialBasis {
         let asked = Credits::from(week.mean(pool));
         let earned = week.earned(&week.real, pool);
         let (owners, gone) = week.missed(pool);
-        Basis {
+        TrialBasis {
             from: week.from.0,
             asked,
             real: PriceTrial { price: asked, earned, ran: week.real.ran },
@@ -81,7 +81,7 @@ impl Basis {
 /// A trial as the page shows it.
 pub(crate) struct Trial {
     pub(crate) pool: String,
-    pub(crate) basis: Basis,
+    pub(crate) basis: TrialBasis,
     pub(crate) found: Vec<PriceTrial>,
     pub(crate) wanted: usize,
     /// Why there is less than wanted.
@@ -146,7 +146,7 @@ impl Trial {
     }
 }
 
-fn percent(node_seconds: i64, of: &Basis) -> String {
+fn percent(node_seconds: i64, of: &TrialBasis) -> String {
     format!("{:.1} %", share(node_seconds, of.supply))
 }
 
@@ -172,7 +172,7 @@ pub(crate) async fn trial(
         Some(run) => run,
         None => {
             let week = week(context).await?;
-            let basis = Basis::of(&week, id, view.market.pools().pool(id).nodes);
+            let basis = TrialBasis::of(&week, id, view.market.pools().pool(id).nodes);
             let tried = tried(week.mean(id));
             let run = Arc::new(Run::new(about, basis, tried.len()));
             runs.keep(name.to_owned(), Arc::clone(&run));
@@ -194,7 +194,7 @@ pub(crate) async fn trial(
 async fn week(context: &Context) -> Answer<Week> {
     let week = context.look(Week::of).await?;
     match week.jobs.is_empty() {
-        true => Err(Failure::unknown(
+        true => Err(ErrorResponse::unknown(
             "There is no load yet: no job ran or waited during the last seven days, so there is \
              nothing to try other prices on.",
         )),
@@ -213,7 +213,7 @@ fn tried(asked: Price) -> Vec<(Other, Price)> {
 /// One price after the other: others are advised in between.
 async fn go(
     (context, who): (Context, Actor),
-    run: Arc<Run<Basis, TriedPrice>>,
+    run: Arc<Run<TrialBasis, TriedPrice>>,
     view: MarketView,
     week: Week,
     (pool, tried): (PoolId, Vec<(Other, Price)>),
@@ -236,7 +236,7 @@ async fn go(
     }
 }
 
-fn curve(pool: &str, basis: &Basis, found: &[PriceTrial]) -> Option<String> {
+fn curve(pool: &str, basis: &TrialBasis, found: &[PriceTrial]) -> Option<String> {
     let prices: Vec<f64> = found.iter().map(|it| it.price.0 as f64).collect();
     if prices.len() < 2 {
         return None;
@@ -289,7 +289,8 @@ mod tests {
         let found: Vec<PriceTrial> =
             TRIED.iter().zip(incomes).map(|(part, income)| lived(*part, *income)).collect();
         let (asked, real) = (Credits(1_000), lived(100, real));
-        let basis = Basis { from: 0, asked, real, jobs: 4, supply: 36_000, owners: 0, gone: 0 };
+        let basis =
+            TrialBasis { from: 0, asked, real, jobs: 4, supply: 36_000, owners: 0, gone: 0 };
         let (wanted, pool) = (found.len(), "a/b".to_owned());
         Trial { pool, basis, found, wanted, wrong: None, curve: None }
     }
@@ -318,7 +319,8 @@ mod tests {
         let found: Vec<PriceTrial> =
             tried(Price(1_000)).into_iter().map(|(_, price)| lived(price)).collect();
         let (asked, real) = (Credits(1_000), lived(Price(1_000)));
-        let basis = Basis { from: 0, asked, real, jobs: 4, supply: 36_000, owners: 0, gone: 0 };
+        let basis =
+            TrialBasis { from: 0, asked, real, jobs: 4, supply: 36_000, owners: 0, gone: 0 };
         let svg = curve("a/b", &basis, &found).unwrap();
         assert_eq!(svg.matches("<circle").count(), 2 * TRIED.len());
         for part in

@@ -6,7 +6,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::documents::{Credits, Fate, LimitAdvice};
 pub(crate) use crate::views::amounts::{credits, grouped, performance, span, typeset};
-use crate::views::sentence::{self, Piece, StatusSentence};
+use crate::views::sentence::{self, SentencePart, StatusSentence};
 
 /// A moment, short, as an element that scripts may show on another clock: the time of day, with the
 /// date if that is another day; all of it is in the title.
@@ -45,8 +45,8 @@ pub(crate) fn status(said: &StatusSentence, now: &i64) -> Safe<String> {
 
 /// A text in which moments may stand, as reasons have them.
 pub(crate) fn sentence(text: &str) -> Safe<String> {
-    let piece = |piece: &Piece| match piece {
-        Piece::At(at) => time(at).0,
+    let piece = |piece: &SentencePart| match piece {
+        SentencePart::At(at) => time(at).0,
         other => piece_of(other, &0),
     };
     Safe(sentence::with_moments(text).iter().map(piece).collect())
@@ -65,11 +65,11 @@ pub(crate) fn with_code(text: &str) -> Safe<String> {
     Safe(parts.map(part).collect())
 }
 
-fn piece_of(piece: &Piece, now: &i64) -> String {
+fn piece_of(piece: &SentencePart, now: &i64) -> String {
     match piece {
-        Piece::Text(text) => escaped(text),
-        Piece::At(at) => format!("{} ({})", time(at).0, ago(at, now).0),
-        Piece::Start(it) => {
+        SentencePart::Text(text) => escaped(text),
+        SentencePart::At(at) => format!("{} ({})", time(at).0, ago(at, now).0),
+        SentencePart::Start(it) => {
             let range = match it.ranges.is_some() {
                 true => format!(" (80 %: {} to {})", time(&it.early).0, time(&it.late).0),
                 false => String::new(),
@@ -144,6 +144,14 @@ pub(crate) fn stamp(at: i64) -> String {
 /// The same, or a dash.
 pub(crate) fn when(at: &Option<i64>) -> Safe<String> {
     at.as_ref().map_or_else(|| Safe("–".to_owned()), time)
+}
+
+/// Whose credits they are, to the reader: their own account, or a project's.
+pub(crate) fn payer(account: &str) -> String {
+    match account.strip_prefix("project:") {
+        Some(name) => format!("Project {name} has"),
+        None => "You have".to_owned(),
+    }
 }
 
 /// Credits with two decimals at most, rounded down: for where room is scarce.

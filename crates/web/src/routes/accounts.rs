@@ -15,7 +15,7 @@ use crate::auth::Caller;
 use crate::context::Context;
 use crate::documents::{AccountList, Statement, Transfer};
 use crate::extract::{At, Document, Selection};
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::notes;
 use crate::views::accounts;
 
@@ -52,7 +52,7 @@ fn parse(text: &str, field: &str) -> Answer<Account> {
     let clean = account.filter(|_| !text.chars().any(is_hidden));
     clean.ok_or_else(|| {
         let hint = "write `user:NAME`, `project:NAME`, `owner:SITE`, `held:JOB` or `bank`";
-        Failure::invalid("this is no account", hint).in_field(field)
+        ErrorResponse::invalid("this is no account", hint).in_field(field)
     })
 }
 
@@ -98,7 +98,9 @@ pub(crate) async fn statement(
         seen.then(|| accounts::statement(state, &caller.actor, &account, after, limit))
     });
     let found = found.await?;
-    found.map(Json).ok_or_else(|| Failure::unknown("there is no such account, or not for you"))
+    found
+        .map(Json)
+        .ok_or_else(|| ErrorResponse::unknown("there is no such account, or not for you"))
 }
 
 /// Moves money: administrators may.
@@ -114,19 +116,21 @@ pub(crate) async fn transfer(
     let (from, to) = (parse(&it.from, "from")?, parse(&it.to, "to")?);
     if from == to {
         let hint = "name two accounts";
-        return Err(Failure::invalid("from an account to itself", hint).in_field("to"));
+        return Err(ErrorResponse::invalid("from an account to itself", hint).in_field("to"));
     }
     let amount = it.amount.money().filter(|amount| amount.0 > 0).ok_or_else(|| {
         let hint = "credits, with at most six decimals";
-        Failure::invalid("the amount is not above 0, or too much", hint).in_field("amount")
+        ErrorResponse::invalid("the amount is not above 0, or too much", hint).in_field("amount")
     })?;
     if it.note.len() > MAX_NOTE {
         let message = format!("a note has at most {MAX_NOTE} bytes");
-        return Err(Failure::invalid(message, "shorten it").in_field("note"));
+        return Err(ErrorResponse::invalid(message, "shorten it").in_field("note"));
     }
     if it.note.chars().any(is_hidden) {
         let hint = "keep to letters, digits and signs on one line";
-        return Err(Failure::invalid("the note has control characters", hint).in_field("note"));
+        return Err(
+            ErrorResponse::invalid("the note has control characters", hint).in_field("note")
+        );
     }
     let unknown = if it.create { Unknown::Create } else { Unknown::Refuse };
     let ask = Ask::Move { from, to: to.clone(), amount, note: it.note, unknown };

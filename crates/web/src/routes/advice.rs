@@ -22,7 +22,7 @@ use crate::documents::{
     Basis, Credits, Expectation, Explanation, Job, JobChange, Quotes, WhatIf, WhatIfQuestion,
 };
 use crate::extract::{At, Document, Large};
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::limit_advice::{self, AskedJob};
 use crate::usual;
 use crate::views::accounts::may_see;
@@ -189,7 +189,7 @@ async fn slack(context: &Context, id: u64) -> Answer<Option<i64>> {
 async fn keep(context: &Context, caller: &Caller, quote: Quote) -> Answer<u64> {
     match context.ask(caller.actor.clone(), Ask::Keep { quote }).await? {
         Reply::Number(id) => Ok(id),
-        _ => Err(Failure::unavailable("the market said nothing")),
+        _ => Err(ErrorResponse::unavailable("the market said nothing")),
     }
 }
 
@@ -205,14 +205,14 @@ pub(crate) async fn whatif(
 ) -> Answer<Json<WhatIf>> {
     if question.horizon.is_some_and(|span| !(1..=MAX_HORIZON).contains(&span)) {
         let message = format!("a horizon is 1 to {MAX_HORIZON} seconds");
-        return Err(Failure::invalid(message, "a day is 86400").in_field("horizon"));
+        return Err(ErrorResponse::invalid(message, "a day is 86400").in_field("horizon"));
     }
     let ahead = AdviceRequest::begin(&context, &caller.actor).await?;
     if let Some(number) = question.without_job {
         let actor = caller.actor.clone();
         let seen = context.look(move |live| jobs::find(live.state(), &actor, number).is_some());
         if !seen.await? {
-            let unknown = Failure::unknown(format!("you have no job {number}"));
+            let unknown = ErrorResponse::unknown(format!("you have no job {number}"));
             return Err(unknown.in_field("without_job"));
         }
     }
@@ -301,7 +301,7 @@ async fn seen(
         let id = job.id().filter(|id| moment.state.jobs.numbers.contains_key(id));
         Some((jobs::line(moment, job), id, live.left_out(number)))
     });
-    found.await?.ok_or_else(|| Failure::unknown(format!("you have no job {number}")))
+    found.await?.ok_or_else(|| ErrorResponse::unknown(format!("you have no job {number}")))
 }
 
 /// What is known of a job that does not wait in the queue.

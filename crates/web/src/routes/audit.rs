@@ -13,7 +13,7 @@ use crate::blocking::blocking;
 use crate::context::Context;
 use crate::documents::{AuditList, AuditRow};
 use crate::extract::Selection;
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 
 /// Rows that are looked at for one page.
 const LOOKED: usize = 100_000;
@@ -50,7 +50,7 @@ pub(crate) async fn list(
     Selection(which): Selection<AuditPage>,
 ) -> Answer<Json<AuditList>> {
     if !caller.actor.may_act_for("") {
-        return Err(Failure::forbidden("only an administrator may see this"));
+        return Err(ErrorResponse::forbidden("only an administrator may see this"));
     }
     let AuditPage { after, limit, since, until, user, kind } = which;
     let (after, limit) = (after.unwrap_or(0), page(limit)?);
@@ -62,7 +62,7 @@ pub(crate) async fn list(
             && kind.is_none_or(|kind| kind == it.entry.kind)
     };
     let read = blocking(move || audit.read(after, (limit, LOOKED), since, wanted)).await?;
-    let (rows, next) = read.map_err(|wrong| Failure::unavailable(wrong.to_string()))?;
+    let (rows, next) = read.map_err(|wrong| ErrorResponse::unavailable(wrong.to_string()))?;
     Ok(Json(AuditList { rows: rows.into_iter().map(row).collect(), next }))
 }
 
@@ -70,7 +70,8 @@ fn of_name(name: &str) -> Answer<AuditKind> {
     let found = AuditKind::ALL.into_iter().find(|(_, it)| *it == name).map(|(kind, _)| kind);
     found.ok_or_else(|| {
         let all = AuditKind::ALL.map(|(_, name)| name).join(", ");
-        Failure::malformed("there is no such kind", format!("there are: {all}")).in_field("kind")
+        ErrorResponse::malformed("there is no such kind", format!("there are: {all}"))
+            .in_field("kind")
     })
 }
 

@@ -23,7 +23,7 @@ use crate::auth::{Caller, is_still_valid};
 use crate::context::Context;
 use crate::documents::Event;
 use crate::extract::Selection;
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::feed::{Entry, Position};
 use crate::notes;
 
@@ -65,7 +65,7 @@ pub(crate) async fn stream(
     headers: HeaderMap,
 ) -> Answer<Response> {
     let seat = context.auth.seats.take(&caller.actor);
-    let seat = seat.map_err(|usage| Failure::short("there are too many streams", usage))?;
+    let seat = seat.map_err(|usage| ErrorResponse::short("there are too many streams", usage))?;
     note(&context, &caller, from.job).await?;
     // A browser that comes back asks the same address again: what it saw last is newer.
     let seq = last_id(&headers)?.or(from.after).unwrap_or_else(|| context.feed.last());
@@ -96,7 +96,7 @@ fn last_id(headers: &HeaderMap) -> Answer<Option<u64>> {
     let number = id.to_str().ok().and_then(|text| text.trim().parse().ok());
     number.map(Some).ok_or_else(|| {
         let hint = "send the last id that you saw";
-        Failure::malformed("this is no row of the journal", hint).in_field("Last-Event-ID")
+        ErrorResponse::malformed("this is no row of the journal", hint).in_field("Last-Event-ID")
     })
 }
 

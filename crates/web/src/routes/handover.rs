@@ -10,7 +10,7 @@ use crate::auth::Caller;
 use crate::blocking::blocking;
 use crate::context::Context;
 use crate::documents::Standby;
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 
 /// Gives the market up, for a standby to own it: administrators may. The answer comes once all that
 /// was accepted is written down and no order is on its way; this daemon is a standby then.
@@ -23,7 +23,7 @@ pub(crate) async fn hand_over(
     caller: Caller,
 ) -> Answer<Json<Standby>> {
     if !caller.actor.may_act_for("") {
-        return Err(Failure::forbidden("only an administrator may do this"));
+        return Err(ErrorResponse::forbidden("only an administrator may do this"));
     }
     let market = context.market.clone();
     let given = blocking(move || market.hand_over()).await?;

@@ -16,7 +16,7 @@ use crate::documents::{
     Credits, ImportKind, ImportRole, ImportRow, ImportTable, Imported, LimitName, UsageList,
 };
 use crate::extract::{Document, Selection};
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::views::usage::{self, By};
 
 /// Rows at once.
@@ -47,7 +47,7 @@ pub(crate) async fn import(
 ) -> Answer<Json<Imported>> {
     if rows.len() > MAX_ROWS {
         let message = format!("a table has at most {MAX_ROWS} rows");
-        return Err(Failure::invalid(message, "send it in parts").in_field("rows"));
+        return Err(ErrorResponse::invalid(message, "send it in parts").in_field("rows"));
     }
     let read = |(at, it): (usize, ImportRow)| {
         row(it).map_err(|(field, failure)| failure.in_field(format!("rows[{at}].{field}")))
@@ -63,17 +63,17 @@ pub(crate) async fn import(
     }
     match context.ask(caller.actor, Ask::Import { rows }).await? {
         Reply::Changes(changes) => Ok(Json(Imported { dry_run, changes })),
-        _ => Err(Failure::unavailable("the market said nothing")),
+        _ => Err(ErrorResponse::unavailable("the market said nothing")),
     }
 }
 
-fn told(mistake: Mistake) -> Failure {
+fn told(mistake: Mistake) -> ErrorResponse {
     let Mistake { row, field, refusal } = mistake;
-    let failure = Failure::from(refusal);
+    let failure = ErrorResponse::from(refusal);
     if field.is_empty() { failure } else { failure.in_field(format!("rows[{row}].{field}")) }
 }
 
-type RowError = (&'static str, Failure);
+type RowError = (&'static str, ErrorResponse);
 
 fn row(it: ImportRow) -> Result<AccountingRow, RowError> {
     let has = [
@@ -88,10 +88,10 @@ fn row(it: ImportRow) -> Result<AccountingRow, RowError> {
     ];
     if let Some((field, ..)) = has.iter().find(|(_, is_there, may_be)| *is_there && !*may_be) {
         let hint = "see the table of columns in docs/reference/project.md";
-        return Err((field, Failure::invalid("a row of this kind has none", hint)));
+        return Err((field, ErrorResponse::invalid("a row of this kind has none", hint)));
     }
     let text = |text: Option<String>, field| {
-        text.ok_or_else(|| (field, Failure::invalid("it is missing", "give a name")))
+        text.ok_or_else(|| (field, ErrorResponse::invalid("it is missing", "give a name")))
     };
     let total = limit(it.total, it.lift.contains(&LimitName::Total), "total")?;
     let month = limit(it.month, it.lift.contains(&LimitName::Month), "month")?;
@@ -99,7 +99,7 @@ fn row(it: ImportRow) -> Result<AccountingRow, RowError> {
     let long = it.note.as_ref().is_some_and(|it| it.len() > 1_000 || it.contains(char::is_control));
     if long {
         let message = "a note is one line of at most 1000 bytes";
-        return Err(("note", Failure::invalid(message, "shorten it")));
+        return Err(("note", ErrorResponse::invalid(message, "shorten it")));
     }
     Ok(match it.kind {
         ImportKind::User => AccountingRow::User { user: text(it.user, "user")?, credits },
@@ -122,7 +122,7 @@ fn row(it: ImportRow) -> Result<AccountingRow, RowError> {
 
 fn amount(credits: Credits, field: &'static str) -> Result<Money, RowError> {
     let hint = "credits, with at most six decimals";
-    credits.money().ok_or_else(|| (field, Failure::invalid("no amount from 0 up", hint)))
+    credits.money().ok_or_else(|| (field, ErrorResponse::invalid("no amount from 0 up", hint)))
 }
 
 fn limit(
@@ -135,7 +135,7 @@ fn limit(
         (None, true) => Ok(Field::None),
         (Some(it), false) => amount(it, field).map(Field::Be),
         (Some(_), true) => {
-            Err((field, Failure::invalid("a limit is set and lifted at once", "choose one")))
+            Err((field, ErrorResponse::invalid("a limit is set and lifted at once", "choose one")))
         }
     }
 }
@@ -150,7 +150,7 @@ pub(crate) async fn export(
     caller: Caller,
 ) -> Answer<Json<ImportTable>> {
     if caller.actor.role != tradewind_daemon::live::rights::Role::Administrator {
-        return Err(Failure::forbidden("only an administrator may do this"));
+        return Err(ErrorResponse::forbidden("only an administrator may do this"));
     }
     context.look(|live| usage::table(live.state())).await.map(Json)
 }
@@ -183,10 +183,11 @@ pub(crate) async fn used(
 ) -> Answer<Json<UsageList>> {
     let by = By::read(which.by.as_deref()).ok_or_else(|| {
         let hint = "name `project`, `user`, `site` or `month`, with commas between";
-        Failure::invalid("these are no columns", hint).in_field("by")
+        ErrorResponse::invalid("these are no columns", hint).in_field("by")
     })?;
     let month = |text: Option<String>, field| {
-        let wrong = || Failure::invalid("this is no month", "write `2027-01`").in_field(field);
+        let wrong =
+            || ErrorResponse::invalid("this is no month", "write `2027-01`").in_field(field);
         text.map(|text| month_of_text(&text).ok_or_else(wrong)).transpose()
     };
     let (from, to) = (month(which.from, "from")?, month(which.to, "to")?);

@@ -16,7 +16,7 @@ use crate::auth::Caller;
 use crate::context::Context;
 use crate::documents::{Job, JobList, JobUpdate};
 use crate::extract::{At, Document, Selection};
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::feed::Position;
 use crate::notes;
 use crate::views::jobs::{self, Detail, Filter};
@@ -70,7 +70,7 @@ impl JobsParams {
         if let Some(unknown) = states.iter().find(|it| !STATES.contains(&it.as_str())) {
             let message = format!("there is no state `{unknown}`");
             let hint = format!("there are: {}", STATES.join(", "));
-            return Err(Failure::malformed(message, hint).in_field("state"));
+            return Err(ErrorResponse::malformed(message, hint).in_field("state"));
         }
         let JobsParams { user, site, name, array, detail, after, limit, .. } = self;
         let (after, limit) = (after.unwrap_or(0), page(limit)?);
@@ -97,8 +97,8 @@ pub(crate) async fn list(
     list.await.map(Json)
 }
 
-fn no_job(number: u64) -> Failure {
-    Failure::unknown(format!("you have no job {number}"))
+fn no_job(number: u64) -> ErrorResponse {
+    ErrorResponse::unknown(format!("you have no job {number}"))
 }
 
 async fn seen(context: &Context, caller: &Caller, number: u64) -> Answer<Job> {
@@ -205,13 +205,17 @@ pub(crate) async fn update(
     let on_breach = on_breach.map(|name| {
         let unknown = || {
             let message = format!("there is no choice `{name}`");
-            Failure::malformed(message, "there are: requeue, cancel, hold").in_field("on_breach")
+            ErrorResponse::malformed(message, "there are: requeue, cancel, hold")
+                .in_field("on_breach")
         };
         OnBreach::of(&name).ok_or_else(unknown)
     });
     let on_breach = on_breach.transpose()?;
     if on_breach.is_none() && quote.is_none() {
-        return Err(Failure::malformed("nothing is to be changed", "give `on_breach` or `quote`"));
+        return Err(ErrorResponse::malformed(
+            "nothing is to be changed",
+            "give `on_breach` or `quote`",
+        ));
     }
     context.ask(caller.actor.clone(), Ask::Update { job, on_breach, quote }).await?;
     find(&context, &caller, job).await.map(Json)
@@ -243,7 +247,7 @@ pub(crate) async fn wait(
     let seconds = how_long.seconds.unwrap_or(usual);
     if seconds > max {
         let message = format!("the longest wait of one request is {max} seconds");
-        return Err(Failure::malformed(message, "ask again").in_field("seconds"));
+        return Err(ErrorResponse::malformed(message, "ask again").in_field("seconds"));
     }
     let mut position = Position { seq: context.feed.last() };
     if !is_over(&context, &caller, number).await? {

@@ -11,7 +11,7 @@ use crate::auth::Caller;
 use crate::context::Context;
 use crate::documents::{Market, PolicyChoice, Report};
 use crate::extract::Document;
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::views::{market, reports};
 
 /// The longest name of a policy.
@@ -38,7 +38,7 @@ pub(crate) async fn policy(
 ) -> Answer<Json<Market>> {
     if policy.is_empty() || policy.len() > MAX_POLICY {
         let message = "this is no name of a policy";
-        return Err(Failure::invalid(message, "`simulate --help` has all").in_field("policy"));
+        return Err(ErrorResponse::invalid(message, "`simulate --help` has all").in_field("policy"));
     }
     let actor = caller.actor.clone();
     context.ask(caller.actor, Ask::Policy { policy }).await.map_err(|it| it.in_field("policy"))?;

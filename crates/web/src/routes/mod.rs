@@ -37,7 +37,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::auth;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::ErrorResponse;
 use crate::metrics::Request as Label;
 use crate::notes;
 
@@ -48,14 +48,15 @@ const PAGE: (usize, usize) = (1_000, 100);
 const ALWAYS_ENCRYPTED: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 /// Number of entries a page has.
-fn page(limit: Option<u32>) -> Result<usize, Failure> {
+fn page(limit: Option<u32>) -> Result<usize, ErrorResponse> {
     let (max, usual) = PAGE;
     let limit = limit.map_or(usual, |limit| limit as usize);
     match (1..=max).contains(&limit) {
         true => Ok(limit),
         false => {
             let message = format!("a page has 1 to {max} entries");
-            Err(Failure::malformed(message, "ask for the rest with `after`").in_field("limit"))
+            Err(ErrorResponse::malformed(message, "ask for the rest with `after`")
+                .in_field("limit"))
         }
     }
 }
@@ -79,7 +80,7 @@ pub(crate) fn router(context: &Context) -> Router {
         .fallback(crate::page::nowhere)
         .method_not_allowed_fallback(async || {
             let (status, hint) = (StatusCode::METHOD_NOT_ALLOWED, "see `/openapi.json`");
-            Failure::new(status, "method", "this path knows no such method", hint)
+            ErrorResponse::new(status, "method", "this path knows no such method", hint)
         })
         .layer(CatchPanicLayer::custom(caught))
         .layer(from_fn_with_state(context.clone(), leftover::read_on))
@@ -154,7 +155,7 @@ async fn count(
         // A client that does not wait as asked is delayed: else refusing would be all that is done.
         tokio::time::sleep(auth::DELAY).await;
     }
-    let failure = response.extensions_mut().remove::<Failure>();
+    let failure = response.extensions_mut().remove::<ErrorResponse>();
     let took = begin.elapsed();
     let route = route.unwrap_or_else(|| "none".to_owned());
     standby::mark(&context, &mut response, failure.as_ref(), wanted.as_deref());
@@ -191,5 +192,5 @@ fn caught(panic: Box<dyn std::any::Any + Send>) -> Response {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no words");
     tracing::error!(id = format!("{id:016x}"), text, "a handler panicked");
-    Failure::internal(id).into_response()
+    ErrorResponse::internal(id).into_response()
 }

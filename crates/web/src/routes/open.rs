@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use super::openapi::{self, Refusals};
 use crate::context::Context;
 use crate::documents::Health;
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::metrics;
 
 /// How long the market may take to say that it is there.
@@ -46,9 +46,9 @@ pub(crate) async fn ready(State(context): State<Context>) -> Answer<Json<Health>
             };
             Ok(Json(Health { status: status.to_owned() }))
         }
-        Ok(Ok(false)) => Err(Failure::unavailable("there are no sites yet")),
+        Ok(Ok(false)) => Err(ErrorResponse::unavailable("there are no sites yet")),
         Ok(Err(failure)) => Err(failure),
-        Err(_) => Err(Failure::unavailable("the market does not answer")),
+        Err(_) => Err(ErrorResponse::unavailable("the market does not answer")),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::auth::Caller;
 use crate::blocking::blocking;
 use crate::context::Context;
 use crate::extract::{At, Selection};
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::notes;
 use crate::views::jobs;
 
@@ -48,7 +48,7 @@ impl HowMuch {
         if !(1..=max).contains(&most) {
             let message = format!("an answer has 1 to {max} bytes");
             let hint = "ask for the rest with `from`";
-            return Err(Failure::malformed(message, hint).in_field("bytes"));
+            return Err(ErrorResponse::malformed(message, hint).in_field("bytes"));
         }
         let stream = stream(self.stream.as_deref().unwrap_or_default())?;
         Ok(Excerpt { stream, from: self.from, most })
@@ -62,7 +62,7 @@ pub(crate) fn stream(name: &str) -> Answer<Stream> {
         "error" => Ok(Stream::Error),
         other => {
             let message = format!("there is no stream `{other}`");
-            Err(Failure::malformed(message, "there are: output, error").in_field("stream"))
+            Err(ErrorResponse::malformed(message, "there are: output, error").in_field("stream"))
         }
     }
 }
@@ -102,13 +102,13 @@ pub(crate) async fn output(
 pub(crate) struct Source {
     /// The job's number.
     pub(crate) job: u64,
-    place: Place,
+    place: OutputPlace,
     /// Standard error has a file of its own.
     pub(crate) is_apart: bool,
 }
 
 #[derive(Debug, Clone)]
-enum Place {
+enum OutputPlace {
     Here(SiteId, Tag),
     There { market: String, peer: String, wanted: StatusQuery },
 }
@@ -125,11 +125,11 @@ pub(crate) async fn source(context: &Context, caller: &Caller, number: u64) -> A
         Some((job.user.clone(), source_of(state, job)))
     });
     let (owner, source) =
-        found.await?.ok_or_else(|| Failure::unknown(format!("you have no job {number}")))?;
+        found.await?.ok_or_else(|| ErrorResponse::unknown(format!("you have no job {number}")))?;
     notes::read(context, caller, &owner, &format!("output of job {number} of {owner}"));
     source.ok_or_else(|| {
         let message = format!("job {number} has not begun");
-        Failure::new(StatusCode::CONFLICT, "conflict", message, "wait for it")
+        ErrorResponse::new(StatusCode::CONFLICT, "conflict", message, "wait for it")
     })
 }
 
@@ -147,10 +147,10 @@ pub(crate) fn source_of(state: &Market, job: &Job) -> Option<Source> {
             receipt: Receipts::Unasked,
         };
         let (market, peer) = (state.name.clone(), away.name.clone());
-        return Some(source(Place::There { market, peer, wanted }, false));
+        return Some(source(OutputPlace::There { market, peer, wanted }, false));
     }
     let part = job.parts().first()?;
-    Some(source(Place::Here(state.site_of(part.pool), job.tag(&state.name, 0)), is_apart))
+    Some(source(OutputPlace::Here(state.site_of(part.pool), job.tag(&state.name, 0)), is_apart))
 }
 
 impl Source {
@@ -168,8 +168,8 @@ impl Source {
         let outputs = std::sync::Arc::clone(&context.outputs);
         let place = self.place.clone();
         let found = blocking(move || match place {
-            Place::Here(site, tag) => outputs.read(site, &tag, wanted, permit),
-            Place::There { market, peer, wanted: of } => {
+            OutputPlace::Here(site, tag) => outputs.read(site, &tag, wanted, permit),
+            OutputPlace::There { market, peer, wanted: of } => {
                 let tail = outputs.abroad(&market, &peer, &of, wanted.most, permit)?;
                 Ok(Excerpt { from: Some(0), ..wanted }.of(&tail))
             }
@@ -184,12 +184,12 @@ pub(crate) fn told(found: Result<Vec<u8>, SiteError>) -> Answer<Response> {
     found.map(|bytes| (kind, bytes).into_response()).map_err(refused)
 }
 
-fn refused(wrong: SiteError) -> Failure {
+fn refused(wrong: SiteError) -> ErrorResponse {
     match wrong {
         SiteError::Refused(why) => {
             let hint = "is the file where the submission says?";
-            Failure::new(StatusCode::CONFLICT, "conflict", why, hint)
+            ErrorResponse::new(StatusCode::CONFLICT, "conflict", why, hint)
         }
-        wrong => Failure::unavailable(format!("the site does not answer: {wrong}")),
+        wrong => ErrorResponse::unavailable(format!("the site does not answer: {wrong}")),
     }
 }

@@ -21,7 +21,7 @@ use crate::documents::{
     PeerAnswers, PeerGlance, PeerLetters, PeerList, PeerQuestions, PeerSettled, PeerSettlement,
 };
 use crate::extract::{At, Document, Json};
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::receipts::ReceiptKey;
 use crate::routes::output as output_routes;
 use crate::views::peers;
@@ -51,16 +51,16 @@ pub(crate) async fn settle(
     Document(asked): Document<PeerSettlement>,
 ) -> Answer<Body<PeerSettled>> {
     if caller.actor.role != Role::Administrator {
-        return Err(Failure::forbidden("only an administrator may do this"));
+        return Err(ErrorResponse::forbidden("only an administrator may do this"));
     }
     let unknown = || {
         let message = format!("there is no outcome `{}`", asked.outcome);
-        Failure::malformed(message, "there are: lost, ran").in_field("outcome")
+        ErrorResponse::malformed(message, "there are: lost, ran").in_field("outcome")
     };
     let outcome = Settlement::of(&asked.outcome).ok_or_else(unknown)?;
     let told =
         context.look(move |live| live.settlement(present(live.state()), job, outcome)).await?;
-    let message = told.map_err(Failure::from)?;
+    let message = told.map_err(ErrorResponse::from)?;
     if asked.confirmed {
         context.ask(caller.actor, Ask::SettleAway { job, outcome }).await?;
     }
@@ -107,7 +107,7 @@ pub(crate) async fn jobs(
             let kind = [(header::CONTENT_TYPE, "application/json")];
             Ok((kind, Answers { jobs }.bytes()).into_response())
         }
-        _ => Err(Failure::unavailable("the market said nothing")),
+        _ => Err(ErrorResponse::unavailable("the market said nothing")),
     }
 }
 
@@ -126,7 +126,7 @@ pub(crate) async fn output(
     Json(bytes): Json,
 ) -> Answer<Response> {
     if caller.actor.role != Role::Peer {
-        return Err(Failure::forbidden("only a peer may do this"));
+        return Err(ErrorResponse::forbidden("only a peer may do this"));
     }
     let user = caller.actor.user.clone();
     let Glance { job, transfer, bytes, .. } =
@@ -138,7 +138,7 @@ pub(crate) async fn output(
         let part = guest.parts().first()?;
         Some((state.site_of(part.pool), guest.tag(&state.name, 0)))
     });
-    let nothing = || Failure::unknown("there is no such job, or it has not begun");
+    let nothing = || ErrorResponse::unknown("there is no such job, or it has not begun");
     let (site, tag) = found.await?.ok_or_else(nothing)?;
     let max = (bytes as usize).clamp(1, output_routes::OUTPUT.0);
     let permit = context.may_read(&user)?;
@@ -156,12 +156,13 @@ fn unsigned(fate: &mut RemoteStatus) {
 }
 
 fn value(bytes: &[u8]) -> Answer<Value> {
-    serde_json::from_slice(bytes)
-        .map_err(|wrong| Failure::malformed(format!("not JSON: {wrong}"), "see the API's document"))
+    serde_json::from_slice(bytes).map_err(|wrong| {
+        ErrorResponse::malformed(format!("not JSON: {wrong}"), "see the API's document")
+    })
 }
 
-fn invalid(wrong: &CodecError) -> Failure {
-    Failure::invalid(
+fn invalid(wrong: &CodecError) -> ErrorResponse {
+    ErrorResponse::invalid(
         wrong.to_string(),
         "see docs/reference/peers.md; are both of the same release?",
     )

@@ -16,7 +16,7 @@ use crate::clock::present;
 use crate::context::Context;
 use crate::documents::{Credits, LimitChange, Membership, NewProject, Project, ProjectList};
 use crate::extract::{At, Document, Selection};
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::views::projects;
 
 /// The longest note.
@@ -58,7 +58,7 @@ async fn found(context: &Context, caller: Caller, name: String) -> Answer<Json<P
         let state = live.state();
         projects::show(state, &caller.actor, &name, present(state))
     });
-    let unknown = || Failure::unknown("there is no such project, or not for you");
+    let unknown = || ErrorResponse::unknown("there is no such project, or not for you");
     found.await?.map(Json).ok_or_else(unknown)
 }
 
@@ -92,7 +92,7 @@ async fn wish(
 pub(crate) fn check_note(note: &str) -> Answer<()> {
     if note.len() > MAX_NOTE || note.chars().any(char::is_control) {
         let message = format!("a note is one line of at most {MAX_NOTE} bytes");
-        return Err(Failure::invalid(message, "shorten it").in_field("note"));
+        return Err(ErrorResponse::invalid(message, "shorten it").in_field("note"));
     }
     Ok(())
 }
@@ -175,6 +175,7 @@ pub(crate) async fn limit(
 /// # Errors
 /// If it is no amount.
 pub(crate) fn money(credits: Option<Credits>, field: &str) -> Answer<Option<Money>> {
-    let wrong = || Failure::invalid("no amount from 0 up", "credits, with at most six decimals");
+    let wrong =
+        || ErrorResponse::invalid("no amount from 0 up", "credits, with at most six decimals");
     credits.map(|it| it.money().ok_or_else(|| wrong().in_field(field))).transpose()
 }

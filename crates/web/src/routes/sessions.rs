@@ -12,7 +12,7 @@ use crate::auth::{Caller, sessions};
 use crate::context::Context;
 use crate::documents::{Session, SessionList};
 use crate::extract::{At, Selection};
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 
 /// Parameters of the URL that select a page of sessions.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -76,7 +76,7 @@ pub(crate) async fn end(
     let actor = caller.actor;
     let ended = context.auth.sessions.end(|_, it| it.id == id && actor.may_act_for(&it.who.user));
     match ended.is_empty() {
-        true => Err(Failure::unknown(format!("you have no session {id}"))),
+        true => Err(ErrorResponse::unknown(format!("you have no session {id}"))),
         false => {
             close(&context, ended).await?;
             Ok(StatusCode::NO_CONTENT)

@@ -8,7 +8,7 @@ use crate::auth::Caller;
 use crate::blocking::blocking;
 use crate::context::Context;
 use crate::documents::Shadow;
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::views::shadow;
 
 /// Forecasts of starts on observed clusters, and what came of them; use and waits there.
@@ -27,7 +27,7 @@ pub(crate) async fn show(State(context): State<Context>, caller: Caller) -> Answ
 /// If the caller is no administrator.
 pub(crate) async fn document(context: &Context, caller: &Caller) -> Answer<Shadow> {
     if !caller.actor.may_act_for("") {
-        return Err(Failure::forbidden("only an administrator may see this"));
+        return Err(ErrorResponse::forbidden("only an administrator may see this"));
     }
     let observations = context.observations.clone();
     blocking(move || shadow::document(observations.summary())).await

@@ -19,7 +19,7 @@ use crate::auth::{self, new_secret};
 use crate::context::Context;
 use crate::documents::{DeviceAnswer, DeviceQuestion, DeviceSignIn, NewSession, SignInWays};
 use crate::extract::Document;
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::oidc::{Identity, Oidc, Polled, Provider, Refused};
 
 /// Seconds that are added when questions come too often.
@@ -39,7 +39,7 @@ pub(crate) struct Issued {
 /// Issues a token to a user whom the provider has identified: as long as a session, no longer.
 pub(crate) async fn admit(context: &Context, who: Identity, note: &str) -> Answer<Issued> {
     let oidc = provider(context)?;
-    let (secret, hash) = new_secret().map_err(Failure::unavailable)?;
+    let (secret, hash) = new_secret().map_err(ErrorResponse::unavailable)?;
     let longest = context.sign_in.session_longest.as_secs();
     let lifetime = Some(Span(i64::try_from(longest).unwrap_or(i64::MAX)));
     let provider = oidc.provider().issuer.clone();
@@ -51,7 +51,7 @@ pub(crate) async fn admit(context: &Context, who: Identity, note: &str) -> Answe
     let ask = Ask::Admit { user, role, hash, note: note.to_owned(), terms };
     let before = signed_in(context, &member).await?;
     let Reply::Number(id) = context.ask(door(), ask).await? else {
-        return Err(Failure::unavailable("the market said nothing"));
+        return Err(ErrorResponse::unavailable("the market said nothing"));
     };
     let after = signed_in(context, &member).await?;
     for token in before.into_iter().filter(|it| !after.contains(it)) {
@@ -108,7 +108,7 @@ async fn follow_groups(
 fn provider(context: &Context) -> Answer<&Oidc> {
     context.oidc.as_ref().ok_or_else(|| {
         let (status, hint) = (StatusCode::NOT_FOUND, "an administrator issues tokens");
-        Failure::new(status, "unknown", "this market has no provider of identities", hint)
+        ErrorResponse::new(status, "unknown", "this market has no provider of identities", hint)
     })
 }
 
@@ -149,15 +149,15 @@ fn door() -> Actor {
     Actor { user: "sign-in".to_owned(), role: Role::Administrator }
 }
 
-async fn failure(context: &Context, why: &Refused) -> Failure {
+async fn failure(context: &Context, why: &Refused) -> ErrorResponse {
     if let Err(failure) = refused(context, why).await {
         return failure;
     }
     let name = context.oidc.as_ref().map_or("", |it| it.provider().name.as_str());
     let message = why.message(name);
     match why {
-        Refused::Provider(_) => Failure::unavailable(message),
-        _ => Failure::forbidden(message),
+        Refused::Provider(_) => ErrorResponse::unavailable(message),
+        _ => ErrorResponse::forbidden(message),
     }
 }
 
@@ -191,7 +191,7 @@ pub(crate) async fn begin(
     let device = device.ok_or_else(|| {
         let message = format!("{} does not sign commands in by a code", oidc.provider().name);
         let hint = "sign in on the pages, or have an administrator issue a token";
-        Failure::new(StatusCode::NOT_FOUND, "unknown", message, hint)
+        ErrorResponse::new(StatusCode::NOT_FOUND, "unknown", message, hint)
     })?;
     Ok(Json(DeviceSignIn {
         device_code: device.device_code,
@@ -222,7 +222,9 @@ pub(crate) async fn end(
     let oidc = provider(&context)?;
     if device_code.is_empty() || device_code.len() > MAX_CODE {
         let message = "this is no code of a sign-in";
-        return Err(Failure::invalid(message, "send the one of the answer").in_field("device_code"));
+        return Err(
+            ErrorResponse::invalid(message, "send the one of the answer").in_field("device_code")
+        );
     }
     auth::ask_provider(&context, peer.ip())?;
     let later = |slower| (StatusCode::ACCEPTED, Json(DeviceAnswer { slower })).into_response();

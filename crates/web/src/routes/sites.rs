@@ -13,7 +13,7 @@ use crate::blocking::blocking;
 use crate::context::Context;
 use crate::documents::{PriceChange, SiteList};
 use crate::extract::{At, Document};
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 use crate::views::{jobs::site_name, sites};
 
 /// All sites: they are public.
@@ -55,7 +55,7 @@ pub(crate) async fn price(
         let (tariffs, text) = (Arc::clone(&context.tariffs), text.clone());
         let field = if change.price.is_some() { "price" } else { "tariff" };
         let sound = blocking(move || tariffs.check(id, &text)).await?;
-        sound.map_err(|wrong| Failure::invalid(wrong, "see `price`").in_field(field))?;
+        sound.map_err(|wrong| ErrorResponse::invalid(wrong, "see `price`").in_field(field))?;
     }
     context.ask(caller.actor.clone(), Ask::Tariff { pool: id, text }).await?;
     all(&context, &caller).await
@@ -66,11 +66,11 @@ pub(crate) fn tariff(change: &PriceChange) -> Answer<Option<String>> {
     match (&change.price, &change.tariff) {
         (Some(_), Some(_)) => {
             let hint = "keep one of them";
-            Err(Failure::invalid("both `price` and `tariff`", hint).in_field("tariff"))
+            Err(ErrorResponse::invalid("both `price` and `tariff`", hint).in_field("tariff"))
         }
         (Some(price), None) => {
             let price = price.price().ok_or_else(|| {
-                Failure::invalid("a price is at least 0", "give credits").in_field("price")
+                ErrorResponse::invalid("a price is at least 0", "give credits").in_field("price")
             })?;
             Ok(Some(format!("price = {price}\n")))
         }
@@ -86,5 +86,5 @@ async fn find(context: &Context, site: &str, pool: &str) -> Answer<PoolId> {
         let same = |id, name: &str| site_name(state, id) == wanted_site && name == wanted;
         pools.find(|(id, it)| same(*id, &it.name)).map(|(id, _)| id)
     });
-    found.await?.ok_or_else(|| Failure::unknown(format!("there is no pool `{site}/{pool}`")))
+    found.await?.ok_or_else(|| ErrorResponse::unknown(format!("there is no pool `{site}/{pool}`")))
 }

@@ -5,7 +5,7 @@ use axum::response::Response;
 
 use crate::context::Context;
 use crate::documents::Standby;
-use crate::failure::{Failure, STANDBY};
+use crate::failure::{ErrorResponse, STANDBY};
 
 /// Rows of the journal that are not in the answer yet.
 const ROWS: HeaderName = HeaderName::from_static("tradewind-standby-rows-behind");
@@ -27,7 +27,7 @@ pub(crate) fn standing(context: &Context) -> Option<Standby> {
 pub(crate) fn mark(
     context: &Context,
     response: &mut Response,
-    failure: Option<&Failure>,
+    failure: Option<&ErrorResponse>,
     wanted: Option<&str>,
 ) {
     let Some(Standby { owner, rows_behind, seconds_behind }) = standing(context) else { return };

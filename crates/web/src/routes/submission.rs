@@ -12,7 +12,7 @@ use crate::clock::now;
 use crate::context::Context;
 use crate::documents::ScriptSubmission;
 use crate::extract::{self, Large};
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 
 /// The form with a script has options, and the other has none.
 #[derive(Debug, Deserialize)]
@@ -56,7 +56,7 @@ fn check_items(bytes: &[u8]) -> Answer<()> {
     let message = format!("the document has {items} items, and {ITEMS} are allowed");
     let (status, hint) = (StatusCode::PAYLOAD_TOO_LARGE, "keep data in files");
     let (limit, used, allowed) = ("document_items".to_owned(), items as u64, ITEMS as u64);
-    let failure = Failure::new(status, "too_large", message, hint);
+    let failure = ErrorResponse::new(status, "too_large", message, hint);
     Err(failure.with(Usage { limit, used, allowed, wait: 0 }))
 }
 
@@ -66,7 +66,7 @@ fn read(bytes: &[u8]) -> Answer<(Submission, Vec<String>)> {
     match serde_json::from_slice::<Probe>(bytes) {
         Ok(Probe { options: Some(_) }) => script(extract::read(bytes)?),
         Err(wrong) if wrong.is_syntax() || wrong.is_eof() => {
-            Err(Failure::malformed(format!("not JSON: {wrong}"), "see the API's document"))
+            Err(ErrorResponse::malformed(format!("not JSON: {wrong}"), "see the API's document"))
         }
         _ => {
             // TOML is for files: the same reader would take it.
@@ -80,18 +80,18 @@ fn script(it: ScriptSubmission) -> Answer<(Submission, Vec<String>)> {
     let ScriptSubmission { script, arguments, options, file, variables, time_zone } = it;
     let words: Vec<String> = options.into_iter().flatten().collect();
     let (mut given, rest) =
-        script::command_line(&words).map_err(|it| Failure::from(it).in_field("options"))?;
+        script::command_line(&words).map_err(|it| ErrorResponse::from(it).in_field("options"))?;
     if let Some(stray) = rest.first() {
         let message = format!("`{stray}` is no option");
         let hint = "a script's own arguments belong into `arguments`";
-        return Err(Failure::invalid(message, hint).in_field("options"));
+        return Err(ErrorResponse::invalid(message, hint).in_field("options"));
     }
     let (more, mut warnings) = script::environment(&variables);
     given.extend(more);
     let zone = time_zone.unwrap_or_else(|| "UTC".to_owned());
     let zone = jiff::tz::TimeZone::get(&zone).map_err(|_| {
         let message = format!("there is no time zone `{zone}`");
-        Failure::invalid(message, "write `Europe/Oslo`, for one").in_field("time_zone")
+        ErrorResponse::invalid(message, "write `Europe/Oslo`, for one").in_field("time_zone")
     })?;
     let around = Around { now: now(), zone: &zone, variables: &variables };
     let work = script.map(|text| Work::Script { text, arguments });

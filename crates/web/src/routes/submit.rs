@@ -15,7 +15,7 @@ use crate::auth::Caller;
 use crate::context::Context;
 use crate::documents::Submitted;
 use crate::extract::{self, Selection};
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 
 /// The longest `Idempotency-Key`.
 const MAX_KEY: usize = 128;
@@ -75,7 +75,7 @@ async fn take_on(
             }
             Ok(Submitted { jobs, warnings })
         }
-        _ => Err(Failure::unavailable("the market said nothing")),
+        _ => Err(ErrorResponse::unavailable("the market said nothing")),
     }
 }
 
@@ -85,7 +85,7 @@ fn key(headers: &HeaderMap) -> Answer<Option<String>> {
     let text = text.filter(|text| (1..=MAX_KEY).contains(&text.len()));
     let text = text.ok_or_else(|| {
         let message = format!("the key is not 1 to {MAX_KEY} printable characters");
-        Failure::malformed(message, "a random UUID will do").in_field("Idempotency-Key")
+        ErrorResponse::malformed(message, "a random UUID will do").in_field("Idempotency-Key")
     })?;
     Ok(Some(text.to_owned()))
 }

@@ -17,7 +17,7 @@ use crate::clock::present;
 use crate::context::Context;
 use crate::documents::{IssuedToken, Myself, NewSecret, NewToken, Role, Token, TokenList};
 use crate::extract::{At, Document, Selection};
-use crate::failure::{Answer, Failure};
+use crate::failure::{Answer, ErrorResponse};
 
 /// The longest name of a user, and the longest note.
 const MAX_NAME: usize = 64;
@@ -117,26 +117,28 @@ pub(crate) async fn issue(
     let good = |c: char| c.is_ascii_alphanumeric() || "_-.@".contains(c);
     if user.is_empty() || user.len() > MAX_NAME || !user.chars().all(good) {
         let message = format!("this is no name of at most {MAX_NAME} characters");
-        return Err(Failure::invalid(message, "letters, digits and `_-.@`").in_field("user"));
+        return Err(ErrorResponse::invalid(message, "letters, digits and `_-.@`").in_field("user"));
     }
     if note.len() > MAX_NOTE {
         let message = format!("a note has at most {MAX_NOTE} bytes");
-        return Err(Failure::invalid(message, "shorten it").in_field("note"));
+        return Err(ErrorResponse::invalid(message, "shorten it").in_field("note"));
     }
     if note.chars().any(is_hidden) {
         let hint = "keep to letters, digits and signs on one line";
-        return Err(Failure::invalid("the note has control characters", hint).in_field("note"));
+        return Err(
+            ErrorResponse::invalid("the note has control characters", hint).in_field("note")
+        );
     }
     let usual = context.sign_in.token_lifetime.filter(|_| role != Role::Peer);
     let lifetime = match lifetime {
         None => usual,
         Some(seconds) => seconds_in(seconds, MAX_LIFETIME, "lifetime")?.filter(|it| it.0 > 0),
     };
-    let (token, hash) = new_secret().map_err(Failure::unavailable)?;
+    let (token, hash) = new_secret().map_err(ErrorResponse::unavailable)?;
     let terms = TokenTerms { lifetime, signed_in: None };
     let ask = Ask::Admit { user, role: role.into(), hash, note, terms };
     let Reply::Number(id) = context.ask(caller.actor, ask).await? else {
-        return Err(Failure::unavailable("the market said nothing"));
+        return Err(ErrorResponse::unavailable("the market said nothing"));
     };
     let expires = expiry(&context, id).await?;
     Ok((StatusCode::CREATED, Json(IssuedToken { id, token, expires })))
@@ -148,7 +150,7 @@ fn seconds_in(seconds: i64, max: i64, field: &str) -> Answer<Option<Span>> {
         true => Ok(Some(Span(seconds))),
         false => {
             let message = format!("`{field}` is a number of seconds from 0 to {max}");
-            Err(Failure::invalid(message, "give another length").in_field(field))
+            Err(ErrorResponse::invalid(message, "give another length").in_field(field))
         }
     }
 }
@@ -178,7 +180,7 @@ pub(crate) async fn rotate(
         Some(Span(0)) => Expiry::Never,
         Some(span) => Expiry::After(span),
     };
-    let (token, hash) = new_secret().map_err(Failure::unavailable)?;
+    let (token, hash) = new_secret().map_err(ErrorResponse::unavailable)?;
     let grace = grace.unwrap_or(Span::ZERO);
     let ask = Ask::Rotate { token: id, hash, grace, expiry: expiry_after };
     context.ask(caller.actor, ask).await?;

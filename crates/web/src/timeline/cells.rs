@@ -10,7 +10,7 @@ const KINDS: usize = Kind::ALL.len() + 1;
 
 /// A piece of a rectangle in one group of rows.
 #[derive(Debug, Clone, Copy)]
-struct Piece {
+struct CellPiece {
     kind: Kind,
     rows: u32,
     start: i64,
@@ -24,7 +24,7 @@ struct Piece {
 pub(super) fn cells(board: &Board, view: &View, from: i64, step: i64, groups: u32) -> Vec<u8> {
     let columns = view.columns as usize;
     let until = from + step * i64::from(view.columns);
-    let mut pieces: Vec<Vec<Piece>> = vec![Vec::new(); groups as usize];
+    let mut pieces: Vec<Vec<CellPiece>> = vec![Vec::new(); groups as usize];
     let rows = view.rows.clone();
     for (block, task) in board.meeting(rows.clone(), from, until) {
         let own = block.rows.start.max(rows.start)..block.rows.end.min(rows.end);
@@ -33,7 +33,7 @@ pub(super) fn cells(board: &Board, view: &View, from: i64, step: i64, groups: u3
             let held = own.end.min(band.end).saturating_sub(own.start.max(band.start));
             let (start, end) = (task.start.max(from), task.end.min(until));
             if held > 0 {
-                pieces[group as usize].push(Piece { kind: task.kind, rows: held, start, end });
+                pieces[group as usize].push(CellPiece { kind: task.kind, rows: held, start, end });
             }
         }
     }
@@ -80,7 +80,7 @@ impl Scratch {
         Scratch { columns, kinds: Vec::new(), steps, held: parts.clone(), parts }
     }
 
-    fn fill(&mut self, pieces: &[Piece], from: i64, step: i64) {
+    fn fill(&mut self, pieces: &[CellPiece], from: i64, step: i64) {
         let is_there = |kind: &Kind| pieces.iter().any(|piece| piece.kind == *kind);
         self.kinds = Kind::ALL.into_iter().filter(is_there).collect();
         for kind in &self.kinds {
@@ -102,7 +102,7 @@ impl Scratch {
         }
     }
 
-    fn add(&mut self, piece: &Piece, from: i64, step: i64) {
+    fn add(&mut self, piece: &CellPiece, from: i64, step: i64) {
         let (kind, rows) = (piece.kind as usize, i64::from(piece.rows));
         let (start, end) = (piece.start - from, piece.end - from);
         let (first, last) = ((start / step) as usize, ((end - 1) / step) as usize);

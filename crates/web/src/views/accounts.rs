@@ -143,7 +143,7 @@ pub(crate) struct PostingFilter {
 
 /// Postings that match a filter.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Found {
+pub(crate) struct FoundPostings {
     /// Those of the page.
     pub(crate) page: Vec<Posting>,
     /// How many match in all.
@@ -160,9 +160,9 @@ pub(crate) fn postings(
     actor: &Actor,
     wanted: &PostingFilter,
     (before, max): (u64, usize),
-) -> Found {
+) -> FoundPostings {
     let mut seen: BTreeMap<&Account, AccountAccess> = BTreeMap::new();
-    let mut found = Found::default();
+    let mut found = FoundPostings::default();
     for it in state.accounts().postings().rev() {
         if wanted.from.is_some_and(|from| it.at.0 < from) {
             break;

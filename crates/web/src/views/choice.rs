@@ -1,7 +1,7 @@
 //! Where a job could go or could have gone, pool by pool, as documents.
 
 use tradewind_daemon::live::RESOURCES;
-use tradewind_daemon::live::choice::{Against, Merit, Verdict, Weighed};
+use tradewind_daemon::live::choice::{Against, Merit, Verdict, WeighedPool};
 use tradewind_daemon::live::state::{Happening, Job, Setback, State};
 use tradewind_daemon::site::resources::Resources;
 use tradewind_model::{Money, PoolId, Span, Time};
@@ -27,7 +27,7 @@ pub(crate) fn document(state: &State, job: &Job) -> Option<documents::Choice> {
         length: job.parts().iter().map(|it| it.limit).max().unwrap_or_default(),
         cost: job.parts().iter().map(|it| it.price.of(it.nodes, it.limit)).sum(),
     };
-    let other = |it: &Weighed| other(state, job, it, Some(got));
+    let other = |it: &WeighedPool| other(state, job, it, Some(got));
     Some(documents::Choice {
         at: choice.at.0,
         policy: choice.policy.clone(),
@@ -38,7 +38,7 @@ pub(crate) fn document(state: &State, job: &Job) -> Option<documents::Choice> {
 }
 
 /// A pool as it would have the job; beside what the job got, if it got anything.
-pub(crate) fn other(state: &State, job: &Job, it: &Weighed, got: Option<Got>) -> OtherPool {
+pub(crate) fn other(state: &State, job: &Job, it: &WeighedPool, got: Option<Got>) -> OtherPool {
     let cost = it.price.of(job.nodes(), it.length);
     let start = match it.verdict {
         Verdict::From(start) => Some(start),

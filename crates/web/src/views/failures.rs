@@ -1,7 +1,7 @@
 //! Sites that fail: what pages, lists and events say of them, and of the jobs that they touch.
 
 use tradewind_daemon::live::site_health::{Health, SiteState, public_reason};
-use tradewind_daemon::live::state::{Hold, Job, Part, Phase, State};
+use tradewind_daemon::live::state::{Job, JobHold, Part, Phase, State};
 use tradewind_model::SiteId;
 
 use super::words::moment;
@@ -53,17 +53,15 @@ pub(crate) fn of_job(state: &State, job: &Job) -> Vec<SiteFailure> {
     match job.phase() {
         Phase::Running => running(state, job),
         Phase::Waiting => waiting(state, job),
-        Phase::Held(Hold::Booked) => booked(state, job),
+        Phase::Held(JobHold::Booked) => booked(state, job),
         Phase::Held(_) | Phase::Handing | Phase::Away | Phase::Over(_) => Vec::new(),
     }
 }
 
 /// Sites that are not there for the job: they do not answer, or take no jobs.
-fn is_missing(state: &State, site: SiteId) -> Option<Health> {
-    let health = state.site_health(site);
-    let is_missing =
-        !health.state.answers() || matches!(health.state, SiteState::Refusing | SiteState::Drained);
-    is_missing.then_some(health)
+fn is_missing(state: &State, site: SiteId) -> bool {
+    let known = state.site_state(site);
+    !known.answers() || matches!(known, SiteState::Refusing | SiteState::Drained)
 }
 
 fn failure(state: &State, site: SiteId, health: &Health, say: &str) -> SiteFailure {
@@ -81,11 +79,12 @@ fn running(state: &State, job: &Job) -> Vec<SiteFailure> {
     let mut found: Vec<SiteFailure> = Vec::new();
     for part in job.parts().iter().filter(|part| part.exit.is_none()) {
         let site = state.site_of(part.pool);
-        let health = state.site_health(site);
         // One that answers says itself what happened to the job.
-        if health.state.answers() || found.iter().any(|it| it.site == name(state, site)) {
+        let answers = state.site_state(site).answers();
+        if answers || found.iter().any(|it| it.site == name(state, site)) {
             continue;
         }
+        let health = state.site_health(site);
         let failure = failure(state, site, &health, meaning(job, part));
         let more = consequence(state, job, part);
         found.push(SiteFailure { message: format!("{}{more}", failure.message), ..failure });
@@ -121,17 +120,17 @@ fn waiting(state: &State, job: &Job) -> Vec<SiteFailure> {
     let (mut there, mut missing) = (0, Vec::new());
     for (_, pool) in state.market.pools().iter().filter(|(_, pool)| pool.suits(demand)) {
         match is_missing(state, pool.site) {
-            None => there += pool.nodes,
-            Some(health) if !missing.iter().any(|(site, _)| *site == pool.site) => {
-                missing.push((pool.site, health));
-            }
-            Some(_) => {}
+            false => there += pool.nodes,
+            true if !missing.contains(&pool.site) => missing.push(pool.site),
+            true => {}
+        }
+        // Asked of each job that waits: what is beyond its nodes says no more.
+        if there >= demand.processors {
+            return Vec::new();
         }
     }
-    if there >= demand.processors {
-        return Vec::new();
-    }
-    missing.iter().map(|(site, health)| failure(state, *site, health, "it waits for")).collect()
+    let of = |site| failure(state, site, &state.site_health(site), "it waits for");
+    missing.into_iter().map(of).collect()
 }
 
 /// A job whose reserved window is at a site that fails.
@@ -140,8 +139,9 @@ fn booked(state: &State, job: &Job) -> Vec<SiteFailure> {
     let mut sites: Vec<SiteId> =
         booking.place.shares(job.nodes()).map(|share| state.site_of(share.pool)).collect();
     sites.dedup();
-    let missing = sites.into_iter().filter_map(|site| Some((site, is_missing(state, site)?)));
-    missing.map(|(site, health)| failure(state, site, &health, "its window is at")).collect()
+    let missing = sites.into_iter().filter(|site| is_missing(state, *site));
+    let of = |site| failure(state, site, &state.site_health(site), "its window is at");
+    missing.map(of).collect()
 }
 
 /// Jobs of the user that are touched by the site's failure, by number.

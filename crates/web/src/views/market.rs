@@ -4,7 +4,7 @@ use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::state::State;
 
 use super::starts;
-use super::status::{Group, group};
+use super::status::{StatusGroup, group};
 use crate::documents::{Credits, JobCounts, Market, MoneyTotals};
 
 /// The market as a whole. Linear in the jobs.
@@ -37,11 +37,11 @@ pub(crate) fn counts(state: &State) -> JobCounts {
     let mut counts = JobCounts::default();
     for job in state.jobs.values() {
         *match group(state, job) {
-            Group::Held | Group::Booked => &mut counts.held,
-            Group::Waiting => &mut counts.waiting,
-            Group::Running => &mut counts.running,
-            Group::Unknown => &mut counts.unknown,
-            Group::Over => &mut counts.over,
+            StatusGroup::Held | StatusGroup::Booked => &mut counts.held,
+            StatusGroup::Waiting => &mut counts.waiting,
+            StatusGroup::Running => &mut counts.running,
+            StatusGroup::Unknown => &mut counts.unknown,
+            StatusGroup::Over => &mut counts.over,
         } += 1;
     }
     counts

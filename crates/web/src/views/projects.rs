@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use tradewind_daemon::live::money::Account;
-use tradewind_daemon::live::projects::{self, Share, Which};
+use tradewind_daemon::live::projects::{self, BudgetShare, Which};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::State;
 use tradewind_model::{Money, Time};
@@ -91,7 +91,7 @@ fn limits(it: projects::SpendingLimits) -> SpendingLimits {
     SpendingLimits { total: it.total.map(Credits::from), month: it.month.map(Credits::from) }
 }
 
-fn budget(it: Share) -> ProjectBudget {
+fn budget(it: BudgetShare) -> ProjectBudget {
     ProjectBudget {
         limit: limit(it.which).to_owned(),
         percent: it.percent(),

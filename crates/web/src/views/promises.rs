@@ -1,6 +1,6 @@
 //! Accepted offers as documents, and why they were not kept.
 
-use tradewind_daemon::live::state::{BreachReason, Job, Outcome, State};
+use tradewind_daemon::live::state::{BreachReason, Job, OfferOutcome, State};
 use tradewind_model::{Money, PoolId, SiteId, Time};
 
 use super::jobs::pool_name;
@@ -12,10 +12,10 @@ pub(crate) fn promise(state: &State, job: &Job) -> Option<documents::Promise> {
     let promise = job.promise()?;
     let pools = promise.window.place.shares(promise.nodes);
     let (outcome, decided, reason) = match &promise.outcome {
-        Outcome::Open => ("open", None, None),
-        Outcome::Kept(began) => ("kept", Some(began.0), None),
-        Outcome::Breached(at, why) => ("breached", Some(at.0), Some(breach(state, why))),
-        Outcome::Void(why) => ("void", None, Some(why.clone())),
+        OfferOutcome::Open => ("open", None, None),
+        OfferOutcome::Kept(began) => ("kept", Some(began.0), None),
+        OfferOutcome::Breached(at, why) => ("breached", Some(at.0), Some(breach(state, why))),
+        OfferOutcome::Void(why) => ("void", None, Some(why.clone())),
     };
     Some(documents::Promise {
         quote: promise.quote,

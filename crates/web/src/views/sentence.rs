@@ -7,7 +7,7 @@ use crate::documents::{Credits, Expectation, Explanation, Job};
 
 /// A part of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Piece {
+pub(crate) enum SentencePart {
     Text(String),
     /// A moment that was or will be, Unix seconds.
     At(i64),
@@ -18,7 +18,7 @@ pub(crate) enum Piece {
 /// What is to be said of a job.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct StatusSentence {
-    pub(crate) pieces: Vec<Piece>,
+    pub(crate) pieces: Vec<SentencePart>,
     /// Something is wrong: a failure, a site that fails, a hold.
     pub(crate) is_alarm: bool,
 }
@@ -26,13 +26,13 @@ pub(crate) struct StatusSentence {
 impl StatusSentence {
     fn say(&mut self, text: &str) {
         match self.pieces.last_mut() {
-            Some(Piece::Text(before)) => before.push_str(text),
-            _ => self.pieces.push(Piece::Text(text.to_owned())),
+            Some(SentencePart::Text(before)) => before.push_str(text),
+            _ => self.pieces.push(SentencePart::Text(text.to_owned())),
         }
     }
 
     fn at(&mut self, at: i64) {
-        self.pieces.push(Piece::At(at));
+        self.pieces.push(SentencePart::At(at));
     }
 
     /// A whole sentence more.
@@ -50,7 +50,7 @@ pub(crate) fn capital(text: &str) -> String {
 }
 
 /// A text with its moments, as in `2026-11-23T01:24:00+00:00`, as pieces of their own.
-pub(crate) fn with_moments(text: &str) -> Vec<Piece> {
+pub(crate) fn with_moments(text: &str) -> Vec<SentencePart> {
     const LENGTH: usize = 25;
     let (mut pieces, mut rest, mut from) = (Vec::new(), text, 0);
     while let Some(found) = rest.get(from..).and_then(|it| it.find("20")).map(|at| at + from) {
@@ -61,13 +61,13 @@ pub(crate) fn with_moments(text: &str) -> Vec<Piece> {
         };
         let before = rest.get(..found).unwrap_or_default();
         if !before.is_empty() {
-            pieces.push(Piece::Text(before.to_owned()));
+            pieces.push(SentencePart::Text(before.to_owned()));
         }
-        pieces.push(Piece::At(moment.as_second()));
+        pieces.push(SentencePart::At(moment.as_second()));
         (rest, from) = (rest.get(found + LENGTH..).unwrap_or_default(), 0);
     }
     if !rest.is_empty() {
-        pieces.push(Piece::Text(rest.to_owned()));
+        pieces.push(SentencePart::Text(rest.to_owned()));
     }
     pieces
 }
@@ -89,7 +89,7 @@ pub(crate) fn status_sentence(job: &Job, waits: Option<&Explanation>) -> StatusS
     }
     // Messages name moments in their own form.
     let pieces = said.pieces.into_iter().flat_map(|piece| match piece {
-        Piece::Text(text) => with_moments(&text),
+        SentencePart::Text(text) => with_moments(&text),
         other => vec![other],
     });
     StatusSentence { pieces: pieces.collect(), is_alarm: said.is_alarm }
@@ -161,7 +161,7 @@ fn expected(said: &mut StatusSentence, job: &Job) {
     match job.expected_start {
         Some(start) => {
             said.say(" Expected start: ");
-            said.pieces.push(Piece::Start(start));
+            said.pieces.push(SentencePart::Start(start));
             said.say(".");
         }
         None => said.say(" When it starts is not known."),
@@ -332,9 +332,9 @@ mod tests {
         let job: Job = serde_json::from_value(job).unwrap();
         let sentence = status_sentence(&job, waits);
         let text = sentence.pieces.iter().map(|piece| match piece {
-            Piece::Text(text) => text.clone(),
-            Piece::At(at) => format!("@{at}"),
-            Piece::Start(it) => format!("@{} ({} to {})", it.at, it.early, it.late),
+            SentencePart::Text(text) => text.clone(),
+            SentencePart::At(at) => format!("@{at}"),
+            SentencePart::Start(it) => format!("@{} ({} to {})", it.at, it.early, it.late),
         });
         (text.collect(), sentence.is_alarm)
     }
@@ -449,11 +449,11 @@ mod tests {
         assert_eq!(
             found,
             [
-                Piece::Text("from ".to_owned()),
-                Piece::At(at),
-                Piece::Text(" to ".to_owned()),
-                Piece::At(at),
-                Piece::Text(", 2027 – 20×".to_owned())
+                SentencePart::Text("from ".to_owned()),
+                SentencePart::At(at),
+                SentencePart::Text(" to ".to_owned()),
+                SentencePart::At(at),
+                SentencePart::Text(", 2027 – 20×".to_owned())
             ]
         );
     }

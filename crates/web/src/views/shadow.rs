@@ -1,9 +1,12 @@
 //! Observed clusters as a document.
 
-use tradewind_daemon::shadow::{Compared, Errors, Hour, SiteSummary, Summary, Waits};
+use tradewind_daemon::shadow::{
+    Advised, Compared, Errors, Hour, SiteSummary, Summary, WaitSummary,
+};
 
 use crate::documents::{
-    ComparedErrors, Credits, ObservedHour, ObservedSite, ObservedWaits, Shadow, StartErrors,
+    ComparedErrors, Credits, ObservedHour, ObservedPolicy, ObservedSite, ObservedWaits, Shadow,
+    StartErrors,
 };
 
 pub(crate) fn document(summary: Summary) -> Shadow {
@@ -52,10 +55,26 @@ fn site(it: SiteSummary) -> ObservedSite {
         waits: waits(it.waits),
         users: it.users.into_iter().map(waits).collect(),
         projects: it.projects.into_iter().map(waits).collect(),
+        policy: it.advised.map(policy),
     }
 }
 
-fn waits(it: Waits) -> ObservedWaits {
+fn policy(it: Advised) -> ObservedPolicy {
+    let (problem_since, problem) = it.policy.outage.unzip();
+    ObservedPolicy {
+        name: it.policy.name,
+        problem,
+        problem_since,
+        outages: it.policy.outages,
+        jobs: it.jobs as u64,
+        earlier: it.earlier as u64,
+        saved: it.saved,
+        later: it.later as u64,
+        built_in: it.built_in as u64,
+    }
+}
+
+fn waits(it: WaitSummary) -> ObservedWaits {
     ObservedWaits {
         name: it.name,
         jobs: it.jobs as u64,

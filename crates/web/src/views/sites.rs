@@ -7,7 +7,7 @@ use tradewind_daemon::live::outages::owners;
 use tradewind_daemon::live::rights::Actor;
 use tradewind_daemon::live::state::{State, Why};
 use tradewind_daemon::live::{Live, RESOURCES};
-use tradewind_model::{PoolId, SiteId};
+use tradewind_model::{OwnersFirst, PoolId, SiteId};
 
 use super::jobs::quantile;
 use super::{failures, starts};
@@ -106,6 +106,9 @@ fn queue(queue: &owners::OwnersQueue) -> OwnersQueue {
         jobs: (queue.jobs.len() as u32).saturating_add(queue.beyond),
         foreseen: queue.foreseen() as u32,
         unknown: queue.notes.clone(),
+        max_delay: Some(queue.bound.max_delay.0).filter(|most| *most < OwnersFirst::NO_BOUND.0),
+        longest_delay: queue.bound.longest.0,
+        at_bound: queue.bound.reached as u32,
     }
 }
 

@@ -16,7 +16,7 @@ use crate::documents::Credits;
 
 /// What sums of spending are grouped by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Group {
+pub(crate) enum SpendingGroup {
     /// The month in which it was charged.
     Month,
     /// The project that paid.
@@ -29,31 +29,31 @@ pub(crate) enum Group {
     Job,
 }
 
-impl Group {
+impl SpendingGroup {
     /// All, by the names that addresses and files have.
-    pub(crate) const ALL: [(Group, &'static str, &'static str); 5] = [
-        (Group::Month, "month", "Month"),
-        (Group::Project, "project", "Project"),
-        (Group::User, "user", "User"),
-        (Group::Site, "site", "Site"),
-        (Group::Job, "job", "Job"),
+    pub(crate) const ALL: [(SpendingGroup, &'static str, &'static str); 5] = [
+        (SpendingGroup::Month, "month", "Month"),
+        (SpendingGroup::Project, "project", "Project"),
+        (SpendingGroup::User, "user", "User"),
+        (SpendingGroup::Site, "site", "Site"),
+        (SpendingGroup::Job, "job", "Job"),
     ];
 
     /// The group of this name.
-    pub(crate) fn of(name: &str) -> Option<Group> {
-        Group::ALL.iter().find(|(_, known, _)| *known == name).map(|(group, _, _)| *group)
+    pub(crate) fn of(name: &str) -> Option<SpendingGroup> {
+        SpendingGroup::ALL.iter().find(|(_, known, _)| *known == name).map(|(group, _, _)| *group)
     }
 
     /// As addresses have it, and as people read it.
     pub(crate) fn names(self) -> (&'static str, &'static str) {
-        let found = Group::ALL.iter().find(|(group, _, _)| *group == self);
+        let found = SpendingGroup::ALL.iter().find(|(group, _, _)| *group == self);
         found.map_or(("", ""), |(_, name, title)| (*name, *title))
     }
 }
 
 /// A sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Line {
+pub(crate) struct SpendingSum {
     /// Of what; empty: of no project.
     pub(crate) name: String,
     /// The job, if it is one.
@@ -70,16 +70,16 @@ pub(crate) struct Line {
 pub(crate) fn spent(
     state: &State,
     actor: &Actor,
-    group: Group,
+    group: SpendingGroup,
     (months, project): (&RangeInclusive<i64>, Option<&String>),
-) -> Vec<Line> {
-    if group == Group::Job {
+) -> Vec<SpendingSum> {
+    if group == SpendingGroup::Job {
         return by_job(state, actor, project);
     }
     let Some(by) = By::read(Some(group.names().0)) else { return Vec::new() };
     let sums = sums(state, actor, by, months, project).usage.into_iter();
-    let mut lines: Vec<Line> = sums
-        .map(|it| Line {
+    let mut lines: Vec<SpendingSum> = sums
+        .map(|it| SpendingSum {
             name: it.month.or(it.project).or(it.user).or(it.site).unwrap_or_default(),
             job: None,
             node_seconds: Some(it.node_seconds),
@@ -87,13 +87,13 @@ pub(crate) fn spent(
         })
         .collect();
     match group {
-        Group::Month => lines.reverse(),
+        SpendingGroup::Month => lines.reverse(),
         _ => lines.sort_by_key(|it| std::cmp::Reverse(it.charged.0)),
     }
     lines
 }
 
-fn by_job(state: &State, actor: &Actor, project: Option<&String>) -> Vec<Line> {
+fn by_job(state: &State, actor: &Actor, project: Option<&String>) -> Vec<SpendingSum> {
     let mut all = BTreeMap::<u64, i128>::new();
     for it in state.accounts().postings() {
         if let Motive::Settle(job) = it.motive {
@@ -103,14 +103,14 @@ fn by_job(state: &State, actor: &Actor, project: Option<&String>) -> Vec<Line> {
     let line = |(number, paid): (u64, i128)| {
         let job = jobs::find(state, actor, number)?;
         let is_meant = project.is_none_or(|it| job.paying_project() == Some(it.as_str()));
-        is_meant.then(|| Line {
+        is_meant.then(|| SpendingSum {
             name: job.submission.name.clone(),
             job: Some(number),
             node_seconds: None,
             charged: Credits(paid),
         })
     };
-    let mut lines: Vec<Line> = all.into_iter().filter_map(line).collect();
+    let mut lines: Vec<SpendingSum> = all.into_iter().filter_map(line).collect();
     lines.sort_by_key(|it| std::cmp::Reverse(it.charged.0));
     lines
 }
@@ -148,7 +148,7 @@ pub(crate) fn income(state: &State, actor: &Actor) -> Vec<PoolIncome> {
 
 /// What a site has earned in a month.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Earned {
+pub(crate) struct SiteIncome {
     /// As in `2027-01`, UTC.
     pub(crate) month: String,
     /// Name of the site.
@@ -160,7 +160,7 @@ pub(crate) struct Earned {
 }
 
 /// Income of the reader's own sites by month, the latest first; administrators see all.
-pub(crate) fn earned(state: &State, actor: &Actor) -> Vec<Earned> {
+pub(crate) fn earned(state: &State, actor: &Actor) -> Vec<SiteIncome> {
     let mut all = BTreeMap::<(i64, &str), (i128, i128)>::new();
     for (place, used) in &state.used().0 {
         if actor.role == Role::Administrator || owns(state, actor, &place.site) {
@@ -169,7 +169,7 @@ pub(crate) fn earned(state: &State, actor: &Actor) -> Vec<Earned> {
             sum.1 += i128::from(used.charged.0);
         }
     }
-    let line = |((month, site), (seconds, charged)): ((i64, &str), (i128, i128))| Earned {
+    let line = |((month, site), (seconds, charged)): ((i64, &str), (i128, i128))| SiteIncome {
         month: text_of_month(-month),
         site: site.to_owned(),
         node_seconds: i64::try_from(seconds).unwrap_or(i64::MAX),
@@ -184,10 +184,10 @@ mod tests {
 
     #[test]
     fn groups_have_names() {
-        for (group, name, title) in Group::ALL {
-            assert_eq!((Group::of(name), group.names()), (Some(group), (name, title)));
-            assert_eq!(By::read(Some(name)).is_some(), group != Group::Job);
+        for (group, name, title) in SpendingGroup::ALL {
+            assert_eq!((SpendingGroup::of(name), group.names()), (Some(group), (name, title)));
+            assert_eq!(By::read(Some(name)).is_some(), group != SpendingGroup::Job);
         }
-        assert_eq!(Group::of("weather"), None);
+        assert_eq!(SpendingGroup::of("weather"), None);
     }
 }

@@ -2,7 +2,7 @@
 //! expected to start. Every page, list, chart, document and mail gets these from here.
 
 use tradewind_daemon::live::money::Account;
-use tradewind_daemon::live::state::{Finish, Hold, Job, Part, Phase, Promise, State};
+use tradewind_daemon::live::state::{Finish, Job, JobHold, Part, Phase, Promise, State};
 use tradewind_model::{JobId, Money, Time};
 
 use super::{at_peer, failures, starts, words};
@@ -46,7 +46,7 @@ pub(crate) struct PartCost {
 
 /// Whether a job waits, runs or is over: what lists and counters sort jobs by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Group {
+pub(crate) enum StatusGroup {
     /// Not in the queue.
     Held,
     /// Its window is booked, and has not come.
@@ -62,15 +62,15 @@ pub(crate) enum Group {
 }
 
 /// In which group the job is.
-pub(crate) fn group(state: &State, job: &Job) -> Group {
+pub(crate) fn group(state: &State, job: &Job) -> StatusGroup {
     match job.phase() {
-        Phase::Held(Hold::Booked) => Group::Booked,
-        Phase::Held(_) => Group::Held,
-        Phase::Over(_) => Group::Over,
+        Phase::Held(JobHold::Booked) => StatusGroup::Booked,
+        Phase::Held(_) => StatusGroup::Held,
+        Phase::Over(_) => StatusGroup::Over,
         _ => match words::state(state, job) {
-            "PENDING" => Group::Waiting,
-            at_peer::UNKNOWN => Group::Unknown,
-            _ => Group::Running,
+            "PENDING" => StatusGroup::Waiting,
+            at_peer::UNKNOWN => StatusGroup::Unknown,
+            _ => StatusGroup::Running,
         },
     }
 }
@@ -115,7 +115,9 @@ impl<'a> Moment<'a> {
             Phase::Handing | Phase::Away => {
                 self.state.accounts().balance(&Account::Held(job.number))
             }
-            Phase::Held(Hold::Booked) => own(job, job.booking.as_ref()?.max(job.nodes()).0.into()),
+            Phase::Held(JobHold::Booked) => {
+                own(job, job.booking.as_ref()?.max(job.nodes()).0.into())
+            }
             // An offer that was not kept limits what the job pays.
             Phase::Held(_) | Phase::Waiting => {
                 job.still_pays().or(job.submission.terms.budget)?.0.into()
@@ -160,7 +162,7 @@ impl<'a> Moment<'a> {
     /// When the job's work is expected to begin, seconds in market time.
     pub(crate) fn start_of(&self, job: &Job) -> Option<Time> {
         match job.phase() {
-            Phase::Held(Hold::Booked) => {
+            Phase::Held(JobHold::Booked) => {
                 job.booking.as_ref().map(|booking| booking.start.max(self.now))
             }
             // When a site that fails is there again is not known.

@@ -96,7 +96,7 @@ pub(crate) fn trends(state: &State, actor: &Actor, step: i64, spans: usize) -> T
     Trends { bins, now: now.0, known: known(state).0, waited, sites, pools: counted }
 }
 
-fn prices(asked: &tradewind_daemon::live::recent_history::Asked) -> Vec<(i64, Price)> {
+fn prices(asked: &tradewind_daemon::live::recent_history::PriceSince) -> Vec<(i64, Price)> {
     asked.points.iter().map(|(at, price)| (at.0, *price)).collect()
 }
 

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use tradewind_daemon::live::projects::{MemberRole, SpendingLimits, may_be_named, text_of_month};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::State;
-use tradewind_daemon::live::used::{Place, Used};
+use tradewind_daemon::live::used::{UsageKey, UsageSum};
 use tradewind_model::Money;
 
 use super::projects::may_see_all;
@@ -38,15 +38,15 @@ pub(crate) fn sums(
     span: &RangeInclusive<i64>,
     only: Option<&String>,
 ) -> UsageList {
-    let is_seen = |it: &Place| {
+    let is_seen = |it: &UsageKey| {
         let is_managed =
             || it.project.as_ref().is_some_and(|project| may_see_all(state, actor, project));
         actor.role == Role::Administrator || it.user == actor.user || is_managed()
     };
-    let is_meant = |it: &Place| {
+    let is_meant = |it: &UsageKey| {
         span.contains(&it.month) && only.is_none_or(|only| it.project.as_ref() == Some(only))
     };
-    let mut all = BTreeMap::<_, Used>::new();
+    let mut all = BTreeMap::<_, UsageSum>::new();
     for (place, used) in state.used().0.iter().filter(|(it, _)| is_meant(it) && is_seen(it)) {
         let key = (
             month.then_some(place.month),
@@ -59,7 +59,7 @@ pub(crate) fn sums(
         sum.node_seconds += used.node_seconds;
         sum.charged += used.charged;
     }
-    let line = |((month, project, user, site), it): ((Option<i64>, _, _, _), Used)| Usage {
+    let line = |((month, project, user, site), it): ((Option<i64>, _, _, _), UsageSum)| Usage {
         month: month.map(text_of_month),
         project,
         user,

@@ -1,6 +1,6 @@
 //! States and reasons in Slurm's words.
 
-use tradewind_daemon::live::state::{Finish, Happening, Hold, Job, Phase, Setback, State};
+use tradewind_daemon::live::state::{Finish, Happening, Job, JobHold, Phase, Setback, State};
 use tradewind_daemon::site::Exit;
 use tradewind_model::{PoolId, Reason, Time};
 
@@ -86,7 +86,7 @@ pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)>
         return Some(told);
     }
     match job.phase() {
-        Phase::Held(Hold::Funds(needed)) => {
+        Phase::Held(JobHold::Funds(needed)) => {
             let (payer, needed) = (job.payer(), Credits::from(*needed));
             let there = state.to_spend(&payer);
             Some((
@@ -100,7 +100,7 @@ pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)>
                 },
             ))
         }
-        Phase::Held(Hold::Booked)
+        Phase::Held(JobHold::Booked)
             if job.booking.as_ref().is_some_and(|it| it.start <= present(state)) =>
         {
             Some(("Reservation", "its window has begun, and its nodes are not free yet".to_owned()))
@@ -138,28 +138,28 @@ fn narrower(state: &State, job: &Job, there: i128) -> Option<String> {
 }
 
 /// The word and the sentence for a hold.
-pub(crate) fn held(hold: &Hold) -> (&'static str, String) {
+pub(crate) fn held(hold: &JobHold) -> (&'static str, String) {
     let (word, text) = match hold {
-        Hold::User => ("JobHeldUser", "its user holds it; release it to let it run"),
-        Hold::Dependency => ("Dependency", "it waits for other jobs"),
-        Hold::Array => ("JobArrayTaskLimit", "as many of its array run as may"),
-        Hold::Breached => (
+        JobHold::User => ("JobHeldUser", "its user holds it; release it to let it run"),
+        JobHold::Dependency => ("Dependency", "it waits for other jobs"),
+        JobHold::Array => ("JobArrayTaskLimit", "as many of its array run as may"),
+        JobHold::Breached => (
             "ReservationLost",
             "its accepted offer was not kept; release it, cancel it, or accept another",
         ),
-        Hold::Booked => ("Reservation", "reserved; its window has not begun"),
-        Hold::Nowhere => ("BadConstraints", "no nodes here suit it; peers are asked"),
-        Hold::Lost => {
+        JobHold::Booked => ("Reservation", "reserved; its window has not begun"),
+        JobHold::Nowhere => ("BadConstraints", "no nodes here suit it; peers are asked"),
+        JobHold::Lost => {
             ("JobRequeuedHeld", "it is unknown whether it ran; release it to run it again")
         }
-        Hold::Funds(needed) => {
+        JobHold::Funds(needed) => {
             let text = format!("its payer has less than the {needed} credits that it may cost");
             return (FUNDS, text);
         }
-        Hold::Capped(why) => {
+        JobHold::Capped(why) => {
             return ("SiteLimit", format!("it waits for a limit of the sites: {why}"));
         }
-        Hold::Rejected(why) => {
+        JobHold::Rejected(why) => {
             return ("JobLaunchFailedHeld", format!("sites would not start it: {why}"));
         }
     };

@@ -1,5 +1,8 @@
 //! Pages show each reader what the API would.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
 use serde_json::json;
 use tradewind_daemon::site::Exit;
 
@@ -366,5 +369,74 @@ fn owners_see_what_each_pool_has_earned() {
     assert_eq!((earned("olga") + earned("otto"), earned("root"), earned("ana")), (1, 1, 0));
     let pool = |user: &str| of(user).contains("By pool and month");
     assert_ne!(pool("olga"), pool("otto"), "one of them owns it");
+    stage.stop();
+}
+
+#[test]
+fn pages_and_their_files_are_packed_for_browsers_that_can_read_them() {
+    let stage = Stage::new();
+    let size = |path: &str, kinds: &str| {
+        let mut stream = TcpStream::connect(stage.address).unwrap();
+        let token = &stage.tokens["root"];
+        let head = format!(
+            "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+             Authorization: Bearer {token}\r\nAccept-Encoding: {kinds}\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        let end = answer.windows(4).position(|it| it == b"\r\n\r\n").unwrap();
+        let head = String::from_utf8_lossy(&answer[..end]).to_ascii_lowercase();
+        assert!(head.starts_with("http/1.1 200"), "{head}");
+        (head.contains("content-encoding: gzip"), answer.len() - end)
+    };
+    let script = format!("/assets/{}/timeline.js", env!("CARGO_PKG_VERSION"));
+    for path in ["/", "/jobs", "/market", script.as_str()] {
+        let (plain, packed) = (size(path, "identity"), size(path, "gzip"));
+        assert!(!plain.0 && packed.0, "{path}");
+        assert!(packed.1 * 2 < plain.1, "{path}: {} of {} bytes", packed.1, plain.1);
+    }
+    stage.stop();
+}
+
+/// The first page counts in one walk what lists find one by one.
+#[test]
+fn cards_count_what_their_lists_have() {
+    let stage = Stage::new();
+    let failed = stage.submit("ana", 1);
+    stage.end(failed, Exit::Code(3));
+    stage.until(failed, "FAILED");
+    for _ in 0..9 {
+        stage.submit("ana", 2);
+    }
+    stage.submit("bob", 1);
+    let number = |text: &str| text.rsplit([' ', '>']).next().and_then(|it| it.parse().ok());
+    let in_list = |user: &str, show: &str| {
+        let text = page(&stage, user, &format!("/jobs?show={show}"));
+        text.split_once(" jobs</caption>").and_then(|(before, _)| number(before)).unwrap_or(0)
+    };
+    let on_card = |user: &str, show: &str| {
+        let text = page(&stage, user, "/");
+        let card = text.split_once(&format!("class=\"card\" href=\"/jobs?show={show}"));
+        let card =
+            card.or(text.split_once(&format!("class=\"card alarm\" href=\"/jobs?show={show}")));
+        let value = card.and_then(|(_, rest)| rest.split_once("</span>"));
+        value.and_then(|(value, _)| number(value)).unwrap_or(0)
+    };
+    let differ = || {
+        let all = ["ana", "bob", "root"].into_iter().flat_map(|user| {
+            ["running", "waiting", "held", "booked", "failed"].map(|show| (user, show))
+        });
+        let counts = all.map(|(user, show)| (user, show, on_card(user, show), in_list(user, show)));
+        counts.filter(|it: &(_, _, u32, u32)| it.2 != it.3).collect::<Vec<_>>()
+    };
+    // Jobs begin meanwhile.
+    let agree = (0..100).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        differ().is_empty()
+    });
+    assert!(agree, "card and list: {:?}", differ());
+    assert!(on_card("ana", "waiting") > 0 && on_card("ana", "failed") == 1);
+    assert_eq!(on_card("bob", "failed"), 0);
     stage.stop();
 }

@@ -15,7 +15,7 @@ use tradewind_daemon::engine::{Engine, Setup, SiteSetup, Timing};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::Booking;
 use tradewind_daemon::live::{Ask, Make, Refusal, RefusalKind, Settings};
-use tradewind_daemon::site::queued::{Queue, QueuedJob};
+use tradewind_daemon::site::queued::{QueuedJob, WaitingJobs};
 use tradewind_daemon::site::{
     Excerpt, Exit, Finding, Go, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError, Stream,
     Survey, Tag, Verdict, Written,
@@ -42,7 +42,7 @@ impl Make for Easy {
     fn make(&self, policy: &str, _: &Pools) -> Result<Box<dyn Policy + Send>, String> {
         match policy {
             "easy" | "other" => {
-                Ok(Box::new(gridfill::GridFill::new(gridfill::Settings::default())))
+                Ok(Box::new(gridfill::GridFill::new(gridfill::GridFillSettings::default())))
             }
             wrong => Err(format!("there is no policy `{wrong}`")),
         }
@@ -103,7 +103,7 @@ impl Site for ByHand {
         self.tasks.answers()?;
         let pools = vec![PoolSurvey { up: 2, ..PoolSurvey::default() }];
         let waiting = self.tasks.2.lock().unwrap().iter().map(|job| (0, job.clone())).collect();
-        let Queue { jobs: queue, notes: queue_notes, .. } = Queue::of(waiting);
+        let WaitingJobs { jobs: queue, notes: queue_notes, .. } = WaitingJobs::of(waiting);
         let tasks = self.tasks.tasks().clone();
         Ok(Survey { pools, tasks, queue, queue_notes, ..Survey::default() })
     }

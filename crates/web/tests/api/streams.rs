@@ -149,3 +149,23 @@ fn numbers_for_prometheus() {
     }
     stage.stop();
 }
+
+#[test]
+fn open_streams_ask_nothing_of_the_engine() {
+    let stage = Stage::new();
+    let readings = || stage.engine.handle.gauges().readings.count();
+    let cost = |streams: &mut [Stream]| {
+        let before = readings();
+        let job = stage.submit("ana", 1);
+        for stream in streams.iter_mut() {
+            let seen = stream.until("submitted");
+            assert_eq!(seen.last().unwrap().0.job, Some(job));
+        }
+        readings() - before
+    };
+    let alone = cost(&mut []);
+    let mut streams: Vec<Stream> = (0..24).map(|_| Stream::open(&stage, "root", "")).collect();
+    let beside = cost(&mut streams);
+    assert!(beside <= alone + 4, "24 open pages cost {beside} looks at the market, none {alone}");
+    stage.stop();
+}

@@ -7,10 +7,12 @@ use tradewind_io::diagnostics::did_you_mean;
 use tradewind_io::wire::Amount;
 use tradewind_io::wire::combine::Job;
 use tradewind_model::{Goal, Limit, Money};
-use tradewind_sched::combine::additive::{self, Chosen, Component, Refused, Wanted};
+use tradewind_sched::combine::additive::{
+    self, AdditiveChoice, CombinationProblem, ObjectiveColumn, Refused,
+};
 
 use super::Args;
-use crate::commands::front::{FrontView, Kind};
+use crate::commands::front::{FrontView, PointKind};
 use crate::commands::plan::Picture;
 use crate::exit::{Failure, Outcome};
 use crate::options::Format;
@@ -49,9 +51,9 @@ impl Columns {
         })
     }
 
-    fn component(&self, name: &str) -> Result<Component, Failure> {
-        let least = |column| Component { column, goal: Goal::Least };
-        let most = |column| Component { column, goal: Goal::Most };
+    fn component(&self, name: &str) -> Result<ObjectiveColumn, Failure> {
+        let least = |column| ObjectiveColumn { column, goal: Goal::Least };
+        let most = |column| ObjectiveColumn { column, goal: Goal::Most };
         match (name, name.strip_prefix("most:")) {
             ("lost-income", _) => Ok(most(COST)),
             ("idleness", _) => Ok(most(TIME)),
@@ -132,11 +134,11 @@ pub(super) fn run(
         }
         false => args.order.clone(),
     };
-    let order: Vec<Component> =
+    let order: Vec<ObjectiveColumn> =
         names.iter().map(|name| columns.component(name)).collect::<Result<_, _>>()?;
     let limits = columns.limits(args)?;
-    let work_limit = Wanted::DEFAULT_WORK_LIMIT;
-    let wanted = Wanted { order: &order, limits: &limits, work_limit };
+    let work_limit = CombinationProblem::DEFAULT_WORK_LIMIT;
+    let wanted = CombinationProblem { order: &order, limits: &limits, work_limit };
     let (points, complete) = match args.front {
         Some(max) => additive::front(&columns.jobs, &wanted, max.get())
             .map(|front| (front.points, front.complete)),
@@ -144,7 +146,7 @@ pub(super) fn run(
             .map(|it| (vec![it.clone()], it.gap.is_none())),
     }
     .map_err(|refused| columns.refuse(jobs, &refused))?;
-    let point = |it: &Chosen| {
+    let point = |it: &AdditiveChoice| {
         let sums = order.iter().map(|c| columns.amount(c.column, it.totals[c.column])).collect();
         (it.chosen.iter().copied().map(Some).collect(), sums)
     };
@@ -157,7 +159,7 @@ pub(super) fn run(
         components: names.into_iter().zip(units).collect(),
         limits: limited.collect::<BTreeMap<_, _>>(),
         points: points.iter().map(point).collect(),
-        kind: if args.front.is_some() { Kind::Front } else { Kind::Choice },
+        kind: if args.front.is_some() { PointKind::Front } else { PointKind::Choice },
         complete,
     }
     .show(format, file)

@@ -13,7 +13,7 @@ use crate::tables::{self, Column, Side};
 
 /// The JSON document. Times are in seconds, shares are of 100.
 #[derive(Serialize)]
-pub(super) struct Document {
+pub(super) struct ForecastDocument {
     settings: serde_json::Map<String, serde_json::Value>,
     processors: u32,
     jobs: u64,
@@ -106,11 +106,11 @@ pub(super) fn worst_month(score: &Score) -> f64 {
     months.flat_map(|month| levels.clone().zip(&month.covered).map(off)).fold(0.0, f64::max)
 }
 
-pub(super) fn document(args: &Args, finished: &Finished) -> Document {
+pub(super) fn document(args: &Args, finished: &Finished) -> ForecastDocument {
     let Finished { score, processors, .. } = finished;
     let settings =
         args.settings().0.into_iter().map(|(name, value)| (name.to_owned(), value.into()));
-    Document {
+    ForecastDocument {
         settings: settings.collect(),
         processors: *processors,
         jobs: score.jobs,

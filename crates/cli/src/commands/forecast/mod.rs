@@ -10,7 +10,7 @@ mod pictures;
 
 use tradewind_model::Span;
 use tradewind_sched::policy::backfill::Depth;
-use tradewind_sched::policy::local::{PlainSettings, Turn};
+use tradewind_sched::policy::local::{PlainSettings, QueueOrder};
 use tradewind_sim::forecast::{self, Forecasted, Score};
 use tradewind_sim::workload;
 
@@ -45,11 +45,11 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let work = |replayed: Replayed<'_>| {
         let Replayed { workload, settings, policy: spec, listener, without_request } = replayed;
         let mut policy = spec.for_replay(workload, Layout::Pools, None);
-        let plain = PlainSettings { depth: Depth::First(1), turn: Turn::Arrival };
+        let plain = PlainSettings { depth: Depth::First(1), turn: QueueOrder::Arrival };
         let scheduler = spec
             .owners_rule()
             .map_or(plain, |rule| PlainSettings { depth: rule.depth, turn: rule.turn });
-        let options = forecast::Options::new(scheduler, args.lengths().learner());
+        let options = forecast::ForecastOptions::new(scheduler, args.lengths().learner());
         let (_, made) =
             forecast::forecast(workload, settings, policy.as_mut(), options, vec![listener])?;
         Ok(Finished {

@@ -11,7 +11,7 @@ use clap::ValueEnum;
 use jiff::tz::TimeZone;
 use tradewind_io::diagnostics::{Diagnostic, Diagnostics};
 use tradewind_io::input::{self, Stream};
-use tradewind_io::sacct::{Arrival, History, KeepNames, Options, Reader, Unit};
+use tradewind_io::sacct::{Arrival, History, KeepNames, ProcessorUnit, SacctOptions, SacctReader};
 use tradewind_model::Span;
 
 use super::Target;
@@ -90,12 +90,12 @@ fn zone(text: &str) -> Result<TimeZone, String> {
 }
 
 impl Args {
-    fn options(&self) -> Options {
+    fn options(&self) -> SacctOptions {
         let zone = self.timezone.clone().unwrap_or_else(TimeZone::system);
-        Options {
+        SacctOptions {
             unit: self.unit.map(|unit| match unit {
-                UnitArg::Cpus => Unit::Cpus,
-                UnitArg::Nodes => Unit::Nodes,
+                UnitArg::Cpus => ProcessorUnit::Cpus,
+                UnitArg::Nodes => ProcessorUnit::Nodes,
             }),
             arrival: match self.arrival {
                 ArrivalArg::Eligible => Arrival::Eligible,
@@ -103,7 +103,7 @@ impl Args {
             },
             partitions: self.partitions.iter().cloned().collect::<BTreeSet<_>>(),
             names: if self.names.is_some() { KeepNames::Yes } else { KeepNames::No },
-            ..Options::new(zone)
+            ..SacctOptions::new(zone)
         }
     }
 }
@@ -170,11 +170,11 @@ fn read(
     name: &str,
     from: &mut dyn BufRead,
     size: Option<u64>,
-    options: Options,
+    options: SacctOptions,
     report: &Report,
 ) -> Result<History, Failure> {
     const STEP: u64 = 10_000;
-    let mut reader = Reader::new(name, options);
+    let mut reader = SacctReader::new(name, options);
     let mut progress = Progress::new(report, "kB");
     let (mut line, mut bytes, mut rows) = (Vec::new(), 0u64, 0u64);
     loop {

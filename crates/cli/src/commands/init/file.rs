@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::Kind;
+use super::SiteKind;
 
 /// A pool of a site.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Pool {
+pub(super) struct PoolText {
     /// Its name, which is that of the partition at a cluster.
     pub(super) name: String,
     pub(super) nodes: u32,
@@ -15,13 +15,13 @@ pub(super) struct Pool {
 /// What was answered.
 #[derive(Debug)]
 pub(super) struct SiteAnswers {
-    pub(super) kind: Kind,
+    pub(super) kind: SiteKind,
     pub(super) name: String,
     /// Whom its income belongs to.
     pub(super) owner: String,
     /// Credits for a node and a second, as it was written.
     pub(super) price: String,
-    pub(super) pools: Vec<Pool>,
+    pub(super) pools: Vec<PoolText>,
     /// The cluster's login, if it is reached by `ssh`.
     pub(super) ssh: Option<String>,
     /// The account under which the daemon runs, and whether it is root.
@@ -41,12 +41,12 @@ policy = \"easy\"
 [[site]]
 "
     .to_owned();
-    let kind = if site.kind == Kind::Local { "local" } else { "slurm" };
+    let kind = if site.kind == SiteKind::Local { "local" } else { "slurm" };
     let mut line = |text_of: String| text.push_str(&(text_of + "\n"));
     line(format!("name = {}", quoted(&site.name)));
     line(format!("kind = \"{kind}\""));
     line(format!("owner = {:<24} # the user whom its income belongs to", quoted(&site.owner)));
-    if site.kind != Kind::Local {
+    if site.kind != SiteKind::Local {
         cluster(site, &mut line);
     }
     for pool in &site.pools {
@@ -54,7 +54,7 @@ policy = \"easy\"
         line("  [[site.pool]]".to_owned());
         line(format!("  name = {}", quoted(&pool_name(site, pool))));
         line(format!("  nodes = {}", pool.nodes));
-        if site.kind != Kind::Local {
+        if site.kind != SiteKind::Local {
             line(format!("  partition = {}", quoted(&pool.name)));
         }
         line(format!("  price = {:<23} # credits per node and second", site.price));
@@ -66,7 +66,7 @@ fn cluster(site: &SiteAnswers, line: &mut impl FnMut(String)) {
     if let Some(ssh) = &site.ssh {
         line(format!("ssh = {}", quoted(ssh)));
     }
-    if site.kind == Kind::Shadow {
+    if site.kind == SiteKind::Shadow {
         line(format!("{:<32} # nothing is submitted there", "mode = \"observe\""));
         return;
     }
@@ -87,9 +87,9 @@ fn cluster(site: &SiteAnswers, line: &mut impl FnMut(String)) {
 }
 
 /// Pools of different sites have different names.
-fn pool_name(site: &SiteAnswers, pool: &Pool) -> String {
+fn pool_name(site: &SiteAnswers, pool: &PoolText) -> String {
     match site.kind {
-        Kind::Local => pool.name.clone(),
+        SiteKind::Local => pool.name.clone(),
         _ => format!("{}-{}", site.name, pool.name),
     }
 }

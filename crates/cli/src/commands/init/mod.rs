@@ -15,7 +15,7 @@ use tradewind_io::settings;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::report::Report;
 use crate::{output, sites};
-use file::{Pool, SiteAnswers};
+use file::{PoolText, SiteAnswers};
 use questions::Questions;
 
 /// Arguments of `tradewind init`.
@@ -33,7 +33,7 @@ partitions of a cluster and their nodes are those that `sinfo` lists. Check the 
 pub(crate) struct Args {
     /// What the site is.
     #[arg(long, value_name = "KIND")]
-    kind: Option<Kind>,
+    kind: Option<SiteKind>,
     /// The name of the site [default: alpha].
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
@@ -62,7 +62,7 @@ pub(crate) struct Args {
 
 /// What a site can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Kind {
+pub(crate) enum SiteKind {
     /// Processes on this machine
     Local,
     /// A Slurm cluster whose commands run here
@@ -92,7 +92,7 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
 }
 
 fn answers(args: &Args, ask: &Questions) -> Result<SiteAnswers, Failure> {
-    let usual = if args.ssh.is_some() { Kind::Ssh } else { Kind::Local };
+    let usual = if args.ssh.is_some() { SiteKind::Ssh } else { SiteKind::Local };
     let kind = match args.kind {
         Some(kind) => kind,
         None => ask.kind(usual)?,
@@ -100,7 +100,7 @@ fn answers(args: &Args, ask: &Questions) -> Result<SiteAnswers, Failure> {
     let name = ask.text("name of the site", args.name.as_deref(), "alpha", questions::name)?;
     let ssh = login(args, kind, ask)?;
     let pools = match kind {
-        Kind::Local => vec![Pool { name: name.clone(), nodes: slots(args, ask)? }],
+        SiteKind::Local => vec![PoolText { name: name.clone(), nodes: slots(args, ask)? }],
         _ => partitions::read(ssh.as_deref())?,
     };
     let price = ask.text(
@@ -133,22 +133,22 @@ fn slots(args: &Args, ask: &Questions) -> Result<u32, Failure> {
 }
 
 /// Where the cluster is, if not here.
-fn login(args: &Args, kind: Kind, ask: &Questions) -> Result<Option<String>, Failure> {
+fn login(args: &Args, kind: SiteKind, ask: &Questions) -> Result<Option<String>, Failure> {
     match (kind, &args.ssh) {
-        (Kind::Local | Kind::Slurm, Some(_)) => {
+        (SiteKind::Local | SiteKind::Slurm, Some(_)) => {
             Err(Failure::usage("`--ssh` is for the kinds `ssh` and `shadow`")
                 .hint("leave it out, or say `--kind ssh`"))
         }
-        (Kind::Local | Kind::Slurm, None) => Ok(None),
+        (SiteKind::Local | SiteKind::Slurm, None) => Ok(None),
         (_, Some(given)) => {
             questions::login(given).map_err(|why| Failure::usage(format!("`--ssh`: {why}")))?;
             Ok(Some(given.clone()))
         }
-        (Kind::Ssh, None) => {
+        (SiteKind::Ssh, None) => {
             let said = "login node (USER@HOST)";
             ask.needed(said, "--ssh", questions::login).map(Some)
         }
-        (Kind::Shadow, None) => {
+        (SiteKind::Shadow, None) => {
             let said = "login node (USER@HOST; empty: Slurm's commands run here)";
             let text = ask.text(said, None, "", questions::login_or_here)?;
             Ok(Some(text).filter(|text| !text.is_empty()))

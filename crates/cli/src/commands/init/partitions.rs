@@ -4,7 +4,7 @@ use std::io::BufRead;
 use std::process::Command;
 use std::time::Duration;
 
-use super::file::Pool;
+use super::file::PoolText;
 use crate::bounded_call::{CallError, call};
 use crate::exit::Failure;
 
@@ -17,7 +17,7 @@ const MOST: usize = 1_000;
 ///
 /// # Errors
 /// If the cluster does not answer, or has no partitions.
-pub(super) fn read(ssh: Option<&str>) -> Result<Vec<Pool>, Failure> {
+pub(super) fn read(ssh: Option<&str>) -> Result<Vec<PoolText>, Failure> {
     let found = call(command(ssh), LIMIT, rows).map_err(|error| {
         let at = ssh.map_or(String::new(), |ssh| format!(" at `{ssh}`"));
         let hint = match ssh {
@@ -59,8 +59,8 @@ fn command(ssh: Option<&str>) -> Command {
 
 /// Lines `PARTITION|NODES`; one partition may have several, for nodes that differ. What else is
 /// printed, such as a greeting, is left out.
-fn rows(lines: &mut dyn BufRead) -> Vec<Pool> {
-    let mut pools: Vec<Pool> = Vec::new();
+fn rows(lines: &mut dyn BufRead) -> Vec<PoolText> {
+    let mut pools: Vec<PoolText> = Vec::new();
     for line in lines.lines().map_while(Result::ok) {
         let Some((partition, nodes)) = line.trim().split_once('|') else { continue };
         let Ok(nodes) = nodes.parse::<u32>() else { continue };
@@ -70,7 +70,9 @@ fn rows(lines: &mut dyn BufRead) -> Vec<Pool> {
         }
         match pools.iter().position(|pool| pool.name == partition) {
             Some(at) => pools[at].nodes = pools[at].nodes.saturating_add(nodes),
-            None if pools.len() < MOST => pools.push(Pool { name: partition.to_owned(), nodes }),
+            None if pools.len() < MOST => {
+                pools.push(PoolText { name: partition.to_owned(), nodes });
+            }
             None => {}
         }
     }
@@ -85,7 +87,7 @@ mod tests {
     fn partitions_have_all_their_nodes() {
         let mut text: &[u8] =
             b"Welcome | to alpha\nmain|4\ndebug|1\nmain|2\nempty|0\nodd name|3\n$(x)|4\n";
-        let pool = |name: &str, nodes| Pool { name: name.to_owned(), nodes };
+        let pool = |name: &str, nodes| PoolText { name: name.to_owned(), nodes };
         assert_eq!(rows(&mut text), [pool("main", 6), pool("debug", 1)]);
     }
 }

@@ -5,7 +5,7 @@ use std::io::{BufRead as _, Write as _};
 use clap::ValueEnum as _;
 use tradewind_io::decimal;
 
-use super::Kind;
+use super::SiteKind;
 use crate::exit::Failure;
 
 /// How what is not given is found out.
@@ -23,26 +23,26 @@ impl Questions {
     ///
     /// # Errors
     /// If no answer comes.
-    pub(super) fn kind(self, usual: Kind) -> Result<Kind, Failure> {
+    pub(super) fn kind(self, usual: SiteKind) -> Result<SiteKind, Failure> {
         if !self.is_asked {
             return Ok(usual);
         }
-        let all = Kind::value_variants().iter().filter_map(clap::ValueEnum::to_possible_value);
+        let all = SiteKind::value_variants().iter().filter_map(clap::ValueEnum::to_possible_value);
         let lines: Vec<String> = all
             .map(|it| {
                 format!("  {:<8}{}", it.get_name(), it.get_help().cloned().unwrap_or_default())
             })
             .collect();
         tell(&format!("What is the site?\n{}\n", lines.join("\n")));
-        let name = |kind: Kind| {
+        let name = |kind: SiteKind| {
             kind.to_possible_value().map(|it| it.get_name().to_owned()).unwrap_or_default()
         };
         let text = self.text("kind", None, &name(usual), |text| {
-            Kind::from_str(text, true)
+            SiteKind::from_str(text, true)
                 .map(drop)
                 .map_err(|_| "there are: local, slurm, ssh, shadow".to_owned())
         })?;
-        Kind::from_str(&text, true).map_err(Failure::usage)
+        SiteKind::from_str(&text, true).map_err(Failure::usage)
     }
 
     /// What was given; else the answer, which is `usual` if it is empty.

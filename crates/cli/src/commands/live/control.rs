@@ -20,7 +20,7 @@ A job that runs is over when its site has stopped it: `tradewind wait` waits for
 if one of them could not be cancelled; the others are all the same.")]
 pub(crate) struct CancelArgs {
     #[command(flatten)]
-    jobs: Jobs,
+    jobs: JobsArgs,
 }
 
 /// Arguments of `tradewind hold`.
@@ -33,7 +33,7 @@ A job that waits stays out of the queue until it is released. Exit code 1 if one
 be held, as when it runs already.")]
 pub(crate) struct HoldArgs {
     #[command(flatten)]
-    jobs: Jobs,
+    jobs: JobsArgs,
 }
 
 /// Arguments of `tradewind release`.
@@ -45,7 +45,7 @@ Examples:
 Exit code 1 if one of them could not be released.")]
 pub(crate) struct ReleaseArgs {
     #[command(flatten)]
-    jobs: Jobs,
+    jobs: JobsArgs,
 }
 
 /// Arguments of `tradewind requeue`.
@@ -58,7 +58,7 @@ The job is stopped where it runs, pays for what it has used, and waits in the qu
 number. Exit code 1 if one of them could not be requeued, as when its work has not begun.")]
 pub(crate) struct RequeueArgs {
     #[command(flatten)]
-    jobs: Jobs,
+    jobs: JobsArgs,
 }
 
 /// Arguments of `tradewind update`.
@@ -79,11 +79,11 @@ pub(crate) struct UpdateArgs {
     #[arg(long, value_name = "ID")]
     quote: Option<u64>,
     #[command(flatten)]
-    jobs: Jobs,
+    jobs: JobsArgs,
 }
 
 #[derive(Debug, clap::Args)]
-struct Jobs {
+struct JobsArgs {
     /// Numbers of jobs.
     #[arg(value_name = "ID", required = true)]
     jobs: Vec<u64>,
@@ -122,7 +122,7 @@ pub(crate) fn update(args: &UpdateArgs, format: Format, report: &Report) -> Outc
 
 /// Does it to all of them, and reports those where it failed.
 fn each(
-    Jobs { jobs, place }: &Jobs,
+    JobsArgs { jobs, place }: &JobsArgs,
     format: Format,
     report: &Report,
     act: impl Fn(&Market, u64) -> Result<Sent, Failure>,

@@ -10,6 +10,7 @@ use tradewind_daemon::site::{Finding, Verdict};
 use tradewind_daemon::store::Origin;
 use tradewind_io::duration::parse_span;
 use tradewind_io::settings::{JournalStore, Peer, Settings};
+use tradewind_model::{Guard, OwnersFirst};
 use tradewind_postgres::{Address, Facts, Postgres};
 use tradewind_web::documents::{Market as MarketDocument, Site, SiteList, SiteState, TokenList};
 
@@ -278,7 +279,7 @@ fn look(
         let message = format!("failed to make `{}`: {wrong}", scratch.0.display());
         Failure::usage(message).hint("is the disk full? does the folder belong to another user?")
     })?;
-    let mut all = Vec::new();
+    let (mut all, first) = (Vec::new(), sites::owners_first(settings));
     for mut setup in sites::open_beside(settings, &scratch.0, folder)? {
         let unread = lend(&setup.name, folder, &scratch.0);
         let mut findings = setup.site.doctor();
@@ -290,13 +291,32 @@ fn look(
                 findings.push(setup.site.trial(&pool, patience));
             }
         }
+        findings.extend(first.get(&setup.name).map(owners_bound));
         let findings = findings.into_iter().map(|it| at_home(it, folder, &scratch.0));
         all.extend(findings.chain(unread).map(|finding| (setup.name.clone(), finding)));
     }
     for mut observed in sites::open_observed(settings, &scratch.0)? {
         all.push((observed.name.clone(), surveyed(&mut observed)));
+        all.extend(policy(&observed).map(|finding| (observed.name.clone(), finding)));
     }
     Ok(all)
+}
+
+/// How long a waiting job of the site's owners may wait because of the market.
+fn owners_bound(first: &OwnersFirst) -> Finding {
+    let OwnersFirst { guard, max_delay } = first;
+    let guard = Guard::WORDS.iter().find(|(_, it)| it == guard).map_or("", |(word, _)| word);
+    let found = match *max_delay < OwnersFirst::NO_BOUND {
+        true => format!(
+            "jobs of the market put off one by at most {} s in sum, the rest of the time limits of \
+             those that run by then, and the time between two surveys (`max_delay`); `guard = \
+             \"{guard}\"`",
+            max_delay.0
+        ),
+        false => format!("no bound, jobs of the market stand in line; `guard = \"{guard}\"`"),
+    };
+    let what = "waiting jobs of the site's owners".to_owned();
+    Finding { what, verdict: Verdict::Good, found, remedy: String::new() }
 }
 
 /// Whether a cluster that is only observed can be surveyed: nothing else is tried there.
@@ -314,6 +334,18 @@ fn surveyed(observed: &mut ObservedSite) -> Finding {
     };
     let what = "the cluster is only observed and can be surveyed".to_owned();
     Finding { what, verdict, found, remedy: remedy.to_owned() }
+}
+
+/// Whether its policy can be asked, if it has one.
+fn policy(observed: &ObservedSite) -> Option<Finding> {
+    let policy = observed.policy.as_ref()?;
+    let tried = policy.try_out(&observed.name, observed.site.pools());
+    let (verdict, found, remedy) = match tried {
+        Ok(()) => (Verdict::Good, "it is started and answers".to_owned(), ""),
+        Err(wrong) => (Verdict::Bad, wrong, "`python3 -m tradewind.serve module:Class` says more"),
+    };
+    let what = format!("the policy `{}` can be asked", policy.name);
+    Some(Finding { what, verdict, found, remedy: remedy.to_owned() })
 }
 
 /// What the site's owner takes away, as far as it can be read, is there for the trial, too. Those

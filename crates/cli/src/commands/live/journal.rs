@@ -40,7 +40,7 @@ enum JournalCommand {
     /// Write all rows as lines of JSON.
     Export(JournalExportArgs),
     /// Copy a journal to where none is: between files and databases, or from an export.
-    Import(ImportArgs),
+    Import(JournalImportArgs),
     /// Move old rows into compressed archive files beside the journal.
     Archive(ArchiveArgs),
     /// Make the journal's file as small as what is in it.
@@ -59,11 +59,11 @@ Also while the market runs. Exit code 1 if the journal is damaged or a state is 
 make; the document says `proved: false` then, and why.")]
 struct JournalArgs {
     #[command(flatten)]
-    journal: Journal,
+    journal: JournalChoice,
 }
 
 #[derive(Debug, clap::Args)]
-struct Journal {
+struct JournalChoice {
     /// The folder of the market [default: `$XDG_STATE_HOME/tradewind`].
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
@@ -86,7 +86,7 @@ Examples:
 The market must not run. Every row is verified, all of them are copied or none, and the digests of
 both journals are compared. The market keeps its name, so only one of the two may be used
 afterwards. Snapshots are not copied: the next start reads all rows.")]
-struct ImportArgs {
+struct JournalImportArgs {
     /// A journal's file, an export of one (`.jsonl`), or the URL of a database.
     #[arg(value_name = "FROM")]
     from: String,
@@ -108,7 +108,7 @@ struct ReplayArgs {
     #[arg(long, value_name = "ROW")]
     to: Option<u64>,
     #[command(flatten)]
-    journal: Journal,
+    journal: JournalChoice,
 }
 
 /// Arguments of `tradewind journal export`.
@@ -122,7 +122,7 @@ struct JournalExportArgs {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
-    journal: Journal,
+    journal: JournalChoice,
 }
 
 /// Arguments of `tradewind journal archive`.
@@ -142,7 +142,7 @@ struct ArchiveArgs {
     #[arg(long, value_name = "WHEN", value_parser = since, default_value = "90d")]
     before: Since,
     #[command(flatten)]
-    journal: Journal,
+    journal: JournalChoice,
 }
 
 /// Arguments of `tradewind journal compact`.
@@ -156,10 +156,10 @@ The market must not run. The disk needs room for the file once more. Nothing is 
 file shrinks by itself when rows are archived.")]
 struct CompactArgs {
     #[command(flatten)]
-    journal: Journal,
+    journal: JournalChoice,
 }
 
-impl Journal {
+impl JournalChoice {
     fn place(&self) -> Result<JournalPlace, Failure> {
         match (&self.file, &self.store) {
             (Some(file), _) => Ok(JournalPlace::File(file.clone())),
@@ -272,7 +272,7 @@ fn compact(args: &CompactArgs, format: Format) -> Outcome {
     Ok(Exit::Ok)
 }
 
-fn verify(journal: &Journal, format: Format) -> Outcome {
+fn verify(journal: &JournalChoice, format: Format) -> Outcome {
     let place = journal.place()?;
     match proof(&place) {
         Ok(document) => {
@@ -384,7 +384,7 @@ fn write(args: &JournalExportArgs) -> Outcome {
     Ok(Exit::Ok)
 }
 
-fn import(args: &ImportArgs, format: Format) -> Outcome {
+fn import(args: &JournalImportArgs, format: Format) -> Outcome {
     let (from, to) = (JournalPlace::named(&args.from)?, JournalPlace::named(&args.to)?);
     let imported = match &from {
         JournalPlace::File(path) if is_export(path) => {

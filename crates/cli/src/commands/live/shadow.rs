@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tradewind_web::documents::{ObservedSite, ObservedWaits, Shadow, StartErrors};
+use tradewind_web::documents::{ObservedPolicy, ObservedSite, ObservedWaits, Shadow, StartErrors};
 
 use super::Sheet;
 use crate::client::words::{length, moment};
@@ -62,6 +62,20 @@ fn text(shadow: &Shadow) -> String {
         if let Some(problem) = &site.problem {
             let _ = writeln!(text, "\n{} could not be surveyed: {problem}", site.name);
         }
+    }
+    for (site, policy) in policies(&shadow.sites) {
+        if let Some(problem) = &policy.problem {
+            let since = policy.problem_since.map_or_else(String::new, moment);
+            let name = &policy.name;
+            let _ = writeln!(
+                text,
+                "\n{site}: `{name}` does not answer since {since}, the built-in policy decides: {problem}"
+            );
+        }
+    }
+    let advised = advised(&shadow.sites);
+    if !advised.rows.is_empty() {
+        let _ = write!(text, "\n{}", advised.table());
     }
     let _ = write!(text, "\n{}", hours(&shadow.sites).table());
     if shadow.jobs > 0 {
@@ -125,6 +139,30 @@ fn sites(all: &[ObservedSite]) -> Sheet {
         ]
     };
     Sheet { columns, rows: all.iter().map(row).collect() }
+}
+
+fn policies(all: &[ObservedSite]) -> impl Iterator<Item = (&str, &ObservedPolicy)> {
+    all.iter().filter_map(|site| Some((site.name.as_str(), site.policy.as_ref()?)))
+}
+
+/// What policies of the user's would have done.
+fn advised(all: &[ObservedSite]) -> Sheet {
+    let columns = vec![
+        ("SITE", Side::Left),
+        ("POLICY", Side::Left),
+        ("JOBS", Side::Right),
+        ("EARLIER", Side::Right),
+        ("SAVED", Side::Right),
+        ("LATER", Side::Right),
+        ("BUILT-IN", Side::Right),
+    ];
+    let row = |(site, it): (&str, &ObservedPolicy)| {
+        let numbers = [it.jobs, it.earlier, it.later, it.built_in].map(|it| it.to_string());
+        let [jobs, earlier, later, built_in] = numbers;
+        let (site, name) = (site.to_owned(), it.name.clone());
+        vec![site, name, jobs, earlier, length(it.saved), later, built_in]
+    };
+    Sheet { columns, rows: policies(all).map(row).collect() }
 }
 
 fn hours(all: &[ObservedSite]) -> Sheet {

@@ -8,7 +8,7 @@ use tradewind_model::{Component, Plan, Quantity, Snapshot};
 use tradewind_sched::policy::cyclic::{self, FrontPoint};
 
 use super::args::Picture;
-use crate::commands::front::{FrontView, Kind};
+use crate::commands::front::{FrontView, PointKind};
 use crate::exit::{Failure, Outcome};
 use crate::options::Format;
 
@@ -44,7 +44,7 @@ pub(super) fn show(
         components: front.components.iter().map(name).collect(),
         limits: limits.iter().map(|(it, limit)| (it.name(), Amount::of(it, *limit))).collect(),
         points: front.points.iter().map(|it| (it.chosen.clone(), amounts(it))).collect(),
-        kind: Kind::Front,
+        kind: PointKind::Front,
         complete: front.complete,
     }
     .show(format, file)

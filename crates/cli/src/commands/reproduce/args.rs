@@ -54,7 +54,7 @@ pub(crate) struct Args {
 }
 
 /// What is to be done.
-pub(super) struct Settings {
+pub(super) struct ReproduceSettings {
     pub(super) studies: Vec<&'static Study>,
     pub(super) size: Size,
     pub(super) seed: u64,
@@ -77,11 +77,11 @@ impl Args {
         self.what == ["list"]
     }
 
-    pub(super) fn settings(&self) -> Result<Settings, Failure> {
+    pub(super) fn settings(&self) -> Result<ReproduceSettings, Failure> {
         let studies = self.studies()?;
         let given = self.given(&experiments(&studies))?;
         let logs = self.read_logs(&experiments(&studies))?;
-        Ok(Settings {
+        Ok(ReproduceSettings {
             studies,
             size: if self.quick { Size::Quick } else { Size::Full },
             seed: self.seed,
@@ -176,7 +176,7 @@ fn parse(parameter: &Parameter, value: &str) -> Result<tradewind_lab::Value, Fai
     parameter.parse(value).map_err(|error| Failure::usage(format!("`--set`: {error}")))
 }
 
-impl Settings {
+impl ReproduceSettings {
     /// What `experiment` is run with.
     pub(super) fn case(&self, experiment: &Experiment, size: Size) -> Result<Case, Failure> {
         let mut case = Case::new(experiment, self.seed, size);

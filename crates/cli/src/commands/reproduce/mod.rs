@@ -18,7 +18,7 @@ use tradewind_lab::{
 };
 
 pub(crate) use args::Args;
-use args::Settings;
+use args::ReproduceSettings;
 use store::Store;
 use work::ExperimentRun;
 
@@ -83,7 +83,7 @@ struct Sweep {
 }
 
 impl ReproducePlan {
-    fn new(settings: &Settings, report: &Report) -> Result<ReproducePlan, Failure> {
+    fn new(settings: &ReproduceSettings, report: &Report) -> Result<ReproducePlan, Failure> {
         let experiments = experiments(&settings.studies);
         let mut runs = Vec::new();
         for experiment in &experiments {
@@ -110,7 +110,11 @@ impl ReproducePlan {
     }
 
     /// What the studies say to `tallies`, which stand in the order of the runs.
-    fn conclude(&self, settings: &Settings, tallies: &[Tally]) -> Result<Findings, Failure> {
+    fn conclude(
+        &self,
+        settings: &ReproduceSettings,
+        tallies: &[Tally],
+    ) -> Result<Findings, Failure> {
         let results = self.studies.iter().map(|study| {
             let at = self.experiments.iter().position(|it| it.id == study.experiment.id);
             let at = at.unwrap_or_default();

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use tradewind_campaign::replay::Watch;
 use tradewind_campaign::{checks, model};
 use tradewind_io::campaign::{
     self, Campaign, Checks, Dependencies, EstimateKind, Homes, Keyword, LogField, MemoryField,
@@ -174,7 +175,7 @@ struct Axes {
 
 /// How to run a campaign.
 #[derive(Debug)]
-pub(super) struct Settings {
+pub(super) struct CampaignSettings {
     pub(super) out: Option<PathBuf>,
     pub(super) check: bool,
     pub(super) threads: usize,
@@ -182,6 +183,13 @@ pub(super) struct Settings {
     pub(super) force: bool,
     /// For each answer of the user's own policy.
     pub(super) answer_within: Span,
+}
+
+impl CampaignSettings {
+    /// What is checked on the way.
+    pub(super) fn watch(&self) -> Watch {
+        if self.check { Watch::EveryStep } else { Watch::Nothing }
+    }
 }
 
 /// A span that is worth waiting for.
@@ -207,8 +215,8 @@ pub(in crate::commands) fn word<T: Keyword + Send + Sync>() -> impl TypedValuePa
 
 impl Args {
     /// How to run whatever is to be run.
-    pub(super) fn settings(&self) -> Settings {
-        Settings {
+    pub(super) fn settings(&self) -> CampaignSettings {
+        CampaignSettings {
             out: self.out.clone(),
             check: self.check,
             threads: self.threads.map_or_else(worker_pool::cores, usize::from),

@@ -64,7 +64,7 @@ fn of_group(
             |job: &usize| same.iter().all(|run| matches!(stays[*run].get(*job), Some(Some(_))));
         let common = (0..stays[at].len()).filter(all);
         let common: Vec<(Span, Span)> = common.filter_map(|job| stays[at][job]).collect();
-        let bound = metrics::Options::default().slowdown_bound;
+        let bound = metrics::MetricOptions::default().slowdown_bound;
         let entries = metrics::waits(&common, bound);
         Some(runs[at].1.measured_again(common.len(), &entries))
     };

@@ -7,29 +7,29 @@ use tradewind_io::chart::Unit;
 use tradewind_sim::paired::Scale;
 
 use super::overview::Overview;
-use super::verdicts::{Group, Judged, Outcome, Pair, Verdicts};
+use super::verdicts::{ComparedCells, Judged, Pair, PairOutcome, Verdicts};
 
 /// Which jobs the runs were measured on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Jobs {
+pub(super) enum MeasuredJobs {
     /// All that count; policies that refused some are left out.
     All,
     /// Those that every policy ran.
     Common,
 }
 
-impl Jobs {
+impl MeasuredJobs {
     fn name(self) -> &'static str {
         match self {
-            Jobs::All => "all",
-            Jobs::Common => "common",
+            MeasuredJobs::All => "all",
+            MeasuredJobs::Common => "common",
         }
     }
 }
 
 /// An overview with what it says of differences.
 pub(super) struct Comparisons<'a> {
-    pub(super) jobs: Jobs,
+    pub(super) jobs: MeasuredJobs,
     pub(super) overview: &'a Overview,
     pub(super) verdicts: Verdicts,
 }
@@ -52,11 +52,11 @@ pub(super) const HEADS: [&str; 6] =
     ["MEASURE", "LEAST OR MOST", "NEXT", "DIFFERENCE", "95 % INTERVAL", "P"];
 
 impl<'a> Comparisons<'a> {
-    pub(super) fn new(jobs: Jobs, overview: &'a Overview) -> Comparisons<'a> {
+    pub(super) fn new(jobs: MeasuredJobs, overview: &'a Overview) -> Comparisons<'a> {
         Comparisons { jobs, overview, verdicts: Verdicts::of(overview) }
     }
 
-    fn judged(&self) -> impl Iterator<Item = (&Group, &Judged)> {
+    fn judged(&self) -> impl Iterator<Item = (&ComparedCells, &Judged)> {
         let groups = self.verdicts.groups.iter();
         groups.flat_map(|group| group.measures.iter().map(move |judged| (group, judged)))
     }
@@ -71,7 +71,7 @@ impl<'a> Comparisons<'a> {
             false => SHOWN.contains(&judged.measure.0),
         };
         let judged = self.judged().filter(|(_, judged)| shown(judged));
-        let row = |(group, judged): (&Group, &Judged)| {
+        let row = |(group, judged): (&ComparedCells, &Judged)| {
             let (leader, pair) = judged.closest(&cells, &group.whole)?;
             let [difference, interval, p] = texts(&pair, leader, judged.measure.2);
             let rival = if pair.one == leader { pair.other } else { pair.one };
@@ -121,7 +121,7 @@ impl<'a> Comparisons<'a> {
     /// A document per measure: who is the best for sure, and the closest pair.
     pub(super) fn json(&self) -> Vec<Value> {
         let cells = self.overview.cells();
-        let document = |(group, judged): (&Group, &Judged)| {
+        let document = |(group, judged): (&ComparedCells, &Judged)| {
             let (leader, pair) = judged.closest(&cells, &group.whole)?;
             let rival = if pair.one == leader { pair.other } else { pair.one };
             let policy = |at: usize| cells[at][0].cell("policy");
@@ -177,7 +177,7 @@ struct Seen {
 impl Pair {
     /// The difference or ratio of `cell` to the other one.
     fn seen_from(&self, cell: usize) -> Option<Seen> {
-        let Outcome::Tested(sample, corrected) = self.outcome else { return None };
+        let PairOutcome::Tested(sample, corrected) = self.outcome else { return None };
         let (mean, (low, high)) = (sample.mean(), corrected.interval);
         let (scale, p) = (sample.scale, corrected.p);
         Some(match (self.one == cell, scale) {
@@ -194,7 +194,7 @@ impl Pair {
 fn texts(pair: &Pair, from: usize, unit: Unit) -> [String; 3] {
     let Some(seen) = pair.seen_from(from) else {
         let why = match pair.outcome {
-            Outcome::Same => "the same in every run",
+            PairOutcome::Same => "the same in every run",
             _ => "cannot be said",
         };
         return [why.to_owned(), String::new(), String::new()];
@@ -229,7 +229,7 @@ fn numbers(pair: &Pair) -> [String; 5] {
             seen.high.to_string(),
             seen.p.to_string(),
         ],
-        (None, Outcome::Same) => ["difference", "0", "0", "0", "1"].map(str::to_owned),
+        (None, PairOutcome::Same) => ["difference", "0", "0", "0", "1"].map(str::to_owned),
         (None, _) => Default::default(),
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
+use tradewind_campaign::streamed::LogFacts;
 use tradewind_campaign::summary::Summary;
 use tradewind_campaign::workload::WorkloadFiles;
 use tradewind_io::campaign::{Campaign, Dependencies, Keyword, Overrun};
@@ -18,7 +19,7 @@ pub(super) fn lines(
     overview: &Overview,
 ) -> Vec<String> {
     let line = |(spec, source): (&tradewind_io::campaign::Workload, &WorkloadFiles<'_>)| {
-        let (logs, processors) = source.logs_and_processors()?;
+        let logs = source.facts()?;
         let runs = overview.runs.iter().filter(|run| run.cell("log") == spec.name);
         let runs: Vec<&Summary> = runs.collect();
         let mut parts = Vec::new();
@@ -26,10 +27,11 @@ pub(super) fn lines(
         parts.extend(killed(campaign, &runs));
         parts.extend(spec.dependencies.map(|by| linked(by, &runs)));
         if spec.model.is_none() {
-            parts.push(requests(logs));
+            parts.push(requests(&logs));
             parts.extend(logs.iter().map(|log| origin(log, logs.len() > 1)));
         }
-        parts.extend(spec.users.map(|users| slices(users, logs, processors, &runs)));
+        let whole = spec.users.zip(source.logs_and_processors());
+        parts.extend(whole.map(|(users, (logs, nodes))| slices(users, logs, nodes, &runs)));
         Some(format!("{}: {}", spec.name, parts.join("; ")))
     };
     campaign.workloads.iter().zip(sources).filter_map(line).collect()
@@ -81,9 +83,9 @@ fn linked(by: Dependencies, runs: &[&Summary]) -> String {
 }
 
 /// Requests that logs lack.
-fn requests(logs: &[Log]) -> String {
-    let missing: usize = logs.iter().map(|log| log.summary.without_request).sum();
-    let all: usize = logs.iter().map(|log| log.jobs.len()).sum();
+fn requests(logs: &[LogFacts]) -> String {
+    let missing: usize = logs.iter().map(|log| log.without_request).sum();
+    let all: usize = logs.iter().map(|log| log.jobs).sum();
     match missing {
         0 => "all jobs have a requested time".to_owned(),
         _ => format!(
@@ -95,7 +97,7 @@ fn requests(logs: &[Log]) -> String {
 }
 
 /// The date of time 0, from which times of day and week are counted.
-fn origin(log: &Log, named: bool) -> String {
+fn origin(log: &LogFacts, named: bool) -> String {
     let date = log.header.unix_start().filter(|start| *start > 0);
     let date = date.and_then(|start| Timestamp::from_second(start).ok());
     let whose = if named { format!(" of {}", log.name) } else { String::new() };

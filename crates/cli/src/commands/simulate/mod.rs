@@ -1,12 +1,11 @@
 //! `tradewind simulate`: logs replayed under one or several policies, by one or several rules.
 //!
-//! `args` says what and how; `tradewind_campaign` makes runs of it and does each; `single` replays one log for another command, `command_policy` lets a command decide, `outputs`
+//! `args` says what and how; `tradewind_campaign` makes runs of it and does each; `single` replays one log for another command, `outputs`
 //! writes its files, `store` remembers which are finished, `folder` says whose folder it is,
 //! `overview` puts them side by side, `verdicts` says which of them is the best for sure, and
 //! `report` makes a page of them.
 
 mod args;
-mod command_policy;
 mod common;
 mod comparisons;
 mod defaults;
@@ -28,11 +27,14 @@ use std::time::Instant;
 
 use tradewind_campaign::checks;
 use tradewind_campaign::plan::Plan;
-use tradewind_campaign::replay::{self, Manner, Signals, Watch};
+use tradewind_campaign::replay::{self, Manner, Signals};
+use tradewind_campaign::streamed::{self, Kept};
 use tradewind_campaign::summary::Summary;
 use tradewind_campaign::workload::WorkloadFiles;
 use tradewind_io::campaign::Campaign;
+use tradewind_sim::stream::Streamed;
 
+use crate::command_policy::Commands;
 use crate::exit::{Exit, Failure, Outcome, Problem};
 use crate::options::Format;
 use crate::policy::{self, Lots, PolicySpec};
@@ -40,9 +42,8 @@ use crate::progress::Progress;
 use crate::report::Report;
 use crate::worker_pool;
 pub(crate) use args::Args;
-use args::Settings;
+use args::CampaignSettings;
 pub(super) use args::word;
-use command_policy::Commands;
 use folder::Folder;
 use overview::Overview;
 use store::Record;
@@ -56,8 +57,15 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         let why = "the semantics `pyss` fix what happens to overruns";
         report.note(&format!("combinations left out: {}; {why}", plan.left_out));
     }
-    let sources: Vec<WorkloadFiles<'_>> =
-        campaign.workloads.iter().map(WorkloadFiles::open).collect();
+    let kept = if settings.out.is_some() { Kept::Files } else { Kept::Summary };
+    let open = match streamed::why_whole(&campaign, &plan, settings.watch(), kept) {
+        None => WorkloadFiles::open_for_streams,
+        Some(why) => {
+            report.detail(|| format!("logs are read whole: {why}"));
+            WorkloadFiles::open
+        }
+    };
+    let sources: Vec<WorkloadFiles<'_>> = campaign.workloads.iter().map(open).collect();
     checks::plan(&plan, &sources)?;
     let record = Record::new(&campaign, &plan, &sources);
     let folder = settings.out.as_deref().map(|out| Folder::new(out, &record));
@@ -103,7 +111,7 @@ struct Work<'a> {
     campaign: &'a Campaign,
     plan: &'a Plan,
     sources: &'a [WorkloadFiles<'a>],
-    settings: &'a Settings,
+    settings: &'a CampaignSettings,
     record: &'a Record,
     /// `None`: nothing is written.
     folder: Option<&'a Folder<'a>>,
@@ -201,10 +209,21 @@ impl Work<'_> {
     fn one(&self, at: usize, signals: &Arc<Signals>, report: &Report) -> Result<Summary, Failure> {
         let run = &self.plan.runs[at];
         let own = &Commands { answer_within: self.settings.answer_within };
-        let watch = if self.settings.check { Watch::EveryStep } else { Watch::Nothing };
-        let manner = Manner { watch, own };
+        let manner = Manner { watch: self.settings.watch(), own };
         let started = Instant::now();
         let source = &self.sources[run.workload];
+        if source.streams()
+            && let Some((summary, of)) = streamed::replay(self.campaign, run, source, signals)?
+        {
+            report.detail(|| {
+                let (Streamed { jobs, passes, .. }, took) = (of, started.elapsed().as_secs_f64());
+                format!("{}: {jobs} jobs, {passes} passes in {took:.3} s, streamed", run.name())
+            });
+            if let Some(folder) = self.folder {
+                folder.write_run(at, |path| outputs::write_summary(path, &summary))?;
+            }
+            return Ok(summary);
+        }
         let finished = replay::replay(self.campaign, run, source, manner, signals)?;
         report.detail(|| {
             let (jobs, passes) = (finished.run.jobs.len(), finished.run.passes);

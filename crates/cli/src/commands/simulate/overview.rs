@@ -7,7 +7,7 @@ use tradewind_campaign::summary::{AXES, SEED, Summary};
 use tradewind_io::wire;
 use tradewind_sim::replications::{self, Estimated};
 
-use super::comparisons::{self, Comparisons, Jobs};
+use super::comparisons::{self, Comparisons, MeasuredJobs};
 use crate::exit::Failure;
 use crate::options::Format;
 use crate::output;
@@ -194,7 +194,7 @@ impl Overview {
 
     /// A table of what differs for sure; nothing where that cannot be said.
     fn differences(&self) -> String {
-        let compared = Comparisons::new(Jobs::All, self);
+        let compared = Comparisons::new(MeasuredJobs::All, self);
         if !compared.verdicts.is_tested() {
             return String::new();
         }

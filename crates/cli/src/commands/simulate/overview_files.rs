@@ -6,7 +6,7 @@ use serde_json::Value;
 use tradewind_io::campaign::Output;
 
 use super::common;
-use super::comparisons::{Comparisons, Jobs};
+use super::comparisons::{Comparisons, MeasuredJobs};
 use super::overview::Overview;
 use super::report;
 use super::store::{Record, SUMMARY, remove};
@@ -33,9 +33,9 @@ pub(in crate::commands) fn write_overview(
     overview: &Overview,
 ) -> Result<(), Failure> {
     let [runs, replications, comparisons] = TABLES;
-    let all = Comparisons::new(Jobs::All, overview);
+    let all = Comparisons::new(MeasuredJobs::All, overview);
     let common = common::of(folder, record, overview, &all.verdicts);
-    let common = common.as_ref().map(|common| Comparisons::new(Jobs::Common, common));
+    let common = common.as_ref().map(|common| Comparisons::new(MeasuredJobs::Common, common));
     // The summary of a single run is that of the campaign.
     let summary = (!record.is_single()).then(|| overview.to_json(&compared(&all, common.as_ref())));
     let files = [

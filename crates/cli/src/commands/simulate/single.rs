@@ -10,7 +10,7 @@ use tradewind_campaign::workload::WorkloadFiles;
 use tradewind_io::campaign::{self, Campaign, EstimateKind, Overrun, Semantics};
 use tradewind_sim::check::Checker;
 use tradewind_sim::workload::Workload;
-use tradewind_sim::{Settings, SimError};
+use tradewind_sim::{ReplaySettings, SimError};
 
 use crate::exit::{Exit, Failure};
 use crate::policy::PolicySpec;
@@ -32,7 +32,7 @@ pub(in crate::commands) struct Single {
 /// All that a replay needs.
 pub(in crate::commands) struct Replayed<'a> {
     pub(in crate::commands) workload: &'a Workload,
-    pub(in crate::commands) settings: Settings,
+    pub(in crate::commands) settings: ReplaySettings,
     pub(in crate::commands) policy: Arc<PolicySpec>,
     /// Counts jobs for the progress bar, and stops the replay.
     pub(in crate::commands) listener: Box<dyn Checker>,
@@ -120,7 +120,7 @@ fn replay_one<T>(
     let Some(policy) = run.decider.policy() else {
         return Err(Failure::usage("a command cannot be the policy here"));
     };
-    let settings = Settings {
+    let settings = ReplaySettings {
         semantics: rules::semantics(run.semantics),
         estimate: rules::estimate(run.estimate),
     };

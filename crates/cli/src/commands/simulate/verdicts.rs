@@ -16,11 +16,11 @@ use super::overview::{Overview, estimate};
 /// What the runs say of all measures.
 pub(super) struct Verdicts {
     /// Cells that differ in the policy only.
-    pub(super) groups: Vec<Group>,
+    pub(super) groups: Vec<ComparedCells>,
 }
 
 /// Cells that are compared.
-pub(super) struct Group {
+pub(super) struct ComparedCells {
     /// Indices of all of its cells.
     pub(super) members: Vec<usize>,
     /// Those whose policy refused no job: they ran the same jobs.
@@ -34,7 +34,7 @@ pub(super) struct Judged {
     pub(super) measure: Measure,
     /// Indices of the cells that are the best for sure: several if they are equal in every run.
     pub(super) best: Vec<usize>,
-    /// All pairs of [`Group::whole`].
+    /// All pairs of [`ComparedCells::whole`].
     pub(super) pairs: Vec<Pair>,
 }
 
@@ -45,12 +45,12 @@ pub(super) struct Pair {
     pub(super) other: usize,
     /// The seeds that both have a value for.
     pub(super) seeds: usize,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: PairOutcome,
 }
 
 /// What is known of a pair.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Outcome {
+pub(super) enum PairOutcome {
     /// Nothing: there are too few seeds, or they change nothing.
     Unknown,
     /// The same in every run.
@@ -69,7 +69,7 @@ impl Verdicts {
             let whole: Vec<usize> = whole.collect();
             let judged = |measure: &Measure| Judged::of(*measure, &whole, &cells);
             let measures = measures.iter().map(judged).collect();
-            Group { members, whole, measures }
+            ComparedCells { members, whole, measures }
         };
         let axes = overview.axes();
         Verdicts { groups: groups(&cells, &axes).into_iter().map(group).collect() }
@@ -91,14 +91,14 @@ impl Verdicts {
         self.groups.iter().any(|group| group.whole.len() < group.members.len())
     }
 
-    fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
+    fn outcomes(&self) -> impl Iterator<Item = &PairOutcome> {
         let judged = self.groups.iter().flat_map(|group| &group.measures);
         judged.flat_map(|it| &it.pairs).map(|pair| &pair.outcome)
     }
 
     /// Whether differences could be tested at all.
     pub(super) fn is_tested(&self) -> bool {
-        self.outcomes().any(|outcome| matches!(outcome, Outcome::Tested(..)))
+        self.outcomes().any(|outcome| matches!(outcome, PairOutcome::Tested(..)))
     }
 
     /// What is marked, or why nothing is: a sentence each.
@@ -170,12 +170,12 @@ impl Judged {
         let mut corrected = paired::holm(&samples).into_iter();
         let pairs = pairs.into_iter().map(|(one, other, seeds, compared)| {
             let outcome = match (compared, sample(&compared)) {
-                (Compared::Same, _) => Outcome::Same,
+                (Compared::Same, _) => PairOutcome::Same,
                 (_, Some(sample)) => match corrected.next() {
-                    Some(corrected) => Outcome::Tested(sample, corrected),
-                    None => Outcome::Unknown,
+                    Some(corrected) => PairOutcome::Tested(sample, corrected),
+                    None => PairOutcome::Unknown,
                 },
-                _ => Outcome::Unknown,
+                _ => PairOutcome::Unknown,
             };
             Pair { one, other, seeds, outcome }
         });
@@ -189,7 +189,7 @@ impl Judged {
     fn beats_all(&self, cell: usize, better: Better) -> bool {
         let mine = || self.pairs.iter().filter(|pair| pair.has(cell));
         let beats = |pair: &Pair| pair.leader(better) == Some(cell);
-        let same = |pair: &Pair| matches!(pair.outcome, Outcome::Same);
+        let same = |pair: &Pair| matches!(pair.outcome, PairOutcome::Same);
         mine().any(beats) && mine().all(|pair| beats(pair) || same(pair))
     }
 
@@ -207,7 +207,7 @@ impl Judged {
         };
         let tested = self.pairs.iter().filter(|pair| pair.has(leader));
         let p = |pair: &&Pair| match pair.outcome {
-            Outcome::Tested(_, corrected) => corrected.p,
+            PairOutcome::Tested(_, corrected) => corrected.p,
             _ => f64::NEG_INFINITY,
         };
         let pair = tested.max_by(|a, b| p(a).total_cmp(&p(b)))?;
@@ -222,7 +222,7 @@ impl Pair {
 
     /// The one that is the better for sure.
     pub(super) fn leader(&self, better: Better) -> Option<usize> {
-        let Outcome::Tested(sample, corrected) = self.outcome else { return None };
+        let PairOutcome::Tested(sample, corrected) = self.outcome else { return None };
         let leads_low = if sample.is_below() { self.one } else { self.other };
         let leads_high = if sample.is_below() { self.other } else { self.one };
         match better {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
 use tradewind_daemon::audit::Audit;
-use tradewind_daemon::engine::{Engine, Role};
+use tradewind_daemon::engine::{Engine, MarketRole};
 use tradewind_daemon::upkeep::Upkeep;
 use tradewind_io::settings::Settings;
 use tradewind_postgres::Advertised;
@@ -145,13 +145,13 @@ impl Daemon<'_> {
         for happening in happenings {
             match happening {
                 Happening::Stop => return,
-                Happening::Role(Role::Standby(_)) => {
+                Happening::Role(MarketRole::Standby(_)) => {
                     self.report.note("this daemon is a standby now");
                     if let Some(duties) = duties.take() {
                         duties.stop_watching().stop();
                     }
                 }
-                Happening::Role(Role::Owner { .. }) => {
+                Happening::Role(MarketRole::Owner { .. }) => {
                     self.report.note("this daemon owns the market now");
                     let begun = admit(engine, &self.place, audit).and_then(|_| {
                         Duties::start(self, engine, server.events_from_now(), deliveries)

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tradewind_daemon::engine::{Lease, Open, Term, Tick};
+use tradewind_daemon::engine::{Lease, OpenStore, Term, Tick};
 use tradewind_daemon::store::sqlite::{Cover, Sqlite};
 use tradewind_daemon::store::{Origin, Store, StoreError};
 use tradewind_daemon::upkeep::{Maintenance, SqliteMaintenance};
@@ -96,7 +96,7 @@ fn check_database(
 ///
 /// # Errors
 /// If it cannot be opened.
-pub(super) fn open(journal: &JournalPlace, claim: Claim) -> Result<Open, Failure> {
+pub(super) fn open(journal: &JournalPlace, claim: Claim) -> Result<OpenStore, Failure> {
     match journal {
         JournalPlace::File(_) if claim == Claim::TakeOver => {
             let message = "`--take-over` is for a journal in PostgreSQL, and this one is a file";
@@ -145,7 +145,7 @@ impl Contender {
             what: format!("no thread renews the lease: {wrong}"),
         })?;
         let (mut newest, mut first, again) = (epoch, Some(first), self.clone());
-        let open: Open = Box::new(move || {
+        let open: OpenStore = Box::new(move || {
             let store = match first.take() {
                 Some(first) => first,
                 // Unless another daemon has taken over meanwhile.

@@ -30,7 +30,7 @@ use std::time::Duration;
 use tradewind_daemon::audit::{Audit, AuditKind};
 use tradewind_daemon::codec::Json;
 use tradewind_daemon::engine::reads::Permit;
-use tradewind_daemon::engine::{Engine, Open, Readers, Setup, Timing};
+use tradewind_daemon::engine::{Engine, OpenStore, Readers, Setup, Timing};
 use tradewind_daemon::live::peers::StatusQuery;
 use tradewind_daemon::live::rights::{Actor, Role, TokenTerms};
 use tradewind_daemon::live::{Ask, Reply};
@@ -220,11 +220,12 @@ fn allowed(settings: &Settings) -> tradewind_daemon::live::Settings {
         gather: settings.market.gather,
         slack: settings.market.slack,
         advice: settings.market.advice,
+        estimates: settings.market.estimates,
         times: times_by_project(settings),
         keep_scripts: settings.journal.scripts,
         one_account: accounts::alone(settings),
         in_line: sites::in_line(settings),
-        guards: sites::guards(settings),
+        owners_first: sites::owners_first(settings),
         ..tradewind_daemon::live::Settings::default()
     }
 }
@@ -233,13 +234,13 @@ fn allowed(settings: &Settings) -> tradewind_daemon::live::Settings {
 fn start(
     place: &StateFolder,
     settings: &Settings,
-    mut open: Open,
+    mut open: OpenStore,
     report: &Report,
 ) -> Result<Engine, Failure> {
     let pools = Arc::new(sites::pools(settings)?);
     let mut first = Some(open().map_err(|wrong| remains::explain(&wrong))?);
     let market = first.as_ref().map(|it| it.origin().market.clone()).unwrap_or_default();
-    let open: Open = Box::new(move || first.take().map_or_else(&mut open, Ok));
+    let open: OpenStore = Box::new(move || first.take().map_or_else(&mut open, Ok));
     let sites = sites::open(settings, place.folder(), &market)?;
     sites::remarks(&sites).iter().for_each(|remark| report.note(remark));
     let setup = Setup {

@@ -38,13 +38,13 @@ pub(super) fn limits(settings: &Settings) -> BTreeMap<String, PeerLimits> {
 }
 
 /// How jobs are passed on under policies that do not say it themselves.
-pub(super) fn negotiation(settings: &Settings) -> negotiation::Settings {
+pub(super) fn negotiation(settings: &Settings) -> negotiation::NegotiationSettings {
     let choose = match settings.market.choose {
         Volunteer::Load => Choose::Load,
         Volunteer::Start => Choose::Start,
         Volunteer::Cost => Choose::Cost,
     };
-    negotiation::Settings { choose, ..live::Settings::NEGOTIATION }
+    negotiation::NegotiationSettings { choose, ..live::Settings::NEGOTIATION }
 }
 
 /// A courier for every peer.

@@ -13,7 +13,7 @@ pub(crate) struct Policies;
 
 impl Make for Policies {
     fn make(&self, name: &str, pools: &Pools) -> Result<Box<dyn Policy + Send>, String> {
-        let made = PolicySpec::parse(name).and_then(|policy| policy.for_market(pools));
+        let made = PolicySpec::parse(name).and_then(|policy| policy.for_live_market(pools));
         made.map(|made| made as Box<dyn Policy + Send>).map_err(|failure| words(&failure))
     }
 }

@@ -6,7 +6,7 @@ use std::sync::mpsc::Sender;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use tradewind_daemon::engine::Role;
+use tradewind_daemon::engine::MarketRole;
 
 use crate::report::Report;
 
@@ -28,7 +28,7 @@ pub(super) enum Happening {
     /// It is to end.
     Stop,
     /// It owns its market now, or does not any more.
-    Role(Role),
+    Role(MarketRole),
 }
 
 /// What ends the daemon.

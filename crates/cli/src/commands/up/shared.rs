@@ -79,7 +79,7 @@ pub(super) fn start(
     }
     let owns = first.is_some();
     let watch = OwnerWatch::new(address.clone(), contender.claimant.clone());
-    let followed = Box::new(Journal { contender, watch });
+    let followed = Box::new(FollowedJournal { contender, watch });
     let setup = setup(folder, address, settings, changed)?;
     let engine = Engine::share(setup, first, followed).map_err(|wrong| {
         let hint = "`tradewind journal verify` looks into the journal, `tradewind doctor` at sites";
@@ -146,12 +146,12 @@ fn open_sites(
 }
 
 /// The journal, as a standby follows it.
-struct Journal {
+struct FollowedJournal {
     contender: Contender,
     watch: OwnerWatch,
 }
 
-impl Followed for Journal {
+impl Followed for FollowedJournal {
     fn look(&mut self) -> Result<OwnerLook, StoreError> {
         self.watch.look()
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tradewind_model::{Span, Time};
 
 use crate::live::Live;
-use crate::live::asks::{Answer, refused};
+use crate::live::asks::{StepResult, refused};
 use crate::live::input::{RefusalKind, Reply};
 use crate::live::record::AccessRecord;
 use crate::live::rights::{Actor, Expiry, Role, SignedIn, TokenHash, TokenTerms};
@@ -35,7 +35,12 @@ pub(in crate::live) struct Rotation {
 
 impl Live {
     /// Issues a token. A user who signs in with other rights than before loses tokens with those.
-    pub(in crate::live) fn admit(&mut self, at: Time, new: NewToken, terms: TokenTerms) -> Answer {
+    pub(in crate::live) fn admit(
+        &mut self,
+        at: Time,
+        new: NewToken,
+        terms: TokenTerms,
+    ) -> StepResult {
         let mut gone = self.state.long_expired(at);
         if let Some(signed_in) = &terms.signed_in {
             gone.extend(self.state.outdone(at, &new.user, new.role, signed_in));
@@ -56,7 +61,7 @@ impl Live {
     }
 
     /// Revokes a token. Users do not learn that others have tokens.
-    pub(in crate::live) fn expel(&mut self, at: Time, actor: &Actor, token: u64) -> Answer {
+    pub(in crate::live) fn expel(&mut self, at: Time, actor: &Actor, token: u64) -> StepResult {
         if let Some(refusal) = self.not_theirs(actor, token) {
             return refusal;
         }
@@ -71,7 +76,7 @@ impl Live {
         actor: &Actor,
         token: u64,
         rotation: &Rotation,
-    ) -> Answer {
+    ) -> StepResult {
         if let Some(refusal) = self.not_theirs(actor, token) {
             return refusal;
         }
@@ -100,7 +105,7 @@ impl Live {
         Ok(Ok(Reply::Done))
     }
 
-    fn not_theirs(&self, actor: &Actor, token: u64) -> Option<Answer> {
+    fn not_theirs(&self, actor: &Actor, token: u64) -> Option<StepResult> {
         let found = self.state.access.tokens.get(&token).filter(|it| actor.may_act_for(&it.user));
         let message = format!("you have no token {token}");
         found.is_none().then(|| refused(RefusalKind::Unknown, message, "see `token list`"))

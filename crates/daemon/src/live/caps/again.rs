@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tradewind_model::Time;
 
 use super::super::record::JobRecord;
-use super::super::state::{Hold, Job, Phase};
+use super::super::state::{Job, JobHold, Phase};
 use super::super::{ApplyError, Live};
 use super::{FIRST_WAIT, Fit};
 use crate::site::limits::Charged;
@@ -22,7 +22,7 @@ impl Live {
         self.raise(at);
         let jobs = &self.state.jobs;
         let phase = |number: &u64| jobs.get(number).map(|job| job.phase());
-        let is_held = |number: &u64| matches!(phase(number), Some(Phase::Held(Hold::Capped(_))));
+        let is_held = |number: &u64| matches!(phase(number), Some(Phase::Held(JobHold::Capped(_))));
         self.caps.held.retain(is_held);
         self.caps.narrowed.retain(|number| matches!(phase(number), Some(Phase::Waiting)));
         // Who was tried least often comes first: one that never fits must not be in the way.
@@ -47,7 +47,7 @@ impl Live {
             }
             tried += 1;
             if job.phase() == Phase::Waiting {
-                let hold = Hold::Capped("it is looked at again where it may run".to_owned());
+                let hold = JobHold::Capped("it is looked at again where it may run".to_owned());
                 self.put(at, JobRecord::Left { job: number, hold })?;
             }
             self.enqueue(at, number)?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tradewind_model::{PoolId, Span};
 
 use super::super::input::{Refusal, RefusalKind};
-use super::{ClosedReason, Whose};
+use super::{CapHolder, ClosedReason};
 use crate::site::limits::{Limits, PoolLimits};
 
 /// The limit of the site, or of the user there, that a job of this length and on so many nodes is
@@ -13,7 +13,7 @@ use crate::site::limits::{Limits, PoolLimits};
 pub(super) fn over(
     limits: &Limits,
     place: usize,
-    whose: &Whose,
+    whose: &CapHolder,
     length: Span,
     nodes: u32,
 ) -> Option<String> {

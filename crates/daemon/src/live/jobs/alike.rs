@@ -34,13 +34,35 @@ pub fn limit_of(submission: &Submission) -> Option<Span> {
 /// nothing of how long such jobs run.
 fn used(job: &Job) -> Option<Span> {
     let Phase::Over(Finish::Completed | Finish::Timeout) = job.phase() else { return None };
-    let (asked, end) = (limit_of(&job.submission)?, job.ended()?);
-    let part = |part: &super::Part| {
-        let worked = i128::from(job.worked(part, end).0) * i128::from(asked.0);
-        let limit = i128::from(part.limit.0.max(1));
-        i64::try_from((worked + limit - 1) / limit).unwrap_or(asked.0)
-    };
-    job.parts().iter().map(part).max().map(|most| Span(most.clamp(1, asked.0.max(1))))
+    job.used_of_limit().map(|(used, _)| used)
+}
+
+impl Job {
+    /// How long it ran, as a part of its one time limit, and that limit. `None`: it did not run to
+    /// an end of its own.
+    pub(in crate::live) fn ran(&self) -> Option<(Span, Span)> {
+        let Phase::Over(finish) = self.phase() else { return None };
+        let is_own = matches!(
+            finish,
+            Finish::Completed
+                | Finish::Timeout
+                | Finish::Failed(_)
+                | Finish::Killed(_)
+                | Finish::OutOfMemory
+        );
+        self.used_of_limit().filter(|_| is_own && self.started().is_some())
+    }
+
+    fn used_of_limit(&self) -> Option<(Span, Span)> {
+        let (asked, end) = (limit_of(&self.submission)?, self.ended()?);
+        let part = |part: &super::Part| {
+            let worked = i128::from(self.worked(part, end).0) * i128::from(asked.0);
+            let limit = i128::from(part.limit.0.max(1));
+            i64::try_from((worked + limit - 1) / limit).unwrap_or(asked.0)
+        };
+        let most = self.parts().iter().map(part).max()?;
+        Some((Span(most.clamp(1, asked.0.max(1))), asked))
+    }
 }
 
 /// Runs of a user that are looked at: the last ones.
@@ -48,9 +70,9 @@ const MAX_RUNS: usize = 1_000;
 
 /// By user, the numbers of jobs that say how long such jobs run, [`MAX_RUNS`] of each at most.
 #[derive(Debug, Default)]
-pub(in crate::live) struct Runs(BTreeMap<String, BTreeSet<u64>>);
+pub(in crate::live) struct AlikeRuns(BTreeMap<String, BTreeSet<u64>>);
 
-impl Runs {
+impl AlikeRuns {
     /// A job that is over.
     pub(super) fn add(&mut self, job: &Job) {
         if job.origin.is_some() || used(job).is_none() {

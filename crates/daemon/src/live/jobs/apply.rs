@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use tradewind_model::{Command, Demand, Event, JobId, Money, Place, PoolId, Price, SiteId, Span};
 
-use super::{End, Finish, Happening, Hold, Job, JobRecord, Last, Part, Run, Setback, Stage};
+use super::{
+    Finish, Happening, Job, JobEnd, JobHold, JobRecord, LastStage, Part, Run, Setback, Stage,
+};
 use crate::live::ApplyError;
 use crate::live::ledger::money::{Account, Motive};
 use crate::live::state::State;
@@ -19,7 +21,11 @@ impl State {
             }
             R::Element { job, first, index } => self.jobs.element(at, *job, *first, *index),
             R::Held { job, hold } => self.jobs.hold(at, *job, hold),
-            R::Joined { job, demand, processors } => self.join(*job, demand, *processors),
+            R::Joined { job, demand, processors, foreseen } => {
+                self.join(*job, demand, *processors)?;
+                self.job(*job)?.foreseen = *foreseen;
+                Ok(())
+            }
             R::Started { job } => self.start_booked(*job),
             R::Lined { job, pool } => self.line_up(*job, *pool),
             R::TurnCame { job } => self.turn_came(*job),
@@ -100,7 +106,7 @@ impl State {
         Ok(())
     }
 
-    fn leave(&mut self, number: u64, hold: &Hold) -> Result<(), ApplyError> {
+    fn leave(&mut self, number: u64, hold: &JobHold) -> Result<(), ApplyError> {
         self.end_wait(number);
         let id = self.waiting(number)?;
         self.market.apply(&Event::Cancelled { job: id })?;
@@ -328,7 +334,8 @@ impl State {
             }
             Stage::Handing(_) | Stage::Over(_) => return Err(ApplyError::Job(number)),
         }
-        self.over(number, finish)
+        self.over(number, finish)?;
+        self.keep_run(number)
     }
 
     fn over(&mut self, number: u64, finish: &Finish) -> Result<(), ApplyError> {
@@ -339,14 +346,14 @@ impl State {
         let exits = job.parts().iter().filter_map(|part| part.exit.as_ref());
         let at = exits.map(|(at, _)| *at).max().map_or(now, |last| last.min(now));
         let id = job.id();
-        let last = match std::mem::replace(&mut job.stage, Stage::Held(Hold::User)) {
-            Stage::Running(run) => Last::Ran(run),
-            Stage::Waiting(id) => Last::Waiting(id),
-            Stage::Away(away, since) => Last::Away(away, since),
-            Stage::Held(_) => Last::Held,
+        let last = match std::mem::replace(&mut job.stage, Stage::Held(JobHold::User)) {
+            Stage::Running(run) => LastStage::Ran(run),
+            Stage::Waiting(id) => LastStage::Waiting(id),
+            Stage::Away(away, since) => LastStage::Away(away, since),
+            Stage::Held(_) => LastStage::Held,
             Stage::Handing(_) | Stage::Over(_) => return Err(ApplyError::Job(number)),
         };
-        job.stage = Stage::Over(End { finish: finish.clone(), at, last, redacted: None });
+        job.stage = Stage::Over(JobEnd { finish: finish.clone(), at, last, redacted: None });
         id.and_then(|id| self.jobs.numbers.remove(&id));
         self.note(number, Happening::Over(finish.clone()))
     }

@@ -2,7 +2,7 @@
 
 use tradewind_model::{Command, Market, Money, Place, Time};
 use tradewind_sched::policy::evaluate::PoolReport;
-pub use tradewind_sched::policy::evaluate::{Against, Verdict, Weighed};
+pub use tradewind_sched::policy::evaluate::{Against, Verdict, WeighedPool};
 
 use crate::live::ApplyError;
 use crate::live::Live;
@@ -16,7 +16,7 @@ pub struct Choice {
     /// Which policy decided.
     pub policy: String,
     /// At most [`Choice::KEPT`]: first those that could have had the job, by start and cost.
-    pub others: Vec<Weighed>,
+    pub others: Vec<WeighedPool>,
     /// So many more there were.
     pub left_out: u32,
 }
@@ -43,15 +43,15 @@ impl Choice {
     fn new(
         market: &Market,
         policy: &str,
-        weighed: Vec<Weighed>,
+        weighed: Vec<WeighedPool>,
         place: &Place,
         tasks: u32,
     ) -> Choice {
         // Of a job that lies on several pools, each of them might have had it alone.
         let is_spread = place.shares(tasks).count() > 1;
-        let is_own = |it: &Weighed| place.shares(tasks).any(|share| share.pool == it.pool);
-        let is_other = |it: &Weighed| is_spread || !is_own(it);
-        let mut others: Vec<Weighed> = weighed.into_iter().filter(is_other).collect();
+        let is_own = |it: &WeighedPool| place.shares(tasks).any(|share| share.pool == it.pool);
+        let is_other = |it: &WeighedPool| is_spread || !is_own(it);
+        let mut others: Vec<WeighedPool> = weighed.into_iter().filter(is_other).collect();
         others.sort_by_key(|it| match it.verdict {
             Verdict::From(start) => (start, it.price.of(tasks, it.length)),
             Verdict::Against(_) => (Time::MAX, Money::ZERO),
@@ -114,7 +114,7 @@ impl Live {
     ///
     /// # Errors
     /// If no nodes could ever meet what it asks for: the message says what is missing.
-    pub fn weigh(&self, job: &Job) -> Result<Vec<Weighed>, crate::live::Refusal> {
+    pub fn weigh(&self, job: &Job) -> Result<Vec<WeighedPool>, crate::live::Refusal> {
         let demand = self.demand_of(&job.user, &job.submission)?;
         let weighed = PoolReport::of(&self.state.market).weigh(&self.state.market, &demand);
         Ok(self.state.only_counted(weighed))
@@ -123,10 +123,10 @@ impl Live {
 
 impl State {
     /// Without starts in pools of sites that are not counted on: when these are free is not known.
-    fn only_counted(&self, weighed: Vec<Weighed>) -> Vec<Weighed> {
-        let of = |it: Weighed| match it.verdict {
+    fn only_counted(&self, weighed: Vec<WeighedPool>) -> Vec<WeighedPool> {
+        let of = |it: WeighedPool| match it.verdict {
             Verdict::From(_) if !self.is_counted_on(self.site_of(it.pool)) => {
-                Weighed { verdict: Verdict::Against(Against::Never), ..it }
+                WeighedPool { verdict: Verdict::Against(Against::Never), ..it }
             }
             _ => it,
         };

@@ -14,7 +14,7 @@ pub(in crate::live) use super::width::Most;
 use crate::live::Live;
 use crate::live::input::{Refusal, RefusalKind};
 use crate::live::state::State;
-use crate::live::width::{Group, Has, groups};
+use crate::live::width::{Group, PoolWidth, groups};
 use crate::site::resources::Resources;
 
 /// The attribute by which a pool's site is asked for.
@@ -238,7 +238,7 @@ impl<'a> Wishes<'a> {
     fn refusal(&self, chosen: &Chosen, nodes: u64, max: &Most) -> Refusal {
         let pools = self.market.pools();
         let asked = Resources::asked(&self.submission.passed_through);
-        let is_rich = |has: &Has| has.max.as_ref().is_none_or(|max| max.hold(&asked));
+        let is_rich = |has: &PoolWidth| has.max.as_ref().is_none_or(|max| max.hold(&asked));
         if !max.values().all(is_rich) {
             return poor(chosen.demand.processors, &asked, nodes, pools, max);
         }

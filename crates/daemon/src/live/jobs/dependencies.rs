@@ -8,7 +8,7 @@ use crate::live::Live;
 use crate::live::state::{Finish, Job, Phase};
 
 /// Whether what a job waits for has come.
-pub(in crate::live) enum Waits {
+pub(in crate::live) enum DependencyState {
     /// It has.
     No,
     /// Not yet.
@@ -20,31 +20,33 @@ pub(in crate::live) enum Waits {
 impl Live {
     /// Whether the job still waits for others. Linear in the jobs that it names; with `singleton`,
     /// in all jobs.
-    pub(in crate::live) fn waits(&self, job: &Job) -> Waits {
-        let mut waits = Waits::No;
+    pub(in crate::live) fn waits(&self, job: &Job) -> DependencyState {
+        let mut waits = DependencyState::No;
         for dependency in &job.submission.after {
             match self.waits_for(job, *dependency) {
-                Waits::No => {}
-                Waits::Still => waits = Waits::Still,
-                Waits::InVain(other) => return Waits::InVain(other),
+                DependencyState::No => {}
+                DependencyState::Still => waits = DependencyState::Still,
+                DependencyState::InVain(other) => return DependencyState::InVain(other),
             }
         }
         waits
     }
 
-    fn waits_for(&self, job: &Job, dependency: Dependency) -> Waits {
+    fn waits_for(&self, job: &Job, dependency: Dependency) -> DependencyState {
         if dependency.when == When::Singleton {
             return match self.rivals(job).next() {
-                Some(_) => Waits::Still,
-                None => Waits::No,
+                Some(_) => DependencyState::Still,
+                None => DependencyState::No,
             };
         }
         let others = self.named(job, dependency);
         let Some(first) = others.first() else {
             // One that is gone was over long ago, and it is not known how.
             return match dependency.when {
-                When::Any | When::Begun | When::Singleton => Waits::No,
-                When::Ok | When::NotOk | When::Corresponding => Waits::InVain(dependency.job),
+                When::Any | When::Begun | When::Singleton => DependencyState::No,
+                When::Ok | When::NotOk | When::Corresponding => {
+                    DependencyState::InVain(dependency.job)
+                }
             };
         };
         let is_over = |other: &&Job| matches!(other.phase(), Phase::Over(_));
@@ -53,15 +55,15 @@ impl Live {
         let all_over = others.iter().all(is_over);
         let all_good = others.iter().all(is_good);
         match dependency.when {
-            When::Begun if others.iter().all(has_begun) => Waits::No,
-            When::Begun => Waits::Still,
-            _ if !all_over => Waits::Still,
+            When::Begun if others.iter().all(has_begun) => DependencyState::No,
+            When::Begun => DependencyState::Still,
+            _ if !all_over => DependencyState::Still,
             When::Ok | When::Corresponding if !all_good => {
                 let bad = others.iter().find(|other| !is_good(other)).unwrap_or(first);
-                Waits::InVain(bad.number)
+                DependencyState::InVain(bad.number)
             }
-            When::NotOk if all_good => Waits::InVain(first.number),
-            _ => Waits::No,
+            When::NotOk if all_good => DependencyState::InVain(first.number),
+            _ => DependencyState::No,
         }
     }
 

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::Time;
 
-use super::alike::Runs;
+use super::alike::AlikeRuns;
 use super::bodies::Bodies;
-use super::{Hold, Job, Phase};
+use super::{Job, JobHold, Phase};
 use crate::live::offers::{BreachReason, Promise};
 use crate::site::Tag;
 
@@ -30,7 +30,7 @@ pub(in crate::live) struct JobIndex {
     /// Those of them whose scripts and environments may be there still: by their end.
     pub(in crate::live) redactable: BTreeSet<(Time, u64)>,
     /// Those of them that say how long such jobs run.
-    pub(in crate::live) runs: Runs,
+    pub(in crate::live) runs: AlikeRuns,
     /// Jobs that are not over.
     pub(in crate::live) active: Bodies,
     /// Jobs that run, or did a moment ago, and whose parts wait for each other.
@@ -55,9 +55,9 @@ impl JobIndex {
                 self.redactable.extend(ended.map(|at| (at, number)));
                 return;
             }
-            Phase::Held(Hold::Nowhere) => self.nowhere.extend([number]),
-            Phase::Held(Hold::Funds(_)) => self.short.extend([number]),
-            Phase::Held(Hold::Booked) => {
+            Phase::Held(JobHold::Nowhere) => self.nowhere.extend([number]),
+            Phase::Held(JobHold::Funds(_)) => self.short.extend([number]),
+            Phase::Held(JobHold::Booked) => {
                 self.booked.extend(job.booking.as_ref().map(|it| (it.start, number)));
             }
             Phase::Away => self.away.extend([number]),

@@ -39,6 +39,8 @@ pub struct Job {
     pub(crate) nodes: u32,
     /// Processors of each of these nodes, if that decided how many there are.
     pub processors: Option<u32>,
+    /// How long it was predicted to run when it joined the queue, if the market learns that.
+    pub(crate) foreseen: Option<Span>,
     /// When it was first expected to start, if that was asked before it did.
     pub expected: Option<Time>,
     /// What it paid.
@@ -65,13 +67,13 @@ pub struct Job {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stage {
     /// Not in the queue.
-    Held(Hold),
+    Held(JobHold),
     /// In the queue, at this place in the market: a new one whenever it joins.
     Waiting(JobId),
     /// It has its nodes; its parts say how far it is.
     Running(Run),
     /// It will not run (again).
-    Over(End),
+    Over(JobEnd),
     /// On its way to a peer: it is not known which of the two has it, and it must not run here.
     Handing(Away),
     /// It is at a peer, and was first seen running there at this moment.
@@ -108,20 +110,20 @@ pub enum Beginning {
 
 /// The end of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct End {
+pub struct JobEnd {
     /// How it ended.
     pub finish: Finish,
     /// When.
     pub at: Time,
     /// Where it was until then.
-    pub last: Last,
+    pub last: LastStage,
     /// If its script and its environment were dropped: SHA-256 of the script.
     pub redacted: Option<[u8; 32]>,
 }
 
 /// Where a job was until it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Last {
+pub enum LastStage {
     /// Not in the queue.
     Held,
     /// In the queue.
@@ -136,7 +138,7 @@ pub enum Last {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase<'a> {
     /// Not in the queue.
-    Held(&'a Hold),
+    Held(&'a JobHold),
     /// In the queue.
     Waiting,
     /// It has its nodes; its parts say how far it is.
@@ -163,10 +165,11 @@ impl Job {
             array: None,
             key: None,
             submitted: at,
-            stage: Stage::Held(Hold::User),
+            stage: Stage::Held(JobHold::User),
             attempt: 0,
             capped: 0,
             processors: None,
+            foreseen: None,
             expected: None,
             paid: Money::ZERO,
             cancelled_by: None,
@@ -226,7 +229,9 @@ impl Job {
     /// How it runs, or ran when it ended.
     pub fn run(&self) -> Option<&Run> {
         match &self.stage {
-            Stage::Running(run) | Stage::Over(End { last: Last::Ran(run), .. }) => Some(run),
+            Stage::Running(run) | Stage::Over(JobEnd { last: LastStage::Ran(run), .. }) => {
+                Some(run)
+            }
             _ => None,
         }
     }
@@ -234,7 +239,9 @@ impl Job {
     /// Its place in the market: that in which it waits or runs, or did when it ended.
     pub fn id(&self) -> Option<JobId> {
         match &self.stage {
-            Stage::Waiting(id) | Stage::Over(End { last: Last::Waiting(id), .. }) => Some(*id),
+            Stage::Waiting(id) | Stage::Over(JobEnd { last: LastStage::Waiting(id), .. }) => {
+                Some(*id)
+            }
             _ => self.run().map(|run| run.id),
         }
     }
@@ -247,7 +254,9 @@ impl Job {
     /// When it was started, if it runs or ended while it ran: here, or at a peer.
     pub fn started(&self) -> Option<Time> {
         match &self.stage {
-            Stage::Away(_, since) | Stage::Over(End { last: Last::Away(_, since), .. }) => *since,
+            Stage::Away(_, since) | Stage::Over(JobEnd { last: LastStage::Away(_, since), .. }) => {
+                *since
+            }
             _ => self.run().map(|run| run.started),
         }
     }
@@ -275,13 +284,13 @@ impl Job {
         match &self.stage {
             Stage::Handing(away)
             | Stage::Away(away, _)
-            | Stage::Over(End { last: Last::Away(away, _), .. }) => Some(away),
+            | Stage::Over(JobEnd { last: LastStage::Away(away, _), .. }) => Some(away),
             _ => None,
         }
     }
 
     /// How it ended, if it is over.
-    pub fn end(&self) -> Option<&End> {
+    pub fn end(&self) -> Option<&JobEnd> {
         match &self.stage {
             Stage::Over(end) => Some(end),
             _ => None,
@@ -312,7 +321,7 @@ impl Job {
 
 /// Why a job is not in the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Hold {
+pub enum JobHold {
     /// Its user wants it.
     User,
     /// It waits for other jobs.
@@ -406,7 +415,7 @@ pub enum Happening {
     /// It was submitted.
     Submitted,
     /// It was held.
-    Held(Hold),
+    Held(JobHold),
     /// It joined the queue.
     Queued,
     /// It was given nodes: pools and how many of each.

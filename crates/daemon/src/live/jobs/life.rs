@@ -5,12 +5,12 @@ use std::sync::Arc;
 use tradewind_io::submission::OnLost;
 use tradewind_model::{Demand, Money, Span, Time};
 
-use super::dependencies::Waits;
+use super::dependencies::DependencyState;
 use crate::live::demand::{Chosen, RESOURCES};
 use crate::live::input::{Refusal, RefusalKind};
 use crate::live::peers::may_travel;
 use crate::live::record::JobRecord;
-use crate::live::state::{Finish, Hold, Job, Part, Phase, Promise, Setback, TaskGoal};
+use crate::live::state::{Finish, Job, JobHold, Part, Phase, Promise, Setback, TaskGoal};
 use crate::live::{ApplyError, Live};
 use crate::site::Exit;
 
@@ -19,35 +19,41 @@ impl Live {
     pub(in crate::live) fn enqueue(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         if let Some(why) = self.state.barred(job) {
-            return self.shelve(at, number, Hold::Rejected(why));
+            return self.shelve(at, number, JobHold::Rejected(why));
         }
         match self.waits(job) {
-            Waits::InVain(other) => return self.finish(at, number, Finish::Dependency(other)),
-            Waits::Still => {
-                self.remember_dependencies(number);
-                return self.held(at, number, Hold::Dependency);
+            DependencyState::InVain(other) => {
+                return self.finish(at, number, Finish::Dependency(other));
             }
-            Waits::No => {}
+            DependencyState::Still => {
+                self.remember_dependencies(number);
+                return self.held(at, number, JobHold::Dependency);
+            }
+            DependencyState::No => {}
         }
         if self.array_is_full(number) {
-            return self.held(at, number, Hold::Array);
+            return self.held(at, number, JobHold::Array);
         }
         let within = match self.demand_within(number) {
             Ok(within) => within,
-            Err(why) => return self.held(at, number, Hold::Capped(why)),
+            Err(why) => return self.held(at, number, JobHold::Capped(why)),
         };
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         match within.and_then(|chosen| within_budget(job, chosen)) {
             Ok(Chosen { demand, processors }) => match self.lacks(job, &demand) {
                 Some(needed) => self.wait_for_funds(at, number, needed),
                 None if self.is_for_others(&demand) && self.may_leave(number) => {
-                    self.held(at, number, Hold::Nowhere)
+                    self.held(at, number, JobHold::Nowhere)
                 }
-                None => self.put(at, JobRecord::Joined { job: number, demand, processors }),
+                None => {
+                    let (demand, foreseen) = self.foresee(at, demand);
+                    let job = number;
+                    self.put(at, JobRecord::Joined { job, demand, processors, foreseen })
+                }
             },
             Err(refusal) => match self.may_leave(number) || self.may_be_smaller(&job.submission) {
-                true => self.held(at, number, Hold::Nowhere),
-                false => self.shelve(at, number, Hold::Rejected(refusal.message)),
+                true => self.held(at, number, JobHold::Nowhere),
+                false => self.shelve(at, number, JobHold::Rejected(refusal.message)),
             },
         }
     }
@@ -72,13 +78,13 @@ impl Live {
         &mut self,
         at: Time,
         number: u64,
-        hold: Hold,
+        hold: JobHold,
     ) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         if job.origin.is_some() {
             let why = match hold {
-                Hold::Rejected(why) => why,
-                Hold::Funds(_) => "its market has too little money here".to_owned(),
+                JobHold::Rejected(why) => why,
+                JobHold::Funds(_) => "its market has too little money here".to_owned(),
                 _ => "it cannot go on here".to_owned(),
             };
             return self.finish(at, number, Finish::Returned(why));
@@ -89,9 +95,9 @@ impl Live {
         }
     }
 
-    fn held(&mut self, at: Time, number: u64, hold: Hold) -> Result<(), ApplyError> {
+    fn held(&mut self, at: Time, number: u64, hold: JobHold) -> Result<(), ApplyError> {
         match self.state.jobs.get(&number).map(|job| job.phase()) {
-            Some(Phase::Held(now)) if *now == hold && hold != Hold::User => Ok(()),
+            Some(Phase::Held(now)) if *now == hold && hold != JobHold::User => Ok(()),
             _ => self.put(at, JobRecord::Held { job: number, hold }),
         }
     }
@@ -243,7 +249,7 @@ impl Live {
         self.lose_window(at, number, &setback)?;
         self.put(at, JobRecord::Interrupted { job: number, setback })?;
         match hopeless.or(said.clone().filter(|_| often)) {
-            Some(why) => self.shelve(at, number, Hold::Rejected(why)),
+            Some(why) => self.shelve(at, number, JobHold::Rejected(why)),
             None => said.map_or(Ok(()), |why| self.reconsider(at, number, why)),
         }
     }
@@ -260,7 +266,7 @@ impl Live {
         if before == now {
             return Ok(());
         }
-        self.shelve(at, number, Hold::Rejected(why))?;
+        self.shelve(at, number, JobHold::Rejected(why))?;
         self.enqueue(at, number)
     }
 
@@ -301,7 +307,7 @@ impl Live {
         }
         self.put(at, JobRecord::Interrupted { job: number, setback })?;
         match then {
-            OnLost::Hold => self.shelve(at, number, Hold::Lost),
+            OnLost::Hold => self.shelve(at, number, JobHold::Lost),
             _ => self.spend_less(at, number),
         }
     }
@@ -313,7 +319,7 @@ impl Live {
             return Ok(());
         }
         let why = "what it has paid counts for its budget".to_owned();
-        self.shelve(at, number, Hold::Rejected(why))?;
+        self.shelve(at, number, JobHold::Rejected(why))?;
         self.enqueue(at, number)
     }
 
@@ -355,7 +361,7 @@ impl Live {
         self.mind_budgets_of(at, number)?;
         self.over_for_peers(at, number)?;
         for waiting in self.index.dependents.remove(&number).unwrap_or_default() {
-            self.settle_if(at, waiting, &Hold::Dependency)?;
+            self.settle_if(at, waiting, &JobHold::Dependency)?;
         }
         if let Some((first, _)) = array {
             self.next_of_array(at, first)?;
@@ -363,7 +369,7 @@ impl Live {
         self.afford(at)
     }
 
-    fn settle_if(&mut self, at: Time, number: u64, hold: &Hold) -> Result<(), ApplyError> {
+    fn settle_if(&mut self, at: Time, number: u64, hold: &JobHold) -> Result<(), ApplyError> {
         let phase = self.state.jobs.get(&number).map(|job| job.phase());
         match phase == Some(Phase::Held(hold)) {
             true => self.enqueue(at, number),
@@ -373,7 +379,7 @@ impl Live {
 
     fn next_of_array(&mut self, at: Time, first: u64) -> Result<(), ApplyError> {
         let next =
-            self.state.jobs.of_array(first).find(|job| job.phase() == Phase::Held(&Hold::Array));
+            self.state.jobs.of_array(first).find(|job| job.phase() == Phase::Held(&JobHold::Array));
         match next.map(|job| job.number) {
             Some(next) => self.enqueue(at, next),
             None => Ok(()),

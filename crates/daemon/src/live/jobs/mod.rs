@@ -27,7 +27,7 @@ use tradewind_model::{JobId, Time};
 use super::ApplyError;
 use crate::site::{Seen, Tag};
 pub use job::{
-    Beginning, End, Finish, Happening, Hold, Job, Last, Part, Phase, Run, Setback, Stage,
+    Beginning, Finish, Happening, Job, JobEnd, JobHold, LastStage, Part, Phase, Run, Setback, Stage,
 };
 pub use record::JobRecord;
 pub use table::JobTable;
@@ -139,7 +139,7 @@ impl Jobs {
         self.note(at, number, Happening::Submitted)
     }
 
-    fn hold(&mut self, at: Time, number: u64, hold: &Hold) -> Result<(), ApplyError> {
+    fn hold(&mut self, at: Time, number: u64, hold: &JobHold) -> Result<(), ApplyError> {
         let job = self.job(number)?;
         let Stage::Held(held) = &mut job.stage else { return Err(ApplyError::Job(number)) };
         held.clone_from(hold);

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use tradewind_io::submission::Submission;
-use tradewind_model::{Demand, PoolId, Time};
+use tradewind_model::{Demand, PoolId, Span, Time};
 
 use super::choice::Choice;
-use super::{Finish, Hold, Setback};
+use super::{Finish, JobHold, Setback};
 use crate::site::Tag;
 
 /// What is written down of jobs.
@@ -39,7 +39,7 @@ pub enum JobRecord {
         /// Which.
         job: u64,
         /// For what.
-        hold: Hold,
+        hold: JobHold,
     },
     /// A job joins the market's queue.
     Joined {
@@ -50,6 +50,8 @@ pub enum JobRecord {
         /// Processors of each of the nodes that it may have, at least, if that decided how many it
         /// asks for.
         processors: Option<u32>,
+        /// How long it is predicted to run, used or not; `None`: the market does not learn that.
+        foreseen: Option<Span>,
     },
     /// A booked job starts where and at the price that it was promised; it has just joined.
     Started {
@@ -104,7 +106,7 @@ pub enum JobRecord {
         /// Which.
         job: u64,
         /// For what.
-        hold: Hold,
+        hold: JobHold,
     },
     /// A running job's tasks in one pool are over, and others are not.
     Released {

@@ -11,7 +11,7 @@ use crate::site::size::Size;
 
 /// What a site has told of the nodes of one of its pools.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::live) struct Has {
+pub(in crate::live) struct PoolWidth {
     /// The most of each resource that a node can give a job, where that is known.
     pub max: Option<Resources>,
     /// How large nodes are, where that is known.
@@ -19,7 +19,7 @@ pub(in crate::live) struct Has {
 }
 
 /// By pool that was looked at since the start.
-pub(in crate::live) type Most = BTreeMap<PoolId, Has>;
+pub(in crate::live) type Most = BTreeMap<PoolId, PoolWidth>;
 
 /// Pools that a job needs the same number of nodes of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub(in crate::live) fn groups(
     let mut groups: BTreeMap<u32, Group> = BTreeMap::new();
     let mut unfit = Vec::new();
     for (id, _) in pools.iter() {
-        let none = Has::default();
+        let none = PoolWidth::default();
         let has = max.get(&id).unwrap_or(&none);
         if let Some(node) = has.max.as_ref().filter(|max| !max.hold(&asked)) {
             unfit.push((id, node.to_string()));
@@ -72,7 +72,7 @@ pub(in crate::live) fn groups(
 ///
 /// # Errors
 /// If it could not run there, however many there are: what a node has, for people.
-fn width(submission: &Submission, has: &Has) -> Result<u32, String> {
+fn width(submission: &Submission, has: &PoolWidth) -> Result<u32, String> {
     let shape = submission.layout();
     match has.size {
         Some(Size::Node(processors)) => whole(submission, has, processors),
@@ -85,7 +85,7 @@ fn width(submission: &Submission, has: &Has) -> Result<u32, String> {
 }
 
 /// The same where each node is a whole one of so many processors.
-fn whole(submission: &Submission, has: &Has, processors: u32) -> Result<u32, String> {
+fn whole(submission: &Submission, has: &PoolWidth, processors: u32) -> Result<u32, String> {
     let (shape, wants) = (submission.layout(), Wants::of(submission));
     let many = || format!("{processors} processors a node");
     let gpus = has.max.as_ref().map(|max| max.generic.get("gpu").copied().unwrap_or(0));

@@ -6,7 +6,7 @@ use tradewind_model::{Demand, JobId, Money, PoolId, Pools, Time};
 
 use crate::live::money::Account;
 use crate::live::record::JobRecord;
-use crate::live::state::{Hold, Job, Phase, Setback, State, Why};
+use crate::live::state::{Job, JobHold, Phase, Setback, State, Why};
 use crate::live::{ApplyError, Live};
 
 impl State {
@@ -51,7 +51,7 @@ impl State {
 
 impl Job {
     fn is_booked(&self) -> bool {
-        self.phase() == Phase::Held(&Hold::Booked)
+        self.phase() == Phase::Held(&JobHold::Booked)
     }
 
     /// What its booked window costs.
@@ -122,7 +122,7 @@ impl Live {
         needed: Money,
     ) -> Result<(), ApplyError> {
         self.index.short.insert(number);
-        self.shelve(at, number, Hold::Funds(needed))
+        self.shelve(at, number, JobHold::Funds(needed))
     }
 
     /// A job that was just given nodes which its payer cannot pay for gives them back; so does one
@@ -131,7 +131,7 @@ impl Live {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         if let Some(why) = self.state.barred(job) {
             self.put(at, JobRecord::Interrupted { job: number, setback: Setback::Funds })?;
-            return self.shelve(at, number, Hold::Rejected(why));
+            return self.shelve(at, number, JobHold::Rejected(why));
         }
         let (needed, held) =
             (job.max(), self.state.ledger.accounts.balance(&Account::Held(number)));
@@ -155,7 +155,7 @@ impl Live {
         let mut purses = Purses::default();
         let can = |number: &u64| {
             let job = self.state.jobs.get(number)?;
-            let Phase::Held(Hold::Funds(needed)) = job.phase() else { return Some(*number) };
+            let Phase::Held(JobHold::Funds(needed)) = job.phase() else { return Some(*number) };
             let there = purses.of(job, &self.state);
             (there >= i128::from(needed.0.max(Money::ZERO.0))).then_some(*number)
         };
@@ -173,7 +173,7 @@ impl Live {
     fn try_again(&mut self, at: Time, jobs: Vec<u64>) -> Result<(), ApplyError> {
         for number in jobs {
             let phase = self.state.jobs.get(&number).map(|job| job.phase());
-            let is_short = matches!(phase, Some(Phase::Held(Hold::Funds(_))));
+            let is_short = matches!(phase, Some(Phase::Held(JobHold::Funds(_))));
             self.index.short.remove(&number);
             if is_short {
                 self.enqueue(at, number)?;

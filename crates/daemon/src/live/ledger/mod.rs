@@ -12,7 +12,7 @@ use tradewind_model::{Money, Time};
 use super::ApplyError;
 use income::Income;
 use money::{Account, Accounts, Motive};
-use projects::{Change, Projects};
+use projects::{ProjectEdit, Projects};
 use used::Uses;
 
 /// Money, and what it was spent for.
@@ -49,7 +49,7 @@ pub enum LedgerRecord {
         /// Its name.
         project: String,
         /// How.
-        change: Change,
+        change: ProjectEdit,
     },
     /// From now on these rules count, by which the state follows from records: what older releases
     /// wrote keeps those of its day.

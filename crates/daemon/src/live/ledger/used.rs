@@ -12,11 +12,11 @@ use crate::live::state::State;
 
 /// Sums that are kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Uses(pub BTreeMap<Place, Used>);
+pub struct Uses(pub BTreeMap<UsageKey, UsageSum>);
 
 /// Of what a sum is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct UsageKey {
     /// Months since January 1970, UTC: that in which it was charged.
     pub month: i64,
     /// The project that paid; `None`: the user, or the user's own market.
@@ -29,7 +29,7 @@ pub struct Place {
 
 /// What was used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Used {
+pub struct UsageSum {
     /// Parts of jobs that were charged.
     pub parts: u64,
     /// Nodes times seconds that were charged.
@@ -65,7 +65,7 @@ impl State {
         let (project, user) = (job.paying_project().map(str::to_owned), job.user.clone());
         let is_new_month =
             self.ledger.used.0.last_key_value().is_none_or(|(it, _)| it.month < month);
-        let sum = self.ledger.used.0.entry(Place { month, project, user, site }).or_default();
+        let sum = self.ledger.used.0.entry(UsageKey { month, project, user, site }).or_default();
         sum.parts += 1;
         sum.node_seconds += i128::from(nodes) * i128::from(time.0);
         sum.charged += charged;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tradewind_model::{Share, SiteId, Time};
 
 use crate::live::record::JobRecord;
-use crate::live::state::{Happening, Hold, Job, Phase, State};
+use crate::live::state::{Happening, Job, JobHold, Phase, State};
 use crate::live::{ApplyError, Live};
 use crate::site::Aside;
 
@@ -47,7 +47,7 @@ impl Job {
     /// Whether its window is booked, or it runs in it.
     fn has_window(&self) -> bool {
         match self.phase() {
-            Phase::Held(Hold::Booked) => self.booking.is_some(),
+            Phase::Held(JobHold::Booked) => self.booking.is_some(),
             Phase::Running => self.in_window(),
             _ => false,
         }

@@ -9,7 +9,7 @@ use tradewind_model::{Cause, Outage, Share, SiteId, Span, Time};
 
 use super::{BreachReason, OfferRecord, Promise};
 use crate::live::record::{JobRecord, OutageRecord};
-use crate::live::state::{Booking, Finish, Hold, Job, Outcome, Phase, Setback, Why};
+use crate::live::state::{Booking, Finish, Job, JobHold, OfferOutcome, Phase, Setback, Why};
 use crate::live::{ApplyError, Live};
 
 /// A survey that arrives so long after a moment was made after it.
@@ -60,11 +60,11 @@ impl Live {
                 None if is_late && self.is_not_begun(at, job) => self.breach(at, number),
                 None => Ok(()),
             },
-            Phase::Held(Hold::Booked) if !is_late => self.start_in_window(at, number),
+            Phase::Held(JobHold::Booked) if !is_late => self.start_in_window(at, number),
             Phase::Waiting if !is_late => self.back_to_window(at, number),
-            Phase::Held(Hold::Funds(_)) => self.void(at, number, "its payer has too little"),
-            Phase::Held(Hold::User) => self.void(at, number, "its user holds it"),
-            Phase::Held(Hold::Rejected(_)) => match self.state.barred(job) {
+            Phase::Held(JobHold::Funds(_)) => self.void(at, number, "its payer has too little"),
+            Phase::Held(JobHold::User) => self.void(at, number, "its user holds it"),
+            Phase::Held(JobHold::Rejected(_)) => match self.state.barred(job) {
                 Some(why) => self.void(at, number, &why),
                 None => self.breach(at, number),
             },
@@ -142,7 +142,7 @@ impl Live {
 
     /// A job that a site set back is to start in its window again: its nodes are kept free.
     fn back_to_window(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
-        self.put(at, JobRecord::Left { job: number, hold: Hold::Booked })?;
+        self.put(at, JobRecord::Left { job: number, hold: JobHold::Booked })?;
         self.keep_free(at, number)
     }
 
@@ -193,15 +193,15 @@ impl Live {
         }
         self.index.breached.remove(&number);
         let waits = matches!(phase, Phase::Waiting | Phase::Held(_));
-        let is_free = matches!(phase, Phase::Waiting | Phase::Held(Hold::Booked));
-        let was_booked = phase == Phase::Held(&Hold::Booked);
+        let is_free = matches!(phase, Phase::Waiting | Phase::Held(JobHold::Booked));
+        let was_booked = phase == Phase::Held(&JobHold::Booked);
         let phase_waits = phase == Phase::Waiting;
         if waits {
             self.call_off(at, number)?;
         }
         match then {
             OnBreach::Cancel if waits => self.finish(at, number, Finish::Cancelled),
-            OnBreach::Hold if is_free => self.shelve(at, number, Hold::Breached),
+            OnBreach::Hold if is_free => self.shelve(at, number, JobHold::Breached),
             OnBreach::Requeue if was_booked => {
                 self.enqueue(at, number)?;
                 // What was promised for its window can be spent now.
@@ -220,7 +220,7 @@ impl Live {
         if submission.terms.budget.is_none() && submission.shape.is_none() {
             return Ok(());
         }
-        self.put(at, JobRecord::Left { job: number, hold: Hold::Breached })?;
+        self.put(at, JobRecord::Left { job: number, hold: JobHold::Breached })?;
         self.enqueue(at, number)
     }
 
@@ -242,7 +242,7 @@ impl Live {
         let Some(job) = self.state.jobs.get(&number).filter(|job| job.in_window()) else {
             return Ok(());
         };
-        let has_begun = job.promise().is_some_and(|it| matches!(it.outcome, Outcome::Kept(_)));
+        let has_begun = job.promise().is_some_and(|it| matches!(it.outcome, OfferOutcome::Kept(_)));
         let is_lost = matches!(setback, Setback::Lost | Setback::Preempted);
         let Some(part) = job.parts().first() else { return Ok(()) };
         if !(has_begun || is_lost && job.open_promise().is_some()) {

@@ -13,7 +13,7 @@ use tradewind_model::{Money, Place, Price, Span, Time, TimeMode};
 
 use super::ApplyError;
 use super::jobs::{Happening, Jobs};
-pub use promise::{BreachReason, Outcome, Promise};
+pub use promise::{BreachReason, OfferOutcome, Promise};
 
 /// Quotes that may be accepted.
 #[derive(Debug, Clone, Default)]
@@ -160,15 +160,15 @@ impl Offers {
                 }
             }
             OfferRecord::Kept { job, began } => {
-                jobs.promise(*job)?.outcome = Outcome::Kept(*began);
+                jobs.promise(*job)?.outcome = OfferOutcome::Kept(*began);
                 jobs.note(at, *job, Happening::Kept)?;
             }
             OfferRecord::Breached { job, why } => {
-                jobs.promise(*job)?.outcome = Outcome::Breached(at, why.clone());
+                jobs.promise(*job)?.outcome = OfferOutcome::Breached(at, why.clone());
                 jobs.note(at, *job, Happening::Breached(why.clone()))?;
             }
             OfferRecord::Voided { job, why } => {
-                jobs.promise(*job)?.outcome = Outcome::Void(why.clone());
+                jobs.promise(*job)?.outcome = OfferOutcome::Void(why.clone());
             }
             OfferRecord::OnBreach { job, then } => jobs.promise(*job)?.on_breach = *then,
         }
@@ -192,7 +192,7 @@ impl Quote {
             cost: self.cost,
             slack: self.slack?,
             on_breach: on_breach.unwrap_or_default(),
-            outcome: Outcome::Open,
+            outcome: OfferOutcome::Open,
         })
     }
 }

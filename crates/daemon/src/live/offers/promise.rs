@@ -24,12 +24,12 @@ pub struct Promise {
     /// What happens with the job if the promise is broken.
     pub on_breach: OnBreach,
     /// Whether it was kept.
-    pub outcome: Outcome,
+    pub outcome: OfferOutcome,
 }
 
 /// Whether a promise was kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum OfferOutcome {
     /// It is not decided yet.
     Open,
     /// The job's work began in its window, at this moment.
@@ -75,16 +75,16 @@ impl Promise {
 
     /// Whether it is not decided yet.
     pub fn is_open(&self) -> bool {
-        self.outcome == Outcome::Open
+        self.outcome == OfferOutcome::Open
     }
 
     /// Whether it was broken.
     pub fn is_breached(&self) -> bool {
-        matches!(self.outcome, Outcome::Breached(..))
+        matches!(self.outcome, OfferOutcome::Breached(..))
     }
 
     fn is_void(&self) -> bool {
-        matches!(self.outcome, Outcome::Void(_))
+        matches!(self.outcome, OfferOutcome::Void(_))
     }
 }
 

@@ -4,11 +4,11 @@ use tradewind_io::submission::OnBreach;
 use tradewind_model::Time;
 
 use super::{OfferRecord, Promise};
-use crate::live::asks::{Answer, Taker, refused};
+use crate::live::asks::{StepResult, Taker, refused};
 use crate::live::input::{Refusal, RefusalKind, Reply};
 use crate::live::record::JobRecord;
 use crate::live::rights::Actor;
-use crate::live::state::{Hold, Job, Phase};
+use crate::live::state::{Job, JobHold, Phase};
 use crate::live::{ApplyError, Live};
 
 impl Live {
@@ -20,7 +20,7 @@ impl Live {
         actor: &Actor,
         number: u64,
         (on_breach, quote): (Option<OnBreach>, Option<u64>),
-    ) -> Answer {
+    ) -> StepResult {
         if let Err(refusal) = self.find(actor, number) {
             return Ok(Err(refusal));
         }
@@ -40,7 +40,7 @@ impl Live {
     }
 
     /// The job takes the window of another quote. It pays no more than it was promised first.
-    fn book_again(&mut self, at: Time, actor: &Actor, number: u64, quote: u64) -> Answer {
+    fn book_again(&mut self, at: Time, actor: &Actor, number: u64, quote: u64) -> StepResult {
         if let Err(refusal) = self.may_book_again(actor, number, quote) {
             return Ok(Err(refusal));
         }
@@ -49,7 +49,7 @@ impl Live {
         };
         let payer = job.payer();
         if job.phase() == Phase::Waiting {
-            self.put(at, JobRecord::Left { job: number, hold: Hold::Breached })?;
+            self.put(at, JobRecord::Left { job: number, hold: JobHold::Breached })?;
         }
         self.index.short.remove(&number);
         self.book(at, number, quote)?;

@@ -25,7 +25,7 @@ pub(super) struct Owners<'a> {
 }
 
 /// The same with the market's tasks between them.
-pub(super) struct Line {
+pub(super) struct JoinedLine {
     pub(super) waiting: Vec<OwnersJob>,
     /// By job of `waiting`: whether its load is announced.
     pub(super) counts: Vec<bool>,
@@ -36,7 +36,7 @@ pub(super) struct Line {
 }
 
 /// A task of the market in the site's queue.
-struct Own {
+struct LinedTask {
     /// How many jobs of the survey are before it.
     rank: usize,
     job: u64,
@@ -53,21 +53,21 @@ impl Live {
         site: SiteId,
         survey: &Survey,
         owners: Owners<'_>,
-    ) -> Line {
-        let Some(settings) = self.in_line(site) else { return Line::behind(owners) };
+    ) -> JoinedLine {
+        let Some(settings) = self.in_line(site) else { return JoinedLine::behind(owners) };
         self.learn_line(site, survey);
         let place = self.place_of_new(site, survey, settings.priority);
         let own = self.state.waiting_at(site, survey);
-        let mut own: Vec<Own> = own
+        let mut own: Vec<LinedTask> = own
             .filter_map(|(tag, job)| {
                 let seen = survey.own.get(&tag).map(|own| own.rank as usize);
                 let rank = seen.unwrap_or(place).min(survey.queue.len());
                 let is_lined = self.state.is_lined(job);
-                Some(Own { rank, job: job.number, is_lined, what: own_job(at, job)? })
+                Some(LinedTask { rank, job: job.number, is_lined, what: own_job(at, job)? })
             })
             .collect();
         own.sort_by_key(|own| (own.rank, own.job));
-        Line::with(owners, own, place)
+        JoinedLine::with(owners, own, place)
     }
 
     /// What is seen of the queue, for new jobs.
@@ -109,18 +109,22 @@ fn own_job(at: Time, job: &Job) -> Option<OwnersJob> {
     })
 }
 
-impl Line {
-    fn behind(owners: Owners<'_>) -> Line {
+impl JoinedLine {
+    fn behind(owners: Owners<'_>) -> JoinedLine {
         let counts = vec![true; owners.waiting.len()];
         let first = owners.groups.first.clone();
-        Line { waiting: owners.waiting, counts, first, own: Vec::new() }
+        JoinedLine { waiting: owners.waiting, counts, first, own: Vec::new() }
     }
 
     /// With the market's tasks, which are in the order of their ranks; a new one would be at `place`.
-    fn with(owners: Owners<'_>, own: Vec<Own>, place: usize) -> Line {
+    fn with(owners: Owners<'_>, own: Vec<LinedTask>, place: usize) -> JoinedLine {
         let Owners { groups, waiting } = owners;
-        let mut line =
-            Line { waiting: Vec::new(), counts: Vec::new(), first: Vec::new(), own: Vec::new() };
+        let mut line = JoinedLine {
+            waiting: Vec::new(),
+            counts: Vec::new(),
+            first: Vec::new(),
+            own: Vec::new(),
+        };
         let ends = groups.first.iter().skip(1).copied().chain([waiting.len()]);
         let mut jobs = waiting.into_iter();
         let mut own = own.into_iter().peekable();
@@ -143,7 +147,7 @@ impl Line {
         line
     }
 
-    fn push_own(&mut self, own: Own) {
+    fn push_own(&mut self, own: LinedTask) {
         self.own.push((self.waiting.len(), own.job));
         self.waiting.push(own.what);
         self.counts.push(own.is_lined);
@@ -176,13 +180,10 @@ mod tests {
         waiting[3].after = vec![2, 9];
         let groups = Groups { pools: vec![PoolId(0)], first: vec![0, 1, 3] };
         let own =
-            [(1, 7, true), (1, 8, false), (3, 9, true)].map(|(rank, job_number, is_lined)| Own {
-                rank,
-                job: job_number,
-                is_lined,
-                what: job(10),
+            [(1, 7, true), (1, 8, false), (3, 9, true)].map(|(rank, job_number, is_lined)| {
+                LinedTask { rank, job: job_number, is_lined, what: job(10) }
             });
-        let line = Line::with(Owners { groups: &groups, waiting }, own.into(), 2);
+        let line = JoinedLine::with(Owners { groups: &groups, waiting }, own.into(), 2);
         let nodes: Vec<u32> = line.waiting.iter().map(|job| job.nodes).collect();
         assert_eq!(nodes, [1, 10, 10, 2, 3, 4, 10]);
         assert_eq!(line.first, [0, 3, 5]);

@@ -1,6 +1,7 @@
 //! Outages: nodes that are missing or will be, why, and those that were missing a short while ago.
 
 pub(super) mod away;
+pub mod bound;
 mod lined;
 pub(super) mod missing;
 pub mod owners;

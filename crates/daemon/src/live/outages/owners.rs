@@ -8,13 +8,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tradewind_model::{Cause, Guard, Outage, PoolId, Pools, SiteId, Span, Time};
+use tradewind_model::{Cause, Guard, Outage, OwnersFirst, PoolId, Pools, SiteId, Span, Time};
 use tradewind_sched::free::Taken;
 use tradewind_sched::policy::availability::expected_end_by_limit;
 use tradewind_sched::policy::backfill::Depth;
-use tradewind_sched::policy::owners::{self, Eligible, Expected, OwnersJob, Rule, Unforeseen};
+use tradewind_sched::policy::owners::{self, Eligible, Expected, OwnersJob, SiteRule, Unforeseen};
 
 use super::Why;
+use super::bound::{Bound, SurveyedQueue};
 use super::lined::Owners;
 use crate::live::near::is_near;
 use crate::live::state::{Happening, Job, Phase, State};
@@ -33,6 +34,8 @@ pub struct OwnersQueue {
     pub beyond: u32,
     /// What is not known, a sentence each.
     pub notes: Vec<String>,
+    /// How long jobs of the market put off those that wait.
+    pub bound: Bound,
 }
 
 impl OwnersQueue {
@@ -67,10 +70,16 @@ impl Live {
         self.queues.get(&site)
     }
 
-    /// How much is left to the site's owners beyond what they are expected to need.
-    fn guard_of(&self, site: SiteId) -> Guard {
+    /// The rule of the site's scheduler, and what its owners may rely on.
+    fn rule_of(&self, site: SiteId, survey: &Survey) -> SiteRule {
+        let rule = look_ahead_rule(survey.limits.as_ref().and_then(|limits| limits.queue));
         let name = self.state.market.pools().sites().get(site.0 as usize).map(|site| &site.name);
-        name.and_then(|name| self.settings.guards.get(name)).copied().unwrap_or(Guard::Limits)
+        match name.and_then(|name| self.settings.owners_first.get(name)) {
+            Some(OwnersFirst { guard, max_delay }) => {
+                SiteRule { guard: *guard, max_delay: *max_delay, ..rule }
+            }
+            None => rule,
+        }
     }
 
     /// What the owners' waiting jobs will take, beside what is `missing` at the site now.
@@ -81,7 +90,6 @@ impl Live {
         survey: &Survey,
         missing: &BTreeMap<Why, Outage>,
     ) -> Result<BTreeMap<Why, Outage>, ApplyError> {
-        let rule = survey.limits.as_ref().and_then(|limits| limits.queue);
         let (groups, waiting) = jobs_of(at, &self.state.pools_of(site), survey);
         let line = self.line_at(at, site, survey, Owners { groups: &groups, waiting });
         let pools = self.state.market.pools();
@@ -91,16 +99,20 @@ impl Live {
             taken: self.state.taken_at(at, site, missing),
             waiting: line.waiting.clone(),
         };
-        let rule = Rule { guard: self.guard_of(site), ..look_ahead_rule(rule) };
+        let rule = self.rule_of(site, survey);
         self.learn_habits(site, survey, (missing, &line), (&ahead, rule))?;
         let habits = self.habits_at(site);
         let forecast = match ahead.waiting.is_empty() && rule.guard != Guard::Spare {
-            true => owners::Forecast { jobs: Vec::new(), load: Vec::new() },
+            true => owners::QueueForecast { jobs: Vec::new(), load: Vec::new() },
             false => {
                 let counts = |index: usize| line.counts.get(index).is_none_or(|counts| *counts);
                 owners::forecast_with(&ahead, rule, counts, &habits)
             }
         };
+        let (expected, of_others) = (&forecast.jobs, missing.len());
+        let seen =
+            SurveyedQueue { site, survey, ahead: &ahead, rule, line: &line, expected, of_others };
+        let (bound, load) = self.keep_bound(&seen, forecast.load);
         let turn = |(index, job): (usize, u64)| match forecast.jobs.get(index) {
             Some(Expected::Starts { start, .. }) => Some((job, *start)),
             _ => None,
@@ -112,11 +124,12 @@ impl Live {
             jobs: survey.queue.iter().cloned().zip(expected).collect(),
             beyond: survey.queue_beyond,
             notes: survey.queue_notes.clone(),
+            bound,
         };
         queue.notes.extend(queue.unforeseen());
         self.queues.insert(site, queue);
         self.expect_turns(at, turns)?;
-        let load = forecast.load.iter().map(outage);
+        let load = load.iter().map(outage);
         Ok(self.state.with_names(at, site, load))
     }
 }
@@ -135,19 +148,19 @@ fn because(reason: Unforeseen) -> &'static str {
 }
 
 /// The rule of the site's scheduler; where it is not known, EASY backfilling.
-pub(crate) fn look_ahead_rule(rule: Option<QueueRule>) -> Rule {
+pub(crate) fn look_ahead_rule(rule: Option<QueueRule>) -> SiteRule {
     let Some(QueueRule { depth, window, interval, on_request, .. }) = rule else {
-        return Rule::new(Depth::First(1));
+        return SiteRule::new(Depth::First(1));
     };
     // A manager starts a job up to one round of its scheduler after its nodes are free. A job of the
     // market that is to end before an owner's job starts must have that much room, or the manager
     // would not start it.
-    let rule = Rule { horizon: window, margin: interval, ..Rule::new(Depth::First(0)) };
+    let rule = SiteRule { horizon: window, margin: interval, ..SiteRule::new(Depth::First(0)) };
     match depth {
         // If no nodes are kept free for any job, all start where they fit: no job of that queue reserves.
-        _ if on_request => Rule { depth: Depth::First(depth.max(1)), ..rule },
+        _ if on_request => SiteRule { depth: Depth::First(depth.max(1)), ..rule },
         0 => rule,
-        _ => Rule { depth: Depth::All, tested: depth, ..rule },
+        _ => SiteRule { depth: Depth::All, tested: depth, ..rule },
     }
 }
 

@@ -12,7 +12,7 @@ use crate::live::state::{State, Why};
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RecentHistory {
     /// By pool.
-    pub prices: BTreeMap<PoolId, Asked>,
+    pub prices: BTreeMap<PoolId, PriceSince>,
     /// Outages that had begun and are over, by their ends, the oldest first: those of the last
     /// [`RecentHistory::SPAN`], but [`RecentHistory::OUTAGES`] at most.
     pub outages: VecDeque<PastOutage>,
@@ -22,9 +22,9 @@ pub struct RecentHistory {
 
 /// What a pool's nodes cost from when on.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Asked {
+pub struct PriceSince {
     /// Changes, the oldest first: those of the last [`RecentHistory::SPAN`] and the one before them, but
-    /// [`Asked::POINTS`] at most. No two of one moment, and each to another price than before.
+    /// [`PriceSince::POINTS`] at most. No two of one moment, and each to another price than before.
     pub points: VecDeque<(Time, Price)>,
     /// There were too many: before this moment only some of the changes are there.
     pub thinned: Option<Time>,
@@ -89,7 +89,7 @@ impl RecentHistory {
     }
 }
 
-impl Asked {
+impl PriceSince {
     /// Changes that are kept. Beyond that every other one of the older half is forgotten: what is
     /// long ago has fewer steps.
     pub const POINTS: usize = 1_024;
@@ -111,15 +111,15 @@ impl Asked {
         while self.points.get(1).is_some_and(|(next, _)| *next <= at - RecentHistory::SPAN) {
             self.points.pop_front();
         }
-        if self.points.len() > Asked::POINTS {
+        if self.points.len() > PriceSince::POINTS {
             self.thin();
         }
     }
 
     fn thin(&mut self) {
-        let half = Asked::POINTS / 2;
+        let half = PriceSince::POINTS / 2;
         self.thinned = self.points.get(half).map(|(at, _)| *at);
-        let mut kept: VecDeque<(Time, Price)> = VecDeque::with_capacity(Asked::POINTS);
+        let mut kept: VecDeque<(Time, Price)> = VecDeque::with_capacity(PriceSince::POINTS);
         for (place, point) in self.points.iter().enumerate() {
             let again = kept.back().is_some_and(|(_, last)| *last == point.1);
             if (place >= half || place % 2 == 0) && !again {

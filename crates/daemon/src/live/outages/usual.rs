@@ -12,11 +12,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use sha2::{Digest as _, Sha256};
 use tradewind_model::{Outage, PoolId, SiteId, Span, Time};
 use tradewind_sched::policy::owners::{
-    self, Eligible, Habits, MAX_LIMIT, OwnersJob, Rule, Usual, WHOLE,
+    self, Eligible, Habits, MAX_LIMIT, OwnersJob, SiteRule, Usual, WHOLE,
 };
 
 use super::Why;
-use super::lined::Line;
+use super::lined::JoinedLine;
 use crate::live::record::SiteRecord;
 use crate::live::{ApplyError, Live};
 use crate::site::Survey;
@@ -24,7 +24,7 @@ use crate::site::Survey;
 /// Jobs that ended, of a site, that are remembered.
 const REMEMBERED: usize = 512;
 /// Jobs that ended, the latest last: whose, and the part of its limit that each used, in thousandths.
-pub(crate) type Used = VecDeque<(UserKey, u32)>;
+pub(crate) type UsedShares = VecDeque<(UserKey, u32)>;
 /// A user of a site, by a number; 0: not known.
 pub(crate) type UserKey = u64;
 /// A user's own jobs count if so many of them have ended; otherwise those of all users.
@@ -46,7 +46,7 @@ pub struct SiteHabits {
     /// Whose the waiting jobs are, by the site's names.
     users: BTreeMap<String, String>,
     /// The queue of the last survey.
-    ahead: Option<Queue>,
+    ahead: Option<UsualQueue>,
 }
 
 #[derive(Debug, Clone)]
@@ -58,9 +58,9 @@ struct Runs {
 
 /// A site's queue as a new job of the market would join it.
 #[derive(Debug, Clone)]
-struct Queue {
+struct UsualQueue {
     survey: owners::Survey,
-    rule: Rule,
+    rule: SiteRule,
     /// By index of what is taken: a running job of others.
     taken: Vec<Option<String>>,
     /// By index of the waiting jobs: whether it is one of others, and whose.
@@ -73,7 +73,7 @@ struct Queue {
 #[derive(Debug, Clone)]
 pub struct UsualStart {
     survey: owners::Survey,
-    rule: Rule,
+    rule: SiteRule,
     habits: Habits,
     rank: usize,
 }
@@ -161,7 +161,7 @@ impl SiteHabits {
     }
 
     /// The estimates: by user those with enough jobs that ended, and of all.
-    fn usual(&self, now: Time, used: &Used) -> (Vec<Usual>, BTreeMap<UserKey, usize>) {
+    fn usual(&self, now: Time, used: &UsedShares) -> (Vec<Usual>, BTreeMap<UserKey, usize>) {
         let so_far = |runs: &Runs| part(runs.since, now, runs.limit);
         let of = |user: Option<UserKey>| {
             let is_his = |other: UserKey| user.is_none_or(|user| other == user);
@@ -182,8 +182,8 @@ impl SiteHabits {
         (usual, places)
     }
 
-    fn start(&self, used: &Used) -> Option<UsualStart> {
-        let Queue { survey, rule, taken, waiting, rank } = self.ahead.as_ref()?;
+    fn start(&self, used: &UsedShares) -> Option<UsualStart> {
+        let UsualQueue { survey, rule, taken, waiting, rank } = self.ahead.as_ref()?;
         let has_others = taken.iter().any(Option::is_some) || waiting.iter().any(Option::is_some);
         if used.is_empty() || !has_others {
             return None;
@@ -194,8 +194,8 @@ impl SiteHabits {
 
     /// What is usual for each of the jobs that run or wait; where none has ended yet, to run to its
     /// limit.
-    fn habits(&self, used: &Used) -> Option<Habits> {
-        let Queue { survey, taken, waiting, .. } = self.ahead.as_ref()?;
+    fn habits(&self, used: &UsedShares) -> Option<Habits> {
+        let UsualQueue { survey, taken, waiting, .. } = self.ahead.as_ref()?;
         let (usual, places) = self.usual(survey.now, used);
         let of = |user: Option<&str>| places.get(&key(user)).copied().unwrap_or(0);
         let running = |name: &Option<String>| {
@@ -212,7 +212,7 @@ impl SiteHabits {
 }
 
 /// Jobs that ended are remembered.
-pub(in crate::live) fn remember(used: &mut Used, ended: &[(UserKey, u32)]) {
+pub(in crate::live) fn remember(used: &mut UsedShares, ended: &[(UserKey, u32)]) {
     used.extend(ended);
     let surplus = used.len().saturating_sub(REMEMBERED);
     used.drain(..surplus);
@@ -249,7 +249,7 @@ impl Live {
 
     /// What is usual for the site's jobs of others, as far as its last survey lists them.
     pub(super) fn habits_at(&self, site: SiteId) -> Habits {
-        let none = Used::new();
+        let none = UsedShares::new();
         let used = self.state.sites.used.as_ref().and_then(|all| all.get(&site)).unwrap_or(&none);
         self.habits.get(&site).and_then(|site| site.habits(used)).unwrap_or_default()
     }
@@ -259,8 +259,8 @@ impl Live {
         &mut self,
         site: SiteId,
         survey: &Survey,
-        (missing, line): (&BTreeMap<Why, Outage>, &Line),
-        (ahead, rule): (&owners::Survey, Rule),
+        (missing, line): (&BTreeMap<Why, Outage>, &JoinedLine),
+        (ahead, rule): (&owners::Survey, SiteRule),
     ) -> Result<(), ApplyError> {
         let habits = self.habits.entry(site).or_default();
         let ended = habits.learn(ahead.now, survey);
@@ -289,7 +289,7 @@ impl Live {
             }
         }
         let rank = line.counts.iter().rposition(|counts| *counts).map_or(0, |last| last + 1);
-        habits.ahead = Some(Queue { survey: ahead.clone(), rule, taken, waiting, rank });
+        habits.ahead = Some(UsualQueue { survey: ahead.clone(), rule, taken, waiting, rank });
         Ok(())
     }
 }
@@ -330,7 +330,7 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_bounded() {
-        let (mut site, mut used) = (SiteHabits::default(), Used::new());
+        let (mut site, mut used) = (SiteHabits::default(), UsedShares::new());
         for job in 0..2_000 {
             let at = i64::from(job);
             let ended = site.learn(Time(at), &survey(&[(job, at, at + 100)], &[(job + 1, "eve")]));
@@ -347,7 +347,7 @@ mod tests {
     fn each_user_has_a_habit() {
         let ended = |user: &str, part| (key(Some(user)), part);
         let eve = (0..8).map(|_| ended("eve", 100));
-        let used: Used = eve.chain((0..7).map(|_| ended("ann", 900))).collect();
+        let used: UsedShares = eve.chain((0..7).map(|_| ended("ann", 900))).collect();
         let (usual, places) = SiteHabits::default().usual(Time(0), &used);
         let eve = key(Some("eve"));
         assert_eq!(places.into_iter().collect::<Vec<_>>(), [(eve, 1)], "ann has too few");

@@ -8,7 +8,7 @@ use crate::live::ApplyError;
 use crate::live::jobs::Stage;
 use crate::live::money::{Account, Motive};
 use crate::live::record::PeerRecord;
-use crate::live::state::{Happening, Hold, State};
+use crate::live::state::{Happening, JobHold, State};
 
 impl Peers {
     /// The peer of this name.
@@ -116,7 +116,7 @@ impl State {
                 self.market.apply(&Event::Cancelled { job: id })?;
                 self.jobs.numbers.remove(&id);
             }
-            Stage::Held(Hold::Nowhere) => {}
+            Stage::Held(JobHold::Nowhere) => {}
             _ => return Err(ApplyError::Job(number)),
         }
         let (peer, Offer { quote, .. }) = (handing.to, handing.offer);
@@ -164,7 +164,7 @@ impl State {
     }
 
     fn kept(&mut self, transfer: Serial) -> Result<(), ApplyError> {
-        let (number, name) = self.settle_doubt(transfer, |_| Stage::Held(Hold::Nowhere))?;
+        let (number, name) = self.settle_doubt(transfer, |_| Stage::Held(JobHold::Nowhere))?;
         self.refund(number)?;
         self.note(number, Happening::CameBack(format!("{name} did not take it")))
     }
@@ -194,7 +194,7 @@ impl State {
         Ok(())
     }
 
-    fn came_back(&mut self, number: u64, why: &str, hold: &Hold) -> Result<(), ApplyError> {
+    fn came_back(&mut self, number: u64, why: &str, hold: &JobHold) -> Result<(), ApplyError> {
         self.away(number)?;
         self.refund(number)?;
         let job = self.job(number)?;

@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use tradewind_model::{Money, Time};
 use tradewind_sched::negotiation::{Durable, Entry, Offer, Peer, Serial};
 
-use super::state::{Finish, Hold};
+use super::state::{Finish, JobHold};
 pub use message::{MessageBody, PeerMessage, Traveller};
 pub(super) use negotiate::may_travel;
 pub use settle::{Settlement, WINDING_UP};
@@ -197,7 +197,7 @@ pub enum PeerRecord {
         /// Why, for people.
         why: String,
         /// Why it does not wait in the queue yet.
-        hold: Hold,
+        hold: JobHold,
     },
     /// A job that went to a peer was judged by what the peer says of it.
     Judged {

@@ -17,7 +17,7 @@ use crate::live::input::{Refusal, RefusalKind};
 use crate::live::money::Account;
 use crate::live::record::{JobRecord, LedgerRecord, PeerRecord, Record};
 use crate::live::rights::{Actor, Role};
-use crate::live::state::{Booking, Finish, Hold, Job, Phase, Quote};
+use crate::live::state::{Booking, Finish, Job, JobHold, Phase, Quote};
 use crate::live::{ApplyError, Live};
 
 impl Live {
@@ -56,7 +56,7 @@ impl Live {
     /// What can be told from the state, kept up to date; the record is about to be applied.
     pub(in crate::live) fn remember_peers(&mut self, record: &Record) {
         match record {
-            Record::Job(JobRecord::Held { job, hold: Hold::Nowhere })
+            Record::Job(JobRecord::Held { job, hold: JobHold::Nowhere })
             | Record::Peer(PeerRecord::CameBack { job, .. }) => self.index.nowhere.extend([*job]),
             Record::Peer(PeerRecord::Negotiated {
                 entry: Entry::Gave(transfer) | Entry::Kept(transfer),
@@ -337,7 +337,7 @@ impl Live {
     pub(super) fn may_go(&self, at: Time, job: &Job, wish: Preference) -> bool {
         let here = match wish {
             Preference::Better => job.phase() == Phase::Waiting,
-            Preference::Must => job.phase() == Phase::Held(&Hold::Nowhere),
+            Preference::Must => job.phase() == Phase::Held(&JobHold::Nowhere),
         };
         let lead = self.state.lead();
         let ripe = job.submission.terms.earliest_start.is_none_or(|start| start + lead <= at);
@@ -351,7 +351,9 @@ impl Live {
         let Some(negotiator) = &self.negotiator else { return Ok(()) };
         let waits = |ticket: &Ticket| {
             let job = self.state.jobs.get(&u64::from(ticket.job.0));
-            job.is_some_and(|it| matches!(it.phase(), Phase::Waiting | Phase::Held(Hold::Nowhere)))
+            job.is_some_and(|it| {
+                matches!(it.phase(), Phase::Waiting | Phase::Held(JobHold::Nowhere))
+            })
         };
         let moot: Vec<Ticket> = negotiator.searches().filter(|it| !waits(it)).collect();
         for ticket in moot {

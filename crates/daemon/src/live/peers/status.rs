@@ -14,7 +14,7 @@ use super::{
 use crate::live::input::Refusal;
 use crate::live::record::{JobRecord, PeerRecord};
 use crate::live::rights::Actor;
-use crate::live::state::{Finish, Hold, Job, Phase, State};
+use crate::live::state::{Finish, Job, JobHold, Phase, State};
 use crate::live::{ApplyError, Live};
 
 impl Live {
@@ -209,7 +209,7 @@ impl Live {
         match job.submission.on_lost {
             OnLost::Rerun if job.cancelled_by.is_none() => {
                 self.index.away.remove(&number);
-                let (why, hold) = (why.to_owned(), Hold::Lost);
+                let (why, hold) = (why.to_owned(), JobHold::Lost);
                 self.put(at, PeerRecord::CameBack { job: number, why, hold })
             }
             _ => self.lost_away(at, number, why),
@@ -226,7 +226,7 @@ impl Live {
             OnLost::Fail => self.finish(at, number, Finish::NodeFail),
             OnLost::Rerun => self.came_back(at, number, why),
             OnLost::Hold => {
-                let (why, hold) = (why.to_owned(), Hold::Lost);
+                let (why, hold) = (why.to_owned(), JobHold::Lost);
                 self.put(at, PeerRecord::CameBack { job: number, why, hold })
             }
         }
@@ -238,7 +238,7 @@ impl Live {
         if self.is_cancelled(number) {
             return self.finish(at, number, Finish::Cancelled);
         }
-        let (why, hold) = (why.to_owned(), Hold::Nowhere);
+        let (why, hold) = (why.to_owned(), JobHold::Nowhere);
         self.put(at, PeerRecord::CameBack { job: number, why, hold })?;
         self.enqueue(at, number)
     }

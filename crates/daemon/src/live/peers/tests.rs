@@ -18,7 +18,7 @@ use super::{MessageBody, PeerMessage, RemoteStatus, StatusReport};
 use crate::live::money::Account;
 use crate::live::record::MarketRecord;
 use crate::live::rights::{Actor, Role};
-use crate::live::state::{Finish, Hold, Phase};
+use crate::live::state::{Finish, JobHold, Phase};
 use crate::live::{
     Act, Ask, Input, Live, Make, Record, Refusal, RefusalKind, Reply, Settings, State, Step,
 };
@@ -29,7 +29,7 @@ struct Easy;
 
 impl Make for Easy {
     fn make(&self, _: &str, _: &Pools) -> Result<Box<dyn Policy + Send>, String> {
-        Ok(Box::new(gridfill::GridFill::new(gridfill::Settings::default())))
+        Ok(Box::new(gridfill::GridFill::new(gridfill::GridFillSettings::default())))
     }
 }
 
@@ -182,7 +182,7 @@ impl Pair {
 fn a_job_that_no_nodes_suit_goes_to_a_peer_that_has_some() {
     let mut pair = Pair::new();
     pair.submit(job(3)).unwrap();
-    assert_eq!(pair.phase(0, 1), Phase::Held(&Hold::Nowhere));
+    assert_eq!(pair.phase(0, 1), Phase::Held(&JobHold::Nowhere));
     let asked = pair.post.iter().find_map(|(_, letter)| letter.word.job().cloned());
     let untold = Work::Command(vec!["untold".to_owned()]);
     assert_eq!(asked.unwrap().submission.work, untold, "what runs must not be known yet");
@@ -223,7 +223,7 @@ fn answers_about_an_earlier_hand_over_mean_nothing() {
     let old = pair.reports();
     assert!(matches!(&old[0].fate, RemoteStatus::Back(why) if why == "no"), "{old:?}");
     pair.hear(&old);
-    assert!(matches!(pair.phase(0, 1), Phase::Held(Hold::Nowhere)));
+    assert!(matches!(pair.phase(0, 1), Phase::Held(JobHold::Nowhere)));
     assert_eq!(pair.lives[0].state().accounts().balance(&Account::Held(1)), 0);
     pair.pass(8);
     assert_eq!((pair.phase(0, 1), pair.phase(1, 2)), (Phase::Away, Phase::Running));

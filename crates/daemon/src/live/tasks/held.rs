@@ -5,7 +5,7 @@ use tradewind_model::{SiteId, Time};
 use crate::live::record::TaskRecord;
 use crate::live::state::{Job, Phase, State, TaskGoal, TaskReport};
 use crate::live::{ApplyError, Live};
-use crate::site::{Held, Seen, Survey, Tag};
+use crate::site::{HeldTask, Seen, Survey, Tag};
 
 impl Live {
     /// Writes down which tasks are held at the site, and takes jobs back that are held for too long.
@@ -26,7 +26,7 @@ impl Live {
         Ok(())
     }
 
-    fn is_held_too_long(&self, at: Time, tag: &Tag, held: &Held) -> bool {
+    fn is_held_too_long(&self, at: Time, tag: &Tag, held: &HeldTask) -> bool {
         let task = self.state.tasks.get(tag).filter(|_| self.is_current(tag));
         let since = task.and_then(|task| Some(task.held.as_ref()?.0));
         let job = self.state.jobs.get(&tag.job).filter(|job| job.phase() == Phase::Running);

@@ -32,8 +32,8 @@ fn phases(stage: &Stage) -> Vec<&'static str> {
     let name = |phase: Phase<'_>| match phase {
         Phase::Running => "runs",
         Phase::Waiting => "waits",
-        Phase::Held(Hold::Capped(_)) => "capped",
-        Phase::Held(Hold::Rejected(_)) => "rejected",
+        Phase::Held(JobHold::Capped(_)) => "capped",
+        Phase::Held(JobHold::Rejected(_)) => "rejected",
         Phase::Held(_) => "held",
         _ => "over",
     };
@@ -228,7 +228,7 @@ fn a_limit_that_is_known_is_never_tried() {
     stage.submit(DAY, only_b()).unwrap();
     stage.submit(DAY, only_b()).unwrap();
     assert_eq!(phases(&stage), ["capped", "capped"], "another job of hers is there");
-    let Phase::Held(Hold::Capped(why)) = stage.phase(1) else { panic!() };
+    let Phase::Held(JobHold::Capped(why)) = stage.phase(1) else { panic!() };
     assert_eq!(why, "b: AssocMaxSubmitJobLimit: 1 of 1 jobs of ana are there");
     surveyed(&mut stage, later(1), 1, vec![], say);
     assert_eq!(phases(&stage), ["runs", "capped"]);
@@ -250,7 +250,9 @@ fn a_job_is_held_with_the_limit_that_only_its_site_knew() {
         let cap = cap(Holds::ForThisJob, "QOSMaxWallDurationPerJobLimit");
         survey.capped.insert(tag.clone(), cap);
     });
-    let Phase::Held(Hold::Rejected(why)) = stage.phase(1) else { panic!("{:?}", phases(&stage)) };
+    let Phase::Held(JobHold::Rejected(why)) = stage.phase(1) else {
+        panic!("{:?}", phases(&stage))
+    };
     assert_eq!(why, "no site can take it: b/y: QOSMaxWallDurationPerJobLimit");
     assert_eq!(stage.live.state().jobs[&1].attempt, 1);
 }

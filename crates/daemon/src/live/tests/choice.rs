@@ -1,13 +1,13 @@
 use tradewind_model::PoolId;
 
 use super::*;
-use crate::live::choice::{Against, Choice, Merit, Verdict, Weighed};
+use crate::live::choice::{Against, Choice, Merit, Verdict, WeighedPool};
 
 const X: PoolId = PoolId(0);
 const Y: PoolId = PoolId(1);
 
-fn weighed(pool: PoolId, length: i64, verdict: Verdict) -> Weighed {
-    Weighed { pool, price: Price(1_000_000), length: Span(length), verdict }
+fn weighed(pool: PoolId, length: i64, verdict: Verdict) -> WeighedPool {
+    WeighedPool { pool, price: Price(1_000_000), length: Span(length), verdict }
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn root() -> Actor {
 
 fn needs(stage: &Stage, job: u64) -> Option<i64> {
     match stage.phase(job) {
-        Phase::Held(Hold::Funds(needed)) => Some(needed.0 / 1_000_000),
+        Phase::Held(JobHold::Funds(needed)) => Some(needed.0 / 1_000_000),
         _ => None,
     }
 }
@@ -54,7 +54,11 @@ fn who_cannot_pay_waits_for_money() {
 fn who_cannot_pay_stands_in_nobodys_way() {
     let mut stage = with_credits(150);
     submit_as(&mut stage, "ben", job(3, 100));
-    assert_eq!(stage.phase(1), Phase::Held(&Hold::Funds(Money(200_000_000))), "two fast, one slow");
+    assert_eq!(
+        stage.phase(1),
+        Phase::Held(&JobHold::Funds(Money(200_000_000))),
+        "two fast, one slow"
+    );
     submit_as(&mut stage, "ben", job(1, 200));
     submit_as(&mut stage, "cleo", job(3, 60));
     assert_eq!((stage.phase(2), stage.phase(3)), (Phase::Running, Phase::Running));
@@ -97,8 +101,8 @@ fn prices_that_fall_let_jobs_in_and_prices_that_rise_send_them_away() {
         }
     };
     assert_eq!(ask(1, 1_000_000), None);
-    assert_eq!(ask(2, 2_000_000), Some(Hold::Funds(Money(180_000_000))));
-    assert_eq!(ask(3, 3_000_000), Some(Hold::Funds(Money(270_000_000))));
+    assert_eq!(ask(2, 2_000_000), Some(JobHold::Funds(Money(180_000_000))));
+    assert_eq!(ask(3, 3_000_000), Some(JobHold::Funds(Money(270_000_000))));
     assert_eq!(ask(4, 500_000), None);
 }
 

@@ -154,7 +154,7 @@ fn after_many_timeouts_it_is_held() {
     }
     let phase = stage.phase(1);
     assert!(
-        matches!(phase, Phase::Held(Hold::Rejected(why)) if why.contains("120 s")),
+        matches!(phase, Phase::Held(JobHold::Rejected(why)) if why.contains("120 s")),
         "{phase:?}"
     );
 }

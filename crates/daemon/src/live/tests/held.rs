@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::live::state::{Happening, Setback};
-use crate::site::Held;
+use crate::site::HeldTask;
 
 const MAX: Span = Span(600);
 
@@ -12,7 +12,7 @@ fn acts(stage: &Stage) -> Vec<Act> {
 
 /// A survey in which the task waits, held or not.
 fn look_at(stage: &mut Stage, at: Time, site: u32, tag: &Tag, why: Option<&str>) {
-    let held = why.map(|why| (tag.clone(), Held { why: why.to_owned(), max: MAX }));
+    let held = why.map(|why| (tag.clone(), HeldTask { why: why.to_owned(), max: MAX }));
     let waits = look(vec![(tag.clone(), Seen::Waiting)]);
     let survey = Ok(Survey { held: held.into_iter().collect(), ..waits });
     stage.step(at, Input::Surveyed { site: SiteId(site), survey });

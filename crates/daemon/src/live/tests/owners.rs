@@ -1,11 +1,12 @@
 //! Owners' jobs that wait are load to come.
 
-use tradewind_model::{Cause, Guard, Outage, Place, PoolId, TimeMode};
+use tradewind_model::{Cause, Guard, Outage, OwnersFirst, Place, PoolId, TimeMode};
 use tradewind_sched::policy::owners::{Expected, Unforeseen};
 
 use super::*;
+use crate::live::outages::bound::Bound;
 use crate::live::outages::usual::Wanted;
-use crate::live::state::{Booking, Outcome, Quote, Why};
+use crate::live::state::{Booking, OfferOutcome, Quote, Why};
 use crate::site::SiteError;
 use crate::site::limits::Limits;
 use crate::site::queued::{Blocked, QueueRule, QueuedJob};
@@ -26,6 +27,11 @@ fn waiting(name: &str, nodes: u32, seconds: i64) -> QueuedJob {
 fn here(tasks: u32, seconds: i64) -> Submission {
     let terms = Conditions { sites: vec!["a".to_owned()], ..Conditions::default() };
     Submission { terms, ..job(tasks, seconds) }
+}
+
+/// The site's owners may rely on this guard, and on a bound of a quarter of an hour.
+fn first(guard: Guard) -> BTreeMap<String, OwnersFirst> {
+    [("a".to_owned(), OwnersFirst { guard, max_delay: Span(900) })].into()
 }
 
 impl Stage {
@@ -188,8 +194,8 @@ fn a_wide_job_that_does_not_ask_is_passed_by_narrow_ones() {
 #[test]
 fn a_guard_leaves_nodes_for_early_ends() {
     let runs = |guard| {
-        let guards = [("a".to_owned(), guard)].into();
-        let mut stage = Stage::with(Settings { guards, ..Settings::default() });
+        let owners_first = first(guard);
+        let mut stage = Stage::with(Settings { owners_first, ..Settings::default() });
         let running = |name: &str, from: i64, queue| {
             let mut survey = backlog(0, queue);
             let task = LocalTask { nodes: 1, from: later(from), until: later(from + 1_000) };
@@ -211,8 +217,8 @@ fn a_guard_leaves_nodes_for_early_ends() {
 /// soon, and for a window that was promised.
 #[test]
 fn spare_nodes_are_not_taken_from_an_accepted_offer() {
-    let guards = [("a".to_owned(), Guard::Spare)].into();
-    let mut stage = Stage::with(Settings { guards, ..Settings::default() });
+    let owners_first = first(Guard::Spare);
+    let mut stage = Stage::with(Settings { owners_first, ..Settings::default() });
     let owned = |tasks| {
         let task = LocalTask { nodes: 1, from: DAY, until: later(90_000) };
         let mut survey = look(tasks);
@@ -253,13 +259,47 @@ fn spare_nodes_are_not_taken_from_an_accepted_offer() {
     assert_eq!((tag.job, stage.phase(2)), (1, Phase::Waiting));
     stage.see(later(8_005), owned(vec![(tag, running(later(8_002)))]));
     let promise = stage.live.state().jobs[&1].promise().unwrap();
-    assert_eq!(promise.outcome, Outcome::Kept(later(8_002)));
+    assert_eq!(promise.outcome, OfferOutcome::Kept(later(8_002)));
     // A job that is over soon may use a spare node.
-    let guards = [("a".to_owned(), Guard::Spare)].into();
-    let mut stage = Stage::with(Settings { guards, ..Settings::default() });
+    let owners_first = first(Guard::Spare);
+    let mut stage = Stage::with(Settings { owners_first, ..Settings::default() });
     stage.see(DAY, owned(vec![]));
     stage.submit(later(1), here(1, 240)).unwrap();
     assert_eq!(stage.phase(1), Phase::Running);
+}
+
+/// A job of the market runs, and the owner's job would run on its node. Until it has waited for that
+/// for the bound, the other node may be used; afterwards no job of the market starts before it.
+#[test]
+fn an_owners_job_that_was_put_off_long_enough_comes_first() {
+    let max_delay = Span(60);
+    let owners_first = [("a".to_owned(), OwnersFirst { guard: Guard::Limits, max_delay })].into();
+    let mut stage = Stage::with(Settings { owners_first, ..Settings::default() });
+    stage.see(DAY, look(vec![]));
+    stage.submit(DAY, here(1, 1_000)).unwrap();
+    let tag = stage.orders().remove(0).tag;
+    let see = |stage: &mut Stage, at: i64, queue: Vec<QueuedJob>| {
+        let survey = look(vec![(tag.clone(), running(DAY))]);
+        stage.see(later(at), Survey { queue, ..survey });
+        stage.live.owners_queue(SiteId(0)).unwrap().bound
+    };
+    let wide = || vec![waiting("wide", 2, 600)];
+    let put_off = |longest, reached| (Span(longest), reached);
+    let of = |bound: Bound| (bound.longest, bound.reached);
+    assert_eq!(of(see(&mut stage, 10, wide())), put_off(0, 0));
+    assert_eq!(of(see(&mut stage, 40, wide())), put_off(30, 0));
+    assert_eq!(stage.to_come(), [(2, 1_000, 1_600)]);
+    // It could start somewhere else in the order of the queue: it is not put off now.
+    let behind = vec![waiting("first", 2, 600), waiting("wide", 2, 600)];
+    assert_eq!(of(see(&mut stage, 60, behind)), put_off(50, 0));
+    assert_eq!(of(see(&mut stage, 100, wide())), put_off(50, 0));
+    assert_eq!(of(see(&mut stage, 110, wide())), put_off(60, 1));
+    assert_eq!(stage.to_come(), [(1, 110, 1_000), (2, 1_000, 1_600)]);
+    stage.submit(later(111), here(1, 20)).unwrap();
+    assert_eq!(stage.phase(2), Phase::Waiting, "though it would be over long before");
+    // It starts, or is withdrawn: nothing is closed any more.
+    assert_eq!(of(see(&mut stage, 120, vec![])), put_off(70, 0));
+    assert_eq!((stage.to_come(), stage.phase(2)), (vec![], Phase::Running));
 }
 
 /// When the market expects the owner's running task to end.

@@ -53,7 +53,7 @@ fn a_preemptible_job_pays_for_what_it_used_and_is_planned_again() {
 fn of_others_their_user_decides_as_if_they_were_lost() {
     for (on_lost, phase) in [
         (OnLost::Fail, Phase::Over(&Finish::NodeFail)),
-        (OnLost::Hold, Phase::Held(&Hold::Lost)),
+        (OnLost::Hold, Phase::Held(&JobHold::Lost)),
         (OnLost::Rerun, Phase::Running),
     ] {
         for exit in [Exit::Preempted, Exit::NodeFailed] {

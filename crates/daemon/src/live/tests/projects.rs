@@ -4,7 +4,7 @@ use crate::live::record::LedgerRecord;
 use proptest::prelude::*;
 
 use super::*;
-use crate::live::projects::{Change, MemberRole, SpendingLimits};
+use crate::live::projects::{MemberRole, ProjectEdit, SpendingLimits};
 
 const USERS: [&str; 3] = ["ana", "ben", "cleo"];
 
@@ -62,7 +62,7 @@ impl Stage {
     fn warnings(&self) -> Vec<(Option<String>, u32)> {
         let warned = |(_, record): &(Time, Record)| match record {
             Record::Ledger(LedgerRecord::Project {
-                change: Change::BudgetWarning { user, level, .. },
+                change: ProjectEdit::BudgetWarning { user, level, .. },
                 ..
             }) => Some((user.clone(), *level)),
             _ => None,
@@ -159,7 +159,7 @@ fn who_is_removed_keeps_what_runs_and_no_more() {
     }
     assert_eq!((stage.phase(1), stage.phase(2)), (Phase::Running, Phase::Waiting));
     stage.wish(root(), ProjectChange::Leave { user: "ana".to_owned() }).unwrap();
-    let hold = Hold::Rejected("ana is not a member of project apollo".to_owned());
+    let hold = JobHold::Rejected("ana is not a member of project apollo".to_owned());
     let held = Phase::Held(&hold);
     assert_eq!([stage.phase(1), stage.phase(2), stage.phase(3)], [Phase::Running, held, held]);
     let release = Ask::Release { job: 2 };
@@ -178,12 +178,20 @@ fn limits_hold_jobs_back() {
     stage.submit_for("ana", of_project(1, 60)).unwrap();
     stage.submit_for("ana", of_project(1, 60)).unwrap();
     assert_eq!(stage.phase(1), Phase::Running);
-    assert_eq!(stage.phase(2), Phase::Held(&Hold::Funds(Money(30_000_000))), "10 are left to ana");
+    assert_eq!(
+        stage.phase(2),
+        Phase::Held(&JobHold::Funds(Money(30_000_000))),
+        "10 are left to ana"
+    );
     stage.submit_for("ben", of_project(1, 60)).unwrap();
     assert_eq!(stage.phase(3), Phase::Running, "ben has no limit");
     stage.limit(None, Some(65), None);
     stage.submit_for("ben", of_project(1, 60)).unwrap();
-    assert_eq!(stage.phase(4), Phase::Held(&Hold::Funds(Money(30_000_000))), "5 are left to all");
+    assert_eq!(
+        stage.phase(4),
+        Phase::Held(&JobHold::Funds(Money(30_000_000))),
+        "5 are left to all"
+    );
     stage.limit(None, None, None);
     assert!(matches!(stage.phase(4), Phase::Running | Phase::Waiting));
     stage.limit(Some("ana"), None, None);
@@ -198,7 +206,7 @@ fn a_month_begins_with_its_whole_limit() {
     stage.submit_for("ana", of_project(1, 60)).unwrap();
     stage.end(1, 1, 31);
     stage.submit_for("ana", of_project(1, 60)).unwrap();
-    assert_eq!(stage.phase(2), Phase::Held(&Hold::Funds(Money(30_000_000))));
+    assert_eq!(stage.phase(2), Phase::Held(&JobHold::Funds(Money(30_000_000))));
     // DAY is a day in January.
     stage.step(later(31 * 86_400), Input::Tick);
     assert_eq!(stage.phase(2), Phase::Running);
@@ -293,7 +301,7 @@ fn projects_of_older_journals_have_those_who_spent_as_members() {
     assert_eq!(project.members.keys().collect::<Vec<_>>(), ["ana"]);
     assert_eq!(project.spent.total, stage.live.state().jobs[&1].paid);
     assert_eq!(stage.phase(2), Phase::Running);
-    assert!(matches!(stage.phase(3), Phase::Held(Hold::Rejected(_))), "{:?}", stage.phase(3));
+    assert!(matches!(stage.phase(3), Phase::Held(JobHold::Rejected(_))), "{:?}", stage.phase(3));
     assert_eq!(
         stage.submit_for("ben", of_project(1, 60)).unwrap_err().kind,
         RefusalKind::Forbidden

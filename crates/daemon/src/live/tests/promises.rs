@@ -5,7 +5,7 @@ use tradewind_model::{Place, PoolId, TimeMode};
 
 use super::*;
 use crate::live::record::OfferRecord;
-use crate::live::state::{Booking, BreachReason, Happening, Job, Outcome, Promise, Quote};
+use crate::live::state::{Booking, BreachReason, Happening, Job, OfferOutcome, Promise, Quote};
 use crate::site::SiteError;
 
 const PRICE: i64 = 1_000_000;
@@ -54,7 +54,7 @@ fn first(stage: &Stage) -> &Job {
     &stage.live.state().jobs[&1]
 }
 
-fn outcome(stage: &Stage) -> Outcome {
+fn outcome(stage: &Stage) -> OfferOutcome {
     first(stage).promise().unwrap().outcome.clone()
 }
 
@@ -64,7 +64,7 @@ fn breached(stage: &Stage) -> BreachReason {
     };
     assert_eq!(stage.records.iter().filter(stated).count(), 1, "{:?}", first(stage).history);
     match outcome(stage) {
-        Outcome::Breached(_, why) => why,
+        OfferOutcome::Breached(_, why) => why,
         other => panic!("{other:?}"),
     }
 }
@@ -119,7 +119,7 @@ fn a_window_that_is_kept_costs_what_was_promised() {
     price(&mut stage, later(50), 0, 9 * PRICE);
     stage.step(later(100), Input::Tick);
     run(&mut stage, later(102), 30);
-    assert_eq!(outcome(&stage), Outcome::Kept(later(102)));
+    assert_eq!(outcome(&stage), OfferOutcome::Kept(later(102)));
     assert_eq!((first(&stage).paid, spent(&stage)), (Money(60 * PRICE), 60_000_000));
     let promise = first(&stage).promise().unwrap();
     assert_eq!((promise.cost, promise.latest()), (Money(120 * PRICE), later(100 + SLACK)));
@@ -131,10 +131,10 @@ fn a_site_that_is_back_in_time_keeps_the_promise() {
     let mut stage = promised(OnBreach::Requeue);
     away(&mut stage, later(99), 0);
     stage.step(later(101), Input::Tick);
-    assert_eq!(stage.phase(1), Phase::Held(&Hold::Booked), "it waits for its own window");
+    assert_eq!(stage.phase(1), Phase::Held(&JobHold::Booked), "it waits for its own window");
     stage.survey(later(100 + SLACK), 0, vec![], &[]);
     run(&mut stage, later(100 + SLACK), 60);
-    assert_eq!(outcome(&stage), Outcome::Kept(later(100 + SLACK)));
+    assert_eq!(outcome(&stage), OfferOutcome::Kept(later(100 + SLACK)));
     assert_eq!(first(&stage).paid, Money(120 * PRICE));
 }
 
@@ -154,7 +154,7 @@ fn the_market_pays_what_another_window_costs_more() {
     price(&mut stage, later(10), 1, 9 * PRICE);
     away(&mut stage, later(90), 0);
     stage.step(later(100 + SLACK), Input::Tick);
-    assert_eq!(outcome(&stage), Outcome::Open);
+    assert_eq!(outcome(&stage), OfferOutcome::Open);
     let bank = stage.balance("bank");
     stage.step(later(101 + SLACK), Input::Tick);
     assert_eq!(breached(&stage), BreachReason::Away(SiteId(0), later(90)));
@@ -196,7 +196,7 @@ fn who_chose_so_is_asked_and_may_take_another_window() {
     stage.survey(later(90), 0, vec![], &[("own", 1)]);
     stage.step(later(101 + SLACK), Input::Tick);
     assert_eq!(breached(&stage), BreachReason::OwnersJob(PoolId(0), "own".to_owned()));
-    assert_eq!(stage.phase(1), Phase::Held(&Hold::Breached));
+    assert_eq!(stage.phase(1), Phase::Held(&JobHold::Breached));
     stage.survey(later(200), 0, vec![], &[]);
     price(&mut stage, later(200), 0, 2 * PRICE);
     let mut other = quote(later(210));
@@ -209,7 +209,7 @@ fn who_chose_so_is_asked_and_may_take_another_window() {
     assert_eq!(spent(&stage), 120_000_000, "no more than it was promised first");
     run(&mut stage, later(211), 50);
     let outcomes: Vec<bool> = first(&stage).promises.iter().map(Promise::is_breached).collect();
-    assert_eq!((outcomes, outcome(&stage)), (vec![true, false], Outcome::Kept(later(211))));
+    assert_eq!((outcomes, outcome(&stage)), (vec![true, false], OfferOutcome::Kept(later(211))));
     assert_eq!(
         (first(&stage).paid, first(&stage).covered),
         (Money(120 * PRICE), Money(80 * PRICE))
@@ -243,7 +243,7 @@ fn a_site_that_refuses_is_asked_again_in_the_window() {
     assert_eq!((stage.phase(1), first(&stage).attempt), (Phase::Running, 1));
     assert!(first(&stage).in_window());
     run(&mut stage, later(104), 10);
-    assert_eq!(outcome(&stage), Outcome::Kept(later(104)));
+    assert_eq!(outcome(&stage), OfferOutcome::Kept(later(104)));
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn a_site_that_never_starts_it_has_broken_the_promise() {
     let order = stage.orders().remove(0);
     let waits = vec![(order.tag.clone(), Seen::Waiting)];
     stage.survey(later(101 + SLACK), 0, waits.clone(), &[]);
-    assert_eq!(outcome(&stage), Outcome::Open, "this survey may be older");
+    assert_eq!(outcome(&stage), OfferOutcome::Open, "this survey may be older");
     stage.survey(later(110 + SLACK), 0, waits, &[]);
     assert_eq!(breached(&stage), BreachReason::NotStarted(PoolId(0)));
     assert_eq!(stage.orders()[0].act, Act::Recall);
@@ -290,7 +290,7 @@ fn nodes_that_fail_in_the_window_break_the_promise() {
     stage.step(later(100), Input::Tick);
     let order = stage.orders().remove(0);
     stage.survey(later(102), 0, vec![(order.tag.clone(), running(later(101)))], &[]);
-    assert_eq!(outcome(&stage), Outcome::Kept(later(101)));
+    assert_eq!(outcome(&stage), OfferOutcome::Kept(later(101)));
     stage.survey(later(130), 1, vec![], &[]);
     let lost = ended(later(101), later(131), Exit::NodeFailed);
     stage.survey(later(131), 0, vec![(order.tag, lost)], &[("own", 2)]);
@@ -305,7 +305,7 @@ fn nodes_that_fail_in_the_window_break_the_promise() {
 fn what_its_own_side_gives_up_is_no_breach() {
     let mut stage = promised(OnBreach::Requeue);
     ask(&mut stage, later(10), Ask::Cancel { job: 1 }).unwrap();
-    assert!(matches!(outcome(&stage), Outcome::Void(_)));
+    assert!(matches!(outcome(&stage), OfferOutcome::Void(_)));
     assert_eq!((spent(&stage), stage.live.state().outages().len()), (0, 0));
 }
 
@@ -317,7 +317,7 @@ fn a_window_that_has_begun_begins_when_it_is_accepted() {
     ask(&mut stage, later(90), Ask::Submit { submission, key, quote: Some(number) }).unwrap();
     assert_eq!(first(&stage).promise().unwrap().window.start, later(90));
     run(&mut stage, later(95), 10);
-    assert_eq!(outcome(&stage), Outcome::Kept(later(95)));
+    assert_eq!(outcome(&stage), OfferOutcome::Kept(later(95)));
     // And its nodes must be free then.
     let number = keep(&mut stage, later(110), quote(later(110)));
     stage.survey(later(120), 0, vec![], &[("own", 2)]);
@@ -337,7 +337,7 @@ fn a_restart_goes_on_with_what_was_promised() {
     stage.live = begun.unwrap().0;
     stage.step(later(501), Input::Tick);
     assert_eq!(breached(&stage), BreachReason::Away(SiteId(0), later(90)));
-    assert_eq!(stage.phase(1), Phase::Held(&Hold::Breached));
+    assert_eq!(stage.phase(1), Phase::Held(&JobHold::Breached));
     let told = first(&stage).history.iter().filter(|(_, it)| matches!(it, Happening::Breached(_)));
     assert_eq!(told.count(), 1);
 }

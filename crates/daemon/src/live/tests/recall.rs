@@ -137,7 +137,7 @@ fn a_folder_that_is_missing_has_one_fate() {
         let why = "/nowhere: not there".to_owned();
         let seen = never(later(4), Exit::NotStarted(why.clone()));
         stage.survey(later(4), site, vec![(tag, seen)], &[]);
-        assert_eq!(stage.phase(1), Phase::Held(&Hold::Rejected(why)));
+        assert_eq!(stage.phase(1), Phase::Held(&JobHold::Rejected(why)));
         assert_eq!(stage.live.state().jobs[&1].paid, Money::ZERO);
         replayed(&stage);
     }
@@ -157,5 +157,5 @@ fn a_job_that_never_began_is_planned_again_whatever_its_user_wants_if_it_is_lost
         let tasks = vec![(order.tag, never(at, Exit::Refused(why)))];
         stage.survey(at, order.site.0, tasks, &[]);
     }
-    assert!(matches!(stage.phase(1), Phase::Held(Hold::Rejected(why)) if why.contains("lost")));
+    assert!(matches!(stage.phase(1), Phase::Held(JobHold::Rejected(why)) if why.contains("lost")));
 }

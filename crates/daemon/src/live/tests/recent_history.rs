@@ -32,7 +32,7 @@ proptest! {
             past.priced(now, PoolId(3), Price(price));
         }
         let (all, kept) = (whole(&said), &past.prices[&PoolId(3)]);
-        prop_assert!(kept.points.len() <= Asked::POINTS);
+        prop_assert!(kept.points.len() <= PriceSince::POINTS);
         let exact = kept.thinned.unwrap_or(Time(0)).max(kept.points[0].0);
         let tail = |points: &mut dyn Iterator<Item = (Time, Price)>| {
             points.filter(|(at, _)| *at > exact).collect::<Vec<_>>()

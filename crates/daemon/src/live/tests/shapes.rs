@@ -79,7 +79,7 @@ fn jobs_are_counted_again_when_sizes_become_known() {
     stage.submit(DAY, tasks(3)).unwrap();
     stage.submit(DAY, tasks(8)).unwrap();
     assert_eq!(stage.live.state().jobs[&2].nodes(), 3);
-    assert_eq!(stage.phase(3), Phase::Held(&Hold::Nowhere));
+    assert_eq!(stage.phase(3), Phase::Held(&JobHold::Nowhere));
     sized(&mut stage, 0, 4, 0);
     sized(&mut stage, 1, 4, 0);
     assert_eq!([2, 3].map(|job| stage.live.state().jobs[&job].nodes()), [1, 2]);
@@ -104,11 +104,11 @@ fn a_singleton_waits_for_earlier_jobs_of_its_name() {
     stage.submit(DAY, single.clone()).unwrap();
     stage.submit(DAY, single).unwrap();
     for job in [3, 4] {
-        assert_eq!(stage.phase(job), Phase::Held(&Hold::Dependency));
+        assert_eq!(stage.phase(job), Phase::Held(&JobHold::Dependency));
     }
     cancel(&mut stage, 1);
     assert_eq!(stage.phase(3), Phase::Running);
-    assert_eq!(stage.phase(4), Phase::Held(&Hold::Dependency));
+    assert_eq!(stage.phase(4), Phase::Held(&JobHold::Dependency));
 }
 
 #[test]
@@ -125,6 +125,6 @@ fn tasks_of_arrays_wait_for_those_of_their_index() {
     stage.survey(later(9), first.site.0, vec![(first.tag, ended)], &[]);
     // The task of the same index failed; the other's still runs, so that the array is not over.
     assert_eq!(stage.phase(3), Phase::Over(&Finish::Dependency(1)));
-    assert_eq!(stage.phase(4), Phase::Held(&Hold::Dependency));
-    assert_eq!(stage.phase(5), Phase::Held(&Hold::Dependency));
+    assert_eq!(stage.phase(4), Phase::Held(&JobHold::Dependency));
+    assert_eq!(stage.phase(5), Phase::Held(&JobHold::Dependency));
 }

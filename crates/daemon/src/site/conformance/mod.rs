@@ -1,6 +1,6 @@
 //! What every site must hold, as checks that run on any of them.
 //!
-//! A [`Bench`] offers a site without other jobs, whose first pool has at least four nodes,
+//! A [`SiteBench`] offers a site without other jobs, whose first pool has at least four nodes,
 //! and lets time pass: real time, or a clock of its own.
 
 mod ends;
@@ -17,7 +17,7 @@ use tradewind_model::{Span, Time};
 use super::{Exit, Order, Seen, Site, SiteError, Survey, Tag};
 
 /// A site under test.
-pub trait Bench {
+pub trait SiteBench {
     /// The site under test.
     fn site(&mut self) -> &mut dyn Site;
 
@@ -100,10 +100,10 @@ impl TaskBehaviour {
 }
 
 /// One promise: `Err` says how it was broken.
-pub type Check = fn(&mut dyn Bench) -> Result<(), String>;
+pub type SiteCheck = fn(&mut dyn SiteBench) -> Result<(), String>;
 
 /// All of them by name. Each wants a fresh bench.
-pub const CHECKS: [(&str, Check); 36] = [
+pub const CHECKS: [(&str, SiteCheck); 36] = [
     ("a task runs once for its tag", promises::runs_once),
     ("what was acknowledged is seen", promises::acknowledged_is_seen),
     ("a task that was forgotten is gone for ever", promises::forgotten_is_gone),
@@ -146,7 +146,7 @@ pub const CHECKS: [(&str, Check); 36] = [
 ];
 
 /// An order of one node in the first pool, at once, for a minute.
-pub fn order(bench: &mut dyn Bench, job: u64, act: &TaskBehaviour) -> Order {
+pub fn order(bench: &mut dyn SiteBench, job: u64, act: &TaskBehaviour) -> Order {
     let work = bench.work(act);
     let start = bench.now();
     let pool = bench.site().pools().first().map(|pool| pool.name.clone()).unwrap_or_default();
@@ -183,17 +183,17 @@ fn told<T>(what: &str, answer: Result<T, SiteError>) -> Result<T, String> {
     answer.map_err(|error| format!("{what}: {error}"))
 }
 
-fn submit(bench: &mut dyn Bench, order: &Order) -> Result<(), String> {
+fn submit(bench: &mut dyn SiteBench, order: &Order) -> Result<(), String> {
     told("submission", bench.site().submit(order))
 }
 
-fn survey(bench: &mut dyn Bench) -> Result<Survey, String> {
+fn survey(bench: &mut dyn SiteBench) -> Result<Survey, String> {
     told("survey", bench.site().survey())
 }
 
 /// Surveys until the task is seen as wanted.
 fn until(
-    bench: &mut dyn Bench,
+    bench: &mut dyn SiteBench,
     tag: &Tag,
     wanted: &str,
     is_so: impl Fn(&Seen) -> bool,
@@ -209,7 +209,7 @@ fn until(
     Err(format!("{tag} should be {wanted}, and is {last:?}"))
 }
 
-fn until_running(bench: &mut dyn Bench, tag: &Tag) -> Result<Vec<String>, String> {
+fn until_running(bench: &mut dyn SiteBench, tag: &Tag) -> Result<Vec<String>, String> {
     match until(bench, tag, "running", |seen| matches!(seen, Seen::Running { .. }))? {
         Seen::Running { nodes, .. } => Ok(nodes),
         Seen::Waiting | Seen::Ended { .. } => Ok(Vec::new()),
@@ -217,7 +217,7 @@ fn until_running(bench: &mut dyn Bench, tag: &Tag) -> Result<Vec<String>, String
 }
 
 /// Since when it ran, until when, and how it ended.
-fn until_ended(bench: &mut dyn Bench, tag: &Tag) -> Result<(Option<Time>, Time, Exit), String> {
+fn until_ended(bench: &mut dyn SiteBench, tag: &Tag) -> Result<(Option<Time>, Time, Exit), String> {
     match until(bench, tag, "over", |seen| matches!(seen, Seen::Ended { .. }))? {
         Seen::Ended { since, at, exit } => Ok((since, at, exit)),
         Seen::Waiting | Seen::Running { .. } => Err(format!("{tag} is not over")),
@@ -225,7 +225,11 @@ fn until_ended(bench: &mut dyn Bench, tag: &Tag) -> Result<(Option<Time>, Time, 
 }
 
 /// Runs it to its end, which must be this one.
-fn must_end(bench: &mut dyn Bench, order: &Order, wanted: &Exit) -> Result<(Time, Time), String> {
+fn must_end(
+    bench: &mut dyn SiteBench,
+    order: &Order,
+    wanted: &Exit,
+) -> Result<(Time, Time), String> {
     let before = bench.now();
     submit(bench, order)?;
     let (since, at, exit) = until_ended(bench, &order.tag)?;
@@ -240,7 +244,7 @@ fn must_end(bench: &mut dyn Bench, order: &Order, wanted: &Exit) -> Result<(Time
     Ok((since, at))
 }
 
-fn output(bench: &mut dyn Bench, tag: &Tag, max: usize) -> Result<String, String> {
+fn output(bench: &mut dyn SiteBench, tag: &Tag, max: usize) -> Result<String, String> {
     let bytes = told("output", bench.site().output(tag, max))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -6,13 +6,13 @@ use tradewind_io::submission::Append;
 use tradewind_model::{Span, Time};
 
 use super::{
-    Bench, TaskBehaviour, ensure, must_end, order, output, submit, survey, tag, told, until_ended,
-    until_running,
+    SiteBench, TaskBehaviour, ensure, must_end, order, output, submit, survey, tag, told,
+    until_ended, until_running,
 };
 use crate::site::queued::{Blocked, QueuedJob};
 use crate::site::{Exit, Seen, SiteError};
 
-pub(super) fn runs_once(bench: &mut dyn Bench) -> Result<(), String> {
+pub(super) fn runs_once(bench: &mut dyn SiteBench) -> Result<(), String> {
     let mut order = order(bench, 1, &TaskBehaviour::Say("once".to_owned(), 0));
     order.surroundings.append = Append::Append;
     submit(bench, &order)?;
@@ -30,7 +30,7 @@ pub(super) fn runs_once(bench: &mut dyn Bench) -> Result<(), String> {
     ensure(said == "once", || format!("it said {said:?}"))
 }
 
-pub(super) fn acknowledged_is_seen(bench: &mut dyn Bench) -> Result<(), String> {
+pub(super) fn acknowledged_is_seen(bench: &mut dyn SiteBench) -> Result<(), String> {
     for job in 1..=6 {
         let mut order = order(bench, job, &TaskBehaviour::Exit { after: 0, code: 0 });
         order.start = order.start + Span(if job % 2 == 0 { 1_000 } else { 0 });
@@ -42,7 +42,7 @@ pub(super) fn acknowledged_is_seen(bench: &mut dyn Bench) -> Result<(), String> 
     Ok(())
 }
 
-pub(super) fn forgotten_is_gone(bench: &mut dyn Bench) -> Result<(), String> {
+pub(super) fn forgotten_is_gone(bench: &mut dyn SiteBench) -> Result<(), String> {
     told("to forget what is unknown", bench.site().forget(&tag(9)))?;
     let order = order(bench, 1, &TaskBehaviour::Exit { after: 0, code: 0 });
     must_end(bench, &order, &Exit::Code(0))?;
@@ -60,7 +60,7 @@ pub(super) fn forgotten_is_gone(bench: &mut dyn Bench) -> Result<(), String> {
     Ok(())
 }
 
-pub(super) fn restart_loses_nothing(bench: &mut dyn Bench) -> Result<(), String> {
+pub(super) fn restart_loses_nothing(bench: &mut dyn SiteBench) -> Result<(), String> {
     let over = order(bench, 1, &TaskBehaviour::Exit { after: 0, code: 5 });
     must_end(bench, &over, &Exit::Code(5))?;
     let goes_on = order(bench, 2, &TaskBehaviour::Exit { after: 1, code: 6 });
@@ -88,7 +88,7 @@ pub(super) fn restart_loses_nothing(bench: &mut dyn Bench) -> Result<(), String>
     Ok(())
 }
 
-pub(super) fn not_before_its_time(bench: &mut dyn Bench) -> Result<(), String> {
+pub(super) fn not_before_its_time(bench: &mut dyn SiteBench) -> Result<(), String> {
     let mut order = order(bench, 1, &TaskBehaviour::Exit { after: 0, code: 0 });
     order.start = order.start + Span(2);
     let (since, _) = must_end(bench, &order, &Exit::Code(0))?;
@@ -100,11 +100,11 @@ pub(super) fn not_before_its_time(bench: &mut dyn Bench) -> Result<(), String> {
 }
 
 /// The nodes of the first pool.
-fn width(bench: &mut dyn Bench) -> u32 {
+fn width(bench: &mut dyn SiteBench) -> u32 {
     bench.site().pools().first().map_or(0, |pool| pool.nodes)
 }
 
-pub(super) fn waits_for_nodes(bench: &mut dyn Bench) -> Result<(), String> {
+pub(super) fn waits_for_nodes(bench: &mut dyn SiteBench) -> Result<(), String> {
     let all = width(bench);
     let mut first = order(bench, 1, &TaskBehaviour::Exit { after: 50, code: 0 });
     first.nodes = all - 1;
@@ -129,7 +129,7 @@ pub(super) fn waits_for_nodes(bench: &mut dyn Bench) -> Result<(), String> {
     ensure(exit == Exit::Code(0), || format!("it ended {exit:?}"))
 }
 
-pub(super) fn too_wide_never_runs(bench: &mut dyn Bench) -> Result<(), String> {
+pub(super) fn too_wide_never_runs(bench: &mut dyn SiteBench) -> Result<(), String> {
     let mut order = order(bench, 1, &TaskBehaviour::Exit { after: 0, code: 0 });
     order.nodes = width(bench) + 1;
     match bench.site().submit(&order) {
@@ -152,7 +152,7 @@ pub(super) fn too_wide_never_runs(bench: &mut dyn Bench) -> Result<(), String> {
     Ok(())
 }
 
-pub(super) fn unknown_pool(bench: &mut dyn Bench) -> Result<(), String> {
+pub(super) fn unknown_pool(bench: &mut dyn SiteBench) -> Result<(), String> {
     let mut order = order(bench, 1, &TaskBehaviour::Exit { after: 0, code: 0 });
     order.pool = "no such pool".to_owned();
     let answer = bench.site().submit(&order);
@@ -162,7 +162,7 @@ pub(super) fn unknown_pool(bench: &mut dyn Bench) -> Result<(), String> {
 }
 
 /// Nodes of the first pool that the owner's running tasks hold now.
-fn taken(bench: &mut dyn Bench) -> Result<u32, String> {
+fn taken(bench: &mut dyn SiteBench) -> Result<u32, String> {
     let now: Time = bench.now();
     let survey = survey(bench)?;
     let pool = survey.pools.first().ok_or("a survey without pools")?;
@@ -171,7 +171,7 @@ fn taken(bench: &mut dyn Bench) -> Result<u32, String> {
     Ok(pool.local.values().filter(|task| task.from <= now).map(|task| task.nodes).sum())
 }
 
-pub(super) fn local_load(bench: &mut dyn Bench) -> Result<(), String> {
+pub(super) fn local_load(bench: &mut dyn SiteBench) -> Result<(), String> {
     let all = width(bench);
     for nodes in [0, 2, all] {
         bench.take(nodes);
@@ -192,7 +192,7 @@ pub(super) fn local_load(bench: &mut dyn Bench) -> Result<(), String> {
     ensure(seen == 0, || format!("the owner has nothing, {seen} nodes are seen"))
 }
 
-pub(super) fn waiting_of_others(bench: &mut dyn Bench) -> Result<(), String> {
+pub(super) fn waiting_of_others(bench: &mut dyn SiteBench) -> Result<(), String> {
     let all = width(bench);
     bench.take(all);
     let own = order(bench, 1, &TaskBehaviour::Exit { after: 0, code: 0 });
@@ -224,7 +224,7 @@ pub(super) fn waiting_of_others(bench: &mut dyn Bench) -> Result<(), String> {
     Err(format!("the nodes are free, and yet all wait: {told:?}"))
 }
 
-pub(super) fn fifty_at_once(bench: &mut dyn Bench) -> Result<(), String> {
+pub(super) fn fifty_at_once(bench: &mut dyn SiteBench) -> Result<(), String> {
     const TASKS: u64 = 50;
     for job in 0..TASKS {
         let order = order(bench, job, &TaskBehaviour::Exit { after: 0, code: 0 });

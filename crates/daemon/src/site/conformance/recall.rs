@@ -3,10 +3,12 @@
 use tradewind_io::submission::Append;
 use tradewind_model::Span;
 
-use super::{Bench, TaskBehaviour, ensure, order, output, submit, survey, tag, told, until_ended};
+use super::{
+    SiteBench, TaskBehaviour, ensure, order, output, submit, survey, tag, told, until_ended,
+};
 use crate::site::{Exit, Seen, SiteError};
 
-pub(super) fn before(bench: &mut dyn Bench) -> Result<(), String> {
+pub(super) fn before(bench: &mut dyn SiteBench) -> Result<(), String> {
     let mut order = order(bench, 1, &TaskBehaviour::Say("it ran".to_owned(), 0));
     order.start = order.start + Span(3_600);
     submit(bench, &order)?;
@@ -21,7 +23,7 @@ pub(super) fn before(bench: &mut dyn Bench) -> Result<(), String> {
     ensure(said.is_empty(), || format!("it said {said:?}"))
 }
 
-pub(super) fn after(bench: &mut dyn Bench) -> Result<(), String> {
+pub(super) fn after(bench: &mut dyn SiteBench) -> Result<(), String> {
     // Longer than a survey takes on a busy machine.
     let order = order(bench, 1, &TaskBehaviour::Say("begun".to_owned(), 8));
     submit(bench, &order)?;
@@ -46,7 +48,7 @@ pub(super) fn after(bench: &mut dyn Bench) -> Result<(), String> {
     ensure(before == after, || format!("was {before:?}, is {after:?}"))
 }
 
-pub(super) fn meanwhile(bench: &mut dyn Bench) -> Result<(), String> {
+pub(super) fn meanwhile(bench: &mut dyn SiteBench) -> Result<(), String> {
     for job in 1..=8_u32 {
         let mut order = order(bench, u64::from(job), &TaskBehaviour::Say("once".to_owned(), 1));
         order.surroundings.append = Append::Append;
@@ -74,7 +76,7 @@ pub(super) fn meanwhile(bench: &mut dyn Bench) -> Result<(), String> {
     Ok(())
 }
 
-pub(super) fn unknown(bench: &mut dyn Bench) -> Result<(), String> {
+pub(super) fn unknown(bench: &mut dyn SiteBench) -> Result<(), String> {
     let order = order(bench, 1, &TaskBehaviour::Exit { after: 1, code: 0 });
     told("recall", bench.site().recall(&order.tag))?;
     bench.restart();

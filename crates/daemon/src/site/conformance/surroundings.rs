@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Bench, TaskBehaviour, ensure, must_end, order, output, submit, told, until_ended, until_running,
+    SiteBench, TaskBehaviour, ensure, must_end, order, output, submit, told, until_ended,
+    until_running,
 };
 use crate::site::{Exit, Tag};
 
@@ -23,7 +24,7 @@ const LITERAL: [&str; 12] = [
     "-",
 ];
 
-pub(super) fn arguments(bench: &mut dyn Bench) -> Result<(), String> {
+pub(super) fn arguments(bench: &mut dyn SiteBench) -> Result<(), String> {
     let wanted: Vec<String> = LITERAL.iter().map(|text| (*text).to_owned()).collect();
     let order = order(bench, 1, &TaskBehaviour::ShowArguments(wanted.clone()));
     must_end(bench, &order, &Exit::Code(0))?;
@@ -32,7 +33,7 @@ pub(super) fn arguments(bench: &mut dyn Bench) -> Result<(), String> {
     ensure(seen == wanted, || format!("given {wanted:?}\narrived {seen:?}"))
 }
 
-pub(super) fn environment(bench: &mut dyn Bench) -> Result<(), String> {
+pub(super) fn environment(bench: &mut dyn SiteBench) -> Result<(), String> {
     let own = |index: usize| format!("OWN_{index}");
     let values: BTreeMap<String, String> =
         LITERAL.iter().enumerate().map(|(index, text)| (own(index), (*text).to_owned())).collect();
@@ -50,7 +51,7 @@ pub(super) fn environment(bench: &mut dyn Bench) -> Result<(), String> {
     ensure(seen == wanted, || format!("given {wanted:?}\narrived {seen:?}"))
 }
 
-pub(super) fn odd_names(bench: &mut dyn Bench) -> Result<(), String> {
+pub(super) fn odd_names(bench: &mut dyn SiteBench) -> Result<(), String> {
     let long = "x".repeat(128);
     let names = ["a/b", "..", "it's \"so\" $(exit 9)", "line\nbreak", "乌龟", "-n", "%j", &long];
     for (job, name) in (1..).zip(names) {
@@ -68,7 +69,7 @@ pub(super) fn odd_names(bench: &mut dyn Bench) -> Result<(), String> {
     Ok(())
 }
 
-pub(super) fn output_tail(bench: &mut dyn Bench) -> Result<(), String> {
+pub(super) fn output_tail(bench: &mut dyn SiteBench) -> Result<(), String> {
     let text: String = (0..300).map(|line| format!("line {line}\n")).collect();
     let mut waits = order(bench, 2, &TaskBehaviour::Say(text.clone(), 0));
     waits.start = waits.start + tradewind_model::Span(3_600);

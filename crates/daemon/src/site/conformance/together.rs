@@ -6,8 +6,8 @@ use tradewind_io::submission::Append;
 use tradewind_model::{Span, Time};
 
 use super::{
-    Bench, TaskBehaviour, ensure, must_end, order, output, submit, survey, tag, told, until_ended,
-    until_running,
+    SiteBench, TaskBehaviour, ensure, must_end, order, output, submit, survey, tag, told,
+    until_ended, until_running,
 };
 use crate::site::{Aside, Exit, Go, Order, Seen};
 
@@ -15,7 +15,7 @@ use crate::site::{Aside, Exit, Go, Order, Seen};
 const LATE: i64 = 10_000;
 
 /// An order of one node that waits for others, for a while at most.
-fn gathering(bench: &mut dyn Bench, job: u64, act: &TaskBehaviour) -> Order {
+fn gathering(bench: &mut dyn SiteBench, job: u64, act: &TaskBehaviour) -> Order {
     Order { gather: Some(Span(60)), ..order(bench, job, act) }
 }
 
@@ -24,13 +24,13 @@ fn says() -> TaskBehaviour {
     TaskBehaviour::Say("here".to_owned(), 0)
 }
 
-fn go(bench: &mut dyn Bench, order: &Order, at: Time) -> Result<(), String> {
+fn go(bench: &mut dyn SiteBench, order: &Order, at: Time) -> Result<(), String> {
     let go = Go { at, variables: BTreeMap::new() };
     told("go", bench.site().go(&order.tag, &go))
 }
 
 /// Lets so many seconds pass.
-fn pass(bench: &mut dyn Bench, seconds: i64) {
+fn pass(bench: &mut dyn SiteBench, seconds: i64) {
     let until = bench.now() + Span(seconds);
     while bench.now() < until {
         bench.wait();
@@ -38,7 +38,7 @@ fn pass(bench: &mut dyn Bench, seconds: i64) {
 }
 
 /// It has its nodes, and its work has not begun.
-fn must_wait(bench: &mut dyn Bench, order: &Order) -> Result<(), String> {
+fn must_wait(bench: &mut dyn SiteBench, order: &Order) -> Result<(), String> {
     until_running(bench, &order.tag)?;
     pass(bench, 1);
     let mut seen = survey(bench)?;
@@ -51,7 +51,7 @@ fn must_wait(bench: &mut dyn Bench, order: &Order) -> Result<(), String> {
 }
 
 /// It ended well, and its work ran once, from the second ordered for its begin.
-fn must_have_begun(bench: &mut dyn Bench, order: &Order, at: Time) -> Result<(), String> {
+fn must_have_begun(bench: &mut dyn SiteBench, order: &Order, at: Time) -> Result<(), String> {
     let (since, end, exit) = until_ended(bench, &order.tag)?;
     let good = exit == Exit::Code(0) && since.is_some_and(|since| at <= since && since <= end);
     ensure(good, || format!("told to begin at {at}: {since:?} to {end}, {exit:?}"))?;
@@ -64,7 +64,7 @@ fn must_have_begun(bench: &mut dyn Bench, order: &Order, at: Time) -> Result<(),
 }
 
 /// It is over, and its work has not run.
-fn must_not_have_begun(bench: &mut dyn Bench, order: &Order) -> Result<(), String> {
+fn must_not_have_begun(bench: &mut dyn SiteBench, order: &Order) -> Result<(), String> {
     let (since, _, exit) = until_ended(bench, &order.tag)?;
     ensure(since.is_none() && exit == Exit::Withdrawn, || format!("{since:?} {exit:?}"))?;
     let began = survey(bench)?.began.remove(&order.tag);
@@ -73,7 +73,7 @@ fn must_not_have_begun(bench: &mut dyn Bench, order: &Order) -> Result<(), Strin
     ensure(said.is_empty(), || format!("it never began, and said {said:?}"))
 }
 
-pub(super) fn waits_for_go(bench: &mut dyn Bench) -> Result<(), String> {
+pub(super) fn waits_for_go(bench: &mut dyn SiteBench) -> Result<(), String> {
     let order = gathering(bench, 1, &says());
     submit(bench, &order)?;
     must_wait(bench, &order)?;
@@ -82,7 +82,7 @@ pub(super) fn waits_for_go(bench: &mut dyn Bench) -> Result<(), String> {
     must_have_begun(bench, &order, at)
 }
 
-pub(super) fn go_twice_is_once(bench: &mut dyn Bench) -> Result<(), String> {
+pub(super) fn go_twice_is_once(bench: &mut dyn SiteBench) -> Result<(), String> {
     let mut order = gathering(bench, 1, &says());
     order.surroundings.append = Append::Append;
     submit(bench, &order)?;
@@ -97,7 +97,7 @@ pub(super) fn go_twice_is_once(bench: &mut dyn Bench) -> Result<(), String> {
     must_have_begun(bench, &order, at)
 }
 
-pub(super) fn go_tells_of_the_others(bench: &mut dyn Bench) -> Result<(), String> {
+pub(super) fn go_tells_of_the_others(bench: &mut dyn SiteBench) -> Result<(), String> {
     let names = ["OWN", "OTHERS", "NOT_THERE"].map(str::to_owned);
     let mut order = gathering(bench, 1, &TaskBehaviour::ShowVariables(names.into()));
     order.variables.insert("OWN".to_owned(), "one".to_owned());
@@ -113,7 +113,7 @@ pub(super) fn go_tells_of_the_others(bench: &mut dyn Bench) -> Result<(), String
     ensure(seen == "one\0a,b 'c' $(exit 9)\0none\0", || format!("arrived {seen:?}"))
 }
 
-pub(super) fn go_for_others_is_harmless(bench: &mut dyn Bench) -> Result<(), String> {
+pub(super) fn go_for_others_is_harmless(bench: &mut dyn SiteBench) -> Result<(), String> {
     let waits = gathering(bench, 1, &says());
     let now = bench.now();
     go(bench, &waits, now)?;
@@ -129,7 +129,7 @@ pub(super) fn go_for_others_is_harmless(bench: &mut dyn Bench) -> Result<(), Str
     ensure(before == after, || format!("was {before:?}, is {after:?}"))
 }
 
-pub(super) fn in_vain(bench: &mut dyn Bench) -> Result<(), String> {
+pub(super) fn in_vain(bench: &mut dyn SiteBench) -> Result<(), String> {
     let mut order = gathering(bench, 1, &says());
     order.gather = Some(Span(2));
     submit(bench, &order)?;
@@ -141,7 +141,7 @@ pub(super) fn in_vain(bench: &mut dyn Bench) -> Result<(), String> {
     must_not_have_begun(bench, &order)
 }
 
-pub(super) fn withdrawn_while_it_waits(bench: &mut dyn Bench) -> Result<(), String> {
+pub(super) fn withdrawn_while_it_waits(bench: &mut dyn SiteBench) -> Result<(), String> {
     let first = gathering(bench, 1, &says());
     // This one got its moment to begin, in a while.
     let second = gathering(bench, 2, &says());
@@ -158,7 +158,7 @@ pub(super) fn withdrawn_while_it_waits(bench: &mut dyn Bench) -> Result<(), Stri
     Ok(())
 }
 
-pub(super) fn restart_while_it_waits(bench: &mut dyn Bench) -> Result<(), String> {
+pub(super) fn restart_while_it_waits(bench: &mut dyn SiteBench) -> Result<(), String> {
     let order = gathering(bench, 1, &says());
     submit(bench, &order)?;
     until_running(bench, &order.tag)?;
@@ -175,7 +175,7 @@ pub(super) fn restart_while_it_waits(bench: &mut dyn Bench) -> Result<(), String
     must_have_begun(bench, &order, at)
 }
 
-pub(super) fn limit_counts_from_its_work(bench: &mut dyn Bench) -> Result<(), String> {
+pub(super) fn limit_counts_from_its_work(bench: &mut dyn SiteBench) -> Result<(), String> {
     let mut order = gathering(bench, 1, &TaskBehaviour::Exit { after: 1, code: 0 });
     order.limit = Span(6);
     submit(bench, &order)?;
@@ -194,7 +194,7 @@ pub(super) fn limit_counts_from_its_work(bench: &mut dyn Bench) -> Result<(), St
     ensure(exit == Exit::TimeLimit, || format!("it ended {exit:?}"))
 }
 
-pub(super) fn runs_on_nodes_set_aside(bench: &mut dyn Bench) -> Result<(), String> {
+pub(super) fn runs_on_nodes_set_aside(bench: &mut dyn SiteBench) -> Result<(), String> {
     let mut order = order(bench, 1, &TaskBehaviour::Exit { after: 1, code: 0 });
     (order.aside, order.nodes) = (true, 2);
     let (from, until) = (order.start, order.start + order.limit);

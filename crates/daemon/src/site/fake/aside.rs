@@ -2,10 +2,10 @@
 
 use tradewind_model::Time;
 
-use super::cluster::Cluster;
+use super::cluster::FakeCluster;
 use crate::site::{Aside, Tag};
 
-impl Cluster {
+impl FakeCluster {
     /// Nodes of the pool that are kept for others than `own` (market and job) at some moment from
     /// now until `until`, and that these do not use yet.
     pub(super) fn kept(&self, pool: usize, until: Time, own: Option<&Tag>) -> u32 {

@@ -7,15 +7,17 @@ use tradewind_model::{Span, Time};
 
 use super::behaviour::{self, Behaviour, Temper};
 use super::{LocalJob, Ran};
-use crate::site::queued::{Queue, QueuedJob};
-use crate::site::{Aside, Exit, Held, LocalTask, Order, PoolSetup, PoolSurvey, Seen, Survey, Tag};
+use crate::site::queued::{QueuedJob, WaitingJobs};
+use crate::site::{
+    Aside, Exit, HeldTask, LocalTask, Order, PoolSetup, PoolSurvey, Seen, Survey, Tag,
+};
 
 /// From a friendly signal to the other.
 pub(super) const GRACE: Span = Span(5);
 
 /// A task that is not over.
 #[derive(Debug, Clone)]
-pub(super) struct Task {
+pub(super) struct FakeTask {
     pub(super) pool: usize,
     pub(super) nodes: u32,
     pub(super) start: Time,
@@ -46,7 +48,7 @@ pub(super) struct Running {
 
 /// An ended task, as surveys have it.
 #[derive(Debug, Clone)]
-pub(super) struct Ended {
+pub(super) struct EndedTask {
     pub(super) since: Option<Time>,
     pub(super) at: Time,
     pub(super) exit: Exit,
@@ -54,24 +56,24 @@ pub(super) struct Ended {
 
 /// A job of the owner's; `since`: it runs.
 #[derive(Debug, Clone)]
-pub(super) struct Own {
+pub(super) struct OwnerJob {
     pub(super) job: LocalJob,
     pub(super) since: Option<Time>,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Cluster {
+pub(super) struct FakeCluster {
     pub(super) pools: Vec<PoolSetup>,
     pub(super) now: Time,
     down: BTreeSet<(usize, u32)>,
-    pub(super) live: BTreeMap<Tag, Task>,
+    pub(super) live: BTreeMap<Tag, FakeTask>,
     /// Those whose record was lost while they ran.
-    pub(super) orphans: Vec<(Tag, Task)>,
-    pub(super) ended: BTreeMap<Tag, Ended>,
+    pub(super) orphans: Vec<(Tag, FakeTask)>,
+    pub(super) ended: BTreeMap<Tag, EndedTask>,
     pub(super) says: BTreeMap<Tag, Vec<u8>>,
     /// Tags that never run again though nothing is known of them.
     gone: BTreeSet<Tag>,
-    pub(super) own: BTreeMap<String, Own>,
+    pub(super) own: BTreeMap<String, OwnerJob>,
     /// Waiting jobs that surveys list beside those of `own`. They never start.
     pub(super) queue: Vec<QueuedJob>,
     pub(super) asides: Vec<Aside>,
@@ -83,9 +85,9 @@ pub(super) struct Cluster {
     pub(super) history: Vec<Ran>,
 }
 
-impl Cluster {
-    pub(super) fn new(pools: Vec<PoolSetup>, now: Time) -> Cluster {
-        Cluster {
+impl FakeCluster {
+    pub(super) fn new(pools: Vec<PoolSetup>, now: Time) -> FakeCluster {
+        FakeCluster {
             pools,
             now,
             down: BTreeSet::new(),
@@ -107,7 +109,7 @@ impl Cluster {
     /// The next moment at which something happens by itself.
     fn next_event(&self) -> Option<Time> {
         let lost = self.orphans.iter().map(|(_, task)| task);
-        let tasks = self.live.values().chain(lost).map(Task::next);
+        let tasks = self.live.values().chain(lost).map(FakeTask::next);
         let windows = self.asides.iter().map(|aside| aside.until);
         let own = self.own.values().map(|own| match own.since {
             Some(since) => since + own.job.length,
@@ -141,7 +143,7 @@ impl Cluster {
 
     fn end_what_is_due(&mut self) {
         let now = self.now;
-        let due = |task: &Task| task.running.as_ref().is_some_and(|running| running.end <= now);
+        let due = |task: &FakeTask| task.running.as_ref().is_some_and(|running| running.end <= now);
         let tags: Vec<Tag> =
             self.live.iter().filter(|(_, task)| due(task)).map(|(tag, _)| tag.clone()).collect();
         for tag in tags {
@@ -149,18 +151,18 @@ impl Cluster {
         }
         let (over, on) = std::mem::take(&mut self.orphans).into_iter().partition(|it| due(&it.1));
         self.orphans = on;
-        let over: Vec<(Tag, Task)> = over;
+        let over: Vec<(Tag, FakeTask)> = over;
         over.iter().filter_map(|(_, task)| task.running.as_ref()).for_each(|it| self.note_end(it));
         self.own.retain(|_, own| own.since.is_none_or(|since| since + own.job.length > now));
     }
 
     /// The task ends as it was to.
     fn end(&mut self, tag: &Tag) {
-        let Some(Task { running: Some(running), .. }) = self.live.remove(tag) else { return };
+        let Some(FakeTask { running: Some(running), .. }) = self.live.remove(tag) else { return };
         self.note_end(&running);
         let Running { end, exit, began, .. } = running;
         let since = began.map(|(since, _)| since);
-        self.ended.insert(tag.clone(), Ended { since, at: end, exit });
+        self.ended.insert(tag.clone(), EndedTask { since, at: end, exit });
     }
 
     fn note_end(&mut self, running: &Running) {
@@ -189,7 +191,7 @@ impl Cluster {
     }
 
     fn start_own(&mut self) {
-        let waiting = |own: &Own| own.since.is_none() && own.job.from <= self.now;
+        let waiting = |own: &OwnerJob| own.since.is_none() && own.job.from <= self.now;
         let names: Vec<String> =
             self.own.iter().filter(|(_, own)| waiting(own)).map(|(name, _)| name.clone()).collect();
         for name in names {
@@ -209,7 +211,7 @@ impl Cluster {
 
     /// By start, then by submission, and no task overtakes. Whether any started.
     fn start_ours(&mut self) -> bool {
-        let due = |task: &Task| task.running.is_none() && task.start <= self.now;
+        let due = |task: &FakeTask| task.running.is_none() && task.start <= self.now;
         let mut waiting: Vec<(Time, u64, Tag)> = self
             .live
             .iter()
@@ -290,7 +292,7 @@ impl Cluster {
         if order.nodes == 0 || order.nodes > max {
             return Err(format!("{} nodes: the pool has {max}", order.nodes));
         }
-        let task = Task {
+        let task = FakeTask {
             pool,
             nodes: order.nodes,
             start: order.start,
@@ -320,7 +322,7 @@ impl Cluster {
         match &mut task.running {
             None => {
                 self.live.remove(tag);
-                let ended = Ended { since: None, at: now, exit: Exit::Withdrawn };
+                let ended = EndedTask { since: None, at: now, exit: Exit::Withdrawn };
                 self.ended.insert(tag.clone(), ended);
             }
             Some(running) if running.began.is_some() && running.exit == Exit::Withdrawn => {}
@@ -361,7 +363,7 @@ impl Cluster {
     }
 
     pub(super) fn set_own(&mut self, name: &str, job: LocalJob) {
-        self.own.insert(name.to_owned(), Own { job, since: None });
+        self.own.insert(name.to_owned(), OwnerJob { job, since: None });
         self.happen();
     }
 
@@ -439,38 +441,38 @@ impl Cluster {
             (tag.clone(), seen)
         });
         let ended = self.ended.iter().map(|(tag, ended)| {
-            let Ended { since, at, exit } = ended.clone();
+            let EndedTask { since, at, exit } = ended.clone();
             (tag.clone(), Seen::Ended { since, at, exit })
         });
         let waits = |tag: &Tag| self.live.get(tag).is_some_and(|task| task.running.is_none());
         let held = self.held.iter().filter(|(tag, _)| waits(tag)).map(|(tag, max)| {
-            let held = Held { why: "JobHeldAdmin".to_owned(), max: *max };
+            let held = HeldTask { why: "JobHeldAdmin".to_owned(), max: *max };
             (tag.clone(), held)
         });
         let held = held.collect();
         let (tasks, began) = (live.chain(ended).collect(), self.beginnings());
-        let Queue { jobs: queue, beyond: queue_beyond, notes: queue_notes, own } =
+        let WaitingJobs { jobs: queue, beyond: queue_beyond, notes: queue_notes, own } =
             self.survey_queue();
         let survey = Survey { pools, tasks, began, held, ..Survey::default() };
         Survey { queue, queue_beyond, queue_notes, own, ..survey }
     }
 
     /// The owner's jobs that wait, by name, as they start; then those that were set.
-    fn survey_queue(&self) -> Queue {
-        let waits = |own: &Own| own.since.is_none() && own.job.from <= self.now;
+    fn survey_queue(&self) -> WaitingJobs {
+        let waits = |own: &OwnerJob| own.since.is_none() && own.job.from <= self.now;
         let own = self.own.iter().filter(|(_, own)| waits(own)).map(|(name, own)| {
             let LocalJob { pool, nodes, length, from, .. } = own.job;
             QueuedJob { submitted: from, ..QueuedJob::of(name, pool, nodes, length) }
         });
-        Queue::of((0..).zip(own.chain(self.queue.iter().cloned())).collect())
+        WaitingJobs::of((0..).zip(own.chain(self.queue.iter().cloned())).collect())
     }
 
     fn survey_pool(&self, pool: usize) -> PoolSurvey {
         let nodes = self.pools.get(pool).map_or(0, |pool| pool.nodes);
         let down = self.down.iter().filter(|(of, node)| *of == pool && *node < nodes).count();
         let own = || self.own.iter().filter(|(_, own)| own.job.pool == pool);
-        let is_shown = |own: &Own| own.since.is_some() || own.job.shown <= self.now;
-        let waits = |own: &Own| own.since.is_none() && own.job.from <= self.now;
+        let is_shown = |own: &OwnerJob| own.since.is_some() || own.job.shown <= self.now;
+        let waits = |own: &OwnerJob| own.since.is_none() && own.job.from <= self.now;
         let local = own().filter(|(_, own)| is_shown(own) && !waits(own)).map(|(name, own)| {
             let from = own.since.unwrap_or(own.job.from);
             let until = from + own.job.length;

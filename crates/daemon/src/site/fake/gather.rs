@@ -6,10 +6,10 @@ use tradewind_model::Time;
 
 use super::Ran;
 use super::behaviour::{self, Temper};
-use super::cluster::{Cluster, Ended, GRACE, Task};
+use super::cluster::{EndedTask, FakeCluster, FakeTask, GRACE};
 use crate::site::{Exit, Go, Tag};
 
-impl Task {
+impl FakeTask {
     /// When something happens to it by itself.
     pub(super) fn next(&self) -> Time {
         match (&self.running, self.go) {
@@ -26,7 +26,7 @@ impl Task {
     }
 }
 
-impl Cluster {
+impl FakeCluster {
     /// The task may begin at that moment. The first one stands.
     pub(super) fn go(&mut self, tag: &Tag, go: &Go) {
         let Some(task) = self.live.get_mut(tag).filter(|task| task.go.is_none()) else { return };
@@ -65,7 +65,7 @@ impl Cluster {
 
     /// The work of a task that has its nodes begins; `None`: it was begun before. The record was
     /// lost then, not the mark that the task leaves where it runs.
-    pub(super) fn begin(&mut self, tag: &Tag, mut task: Task) -> Option<Task> {
+    pub(super) fn begin(&mut self, tag: &Tag, mut task: FakeTask) -> Option<FakeTask> {
         let (now, next) = (self.now, self.history.len());
         if !self.begun.insert(tag.clone()) {
             return None;
@@ -87,7 +87,7 @@ impl Cluster {
 
     pub(super) fn begun_before(&mut self, tag: &Tag) {
         let exit = Exit::NotStarted("it was begun before".to_owned());
-        let ended = Ended { since: None, at: self.now, exit };
+        let ended = EndedTask { since: None, at: self.now, exit };
         self.ended.insert(tag.clone(), ended);
     }
 

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tradewind_model::{Span, Time};
 
 pub use self::behaviour::{Behaviour, Temper, work, work_of};
-use self::cluster::Cluster;
+use self::cluster::FakeCluster;
 use super::queued::QueuedJob;
 use super::{
     Aside, Exit, Finding, Go, LocalTask, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError,
@@ -24,7 +24,7 @@ use super::{
 
 /// What goes wrong with one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
+pub enum InjectedFault {
     /// Nothing is done; the answer says so.
     Away,
     /// Nothing is done; the site says no. Surveys are away instead.
@@ -37,7 +37,7 @@ pub enum Fault {
     Late(Span),
     /// The request arrives twice; the answer is the second one's.
     Twice,
-    /// A survey that is not true, in one of [`Fault::GARBAGE`] ways; other calls are answered
+    /// A survey that is not true, in one of [`InjectedFault::GARBAGE`] ways; other calls are answered
     /// with words that say nothing, after they were done.
     Garbage(u32),
     /// A survey that is as old as the last one that was answered, or away if there is none;
@@ -45,7 +45,7 @@ pub enum Fault {
     Stale,
 }
 
-impl Fault {
+impl InjectedFault {
     /// So many ways of garbage there are.
     pub const GARBAGE: u32 = 6;
 }
@@ -95,11 +95,11 @@ enum Request {
 /// The site. A clone is a world of its own.
 #[derive(Debug, Clone)]
 pub struct FakeSite {
-    cluster: Cluster,
+    cluster: FakeCluster,
     /// What goes wrong with the next calls, in order.
-    faults: VecDeque<Option<Fault>>,
+    faults: VecDeque<Option<InjectedFault>>,
     /// What goes wrong with all calls when that list is empty.
-    weather: Option<Fault>,
+    weather: Option<InjectedFault>,
     /// By the moment of arrival, in order of sending.
     late: BTreeMap<Time, Vec<Request>>,
     /// The last survey that was answered.
@@ -110,7 +110,7 @@ impl FakeSite {
     /// An idle one.
     pub fn new(pools: Vec<PoolSetup>, now: Time) -> FakeSite {
         FakeSite {
-            cluster: Cluster::new(pools, now),
+            cluster: FakeCluster::new(pools, now),
             faults: VecDeque::new(),
             weather: None,
             late: BTreeMap::new(),
@@ -141,12 +141,12 @@ impl FakeSite {
     }
 
     /// The next call after those that were planned before goes like this; `None`: well.
-    pub fn plan(&mut self, fault: Option<Fault>) {
+    pub fn plan(&mut self, fault: Option<InjectedFault>) {
         self.faults.push_back(fault);
     }
 
     /// All calls go like this when no plan is left; `None`: well.
-    pub fn weather(&mut self, fault: Option<Fault>) {
+    pub fn weather(&mut self, fault: Option<InjectedFault>) {
         self.weather = fault;
     }
 
@@ -222,7 +222,7 @@ impl FakeSite {
         self.cluster.busy()
     }
 
-    fn next_fault(&mut self) -> Option<Fault> {
+    fn next_fault(&mut self) -> Option<InjectedFault> {
         self.faults.pop_front().unwrap_or_else(|| self.weather.clone())
     }
 
@@ -249,20 +249,20 @@ impl FakeSite {
 
     fn ask(&mut self, request: Request) -> Result<(), SiteError> {
         match self.next_fault() {
-            None | Some(Fault::Stale) => self.carry_out(&request),
-            Some(Fault::Away) => Err(away()),
-            Some(Fault::Refused) => Err(SiteError::Refused("not today".to_owned())),
-            Some(Fault::LostBefore) => Err(silence()),
-            Some(Fault::LostAfter | Fault::Garbage(_)) => {
+            None | Some(InjectedFault::Stale) => self.carry_out(&request),
+            Some(InjectedFault::Away) => Err(away()),
+            Some(InjectedFault::Refused) => Err(SiteError::Refused("not today".to_owned())),
+            Some(InjectedFault::LostBefore) => Err(silence()),
+            Some(InjectedFault::LostAfter | InjectedFault::Garbage(_)) => {
                 let _ = self.carry_out(&request);
                 Err(silence())
             }
-            Some(Fault::Late(after)) => {
+            Some(InjectedFault::Late(after)) => {
                 let at = self.cluster.now + after;
                 self.late.entry(at).or_default().push(request);
                 Err(silence())
             }
-            Some(Fault::Twice) => {
+            Some(InjectedFault::Twice) => {
                 let _ = self.carry_out(&request);
                 self.carry_out(&request)
             }
@@ -278,15 +278,17 @@ impl Site for FakeSite {
     fn survey(&mut self) -> Result<Survey, SiteError> {
         let fault = self.next_fault();
         match fault {
-            None | Some(Fault::Twice) => {
+            None | Some(InjectedFault::Twice) => {
                 let survey = self.cluster.survey();
                 self.last = Some(survey.clone());
                 Ok(survey)
             }
-            Some(Fault::Away | Fault::Refused) => Err(away()),
-            Some(Fault::LostBefore | Fault::LostAfter | Fault::Late(_)) => Err(silence()),
-            Some(Fault::Garbage(how)) => Ok(garble(self.cluster.survey(), how)),
-            Some(Fault::Stale) => self.last.clone().ok_or_else(away),
+            Some(InjectedFault::Away | InjectedFault::Refused) => Err(away()),
+            Some(InjectedFault::LostBefore | InjectedFault::LostAfter | InjectedFault::Late(_)) => {
+                Err(silence())
+            }
+            Some(InjectedFault::Garbage(how)) => Ok(garble(self.cluster.survey(), how)),
+            Some(InjectedFault::Stale) => self.last.clone().ok_or_else(away),
         }
     }
 
@@ -316,11 +318,13 @@ impl Site for FakeSite {
         wanted: &[Aside],
     ) -> Result<Vec<(u64, String)>, SiteError> {
         match self.next_fault() {
-            None | Some(Fault::Stale | Fault::Twice) => Ok(self.cluster.set_aside(market, wanted)),
-            Some(Fault::Away) => Err(away()),
-            Some(Fault::Refused) => Err(SiteError::Refused("not today".to_owned())),
-            Some(Fault::LostBefore | Fault::Late(_)) => Err(silence()),
-            Some(Fault::LostAfter | Fault::Garbage(_)) => {
+            None | Some(InjectedFault::Stale | InjectedFault::Twice) => {
+                Ok(self.cluster.set_aside(market, wanted))
+            }
+            Some(InjectedFault::Away) => Err(away()),
+            Some(InjectedFault::Refused) => Err(SiteError::Refused("not today".to_owned())),
+            Some(InjectedFault::LostBefore | InjectedFault::Late(_)) => Err(silence()),
+            Some(InjectedFault::LostAfter | InjectedFault::Garbage(_)) => {
                 let _ = self.cluster.set_aside(market, wanted);
                 Err(silence())
             }
@@ -329,7 +333,7 @@ impl Site for FakeSite {
 
     fn output(&mut self, tag: &Tag, max: usize) -> Result<Vec<u8>, SiteError> {
         match self.next_fault() {
-            None | Some(Fault::Twice | Fault::Stale) => {
+            None | Some(InjectedFault::Twice | InjectedFault::Stale) => {
                 if !self.cluster.knows(tag) {
                     return Err(SiteError::Refused(format!("{tag} is not known here")));
                 }
@@ -359,7 +363,7 @@ fn silence() -> SiteError {
 fn garble(mut survey: Survey, how: u32) -> Survey {
     let absurd = LocalTask { nodes: u32::MAX, from: Time::MAX, until: Time::MIN };
     let stranger = Tag { market: "stranger".to_owned(), job: u64::MAX, attempt: 0, part: 0 };
-    match how % Fault::GARBAGE {
+    match how % InjectedFault::GARBAGE {
         0 => survey.pools.iter_mut().for_each(|pool| pool.up = u32::MAX),
         1 => survey.pools.truncate(survey.pools.len().saturating_sub(1)),
         2 => survey.pools.push(PoolSurvey::default()),

@@ -1,5 +1,5 @@
 use super::*;
-use crate::site::conformance::{Bench, CHECKS, TaskBehaviour, order, tag};
+use crate::site::conformance::{CHECKS, SiteBench, TaskBehaviour, order, tag};
 use tradewind_io::submission::Work;
 use tradewind_model::Performance;
 
@@ -47,7 +47,7 @@ fn take(site: &mut FakeSite, nodes: u32) {
     }
 }
 
-impl Bench for FakeBench {
+impl SiteBench for FakeBench {
     fn site(&mut self) -> &mut dyn Site {
         &mut self.0
     }
@@ -85,7 +85,7 @@ fn it_keeps_the_promises() {
 fn it_keeps_them_when_every_request_arrives_twice() {
     for (name, check) in CHECKS {
         let mut bench = FakeBench::new();
-        bench.0.weather(Some(Fault::Twice));
+        bench.0.weather(Some(InjectedFault::Twice));
         check(&mut bench).unwrap_or_else(|why| panic!("{name}: {why}"));
     }
 }
@@ -185,7 +185,7 @@ impl Site for Bad {
 
 struct BadBench(Bad);
 
-impl Bench for BadBench {
+impl SiteBench for BadBench {
     fn site(&mut self) -> &mut dyn Site {
         &mut self.0
     }
@@ -240,9 +240,11 @@ fn the_suite_sees_what_is_wrong() {
 fn an_answer_that_is_lost_after_the_deed_leaves_the_deed() {
     let mut bench = FakeBench::new();
     let order = bench.order(1, 2, 10);
-    for (fault, is_done) in
-        [(Fault::LostBefore, false), (Fault::Away, false), (Fault::LostAfter, true)]
-    {
+    for (fault, is_done) in [
+        (InjectedFault::LostBefore, false),
+        (InjectedFault::Away, false),
+        (InjectedFault::LostAfter, true),
+    ] {
         bench.0.plan(Some(fault));
         assert!(bench.0.submit(&order).is_err());
         assert_eq!(bench.seen(1).is_some(), is_done);
@@ -255,7 +257,7 @@ fn an_answer_that_is_lost_after_the_deed_leaves_the_deed() {
 fn a_late_submission_comes_after_its_withdrawal_and_does_nothing() {
     let mut bench = FakeBench::new();
     let order = bench.order(1, 1, 10);
-    bench.0.plan(Some(Fault::Late(Span(5))));
+    bench.0.plan(Some(InjectedFault::Late(Span(5))));
     assert!(bench.0.submit(&order).is_err());
     bench.0.advance(Time(1_003));
     bench.0.withdraw(&order.tag).unwrap();
@@ -333,11 +335,11 @@ fn the_owners_job_waits_for_nodes_and_comes_first() {
 /// One step of a random life: what, of which job, and how much.
 fn step(bench: &mut FakeBench, what: u8, job: u64, much: u32) {
     let fault = match much % 9 {
-        0 => Some(Fault::LostBefore),
-        1 => Some(Fault::LostAfter),
-        2 => Some(Fault::Late(Span(i64::from(much % 40)))),
-        3 => Some(Fault::Twice),
-        4 => Some(Fault::Garbage(much)),
+        0 => Some(InjectedFault::LostBefore),
+        1 => Some(InjectedFault::LostAfter),
+        2 => Some(InjectedFault::Late(Span(i64::from(much % 40)))),
+        3 => Some(InjectedFault::Twice),
+        4 => Some(InjectedFault::Garbage(much)),
         _ => None,
     };
     let now = bench.0.now();

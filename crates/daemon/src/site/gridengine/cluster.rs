@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::replies::{self, Account, Details, Reservation, Status};
+use super::replies::{self, AdvanceReservation, Details, QacctRow, Status};
 use super::words;
 use crate::site::SiteError;
-use crate::site::managed::tool::{Answer, Call, Purpose, Tool, Trouble, Who};
+use crate::site::managed::tool::{Call, CommandOutput, CommandTrouble, Purpose, Tool, Who};
 
 /// The cluster.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cluster<'a>(pub &'a Tool);
+pub(super) struct GridEngineCluster<'a>(pub &'a Tool);
 
-impl Cluster<'_> {
+impl GridEngineCluster<'_> {
     /// Queues and jobs of one moment.
     pub(super) fn status(self) -> Result<Status, SiteError> {
         let call = Call::ours(&["qstat", "-f", "-r", "-u", "*", "-s", "prs", "-xml"]);
@@ -27,8 +27,8 @@ impl Cluster<'_> {
     /// All advance reservations, with places for those that `wanted` names.
     pub(super) fn reservations(
         self,
-        wanted: impl Fn(&Reservation) -> bool,
-    ) -> Result<Vec<Reservation>, SiteError> {
+        wanted: impl Fn(&AdvanceReservation) -> bool,
+    ) -> Result<Vec<AdvanceReservation>, SiteError> {
         let call = Call::ours(&["qrstat", "-u", "*", "-xml"]);
         let answer = self.0.must(&call)?;
         let mut all = self.read(&call, replies::reservations(&answer.text()))?;
@@ -75,9 +75,9 @@ impl Cluster<'_> {
 
     /// The record of a job of `owner` that is over, by its name. Records come some seconds late, and on some
     /// clusters cannot be read from here: `None`.
-    pub(super) fn account(self, owner: &str, name: &str) -> Result<Option<Account>, SiteError> {
+    pub(super) fn account(self, owner: &str, name: &str) -> Result<Option<QacctRow>, SiteError> {
         let answer = self.0.run(&Call::ours(&["qacct", "-o", owner, "-j", name]))?;
-        Ok(answer.is_good().then(|| Account::read(&answer.text())).flatten())
+        Ok(answer.is_good().then(|| QacctRow::read(&answer.text())).flatten())
     }
 
     /// Hands a job in.
@@ -146,7 +146,7 @@ impl Cluster<'_> {
         }
     }
 
-    fn failed(self, call: &Call<'_>, answer: &Answer) -> SiteError {
+    fn failed(self, call: &Call<'_>, answer: &CommandOutput) -> SiteError {
         let why = self.0.failure(call, answer);
         match words::is_unheard(&answer.err) {
             true => SiteError::Away(why),
@@ -165,7 +165,7 @@ impl Cluster<'_> {
 }
 
 /// The time that a command takes, and its answer: for the doctor.
-pub(super) fn timed(tool: &Tool, call: &Call<'_>) -> (Result<Answer, Trouble>, u128) {
+pub(super) fn timed(tool: &Tool, call: &Call<'_>) -> (Result<CommandOutput, CommandTrouble>, u128) {
     let began = std::time::Instant::now();
     let answer = tool.run(call);
     (answer, began.elapsed().as_millis())

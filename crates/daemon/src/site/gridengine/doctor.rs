@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_io::settings::cluster::Mode;
 
-use super::cluster::{Cluster, timed};
+use super::cluster::{GridEngineCluster, timed};
 use super::replies::Status;
 use super::rule::seconds;
 use super::settings::{Pool, Unit};
@@ -18,7 +18,7 @@ const SLOW: u128 = 1_000;
 pub(super) fn look(base: &Base, pools: &[Pool]) -> Vec<Finding> {
     let tool = &base.tool;
     let mut all = vec![commands(tool)];
-    let status = match Cluster(tool).status() {
+    let status = match GridEngineCluster(tool).status() {
         Ok(status) => status,
         Err(error) => {
             let remedy = "start sge_qmaster; look whether the prefix and SGE_ROOT, SGE_CELL, \
@@ -227,5 +227,5 @@ fn is_unused(complaint: &str) -> bool {
 }
 
 fn settings_of(tool: &Tool, words: &[&str]) -> Result<BTreeMap<String, String>, String> {
-    Cluster(tool).settings(words).map_err(|error| error.to_string())
+    GridEngineCluster(tool).settings(words).map_err(|error| error.to_string())
 }

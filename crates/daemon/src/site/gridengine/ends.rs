@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use tradewind_model::Time;
 
-use super::cluster::Cluster;
-use super::replies::{Account, Job};
+use super::cluster::GridEngineCluster;
+use super::replies::{GridEngineJob, QacctRow};
 use super::{Master, now, words};
 use crate::site::managed::driver::Base;
-use crate::site::managed::driver::judge::Verdict;
-use crate::site::managed::driver::manager::Task;
+use crate::site::managed::driver::judge::TaskVerdict;
+use crate::site::managed::driver::manager::ManagedTask;
 use crate::site::managed::spool::{Trace, seconds};
 use crate::site::managed::tickets::Ticket;
 use crate::site::{Exit, Seen, SiteError};
@@ -33,13 +33,13 @@ impl Master {
     pub(super) fn ask_records(
         &mut self,
         base: &Base,
-        task: &Task<'_, Job>,
-    ) -> Result<Option<Verdict>, SiteError> {
-        let cluster = Cluster(&base.tool);
+        task: &ManagedTask<'_, GridEngineJob>,
+    ) -> Result<Option<TaskVerdict>, SiteError> {
+        let cluster = GridEngineCluster(&base.tool);
         if let Some(job) = task.job {
             let reasons = cluster.details(std::iter::once(job.id.as_str()))?.reason;
             let why = reasons.get(&job.id).map_or("Grid Engine does not say why", String::as_str);
-            return Ok(Some(Verdict::Bury(Exit::NotStarted(why.to_owned()))));
+            return Ok(Some(TaskVerdict::Bury(Exit::NotStarted(why.to_owned()))));
         }
         let (tag, ticket, trace) = (task.tag, task.ticket, task.trace);
         let fresh = Missing { since: Instant::now(), asked: None };
@@ -58,9 +58,9 @@ impl Master {
         let has_folder = trace.is_some_and(|trace| !trace.is_claimed);
         let (since, at, exit) = end_of_missing(ticket, trace, account, now());
         Ok(Some(match has_folder {
-            true => Verdict::Stop(Seen::Ended { since, at, exit }),
-            false if ticket.is_recalled => Verdict::Bury(Exit::Withdrawn),
-            false => Verdict::Bury(exit),
+            true => TaskVerdict::Stop(Seen::Ended { since, at, exit }),
+            false if ticket.is_recalled => TaskVerdict::Bury(Exit::Withdrawn),
+            false => TaskVerdict::Bury(exit),
         }))
     }
 }
@@ -70,7 +70,7 @@ impl Master {
 fn end_of_missing(
     ticket: &Ticket,
     trace: Option<&Trace>,
-    account: Option<Account>,
+    account: Option<QacctRow>,
     now: Time,
 ) -> (Option<Time>, Time, Exit) {
     let here = trace.and_then(|trace| trace.here.as_ref()).map(|here| seconds(here.at));
@@ -93,19 +93,19 @@ fn end_of_missing(
 
 /// As the manager's record has it. An exit code of 0 does not say that the work ended well: then
 /// its script would have said so.
-fn exit(account: Account, has_begun: bool) -> Exit {
+fn exit(account: QacctRow, has_begun: bool) -> Exit {
     /// `qmaster enforced h_rt, h_cpu, or h_vmem limit`.
     const LIMIT: i32 = 37;
     /// The script found no place for its folder.
     const NO_SPOOL: i32 = 125;
     match account {
-        Account { failed: LIMIT, .. } => Exit::TimeLimit,
-        Account { status, .. } if status > 128 && status <= 192 => Exit::Signal(status - 128),
-        Account { status: NO_SPOOL, .. } if !has_begun => Exit::NotStarted(
+        QacctRow { failed: LIMIT, .. } => Exit::TimeLimit,
+        QacctRow { status, .. } if status > 128 && status <= 192 => Exit::Signal(status - 128),
+        QacctRow { status: NO_SPOOL, .. } if !has_begun => Exit::NotStarted(
             "its spool folder cannot be written on the node, or the script's tools are missing there"
                 .to_owned(),
         ),
-        Account { .. } => Exit::Lost,
+        QacctRow { .. } => Exit::Lost,
     }
 }
 
@@ -115,7 +115,7 @@ mod tests {
 
     use super::*;
     use crate::site::managed::driver::judge::judge;
-    use crate::site::managed::spool::{End, Here};
+    use crate::site::managed::spool::{Here, SpoolEnd};
 
     fn ticket() -> Ticket {
         Ticket {
@@ -147,48 +147,48 @@ mod tests {
         Trace { here: Some(here), ..Trace::default() }
     }
 
-    fn job(state: &str) -> Job {
-        Job {
+    fn job(state: &str) -> GridEngineJob {
+        GridEngineJob {
             id: "1".to_owned(),
             name: "tw-m-1-0-0".to_owned(),
             owner: "ana".to_owned(),
             state: state.to_owned(),
             places: BTreeMap::from([("q@h".to_owned(), 1)]),
-            ..Job::default()
+            ..GridEngineJob::default()
         }
     }
 
-    fn waiting() -> Job {
-        Job { places: BTreeMap::new(), ..job("qw") }
+    fn waiting() -> GridEngineJob {
+        GridEngineJob { places: BTreeMap::new(), ..job("qw") }
     }
 
     #[test]
     fn the_tasks_own_word_counts_first() {
-        let judge = |ticket: &Ticket, trace: Option<&Trace>, job: Option<&Job>| {
+        let judge = |ticket: &Ticket, trace: Option<&Trace>, job: Option<&GridEngineJob>| {
             judge::<Master>(ticket, job, Some(trace), Time(20))
         };
-        let end = End { since: Some(6_000), at: 7_999, exit: Exit::Code(3) };
+        let end = SpoolEnd { since: Some(6_000), at: 7_999, exit: Exit::Code(3) };
         let trace = Trace { end: Some(end), ..here() };
         let ended = Seen::Ended { since: Some(Time(6)), at: Time(8), exit: Exit::Code(3) };
         for job in [None, Some(&job("r")), Some(&waiting())] {
-            assert_eq!(judge(&ticket(), Some(&trace), job), Verdict::Seen(ended.clone()));
+            assert_eq!(judge(&ticket(), Some(&trace), job), TaskVerdict::Seen(ended.clone()));
         }
         let running = Seen::Running { since: Time(5), nodes: vec!["h".to_owned()] };
-        assert_eq!(judge(&ticket(), Some(&here()), Some(&job("r"))), Verdict::Seen(running));
+        assert_eq!(judge(&ticket(), Some(&here()), Some(&job("r"))), TaskVerdict::Seen(running));
         let early = judge(&ticket(), None, Some(&job("r")));
-        assert_eq!(early, Verdict::Seen(Seen::Waiting), "it is on its way to its host");
-        let broken = Job { state: "Eqw".to_owned(), ..waiting() };
-        assert_eq!(judge(&ticket(), None, Some(&broken)), Verdict::AskRecords);
-        assert_eq!(judge(&ticket(), None, None), Verdict::AskRecords);
+        assert_eq!(early, TaskVerdict::Seen(Seen::Waiting), "it is on its way to its host");
+        let broken = GridEngineJob { state: "Eqw".to_owned(), ..waiting() };
+        assert_eq!(judge(&ticket(), None, Some(&broken)), TaskVerdict::AskRecords);
+        assert_eq!(judge(&ticket(), None, None), TaskVerdict::AskRecords);
         let untaken = Ticket { is_taken: false, ..ticket() };
-        assert_eq!(judge(&untaken, None, None), Verdict::Nothing);
-        assert_eq!(judge(&untaken, Some(&here()), None), Verdict::AskRecords);
+        assert_eq!(judge(&untaken, None, None), TaskVerdict::Nothing);
+        assert_eq!(judge(&untaken, Some(&here()), None), TaskVerdict::AskRecords);
     }
 
     #[test]
     fn a_killed_script_is_no_success() {
         let account = |failed, status| {
-            Some(Account { since: Some(Time(5)), until: Some(Time(9)), failed, status })
+            Some(QacctRow { since: Some(Time(5)), until: Some(Time(9)), failed, status })
         };
         let end =
             |account, trace: Option<&Trace>| end_of_missing(&ticket(), trace, account, Time(20)).2;

@@ -8,6 +8,6 @@ pub fn read(bytes: &[u8]) {
     let _ = replies::Status::read(text);
     let _ = replies::reservations(text);
     let _ = replies::Details::read(text);
-    let _ = replies::Account::read(text);
+    let _ = replies::QacctRow::read(text);
     let _ = words::refusal(text);
 }

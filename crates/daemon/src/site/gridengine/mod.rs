@@ -39,18 +39,20 @@ use std::time::Duration;
 use tradewind_io::settings::cluster::Mode;
 use tradewind_model::Time;
 
-use self::cluster::Cluster;
-use self::replies::{Instance, Job, Status};
+use self::cluster::GridEngineCluster;
+use self::replies::{GridEngineJob, Instance, Status};
 use self::settings::{Pool, Unit};
 use super::limits::Limits;
 use super::local::records::now;
 use super::managed::bundle::{Words, ahead};
-use super::managed::driver::judge::{self, Verdict};
-use super::managed::driver::manager::{self, Answered, Reservation, Submission, Task, View, Whose};
-use super::managed::driver::{Base, Driver, Manager, Ownership, Part, Settings};
+use super::managed::driver::judge::{self, TaskVerdict};
+use super::managed::driver::manager::{
+    self, ManagedTask, PoolsView, Reservation, ReservationsOf, SubmitAnswer, TaskSubmission,
+};
+use super::managed::driver::{Base, Driver, ManagedSettings, Manager, Ownership, SurveyPart};
 use super::managed::spool::{Here, Trace};
 use super::managed::tickets::Ticket;
-use super::queued::Queue;
+use super::queued::WaitingJobs;
 use super::{Aside, Finding, Order, PoolSurvey, Site, SiteError, Tag};
 
 /// So long a task may be unknown to Grid Engine before it counts as lost: accounting is written
@@ -62,7 +64,7 @@ pub const PATIENCE: Duration = Duration::from_secs(45);
 /// # Errors
 /// If something in the settings means nothing to Grid Engine, the site's folder cannot be used,
 /// another adapter uses it, or a file in it is damaged.
-pub fn open(settings: Settings, patience: Duration) -> io::Result<Box<dyn Site>> {
+pub fn open(settings: ManagedSettings, patience: Duration) -> io::Result<Box<dyn Site>> {
     open_as(settings, patience, None)
 }
 
@@ -71,7 +73,7 @@ pub fn open(settings: Settings, patience: Duration) -> io::Result<Box<dyn Site>>
 /// # Errors
 /// As [`open`].
 pub fn open_for(
-    settings: Settings,
+    settings: ManagedSettings,
     patience: Duration,
     owned: Ownership,
 ) -> io::Result<Box<dyn Site>> {
@@ -79,7 +81,7 @@ pub fn open_for(
 }
 
 fn open_as(
-    mut settings: Settings,
+    mut settings: ManagedSettings,
     patience: Duration,
     owned: Option<Ownership>,
 ) -> io::Result<Box<dyn Site>> {
@@ -98,7 +100,7 @@ fn open_as(
         reservations: Vec::new(),
         units: Vec::new(),
         missing: BTreeMap::new(),
-        rule: rule::Known::default(),
+        rule: rule::KnownRule::default(),
     };
     Ok(Box::new(Driver::open(settings, master, owned)?))
 }
@@ -112,11 +114,11 @@ struct Master {
     patience: Duration,
     instances: Vec<Instance>,
     /// Those that do not end just now.
-    reservations: Vec<replies::Reservation>,
+    reservations: Vec<replies::AdvanceReservation>,
     /// Slots of a unit by pool, as the cluster said last.
     units: Vec<Option<u32>>,
     missing: BTreeMap<Tag, ends::Missing>,
-    rule: rule::Known,
+    rule: rule::KnownRule,
 }
 
 impl Master {
@@ -139,12 +141,12 @@ impl Master {
 }
 
 /// Jobs of others.
-fn theirs<'j>(view: &View<'j, Job>) -> Vec<&'j Job> {
+fn theirs<'j>(view: &PoolsView<'j, GridEngineJob>) -> Vec<&'j GridEngineJob> {
     let all = view.jobs.iter().zip(view.ours);
     all.filter(|(_, is_ours)| !**is_ours).map(|(job, _)| job).collect()
 }
 
-impl manager::Job for Job {
+impl manager::ManagerJob for GridEngineJob {
     fn id(&self) -> String {
         self.id.clone()
     }
@@ -188,12 +190,12 @@ impl manager::Job for Job {
 }
 
 impl Manager for Master {
-    type Job = Job;
+    type Job = GridEngineJob;
 
     const NAME: &'static str = "Grid Engine";
     const LISTS_BY: &'static str = "qstat -f";
     /// Queues come with the jobs.
-    const PARTS: &'static [Part] = &[Part::Reservations, Part::Jobs];
+    const PARTS: &'static [SurveyPart] = &[SurveyPart::Reservations, SurveyPart::Jobs];
     const KEEPS_ENDED: bool = false;
     const CANCEL_KILLS: bool = true;
     const UNRESERVE_KILLS: bool = true;
@@ -206,8 +208,8 @@ impl Manager for Master {
         words::name_of(&ticket.tag)
     }
 
-    fn jobs(&mut self, base: &Base) -> Result<Vec<Job>, SiteError> {
-        let status = Cluster(&base.tool).status()?;
+    fn jobs(&mut self, base: &Base) -> Result<Vec<GridEngineJob>, SiteError> {
+        let status = GridEngineCluster(&base.tool).status()?;
         self.units = self.pools.iter().map(|pool| pool.slots(&status.instances)).collect();
         let Status { instances, jobs } = status;
         self.instances = instances;
@@ -220,16 +222,20 @@ impl Manager for Master {
         Ok(jobs)
     }
 
-    fn list_reservations(&mut self, base: &Base, whose: Whose<'_>) -> Result<(), SiteError> {
+    fn list_reservations(
+        &mut self,
+        base: &Base,
+        whose: ReservationsOf<'_>,
+    ) -> Result<(), SiteError> {
         // Places of others are always asked for: pools are counted from the list until the next one.
         let is_meant = |name: &str| {
             let is_of_others = !words::is_reservation_of(name, &base.markets);
             let is_of = |market| words::is_reservation_of(name, [market]);
-            is_of_others || matches!(whose, Whose::Market(market) if is_of(market))
+            is_of_others || matches!(whose, ReservationsOf::Market(market) if is_of(market))
         };
-        let is_there = |one: &replies::Reservation| !one.state.contains('d');
-        let wanted = |one: &replies::Reservation| is_there(one) && is_meant(&one.name);
-        self.reservations = Cluster(&base.tool).reservations(wanted)?;
+        let is_there = |one: &replies::AdvanceReservation| !one.state.contains('d');
+        let wanted = |one: &replies::AdvanceReservation| is_there(one) && is_meant(&one.name);
+        self.reservations = GridEngineCluster(&base.tool).reservations(wanted)?;
         self.reservations.retain(is_there);
         Ok(())
     }
@@ -238,11 +244,16 @@ impl Manager for Master {
         self.reservations.iter().map(reserve::of_list).collect()
     }
 
-    fn pools(&mut self, base: &Base, view: &View<'_, Job>) -> Result<Vec<PoolSurvey>, SiteError> {
+    fn pools(
+        &mut self,
+        base: &Base,
+        view: &PoolsView<'_, GridEngineJob>,
+    ) -> Result<Vec<PoolSurvey>, SiteError> {
         let theirs = theirs(view);
-        let waiting: Vec<&Job> = theirs.iter().copied().filter(|job| !job.is_placed()).collect();
+        let waiting: Vec<&GridEngineJob> =
+            theirs.iter().copied().filter(|job| !job.is_placed()).collect();
         self.rule.ask(base, &waiting);
-        let reservations: Vec<&replies::Reservation> = self
+        let reservations: Vec<&replies::AdvanceReservation> = self
             .reservations
             .iter()
             .filter(|one| !words::is_reservation_of(&one.name, &base.markets))
@@ -250,7 +261,7 @@ impl Manager for Master {
         let running = theirs.iter().filter(|job| job.is_placed());
         let numbers = running.map(|job| job.id.split('.').next().unwrap_or_default());
         let inside = match reservations.iter().any(|one| one.from <= view.now) {
-            true => Cluster(&base.tool).details(numbers)?.reservation,
+            true => GridEngineCluster(&base.tool).details(numbers)?.reservation,
             false => BTreeMap::new(),
         };
         let others = pools::Others {
@@ -262,7 +273,7 @@ impl Manager for Master {
         Ok(pools::look(&self.pools, &self.instances, &others))
     }
 
-    fn queue(&mut self, _: &Base, view: &View<'_, Job>) -> Queue {
+    fn queue(&mut self, _: &Base, view: &PoolsView<'_, GridEngineJob>) -> WaitingJobs {
         queue::of(&self.pools, &self.instances, &theirs(view), |job| self.rule.reserves(job))
     }
 
@@ -271,21 +282,25 @@ impl Manager for Master {
     }
 
     /// Only jobs in error are listed after their end.
-    fn over(_: &Ticket, _: &Job, _: Option<Option<&Trace>>, _: Time) -> Verdict {
-        Verdict::AskRecords
+    fn over(_: &Ticket, _: &GridEngineJob, _: Option<Option<&Trace>>, _: Time) -> TaskVerdict {
+        TaskVerdict::AskRecords
     }
 
     /// A job that is over leaves the list at once: its accounting says more than its absence.
-    fn absent(ticket: &Ticket, trace: Option<Option<&Trace>>, now: Time) -> Verdict {
+    fn absent(ticket: &Ticket, trace: Option<Option<&Trace>>, now: Time) -> TaskVerdict {
         let has_end = trace.flatten().is_some_and(|trace| trace.end.is_some());
         match judge::absent::<Self>(ticket, trace, now) {
-            verdict @ (Verdict::Look | Verdict::Nothing) => verdict,
+            verdict @ (TaskVerdict::Look | TaskVerdict::Nothing) => verdict,
             verdict if has_end => verdict,
-            _ => Verdict::AskRecords,
+            _ => TaskVerdict::AskRecords,
         }
     }
 
-    fn records(&mut self, base: &Base, task: &Task<'_, Job>) -> Result<Option<Verdict>, SiteError> {
+    fn records(
+        &mut self,
+        base: &Base,
+        task: &ManagedTask<'_, GridEngineJob>,
+    ) -> Result<Option<TaskVerdict>, SiteError> {
         self.ask_records(base, task)
     }
 
@@ -326,12 +341,17 @@ impl Manager for Master {
         Ok(script.replacen('\n', &format!("\n{}", words::CODES), 1))
     }
 
-    fn submit(&self, base: &Base, one: &Submission<'_>) -> Answered {
+    fn submit(&self, base: &Base, one: &TaskSubmission<'_>) -> SubmitAnswer {
         (self.qsub(base, one), None)
     }
 
-    fn cancel(&self, base: &Base, ticket: &Ticket, _: Option<&Job>) -> Result<(), SiteError> {
-        Cluster(&base.tool).delete(&ticket.account, &words::name_of(&ticket.tag))
+    fn cancel(
+        &self,
+        base: &Base,
+        ticket: &Ticket,
+        _: Option<&GridEngineJob>,
+    ) -> Result<(), SiteError> {
+        GridEngineCluster(&base.tool).delete(&ticket.account, &words::name_of(&ticket.tag))
     }
 
     fn reservation_name(base: &Base, market: &str, job: u64, pool: &str) -> String {
@@ -360,7 +380,7 @@ impl Manager for Master {
     }
 
     fn unreserve(&mut self, base: &Base, known: &Reservation) -> Result<(), SiteError> {
-        Cluster(&base.tool).unreserve(&known.owner, &known.id)?;
+        GridEngineCluster(&base.tool).unreserve(&known.owner, &known.id)?;
         self.reservations.retain(|it| it.id != known.id);
         Ok(())
     }
@@ -371,7 +391,7 @@ impl Manager for Master {
 }
 
 impl Master {
-    fn qsub(&self, base: &Base, one: &Submission<'_>) -> Result<(), SiteError> {
+    fn qsub(&self, base: &Base, one: &TaskSubmission<'_>) -> Result<(), SiteError> {
         let (Some(pool), Some(slots)) = (self.pools.get(one.pool), self.known_unit(one.pool))
         else {
             return Err(SiteError::Unknown(format!("nothing is known of {:?}", one.order.pool)));
@@ -385,7 +405,7 @@ impl Master {
             // A job that might outlive its reservation is refused.
             limit = limit.min(reserved.until - reserved.from);
         }
-        let words = words::qsub(&words::Submission {
+        let words = words::qsub(&words::QsubWords {
             order: one.order,
             pool,
             slots,
@@ -394,6 +414,6 @@ impl Master {
             reservation: reserved.as_ref().map(|one| one.id.as_str()),
             options: &self.options,
         });
-        Cluster(&base.tool).submit(&one.ticket.account, words, &one.script)
+        GridEngineCluster(&base.tool).submit(&one.ticket.account, words, &one.script)
     }
 }

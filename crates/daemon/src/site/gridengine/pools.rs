@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use tradewind_model::{Span, Time};
 
-use super::replies::{Instance, Job, Reservation};
+use super::replies::{AdvanceReservation, GridEngineJob, Instance};
 use super::{Pool, Unit};
 use crate::site::resources::Resources;
 use crate::site::size::Size;
@@ -17,7 +17,7 @@ use crate::site::{LocalTask, PoolSurvey};
 const FOR_EVER: Span = Span(365 * 24 * 3_600);
 
 /// Somebody else's hold on slots of one queue instance.
-struct Hold {
+struct SlotHold {
     name: String,
     slots: u32,
     from: Time,
@@ -28,9 +28,9 @@ struct Hold {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Others<'a> {
     /// Their jobs.
-    pub jobs: &'a [&'a Job],
+    pub jobs: &'a [&'a GridEngineJob],
     /// Their reservations, with places.
-    pub reservations: &'a [&'a Reservation],
+    pub reservations: &'a [&'a AdvanceReservation],
     /// By number of a job, of the reservation that it runs in.
     pub inside: &'a BTreeMap<String, String>,
     /// What our clock says.
@@ -73,8 +73,8 @@ fn look_at(pool: &Pool, instances: &[Instance], others: &Others<'_>) -> PoolSurv
 
 /// Others' holds on a queue instance, and how many units each takes from us. Two that share a
 /// unit are counted once, for the one that leaves it last.
-fn held(pool: &Pool, instance: &Instance, others: &Others<'_>) -> Vec<(Hold, u32)> {
-    let (mut current, later): (Vec<Hold>, Vec<Hold>) =
+fn held(pool: &Pool, instance: &Instance, others: &Others<'_>) -> Vec<(SlotHold, u32)> {
+    let (mut current, later): (Vec<SlotHold>, Vec<SlotHold>) =
         holds(instance, others).into_iter().partition(|hold| hold.from <= others.now);
     current.sort_by(|a, b| (b.until, &a.name).cmp(&(a.until, &b.name)));
     let units = |used: u32| {
@@ -97,7 +97,7 @@ fn held(pool: &Pool, instance: &Instance, others: &Others<'_>) -> Vec<(Hold, u32
     all
 }
 
-fn holds(instance: &Instance, others: &Others<'_>) -> Vec<Hold> {
+fn holds(instance: &Instance, others: &Others<'_>) -> Vec<SlotHold> {
     let mut all = Vec::new();
     let mut inside: BTreeMap<&str, u32> = BTreeMap::new();
     for job in others.jobs {
@@ -107,7 +107,7 @@ fn holds(instance: &Instance, others: &Others<'_>) -> Vec<Hold> {
         }
         let from = job.since.unwrap_or(others.now).min(others.now);
         let until = from + job.limit.unwrap_or(FOR_EVER);
-        all.push(Hold { name: format!("job {}", job.id), slots: *slots, from, until });
+        all.push(SlotHold { name: format!("job {}", job.id), slots: *slots, from, until });
     }
     for reservation in others.reservations {
         let Some(slots) = reservation.places.get(&instance.name) else { continue };
@@ -116,7 +116,7 @@ fn holds(instance: &Instance, others: &Others<'_>) -> Vec<Hold> {
         let (from, until) = (reservation.from, reservation.until);
         if until > others.now {
             let name = format!("reservation {}", reservation.id);
-            all.push(Hold { name, slots: slots.saturating_sub(used), from, until });
+            all.push(SlotHold { name, slots: slots.saturating_sub(used), from, until });
         }
     }
     all.retain(|hold| hold.slots > 0);
@@ -139,8 +139,8 @@ mod tests {
         Instance { name: format!("q@h{host}"), slots, used, state: state.to_owned() }
     }
 
-    fn job(id: &str, places: &[(&str, u32)], limit: Option<i64>) -> Job {
-        Job {
+    fn job(id: &str, places: &[(&str, u32)], limit: Option<i64>) -> GridEngineJob {
+        GridEngineJob {
             id: id.to_owned(),
             name: "theirs".to_owned(),
             owner: "eve".to_owned(),
@@ -148,14 +148,14 @@ mod tests {
             since: (!places.is_empty()).then_some(Time(90)),
             places: places.iter().map(|(name, slots)| ((*name).to_owned(), *slots)).collect(),
             limit: limit.map(Span),
-            ..Job::default()
+            ..GridEngineJob::default()
         }
     }
 
     fn survey(
         pool: &Pool,
         status: &Status,
-        ars: &[Reservation],
+        ars: &[AdvanceReservation],
         inside: &[(&str, &str)],
     ) -> PoolSurvey {
         let others = Others {
@@ -196,7 +196,7 @@ mod tests {
             instances: vec![instance(1, 8, 2, "")],
             jobs: vec![job("1", &[("q@h1", 2)], Some(5)), job("2", &[], None)],
         };
-        let ar = |id: &str, from, until, slots| Reservation {
+        let ar = |id: &str, from, until, slots| AdvanceReservation {
             id: id.to_owned(),
             name: "x".to_owned(),
             owner: "o".to_owned(),

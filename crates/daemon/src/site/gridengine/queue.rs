@@ -2,28 +2,29 @@
 
 use tradewind_model::Time;
 
-use super::replies::{Instance, Job};
+use super::replies::{GridEngineJob, Instance};
 use super::settings::Pool;
-use crate::site::queued::{Blocked, Queue, QueuedJob, limit_of, name_of, shown, tasks};
+use crate::site::queued::{Blocked, QueuedJob, WaitingJobs, limit_of, name_of, shown, tasks};
 
 /// All of `jobs` that wait for slots of the pools; whether nodes are kept free for one, `reserves`
 /// says.
 pub(super) fn of(
     pools: &[Pool],
     instances: &[Instance],
-    jobs: &[&Job],
-    reserves: impl Fn(&Job) -> bool,
-) -> Queue {
-    let mut waiting: Vec<&Job> = jobs.iter().copied().filter(|job| !job.is_placed()).collect();
+    jobs: &[&GridEngineJob],
+    reserves: impl Fn(&GridEngineJob) -> bool,
+) -> WaitingJobs {
+    let mut waiting: Vec<&GridEngineJob> =
+        jobs.iter().copied().filter(|job| !job.is_placed()).collect();
     // Of equals, the lower number comes first.
     waiting.sort_by_cached_key(|job| job.id.split('.').next()?.parse::<u64>().ok());
     let queued = waiting.into_iter().filter_map(|job| {
         Some(QueuedJob { reserves: reserves(job), ..queued(job, pools, instances)? })
     });
-    Queue::by_priority(queued.map(|job| (0, job)).collect())
+    WaitingJobs::by_priority(queued.map(|job| (0, job)).collect())
 }
 
-fn queued(job: &Job, all: &[Pool], instances: &[Instance]) -> Option<QueuedJob> {
+fn queued(job: &GridEngineJob, all: &[Pool], instances: &[Instance]) -> Option<QueuedJob> {
     let own = || all.iter().enumerate().filter(|(_, pool)| pool.is_asked_by(job));
     let pools: Vec<usize> = own().map(|(place, _)| place).collect();
     let units = own().map(|(_, pool)| job.slots.div_ceil(pool.slots(instances).unwrap_or(1)));
@@ -51,7 +52,7 @@ fn queued(job: &Job, all: &[Pool], instances: &[Instance]) -> Option<QueuedJob> 
     })
 }
 
-fn blocked(job: &Job) -> Blocked {
+fn blocked(job: &GridEngineJob) -> Blocked {
     match job.state.contains('h') {
         _ if job.state.contains(['E', 'd']) => Blocked::Other(name_of(&job.state)),
         true if !job.after.is_empty() => Blocked::Dependency(job.after.clone()),
@@ -70,18 +71,19 @@ mod tests {
     #[test]
     fn waiting_jobs_are_listed_by_priority_in_units_of_the_pool() {
         let pool = Pool::named("q", Unit::Slots(2));
-        let job = |id: &str, state: &str, slots, priority| Job {
+        let job = |id: &str, state: &str, slots, priority| GridEngineJob {
             id: id.to_owned(),
             state: state.to_owned(),
             slots,
             priority: Some(priority),
             owner: "eve".to_owned(),
             limit: Some(Span(60)),
-            ..Job::default()
+            ..GridEngineJob::default()
         };
-        let elsewhere = Job { queues: vec!["x".to_owned()], ..job("4", "qw", 1, 9) };
-        let after = Job { after: vec!["1".to_owned()], ..job("3", "hqw", 1, 3) };
-        let array = Job { tasks: "5-9:1".to_owned(), limit: None, ..job("2.5-9:1", "qw", 3, 7) };
+        let elsewhere = GridEngineJob { queues: vec!["x".to_owned()], ..job("4", "qw", 1, 9) };
+        let after = GridEngineJob { after: vec!["1".to_owned()], ..job("3", "hqw", 1, 3) };
+        let array =
+            GridEngineJob { tasks: "5-9:1".to_owned(), limit: None, ..job("2.5-9:1", "qw", 3, 7) };
         let jobs = [job("1", "hqw", 5, 5), array, after, elsewhere, job("6", "Eqw", 1, 1)];
         let queue = of(&[pool], &[], &jobs.iter().collect::<Vec<_>>(), |job| job.slots > 4);
         let told = queue.jobs.iter().map(|it| (it.name.as_str(), it.nodes, it.tasks, &it.blocked));

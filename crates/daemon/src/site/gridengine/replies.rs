@@ -18,7 +18,7 @@ pub(super) struct Status {
     /// Queues on hosts.
     pub instances: Vec<Instance>,
     /// Jobs that run or wait; those of an array by task.
-    pub jobs: Vec<Job>,
+    pub jobs: Vec<GridEngineJob>,
 }
 
 /// A queue on a host.
@@ -50,7 +50,7 @@ impl Instance {
 
 /// A job, one task of an array, or all of its tasks that wait.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Job {
+pub(super) struct GridEngineJob {
     /// The manager's number, with `.TASK` for one of an array.
     pub id: String,
     pub name: String,
@@ -79,7 +79,7 @@ pub(super) struct Job {
     pub after: Vec<String>,
 }
 
-impl Job {
+impl GridEngineJob {
     pub(super) fn is_placed(&self) -> bool {
         !self.places.is_empty()
     }
@@ -87,7 +87,7 @@ impl Job {
 
 /// An advance reservation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Reservation {
+pub(super) struct AdvanceReservation {
     pub id: String,
     pub name: String,
     /// The account that made it.
@@ -113,7 +113,7 @@ impl Status {
             return Err("its answer has no jobs and no queues".to_owned());
         };
         let mut status = Status::default();
-        let mut jobs: BTreeMap<String, Job> = BTreeMap::new();
+        let mut jobs: BTreeMap<String, GridEngineJob> = BTreeMap::new();
         for queue in children(queues, "Queue-List") {
             let instance = instance(queue)?;
             for node in children(queue, "job_list") {
@@ -145,7 +145,7 @@ fn instance(node: Node<'_, '_>) -> Result<Instance, String> {
     })
 }
 
-fn job(node: Node<'_, '_>) -> Result<Job, String> {
+fn job(node: Node<'_, '_>) -> Result<GridEngineJob, String> {
     let id = text(node, "JB_job_number")?;
     let id = match text(node, "tasks") {
         Ok(task) => format!("{id}.{task}"),
@@ -159,7 +159,7 @@ fn job(node: Node<'_, '_>) -> Result<Job, String> {
     let since = text(node, "JAT_start_time").ok();
     let submitted = text(node, "JB_submission_time").ok();
     let all = |name| children(node, name).filter_map(|one| Some(one.text()?.trim().to_owned()));
-    Ok(Job {
+    Ok(GridEngineJob {
         id,
         name: name.to_owned(),
         owner: text(node, "JB_owner")?.to_owned(),
@@ -186,7 +186,7 @@ fn decimal(text: &str) -> Option<u64> {
 ///
 /// # Errors
 /// If it is not the whole answer.
-pub(super) fn reservations(answer: &str) -> Result<Vec<Reservation>, String> {
+pub(super) fn reservations(answer: &str) -> Result<Vec<AdvanceReservation>, String> {
     let document = parse(answer)?;
     let root = of_kind(&document, "qrstat")?;
     let one = |node: Node<'_, '_>| {
@@ -195,7 +195,7 @@ pub(super) fn reservations(answer: &str) -> Result<Vec<Reservation>, String> {
             let slots = one.attribute("slots")?.parse().ok()?;
             Some((one.attribute("queue_instance")?.to_owned(), slots))
         };
-        Ok(Reservation {
+        Ok(AdvanceReservation {
             id: text(node, "id")?.to_owned(),
             name: text(node, "name").unwrap_or_default().to_owned(),
             owner: text(node, "owner")?.to_owned(),
@@ -255,7 +255,7 @@ fn plainly(reason: &str) -> &str {
 
 /// What `qacct -j` knows of a job that is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Account {
+pub(super) struct QacctRow {
     /// Since when it ran.
     pub since: Option<Time>,
     /// Until when.
@@ -266,16 +266,16 @@ pub(super) struct Account {
     pub status: i32,
 }
 
-impl Account {
+impl QacctRow {
     /// The last record of the answer: a job that was sent to a second host has two.
-    pub(super) fn read(answer: &str) -> Option<Account> {
+    pub(super) fn read(answer: &str) -> Option<QacctRow> {
         let record = answer.rsplit("=====\n").next()?;
         let value = |name: &str| {
             let line = record.lines().find_map(|line| line.strip_prefix(name))?;
             Some(line.trim())
         };
         let first = |name: &str| value(name)?.split_whitespace().next()?.parse().ok();
-        Some(Account {
+        Some(QacctRow {
             since: value("start_time").and_then(date),
             until: value("end_time").and_then(date),
             failed: first("failed")?,

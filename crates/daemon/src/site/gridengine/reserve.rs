@@ -2,7 +2,7 @@
 
 use tradewind_model::Span;
 
-use super::cluster::Cluster;
+use super::cluster::GridEngineCluster;
 use super::{Master, now, replies, words};
 use crate::site::managed::driver::Base;
 use crate::site::managed::driver::manager::Reservation;
@@ -13,7 +13,7 @@ use crate::site::{Aside, Order, SiteError};
 const SOON: Span = Span(2);
 
 /// A listed one, as the driver knows it.
-pub(super) fn of_list(one: &replies::Reservation) -> Reservation {
+pub(super) fn of_list(one: &replies::AdvanceReservation) -> Reservation {
     Reservation {
         id: one.id.clone(),
         name: one.name.clone(),
@@ -41,7 +41,7 @@ impl Master {
         let account = base.account(&wanted.user)?;
         let from = (wanted.from > now() + SOON).then_some(wanted.from);
         let words = words::qrsub(wanted, name, (pool, slots), from);
-        let made = Cluster(&base.tool).reserve(&account, words)?;
+        let made = GridEngineCluster(&base.tool).reserve(&account, words)?;
         made.map_err(SiteError::Refused)
     }
 
@@ -54,11 +54,11 @@ impl Master {
         &self,
         base: &Base,
         order: &Order,
-    ) -> Result<Option<replies::Reservation>, SiteError> {
+    ) -> Result<Option<replies::AdvanceReservation>, SiteError> {
         let place = base.pool(&order.pool).unwrap_or(usize::MAX);
         let name = words::reservation_name(&order.tag.market, order.tag.job, place);
-        let find = || -> Result<Option<replies::Reservation>, SiteError> {
-            let all = Cluster(&base.tool).reservations(|_| false)?;
+        let find = || -> Result<Option<replies::AdvanceReservation>, SiteError> {
+            let all = GridEngineCluster(&base.tool).reservations(|_| false)?;
             Ok(all.into_iter().find(|one| one.name == name && !one.state.contains('d')))
         };
         let found = find()?;

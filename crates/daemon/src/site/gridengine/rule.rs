@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use tradewind_model::{Span, Time};
 
-use super::cluster::Cluster;
-use super::replies::Job;
+use super::cluster::GridEngineCluster;
+use super::replies::GridEngineJob;
 use crate::site::limits::Limits;
 use crate::site::managed::driver::Base;
 use crate::site::queued::{MAX_LIMIT, QueueRule};
@@ -60,7 +60,7 @@ impl Scheduler {
 
 /// What is known, and since when.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct KnownRule {
     limits: Option<(Instant, Arc<Limits>)>,
     scheduler: Option<Scheduler>,
     /// By number and time of submission of waiting jobs: whether they ask for a reservation.
@@ -68,15 +68,15 @@ pub(super) struct Known {
 }
 
 /// The same job whatever tasks of it wait, and another one if numbers begin again.
-fn key(job: &Job) -> (String, Time) {
+fn key(job: &GridEngineJob) -> (String, Time) {
     (number(job).to_owned(), job.submitted.unwrap_or(Time(0)))
 }
 
-fn number(job: &Job) -> &str {
+fn number(job: &GridEngineJob) -> &str {
     job.id.split('.').next().unwrap_or_default()
 }
 
-impl Known {
+impl KnownRule {
     /// What the site allows: who runs its jobs, and how its scheduler works. Asked for rarely.
     pub(super) fn limits(&mut self, base: &Base) -> Arc<Limits> {
         if let Some((at, known)) = &self.limits
@@ -85,7 +85,7 @@ impl Known {
             return Arc::clone(known);
         }
         let only = base.cluster.user_command.is_empty().then(|| base.own_account().ok()).flatten();
-        let about = Cluster(&base.tool).settings(&["qconf", "-ssconf"]);
+        let about = GridEngineCluster(&base.tool).settings(&["qconf", "-ssconf"]);
         self.scheduler = about.ok().and_then(|about| Scheduler::read(&about));
         let limits = Arc::new(Limits {
             accounts: Some(base.cluster.accounts.clone()),
@@ -98,7 +98,7 @@ impl Known {
     }
 
     /// Asks which of the `waiting` jobs ask for reservations, if this is not known of all.
-    pub(super) fn ask(&mut self, base: &Base, waiting: &[&Job]) {
+    pub(super) fn ask(&mut self, base: &Base, waiting: &[&GridEngineJob]) {
         self.limits(base);
         let known: BTreeMap<_, _> =
             waiting.iter().map(|job| key(job)).map(|key| (key, ())).collect();
@@ -106,12 +106,12 @@ impl Known {
         if self.scheduler.is_some_and(|it| it.reservations == 0) {
             return;
         }
-        let mut new: Vec<&Job> = waiting.to_vec();
+        let mut new: Vec<&GridEngineJob> = waiting.to_vec();
         new.retain(|job| !self.asks.contains_key(&key(job)));
         new.sort_by_key(|job| std::cmp::Reverse(job.priority));
         new.dedup_by_key(|job| key(job));
         new.truncate(AT_ONCE);
-        let found = match Cluster(&base.tool).details(new.iter().map(|job| number(job))) {
+        let found = match GridEngineCluster(&base.tool).details(new.iter().map(|job| number(job))) {
             Ok(details) => details.asks,
             Err(wrong) => return tracing::debug!(%wrong, "who asks for reservations is not known"),
         };
@@ -121,7 +121,7 @@ impl Known {
 
     /// Whether nodes are kept free for the job when its turn comes. Of whom nothing is known, not:
     /// that is what Grid Engine does if it is not asked.
-    pub(super) fn reserves(&self, job: &Job) -> bool {
+    pub(super) fn reserves(&self, job: &GridEngineJob) -> bool {
         let asks = self.asks.get(&key(job)).is_some_and(|(_, asks)| *asks);
         let may = |it: Scheduler| it.reservations > 0 && (job.limit.is_some() || it.has_default);
         asks && self.scheduler.is_none_or(may)
@@ -163,12 +163,16 @@ mod tests {
 
     #[test]
     fn only_jobs_that_ask_and_say_how_long_they_run_have_reservations() {
-        let job = |id: &str, limit| Job { id: id.to_owned(), limit, ..Job::default() };
+        let job = |id: &str, limit| GridEngineJob {
+            id: id.to_owned(),
+            limit,
+            ..GridEngineJob::default()
+        };
         let (wide, endless, other) =
             (job("1.4-9:1", Some(Span(60))), job("2", None), job("3", Some(Span(60))));
         let asks = [&wide, &endless].map(|job| (key(job), (Instant::now(), true)));
-        let mut known = Known { asks: asks.into(), ..Known::default() };
-        let told = |known: &Known| [&wide, &endless, &other].map(|job| known.reserves(job));
+        let mut known = KnownRule { asks: asks.into(), ..KnownRule::default() };
+        let told = |known: &KnownRule| [&wide, &endless, &other].map(|job| known.reserves(job));
         assert_eq!(told(&known), [true, true, false], "the scheduler said nothing");
         let scheduler = Scheduler { reservations: 9, interval: Span(1), has_default: false };
         known.scheduler = Some(scheduler);

@@ -2,9 +2,9 @@
 
 use tradewind_io::settings::cluster;
 
-use super::replies::{Instance, Job};
+use super::replies::{GridEngineJob, Instance};
 use crate::site::PoolSetup;
-use crate::site::managed::driver::Settings;
+use crate::site::managed::driver::ManagedSettings;
 use crate::site::slurm::hostlist;
 
 /// The queue of a fresh installation.
@@ -45,7 +45,7 @@ pub(super) enum Unit {
 ///
 /// # Errors
 /// If something in them means nothing to Grid Engine.
-pub(super) fn pools(settings: &Settings) -> Result<Vec<Pool>, String> {
+pub(super) fn pools(settings: &ManagedSettings) -> Result<Vec<Pool>, String> {
     let cluster = &settings.cluster;
     let unit = match cluster.unit {
         cluster::NodeUnit::Node => Unit::Host,
@@ -117,7 +117,7 @@ impl Pool {
     }
 
     /// Whether a job that waits may get slots of the pool.
-    pub(super) fn is_asked_by(&self, job: &Job) -> bool {
+    pub(super) fn is_asked_by(&self, job: &GridEngineJob) -> bool {
         job.queues.is_empty() || job.queues.iter().any(|one| self.asks(one))
     }
 
@@ -169,7 +169,8 @@ mod tests {
             let said = options(&cluster.options);
             let (name, folder) = ("grid".to_owned(), PathBuf::new());
             let pools = vec![(setup.clone(), members)];
-            super::pools(&Settings { name, folder, cluster, pools }).and_then(|it| Ok((it, said?)))
+            super::pools(&ManagedSettings { name, folder, cluster, pools })
+                .and_then(|it| Ok((it, said?)))
         };
         let option = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let usual = Cluster {

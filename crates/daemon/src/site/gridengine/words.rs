@@ -66,7 +66,7 @@ pub(super) fn hard_limit(order: &Order, grace: Duration) -> Span {
 
 /// What a submission needs besides its order.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Submission<'a> {
+pub(super) struct QsubWords<'a> {
     pub order: &'a Order,
     pub pool: &'a Pool,
     /// Of a unit.
@@ -83,7 +83,7 @@ pub(super) struct Submission<'a> {
 
 /// `qsub`, with the script on its standard input: with `-b y` it would flatten quotes. The site's
 /// options come first, so ours win.
-pub(super) fn qsub(one: &Submission<'_>) -> Vec<String> {
+pub(super) fn qsub(one: &QsubWords<'_>) -> Vec<String> {
     let mut words: Vec<String> = vec!["qsub".to_owned()];
     words.extend(one.options.iter().cloned());
     // No line of a script is an option; the output of the script itself is of no use.

@@ -27,7 +27,7 @@ const LONGEST: Duration = Duration::from_secs(10);
 
 /// How a site runs jobs as their users' accounts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Accounts {
+pub struct UserAccounts {
     /// Words before what is run as an account; `{user}` in one of them stands for it.
     pub user_command: Vec<String>,
     /// Operating-system accounts of users.
@@ -41,7 +41,7 @@ pub struct Accounts {
 
 /// The account of one task, as its sheet has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Account {
+pub(super) struct TaskAccount {
     /// Name of the operating-system account.
     pub name: String,
     /// All words that come before what is run as it, and the program in its hidden role.
@@ -50,7 +50,7 @@ pub(super) struct Account {
     pub spool: String,
 }
 
-impl Accounts {
+impl UserAccounts {
     /// The account that runs the order, and where it runs if the order does not say.
     ///
     /// # Errors
@@ -59,7 +59,7 @@ impl Accounts {
         &self,
         order: &Order,
         program: &[PathBuf],
-    ) -> Result<(Account, PathBuf), String> {
+    ) -> Result<(TaskAccount, PathBuf), String> {
         let name = account_of(&self.accounts, "this site", &order.user)?;
         if name == "root" {
             return Err(format!("{:?} has the account root, which runs no jobs", order.user));
@@ -68,15 +68,15 @@ impl Accounts {
     }
 
     /// The account of this name; `program` is this one in its hidden role.
-    pub(super) fn account(&self, name: &str, program: &[PathBuf]) -> Account {
+    pub(super) fn account(&self, name: &str, program: &[PathBuf]) -> TaskAccount {
         let filled = |text: &String| text.replace(USER, name);
         let program = program.iter().map(|word| word.to_string_lossy().into_owned());
         let words = self.user_command.iter().map(filled).chain(program).collect();
-        Account { name: name.to_owned(), words, spool: filled(&self.spool) }
+        TaskAccount { name: name.to_owned(), words, spool: filled(&self.spool) }
     }
 }
 
-impl Account {
+impl TaskAccount {
     /// This program in the role `role`, as the account.
     pub(super) fn command(&self, role: &str) -> Command {
         command(self.words.iter(), role)

@@ -4,18 +4,18 @@ use std::fs;
 use std::io;
 use std::time::Duration;
 
-use super::cgroups::{Cell, Has, Limits, Place, Tree, Trust};
+use super::cgroups::{Cell, Controllers, OwnCgroup, TaskLimits, Tree, Trust};
 use super::hide::{self, Hidden, Reach};
 use super::kept::Way;
 use super::lacks::{Machine, lacks};
 use super::records::{Folder, Hiding, Sheet};
-use super::{Settings, sheet};
+use super::{LocalSettings, sheet};
 use crate::site::Order;
 use crate::site::resources::{Resources, megabytes};
 
 /// Whether something is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Wish {
+pub enum ConfineMode {
     /// Where the machine allows it.
     #[default]
     Auto,
@@ -29,11 +29,11 @@ pub enum Wish {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Confinement {
     /// Tasks see neither the state folder nor each other's processes. Tasks of the daemon's own
-    /// account get user namespaces if [`Settings::hidden`] is set; those of users' accounts a PID
+    /// account get user namespaces if [`LocalSettings::hidden`] is set; those of users' accounts a PID
     /// namespace, if the daemon may make one.
-    pub namespaces: Wish,
+    pub namespaces: ConfineMode,
     /// Tasks have cgroups of their own, which keep memory and processors to what was bought.
-    pub cgroups: Wish,
+    pub cgroups: ConfineMode,
     /// So many processors the site's slots share; `None`: all of the machine's.
     pub processors: Option<u32>,
     /// So many megabytes of memory the site's slots share, and a job that asks for more than its
@@ -51,7 +51,7 @@ pub(super) struct Confined {
     /// Where their cgroups are.
     pub tree: Option<Tree>,
     /// What each slot has.
-    slot: Share,
+    slot: SlotShare,
     /// All that the site has.
     all: u64,
     is_required: bool,
@@ -63,7 +63,7 @@ pub(super) struct Confined {
 
 /// Of one slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Share {
+struct SlotShare {
     /// Thousandths of a processor.
     processors: u64,
     /// Memory in bytes.
@@ -80,23 +80,23 @@ impl Confined {
     ///
     /// # Errors
     /// If something is required that it does not allow.
-    pub(super) fn open(settings: &Settings) -> io::Result<Confined> {
+    pub(super) fn open(settings: &LocalSettings) -> io::Result<Confined> {
         let mut confined = Confined::default();
         confined.reach = confined.namespaces(settings)?;
         confined.tree = confined.cgroups(settings)?;
-        confined.is_required = settings.confinement.cgroups == Wish::Require;
+        confined.is_required = settings.confinement.cgroups == ConfineMode::Require;
         confined.share(settings);
         Ok(confined)
     }
 
-    fn namespaces(&mut self, settings: &Settings) -> io::Result<Option<Reach>> {
+    fn namespaces(&mut self, settings: &LocalSettings) -> io::Result<Option<Reach>> {
         let wish = settings.confinement.namespaces;
-        if wish == Wish::Off {
+        if wish == ConfineMode::Off {
             return Ok(None);
         }
         let tried = try_namespaces(settings);
         if let Some((seen, why)) = &tried.seen {
-            if wish == Wish::Require && tried.reach.is_none() {
+            if wish == ConfineMode::Require && tried.reach.is_none() {
                 let what = "no namespaces that hide the state folder";
                 return Err(io::Error::other(format!("{what}: {why}")));
             }
@@ -105,14 +105,14 @@ impl Confined {
         Ok(tried.reach)
     }
 
-    fn cgroups(&mut self, settings: &Settings) -> io::Result<Option<Tree>> {
+    fn cgroups(&mut self, settings: &LocalSettings) -> io::Result<Option<Tree>> {
         let trust = match settings.confinement.cgroups {
-            Wish::Off => return Ok(None),
-            Wish::Auto => Trust::Signs,
-            Wish::Require => Trust::Owner,
+            ConfineMode::Off => return Ok(None),
+            ConfineMode::Auto => Trust::Signs,
+            ConfineMode::Require => Trust::Owner,
         };
-        let tree =
-            Place::of_this_process().and_then(|place| Tree::open(&place, &settings.folder, trust));
+        let tree = OwnCgroup::of_this_process()
+            .and_then(|place| Tree::open(&place, &settings.folder, trust));
         let lacks = match &tree {
             Ok(tree) => tree.lacks.clone(),
             Err(why) => Some(why.clone()),
@@ -127,7 +127,7 @@ impl Confined {
     }
 
     /// What a slot has: the same part of what the site has, or else of the machine.
-    fn share(&mut self, settings: &Settings) {
+    fn share(&mut self, settings: &LocalSettings) {
         let wanted = &settings.confinement;
         let own = settings.pools.iter().map(|pool| u64::from(pool.nodes)).sum::<u64>().max(1);
         let of_machine = wanted.slots_of_machine.map_or(own, u64::from).max(own);
@@ -139,7 +139,7 @@ impl Confined {
         let given = wanted.processors.map(|it| u64::from(it).saturating_mul(1_000));
         let around = self.tree.as_ref().and_then(|tree| tree.memory);
         let memory = around.unwrap_or(u64::MAX).min(machine_memory());
-        self.slot = Share {
+        self.slot = SlotShare {
             processors: part(given, processors.saturating_mul(1_000)),
             memory: part(wanted.memory.map(|it| it.saturating_mul(1 << 20)), memory),
         };
@@ -147,7 +147,7 @@ impl Confined {
     }
 
     /// What each node of the site has, if its owner has said so.
-    pub(super) fn max(&self, settings: &Settings) -> Option<Resources> {
+    pub(super) fn max(&self, settings: &LocalSettings) -> Option<Resources> {
         settings.confinement.memory?;
         Some(Resources { memory: self.slot.memory >> 20, ..Resources::default() })
     }
@@ -160,18 +160,18 @@ impl Confined {
         let asked = asked(order).saturating_mul(slots).min(self.all);
         let memory = if asked > 0 { asked } else { self.slot.memory.saturating_mul(slots) };
         let processors = self.slot.processors.saturating_mul(slots);
-        let mut cell = Cell::new(tree, &name, Limits { processors, memory });
+        let mut cell = Cell::new(tree, &name, TaskLimits { processors, memory });
         cell.is_required = self.is_required;
         Some(cell)
     }
 
     /// Which limits the kernel keeps.
-    pub(super) fn has(&self) -> Has {
-        self.tree.as_ref().map_or(Has::default(), |tree| tree.has)
+    pub(super) fn has(&self) -> Controllers {
+        self.tree.as_ref().map_or(Controllers::default(), |tree| tree.has)
     }
 
     /// What is hidden from tasks of the daemon's own account.
-    pub(super) fn hiding(&self, settings: &Settings) -> Option<Hiding> {
+    pub(super) fn hiding(&self, settings: &LocalSettings) -> Option<Hiding> {
         self.reach?;
         let state = settings.hidden.clone()?;
         Some(Hiding { state, shown: settings.directory.clone() })
@@ -233,7 +233,7 @@ struct Tried {
     seen: Option<(&'static str, String)>,
 }
 
-fn try_namespaces(settings: &Settings) -> Tried {
+fn try_namespaces(settings: &LocalSettings) -> Tried {
     if settings.accounts.is_some() {
         return match hide::probe_apart() {
             Ok(()) => Tried { reach: Some(Reach::Processes), seen: None },

@@ -8,12 +8,12 @@ use std::time::Instant;
 
 use rustix::process::{Resource, getrlimit};
 
-use super::accounts::Accounts;
-use super::confine::{Confined, Wish};
+use super::accounts::UserAccounts;
+use super::confine::{ConfineMode, Confined};
 use super::hide::Reach;
 use super::launch::unless_busy;
 use super::owner::Load;
-use super::{Settings, processes, records};
+use super::{LocalSettings, processes, records};
 use crate::site::managed::accounts::Accounts as Known;
 use crate::site::{Excerpt, Finding, Verdict};
 
@@ -25,7 +25,7 @@ const PROCESSES_PER_SLOT: u64 = 4;
 const BEFORE: i64 = 1_704_067_200;
 
 /// Looks at everything; a probe is written, run and removed.
-pub(super) fn look(settings: &Settings, confined: &Confined, owner: &Path) -> Vec<Finding> {
+pub(super) fn look(settings: &LocalSettings, confined: &Confined, owner: &Path) -> Vec<Finding> {
     let mut all = vec![
         probe(settings),
         supervisor(settings),
@@ -47,7 +47,7 @@ fn finding(what: &str, verdict: Verdict, found: String, remedy: &str) -> Finding
     Finding { what: what.to_owned(), verdict, found, remedy: remedy.to_owned() }
 }
 
-fn probe(settings: &Settings) -> Finding {
+fn probe(settings: &LocalSettings) -> Finding {
     let what = "the site's folder can be written, and scripts in it run";
     let path = settings.folder.join("incoming").join(".doctor");
     let began = Instant::now();
@@ -70,7 +70,7 @@ fn probe(settings: &Settings) -> Finding {
     }
 }
 
-fn supervisor(settings: &Settings) -> Finding {
+fn supervisor(settings: &LocalSettings) -> Finding {
     let what = "the supervisor's program is there";
     let Some(program) = settings.supervisor.first() else {
         return finding(what, Verdict::Bad, "none is set".to_owned(), "set one");
@@ -85,7 +85,7 @@ fn supervisor(settings: &Settings) -> Finding {
     }
 }
 
-fn directory(settings: &Settings) -> Finding {
+fn directory(settings: &LocalSettings) -> Finding {
     let what = "the directory where tasks run can be written";
     let found = settings.directory.display().to_string();
     match rustix::fs::access(&settings.directory, rustix::fs::Access::WRITE_OK) {
@@ -97,7 +97,7 @@ fn directory(settings: &Settings) -> Finding {
     }
 }
 
-fn disk(settings: &Settings) -> Finding {
+fn disk(settings: &LocalSettings) -> Finding {
     let what = "room on the disk";
     let remedy = "make room: without it no task can be taken in, and no end written down";
     match rustix::fs::statvfs(&settings.folder) {
@@ -121,7 +121,7 @@ fn clock() -> Finding {
     finding("the clock", verdict, format!("{} seconds since 1970", now.0), "set the clock")
 }
 
-fn process_limit(settings: &Settings) -> Finding {
+fn process_limit(settings: &LocalSettings) -> Finding {
     let what = "the account may have enough processes";
     let slots: u64 = settings.pools.iter().map(|pool| u64::from(pool.nodes)).sum();
     let wanted = slots.saturating_mul(PROCESSES_PER_SLOT);
@@ -144,7 +144,7 @@ fn kernel() -> Finding {
     finding(what, verdict, found, "mount /proc: without it tasks of dead supervisors live on")
 }
 
-fn owners(settings: &Settings, folder: &Path) -> Finding {
+fn owners(settings: &LocalSettings, folder: &Path) -> Finding {
     let what = "what the owner takes can be read";
     let remedy = "mend or remove it: until then the owner counts as taking every slot";
     match Load::read(folder, &settings.pools, records::now()) {
@@ -158,7 +158,7 @@ fn owners(settings: &Settings, folder: &Path) -> Finding {
 }
 
 /// As whom jobs run: the daemon's own account, or each as its user's.
-fn accounts(settings: &Settings) -> Vec<Finding> {
+fn accounts(settings: &LocalSettings) -> Vec<Finding> {
     let Some(accounts) = &settings.accounts else { return vec![account()] };
     let Known::Of(known) = &accounts.accounts else {
         let what = "jobs run as the accounts that are called as their users";
@@ -170,9 +170,9 @@ fn accounts(settings: &Settings) -> Vec<Finding> {
 
 /// Whether jobs are kept from the state folder and from each other's processes; `None`: not
 /// wanted.
-fn apart(settings: &Settings, confined: &Confined) -> Option<Finding> {
+fn apart(settings: &LocalSettings, confined: &Confined) -> Option<Finding> {
     let is_wanted = settings.hidden.is_some() || settings.accounts.is_some();
-    if settings.confinement.namespaces == Wish::Off || !is_wanted {
+    if settings.confinement.namespaces == ConfineMode::Off || !is_wanted {
         return None;
     }
     let what = "jobs see neither the state folder nor each other's processes";
@@ -186,8 +186,8 @@ fn apart(settings: &Settings, confined: &Confined) -> Option<Finding> {
 }
 
 /// Which limits the kernel keeps for each job.
-fn limits(settings: &Settings, confined: &Confined) -> Option<Finding> {
-    if settings.confinement.cgroups == Wish::Off {
+fn limits(settings: &LocalSettings, confined: &Confined) -> Option<Finding> {
+    if settings.confinement.cgroups == ConfineMode::Off {
         return None;
     }
     let what = "jobs are kept to their processors and memory";
@@ -210,7 +210,7 @@ fn limits(settings: &Settings, confined: &Confined) -> Option<Finding> {
 }
 
 /// Whether something can be run as the account, and is run as it and no other.
-fn one(settings: &Settings, accounts: &Accounts, name: &str) -> Finding {
+fn one(settings: &LocalSettings, accounts: &UserAccounts, name: &str) -> Finding {
     let what = format!("jobs run as account {name}");
     let remedy = "`user_command` must run a program as the account, without a password and without \
                   the daemon's rights; the account must be able to run this program";

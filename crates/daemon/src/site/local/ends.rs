@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use tradewind_model::Time;
 
 use super::records::{self, Folder, Sheet, at};
-use crate::site::notes::{Change, Kind, Note};
+use crate::site::notes::{Note, NoteChange, NoteKind};
 use crate::site::{Exit, Seen, Survey, Tag};
 
 /// So many ends are kept: the last ones.
@@ -19,7 +19,7 @@ const MAX: usize = 10_000;
 
 /// A line of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Line {
+struct EndLine {
     tag: String,
     /// Seconds since 1970.
     since: i64,
@@ -34,7 +34,7 @@ struct Line {
 pub(in crate::site) struct Ends {
     path: PathBuf,
     lines: usize,
-    all: BTreeMap<Tag, Line>,
+    all: BTreeMap<Tag, EndLine>,
     /// The first to be dropped first.
     order: VecDeque<Tag>,
     /// Whether the file does not end with a whole line.
@@ -68,7 +68,7 @@ impl Ends {
         // A torn last line would spoil the next one.
         ends.is_torn = !text.is_empty() && !text.ends_with('\n');
         for line in text.lines() {
-            if let Ok(line) = serde_json::from_str::<Line>(line)
+            if let Ok(line) = serde_json::from_str::<EndLine>(line)
                 && let Some(tag) = Tag::parse(&line.tag)
             {
                 ends.keep(tag, line);
@@ -78,7 +78,7 @@ impl Ends {
     }
 
     /// Those that are dropped for it.
-    fn keep(&mut self, tag: Tag, line: Line) -> Vec<Tag> {
+    fn keep(&mut self, tag: Tag, line: EndLine) -> Vec<Tag> {
         if self.all.insert(tag.clone(), line).is_none() {
             self.order.push_back(tag);
         }
@@ -100,8 +100,8 @@ impl Ends {
     pub(in crate::site) fn replace(&mut self, notes: &[Note]) -> io::Result<()> {
         self.all.clear();
         self.order.clear();
-        for note in notes.iter().filter(|note| note.kind == Kind::End) {
-            if let Ok(line) = serde_json::from_str::<Line>(&note.body)
+        for note in notes.iter().filter(|note| note.kind == NoteKind::End) {
+            if let Ok(line) = serde_json::from_str::<EndLine>(&note.body)
                 && let Some(tag) = Tag::parse(&line.tag)
             {
                 self.keep(tag, line);
@@ -116,14 +116,14 @@ impl Ends {
     pub(in crate::site) fn changes<'a>(
         &self,
         ends: impl Iterator<Item = (&'a Tag, Seen)>,
-    ) -> Vec<Change> {
+    ) -> Vec<NoteChange> {
         let new = ends.filter(|(tag, _)| !self.all.contains_key(*tag));
-        let mut all: Vec<Change> = new
-            .filter_map(|(tag, seen)| Some(Change::Put(note(tag, &line(tag, &seen)?))))
+        let mut all: Vec<NoteChange> = new
+            .filter_map(|(tag, seen)| Some(NoteChange::Put(note(tag, &line(tag, &seen)?))))
             .collect();
         let surplus = (self.order.len() + all.len()).saturating_sub(MAX);
         let oldest = self.order.iter().take(surplus);
-        all.extend(oldest.map(|tag| Change::Drop(Kind::End, tag.to_string())));
+        all.extend(oldest.map(|tag| NoteChange::Drop(NoteKind::End, tag.to_string())));
         all
     }
 
@@ -198,28 +198,28 @@ impl Ends {
     }
 }
 
-impl Line {
+impl EndLine {
     fn seen(&self) -> Seen {
-        let Line { since, at, exit, .. } = self;
+        let EndLine { since, at, exit, .. } = self;
         Seen::Ended { since: Some(Time(*since)), at: Time(*at), exit: exit.clone() }
     }
 }
 
-fn line(tag: &Tag, seen: &Seen) -> Option<Line> {
+fn line(tag: &Tag, seen: &Seen) -> Option<EndLine> {
     match seen {
         Seen::Ended { since: Some(since), at, exit } if *exit != Exit::Lost => {
-            Some(Line { tag: tag.to_string(), since: since.0, at: at.0, exit: exit.clone() })
+            Some(EndLine { tag: tag.to_string(), since: since.0, at: at.0, exit: exit.clone() })
         }
         _ => None,
     }
 }
 
-fn note(tag: &Tag, line: &Line) -> Note {
+fn note(tag: &Tag, line: &EndLine) -> Note {
     let body = serde_json::to_string(line).unwrap_or_default();
-    Note { kind: Kind::End, key: tag.to_string(), body }
+    Note { kind: NoteKind::End, key: tag.to_string(), body }
 }
 
-fn write_lines(path: &Path, lines: Vec<Line>) -> io::Result<()> {
+fn write_lines(path: &Path, lines: Vec<EndLine>) -> io::Result<()> {
     let part = path.with_extension("part");
     drop(fs::remove_file(&part));
     let mut options = OpenOptions::new();
@@ -243,7 +243,7 @@ pub(in crate::site) fn copy(folder: &Path, to: &Path) -> io::Result<()> {
         let task = Folder(task?.path());
         let read = |task: &Folder| {
             let sheet: Sheet = task.read(Folder::SHEET)?.ok_or(io::ErrorKind::NotFound)?;
-            let ended = task.read::<records::Ended>(Folder::ENDED)?;
+            let ended = task.read::<records::EndRecord>(Folder::ENDED)?;
             io::Result::Ok((sheet.tag, ended))
         };
         // One that is forgotten at this moment is among the others at the next backup.
@@ -254,7 +254,8 @@ pub(in crate::site) fn copy(folder: &Path, to: &Path) -> io::Result<()> {
             ends.keep(tag, line);
         }
     }
-    let lines: Vec<Line> = ends.order.iter().filter_map(|tag| ends.all.get(tag)).cloned().collect();
+    let lines: Vec<EndLine> =
+        ends.order.iter().filter_map(|tag| ends.all.get(tag)).cloned().collect();
     match lines.is_empty() {
         true => Ok(()),
         false => write_lines(to, lines),

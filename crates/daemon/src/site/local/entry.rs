@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use tradewind_model::Time;
 
-use super::accounts::Account;
+use super::accounts::TaskAccount;
 use super::cgroups::Cell;
-use super::records::{Begun, Ended, Folder, Gathering, Go, Placed, Sheet, Started, now, start_at};
+use super::records::{
+    Begun, EndRecord, Folder, Gathering, GoRecord, Placed, Sheet, Started, now, start_at,
+};
 use super::{kept, processes};
 use crate::site::{Exit, Seen};
 
@@ -30,7 +32,7 @@ pub(super) struct Entry {
     /// Number of the submission at this site.
     pub number: u64,
     pub output: Output,
-    pub state: State,
+    pub state: TaskState,
     /// Slots that it had, once it is over.
     had: Vec<u32>,
     /// It waits on its slots for others, at first.
@@ -48,12 +50,12 @@ pub(super) struct Output {
     pub path: PathBuf,
     /// Standard error, if it has a file of its own.
     pub error: Option<PathBuf>,
-    pub account: Option<Account>,
+    pub account: Option<TaskAccount>,
 }
 
 /// State of the task.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum TaskState {
     /// The task waits for slots.
     Waiting,
     /// It has slots and, unless that failed, a supervisor.
@@ -61,7 +63,7 @@ pub(super) enum State {
     /// The job runs.
     Running { slots: Vec<u32>, since: Time },
     /// The job has ended.
-    Ended(Ended),
+    Ended(EndRecord),
 }
 
 impl Entry {
@@ -84,7 +86,7 @@ impl Entry {
                 error: sheet.error.clone(),
                 account: sheet.account.clone(),
             },
-            state: State::Waiting,
+            state: TaskState::Waiting,
             had: Vec::new(),
             gathers: sheet.gather.is_some(),
             began: None,
@@ -99,10 +101,10 @@ impl Entry {
         if let Some(ended) = entry.folder.read(Folder::ENDED)? {
             entry.close(ended)?;
         } else if let Some(placed) = entry.folder.read_note::<Placed>(Folder::PLACED)? {
-            entry.state = State::Placed(placed.slots);
+            entry.state = TaskState::Placed(placed.slots);
         } else if entry.folder.has(Folder::BEGUN) {
             // The machine died, and with it the note of its slots.
-            entry.state = State::Placed(Vec::new());
+            entry.state = TaskState::Placed(Vec::new());
         }
         Ok(entry)
     }
@@ -110,26 +112,26 @@ impl Entry {
     /// Slots that it has.
     pub(super) fn slots(&self) -> &[u32] {
         match &self.state {
-            State::Placed(slots) | State::Running { slots, .. } => slots,
-            State::Waiting | State::Ended(_) => &[],
+            TaskState::Placed(slots) | TaskState::Running { slots, .. } => slots,
+            TaskState::Waiting | TaskState::Ended(_) => &[],
         }
     }
 
     pub(super) fn is_ended(&self) -> bool {
-        matches!(self.state, State::Ended(_))
+        matches!(self.state, TaskState::Ended(_))
     }
 
     /// Gives it slots and a supervisor.
     pub(super) fn place(&mut self, slots: Vec<u32>, program: &[PathBuf]) -> io::Result<()> {
         self.folder.note(Folder::PLACED, &Placed { slots: slots.clone() })?;
-        self.state = State::Placed(slots);
+        self.state = TaskState::Placed(slots);
         self.launch(program)
     }
 
     /// Finds out what has happened to it. Reads one or two small files; starts a supervisor again
     /// if one died before it began the task.
     pub(super) fn refresh(&mut self, program: &[PathBuf]) -> io::Result<()> {
-        if matches!(self.state, State::Ended(_) | State::Waiting) || self.has_ended()? {
+        if matches!(self.state, TaskState::Ended(_) | TaskState::Waiting) || self.has_ended()? {
             return Ok(());
         }
         self.look_whether_it_runs()?;
@@ -148,7 +150,7 @@ impl Entry {
     /// One that waits for others runs as soon as it has its slots.
     fn look_whether_it_runs(&mut self) -> io::Result<()> {
         self.learn_beginning()?;
-        let State::Placed(slots) = &mut self.state else { return Ok(()) };
+        let TaskState::Placed(slots) = &mut self.state else { return Ok(()) };
         let since = match self.gathers {
             true => {
                 let gathering = self.folder.read_note::<Gathering>(Folder::GATHERING)?;
@@ -158,7 +160,7 @@ impl Entry {
         };
         if let Some(since) = since {
             let slots = std::mem::take(slots);
-            self.state = State::Running { slots, since: Time(since) };
+            self.state = TaskState::Running { slots, since: Time(since) };
         }
         Ok(())
     }
@@ -172,7 +174,7 @@ impl Entry {
     }
 
     /// Lets it begin, if it waits for others and was not released before.
-    pub(super) fn go(&mut self, go: &Go) -> io::Result<()> {
+    pub(super) fn go(&mut self, go: &GoRecord) -> io::Result<()> {
         if !self.gathers || self.is_ended() {
             return Ok(());
         }
@@ -284,12 +286,12 @@ impl Entry {
 
     fn end_at(&mut self, since: Option<i64>, at: Time, exit: Exit) -> io::Result<()> {
         let at = at.0.max(since.unwrap_or(i64::MIN));
-        let ended = Ended { since, at, exit };
+        let ended = EndRecord { since, at, exit };
         self.folder.write(Folder::ENDED, &ended)?;
         self.close(ended)
     }
 
-    fn close(&mut self, ended: Ended) -> io::Result<()> {
+    fn close(&mut self, ended: EndRecord) -> io::Result<()> {
         self.learn_beginning()?;
         self.had = match self.slots() {
             [] => {
@@ -297,7 +299,7 @@ impl Entry {
             }
             slots => slots.to_vec(),
         };
-        self.state = State::Ended(ended);
+        self.state = TaskState::Ended(ended);
         Ok(())
     }
 
@@ -346,11 +348,11 @@ impl Entry {
     /// As the trait defines it; `pool` is the pool's name.
     pub(super) fn seen(&self, pool: &str) -> Seen {
         match &self.state {
-            State::Waiting | State::Placed(_) => Seen::Waiting,
-            State::Running { slots, since } => {
+            TaskState::Waiting | TaskState::Placed(_) => Seen::Waiting,
+            TaskState::Running { slots, since } => {
                 Seen::Running { since: *since, nodes: named(pool, slots) }
             }
-            State::Ended(ended) => Seen::Ended {
+            TaskState::Ended(ended) => Seen::Ended {
                 since: ended.since.map(Time),
                 at: Time(ended.at),
                 exit: ended.exit.clone(),

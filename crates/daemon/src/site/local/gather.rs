@@ -4,24 +4,31 @@ use std::io;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-use super::records::{Folder, Gathering, Go, Sheet, now, now_ms};
+use super::records::{Folder, Gathering, GoRecord, Sheet, now, now_ms};
 use super::supervise::Event;
 
 /// So often it looks even without a wake.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// What came of waiting.
-pub(super) enum Met {
+pub(super) enum BarrierOutcome {
     /// The task may begin: then, and with these variables.
-    Go(Go),
+    Go(GoRecord),
     /// It was withdrawn, or has waited for as long as it may.
     InVain,
 }
 
 /// Waits until the task gets its moment to begin; one without other parts begins at its start.
-pub(super) fn wait(folder: &Folder, sheet: &Sheet, events: &Receiver<Event>) -> io::Result<Met> {
+pub(super) fn wait(
+    folder: &Folder,
+    sheet: &Sheet,
+    events: &Receiver<Event>,
+) -> io::Result<BarrierOutcome> {
     let Some(max) = sheet.gather else {
-        return Ok(Met::Go(Go { at: sheet.start_at(now()), variables: Default::default() }));
+        return Ok(BarrierOutcome::Go(GoRecord {
+            at: sheet.start_at(now()),
+            variables: Default::default(),
+        }));
     };
     // A supervisor before this one may have begun to wait.
     let since = match folder.read_note::<Gathering>(Folder::GATHERING)? {
@@ -34,14 +41,14 @@ pub(super) fn wait(folder: &Folder, sheet: &Sheet, events: &Receiver<Event>) -> 
     };
     loop {
         if folder.has(Folder::WITHDRAWN) {
-            return Ok(Met::InVain);
+            return Ok(BarrierOutcome::InVain);
         }
-        if let Some(go) = folder.read::<Go>(Folder::GO)? {
-            return Ok(Met::Go(go));
+        if let Some(go) = folder.read::<GoRecord>(Folder::GO)? {
+            return Ok(BarrierOutcome::Go(go));
         }
         let left = max.saturating_mul(1_000) - (now_ms() - since);
         let Some(left) = u64::try_from(left).ok().filter(|left| *left > 0) else {
-            return Ok(Met::InVain);
+            return Ok(BarrierOutcome::InVain);
         };
         let _ = events.recv_timeout(LOOK.min(Duration::from_millis(left)));
     }

@@ -24,7 +24,7 @@ use crate::site::Exit;
 
 /// A command to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Job {
+pub(super) struct KeeperCommand {
     /// Its paths may begin with `~`.
     pub launch: Launch,
     /// The text of the script that is its program.
@@ -46,9 +46,9 @@ pub(super) enum To {
 
 /// What a supervisor says, a line each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Order {
+pub(super) enum KeeperOrder {
     /// Starts the job; the first order of a keeper.
-    Run(Box<Job>),
+    Run(Box<KeeperCommand>),
     /// A signal by its number.
     Signal(i32, To),
 }
@@ -69,7 +69,7 @@ pub(super) enum Said {
 
 /// Which account this is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum KeeperAccount {
     /// That of the job's user; `owner` is the number of the daemon's, which this must not be.
     User {
         /// As in the type of the same name.
@@ -80,7 +80,7 @@ pub(super) enum Whose {
 }
 
 /// Runs the task that standard input describes.
-pub(super) fn keep(whose: Whose) -> ExitCode {
+pub(super) fn keep(whose: KeeperAccount) -> ExitCode {
     match run(whose) {
         Ok(said) => say(&said),
         Err(error) => say(&Said::Failed(error.to_string())),
@@ -88,8 +88,8 @@ pub(super) fn keep(whose: Whose) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn run(whose: Whose) -> io::Result<Said> {
-    if let Whose::User { owner } = whose {
+fn run(whose: KeeperAccount) -> io::Result<Said> {
+    if let KeeperAccount::User { owner } = whose {
         check(owner)?;
         // `sudo` may take the account's own, which may let its group write.
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
@@ -98,12 +98,12 @@ fn run(whose: Whose) -> io::Result<Said> {
     let mut input = BufReader::new(io::stdin());
     let mut line = String::new();
     input.read_line(&mut line)?;
-    let Order::Run(job) = serde_json::from_str(&line)? else {
+    let KeeperOrder::Run(job) = serde_json::from_str(&line)? else {
         return Err(io::Error::other("nothing to run"));
     };
     let (launch, spool) = match whose {
-        Whose::Daemon => (job.launch, None),
-        Whose::User { .. } => {
+        KeeperAccount::Daemon => (job.launch, None),
+        KeeperAccount::User { .. } => {
             let home = Home::own();
             let spool = home.place(&job.spool);
             (prepared(*job, &home, &spool)?, Some(spool))
@@ -144,7 +144,7 @@ pub(super) fn check(owner: u32) -> io::Result<()> {
 }
 
 /// The launch with all its paths, and its script in place.
-fn prepared(job: Job, home: &Home, spool: &Path) -> io::Result<Launch> {
+fn prepared(job: KeeperCommand, home: &Home, spool: &Path) -> io::Result<Launch> {
     use std::os::unix::fs::DirBuilderExt;
     let mut launch = job.launch;
     for path in [Some(&mut launch.directory), Some(&mut launch.output), launch.error.as_mut()]
@@ -204,7 +204,7 @@ fn until_over(pid: i32, events: &Receiver<Event>) -> Option<WaitStatus> {
 /// Sends signals as ordered.
 fn hear(pid: i32, input: BufReader<io::Stdin>, sender: &Sender<Event>) {
     for line in input.lines().map_while(Result::ok) {
-        if let Ok(Order::Signal(number, to)) = serde_json::from_str(&line) {
+        if let Ok(KeeperOrder::Signal(number, to)) = serde_json::from_str(&line) {
             processes::send_to(pid, number, to);
         }
     }

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::accounts::{Account, said};
+use super::accounts::{TaskAccount, said};
 use super::cgroups::Cell;
 use super::hide::Hidden;
-use super::keeper::{Job, Order, Said, To};
+use super::keeper::{KeeperCommand, KeeperOrder, Said, To};
 use super::processes;
 use super::records::Folder;
 use super::supervise::Event;
@@ -33,7 +33,7 @@ pub(super) struct Way {
     /// Words before all others.
     pub before: Vec<String>,
     /// As whom; `None`: as this account.
-    pub account: Option<Account>,
+    pub account: Option<TaskAccount>,
     /// This program in its hidden role.
     pub program: Vec<String>,
     /// The cgroup in which it is, and with it the task.
@@ -62,16 +62,16 @@ impl Way {
 
 /// A keeper that runs its task.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct RunningKeeper {
     /// Of the first process of `user_command`; the keeper may be a child of it.
     pub pid: i32,
     orders: Option<ChildStdin>,
-    account: Option<Account>,
+    account: Option<TaskAccount>,
     cell: Option<Cell>,
     folder: Folder,
 }
 
-impl Kept {
+impl RunningKeeper {
     /// Starts the keeper and, through it, the task. Its end comes as an event.
     ///
     /// # Errors
@@ -79,9 +79,9 @@ impl Kept {
     pub(super) fn start(
         folder: &Folder,
         way: Way,
-        job: Job,
+        job: KeeperCommand,
         events: Sender<Event>,
-    ) -> io::Result<Kept> {
+    ) -> io::Result<RunningKeeper> {
         let mut command = way.command();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let program = command.get_program().to_string_lossy().into_owned();
@@ -91,8 +91,8 @@ impl Kept {
         let (out, err) = (child.stdout.take(), child.stderr.take());
         let orders = child.stdin.take();
         let (how, folder) = (way.describe(), folder.clone());
-        let mut kept = Kept { pid, orders, account: way.account, cell: way.cell, folder };
-        kept.say(&Order::Run(Box::new(job)));
+        let mut kept = RunningKeeper { pid, orders, account: way.account, cell: way.cell, folder };
+        kept.say(&KeeperOrder::Run(Box::new(job)));
         let (first, started) = sync_channel(3);
         thread::Builder::new().spawn(move || {
             let mut lines = lines(out);
@@ -112,10 +112,10 @@ impl Kept {
             drop(events.send(Event::Over(ended.unwrap_or(Exit::Lost))));
         })?;
         match until_started(&started, processes::is_child_stopped) {
-            Begin::Runs => Ok(kept),
-            Begin::Failed(why) => Err(io::Error::other(why)),
-            Begin::Never => Err(io::Error::other(format!("{how}: {}", said(err)))),
-            Begin::Silent => {
+            KeeperStart::Runs => Ok(kept),
+            KeeperStart::Failed(why) => Err(io::Error::other(why)),
+            KeeperStart::Never => Err(io::Error::other(format!("{how}: {}", said(err)))),
+            KeeperStart::Silent => {
                 kept.kill(None);
                 let within = PATIENCE.as_secs();
                 Err(io::Error::other(format!("`{program}` did not start it within {within} s")))
@@ -130,10 +130,10 @@ impl Kept {
 
     /// Has a signal sent.
     pub(super) fn send(&mut self, number: i32, to: To) {
-        self.say(&Order::Signal(number, to));
+        self.say(&KeeperOrder::Signal(number, to));
     }
 
-    fn say(&mut self, order: &Order) {
+    fn say(&mut self, order: &KeeperOrder) {
         let Ok(line) = serde_json::to_string(order) else { return };
         if let Some(orders) = &mut self.orders {
             // A keeper that is gone: its output reports its end.
@@ -197,7 +197,7 @@ impl Kept {
 
 /// How the start of a task went.
 #[derive(Debug, PartialEq, Eq)]
-enum Begin {
+enum KeeperStart {
     /// It runs, or may have run.
     Runs,
     /// It was not started; the keeper's words.
@@ -210,19 +210,21 @@ enum Begin {
 
 /// Waits for the start. A task that stops or kills its keeper before the keeper could report the start
 /// runs all the same: from [`Said::Starting`] on, only [`Said::Failed`] says that it does not.
-fn until_started(said: &Receiver<Option<Said>>, is_stopped: impl Fn() -> bool) -> Begin {
+fn until_started(said: &Receiver<Option<Said>>, is_stopped: impl Fn() -> bool) -> KeeperStart {
     let end = Instant::now() + PATIENCE;
     let mut is_starting = false;
     loop {
         match said.recv_timeout(AGAIN.min(end.saturating_duration_since(Instant::now()))) {
             Ok(Some(Said::Starting)) => is_starting = true,
-            Ok(Some(Said::Started)) => return Begin::Runs,
-            Ok(Some(Said::Failed(why))) => return Begin::Failed(why),
-            Err(RecvTimeoutError::Timeout) if is_starting && is_stopped() => return Begin::Runs,
+            Ok(Some(Said::Started)) => return KeeperStart::Runs,
+            Ok(Some(Said::Failed(why))) => return KeeperStart::Failed(why),
+            Err(RecvTimeoutError::Timeout) if is_starting && is_stopped() => {
+                return KeeperStart::Runs;
+            }
             Err(RecvTimeoutError::Timeout) if Instant::now() < end => {}
-            Err(RecvTimeoutError::Timeout) => return Begin::Silent,
-            Ok(_) | Err(RecvTimeoutError::Disconnected) if is_starting => return Begin::Runs,
-            Ok(_) | Err(RecvTimeoutError::Disconnected) => return Begin::Never,
+            Err(RecvTimeoutError::Timeout) => return KeeperStart::Silent,
+            Ok(_) | Err(RecvTimeoutError::Disconnected) if is_starting => return KeeperStart::Runs,
+            Ok(_) | Err(RecvTimeoutError::Disconnected) => return KeeperStart::Never,
         }
     }
 }
@@ -240,7 +242,7 @@ fn lines(out: Option<impl Read>) -> impl Iterator<Item = Said> {
 
 /// Kills what is left of the task of this folder, whose supervisor is dead: its keeper does so by
 /// itself, unless it was stopped or killed, too.
-pub(super) fn kill_rest(folder: &Folder, account: &Account, keeper: Option<(i32, u64)>) {
+pub(super) fn kill_rest(folder: &Folder, account: &TaskAccount, keeper: Option<(i32, u64)>) {
     const OWN_END: Duration = Duration::from_secs(2);
     const LAST_END: Duration = Duration::from_secs(10);
     let lives = || keeper.is_some_and(|(pid, born)| processes::born(pid) == Some(born));
@@ -264,7 +266,7 @@ mod tests {
     use super::*;
 
     /// What follows if the keeper says this and then nothing, or ends.
-    fn begin(said: &[Said], ends: bool, is_stopped: bool) -> Begin {
+    fn begin(said: &[Said], ends: bool, is_stopped: bool) -> KeeperStart {
         let (sender, receiver) = sync_channel(3);
         said.iter().for_each(|said| sender.send(Some(said.clone())).unwrap());
         if ends {
@@ -276,13 +278,13 @@ mod tests {
     #[test]
     fn a_task_that_stops_or_kills_its_keeper_at_once_has_begun() {
         use Said::{Failed, Started, Starting};
-        assert_eq!(begin(&[Starting], false, true), Begin::Runs, "it has stopped its keeper");
-        assert_eq!(begin(&[Starting], true, false), Begin::Runs, "it has killed its keeper");
-        assert_eq!(begin(&[Starting, Started], false, false), Begin::Runs);
+        assert_eq!(begin(&[Starting], false, true), KeeperStart::Runs, "it has stopped its keeper");
+        assert_eq!(begin(&[Starting], true, false), KeeperStart::Runs, "it has killed its keeper");
+        assert_eq!(begin(&[Starting, Started], false, false), KeeperStart::Runs);
         let why = "no such file".to_owned();
         let failed = [Starting, Failed(why.clone())];
-        assert_eq!(begin(&failed, true, false), Begin::Failed(why.clone()));
-        assert_eq!(begin(&[Failed(why.clone())], true, false), Begin::Failed(why));
-        assert_eq!(begin(&[], true, false), Begin::Never, "`user_command` ended");
+        assert_eq!(begin(&failed, true, false), KeeperStart::Failed(why.clone()));
+        assert_eq!(begin(&[Failed(why.clone())], true, false), KeeperStart::Failed(why));
+        assert_eq!(begin(&[], true, false), KeeperStart::Never, "`user_command` ended");
     }
 }

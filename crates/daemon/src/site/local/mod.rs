@@ -24,7 +24,7 @@
 //! | `ends` | a line for each of the last such tasks whose work ran: how it ended |
 //! | `owner/NAME` | slots that the owner takes away: `{"pool": "cpu", "slots": 2}`, and `from` and `until` in seconds since 1970 if he likes |
 //!
-//! Tasks run under the daemon's own account, or each under its user's ([`Accounts`]). The site is passive: a task that waits for slots
+//! Tasks run under the daemon's own account, or each under its user's ([`UserAccounts`]). The site is passive: a task that waits for slots
 //! gets them when the site is asked something.
 
 mod accounts;
@@ -58,12 +58,12 @@ use std::time::Duration;
 
 use tradewind_model::{Span, Time};
 
-use self::accounts::Account;
-pub use self::accounts::Accounts;
+use self::accounts::TaskAccount;
+pub use self::accounts::UserAccounts;
 use self::confine::Confined;
-pub use self::confine::{Confinement, Wish};
+pub use self::confine::{ConfineMode, Confinement};
 use self::ends::Ends;
-use self::entry::{Entry, Output, State};
+use self::entry::{Entry, Output, TaskState};
 use self::gone::Gone;
 use self::owner::Load;
 use self::records::{Folder, Hiding, Sheet};
@@ -90,7 +90,7 @@ const WRITTEN: usize = 2_000;
 
 /// What a local site is made of.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct LocalSettings {
     /// Where everything is kept; made if necessary. UTF-8.
     pub folder: PathBuf,
     /// Where tasks run that do not say where, and from where relative paths count.
@@ -103,7 +103,7 @@ pub struct Settings {
     /// From `SIGTERM` to `SIGKILL`.
     pub grace: Duration,
     /// How jobs run as their users' accounts; `None`: all run as the daemon's own.
-    pub accounts: Option<Accounts>,
+    pub accounts: Option<UserAccounts>,
     /// A folder around the site's that tasks of the daemon's own account need not see, but for
     /// `directory` in it; without links. `None`: they see everything.
     pub hidden: Option<PathBuf>,
@@ -111,7 +111,7 @@ pub struct Settings {
     pub confinement: Confinement,
 }
 
-impl Settings {
+impl LocalSettings {
     /// The default of `grace`.
     pub const GRACE: Duration = Duration::from_secs(5);
 }
@@ -119,7 +119,7 @@ impl Settings {
 /// A local site; see the module.
 #[derive(Debug)]
 pub struct Local {
-    settings: Settings,
+    settings: LocalSettings,
     confined: Confined,
     entries: BTreeMap<Tag, Entry>,
     /// Those that have not ended.
@@ -143,7 +143,7 @@ impl Local {
     ///
     /// # Errors
     /// If the folder cannot be used, another adapter uses it, or a file in it is damaged.
-    pub fn open(settings: Settings) -> io::Result<Local> {
+    pub fn open(settings: LocalSettings) -> io::Result<Local> {
         make_folders(&settings.folder)?;
         let lock = take_lock(&settings.folder)?;
         let gone = Gone::open(&settings.folder.join("gone"))?;
@@ -258,7 +258,7 @@ impl Local {
         let mut waiting: Vec<(Time, u64, &Tag)> = Vec::new();
         let mut used = vec![BTreeSet::new(); self.settings.pools.len()];
         for (tag, entry) in self.live.iter().filter_map(|tag| self.entries.get_key_value(tag)) {
-            if entry.state == State::Waiting && entry.start_at(now) <= now + AHEAD {
+            if entry.state == TaskState::Waiting && entry.start_at(now) <= now + AHEAD {
                 waiting.push((entry.start_at(now), entry.number, tag));
             }
             if let Some(used) = used.get_mut(entry.pool) {
@@ -322,7 +322,7 @@ impl Local {
         &mut self,
         order: &Order,
         pool: usize,
-        account: Option<(Account, PathBuf)>,
+        account: Option<(TaskAccount, PathBuf)>,
     ) -> io::Result<()> {
         let place = self.place(&order.tag);
         let sheet = sheet::of(order, &self.settings, &self.confined, &place, self.next, account);
@@ -343,7 +343,7 @@ impl Local {
         let load = Load::read(&self.owner_folder(), &self.settings.pools, now)?;
         self.place_waiting(&load, now)?;
         let waits =
-            |entry: &Entry| entry.state == State::Waiting && entry.start_at(now) <= now + AHEAD;
+            |entry: &Entry| entry.state == TaskState::Waiting && entry.start_at(now) <= now + AHEAD;
         if self.entries.get(tag).is_some_and(waits) {
             self.look()?;
         }
@@ -459,7 +459,7 @@ impl Site for Local {
 
     fn go(&mut self, tag: &Tag, go: &super::Go) -> Result<(), SiteError> {
         let Some(entry) = self.entries.get_mut(tag) else { return Ok(()) };
-        let go = records::Go { at: go.at.0, variables: go.variables.clone() };
+        let go = records::GoRecord { at: go.at.0, variables: go.variables.clone() };
         entry.go(&go).map_err(|error| unknown(&error))
     }
 

@@ -18,7 +18,7 @@ const FOR_EVER: i64 = 365 * 24 * 60 * 60;
 /// Content of the file `owner/NAME`, in JSON.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Taken {
+struct OwnerFile {
     pool: String,
     slots: u32,
     /// Seconds since 1970; without: since the file was written.
@@ -87,7 +87,7 @@ fn read(path: &Path, pools: &[PoolSetup]) -> Result<Option<(usize, LocalTask)>, 
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error.to_string()),
     };
-    let taken: Taken = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
+    let taken: OwnerFile = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
     let Some(pool) = pools.iter().position(|pool| pool.name == taken.pool) else {
         return Err(format!("no pool {:?}", taken.pool));
     };

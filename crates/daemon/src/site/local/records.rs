@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use tradewind_io::submission::signal::{Receiver, Warning};
 use tradewind_model::Time;
 
-use super::accounts::Account;
+use super::accounts::TaskAccount;
 use super::cgroups::Cell;
 use crate::site::Exit;
 
@@ -55,7 +55,7 @@ pub(super) struct Sheet {
     pub warning: Option<Warned>,
     /// The account that runs it, if that is not the daemon's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub account: Option<Account>,
+    pub account: Option<TaskAccount>,
     /// What the task does not see.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hidden: Option<Hiding>,
@@ -162,7 +162,7 @@ pub(super) struct Gathering {
 
 /// It need not wait for others any more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Go {
+pub(super) struct GoRecord {
     /// When it begins.
     pub at: i64,
     pub variables: BTreeMap<String, String>,
@@ -170,7 +170,7 @@ pub(super) struct Go {
 
 /// It is over, and none of its processes is left.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Ended {
+pub(super) struct EndRecord {
     pub since: Option<i64>,
     pub at: i64,
     pub exit: Exit,
@@ -189,11 +189,11 @@ impl Folder {
     pub(super) const BEGUN: &'static str = "begun.json";
     /// [`Gathering`].
     pub(super) const GATHERING: &'static str = "gathering.json";
-    /// [`Go`].
+    /// [`GoRecord`].
     pub(super) const GO: &'static str = "go.json";
     /// [`Started`].
     pub(super) const STARTED: &'static str = "started.json";
-    /// [`Ended`].
+    /// [`EndRecord`].
     pub(super) const ENDED: &'static str = "ended.json";
     /// The script, if it is one.
     pub(super) const SCRIPT: &'static str = "script";

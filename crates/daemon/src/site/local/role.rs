@@ -9,7 +9,7 @@ use rustix::process::Signal;
 
 use super::accounts::REFUSED;
 use super::home::Home;
-use super::keeper::Whose;
+use super::keeper::KeeperAccount;
 use super::{INSIDE, KEEP, KILL, READ, keeper, processes, supervise};
 use crate::site::reading::{Links, read};
 use crate::site::{Excerpt, SiteError, Stream};
@@ -36,8 +36,8 @@ pub fn play(arguments: &[OsString]) -> ExitCode {
     };
     let Some(owner) = owner else { return ExitCode::from(2) };
     match (role, rest) {
-        (KEEP, []) => keeper::keep(Whose::User { owner }),
-        (INSIDE, []) => keeper::keep(Whose::Daemon),
+        (KEEP, []) => keeper::keep(KeeperAccount::User { owner }),
+        (INSIDE, []) => keeper::keep(KeeperAccount::Daemon),
         (READ, [path, from, most]) => read_file(owner, path, (from, most)),
         (KILL, [folder, processes @ ..]) => kill(owner, folder, processes),
         _ => ExitCode::from(2),

@@ -7,11 +7,11 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use tradewind_io::submission::signal::Warning;
 use tradewind_io::submission::{Append, Work};
 
-use super::accounts::Account;
+use super::accounts::TaskAccount;
 use super::confine::Confined;
 use super::hide::Reach;
 use super::records::{Folder, Sheet, Warned};
-use super::{Settings, records};
+use super::{LocalSettings, records};
 use crate::site::Order;
 
 /// What a task sees of the daemon's own environment: where programs and homes are, and the
@@ -32,11 +32,11 @@ const COMMON: [&str; 3] = ["LANG", "LC_ALL", "TZ"];
 /// does so, if that is not the daemon's own.
 pub(super) fn of(
     order: &Order,
-    settings: &Settings,
+    settings: &LocalSettings,
     confined: &Confined,
     folder: &Path,
     number: u64,
-    account: Option<(Account, PathBuf)>,
+    account: Option<(TaskAccount, PathBuf)>,
 ) -> Sheet {
     let around = &order.surroundings;
     let (account, home) = account.unzip();

@@ -10,14 +10,16 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, WaitOptions, WaitStatus};
 
-use super::accounts::Account;
+use super::accounts::TaskAccount;
 use super::confine;
-use super::gather::{Met, wait};
-use super::keeper::{Job, To};
-use super::kept::Kept;
+use super::gather::{BarrierOutcome, wait};
+use super::keeper::{KeeperCommand, To};
+use super::kept::RunningKeeper;
 use super::launch::Launch;
 use super::processes::{self, MARK};
-use super::records::{Begun, Ended, Folder, Go, Placed, Sheet, Started, Warned, at, now, now_ms};
+use super::records::{
+    Begun, EndRecord, Folder, GoRecord, Placed, Sheet, Started, Warned, at, now, now_ms,
+};
 use crate::site::Exit;
 
 /// How long processes may take to vanish after `SIGKILL`; more means that the kernel is stuck.
@@ -80,12 +82,12 @@ fn run(folder: &Folder) -> io::Result<()> {
     };
     let (sender, events) = channel();
     listen(folder, sender.clone())?;
-    let never = || Ended { since: None, at: now().0, exit: Exit::Withdrawn };
+    let never = || EndRecord { since: None, at: now().0, exit: Exit::Withdrawn };
     if is_withdrawn_before(folder, sheet.start_at(now()), &events) {
         finish(folder, &never());
         return Ok(());
     }
-    let Met::Go(go) = wait(folder, &sheet, &events)? else {
+    let BarrierOutcome::Go(go) = wait(folder, &sheet, &events)? else {
         finish(folder, &never());
         return Ok(());
     };
@@ -99,9 +101,11 @@ fn run(folder: &Folder) -> io::Result<()> {
         finish(folder, &never());
         return Ok(());
     }
-    let ended = match Task::start(folder, &sheet, &placed, &go, &sender) {
+    let ended = match SupervisedTask::start(folder, &sheet, &placed, &go, &sender) {
         Ok(task) => watch(folder, &sheet, task, sender, &events),
-        Err(error) => Ended { since: None, at: now().0, exit: Exit::NotStarted(error.to_string()) },
+        Err(error) => {
+            EndRecord { since: None, at: now().0, exit: Exit::NotStarted(error.to_string()) }
+        }
     };
     finish(folder, &ended);
     Ok(())
@@ -173,25 +177,25 @@ fn until(start: i64) -> Option<Duration> {
 }
 
 /// A task that runs.
-enum Task {
+enum SupervisedTask {
     /// Its first process is our child.
     Own(i32),
     /// It runs as its user's account, or in namespaces or a cgroup of its own.
-    Kept(Kept),
+    Kept(RunningKeeper),
 }
 
-impl Task {
+impl SupervisedTask {
     /// Starts it; its result arrives as events.
     fn start(
         folder: &Folder,
         sheet: &Sheet,
         placed: &Placed,
-        go: &Go,
+        go: &GoRecord,
         events: &Sender<Event>,
-    ) -> io::Result<Task> {
+    ) -> io::Result<SupervisedTask> {
         let mut launch = launch(folder, sheet, placed, go);
         let Some(way) = confine::way(folder, sheet)? else {
-            return launch.start().map(Task::Own);
+            return launch.start().map(SupervisedTask::Own);
         };
         let cell = way.cell.clone();
         let started = || {
@@ -200,9 +204,9 @@ impl Task {
             }
             let job = match &way.account {
                 Some(account) => job(folder, account, launch)?,
-                None => Job { launch, script: None, spool: PathBuf::new() },
+                None => KeeperCommand { launch, script: None, spool: PathBuf::new() },
             };
-            Kept::start(folder, way, job, events.clone()).map(Task::Kept)
+            RunningKeeper::start(folder, way, job, events.clone()).map(SupervisedTask::Kept)
         };
         let started = started();
         if let Some(cell) = cell.filter(|_| started.is_err()) {
@@ -214,59 +218,59 @@ impl Task {
     /// Whether the kernel has ended it for want of memory.
     fn was_out_of_memory(&self) -> bool {
         match self {
-            Task::Own(_) => false,
-            Task::Kept(kept) => kept.was_out_of_memory(),
+            SupervisedTask::Own(_) => false,
+            SupervisedTask::Kept(kept) => kept.was_out_of_memory(),
         }
     }
 
     /// The process whose group ends with the task.
     fn pid(&self) -> i32 {
         match self {
-            Task::Own(pid) => *pid,
-            Task::Kept(kept) => kept.pid,
+            SupervisedTask::Own(pid) => *pid,
+            SupervisedTask::Kept(kept) => kept.pid,
         }
     }
 
     fn send(&mut self, number: i32, to: To) {
         match self {
-            Task::Own(pid) => processes::send_to(*pid, number, to),
-            Task::Kept(kept) => kept.send(number, to),
+            SupervisedTask::Own(pid) => processes::send_to(*pid, number, to),
+            SupervisedTask::Kept(kept) => kept.send(number, to),
         }
     }
 
     /// It was killed and is not over after a while: a keeper may have been stopped by its user.
     fn kill_again(&mut self, killer: Option<i32>) -> Option<i32> {
         match self {
-            Task::Own(pid) => {
+            SupervisedTask::Own(pid) => {
                 processes::send_group(*pid, Signal::KILL);
                 None
             }
-            Task::Kept(kept) => kept.kill(killer),
+            SupervisedTask::Kept(kept) => kept.kill(killer),
         }
     }
 
     /// Kills what exceeded the first process, until nothing is left.
     fn clear_away(self, events: &Receiver<Event>) {
         match self {
-            Task::Own(pid) => clear_away(pid, events),
-            Task::Kept(kept) => kept.clear_away(events, LAST_WAIT),
+            SupervisedTask::Own(pid) => clear_away(pid, events),
+            SupervisedTask::Kept(kept) => kept.clear_away(events, LAST_WAIT),
         }
     }
 }
 
 /// The order for a keeper of an account.
-fn job(folder: &Folder, account: &Account, launch: Launch) -> io::Result<Job> {
+fn job(folder: &Folder, account: &TaskAccount, launch: Launch) -> io::Result<KeeperCommand> {
     let script = folder.path(Folder::SCRIPT);
     let script = match script.exists() {
         true => Some(std::fs::read_to_string(&script).map_err(|error| at(&script, &error))?),
         false => None,
     };
     let name = folder.0.file_name().unwrap_or_default();
-    Ok(Job { launch, script, spool: Path::new(&account.spool).join(name) })
+    Ok(KeeperCommand { launch, script, spool: Path::new(&account.spool).join(name) })
 }
 
 /// What is started: the sheet, and what is known only now.
-fn launch(folder: &Folder, sheet: &Sheet, placed: &Placed, go: &Go) -> Launch {
+fn launch(folder: &Folder, sheet: &Sheet, placed: &Placed, go: &GoRecord) -> Launch {
     let names: Vec<String> =
         placed.slots.iter().map(|slot| format!("{}/{slot}", sheet.pool)).collect();
     let mut environment = sheet.environment.clone();
@@ -288,10 +292,10 @@ fn launch(folder: &Folder, sheet: &Sheet, placed: &Placed, go: &Go) -> Launch {
 fn watch(
     folder: &Folder,
     sheet: &Sheet,
-    mut task: Task,
+    mut task: SupervisedTask,
     sender: Sender<Event>,
     events: &Receiver<Event>,
-) -> Ended {
+) -> EndRecord {
     // In this order: the time between the two shortens no limit.
     let since_ms = now_ms();
     let began = Instant::now();
@@ -324,7 +328,7 @@ fn watch(
         (None, Some(ending)) => ending,
         (None, None) => Exit::Lost,
     };
-    Ended { since: Some(started.since), at, exit }
+    EndRecord { since: Some(started.since), at, exit }
 }
 
 /// Seconds, a part of one counted as a whole one.
@@ -358,7 +362,7 @@ struct Due {
 
 impl Due {
     /// Sends the signal before the limit, once its time has come; until when there is nothing to do.
-    fn warn(&mut self, task: &mut Task) -> Instant {
+    fn warn(&mut self, task: &mut SupervisedTask) -> Instant {
         if let Some((_, it)) = self.warning.take_if(|(at, _)| *at <= Instant::now()) {
             task.send(it.signal, if it.to_first { To::First } else { To::Others });
         }
@@ -375,7 +379,7 @@ fn warned_at(limit: Instant, began: Instant, before: i64) -> Instant {
 /// Until the first process is over; stops it at its limit or when it is withdrawn.
 fn wait_for(
     folder: &Folder,
-    task: &mut Task,
+    task: &mut SupervisedTask,
     events: &Receiver<Event>,
     mut due: Due,
 ) -> (Option<Exit>, Option<Cause>) {
@@ -384,7 +388,7 @@ fn wait_for(
     let mut next = limit;
     let mut is_woken = true;
     let (mut killed, mut killer) = (0, None);
-    let own = if let Task::Own(pid) = task { Some(*pid) } else { None };
+    let own = if let SupervisedTask::Own(pid) = task { Some(*pid) } else { None };
     loop {
         if cause.is_none() {
             next = due.warn(task);
@@ -447,7 +451,7 @@ pub(super) fn how(status: WaitStatus) -> Exit {
 }
 
 /// Writes the end down, however long the disk stays full: no other process knows it.
-fn finish(folder: &Folder, ended: &Ended) {
+fn finish(folder: &Folder, ended: &EndRecord) {
     while folder.write(Folder::ENDED, ended).is_err() && folder.0.exists() {
         thread::sleep(Duration::from_secs(1));
     }

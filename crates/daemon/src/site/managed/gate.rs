@@ -6,7 +6,7 @@
 //! decision and its command orders nothing any more. What the manager has got already is refused by
 //! the task's own script: see [`super::spool::Spool::keep`].
 
-use super::tool::{Answer, quote};
+use super::tool::{CommandOutput, quote};
 use crate::site::local::sheet::folder_name;
 
 const PROGRAM: &str =
@@ -51,7 +51,7 @@ impl Gate {
 }
 
 /// Why an order was refused by the program, if it was.
-pub(super) fn refusal(answer: &Answer) -> Option<String> {
+pub(super) fn refusal(answer: &CommandOutput) -> Option<String> {
     let line = answer.err.lines().find_map(|line| line.strip_prefix(STALE));
     let line = line.filter(|_| answer.code == Some(REFUSED));
     line.map(|line| format!("another daemon owns the market: {line}"))

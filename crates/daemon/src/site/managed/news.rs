@@ -28,7 +28,7 @@ const IDLE: Duration = Duration::from_secs(120);
 
 /// Where tasks of a market ring.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct NewsPlace {
     /// Whose tasks.
     pub account: String,
     /// The folder of their folders, at the cluster; `~` at its beginning is the home.
@@ -49,7 +49,7 @@ pub struct News {
     /// What tasks have written, and by which account's listener it was heard.
     pub traces: BTreeMap<Tag, (String, Trace)>,
     /// Places whose listeners have just begun: what was written before was not heard.
-    pub begun: BTreeSet<Place>,
+    pub begun: BTreeSet<NewsPlace>,
 }
 
 /// What listeners share with the site.
@@ -85,7 +85,7 @@ struct Ear {
 #[derive(Debug, Default)]
 pub struct Listeners {
     heard: Option<Arc<Heard>>,
-    ears: BTreeMap<Place, Ear>,
+    ears: BTreeMap<NewsPlace, Ear>,
 }
 
 impl Listeners {
@@ -100,7 +100,7 @@ impl Listeners {
     }
 
     /// Sees to it that there is a listener at the place. Takes no time: it begins by itself.
-    pub fn listen(&mut self, tool: &Tool, place: &Place) {
+    pub fn listen(&mut self, tool: &Tool, place: &NewsPlace) {
         let Some(heard) = &self.heard else { return };
         let mut failed = 0;
         if let Some(ear) = self.ears.get_mut(place) {
@@ -141,7 +141,7 @@ impl Listeners {
     }
 
     /// Whether news of the place are heard now.
-    pub fn hears(&self, place: &Place) -> bool {
+    pub fn hears(&self, place: &NewsPlace) -> bool {
         self.ears.get(place).is_some_and(|ear| ear.hears.load(Ordering::Acquire))
     }
 

@@ -18,13 +18,13 @@ const ASKING: [&str; 21] = [
 
 /// Requests of one kind.
 #[derive(Debug, Default)]
-struct Kind {
+struct RequestKind {
     total: u64,
     /// Second since the beginning of the count, and how many in it.
     recent: VecDeque<(u64, u64)>,
 }
 
-impl Kind {
+impl RequestKind {
     fn forget_before(&mut self, second: u64) {
         while self.recent.front().is_some_and(|(at, _)| *at < second) {
             self.recent.pop_front();
@@ -36,7 +36,7 @@ impl Kind {
 #[derive(Debug)]
 pub struct Requests {
     since: Instant,
-    kinds: Mutex<BTreeMap<String, Kind>>,
+    kinds: Mutex<BTreeMap<String, RequestKind>>,
 }
 
 impl Default for Requests {
@@ -83,7 +83,7 @@ impl Requests {
         let second = now.saturating_duration_since(self.since).as_secs();
         let first = (second + 1).saturating_sub(MINUTE.as_secs());
         let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = |(name, kind): (&String, &mut Kind)| {
+        let count = |(name, kind): (&String, &mut RequestKind)| {
             kind.forget_before(first);
             let minute = kind.recent.iter().map(|(_, count)| count).sum();
             (name.clone(), Count { total: kind.total, minute })

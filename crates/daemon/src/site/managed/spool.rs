@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use tradewind_model::Time;
 
-use super::tool::{Answer, Call, Purpose, Tool, Who, quote};
+use super::tool::{Call, CommandOutput, Purpose, Tool, Who, quote};
 use crate::site::local::sheet::folder_name;
 use crate::site::{Excerpt, Exit, Go, Reading, SiteError, Tag, Written};
 
@@ -38,12 +38,12 @@ pub struct Trace {
     /// When the work itself began, milliseconds since 1970.
     pub began: Option<i64>,
     /// It is over.
-    pub end: Option<End>,
+    pub end: Option<SpoolEnd>,
 }
 
 /// What became of an attempt to take a task back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Taken {
+pub enum RecallOutcome {
     /// It never begins.
     Back,
     /// It has begun.
@@ -66,7 +66,7 @@ pub struct Here {
 
 /// How a task ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct End {
+pub struct SpoolEnd {
     /// Since when the work ran, milliseconds since 1970; `None`: it never did.
     pub since: Option<i64>,
     /// Until when.
@@ -75,7 +75,7 @@ pub struct End {
     pub exit: Exit,
 }
 
-impl End {
+impl SpoolEnd {
     /// When it ended, so that the time since its beginning, which is charged, is rounded up.
     pub fn until(&self) -> Time {
         let begin = self.since.unwrap_or(self.at);
@@ -161,11 +161,11 @@ impl Spool<'_> {
     ///
     /// # Errors
     /// As [`Spool::claim`].
-    pub fn take_back(&self, tag: &Tag) -> Result<Taken, SiteError> {
+    pub fn take_back(&self, tag: &Tag) -> Result<RecallOutcome, SiteError> {
         Ok(match self.claim(tag)? {
-            None => Taken::Back,
-            Some(trace) if trace.here.is_some() || trace.end.is_some() => Taken::TooLate,
-            Some(_) => Taken::Unclear,
+            None => RecallOutcome::Back,
+            Some(trace) if trace.here.is_some() || trace.end.is_some() => RecallOutcome::TooLate,
+            Some(_) => RecallOutcome::Unclear,
         })
     }
 
@@ -320,7 +320,12 @@ impl Spool<'_> {
         Ok(answer.text().lines().map(str::to_owned).collect())
     }
 
-    fn run(&self, verb: &str, arguments: &[String], purpose: Purpose) -> Result<Answer, SiteError> {
+    fn run(
+        &self,
+        verb: &str,
+        arguments: &[String],
+        purpose: Purpose,
+    ) -> Result<CommandOutput, SiteError> {
         let mut words = vec!["/bin/sh", "-s", "--", self.path, verb];
         words.extend(arguments.iter().map(String::as_str));
         let mut call = Call { purpose, ..Call::by(Who::User(self.account), &words) };
@@ -373,7 +378,7 @@ fn here(text: &str) -> Option<Here> {
     Some(Here { at, id, nodes })
 }
 
-fn end(text: &str) -> Option<End> {
+fn end(text: &str) -> Option<SpoolEnd> {
     let mut words = text.split(' ');
     let since = words.next()?;
     let at = words.next()?.parse().ok()?;
@@ -389,7 +394,7 @@ fn end(text: &str) -> Option<End> {
         }
         _ => return None,
     };
-    Some(End { since: since.parse().ok(), at, exit })
+    Some(SpoolEnd { since: since.parse().ok(), at, exit })
 }
 
 #[cfg(test)]

@@ -238,7 +238,7 @@ fn end(child: &mut Child) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::site::managed::tool::{Call, Trouble, Who};
+    use crate::site::managed::tool::{Call, CommandTrouble, Who};
 
     fn cluster(socket: &Path) -> Cluster {
         Cluster {
@@ -277,7 +277,7 @@ mod tests {
         let tool = Tool::of("alpha", &cluster);
         for who in [Who::Ours, Who::User("ana")] {
             let told = tool.run(&Call::by(who, &["true"])).unwrap_err();
-            let Trouble::NotRun(why) = told else { panic!("{told}") };
+            let CommandTrouble::NotRun(why) = told else { panic!("{told}") };
             assert!(is_no_connection(&why) && why.starts_with("site alpha: "), "{why}");
             assert!(!why.contains("to sign in"), "nobody was refused: {why}");
         }

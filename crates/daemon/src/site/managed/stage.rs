@@ -6,7 +6,7 @@ use crate::site::{SiteError, Tag};
 
 /// Whose files, and where.
 #[derive(Debug, Clone, Copy)]
-pub struct Stage<'a> {
+pub struct StagedFiles<'a> {
     /// Runs commands.
     pub tool: &'a Tool,
     /// As whom: `{user}` in the commands.
@@ -17,7 +17,7 @@ pub struct Stage<'a> {
     pub directory: &'a str,
 }
 
-impl Stage<'_> {
+impl StagedFiles<'_> {
     /// Runs the commands in order until one fails. They may be run again.
     ///
     /// # Errors

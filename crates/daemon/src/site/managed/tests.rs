@@ -12,7 +12,7 @@ use tradewind_model::{Span, Time};
 
 use super::bundle::{Paths, TaskScript, Words};
 use super::gate::Gate;
-use super::spool::{Spool, Taken, Trace};
+use super::spool::{RecallOutcome, Spool, Trace};
 use super::tool::{Prefix, Tool};
 use crate::site::conformance::TaskBehaviour;
 use crate::site::{Exit, Go, Order, SiteError, Tag};
@@ -180,8 +180,8 @@ fn work_runs_once_at_most() {
     let claimed = Trace { is_claimed: true, ..Trace::default() };
     assert_eq!(place.run(&never).0, claimed);
     assert_eq!(place.spool().claim(&never.tag).unwrap(), None, "claimed before, by us");
-    assert_eq!(place.spool().take_back(&never.tag).unwrap(), Taken::Back);
-    assert_eq!(place.spool().take_back(&once.tag).unwrap(), Taken::TooLate);
+    assert_eq!(place.spool().take_back(&never.tag).unwrap(), RecallOutcome::Back);
+    assert_eq!(place.spool().take_back(&once.tag).unwrap(), RecallOutcome::TooLate);
     assert_eq!(place.output(2), "");
     assert!(place.spool().claim(&once.tag).unwrap().unwrap().end.is_some());
     place.spool().clear(&[once.tag.clone(), never.tag.clone()]).unwrap();

@@ -17,7 +17,7 @@ use crate::site::local::ends::Ends;
 use crate::site::local::gone::Gone;
 use crate::site::local::records::{at, lock, sync_folder};
 use crate::site::local::sheet::folder_name;
-use crate::site::notes::{Change, Kind, Note, Notes};
+use crate::site::notes::{Note, NoteChange, NoteKind, Notes};
 use crate::site::{Exit, Seen, Survey, Tag};
 
 /// A task, from just before the manager hears of it until it is forgotten.
@@ -66,14 +66,14 @@ pub struct Ticket {
     #[serde(default)]
     pub is_recalled: bool,
     /// How it ended, once we know.
-    pub ended: Option<Ended>,
+    pub ended: Option<TicketEnd>,
     /// We were told to forget it: what is left of it at the cluster may go.
     pub is_forgotten: bool,
 }
 
 /// A task's end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ended {
+pub struct TicketEnd {
     /// Seconds since 1970; `None`: it never ran.
     pub since: Option<i64>,
     /// Seconds since 1970.
@@ -128,10 +128,10 @@ pub fn stamp() -> i64 {
 /// A clock that shows so much less than before was set back.
 const SET_BACK: Span = Span(5);
 
-impl Ended {
+impl TicketEnd {
     /// The end of a task that never ran.
-    pub fn before_it_began(at: Time, exit: Exit) -> Ended {
-        Ended { since: None, at: at.0, began: None, exit, nodes: Vec::new() }
+    pub fn before_it_began(at: Time, exit: Exit) -> TicketEnd {
+        TicketEnd { since: None, at: at.0, began: None, exit, nodes: Vec::new() }
     }
 
     /// As surveys tell it.
@@ -147,7 +147,7 @@ impl Ended {
 /// A line of the file: the ticket as it is from now on, or that there is none any more.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
-enum Line {
+enum TicketLine {
     Is(Box<Ticket>),
     Removed { removed: String },
 }
@@ -174,12 +174,12 @@ fn tag_of(text: &str, path: &Path) -> io::Result<Tag> {
 
 /// What the folder's file has.
 fn in_file(path: &Path) -> io::Result<(Log, BTreeMap<Tag, Ticket>)> {
-    let (log, lines) = Log::open::<Line>(path)?;
+    let (log, lines) = Log::open::<TicketLine>(path)?;
     let mut all = BTreeMap::new();
     for line in lines {
         match line {
-            Line::Is(ticket) => drop(all.insert(tag_of(&ticket.tag, path)?, *ticket)),
-            Line::Removed { removed } => drop(all.remove(&tag_of(&removed, path)?)),
+            TicketLine::Is(ticket) => drop(all.insert(tag_of(&ticket.tag, path)?, *ticket)),
+            TicketLine::Removed { removed } => drop(all.remove(&tag_of(&removed, path)?)),
         }
     }
     Ok((log, all))
@@ -187,11 +187,11 @@ fn in_file(path: &Path) -> io::Result<(Log, BTreeMap<Tag, Ticket>)> {
 
 fn ticket_note(tag: &Tag, ticket: &Ticket) -> io::Result<Note> {
     let body = serde_json::to_string(ticket)?;
-    Ok(Note { kind: Kind::Ticket, key: tag.to_string(), body })
+    Ok(Note { kind: NoteKind::Ticket, key: tag.to_string(), body })
 }
 
 fn gone_note(name: &str) -> Note {
-    Note { kind: Kind::Gone, key: name.to_owned(), body: String::new() }
+    Note { kind: NoteKind::Gone, key: name.to_owned(), body: String::new() }
 }
 
 impl Tickets {
@@ -230,11 +230,11 @@ impl Tickets {
             return notes.begin(&all);
         };
         self.all.clear();
-        for note in found.iter().filter(|note| note.kind == Kind::Ticket) {
+        for note in found.iter().filter(|note| note.kind == NoteKind::Ticket) {
             let ticket: Ticket = serde_json::from_str(&note.body)?;
             self.all.insert(tag_of(&note.key, Path::new("notes of the site"))?, ticket);
         }
-        let gone = found.iter().filter(|note| note.kind == Kind::Gone);
+        let gone = found.iter().filter(|note| note.kind == NoteKind::Gone);
         self.gone.replace(gone.map(|note| note.key.clone()).collect())?;
         self.ends.replace(&found)?;
         self.renew()
@@ -261,7 +261,7 @@ impl Tickets {
     /// If it cannot be written down.
     pub fn ban(&mut self, tag: &Tag) -> io::Result<()> {
         let name = folder_name(&tag.to_string());
-        self.share(|| Ok(vec![Change::Put(gone_note(&name))]))?;
+        self.share(|| Ok(vec![NoteChange::Put(gone_note(&name))]))?;
         let added = self.gone.add(std::slice::from_ref(&name));
         self.copied(added)?;
         self.gone.remember(&[name]);
@@ -269,7 +269,7 @@ impl Tickets {
     }
 
     /// Keeps changes where they count, if that is not in the files.
-    fn share(&mut self, changes: impl FnOnce() -> io::Result<Vec<Change>>) -> io::Result<()> {
+    fn share(&mut self, changes: impl FnOnce() -> io::Result<Vec<NoteChange>>) -> io::Result<()> {
         match &mut self.notes {
             Some(notes) => notes.change(&changes()?),
             None => Ok(()),
@@ -297,7 +297,7 @@ impl Tickets {
         let ended: Vec<(&Tag, Seen)> = tags.iter().filter_map(ended).collect();
         if self.notes.is_some() {
             let mut changes = self.ends.changes(ended.iter().cloned());
-            changes.extend(names.iter().map(|name| Change::Put(gone_note(name))));
+            changes.extend(names.iter().map(|name| NoteChange::Put(gone_note(name))));
             self.share(|| Ok(changes))?;
         }
         self.ends.forgotten(ended.into_iter());
@@ -364,9 +364,9 @@ impl Tickets {
     /// If that cannot be written down.
     pub fn remove(&mut self, tags: &[Tag]) -> io::Result<()> {
         let there = tags.iter().filter(|tag| self.all.contains_key(tag));
-        let lines: Vec<Line> =
-            there.map(|tag| Line::Removed { removed: tag.to_string() }).collect();
-        let gone = tags.iter().map(|tag| Change::Drop(Kind::Ticket, tag.to_string()));
+        let lines: Vec<TicketLine> =
+            there.map(|tag| TicketLine::Removed { removed: tag.to_string() }).collect();
+        let gone = tags.iter().map(|tag| NoteChange::Drop(NoteKind::Ticket, tag.to_string()));
         self.share(|| Ok(gone.collect()))?;
         let added = self.log.add(&lines, Haste::Soon);
         self.copied(added)?;
@@ -397,11 +397,11 @@ impl Tickets {
         if tickets.is_empty() {
             return Ok(());
         }
-        let put = |(tag, ticket): &(Tag, Ticket)| Ok(Change::Put(ticket_note(tag, ticket)?));
+        let put = |(tag, ticket): &(Tag, Ticket)| Ok(NoteChange::Put(ticket_note(tag, ticket)?));
         self.share(|| tickets.iter().map(put).collect())?;
         let haste = if self.notes.is_some() { Haste::Soon } else { haste };
-        let lines: Vec<Line> =
-            tickets.iter().map(|(_, ticket)| Line::Is(Box::new(ticket.clone()))).collect();
+        let lines: Vec<TicketLine> =
+            tickets.iter().map(|(_, ticket)| TicketLine::Is(Box::new(ticket.clone()))).collect();
         let added = self.log.add(&lines, haste);
         self.copied(added)?;
         self.all.extend(tickets);
@@ -419,8 +419,8 @@ impl Tickets {
     }
 
     fn renew(&mut self) -> io::Result<()> {
-        let lines: Vec<Line> =
-            self.all.values().map(|ticket| Line::Is(Box::new(ticket.clone()))).collect();
+        let lines: Vec<TicketLine> =
+            self.all.values().map(|ticket| TicketLine::Is(Box::new(ticket.clone()))).collect();
         self.log.renew(&lines)
     }
 }
@@ -440,7 +440,7 @@ fn take_lock(folder: &Path) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::site::notes::memory::Memory;
+    use crate::site::notes::memory::NotesInMemory;
 
     #[test]
     fn no_two_submissions_have_one_stamp() {
@@ -487,7 +487,7 @@ mod tests {
         tickets.put(vec![(tag.clone(), ticket.clone())]).unwrap();
         let exit = Exit::NotStarted("no".to_owned());
         let ended =
-            Ended { since: None, at: 5, began: Some(4), exit, nodes: vec!["a1".to_owned()] };
+            TicketEnd { since: None, at: 5, began: Some(4), exit, nodes: vec!["a1".to_owned()] };
         tickets.change(&tag, |ticket| ticket.ended = Some(ended.clone())).unwrap();
         let other = Tag { job: 8, ..tag.clone() };
         tickets.ban(&other).unwrap();
@@ -519,7 +519,7 @@ mod tests {
 
     #[test]
     fn another_daemon_goes_on_from_the_notes() {
-        let shared = Memory::default();
+        let shared = NotesInMemory::default();
         let [one, two] = [(); 2].map(|()| tempfile::tempdir().unwrap());
         let tag = |job| Tag { market: "m".to_owned(), job, attempt: 0, part: 0 };
         let ticket = |job: u64| Ticket { tag: tag(job).to_string(), ..a_ticket() };
@@ -530,7 +530,7 @@ mod tests {
         drop(tickets);
         let mut old = Tickets::open(one.path(), Some(shared.open("s"))).unwrap();
         let code = Exit::Code(3);
-        let ended = Ended { since: Some(4), at: 5, began: None, exit: code, nodes: Vec::new() };
+        let ended = TicketEnd { since: Some(4), at: 5, began: None, exit: code, nodes: Vec::new() };
         old.change(&tag(1), |it| it.ended = Some(ended.clone())).unwrap();
         old.forget(&[tag(1)]).unwrap();
         old.put(vec![(tag(3), ticket(3))]).unwrap();

@@ -129,7 +129,7 @@ impl<'a> Call<'a> {
 
 /// What a command said.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct CommandOutput {
     /// `None`: it died by a signal.
     pub code: Option<i32>,
     /// All of it.
@@ -138,7 +138,7 @@ pub struct Answer {
     pub err: String,
 }
 
-impl Answer {
+impl CommandOutput {
     /// Whether it ended with 0.
     pub fn is_good(&self) -> bool {
         self.code == Some(0)
@@ -157,7 +157,7 @@ impl Answer {
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Trouble {
+pub enum CommandTrouble {
     /// It was not run at all.
     #[error("{0}")]
     NotRun(String),
@@ -167,11 +167,11 @@ pub enum Trouble {
 }
 
 /// For commands that change nothing.
-impl From<Trouble> for SiteError {
-    fn from(trouble: Trouble) -> SiteError {
+impl From<CommandTrouble> for SiteError {
+    fn from(trouble: CommandTrouble) -> SiteError {
         match trouble {
-            Trouble::NotRun(why) => SiteError::Away(why),
-            Trouble::Killed(why) => SiteError::Unknown(why),
+            CommandTrouble::NotRun(why) => SiteError::Away(why),
+            CommandTrouble::Killed(why) => SiteError::Unknown(why),
         }
     }
 }
@@ -182,9 +182,9 @@ impl Tool {
     /// # Errors
     /// If it cannot be started, takes too long or says too much: the error names the site and the
     /// command. That it failed is no error.
-    pub fn run(&self, call: &Call<'_>) -> Result<Answer, Trouble> {
+    pub fn run(&self, call: &Call<'_>) -> Result<CommandOutput, CommandTrouble> {
         if let Some(connection) = &self.connection {
-            let named = |why: String| Trouble::NotRun(format!("site {}: {why}", self.site));
+            let named = |why: String| CommandTrouble::NotRun(format!("site {}: {why}", self.site));
             connection.ensure().map_err(named)?;
         }
         debug_assert!(call.purpose == Purpose::Order || !gate::changes(&call.words), "{call:?}");
@@ -193,7 +193,7 @@ impl Tool {
         let named = |what: &str| format!("site {}: `{}` {what}", self.site, call.shown());
         let mut child = command.spawn().map_err(|error| {
             let program = command.get_program().to_string_lossy().into_owned();
-            Trouble::NotRun(named(&format!("was not run: {program}: {error}")))
+            CommandTrouble::NotRun(named(&format!("was not run: {program}: {error}")))
         })?;
         let deadline = Instant::now() + self.timeout;
         let (out, err) = attend(&mut child, call.input);
@@ -206,15 +206,15 @@ impl Tool {
             let err = hear(&err, Instant::now() + LAST_WORDS).unwrap_or_default();
             let said = String::from_utf8_lossy(&err);
             let said = complaint(&said).map_or(String::new(), |said| format!("; it said: {said}"));
-            return Err(Trouble::Killed(named(&format!("{what}{said}"))));
+            return Err(CommandTrouble::Killed(named(&format!("{what}{said}"))));
         };
         if out.len() as u64 >= MAX {
-            return Err(Trouble::Killed(named("said more than can be true")));
+            return Err(CommandTrouble::Killed(named("said more than can be true")));
         }
         let err = String::from_utf8_lossy(&err).into_owned();
-        let answer = Answer { code: status.code(), out, err };
+        let answer = CommandOutput { code: status.code(), out, err };
         match gate::refusal(&answer).filter(|_| call.purpose == Purpose::Order) {
-            Some(why) => Err(Trouble::NotRun(named(&format!("was refused: {why}")))),
+            Some(why) => Err(CommandTrouble::NotRun(named(&format!("was refused: {why}")))),
             None => Ok(answer),
         }
     }
@@ -223,7 +223,7 @@ impl Tool {
     ///
     /// # Errors
     /// As [`Tool::run`], and if it ends otherwise: [`SiteError::Unknown`] with its first words.
-    pub fn must(&self, call: &Call<'_>) -> Result<Answer, SiteError> {
+    pub fn must(&self, call: &Call<'_>) -> Result<CommandOutput, SiteError> {
         let answer = self.run(call)?;
         match answer.is_good() {
             true => Ok(answer),
@@ -246,7 +246,7 @@ impl Tool {
     }
 
     /// Site, command, exit code and the first words of its complaint.
-    pub fn failure(&self, call: &Call<'_>, answer: &Answer) -> String {
+    pub fn failure(&self, call: &Call<'_>, answer: &CommandOutput) -> String {
         let how = match answer.code {
             Some(code) => format!("ended with {code}"),
             None => "died by a signal".to_owned(),
@@ -382,10 +382,13 @@ mod tests {
         let wrong =
             tool.run(&Call::ours(&["sh", "-c", "echo lost >&2; sleep 61 & sleep 61"])).unwrap_err();
         let told = wrong.to_string();
-        assert!(matches!(wrong, Trouble::Killed(_)) && told.ends_with("; it said: lost"), "{told}");
+        assert!(
+            matches!(wrong, CommandTrouble::Killed(_)) && told.ends_with("; it said: lost"),
+            "{told}"
+        );
         assert!(began.elapsed() < Duration::from_secs(60));
         let wrong = tool.run(&Call::ours(&["/no/such/program"])).unwrap_err();
-        assert!(matches!(&wrong, Trouble::NotRun(why) if why.contains("/no/such/program")));
+        assert!(matches!(&wrong, CommandTrouble::NotRun(why) if why.contains("/no/such/program")));
     }
 
     #[test]
@@ -433,7 +436,10 @@ mod tests {
         assert!(home.join(".terms-m-alpha/4").is_dir(), "the spool is that of who runs it");
         std::fs::create_dir(home.join(".terms-m-alpha/5")).unwrap();
         let refused = tool.run(&call.clone().order()).unwrap_err();
-        assert!(matches!(&refused, Trouble::NotRun(why) if why.contains("epoch 5")), "{refused}");
+        assert!(
+            matches!(&refused, CommandTrouble::NotRun(why) if why.contains("epoch 5")),
+            "{refused}"
+        );
         assert!(tool.run(&call).is_ok(), "a look is no order");
     }
 }

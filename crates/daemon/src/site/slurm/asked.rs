@@ -6,7 +6,7 @@ use crate::site::queued::{MAX_DEPENDENCIES, name_of};
 
 /// Of a job that waits.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::site) struct Asked {
+pub(in crate::site) struct AskedNodes {
     /// Nodes; of a range, its upper end: `squeue` shows no other.
     pub nodes: u32,
     /// How long it may run; `None`: unlimited, or more than `squeue` writes (a year).

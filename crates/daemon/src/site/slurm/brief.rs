@@ -1,7 +1,7 @@
 //! Slurm's jobs without JSON, which takes it twenty times as long: what surveys need most often.
 
-use super::asked::Asked;
-use super::listing::Job;
+use super::asked::AskedNodes;
+use super::listing::SlurmJob;
 use super::{hostlist, limits, moment};
 
 /// What [`jobs`] reads, as `squeue --format` has it.
@@ -22,7 +22,7 @@ pub(super) fn format(mark: &str) -> String {
 ///
 /// # Errors
 /// If it is cut off.
-pub(super) fn jobs(answer: &str, mark: &str) -> Result<Vec<Job>, String> {
+pub(super) fn jobs(answer: &str, mark: &str) -> Result<Vec<SlurmJob>, String> {
     let mut fields: Vec<&str> = answer.split(mark).collect();
     // Behind the last mark there is a line break, if anything was listed.
     let rest = fields.pop().unwrap_or_default();
@@ -37,7 +37,7 @@ pub(super) fn jobs(answer: &str, mark: &str) -> Result<Vec<Job>, String> {
     rows.map(|row| job(row).ok_or_else(|| format!("no job: {row:?}"))).collect()
 }
 
-fn job(row: &[&str]) -> Option<Job> {
+fn job(row: &[&str]) -> Option<SlurmJob> {
     let [
         id,
         user,
@@ -57,7 +57,7 @@ fn job(row: &[&str]) -> Option<Job> {
         return None;
     };
     let time = |text: &str| moment::parse(text).map_or(0, |time| time.0);
-    let job = Job {
+    let job = SlurmJob {
         // A line break of the row before comes first.
         id: id.trim_start().parse().ok()?,
         comment: (*comment).to_owned(),
@@ -71,16 +71,16 @@ fn job(row: &[&str]) -> Option<Job> {
         nodes: hostlist::expand(nodes),
         cpus: cpus.parse().ok()?,
         is_held: *priority == "0",
-        ..Job::default()
+        ..SlurmJob::default()
     };
     let asked = job.is_waiting().then(|| self::asked(priority, asked)).flatten();
-    Some(Job { asked: asked.map(Box::new), ..job })
+    Some(SlurmJob { asked: asked.map(Box::new), ..job })
 }
 
 /// What a job asks for, of the fields behind its processors.
-fn asked(priority: &str, fields: &[&str]) -> Option<Asked> {
+fn asked(priority: &str, fields: &[&str]) -> Option<AskedNodes> {
     let [nodes, limit, account, dependency, array, reservation] = fields else { return None };
-    Some(Asked {
+    Some(AskedNodes {
         nodes: nodes.parse().unwrap_or(0),
         limit: limits::span(limit),
         priority: priority.parse().ok(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tradewind_io::settings::cluster::{Accounts, Cluster, Members, Mode};
 
 use super::nodes::Node;
-use super::sbatch::{self, Begin, Terms};
+use super::sbatch::{self, BeginTime, SbatchTerms};
 use super::{Controller, NODE_LIST, WHOLE_LIST, all_nodes, conf, listing, munge, pools, versions};
 use crate::site::local::records::now;
 use crate::site::managed::driver::Base;
@@ -211,8 +211,14 @@ fn rehearsal(base: &Base, pool: &str, members: &Members) -> Finding {
         Accounts::Same => None,
         Accounts::Of(all) => all.values().next(),
     };
-    let terms =
-        Terms { members, excluded: &[], unit: *unit, options, begin: &Begin::Now, now: now() };
+    let terms = SbatchTerms {
+        members,
+        excluded: &[],
+        unit: *unit,
+        options,
+        begin: &BeginTime::Now,
+        now: now(),
+    };
     let call = Call {
         who: account.map_or(Who::Ours, |account| Who::User(account)),
         words: sbatch::rehearsal(&terms),

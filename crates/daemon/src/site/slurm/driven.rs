@@ -11,7 +11,7 @@ use tradewind_io::settings::cluster::{Accounts, Cluster, Members};
 use tradewind_io::submission::{OnLost, Surroundings, Work};
 use tradewind_model::{Performance, Span, Time};
 
-use super::Settings;
+use super::ManagedSettings;
 use crate::site::{Exit, Order, PoolSetup, Seen, Site, Tag};
 
 /// `sbatch` keeps the script and the comment; `squeue` lists one job with this comment, in the state
@@ -48,7 +48,7 @@ fn site(folder: &Path) -> Box<dyn Site> {
     super::open(settings(folder)).unwrap()
 }
 
-fn settings(folder: &Path) -> Settings {
+fn settings(folder: &Path) -> ManagedSettings {
     let program = folder.join("slurm");
     fs::write(&program, SLURM).unwrap();
     fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
@@ -71,7 +71,7 @@ fn settings(folder: &Path) -> Settings {
     let members = Members { partition: Some("main".to_owned()), ..Members::default() };
     let folder = folder.join("site");
     let pools = vec![(setup, members)];
-    Settings { name: "here".to_owned(), folder, cluster, pools }
+    ManagedSettings { name: "here".to_owned(), folder, cluster, pools }
 }
 
 fn whoami() -> String {

@@ -4,9 +4,9 @@
 use tradewind_model::{Span, Time};
 
 use super::Controller;
-use super::listing::Job;
+use super::listing::SlurmJob;
 use crate::site::managed::driver::judge::{
-    self, LAST_WORD, Verdict, absent, dropped, is_other, never,
+    self, LAST_WORD, TaskVerdict, absent, dropped, is_other, never,
 };
 use crate::site::managed::spool::{Trace, seconds};
 use crate::site::managed::tickets::Ticket;
@@ -18,31 +18,31 @@ const REFUSED: Span = Span(10);
 /// What to say of a task whose job is over; `trace` as for [`judge::judge`].
 pub(super) fn over(
     ticket: &Ticket,
-    job: &Job,
+    job: &SlurmJob,
     trace: Option<Option<&Trace>>,
     now: Time,
-) -> Verdict {
+) -> TaskVerdict {
     match trace {
-        None => Verdict::Look,
-        Some(Some(trace)) if trace.is_claimed => Verdict::Bury(never::<Controller>(ticket)),
+        None => TaskVerdict::Look,
+        Some(Some(trace)) if trace.is_claimed => TaskVerdict::Bury(never::<Controller>(ticket)),
         Some(Some(trace)) if is_other(job, trace) => {
             absent::<Controller>(ticket, Some(Some(trace)), now)
         }
         Some(None) if was_revoked(ticket, job, REFUSED) || had_no_script(job) => {
-            Verdict::Bury(dropped::<Controller>())
+            TaskVerdict::Bury(dropped::<Controller>())
         }
-        Some(None) if was_never_begun(job) => Verdict::Bury(unbegun(ticket, job)),
+        Some(None) if was_never_begun(job) => TaskVerdict::Bury(unbegun(ticket, job)),
         Some(Some(trace)) if had_its_turn(ticket, trace, job) => {
             absent::<Controller>(ticket, Some(Some(trace)), now)
         }
         Some(Some(trace)) if found_begun(trace, job) => {
             // A file may be seen later than its folder.
-            Verdict::Seen(match now > Time(job.end) + LAST_WORD {
+            TaskVerdict::Seen(match now > Time(job.end) + LAST_WORD {
                 true => Seen::Ended { since: None, at: Time(job.end), exit: unsaid(ticket) },
                 false => judge::meanwhile::<Controller>(ticket, Some(job), now),
             })
         }
-        Some(trace) => Verdict::Seen(ended(ticket, job, trace, now)),
+        Some(trace) => TaskVerdict::Seen(ended(ticket, job, trace, now)),
     }
 }
 
@@ -57,14 +57,14 @@ fn unsaid(ticket: &Ticket) -> Exit {
 
 /// The job ended well without a word of its task: the task's folder was there already, by us (who
 /// buried it, and never got the answer) or by a job of the same tag that died before its first word.
-fn found_begun(trace: &Trace, job: &Job) -> bool {
+fn found_begun(trace: &Trace, job: &SlurmJob) -> bool {
     job.state == "COMPLETED" && job.status == 0 && *trace == Trace::default()
 }
 
 /// After a crash of its controller, Slurm uses numbers again and begins jobs again that have ended
 /// meanwhile, and a node on which a job of the same number has ended refuses this one: it is
 /// cancelled at once, `max` after it began, and nobody wanted that.
-fn was_revoked(ticket: &Ticket, job: &Job, max: Span) -> bool {
+fn was_revoked(ticket: &Ticket, job: &SlurmJob, max: Span) -> bool {
     let had_nodes = !job.nodes.is_empty() && job.start > 0;
     let is_soon = Time(job.end) - Time(job.start) <= max;
     job.state == "CANCELLED" && had_nodes && is_soon && !ticket.is_withdrawn
@@ -74,7 +74,7 @@ fn was_revoked(ticket: &Ticket, job: &Job, max: Span) -> bool {
 /// that wait when their partition is removed, a node may fail before the script starts, and a
 /// controller that dies while it starts a job counts the job as running until its limit. An end with
 /// an exit code may be the script's own.
-fn was_never_begun(job: &Job) -> bool {
+fn was_never_begun(job: &SlurmJob) -> bool {
     match job.state.as_str() {
         "TIMEOUT" | "NODE_FAIL" | "BOOT_FAIL" => true,
         "FAILED" => job.status & 0x7f != 0 && !was_preempted(job),
@@ -83,7 +83,7 @@ fn was_never_begun(job: &Job) -> bool {
 }
 
 /// How a task ends whose script never ran, once its folder is ours: it may be submitted again.
-fn unbegun(ticket: &Ticket, job: &Job) -> Exit {
+fn unbegun(ticket: &Ticket, job: &SlurmJob) -> Exit {
     match ticket.is_withdrawn || ticket.is_recalled {
         true => Exit::Withdrawn,
         false => Exit::Refused(format!("Slurm says {}: {}", job.state, job.reason)),
@@ -92,21 +92,21 @@ fn unbegun(ticket: &Ticket, job: &Job) -> Exit {
 
 /// What a node clears away of an ended job takes the script of a new one of the same number with
 /// it: the shell finds no script, and says 2 (dash) or 127.
-fn had_no_script(job: &Job) -> bool {
+fn had_no_script(job: &SlurmJob) -> bool {
     let code = job.status >> 8 & 0xff;
     job.state == "FAILED" && matches!(code, 2 | 127)
 }
 
 /// The job was revoked, and what its task wrote is of an earlier start: the task was there before
 /// this one; or it has ended by itself, maybe all of it in one second.
-fn had_its_turn(ticket: &Ticket, trace: &Trace, job: &Job) -> bool {
+fn had_its_turn(ticket: &Ticket, trace: &Trace, job: &SlurmJob) -> bool {
     let is_older = trace.here.as_ref().is_some_and(|here| seconds(here.at) < Time(job.start));
     let by_itself = trace.end.as_ref().is_some_and(|end| matches!(end.exit, Exit::Code(_)));
     is_older && was_revoked(ticket, job, Span(i64::MAX))
         || by_itself && was_revoked(ticket, job, Span(1))
 }
 
-fn ended(ticket: &Ticket, job: &Job, trace: Option<&Trace>, now: Time) -> Seen {
+fn ended(ticket: &Ticket, job: &SlurmJob, trace: Option<&Trace>, now: Time) -> Seen {
     let has_run = !job.nodes.is_empty() && job.start > 0;
     let exit = exit(job, trace, has_run);
     let has_begun = has_run && !matches!(exit, Exit::NotStarted(_));
@@ -122,7 +122,7 @@ fn ended(ticket: &Ticket, job: &Job, trace: Option<&Trace>, now: Time) -> Seen {
     Seen::Ended { since, at, exit }
 }
 
-fn exit(job: &Job, trace: Option<&Trace>, has_run: bool) -> Exit {
+fn exit(job: &SlurmJob, trace: Option<&Trace>, has_run: bool) -> Exit {
     let told = trace.and_then(|trace| trace.end.as_ref()).map(|end| end.exit.clone());
     match job.state.as_str() {
         "CANCELLED" => Exit::Withdrawn,
@@ -154,13 +154,13 @@ fn exit(job: &Job, trace: Option<&Trace>, has_run: bool) -> Exit {
 }
 
 /// Whether the job's nodes were taken away for another one.
-fn was_preempted(job: &Job) -> bool {
+fn was_preempted(job: &SlurmJob) -> bool {
     job.state == "PREEMPTED" || job.is_preempted
 }
 
 /// Whether the end was written when the job's node had been given up: a shell whose command was
 /// killed under it may go on, and end with 0, before the signal reaches itself.
-fn was_struck(job: &Job, trace: Option<&Trace>) -> bool {
+fn was_struck(job: &SlurmJob, trace: Option<&Trace>) -> bool {
     let end = trace.and_then(|trace| trace.end.as_ref());
     job.state == "NODE_FAIL" && job.end > 0 && end.is_some_and(|end| seconds(end.at).0 >= job.end)
 }

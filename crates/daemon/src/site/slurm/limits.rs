@@ -20,7 +20,7 @@ use crate::site::{Finding, Verdict};
 const READ: Duration = Duration::from_secs(3_600);
 /// What is known of a cluster's limits.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct KnownLimits {
     read: Option<(Instant, Arc<Limits>)>,
     /// What could not be read, for people.
     pub unread: Vec<String>,

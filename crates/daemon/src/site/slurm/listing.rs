@@ -10,13 +10,13 @@ use serde::Deserialize;
 use serde_json::Value;
 use tradewind_model::{Span, Time};
 
-use super::asked::Asked;
+use super::asked::AskedNodes;
 use super::{hostlist, moment};
 use crate::site::resources::{generic, megabytes};
 
 /// A job, whoever's.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::site) struct Job {
+pub(in crate::site) struct SlurmJob {
     /// Used again after a crash of the controller: it identifies nothing.
     pub id: u64,
     pub name: String,
@@ -48,12 +48,12 @@ pub(in crate::site) struct Job {
     /// some time left.
     pub is_preempted: bool,
     /// What it asks for, if it waits.
-    pub asked: Option<Box<Asked>>,
+    pub asked: Option<Box<AskedNodes>>,
 }
 
 /// A reservation, whoever's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Reservation {
+pub(super) struct ListedReservation {
     pub name: String,
     pub start: Time,
     pub end: Time,
@@ -61,16 +61,16 @@ pub(super) struct Reservation {
 }
 
 #[derive(Deserialize)]
-struct Answer<T> {
+struct SlurmReply<T> {
     #[serde(default)]
-    errors: Vec<Trouble>,
+    errors: Vec<SlurmTrouble>,
     #[serde(alias = "jobs")]
     rows: Option<Vec<T>>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Trouble {
+struct SlurmTrouble {
     description: String,
     error: String,
     source: String,
@@ -112,17 +112,17 @@ struct RawJob {
 ///
 /// # Errors
 /// What is wrong with it: it is cut off, or tells of errors.
-pub(super) fn jobs(answer: &[u8]) -> Result<Vec<Job>, String> {
+pub(super) fn jobs(answer: &[u8]) -> Result<Vec<SlurmJob>, String> {
     rows::<RawJob>(answer).map(|rows| rows.iter().map(job).collect())
 }
 
 fn rows<'a, T: Deserialize<'a>>(answer: &'a [u8]) -> Result<Vec<T>, String> {
-    let answer: Answer<T> =
+    let answer: SlurmReply<T> =
         serde_json::from_slice(answer).map_err(|error| match error.is_eof() {
             true => "the answer was cut off".to_owned(),
             false => format!("the answer cannot be read: {error}"),
         })?;
-    if let Some(Trouble { description, error, source }) = answer.errors.first() {
+    if let Some(SlurmTrouble { description, error, source }) = answer.errors.first() {
         let all = [description, error, source].map(String::as_str);
         let said: Vec<&str> = all.into_iter().filter(|text| !text.is_empty()).collect();
         return Err(format!("the answer lists an error: {}", said.join(", ")));
@@ -192,9 +192,9 @@ fn is_unset(value: &Value) -> bool {
 }
 
 /// What a job asks for.
-fn asked(raw: &RawJob) -> Asked {
+fn asked(raw: &RawJob) -> AskedNodes {
     let minutes = number(&raw.time_limit);
-    Asked {
+    AskedNodes {
         nodes: small(&raw.node_count),
         limit: (minutes > 0).then(|| Span(minutes.saturating_mul(60))),
         priority: (!is_unset(&raw.priority)).then(|| number(&raw.priority).unsigned_abs()),
@@ -206,7 +206,7 @@ fn asked(raw: &RawJob) -> Asked {
     }
 }
 
-fn job(raw: &RawJob) -> Job {
+fn job(raw: &RawJob) -> SlurmJob {
     let mut job = listed(raw);
     if job.is_waiting() {
         let wanted = text(&raw.tres_req_str);
@@ -219,10 +219,10 @@ fn job(raw: &RawJob) -> Job {
 }
 
 /// What jobs in all states have.
-fn listed(raw: &RawJob) -> Job {
+fn listed(raw: &RawJob) -> SlurmJob {
     let resources = text(&raw.tres_alloc_str);
     let memory = resource(&resources, "mem").map_or(0, megabytes);
-    Job {
+    SlurmJob {
         id: number(&raw.job_id).unsigned_abs(),
         name: text(&raw.name),
         comment: text(&raw.comment),
@@ -271,7 +271,7 @@ fn gpus(generic: &BTreeMap<String, u64>) -> u32 {
 ///
 /// # Errors
 /// If a line is no reservation.
-pub(super) fn reservations(answer: &str) -> Result<Vec<Reservation>, String> {
+pub(super) fn reservations(answer: &str) -> Result<Vec<ListedReservation>, String> {
     if answer.starts_with("No reservations in the system") {
         return Ok(Vec::new());
     }
@@ -286,7 +286,7 @@ pub(super) fn reservations(answer: &str) -> Result<Vec<Reservation>, String> {
             let time = |name| field(name).and_then(|text| moment::parse(&text));
             let nodes = field("Nodes").filter(|nodes| nodes != "(null)").unwrap_or_default();
             let read = || {
-                Some(Reservation {
+                Some(ListedReservation {
                     name: field("ReservationName")?,
                     start: time("StartTime")?,
                     end: time("EndTime")?,

@@ -37,21 +37,23 @@ use tradewind_io::settings::cluster::{Accounts, NodeUnit};
 use tradewind_model::Time;
 
 #[cfg(test)]
-pub(in crate::site) use self::listing::Job;
+pub(in crate::site) use self::listing::SlurmJob;
 #[cfg(not(test))]
-use self::listing::Job;
+use self::listing::SlurmJob;
 use self::nodes::Node;
 use super::limits::{Cap, Limits};
 use super::managed::bundle::Words;
-use super::managed::driver::judge::Verdict;
-use super::managed::driver::manager::{self, Answered, Reservation, Submission, View, Whose};
-use super::managed::driver::{Base, Driver, Manager, Part};
-pub use super::managed::driver::{Ownership, Settings};
+use super::managed::driver::judge::TaskVerdict;
+use super::managed::driver::manager::{
+    self, PoolsView, Reservation, ReservationsOf, SubmitAnswer, TaskSubmission,
+};
+use super::managed::driver::{Base, Driver, Manager, SurveyPart};
+pub use super::managed::driver::{ManagedSettings, Ownership};
 use super::managed::spool::Trace;
 use super::managed::tickets::{Ticket, tag_in};
-use super::managed::tool::{Answer, Call, Who};
+use super::managed::tool::{Call, CommandOutput, Who};
 use super::observed::Observed;
-use super::queued::Queue;
+use super::queued::WaitingJobs;
 use super::{Aside, Finding, Order, PoolSurvey, Seen, Site, SiteError, Tag};
 
 /// What `sbatch` and its like say if the controller did not answer.
@@ -76,7 +78,7 @@ const NODE_LIST: [&str; 5] = ["scontrol", "--all", "--oneliner", "show", "nodes"
 ///
 /// # Errors
 /// If the site's folder cannot be used, another adapter uses it, or a file in it is damaged.
-pub fn open(settings: Settings) -> io::Result<Box<dyn Site>> {
+pub fn open(settings: ManagedSettings) -> io::Result<Box<dyn Site>> {
     Ok(Box::new(Driver::open(settings, Controller::default(), None)?))
 }
 
@@ -84,7 +86,7 @@ pub fn open(settings: Settings) -> io::Result<Box<dyn Site>> {
 ///
 /// # Errors
 /// As [`open`].
-pub fn open_for(settings: Settings, owned: Ownership) -> io::Result<Box<dyn Site>> {
+pub fn open_for(settings: ManagedSettings, owned: Ownership) -> io::Result<Box<dyn Site>> {
     Ok(Box::new(Driver::open(settings, Controller::default(), Some(owned))?))
 }
 
@@ -92,7 +94,7 @@ pub fn open_for(settings: Settings, owned: Ownership) -> io::Result<Box<dyn Site
 ///
 /// # Errors
 /// As [`open`], and if the folder has tasks of a market: a survey would settle them.
-pub fn observe(settings: Settings) -> io::Result<Observed> {
+pub fn observe(settings: ManagedSettings) -> io::Result<Observed> {
     let mut settings = settings;
     let cluster = &mut settings.cluster;
     cluster.user_command.clear();
@@ -110,14 +112,14 @@ pub fn observe(settings: Settings) -> io::Result<Observed> {
 #[derive(Debug, Default)]
 pub(in crate::site) struct Controller {
     nodes: Vec<Node>,
-    reservations: Vec<listing::Reservation>,
+    reservations: Vec<listing::ListedReservation>,
     /// Words in Slurm's answers that are not known, each said once in the log.
     unknown: BTreeSet<String>,
-    limits: limits::Known,
+    limits: limits::KnownLimits,
 }
 
 /// Runs a command of ours that must end with 0.
-fn ours(base: &Base, words: &[&str]) -> Result<Answer, SiteError> {
+fn ours(base: &Base, words: &[&str]) -> Result<CommandOutput, SiteError> {
     base.tool.must(&Call::ours(words)).map_err(|wrong| match wrong {
         SiteError::Unknown(why) => SiteError::Unknown(conf::told(why)),
         other => other,
@@ -125,7 +127,7 @@ fn ours(base: &Base, words: &[&str]) -> Result<Answer, SiteError> {
 }
 
 /// All jobs, with all that Slurm knows of them.
-fn all_jobs(base: &Base) -> Result<Vec<Job>, SiteError> {
+fn all_jobs(base: &Base) -> Result<Vec<SlurmJob>, SiteError> {
     let answer = ours(base, &WHOLE_LIST)?;
     listing::jobs(&answer.out).map_err(|wrong| base.misread("squeue --json", &wrong))
 }
@@ -136,7 +138,7 @@ fn all_nodes(base: &Base) -> Result<Vec<Node>, SiteError> {
     nodes::nodes(&answer.text()).map_err(|wrong| base.misread("scontrol show nodes", &wrong))
 }
 
-fn all_reservations(base: &Base) -> Result<Vec<listing::Reservation>, SiteError> {
+fn all_reservations(base: &Base) -> Result<Vec<listing::ListedReservation>, SiteError> {
     let answer = ours(base, &["scontrol", "-o", "show", "reservation"])?;
     let all = listing::reservations(&answer.text());
     all.map_err(|wrong| base.misread("scontrol show reservation", &wrong))
@@ -149,7 +151,7 @@ fn is_unanswered(complaint: &str) -> bool {
 
 impl Controller {
     /// Says in the log, once for each, which states in Slurm's answers are not known.
-    fn tell_unknown(&mut self, base: &Base, jobs: &[Job]) {
+    fn tell_unknown(&mut self, base: &Base, jobs: &[SlurmJob]) {
         const MAX: usize = 100;
         let of_jobs = jobs.iter().filter(|job| job.is_unknown());
         let of_jobs = of_jobs.map(|job| format!("state {} of job {}", job.state, job.id));
@@ -172,7 +174,7 @@ impl Controller {
     }
 }
 
-impl manager::Job for Job {
+impl manager::ManagerJob for SlurmJob {
     fn id(&self) -> String {
         self.id.to_string()
     }
@@ -243,11 +245,12 @@ impl manager::Job for Job {
 }
 
 impl Manager for Controller {
-    type Job = Job;
+    type Job = SlurmJob;
 
     const NAME: &'static str = "Slurm";
     const LISTS_BY: &'static str = "scontrol show nodes";
-    const PARTS: &'static [Part] = &[Part::Reservations, Part::Nodes, Part::Jobs];
+    const PARTS: &'static [SurveyPart] =
+        &[SurveyPart::Reservations, SurveyPart::Nodes, SurveyPart::Jobs];
     const KEEPS_ENDED: bool = true;
     const CANCEL_KILLS: bool = false;
     const UNRESERVE_KILLS: bool = false;
@@ -260,14 +263,14 @@ impl Manager for Controller {
         ticket.mark()
     }
 
-    fn jobs(&mut self, base: &Base) -> Result<Vec<Job>, SiteError> {
+    fn jobs(&mut self, base: &Base) -> Result<Vec<SlurmJob>, SiteError> {
         let jobs = all_jobs(base)?;
         self.tell_unknown(base, &jobs);
         Ok(jobs)
     }
 
     /// The same without what [`brief::jobs`] leaves out.
-    fn jobs_in_brief(&mut self, base: &Base) -> Result<Vec<Job>, SiteError> {
+    fn jobs_in_brief(&mut self, base: &Base) -> Result<Vec<SlurmJob>, SiteError> {
         let mark = format!("<{:016x}>", RandomState::new().build_hasher().finish());
         let format = brief::format(&mark);
         let words = ["squeue", "--noheader", "--states=all", "--format", &format];
@@ -288,7 +291,7 @@ impl Manager for Controller {
         Ok(())
     }
 
-    fn list_reservations(&mut self, base: &Base, _: Whose<'_>) -> Result<(), SiteError> {
+    fn list_reservations(&mut self, base: &Base, _: ReservationsOf<'_>) -> Result<(), SiteError> {
         self.reservations = all_reservations(base)?;
         Ok(())
     }
@@ -297,11 +300,15 @@ impl Manager for Controller {
         self.reservations.iter().map(reserve::of_list).collect()
     }
 
-    fn pools(&mut self, base: &Base, view: &View<'_, Job>) -> Result<Vec<PoolSurvey>, SiteError> {
+    fn pools(
+        &mut self,
+        base: &Base,
+        view: &PoolsView<'_, SlurmJob>,
+    ) -> Result<Vec<PoolSurvey>, SiteError> {
         let ours = view.jobs.iter().zip(view.ours).filter(|(_, is_ours)| **is_ours);
         let ours: BTreeSet<u64> = ours.map(|(job, _)| job.id).collect();
         let standing = base.cluster.options.iter().find(|(name, _)| name == "reservation");
-        let is_foreign = |it: &&listing::Reservation| {
+        let is_foreign = |it: &&listing::ListedReservation| {
             standing.is_none_or(|(_, name)| *name != it.name) && !reserve::is_own(base, &it.name)
         };
         let foreign: Vec<_> = self.reservations.iter().filter(is_foreign).cloned().collect();
@@ -319,18 +326,18 @@ impl Manager for Controller {
         Ok(pools.map(survey).collect())
     }
 
-    fn queue(&mut self, base: &Base, view: &View<'_, Job>) -> Queue {
+    fn queue(&mut self, base: &Base, view: &PoolsView<'_, SlurmJob>) -> WaitingJobs {
         // How partitions are ordered is read with the limits, rarely.
         self.limits_now(base);
         self.queue_of(base, view)
     }
 
-    fn strays(&self, base: &Base, jobs: &[Job]) -> Vec<(Tag, Seen)> {
-        let here = |job: &&Job| {
+    fn strays(&self, base: &Base, jobs: &[SlurmJob]) -> Vec<(Tag, Seen)> {
+        let here = |job: &&SlurmJob| {
             let is_ours = |name| base.members.iter().any(|it| it.partition.as_ref() == Some(name));
             job.partitions.iter().any(is_ours)
         };
-        let stray = |job: &Job| {
+        let stray = |job: &SlurmJob| {
             let nodes = job.nodes.clone();
             Some((tag_in(&job.comment)?, Seen::Running { since: Time(job.start), nodes }))
         };
@@ -341,7 +348,12 @@ impl Manager for Controller {
         Some(self.limits_now(base))
     }
 
-    fn over(ticket: &Ticket, job: &Job, trace: Option<Option<&Trace>>, now: Time) -> Verdict {
+    fn over(
+        ticket: &Ticket,
+        job: &SlurmJob,
+        trace: Option<Option<&Trace>>,
+        now: Time,
+    ) -> TaskVerdict {
         ends::over(ticket, job, trace, now)
     }
 
@@ -358,18 +370,23 @@ impl Manager for Controller {
         submit::script(script)
     }
 
-    fn submit(&self, base: &Base, one: &Submission<'_>) -> Answered {
+    fn submit(&self, base: &Base, one: &TaskSubmission<'_>) -> SubmitAnswer {
         self.sbatch(base, one)
     }
 
-    fn cancel(&self, base: &Base, ticket: &Ticket, job: Option<&Job>) -> Result<(), SiteError> {
+    fn cancel(
+        &self,
+        base: &Base,
+        ticket: &Ticket,
+        job: Option<&SlurmJob>,
+    ) -> Result<(), SiteError> {
         let Some(job) = job else { return Ok(()) };
         let id = job.id.to_string();
         let call = Call::by(Who::User(&ticket.account), &["scancel", &id]).order();
         base.tool.must(&call).map(|_| ())
     }
 
-    fn release(&self, base: &Base, ticket: &Ticket, job: &Job) -> Result<(), SiteError> {
+    fn release(&self, base: &Base, ticket: &Ticket, job: &SlurmJob) -> Result<(), SiteError> {
         let id = job.id.to_string();
         let call = Call::by(Who::User(&ticket.account), &["scontrol", "release", &id]).order();
         base.tool.must(&call).map(|_| ())

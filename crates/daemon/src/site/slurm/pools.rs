@@ -7,7 +7,7 @@ use tradewind_model::Time;
 use tradewind_sched::policy::availability::expected_end_by_limit;
 
 use super::hostlist;
-use super::listing::{Job, Reservation};
+use super::listing::{ListedReservation, SlurmJob};
 use super::nodes::Node;
 use crate::site::size::Size;
 use crate::site::{LocalTask, PoolSurvey};
@@ -45,7 +45,7 @@ const OVER: [&str; 12] = [
     "RECONFIG_FAIL",
 ];
 
-impl Job {
+impl SlurmJob {
     /// Whether it has its nodes.
     pub(super) fn has_nodes(&self) -> bool {
         HOLDING.contains(&self.state.as_str()) || self.is_unknown() && !self.nodes.is_empty()
@@ -149,7 +149,7 @@ impl Needs {
 }
 
 /// How many of a node's units the job takes there.
-fn taken(job: &Job, node: &Node, unit: NodeUnit) -> u32 {
+fn taken(job: &SlurmJob, node: &Node, unit: NodeUnit) -> u32 {
     let nodes = u32::try_from(job.nodes.len()).unwrap_or(u32::MAX);
     Needs { nodes, cpus: job.cpus, memory: job.memory, gpus: job.gpus }.units_of(node, unit)
 }
@@ -157,10 +157,10 @@ fn taken(job: &Job, node: &Node, unit: NodeUnit) -> u32 {
 /// What was listed at one moment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Listed<'a> {
-    pub jobs: &'a [Job],
+    pub jobs: &'a [SlurmJob],
     pub nodes: &'a [Node],
     /// Those that are not ours.
-    pub reservations: &'a [Reservation],
+    pub reservations: &'a [ListedReservation],
     /// Numbers of jobs that are ours.
     pub ours: &'a BTreeSet<u64>,
     pub now: Time,
@@ -221,7 +221,7 @@ fn size(nodes: &[&Node], unit: NodeUnit) -> Option<Size> {
 }
 
 /// When its time limit is over, which may be before now: Slurm ends such jobs with some delay.
-fn end(job: &Job) -> Time {
+fn end(job: &SlurmJob) -> Time {
     match job.end {
         0 => Time(job.start.saturating_add(FOR_EVER)),
         end => Time(end),
@@ -232,7 +232,7 @@ fn end(job: &Job) -> Time {
 /// or from the end of the job that is there.
 fn reserve(
     local: &mut BTreeMap<String, LocalTask>,
-    reservation: &Reservation,
+    reservation: &ListedReservation,
     nodes: &BTreeMap<&str, &Node>,
     busy: &BTreeMap<&str, Time>,
     unit: NodeUnit,

@@ -6,16 +6,18 @@ use std::collections::BTreeSet;
 use tradewind_io::settings::cluster::{Members, NodeUnit};
 use tradewind_model::Time;
 
-use super::asked::{self, Asked};
+use super::asked::{self, AskedNodes};
 use super::doctor::finding;
-use super::listing::Job;
+use super::listing::SlurmJob;
 use super::nodes::Node;
 use super::pools::{self, Needs};
-use super::{Controller, View, caps};
+use super::{Controller, PoolsView, caps};
 use crate::site::local::records::now;
 use crate::site::managed::driver::{Base, Manager};
 use crate::site::managed::tickets::tag_in;
-use crate::site::queued::{Blocked, Key, Queue, QueuedJob, limit_of, name_of, shown, tasks};
+use crate::site::queued::{
+    Blocked, OrderKey, QueuedJob, WaitingJobs, limit_of, name_of, shown, tasks,
+};
 use crate::site::{Finding, Tag, Verdict};
 
 /// What is said if no job of others can be seen.
@@ -23,17 +25,17 @@ const HIDDEN: &str = "the cluster hides jobs of other users (PrivateData), so th
                       of its owners are not known";
 
 /// A pool as waiting jobs see it.
-struct Place<'n> {
+struct QueuePool<'n> {
     /// Partitions with nodes of the pool: jobs of each of them compete for these nodes.
     partitions: BTreeSet<&'n str>,
     /// The smallest of its nodes, by which a job's width is counted.
     smallest: Option<&'n Node>,
 }
 
-impl<'n> Place<'n> {
-    fn of(nodes: &'n [Node], members: &Members) -> Place<'n> {
+impl<'n> QueuePool<'n> {
+    fn of(nodes: &'n [Node], members: &Members) -> QueuePool<'n> {
         let own = pools::belonging(nodes, members);
-        Place {
+        QueuePool {
             partitions: own.iter().flat_map(|it| &it.partitions).map(String::as_str).collect(),
             smallest: own.into_iter().filter(|node| node.cpus > 0).min_by_key(|node| node.cpus),
         }
@@ -42,14 +44,15 @@ impl<'n> Place<'n> {
 
 impl Controller {
     /// See [`Manager::queue`](crate::site::managed::driver::Manager::queue).
-    pub(super) fn queue_of(&self, base: &Base, view: &View<'_, Job>) -> Queue {
-        let places: Vec<Place<'_>> =
-            base.members.iter().map(|members| Place::of(&self.nodes, members)).collect();
-        let is_of_market =
-            |job: &Job| tag_in(&job.comment).is_some_and(|tag| base.markets.contains(&tag.market));
+    pub(super) fn queue_of(&self, base: &Base, view: &PoolsView<'_, SlurmJob>) -> WaitingJobs {
+        let places: Vec<QueuePool<'_>> =
+            base.members.iter().map(|members| QueuePool::of(&self.nodes, members)).collect();
+        let is_of_market = |job: &SlurmJob| {
+            tag_in(&job.comment).is_some_and(|tag| base.markets.contains(&tag.market))
+        };
         let theirs = view.jobs.iter().zip(view.ours);
         let theirs = theirs.filter(|(job, is_ours)| !**is_ours && !is_of_market(job));
-        let mut theirs: Vec<&Job> = theirs.map(|(job, _)| job).collect();
+        let mut theirs: Vec<&SlurmJob> = theirs.map(|(job, _)| job).collect();
         // Of equals, Slurm takes the lower number first.
         theirs.sort_by_key(|job| job.id);
         let mut cut = 0;
@@ -59,7 +62,7 @@ impl Controller {
             let queued = queued(job, asked, &places, base.cluster.unit)?;
             Some((self.order_of(job), queued))
         });
-        let mut queue = Queue::with_own(waiting.collect(), self.own_of(base, view));
+        let mut queue = WaitingJobs::with_own(waiting.collect(), self.own_of(base, view));
         if cut > 0 {
             queue
                 .notes
@@ -73,7 +76,7 @@ impl Controller {
     }
 
     /// Tasks of the market that wait, by what Slurm orders them.
-    fn own_of(&self, base: &Base, view: &View<'_, Job>) -> Vec<(Tag, Key)> {
+    fn own_of(&self, base: &Base, view: &PoolsView<'_, SlurmJob>) -> Vec<(Tag, OrderKey)> {
         let own = view.jobs.iter().filter(|job| job.is_waiting());
         let own = own.filter_map(|job| {
             let tag = tag_in(&job.comment).filter(|tag| base.markets.contains(&tag.market))?;
@@ -97,7 +100,7 @@ impl Controller {
             }
         };
         let ours = vec![false; jobs.len()];
-        let queue = self.queue_of(base, &View { jobs: &jobs, ours: &ours, now: now() });
+        let queue = self.queue_of(base, &PoolsView { jobs: &jobs, ours: &ours, now: now() });
         let all = queue.jobs.len() + queue.beyond as usize;
         let verdict = if queue.notes.is_empty() { Verdict::Good } else { Verdict::Warning };
         let notes = queue.notes.iter().flat_map(|note| ["; ", note.as_str()]);
@@ -108,20 +111,25 @@ impl Controller {
     }
 
     /// Less for jobs that are looked at first.
-    fn order_of(&self, job: &Job) -> u32 {
+    fn order_of(&self, job: &SlurmJob) -> u32 {
         let tiers = job.partitions.iter().filter_map(|name| self.limits.tiers.get(name));
         u32::MAX - tiers.max().copied().unwrap_or(0)
     }
 }
 
 /// Whether no job is listed but those of this account.
-fn shows_only(jobs: &[&Job], account: &str) -> bool {
+fn shows_only(jobs: &[&SlurmJob], account: &str) -> bool {
     jobs.iter().all(|job| job.user == account)
 }
 
 /// The job as surveys list it; `None`: it waits for none of our nodes.
-fn queued(job: &Job, asked: &Asked, places: &[Place<'_>], unit: NodeUnit) -> Option<QueuedJob> {
-    let may_use = |place: &Place<'_>| {
+fn queued(
+    job: &SlurmJob,
+    asked: &AskedNodes,
+    places: &[QueuePool<'_>],
+    unit: NodeUnit,
+) -> Option<QueuedJob> {
+    let may_use = |place: &QueuePool<'_>| {
         job.partitions.iter().any(|name| place.partitions.contains(name.as_str()))
     };
     let own = || places.iter().enumerate().filter(|(_, place)| may_use(place));
@@ -158,7 +166,7 @@ fn queued(job: &Job, asked: &Asked, places: &[Place<'_>], unit: NodeUnit) -> Opt
 }
 
 /// The market's nodes that the job needs if all nodes are like this one.
-fn width(job: &Job, asked: &Asked, node: &Node, unit: NodeUnit) -> u32 {
+fn width(job: &SlurmJob, asked: &AskedNodes, node: &Node, unit: NodeUnit) -> u32 {
     // A job that asks for processors alone may be listed with fewer nodes than it needs.
     let nodes = asked.nodes.max(job.cpus.div_ceil(node.cpus.max(1))).max(1);
     let needs = Needs { nodes, cpus: job.cpus, memory: job.memory, gpus: job.gpus };
@@ -169,7 +177,7 @@ fn width(job: &Job, asked: &Asked, node: &Node, unit: NodeUnit) -> u32 {
     nodes.saturating_mul(each.max(1))
 }
 
-fn blocked(job: &Job, asked: &Asked) -> Blocked {
+fn blocked(job: &SlurmJob, asked: &AskedNodes) -> Blocked {
     let reason = job.reason.as_str();
     if job.is_held || reason.starts_with("JobHeld") {
         return Blocked::Held;
@@ -203,8 +211,8 @@ mod tests {
         Node { name: name.to_owned(), cpus, partitions, is_up: true, ..Node::default() }
     }
 
-    fn waits(id: u64, reason: &str, asked: Asked) -> Job {
-        Job {
+    fn waits(id: u64, reason: &str, asked: AskedNodes) -> SlurmJob {
+        SlurmJob {
             id,
             state: "PENDING".to_owned(),
             reason: reason.to_owned(),
@@ -212,19 +220,19 @@ mod tests {
             user: "eve".to_owned(),
             submitted: 100,
             asked: Some(Box::new(asked)),
-            ..Job::default()
+            ..SlurmJob::default()
         }
     }
 
-    fn asked(nodes: u32) -> Asked {
-        Asked { nodes, limit: Some(Span(60)), priority: Some(5), ..Asked::default() }
+    fn asked(nodes: u32) -> AskedNodes {
+        AskedNodes { nodes, limit: Some(Span(60)), priority: Some(5), ..AskedNodes::default() }
     }
 
-    fn listed(job: &Job, unit: NodeUnit) -> Option<QueuedJob> {
+    fn listed(job: &SlurmJob, unit: NodeUnit) -> Option<QueuedJob> {
         let nodes = [node("a1", 8, &["main", "fast"]), node("a2", 4, &["main"])];
         let members = [Some("main"), Some("fast"), Some("other")]
             .map(|name| Members { partition: name.map(str::to_owned), ..Members::default() });
-        let places = members.iter().map(|members| Place::of(&nodes, members));
+        let places = members.iter().map(|members| QueuePool::of(&nodes, members));
         let asked = job.asked.as_deref().unwrap();
         queued(job, asked, &places.collect::<Vec<_>>(), unit)
     }
@@ -235,19 +243,19 @@ mod tests {
         let told = listed(&job, NodeUnit::Node).unwrap();
         assert_eq!((told.name.as_str(), &told.pools[..], told.nodes), ("7", &[0, 1][..], 2));
         assert_eq!((told.user.as_deref(), told.account), (Some("eve"), None));
-        let elsewhere = Job { partitions: vec!["big".to_owned()], ..job };
+        let elsewhere = SlurmJob { partitions: vec!["big".to_owned()], ..job };
         assert_eq!(listed(&elsewhere, NodeUnit::Node), None);
     }
 
     #[test]
     fn widths_are_those_of_the_smallest_node() {
-        let of = |cpus, wanted: Asked, unit| {
-            listed(&Job { cpus, ..waits(7, "Priority", wanted) }, unit).unwrap().nodes
+        let of = |cpus, wanted: AskedNodes, unit| {
+            listed(&SlurmJob { cpus, ..waits(7, "Priority", wanted) }, unit).unwrap().nodes
         };
         assert_eq!(of(7, asked(1), NodeUnit::Node), 2, "four processors on each node");
         assert_eq!(of(7, asked(2), NodeUnit::Cores(2)), 4);
         assert_eq!(of(1, asked(0), NodeUnit::Node), 1);
-        let alone = Asked { is_exclusive: true, ..asked(1) };
+        let alone = AskedNodes { is_exclusive: true, ..asked(1) };
         assert_eq!(of(1, alone, NodeUnit::Cores(1)), 8, "all that a node of either pool has");
         let absurd = of(u32::MAX, asked(u32::MAX), NodeUnit::Node);
         assert_eq!(absurd, u32::MAX);
@@ -255,31 +263,31 @@ mod tests {
 
     #[test]
     fn what_a_job_waits_for_is_told() {
-        let of = |job: &Job| listed(job, NodeUnit::Node).unwrap().blocked;
+        let of = |job: &SlurmJob| listed(job, NodeUnit::Node).unwrap().blocked;
         for reason in ["None", "Priority", "Resources", "", NODES_DOWN] {
             assert_eq!(of(&waits(1, reason, asked(1))), Blocked::Eligible, "{reason}");
         }
-        let held = Job { is_held: true, ..waits(1, "JobHeldUser", asked(1)) };
+        let held = SlurmJob { is_held: true, ..waits(1, "JobHeldUser", asked(1)) };
         assert_eq!(of(&held), Blocked::Held);
         let limit = "AssocGrpCpuLimit";
         assert_eq!(of(&waits(1, limit, asked(1))), Blocked::Limit(limit.to_owned()));
         let other = "ReqNodeNotAvail, UnavailableNodes:a1";
         assert_eq!(of(&waits(1, other, asked(1))), Blocked::Other(other.to_owned()));
-        let inside = Asked { reservation: "course".to_owned(), ..asked(1) };
+        let inside = AskedNodes { reservation: "course".to_owned(), ..asked(1) };
         let told = of(&waits(1, "Reservation", inside));
         assert_eq!(told, Blocked::Reservation("course".to_owned()));
         // In a circle, or after itself: names are only told.
         for (id, after) in [(1, "afterok:2(unfulfilled)"), (2, "afterok:1(unfulfilled)")] {
-            let after = Asked { dependency: after.to_owned(), ..asked(1) };
+            let after = AskedNodes { dependency: after.to_owned(), ..asked(1) };
             let wanted = Blocked::Dependency(vec![(3 - id).to_string()]);
             assert_eq!(of(&waits(id, "Dependency", after)), wanted);
         }
         let never = waits(1, "DependencyNeverSatisfied", asked(1));
         assert_eq!(of(&never), Blocked::Dependency(Vec::new()));
-        let begins = Job { start: 900, ..waits(1, "BeginTime", asked(1)) };
+        let begins = SlurmJob { start: 900, ..waits(1, "BeginTime", asked(1)) };
         let told = listed(&begins, NodeUnit::Node).unwrap();
         assert_eq!((told.earliest, told.expected), (Some(Time(900)), None));
-        let planned = Job { start: 900, ..waits(1, "Resources", asked(1)) };
+        let planned = SlurmJob { start: 900, ..waits(1, "Resources", asked(1)) };
         let told = listed(&planned, NodeUnit::Node).unwrap();
         assert_eq!((told.earliest, told.expected), (None, Some(Time(900))));
     }
@@ -287,7 +295,7 @@ mod tests {
     #[test]
     fn jobs_of_others_are_hidden_if_only_our_own_are_listed() {
         let [own, other] =
-            ["eve", "ana"].map(|user| Job { user: user.to_owned(), ..Job::default() });
+            ["eve", "ana"].map(|user| SlurmJob { user: user.to_owned(), ..SlurmJob::default() });
         assert!(shows_only(&[], "eve") && shows_only(&[&own], "eve"));
         assert!(!shows_only(&[&own, &other], "eve"));
     }
@@ -296,7 +304,7 @@ mod tests {
 
     #[test]
     fn limits_and_arrays_are_bounded() {
-        let array = Asked { limit: None, array: "0-4000000000%9".to_owned(), ..asked(1) };
+        let array = AskedNodes { limit: None, array: "0-4000000000%9".to_owned(), ..asked(1) };
         let told = listed(&waits(1, "Priority", array), NodeUnit::Node).unwrap();
         assert_eq!((told.limit, told.is_capped), (MAX_LIMIT, true));
         assert_eq!((told.tasks, told.at_once), (crate::site::queued::MAX_TASKS, Some(9)));

@@ -5,7 +5,7 @@
 use tradewind_io::settings::cluster::Members;
 use tradewind_model::{Span, Time};
 
-use super::listing::Job;
+use super::listing::SlurmJob;
 use super::{Controller, all_jobs, all_reservations, is_unanswered, listing, moment, sbatch};
 use crate::site::local::records::now;
 use crate::site::managed::accounts::account_of;
@@ -54,8 +54,8 @@ pub(super) fn is_own(base: &Base, name: &str) -> bool {
 }
 
 /// A listed one, as the driver knows it.
-pub(super) fn of_list(known: &listing::Reservation) -> Reservation {
-    let listing::Reservation { name, start, end, nodes } = known;
+pub(super) fn of_list(known: &listing::ListedReservation) -> Reservation {
+    let listing::ListedReservation { name, start, end, nodes } = known;
     Reservation {
         id: name.clone(),
         name: name.clone(),
@@ -67,7 +67,7 @@ pub(super) fn of_list(known: &listing::Reservation) -> Reservation {
 }
 
 /// A reservation to be made.
-struct Wish<'a> {
+struct ReservationWish<'a> {
     name: String,
     account: &'a str,
     nodes: u32,
@@ -89,7 +89,7 @@ impl Controller {
             true => name(&order.tag.market, order.tag.job, &order.pool),
             false => order.tag.to_string(),
         };
-        let wish = Wish {
+        let wish = ReservationWish {
             name: name.clone(),
             account,
             nodes: order.nodes,
@@ -101,7 +101,12 @@ impl Controller {
     }
 
     /// Makes a reservation unless there is one of the name.
-    fn reserve_as(&self, base: &Base, wish: &Wish<'_>, pool: usize) -> Result<(), SiteError> {
+    fn reserve_as(
+        &self,
+        base: &Base,
+        wish: &ReservationWish<'_>,
+        pool: usize,
+    ) -> Result<(), SiteError> {
         let none = Members::default();
         let members = base.members.get(pool).unwrap_or(&none);
         // A start that has passed is refused.
@@ -144,14 +149,14 @@ impl Controller {
     fn free_hosts(
         &self,
         base: &Base,
-        wish: &Wish<'_>,
+        wish: &ReservationWish<'_>,
         members: &Members,
     ) -> Result<String, SiteError> {
         let until = wish.from.max(now()) + Span(wish.minutes * 60);
         let (reservations, jobs) = (all_reservations(base)?, all_jobs(base)?);
         let is_free = |name: &str| {
             let has = |nodes: &[String]| nodes.iter().any(|node| node == name);
-            let is_used = jobs.iter().any(|job: &Job| {
+            let is_used = jobs.iter().any(|job: &SlurmJob| {
                 let end = if job.end == 0 { i64::MAX } else { job.end };
                 job.has_nodes() && end > wish.from.0 && has(&job.nodes)
             });
@@ -186,7 +191,7 @@ impl Controller {
         let account = account_of(&base.cluster.accounts, &base.name, &aside.user);
         let account = account.map_err(SiteError::Refused)?;
         let from = aside.from.max(now());
-        let wish = Wish {
+        let wish = ReservationWish {
             name: name.to_owned(),
             account,
             nodes: aside.nodes,

@@ -10,7 +10,7 @@ use crate::site::managed::bundle::near;
 
 /// When a job is to begin, as Slurm is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Begin {
+pub(super) enum BeginTime {
     /// As soon as its nodes are free.
     Now,
     /// When it is released.
@@ -23,14 +23,14 @@ pub(super) enum Begin {
 
 /// What a submission depends on beside the order.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Terms<'a> {
+pub(super) struct SbatchTerms<'a> {
     pub members: &'a Members,
     /// Nodes of the partition that are not the pool's.
     pub excluded: &'a [String],
     pub unit: NodeUnit,
     /// The site's own options.
     pub options: &'a [(String, String)],
-    pub begin: &'a Begin,
+    pub begin: &'a BeginTime,
     pub now: Time,
 }
 
@@ -45,7 +45,7 @@ pub(super) fn minutes(order: &Order, now: Time) -> i64 {
 }
 
 /// The program and its arguments, with what Slurm is to remember of it; the script comes on standard input.
-pub(super) fn words(order: &Order, mark: &str, terms: &Terms<'_>) -> Vec<String> {
+pub(super) fn words(order: &Order, mark: &str, terms: &SbatchTerms<'_>) -> Vec<String> {
     let name: String = order.name.chars().map(|c| if c.is_control() { '_' } else { c }).collect();
     let mut all: Vec<String> = ["sbatch", "--parsable", "--no-requeue", "--propagate=NONE"]
         .into_iter()
@@ -61,17 +61,17 @@ pub(super) fn words(order: &Order, mark: &str, terms: &Terms<'_>) -> Vec<String>
     add("time", &minutes(order, terms.now).to_string());
     all.extend(place(order.nodes, &order.passed_through, terms));
     match terms.begin {
-        Begin::Now => {}
-        Begin::Held => all.push("--hold".to_owned()),
-        Begin::After(seconds) => all.push(format!("--begin=now+{seconds}")),
-        Begin::Within(name) => all.push(format!("--reservation={name}")),
+        BeginTime::Now => {}
+        BeginTime::Held => all.push("--hold".to_owned()),
+        BeginTime::After(seconds) => all.push(format!("--begin=now+{seconds}")),
+        BeginTime::Within(name) => all.push(format!("--reservation={name}")),
     }
     all.extend(options(&order.passed_through, terms));
     all
 }
 
 /// A submission of a node for a minute, of which Slurm only says what would become of it.
-pub(super) fn rehearsal(terms: &Terms<'_>) -> Vec<String> {
+pub(super) fn rehearsal(terms: &SbatchTerms<'_>) -> Vec<String> {
     let mut all = ["sbatch", "--test-only", "--time=1", "--chdir=/"].map(str::to_owned).to_vec();
     all.extend(options(&[], terms));
     all.extend(place(1, &[], terms));
@@ -79,7 +79,7 @@ pub(super) fn rehearsal(terms: &Terms<'_>) -> Vec<String> {
 }
 
 /// How many of which nodes; `own` are the job's options.
-fn place(nodes: u32, own: &[(String, String)], terms: &Terms<'_>) -> Vec<String> {
+fn place(nodes: u32, own: &[(String, String)], terms: &SbatchTerms<'_>) -> Vec<String> {
     let mut all = Vec::new();
     let mut add = |name: &str, value: &str| all.push(format!("--{name}={value}"));
     let count = nodes.to_string();
@@ -130,7 +130,7 @@ fn shares(units: u32, own: &[(String, String)], cores: u32) -> (u32, u32) {
 }
 
 /// The site's options, then the job's own; constraints of pool, site and job hold together.
-fn options(own: &[(String, String)], terms: &Terms<'_>) -> Vec<String> {
+fn options(own: &[(String, String)], terms: &SbatchTerms<'_>) -> Vec<String> {
     let mut constraints: Vec<String> = terms.members.features.clone();
     // The task's script sends the signal itself, counted from its own limit.
     let is_told = |name: &str| is_passed(name, terms.unit) && name != signal::OPTION;

@@ -2,14 +2,14 @@
 
 use tradewind_io::settings::cluster::{Members, Mode};
 
-use super::sbatch::{self, Begin, Terms};
+use super::sbatch::{self, BeginTime, SbatchTerms};
 use super::{Controller, caps, is_unanswered, pools, reserve};
 use crate::site::SiteError;
 use crate::site::limits::Cap;
 use crate::site::local::records::now;
 use crate::site::managed::bundle::{Words, ahead};
 use crate::site::managed::driver::Base;
-use crate::site::managed::driver::manager::{Answered, Submission};
+use crate::site::managed::driver::manager::{SubmitAnswer, TaskSubmission};
 use crate::site::managed::tool::{Call, Purpose, Who};
 
 /// The largest script that Slurm takes, bytes, unless it is told otherwise.
@@ -36,7 +36,7 @@ pub(super) fn script(script: String) -> Result<String, SiteError> {
 }
 
 /// The answer with the limit that it names, if it names one.
-fn answered(said: Result<(), SiteError>, cap: Option<Cap>) -> Answered {
+fn answered(said: Result<(), SiteError>, cap: Option<Cap>) -> SubmitAnswer {
     match (said, cap) {
         (Err(SiteError::Refused(why)), Some(cap)) => {
             // The first line says nothing but this word, and the second is the same for all.
@@ -52,7 +52,7 @@ fn answered(said: Result<(), SiteError>, cap: Option<Cap>) -> Answered {
 
 impl Controller {
     /// Submits a job; the limit that it met, if that is why it was not taken.
-    pub(super) fn sbatch(&self, base: &Base, one: &Submission<'_>) -> Answered {
+    pub(super) fn sbatch(&self, base: &Base, one: &TaskSubmission<'_>) -> SubmitAnswer {
         let mut complaint = String::new();
         let said = self.run_sbatch(base, one, &mut complaint);
         let cap = said.as_ref().err().and_then(|_| caps::of_refusal(&complaint));
@@ -62,15 +62,15 @@ impl Controller {
     fn run_sbatch(
         &self,
         base: &Base,
-        one: &Submission<'_>,
+        one: &TaskSubmission<'_>,
         complaint: &mut String,
     ) -> Result<(), SiteError> {
-        let Submission { order, pool, ticket, script, .. } = one;
+        let TaskSubmission { order, pool, ticket, script, .. } = one;
         let begin = self.begin(base, one)?;
         let none = Members::default();
         let members = base.members.get(*pool).unwrap_or(&none);
         let excluded = self.excluded(members);
-        let terms = Terms {
+        let terms = SbatchTerms {
             members,
             excluded: &excluded,
             unit: base.cluster.unit,
@@ -95,7 +95,7 @@ impl Controller {
         if is_unanswered(&answer.err) || answer.code == Some(255) {
             return Err(SiteError::Unknown(why));
         }
-        if let Begin::Within(name) = &begin
+        if let BeginTime::Within(name) = &begin
             && !order.aside
         {
             reserve::give_back(base, name);
@@ -116,15 +116,15 @@ impl Controller {
     }
 
     /// How the order's start is kept.
-    fn begin(&self, base: &Base, one: &Submission<'_>) -> Result<Begin, SiteError> {
-        let Submission { order, pool, ticket, .. } = one;
+    fn begin(&self, base: &Base, one: &TaskSubmission<'_>) -> Result<BeginTime, SiteError> {
+        let TaskSubmission { order, pool, ticket, .. } = one;
         match (base.cluster.mode, ahead(order, now())) {
             (Mode::Reservation, _) => {
-                self.reserve_for(base, order, *pool, &ticket.account).map(Begin::Within)
+                self.reserve_for(base, order, *pool, &ticket.account).map(BeginTime::Within)
             }
-            _ if ticket.is_held => Ok(Begin::Held),
-            (Mode::Begin, Some(start)) => Ok(Begin::After((start - now()).0)),
-            _ => Ok(Begin::Now),
+            _ if ticket.is_held => Ok(BeginTime::Held),
+            (Mode::Begin, Some(start)) => Ok(BeginTime::After((start - now()).0)),
+            _ => Ok(BeginTime::Now),
         }
     }
 }

@@ -6,14 +6,14 @@ use tradewind_io::settings::cluster::{Members, NodeUnit};
 use tradewind_io::submission::{OnLost, Surroundings, Work};
 use tradewind_model::{Span, Time};
 
-use super::listing::{self, Job, Reservation};
+use super::listing::{self, ListedReservation, SlurmJob};
 use super::nodes::{self, Node};
 use super::pools::{self, Listed};
-use super::sbatch::{self, Begin, Terms};
+use super::sbatch::{self, BeginTime, SbatchTerms};
 use super::{Controller, is_unanswered, reserve};
 use crate::site::managed::bundle::{ahead, near};
-use crate::site::managed::driver::judge::{self, Verdict};
-use crate::site::managed::spool::{End, Here, Trace};
+use crate::site::managed::driver::judge::{self, TaskVerdict};
+use crate::site::managed::spool::{Here, SpoolEnd, Trace};
 use crate::site::managed::tickets::Ticket;
 use crate::site::{Exit, LocalTask, Order, PoolSurvey, Seen, Tag};
 
@@ -24,11 +24,16 @@ const RESERVATIONS: &str = include_str!("samples/reservations.txt");
 const DOWN: &str = r#"{"errors": [{"description": "Failed while looking for jobs",
     "error_number": -1, "error": "Unspecified error", "source": "slurm_load_jobs"}], "jobs": []}"#;
 
-fn judge(ticket: &Ticket, job: Option<&Job>, trace: Option<Option<&Trace>>, now: Time) -> Verdict {
+fn judge(
+    ticket: &Ticket,
+    job: Option<&SlurmJob>,
+    trace: Option<Option<&Trace>>,
+    now: Time,
+) -> TaskVerdict {
     judge::judge::<Controller>(ticket, job, trace, now)
 }
 
-fn is_unclear(ticket: &Ticket, job: Option<&Job>, trace: Option<Option<&Trace>>) -> bool {
+fn is_unclear(ticket: &Ticket, job: Option<&SlurmJob>, trace: Option<Option<&Trace>>) -> bool {
     judge::is_unclear::<Controller>(ticket, job, trace)
 }
 
@@ -36,7 +41,7 @@ fn dropped() -> Exit {
     judge::dropped::<Controller>()
 }
 
-fn sample() -> (Vec<Job>, Vec<Node>, Vec<Reservation>) {
+fn sample() -> (Vec<SlurmJob>, Vec<Node>, Vec<ListedReservation>) {
     (
         listing::jobs(SQUEUE.as_bytes()).unwrap(),
         nodes::nodes(NODES).unwrap(),
@@ -106,7 +111,7 @@ fn numbers_may_be_wrapped_and_states_be_lists() {
 fn surveyed(unit: NodeUnit, members: &Members, ours: &[u64], now: i64) -> PoolSurvey {
     let (jobs, nodes, reservations) = sample();
     let ours: BTreeSet<u64> = ours.iter().copied().collect();
-    let foreign: Vec<Reservation> =
+    let foreign: Vec<ListedReservation> =
         reservations.into_iter().filter(|it| it.name == "owners").collect();
     let listed =
         Listed { jobs: &jobs, nodes: &nodes, reservations: &foreign, ours: &ours, now: Time(now) };
@@ -163,21 +168,21 @@ proptest::proptest! {
             .map(|number| Node { name: name(number), is_up: number != 4, ..Node::default() })
             .collect();
         let mut used = BTreeSet::new();
-        let jobs: Vec<Job> = (1..)
+        let jobs: Vec<SlurmJob> = (1..)
             .zip(jobs)
             .filter(|(_, (node, ..))| used.insert(*node))
-            .map(|(id, (node, length, _))| Job {
+            .map(|(id, (node, length, _))| SlurmJob {
                 id,
                 state: "RUNNING".to_owned(),
                 nodes: vec![name(node)],
                 start: 900,
                 end: 1_000 + 60 + length,
-                ..Job::default()
+                ..SlurmJob::default()
             })
             .collect();
-        let reservations: Vec<Reservation> = reserved
+        let reservations: Vec<ListedReservation> = reserved
             .iter()
-            .map(|(low, high, start, length)| Reservation {
+            .map(|(low, high, start, length)| ListedReservation {
                 name: format!("r{low}{high}{start}{length}"),
                 start: Time(1_050 + start),
                 end: Time(1_050 + start + length),
@@ -236,19 +241,19 @@ fn ticket() -> Ticket {
     }
 }
 
-fn job(state: &str) -> Job {
+fn job(state: &str) -> SlurmJob {
     let nodes = vec!["a1".to_owned()];
-    Job { id: 5, state: state.to_owned(), start: 100, end: 130, nodes, ..Job::default() }
+    SlurmJob { id: 5, state: state.to_owned(), start: 100, end: 130, nodes, ..SlurmJob::default() }
 }
 
 fn trace(end: Option<Exit>) -> Trace {
     let here = Here { at: 101_500, id: "5".to_owned(), nodes: vec!["a1".to_owned()] };
-    let end = end.map(|exit| End { since: Some(102_000), at: 129_900, exit });
+    let end = end.map(|exit| SpoolEnd { since: Some(102_000), at: 129_900, exit });
     Trace { here: Some(here), began: Some(102_000), end, ..Trace::default() }
 }
 
-fn ended(since: Option<i64>, at: i64, exit: Exit) -> Verdict {
-    Verdict::Seen(Seen::Ended { since: since.map(Time), at: Time(at), exit })
+fn ended(since: Option<i64>, at: i64, exit: Exit) -> TaskVerdict {
+    TaskVerdict::Seen(Seen::Ended { since: since.map(Time), at: Time(at), exit })
 }
 
 #[test]
@@ -269,52 +274,53 @@ fn ends_are_those_of_slurm_and_of_the_task() {
         ("NODE_FAIL", 0, Some(&trace(Some(Exit::Signal(15)))), Exit::NodeFailed),
         ("PREEMPTED", 0, Some(&trace(None)), Exit::Preempted),
     ] {
-        let job = Job { status, ..job(state) };
-        assert_eq!(judge(&ticket(), Some(&job), None, Time(200)), Verdict::Look);
+        let job = SlurmJob { status, ..job(state) };
+        assert_eq!(judge(&ticket(), Some(&job), None, Time(200)), TaskVerdict::Look);
         let verdict = judge(&ticket(), Some(&job), Some(trace), Time(200));
         assert_eq!(verdict, ended(Some(100), 130, wanted), "{state}");
     }
-    let unheard = Job { end: 160, ..job("TIMEOUT") };
+    let unheard = SlurmJob { end: 160, ..job("TIMEOUT") };
     let verdict = judge(&ticket(), Some(&unheard), Some(Some(&code)), Time(200));
     assert_eq!(verdict, ended(Some(100), 129, Exit::Code(7)), "it was over before its limit");
-    let full = Job { status: 125 << 8, ..job("FAILED") };
+    let full = SlurmJob { status: 125 << 8, ..job("FAILED") };
     let verdict = judge(&ticket(), Some(&full), Some(None), Time(200));
     let why = Exit::NotStarted("the site's spool cannot be written on a1".to_owned());
     assert_eq!(verdict, ended(None, 130, why));
-    let revoked = Job { end: 101, ..job("CANCELLED") };
-    let slowly = Job { end: 108, ..job("CANCELLED") };
+    let revoked = SlurmJob { end: 101, ..job("CANCELLED") };
+    let slowly = SlurmJob { end: 108, ..job("CANCELLED") };
     for refused in [&revoked, &slowly] {
         let verdict = judge(&ticket(), Some(refused), Some(None), Time(200));
-        assert_eq!(verdict, Verdict::Bury(dropped()), "nobody wanted that");
+        assert_eq!(verdict, TaskVerdict::Bury(dropped()), "nobody wanted that");
     }
     let withdrawn = Ticket { is_withdrawn: true, ..ticket() };
     let verdict = judge(&withdrawn, Some(&revoked), Some(None), Time(200));
     assert_eq!(verdict, ended(Some(100), 101, Exit::Withdrawn));
-    let cleared = Job { end: 100, status: 2 << 8, ..job("FAILED") };
+    let cleared = SlurmJob { end: 100, status: 2 << 8, ..job("FAILED") };
     let verdict = judge(&ticket(), Some(&cleared), Some(None), Time(200));
-    assert_eq!(verdict, Verdict::Bury(dropped()), "its script was gone");
-    let gone = Job { nodes: Vec::new(), reason: "NodeDown".to_owned(), ..job("NODE_FAIL") };
+    assert_eq!(verdict, TaskVerdict::Bury(dropped()), "its script was gone");
+    let gone = SlurmJob { nodes: Vec::new(), reason: "NodeDown".to_owned(), ..job("NODE_FAIL") };
     let verdict = judge(&ticket(), Some(&gone), Some(None), Time(200));
     let why = "Slurm says NODE_FAIL: NodeDown".to_owned();
-    assert_eq!(verdict, Verdict::Bury(Exit::Refused(why)), "it waited, and may again");
-    let struck = Job { end: 129, ..job("NODE_FAIL") };
+    assert_eq!(verdict, TaskVerdict::Bury(Exit::Refused(why)), "it waited, and may again");
+    let struck = SlurmJob { end: 129, ..job("NODE_FAIL") };
     let verdict = judge(&ticket(), Some(&struck), Some(Some(&code)), Time(200));
-    let is_lost = matches!(verdict, Verdict::Seen(Seen::Ended { exit: Exit::NodeFailed, .. }));
+    let is_lost = matches!(verdict, TaskVerdict::Seen(Seen::Ended { exit: Exit::NodeFailed, .. }));
     assert!(is_lost, "it ended when its node was given up: {verdict:?}");
     for end in [140, 145] {
-        let again = Job { start: 140, end, ..job("CANCELLED") };
+        let again = SlurmJob { start: 140, end, ..job("CANCELLED") };
         let verdict = judge(&ticket(), Some(&again), Some(Some(&code)), Time(200));
         assert_eq!(verdict, ended(Some(101), 129, Exit::Code(7)), "it had ended before");
     }
-    let same = Job { start: 101, end: 101, ..job("CANCELLED") };
+    let same = SlurmJob { start: 101, end: 101, ..job("CANCELLED") };
     let verdict = judge(&ticket(), Some(&same), Some(Some(&code)), Time(200));
     assert_eq!(verdict, ended(Some(101), 129, Exit::Code(7)), "it began and ended in that second");
-    let soon = Job { end: 101, ..job("CANCELLED") };
+    let soon = SlurmJob { end: 101, ..job("CANCELLED") };
     let verdict = judge(&ticket(), Some(&soon), Some(Some(&trace(None))), Time(200));
     assert_eq!(verdict, ended(Some(100), 101, Exit::Withdrawn), "somebody was quick");
     let silent = Some(Some(&Trace::default()));
     let verdict = judge(&ticket(), Some(&job("COMPLETED")), silent, Time(160));
-    let running = Verdict::Seen(Seen::Running { since: Time(100), nodes: vec!["a1".to_owned()] });
+    let running =
+        TaskVerdict::Seen(Seen::Running { since: Time(100), nodes: vec!["a1".to_owned()] });
     assert_eq!(verdict, running, "its word may come");
     let verdict = judge(&ticket(), Some(&job("COMPLETED")), silent, Time(161));
     assert_eq!(verdict, ended(None, 130, Exit::Lost), "its folder was there, and it did nothing");
@@ -324,10 +330,10 @@ fn ends_are_those_of_slurm_and_of_the_task() {
     let claimed = Trace { is_claimed: true, ..Trace::default() };
     for (ticket, exit) in [(ticket(), dropped()), (recalled, Exit::Withdrawn)] {
         let judged = judge(&ticket, Some(&job("COMPLETED")), Some(Some(&claimed)), Time(131));
-        assert_eq!(judged, Verdict::Bury(exit.clone()));
-        assert_eq!(judge(&ticket, None, Some(Some(&claimed)), Time(131)), Verdict::Bury(exit));
+        assert_eq!(judged, TaskVerdict::Bury(exit.clone()));
+        assert_eq!(judge(&ticket, None, Some(Some(&claimed)), Time(131)), TaskVerdict::Bury(exit));
     }
-    let never = Job { nodes: Vec::new(), start: 130, ..job("CANCELLED") };
+    let never = SlurmJob { nodes: Vec::new(), start: 130, ..job("CANCELLED") };
     let verdict = judge(&ticket(), Some(&never), Some(None), Time(200));
     assert_eq!(verdict, ended(None, 130, Exit::Withdrawn));
 }
@@ -337,19 +343,22 @@ fn ends_are_those_of_slurm_and_of_the_task() {
 fn a_job_that_ended_without_its_script_may_run_again() {
     let refused = |state: &str| Exit::Refused(format!("Slurm says {state}: None"));
     for (state, status) in [("TIMEOUT", 0), ("NODE_FAIL", 0), ("BOOT_FAIL", 0), ("FAILED", 53)] {
-        let over = Job { status, reason: "None".to_owned(), ..job(state) };
+        let over = SlurmJob { status, reason: "None".to_owned(), ..job(state) };
         let verdict = judge(&ticket(), Some(&over), Some(None), Time(200));
-        assert_eq!(verdict, Verdict::Bury(refused(state)), "{state}");
+        assert_eq!(verdict, TaskVerdict::Bury(refused(state)), "{state}");
         for ticket in
             [Ticket { is_withdrawn: true, ..ticket() }, Ticket { is_recalled: true, ..ticket() }]
         {
             let verdict = judge(&ticket, Some(&over), Some(None), Time(200));
-            assert_eq!(verdict, Verdict::Bury(Exit::Withdrawn), "{state}");
+            assert_eq!(verdict, TaskVerdict::Bury(Exit::Withdrawn), "{state}");
         }
         let begun = judge(&ticket(), Some(&over), Some(Some(&Trace::default())), Time(200));
-        assert!(matches!(begun, Verdict::Seen(Seen::Ended { since: Some(_), .. })), "{begun:?}");
+        assert!(
+            matches!(begun, TaskVerdict::Seen(Seen::Ended { since: Some(_), .. })),
+            "{begun:?}"
+        );
     }
-    let taken = Job { status: 15, is_preempted: true, ..job("FAILED") };
+    let taken = SlurmJob { status: 15, is_preempted: true, ..job("FAILED") };
     let verdict = judge(&ticket(), Some(&taken), Some(None), Time(200));
     assert_eq!(verdict, ended(Some(100), 130, Exit::Preempted));
 }
@@ -358,10 +367,11 @@ fn a_job_that_ended_without_its_script_may_run_again() {
 fn waiting_for_others_is_no_work() {
     let gathers = Ticket { gather: Some(30), ..ticket() };
     let waits = Trace { began: None, ..trace(None) };
-    let running = Verdict::Seen(Seen::Running { since: Time(100), nodes: vec!["a1".to_owned()] });
-    assert_eq!(judge(&gathers, Some(&job("RUNNING")), None, Time(110)), Verdict::Look);
+    let running =
+        TaskVerdict::Seen(Seen::Running { since: Time(100), nodes: vec!["a1".to_owned()] });
+    assert_eq!(judge(&gathers, Some(&job("RUNNING")), None, Time(110)), TaskVerdict::Look);
     let early = judge(&gathers, Some(&job("RUNNING")), Some(None), Time(110));
-    assert_eq!(early, Verdict::Seen(Seen::Waiting), "it has not come to wait yet");
+    assert_eq!(early, TaskVerdict::Seen(Seen::Waiting), "it has not come to wait yet");
     assert_eq!(judge(&gathers, Some(&job("RUNNING")), Some(Some(&waits)), Time(110)), running);
     let verdict = judge(&gathers, Some(&job("CANCELLED")), Some(Some(&waits)), Time(200));
     assert_eq!(verdict, ended(None, 130, Exit::Withdrawn));
@@ -375,8 +385,9 @@ fn waiting_for_others_is_no_work() {
 fn what_has_ended_by_itself_has_ended() {
     let over = |exit| trace(Some(exit));
     let completing = job("COMPLETING");
-    assert_eq!(judge(&ticket(), Some(&completing), None, Time(130)), Verdict::Look);
-    let running = Verdict::Seen(Seen::Running { since: Time(100), nodes: vec!["a1".to_owned()] });
+    assert_eq!(judge(&ticket(), Some(&completing), None, Time(130)), TaskVerdict::Look);
+    let running =
+        TaskVerdict::Seen(Seen::Running { since: Time(100), nodes: vec!["a1".to_owned()] });
     assert_eq!(judge(&ticket(), Some(&completing), Some(Some(&trace(None))), Time(130)), running);
     for state in ["COMPLETING", "RUNNING"] {
         let judge = |ticket: &Ticket, exit, now| {
@@ -392,7 +403,7 @@ fn what_has_ended_by_itself_has_ended() {
         assert_eq!(judge(&withdrawn, code.clone(), 159), running);
         assert_eq!(judge(&withdrawn, code.clone(), 160), ended(Some(100), 129, Exit::Withdrawn));
     }
-    let other = Job { id: 6, ..job("RUNNING") };
+    let other = SlurmJob { id: 6, ..job("RUNNING") };
     let verdict = judge(&ticket(), Some(&other), Some(Some(&over(Exit::Code(0)))), Time(200));
     assert_eq!(verdict, running, "another job of the same tag wrote that");
 }
@@ -417,36 +428,36 @@ fn all_that_slurm_knows_is_asked_for_where_a_task_has_written_no_end() {
 
 #[test]
 fn a_job_that_slurm_begins_again_is_stopped() {
-    let again = Job { restarts: 1, nodes: Vec::new(), submitted: 140, ..job("PENDING") };
-    assert_eq!(judge(&ticket(), Some(&again), None, Time(200)), Verdict::Look);
+    let again = SlurmJob { restarts: 1, nodes: Vec::new(), submitted: 140, ..job("PENDING") };
+    assert_eq!(judge(&ticket(), Some(&again), None, Time(200)), TaskVerdict::Look);
     let verdict = judge(&ticket(), Some(&again), Some(Some(&trace(None))), Time(200));
     let seen = Seen::Ended { since: Some(Time(101)), at: Time(140), exit: Exit::NodeFailed };
-    assert_eq!(verdict, Verdict::Stop(seen));
+    assert_eq!(verdict, TaskVerdict::Stop(seen));
     let verdict = judge(&ticket(), Some(&again), Some(None), Time(200));
-    assert_eq!(verdict, Verdict::Seen(Seen::Waiting), "its work has never begun");
+    assert_eq!(verdict, TaskVerdict::Seen(Seen::Waiting), "its work has never begun");
 }
 
 #[test]
 fn what_slurm_does_not_know_is_told_by_the_task() {
     let judge = |ticket: &Ticket, trace: Option<&Trace>, now| {
-        assert_eq!(judge(ticket, None, None, Time(now)), Verdict::Look);
+        assert_eq!(judge(ticket, None, None, Time(now)), TaskVerdict::Look);
         judge(ticket, None, Some(trace), Time(now))
     };
     let taken = ticket();
     let withdrawn = Ticket { is_withdrawn: true, ..ticket() };
     let unsaid = Ticket { is_taken: false, ..ticket() };
-    assert_eq!(judge(&taken, None, 200), Verdict::Bury(dropped()));
-    assert_eq!(judge(&withdrawn, None, 200), Verdict::Bury(Exit::Withdrawn));
-    assert_eq!(judge(&unsaid, None, 200), Verdict::Nothing);
+    assert_eq!(judge(&taken, None, 200), TaskVerdict::Bury(dropped()));
+    assert_eq!(judge(&withdrawn, None, 200), TaskVerdict::Bury(Exit::Withdrawn));
+    assert_eq!(judge(&unsaid, None, 200), TaskVerdict::Nothing);
     let over = trace(Some(Exit::Code(4)));
     assert_eq!(judge(&taken, Some(&over), 200), ended(Some(101), 129, Exit::Code(4)));
     assert_eq!(judge(&withdrawn, Some(&over), 200), ended(Some(101), 129, Exit::Withdrawn));
     let orphan = trace(None);
     let running = Seen::Running { since: Time(101), nodes: vec!["a1".to_owned()] };
-    assert_eq!(judge(&taken, Some(&orphan), 192), Verdict::Seen(running));
+    assert_eq!(judge(&taken, Some(&orphan), 192), TaskVerdict::Seen(running));
     assert_eq!(judge(&taken, Some(&orphan), 193), ended(Some(101), 192, Exit::Lost));
     // Another job of the same tag found the work begun, and ended at once.
-    let second = Job { id: 6, ..job("COMPLETED") };
+    let second = SlurmJob { id: 6, ..job("COMPLETED") };
     let verdict = super::tests::judge(&taken, Some(&second), Some(Some(&over)), Time(200));
     assert_eq!(verdict, ended(Some(101), 129, Exit::Code(4)));
 }
@@ -476,12 +487,12 @@ fn submissions_say_what_was_ordered_and_no_more() {
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let members = Members { features: vec!["fast".to_owned()], ..main_partition() };
     let site = [pair("qos", "low"), pair("account", "grid"), pair("constraint", "x|y")];
-    let terms = Terms {
+    let terms = SbatchTerms {
         members: &members,
         excluded: &["a7".to_owned(), "a8".to_owned()],
         unit: NodeUnit::Node,
         options: &site,
-        begin: &Begin::After(60),
+        begin: &BeginTime::After(60),
         now: Time(1_000),
     };
     let mut order = order();
@@ -497,12 +508,13 @@ fn submissions_say_what_was_ordered_and_no_more() {
         assert!(words.contains(wanted), "{wanted}: {words}");
     }
     assert!(!words.contains("uid") && !words.contains("signal"), "{words}");
-    let terms = Terms { unit: NodeUnit::Cores(4), begin: &Begin::Held, ..terms };
+    let terms = SbatchTerms { unit: NodeUnit::Cores(4), begin: &BeginTime::Held, ..terms };
     let words = sbatch::words(&order, "x", &terms).join(" ");
     assert!(words.contains("--ntasks=3 --cpus-per-task=4") && words.contains(" --hold"));
     assert!(!words.contains("exclusive"), "{words}");
     order.passed_through = vec![pair("mem-per-cpu", "1G")];
-    let words = sbatch::words(&order, "x", &Terms { unit: NodeUnit::Node, ..terms }).join(" ");
+    let words =
+        sbatch::words(&order, "x", &SbatchTerms { unit: NodeUnit::Node, ..terms }).join(" ");
     assert!(words.contains(" --mem-per-cpu=1G") && !words.contains("--mem=0"), "{words}");
 }
 
@@ -524,16 +536,16 @@ fn whole_minutes_hold_every_limit() {
 #[test]
 fn waiting_for_a_start_is_no_work() {
     let soon = Ticket { handed_in: 97_000_000, ..ticket() };
-    let holds = Job { start: 98, ..job("RUNNING") };
+    let holds = SlurmJob { start: 98, ..job("RUNNING") };
     let judged = |trace, now| judge(&soon, Some(&holds), trace, Time(now));
-    assert_eq!(judged(None, 99), Verdict::Seen(Seen::Waiting));
+    assert_eq!(judged(None, 99), TaskVerdict::Seen(Seen::Waiting));
     let running = Seen::Running { since: Time(100), nodes: holds.nodes.clone() };
-    assert_eq!(judged(None, 100), Verdict::Seen(running));
-    let over = Job { start: 98, end: 103, ..job("COMPLETED") };
+    assert_eq!(judged(None, 100), TaskVerdict::Seen(running));
+    let over = SlurmJob { start: 98, end: 103, ..job("COMPLETED") };
     let code = trace(Some(Exit::Code(0)));
     let verdict = judge(&soon, Some(&over), Some(Some(&code)), Time(200));
     assert_eq!(verdict, ended(Some(102), 103, Exit::Code(0)));
-    let called_off = Job { start: 98, end: 99, ..job("CANCELLED") };
+    let called_off = SlurmJob { start: 98, end: 99, ..job("CANCELLED") };
     let waited = Trace { began: None, ..trace(None) };
     let withdrawn = Ticket { is_withdrawn: true, ..soon.clone() };
     let verdict = judge(&withdrawn, Some(&called_off), Some(Some(&waited)), Time(200));
@@ -577,11 +589,12 @@ fn silence_is_told_from_a_refusal() {
 /// A task that was handed in while the clock was ahead is not held for its start.
 #[test]
 fn a_start_that_a_clock_set_back_will_not_show_soon_holds_nothing_up() {
-    let runs = Job { start: 100, ..job("RUNNING") };
+    let runs = SlurmJob { start: 100, ..job("RUNNING") };
     let judge = |ticket: &Ticket, now| judge(ticket, Some(&runs), None, Time(now));
-    let since = |at| Verdict::Seen(Seen::Running { since: Time(at), nodes: vec!["a1".to_owned()] });
+    let since =
+        |at| TaskVerdict::Seen(Seen::Running { since: Time(at), nodes: vec!["a1".to_owned()] });
     let ahead = Ticket { start: 7_310, ..ticket() };
-    assert_eq!(judge(&ahead, 110), Verdict::Seen(Seen::Waiting), "it was meant so");
+    assert_eq!(judge(&ahead, 110), TaskVerdict::Seen(Seen::Waiting), "it was meant so");
     let set_back = Ticket { handed_in: 7_300_000_000, ..ahead };
     assert_eq!(judge(&set_back, 110), since(100));
     assert_eq!(set_back.start_at(Time(7_295)), 7_310, "a small step changes nothing");

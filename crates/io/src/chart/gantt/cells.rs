@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::{GanttBar, Paint};
 use crate::chart::ink::Rect;
-use crate::chart::steps::Columns;
+use crate::chart::steps::TimeColumns;
 use crate::present::svg::num;
 use tradewind_model::Horizon;
 
@@ -69,7 +69,7 @@ impl Grid {
     /// counting as one of them; of equal ones idle time wins, then the paint drawn first.
     /// O(parts × rows touched × columns touched).
     pub(super) fn cells(&self, bars: &[GanttBar]) -> Vec<Option<Paint>> {
-        let columns = Columns::new(self.window, self.columns);
+        let columns = TimeColumns::new(self.window, self.columns);
         let width = columns.len();
         let mut by_row: Vec<Vec<(usize, i64, &GanttBar, usize)>> = vec![Vec::new(); self.rows];
         for bar in bars {

@@ -35,7 +35,9 @@ fn sample(rows: usize) -> Chart {
         title: "A <batch> & its plan".to_owned(),
         horizon: Horizon { start: Time(0), end: Time(600) },
         now: None,
-        rows: (0..rows).map(|i| Row { label: format!("n{i:02}"), group: site(i).into() }).collect(),
+        rows: (0..rows)
+            .map(|i| ChartRow { label: format!("n{i:02}"), group: site(i).into() })
+            .collect(),
         bars,
         jobs: vec![
             placed("render", 250, 330, 320),

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use tradewind_model::{Horizon, Time};
 
-use crate::chart::steps::{Change, Columns, peak};
+use crate::chart::steps::{Change, TimeColumns, peak};
 
 /// Spans with a level: where from, where to, how much.
 fn spans() -> impl Strategy<Value = Vec<(i64, i64, i64)>> {
@@ -25,7 +25,7 @@ proptest! {
         spans in spans(), start in -20_i64..100, length in 1_i64..300, max in 1_usize..40,
     ) {
         let horizon = Horizon { start: Time(start), end: Time(start + length) };
-        let columns = Columns::new(horizon, max);
+        let columns = TimeColumns::new(horizon, max);
         let areas = columns.areas(&changes(&spans));
         prop_assert_eq!(areas.len(), columns.len());
         let mut from = start;
@@ -54,7 +54,7 @@ proptest! {
 #[test]
 fn clocks_of_any_size_are_cut() {
     let horizon = Horizon { start: Time::MIN, end: Time::MAX };
-    let columns = Columns::new(horizon, 600);
+    let columns = TimeColumns::new(horizon, 600);
     let held = changes(&[(Time::MIN.0, Time::MAX.0 - Time::MIN.0, i64::from(u32::MAX))]);
     let whole: i128 = columns.areas(&held).iter().sum();
     assert_eq!(whole, i128::from(u32::MAX) * i128::from(horizon.span().0));

@@ -24,7 +24,7 @@ use crate::hidden::is_hidden;
 use crate::scenario;
 
 /// Hands out the options one by one and notes what is wrong with them.
-struct Reader<'a> {
+struct OptionReader<'a> {
     chosen: BTreeMap<&'static str, ChosenOption>,
     around: &'a Around<'a>,
     problems: &'a mut Diagnostics,
@@ -38,7 +38,7 @@ pub(super) fn submission(
     around: &Around<'_>,
     problems: &mut Diagnostics,
 ) -> Option<Submission> {
-    let mut reader = Reader { chosen, around, problems };
+    let mut reader = OptionReader { chosen, around, problems };
     let work = reader.work(file, work);
     let name = reader.value("job-name", job_name);
     let (tasks, shape) = reader.shape();
@@ -73,7 +73,7 @@ pub(super) fn submission(
     })
 }
 
-impl Reader<'_> {
+impl OptionReader<'_> {
     /// What `read` makes of the option `name`.
     fn value<T>(&mut self, name: &str, read: impl FnOnce(&str) -> Result<T, Wrong>) -> Option<T> {
         let chosen = self.chosen.get(name)?;

@@ -2,14 +2,12 @@
 
 use super::value::binary;
 use super::{
-    Definition, Definitions, Each, Expr, Fault, Format, Formula, FormulaValue, Template, TextPart,
-    functions,
+    Definition, Definitions, Each, Expr, Fault, Format, Formula, FormulaValue, Result, Template,
+    TextPart, functions,
 };
 use crate::case::Case;
 use crate::findings::Published;
 use crate::tally::Tally;
-
-type Result<T> = std::result::Result<T, Fault>;
 
 /// Definitions that use each other may not go deeper: one that uses itself has no end.
 const DEPTH: u32 = 40;

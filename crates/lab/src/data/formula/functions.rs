@@ -1,11 +1,9 @@
 //! The functions of formulas.
 
 use super::value::FormulaValue;
-use super::{Fault, Format, Seen, Sign};
+use super::{Fault, Format, Result, Seen, Sign};
 use crate::papers;
 use crate::tally::{Estimate, Tally};
-
-type Result<T> = std::result::Result<T, Fault>;
 
 /// A function by what it takes.
 enum Function {

@@ -70,6 +70,9 @@ pub(crate) struct Fault {
     pub(crate) message: String,
 }
 
+/// What a formula comes to, or what is wrong with it.
+pub(crate) type Result<T, E = Fault> = std::result::Result<T, E>;
+
 impl Fault {
     pub(crate) fn new(message: impl Into<String>) -> Fault {
         Fault { offset: None, message: message.into() }

@@ -1,6 +1,6 @@
 //! What formulas make.
 
-use super::{Fault, Format, Op, Sign};
+use super::{Fault, Format, Op, Result, Sign};
 use crate::tally::Estimate;
 
 /// A value of a formula.
@@ -12,8 +12,6 @@ pub(crate) enum FormulaValue {
     Text(String),
     List(Vec<FormulaValue>),
 }
-
-type Result<T> = std::result::Result<T, Fault>;
 
 impl FormulaValue {
     fn noun(&self) -> &'static str {

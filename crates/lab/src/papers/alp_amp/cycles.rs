@@ -7,7 +7,7 @@ use tradewind_sched::window::{self, Algorithm, Search, Variant};
 use super::parameters::{
     BUDGET_TEST, CAP, CAP_SPREAD, COUNTS, MEASURE, RESERVED, RHO, TICKS, TIME_LIMIT, rho, variant,
 };
-use super::world::{PerJob, Scheme, World, printed_limit};
+use super::world::{PerJob, SearchScheme, World, printed_limit};
 use crate::case::{Case, Size};
 use crate::experiment::Experiment;
 use crate::tally::Tally;
@@ -74,8 +74,8 @@ fn one(case: &Case, number: u64, world: &World, tally: &mut Tally) {
     let (slots, jobs) = (world.snapshot.slots.len() as f64, world.snapshot.jobs.len() as f64);
     tally.add("all/slots", slots);
     tally.add("all/jobs", jobs);
-    let alp = Scheme { algorithm: Algorithm::Alp, variant: variant(case), rho: Rho::ONE };
-    let amp = Scheme { algorithm: Algorithm::Amp, variant: variant(case), rho: rho(case) };
+    let alp = SearchScheme { algorithm: Algorithm::Alp, variant: variant(case), rho: Rho::ONE };
+    let amp = SearchScheme { algorithm: Algorithm::Amp, variant: variant(case), rho: rho(case) };
     let found = [world.alternatives(&alp), world.alternatives(&amp)];
     for (name, found) in ["alp", "amp"].iter().zip(&found) {
         tally.add_if(&format!("all/{name}/lacks"), found.is_none());
@@ -203,7 +203,7 @@ fn gains(case: &Case, world: &World, amp: &[Vec<Choice>], tally: &mut Tally) {
     }
 }
 
-fn ours(case: &Case, name: &str) -> Scheme {
+fn ours(case: &Case, name: &str) -> SearchScheme {
     let best = |criterion| Algorithm::Best(criterion);
     let (algorithm, variant) = match name {
         "rho-0.8" => (Algorithm::Amp, variant(case)),
@@ -214,5 +214,5 @@ fn ours(case: &Case, name: &str) -> Scheme {
     };
     let eight_tenths = Rho::from_thousandths(rho(case).thousandths() * 8 / 10);
     let rho = if name == "rho-0.8" { eight_tenths.unwrap_or(Rho::ONE) } else { rho(case) };
-    Scheme { algorithm, variant, rho }
+    SearchScheme { algorithm, variant, rho }
 }

@@ -10,7 +10,7 @@ use super::parameters::{
     ALTERNATIVES, BUDGET_TEST, CAP, CHOICE_LIMIT, COUNTS, LIMITS_OF, MEASURE, RESERVED, RHO,
     SCARCE, SEARCH, TICKS, rho, variant,
 };
-use super::world::{Scheme, World};
+use super::world::{SearchScheme, World};
 use crate::case::{Case, Size};
 use crate::experiment::Experiment;
 use crate::tally::Tally;
@@ -197,7 +197,7 @@ fn planned(case: &Case, world: &World, snapshot: &Snapshot, name: &str) -> Plann
 }
 
 /// The search of the case.
-fn scheme(case: &Case) -> Scheme {
+fn scheme(case: &Case) -> SearchScheme {
     let (algorithm, variant) = match case.word(&SEARCH) {
         "alp" => (Algorithm::Alp, variant(case)),
         "start" => (Algorithm::Best(Criterion::Start), Variant::Exact),
@@ -205,7 +205,7 @@ fn scheme(case: &Case) -> Scheme {
         "cost" => (Algorithm::Best(Criterion::Cost), Variant::Exact),
         _ => (Algorithm::Amp, variant(case)),
     };
-    Scheme { algorithm, variant, rho: rho(case) }
+    SearchScheme { algorithm, variant, rho: rho(case) }
 }
 
 fn measure(case: &Case) -> Measure {

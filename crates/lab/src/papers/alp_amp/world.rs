@@ -19,7 +19,7 @@ pub(super) struct World {
 }
 
 /// How windows are searched.
-pub(super) struct Scheme {
+pub(super) struct SearchScheme {
     pub(super) algorithm: Algorithm,
     pub(super) variant: Variant,
     pub(super) rho: Rho,
@@ -67,7 +67,7 @@ impl World {
     }
 
     /// All alternatives of all jobs; `None` if a job has none.
-    pub(super) fn alternatives(&self, scheme: &Scheme) -> Option<Vec<Vec<Window>>> {
+    pub(super) fn alternatives(&self, scheme: &SearchScheme) -> Option<Vec<Vec<Window>>> {
         let cyclic = Cyclic {
             search: SearchBy::All(scheme.algorithm.clone()),
             variant: scheme.variant,
@@ -83,7 +83,7 @@ impl World {
     }
 
     /// The batch with the limits that the search applies.
-    pub(super) fn asked(&self, scheme: &Scheme) -> Snapshot {
+    pub(super) fn asked(&self, scheme: &SearchScheme) -> Snapshot {
         let mut snapshot = self.snapshot.clone();
         for job in &mut snapshot.jobs {
             let request = &mut job.request;

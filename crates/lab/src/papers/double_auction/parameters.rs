@@ -2,7 +2,7 @@
 
 use tradewind_model::Span;
 use tradewind_sched::policy::dispatch::{
-    Deadline, DemandSupply, Gate, Local, Ratio, ShareOf, Slots, Ties, Wait,
+    Deadline, DemandSupply, Gate, QueueDiscipline, Ratio, ShareOf, Slots, Ties, Wait,
 };
 
 use crate::case::{Case, Kind, Parameter};
@@ -217,8 +217,8 @@ pub(super) fn publish(case: &Case) -> Option<Span> {
     (case.number(&PUBLISH) > 0.0).then(|| span(case, &PUBLISH, ticks(case)))
 }
 
-pub(super) fn in_queues(case: &Case) -> Local {
-    named(&Local::ALL, case.word(&IN_QUEUES), Local::Easy)
+pub(super) fn in_queues(case: &Case) -> QueueDiscipline {
+    named(&QueueDiscipline::ALL, case.word(&IN_QUEUES), QueueDiscipline::Easy)
 }
 
 pub(super) fn demand_supply(case: &Case) -> DemandSupply {

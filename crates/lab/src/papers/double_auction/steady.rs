@@ -6,7 +6,9 @@ use tradewind_model::{
     Admission, Attributes, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Terms,
     Times, random,
 };
-use tradewind_sched::policy::dispatch::{Clearing, Deadline, Dispatch, Rule, Settings};
+use tradewind_sched::policy::dispatch::{
+    Clearing, Deadline, Dispatch, DispatchRule, DispatchSettings,
+};
 use tradewind_sim::models::{DrawnJob, Poisson, RunLaw};
 use tradewind_sim::queueing::{
     Class, Goal, Law, Mix, QueueingNetwork, Queues, Readings, Setup, Widths, network,
@@ -126,7 +128,7 @@ fn simulate(
 }
 
 fn replay(case: &Case, seed: u64, workload: &Workload) -> Option<Run> {
-    let settings = Settings {
+    let settings = DispatchSettings {
         cycle: span(case, &STEADY_CYCLE, TICKS),
         gate: gate(case, &STEADY_GATE),
         deadline: Deadline::Ignore,
@@ -134,10 +136,10 @@ fn replay(case: &Case, seed: u64, workload: &Workload) -> Option<Run> {
         wait: wait(case),
         seed,
         clearing: Clearing::List,
-        ..Settings::of(Rule::Auction)
+        ..DispatchSettings::of(DispatchRule::Auction)
     };
     let exact =
-        tradewind_sim::Settings { semantics: Semantics::Textbook, estimate: Estimate::Exact };
+        tradewind_sim::ReplaySettings { semantics: Semantics::Textbook, estimate: Estimate::Exact };
     run(workload, exact, &mut Dispatch::new(settings), &mut []).ok()
 }
 

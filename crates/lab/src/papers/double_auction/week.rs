@@ -3,7 +3,7 @@
 
 use tradewind_model::{Span, random};
 use tradewind_sched::policy::dispatch::{
-    Clearing, Dispatch, Dynamics, Gate, Prices, Rule, Settings, Valuation,
+    Clearing, Dispatch, DispatchRule, DispatchSettings, Dynamics, Gate, Prices, Valuation,
 };
 use tradewind_sim::workload::Workload;
 use tradewind_sim::{Estimate, Run, Semantics, run};
@@ -60,13 +60,13 @@ pub(in crate::papers) static THUNDER_WEEK: Experiment = Experiment {
 };
 
 /// The auction, then its baselines, as the paper writes them.
-pub(super) const MECHANISMS: [(&str, &str, Rule); 6] = [
-    ("dam", "DAM", Rule::Auction),
-    ("edf-fq", "EDF-FQ", Rule::EdfFq),
-    ("fair-share", "FairShare", Rule::FairShare),
-    ("hvfq", "HVFQ", Rule::Hvfq),
-    ("fcfs", "FCFS", Rule::Fcfs),
-    ("sjf", "SJF", Rule::Sjf),
+pub(super) const MECHANISMS: [(&str, &str, DispatchRule); 6] = [
+    ("dam", "DAM", DispatchRule::Auction),
+    ("edf-fq", "EDF-FQ", DispatchRule::EdfFq),
+    ("fair-share", "FairShare", DispatchRule::FairShare),
+    ("hvfq", "HVFQ", DispatchRule::Hvfq),
+    ("fcfs", "FCFS", DispatchRule::Fcfs),
+    ("sjf", "SJF", DispatchRule::Sjf),
 ];
 
 /// What we put in place of the paper's auction.
@@ -101,7 +101,7 @@ fn part(case: &Case, index: u32) -> Tally {
 }
 
 fn compare(case: &Case, seed: u64, workload: &Workload, tally: &mut Tally) {
-    let base = settings(case, Rule::Auction, seed);
+    let base = settings(case, DispatchRule::Auction, seed);
     let Some(auction) = replay(workload, base) else { return };
     let auction = Counts::of(case, workload, &auction);
     let mut edf = None;
@@ -111,8 +111,8 @@ fn compare(case: &Case, seed: u64, workload: &Workload, tally: &mut Tally) {
         let own = Counts::of(case, workload, &run);
         own.add(id, &auction, tally);
         match (rule, &edf) {
-            (Rule::EdfFq, _) => edf = Some(own.clone()),
-            (Rule::FairShare, Some(edf)) => edf.add("fair-share-over-edf-fq", &own, tally),
+            (DispatchRule::EdfFq, _) => edf = Some(own.clone()),
+            (DispatchRule::FairShare, Some(edf)) => edf.add("fair-share-over-edf-fq", &own, tally),
             _ => {}
         }
         for sixths in 1..6 {
@@ -129,11 +129,11 @@ fn compare(case: &Case, seed: u64, workload: &Workload, tally: &mut Tally) {
     }
 }
 
-fn settings(case: &Case, rule: Rule, seed: u64) -> Settings {
+fn settings(case: &Case, rule: DispatchRule, seed: u64) -> DispatchSettings {
     let ticks = ticks(case);
-    let settings = Settings::of(rule);
+    let settings = DispatchSettings::of(rule);
     let outlook = Span(settings.dynamics.outlook.0 * ticks);
-    let common = Settings {
+    let common = DispatchSettings {
         cycle: span(case, &CYCLE, ticks),
         slots: slots(case),
         horizon: span(case, &HORIZON, ticks),
@@ -153,27 +153,27 @@ fn settings(case: &Case, rule: Rule, seed: u64) -> Settings {
         ..settings
     };
     match rule {
-        Rule::Auction => Settings { gate: gate(case, &GATE), ..common },
-        _ => Settings { deadline: rivals_deadlines(case), ..common },
+        DispatchRule::Auction => DispatchSettings { gate: gate(case, &GATE), ..common },
+        _ => DispatchSettings { deadline: rivals_deadlines(case), ..common },
     }
 }
 
-fn variant(id: &str, base: Settings, ticks: i64) -> Settings {
+fn variant(id: &str, base: DispatchSettings, ticks: i64) -> DispatchSettings {
     match id {
-        "admission" => Settings { rule: Rule::Admission, gate: Gate::On, ..base },
-        "gated-edf" => Settings { rule: Rule::EdfFq, gate: Gate::On, ..base },
-        "no-gate" => Settings { gate: Gate::Off, ..base },
-        "unit" => Settings { valuation: Valuation::Unit, ..base },
-        "k-price" => Settings { clearing: Clearing::K, ..base },
-        "dynamic" => Settings { prices: Prices::Dynamic, ..base },
-        _ => Settings { cycle: Span(ticks), ..base },
+        "admission" => DispatchSettings { rule: DispatchRule::Admission, gate: Gate::On, ..base },
+        "gated-edf" => DispatchSettings { rule: DispatchRule::EdfFq, gate: Gate::On, ..base },
+        "no-gate" => DispatchSettings { gate: Gate::Off, ..base },
+        "unit" => DispatchSettings { valuation: Valuation::Unit, ..base },
+        "k-price" => DispatchSettings { clearing: Clearing::K, ..base },
+        "dynamic" => DispatchSettings { prices: Prices::Dynamic, ..base },
+        _ => DispatchSettings { cycle: Span(ticks), ..base },
     }
 }
 
 /// `None` if the replay gets stuck, which no rule does here.
-fn replay(workload: &Workload, settings: Settings) -> Option<Run> {
+fn replay(workload: &Workload, settings: DispatchSettings) -> Option<Run> {
     let exact =
-        tradewind_sim::Settings { semantics: Semantics::Textbook, estimate: Estimate::Exact };
+        tradewind_sim::ReplaySettings { semantics: Semantics::Textbook, estimate: Estimate::Exact };
     run(workload, exact, &mut Dispatch::new(settings), &mut []).ok()
 }
 

@@ -2,16 +2,16 @@
 
 use tradewind_model::Span;
 use tradewind_sched::policy::backfill::Depth;
-use tradewind_sched::policy::bsf::{Bsf, By, First, Settings as Union};
-use tradewind_sched::policy::cyclic::market::{Cycles, Replan, Settings as Cycling, Stretch};
+use tradewind_sched::policy::bsf::{Bsf, BsfSettings as Union, By, First};
+use tradewind_sched::policy::cyclic::market::{CycleSettings as Cycling, Cycles, Replan, Stretch};
 use tradewind_sched::policy::cyclic::{Cyclic, SearchBy, SubBatches};
-use tradewind_sched::policy::gridfill::{GridFill, Settings as Filling};
+use tradewind_sched::policy::gridfill::{GridFill, GridFillSettings as Filling};
 use tradewind_sched::window::Algorithm;
 use tradewind_sim::models::{Cycle, Environment};
 
 use super::parameters::{ALTERNATIVES, BACKFILLING, FIRST, MEDIUM, REPLAYED, SHORTEST, SLICER};
 use super::replay::{Got, Means, Replay, planned};
-use super::world::{BATCH_PARAMETERS, Placed, Scheme, batch_policy, loaded, schedule, seed};
+use super::world::{BATCH_PARAMETERS, BatchScheme, Placed, batch_policy, loaded, schedule, seed};
 use crate::case::{Case, Parameter, Size};
 use crate::experiment::Experiment;
 use crate::tally::Tally;
@@ -84,8 +84,8 @@ fn compare(case: &Case, cycle: &Cycle, replay: &Replay, tally: &mut Tally) {
     let slices = case.number(&SLICER).round() as u32;
     let all = [
         backfilling(case, replay),
-        cyclic(case, cycle, replay, Scheme::FirstFit(1)),
-        cyclic(case, cycle, replay, Scheme::Slicer(slices)),
+        cyclic(case, cycle, replay, BatchScheme::FirstFit(1)),
+        cyclic(case, cycle, replay, BatchScheme::Slicer(slices)),
     ];
     for (scheme, pair) in SCHEMES.iter().zip(&all) {
         tally.add_if(&format!("{scheme}/failed"), pair.is_none());
@@ -123,7 +123,7 @@ fn backfilling(case: &Case, replay: &Replay) -> Option<Pair> {
 }
 
 /// Planned in advance: early ends change no start.
-fn cyclic(case: &Case, cycle: &Cycle, replay: &Replay, scheme: Scheme) -> Option<Pair> {
+fn cyclic(case: &Case, cycle: &Cycle, replay: &Replay, scheme: BatchScheme) -> Option<Pair> {
     let snapshot = &cycle.snapshot;
     let plan = schedule(case, snapshot, scheme)?;
     let jobs = || snapshot.jobs.iter().zip(&plan);

@@ -3,7 +3,7 @@
 use tradewind_model::{Grid, Node, NodeId, Performance, Price, Snapshot, Window};
 
 use super::parameters::{MEDIUM, OWNED, SUB_BATCHES};
-use super::world::{BATCH_PARAMETERS, CREDIT, Scheme, draw_batch, loaded, schedule, seed};
+use super::world::{BATCH_PARAMETERS, BatchScheme, CREDIT, draw_batch, loaded, schedule, seed};
 use crate::case::{Case, Parameter, Size};
 use crate::experiment::Experiment;
 use crate::tally::Tally;
@@ -69,7 +69,7 @@ fn with_price(case: &Case, snapshot: &Snapshot, price: u32) -> Option<Snapshot> 
 
 fn one(case: &Case, price: u32, snapshot: &Snapshot, tally: &mut Tally) {
     let count = case.number(&SUB_BATCHES).round() as u32;
-    let plan = schedule(case, snapshot, Scheme::Slicer(count));
+    let plan = schedule(case, snapshot, BatchScheme::Slicer(count));
     tally.add_if(&format!("{price}/failed"), plan.is_none());
     let Some(plan) = plan else { return };
     let on_node = |window: &Window| {

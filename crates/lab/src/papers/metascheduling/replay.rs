@@ -11,7 +11,7 @@ use tradewind_sched::policy::Policy;
 use tradewind_sim::models::Cycle;
 use tradewind_sim::outage::AnnouncedOutage;
 use tradewind_sim::workload::{Job, Workload};
-use tradewind_sim::{Settings, run};
+use tradewind_sim::{ReplaySettings, run};
 
 use super::parameters::SHORTEST;
 use crate::case::Case;
@@ -132,7 +132,7 @@ fn jobs(snapshot: &Snapshot) -> Vec<Job> {
 
 /// `None` if a job is refused.
 fn got(workload: &Workload, policy: &mut dyn Policy) -> Option<Vec<Got>> {
-    let ran = run(workload, Settings::default(), policy, &mut []).ok()?;
+    let ran = run(workload, ReplaySettings::default(), policy, &mut []).ok()?;
     let got = |(job, ran): (&Job, &tradewind_sim::Ran)| {
         let length = |performance: Performance| performance.length_of(job.run).0;
         let shares = ran.place.shares(job.processors);

@@ -6,7 +6,7 @@ use tradewind_sched::window::Algorithm;
 
 use super::parameters::{HIGH, LOW, MEDIUM, SLICES_SEARCH};
 use super::world::{
-    BATCH_PARAMETERS, MEASURES, Scheme, draw_batch, loaded, means, schedule, schedule_by, seed,
+    BATCH_PARAMETERS, BatchScheme, MEASURES, draw_batch, loaded, means, schedule, schedule_by, seed,
 };
 use crate::case::{Case, Parameter, Size};
 use crate::experiment::Experiment;
@@ -70,10 +70,10 @@ fn part(case: &Case, index: u32) -> Tally {
     tally
 }
 
-fn scheme(case: &Case, count: u32) -> Scheme {
+fn scheme(case: &Case, count: u32) -> BatchScheme {
     match case.word(&SLICES_SEARCH) {
-        "own-criterion" => Scheme::Slicer(count),
-        _ => Scheme::FirstFit(count),
+        "own-criterion" => BatchScheme::Slicer(count),
+        _ => BatchScheme::FirstFit(count),
     }
 }
 

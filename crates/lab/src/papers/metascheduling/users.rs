@@ -5,7 +5,7 @@ use tradewind_model::{Criterion, Snapshot};
 
 use super::parameters::SUB_BATCHES;
 use super::world::{
-    BATCH_PARAMETERS, MEASURES, Placed, Scheme, batches, draw_batch, means, schedule, seed,
+    BATCH_PARAMETERS, BatchScheme, MEASURES, Placed, batches, draw_batch, means, schedule, seed,
 };
 use crate::case::{Case, Parameter, Size};
 use crate::experiment::Experiment;
@@ -59,9 +59,9 @@ fn part(case: &Case, index: u32) -> Tally {
 
 fn one(case: &Case, snapshot: &Snapshot, tally: &mut Tally) {
     let count = case.number(&SUB_BATCHES).round() as u32;
-    let slicer = schedule(case, snapshot, Scheme::Slicer(count));
-    let css = schedule(case, snapshot, Scheme::FirstFit(count));
-    let whole = schedule(case, snapshot, Scheme::FirstFit(1));
+    let slicer = schedule(case, snapshot, BatchScheme::Slicer(count));
+    let css = schedule(case, snapshot, BatchScheme::FirstFit(count));
+    let whole = schedule(case, snapshot, BatchScheme::FirstFit(1));
     tally.add_if("failed", slicer.is_none() || css.is_none());
     if let Some(means) = whole.as_deref().and_then(|all| means(all.iter())) {
         add(tally, "css-whole", means);

@@ -97,7 +97,7 @@ pub(super) const BATCH_PARAMETERS: [&Parameter; 10] = [
 
 /// How a batch is planned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scheme {
+pub(super) enum BatchScheme {
     /// First windows, whatever the jobs' criteria, in so many sub-batches: CSS with 1.
     FirstFit(u32),
     /// Each job's own criterion, in so many sub-batches.
@@ -106,10 +106,14 @@ pub(super) enum Scheme {
 
 /// The windows that `scheme` chooses for all jobs, by job; `None` if one gets none: such a cycle
 /// counts as failed in the paper.
-pub(super) fn schedule(case: &Case, snapshot: &Snapshot, scheme: Scheme) -> Option<Vec<Placed>> {
+pub(super) fn schedule(
+    case: &Case,
+    snapshot: &Snapshot,
+    scheme: BatchScheme,
+) -> Option<Vec<Placed>> {
     let (search, count) = match scheme {
-        Scheme::FirstFit(count) => (SearchBy::All(Algorithm::Amp), count),
-        Scheme::Slicer(count) => (SearchBy::Job, count),
+        BatchScheme::FirstFit(count) => (SearchBy::All(Algorithm::Amp), count),
+        BatchScheme::Slicer(count) => (SearchBy::Job, count),
     };
     schedule_by(case, snapshot, search, SubBatches::Count(count))
 }

@@ -7,9 +7,9 @@ use tradewind_sched::negotiation;
 use tradewind_sched::policy::Spread;
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::gridfill::{self, GridFill};
-use tradewind_sched::policy::local::{Local, Plain, PlainSettings, Turn};
+use tradewind_sched::policy::local::{LocalScheduler, Plain, PlainSettings, QueueOrder};
 use tradewind_sched::policy::multiqueue::{
-    Alpha, Guard, MultiQueue, Overflow, Reserve, Settings, ShortFirst,
+    Alpha, Guard, MultiQueue, MultiQueueSettings, Overflow, Reserve, ShortFirst,
 };
 use tradewind_sim::network::{self, Faults, Links};
 use tradewind_sim::workload::Workload;
@@ -95,7 +95,7 @@ pub(super) struct Played {
 /// Replays the jobs; `None` if that went wrong, which no scheme should.
 pub(super) fn play(case: &Case, scheme: Scheme, workload: &Workload, seed: u64) -> Option<Played> {
     if scheme.rule == Rule::Central {
-        let settings = gridfill::Settings { spread: Spread::Site, ..Default::default() };
+        let settings = gridfill::GridFillSettings { spread: Spread::Site, ..Default::default() };
         let mut policy = GridFill::new(settings);
         let run = run(workload, Default::default(), &mut policy, &mut []).ok()?;
         return Some(Played { run, messages: 0, passed_on: 0 });
@@ -108,8 +108,8 @@ pub(super) fn play(case: &Case, scheme: Scheme, workload: &Workload, seed: u64) 
     Some(Played { run, messages, passed_on: grid.passed_on() })
 }
 
-fn site(pool: &Pool, rule: Rule, settings: Settings) -> Box<dyn Local> {
-    let plain = |depth| PlainSettings { depth, turn: Turn::Arrival };
+fn site(pool: &Pool, rule: Rule, settings: MultiQueueSettings) -> Box<dyn LocalScheduler> {
+    let plain = |depth| PlainSettings { depth, turn: QueueOrder::Arrival };
     match rule {
         Rule::Easy => Box::new(Plain::new(pool.nodes, plain(Depth::First(1)))),
         Rule::Conservative => Box::new(Plain::new(pool.nodes, plain(Depth::All))),
@@ -118,7 +118,7 @@ fn site(pool: &Pool, rule: Rule, settings: Settings) -> Box<dyn Local> {
 }
 
 /// The case's switches.
-fn hybrid(case: &Case, rule: Rule) -> Settings {
+fn hybrid(case: &Case, rule: Rule) -> MultiQueueSettings {
     let alpha = Alpha::from_thousandths((1_000.0 * case.number(&ALPHA)).round() as u32);
     let guard = match case.word(&GUARD) {
         "oldest" => Guard::Oldest,
@@ -132,8 +132,8 @@ fn hybrid(case: &Case, rule: Rule) -> Settings {
         "queue" => Overflow::Queue,
         _ => Overflow::Migrate,
     };
-    let ours = Settings::default();
-    let as_printed = Settings {
+    let ours = MultiQueueSettings::default();
+    let as_printed = MultiQueueSettings {
         alpha: alpha.unwrap_or(ours.alpha),
         beta: NonZeroU32::new(case.number(&BETA) as u32).unwrap_or(ours.beta),
         patience: NonZeroU32::new(case.number(&PATIENCE) as u32),
@@ -143,26 +143,28 @@ fn hybrid(case: &Case, rule: Rule) -> Settings {
         ..ours
     };
     match rule {
-        Rule::Guarded => Settings { patience: ours.patience, guard: ours.guard, ..as_printed },
-        Rule::AgeOnly => Settings { short_first: ShortFirst::Off, ..as_printed },
+        Rule::Guarded => {
+            MultiQueueSettings { patience: ours.patience, guard: ours.guard, ..as_printed }
+        }
+        Rule::AgeOnly => MultiQueueSettings { short_first: ShortFirst::Off, ..as_printed },
         _ => as_printed,
     }
 }
 
-fn network(case: &Case, asks: Asks, seed: u64) -> network::Settings {
+fn network(case: &Case, asks: Asks, seed: u64) -> network::NetworkSettings {
     let latency = Span(case.number(&LATENCY) as i64);
     let per_processor_mb = case.number(&DATA) as u64;
     let links = Links { latency: (latency, latency), per_processor_mb, ..Links::default() };
     let knobs = match asks {
         Asks::Nobody => None,
-        Asks::Everybody => Some(negotiation::Settings::default()),
-        Asks::Two => Some(negotiation::Settings::sampling(2)),
+        Asks::Everybody => Some(negotiation::NegotiationSettings::default()),
+        Asks::Two => Some(negotiation::NegotiationSettings::sampling(2)),
     };
     // Offers are collected for a round trip, and hold until a commit can be there.
-    let negotiation = knobs.map(|knobs| negotiation::Settings {
+    let negotiation = knobs.map(|knobs| negotiation::NegotiationSettings {
         window: Span(2 * latency.0 + 2),
         offer_life: Span(26 + 4 * latency.0),
         ..knobs
     });
-    network::Settings { negotiation, links, faults: Faults::none(), seed }
+    network::NetworkSettings { negotiation, links, faults: Faults::none(), seed }
 }

@@ -41,7 +41,7 @@ impl Cut {
 /// The objective `at` plus limits at prices. Its minimum over all selections, less the limits at
 /// these prices, is a lower bound on the objective within the limits, whatever the prices.
 #[derive(Debug)]
-pub(super) struct Priced {
+pub(super) struct PricedObjective {
     cut: Cut,
     /// One in prices: the weight of the objective.
     unit: i128,
@@ -49,9 +49,9 @@ pub(super) struct Priced {
     paid: i128,
 }
 
-impl Priced {
+impl PricedObjective {
     /// Good prices for `rows`: each in turn is set to where its own row is just kept.
-    pub(super) fn new(table: &Table, at: Option<usize>, rows: &[usize]) -> Priced {
+    pub(super) fn new(table: &Table, at: Option<usize>, rows: &[usize]) -> PricedObjective {
         let mut weights = vec![0; table.limits.len()];
         let unit = at.map_or(1, |at| highest(table, at));
         if let Some(at) = at {
@@ -70,7 +70,7 @@ impl Priced {
         let limit = |row: usize| i128::from(table.limits[row].unwrap_or_default());
         let of_rows = rows.iter().filter(|row| Some(**row) != at);
         let paid = of_rows.map(|&row| cut.weights[row] * limit(row)).sum();
-        Priced { cut, unit, paid }
+        PricedObjective { cut, unit, paid }
     }
 
     /// What is left for selections with an objective of at most `most`.

@@ -1,8 +1,8 @@
 //! Several limits: the sums that the first jobs can reach, job after job.
 
-use super::cut::{Cut, Priced};
+use super::cut::{Cut, PricedObjective};
 use super::dominance::{COMPARED, undominated};
-use super::{Found, Table};
+use super::{FoundChoice, Table};
 
 /// Labels kept of each stage: few at first, which gives a good selection, then more.
 const WIDTHS: [usize; 4] = [1 << 6, 1 << 10, 1 << 13, 1 << 16];
@@ -46,8 +46,8 @@ pub(super) fn minimise(
     rows: &[usize],
     known: Option<&[usize]>,
     work_limit: u64,
-) -> Found {
-    let priced = Priced::new(table, at, rows);
+) -> FoundChoice {
+    let priced = PricedObjective::new(table, at, rows);
     let value = |chosen: &[usize]| at.map_or(0, |at| i128::from(table.sum(at, chosen)));
     let mut best: Option<Vec<usize>> = known.map(<[usize]>::to_vec);
     let mut work = 0;
@@ -73,17 +73,22 @@ pub(super) fn minimise(
         (Some(bound), Some(least)) => bound.min(least),
         (None, least) => least.unwrap_or_default(),
         (Some(bound), None) => {
-            return Found { chosen: None, complete: false, bound, cut: None };
+            return FoundChoice { chosen: None, complete: false, bound, cut: None };
         }
     };
-    Found { chosen: best, complete: true, bound, cut: least.map(|least| priced.within(least)) }
+    FoundChoice {
+        chosen: best,
+        complete: true,
+        bound,
+        cut: least.map(|least| priced.within(least)),
+    }
 }
 
 impl<'a> Pass<'a> {
     fn new(
         table: &'a Table,
         (at, rows): (Option<usize>, &[usize]),
-        priced: &Priced,
+        priced: &PricedObjective,
         most: Option<i128>,
         width: usize,
     ) -> Pass<'a> {

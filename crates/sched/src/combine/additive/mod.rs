@@ -20,13 +20,13 @@ mod tests;
 
 use tradewind_model::Goal;
 
-use super::knapsack::{self, Item};
+use super::knapsack::{self, KnapsackItem};
 
-pub use front::{Front, front};
+pub use front::{AdditiveFront, front};
 
 /// One component of the vector that is optimised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Component {
+pub struct ObjectiveColumn {
     /// Index of the quantity.
     pub column: usize,
     /// The wanted direction.
@@ -38,34 +38,34 @@ pub type Numbers = Vec<i64>;
 
 /// What is wanted of a combination.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct CombinationProblem<'a> {
     /// The components, most important first.
-    pub order: &'a [Component],
+    pub order: &'a [ObjectiveColumn],
     /// By column, the largest sum that is allowed (inclusive); `None` where there is no limit.
     pub limits: &'a [Option<i64>],
     /// Partial combinations that may be examined; see [`lexicographic`].
     pub work_limit: u64,
 }
 
-impl Wanted<'_> {
+impl CombinationProblem<'_> {
     /// Partial combinations that may be examined unless stated otherwise: a second or so.
     pub const DEFAULT_WORK_LIMIT: u64 = 5_000_000;
 }
 
 /// One alternative per job, and what is known of the choice.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Chosen {
+pub struct AdditiveChoice {
     /// The index of each job's alternative, in job order.
     pub chosen: Vec<usize>,
     /// The sums, by column.
     pub totals: Vec<i64>,
     /// `None`: the choice is proven best.
-    pub gap: Option<Gap>,
+    pub gap: Option<ComponentGap>,
 }
 
 /// The first component that is not proven best, and what no combination can exceed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Gap {
+pub struct ComponentGap {
     /// Index of the component in the order.
     pub component: usize,
     /// With all earlier components as chosen, no sum of this one is better.
@@ -111,13 +111,16 @@ const MOST: i128 = (i64::MAX / 4) as i128;
 ///
 /// Exact. With at most one limit in force it always ends soon; with more, the problem is NP-hard
 /// in the strong sense, and at most about `work_limit` partial combinations are examined for each
-/// component: then the choice is the best that was found, and its [`Gap`] says how much better
+/// component: then the choice is the best that was found, and its [`ComponentGap`] says how much better
 /// another one could be at most. Which of several combinations that are equal in all components
 /// is chosen is not promised, only that it is the same one for the same input.
 ///
 /// # Errors
 /// [`Refused`].
-pub fn lexicographic(jobs: &[Vec<Numbers>], wanted: &Wanted<'_>) -> Result<Chosen, Refused> {
+pub fn lexicographic(
+    jobs: &[Vec<Numbers>],
+    wanted: &CombinationProblem<'_>,
+) -> Result<AdditiveChoice, Refused> {
     feasible_alone(jobs, wanted.limits)?;
     let mut table = Table::new(jobs, wanted);
     let mut best: Option<Vec<usize>> = None;
@@ -132,7 +135,7 @@ pub fn lexicographic(jobs: &[Vec<Numbers>], wanted: &Wanted<'_>) -> Result<Chose
         let least = table.value(at, &chosen);
         if found.bound < i128::from(least) && gap.is_none() {
             let sign = wanted.order.get(at).map_or(1, |component| sign(component.goal));
-            gap = Some(Gap { component: at, bound: sign * found.bound as i64 });
+            gap = Some(ComponentGap { component: at, bound: sign * found.bound as i64 });
         }
         if at < table.ordered {
             table.fix(at, least, found.cut);
@@ -140,7 +143,7 @@ pub fn lexicographic(jobs: &[Vec<Numbers>], wanted: &Wanted<'_>) -> Result<Chose
         best = Some(chosen);
     }
     let chosen = best.unwrap_or_default();
-    Ok(Chosen { totals: totals(jobs, &chosen, wanted.limits.len()), chosen, gap })
+    Ok(AdditiveChoice { totals: totals(jobs, &chosen, wanted.limits.len()), chosen, gap })
 }
 
 fn sign(goal: Goal) -> i64 {
@@ -189,7 +192,7 @@ pub(super) struct Table {
 }
 
 /// What one search found.
-pub(super) struct Found {
+pub(super) struct FoundChoice {
     /// The best selection known; `None` if there is none, or none was found.
     chosen: Option<Vec<usize>>,
     /// Whether nothing was left out: without a selection, there is none.
@@ -201,7 +204,7 @@ pub(super) struct Found {
 }
 
 impl Table {
-    fn new(jobs: &[Vec<Numbers>], wanted: &Wanted<'_>) -> Table {
+    fn new(jobs: &[Vec<Numbers>], wanted: &CombinationProblem<'_>) -> Table {
         let limited: Vec<(usize, i64)> = wanted
             .limits
             .iter()
@@ -242,14 +245,14 @@ impl Table {
     }
 
     /// The minimum sum of column `at` within all limits; `known` is a selection within them.
-    fn minimise(&self, at: usize, known: Option<&[usize]>, work_limit: u64) -> Found {
+    fn minimise(&self, at: usize, known: Option<&[usize]>, work_limit: u64) -> FoundChoice {
         let value = |numbers: &Vec<i64>| match at < self.ordered {
             true => numbers[at],
             false => 0,
         };
         let proven = |chosen: Option<Vec<usize>>| {
             let bound = chosen.as_ref().map_or(0, |it| i128::from(self.value(at, it)));
-            Found { chosen, complete: true, bound, cut: None }
+            FoundChoice { chosen, complete: true, bound, cut: None }
         };
         match self.binding().as_slice() {
             [] => {
@@ -257,9 +260,11 @@ impl Table {
                 proven(Some(self.jobs.iter().filter_map(least).collect()))
             }
             [row] => {
-                let item =
-                    |numbers: &Vec<i64>| Item { weight: numbers[*row], value: value(numbers) };
-                let classes: Vec<Vec<Item>> =
+                let item = |numbers: &Vec<i64>| KnapsackItem {
+                    weight: numbers[*row],
+                    value: value(numbers),
+                };
+                let classes: Vec<Vec<KnapsackItem>> =
                     self.jobs.iter().map(|job| job.iter().map(item).collect()).collect();
                 proven(one_limit(classes, self.limits[*row].unwrap_or(i64::MAX)))
             }
@@ -275,7 +280,7 @@ impl Table {
 }
 
 /// The minimum value within the capacity, which the minimum weights keep to.
-fn one_limit(mut classes: Vec<Vec<Item>>, capacity: i64) -> Option<Vec<usize>> {
+fn one_limit(mut classes: Vec<Vec<KnapsackItem>>, capacity: i64) -> Option<Vec<usize>> {
     let mut goal = knapsack::Goal::Cheapest;
     if classes.iter().flatten().all(|item| item.value == -item.weight) {
         // As much as possible of what is limited: a goal of its own, as items differ in nothing.

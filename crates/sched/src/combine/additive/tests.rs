@@ -20,7 +20,7 @@ fn admits(limits: &[Option<i64>], sums: &[i64]) -> bool {
     limits.iter().zip(sums).all(|(limit, sum)| limit.is_none_or(|limit| *sum <= limit))
 }
 
-fn vector(order: &[Component], sums: &[i64]) -> Vec<i64> {
+fn vector(order: &[ObjectiveColumn], sums: &[i64]) -> Vec<i64> {
     order.iter().map(|it| sign(it.goal) * sums[it.column]).collect()
 }
 
@@ -43,13 +43,13 @@ fn numbers() -> impl Strategy<Value = Numbers> {
 #[derive(Debug, Clone)]
 struct Case {
     jobs: Vec<Vec<Numbers>>,
-    order: Vec<Component>,
+    order: Vec<ObjectiveColumn>,
     limits: Vec<Option<i64>>,
 }
 
 /// Limits at some thousandths of the way between the minimum and the maximum of each sum.
 fn case(jobs: usize, alternatives: usize) -> impl Strategy<Value = Case> {
-    let component = (0..COLUMNS, any::<bool>()).prop_map(|(column, most)| Component {
+    let component = (0..COLUMNS, any::<bool>()).prop_map(|(column, most)| ObjectiveColumn {
         column,
         goal: if most { Goal::Most } else { Goal::Least },
     });
@@ -79,7 +79,7 @@ proptest! {
     #[test]
     fn lexicographic_choice_is_what_full_enumeration_finds(case in case(5, 5)) {
         let Case { jobs, order, limits } = &case;
-        let wanted = Wanted { order, limits, work_limit: u64::MAX };
+        let wanted = CombinationProblem { order, limits, work_limit: u64::MAX };
         let fitting: Vec<Vec<i64>> =
             all(jobs, COLUMNS).into_iter().filter(|sums| admits(limits, sums)).collect();
         let best = fitting.iter().map(|sums| vector(order, sums)).min();
@@ -104,7 +104,7 @@ proptest! {
     #[test]
     fn front_is_what_full_enumeration_finds(case in case(4, 4), max in 2..60usize) {
         let Case { jobs, order, limits } = &case;
-        let wanted = Wanted { order, limits, work_limit: u64::MAX };
+        let wanted = CombinationProblem { order, limits, work_limit: u64::MAX };
         let fitting: Vec<Vec<i64>> = all(jobs, COLUMNS)
             .into_iter()
             .filter(|sums| admits(limits, sums))
@@ -133,7 +133,7 @@ proptest! {
     #[test]
     fn a_gap_is_a_bound(case in case(6, 4), work_limit in 0..400u64) {
         let Case { jobs, order, limits } = &case;
-        let of = |work_limit| lexicographic(jobs, &Wanted { order, limits, work_limit });
+        let of = |work_limit| lexicographic(jobs, &CombinationProblem { order, limits, work_limit });
         match (of(work_limit), of(u64::MAX)) {
             (Ok(early), Ok(best)) => {
                 let (found, least) = (vector(order, &early.totals), vector(order, &best.totals));
@@ -172,11 +172,11 @@ fn batches_of_the_papers_size_are_proven() {
         (0..20).map(|_| (0..30).map(&mut alternative).collect()).collect();
     let limits: Vec<Option<i64>> =
         (0..COLUMNS).map(|column| Some(between(&jobs, column, 450))).collect();
-    let least = |column| Component { column, goal: Goal::Least };
-    let wanted = Wanted {
+    let least = |column| ObjectiveColumn { column, goal: Goal::Least };
+    let wanted = CombinationProblem {
         order: &[least(2), least(0)],
         limits: &limits,
-        work_limit: Wanted::DEFAULT_WORK_LIMIT,
+        work_limit: CombinationProblem::DEFAULT_WORK_LIMIT,
     };
     let found = lexicographic(&jobs, &wanted).unwrap();
     assert_eq!(found.gap, None);
@@ -186,6 +186,6 @@ fn batches_of_the_papers_size_are_proven() {
 #[test]
 fn sums_out_of_range_are_refused() {
     let jobs = vec![vec![vec![i64::MAX / 3]]; 2];
-    let wanted = Wanted { order: &[], limits: &[None], work_limit: 1 };
+    let wanted = CombinationProblem { order: &[], limits: &[None], work_limit: 1 };
     assert_eq!(lexicographic(&jobs, &wanted), Err(Refused::OutOfRange));
 }

@@ -64,7 +64,7 @@ impl Core {
         let fits = |choice: &Choice| choice.time <= limits[0] && choice.cost <= limits[1];
         let fitting = |offers: &Vec<DisjointOffer>| offers.iter().any(|offer| fits(&offer.choice));
         let hopeless = jobs.iter().filter(|offers| !fitting(offers)).count() as i64;
-        let worth = Worth::new(jobs, round);
+        let worth = OfferValues::new(jobs, round);
         let mut core = Core {
             items: Vec::new(),
             jobs: Vec::new(),
@@ -139,7 +139,7 @@ impl Core {
 }
 
 /// Offers' values: the objective first, the other sum as what is left below one unit of it.
-struct Worth {
+struct OfferValues {
     round: SearchRound,
     unit: i128,
     /// 0 where ties are not broken.
@@ -147,10 +147,10 @@ struct Worth {
     none: i128,
 }
 
-impl Worth {
-    fn new(jobs: &[Vec<DisjointOffer>], round: SearchRound) -> Worth {
+impl OfferValues {
+    fn new(jobs: &[Vec<DisjointOffer>], round: SearchRound) -> OfferValues {
         let SearchRound::Objective { objective, .. } = round else {
-            return Worth { round, unit: 1, other: 0, none: 1 };
+            return OfferValues { round, unit: 1, other: 0, none: 1 };
         };
         let greatest = |of: fn(&Choice, Objective) -> i64| -> i128 {
             let max =
@@ -164,7 +164,7 @@ impl Worth {
             Objective::MinTime | Objective::MinCost => 1,
             Objective::MaxIncome | Objective::MinIdle => -1,
         };
-        Worth { round, unit: sign * unit, other, none: 0 }
+        OfferValues { round, unit: sign * unit, other, none: 0 }
     }
 
     fn of(&self, choice: &Choice) -> i128 {

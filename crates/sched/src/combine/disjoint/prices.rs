@@ -23,7 +23,7 @@ const SWAP_ROUNDS: u64 = 5;
 
 /// The best prices and the best selection found.
 #[derive(Debug)]
-pub(super) struct Priced {
+pub(super) struct PricedSelection {
     /// By job, an item.
     pub(super) items: Vec<usize>,
     /// No solution has a smaller value.
@@ -83,9 +83,15 @@ impl ResourcePrices {
 
 /// Looks for prices with a large bound, until it meets the best selection, `work_limit` steps are
 /// taken, or rounds bring nothing any more. `known` keeps all rules.
-pub(super) fn improve(core: &Core, known: Vec<usize>, work_limit: u64, steps: &mut u64) -> Priced {
+pub(super) fn improve(
+    core: &Core,
+    known: Vec<usize>,
+    work_limit: u64,
+    steps: &mut u64,
+) -> PricedSelection {
     let mut prices = ResourcePrices::none(core);
-    let mut best = Priced { items: known, bound: i128::MIN, reduced: Vec::new(), whole: 0 };
+    let mut best =
+        PricedSelection { items: known, bound: i128::MIN, reduced: Vec::new(), whole: 0 };
     let mut best_scaled = i128::MIN;
     let (mut step, mut since) = (2 * STEP, 0);
     for round in 0..MOST_ROUNDS {
@@ -111,7 +117,7 @@ pub(super) fn improve(core: &Core, known: Vec<usize>, work_limit: u64, steps: &m
         if scaled > best_scaled {
             let bound = ceil(scaled);
             (best_scaled, since) = (scaled, 0);
-            best = Priced { items: best.items, bound, reduced, whole };
+            best = PricedSelection { items: best.items, bound, reduced, whole };
         }
         let target = core.value(&best.items);
         if best.bound >= target || *steps >= work_limit || step == 0 {

@@ -2,7 +2,7 @@
 
 use super::core::Core;
 use super::greedy::Remaining;
-use super::prices::{Priced, ceil};
+use super::prices::{PricedSelection, ceil};
 
 /// What the search gives.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub(super) struct BestKnown {
 }
 
 /// One decided job and what it may still try.
-struct Branch {
+struct DecidedJob {
     job: usize,
     /// Items that fit, from the cheapest at the prices.
     items: Vec<usize>,
@@ -25,7 +25,7 @@ struct Branch {
 
 struct DisjointSearch<'a> {
     core: &'a Core,
-    priced: &'a Priced,
+    priced: &'a PricedSelection,
     taken: Remaining<'a>,
     /// By job, the items worth a look, from the cheapest at the prices.
     order: Vec<Vec<usize>>,
@@ -40,7 +40,12 @@ struct DisjointSearch<'a> {
 
 /// Goes through all selections better than that of `priced`, as far as its prices do not rule
 /// them out, until `steps` reach `work_limit`.
-pub(super) fn search(core: &Core, priced: &Priced, work_limit: u64, steps: &mut u64) -> BestKnown {
+pub(super) fn search(
+    core: &Core,
+    priced: &PricedSelection,
+    work_limit: u64,
+    steps: &mut u64,
+) -> BestKnown {
     let value = core.value(&priced.items);
     let mut search = DisjointSearch {
         core,
@@ -59,7 +64,7 @@ pub(super) fn search(core: &Core, priced: &Priced, work_limit: u64, steps: &mut 
 }
 
 /// By job, the items that may be in a better selection, sorted.
-fn worth_a_look(core: &Core, priced: &Priced, value: i128) -> Vec<Vec<usize>> {
+fn worth_a_look(core: &Core, priced: &PricedSelection, value: i128) -> Vec<Vec<usize>> {
     let price = |&item: &usize| (priced.reduced[item], item);
     let cheapest = |job: &std::ops::Range<usize>| job.clone().min_by_key(price);
     let root: i128 = core.jobs.iter().filter_map(cheapest).map(|it| priced.reduced[it]).sum();
@@ -77,7 +82,7 @@ fn worth_a_look(core: &Core, priced: &Priced, value: i128) -> Vec<Vec<usize>> {
 impl DisjointSearch<'_> {
     /// Whether it came to the end.
     fn run(&mut self, work_limit: u64) -> bool {
-        let mut path: Vec<Branch> = self.branch().into_iter().collect();
+        let mut path: Vec<DecidedJob> = self.branch().into_iter().collect();
         while let Some(top) = path.last_mut() {
             if top.next > 0 {
                 let item = top.items[top.next - 1];
@@ -108,7 +113,7 @@ impl DisjointSearch<'_> {
 
     /// The job to decide next: the one that loses most by its second choice. `None` if nothing
     /// better can follow, or all jobs are decided, which is a better selection then.
-    fn branch(&mut self) -> Option<Branch> {
+    fn branch(&mut self) -> Option<DecidedJob> {
         let mut bound = self.so_far;
         let mut chosen: Option<(i128, usize, i128)> = None;
         for at in 0..self.open.len() {
@@ -139,7 +144,7 @@ impl DisjointSearch<'_> {
         let job = self.open.swap_remove(at);
         *self.steps += self.order[job].len() as u64;
         let fitting = self.order[job].iter().copied().filter(|&item| self.taken.fits(job, item));
-        Some(Branch { job, items: fitting.collect(), next: 0, others: bound - first })
+        Some(DecidedJob { job, items: fitting.collect(), next: 0, others: bound - first })
     }
 
     /// The reduced values of the two cheapest items that fit.

@@ -23,11 +23,11 @@ mod search;
 mod states;
 
 use reduce::Reduced;
-use relax::Relaxed;
+use relax::RelaxedOptimum;
 
 /// One item of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Item {
+pub(super) struct KnapsackItem {
     /// What the capacity limits.
     pub(super) weight: i64,
     /// What is wanted small.
@@ -66,14 +66,14 @@ pub(super) struct Sums {
 /// The caller has made sure that the minimum weights together keep to the capacity, that no class
 /// is empty, and that no sum leaves the range of `i64`.
 pub(super) fn solve(
-    classes: &[Vec<Item>],
+    classes: &[Vec<KnapsackItem>],
     capacity: i64,
     goal: Goal,
     known: Option<Sums>,
 ) -> Option<Vec<usize>> {
     let reduced = Reduced::new(classes, capacity, goal);
     let known = known.map(|sums| reduced.normalise(sums));
-    let relaxed = Relaxed::new(&reduced.classes, reduced.capacity);
+    let relaxed = RelaxedOptimum::new(&reduced.classes, reduced.capacity);
     let found = search::search(&reduced, &relaxed, known)?;
     Some(reduced.indices(&found))
 }

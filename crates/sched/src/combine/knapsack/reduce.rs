@@ -1,6 +1,6 @@
 //! Smaller numbers and fewer items, with the same optima.
 
-use super::{Goal, Item, Sums};
+use super::{Goal, KnapsackItem, Sums};
 
 /// An item that an optimum may need, in reduced numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(super) struct Reduced {
 }
 
 impl Reduced {
-    pub(super) fn new(classes: &[Vec<Item>], capacity: i64, goal: Goal) -> Reduced {
+    pub(super) fn new(classes: &[Vec<KnapsackItem>], capacity: i64, goal: Goal) -> Reduced {
         let mut origin = Sums { weight: 0, value: 0 };
         let mut unit = Sums { weight: 0, value: 0 };
         for class in classes {
@@ -71,7 +71,7 @@ impl Reduced {
 
 /// The members of one class: among equal weights the minimum value (then the first) is enough, and
 /// for [`Goal::Cheapest`] a heavier item must have less value than every lighter one.
-fn members(class: &[Item], unit: Sums, goal: Goal) -> Vec<ReducedItem> {
+fn members(class: &[KnapsackItem], unit: Sums, goal: Goal) -> Vec<ReducedItem> {
     let first = class[0];
     let mut all: Vec<ReducedItem> = (0u32..)
         .zip(class)

@@ -26,7 +26,7 @@ impl Slope {
 
 /// The relaxation's optimum, rounded down at the break edge.
 #[derive(Debug)]
-pub(super) struct Relaxed {
+pub(super) struct RelaxedOptimum {
     /// The member taken of each class: all lie on their hulls where the slope touches, so that no
     /// other member has a negative loss against them.
     pub(super) base: Vec<u32>,
@@ -55,10 +55,10 @@ impl HullStep {
     }
 }
 
-impl Relaxed {
+impl RelaxedOptimum {
     /// The relaxation of classes that are sorted by weight and fit the capacity at their
     /// lightest. O(items).
-    pub(super) fn new(classes: &[Vec<ReducedItem>], capacity: i64) -> Relaxed {
+    pub(super) fn new(classes: &[Vec<ReducedItem>], capacity: i64) -> RelaxedOptimum {
         let mut edges = hull_edges(classes);
         let lightest: i64 = classes.iter().map(|class| class[0].weight).sum();
         let mut slack = capacity - lightest;
@@ -72,7 +72,7 @@ impl Relaxed {
             let unit = common_divisor(edge.run, edge.rise);
             Slope { rise: edge.rise / unit, run: edge.run / unit }
         });
-        Relaxed { base, slack, slope }
+        RelaxedOptimum { base, slack, slope }
     }
 }
 

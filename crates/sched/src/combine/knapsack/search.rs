@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::reduce::Reduced;
-use super::relax::{Relaxed, Slope};
+use super::relax::{RelaxedOptimum, Slope};
 use super::states::{PartialSums, Sieve};
 use super::{Goal, Sums};
 
@@ -19,7 +19,7 @@ const FIRST_STATES: usize = 1 << 10;
 /// The best selection (one member per class), or `None` when none is better than `known`.
 pub(super) fn search(
     reduced: &Reduced,
-    relaxed: &Relaxed,
+    relaxed: &RelaxedOptimum,
     known: Option<Sums>,
 ) -> Option<Vec<u32>> {
     let Some(slope) = relaxed.slope else {
@@ -32,7 +32,7 @@ pub(super) fn search(
     search.chosen
 }
 
-fn base_sums(reduced: &Reduced, relaxed: &Relaxed) -> Sums {
+fn base_sums(reduced: &Reduced, relaxed: &RelaxedOptimum) -> Sums {
     let mut sums = Sums { weight: 0, value: 0 };
     for (class, &at) in reduced.classes.iter().zip(&relaxed.base) {
         sums.weight += class[at as usize].weight;
@@ -41,7 +41,7 @@ fn base_sums(reduced: &Reduced, relaxed: &Relaxed) -> Sums {
     sums
 }
 
-fn better_than_known(reduced: &Reduced, relaxed: &Relaxed, known: Option<Sums>) -> bool {
+fn better_than_known(reduced: &Reduced, relaxed: &RelaxedOptimum, known: Option<Sums>) -> bool {
     let base = base_sums(reduced, relaxed);
     let within = !matches!(reduced.goal, Goal::FullestWithin(max) if base.value > max);
     within && known.is_none_or(|known| reduced.goal.prefers(base, known))
@@ -60,7 +60,7 @@ impl Goal {
 
 /// A member other than the base's, with what it gives away.
 #[derive(Debug, Clone, Copy)]
-struct Exchange {
+struct MemberExchange {
     loss: i128,
     /// How far from the base's member in the class: spreads equal losses over classes.
     distance: u32,
@@ -68,7 +68,7 @@ struct Exchange {
     member: u32,
 }
 
-impl Exchange {
+impl MemberExchange {
     fn by_loss(&self) -> (i128, u32, u32, u32) {
         (self.loss, self.distance, self.class, self.member)
     }
@@ -78,18 +78,18 @@ impl Exchange {
     }
 }
 
-type SortKey = fn(&Exchange) -> (i128, u32, u32, u32);
+type SortKey = fn(&MemberExchange) -> (i128, u32, u32, u32);
 
 /// A class of which more than the base's member is considered.
 #[derive(Debug)]
-struct Open {
+struct OpenClass {
     class: u32,
     members: Vec<u32>,
     /// What each member adds to the base, in the same order.
     moves: Vec<PartialSums>,
 }
 
-impl Open {
+impl OpenClass {
     /// The most that its moves take away from the weight, and add to it.
     fn reach(&self) -> (i64, i64) {
         let weights = || self.moves.iter().map(|step| step.weight);
@@ -105,8 +105,8 @@ fn add(a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
 /// the lists had no room.
 #[derive(Debug, Default)]
 struct SplitCore {
-    halves: [Vec<Open>; 2],
-    rest: Vec<Open>,
+    halves: [Vec<OpenClass>; 2],
+    rest: Vec<OpenClass>,
 }
 
 /// Where the best selection of a core was found: a state of each half, and one move per class of
@@ -135,7 +135,7 @@ struct KnapsackSearch<'a> {
 impl<'a> KnapsackSearch<'a> {
     fn new(
         reduced: &'a Reduced,
-        relaxed: &'a Relaxed,
+        relaxed: &'a RelaxedOptimum,
         slope: Slope,
         known: Option<Sums>,
     ) -> KnapsackSearch<'a> {
@@ -204,7 +204,11 @@ impl<'a> KnapsackSearch<'a> {
     /// to the limit: they take turns.
     fn order(&self, round: u32) -> SortKey {
         let open = matches!(self.goal, Goal::FullestWithin(_)) && !self.only_ties_are_left();
-        if open && round.is_multiple_of(2) { Exchange::by_distance } else { Exchange::by_loss }
+        if open && round.is_multiple_of(2) {
+            MemberExchange::by_distance
+        } else {
+            MemberExchange::by_loss
+        }
     }
 
     /// Between which weights a better selection lies.
@@ -239,7 +243,7 @@ impl<'a> KnapsackSearch<'a> {
     }
 
     /// All members that a better selection could contain, beside the base's.
-    fn candidates(&self) -> Vec<Exchange> {
+    fn candidates(&self) -> Vec<MemberExchange> {
         let most_loss = self.most_loss();
         let mut candidates = Vec::new();
         for (class, (members, &base)) in (0u32..).zip(self.reduced.classes.iter().zip(self.base)) {
@@ -248,7 +252,7 @@ impl<'a> KnapsackSearch<'a> {
                 let loss = self.slope.loss(step.weight, step.value);
                 if loss <= most_loss && member != base {
                     let distance = member.abs_diff(base);
-                    candidates.push(Exchange { loss, distance, class, member });
+                    candidates.push(MemberExchange { loss, distance, class, member });
                 }
             }
         }
@@ -264,7 +268,12 @@ impl<'a> KnapsackSearch<'a> {
 
     /// The classes of the first `max` candidates in this order, each with its base's member first;
     /// classes in order of their first candidate.
-    fn open(&self, candidates: &mut [Exchange], max: usize, order: SortKey) -> Vec<Open> {
+    fn open(
+        &self,
+        candidates: &mut [MemberExchange],
+        max: usize,
+        order: SortKey,
+    ) -> Vec<OpenClass> {
         let take = max.min(candidates.len());
         if take < candidates.len() {
             candidates.select_nth_unstable_by_key(take, order);
@@ -272,13 +281,13 @@ impl<'a> KnapsackSearch<'a> {
         let core = &mut candidates[..take];
         core.sort_unstable_by_key(order);
         let mut place = vec![usize::MAX; self.base.len()];
-        let mut open: Vec<Open> = Vec::new();
-        for &Exchange { class, member, .. } in core.iter() {
+        let mut open: Vec<OpenClass> = Vec::new();
+        for &MemberExchange { class, member, .. } in core.iter() {
             let at = &mut place[class as usize];
             if *at == usize::MAX {
                 *at = open.len();
                 let members = vec![self.base[class as usize]];
-                open.push(Open { class, members, moves: vec![PartialSums::BASE] });
+                open.push(OpenClass { class, members, moves: vec![PartialSums::BASE] });
             }
             open[*at].members.push(member);
             open[*at].moves.push(self.step(class, member));
@@ -289,7 +298,7 @@ impl<'a> KnapsackSearch<'a> {
     /// Sweeps for every choice in `rest` from `sum` on (depth first, cut by the loss).
     fn sweep_rest(
         &mut self,
-        rest: &[Open],
+        rest: &[OpenClass],
         lists: [&[PartialSums]; 2],
         sum: PartialSums,
         taken: &mut Vec<usize>,
@@ -416,12 +425,12 @@ impl<'a> KnapsackSearch<'a> {
 ///
 /// States from which the other classes cannot reach the weights that are `wanted` are left out.
 fn halves(
-    open: Vec<Open>,
+    open: Vec<OpenClass>,
     sieve: &Sieve,
     wanted: (i64, i64),
     max: usize,
 ) -> (SplitCore, [Vec<PartialSums>; 2]) {
-    let (down, up) = open.iter().map(Open::reach).fold((0, 0), add);
+    let (down, up) = open.iter().map(OpenClass::reach).fold((0, 0), add);
     // What the classes outside each half can still take away or add.
     let mut outside = [(down, up); 2];
     let mut core = SplitCore::default();
@@ -447,7 +456,7 @@ fn halves(
 
 /// Finds the members of the classes `open` whose moves sum to `target`, a state that these
 /// classes list under `sieve`. Whether it was found.
-fn trace(open: &[Open], sieve: &Sieve, target: PartialSums, chosen: &mut [u32]) -> bool {
+fn trace(open: &[OpenClass], sieve: &Sieve, target: PartialSums, chosen: &mut [u32]) -> bool {
     if let [one] = open {
         let at = one.moves.iter().position(|step| *step == target);
         if let Some(at) = at {
@@ -473,7 +482,7 @@ fn trace(open: &[Open], sieve: &Sieve, target: PartialSums, chosen: &mut [u32]) 
 }
 
 /// The states of some classes of a half, which are fewer than the half's.
-fn list(open: &[Open], sieve: &Sieve) -> Vec<PartialSums> {
+fn list(open: &[OpenClass], sieve: &Sieve) -> Vec<PartialSums> {
     open.iter().fold(vec![PartialSums::BASE], |list, open| {
         sieve.extend(&list, &open.moves, usize::MAX).unwrap_or_default()
     })

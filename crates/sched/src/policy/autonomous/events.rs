@@ -8,11 +8,11 @@ use tradewind_model::{
 
 use super::exchange::{Arrival, ArrivalFrom};
 use super::home::Reach;
-use super::job::{ELSEWHERE, GridJob, Phase, length_at, peer};
+use super::job::{ELSEWHERE, GridJob, JobPhase, length_at, peer};
 use super::{AutonomousSites, Moment, Transport};
 use crate::negotiation::{Input, Parcel, Ticket};
 use crate::policy::inbox;
-use crate::policy::local::Wanted;
+use crate::policy::local::SiteJob;
 
 impl<N: Transport> AutonomousSites<N> {
     /// Tells sites about one event.
@@ -75,7 +75,7 @@ impl<N: Transport> AutonomousSites<N> {
             None => {
                 let home = self.home_at_any_price(moment.market, job, &parcel.demand);
                 let site = home.unwrap_or(PoolId(0));
-                self.jobs.insert(GridJob { parcel, site, phase: Phase::Unplaced });
+                self.jobs.insert(GridJob { parcel, site, phase: JobPhase::Unplaced });
             }
         }
         true
@@ -156,7 +156,7 @@ impl<N: Transport> AutonomousSites<N> {
         let data_mb = network.map_or(0, |network| network.data_mb(demand.processors));
         let demand = demand.clone();
         let parcel = Arc::new(Parcel { ticket, demand, submitted, data_mb, hops: 0 });
-        self.jobs.insert(GridJob { parcel, site, phase: Phase::Early });
+        self.jobs.insert(GridJob { parcel, site, phase: JobPhase::Early });
         ticket
     }
 
@@ -168,7 +168,7 @@ impl<N: Transport> AutonomousSites<N> {
         self.sites[before.index()].leave(job, moment.now);
         moment.busy.insert(before);
         self.jobs.set(job, pool, phase);
-        if phase != Phase::Early && moment.market.waits(job) {
+        if phase != JobPhase::Early && moment.market.waits(job) {
             self.join(moment, job);
         }
     }
@@ -182,14 +182,14 @@ impl<N: Transport> AutonomousSites<N> {
         let Some(run) = moment.market.run_of(job) else { return };
         for Share { pool, nodes: processors } in run.shares() {
             let length = length_at(moment.market, job, pool);
-            let wanted = Wanted { job, processors, length, submitted: run.start };
+            let wanted = SiteJob { job, processors, length, submitted: run.start };
             self.sites[pool.index()].adopt(wanted, run.start, moment.now);
             moment.busy.insert(pool);
         }
         self.runs.insert(job, (run.start, Place::of(run.shares().collect())));
         if let Some(known) = self.jobs.get(job) {
             let (site, ticket) = (known.site, known.ticket());
-            self.jobs.set(job, site, Phase::Running);
+            self.jobs.set(job, site, JobPhase::Running);
             moment.input(site, Input::Started(ticket));
         }
     }
@@ -254,9 +254,9 @@ impl<N: Transport> AutonomousSites<N> {
             demand.is_some_and(|demand| !self.suits(market.pools().pool(pool), demand))
         };
         let looks = |(id, job): &(JobId, &GridJob)| match job.phase {
-            Phase::Unplaced => true,
-            Phase::Waiting => job.site == pool && unsuited(*id) && agreed(market, *id).is_none(),
-            Phase::Early | Phase::InTransit | Phase::Running => false,
+            JobPhase::Unplaced => true,
+            JobPhase::Waiting => job.site == pool && unsuited(*id) && agreed(market, *id).is_none(),
+            JobPhase::Early | JobPhase::InTransit | JobPhase::Running => false,
         };
         let moved: Vec<JobId> = self.jobs.iter().filter(looks).map(|(id, _)| id).collect();
         moved.iter().for_each(|job| self.leave(moment, *job));
@@ -266,7 +266,7 @@ impl<N: Transport> AutonomousSites<N> {
     /// The job waits at no site any more.
     fn leave(&mut self, moment: &mut Moment<'_>, job: JobId) {
         let Some(known) = self.jobs.get(job) else { return };
-        if known.phase == Phase::Early {
+        if known.phase == JobPhase::Early {
             self.later.retain(|(_, other)| *other != job);
         }
         let site = known.site;

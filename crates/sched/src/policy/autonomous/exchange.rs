@@ -14,7 +14,9 @@ use tradewind_model::{Demand, JobId, Market, PoolId, Time};
 
 use super::host::SiteView;
 use super::{AutonomousSites, Links, Transport};
-use crate::negotiation::{Input, Offer, Parcel, Pledged, Preference, Settings, StartQuote};
+use crate::negotiation::{
+    Input, NegotiationSettings, Offer, Parcel, Pledged, Preference, StartQuote,
+};
 
 /// How a job has come that the policy is about to learn of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +42,7 @@ pub enum ArrivalFrom {
 /// market as it was at the last decision.
 pub trait Exchange: Debug {
     /// How its members negotiate.
-    fn negotiation(&self) -> Settings;
+    fn negotiation(&self) -> NegotiationSettings;
 
     /// How long jobs take between them.
     fn links(&self) -> Links;
@@ -75,14 +77,14 @@ pub trait Exchange: Debug {
 /// What is kept for the caller, and from it.
 #[derive(Debug)]
 pub(super) struct Outside {
-    negotiation: Settings,
+    negotiation: NegotiationSettings,
     links: Links,
     arrivals: BTreeMap<JobId, Arrival>,
     wishes: Vec<JobId>,
 }
 
 impl Outside {
-    pub(super) fn new(negotiation: Settings, links: Links) -> Outside {
+    pub(super) fn new(negotiation: NegotiationSettings, links: Links) -> Outside {
         Outside { negotiation, links, arrivals: BTreeMap::new(), wishes: Vec::new() }
     }
 
@@ -132,8 +134,10 @@ impl<N: Transport> AutonomousSites<N> {
 }
 
 impl<N: Transport> Exchange for AutonomousSites<N> {
-    fn negotiation(&self) -> Settings {
-        self.outside.as_ref().map_or_else(Settings::default, |outside| outside.negotiation)
+    fn negotiation(&self) -> NegotiationSettings {
+        self.outside
+            .as_ref()
+            .map_or_else(NegotiationSettings::default, |outside| outside.negotiation)
     }
 
     fn links(&self) -> Links {

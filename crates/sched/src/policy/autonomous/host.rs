@@ -4,13 +4,13 @@ use tradewind_model::{Demand, JobId, Money, Pool, Span, Time};
 
 use super::Transport;
 use crate::negotiation::{Host, Parcel, Peer, Pledged, StartQuote};
-use crate::policy::local::{Local, Origin, Wanted};
+use crate::policy::local::{LocalScheduler, Origin, SiteJob};
 
 /// A site's scheduler and its pool: what it can promise, to any negotiator.
 #[derive(Debug)]
 pub(super) struct SiteView<'a> {
     pub(super) now: Time,
-    pub(super) local: &'a dyn Local,
+    pub(super) local: &'a dyn LocalScheduler,
     pub(super) pool: &'a Pool,
 }
 
@@ -23,9 +23,9 @@ pub(super) struct SiteHost<'a, N> {
 }
 
 impl SiteView<'_> {
-    fn wanted(&self, parcel: &Parcel, pledged: Pledged) -> Wanted {
+    fn wanted(&self, parcel: &Parcel, pledged: Pledged) -> SiteJob {
         let pledged_length = self.pool.longest_in(pledged.longest);
-        Wanted {
+        SiteJob {
             job: parcel.ticket.job,
             processors: parcel.demand.processors.saturating_add(pledged.processors),
             length: self.pool.length_of(&parcel.demand).max(pledged_length),

@@ -10,7 +10,7 @@ use crate::policy::local::Origin;
 
 /// Where a job is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum JobPhase {
     /// It waits for its earliest start.
     Early,
     /// It waits at a site that can run it.
@@ -29,7 +29,7 @@ pub(super) struct GridJob {
     pub(super) parcel: Arc<Parcel>,
     /// Where it is, whatever its phase.
     pub(super) site: PoolId,
-    pub(super) phase: Phase,
+    pub(super) phase: JobPhase,
 }
 
 impl GridJob {
@@ -83,21 +83,21 @@ impl GridJobs {
     pub(super) fn insert(&mut self, job: GridJob) {
         let id = job.parcel.ticket.job;
         self.remove(id);
-        self.waiting += usize::from(job.phase != Phase::Running);
+        self.waiting += usize::from(job.phase != JobPhase::Running);
         self.all.insert(id, job);
     }
 
     pub(super) fn remove(&mut self, job: JobId) -> Option<GridJob> {
         let gone = self.all.remove(&job)?;
-        self.waiting -= usize::from(gone.phase != Phase::Running);
+        self.waiting -= usize::from(gone.phase != JobPhase::Running);
         Some(gone)
     }
 
     /// The job is in this phase from now on, at this site. Nothing happens if it is not known.
-    pub(super) fn set(&mut self, job: JobId, site: PoolId, phase: Phase) {
+    pub(super) fn set(&mut self, job: JobId, site: PoolId, phase: JobPhase) {
         let Some(known) = self.all.get_mut(&job) else { return };
-        self.waiting -= usize::from(known.phase != Phase::Running);
-        self.waiting += usize::from(phase != Phase::Running);
+        self.waiting -= usize::from(known.phase != JobPhase::Running);
+        self.waiting += usize::from(phase != JobPhase::Running);
         (known.site, known.phase) = (site, phase);
     }
 }

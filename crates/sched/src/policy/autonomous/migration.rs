@@ -5,10 +5,10 @@ use std::sync::Arc;
 use tradewind_model::{PoolId, Time};
 
 use super::host::{SiteHost, SiteView};
-use super::job::{Phase, peer};
+use super::job::{JobPhase, peer};
 use super::{AutonomousSites, Moment, Signal, Transport};
 use crate::negotiation::{
-    Durable, Entry, Host, Input, Member, Negotiator, Output, Peer, Preference, Settings,
+    Durable, Entry, Host, Input, Member, NegotiationSettings, Negotiator, Output, Peer, Preference,
 };
 use crate::policy::local::Timers;
 
@@ -16,7 +16,7 @@ use crate::policy::local::Timers;
 #[derive(Debug)]
 pub struct Migration<N> {
     /// How they negotiate.
-    pub negotiation: Settings,
+    pub negotiation: NegotiationSettings,
     /// Seed of what negotiators draw: whom to ask.
     pub seed: u64,
     /// What carries their messages.
@@ -24,7 +24,7 @@ pub struct Migration<N> {
 }
 
 #[derive(Debug)]
-enum State {
+enum MigrationState {
     Up(Box<Negotiator>),
     /// What it has written down.
     Down(Durable),
@@ -32,9 +32,9 @@ enum State {
 
 #[derive(Debug)]
 pub(super) struct Negotiators<N> {
-    all: Vec<State>,
+    all: Vec<MigrationState>,
     peers: Arc<[Peer]>,
-    settings: Settings,
+    settings: NegotiationSettings,
     seed: u64,
     pub(super) network: N,
     /// When each negotiator is due.
@@ -46,7 +46,7 @@ impl<N: Transport> Negotiators<N> {
         let Migration { negotiation: settings, seed, network } = migration;
         let peers: Arc<[Peer]> = (0..sites as u32).map(Peer).collect();
         let member = |me: &Peer| Member { me: *me, peers: Arc::clone(&peers), settings, seed };
-        let up = |me| State::Up(Box::new(Negotiator::new(member(me))));
+        let up = |me| MigrationState::Up(Box::new(Negotiator::new(member(me))));
         Negotiators {
             all: peers.iter().map(up).collect(),
             settings,
@@ -59,8 +59,8 @@ impl<N: Transport> Negotiators<N> {
 
     pub(super) fn durables(&self) -> impl Iterator<Item = (Peer, &Durable)> {
         self.peers.iter().zip(&self.all).map(|(peer, state)| match state {
-            State::Up(negotiator) => (*peer, negotiator.durable()),
-            State::Down(durable) => (*peer, durable),
+            MigrationState::Up(negotiator) => (*peer, negotiator.durable()),
+            MigrationState::Down(durable) => (*peer, durable),
         })
     }
 
@@ -75,39 +75,43 @@ impl<N: Transport> Negotiators<N> {
     }
 }
 
-impl State {
+impl MigrationState {
     /// One input for one negotiator; while it is down, it only writes down what its own jobs do.
     fn step(&mut self, input: Input, now: Time, host: &dyn Host, out: &mut Vec<Output>) {
         match (self, input) {
-            (State::Up(negotiator), input) => negotiator.step(now, input, host, out),
-            (State::Down(durable), Input::Joined(ticket)) => durable.apply(&Entry::Joined(ticket)),
-            (State::Down(durable), Input::Over(ticket)) => durable.apply(&Entry::Over(ticket)),
-            (State::Down(_), _) => {}
+            (MigrationState::Up(negotiator), input) => negotiator.step(now, input, host, out),
+            (MigrationState::Down(durable), Input::Joined(ticket)) => {
+                durable.apply(&Entry::Joined(ticket));
+            }
+            (MigrationState::Down(durable), Input::Over(ticket)) => {
+                durable.apply(&Entry::Over(ticket));
+            }
+            (MigrationState::Down(_), _) => {}
         }
     }
 
     fn stop(&mut self) {
-        if let State::Up(negotiator) = self {
-            *self = State::Down(negotiator.durable().clone());
+        if let MigrationState::Up(negotiator) = self {
+            *self = MigrationState::Down(negotiator.durable().clone());
         }
     }
 
     fn restart(&mut self, member: Member, now: Time, host: &dyn Host, out: &mut Vec<Output>) {
-        let State::Down(durable) = self else { return };
+        let MigrationState::Down(durable) = self else { return };
         let negotiator = Negotiator::restart(std::mem::take(durable), member, now, host, out);
-        *self = State::Up(Box::new(negotiator));
+        *self = MigrationState::Up(Box::new(negotiator));
     }
 
     fn due(&self) -> Option<Time> {
         match self {
-            State::Up(negotiator) => negotiator.due(),
-            State::Down(_) => None,
+            MigrationState::Up(negotiator) => negotiator.due(),
+            MigrationState::Down(_) => None,
         }
     }
 }
 
 /// What happens to a negotiator.
-enum Step {
+enum NegotiatorEvent {
     Input(Input),
     Stop,
     Restart,
@@ -118,7 +122,7 @@ impl<N: Transport> AutonomousSites<N> {
     pub(super) fn negotiate(&mut self, moment: &mut Moment<'_>) {
         loop {
             for (site, input) in std::mem::take(&mut moment.inputs) {
-                self.step(moment, site, Step::Input(input));
+                self.step(moment, site, NegotiatorEvent::Input(input));
             }
             if !moment.inputs.is_empty() {
                 continue;
@@ -126,12 +130,12 @@ impl<N: Transport> AutonomousSites<N> {
             let Some(negotiators) = &mut self.negotiators else { return };
             let (to, step) = match negotiators.network.receive(moment.now) {
                 Some(Signal::Message(envelope)) => {
-                    (envelope.to, Step::Input(Input::Heard(envelope)))
+                    (envelope.to, NegotiatorEvent::Input(Input::Heard(envelope)))
                 }
-                Some(Signal::Stopped(peer)) => (peer, Step::Stop),
-                Some(Signal::Restarted(peer)) => (peer, Step::Restart),
+                Some(Signal::Stopped(peer)) => (peer, NegotiatorEvent::Stop),
+                Some(Signal::Restarted(peer)) => (peer, NegotiatorEvent::Restart),
                 None => match negotiators.due(moment.now) {
-                    Some(site) => (peer(site), Step::Input(Input::Tick)),
+                    Some(site) => (peer(site), NegotiatorEvent::Input(Input::Tick)),
                     None => return,
                 },
             };
@@ -139,19 +143,19 @@ impl<N: Transport> AutonomousSites<N> {
         }
     }
 
-    fn step(&mut self, moment: &mut Moment<'_>, site: PoolId, step: Step) {
+    fn step(&mut self, moment: &mut Moment<'_>, site: PoolId, step: NegotiatorEvent) {
         let Some(negotiators) = &mut self.negotiators else { return };
         let (me, now) = (peer(site), moment.now);
         let (local, pool) = (&*self.sites[site.index()], moment.market.pools().pool(site));
         let site_view = SiteView { now, local, pool };
         let host = SiteHost { me, site: site_view, network: &negotiators.network };
         let state = &mut negotiators.all[site.index()];
-        let restarts = matches!(step, Step::Restart);
+        let restarts = matches!(step, NegotiatorEvent::Restart);
         let mut out = Vec::new();
         match step {
-            Step::Input(input) => state.step(input, now, &host, &mut out),
-            Step::Stop => state.stop(),
-            Step::Restart => {
+            NegotiatorEvent::Input(input) => state.step(input, now, &host, &mut out),
+            NegotiatorEvent::Stop => state.stop(),
+            NegotiatorEvent::Restart => {
                 let (settings, seed) = (negotiators.settings, negotiators.seed);
                 let peers = Arc::clone(&negotiators.peers);
                 state.restart(Member { me, peers, settings, seed }, now, &host, &mut out);
@@ -168,7 +172,7 @@ impl<N: Transport> AutonomousSites<N> {
     /// are searched for again.
     fn ask_again(&mut self, moment: &mut Moment<'_>, site: PoolId) {
         let here = self.jobs.iter().filter(|(_, job)| job.site == site);
-        let unplaced = here.filter(|(_, job)| job.phase == Phase::Unplaced);
+        let unplaced = here.filter(|(_, job)| job.phase == JobPhase::Unplaced);
         let wish = |parcel| (site, Input::PassOn(parcel, Preference::Must));
         moment.inputs.extend(unplaced.map(|(_, job)| wish(Arc::clone(&job.parcel))));
     }

@@ -1,7 +1,7 @@
 //! Autonomous sites: each pool schedules its own queue, and no scheduler stands above them (paper
 //! 004 calls this a decentralised grid).
 //!
-//! [`AutonomousSites`] joins the sites' own schedulers ([`Local`]). Without a [`Migration`] each
+//! [`AutonomousSites`] joins the sites' own schedulers ([`LocalScheduler`]). Without a [`Migration`] each
 //! job stays at the site to which it was submitted. With one, sites pass jobs to each other by
 //! their negotiators ([`crate::negotiation`]) over a [`Transport`]: a job that does not start at
 //! once where it was submitted, or that its site would rather give away, is offered to others, and
@@ -29,14 +29,14 @@ use tradewind_model::{
     Trade,
 };
 
-use super::local::{Local, Origin, Timers, Wanted};
+use super::local::{LocalScheduler, Origin, SiteJob, Timers};
 use super::{Policy, Promise};
 use crate::negotiation::{self, Input, Offer, Parcel, Peer, Preference};
 use events::agreed;
 use exchange::Outside;
 pub use exchange::{Arrival, ArrivalFrom, Exchange};
 pub use home::{HomeRule, home};
-use job::{ELSEWHERE, GridJob, GridJobs, Phase, length_at, peer};
+use job::{ELSEWHERE, GridJob, GridJobs, JobPhase, length_at, peer};
 pub use links::Links;
 pub use migration::Migration;
 use migration::Negotiators;
@@ -51,7 +51,7 @@ pub use transport::{NoTransport, Signal, Transport};
 /// and O(log n) for each event.
 #[derive(Debug)]
 pub struct AutonomousSites<N> {
-    sites: Vec<Box<dyn Local>>,
+    sites: Vec<Box<dyn LocalScheduler>>,
     home_rule: HomeRule,
     /// `None`: no job is passed on within this grid.
     negotiators: Option<Negotiators<N>>,
@@ -121,7 +121,7 @@ impl AutonomousSites<NoTransport> {
     pub fn isolated(
         pools: &Pools,
         home_rule: HomeRule,
-        build: impl Fn(&Pool) -> Box<dyn Local>,
+        build: impl Fn(&Pool) -> Box<dyn LocalScheduler>,
     ) -> AutonomousSites<NoTransport> {
         AutonomousSites::new(pools, home_rule, None, build)
     }
@@ -130,8 +130,8 @@ impl AutonomousSites<NoTransport> {
     /// [`Exchange`].
     pub fn among_others(
         pools: &Pools,
-        (negotiation, links): (negotiation::Settings, Links),
-        build: impl Fn(&Pool) -> Box<dyn Local>,
+        (negotiation, links): (negotiation::NegotiationSettings, Links),
+        build: impl Fn(&Pool) -> Box<dyn LocalScheduler>,
     ) -> AutonomousSites<NoTransport> {
         let outside = Some(Outside::new(negotiation, links));
         let home_rule = HomeRule::FirstSuitable;
@@ -146,7 +146,7 @@ impl<N: Transport> AutonomousSites<N> {
         pools: &Pools,
         home_rule: HomeRule,
         migration: Option<Migration<N>>,
-        build: impl Fn(&Pool) -> Box<dyn Local>,
+        build: impl Fn(&Pool) -> Box<dyn LocalScheduler>,
     ) -> AutonomousSites<N> {
         let sites: Vec<_> = pools.as_slice().iter().map(build).collect();
         let migration = migration.filter(|_| sites.len() > 1);
@@ -177,8 +177,8 @@ impl<N: Transport> AutonomousSites<N> {
     }
 
     /// The site in whose queues the job waits, and the scheduler there.
-    pub fn waits_at(&self, job: JobId) -> Option<(PoolId, &dyn Local)> {
-        let known = self.jobs.get(job).filter(|known| known.phase == Phase::Waiting)?;
+    pub fn waits_at(&self, job: JobId) -> Option<(PoolId, &dyn LocalScheduler)> {
+        let known = self.jobs.get(job).filter(|known| known.phase == JobPhase::Waiting)?;
         Some((known.site, &*self.sites[known.site.index()]))
     }
 
@@ -198,7 +198,7 @@ impl<N: Transport> AutonomousSites<N> {
         for (id, GridJob { site, phase, .. }) in self.jobs.iter() {
             let owners = may_run.remove(&id).unwrap_or_default();
             let holds = match phase {
-                Phase::InTransit => owners.is_empty() && sent.contains(&id),
+                JobPhase::InTransit => owners.is_empty() && sent.contains(&id),
                 _ => owners == [peer(*site)],
             };
             if !holds {
@@ -247,16 +247,16 @@ impl<N: Transport> AutonomousSites<N> {
             (true, _) => known.site,
             (false, None) => match self.home_for(market, demand) {
                 Ok(site) => site,
-                Err(_) => return self.jobs.set(job, known.site, Phase::Unplaced),
+                Err(_) => return self.jobs.set(job, known.site, JobPhase::Unplaced),
             },
             (false, Some(_)) => {
                 let site = known.site;
                 let wish = Input::PassOn(Arc::clone(&known.parcel), Preference::Must);
                 moment.inputs.push((site, wish));
-                return self.jobs.set(job, site, Phase::Unplaced);
+                return self.jobs.set(job, site, JobPhase::Unplaced);
             }
         };
-        self.jobs.set(job, site, Phase::Waiting);
+        self.jobs.set(job, site, JobPhase::Waiting);
         self.enqueue(moment, job, site);
     }
 
@@ -270,7 +270,7 @@ impl<N: Transport> AutonomousSites<N> {
         };
         let length = length_at(moment.market, job, site);
         let submitted = known.submitted();
-        let wanted = Wanted { job, processors: demand.processors, length, submitted };
+        let wanted = SiteJob { job, processors: demand.processors, length, submitted };
         let local = &mut self.sites[site.index()];
         local.leave(job, moment.now);
         local.join(wanted, origin, moment.now);
@@ -294,7 +294,7 @@ impl<N: Transport> AutonomousSites<N> {
         let mut trade = Trade::at(site, offer.quote.price, offer.quote.start.max(moment.now));
         trade.ask = Some(offer.quote.cost);
         moment.commands.push(Command::Trade { job, trade: Arc::new(trade) });
-        self.jobs.insert(GridJob { parcel, site, phase: Phase::Waiting });
+        self.jobs.insert(GridJob { parcel, site, phase: JobPhase::Waiting });
         self.join(moment, job);
         moment.fresh.remove(&job);
     }
@@ -302,7 +302,7 @@ impl<N: Transport> AutonomousSites<N> {
     /// A job is sent to another site.
     fn send_away(&mut self, moment: &mut Moment<'_>, job: JobId) {
         let Some(site) = self.jobs.get(job).map(|known| known.site) else { return };
-        self.jobs.set(job, site, Phase::InTransit);
+        self.jobs.set(job, site, JobPhase::InTransit);
         self.sites[site.index()].leave(job, moment.now);
         moment.busy.insert(site);
     }
@@ -333,7 +333,7 @@ impl<N: Transport> AutonomousSites<N> {
             moment.fresh.remove(&job);
             let Some(known) = self.jobs.get(job) else { continue };
             moment.input(site, Input::Started(known.ticket()));
-            self.jobs.set(job, site, Phase::Running);
+            self.jobs.set(job, site, JobPhase::Running);
         }
         if moment.migration == Migrates::No {
             return;

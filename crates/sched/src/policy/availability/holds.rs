@@ -177,8 +177,14 @@ impl Holds {
     }
 
     /// Expects jobs to run on that should have ended by `now`; `length` says for how long in all,
-    /// if more is known of the job than how long it was expected to run.
-    pub(super) fn extend(&mut self, now: Time, length: impl Fn(JobId, &Hold) -> Option<Span>) {
+    /// if more is known of the job than how long it was expected to run. `note` gets what they hold
+    /// from now on.
+    pub(super) fn extend(
+        &mut self,
+        now: Time,
+        length: impl Fn(JobId, &Hold) -> Option<Span>,
+        mut note: impl FnMut(&Hold),
+    ) {
         while let Some(&Reverse((end, job, index))) = self.due.peek()
             && end <= now
         {
@@ -189,6 +195,7 @@ impl Holds {
                     Some(length) => hold.start + length,
                     None => expected_end(hold.start, hold.length, now),
                 };
+                note(hold);
                 self.due.push(Reverse((hold.end, job, index)));
             }
         }

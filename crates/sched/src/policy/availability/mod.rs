@@ -245,6 +245,37 @@ impl<C: Capacity> Availability<C> {
         events: &[Event],
         length: impl Fn(JobId, PoolId, Span) -> Option<Span>,
     ) -> News {
+        self.happened(market, events);
+        self.news(market.now(), length)
+    }
+
+    /// The same, for callers that know how to strike out all bookings: `strike` does it if jobs run
+    /// for longer than expected, and nothing else is wrong. Then these jobs take their nodes for
+    /// longer, and nothing is made again.
+    pub(super) fn follow_and_extend(
+        &mut self,
+        market: &Market,
+        events: &[Event],
+        length: impl Fn(JobId, PoolId, Span) -> Option<Span>,
+        strike: impl FnOnce(&mut C),
+    ) -> News {
+        self.happened(market, events);
+        let now = market.now();
+        if self.upset || !self.outages.is_empty() || !self.is_upset(now) {
+            return self.news(now, length);
+        }
+        let Availability { free, running, .. } = self;
+        strike(free);
+        let belief = |job, hold: &Hold| length(job, hold.share.pool, now - hold.start);
+        running.extend(now, belief, |hold| {
+            let Hold { share, memory, end, .. } = *hold;
+            free.take(Taken { share, memory, from: now, until: end });
+        });
+        News { early: !self.opened.is_empty(), regained: self.regained(now), upset: true }
+    }
+
+    /// Writes down what happened in the market, and comes to its moment.
+    fn happened(&mut self, market: &Market, events: &[Event]) {
         let now = market.now();
         self.advance(now);
         self.opened.clear();
@@ -270,10 +301,14 @@ impl<C: Capacity> Availability<C> {
                 }
             }
         }
+    }
+
+    /// What follows from what happened.
+    fn news(&mut self, now: Time, length: impl Fn(JobId, PoolId, Span) -> Option<Span>) -> News {
         let upset = self.is_upset(now);
         if upset {
             let belief = |job, hold: &Hold| length(job, hold.share.pool, now - hold.start);
-            self.running.extend(now, belief);
+            self.running.extend(now, belief, |_| ());
             self.take_again(now);
         }
         News { early: !self.opened.is_empty(), regained: self.regained(now), upset }
@@ -285,7 +320,7 @@ impl<C: Capacity> Availability<C> {
         self.advance(now);
         let upset = self.is_upset(now);
         if upset {
-            self.running.extend(now, |_, _| None);
+            self.running.extend(now, |_, _| None, |_| ());
             self.take_again(now);
         }
         upset
@@ -298,10 +333,14 @@ impl<C: Capacity> Availability<C> {
     /// Strikes all bookings out, at the market's moment.
     pub(super) fn rebuild_in(&mut self, market: &Market) {
         let now = market.now();
-        self.running.extend(now, |job, hold| {
-            let pool = market.pools().pool(hold.share.pool);
-            Some(expected_length(pool, market.demand(job)?, now - hold.start))
-        });
+        self.running.extend(
+            now,
+            |job, hold| {
+                let pool = market.pools().pool(hold.share.pool);
+                Some(expected_length(pool, market.demand(job)?, now - hold.start))
+            },
+            |_| (),
+        );
         self.take_again(now);
     }
 

@@ -34,7 +34,7 @@ use tradewind_model::{Command, Demand, Event, JobId, Market, Place, PoolId, Prof
 
 use super::availability::{Availability, News};
 use super::order::Ranking;
-use super::{Policy, Promise, Standing, inbox};
+use super::{Policy, Promise, UserShare, inbox};
 pub(super) use line::Line;
 pub(super) use pool::PoolLine;
 pub(super) use queue::Queue;
@@ -54,7 +54,7 @@ pub enum Depth {
 
 /// The knobs of [`Backfill`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
+pub struct BackfillSettings {
     /// How many reservations.
     pub depth: Depth,
     /// Who comes first.
@@ -65,14 +65,14 @@ pub struct Settings {
     pub candidates: Option<Order>,
 }
 
-impl Default for Settings {
+impl Default for BackfillSettings {
     /// EASY, by arrival.
-    fn default() -> Settings {
-        Settings { depth: Depth::First(1), order: Order::Arrival, candidates: None }
+    fn default() -> BackfillSettings {
+        BackfillSettings { depth: Depth::First(1), order: Order::Arrival, candidates: None }
     }
 }
 
-impl Settings {
+impl BackfillSettings {
     /// The order of candidates, if it is one of their own.
     pub(super) fn turns(self) -> Option<Order> {
         let fills = matches!(self.depth, Depth::First(1..));
@@ -99,7 +99,7 @@ impl Settings {
 /// before can start now.
 #[derive(Debug)]
 pub struct Backfill {
-    settings: Settings,
+    settings: BackfillSettings,
     ranking: Ranking,
     /// Running jobs, outages and reservations; `None` until the first call. In a box, as every pass
     /// takes it out and puts it back.
@@ -113,7 +113,7 @@ pub struct Backfill {
 
 impl Backfill {
     /// A policy that has seen nothing so far.
-    pub fn new(settings: Settings) -> Backfill {
+    pub fn new(settings: BackfillSettings) -> Backfill {
         Backfill {
             settings,
             ranking: Ranking::new(settings.order),
@@ -243,7 +243,7 @@ impl Policy for Backfill {
         self.ranking.resume(usage);
     }
 
-    fn standing(&self, now: Time) -> Vec<Standing> {
+    fn standing(&self, now: Time) -> Vec<UserShare> {
         self.ranking.standing(now)
     }
 
@@ -262,7 +262,7 @@ impl Policy for Backfill {
 }
 
 /// What happens to [`Backfill`] where its rule does not do any more.
-pub(super) struct Plain {
+pub(super) struct BackfillFallback {
     pub(super) ranking: Ranking,
     /// In queue order.
     pub(super) waiting: Vec<Waiting>,
@@ -273,11 +273,11 @@ pub(super) struct Plain {
 
 impl Backfill {
     /// The queue, and what is free beside it if there was a call before.
-    pub(super) fn into_parts(self) -> (Plain, Option<Availability<Profile>>) {
+    pub(super) fn into_parts(self) -> (BackfillFallback, Option<Availability<Profile>>) {
         let Backfill { ranking, nodes, line, joined, .. } = self;
         let waiting = line.iter().copied().collect();
         let running = nodes.iter().flat_map(|nodes| nodes.jobs()).collect();
-        (Plain { ranking, waiting, joined, running }, nodes.map(|nodes| *nodes))
+        (BackfillFallback { ranking, waiting, joined, running }, nodes.map(|nodes| *nodes))
     }
 
     /// Every reservation, in queue order.

@@ -2,7 +2,7 @@
 //!
 //! In a walk each waiting job in queue order moves to the earliest place beside all others. A job
 //! that could not move when it was last looked at can do so now only where processors have become
-//! free since: in an [`Opening`], made by a job that ended early or by another one that moved
+//! free since: in an [`FreedInterval`], made by a job that ended early or by another one that moved
 //! away. So openings are kept until every job has had its turn at them (for jobs ahead of the one
 //! that moved that is the next walk), and the walk goes from one job that may have come to fit
 //! to the next one.
@@ -18,7 +18,7 @@ use std::collections::{BTreeSet, BinaryHeap};
 
 use tradewind_model::{Profile, Time};
 
-use super::openings::{Opening, Outline};
+use super::openings::{FreeOutline, FreedInterval};
 use super::pool::PoolLine;
 use super::queue::Queue;
 use super::shelves::Reservations;
@@ -33,35 +33,35 @@ const LEAST_SEARCHES: usize = 4;
 
 /// What the next walk has to look at.
 #[derive(Debug, Clone)]
-pub(super) struct Moves {
+pub(super) struct MoveCandidates {
     /// [`JOBS_PER_SEARCH`], but in tests.
     pub(super) jobs_per_search: usize,
-    openings: Vec<Opening>,
+    openings: Vec<FreedInterval>,
     patience: Patience,
     /// Jobs without a reservation.
     unplaced: BTreeSet<Rank>,
     /// Buffers that are kept to avoid allocations.
     all: Vec<Waiting>,
-    outline: Outline,
+    outline: FreeOutline,
 }
 
-impl Default for Moves {
-    fn default() -> Moves {
-        Moves {
+impl Default for MoveCandidates {
+    fn default() -> MoveCandidates {
+        MoveCandidates {
             jobs_per_search: JOBS_PER_SEARCH,
             openings: Vec::new(),
             patience: Patience::default(),
             unplaced: BTreeSet::new(),
             all: Vec::new(),
-            outline: Outline::default(),
+            outline: FreeOutline::default(),
         }
     }
 }
 
-impl Moves {
+impl MoveCandidates {
     /// Processors became free.
     pub(super) fn open(&mut self, from: Time, until: Time) {
-        self.openings.push(Opening::new(from, until, None));
+        self.openings.push(FreedInterval::new(from, until, None));
     }
 
     /// A job has no reservation yet.
@@ -87,7 +87,7 @@ impl Moves {
 }
 
 /// How far a walk came.
-enum Seen {
+enum WalkExtent {
     All,
     UpTo(Option<Rank>),
 }
@@ -112,17 +112,17 @@ impl Patience {
         due
     }
 
-    fn learn(&mut self, seen: &Seen) {
+    fn learn(&mut self, seen: &WalkExtent) {
         self.given_up = match seen {
-            Seen::All => 0,
-            Seen::UpTo(_) => (self.given_up + 1).min(Patience::MOST),
+            WalkExtent::All => 0,
+            WalkExtent::UpTo(_) => (self.given_up + 1).min(Patience::MOST),
         };
     }
 }
 
 /// One walk through the queue.
-struct Walk<'m> {
-    openings: Vec<Opening>,
+struct QueueWalk<'m> {
+    openings: Vec<FreedInterval>,
     /// The next candidate of each opening.
     next: BinaryHeap<Reverse<(Rank, usize)>>,
     /// The last job that was examined.
@@ -131,10 +131,10 @@ struct Walk<'m> {
     listed: BTreeSet<Rank>,
     /// How many more searches are worth their while.
     searches: usize,
-    outline: &'m mut Outline,
+    outline: &'m mut FreeOutline,
 }
 
-impl Walk<'_> {
+impl QueueWalk<'_> {
     /// Finds the opening's first candidate that comes after the job seen last.
     fn seek(&mut self, index: usize, queue: &Queue<Waiting>) {
         self.searches = self.searches.saturating_sub(1);
@@ -144,7 +144,7 @@ impl Walk<'_> {
         self.next.extend(next.map(|rank| Reverse((rank, index))));
     }
 
-    fn add(&mut self, mut opening: Opening, profile: &Profile, queue: &Queue<Waiting>) {
+    fn add(&mut self, mut opening: FreedInterval, profile: &Profile, queue: &Queue<Waiting>) {
         opening.measure(profile, self.outline);
         self.openings.push(opening);
         self.seek(self.openings.len() - 1, queue);
@@ -188,9 +188,9 @@ impl PoolLine {
                 self.memory.moves.patience.learn(&seen);
                 seen
             }
-            false => Seen::UpTo(None),
+            false => WalkExtent::UpTo(None),
         };
-        if let Seen::UpTo(rank) = seen {
+        if let WalkExtent::UpTo(rank) = seen {
             self.queue.unshelve();
             self.walk_rest(profile, rank, started);
         }
@@ -200,15 +200,15 @@ impl PoolLine {
     fn walk_candidates(
         &mut self,
         profile: &mut Profile,
-        openings: Vec<Opening>,
+        openings: Vec<FreedInterval>,
         searches: usize,
         started: &mut Vec<Waiting>,
-    ) -> Seen {
+    ) -> WalkExtent {
         self.queue.shelve(Reservations::Known);
         let mut outline = std::mem::take(&mut self.memory.moves.outline);
         let mut listed = std::mem::take(&mut self.memory.moves.unplaced);
         listed.extend(self.queue.due(profile.origin()));
-        let mut walk = Walk {
+        let mut walk = QueueWalk {
             openings: Vec::new(),
             next: BinaryHeap::new(),
             seen: None,
@@ -217,10 +217,10 @@ impl PoolLine {
             outline: &mut outline,
         };
         openings.into_iter().for_each(|opening| walk.add(opening, profile, &self.queue));
-        let mut seen = Seen::All;
+        let mut seen = WalkExtent::All;
         while let Some(rank) = walk.first() {
             if walk.searches == 0 {
-                seen = Seen::UpTo(walk.seen);
+                seen = WalkExtent::UpTo(walk.seen);
                 break;
             }
             walk.seen = Some(rank);
@@ -228,7 +228,7 @@ impl PoolLine {
             let waiting = self.queue.get(rank).copied();
             let opened = waiting.and_then(|it| self.examine(profile, &it, started));
             if let Some((from, until)) = opened {
-                walk.add(Opening::new(from, until, None), profile, &self.queue);
+                walk.add(FreedInterval::new(from, until, None), profile, &self.queue);
             }
             walk.pass(rank, opened.is_none(), profile, &self.queue);
         }
@@ -281,7 +281,7 @@ impl PoolLine {
         }
         self.memory.widen(from, until);
         // Jobs ahead of this one have their turn in the next walk.
-        self.memory.moves.openings.push(Opening::new(from, until, Some(waiting.rank)));
+        self.memory.moves.openings.push(FreedInterval::new(from, until, Some(waiting.rank)));
         Some((from, until))
     }
 }

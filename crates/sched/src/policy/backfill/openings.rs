@@ -8,28 +8,28 @@ use super::waiting::Rank;
 /// More processors have become free in `[from, until)`: a job can have come to fit somewhere
 /// earlier than its reservation only where its new place touches such an opening.
 #[derive(Debug, Clone)]
-pub(super) struct Opening {
+pub(super) struct FreedInterval {
     from: Time,
     until: Time,
     /// Jobs before this one have not been looked at since; `None`: no job has.
     pub(super) before: Option<Rank>,
     /// What room there is around the opening, by ever fewer processors.
-    room: Vec<Room>,
+    room: Vec<FreeRoom>,
 }
 
 /// Around an opening so many processors are free somewhere in `[since, until)`, for `longest`
 /// without a break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Room {
+struct FreeRoom {
     processors: i64,
     since: Time,
     until: Time,
     longest: Span,
 }
 
-impl Opening {
-    pub(super) fn new(from: Time, until: Time, before: Option<Rank>) -> Opening {
-        Opening { from, until, before, room: Vec::new() }
+impl FreedInterval {
+    pub(super) fn new(from: Time, until: Time, before: Option<Rank>) -> FreedInterval {
+        FreedInterval { from, until, before, room: Vec::new() }
     }
 
     /// Whether all of it is past.
@@ -38,7 +38,7 @@ impl Opening {
     }
 
     /// Measures the room again. O(k + log n) with k steps of the profile within the opening.
-    pub(super) fn measure(&mut self, profile: &Profile, outline: &mut Outline) {
+    pub(super) fn measure(&mut self, profile: &Profile, outline: &mut FreeOutline) {
         outline.draw(profile, self.from.max(profile.origin()), self.until);
         outline.rooms(&mut self.room);
     }
@@ -46,9 +46,9 @@ impl Opening {
     /// Which jobs of this width may have come to fit earlier. A superset: what the widest room,
     /// the longest and the earliest one allow together. `None`: no job of this width or wider.
     pub(super) fn limits(&self, processors: u32) -> Option<Limits> {
-        let enough = |room: &Room| room.processors >= i64::from(processors);
+        let enough = |room: &FreeRoom| room.processors >= i64::from(processors);
         let at = self.room.partition_point(enough).checked_sub(1)?;
-        let Room { since, until, longest, .. } = self.room[at];
+        let FreeRoom { since, until, longest, .. } = self.room[at];
         Some(Limits { after: since, until, longest })
     }
 }
@@ -56,7 +56,7 @@ impl Opening {
 /// The free processors in and around an opening. To its left and right only the ever lower levels
 /// count, as they are available together with the opening.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Outline {
+pub(super) struct FreeOutline {
     /// Ascending; each level holds up to the next one's moment, the last is nothing.
     levels: Vec<Level>,
     left: Vec<Level>,
@@ -65,9 +65,9 @@ pub(super) struct Outline {
     rising: Vec<Level>,
 }
 
-impl Outline {
+impl FreeOutline {
     fn draw(&mut self, profile: &Profile, from: Time, until: Time) {
-        let Outline { levels, left, right, .. } = self;
+        let FreeOutline { levels, left, right, .. } = self;
         levels.clear();
         left.clear();
         right.clear();
@@ -91,7 +91,7 @@ impl Outline {
 
     /// The largest rectangles under the outline, from the highest down; each takes in what the
     /// higher ones allow. One pass over the levels with a stack, then a sort of the rectangles.
-    fn rooms(&mut self, rooms: &mut Vec<Room>) {
+    fn rooms(&mut self, rooms: &mut Vec<FreeRoom>) {
         rooms.clear();
         self.rising.clear();
         for &Level { at, free } in &self.levels {
@@ -103,7 +103,7 @@ impl Outline {
                 since = higher.at;
                 if higher.free > free.max(0) {
                     let (since, longest) = (higher.at, at - higher.at);
-                    rooms.push(Room { processors: higher.free, since, until: at, longest });
+                    rooms.push(FreeRoom { processors: higher.free, since, until: at, longest });
                 }
             }
             self.rising.push(Level { at: since, free });

@@ -5,7 +5,7 @@ use tradewind_model::{Level, Profile, Span, Time};
 use super::Depth;
 use super::bounds::Bounds;
 use super::line::Line;
-use super::moves::Moves;
+use super::moves::MoveCandidates;
 use super::no_room::NoRoom;
 use super::queue::Queue;
 use super::shelves::{Limits, Reservations};
@@ -23,7 +23,7 @@ pub(in crate::policy) type PoolLine = Line<Profile>;
 #[derive(Debug, Clone, Default)]
 pub(in crate::policy) struct PoolMemory {
     /// With a reservation for every job: which jobs may move.
-    pub(super) moves: Moves,
+    pub(super) moves: MoveCandidates,
     /// The same: where new jobs may go.
     pub(super) bounds: Bounds,
     /// The same: where searches found no room.

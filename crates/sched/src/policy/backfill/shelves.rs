@@ -32,13 +32,13 @@ impl Limits {
     }
 
     /// Whether there may be such a job among some of which this is known.
-    fn allow(&self, sum: &Sum) -> bool {
+    fn allow(&self, sum: &WidthSum) -> bool {
         sum.last > self.after && (sum.shortest <= self.longest || sum.first <= self.until)
     }
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct WidthEntry {
     turn: Rank,
     rank: Rank,
     estimate: Span,
@@ -47,27 +47,27 @@ struct Entry {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Sum {
+struct WidthSum {
     shortest: Span,
     /// The first and the last reservation.
     first: Time,
     last: Time,
 }
 
-impl Item for Entry {
+impl Item for WidthEntry {
     type Key = Rank;
-    type Sum = Sum;
+    type Sum = WidthSum;
 
     fn key(&self) -> Rank {
         self.turn
     }
 
-    fn sum(&self) -> Sum {
-        Sum { shortest: self.estimate, first: self.held, last: self.held }
+    fn sum(&self) -> WidthSum {
+        WidthSum { shortest: self.estimate, first: self.held, last: self.held }
     }
 
-    fn join(one: Sum, two: Sum) -> Sum {
-        Sum {
+    fn join(one: WidthSum, two: WidthSum) -> WidthSum {
+        WidthSum {
             shortest: one.shortest.min(two.shortest),
             first: one.first.min(two.first),
             last: one.last.max(two.last),
@@ -75,13 +75,14 @@ impl Item for Entry {
     }
 }
 
-const NOTHING: Sum = Sum { shortest: Span::MAX, first: Time::INFINITY, last: Time::INFINITY };
+const NOTHING: WidthSum =
+    WidthSum { shortest: Span::MAX, first: Time::INFINITY, last: Time::INFINITY };
 
 #[derive(Debug, Clone)]
 struct Shelf {
     processors: u32,
-    sum: Sum,
-    jobs: Tree<Entry>,
+    sum: WidthSum,
+    jobs: Tree<WidthEntry>,
 }
 
 /// Whether jobs are looked for by their reservations, too.
@@ -115,7 +116,7 @@ impl Shelves {
     pub(super) fn put(&mut self, waiting: &Waiting) {
         let Waiting { rank, processors, estimate, reserved, .. } = *waiting;
         let (turn, held) = (waiting.turn(), reserved.unwrap_or(Time::INFINITY));
-        self.edit(processors, turn, Some(Entry { turn, rank, estimate, held }));
+        self.edit(processors, turn, Some(WidthEntry { turn, rank, estimate, held }));
     }
 
     /// Takes the job away.
@@ -123,7 +124,7 @@ impl Shelves {
         self.edit(waiting.processors, waiting.turn(), None);
     }
 
-    fn edit(&mut self, processors: u32, turn: Rank, entry: Option<Entry>) {
+    fn edit(&mut self, processors: u32, turn: Rank, entry: Option<WidthEntry>) {
         let at = self.shelves.partition_point(|shelf| shelf.processors < processors);
         if self.shelves.get(at).is_none_or(|shelf| shelf.processors > processors) {
             let (sum, jobs) = (NOTHING, Tree::default());
@@ -218,18 +219,18 @@ struct Next {
     after: Option<Rank>,
     before: Option<Rank>,
     limits: Limits,
-    found: Option<Entry>,
+    found: Option<WidthEntry>,
 }
 
-impl Scan<Entry> for Next {
-    fn part(&mut self, last: Rank, sum: Sum) -> Visit {
+impl Scan<WidthEntry> for Next {
+    fn part(&mut self, last: Rank, sum: WidthSum) -> Visit {
         match self.after.is_some_and(|after| last <= after) || !self.limits.allow(&sum) {
             true => Visit::Over,
             false => Visit::Into,
         }
     }
 
-    fn item(&mut self, entry: &Entry) -> Visit {
+    fn item(&mut self, entry: &WidthEntry) -> Visit {
         if self.before.is_some_and(|before| entry.turn >= before) {
             return Visit::Stop;
         }

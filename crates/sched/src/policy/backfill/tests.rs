@@ -67,7 +67,7 @@ fn history(
     order: Order,
     (jobs_per_search, long_queue, long_profile): (usize, usize, usize),
 ) -> History {
-    let mut policy = Backfill::new(Settings { depth: Depth::All, order, candidates: None });
+    let mut policy = Backfill::new(BackfillSettings { depth: Depth::All, order, candidates: None });
     policy.line.memory.moves.jobs_per_search = jobs_per_search;
     policy.line.memory.bounds.long_queue = long_queue;
     policy.line.memory.no_room.long = long_profile;
@@ -101,7 +101,7 @@ proptest! {
         drawn in drawn(), order in order(),
     ) {
         prop_assume!(!order.moves());
-        let mut policy = Backfill::new(Settings { depth: Depth::All, order, candidates: None });
+        let mut policy = Backfill::new(BackfillSettings { depth: Depth::All, order, candidates: None });
         let mut promised: std::collections::BTreeMap<JobId, Time> = Default::default();
         replay(&drawn, &mut policy, |policy| {
             for waiting in policy.line.queue.iter() {
@@ -116,7 +116,7 @@ proptest! {
     fn the_head_has_the_earliest_start_and_no_other_job_fits_beside_it(
         drawn in prop_oneof![drawn(), long()], order in order(),
     ) {
-        let mut policy = Backfill::new(Settings { depth: Depth::First(1), order, candidates: None });
+        let mut policy = Backfill::new(BackfillSettings { depth: Depth::First(1), order, candidates: None });
         replay(&drawn, &mut policy, |policy| {
             let Some(head) = policy.line.queue.after(None) else { return };
             let mut profile = policy.nodes.as_ref().unwrap().free().clone();
@@ -141,7 +141,7 @@ proptest! {
 
     #[test]
     fn the_profile_is_what_runs_and_what_is_reserved(drawn in drawn(), depth in 0u32..4) {
-        let mut policy = Backfill::new(Settings { depth: Depth::First(depth), ..Settings::default() });
+        let mut policy = Backfill::new(BackfillSettings { depth: Depth::First(depth), ..BackfillSettings::default() });
         replay(&drawn, &mut policy, |policy| {
             let reserved = policy.line.queue.iter().filter(|it| it.reserved.is_some()).count();
             assert_eq!(reserved, policy.line.queue.len().min(depth as usize));

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use tradewind_model::{Criterion, Node, Reason, SlotList, Snapshot, Span, Time, TimeMode, Window};
 
 use super::{Cyclic, Meter, search_of, searcher};
-use crate::window::{Algorithm, Found, Front, FrontRequest, Proof, Scratch, Searcher, Variant};
+use crate::window::{
+    Algorithm, Found, FreeAtOnce, FrontRequest, Proof, Scratch, Searcher, Variant,
+};
 
 /// What the search found for one job.
 pub(super) struct JobAlternatives {
@@ -28,12 +30,12 @@ struct Quest {
     searcher: Option<Searcher>,
     /// The list only shrinks, so the earliest window never starts before the last one found.
     from: Time,
-    state: State,
+    state: PassState,
     found: JobAlternatives,
 }
 
 #[derive(PartialEq)]
-enum State {
+enum PassState {
     Open,
     /// Nothing was left, and nothing will be: the list only shrinks.
     Exhausted,
@@ -87,7 +89,7 @@ struct Left<'a> {
     free: &'a SlotList,
     batch: &'a [usize],
     snapshot: &'a Snapshot,
-    front: Front,
+    front: FreeAtOnce,
     /// Taken out of the front alone.
     pending: Vec<Window>,
     /// The list, once a search has read it.
@@ -105,7 +107,7 @@ impl<'a> Left<'a> {
             free,
             batch,
             snapshot,
-            front: Front::new(&snapshot.grid, free.as_slice(), snapshot.horizon.start),
+            front: FreeAtOnce::new(&snapshot.grid, free.as_slice(), snapshot.horizon.start),
             pending: Vec::new(),
             list: None,
             shortest: Vec::new(),
@@ -156,7 +158,7 @@ fn drop_useless(list: &mut SlotList, shortest: &[Span], quests: &[Quest], max: u
 }
 
 impl Quest {
-    fn new(snapshot: &Snapshot, cyclic: &Cyclic, job: usize, front: &Front) -> Quest {
+    fn new(snapshot: &Snapshot, cyclic: &Cyclic, job: usize, front: &FreeAtOnce) -> Quest {
         let request = &snapshot.jobs[job].request;
         let search = search_of(snapshot, cyclic, request, job);
         Quest {
@@ -164,7 +166,7 @@ impl Quest {
             front: front.request(&snapshot.grid, request, &search),
             searcher: None,
             from: snapshot.horizon.start,
-            state: State::Open,
+            state: PassState::Open,
             found: JobAlternatives { windows: Vec::new(), unproven: 0, cut: false, reason: None },
         }
     }
@@ -191,7 +193,7 @@ impl Quest {
         let best = self.searcher(snapshot, cyclic).find(list, from, scratch);
         let Some(found) = best.filter(|found| list.subtract_window(&found.window).is_ok()) else {
             if !is_random(cyclic, &request.criterion) {
-                self.state = State::Exhausted;
+                self.state = PassState::Exhausted;
             }
             return false;
         };
@@ -214,7 +216,7 @@ impl Quest {
     }
 
     fn is_done(&self, max: usize) -> bool {
-        self.state == State::Exhausted || self.found.windows.len() >= max
+        self.state == PassState::Exhausted || self.found.windows.len() >= max
     }
 
     /// The reason is that of the list before any job took a slot.
@@ -225,7 +227,7 @@ impl Quest {
         max: usize,
         scratch: &mut Scratch,
     ) -> JobAlternatives {
-        self.found.cut = self.state == State::Open && self.found.windows.len() >= max;
+        self.found.cut = self.state == PassState::Open && self.found.windows.len() >= max;
         if self.found.windows.is_empty() {
             let (all, searcher) = (&snapshot.slots, self.searcher(snapshot, cyclic));
             self.found.reason = Some(match searcher.find(all, Time::MIN, scratch) {

@@ -6,13 +6,13 @@ use tradewind_model::{
 };
 
 use super::choose::{self, Chosen};
-use crate::combine::additive::{self, Refused, Wanted};
+use crate::combine::additive::{self, CombinationProblem, Refused};
 use crate::combine::{self, Choice, SumLimits};
 
 /// The columns of the table that is combined.
 struct Columns {
     quantities: Vec<Quantity>,
-    order: Vec<additive::Component>,
+    order: Vec<additive::ObjectiveColumn>,
     components: Vec<Component>,
 }
 
@@ -26,7 +26,7 @@ impl Columns {
         let mut columns = Columns { quantities: Vec::new(), order: Vec::new(), components };
         for Component { quantity, goal } in columns.components.clone() {
             let column = columns.column(&quantity);
-            columns.order.push(additive::Component { column, goal });
+            columns.order.push(additive::ObjectiveColumn { column, goal });
         }
         columns
     }
@@ -141,11 +141,11 @@ impl Batch {
         kept: usize,
         policy: &VoPolicy,
         work_limit: u64,
-    ) -> Result<(additive::Chosen, SumLimits), GivenUp> {
+    ) -> Result<(additive::AdditiveChoice, SumLimits), GivenUp> {
         let bounds = bounds(&self.choices[..kept], policy)
             .map_err(|reason| GivenUp { reason, proven: true })?;
         let limits = self.columns.limits(policy, bounds);
-        let wanted = Wanted { order: &self.columns.order, limits: &limits, work_limit };
+        let wanted = CombinationProblem { order: &self.columns.order, limits: &limits, work_limit };
         match additive::lexicographic(&self.numbers[..kept], &wanted) {
             Ok(found) => Ok((found, bounds)),
             Err(refused) => {
@@ -167,7 +167,7 @@ fn bounds(choices: &[Vec<Choice>], policy: &VoPolicy) -> Result<SumLimits, Reaso
 
 /// What is not proven, of the jobs kept and of those given up without a proof.
 fn gap(
-    found: &additive::Chosen,
+    found: &additive::AdditiveChoice,
     columns: &Columns,
     (kept, unknown): (usize, usize),
 ) -> Option<Gap> {
@@ -247,10 +247,10 @@ pub fn front(
         .map(|&job| &plan.jobs[job].alternatives)
         .map(|windows| windows.iter().map(|it| columns.numbers(snapshot, it)).collect())
         .collect();
-    let wanted = Wanted { order: &columns.order, limits: &limits, work_limit };
+    let wanted = CombinationProblem { order: &columns.order, limits: &limits, work_limit };
     let found = additive::front(&numbers, &wanted, max_points)
         .map_err(|refused| reason(&refused, &columns.quantities))?;
-    let point = |it: additive::Chosen| {
+    let point = |it: additive::AdditiveChoice| {
         let mut chosen = vec![None; plan.jobs.len()];
         for (&job, &at) in some.iter().zip(&it.chosen) {
             chosen[job] = Some(at);

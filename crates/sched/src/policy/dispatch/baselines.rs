@@ -52,7 +52,7 @@ fn first_by(round: &mut Round<'_>, turn: &JobTurn<'_>) -> Option<(usize, Time)> 
 /// Where nothing runs or waits in any queue and no job's share suffices, the job with the largest
 /// share per processor of those that find room starts: else they would wait for ever.
 pub(super) fn fair_shares(round: &mut Round<'_>, turns: &[JobTurn<'_>]) -> Vec<Fate> {
-    let idle = round.queues.iter().all(super::queue::PoolQueue::idle);
+    let idle = round.queues.iter().all(super::queue::DispatchQueue::idle);
     let mut fates = vec![Fate::Waits; turns.len()];
     let shares = loop {
         let shares = Shares::new(round, turns, &fates);

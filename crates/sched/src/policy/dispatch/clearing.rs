@@ -7,7 +7,7 @@
 
 use tradewind_model::{Money, Performance, Price, Span, Terms};
 
-use super::settings::Settings;
+use super::settings::DispatchSettings;
 use super::{price, valuation};
 
 /// How prices are found.
@@ -87,7 +87,7 @@ pub(super) struct Purse {
 impl Purse {
     /// Its worth counts unless the list price is paid whatever a job is worth, and at the gate of
     /// bids per unit, there as part of the bid.
-    pub(super) fn of(terms: &Terms, settings: &Settings) -> Purse {
+    pub(super) fn of(terms: &Terms, settings: &DispatchSettings) -> Purse {
         let worth = price::value(terms);
         let pays = worth.filter(|_| settings.clearing != Clearing::List);
         let bids = worth.filter(|_| settings.gate_wants_worth());

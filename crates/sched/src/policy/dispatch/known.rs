@@ -31,19 +31,19 @@ impl Bound {
 
 /// Lower bounds of starts, from the searches of this cycle.
 #[derive(Debug, Clone)]
-pub(super) struct Known {
+pub(super) struct KnownBounds {
     bounds: [Bound; KEPT],
     /// Who makes room for the next.
     next: usize,
 }
 
-impl Default for Known {
-    fn default() -> Known {
-        Known { bounds: [Bound::NONE; KEPT], next: 0 }
+impl Default for KnownBounds {
+    fn default() -> KnownBounds {
+        KnownBounds { bounds: [Bound::NONE; KEPT], next: 0 }
     }
 }
 
-impl Known {
+impl KnownBounds {
     /// A job of this size starts at `start` at the earliest.
     pub(super) fn learn(&mut self, processors: u32, length: Span, start: Time) {
         let new = Bound { processors, length, start };
@@ -84,7 +84,7 @@ mod tests {
             searches in prop::collection::vec((1u32..9, 1i64..9, 0i64..20), 0..40),
             (processors, length, until) in (1u32..12, 1i64..12, 0i64..20),
         ) {
-            let mut known = Known::default();
+            let mut known = KnownBounds::default();
             for &(processors, length, start) in &searches {
                 known.learn(processors, Span(length), Time(start));
             }

@@ -2,8 +2,8 @@
 //! reading).
 //!
 //! A queue is a pool, and a job runs in one queue. Jobs wait at the meta-scheduler. In each cycle a
-//! [`Rule`] hands some of them to queues ([`Command::Trade`]); inside each queue EASY starts them,
-//! or conservative backfilling ([`Local`]).
+//! [`DispatchRule`] hands some of them to queues ([`Command::Trade`]); inside each queue EASY starts them,
+//! or conservative backfilling ([`QueueDiscipline`]).
 //!
 //! - A queue's **plan** is what a cycle trades on: running jobs until their expected ends, announced
 //!   outages, and the jobs that wait in the queue, in order, each at its earliest place. A trade
@@ -14,7 +14,7 @@
 //!   that has a slot for the job, within its budget and before its deadline. Bids and asks:
 //!   `valuation`.
 //! - Its **baselines** (`baselines`) take the same jobs in orders of their own to the earliest
-//!   slot, or by shares; [`Rule::Admission`] is the auction's gate without its order.
+//!   slot, or by shares; [`DispatchRule::Admission`] is the auction's gate without its order.
 //! - Jobs that expect to run late are refused as soon as no queue could finish them in time any
 //!   more even if it were empty, unless deadlines are ignored.
 //! - A job that exceeds its expected length is expected to take twice as long as believed so far.
@@ -54,22 +54,23 @@ use clock::Clock;
 use pricing::Board;
 pub use pricing::{Dynamics, Prices};
 use published::Published;
-use queue::PoolQueue;
+use queue::DispatchQueue;
 use round::{Fate, JobTurn, Round};
 pub use settings::{
-    Deadline, DemandSupply, Gate, Local, Ratio, Rule, Settings, ShareOf, Slots, Ties, Wait,
+    Deadline, DemandSupply, DispatchRule, DispatchSettings, Gate, QueueDiscipline, Ratio, ShareOf,
+    Slots, Ties, Wait,
 };
 pub use unit::Valuation;
 use valuation::Factor;
-use waiting::Waiting;
+use waiting::UnassignedJob;
 
 /// The policy; see the module's text.
 #[derive(Debug, Clone)]
 pub struct Dispatch {
-    settings: Settings,
+    settings: DispatchSettings,
     clock: Clock,
     /// By pool; empty until the first call.
-    queues: Vec<PoolQueue>,
+    queues: Vec<DispatchQueue>,
     /// By queue: when to look at it although nothing happened there.
     looks: Vec<Time>,
     /// Queues in which something happened since they were last looked at.
@@ -82,7 +83,7 @@ pub struct Dispatch {
     /// The loads in asks, if they may be old.
     published: Published,
     /// At the meta-scheduler, in the order of submission.
-    waiting: Vec<Waiting>,
+    waiting: Vec<UnassignedJob>,
     /// Jobs that may not start yet.
     later: BTreeSet<(Time, JobId)>,
     /// Jobs that can pay no queue now, and since when they wait.
@@ -95,7 +96,7 @@ pub struct Dispatch {
 
 impl Dispatch {
     /// A policy that has seen nothing so far.
-    pub fn new(settings: Settings) -> Dispatch {
+    pub fn new(settings: DispatchSettings) -> Dispatch {
         Dispatch {
             settings,
             clock: Clock::new(settings.cycle),
@@ -114,12 +115,12 @@ impl Dispatch {
     }
 
     /// Its settings.
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &DispatchSettings {
         &self.settings
     }
 
     /// The queue that the job agreed on last.
-    fn home(&mut self, market: &Market, job: JobId) -> Option<(usize, &mut PoolQueue)> {
+    fn home(&mut self, market: &Market, job: JobId) -> Option<(usize, &mut DispatchQueue)> {
         let at = market.trade(job)?.pool.index();
         self.queues.get_mut(at).map(|queue| (at, queue))
     }
@@ -211,7 +212,7 @@ impl Dispatch {
         commands: &mut Vec<Command>,
     ) {
         let Some(demand) = market.demand(job).filter(|_| market.waits(job)) else { return };
-        match Waiting::new(market.pools(), &self.settings, job, demand, since) {
+        match UnassignedJob::new(market.pools(), &self.settings, job, demand, since) {
             Ok(waiting) => self.take_in(waiting),
             Err(_) if comes == Comes::Again && self.may_hope(market, demand) => {
                 self.dear.insert(job, since);
@@ -220,7 +221,7 @@ impl Dispatch {
         }
     }
 
-    fn take_in(&mut self, waiting: Waiting) {
+    fn take_in(&mut self, waiting: UnassignedJob) {
         let place = self.waiting.partition_point(|other| other.job < waiting.job);
         if self.waiting.get(place).is_none_or(|other| other.job != waiting.job) {
             self.waiting.insert(place, waiting);
@@ -247,15 +248,15 @@ impl Dispatch {
     /// only the present moment is traded, a job that found no slot finds none until something
     /// happens in a queue, however long that takes.
     fn want_cycle(&mut self, now: Time) {
-        let Settings { slots, rule, gate, prices, publish, .. } = self.settings;
-        let immediate = slots == Slots::Immediate || rule == Rule::FairShare;
+        let DispatchSettings { slots, rule, gate, prices, publish, .. } = self.settings;
+        let immediate = slots == Slots::Immediate || rule == DispatchRule::FairShare;
         let steady = immediate && gate == Gate::Off && prices == Prices::List && publish.is_none();
         if self.waiting.is_empty() {
             self.clock.rest();
         } else if self.changed || !steady {
             self.clock.want(now);
         } else if self.clock.due().is_none() {
-            let last = self.waiting.iter().map(Waiting::last).min();
+            let last = self.waiting.iter().map(UnassignedJob::last).min();
             last.filter(|last| *last < Time::MAX)
                 .into_iter()
                 .for_each(|last| self.clock.want(last + Span(1)));
@@ -286,15 +287,15 @@ impl Dispatch {
         let mut round = Round::new(&self.settings, market, queues, (next, factor), commands);
         let turns = turns(&waiting, &round);
         let fates = match self.settings.rule {
-            Rule::Auction => {
+            DispatchRule::Auction => {
                 let mut asks = auction::Asks::new(&round);
                 turns.iter().map(|turn| asks.bid(&mut round, turn)).collect()
             }
-            Rule::Admission => {
+            DispatchRule::Admission => {
                 turns.iter().map(|turn| baselines::first(&mut round, turn)).collect()
             }
-            Rule::FairShare => baselines::fair_shares(&mut round, &turns),
-            Rule::Fcfs | Rule::Sjf | Rule::EdfFq | Rule::Hvfq => {
+            DispatchRule::FairShare => baselines::fair_shares(&mut round, &turns),
+            DispatchRule::Fcfs | DispatchRule::Sjf | DispatchRule::EdfFq | DispatchRule::Hvfq => {
                 turns.iter().map(|turn| baselines::earliest(&mut round, turn)).collect::<Vec<_>>()
             }
         };
@@ -323,29 +324,35 @@ impl Dispatch {
 }
 
 /// Demand/Supply of the moment, where it is a factor.
-fn factor(settings: &Settings, waiting: &[Waiting], queues: &[PoolQueue]) -> Factor {
+fn factor(
+    settings: &DispatchSettings,
+    waiting: &[UnassignedJob],
+    queues: &[DispatchQueue],
+) -> Factor {
     match settings.demand_supply {
         DemandSupply::LeftOut => Factor::ONE,
         DemandSupply::BothSides => {
             let demand = waiting.iter().map(|waiting| i64::from(waiting.processors)).sum();
-            let supply = queues.iter().map(PoolQueue::free_now).sum();
+            let supply = queues.iter().map(DispatchQueue::free_now).sum();
             Factor::new(demand, supply)
         }
     }
 }
 
 /// The turns of all jobs, in the order of the rule.
-fn turns<'w>(waiting: &'w [Waiting], round: &Round<'_>) -> Vec<JobTurn<'w>> {
-    let bid = |waiting: &Waiting| match round.trades_by_value() {
+fn turns<'w>(waiting: &'w [UnassignedJob], round: &Round<'_>) -> Vec<JobTurn<'w>> {
+    let bid = |waiting: &UnassignedJob| match round.trades_by_value() {
         true => round.factor.weigh(waiting.bid(round.settings, round.now)),
         false => 0,
     };
-    let key = |waiting: &Waiting, bid: i128| match round.settings.rule {
-        Rule::Auction => -bid,
-        Rule::Admission | Rule::Fcfs | Rule::FairShare => 0,
-        Rule::Sjf => i128::from(waiting.estimate.0),
-        Rule::EdfFq => waiting.deadline.map_or(i128::MAX, |deadline| i128::from(deadline.0)),
-        Rule::Hvfq => -i128::from(waiting.value.0),
+    let key = |waiting: &UnassignedJob, bid: i128| match round.settings.rule {
+        DispatchRule::Auction => -bid,
+        DispatchRule::Admission | DispatchRule::Fcfs | DispatchRule::FairShare => 0,
+        DispatchRule::Sjf => i128::from(waiting.estimate.0),
+        DispatchRule::EdfFq => {
+            waiting.deadline.map_or(i128::MAX, |deadline| i128::from(deadline.0))
+        }
+        DispatchRule::Hvfq => -i128::from(waiting.value.0),
     };
     let mut order: Vec<(i128, usize, i128)> = (0..)
         .zip(waiting)
@@ -365,10 +372,10 @@ impl Policy for Dispatch {
         if self.queues.is_empty() {
             let pools = market.pools().iter();
             let local = self.settings.local;
-            let queue = |(id, pool): (_, &Pool)| PoolQueue::new(id, pool.nodes, local, now);
+            let queue = |(id, pool): (_, &Pool)| DispatchQueue::new(id, pool.nodes, local, now);
             self.queues = pools.map(queue).collect();
             self.looks = vec![Time::INFINITY; self.queues.len()];
-            let Settings { cycle, .. } = self.settings;
+            let DispatchSettings { cycle, .. } = self.settings;
             self.board = Some(Board::new(market.pools(), self.settings.dynamics(), cycle));
         }
         for event in events {
@@ -388,8 +395,8 @@ impl Policy for Dispatch {
             self.want_cycle(now);
         }
         let later = self.later.first().map(|(at, _)| *at);
-        let reserved = self.queues.iter().filter_map(PoolQueue::reserved).min();
-        let unsaid = self.queues.iter().filter_map(PoolQueue::next_unsaid_end).min();
+        let reserved = self.queues.iter().filter_map(DispatchQueue::reserved).min();
+        let unsaid = self.queues.iter().filter_map(DispatchQueue::next_unsaid_end).min();
         let unsaid = unsaid.filter(|_| market.queue().len() > 0);
         let wake = [self.clock.due(), later, reserved, self.hope(market), unsaid]
             .into_iter()

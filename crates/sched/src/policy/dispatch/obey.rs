@@ -5,7 +5,7 @@ use tradewind_model::{Command, Demand, Event, JobId, Market, PoolId, Reason, Sha
 
 use super::queue::Task;
 use super::settings::Deadline;
-use super::waiting::Waiting;
+use super::waiting::UnassignedJob;
 use super::{Dispatch, price};
 use crate::policy::inbox;
 
@@ -77,7 +77,7 @@ impl Dispatch {
         let all: Vec<_> = all.chain(std::mem::take(&mut self.dear)).collect();
         for (job, since) in all {
             let Some(demand) = market.demand(job) else { continue };
-            match Waiting::new(market.pools(), &self.settings, job, demand, since) {
+            match UnassignedJob::new(market.pools(), &self.settings, job, demand, since) {
                 Ok(waiting) => self.take_in(waiting),
                 Err(_) => drop(self.dear.insert(job, since)),
             }

@@ -3,8 +3,8 @@
 use tradewind_model::{Pool, Pools, Price, Span, Time};
 
 use super::price;
-use super::queue::PoolQueue;
-use super::waiting::Waiting;
+use super::queue::DispatchQueue;
+use super::waiting::UnassignedJob;
 
 /// Where posted prices come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -102,7 +102,12 @@ impl Board {
 
     /// A cycle begins at `now`, and plans are up to date. Nothing where prices are lists, else
     /// O(jobs × queues + the plans' changes until the outlook).
-    pub(super) fn follow(&mut self, queues: &[PoolQueue], waiting: &[Waiting], now: Time) {
+    pub(super) fn follow(
+        &mut self,
+        queues: &[DispatchQueue],
+        waiting: &[UnassignedJob],
+        now: Time,
+    ) {
         let Some(dynamics) = self.dynamics else { return };
         let (floor, ceiling) = dynamics.bounds();
         let cycles = self.last.map_or(1, |last| (now - last).0.div_euclid(self.cycle.0.max(1)));
@@ -131,7 +136,12 @@ impl Board {
     }
 
     /// Node-seconds, by queue.
-    fn wanted(&self, queues: &[PoolQueue], waiting: &[Waiting], during: (Time, Time)) -> Vec<i128> {
+    fn wanted(
+        &self,
+        queues: &[DispatchQueue],
+        waiting: &[UnassignedJob],
+        during: (Time, Time),
+    ) -> Vec<i128> {
         let (now, until) = during;
         let mut wanted = vec![0; queues.len()];
         let mut open: Vec<(usize, Span)> = Vec::new();

@@ -2,8 +2,8 @@
 
 use tradewind_model::{Span, Time};
 
-use super::queue::PoolQueue;
-use super::settings::{Settings, Wait};
+use super::queue::DispatchQueue;
+use super::settings::{DispatchSettings, Wait};
 
 /// A queue's load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(super) struct QueueLoad {
 
 impl QueueLoad {
     /// As of the queue's plan, which is up to date.
-    pub(super) fn of(queue: &PoolQueue, wait: Wait) -> QueueLoad {
+    pub(super) fn of(queue: &DispatchQueue, wait: Wait) -> QueueLoad {
         let wait = match wait {
             Wait::First => queue.wait(),
             Wait::Backlog => queue.backlog(),
@@ -34,12 +34,12 @@ pub(super) struct Published {
 
 impl Published {
     /// A cycle begins, and plans are up to date: queues publish their loads if the last ones are as
-    /// old as [`Settings::publish`] says. What this cycle has to go by; `None`: the loads of the
+    /// old as [`DispatchSettings::publish`] says. What this cycle has to go by; `None`: the loads of the
     /// moment.
     pub(super) fn in_cycle(
         &mut self,
-        settings: &Settings,
-        queues: &[PoolQueue],
+        settings: &DispatchSettings,
+        queues: &[DispatchQueue],
         now: Time,
     ) -> Option<&[QueueLoad]> {
         let every = settings.publish?;

@@ -6,7 +6,7 @@ use tradewind_model::{
     Command, JobId, Outage, OutageId, Place, PoolId, Profile, Share, Span, Time,
 };
 
-use super::settings::Local;
+use super::settings::QueueDiscipline;
 use crate::policy::availability::Availability;
 use crate::policy::backfill::{Depth, PoolLine, Rank, Waiting, look_ahead};
 
@@ -25,7 +25,7 @@ pub(super) struct Task {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct QueuedJob {
+struct DispatchedJob {
     /// Its place while it waits.
     rank: Option<Rank>,
     /// Since when it waited for a queue.
@@ -44,15 +44,15 @@ struct QueuedJob {
 /// one that is not the first. Both are functions of who runs, who waits and what is closed; the plan
 /// is made again only where it would come out differently.
 #[derive(Debug, Clone)]
-pub(super) struct PoolQueue {
+pub(super) struct DispatchQueue {
     pool: PoolId,
     size: u32,
-    local_rule: Local,
+    local_rule: QueueDiscipline,
     /// What running jobs, outages and jobs with reservations leave.
     nodes: Availability<Profile>,
     line: PoolLine,
     /// Jobs that wait or run.
-    local: BTreeMap<JobId, QueuedJob>,
+    local: BTreeMap<JobId, DispatchedJob>,
     /// Jobs that have waited here so far.
     joined: i64,
     /// When the first of those that wait is to start.
@@ -68,13 +68,13 @@ pub(super) struct PoolQueue {
     started: Vec<Waiting>,
 }
 
-impl PoolQueue {
-    pub(super) fn new(pool: PoolId, nodes: u32, rule: Local, now: Time) -> PoolQueue {
+impl DispatchQueue {
+    pub(super) fn new(pool: PoolId, nodes: u32, rule: QueueDiscipline, now: Time) -> DispatchQueue {
         let depth = match rule {
-            Local::Easy => Depth::First(1),
-            Local::Conservative => Depth::All,
+            QueueDiscipline::Easy => Depth::First(1),
+            QueueDiscipline::Conservative => Depth::All,
         };
-        PoolQueue {
+        DispatchQueue {
             local_rule: rule,
             pool,
             size: nodes,
@@ -139,7 +139,7 @@ impl PoolQueue {
         let Task { job, since, processors, length } = task;
         let share = Share { pool: self.pool, nodes: processors };
         self.nodes.adopt(job, share, (start, length), now);
-        self.local.insert(job, QueuedJob { rank: None, since, planned: None });
+        self.local.insert(job, DispatchedJob { rank: None, since, planned: None });
         self.stale = true;
     }
 
@@ -155,7 +155,7 @@ impl PoolQueue {
         let waiting = Waiting::keyed(self.joined, job, processors, length);
         self.joined += 1;
         self.work += waiting.work();
-        self.local.insert(job, QueuedJob { rank: Some(waiting.rank), since, planned });
+        self.local.insert(job, DispatchedJob { rank: Some(waiting.rank), since, planned });
         waiting
     }
 
@@ -205,7 +205,7 @@ impl PoolQueue {
     pub(super) fn start(&mut self, now: Time, commands: &mut Vec<Command>) {
         self.refresh(now);
         // A second look at reservations in the same second could move some of them again.
-        if std::mem::take(&mut self.freed) || self.local_rule == Local::Easy {
+        if std::mem::take(&mut self.freed) || self.local_rule == QueueDiscipline::Easy {
             self.line.pass(self.nodes.free_mut(), &mut self.started);
         }
         self.reserved = self.line.first_reservation();
@@ -225,7 +225,7 @@ impl PoolQueue {
     pub(super) fn make_plan(&mut self, now: Time) {
         self.refresh(now);
         self.plan.advance(now);
-        if self.local_rule == Local::Conservative {
+        if self.local_rule == QueueDiscipline::Conservative {
             // Every job of the line has its reservation since the last start.
             self.plan = self.nodes.free().clone();
             return;
@@ -235,7 +235,7 @@ impl PoolQueue {
         }
         self.plan = self.nodes.free().clone();
         self.line.lift(&mut self.plan);
-        let PoolQueue { line, plan, local, .. } = self;
+        let DispatchQueue { line, plan, local, .. } = self;
         look_ahead(plan, line.iter(), |waiting, place| {
             if let Some(local) = local.get_mut(&waiting.rank.job) {
                 local.planned = place.map(|place| place.from);
@@ -258,8 +258,8 @@ impl PoolQueue {
         self.plan.take(task.processors, start, start + task.length);
         let waiting = self.wait_for(task, Some(start));
         match self.local_rule {
-            Local::Easy => self.line.insert(waiting),
-            Local::Conservative => {
+            QueueDiscipline::Easy => self.line.insert(waiting),
+            QueueDiscipline::Conservative => {
                 self.line.try_one(self.nodes.free_mut(), waiting, &mut self.started);
             }
         }

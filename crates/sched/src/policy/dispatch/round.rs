@@ -5,20 +5,20 @@ use std::sync::Arc;
 use tradewind_model::{Command, Market, Money, PoolId, Price, SkipReason, Span, Time, Trade};
 
 use super::clearing::{self, Clearing, Range};
-use super::known::Known;
+use super::known::KnownBounds;
 use super::pricing::Prices;
 use super::published::QueueLoad;
-use super::queue::{PoolQueue, Task};
-use super::settings::{Gate, Rule, Settings, Slots};
+use super::queue::{DispatchQueue, Task};
+use super::settings::{DispatchRule, DispatchSettings, Gate, Slots};
 use super::unit::Valuation;
 use super::valuation::Factor;
-use super::waiting::Waiting;
+use super::waiting::UnassignedJob;
 use super::{unit, valuation};
 
 /// A job's turn in a cycle.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct JobTurn<'w> {
-    pub(super) waiting: &'w Waiting,
+    pub(super) waiting: &'w UnassignedJob,
     /// Rank of the job in this round, from 1.
     pub(super) rank: u32,
     /// Zero where jobs do not bid.
@@ -39,9 +39,9 @@ pub(super) enum Fate {
 
 /// A cycle under way.
 pub(super) struct Round<'a> {
-    pub(super) settings: &'a Settings,
+    pub(super) settings: &'a DispatchSettings,
     market: &'a Market,
-    pub(super) queues: &'a mut [PoolQueue],
+    pub(super) queues: &'a mut [DispatchQueue],
     /// By queue: what it wants per node and second.
     prices: &'a [Price],
     /// By queue: the loads in asks, if they are not those of the moment.
@@ -56,7 +56,7 @@ pub(super) struct Round<'a> {
     /// By queue; zeros where queues do not ask.
     asks: Vec<i128>,
     /// Lower bounds of starts, by queue.
-    known: Vec<Known>,
+    known: Vec<KnownBounds>,
     /// In the order of trades, where one price is found for all.
     ranges: Vec<Range>,
     commands: &'a mut Vec<Command>,
@@ -66,18 +66,22 @@ impl<'a> Round<'a> {
     /// Asks as they are before the first trade. Plans are up to date. The next cycle begins at
     /// `next`.
     pub(super) fn new(
-        settings: &'a Settings,
+        settings: &'a DispatchSettings,
         market: &'a Market,
-        (queues, prices, published): (&'a mut [PoolQueue], &'a [Price], Option<&'a [QueueLoad]>),
+        (queues, prices, published): (
+            &'a mut [DispatchQueue],
+            &'a [Price],
+            Option<&'a [QueueLoad]>,
+        ),
         (next, factor): (Time, Factor),
         commands: &'a mut Vec<Command>,
     ) -> Round<'a> {
         let now = market.now();
         let until = match (settings.slots, settings.rule) {
-            (Slots::Immediate, _) | (_, Rule::FairShare) => now,
+            (Slots::Immediate, _) | (_, DispatchRule::FairShare) => now,
             (Slots::Packaged, _) => Time(now.0.saturating_add(settings.horizon.0.max(1) - 1)),
         };
-        let (asks, known) = (vec![0; queues.len()], vec![Known::default(); queues.len()]);
+        let (asks, known) = (vec![0; queues.len()], vec![KnownBounds::default(); queues.len()]);
         let mut round = Round {
             settings,
             market,
@@ -101,7 +105,7 @@ impl<'a> Round<'a> {
 
     /// Whether bids and asks are made.
     pub(super) fn trades_by_value(&self) -> bool {
-        self.settings.gate == Gate::On || self.settings.rule == Rule::Auction
+        self.settings.gate == Gate::On || self.settings.rule == DispatchRule::Auction
     }
 
     /// A bid or an ask as it is shown.
@@ -121,7 +125,7 @@ impl<'a> Round<'a> {
 
     /// Whether the job can pay what the queue wants now. Where that never changes, it was known
     /// from the beginning.
-    fn affords(&self, waiting: &Waiting, at: usize, length: Span) -> bool {
+    fn affords(&self, waiting: &UnassignedJob, at: usize, length: Span) -> bool {
         self.settings.prices == Prices::List || waiting.limit(length) >= self.prices[at]
     }
 
@@ -158,7 +162,7 @@ impl<'a> Round<'a> {
     }
 
     /// The job's slot in the queue, if it begins by `until` and in time. Exact.
-    pub(super) fn slot(&mut self, waiting: &Waiting, at: usize, until: Time) -> Option<Time> {
+    pub(super) fn slot(&mut self, waiting: &UnassignedJob, at: usize, until: Time) -> Option<Time> {
         let (latest, length) = waiting.in_queue(at)?;
         let until = until.min(latest);
         let processors = waiting.processors;
@@ -225,7 +229,7 @@ impl<'a> Round<'a> {
             passed_in_all,
             ..Trade::at(pool(at), reserve, start)
         };
-        let Waiting { job, since, processors, .. } = *waiting;
+        let UnassignedJob { job, since, processors, .. } = *waiting;
         self.commands.push(Command::Trade { job, trade: Arc::new(trade) });
         self.queues[at].join(Task { job, since, processors, length }, start);
         self.known[at].learn(processors, length, start);

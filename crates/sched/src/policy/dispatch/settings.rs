@@ -8,7 +8,7 @@ use super::unit::Valuation;
 
 /// Who is looked at first, and which queue gets the job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Rule {
+pub enum DispatchRule {
     /// The highest bid first; the lowest ask that can have it.
     Auction,
     /// By arrival; the first queue that can have the job, if the gate admits it: what bids and
@@ -26,16 +26,16 @@ pub enum Rule {
     FairShare,
 }
 
-impl Rule {
+impl DispatchRule {
     /// All rules, with their names on the command line.
-    pub const ALL: [(Rule, &'static str); 7] = [
-        (Rule::Auction, "auction"),
-        (Rule::Admission, "admission"),
-        (Rule::Fcfs, "meta-fcfs"),
-        (Rule::Sjf, "meta-sjf"),
-        (Rule::EdfFq, "edf-fq"),
-        (Rule::Hvfq, "hvfq"),
-        (Rule::FairShare, "fair-share"),
+    pub const ALL: [(DispatchRule, &'static str); 7] = [
+        (DispatchRule::Auction, "auction"),
+        (DispatchRule::Admission, "admission"),
+        (DispatchRule::Fcfs, "meta-fcfs"),
+        (DispatchRule::Sjf, "meta-sjf"),
+        (DispatchRule::EdfFq, "edf-fq"),
+        (DispatchRule::Hvfq, "hvfq"),
+        (DispatchRule::FairShare, "fair-share"),
     ];
 }
 
@@ -124,17 +124,17 @@ impl Wait {
 
 /// How a queue starts the jobs that wait in it, in the order of trades.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Local {
+pub enum QueueDiscipline {
     /// EASY backfilling: the first job has a reservation.
     Easy,
     /// Conservative backfilling: every job has one, which never becomes later.
     Conservative,
 }
 
-impl Local {
+impl QueueDiscipline {
     /// Both, with their names on the command line.
-    pub const ALL: [(Local, &'static str); 2] =
-        [(Local::Easy, "easy"), (Local::Conservative, "conservative")];
+    pub const ALL: [(QueueDiscipline, &'static str); 2] =
+        [(QueueDiscipline::Easy, "easy"), (QueueDiscipline::Conservative, "conservative")];
 }
 
 /// Whether Demand/Supply of a cycle is a factor of its bids and asks (paper 003, equations 1 and 2).
@@ -153,7 +153,7 @@ impl DemandSupply {
         [(DemandSupply::LeftOut, "left-out"), (DemandSupply::BothSides, "both-sides")];
 }
 
-/// Of which processors a job has a share under [`Rule::FairShare`].
+/// Of which processors a job has a share under [`DispatchRule::FairShare`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ShareOf {
     /// Of all processors.
@@ -198,9 +198,9 @@ impl Ratio {
 
 /// The knobs of [`Dispatch`](super::Dispatch). A span of less than a second counts as a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Settings {
+pub struct DispatchSettings {
     /// Who comes first, and where.
-    pub rule: Rule,
+    pub rule: DispatchRule,
     /// From one look at the waiting jobs to the next.
     pub cycle: Span,
     /// What is traded. Fair shares are always immediate.
@@ -220,7 +220,7 @@ pub struct Settings {
     /// moment. `None`: loads are those of the moment, too.
     pub publish: Option<Span>,
     /// How queues start jobs.
-    pub local: Local,
+    pub local: QueueDiscipline,
     /// What a bid is multiplied by before it meets an ask: H/O in the paper's letters.
     pub ratio: Ratio,
     /// Whether Demand/Supply is a factor of bids and asks.
@@ -245,24 +245,24 @@ pub struct Settings {
     pub seed: u64,
 }
 
-impl Settings {
+impl DispatchSettings {
     /// A rule with everything else as it is meant: the gate is there where bids and asks are the
     /// rule, and nowhere else.
-    pub const fn of(rule: Rule) -> Settings {
-        Settings {
+    pub const fn of(rule: DispatchRule) -> DispatchSettings {
+        DispatchSettings {
             rule,
             cycle: Span(10),
             slots: Slots::Immediate,
             horizon: Span(86_400),
             gate: match rule {
-                Rule::Auction | Rule::Admission => Gate::On,
+                DispatchRule::Auction | DispatchRule::Admission => Gate::On,
                 _ => Gate::Off,
             },
             deadline: Deadline::Check,
             ties: Ties::MostFree,
             wait: Wait::Backlog,
             publish: None,
-            local: Local::Easy,
+            local: QueueDiscipline::Easy,
             ratio: Ratio::ONE,
             demand_supply: DemandSupply::LeftOut,
             patience: Span(86_400),
@@ -278,43 +278,43 @@ impl Settings {
     }
 
     /// The continuous double auction.
-    pub const fn auction() -> Settings {
-        Settings::of(Rule::Auction)
+    pub const fn auction() -> DispatchSettings {
+        DispatchSettings::of(DispatchRule::Auction)
     }
 
     /// The gate alone.
-    pub const fn admission() -> Settings {
-        Settings::of(Rule::Admission)
+    pub const fn admission() -> DispatchSettings {
+        DispatchSettings::of(DispatchRule::Admission)
     }
 
     /// First come, first served.
-    pub const fn fcfs() -> Settings {
-        Settings::of(Rule::Fcfs)
+    pub const fn fcfs() -> DispatchSettings {
+        DispatchSettings::of(DispatchRule::Fcfs)
     }
 
     /// Shortest job first.
-    pub const fn sjf() -> Settings {
-        Settings::of(Rule::Sjf)
+    pub const fn sjf() -> DispatchSettings {
+        DispatchSettings::of(DispatchRule::Sjf)
     }
 
     /// Earliest deadline first, fastest queue.
-    pub const fn edf_fq() -> Settings {
-        Settings::of(Rule::EdfFq)
+    pub const fn edf_fq() -> DispatchSettings {
+        DispatchSettings::of(DispatchRule::EdfFq)
     }
 
     /// Highest value first, fastest queue.
-    pub const fn hvfq() -> Settings {
-        Settings::of(Rule::Hvfq)
+    pub const fn hvfq() -> DispatchSettings {
+        DispatchSettings::of(DispatchRule::Hvfq)
     }
 
     /// Shares by value.
-    pub const fn fair_share() -> Settings {
-        Settings::of(Rule::FairShare)
+    pub const fn fair_share() -> DispatchSettings {
+        DispatchSettings::of(DispatchRule::FairShare)
     }
 
     /// Whether jobs need a value.
     pub fn by_value(&self) -> bool {
-        use Rule::{Admission, Auction, FairShare, Hvfq};
+        use DispatchRule::{Admission, Auction, FairShare, Hvfq};
         self.gate == Gate::On
             || self.clearing.divides_the_gain()
             || matches!(self.rule, Auction | Admission | Hvfq | FairShare)
@@ -336,8 +336,8 @@ impl Settings {
     }
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings::auction()
+impl Default for DispatchSettings {
+    fn default() -> DispatchSettings {
+        DispatchSettings::auction()
     }
 }

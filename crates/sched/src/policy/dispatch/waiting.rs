@@ -5,13 +5,13 @@ use tradewind_model::{Demand, JobId, Money, Pool, Pools, Price, Reason, Span, Ti
 use super::clearing::Purse;
 use super::price;
 use super::pricing;
-use super::settings::{Deadline, Settings};
+use super::settings::{Deadline, DispatchSettings};
 use super::unit::{self, Valuation};
 use super::valuation;
 
 /// A job at the meta-scheduler.
 #[derive(Debug, Clone)]
-pub(super) struct Waiting {
+pub(super) struct UnassignedJob {
     pub(super) job: JobId,
     /// Moment since which this holds.
     pub(super) since: Time,
@@ -35,18 +35,18 @@ pub(super) struct Waiting {
 /// Before all that happens.
 pub(super) const NEVER: Time = Time(i64::MIN);
 
-impl Waiting {
+impl UnassignedJob {
     /// A job that waits since `since`. O(queues).
     ///
     /// # Errors
     /// Why it can never run.
     pub(super) fn new(
         pools: &Pools,
-        settings: &Settings,
+        settings: &DispatchSettings,
         job: JobId,
         demand: &Demand,
         since: Time,
-    ) -> Result<Waiting, Reason> {
+    ) -> Result<UnassignedJob, Reason> {
         let terms = demand.terms();
         let value = match settings.by_value() {
             true => price::value(terms).ok_or(Reason::NoValue)?,
@@ -68,7 +68,7 @@ impl Waiting {
         }
         let Demand { processors, estimate, .. } = *demand;
         let (deadline, priced_out) = (terms.deadline, None);
-        Ok(Waiting {
+        Ok(UnassignedJob {
             job,
             since,
             processors,
@@ -106,7 +106,7 @@ impl Waiting {
     }
 
     /// What it bids now.
-    pub(super) fn bid(&self, settings: &Settings, now: Time) -> i128 {
+    pub(super) fn bid(&self, settings: &DispatchSettings, now: Time) -> i128 {
         let left = self.deadline.map_or(settings.patience, |deadline| deadline - now);
         let waited = now - self.since;
         match settings.valuation {
@@ -139,7 +139,7 @@ fn latest(pool: &Pool, demand: &Demand, end: Time, pays: impl Fn(&Pool, Span) ->
 }
 
 /// Why no queue takes the job.
-fn nowhere(pools: &Pools, settings: &Settings, demand: &Demand) -> Reason {
+fn nowhere(pools: &Pools, settings: &DispatchSettings, demand: &Demand) -> Reason {
     let (needed, terms) = (demand.processors, demand.terms());
     let purse = Purse::of(terms, settings);
     let suits = || pools.as_slice().iter().filter(|pool| pool.suits(demand));

@@ -2,7 +2,7 @@
 
 use tradewind_model::{JobId, Market, Place, PoolId, Profile, Share, Span, Time};
 
-use super::Availability;
+use super::GridAvailability;
 use super::free::Free;
 use super::search::Starts;
 use crate::policy::availability::{self, Capacity, Taken};
@@ -58,19 +58,21 @@ impl Booking {
 }
 
 /// Bookings of several pools. Who makes one takes it here, and gives it back.
-impl Availability {
+impl GridAvailability {
     /// Of pools of which nothing is taken.
-    pub(in crate::policy) fn of_pools(market: &Market) -> Availability {
+    pub(in crate::policy) fn of_pools(market: &Market) -> GridAvailability {
         availability::Availability::new(Free::new(market.pools(), market.now()))
     }
 
     /// Of one pool that was looked at alone until now.
-    pub(in crate::policy) fn of_one(nodes: availability::Availability<Profile>) -> Availability {
+    pub(in crate::policy) fn of_one(
+        nodes: availability::Availability<Profile>,
+    ) -> GridAvailability {
         nodes.map(Free::of_pool)
     }
 
     /// Of a market as it stands, for one that does not follow it.
-    pub(in crate::policy) fn of_market(market: &Market) -> Availability {
+    pub(in crate::policy) fn of_market(market: &Market) -> GridAvailability {
         availability::Availability::of(Free::new(market.pools(), market.now()), market)
     }
 

@@ -8,19 +8,19 @@ use crate::policy::availability::{Capacity, Taken};
 
 /// A time that holds all times at which nodes of a pool became free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::policy) struct Opening {
+pub(in crate::policy) struct PoolOpening {
     pub(in crate::policy) from: Time,
     pub(in crate::policy) until: Time,
 }
 
-impl Opening {
+impl PoolOpening {
     /// Nothing became free.
-    pub(in crate::policy) const NONE: Opening =
-        Opening { from: Time::INFINITY, until: Time(-Time::INFINITY.0) };
+    pub(in crate::policy) const NONE: PoolOpening =
+        PoolOpening { from: Time::INFINITY, until: Time(-Time::INFINITY.0) };
 
     /// The smallest span that contains both.
-    pub(in crate::policy) fn and(self, other: Opening) -> Opening {
-        Opening { from: self.from.min(other.from), until: self.until.max(other.until) }
+    pub(in crate::policy) fn and(self, other: PoolOpening) -> PoolOpening {
+        PoolOpening { from: self.from.min(other.from), until: self.until.max(other.until) }
     }
 }
 
@@ -44,7 +44,7 @@ pub(in crate::policy) struct Free {
     /// What is known of the sum.
     rooms: Rooms,
     /// By pool, since the last query.
-    openings: Vec<Opening>,
+    openings: Vec<PoolOpening>,
 }
 
 impl Free {
@@ -67,7 +67,7 @@ impl Free {
             lacking: 0,
             sum,
             rooms: Rooms::default(),
-            openings: vec![Opening::NONE; count],
+            openings: vec![PoolOpening::NONE; count],
         };
         (0..count).for_each(|pool| free.changed(pool));
         free
@@ -120,14 +120,18 @@ impl Free {
     pub(in crate::policy) fn open(&mut self, taken: Taken) {
         let Taken { share, from, until, .. } = taken;
         let opening = &mut self.openings[share.pool.index()];
-        *opening = opening.and(Opening { from, until });
+        *opening = opening.and(PoolOpening { from, until });
         self.rooms.give(from, until);
     }
 
     /// Nodes by pool, memory by pool (none where it is not counted), and the nodes of all together.
-    pub(super) fn parts(&mut self) -> (&[Profile], &[Profile], Sum<'_>) {
+    pub(super) fn parts(&mut self) -> (&[Profile], &[Profile], PoolsTogether<'_>) {
         let sound = self.lacking == 0;
-        (&self.profiles, &self.memory, Sum { sound, profile: &self.sum, rooms: &mut self.rooms })
+        (
+            &self.profiles,
+            &self.memory,
+            PoolsTogether { sound, profile: &self.sum, rooms: &mut self.rooms },
+        )
     }
 
     /// Gives nodes back without noting it, as they may be taken again.
@@ -138,8 +142,8 @@ impl Free {
     }
 
     /// By pool, what has been given since the last call.
-    pub(in crate::policy) fn opened(&mut self) -> impl Iterator<Item = Opening> + '_ {
-        self.openings.iter_mut().map(|opening| std::mem::replace(opening, Opening::NONE))
+    pub(in crate::policy) fn opened(&mut self) -> impl Iterator<Item = PoolOpening> + '_ {
+        self.openings.iter_mut().map(|opening| std::mem::replace(opening, PoolOpening::NONE))
     }
 }
 
@@ -163,7 +167,7 @@ impl Capacity for Free {
         self.sum.clear(now);
         (0..self.profiles.len()).for_each(|pool| self.changed(pool));
         self.rooms = Rooms::default();
-        self.openings.fill(Opening::NONE);
+        self.openings.fill(PoolOpening::NONE);
     }
 
     fn take(&mut self, taken: Taken) {
@@ -186,14 +190,14 @@ impl Capacity for Free {
 
 /// All pools together. Where less than n nodes are free in the sum, no n nodes are free in any
 /// pools.
-pub(super) struct Sum<'f> {
+pub(super) struct PoolsTogether<'f> {
     /// Whether no pool lacks nodes, at any moment: it would count against others.
     sound: bool,
     profile: &'f Profile,
     rooms: &'f mut Rooms,
 }
 
-impl Sum<'_> {
+impl PoolsTogether<'_> {
     /// The earliest of `starts` at which the sum does not say that there is no room. `lifted` is
     /// when the job that asks had nodes.
     pub(super) fn earliest(

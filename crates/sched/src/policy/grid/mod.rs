@@ -12,13 +12,13 @@ mod tariff;
 mod wish;
 
 pub(crate) use booking::{Booking, Part};
-pub(super) use free::{Free, Opening};
+pub(super) use free::{Free, PoolOpening};
 pub(crate) use names::Names;
-pub(super) use outline::{Outline, fits_at_once};
+pub(super) use outline::{RequestOutline, fits_at_once};
 pub(super) use search::Starts;
 pub(super) use tariff::Tariff;
 pub use tradewind_model::Spread;
 pub(super) use wish::{PlacementRequest, PoolOffer};
 
 /// What is free in each pool, and in all of them together.
-pub(super) type Availability = super::availability::Availability<Free>;
+pub(super) type GridAvailability = super::availability::Availability<Free>;

@@ -8,17 +8,17 @@ use super::wish::PlacementRequest;
 
 /// A [`PlacementRequest`] without its offers: its size does not depend on the number of pools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::policy) struct Outline {
+pub(in crate::policy) struct RequestOutline {
     earliest_start: Option<Time>,
     deadline: Time,
     least_runtime: Span,
     longest_task: Span,
 }
 
-impl Outline {
+impl RequestOutline {
     /// Of a request.
-    pub(in crate::policy) fn of(wish: &PlacementRequest) -> Outline {
-        Outline {
+    pub(in crate::policy) fn of(wish: &PlacementRequest) -> RequestOutline {
+        RequestOutline {
             earliest_start: wish.earliest_start(),
             deadline: wish.deadline,
             least_runtime: wish.least_runtime(),
@@ -33,7 +33,7 @@ impl Outline {
         tariff: &Tariff,
         pools: &Pools,
         demand: &Demand,
-    ) -> Option<Outline> {
+    ) -> Option<RequestOutline> {
         let terms = demand.terms();
         if terms.deadline.is_some() || terms.spread != Spread::Grid {
             return None;
@@ -48,7 +48,7 @@ impl Outline {
         }
         let affordable = terms.budget.is_none_or(|budget| cost <= i128::from(budget.0));
         let longest_task = tariff.longest(pools, demand).filter(|_| affordable)?;
-        Some(Outline {
+        Some(RequestOutline {
             earliest_start: terms.earliest_start,
             deadline: Time::INFINITY,
             least_runtime: Span(0),

@@ -14,7 +14,7 @@ use tradewind_model::{Level, Money, Price, Profile, Rates, Reason, Series, Span,
 use super::booking::{Booking, Part};
 use super::free::Free;
 use super::search::{PricedBooking, SearchBounds, Starts};
-use super::wish::{Group, PlacementRequest, PoolOffer};
+use super::wish::{PlacementRequest, PoolGroup, PoolOffer};
 
 /// Prices that change, and what a job allows of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl ChangingPrices {
 
 /// What is free where a place is looked for.
 #[derive(Clone, Copy)]
-pub(super) enum Room<'f> {
+pub(super) enum FreeNodes<'f> {
     /// By pool.
     Beside(&'f [Profile]),
     /// All nodes of every pool.
@@ -53,7 +53,7 @@ pub(super) enum Room<'f> {
 }
 
 /// A pool as the start moves on.
-struct View<'w> {
+struct PricedPool<'w> {
     offer: &'w PoolOffer,
     profile: Option<&'w Profile>,
     /// When the number of free nodes changes.
@@ -64,16 +64,16 @@ struct View<'w> {
 
 /// Starts at which nothing changes but linearly, both included.
 #[derive(Clone, Copy)]
-struct Piece {
+struct StartPiece {
     first: Time,
     last: Time,
 }
 
 /// The search in one group of pools.
-struct Walk<'w> {
+struct GroupWalk<'w> {
     wish: &'w PlacementRequest,
     prices: &'w ChangingPrices,
-    views: Vec<View<'w>>,
+    views: Vec<PricedPool<'w>>,
     bounds: SearchBounds,
     /// After this moment nothing comes that has not come before.
     limit: Time,
@@ -87,11 +87,11 @@ impl PlacementRequest {
     /// The earliest within one group.
     pub(super) fn earliest_priced(
         &self,
-        (group, prices): (&Group, &ChangingPrices),
-        room: Room<'_>,
+        (group, prices): (&PoolGroup, &ChangingPrices),
+        room: FreeNodes<'_>,
         bounds: SearchBounds,
     ) -> Option<PricedBooking> {
-        Walk::new(self, (group, prices), room, bounds).find()
+        GroupWalk::new(self, (group, prices), room, bounds).find()
     }
 
     /// Whether enough nodes are free for the job at the first of these starts, whatever they cost.
@@ -101,8 +101,9 @@ impl PlacementRequest {
             let free = free.profiles()[offer.pool.index()].min(from, offer.length);
             free.clamp(0, i64::from(offer.nodes))
         };
-        let enough =
-            |group: &Group| group.offers.iter().map(usable).sum::<i64>() >= i64::from(self.wanted);
+        let enough = |group: &PoolGroup| {
+            group.offers.iter().map(usable).sum::<i64>() >= i64::from(self.wanted)
+        };
         self.groups.iter().any(enough)
     }
 
@@ -113,7 +114,7 @@ impl PlacementRequest {
         let bounds = self.bounds(Starts::from(now));
         let (mut cheapest, mut most) = (None, 0);
         for group in &self.groups {
-            let mut walk = Walk::new(self, (group, prices), Room::Empty, bounds);
+            let mut walk = GroupWalk::new(self, (group, prices), FreeNodes::Empty, bounds);
             if walk.find().is_some() {
                 return None;
             }
@@ -133,7 +134,7 @@ impl PlacementRequest {
     /// What a booking costs within a group; `None` if the group lacks a pool or a cap is broken.
     pub(super) fn priced_cost(
         &self,
-        (group, prices): (&Group, &ChangingPrices),
+        (group, prices): (&PoolGroup, &ChangingPrices),
         booking: &Booking,
     ) -> Option<i128> {
         let of = |part: &Part| {
@@ -146,17 +147,17 @@ impl PlacementRequest {
     }
 }
 
-impl<'w> Walk<'w> {
+impl<'w> GroupWalk<'w> {
     fn new(
         wish: &'w PlacementRequest,
-        (group, prices): (&'w Group, &'w ChangingPrices),
-        room: Room<'w>,
+        (group, prices): (&'w PoolGroup, &'w ChangingPrices),
+        room: FreeNodes<'w>,
         bounds: SearchBounds,
-    ) -> Walk<'w> {
+    ) -> GroupWalk<'w> {
         let view = |offer: &'w PoolOffer| {
             let profile = match room {
-                Room::Beside(profiles) => Some(&profiles[offer.pool.index()]),
-                Room::Empty => None,
+                FreeNodes::Beside(profiles) => Some(&profiles[offer.pool.index()]),
+                FreeNodes::Empty => None,
             };
             let mut changes = Vec::new();
             let until = bounds.until_for(offer.length);
@@ -164,12 +165,12 @@ impl<'w> Walk<'w> {
                 let end = until.min(Time::INFINITY - offer.length) + offer.length;
                 profile.iter().for_each(|it| it.levels(bounds.from, end, &mut changes));
             }
-            View { offer, profile, changes, until, usable: 0 }
+            PricedPool { offer, profile, changes, until, usable: 0 }
         };
-        let views: Vec<View<'w>> = group.offers.iter().map(view).collect();
+        let views: Vec<PricedPool<'w>> = group.offers.iter().map(view).collect();
         let last = views.iter().filter_map(|view| view.changes.last()).map(|level| level.at);
         let limit = prices.rates.settled(last.fold(bounds.from, Time::max));
-        Walk { wish, prices, views, bounds, limit, cheapest: None, most: 0 }
+        GroupWalk { wish, prices, views, bounds, limit, cheapest: None, most: 0 }
     }
 
     fn find(&mut self) -> Option<PricedBooking> {
@@ -181,7 +182,7 @@ impl<'w> Walk<'w> {
             let next = self.next(at)?;
             if usable >= u64::from(self.wish.wanted) {
                 let last = (next - Span(1)).min(self.bounds.until - Span(1));
-                if let Some(found) = self.first_in(Piece { first: at, last }) {
+                if let Some(found) = self.first_in(StartPiece { first: at, last }) {
                     return Some(found);
                 }
             }
@@ -191,7 +192,7 @@ impl<'w> Walk<'w> {
     }
 
     /// The first start of the piece that the job can afford.
-    fn first_in(&mut self, Piece { first, last }: Piece) -> Option<PricedBooking> {
+    fn first_in(&mut self, StartPiece { first, last }: StartPiece) -> Option<PricedBooking> {
         let at_first = self.choose(first);
         let budget = self.wish.budget;
         let affordable = |it: PricedBooking| (it.0 <= budget).then_some(it);
@@ -219,7 +220,7 @@ impl<'w> Walk<'w> {
     /// The cheapest nodes at a start of the piece that the views are at, which has enough of them.
     fn choose(&self, start: Time) -> PricedBooking {
         let views = self.views.iter().filter(|view| view.usable > 0);
-        let mut offers: Vec<(i64, &View<'_>)> =
+        let mut offers: Vec<(i64, &PricedPool<'_>)> =
             views.map(|view| (self.prices.cost(view.offer, start), view)).collect();
         offers.sort_by_key(|(cost, view)| (*cost, view.offer.length, view.offer.pool));
         let (mut left, mut cost, mut parts) = (self.wish.wanted, 0i128, Vec::new());
@@ -245,7 +246,7 @@ impl<'w> Walk<'w> {
     }
 }
 
-impl View<'_> {
+impl PricedPool<'_> {
     fn look(&mut self, prices: &ChangingPrices, at: Time) {
         let is_possible = at < self.until && prices.allows(self.offer, at);
         let nodes = i64::from(self.offer.nodes);

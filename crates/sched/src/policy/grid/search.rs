@@ -4,9 +4,9 @@ use tradewind_model::{PoolId, Profile, Span, Time};
 
 use super::booking::{Booking, Part};
 use super::free::Free;
-use super::priced::Room;
+use super::priced::FreeNodes;
 use super::rooms::RoomRequest;
-use super::wish::{Group, PlacementRequest, PoolOffer};
+use super::wish::{PlacementRequest, PoolGroup, PoolOffer};
 
 /// A start in `[from, until)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +87,7 @@ impl PlacementRequest {
     /// nothing where they do not.
     pub(in crate::policy) fn priced_start(&self, free: &Free, starts: Starts) -> Option<Time> {
         let (prices, bounds) = (self.prices.as_ref()?, self.bounds(starts));
-        let room = Room::Beside(free.profiles());
+        let room = FreeNodes::Beside(free.profiles());
         let find = |group| self.earliest_priced((group, prices), room, bounds);
         self.groups.iter().filter_map(find).map(|(_, booking)| booking.start).min()
     }
@@ -108,7 +108,7 @@ impl PlacementRequest {
             let found = match &self.prices {
                 None => self.earliest_in(group, free, bounds),
                 Some(prices) => {
-                    let room = Room::Beside(free.profiles());
+                    let room = FreeNodes::Beside(free.profiles());
                     self.earliest_priced((group, prices), room, bounds)
                 }
             };
@@ -126,7 +126,7 @@ impl PlacementRequest {
     /// The earliest within one group.
     fn earliest_in(
         &self,
-        group: &Group,
+        group: &PoolGroup,
         free: &mut Free,
         bounds: SearchBounds,
     ) -> Option<PricedBooking> {
@@ -139,8 +139,8 @@ impl PlacementRequest {
         if let [offer] = &group.offers[..] {
             return self.earliest_on(*offer, room(offer), bounds);
         }
-        let view = |offer: &PoolOffer| View::new(*offer, room(offer), bounds);
-        let mut views: Vec<View<'_>> = group.offers.iter().map(view).collect();
+        let view = |offer: &PoolOffer| PoolView::new(*offer, room(offer), bounds);
+        let mut views: Vec<PoolView<'_>> = group.offers.iter().map(view).collect();
         let length = group.offers.iter().map(|offer| offer.length).min().unwrap_or_default();
         let wanted = RoomRequest { nodes: self.wanted, length };
         let SearchBounds { from: mut at, until, lifted, .. } = bounds;
@@ -186,10 +186,10 @@ impl PlacementRequest {
 
     /// The cheapest nodes at `start`, if they keep to the budget. Views stand in the order of
     /// cost.
-    fn choose(&self, views: &[View<'_>], start: Time) -> Option<PricedBooking> {
+    fn choose(&self, views: &[PoolView<'_>], start: Time) -> Option<PricedBooking> {
         let (mut left, mut cost) = (self.wanted, 0i128);
         let mut parts = Vec::new();
-        for View { offer, usable, .. } in views.iter().filter(|view| view.usable > 0) {
+        for PoolView { offer, usable, .. } in views.iter().filter(|view| view.usable > 0) {
             let nodes = left.min(*usable);
             cost += i128::from(nodes) * i128::from(offer.cost);
             parts.push(self.part(offer.pool, nodes, offer.length));
@@ -204,7 +204,7 @@ impl PlacementRequest {
 
 /// The first moment at which there can be as many nodes more as are missing, or one more if none
 /// is: some pool has its part of them. `None` if there is no such moment.
-fn next(views: &mut [View<'_>], missing: u64) -> Option<Time> {
+fn next(views: &mut [PoolView<'_>], missing: u64) -> Option<Time> {
     let rising = views.iter().filter(|view| view.usable < view.offer.nodes).count();
     let each = missing.div_ceil(rising.max(1) as u64).max(1);
     let mut first: Option<Time> = None;
@@ -261,7 +261,7 @@ impl PoolRoom<'_> {
 }
 
 /// How many nodes of a pool a job could have, as its start moves on.
-struct View<'p> {
+struct PoolView<'p> {
     offer: PoolOffer,
     room: PoolRoom<'p>,
     /// No task may start here from this moment on.
@@ -272,10 +272,10 @@ struct View<'p> {
     usable: u32,
 }
 
-impl View<'_> {
-    fn new(offer: PoolOffer, room: PoolRoom<'_>, bounds: SearchBounds) -> View<'_> {
+impl PoolView<'_> {
+    fn new(offer: PoolOffer, room: PoolRoom<'_>, bounds: SearchBounds) -> PoolView<'_> {
         let until = bounds.until_for(offer.length);
-        View { offer, room, until, at: bounds.from, usable: 0 }
+        PoolView { offer, room, until, at: bounds.from, usable: 0 }
     }
 
     fn look(&mut self, at: Time) {

@@ -2,7 +2,7 @@
 //!
 //! What a task costs depends on its length, which is rounded up to seconds, so that no order holds
 //! for all tasks. But the cost is at most a second's price above price × time, and pools in the
-//! order of that are kept; [`Cheapest`] puts the few in order that could change places.
+//! order of that are kept; [`CheapestPools`] puts the few in order that could change places.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -50,8 +50,8 @@ impl Tariff {
         pools: &'t Pools,
         demand: &'t Demand,
         suits: F,
-    ) -> Cheapest<'t, F> {
-        Cheapest { tariff: self, pools, demand, suits, at: [0, 0], ready: BinaryHeap::new() }
+    ) -> CheapestPools<'t, F> {
+        CheapestPools { tariff: self, pools, demand, suits, at: [0, 0], ready: BinaryHeap::new() }
     }
 
     /// How long a task takes on the slowest pool that suits. `None` if none does.
@@ -66,7 +66,7 @@ impl Tariff {
 }
 
 /// See [`Tariff::cheapest`].
-pub(in crate::policy) struct Cheapest<'t, F> {
+pub(in crate::policy) struct CheapestPools<'t, F> {
     tariff: &'t Tariff,
     pools: &'t Pools,
     demand: &'t Demand,
@@ -77,7 +77,7 @@ pub(in crate::policy) struct Cheapest<'t, F> {
     ready: BinaryHeap<Reverse<(i64, Span, PoolId)>>,
 }
 
-impl<F: Fn(&Pool) -> bool> Cheapest<'_, F> {
+impl<F: Fn(&Pool) -> bool> CheapestPools<'_, F> {
     /// The next pool of each order that is counted like this, and the minimum cost of it and all
     /// behind it.
     fn next_of(&mut self, times: Times) -> Option<(u128, PoolId)> {
@@ -109,7 +109,7 @@ impl<F: Fn(&Pool) -> bool> Cheapest<'_, F> {
     }
 }
 
-impl<F: Fn(&Pool) -> bool> Iterator for Cheapest<'_, F> {
+impl<F: Fn(&Pool) -> bool> Iterator for CheapestPools<'_, F> {
     type Item = PoolOffer;
 
     fn next(&mut self) -> Option<PoolOffer> {

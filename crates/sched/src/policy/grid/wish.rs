@@ -24,7 +24,7 @@ pub(in crate::policy) struct PoolOffer {
 /// Pools that may serve a job together, those that cost least first (then by length, then in
 /// their order), and how fast the job can be there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Group {
+pub(super) struct PoolGroup {
     pub(super) offers: Vec<PoolOffer>,
     /// The longest task at least, if the whole group were free: within the budget.
     least_length: Span,
@@ -40,7 +40,7 @@ pub(in crate::policy) struct PlacementRequest {
     pub(super) earliest_start: Option<Time>,
     pub(super) deadline: Time,
     /// None: the job cannot pay what the pools cost now, and waits for other prices.
-    pub(super) groups: Vec<Group>,
+    pub(super) groups: Vec<PoolGroup>,
     /// Where the price of any pool changes with time: costs depend on the start.
     pub(super) prices: Option<ChangingPrices>,
 }
@@ -125,7 +125,7 @@ impl PlacementRequest {
             cheapest = cheapest.min(cost);
             if cost <= wish.budget {
                 let least_length = wish.least_length(&offers);
-                wish.groups.push(Group { offers, least_length });
+                wish.groups.push(PoolGroup { offers, least_length });
             }
         }
         let saturate = |amount: i128| Money(amount.clamp(0, i128::from(i64::MAX)) as i64);
@@ -142,10 +142,10 @@ impl PlacementRequest {
     /// Whether the job can pay for the booking.
     pub(in crate::policy) fn affords(&self, booking: &Booking) -> bool {
         if let Some(prices) = &self.prices {
-            let cost = |group: &Group| self.priced_cost((group, prices), booking);
+            let cost = |group: &PoolGroup| self.priced_cost((group, prices), booking);
             return self.groups.iter().filter_map(cost).any(|cost| cost <= self.budget);
         }
-        let cost = |group: &Group| {
+        let cost = |group: &PoolGroup| {
             let of = |part: &Part| {
                 let offer = group.offers.iter().find(|offer| offer.pool == part.pool)?;
                 Some(i128::from(offer.cost) * i128::from(part.nodes))
@@ -157,12 +157,12 @@ impl PlacementRequest {
 
     /// The same request on the other pools only. It has no groups if these cannot serve it.
     pub(in crate::policy) fn without(&self, left_out: impl Fn(PoolId) -> bool) -> PlacementRequest {
-        let group = |group: &Group| {
+        let group = |group: &PoolGroup| {
             let offers = group.offers.iter().filter(|offer| !left_out(offer.pool));
             let offers: Vec<PoolOffer> = offers.copied().collect();
             let cost = self.cost(&offers, Span::MAX)?;
             let least_length = (cost <= self.budget).then(|| self.least_length(&offers))?;
-            Some(Group { offers, least_length })
+            Some(PoolGroup { offers, least_length })
         };
         let groups = self.groups.iter().filter_map(group).collect();
         PlacementRequest { groups, prices: self.prices.clone(), ..*self }
@@ -218,7 +218,7 @@ impl PlacementRequest {
 
     /// Suitable nodes on which a task takes no longer than `length`.
     pub(in crate::policy) fn nodes_within(&self, length: Span) -> u32 {
-        let of = |group: &Group| {
+        let of = |group: &PoolGroup| {
             let fast = group.offers.iter().filter(|offer| offer.length <= length);
             fast.map(|offer| offer.nodes).sum()
         };

@@ -5,27 +5,27 @@ use std::collections::BTreeMap;
 use tradewind_model::{Command, Event, JobId, Market, PoolId, Rates, Reason, Span, Time};
 
 use super::space::{self, Outcome};
-use super::waiting::Waiting;
-use super::{Depth, Order, Settings};
+use super::waiting::PoolsJob;
+use super::{Depth, GridFillSettings, Order};
 use crate::policy::availability::News;
-use crate::policy::backfill::{Line, Plain, QueuedJob, Rank};
-use crate::policy::grid::{Availability, Booking, Free, Part, PlacementRequest, Starts};
+use crate::policy::backfill::{BackfillFallback, Line, QueuedJob, Rank};
+use crate::policy::grid::{Booking, Free, GridAvailability, Part, PlacementRequest, Starts};
 use crate::policy::inbox::{self, Comes};
 use crate::policy::order::Ranking;
-use crate::policy::{Promise, Standing};
+use crate::policy::{Promise, UserShare};
 
 /// Jobs that wait to be backfilled.
 #[derive(Debug)]
 pub(in crate::policy) struct Fill {
-    settings: Settings,
+    settings: GridFillSettings,
     ranking: Ranking,
     line: Line<Free>,
     /// Jobs that join the queue at their earliest start.
-    later: BTreeMap<(Time, JobId), Waiting>,
+    later: BTreeMap<(Time, JobId), PoolsJob>,
     /// When jobs that wait joined the queue.
     joined: BTreeMap<JobId, Time>,
     /// Jobs that joined since the last pass.
-    new: BTreeMap<JobId, Waiting>,
+    new: BTreeMap<JobId, PoolsJob>,
     /// Whether the next pass looks at the whole queue.
     whole: bool,
     /// The first moment at which a job of the queue can be told that it is too late.
@@ -33,7 +33,7 @@ pub(in crate::policy) struct Fill {
 }
 
 impl Fill {
-    pub(in crate::policy) fn new(settings: Settings) -> Fill {
+    pub(in crate::policy) fn new(settings: GridFillSettings) -> Fill {
         Fill {
             settings,
             ranking: Ranking::new(settings.order),
@@ -48,8 +48,8 @@ impl Fill {
 
     /// The queue of a plain market, which is one no more: its pool is the first. Jobs have their
     /// old places and reservations.
-    pub(super) fn of(settings: Settings, plain: Plain, market: &Market) -> Fill {
-        let Plain { ranking, waiting, mut joined, running } = plain;
+    pub(super) fn of(settings: GridFillSettings, plain: BackfillFallback, market: &Market) -> Fill {
+        let BackfillFallback { ranking, waiting, mut joined, running } = plain;
         let now = market.now();
         if !settings.order.moves() {
             // In the order of arrival they come before all that join from now on, in their order.
@@ -62,7 +62,7 @@ impl Fill {
             let joined = *fill.joined.entry(job.rank.job).or_insert(now);
             let key = if settings.order == Order::Arrival { now.0 } else { job.rank.key };
             let wish = PlacementRequest::anew(market, job.rank.job, demand, settings.spread);
-            let mut waiting = Waiting::new(Rank { key, ..job.rank }, joined, wish);
+            let mut waiting = PoolsJob::new(Rank { key, ..job.rank }, joined, wish);
             let part =
                 Part { pool: PoolId(0), nodes: job.processors, length: job.estimate, memory: 0 };
             waiting.turn = job.turn;
@@ -92,7 +92,7 @@ impl Fill {
     }
 
     /// What users have used, if that matters.
-    pub(in crate::policy) fn standing(&self, now: Time) -> Vec<Standing> {
+    pub(in crate::policy) fn standing(&self, now: Time) -> Vec<UserShare> {
         self.ranking.standing(now)
     }
 
@@ -105,7 +105,7 @@ impl Fill {
     pub(in crate::policy) fn obey(
         &mut self,
         market: &Market,
-        books: &mut Availability,
+        books: &mut GridAvailability,
         events: &[Event],
     ) {
         self.ranking.follow(market);
@@ -152,7 +152,7 @@ impl Fill {
         let joined = *self.joined.entry(job).or_insert(joins);
         let rank = Rank { key: self.ranking.key(demand, joined, joined.max(now)), job };
         let turn = self.settings.plain().turns().map(|order| order.key(demand));
-        let waiting = Waiting { turn, ..Waiting::new(rank, joined, wish) };
+        let waiting = PoolsJob { turn, ..PoolsJob::new(rank, joined, wish) };
         match joined > now {
             true => _ = self.later.insert((joined, job), waiting),
             false => _ = self.new.insert(job, waiting),
@@ -161,7 +161,7 @@ impl Fill {
     }
 
     /// All jobs give their reservations back.
-    pub(in crate::policy) fn withdraw(&mut self, books: &mut Availability) {
+    pub(in crate::policy) fn withdraw(&mut self, books: &mut GridAvailability) {
         self.line.withdraw(books.free_mut());
         self.whole = true;
     }
@@ -176,7 +176,7 @@ impl Fill {
     }
 
     /// A job leaves the queue.
-    pub(in crate::policy) fn leave(&mut self, books: &mut Availability, job: JobId) {
+    pub(in crate::policy) fn leave(&mut self, books: &mut GridAvailability, job: JobId) {
         if let Some(rank) = space::rank_of(&self.line, job) {
             self.line.remove(books.free_mut(), rank);
         }
@@ -188,7 +188,7 @@ impl Fill {
     pub(in crate::policy) fn decide(
         &mut self,
         market: &Market,
-        books: &mut Availability,
+        books: &mut GridAvailability,
         woken: bool,
         commands: &mut Vec<Command>,
     ) {
@@ -221,7 +221,7 @@ impl Fill {
 
     /// Whether submissions alone leave every job that waited where it was.
     fn settled(&self, now: Time) -> bool {
-        let Settings { depth, order, .. } = self.settings;
+        let GridFillSettings { depth, order, .. } = self.settings;
         let settled = order == Order::Arrival || depth == Depth::All && !order.moves();
         settled && self.line.first_reservation().is_none_or(|start| start > now)
     }
@@ -230,7 +230,7 @@ impl Fill {
     fn walk(
         &mut self,
         market: &Market,
-        books: &mut Availability,
+        books: &mut GridAvailability,
         outcomes: &mut Vec<(Rank, Outcome)>,
     ) {
         let now = books.now();
@@ -258,7 +258,7 @@ impl Fill {
     /// Applies the outcomes of a pass, and makes commands of them.
     fn carry_out(
         &mut self,
-        books: &mut Availability,
+        books: &mut GridAvailability,
         outcomes: Vec<(Rank, Outcome)>,
         commands: &mut Vec<Command>,
     ) {
@@ -280,7 +280,7 @@ impl Fill {
     pub(in crate::policy) fn next_wake(
         &self,
         market: &Market,
-        books: &Availability,
+        books: &GridAvailability,
     ) -> Option<Time> {
         let later = self.later.keys().next().map(|(at, _)| *at);
         let unsaid = books.next_unsaid_end().filter(|_| self.line.len() > 0);
@@ -296,7 +296,12 @@ impl Fill {
     /// reservations; if there is none, when a price changes, as jobs may then be refused. A job that
     /// lacks nodes, whatever they cost, lacks them until something happens: nodes become free by
     /// events alone.
-    fn price_wake(&self, rates: &Rates, books: &Availability, wake: Option<Time>) -> Option<Time> {
+    fn price_wake(
+        &self,
+        rates: &Rates,
+        books: &GridAvailability,
+        wake: Option<Time>,
+    ) -> Option<Time> {
         let from = books.now() + Span(1);
         let mut until = wake.unwrap_or(Time::INFINITY);
         let heads = match self.settings.depth {
@@ -304,7 +309,7 @@ impl Fill {
             _ => usize::MAX,
         };
         let unreserved = self.line.iter().filter(|it| it.waits_for_nodes()).take(heads);
-        let unreserved: Vec<&Waiting> = unreserved.filter(|it| it.reserved.is_none()).collect();
+        let unreserved: Vec<&PoolsJob> = unreserved.filter(|it| it.reserved.is_none()).collect();
         for waiting in &unreserved {
             let starts = Starts { from, until };
             if !waiting.wish.has_nodes(books.free(), starts) {
@@ -342,7 +347,7 @@ impl Fill {
 /// With a reservation for all, and for the head alone in the order of arrival, reservations
 /// never move back. Those of the second and third in the queue may: the head's may move to
 /// nodes that stood in no job's way before.
-pub(super) fn promise(settings: Settings) -> Promise {
+pub(super) fn promise(settings: GridFillSettings) -> Promise {
     match (settings.depth, settings.order) {
         (_, order) if order.moves() => Promise::Nothing,
         (Depth::All, _) | (Depth::First(1), Order::Arrival) => Promise::Reservations,

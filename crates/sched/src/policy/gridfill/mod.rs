@@ -36,39 +36,40 @@ use tradewind_model::{Admission, Command, Demand, Event, JobId, Market, Pool, Te
 pub use super::Order;
 pub use super::backfill::Depth;
 use super::backfill::{self, Backfill};
-use super::grid::Availability;
+use super::grid::GridAvailability;
 pub use super::grid::Spread;
 use super::inbox::{self, Comes};
-use super::{Policy, Promise, Standing};
+use super::{Policy, Promise, UserShare};
 pub(super) use fill::Fill;
-pub(super) use waiting::Waiting;
+pub(super) use waiting::PoolsJob;
 
 /// The knobs of [`GridFill`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
+pub struct GridFillSettings {
     /// How many waiting jobs hold a reservation.
     pub depth: Depth,
     /// Who comes first.
     pub order: Order,
-    /// Which candidate comes first; see [`backfill::Settings::candidates`].
+    /// Which candidate comes first; see [`backfill::BackfillSettings::candidates`].
     pub candidates: Option<Order>,
     /// Over how many sites one job may lie.
     pub spread: Spread,
 }
 
-impl Default for Settings {
+impl Default for GridFillSettings {
     /// EASY, by arrival, over the whole grid.
-    fn default() -> Settings {
-        let backfill::Settings { depth, order, candidates } = backfill::Settings::default();
-        Settings { depth, order, candidates, spread: Spread::Grid }
+    fn default() -> GridFillSettings {
+        let backfill::BackfillSettings { depth, order, candidates } =
+            backfill::BackfillSettings::default();
+        GridFillSettings { depth, order, candidates, spread: Spread::Grid }
     }
 }
 
-impl Settings {
+impl GridFillSettings {
     /// The same for one plain pool.
-    pub fn plain(self) -> backfill::Settings {
-        let Settings { depth, order, candidates, .. } = self;
-        backfill::Settings { depth, order, candidates }
+    pub fn plain(self) -> backfill::BackfillSettings {
+        let GridFillSettings { depth, order, candidates, .. } = self;
+        backfill::BackfillSettings { depth, order, candidates }
     }
 }
 
@@ -83,35 +84,36 @@ impl Settings {
 /// through time; the others look at the present moment.
 #[derive(Debug)]
 pub struct GridFill {
-    settings: Settings,
-    queue: Queue,
+    settings: GridFillSettings,
+    queue: GridQueue,
     /// Whether the first call is yet to come, and goes on from another policy.
     resumed: bool,
 }
 
 /// Where jobs wait.
 #[derive(Debug)]
-enum Queue {
+enum GridQueue {
     /// There is one pool, and all jobs so far ask for nodes and time only.
     Plain(Box<Backfill>),
-    Pools(Box<(Fill, Availability)>),
+    Pools(Box<(Fill, GridAvailability)>),
 }
 
 impl GridFill {
     /// A policy that has seen nothing so far.
-    pub fn new(settings: Settings) -> GridFill {
+    pub fn new(settings: GridFillSettings) -> GridFill {
         let plain = Backfill::new(settings.plain());
-        GridFill { settings, queue: Queue::Plain(Box::new(plain)), resumed: false }
+        GridFill { settings, queue: GridQueue::Plain(Box::new(plain)), resumed: false }
     }
 
     /// From now on jobs may ask for anything.
     fn widen(&mut self, market: &Market) {
-        let Queue::Plain(plain) = &mut self.queue else { return };
+        let GridQueue::Plain(plain) = &mut self.queue else { return };
         let empty = Backfill::new(self.settings.plain());
         let (plain, nodes) = std::mem::replace(&mut **plain, empty).into_parts();
-        let fresh = || Availability::of_pools(market);
+        let fresh = || GridAvailability::of_pools(market);
         let fill = Fill::of(self.settings, plain, market);
-        self.queue = Queue::Pools(Box::new((fill, nodes.map_or_else(fresh, Availability::of_one))));
+        self.queue =
+            GridQueue::Pools(Box::new((fill, nodes.map_or_else(fresh, GridAvailability::of_one))));
     }
 }
 
@@ -150,8 +152,8 @@ impl Policy for GridFill {
             self.widen(market);
         }
         let (fill, nodes) = match &mut self.queue {
-            Queue::Plain(plain) => return plain.decide(market, events, commands),
-            Queue::Pools(pools) => (&mut pools.0, &mut pools.1),
+            GridQueue::Plain(plain) => return plain.decide(market, events, commands),
+            GridQueue::Pools(pools) => (&mut pools.0, &mut pools.1),
         };
         let news = nodes.follow(market, events);
         fill.follow(news, events);
@@ -170,15 +172,15 @@ impl Policy for GridFill {
     fn resume(&mut self, usage: &BTreeMap<i64, u64>) {
         self.resumed = true;
         match &mut self.queue {
-            Queue::Plain(plain) => plain.resume(usage),
-            Queue::Pools(pools) => pools.0.resume(usage),
+            GridQueue::Plain(plain) => plain.resume(usage),
+            GridQueue::Pools(pools) => pools.0.resume(usage),
         }
     }
 
-    fn standing(&self, now: Time) -> Vec<Standing> {
+    fn standing(&self, now: Time) -> Vec<UserShare> {
         match &self.queue {
-            Queue::Plain(plain) => plain.standing(now),
-            Queue::Pools(pools) => pools.0.standing(now),
+            GridQueue::Plain(plain) => plain.standing(now),
+            GridQueue::Pools(pools) => pools.0.standing(now),
         }
     }
 
@@ -188,8 +190,8 @@ impl Policy for GridFill {
 
     fn reservation(&self, job: JobId) -> Option<Time> {
         match &self.queue {
-            Queue::Plain(plain) => plain.reservation(job),
-            Queue::Pools(pools) => pools.0.reservation(job),
+            GridQueue::Plain(plain) => plain.reservation(job),
+            GridQueue::Pools(pools) => pools.0.reservation(job),
         }
     }
 }

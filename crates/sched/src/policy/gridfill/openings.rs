@@ -9,7 +9,7 @@
 use tradewind_model::Span;
 
 use crate::policy::backfill::Rank;
-use crate::policy::grid::{Free, Opening, PlacementRequest, Starts};
+use crate::policy::grid::{Free, PlacementRequest, PoolOpening, Starts};
 
 /// What became free, by pool.
 #[derive(Debug, Clone, Default)]
@@ -21,20 +21,20 @@ pub(in crate::policy) struct Openings {
 #[derive(Debug, Clone)]
 struct Openness {
     /// For every job that this walk has not reached yet.
-    ahead: Opening,
+    ahead: PoolOpening,
     /// For jobs before a rank, as the last walk had passed them; ascending, and each with all that
     /// come after it.
-    missed: Vec<(Rank, Opening)>,
+    missed: Vec<(Rank, PoolOpening)>,
     /// How many of them this walk has left behind.
     passed: usize,
     /// For jobs before a rank, as this walk has passed them.
-    next: Vec<(Rank, Opening)>,
+    next: Vec<(Rank, PoolOpening)>,
 }
 
 impl Default for Openness {
     fn default() -> Openness {
         let (missed, next) = (Vec::new(), Vec::new());
-        Openness { ahead: Opening::NONE, missed, passed: 0, next }
+        Openness { ahead: PoolOpening::NONE, missed, passed: 0, next }
     }
 }
 
@@ -51,7 +51,7 @@ impl Openings {
     /// The same as a job moved away or left.
     pub(super) fn note_move(&mut self, free: &mut Free, rank: Rank) {
         for (pool, opening) in self.pools.iter_mut().zip(free.opened()) {
-            if opening != Opening::NONE {
+            if opening != PoolOpening::NONE {
                 pool.ahead = pool.ahead.and(opening);
                 pool.next.push((rank, opening));
             }
@@ -61,10 +61,10 @@ impl Openings {
     /// The walk is over.
     pub(super) fn turn(&mut self) {
         for pool in &mut self.pools {
-            (pool.ahead, pool.passed) = (Opening::NONE, 0);
+            (pool.ahead, pool.passed) = (PoolOpening::NONE, 0);
             std::mem::swap(&mut pool.missed, &mut pool.next);
             pool.next.clear();
-            let mut after = Opening::NONE;
+            let mut after = PoolOpening::NONE;
             for (_, opening) in pool.missed.iter_mut().rev() {
                 after = after.and(*opening);
                 *opening = after;
@@ -75,16 +75,16 @@ impl Openings {
     /// Starts at which the job could do better. To be asked in queue order.
     pub(super) fn starts(&mut self, rank: Rank, wish: &PlacementRequest) -> Starts {
         for pool in &mut self.pools {
-            let behind = |(before, _): &(Rank, Opening)| *before <= rank;
+            let behind = |(before, _): &(Rank, PoolOpening)| *before <= rank;
             pool.passed += pool.missed[pool.passed..].iter().take_while(|it| behind(it)).count();
         }
-        let mut all = Opening::NONE;
+        let mut all = PoolOpening::NONE;
         for (pool, length) in wish.pools() {
             let pool = &self.pools[pool.index()];
-            let missed = pool.missed.get(pool.passed).map_or(Opening::NONE, |it| it.1);
+            let missed = pool.missed.get(pool.passed).map_or(PoolOpening::NONE, |it| it.1);
             let opening = pool.ahead.and(missed);
             let from = opening.from - length + Span(1);
-            all = all.and(Opening { from, until: opening.until });
+            all = all.and(PoolOpening { from, until: opening.until });
         }
         Starts { from: all.from, until: all.until }
     }

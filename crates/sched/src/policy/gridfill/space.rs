@@ -3,7 +3,7 @@
 use tradewind_model::{JobId, Reason, Span, Time};
 
 use super::openings::Openings;
-use super::waiting::Waiting;
+use super::waiting::PoolsJob;
 use crate::policy::availability::Capacity;
 use crate::policy::backfill::{Line, Queue, QueuedJob, Rank, Space};
 use crate::policy::grid::{Booking, Free, Starts};
@@ -18,7 +18,7 @@ pub(in crate::policy) enum Outcome {
 }
 
 impl Space for Free {
-    type Job = Waiting;
+    type Job = PoolsJob;
     type Place = Booking;
     type Outcome = (Rank, Outcome);
     type Memory = Openings;
@@ -27,12 +27,12 @@ impl Space for Free {
         self.profiles().iter().any(|profile| profile.free_now() > 0)
     }
 
-    fn first_place(&mut self, job: &Waiting, _: &mut Openings) -> Option<Booking> {
+    fn first_place(&mut self, job: &PoolsJob, _: &mut Openings) -> Option<Booking> {
         let now = self.now();
         job.wish.earliest(self, now)
     }
 
-    fn place_now(&mut self, job: &Waiting) -> Option<Booking> {
+    fn place_now(&mut self, job: &PoolsJob) -> Option<Booking> {
         let now = self.now();
         job.wish.now(self, now)
     }
@@ -41,7 +41,7 @@ impl Space for Free {
         place.start
     }
 
-    fn started(job: Waiting, place: Booking) -> (Rank, Outcome) {
+    fn started(job: PoolsJob, place: Booking) -> (Rank, Outcome) {
         (job.rank, Outcome::Starts(place))
     }
 
@@ -49,21 +49,21 @@ impl Space for Free {
         place.taken().for_each(|taken| self.take(taken));
     }
 
-    fn release(&mut self, job: &Waiting) {
+    fn release(&mut self, job: &PoolsJob) {
         job.reserved.iter().flat_map(Booking::taken).for_each(|taken| self.give(taken));
     }
 
     /// One by one.
     fn next_that_fits(
         &mut self,
-        queue: &mut Queue<Waiting>,
+        queue: &mut Queue<PoolsJob>,
         _: &mut Openings,
         after: Option<Rank>,
     ) -> Option<(Rank, Booking)> {
         queue.candidates(after).find_map(|job| Some((job.rank, self.place_now(job)?)))
     }
 
-    fn ahead(queue: &Queue<Waiting>, rank: Rank, enough: usize) -> usize {
+    fn ahead(queue: &Queue<PoolsJob>, rank: Rank, enough: usize) -> usize {
         let before = queue.iter().take_while(|job| job.rank < rank);
         before.filter(|job| job.waits_for_nodes()).take(enough).count()
     }
@@ -91,14 +91,14 @@ impl Space for Free {
         memory.turn();
     }
 
-    fn forgot(_: &mut Openings, queue: &mut Queue<Waiting>) {
+    fn forgot(_: &mut Openings, queue: &mut Queue<PoolsJob>) {
         queue.iter_mut().for_each(|waiting| waiting.settled = false);
     }
 }
 
 /// Moves the job to the earliest place beside all others. If it was there when it was looked at
 /// last, starts at which nothing has become free since are passed over.
-fn settle(waiting: &mut Waiting, free: &mut Free, openings: &mut Openings) {
+fn settle(waiting: &mut PoolsJob, free: &mut Free, openings: &mut Openings) {
     let now = free.now();
     let due = waiting.reserved_start().is_some_and(|start| start <= now);
     let mut starts = Starts::from(now);

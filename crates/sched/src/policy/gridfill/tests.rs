@@ -19,14 +19,14 @@ use crate::testing::{any_mode, performance};
 struct Plain(GridFill);
 
 impl Plain {
-    fn new(settings: Settings, market: &Market) -> Plain {
+    fn new(settings: GridFillSettings, market: &Market) -> Plain {
         let mut policy = GridFill::new(settings);
         policy.widen(market);
         Plain(policy)
     }
 
     fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>) {
-        if let Queue::Pools(pools) = &mut self.0.queue {
+        if let GridQueue::Pools(pools) = &mut self.0.queue {
             pools.0.unsettle();
             pools.1.free_mut().forget();
         }
@@ -217,17 +217,14 @@ impl World {
     }
 }
 
-fn any_settings() -> impl Strategy<Value = Settings> {
+fn any_settings() -> impl Strategy<Value = GridFillSettings> {
     let depth = prop_oneof![4 => Just(Depth::All), 1 => (0u32..3).prop_map(Depth::First)];
     let orders = Order::ALL.map(|(order, _)| order).to_vec();
     let order = prop_oneof![2 => Just(Order::Arrival), 1 => prop::sample::select(orders.clone())];
     let spread = prop::sample::select(vec![Spread::Grid, Spread::Site]);
     let candidates = prop::option::of(prop::sample::select(orders.clone()));
-    (depth, order, candidates, spread).prop_map(|(depth, order, candidates, spread)| Settings {
-        depth,
-        order,
-        candidates,
-        spread,
+    (depth, order, candidates, spread).prop_map(|(depth, order, candidates, spread)| {
+        GridFillSettings { depth, order, candidates, spread }
     })
 }
 
@@ -243,8 +240,10 @@ fn reservations(tested: &GridFill) -> Vec<(JobId, Option<Booking>)> {
         waiting.reserved.map(|start| Booking { start, parts: vec![part] })
     };
     match &tested.queue {
-        Queue::Plain(plain) => plain.reservations().map(|it| (it.rank.job, booking(it))).collect(),
-        Queue::Pools(pools) => pools.0.reservations(),
+        GridQueue::Plain(plain) => {
+            plain.reservations().map(|it| (it.rank.job, booking(it))).collect()
+        }
+        GridQueue::Pools(pools) => pools.0.reservations(),
     }
 }
 
@@ -255,7 +254,11 @@ fn any_steps(terms: u32, dearest: i64) -> impl Strategy<Value = Steps> {
     prop::collection::vec((acts, 0i64..12), 1..120)
 }
 
-fn compare(pools: Arc<Pools>, settings: Settings, steps: Steps) -> Result<(), TestCaseError> {
+fn compare(
+    pools: Arc<Pools>,
+    settings: GridFillSettings,
+    steps: Steps,
+) -> Result<(), TestCaseError> {
     let mut world = World { market: Market::new(pools, Time(0)), events: vec![] };
     let mut plain = Plain::new(settings, &world.market);
     let mut tested = GridFill::new(settings);

@@ -7,7 +7,7 @@ use crate::policy::grid::{Booking, PlacementRequest};
 
 /// A job that waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::policy) struct Waiting {
+pub(in crate::policy) struct PoolsJob {
     pub(super) rank: Rank,
     /// Its key in the order of candidates, if that is not the order of the queue.
     pub(super) turn: Option<i64>,
@@ -19,13 +19,13 @@ pub(in crate::policy) struct Waiting {
     pub(super) settled: bool,
 }
 
-impl Waiting {
-    pub(in crate::policy) fn new(rank: Rank, joined: Time, wish: PlacementRequest) -> Waiting {
-        Waiting { rank, turn: None, joined, wish, reserved: None, settled: false }
+impl PoolsJob {
+    pub(in crate::policy) fn new(rank: Rank, joined: Time, wish: PlacementRequest) -> PoolsJob {
+        PoolsJob { rank, turn: None, joined, wish, reserved: None, settled: false }
     }
 }
 
-impl QueuedJob for Waiting {
+impl QueuedJob for PoolsJob {
     type Place = Booking;
     type Index = ();
 

@@ -3,16 +3,17 @@
 //!
 //! It learns how long jobs run ([`Learned`]), and is EASY with three changes:
 //!
-//! - **Order.** Jobs are put in the order of a due time, fixed at submission ([`Settings`]): jobs that
-//!   are expected to be short are due soon, no job is due later than about a day after its
-//!   submission, and wide jobs, for which the machine must be emptied, are due earlier. The first
-//!   job has the reservation, and candidates behind it start shortest-predicted-first.
+//! - **Order.** Jobs are put in the order of a due time, fixed at submission ([`LearnedSettings`]): jobs that
+//!   are expected to be short are due soon, and no job is due later than a day and a half after its
+//!   submission. The first job has the reservation, and candidates behind it start
+//!   shortest-predicted-first.
 //! - **Plans** are made with predicted lengths: the median, then the length that one job in a
 //!   hundred exceeds, then the request.
 //! - **Bound.** A job that has waited for long is *protected*: it comes before all others, in the
-//!   order of submission (wide jobs earlier), and as long as any protected job waits, all plans are
-//!   made by requests, so that no candidate delays its reservation, however wrong predictions are.
-//!   The bound is an order and a reservation, and not a number of seconds.
+//!   order of submission (wide jobs, for which the machine must be emptied, earlier), and as long
+//!   as any protected job waits, all plans are made by requests, so that no candidate delays its
+//!   reservation, however wrong predictions are. The bound is an order and a reservation, and not
+//!   a number of seconds.
 //!
 //! It sees the requests of jobs and what the market tells, never a run time before its end. Exact with
 //! respect to this rule; heuristic in its aim, a small mean of bounded slowdowns.
@@ -26,9 +27,9 @@ use tradewind_model::{Command, Demand, Event, JobId, Market, Place, PoolId, Prof
 use super::availability::{Availability, News, expected_span};
 use super::backfill::{Depth, PoolLine, Rank, Waiting};
 use super::{Policy, inbox};
-use crate::predict::{Forecast, Learned, Learner, Submission};
-pub use weigh::Settings;
-use weigh::Weighed;
+use crate::predict::{Learned, Prediction, RunForecast, Submission};
+pub use weigh::LearnedSettings;
+use weigh::WeighedJob;
 
 /// By what plans are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,22 +42,28 @@ pub enum Basis {
 
 /// What is known of a job that has not ended.
 #[derive(Debug, Clone, Copy)]
-struct Known {
-    requested: Span,
-    forecast: Forecast,
-    weighed: Weighed,
+struct KnownJob {
+    what: Submission,
+    forecast: RunForecast,
+    /// The median of the prediction, trusted or not.
+    median: Span,
+    weighed: WeighedJob,
     rank: Rank,
     start: Option<Time>,
 }
 
-impl Known {
+impl KnownJob {
     /// How long the job is expected to run in all, if it has been running for `elapsed`; longer
     /// than that.
     fn length(&self, basis: Basis, elapsed: Span) -> Span {
-        let Forecast { median, late, .. } = self.forecast;
-        let predicted = [median, late].into_iter().filter(|_| basis == Basis::Predictions);
-        let holds = predicted.into_iter().find(|span| *span > elapsed && *span < self.requested);
-        holds.unwrap_or_else(|| expected_span(self.requested, elapsed))
+        let RunForecast { median, late, .. } = self.forecast;
+        let predicted = match basis {
+            Basis::Predictions => &[median, late][..],
+            Basis::Requests => &[],
+        };
+        let holds =
+            predicted.iter().copied().find(|span| *span > elapsed && *span < self.what.requested);
+        holds.unwrap_or_else(|| expected_span(self.what.requested, elapsed))
     }
 }
 
@@ -67,12 +74,12 @@ impl Known {
 /// running jobs are planned again, in O((w + r) log (w + r)).
 #[derive(Debug)]
 pub struct LearnedFill {
-    settings: Settings,
+    settings: LearnedSettings,
     learner: Learned,
     /// Running jobs, outages and the reservation; `None` until the first call.
     nodes: Option<Box<Availability<Profile>>>,
     line: PoolLine,
-    known: BTreeMap<JobId, Known>,
+    known: BTreeMap<JobId, KnownJob>,
     /// Waiting jobs that are not protected, by when they come to be.
     young: BTreeSet<(Time, JobId)>,
     basis: Basis,
@@ -82,13 +89,13 @@ pub struct LearnedFill {
 
 impl Default for LearnedFill {
     fn default() -> LearnedFill {
-        LearnedFill::new(Settings::default())
+        LearnedFill::new(LearnedSettings::default())
     }
 }
 
 impl LearnedFill {
     /// A policy that has seen nothing so far.
-    pub fn new(settings: Settings) -> LearnedFill {
+    pub fn new(settings: LearnedSettings) -> LearnedFill {
         LearnedFill {
             settings,
             learner: Learned::default(),
@@ -111,17 +118,12 @@ impl LearnedFill {
                 Event::Started { job, .. } => self.begin(*job, now),
                 Event::Interrupted { job } => {
                     self.known.entry(*job).and_modify(|known| known.start = None);
-                    self.learner.interrupted(*job);
                 }
-                Event::Cancelled { job } | Event::Refused { job } => {
-                    self.known.remove(job);
-                    self.learner.left(*job);
-                }
+                Event::Cancelled { job } | Event::Refused { job } => _ = self.known.remove(job),
                 Event::Ended { job } => {
-                    let start = self.known.remove(job).and_then(|known| known.start);
-                    match start {
-                        Some(start) => self.learner.ended(*job, now - start, now),
-                        None => self.learner.left(*job),
+                    let Some(known) = self.known.remove(job) else { continue };
+                    if let Some(start) = known.start {
+                        self.learner.learn(&known.what, known.median, now - start);
                     }
                 }
                 _ => {}
@@ -138,7 +140,6 @@ impl LearnedFill {
     fn begin(&mut self, job: JobId, now: Time) {
         if let Some(known) = self.known.get_mut(&job) {
             known.start = Some(now);
-            self.learner.started(job, now);
         }
     }
 
@@ -153,19 +154,18 @@ impl LearnedFill {
                 let requested = asked.unwrap_or_else(|| pool.length_of(demand)).max(Span(1));
                 let (user, processors) = (demand.terms().user, demand.processors);
                 let what = Submission { user, processors, requested, at: now };
-                let forecast = self.learner.forecast(job, what);
+                let Prediction { forecast, median } = self.learner.predict(&what);
                 let weighed = self.settings.weigh(&what, &forecast, pool.nodes);
                 let rank = Rank { key: weighed.due.0, job };
-                Known { requested, forecast, weighed, rank, start: None }
+                KnownJob { what, forecast, median, weighed, rank, start: None }
             }
         };
         self.known.insert(job, known);
-        self.young.insert((known.weighed.protected, job));
         self.placed(&known, demand.processors)
     }
 
     /// The job at its place in the queue.
-    fn placed(&self, known: &Known, processors: u32) -> Waiting {
+    fn placed(&self, known: &KnownJob, processors: u32) -> Waiting {
         let Rank { key, job } = known.rank;
         let length = known.length(self.basis, Span::ZERO);
         let turn = if weigh::is_protected(key) { key } else { known.forecast.turn.0 };
@@ -211,13 +211,13 @@ impl LearnedFill {
     /// Writes down who started.
     fn start(&mut self, nodes: &mut Availability<Profile>, commands: &mut Vec<Command>) {
         let now = nodes.now();
-        for waiting in std::mem::take(&mut self.started) {
+        for waiting in self.started.drain(..) {
             let job = waiting.rank.job;
             nodes.start(job, waiting.taken(now), waiting.estimate);
-            if let Some(known) = self.known.get(&job) {
+            if let Some(known) = self.known.get_mut(&job) {
                 self.young.remove(&(known.weighed.protected, job));
+                known.start = Some(now);
             }
-            self.begin(job, now);
             commands.push(Command::Start { job, place: Place::Pool(PoolId(0)) });
         }
     }
@@ -243,9 +243,15 @@ impl LearnedFill {
             let waiting = self.waiting(job, demand, market);
             let behind = self.line.first().is_some_and(|first| first < waiting.rank);
             whole |= !behind && self.line.len() > 0;
+            let started = self.started.len();
             match whole {
                 true => self.line.insert(waiting),
                 false => self.line.try_one(nodes.free_mut(), waiting, &mut self.started),
+            }
+            if self.started.len() == started
+                && let Some(known) = self.known.get(&job)
+            {
+                self.young.insert((known.weighed.protected, job));
             }
         }
         whole
@@ -261,7 +267,9 @@ impl Policy for LearnedFill {
         let mut whole = !self.is_one_submission(now, events);
         let (known, basis) = (&self.known, self.basis);
         let belief = |job, _, elapsed| Some(known.get(&job)?.length(basis, elapsed));
-        let News { upset, regained, .. } = nodes.follow_by(market, events, belief);
+        let line = &mut self.line;
+        let strike = |free: &mut Profile| line.withdraw(free);
+        let News { upset, regained, .. } = nodes.follow_and_extend(market, events, belief, strike);
         whole |= upset || regained;
         if upset {
             self.line.forget();

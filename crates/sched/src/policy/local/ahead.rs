@@ -6,14 +6,14 @@ use std::collections::{BTreeSet, BinaryHeap};
 
 use tradewind_model::{JobId, Span, Time};
 
-use super::{Local, Origin, Plain, PlainSettings, Wanted};
+use super::{LocalScheduler, Origin, Plain, PlainSettings, SiteJob};
 
 /// A job as the look-ahead sees it: the scheduler decides by the length that it knows, the job runs for as
 /// long as it is expected to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Expected {
+pub struct ExpectedJob {
     /// Which, with its width and the length that the scheduler reckons with.
-    pub wanted: Wanted,
+    pub wanted: SiteJob,
     /// How long it is expected to run in all, at least 1 s and at most `wanted.length`.
     pub length: Span,
 }
@@ -29,7 +29,7 @@ pub struct LookAhead {
     processors: u32,
     plain: Plain,
     ends: BinaryHeap<Reverse<(Time, JobId, u32)>>,
-    waiting: Vec<Expected>,
+    waiting: Vec<ExpectedJob>,
     started: BTreeSet<JobId>,
 }
 
@@ -47,22 +47,22 @@ impl LookAhead {
     }
 
     /// A job runs since `start`. Its lengths are in all, and longer than what it has run for.
-    pub fn runs(&mut self, job: Expected, start: Time) {
-        let Expected { wanted, length } = job;
+    pub fn runs(&mut self, job: ExpectedJob, start: Time) {
+        let ExpectedJob { wanted, length } = job;
         self.plain.adopt(wanted, start, self.now);
         let end = (start + length.min(wanted.length)).max(self.now + Span(1));
         self.ends.push(Reverse((end, wanted.job, wanted.processors)));
     }
 
     /// A job waits. In the order of the ids of jobs.
-    pub fn waits(&mut self, job: Expected) {
+    pub fn waits(&mut self, job: ExpectedJob) {
         self.plain.join(job.wanted, Origin::Local, self.now);
         self.waiting.push(job);
     }
 
     /// A job waits that is not looked at: it counts as work before those behind it, and its own
     /// start is when the work up to it is done.
-    pub fn counts(&mut self, job: Expected) {
+    pub fn counts(&mut self, job: ExpectedJob) {
         self.waiting.push(job);
     }
 
@@ -96,7 +96,7 @@ impl LookAhead {
     fn start(&mut self, job: JobId) {
         self.started.insert(job);
         if let Ok(at) = self.waiting.binary_search_by_key(&job, |other| other.wanted.job) {
-            let Expected { wanted, length } = self.waiting[at];
+            let ExpectedJob { wanted, length } = self.waiting[at];
             let length = length.min(wanted.length).max(Span(1));
             self.ends.push(Reverse((self.now + length, job, wanted.processors)));
         }
@@ -135,13 +135,13 @@ impl LookAhead {
 mod tests {
     use super::*;
     use crate::policy::backfill::Depth;
-    use crate::policy::local::Turn;
+    use crate::policy::local::QueueOrder;
 
-    const EASY: PlainSettings = PlainSettings { depth: Depth::First(1), turn: Turn::Arrival };
+    const EASY: PlainSettings = PlainSettings { depth: Depth::First(1), turn: QueueOrder::Arrival };
 
-    fn job(id: u32, processors: u32, told: i64, length: i64) -> Expected {
-        let wanted = Wanted { job: JobId(id), processors, length: Span(told), submitted: Time(0) };
-        Expected { wanted, length: Span(length) }
+    fn job(id: u32, processors: u32, told: i64, length: i64) -> ExpectedJob {
+        let wanted = SiteJob { job: JobId(id), processors, length: Span(told), submitted: Time(0) };
+        ExpectedJob { wanted, length: Span(length) }
     }
 
     #[test]

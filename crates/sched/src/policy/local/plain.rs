@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use tradewind_model::{JobId, Outage, OutageId, Profile, Span, Time};
 
-use super::{Load, Local, Origin, Wanted};
+use super::{Load, LocalScheduler, Origin, SiteJob};
 use crate::policy::Promise;
 use crate::policy::availability::Availability;
 use crate::policy::backfill::{Depth, PoolLine, Rank, Waiting};
@@ -14,7 +14,7 @@ use crate::policy::backfill::{Depth, PoolLine, Rank, Waiting};
 /// Who comes first in the queue, remote jobs behind local ones; ties go to the job that was
 /// submitted first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Turn {
+pub enum QueueOrder {
     /// The job that was submitted first.
     #[default]
     Arrival,
@@ -22,26 +22,26 @@ pub enum Turn {
     Shortest,
 }
 
-impl Turn {
+impl QueueOrder {
     /// Every value, with its name on the command line.
-    pub const ALL: [(Turn, &'static str); 2] =
-        [(Turn::Arrival, "arrival"), (Turn::Shortest, "shortest")];
+    pub const ALL: [(QueueOrder, &'static str); 2] =
+        [(QueueOrder::Arrival, "arrival"), (QueueOrder::Shortest, "shortest")];
 }
 
 /// The knobs of [`Plain`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
+pub struct PlainSettings {
     /// How many waiting jobs hold a reservation.
     pub depth: Depth,
     /// Who comes first.
-    pub turn: Turn,
+    pub turn: QueueOrder,
 }
 
 /// A site with one queue; see the module's text. Passes cost what they cost in
 /// [`Backfill`](crate::policy::backfill::Backfill).
 #[derive(Debug, Clone)]
 pub struct Plain {
-    settings: Settings,
+    settings: PlainSettings,
     nodes: Availability<Profile>,
     line: PoolLine,
     /// Jobs that wait, by id.
@@ -63,7 +63,7 @@ const REMOTE: i64 = 1 << 50;
 
 impl Plain {
     /// A site of so many processors (none count as one) with nothing to do.
-    pub fn new(processors: u32, settings: Settings) -> Plain {
+    pub fn new(processors: u32, settings: PlainSettings) -> Plain {
         Plain {
             settings,
             nodes: Availability::of_pool(processors.max(1), Time::MIN),
@@ -80,7 +80,7 @@ impl Plain {
     /// The job waits here from now on, and no nodes are kept free for it: it starts where it fits
     /// when its turn comes. Then each pass looks at the whole queue. Where all jobs have
     /// reservations, or none, it is a job like all others.
-    pub(in crate::policy) fn join_without_reservation(&mut self, wanted: Wanted, now: Time) {
+    pub(in crate::policy) fn join_without_reservation(&mut self, wanted: SiteJob, now: Time) {
         self.join(wanted, Origin::Local, now);
         self.new.iter_mut().rev().take(1).for_each(|waiting| waiting.reserves = false);
         self.line.on_request();
@@ -114,11 +114,11 @@ impl Plain {
     }
 }
 
-impl Local for Plain {
-    fn join(&mut self, wanted: Wanted, origin: Origin, _now: Time) {
+impl LocalScheduler for Plain {
+    fn join(&mut self, wanted: SiteJob, origin: Origin, _now: Time) {
         let key = match self.settings.turn {
-            Turn::Arrival => 0,
-            Turn::Shortest => wanted.length.0,
+            QueueOrder::Arrival => 0,
+            QueueOrder::Shortest => wanted.length.0,
         };
         let key = key + if origin == Origin::Remote { REMOTE } else { 0 };
         let waiting = Waiting::keyed(key, wanted.job, wanted.processors, wanted.length);
@@ -138,7 +138,7 @@ impl Local for Plain {
         }
     }
 
-    fn adopt(&mut self, wanted: Wanted, start: Time, now: Time) {
+    fn adopt(&mut self, wanted: SiteJob, start: Time, now: Time) {
         self.nodes.adopt(wanted.job, wanted.share(), (start, wanted.length), now);
     }
 
@@ -194,7 +194,7 @@ impl Local for Plain {
         self.nodes.next_end()
     }
 
-    fn promise(&self, wanted: &Wanted, _origin: Origin, now: Time, from: Time) -> Option<Time> {
+    fn promise(&self, wanted: &SiteJob, _origin: Origin, now: Time, from: Time) -> Option<Time> {
         if self.settings.depth == Depth::First(0) && !self.ranks.is_empty() {
             return None;
         }
@@ -213,8 +213,8 @@ impl Local for Plain {
     fn guarantee(&self) -> Promise {
         match (self.settings.turn, self.settings.depth) {
             (_, Depth::All) => Promise::Reservations,
-            (Turn::Arrival, Depth::First(0)) => Promise::Order,
-            (Turn::Arrival, Depth::First(_)) => Promise::Head,
+            (QueueOrder::Arrival, Depth::First(0)) => Promise::Order,
+            (QueueOrder::Arrival, Depth::First(_)) => Promise::Head,
             _ => Promise::Nothing,
         }
     }

@@ -2,7 +2,7 @@
 
 use tradewind_model::Span;
 
-use super::settings::{RemoteClasses, Settings, ShortFirst};
+use super::settings::{MultiQueueSettings, RemoteClasses, ShortFirst};
 use crate::policy::local::Origin;
 
 /// Where large, medium and small jobs meet, on a site of n processors.
@@ -17,7 +17,7 @@ pub enum Borders {
 
 /// A site's queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SiteQueue {
+pub enum SiteQueues {
     /// Large jobs, and those that waited too long elsewhere. Some hold a reservation.
     Job,
     /// Medium jobs and remote ones.
@@ -32,16 +32,16 @@ impl Borders {
         [(Borders::Paper, "paper"), (Borders::Pseudo, "pseudo")];
 
     /// The queue of a local job of so many processors.
-    pub fn queue(self, site: u32, processors: u32) -> SiteQueue {
+    pub fn queue(self, site: u32, processors: u32) -> SiteQueues {
         let (n, wide) = (u64::from(site), u64::from(processors));
         let (small, large) = match self {
             Borders::Paper => (wide < n / 3, wide >= 2 * n / 3),
             Borders::Pseudo => (3 * wide <= n, 3 * wide > 2 * n),
         };
         match (small, large) {
-            (_, true) => SiteQueue::Job,
-            (true, false) => SiteQueue::Second,
-            (false, false) => SiteQueue::First,
+            (_, true) => SiteQueues::Job,
+            (true, false) => SiteQueues::Second,
+            (false, false) => SiteQueues::First,
         }
     }
 }
@@ -68,8 +68,8 @@ impl Mean {
 
 /// A job as its site classifies it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Class {
-    pub(super) queue: SiteQueue,
+pub(super) struct ClassifiedJob {
+    pub(super) queue: SiteQueues,
     pub(super) origin: Origin,
     /// Not shorter than the mean.
     long: bool,
@@ -85,40 +85,40 @@ const fn key(tier: i64, class: i64) -> i64 {
     (4 * tier + class) << 56
 }
 
-impl Class {
+impl ClassifiedJob {
     /// Of a job of so many processors on a site, given the site's mean.
     pub(super) fn new(
         borders: Borders,
         [site, processors]: [u32; 2],
         long: bool,
         origin: Origin,
-    ) -> Class {
+    ) -> ClassifiedJob {
         let queue = match origin {
             Origin::Local => borders.queue(site, processors),
-            Origin::Remote => SiteQueue::First,
+            Origin::Remote => SiteQueues::First,
         };
-        Class { queue, origin, long, large: processors >= site / 2 }
+        ClassifiedJob { queue, origin, long, large: processors >= site / 2 }
     }
 
     /// The same job in the job queue.
-    pub(super) fn promoted(self) -> Class {
-        Class { queue: SiteQueue::Job, ..self }
+    pub(super) fn promoted(self) -> ClassifiedJob {
+        ClassifiedJob { queue: SiteQueues::Job, ..self }
     }
 
     /// Its place in the order of all waiting jobs, apart from its age: the job queue, then medium,
     /// then small, then remote jobs; in each of them by class.
-    pub(super) fn key(self, settings: &Settings) -> i64 {
+    pub(super) fn key(self, settings: &MultiQueueSettings) -> i64 {
         let long = i64::from(self.long && settings.short_first == ShortFirst::On);
         let small = i64::from(!self.large);
         match (self.queue, self.origin) {
-            (SiteQueue::Job, Origin::Local) => key(0, long),
-            (SiteQueue::Job, Origin::Remote) => key(1, long),
+            (SiteQueues::Job, Origin::Local) => key(0, long),
+            (SiteQueues::Job, Origin::Remote) => key(1, long),
             (_, Origin::Remote) => match settings.remote_classes {
                 RemoteClasses::WidthFirst => key(4, 2 * small + long),
                 RemoteClasses::LengthFirst => key(4, 2 * long + small),
             },
-            (SiteQueue::First, Origin::Local) => key(2, long),
-            (SiteQueue::Second, Origin::Local) => key(3, long),
+            (SiteQueues::First, Origin::Local) => key(2, long),
+            (SiteQueues::Second, Origin::Local) => key(3, long),
         }
     }
 }
@@ -134,8 +134,8 @@ mod tests {
         };
         assert_eq!(of(Borders::Paper), [2, 2, 1, 1, 1, 0, 0, 0, 0, 0]);
         assert_eq!(of(Borders::Pseudo), [2, 2, 2, 1, 1, 1, 0, 0, 0, 0]);
-        assert_eq!(Borders::Paper.queue(1, 1), SiteQueue::Job);
-        assert_eq!(Borders::Paper.queue(2, 1), SiteQueue::Job);
+        assert_eq!(Borders::Paper.queue(1, 1), SiteQueues::Job);
+        assert_eq!(Borders::Paper.queue(2, 1), SiteQueues::Job);
     }
 
     #[test]
@@ -150,7 +150,8 @@ mod tests {
     #[test]
     fn local_jobs_stand_before_remote_ones_and_short_ones_before_long_ones() {
         let class = |processors, long, origin| {
-            Class::new(Borders::Paper, [12, processors], long, origin).key(&Settings::default())
+            ClassifiedJob::new(Borders::Paper, [12, processors], long, origin)
+                .key(&MultiQueueSettings::default())
         };
         let local =
             [8, 4, 1].map(|wide| [false, true].map(|long| class(wide, long, Origin::Local)));

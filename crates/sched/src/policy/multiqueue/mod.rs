@@ -26,8 +26,9 @@ mod classes;
 mod settings;
 mod site;
 
-pub use classes::{Borders, SiteQueue};
+pub use classes::{Borders, SiteQueues};
 pub use settings::{
-    Age, Alpha, Guard, Moves, Overflow, RemoteClasses, Reserve, Settings, SettingsError, ShortFirst,
+    Age, Alpha, Guard, MultiQueueSettings, MultiQueueSettingsError, Overflow, OverflowMoves,
+    RemoteClasses, Reserve, ShortFirst,
 };
 pub use site::MultiQueue;

@@ -8,7 +8,7 @@ use super::classes::Borders;
 
 /// Why numbers are no settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum SettingsError {
+pub enum MultiQueueSettingsError {
     /// α is a share.
     #[error("alpha is {0} thousandths, and the share of jobs with a reservation is at most 1,000")]
     Alpha(u32),
@@ -33,10 +33,10 @@ impl Alpha {
     ///
     /// # Errors
     /// If there are more than 1,000.
-    pub fn from_thousandths(thousandths: u32) -> Result<Alpha, SettingsError> {
+    pub fn from_thousandths(thousandths: u32) -> Result<Alpha, MultiQueueSettingsError> {
         match thousandths {
             ..=1_000 => Ok(Alpha(thousandths)),
-            _ => Err(SettingsError::Alpha(thousandths)),
+            _ => Err(MultiQueueSettingsError::Alpha(thousandths)),
         }
     }
 
@@ -95,7 +95,7 @@ impl Age {
 
 /// Which jobs leave a backfill queue that overflows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Moves {
+pub enum OverflowMoves {
     /// The oldest job.
     #[default]
     Oldest,
@@ -105,10 +105,13 @@ pub enum Moves {
     Newest,
 }
 
-impl Moves {
+impl OverflowMoves {
     /// Every value, with its name on the command line.
-    pub const ALL: [(Moves, &'static str); 3] =
-        [(Moves::Oldest, "oldest"), (Moves::Lowest, "lowest"), (Moves::Newest, "newest")];
+    pub const ALL: [(OverflowMoves, &'static str); 3] = [
+        (OverflowMoves::Oldest, "oldest"),
+        (OverflowMoves::Lowest, "lowest"),
+        (OverflowMoves::Newest, "newest"),
+    ];
 }
 
 /// What happens to jobs that leave a backfill queue. All go to the job queue.
@@ -162,7 +165,7 @@ impl Reserve {
 
 /// The switches of [`MultiQueue`](super::MultiQueue).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
+pub struct MultiQueueSettings {
     /// α: how many jobs of the job queue hold a reservation. With none, no job is promised
     /// anything.
     pub alpha: Alpha,
@@ -180,7 +183,7 @@ pub struct Settings {
     /// What makes one job older than another.
     pub age: Age,
     /// Which jobs leave a backfill queue that overflows.
-    pub moves: Moves,
+    pub moves: OverflowMoves,
     /// What happens to them.
     pub overflow: Overflow,
     /// Who is sure of a reservation.
@@ -206,9 +209,9 @@ const DEFAULT_BETA: NonZeroU32 = NonZeroU32::MIN.saturating_add(63);
 /// Measured: the mean wait is close to that without patience, the longest far below it.
 const DEFAULT_PATIENCE: NonZeroU32 = NonZeroU32::MIN.saturating_add(255);
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
+impl Default for MultiQueueSettings {
+    fn default() -> MultiQueueSettings {
+        MultiQueueSettings {
             alpha: Alpha::DEFAULT,
             beta: DEFAULT_BETA,
             patience: Some(DEFAULT_PATIENCE),
@@ -216,7 +219,7 @@ impl Default for Settings {
             remote_classes: RemoteClasses::default(),
             short_first: ShortFirst::default(),
             age: Age::default(),
-            moves: Moves::default(),
+            moves: OverflowMoves::default(),
             overflow: Overflow::default(),
             guard: Guard::default(),
             reserve: Reserve::default(),
@@ -224,24 +227,27 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl MultiQueueSettings {
     /// With α in thousandths and β; everything else as by default.
     ///
     /// # Errors
     /// If α is more than 1,000 or β is 0.
-    pub fn new(alpha: u32, beta: u32) -> Result<Settings, SettingsError> {
+    pub fn new(alpha: u32, beta: u32) -> Result<MultiQueueSettings, MultiQueueSettingsError> {
         let alpha = Alpha::from_thousandths(alpha)?;
-        let beta = NonZeroU32::new(beta).ok_or(SettingsError::Beta)?;
-        Ok(Settings { alpha, beta, ..Settings::default() })
+        let beta = NonZeroU32::new(beta).ok_or(MultiQueueSettingsError::Beta)?;
+        Ok(MultiQueueSettings { alpha, beta, ..MultiQueueSettings::default() })
     }
 
     /// The same with this patience.
     ///
     /// # Errors
     /// If it is 0.
-    pub fn with_patience(self, patience: Option<u32>) -> Result<Settings, SettingsError> {
-        let some = |limit| NonZeroU32::new(limit).ok_or(SettingsError::Patience);
-        Ok(Settings { patience: patience.map(some).transpose()?, ..self })
+    pub fn with_patience(
+        self,
+        patience: Option<u32>,
+    ) -> Result<MultiQueueSettings, MultiQueueSettingsError> {
+        let some = |limit| NonZeroU32::new(limit).ok_or(MultiQueueSettingsError::Patience);
+        Ok(MultiQueueSettings { patience: patience.map(some).transpose()?, ..self })
     }
 
     /// J_r = ceil(α·J_n): how many of so many jobs in the job queue hold a reservation.
@@ -263,9 +269,9 @@ impl Settings {
         let id = i64::from(job.0);
         let age = self.age_of(came);
         match self.moves {
-            Moves::Oldest => (age, id),
-            Moves::Newest => (-age, -id),
-            Moves::Lowest => (-key, -id),
+            OverflowMoves::Oldest => (age, id),
+            OverflowMoves::Newest => (-age, -id),
+            OverflowMoves::Lowest => (-key, -id),
         }
     }
 }

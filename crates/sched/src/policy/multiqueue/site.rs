@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::{JobId, Outage, OutageId, Profile, Span, Time};
 
-use super::classes::{Class, JOB_QUEUE, Mean, SiteQueue};
-use super::settings::{Came, Guard, Overflow, Reserve, Settings};
+use super::classes::{ClassifiedJob, JOB_QUEUE, Mean, SiteQueues};
+use super::settings::{Came, Guard, MultiQueueSettings, Overflow, Reserve};
 use crate::policy::Promise;
 use crate::policy::availability::Availability;
 use crate::policy::backfill::{Depth, PoolLine, Rank, Waiting};
-use crate::policy::local::{Load, Local, Origin, Wanted};
+use crate::policy::local::{Load, LocalScheduler, Origin, SiteJob};
 
 /// What the site knows of a waiting job beside its place in the order.
 #[derive(Debug, Clone, Copy)]
 struct Card {
     rank: Rank,
-    class: Class,
+    class: ClassifiedJob,
     came: Came,
     /// Jobs that had started here before it joined.
     passed: u64,
@@ -31,7 +31,7 @@ struct Card {
 /// reservations again.
 #[derive(Debug)]
 pub struct MultiQueue {
-    settings: Settings,
+    settings: MultiQueueSettings,
     processors: u32,
     nodes: Availability<Profile>,
     /// Jobs of the job queue that hold a reservation.
@@ -61,17 +61,17 @@ pub struct MultiQueue {
 }
 
 /// The index of a backfill queue.
-fn backfill(queue: SiteQueue) -> Option<usize> {
+fn backfill(queue: SiteQueues) -> Option<usize> {
     match queue {
-        SiteQueue::Job => None,
-        SiteQueue::First => Some(0),
-        SiteQueue::Second => Some(1),
+        SiteQueues::Job => None,
+        SiteQueues::First => Some(0),
+        SiteQueues::Second => Some(1),
     }
 }
 
 impl MultiQueue {
     /// A site of so many processors (none count as one) with nothing to do.
-    pub fn new(processors: u32, settings: Settings) -> MultiQueue {
+    pub fn new(processors: u32, settings: MultiQueueSettings) -> MultiQueue {
         let processors = processors.max(1);
         MultiQueue {
             settings,
@@ -94,11 +94,11 @@ impl MultiQueue {
     }
 
     /// The queue in which the job waits.
-    pub fn queue_of(&self, job: JobId) -> Option<SiteQueue> {
+    pub fn queue_of(&self, job: JobId) -> Option<SiteQueues> {
         self.cards.get(&job).map(|card| card.class.queue)
     }
 
-    fn rank(&self, class: Class, came: Came, job: JobId) -> Rank {
+    fn rank(&self, class: ClassifiedJob, came: Came, job: JobId) -> Rank {
         Rank { key: class.key(&self.settings) + self.settings.age_of(came), job }
     }
 
@@ -227,12 +227,12 @@ impl MultiQueue {
     }
 }
 
-impl Local for MultiQueue {
-    fn join(&mut self, wanted: Wanted, origin: Origin, _now: Time) {
-        let Wanted { job, processors, length, submitted } = wanted;
+impl LocalScheduler for MultiQueue {
+    fn join(&mut self, wanted: SiteJob, origin: Origin, _now: Time) {
+        let SiteJob { job, processors, length, submitted } = wanted;
         let long = self.mean.is_long(length);
         let widths = [self.processors, processors];
-        let class = Class::new(self.settings.borders, widths, long, origin);
+        let class = ClassifiedJob::new(self.settings.borders, widths, long, origin);
         let came = Came { submitted, joined: self.joins };
         self.joins += 1;
         let rank = self.rank(class, came, job);
@@ -252,7 +252,7 @@ impl Local for MultiQueue {
         self.work -= waiting.map_or(0, |waiting| waiting.work());
     }
 
-    fn adopt(&mut self, wanted: Wanted, start: Time, now: Time) {
+    fn adopt(&mut self, wanted: SiteJob, start: Time, now: Time) {
         self.nodes.adopt(wanted.job, wanted.share(), (start, wanted.length), now);
     }
 
@@ -309,7 +309,7 @@ impl Local for MultiQueue {
         self.nodes.next_end()
     }
 
-    fn promise(&self, wanted: &Wanted, _origin: Origin, now: Time, from: Time) -> Option<Time> {
+    fn promise(&self, wanted: &SiteJob, _origin: Origin, now: Time, from: Time) -> Option<Time> {
         self.nodes.free().earliest(wanted.processors, wanted.length, from.max(now))
     }
 

@@ -6,14 +6,14 @@ use std::ops::Range;
 
 use tradewind_model::{JobId, OutageId, Time};
 
-use super::queue::{Entry, SiteQueue};
+use super::queue::{SiteQueue, SiteQueueEntry};
 use super::{ExpectedStart, MAX_ENTRIES};
 
 /// Equal jobs that join the queue together.
 #[derive(Debug, Clone)]
-pub(super) struct Group {
+pub(super) struct EqualJobs {
     /// Each of them, but for its number.
-    pub(super) entry: Entry,
+    pub(super) entry: SiteQueueEntry,
     /// Their numbers.
     pub(super) numbers: Range<u32>,
     /// How many there are; those without a number never start.
@@ -24,6 +24,15 @@ pub(super) struct Group {
     pub(super) after: Vec<usize>,
     /// Whether it takes part: others wait for ever for one that does not.
     pub(super) joins: bool,
+}
+
+impl EqualJobs {
+    /// Its jobs wait from now on.
+    pub(super) fn join(&self, queue: &mut SiteQueue) {
+        for job in self.numbers.clone().map(JobId) {
+            queue.join(SiteQueueEntry { job, ..self.entry.clone() });
+        }
+    }
 }
 
 /// What a look-ahead gave.
@@ -55,12 +64,12 @@ pub(super) struct Ends<'a> {
     pub(super) of: Option<&'a dyn Fn(&ExpectedStart) -> Time>,
 }
 
-struct Run<'a> {
+struct VirtualRun<'a> {
     ends: &'a Ends<'a>,
     now: Time,
     queue: SiteQueue,
     events: BinaryHeap<Reverse<(Time, Happening)>>,
-    groups: Vec<Group>,
+    groups: Vec<EqualJobs>,
     /// By group: its jobs that have not ended.
     left: Vec<u32>,
     /// By group: how many groups have to end first.
@@ -74,8 +83,8 @@ struct Run<'a> {
 
 /// Lets the scheduler run from `now` on until nothing waits, or the horizon of its rule. The numbers
 /// of the groups ascend without gaps from 0.
-pub(super) fn run(queue: SiteQueue, groups: Vec<Group>, now: Time, ends: &Ends<'_>) -> Ahead {
-    let mut run = Run::new(queue, groups, now, ends);
+pub(super) fn run(queue: SiteQueue, groups: Vec<EqualJobs>, now: Time, ends: &Ends<'_>) -> Ahead {
+    let mut run = VirtualRun::new(queue, groups, now, ends);
     let until = now + run.queue.rule().horizon;
     run.moment(now);
     for _ in 0..MAX_MOMENTS {
@@ -89,15 +98,20 @@ pub(super) fn run(queue: SiteQueue, groups: Vec<Group>, now: Time, ends: &Ends<'
     Ahead { starts: run.starts, blocked }
 }
 
-impl<'a> Run<'a> {
-    fn new(queue: SiteQueue, groups: Vec<Group>, now: Time, early: &'a Ends<'a>) -> Run<'a> {
+impl<'a> VirtualRun<'a> {
+    fn new(
+        queue: SiteQueue,
+        groups: Vec<EqualJobs>,
+        now: Time,
+        early: &'a Ends<'a>,
+    ) -> VirtualRun<'a> {
         let end = |(at, job): (Time, JobId)| {
             (early.running.get(&job).map_or(at, |early| at.min(*early)), job)
         };
         let ends = queue.expected_ends(now).map(end);
         let ends = ends.map(|(at, job)| Reverse((at, Happening::Ends(job))));
         let back = queue.expected_back(now).map(|(at, id)| Reverse((at, Happening::Back(id))));
-        let mut run = Run {
+        let mut run = VirtualRun {
             ends: early,
             now,
             events: ends.chain(back).collect(),
@@ -154,10 +168,7 @@ impl<'a> Run<'a> {
     }
 
     fn join(&mut self, index: usize) {
-        let Group { entry, numbers, .. } = &self.groups[index];
-        for job in numbers.clone().map(JobId) {
-            self.queue.join(Entry { job, ..entry.clone() });
-        }
+        self.groups[index].join(&mut self.queue);
         self.to_join -= 1;
     }
 

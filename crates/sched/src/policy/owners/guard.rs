@@ -10,10 +10,11 @@
 //! Heuristic; what is left is never less than by limits.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
-use tradewind_model::{Guard, JobId, PoolId, Time};
+use tradewind_model::{Guard, JobId, PoolId, Span, Time};
 
-use super::ahead::{self, Ends, Group};
+use super::ahead::{self, Ends, EqualJobs};
 use super::usual::{Usual, draw, early_end};
 use super::{ExpectedStart, MAX_ENTRIES, SiteQueue, load};
 use crate::policy::availability::Taken;
@@ -28,22 +29,47 @@ fn worlds(entries: usize) -> u32 {
     u32::try_from(ENTRIES / entries.max(1)).unwrap_or(WORLDS).clamp(1, WORLDS)
 }
 
-/// Spare nodes are left for so long at least, and at most twice as long.
-const SPARE: i64 = 3_600;
-/// Jobs that are over so soon may use them, and at most twice as late: a job that is submitted
-/// meanwhile waits no longer for them.
-const SOON: i64 = 300;
+/// Jobs of the market that are over so soon may use spare nodes, and at most twice as late, seconds:
+/// a job that is submitted meanwhile waits no longer for them. It is the 24th part of the usual time
+/// limit of the owners' jobs, within these bounds: what is soon where jobs take hours is long where
+/// they take minutes.
+const SOON: RangeInclusive<i64> = 10..=300;
+const PART: i64 = 24;
+/// Spare nodes are left for so many times as long at least: an hour, where limits are two hours or
+/// more; and at most twice as long.
+const LASTS: i64 = 12;
 
-/// From when until when nodes are spared. Both are full hours and full five minutes, so that what is
-/// announced does not change all the time.
-fn spared(now: Time) -> (Time, Time) {
-    let next = |every: i64| Time((now.0.div_euclid(every) + 2) * every);
-    (next(SOON), next(SPARE))
+/// What is spared in a pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Spare {
+    nodes: u32,
+    soon: i64,
 }
 
-/// When the spared nodes are others, though nothing happens.
-pub(super) fn renewal(now: Time) -> Time {
-    Time((now.0.div_euclid(SOON) + 1) * SOON)
+impl Spare {
+    /// For one more of these jobs, by nodes and time limit: the middle one of the widths, and of the
+    /// limits.
+    pub(super) fn of(jobs: impl Iterator<Item = (u32, Span)>) -> Spare {
+        let (mut widths, mut limits): (Vec<u32>, Vec<i64>) =
+            jobs.map(|(nodes, limit)| (nodes, limit.0)).unzip();
+        widths.sort_unstable();
+        limits.sort_unstable();
+        let limit = limits.get(limits.len() / 2).copied().unwrap_or(0);
+        let soon = (limit / PART).clamp(*SOON.start(), *SOON.end());
+        Spare { nodes: widths.get(widths.len() / 2).copied().unwrap_or(0), soon }
+    }
+
+    /// From when until when nodes are spared. Both are on a grid, so that what is announced does not
+    /// change all the time.
+    fn spared(self, now: Time) -> (Time, Time) {
+        let next = |every: i64| Time((now.0.div_euclid(every) + 2) * every);
+        (next(self.soon), next(LASTS * self.soon))
+    }
+
+    /// When the spared nodes are others, though nothing happens. `None` if nothing is spared.
+    pub(super) fn renewal(self, now: Time) -> Option<Time> {
+        (self.nodes > 0).then(|| Time((now.0.div_euclid(self.soon) + 1) * self.soon))
+    }
 }
 
 /// A site before a look-ahead, and what is known of its jobs.
@@ -51,13 +77,13 @@ pub(super) struct Guarded<'a> {
     pub(super) guard: Guard,
     pub(super) now: Time,
     pub(super) site: &'a SiteQueue,
-    pub(super) groups: &'a [Group],
+    pub(super) groups: &'a [EqualJobs],
     /// How long a job usually runs, if that is known.
     pub(super) usual: &'a dyn Fn(JobId) -> Option<&'a Usual>,
     /// Whether the load of a waiting job counts.
     pub(super) counts: &'a dyn Fn(JobId) -> bool,
-    /// By pool: how many nodes are to be spared.
-    pub(super) spare: &'a BTreeMap<PoolId, u32>,
+    /// By pool: what is to be spared.
+    pub(super) spare: &'a BTreeMap<PoolId, Spare>,
 }
 
 /// Changes of a number of nodes by time.
@@ -133,11 +159,9 @@ impl Guarded<'_> {
         worlds: &[&Changes],
         busy: Option<&Changes>,
     ) -> Vec<Taken> {
-        let spare = match self.guard {
-            Guard::Spare => self.spare.get(&pool).copied().unwrap_or(0),
-            Guard::Limits | Guard::Early => 0,
-        };
-        let (from, until) = spared(self.now);
+        let spare = self.spare.get(&pool).filter(|_| self.guard == Guard::Spare);
+        let (from, until) = spare.map_or((self.now, self.now), |spare| spare.spared(self.now));
+        let spare = spare.map_or(0, |spare| spare.nodes);
         let mut moments: BTreeSet<Time> = worlds.iter().flat_map(|it| it.keys().copied()).collect();
         moments.insert(self.now);
         if spare > 0 {
@@ -173,13 +197,6 @@ impl Guarded<'_> {
     }
 }
 
-/// The nodes of the middle one of some jobs; 0 if there is none.
-pub(super) fn middle(widths: impl Iterator<Item = u32>) -> u32 {
-    let mut widths: Vec<u32> = widths.collect();
-    widths.sort_unstable();
-    widths.get(widths.len() / 2).copied().unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,13 +208,24 @@ mod tests {
 
     #[test]
     fn nodes_are_spared_from_some_minutes_on_for_an_hour_or_two() {
+        let day = Spare::of([(3, Span(86_400))].into_iter());
+        assert_eq!(day, Spare { nodes: 3, soon: 300 });
+        let (soon, whole) = (300, 3_600);
         for now in [0, 1, 299, 300, 3_599, 3_600, 86_400 * 365, -1, -7_201] {
             let now = Time(now);
-            let (from, until) = spared(now);
-            assert!((SOON + 1..=2 * SOON).contains(&(from - now).0), "{now}: {from}");
-            assert!((SPARE + 1..=2 * SPARE).contains(&(until - now).0), "{now}: {until}");
-            let next = renewal(now);
-            assert!(spared(next) != (from, until) && spared(Time(next.0 - 1)) == (from, until));
+            let (from, until) = day.spared(now);
+            assert!((soon + 1..=2 * soon).contains(&(from - now).0), "{now}: {from}");
+            assert!((whole + 1..=2 * whole).contains(&(until - now).0), "{now}: {until}");
+            let next = day.renewal(now).unwrap();
+            let later = |at| day.spared(at);
+            assert!(later(next) != (from, until) && later(Time(next.0 - 1)) == (from, until));
         }
+    }
+
+    #[test]
+    fn what_is_soon_depends_on_how_long_jobs_are() {
+        let soon = |limits: &[i64]| Spare::of(limits.iter().map(|limit| (1, Span(*limit)))).soon;
+        assert_eq!([soon(&[]), soon(&[60]), soon(&[60, 2_400, 9_000])], [10, 10, 100]);
+        assert_eq!([soon(&[7_200]), soon(&[i64::MAX])], [300, 300]);
     }
 }

@@ -9,7 +9,7 @@
 //! The look-ahead ([`SiteQueue::look_ahead`], or [`forecast`] for a queue that was read from a
 //! manager) lets that scheduler run in virtual time, as if every running job ended at its expected
 //! end, every started job after its time limit, and no further job were submitted. It is exact for
-//! the rule ([`Rule`]) under these assumptions, which are those on which the site's scheduler bases
+//! the rule ([`SiteRule`]) under these assumptions, which are those on which the site's scheduler bases
 //! its own reservations.
 //!
 //! **Order is preserved.** Let further jobs take only nodes that the look-ahead leaves over, beside
@@ -20,8 +20,8 @@
 //! those that it will not use are not part of the future load; a further job there may change which
 //! owners' jobs are backfilled.
 //!
-//! **Bounds.** At most [`Rule::MAX_TESTED`] entries are in the queue at a time, at most
-//! [`MAX_ENTRIES`] are looked at, at most [`Rule::MAX_HORIZON`] ahead; a time limit counts as
+//! **Bounds.** At most [`SiteRule::MAX_TESTED`] entries are in the queue at a time, at most
+//! [`MAX_ENTRIES`] are looked at, at most [`SiteRule::MAX_HORIZON`] ahead; a time limit counts as
 //! [`MAX_LIMIT`] at most, and the load of a pool is given in at most [`MAX_STEPS`] steps. With e
 //! entries, r running jobs and outages, and w entries in the queue at a time, a look-ahead makes
 //! O(e + r) passes, each with the cost of a pass of
@@ -32,6 +32,7 @@
 //! interrupt others (preemption), and limits of users and accounts (QOS), are not modelled.
 
 mod ahead;
+mod delays;
 mod guard;
 mod load;
 mod queue;
@@ -43,12 +44,13 @@ mod usual;
 use tradewind_model::{Guard, JobId, PoolId, Span, Time};
 
 use super::backfill::Depth;
-use super::local::Turn;
+use super::local::QueueOrder;
+pub use delays::{Delays, close};
 pub use load::{MAX_STEPS, future_load};
-pub use queue::{Entry, SiteQueue};
+pub use queue::{SiteQueue, SiteQueueEntry};
 pub use survey::{
-    Eligible, Expected, Forecast, OwnersJob, Survey, Unforeseen, forecast, forecast_of,
-    forecast_with,
+    Eligible, Expected, OwnersJob, QueueForecast, Survey, Unforeseen, forecast, forecast_of,
+    forecast_with, put_off,
 };
 pub use usual::{Habits, Usual, WHOLE, WORLDS};
 
@@ -60,24 +62,27 @@ pub const MAX_LIMIT: Span = Span(366 * 86_400);
 
 /// How a site's own scheduler works, as far as expected starts depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rule {
+pub struct SiteRule {
     /// How many waiting jobs of a pool have a reservation: 0 is FCFS, 1 is EASY.
     pub depth: Depth,
     /// Which job is first: in the given order (that of [`JobId`]), or the shortest.
-    pub turn: Turn,
+    pub turn: QueueOrder,
     /// How many waiting entries the scheduler examines at a time, counted from the first one
-    /// (Slurm's `bf_max_job_test`); at most [`Rule::MAX_TESTED`].
+    /// (Slurm's `bf_max_job_test`); at most [`SiteRule::MAX_TESTED`].
     pub tested: u32,
-    /// How far ahead starts are foreseen (Slurm's `bf_window`); at most [`Rule::MAX_HORIZON`].
+    /// How far ahead starts are foreseen (Slurm's `bf_window`); at most [`SiteRule::MAX_HORIZON`].
     pub horizon: Span,
     /// So long before an expected start other jobs have to leave its nodes, in the load that a
-    /// [`forecast`] gives; at most [`Rule::MAX_MARGIN`].
+    /// [`forecast`] gives; at most [`SiteRule::MAX_MARGIN`].
     pub margin: Span,
     /// How much is left to waiting jobs, in the load that a [`forecast`] gives.
     pub guard: Guard,
+    /// When jobs of the market have [put off](Delays) a waiting job for so long, no further one
+    /// starts in its pools before it. [`MAX_LIMIT`] is no bound.
+    pub max_delay: Span,
 }
 
-impl Rule {
+impl SiteRule {
     /// The longest margin: a minute.
     pub const MAX_MARGIN: Span = Span(60);
 
@@ -88,18 +93,26 @@ impl Rule {
     pub const MAX_HORIZON: Span = Span(366 * 86_400);
 
     /// A rule without limits of its own, in the given order.
-    pub fn new(depth: Depth) -> Rule {
-        let (tested, horizon) = (Rule::MAX_TESTED, Rule::MAX_HORIZON);
-        let guard = Guard::Limits;
-        Rule { depth, turn: Turn::Arrival, tested, horizon, margin: Span::ZERO, guard }
+    pub fn new(depth: Depth) -> SiteRule {
+        let (tested, horizon) = (SiteRule::MAX_TESTED, SiteRule::MAX_HORIZON);
+        let (guard, max_delay) = (Guard::Limits, MAX_LIMIT);
+        SiteRule {
+            depth,
+            turn: QueueOrder::Arrival,
+            tested,
+            horizon,
+            margin: Span::ZERO,
+            guard,
+            max_delay,
+        }
     }
 
     /// The same, within the bounds; at least one job is tested.
-    fn bounded(self) -> Rule {
-        let tested = self.tested.clamp(1, Rule::MAX_TESTED);
-        let horizon = self.horizon.clamp(Span::ZERO, Rule::MAX_HORIZON);
-        let margin = self.margin.clamp(Span::ZERO, Rule::MAX_MARGIN);
-        Rule { tested, horizon, margin, ..self }
+    fn bounded(self) -> SiteRule {
+        let tested = self.tested.clamp(1, SiteRule::MAX_TESTED);
+        let horizon = self.horizon.clamp(Span::ZERO, SiteRule::MAX_HORIZON);
+        let margin = self.margin.clamp(Span::ZERO, SiteRule::MAX_MARGIN);
+        SiteRule { tested, horizon, margin, ..self }
     }
 }
 

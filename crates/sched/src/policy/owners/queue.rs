@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use tradewind_model::{Guard, JobId, Outage, OutageId, PoolId, Span, Time};
 
-use super::guard::{self, Guarded};
-use super::{ExpectedStart, MAX_LIMIT, Rule, Usual, ahead, future_load};
+use super::guard::{Guarded, Spare};
+use super::{ExpectedStart, MAX_LIMIT, SiteRule, Usual, ahead, delays, future_load};
 use crate::policy::availability::{Taken, expected_end, missing_time};
-use crate::policy::local::{Local, Origin, Plain, PlainSettings, Turn, Wanted};
+use crate::policy::local::{LocalScheduler, Origin, Plain, PlainSettings, QueueOrder, SiteJob};
 
 /// A job for the queue, or a running one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct SiteQueueEntry {
     /// Its number: in the order of the queue, and different from that of every other job, also of
     /// running ones.
     pub job: JobId,
@@ -44,17 +44,17 @@ struct PoolQueue {
 const MAX_REPEATED: u32 = 100;
 
 /// A place in the order of the queue.
-type Rank = (i64, JobId);
+type SiteRank = (i64, JobId);
 
 #[derive(Debug, Clone)]
 struct Waits {
-    entry: Entry,
-    rank: Rank,
+    entry: SiteQueueEntry,
+    rank: SiteRank,
 }
 
 /// Nodes of one pool that a job has.
 #[derive(Debug, Clone, Copy)]
-struct Runs {
+struct RunningNodes {
     pool: usize,
     nodes: u32,
     start: Time,
@@ -75,21 +75,21 @@ struct Missing {
 /// happened, ends before joins; then one [`SiteQueue::decide`].
 #[derive(Debug, Clone)]
 pub struct SiteQueue {
-    rule: Rule,
+    rule: SiteRule,
     pools: Vec<PoolQueue>,
     waiting: BTreeMap<JobId, Waits>,
     /// Those that are examined: they wait in the queues of their pools.
-    tested: BTreeSet<Rank>,
+    tested: BTreeSet<SiteRank>,
     /// The others.
-    untested: BTreeSet<Rank>,
-    running: BTreeMap<JobId, Runs>,
+    untested: BTreeSet<SiteRank>,
+    running: BTreeMap<JobId, RunningNodes>,
     missing: BTreeMap<OutageId, Missing>,
 }
 
 impl SiteQueue {
     /// A site with these pools and their nodes, and nothing to do. A pool that is named twice
     /// counts once.
-    pub fn new(pools: &[(PoolId, u32)], rule: Rule) -> SiteQueue {
+    pub fn new(pools: &[(PoolId, u32)], rule: SiteRule) -> SiteQueue {
         let rule = rule.bounded();
         let mut site = SiteQueue {
             rule,
@@ -111,8 +111,13 @@ impl SiteQueue {
     }
 
     /// The rule, within its bounds.
-    pub fn rule(&self) -> Rule {
+    pub fn rule(&self) -> SiteRule {
         self.rule
+    }
+
+    /// Whether the job waits here.
+    pub fn waits(&self, job: JobId) -> bool {
+        self.waiting.contains_key(&job)
     }
 
     /// Entries that wait.
@@ -135,7 +140,7 @@ impl SiteQueue {
     }
 
     /// Pools that are wide enough for the entry.
-    fn pools_of(&self, entry: &Entry) -> impl Iterator<Item = usize> + use<> {
+    fn pools_of(&self, entry: &SiteQueueEntry) -> impl Iterator<Item = usize> + use<> {
         let suits = |it: &PoolQueue| entry.nodes <= it.nodes && entry.pools.contains(&it.pool);
         let suiting: Vec<usize> =
             (0..self.pools.len()).filter(|at| suits(&self.pools[*at])).collect();
@@ -143,14 +148,14 @@ impl SiteQueue {
     }
 
     /// A job waits from now on. Whether it does: a job that is too wide for its pools is not taken.
-    pub fn join(&mut self, entry: Entry) -> bool {
+    pub fn join(&mut self, entry: SiteQueueEntry) -> bool {
         if self.pools_of(&entry).next().is_none() {
             return false;
         }
-        let entry = Entry { limit: entry.limit.clamp(Span(1), MAX_LIMIT), ..entry };
+        let entry = SiteQueueEntry { limit: entry.limit.clamp(Span(1), MAX_LIMIT), ..entry };
         let key = match self.rule.turn {
-            Turn::Arrival => 0,
-            Turn::Shortest => entry.limit.0,
+            QueueOrder::Arrival => 0,
+            QueueOrder::Shortest => entry.limit.0,
         };
         let rank = (key, entry.job);
         self.waiting.insert(entry.job, Waits { entry, rank });
@@ -168,7 +173,7 @@ impl SiteQueue {
         self.waiting.remove(&job);
     }
 
-    fn leave_pools(&mut self, entry: &Entry, but: Option<usize>, now: Time) {
+    fn leave_pools(&mut self, entry: &SiteQueueEntry, but: Option<usize>, now: Time) {
         for at in self.pools_of(entry).filter(|at| but != Some(*at)) {
             let pool = &mut self.pools[at];
             pool.plain.leave(entry.job, now);
@@ -204,7 +209,7 @@ impl SiteQueue {
         let (nodes, limit, reserves) = (entry.nodes, entry.limit, entry.reserves);
         for at in self.pools_of(entry) {
             let pool = &mut self.pools[at];
-            let wanted = Wanted { job, processors: nodes, length: limit, submitted: now };
+            let wanted = SiteJob { job, processors: nodes, length: limit, submitted: now };
             match reserves {
                 true => pool.plain.join(wanted, Origin::Local, now),
                 false => pool.plain.join_without_reservation(wanted, now),
@@ -215,14 +220,14 @@ impl SiteQueue {
 
     /// A job that does not wait here runs in one of the pools since `start`. Nothing happens if
     /// the pool is none of the site's.
-    pub fn adopt(&mut self, entry: &Entry, pool: PoolId, start: Time, now: Time) {
+    pub fn adopt(&mut self, entry: &SiteQueueEntry, pool: PoolId, start: Time, now: Time) {
         let Some(at) = self.index(pool) else { return };
-        let Entry { job, nodes, .. } = *entry;
+        let SiteQueueEntry { job, nodes, .. } = *entry;
         let limit = entry.limit.clamp(Span(1), MAX_LIMIT);
-        let wanted = Wanted { job, processors: nodes, length: limit, submitted: start };
+        let wanted = SiteJob { job, processors: nodes, length: limit, submitted: start };
         self.pools[at].plain.adopt(wanted, start, now);
         self.pools[at].touched = true;
-        self.running.insert(job, Runs { pool: at, nodes, start, limit });
+        self.running.insert(job, RunningNodes { pool: at, nodes, start, limit });
     }
 
     /// A running job has ended, perhaps before its expected end.
@@ -286,8 +291,8 @@ impl SiteQueue {
         let Waits { entry, rank } = self.waiting.remove(&job)?;
         self.tested.remove(&rank);
         self.leave_pools(&entry, Some(at), now);
-        let Entry { nodes, limit, .. } = entry;
-        self.running.insert(job, Runs { pool: at, nodes, start: now, limit });
+        let SiteQueueEntry { nodes, limit, .. } = entry;
+        self.running.insert(job, RunningNodes { pool: at, nodes, start: now, limit });
         let pool = self.pools[at].pool;
         Some(ExpectedStart { job, pool, nodes, start: now, end: now + limit })
     }
@@ -305,10 +310,26 @@ impl SiteQueue {
         next.filter(|_| !self.waiting.is_empty())
     }
 
-    /// When what is left to the owners changes, even if nothing happens. `None` if it does not.
-    pub fn next_renewal(&self, now: Time) -> Option<Time> {
+    /// When what is left to the owners changes, even if nothing happens; `is_owners` says which jobs
+    /// are theirs. `None` if it does not.
+    pub fn next_renewal(&self, now: Time, is_owners: impl Fn(JobId) -> bool) -> Option<Time> {
         let is_used = !self.running.is_empty() || !self.waiting.is_empty();
-        (self.rule.guard == Guard::Spare && is_used).then(|| guard::renewal(now))
+        let spare = (self.rule.guard == Guard::Spare && is_used).then(|| self.spare(is_owners));
+        spare?.values().filter_map(|spare| spare.renewal(now)).min()
+    }
+
+    /// What is spared for one more job like those of the owners that wait or run.
+    fn spare(&self, is_owners: impl Fn(JobId) -> bool) -> BTreeMap<PoolId, Spare> {
+        let of = |(at, it): (usize, &PoolQueue)| {
+            let runs = self.running.iter();
+            let runs = runs.filter(|(job, runs)| runs.pool == at && is_owners(**job));
+            let waits = self.waiting.values().map(|it| &it.entry);
+            let waits =
+                waits.filter(|entry| is_owners(entry.job) && entry.pools.contains(&it.pool));
+            let runs = runs.map(|(_, runs)| (runs.nodes, runs.limit));
+            (it.pool, Spare::of(runs.chain(waits.map(|entry| (entry.nodes, entry.limit)))))
+        };
+        self.pools.iter().enumerate().map(of).collect()
     }
 
     /// Starts of the jobs that wait, in the order of time, as far as the rule looks ahead. To be
@@ -320,9 +341,37 @@ impl SiteQueue {
         ahead::run(self.clone(), Vec::new(), now, &ahead::Ends::default()).starts
     }
 
+    /// Waiting jobs that would start now if no job of the market ran here: those that the market
+    /// [puts off](super::Delays). To be called after [`SiteQueue::decide`] at the same moment.
+    pub fn put_off(&self, now: Time, is_market: impl Fn(JobId) -> bool) -> Vec<JobId> {
+        let market: Vec<JobId> =
+            self.running.keys().copied().filter(|job| is_market(*job)).collect();
+        if market.is_empty() || self.waiting.is_empty() {
+            return Vec::new();
+        }
+        let mut without = self.clone();
+        market.into_iter().for_each(|job| without.ended(job, now));
+        let mut starts = Vec::new();
+        without.decide(now, &mut starts);
+        starts.into_iter().map(|start| start.job).collect()
+    }
+
+    /// The load to come of which no node of these pools is left to others before the given times.
+    pub fn close(
+        &self,
+        now: Time,
+        load: Vec<Taken>,
+        closed: &BTreeMap<PoolId, Time>,
+    ) -> Vec<Taken> {
+        let runs =
+            || self.runs(now).map(|(_, pool, nodes, _, until)| Taken::new(pool, nodes, now, until));
+        let pools = self.widths().into_iter().filter_map(|it| Some((it, *closed.get(&it.0)?)));
+        pools.fold(load, |load, (pool, until)| delays::close(load, pool, runs(), (now, until)))
+    }
+
     /// When running jobs are expected to end.
     pub(super) fn expected_ends(&self, now: Time) -> impl Iterator<Item = (Time, JobId)> + '_ {
-        let end = move |runs: &Runs| expected_end(runs.start, runs.limit, now);
+        let end = move |runs: &RunningNodes| expected_end(runs.start, runs.limit, now);
         self.running.iter().map(move |(job, runs)| (end(runs), *job))
     }
 
@@ -336,16 +385,6 @@ impl SiteQueue {
         is_owners: impl Fn(JobId) -> bool,
     ) -> Vec<Taken> {
         let by_limits = future_load(expected);
-        let spare = self.pools.iter().map(|it| {
-            let at = self.index(it.pool);
-            let runs =
-                self.running.iter().filter(|(job, runs)| Some(runs.pool) == at && is_owners(**job));
-            let waits = self.waiting.values().map(|it| &it.entry);
-            let waits =
-                waits.filter(|entry| is_owners(entry.job) && entry.pools.contains(&it.pool));
-            let widths = runs.map(|(_, runs)| runs.nodes).chain(waits.map(|entry| entry.nodes));
-            (it.pool, guard::middle(widths))
-        });
         let guarded = Guarded {
             guard: self.rule.guard,
             now,
@@ -353,7 +392,7 @@ impl SiteQueue {
             groups: &[],
             usual: &|_| Some(usual),
             counts: &|_| true,
-            spare: &spare.collect(),
+            spare: &self.spare(is_owners),
         };
         guarded.load(by_limits)
     }

@@ -1,14 +1,14 @@
 //! A site's queue as a manager shows it, and what is to be expected of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tradewind_model::{Cause, JobId, Outage, OutageId, PoolId, Span, Time};
 
-use super::ahead::{self, Ends, Group};
-use super::guard::{self, Guarded};
-use super::queue::{Entry, SiteQueue};
-use super::{ExpectedStart, Habits, MAX_ENTRIES, Rule, load};
+use super::ahead::{self, Ends, EqualJobs};
+use super::guard::{Guarded, Spare};
+use super::queue::{SiteQueue, SiteQueueEntry};
+use super::{ExpectedStart, Habits, MAX_ENTRIES, SiteRule, load};
 use crate::policy::availability::Taken;
 
 /// When a waiting job may start, as far as the site says.
@@ -94,7 +94,7 @@ pub enum Expected {
 
 /// What is to be expected of a queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Forecast {
+pub struct QueueForecast {
     /// By index of the survey's waiting jobs.
     pub jobs: Vec<Expected>,
     /// The future load of the pools by jobs that wait now, earlier by the rule's margin where other
@@ -105,7 +105,7 @@ pub struct Forecast {
 impl Survey {
     /// When one more job would start if it stood in the queue before the job that now has the index
     /// `rank`, or at the end of the queue. It may delay the jobs behind it. Costs a look-ahead.
-    pub fn expected_of(&self, job: OwnersJob, rank: usize, rule: Rule) -> Expected {
+    pub fn expected_of(&self, job: OwnersJob, rank: usize, rule: SiteRule) -> Expected {
         let (with, rank) = self.with(job, rank);
         let forecast = forecast(&with, rule);
         forecast.jobs.get(rank).copied().unwrap_or(Expected::No(Unforeseen::TooManyBefore))
@@ -126,7 +126,7 @@ impl Survey {
 }
 
 /// Looks ahead. See the text of the module above for assumptions, bounds and cost.
-pub fn forecast(survey: &Survey, rule: Rule) -> Forecast {
+pub fn forecast(survey: &Survey, rule: SiteRule) -> QueueForecast {
     forecast_of(survey, rule, |_| true)
 }
 
@@ -134,17 +134,21 @@ pub fn forecast(survey: &Survey, rule: Rule) -> Forecast {
 /// The load of the jobs before a place in the queue is what one more job at this place has to
 /// leave free; under conservative backfilling its earliest place beside this load is its start
 /// ([`Survey::expected_of`]), under EASY it may start earlier.
-pub fn forecast_of(survey: &Survey, rule: Rule, counts: impl Fn(usize) -> bool) -> Forecast {
+pub fn forecast_of(
+    survey: &Survey,
+    rule: SiteRule,
+    counts: impl Fn(usize) -> bool,
+) -> QueueForecast {
     forecast_with(survey, rule, counts, &Habits::default())
 }
 
 /// The same; `habits` say when jobs usually end, for the rule's [guard](Rule::guard).
 pub fn forecast_with(
     survey: &Survey,
-    rule: Rule,
+    rule: SiteRule,
     counts: impl Fn(usize) -> bool,
     habits: &Habits,
-) -> Forecast {
+) -> QueueForecast {
     let Prepared { site, groups, reasons, taken } = prepare(survey, rule);
     let margin = site.rule().margin;
     let ahead = ahead::run(site.clone(), groups.clone(), survey.now, &Ends::default());
@@ -166,16 +170,40 @@ pub fn forecast_with(
         counts: &|job| counts(index(job)),
         spare: &spare(survey, habits),
     };
-    Forecast { jobs, load: guarded.load(load) }
+    QueueForecast { jobs, load: guarded.load(load) }
 }
 
-/// The usual width of the jobs that wait for each pool, or run there and are known as jobs.
-fn spare(survey: &Survey, habits: &Habits) -> BTreeMap<PoolId, u32> {
+/// Waiting jobs, by index, of which the site's scheduler would start one or more entries now if no
+/// job of the market ran there, and starts none beside them; `is_market` says by index of what is
+/// taken which are the market's. Costs two passes of the scheduler.
+pub fn put_off(survey: &Survey, rule: SiteRule, is_market: impl Fn(usize) -> bool) -> Vec<usize> {
+    let Prepared { mut site, groups, taken, .. } = prepare(survey, rule);
+    let of_market: BTreeSet<JobId> =
+        taken.into_iter().filter(|(_, index)| is_market(*index)).map(|(job, _)| job).collect();
+    if of_market.is_empty() {
+        return Vec::new();
+    }
+    let may =
+        |group: &&EqualJobs| group.joins && group.after.is_empty() && group.from <= survey.now;
+    groups.iter().filter(may).for_each(|group| group.join(&mut site));
+    let mut starts = Vec::new();
+    site.decide(survey.now, &mut starts);
+    let index = |job: JobId| groups.partition_point(|group| group.numbers.end <= job.0);
+    let start_anyway: BTreeSet<usize> = starts.iter().map(|start| index(start.job)).collect();
+    let put_off = site.put_off(survey.now, |job| of_market.contains(&job));
+    let put_off: BTreeSet<usize> = put_off.into_iter().map(index).collect();
+    put_off.difference(&start_anyway).copied().collect()
+}
+
+/// What is spared for one more job like those that wait for each pool, or run there and are known as
+/// jobs.
+fn spare(survey: &Survey, habits: &Habits) -> BTreeMap<PoolId, Spare> {
     let of = |pool: PoolId| {
         let runs = survey.taken.iter().zip(&habits.taken);
         let runs = runs.filter(|(it, usual)| it.share.pool == pool && usual.is_some());
         let waits = survey.waiting.iter().filter(|job| job.pools.contains(&pool));
-        guard::middle(runs.map(|(it, _)| it.share.nodes).chain(waits.map(|job| job.nodes)))
+        let runs = runs.map(|(it, _)| (it.share.nodes, it.until - it.from));
+        Spare::of(runs.chain(waits.map(|job| (job.nodes, job.limit))))
     };
     survey.pools.iter().map(|(pool, _)| (*pool, of(*pool))).collect()
 }
@@ -183,14 +211,14 @@ fn spare(survey: &Survey, habits: &Habits) -> BTreeMap<PoolId, u32> {
 /// A site's scheduler before a look-ahead.
 pub(super) struct Prepared {
     pub(super) site: SiteQueue,
-    pub(super) groups: Vec<Group>,
+    pub(super) groups: Vec<EqualJobs>,
     /// By group: why it does not take part, if so.
     pub(super) reasons: Vec<Option<Unforeseen>>,
     /// Jobs that run, with their index in what is taken.
     pub(super) taken: Vec<(JobId, usize)>,
 }
 
-pub(super) fn prepare(survey: &Survey, rule: Rule) -> Prepared {
+pub(super) fn prepare(survey: &Survey, rule: SiteRule) -> Prepared {
     let mut site = SiteQueue::new(&survey.pools, rule);
     let groups = groups(survey);
     let entries = groups.last().map_or(0, |group| group.numbers.end);
@@ -198,14 +226,15 @@ pub(super) fn prepare(survey: &Survey, rule: Rule) -> Prepared {
     let reasons = survey.waiting.iter().zip(&groups).map(|(job, group)| reason(&site, job, group));
     let reasons: Vec<Option<Unforeseen>> = reasons.collect();
     let joins = groups.into_iter().zip(&reasons);
-    let groups = joins.map(|(group, reason)| Group { joins: reason.is_none(), ..group }).collect();
+    let groups =
+        joins.map(|(group, reason)| EqualJobs { joins: reason.is_none(), ..group }).collect();
     Prepared { site, groups, reasons, taken }
 }
 
 /// What a look-ahead says of each group.
 pub(super) fn expected(
     reasons: &[Option<Unforeseen>],
-    groups: &[Group],
+    groups: &[EqualJobs],
     ahead: &ahead::Ahead,
 ) -> Vec<Expected> {
     let unforeseen = |reason: &Option<Unforeseen>| reason.unwrap_or(Unforeseen::BeyondHorizon);
@@ -221,7 +250,7 @@ pub(super) fn expected(
 }
 
 /// The waiting jobs with numbers for their entries, in the order of the queue.
-fn groups(survey: &Survey) -> Vec<Group> {
+fn groups(survey: &Survey) -> Vec<EqualJobs> {
     let mut next = 0u32;
     let group = |job: &OwnersJob| {
         let count = job.count.max(1);
@@ -231,18 +260,24 @@ fn groups(survey: &Survey) -> Vec<Group> {
         after.sort_unstable();
         after.dedup();
         let (pools, nodes) = (Arc::clone(&job.pools), job.nodes.max(1));
-        let entry = Entry { job: JobId(0), nodes, limit: job.limit, pools, reserves: job.reserves };
+        let entry = SiteQueueEntry {
+            job: JobId(0),
+            nodes,
+            limit: job.limit,
+            pools,
+            reserves: job.reserves,
+        };
         let from = match job.eligible {
             Eligible::From(from) => from,
             Eligible::Held | Eligible::Unknown => survey.now,
         };
-        Group { entry, numbers, count, from, after, joins: true }
+        EqualJobs { entry, numbers, count, from, after, joins: true }
     };
     survey.waiting.iter().map(group).collect()
 }
 
 /// Why the job does not take part.
-fn reason(site: &SiteQueue, job: &OwnersJob, group: &Group) -> Option<Unforeseen> {
+fn reason(site: &SiteQueue, job: &OwnersJob, group: &EqualJobs) -> Option<Unforeseen> {
     match job.eligible {
         Eligible::Held => Some(Unforeseen::Held),
         Eligible::Unknown => Some(Unforeseen::Dependency),
@@ -269,8 +304,13 @@ fn occupy(site: &mut SiteQueue, survey: &Survey, entries: u32) -> Vec<(JobId, us
             continue;
         }
         let job = JobId(entries.saturating_add(number));
-        let entry =
-            Entry { job, nodes: share.nodes, limit: until - now, pools: [].into(), reserves: true };
+        let entry = SiteQueueEntry {
+            job,
+            nodes: share.nodes,
+            limit: until - now,
+            pools: [].into(),
+            reserves: true,
+        };
         site.adopt(&entry, share.pool, now, now);
         running.push((job, index));
     }

@@ -17,7 +17,7 @@ use tradewind_model::{JobId, Span, Time};
 
 use super::ahead::{self, Ends};
 use super::survey::{self, Expected, OwnersJob, Survey};
-use super::{ExpectedStart, Rule};
+use super::{ExpectedStart, SiteRule};
 
 /// A whole limit, in thousandths.
 pub const WHOLE: u32 = 1_000;
@@ -98,7 +98,7 @@ impl Survey {
         &self,
         job: OwnersJob,
         rank: usize,
-        (rule, habits): (Rule, &Habits),
+        (rule, habits): (SiteRule, &Habits),
         goes_on: &mut dyn FnMut() -> bool,
     ) -> Option<Time> {
         let (with, rank) = self.with(job, rank);
@@ -121,7 +121,7 @@ impl Survey {
 fn usual_start(
     survey: &Survey,
     rank: usize,
-    rule: Rule,
+    rule: SiteRule,
     habits: &Habits,
     world: u32,
 ) -> Option<Time> {
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_start_is_expected_when_jobs_usually_end() {
-        let rule = Rule::new(Depth::All);
+        let rule = SiteRule::new(Depth::All);
         let start = |habits: &Habits| {
             busy().usual_start_of(job(4, 60), usize::MAX, (rule, habits), &mut || true)
         };
@@ -235,7 +235,7 @@ mod tests {
     fn reservations_stay_those_of_the_limits() {
         // Three of four nodes are free, but a job of 50 s is only to start where it cannot delay
         // the wide one by its limit; the wide job's turn comes early.
-        let rule = Rule::new(Depth::All);
+        let rule = SiteRule::new(Depth::All);
         let share = Share { pool: PoolId(0), nodes: 1 };
         let taken = vec![Taken { share, from: Time(900), until: Time(1_040), memory: 0 }];
         let survey = Survey { taken, waiting: vec![job(4, 100)], ..busy() };
@@ -276,7 +276,7 @@ mod tests {
     /// When a job behind all others starts if they end at these parts of their limits.
     fn truth(survey: &Survey, last: &OwnersJob, parts: &[u32]) -> Time {
         let (with, rank) = survey.with(last.clone(), usize::MAX);
-        let prepared = survey::prepare(&with, Rule::new(Depth::All));
+        let prepared = survey::prepare(&with, SiteRule::new(Depth::All));
         let run = |limit: Span, job: JobId| {
             let part = i64::from(parts[job.0 as usize % parts.len()]);
             Span((limit.0 * part / i64::from(WHOLE)).max(1))
@@ -317,7 +317,7 @@ mod tests {
                 waiting: vec![Some(0); 40],
             };
             let error = |habits: &Habits| {
-                let asked = (Rule::new(Depth::All), habits);
+                let asked = (SiteRule::new(Depth::All), habits);
                 let start = survey.usual_start_of(last.clone(), usize::MAX, asked, &mut || true);
                 (start.unwrap() - came).0.abs()
             };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tradewind_model::Span;
 
-use super::spread::{BINS, Runs, Spread, bin_of};
+use super::spread::{BINS, ClassRuns, Spread, bin_of};
 use crate::predict::Submission;
 
 /// How many runs what the level above says counts as.
@@ -17,25 +17,28 @@ const CLASSES: usize = 32;
 
 /// All classes.
 #[derive(Debug)]
-pub(super) struct Classes {
-    by_request: [Runs; BINS],
-    users: BTreeMap<i64, User>,
+pub(super) struct RunClasses {
+    by_request: [ClassRuns; BINS],
+    users: BTreeMap<i64, UserRuns>,
 }
 
-impl Default for Classes {
-    fn default() -> Classes {
-        Classes { by_request: std::array::from_fn(|_| Runs::default()), users: BTreeMap::new() }
+impl Default for RunClasses {
+    fn default() -> RunClasses {
+        RunClasses {
+            by_request: std::array::from_fn(|_| ClassRuns::default()),
+            users: BTreeMap::new(),
+        }
     }
 }
 
 #[derive(Debug, Default)]
-struct User {
-    all: Runs,
+struct UserRuns {
+    all: ClassRuns,
     by_request: Recent<Span>,
     by_shape: Recent<(Span, u32)>,
 }
 
-impl Classes {
+impl RunClasses {
     /// How long such a job runs.
     pub(super) fn spread(&self, what: &Submission) -> Spread {
         let mut spread = Spread::unknown(what.requested);
@@ -60,7 +63,7 @@ impl Classes {
     /// The most classes that any user has on a level.
     #[cfg(test)]
     pub(super) fn most(&self) -> usize {
-        let of = |user: &User| user.by_request.classes.len().max(user.by_shape.classes.len());
+        let of = |user: &UserRuns| user.by_request.classes.len().max(user.by_shape.classes.len());
         self.users.values().map(of).max().unwrap_or(0)
     }
 }
@@ -69,7 +72,7 @@ impl Classes {
 #[derive(Debug)]
 struct Recent<K> {
     /// With the turn at which each was used last.
-    classes: BTreeMap<K, (u64, Runs)>,
+    classes: BTreeMap<K, (u64, ClassRuns)>,
     turn: u64,
 }
 
@@ -80,11 +83,11 @@ impl<K> Default for Recent<K> {
 }
 
 impl<K: Ord + Copy> Recent<K> {
-    fn get(&self, key: &K) -> Option<&Runs> {
+    fn get(&self, key: &K) -> Option<&ClassRuns> {
         self.classes.get(key).map(|(_, runs)| runs)
     }
 
-    fn of(&mut self, key: K) -> &mut Runs {
+    fn of(&mut self, key: K) -> &mut ClassRuns {
         self.turn += 1;
         if self.classes.len() >= CLASSES && !self.classes.contains_key(&key) {
             let oldest =

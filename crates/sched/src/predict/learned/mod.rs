@@ -4,7 +4,7 @@
 //! that ask for exactly as long, and those of them that are as wide. Each level keeps a histogram of
 //! run times in which older runs count less, and what it says is mixed with what the level above
 //! says: the fewer runs a class has seen, the more the level above counts (a prior of so many runs).
-//! So a prediction is a whole distribution ([`Forecast`]), and a new class begins with what is known
+//! So a prediction is a whole distribution ([`RunForecast`]), and a new class begins with what is known
 //! of its user, a new user with what is known of all.
 //!
 //! A [`Trust`] in each user compares predictions with requests by the runs that came, and prefers
@@ -19,13 +19,13 @@ use std::collections::BTreeMap;
 use tradewind_model::{JobId, Span, Time};
 
 use super::{Learner, Submission};
-use classes::Classes;
-use spread::Spread;
+use classes::RunClasses;
+use spread::{Reading, Spread};
 use trust::Trust;
 
 /// How long a job is expected to run: from 1 s up to its request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Forecast {
+pub struct RunForecast {
     /// As many run longer as shorter.
     pub median: Span,
     /// The mean.
@@ -37,55 +37,61 @@ pub struct Forecast {
     pub turn: Span,
 }
 
-impl Forecast {
-    fn of(spread: &Spread, requested: Span) -> Forecast {
-        let (mean, inverse) = spread.means();
+impl RunForecast {
+    fn of(spread: &Spread, requested: Span) -> RunForecast {
+        let Reading { median, late, mean, inverse } = spread.reading();
         let whole = |seconds: f64| Span(seconds as i64).max(Span(1)).min(requested);
-        Forecast {
-            median: spread.quantile(0.5),
-            mean: whole(mean),
-            late: spread.quantile(0.99),
-            turn: whole((mean / inverse).sqrt()),
-        }
+        RunForecast { median, late, mean: whole(mean), turn: whole((mean / inverse).sqrt()) }
+    }
+
+    /// Of a job that is expected to run as long as it asks for.
+    fn requested(requested: Span) -> RunForecast {
+        RunForecast { median: requested, mean: requested, late: requested, turn: requested }
     }
 }
 
-/// See the module's text. A prediction and a lesson take some hundred operations; memory is bounded
-/// for each user, and grows with users and with jobs that have not ended.
-#[derive(Debug, Default)]
-pub struct Learned {
-    classes: Classes,
-    trust: BTreeMap<i64, Trust>,
-    active: BTreeMap<JobId, Active>,
+/// A prediction: what is expected, and what a lesson needs of it once the job has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Prediction {
+    /// What is expected.
+    pub forecast: RunForecast,
+    /// What the classes said, trusted or not.
+    pub median: Span,
 }
 
-/// A job that has not ended.
-#[derive(Debug)]
-struct Active {
-    what: Submission,
-    /// What the classes said, trusted or not.
-    median: Span,
+/// See the module's text. A prediction and a lesson take some hundred operations; memory is bounded
+/// for each user, and grows with users. As a [`Learner`] it also remembers the jobs that have not
+/// ended; those who do that themselves need [`Learned::predict`] and [`Learned::learn`] only.
+#[derive(Debug, Default)]
+pub struct Learned {
+    classes: RunClasses,
+    trust: BTreeMap<i64, Trust>,
+    active: BTreeMap<JobId, (Submission, Span)>,
 }
 
 impl Learned {
-    /// A job is submitted: how long it is expected to run.
-    pub fn forecast(&mut self, job: JobId, what: Submission) -> Forecast {
-        let spread = self.classes.spread(&what);
-        let forecast = Forecast::of(&spread, what.requested);
-        self.active.insert(job, Active { what, median: forecast.median });
+    /// How long such a job is expected to run.
+    pub fn predict(&self, what: &Submission) -> Prediction {
+        let forecast = RunForecast::of(&self.classes.spread(what), what.requested);
+        let median = forecast.median;
         match self.trust.get(&what.user).is_none_or(Trust::prefers_predictions) {
-            true => forecast,
-            false => {
-                let Submission { requested, .. } = what;
-                Forecast { median: requested, mean: requested, late: requested, turn: requested }
-            }
+            true => Prediction { forecast, median },
+            false => Prediction { forecast: RunForecast::requested(what.requested), median },
         }
+    }
+
+    /// Such a job is over after `run`; `median` is that of its prediction.
+    pub fn learn(&mut self, what: &Submission, median: Span, run: Span) {
+        self.classes.learn(what, run);
+        self.trust.entry(what.user).or_default().learn(median, what.requested, run);
     }
 }
 
 impl Learner for Learned {
     fn submitted(&mut self, job: JobId, what: Submission) -> Span {
-        self.forecast(job, what).median
+        let Prediction { forecast, median } = self.predict(&what);
+        self.active.insert(job, (what, median));
+        forecast.median
     }
 
     fn left(&mut self, job: JobId) {
@@ -93,9 +99,8 @@ impl Learner for Learned {
     }
 
     fn ended(&mut self, job: JobId, run: Span, _: Time) {
-        let Some(Active { what, median }) = self.active.remove(&job) else { return };
-        self.classes.learn(&what, run);
-        self.trust.entry(what.user).or_default().learn(median, what.requested, run);
+        let Some((what, median)) = self.active.remove(&job) else { return };
+        self.learn(&what, median, run);
     }
 }
 

@@ -5,8 +5,9 @@ fn what(user: i64, processors: u32, requested: i64) -> Submission {
 }
 
 /// Lets a job of this shape run.
-fn runs(learner: &mut Learned, job: u32, what: Submission, run: i64) -> Forecast {
-    let forecast = learner.forecast(JobId(job), what);
+fn runs(learner: &mut Learned, job: u32, what: Submission, run: i64) -> RunForecast {
+    let forecast = learner.predict(&what).forecast;
+    assert_eq!(learner.submitted(JobId(job), what), forecast.median);
     learner.ended(JobId(job), Span(run), Time(0));
     forecast
 }
@@ -18,9 +19,9 @@ fn a_class_that_was_never_seen_begins_with_what_is_known_of_its_user() {
         runs(&mut learner, job, what(1, 4, 36_000), 300);
         runs(&mut learner, 100 + job, what(2, 4, 36_000), 30_000);
     }
-    let other = learner.forecast(JobId(500), what(1, 8, 7_200));
+    let other = learner.predict(&what(1, 8, 7_200)).forecast;
     assert!((250..=400).contains(&other.median.0), "{other:?}");
-    let other = learner.forecast(JobId(501), what(2, 8, 36_000));
+    let other = learner.predict(&what(2, 8, 36_000)).forecast;
     assert!(other.median > Span(20_000), "{other:?}");
 }
 
@@ -31,8 +32,8 @@ fn widths_are_classes_of_their_own_once_they_were_seen() {
         runs(&mut learner, 2 * job, what(1, 1, 36_000), 60);
         runs(&mut learner, 2 * job + 1, what(1, 64, 36_000), 30_000);
     }
-    let narrow = learner.forecast(JobId(100), what(1, 1, 36_000));
-    let wide = learner.forecast(JobId(101), what(1, 64, 36_000));
+    let narrow = learner.predict(&what(1, 1, 36_000)).forecast;
+    let wide = learner.predict(&what(1, 64, 36_000)).forecast;
     assert!(narrow.median < Span(100) && wide.median > Span(10_000), "{narrow:?} {wide:?}");
     assert!(narrow.turn < wide.turn && narrow.median <= narrow.late);
 }
@@ -54,7 +55,7 @@ fn requests_that_are_better_than_predictions_are_used() {
         assert!(job < 20 || forecast.median < Span(100), "{forecast:?}");
     }
     assert_eq!(worse, 0);
-    let exact = learner.forecast(JobId(5_000), what(1, 1, 4_321));
+    let exact = learner.predict(&what(1, 1, 4_321)).forecast;
     assert_eq!((exact.median, exact.mean, exact.late), (Span(4_321), Span(4_321), Span(4_321)));
 }
 

@@ -22,26 +22,26 @@ const MOST: usize = 4_096;
 const GUESS: [i64; BOUNDS] = [0, 0, 4, 8, 16, 32, 64];
 
 /// How fine a class is, and what its jobs have in common.
-pub(super) type Class = (u8, [u8; 4]);
+pub(super) type ClassKey = (u8, [u8; 4]);
 /// The class of all jobs.
-const ALL: Class = (0, [0; 4]);
+const ALL: ClassKey = (0, [0; 4]);
 
 /// A window of scores for each class.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Classes {
-    pub(super) windows: BTreeMap<Class, Seen>,
+pub(super) struct ScoreClasses {
+    pub(super) windows: BTreeMap<ClassKey, ClassScores>,
 }
 
 /// The scores of a class.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Seen {
+pub(super) struct ClassScores {
     pub(super) window: Window,
     /// The hour of the last score's submission, and how many scores it had so far.
     pub(super) hour: i64,
     pub(super) count: i64,
 }
 
-impl Seen {
+impl ClassScores {
     /// Jobs that are submitted together wait alike: the more of them, the fewer count, so that the
     /// window has scores of other hours, too.
     fn add(&mut self, at: Time, score: i64) {
@@ -56,7 +56,7 @@ impl Seen {
     }
 }
 
-impl Classes {
+impl ScoreClasses {
     /// Scores of all jobs that are kept.
     pub(super) fn results(&self) -> usize {
         self.windows.get(&ALL).map_or(0, |seen| seen.window.len())
@@ -72,7 +72,7 @@ impl Classes {
     }
 
     /// Where there are too many classes, that which had no score for longest goes.
-    fn make_room(&mut self, class: Class) {
+    fn make_room(&mut self, class: ClassKey) {
         if self.windows.len() < MOST || self.windows.contains_key(&class) {
             return;
         }
@@ -114,7 +114,7 @@ fn wait(expected: Span, score: i64) -> Span {
 
 /// The classes of a job: all jobs; the expected wait by powers of two; also how much longer the wait
 /// is with requested times; also width and requested time by powers of four.
-fn classes(question: &Question) -> [Class; 4] {
+fn classes(question: &Question) -> [ClassKey; 4] {
     let expected = question.expected().0 + GRACE;
     let ratio = ((question.requested.0.max(0) + GRACE).saturating_mul(4) / expected).min(15);
     let (wait, ratio) = (digits(expected), digits(ratio));

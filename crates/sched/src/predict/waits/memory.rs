@@ -2,9 +2,9 @@
 
 use tradewind_model::Span;
 
-use super::classes::{Class, Seen};
+use super::classes::{ClassKey, ClassScores};
 use super::levels::{self, BOUNDS};
-use super::{Open, Question, Standing, WaitForecaster};
+use super::{OpenForecast, Question, Standing, WaitForecaster};
 
 /// The levels of all bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,18 +51,20 @@ impl<K: Copy + Ord> WaitForecaster<K> {
 
     /// By class, in ascending order: its scores.
     pub fn score_memory(&self) -> impl Iterator<Item = ScoreMemory> {
-        self.classes.windows.iter().map(|(class, Seen { window, hour, count })| ScoreMemory {
-            class: number(*class),
-            hour: *hour,
-            count: *count,
-            scores: window.last().collect(),
+        self.classes.windows.iter().map(|(class, ClassScores { window, hour, count })| {
+            ScoreMemory {
+                class: number(*class),
+                hour: *hour,
+                count: *count,
+                scores: window.last().collect(),
+            }
         })
     }
 
     /// By job, in ascending order: its forecast.
     pub fn open_memory(&self) -> impl Iterator<Item = (K, OpenMemory)> {
         self.open.iter().map(|(job, open)| {
-            let Open { question, bounds, centre, standing } = *open;
+            let OpenForecast { question, bounds, centre, standing } = *open;
             let known = self.exceeded(*job);
             let bit = |at: usize| u8::from(known[at]) << (at - levels::UPPER.start);
             let over = levels::UPPER.map(bit).sum();
@@ -78,7 +80,7 @@ impl<K: Copy + Ord> WaitForecaster<K> {
     /// Takes the scores of a class back in.
     pub fn restore_scores(&mut self, memory: ScoreMemory) {
         let ScoreMemory { class, hour, count, scores } = memory;
-        let mut seen = Seen { hour, count, ..Seen::default() };
+        let mut seen = ClassScores { hour, count, ..ClassScores::default() };
         scores.into_iter().for_each(|score| seen.window.add(score));
         self.classes.windows.insert(class_of(class), seen);
     }
@@ -91,7 +93,7 @@ impl<K: Copy + Ord> WaitForecaster<K> {
             1 => Standing::Informed,
             _ => Standing::Outdated,
         };
-        let open = Open { question, bounds, centre, standing };
+        let open = OpenForecast { question, bounds, centre, standing };
         for at in levels::UPPER.filter(|at| over >> (at - levels::UPPER.start) & 1 == 0) {
             self.due.insert((open.over(at), job, at));
         }
@@ -100,11 +102,11 @@ impl<K: Copy + Ord> WaitForecaster<K> {
 }
 
 /// A class as one number.
-fn number((fineness, [wait, ratio, width, length]): Class) -> u64 {
+fn number((fineness, [wait, ratio, width, length]): ClassKey) -> u64 {
     u64::from_be_bytes([0, 0, 0, fineness, wait, ratio, width, length])
 }
 
-fn class_of(number: u64) -> Class {
+fn class_of(number: u64) -> ClassKey {
     let [.., fineness, wait, ratio, width, length] = number.to_be_bytes();
     (fineness, [wait, ratio, width, length])
 }

@@ -28,7 +28,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tradewind_model::{JobId, Span, Time};
 
 pub use binomial::BinomialBounds;
-use classes::Classes;
+use classes::ScoreClasses;
 use levels::{BOUNDS, Levels};
 pub use memory::{LevelMemory, OpenMemory, ScoreMemory};
 
@@ -148,7 +148,7 @@ enum Standing {
 
 /// A forecast whose job has not started.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Open {
+struct OpenForecast {
     question: Question,
     /// As each level gave them: not sorted.
     bounds: [Span; BOUNDS],
@@ -157,7 +157,7 @@ struct Open {
     standing: Standing,
 }
 
-impl Open {
+impl OpenForecast {
     fn teaches(&self) -> bool {
         self.standing != Standing::Outdated
     }
@@ -184,9 +184,9 @@ pub struct WaitResult {
 /// are known by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitForecaster<K = JobId> {
-    classes: Classes,
+    classes: ScoreClasses,
     levels: Levels,
-    open: BTreeMap<K, Open>,
+    open: BTreeMap<K, OpenForecast>,
     /// When an upper bound of a job is over.
     due: BTreeSet<(Time, K, usize)>,
 }
@@ -194,7 +194,7 @@ pub struct WaitForecaster<K = JobId> {
 impl<K> Default for WaitForecaster<K> {
     fn default() -> WaitForecaster<K> {
         WaitForecaster {
-            classes: Classes::default(),
+            classes: ScoreClasses::default(),
             levels: Levels::default(),
             open: BTreeMap::new(),
             due: BTreeSet::new(),
@@ -234,7 +234,7 @@ impl<K: Copy + Ord> WaitForecaster<K> {
     pub fn submitted(&mut self, job: K, question: Question) -> WaitForecast {
         let (bounds, centre) = self.bounds(&question);
         let standing = if self.is_informed() { Standing::Informed } else { Standing::Guessed };
-        let open = Open { question, bounds, centre, standing };
+        let open = OpenForecast { question, bounds, centre, standing };
         for at in levels::UPPER {
             self.due.insert((open.over(at), job, at));
         }
@@ -246,7 +246,7 @@ impl<K: Copy + Ord> WaitForecaster<K> {
     pub fn pass_to(&mut self, now: Time) {
         while let Some(first) = self.due.first().copied().filter(|(at, ..)| *at <= now) {
             self.due.remove(&first);
-            if self.open.get(&first.1).is_some_and(Open::teaches) {
+            if self.open.get(&first.1).is_some_and(OpenForecast::teaches) {
                 self.levels.exceeded(first.2);
             }
         }
@@ -256,7 +256,7 @@ impl<K: Copy + Ord> WaitForecaster<K> {
     /// if the start was not known sooner. The result, if its forecast was made from enough others.
     pub fn started(&mut self, job: K, start: Time) -> Option<WaitResult> {
         let known = self.exceeded(job);
-        let open = self.close(job).filter(Open::teaches)?;
+        let open = self.close(job).filter(OpenForecast::teaches)?;
         let wait = start - open.question.at;
         for (at, bound) in open.bounds.iter().enumerate() {
             match wait <= *bound {
@@ -276,7 +276,7 @@ impl<K: Copy + Ord> WaitForecaster<K> {
     /// Which upper bounds of the job are known to be exceeded.
     fn exceeded(&self, job: K) -> [bool; BOUNDS] {
         let open = self.open.get(&job);
-        let is_due = |open: &Open, at| self.due.contains(&(open.over(at), job, at));
+        let is_due = |open: &OpenForecast, at| self.due.contains(&(open.over(at), job, at));
         let is_over = |at| open.is_some_and(|open| !is_due(open, at));
         std::array::from_fn(|at| levels::UPPER.contains(&at) && is_over(at))
     }
@@ -288,12 +288,12 @@ impl<K: Copy + Ord> WaitForecaster<K> {
 
     /// Nodes came or went for good, or the scheduler changed: what was learned before counts no more.
     pub fn reset(&mut self) {
-        self.classes = Classes::default();
+        self.classes = ScoreClasses::default();
         self.levels = Levels::default();
         self.open.values_mut().for_each(|open| open.standing = Standing::Outdated);
     }
 
-    fn close(&mut self, job: K) -> Option<Open> {
+    fn close(&mut self, job: K) -> Option<OpenForecast> {
         let open = self.open.remove(&job)?;
         for at in levels::UPPER {
             self.due.remove(&(open.over(at), job, at));

@@ -15,11 +15,12 @@ use std::ops::ControlFlow;
 
 use tradewind_model::{Slot, Time, Window};
 
-use self::one::{AliveNode, Multiplier, Work};
-use super::cheapest::{Buffers, Cheapest};
+use self::one::{AliveNode, Multiplier};
+use super::cheapest::{Buffers, CheapestNodes};
 use super::ranking::{NodeRanking, Ranked};
 use super::search::{Found, Proof, Scratch, Searcher, alive_at};
 use super::sweep::{StartBounds, SweepVisitor, sweep};
+use crate::window::work::Work;
 
 /// Starts left for which a further pass over the list is not worth it.
 const FEW_STARTS: usize = 8;
@@ -94,7 +95,7 @@ impl<'a> BranchAndBound<'a> {
         bracket: StartBounds,
         buffers: &mut Buffers,
     ) -> Option<BranchAndBound<'a>> {
-        let mut cheapest = Cheapest::new(&bounded.by_cost, searcher.wanted, buffers);
+        let mut cheapest = CheapestNodes::new(&bounded.by_cost, searcher.wanted, buffers);
         let mut judge = Affordable { budget: searcher.ceiling(), starts: Vec::new(), min: None };
         sweep(&bounded.by_cost, slots, bracket, &mut cheapest, &mut judge);
         let (cost, at) = judge.min?;
@@ -181,7 +182,7 @@ impl<'a> BranchAndBound<'a> {
     /// Raises the bound of every start to what `multiplier` proves, and keeps what is of use.
     fn raise_bounds(&mut self, multiplier: Multiplier, buffers: &mut Buffers) {
         let ranking = self.useful.reweighted(|it| multiplier.weight_of(it));
-        let mut cheapest = Cheapest::new(&ranking, self.searcher.wanted, buffers);
+        let mut cheapest = CheapestNodes::new(&ranking, self.searcher.wanted, buffers);
         let budget = self.searcher.ceiling();
         let room = multiplier.weigh_sums(self.best.value, budget);
         let starts = &mut self.starts;
@@ -218,7 +219,7 @@ struct Affordable {
 }
 
 impl SweepVisitor for Affordable {
-    fn close(&mut self, now: i64, cheapest: &mut Cheapest<'_>) -> ControlFlow<()> {
+    fn close(&mut self, now: i64, cheapest: &mut CheapestNodes<'_>) -> ControlFlow<()> {
         if let Some(sum) = cheapest.sum()
             && sum <= self.budget
         {
@@ -255,7 +256,7 @@ impl Raise<'_> {
 }
 
 impl SweepVisitor for Raise<'_> {
-    fn close(&mut self, now: i64, cheapest: &mut Cheapest<'_>) -> ControlFlow<()> {
+    fn close(&mut self, now: i64, cheapest: &mut CheapestNodes<'_>) -> ControlFlow<()> {
         self.give_up_before(now);
         let Some(start) = self.starts.get_mut(self.next) else {
             return ControlFlow::Break(());

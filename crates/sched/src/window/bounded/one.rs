@@ -1,6 +1,7 @@
 //! One start: the minimum Σ objective with Σ constraint within a limit over exactly m items.
 
 use crate::window::ranking::Ranked;
+use crate::window::work::Work;
 
 /// Rounds of tightening the multiplier; each adds to the bound, and a handful is usual.
 const MOST_ROUNDS: usize = 64;
@@ -11,25 +12,6 @@ pub(in crate::window) struct AliveNode {
     pub(in crate::window) objective: i64,
     pub(in crate::window) constraint: i64,
     pub(in crate::window) rank: u32,
-}
-
-/// The steps that are left of a work limit.
-#[derive(Debug)]
-pub(in crate::window) struct Work {
-    left: u64,
-}
-
-impl Work {
-    pub(in crate::window) fn new(limit: u64) -> Work {
-        Work { left: limit }
-    }
-
-    /// Takes `steps`; whether there were that many.
-    fn spend(&mut self, steps: u64) -> bool {
-        let enough = self.left >= steps;
-        self.left = self.left.saturating_sub(steps);
-        enough
-    }
 }
 
 /// The Lagrangian multiplier b/a as two integers: items weigh a·objective + b·constraint.
@@ -93,7 +75,7 @@ impl Multiplier {
 
 /// A set of m items with its sums.
 #[derive(Debug, Clone)]
-pub(in crate::window) struct Set {
+pub(in crate::window) struct ItemSet {
     pub(in crate::window) objective: i128,
     pub(in crate::window) constraint: i128,
     pub(in crate::window) ranks: Vec<u32>,
@@ -101,9 +83,9 @@ pub(in crate::window) struct Set {
 
 /// What happened to one problem.
 #[derive(Debug)]
-pub(in crate::window) struct Answer {
+pub(in crate::window) struct BoundedAnswer {
     /// The best set below the cutoff that was found.
-    pub(in crate::window) best: Option<Set>,
+    pub(in crate::window) best: Option<ItemSet>,
     /// Whether no better one exists; else the work limit was hit.
     pub(in crate::window) complete: bool,
     /// The multiplier with the best bound.
@@ -120,18 +102,18 @@ pub(in crate::window) fn solve(
     limit: i128,
     cutoff: i128,
     work: &mut Work,
-) -> Answer {
+) -> BoundedAnswer {
     let mut problem = Problem { items, wanted, limit, cutoff, best: None };
     let multiplier = Multiplier::VALUE_ONLY;
     if problem.items.len() < wanted {
-        return Answer { best: None, complete: true, multiplier };
+        return BoundedAnswer { best: None, complete: true, multiplier };
     }
-    if !work.spend(problem.items.len() as u64) {
-        return Answer { best: None, complete: false, multiplier };
+    if !work.spend(problem.items.len()) {
+        return BoundedAnswer { best: None, complete: false, multiplier };
     }
     let (multiplier, bound) = problem.tighten();
     let complete = bound >= problem.cutoff || problem.search(multiplier, work);
-    Answer { best: problem.best, complete, multiplier }
+    BoundedAnswer { best: problem.best, complete, multiplier }
 }
 
 struct Problem {
@@ -140,7 +122,7 @@ struct Problem {
     limit: i128,
     /// Only an objective below it counts; falls to that of the best set.
     cutoff: i128,
-    best: Option<Set>,
+    best: Option<ItemSet>,
 }
 
 impl Problem {
@@ -148,7 +130,7 @@ impl Problem {
     fn offer(&mut self, objective: i128, constraint: i128, ranks: impl Fn(&Problem) -> Vec<u32>) {
         if constraint <= self.limit && objective < self.cutoff {
             self.cutoff = objective;
-            self.best = Some(Set { objective, constraint, ranks: ranks(self) });
+            self.best = Some(ItemSet { objective, constraint, ranks: ranks(self) });
         }
     }
 
@@ -214,12 +196,12 @@ impl Problem {
         let weigh = |it: &AliveNode| multiplier.weigh(it.objective, it.constraint);
         self.items.sort_unstable_by_key(|it| (weigh(it), it.objective, it.constraint, it.rank));
         let floors = Floors::new(&self.items, multiplier);
-        let mut classes = Classes::new(&self.items);
+        let mut classes = ShutClasses::new(&self.items);
         let mut path = Path::default();
         let mut next = 0;
         loop {
             let open = classes.first_open(next);
-            if !work.spend(1 + (open - next) as u64) {
+            if !work.spend(1 + (open - next)) {
                 return false;
             }
             next = open;
@@ -289,7 +271,7 @@ impl Path {
 }
 
 /// Items of equal objective, and which of these classes the path has shut.
-struct Classes {
+struct ShutClasses {
     /// Class of each item.
     class: Vec<u32>,
     /// Whether each class is excluded.
@@ -298,14 +280,14 @@ struct Classes {
     shut: Vec<(usize, u32)>,
 }
 
-impl Classes {
-    fn new(items: &[AliveNode]) -> Classes {
+impl ShutClasses {
+    fn new(items: &[AliveNode]) -> ShutClasses {
         let mut objectives: Vec<i64> = items.iter().map(|it| it.objective).collect();
         objectives.sort_unstable();
         objectives.dedup();
         let class = |it: &AliveNode| objectives.partition_point(|&min| min < it.objective) as u32;
         let is_shut = vec![false; objectives.len()];
-        Classes { class: items.iter().map(class).collect(), is_shut, shut: Vec::new() }
+        ShutClasses { class: items.iter().map(class).collect(), is_shut, shut: Vec::new() }
     }
 
     /// The first item from `next` on whose class is open; the number of items if there is none.

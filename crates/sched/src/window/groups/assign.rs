@@ -120,7 +120,7 @@ pub(super) fn most(pairs: &Pairs, wanted: &[usize]) -> usize {
 
 /// How a group gets one more node.
 #[derive(Debug, Clone, Copy)]
-enum Step {
+enum NodeStep {
     /// A free one, by its index.
     Free(usize),
     /// That of another group, which gets another one.
@@ -128,9 +128,9 @@ enum Step {
 }
 
 /// By group, how one more node is had, if it can be.
-type Ways = Vec<Option<(Weight, Step)>>;
+type Ways = Vec<Option<(Weight, NodeStep)>>;
 /// By pair of groups, the index of the node that is moved.
-type Moves = Vec<Option<(Weight, usize)>>;
+type PairMoves = Vec<Option<(Weight, usize)>>;
 
 /// A lightest assignment of so many tasks per group as were added.
 struct Flow<'a> {
@@ -155,7 +155,7 @@ impl<'a> Flow<'a> {
                     let Some((rest, _)) = reach[from] else { continue };
                     let sum = weight + rest;
                     if reach[to].is_none_or(|(least, _)| sum < least) {
-                        reach[to] = Some((sum, Step::From(node, from)));
+                        reach[to] = Some((sum, NodeStep::From(node, from)));
                     }
                 }
             }
@@ -165,11 +165,11 @@ impl<'a> Flow<'a> {
         // There are no cycles of negative weight, so a path visits no group twice.
         for _ in 0..groups {
             match reach[to]?.1 {
-                Step::Free(node) => {
+                NodeStep::Free(node) => {
                     self.of[node] = Some(to);
                     break;
                 }
-                Step::From(node, from) => {
+                NodeStep::From(node, from) => {
                     self.of[node] = Some(to);
                     to = from;
                 }
@@ -180,9 +180,9 @@ impl<'a> Flow<'a> {
 
     /// By group the lightest free node; by pair of groups the lightest move of a node to the
     /// first from the second.
-    fn edges(&self, groups: usize) -> (Ways, Moves) {
+    fn edges(&self, groups: usize) -> (Ways, PairMoves) {
         let mut free: Ways = vec![None; groups];
-        let mut moves: Moves = vec![None; groups * groups];
+        let mut moves: PairMoves = vec![None; groups * groups];
         for (node, row) in self.pairs.weights.iter().enumerate() {
             let from = self.of[node];
             let now = from.and_then(|from| row[from]);
@@ -196,7 +196,7 @@ impl<'a> Flow<'a> {
                         }
                     }
                     (None, _) if free[to].is_none_or(|(least, _)| weight < least) => {
-                        free[to] = Some((weight, Step::Free(node)));
+                        free[to] = Some((weight, NodeStep::Free(node)));
                     }
                     _ => {}
                 }

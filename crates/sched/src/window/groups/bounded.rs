@@ -5,33 +5,16 @@
 //! bound over pairs of node and group, as far as the work limit reaches.
 
 use super::assign::{self, Pair, Pairs, Weight};
+use crate::window::work::Work;
 
 /// Rounds of tightening the multiplier; each adds to the bound, and a handful is usual.
 const MOST_ROUNDS: usize = 40;
 /// Multipliers are scaled down below 2 to this power, so that weights fit 128 bits.
 const MULTIPLIER_BITS: u32 = 40;
 
-/// The steps that are left of a work limit; one looks at one pair of node and group.
-#[derive(Debug)]
-pub(super) struct Work {
-    left: u64,
-}
-
-impl Work {
-    pub(super) fn new(limit: u64) -> Work {
-        Work { left: limit }
-    }
-
-    fn spend(&mut self, steps: usize) -> bool {
-        let enough = self.left >= steps as u64;
-        self.left = self.left.saturating_sub(steps as u64);
-        enough
-    }
-}
-
 /// An assignment with its sums.
 #[derive(Debug, Clone)]
-pub(super) struct Set {
+pub(super) struct Assignment {
     pub(super) objective: i128,
     constraint: i128,
     pub(super) pairs: Vec<Pair>,
@@ -39,9 +22,9 @@ pub(super) struct Set {
 
 /// What was found.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct GroupsAnswer {
     /// The best below the cutoff that was found.
-    pub(super) best: Option<Set>,
+    pub(super) best: Option<Assignment>,
     /// Whether no better one exists; else the work limit was hit.
     pub(super) complete: bool,
     /// The lowest objective without the constraint: a bound in any case.
@@ -65,11 +48,11 @@ pub(super) fn solve(
     limit: i128,
     cutoff: i128,
     work: &mut Work,
-) -> Answer {
+) -> GroupsAnswer {
     let mut solver = Solver { pairs, wanted, limit, cutoff, best: None, work };
     let free = solver.lightest(pairs, wanted, |it| it).map_or(i128::MAX, |it| it.objective);
     let complete = solver.run();
-    Answer { best: solver.best, complete, free }
+    GroupsAnswer { best: solver.best, complete, free }
 }
 
 struct Solver<'a> {
@@ -77,12 +60,12 @@ struct Solver<'a> {
     wanted: &'a [usize],
     limit: i128,
     cutoff: i128,
-    best: Option<Set>,
+    best: Option<Assignment>,
     work: &'a mut Work,
 }
 
 /// What the relaxation of a branch says.
-enum Relaxed {
+enum BranchBound {
     /// Nothing better is in it.
     Done,
     /// There may be something not below the bound; the pair is one to decide.
@@ -98,7 +81,7 @@ impl Solver<'_> {
                 continue;
             }
             let Some(relaxed) = self.relax(&branch) else { return false };
-            let Relaxed::Open(bound, pair) = relaxed else { continue };
+            let BranchBound::Open(bound, pair) = relaxed else { continue };
             let (mut with, mut without) = (branch.clone(), branch);
             (with.bound, without.bound) = (Some(bound), Some(bound));
             with.fixed.push(pair);
@@ -109,15 +92,20 @@ impl Solver<'_> {
     }
 
     /// Takes a set within the limit, if it is better.
-    fn offer(&mut self, set: &Set, fixed: &[Pair]) {
+    fn offer(&mut self, set: &Assignment, fixed: &[Pair]) {
         if set.constraint <= self.limit && set.objective < self.cutoff {
             self.cutoff = set.objective;
             let pairs = fixed.iter().chain(&set.pairs).copied().collect();
-            self.best = Some(Set { pairs, ..set.clone() });
+            self.best = Some(Assignment { pairs, ..set.clone() });
         }
     }
 
-    fn offer_cheapest(&mut self, pairs: &Pairs, wanted: &[usize], fixed: &[Pair]) -> Option<Set> {
+    fn offer_cheapest(
+        &mut self,
+        pairs: &Pairs,
+        wanted: &[usize],
+        fixed: &[Pair],
+    ) -> Option<Assignment> {
         let set = self.lightest(pairs, wanted, |it| Weight(it.1, it.0))?;
         self.offer(&set, fixed);
         (set.constraint <= self.limit).then_some(set)
@@ -129,15 +117,15 @@ impl Solver<'_> {
         pairs: &Pairs,
         wanted: &[usize],
         by: impl Fn(Weight) -> Weight,
-    ) -> Option<Set> {
+    ) -> Option<Assignment> {
         let (_, chosen) = assign::lightest(&pairs.weighed(by), wanted)?;
         let of = |pair: &Pair| pairs.weight(*pair).unwrap_or(Weight::NONE);
         let sum = chosen.iter().map(of).fold(Weight::NONE, |sum, it| sum + it);
-        Some(Set { objective: sum.0, constraint: sum.1, pairs: chosen })
+        Some(Assignment { objective: sum.0, constraint: sum.1, pairs: chosen })
     }
 
     /// Bounds a branch; `None` if the work limit was hit.
-    fn relax(&mut self, branch: &Branch) -> Option<Relaxed> {
+    fn relax(&mut self, branch: &Branch) -> Option<BranchBound> {
         let (mut pairs, mut wanted) = (self.pairs.clone(), self.wanted.to_vec());
         let mut base = Weight::NONE;
         for pair in &branch.banned {
@@ -148,7 +136,7 @@ impl Solver<'_> {
             pairs.remove_node(pair.0);
             wanted[pair.1] -= 1;
         }
-        let with_base = |set: Set| Set {
+        let with_base = |set: Assignment| Assignment {
             objective: set.objective + base.0,
             constraint: set.constraint + base.1,
             ..set
@@ -159,17 +147,17 @@ impl Solver<'_> {
         }
         let cheapest = self.lightest(&pairs, &wanted, |it| Weight(it.1, it.0)).map(with_base);
         let Some(mut inside) = cheapest.filter(|set| set.constraint <= self.limit) else {
-            return Some(Relaxed::Done);
+            return Some(BranchBound::Done);
         };
         self.offer(&inside, &branch.fixed);
         let Some(mut outside) = self.lightest(&pairs, &wanted, |it| it).map(with_base) else {
-            return Some(Relaxed::Done);
+            return Some(BranchBound::Done);
         };
         self.offer(&outside, &branch.fixed);
         let mut bound = outside.objective;
         for _ in 0..MOST_ROUNDS {
             if outside.constraint <= self.limit || bound >= self.cutoff {
-                return Some(Relaxed::Done);
+                return Some(BranchBound::Done);
             }
             let (a, b) = multiplier(&inside, &outside);
             if !self.work.spend(steps) {
@@ -180,7 +168,7 @@ impl Solver<'_> {
             let weight = a * set.objective + b * set.constraint;
             bound = bound.max(-(-(weight - b * self.limit)).div_euclid(a));
             self.offer(&set, &branch.fixed);
-            let sums = |set: &Set| (set.objective, set.constraint);
+            let sums = |set: &Assignment| (set.objective, set.constraint);
             if sums(&set) == sums(&inside) || sums(&set) == sums(&outside) {
                 break;
             }
@@ -190,17 +178,17 @@ impl Solver<'_> {
             }
         }
         if bound >= self.cutoff {
-            return Some(Relaxed::Done);
+            return Some(BranchBound::Done);
         }
         // One that costs much decides much.
         let heavy = |pair: &&Pair| self.pairs.weight(**pair).map(|it| it.1);
         let pair = outside.pairs.iter().max_by_key(heavy).copied();
-        Some(pair.map_or(Relaxed::Done, |pair| Relaxed::Open(bound, pair)))
+        Some(pair.map_or(BranchBound::Done, |pair| BranchBound::Open(bound, pair)))
     }
 }
 
 /// The multiplier at which both sets weigh the same.
-fn multiplier(inside: &Set, outside: &Set) -> (i128, i128) {
+fn multiplier(inside: &Assignment, outside: &Assignment) -> (i128, i128) {
     let mut a = (outside.constraint - inside.constraint).max(1);
     let mut b = (inside.objective - outside.objective).max(0);
     while a >> MULTIPLIER_BITS > 0 || b >> MULTIPLIER_BITS > 0 {

@@ -3,16 +3,17 @@
 use tradewind_model::{Criterion, NodeId, Slot, Task, Time, Window};
 
 use super::assign::{self, Pair, Pairs, Weight};
-use super::bounded::{self, Work};
+use super::bounded;
 use super::pieces::GroupPieces;
 use super::{Group, tasks_of};
 use crate::window::pieces::Piece;
 use crate::window::search::{Found, Proof, Searcher, alive_at};
 use crate::window::sweep::{ANY_LENGTH, StartBounds};
+use crate::window::work::Work;
 
 /// A start, and the criterion's value of the best window there (0 where the start alone decides).
 #[derive(Debug, Clone, Copy)]
-struct Choice {
+struct RankedStart {
     value: i128,
     start: i64,
 }
@@ -31,7 +32,7 @@ pub(super) struct GroupHunt<'a> {
 
 /// A node at one start, for one group.
 #[derive(Debug, Clone, Copy)]
-struct Item {
+struct GroupNode {
     node: NodeId,
     length: i64,
     cost: i64,
@@ -61,7 +62,7 @@ impl<'a> GroupHunt<'a> {
 
     pub(super) fn find(mut self, slots: &[Slot], bracket: StartBounds) -> Option<Found> {
         let mut pieces = GroupPieces::new(self.groups, slots, bracket);
-        let mut best: Option<Choice> = None;
+        let mut best: Option<RankedStart> = None;
         while let Some(piece) = pieces.next() {
             match self.criterion {
                 Criterion::Finish => self.finish_in(piece, &pieces.alive, &mut best),
@@ -91,10 +92,10 @@ impl<'a> GroupHunt<'a> {
     }
 
     /// Takes the best window that starts in the piece, if it is better.
-    fn best_in(&mut self, piece: Piece, alive: &[Vec<u32>], best: &mut Option<Choice>) {
-        let better = |best: &Option<Choice>| best.map_or(i128::MAX, |best| best.value);
+    fn best_in(&mut self, piece: Piece, alive: &[Vec<u32>], best: &mut Option<RankedStart>) {
+        let better = |best: &Option<RankedStart>| best.map_or(i128::MAX, |best| best.value);
         if let Some(value) = self.at(piece.first, alive, better(best)) {
-            *best = Some(Choice { value, start: piece.first });
+            *best = Some(RankedStart { value, start: piece.first });
         }
         if piece.first == piece.last {
             return;
@@ -109,12 +110,12 @@ impl<'a> GroupHunt<'a> {
                 None => no = middle,
             }
         }
-        *best = Some(Choice { value: enough, start: yes });
+        *best = Some(RankedStart { value: enough, start: yes });
     }
 
     /// The same for the finish, which grows with the start: for each length that no task may
     /// exceed, the earliest start.
-    fn finish_in(&self, piece: Piece, alive: &[Vec<u32>], best: &mut Option<Choice>) {
+    fn finish_in(&self, piece: Piece, alive: &[Vec<u32>], best: &mut Option<RankedStart>) {
         for longest in self.lengths(alive) {
             let by = best.map_or(i128::MAX, |best| best.value);
             let latest = (by - i128::from(longest)).min(i128::from(piece.last)) as i64;
@@ -122,8 +123,8 @@ impl<'a> GroupHunt<'a> {
                 break;
             }
             let Some(start) = self.earliest(piece.first, latest, longest, alive) else { continue };
-            let found = Choice { value: i128::from(start + longest), start };
-            let key = |it: &Choice| (it.value, it.start);
+            let found = RankedStart { value: i128::from(start + longest), start };
+            let key = |it: &RankedStart| (it.value, it.start);
             if best.as_ref().is_none_or(|best| key(&found) < key(best)) {
                 *best = Some(found);
             }
@@ -188,13 +189,13 @@ impl<'a> GroupHunt<'a> {
     }
 
     /// By group, those with tasks no longer than this.
-    fn items(&self, start: i64, alive: &[Vec<u32>], longest: i64) -> Vec<Vec<Item>> {
+    fn items(&self, start: i64, alive: &[Vec<u32>], longest: i64) -> Vec<Vec<GroupNode>> {
         let of_group = |(group, ranks): (&Group, &Vec<u32>)| {
             let longest = longest.min(group.prices.longest);
             let item = |&rank: &u32| {
                 let it = group.node(rank);
                 let cost = || group.prices.cost(rank, it, start);
-                (it.length <= longest).then(|| Item {
+                (it.length <= longest).then(|| GroupNode {
                     node: it.node,
                     length: it.length,
                     cost: cost(),
@@ -208,9 +209,9 @@ impl<'a> GroupHunt<'a> {
 
     /// Pairs of the first nodes of each group by weight and length. As many as there are tasks in
     /// all groups are enough: the others have all but one of these at most.
-    fn pairs(&self, items: &[Vec<Item>], weight: impl Fn(&Item) -> Weight) -> Pairs {
+    fn pairs(&self, items: &[Vec<GroupNode>], weight: impl Fn(&GroupNode) -> Weight) -> Pairs {
         let enough = tasks_of(self.groups);
-        let of_group = |items: &Vec<Item>| {
+        let of_group = |items: &Vec<GroupNode>| {
             let mut items = items.clone();
             if items.len() > enough {
                 items.select_nth_unstable_by_key(enough, |it| (weight(it), it.length, it.node));
@@ -222,13 +223,13 @@ impl<'a> GroupHunt<'a> {
     }
 
     /// All pairs, with value and cost.
-    fn all_pairs(&self, items: &[Vec<Item>]) -> Pairs {
-        let of = |it: &Item| (it.node, Weight(it.value.into(), it.cost.into()));
+    fn all_pairs(&self, items: &[Vec<GroupNode>]) -> Pairs {
+        let of = |it: &GroupNode| (it.node, Weight(it.value.into(), it.cost.into()));
         Pairs::new(items.iter().map(|items| items.iter().map(of).collect()).collect())
     }
 
     /// The lowest cost, if it is within the budget.
-    fn cheapest(&self, items: &[Vec<Item>]) -> Option<i128> {
+    fn cheapest(&self, items: &[Vec<GroupNode>]) -> Option<i128> {
         let enough = items.iter().zip(&self.wanted).all(|(items, wanted)| items.len() >= *wanted);
         if !enough || self.least(items) > self.budget {
             return None;
@@ -239,8 +240,8 @@ impl<'a> GroupHunt<'a> {
     }
 
     /// What all groups would cost if they could share nodes: not above the lowest cost.
-    fn least(&self, items: &[Vec<Item>]) -> i128 {
-        let of_group = |(items, wanted): (&Vec<Item>, &usize)| {
+    fn least(&self, items: &[Vec<GroupNode>]) -> i128 {
+        let of_group = |(items, wanted): (&Vec<GroupNode>, &usize)| {
             let mut costs: Vec<i64> = items.iter().map(|it| it.cost).collect();
             if *wanted < costs.len() {
                 costs.select_nth_unstable(*wanted);
@@ -251,7 +252,7 @@ impl<'a> GroupHunt<'a> {
     }
 
     /// The shortest runtime within the budget: fewer lengths allowed never make a window cheaper.
-    fn shortest(&self, items: &[Vec<Item>], alive: &[Vec<u32>]) -> Option<i128> {
+    fn shortest(&self, items: &[Vec<GroupNode>], alive: &[Vec<u32>]) -> Option<i128> {
         let lengths = self.lengths(alive);
         let within = |longest: i64| self.cheapest(&no_longer(items, longest)).is_some();
         let at = lengths.partition_point(|&longest| !within(longest));
@@ -271,15 +272,15 @@ impl<'a> GroupHunt<'a> {
 
     /// The second stage: of all windows with this start and value the cheapest, and of these one
     /// that finishes first.
-    fn settle(&mut self, best: Choice, alive: &[Vec<u32>]) -> Option<Vec<Pair>> {
+    fn settle(&mut self, best: RankedStart, alive: &[Vec<u32>]) -> Option<Vec<Pair>> {
         let longest = match self.criterion {
             Criterion::Runtime => best.value as i64,
             Criterion::Finish => best.value as i64 - best.start,
             _ => ANY_LENGTH,
         };
         let items = self.items(best.start, alive, longest);
-        let by_cost = |it: &Item| Weight(it.cost.into(), 0);
-        let by_value = |it: &Item| Weight(it.value.into(), it.cost.into());
+        let by_cost = |it: &GroupNode| Weight(it.cost.into(), 0);
+        let by_value = |it: &GroupNode| Weight(it.value.into(), it.cost.into());
         match self.criterion {
             Criterion::ProcessorTime | Criterion::Sum(_) if self.budget == i128::MAX => {
                 self.first_to_finish(&items, alive, by_value)
@@ -298,9 +299,9 @@ impl<'a> GroupHunt<'a> {
     /// The lightest assignment with the shortest longest task.
     fn first_to_finish(
         &self,
-        items: &[Vec<Item>],
+        items: &[Vec<GroupNode>],
         alive: &[Vec<u32>],
-        weight: impl Fn(&Item) -> Weight + Copy,
+        weight: impl Fn(&GroupNode) -> Weight + Copy,
     ) -> Option<Vec<Pair>> {
         let within = |longest: i64| {
             let pairs = self.pairs(&no_longer(items, longest), weight);
@@ -314,7 +315,8 @@ impl<'a> GroupHunt<'a> {
     }
 }
 
-fn no_longer(items: &[Vec<Item>], longest: i64) -> Vec<Vec<Item>> {
-    let of = |items: &Vec<Item>| items.iter().filter(|it| it.length <= longest).copied().collect();
+fn no_longer(items: &[Vec<GroupNode>], longest: i64) -> Vec<Vec<GroupNode>> {
+    let of =
+        |items: &Vec<GroupNode>| items.iter().filter(|it| it.length <= longest).copied().collect();
     items.iter().map(of).collect()
 }

@@ -6,7 +6,7 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use tradewind_model::{Criterion, Slot};
 
-use super::{Cut, PaperRequest, min_proc_time, min_runtime};
+use super::{PaperRequest, RankedCut, min_proc_time, min_runtime};
 use crate::window::csa::Score;
 use crate::window::sweep::StartBounds;
 
@@ -18,9 +18,9 @@ pub(super) fn find(
     slots: &[Slot],
     bracket: StartBounds,
     seed: u64,
-) -> Option<Cut> {
+) -> Option<RankedCut> {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
-    let mut best: Option<(i128, Cut)> = None;
+    let mut best: Option<(i128, RankedCut)> = None;
     task.expand(slots, bracket, |now, alive| {
         let step = match task.criterion {
             Criterion::Start | Criterion::Cost => task.cheapest(alive),

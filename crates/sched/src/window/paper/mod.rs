@@ -31,7 +31,7 @@ pub(super) struct Alive {
 }
 
 /// A window by (start, ranks).
-type Cut = (i64, Vec<u32>);
+type RankedCut = (i64, Vec<u32>);
 
 /// What the papers' algorithms know of the request.
 struct PaperRequest<'a> {

@@ -6,8 +6,13 @@ impl Naive {
     pub(super) fn needs_value(&self) -> bool {
         self.knobs.gate == Gate::On
             || self.divides_the_gain()
-            || [Rule::Auction, Rule::Admission, Rule::Hvfq, Rule::FairShare]
-                .contains(&self.knobs.rule)
+            || [
+                DispatchRule::Auction,
+                DispatchRule::Admission,
+                DispatchRule::Hvfq,
+                DispatchRule::FairShare,
+            ]
+            .contains(&self.knobs.rule)
     }
 
     fn divides_the_gain(&self) -> bool {
@@ -15,7 +20,7 @@ impl Naive {
     }
 
     pub(super) fn trades_by_value(&self) -> bool {
-        self.knobs.gate == Gate::On || self.knobs.rule == Rule::Auction
+        self.knobs.gate == Gate::On || self.knobs.rule == DispatchRule::Auction
     }
 
     pub(super) fn value(&self, now: &Now<'_>, job: JobId) -> i128 {

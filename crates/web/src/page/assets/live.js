@@ -66,6 +66,8 @@ async function refresh() {
   wanted = false;
   const begun = performance.now();
   looked = Date.now();
+  // What asks for its own data does so at the same time.
+  document.dispatchEvent(new CustomEvent('looks'));
   try {
     const answer = await fetch(location.href, { headers: { 'X-Part': 'live' }, signal: AbortSignal.timeout(PATIENCE) });
     if (answer.redirected) shutOut(); // to the door

@@ -1,9 +1,10 @@
 // The timeline: who has which node when.
 
+import { isOut } from './reach.js';
 import { clockName, short, told } from './shell.js';
 import { legend, thin } from './timeline/kinds.js';
 import { address, Camera } from './timeline/camera.js';
-import { cellAt, digest, frame as askFrame, picture as askPicture, isGood } from './timeline/data.js';
+import { cellAt, covers, digest, frame as askFrame, isSharp, picture as askPicture } from './timeline/data.js';
 import { AXIS, Painter } from './timeline/draw.js';
 import { pointer } from './timeline/pointer.js';
 import { Lanes } from './timeline/lanes.js';
@@ -81,7 +82,8 @@ function start(surface) {
     painter.tasks(camera, shown, frame);
     over();
     hidden = lanes.show(camera, shown, frame);
-    if (!isGood(shown, camera)) want();
+    clearTimeout(sharpening);
+    if (!covers(shown, camera)) want(); else if (!isSharp(shown, camera)) sharpening = setTimeout(want, 120);
   }
 
   const over = () => { painter.moving(camera, present(), marks(), joins(all(), runs())); map.draw(camera, present()); };
@@ -98,8 +100,12 @@ function start(surface) {
   }
 
   let timer = 0;
+  let loading = 0;
+  /** Until the view has rested so long, a picture that is too coarse or too fine is only stretched. */
+  let sharpening = 0;
+  /** While a picture is awaited none is asked for: it is looked at again when that one is there. */
   function want() {
-    if (!timer) timer = setTimeout(() => { timer = 0; load(); }, 60);
+    if (!timer && !loading) timer = setTimeout(() => { timer = 0; load(); }, 60);
   }
 
   let latest = null;
@@ -110,8 +116,9 @@ function start(surface) {
   }
 
   async function take(mine) {
+    loading += 1;
     try {
-      const fresh = await askPicture(camera, choice);
+      const fresh = await askPicture(camera, choice).finally(() => { loading -= 1; });
       if (mine !== asked) return;
       const name = hovered >= 0 && all() ? key(all(), hovered) : '';
       prepare(fresh.rectangles);
@@ -158,12 +165,12 @@ function start(surface) {
       frame = fresh;
       reached(fresh.now);
       if (first) { camera.fitRows(frame.rows); fit(); camera.fromAddress(); }
-      map.take(frame, choice).then(soon);
       await load();
+      map.take(frame, choice).then(soon);
       await place();
     } catch (wrong) {
       unreached(wrong);
-      again = setTimeout(reload, AGAIN);
+      if (!isOut()) again = setTimeout(reload, AGAIN);
     }
   }
 
@@ -398,7 +405,7 @@ function start(surface) {
   const themed = () => { painter.theme(); legend(get('legend'), painter.colours); soon(); };
   document.addEventListener('theme', themed);
   document.addEventListener('clock', () => { soon(); tell(); });
-  document.addEventListener('refreshed', () => reload());
+  document.addEventListener('looks', () => reload());
   document.addEventListener('pick', (event) => { picked = event.detail; soon(); });
   document.addEventListener('windows', () => place());
   new ResizeObserver(() => { tip.hide(); soon(); }).observe(surface);

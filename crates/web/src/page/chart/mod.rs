@@ -10,7 +10,7 @@ use tradewind_io::present::svg::{Svg, escape};
 
 pub(crate) use axis::short;
 pub(crate) use response::{Tried, response};
-pub(crate) use time::{Frame, Layer, Line, areas, lines};
+pub(crate) use time::{Frame, Layer, StepLine, areas, lines};
 
 /// A chart with what belongs to it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -28,7 +28,7 @@ fn scales_end_at_round_numbers() {
 #[test]
 fn lines_end_where_nothing_is_known_and_change_their_look_now() {
     let steps = vec![(5_000, Some(2.0)), (10_000, None), (15_000, Some(4.0)), (30_000, Some(1.0))];
-    let line = Line { name: "al<pha".to_owned(), steps, shade: 1 };
+    let line = StepLine { name: "al<pha".to_owned(), steps, shade: 1 };
     let svg = lines(&frame(), &[line]);
     // From 1/8 to 1/4 at half height, nothing, then full height until now.
     assert!(svg.contains("class=\"line s1\" d=\"M1250 500H2500M3750 0H5000\""), "{svg}");

@@ -28,7 +28,7 @@ pub(crate) struct Frame {
 
 /// A value that steps.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Line {
+pub(crate) struct StepLine {
     /// Name in the legend.
     pub(crate) name: String,
     /// From when on, ascending; `None`: nothing is known.
@@ -48,7 +48,7 @@ pub(crate) struct Layer {
     pub(crate) values: Vec<Option<f64>>,
 }
 
-impl Line {
+impl StepLine {
     fn at(&self, moment: i64) -> Option<f64> {
         let behind = self.steps.partition_point(|(from, _)| *from <= moment);
         self.steps.get(behind.checked_sub(1)?)?.1
@@ -116,7 +116,7 @@ impl Frame {
 }
 
 /// Step lines over time.
-pub(crate) fn lines(frame: &Frame, all: &[Line]) -> String {
+pub(crate) fn lines(frame: &Frame, all: &[StepLine]) -> String {
     let values = all.iter().flat_map(|line| line.steps.iter().filter_map(|(_, value)| *value));
     let max = frame.max.unwrap_or_else(|| round_up(values.fold(0.0, f64::max)));
     let mut svg = frame.begin(max);
@@ -139,7 +139,7 @@ pub(crate) fn lines(frame: &Frame, all: &[Line]) -> String {
     })
 }
 
-fn stepped(frame: &Frame, line: &Line, (from, until): (i64, i64), max: f64) -> String {
+fn stepped(frame: &Frame, line: &StepLine, (from, until): (i64, i64), max: f64) -> String {
     let mut path = String::new();
     if from >= until {
         return path;

@@ -27,12 +27,12 @@ pub(super) fn draw(
 
 /// Of several models, the whole; of one, its parts beside it.
 fn plot(args: &Args, arrivals: &Arrivals, Solved { points, runs }: &Solved) -> Plot {
-    let rows: Vec<(String, Row<'_>)> = match args.model.as_slice() {
+    let rows: Vec<(String, NumbersByRate<'_>)> = match args.model.as_slice() {
         [_] => with_parts(points),
         models => models.iter().map(|model| whole(model.name(), points)).collect(),
     };
     let panel = |up: &str, of: fn(&StationNumbers) -> Option<f64>| {
-        let series = |(name, row): &(String, Row<'_>)| {
+        let series = |(name, row): &(String, NumbersByRate<'_>)| {
             let value = |(rate, numbers): &(f64, &StationNumbers)| {
                 PlotValue::exact(*rate, of(numbers).unwrap_or(f64::NAN))
             };
@@ -59,15 +59,15 @@ fn plot(args: &Args, arrivals: &Arrivals, Solved { points, runs }: &Solved) -> P
 }
 
 /// Numbers by rate.
-type Row<'a> = Vec<(f64, &'a StationNumbers)>;
+type NumbersByRate<'a> = Vec<(f64, &'a StationNumbers)>;
 
-fn whole<'a>(model: &str, points: &'a [Point]) -> (String, Row<'a>) {
+fn whole<'a>(model: &str, points: &'a [Point]) -> (String, NumbersByRate<'a>) {
     let of_model = points.iter().filter(|point| point.model == model);
     (model.to_owned(), of_model.map(|point| (point.rate, &point.whole)).collect())
 }
 
 /// All, and those parts with a wait.
-fn with_parts(points: &[Point]) -> Vec<(String, Row<'_>)> {
+fn with_parts(points: &[Point]) -> Vec<(String, NumbersByRate<'_>)> {
     let all = points.iter().map(|point| (point.rate, &point.whole)).collect();
     let mut rows = vec![("all".to_owned(), all)];
     // The network's stages say more than its classes and partitions.

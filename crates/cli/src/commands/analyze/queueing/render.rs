@@ -15,7 +15,7 @@ use crate::tables::{self, Column, Side};
 
 /// The JSON document.
 #[derive(Serialize)]
-pub(super) struct Document<'a> {
+pub(super) struct QueueingDocument<'a> {
     station: &'static str,
     /// By model, then by number: `printed` or `corrected`.
     equations: BTreeMap<&'static str, BTreeMap<u32, &'static str>>,
@@ -41,10 +41,10 @@ pub(super) fn document<'a>(
     args: &Args,
     arrivals: &Arrivals,
     Solved { points, runs }: &'a Solved,
-) -> Document<'a> {
+) -> QueueingDocument<'a> {
     let of_sites = matches!(args.station, Station::Network | Station::Partitioned);
     let of_servers = matches!(args.station, Station::Mmm | Station::Mgm);
-    Document {
+    QueueingDocument {
         station: args.station.name(),
         equations: equations(args),
         servers: of_servers.then(|| args.servers.unwrap_or(arrivals.sites)),

@@ -36,7 +36,7 @@ enum ProjectCommand {
     /// List the projects that you belong to.
     List(ProjectListArgs),
     /// Make users, projects, members and budgets as a file says.
-    Import(table::ImportArgs),
+    Import(table::ProjectImportArgs),
     /// Print users, projects, members and budgets as a file.
     Export(table::ProjectExportArgs),
 }

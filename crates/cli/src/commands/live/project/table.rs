@@ -20,7 +20,7 @@ Examples:
 
 Administrators may. The file is CSV with the columns that `export` prints, or JSON (`.json`). What it
 says is so afterwards, all of it or nothing; a second time nothing changes.")]
-pub(super) struct ImportArgs {
+pub(super) struct ProjectImportArgs {
     /// The file; `-` is standard input.
     #[arg(value_name = "FILE")]
     file: String,
@@ -44,7 +44,7 @@ pub(super) struct ProjectExportArgs {
     place: MarketArgs,
 }
 
-pub(super) fn import(args: &ImportArgs, format: Format) -> Result<(), Failure> {
+pub(super) fn import(args: &ProjectImportArgs, format: Format) -> Result<(), Failure> {
     let input = tradewind_io::input::read(&args.file)?;
     let text = input.text()?;
     let (table, lines) = match text.trim_start().starts_with('{') {

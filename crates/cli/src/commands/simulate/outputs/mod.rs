@@ -13,8 +13,10 @@ use std::path::Path;
 
 use tradewind_campaign::fates::Fates;
 use tradewind_campaign::replay::Finished;
+use tradewind_campaign::summary::Summary;
 use tradewind_io::campaign::Output;
 
+use super::store::SUMMARY;
 use crate::exit::Failure;
 use crate::output;
 
@@ -32,7 +34,13 @@ pub(super) fn names(outputs: &[Output]) -> impl Iterator<Item = &'static str> {
             Output::Swf => &["schedule.swf"],
         }
     };
-    std::iter::once("summary.json").chain(outputs.iter().flat_map(of).copied())
+    std::iter::once(SUMMARY).chain(outputs.iter().flat_map(of).copied())
+}
+
+/// Writes the summary alone into `folder`, and returns the name of its file.
+pub(super) fn write_summary(folder: &Path, summary: &Summary) -> Result<Vec<String>, Failure> {
+    output::write_file(&folder.join(SUMMARY), summary.to_json().as_bytes())?;
+    Ok(vec![SUMMARY.to_owned()])
 }
 
 /// Writes what was asked for into `folder`, and returns the names of the files.
@@ -42,13 +50,12 @@ pub(super) fn write(
     finished: &Finished<'_>,
 ) -> Result<Vec<String>, Failure> {
     let fates = Fates::of(finished);
-    let mut names = Vec::new();
+    // Always there: what the campaign sums up.
+    let mut names = write_summary(folder, &finished.summary)?;
     let mut path = |name: &str| {
         names.push(name.to_owned());
         folder.join(name)
     };
-    // Always there: what the campaign sums up.
-    output::write_file(&path("summary.json"), finished.summary.to_json().as_bytes())?;
     for kind in outputs {
         match kind {
             Output::Summary => {}

@@ -26,7 +26,7 @@ pub(super) fn jobs(finished: &Finished<'_>, fates: &Fates<'_>) -> Result<Vec<u8>
         load: load.and_then(|load| u32::try_from(load).ok()),
         seed: summary.cell("seed").parse().ok(),
         logs: prepared.logs.iter().map(|log| log.name.clone()).collect(),
-        slowdown_bound: metrics::Options::default().slowdown_bound,
+        slowdown_bound: metrics::MetricOptions::default().slowdown_bound,
     };
     let jobs = prepared.jobs.iter().zip(prepared.records()).zip(fates.iter());
     let row = |((job, (log, record)), fate): ((&LogJob, (usize, &Record)), &Fate<'_>)| {

@@ -18,9 +18,9 @@ fn asked(options: &str) -> Submission {
 }
 
 /// Nodes of four processors, 4,000 MB and two accelerators.
-fn whole_nodes() -> Has {
+fn whole_nodes() -> PoolWidth {
     let generic = [("gpu".to_owned(), 2)].into();
-    Has { max: Some(Resources { memory: 4_000, generic }), size: Some(Size::Node(4)) }
+    PoolWidth { max: Some(Resources { memory: 4_000, generic }), size: Some(Size::Node(4)) }
 }
 
 /// As Slurm 22.05 has answered on such nodes, where it gives whole ones.
@@ -83,7 +83,7 @@ fn what_fits_on_no_node_is_refused_as_slurm_does() {
 
 #[test]
 fn units_are_shares_of_tasks() {
-    let cores = |cores| Has { max: None, size: Some(Size::Cores(cores)) };
+    let cores = |cores| PoolWidth { max: None, size: Some(Size::Cores(cores)) };
     for (options, cores, units) in [
         ("-n 8 -c 2", cores(2), 8),
         ("-n 8 -c 4", cores(2), 16),
@@ -92,8 +92,8 @@ fn units_are_shares_of_tasks() {
         ("-N 2 --ntasks-per-node=4", cores(1), 8),
         ("-N 3", cores(2), 3),
         // Of nodes of unknown size each has one task, or as many as may share one.
-        ("-n 8 -c 4", Has::default(), 8),
-        ("-n 9 --ntasks-per-node=4", Has::default(), 3),
+        ("-n 8 -c 4", PoolWidth::default(), 8),
+        ("-n 9 --ntasks-per-node=4", PoolWidth::default(), 3),
     ] {
         assert_eq!(width(&asked(options), &cores), Ok(units), "{options}");
     }
@@ -104,7 +104,7 @@ fn more_processors_never_need_more_nodes() {
     for options in ["-n 8", "-n 7 -c 2", "-n 9 --ntasks-per-node=3", "--gpus=4 -n 5"] {
         let mut last = u32::MAX;
         for processors in 4..40 {
-            let has = Has { size: Some(Size::Node(processors)), ..whole_nodes() };
+            let has = PoolWidth { size: Some(Size::Node(processors)), ..whole_nodes() };
             let width = width(&asked(options), &has).unwrap();
             assert!(width <= last, "{options} at {processors}: {width} after {last}");
             last = width;

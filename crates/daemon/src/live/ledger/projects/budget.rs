@@ -2,7 +2,7 @@
 
 use tradewind_model::{Money, Time};
 
-use super::{Change, Project, SpendingLimits, Spent, Which, month_of};
+use super::{Project, ProjectEdit, SpendingLimits, Spent, Which, month_of};
 use crate::live::money::Account;
 use crate::live::record::LedgerRecord;
 use crate::live::state::{Job, State};
@@ -43,7 +43,7 @@ impl Limited {
 
 /// A budget and what was spent of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Share {
+pub struct BudgetShare {
     /// Of which member; `None`: of the project.
     pub user: Option<String>,
     /// Of which limit.
@@ -54,7 +54,7 @@ pub struct Share {
     pub of: Money,
 }
 
-impl Share {
+impl BudgetShare {
     /// Whole per cent that were spent, rounded down; 100 of nothing.
     pub fn percent(&self) -> u32 {
         if self.of.0 <= 0 {
@@ -131,7 +131,7 @@ impl State {
 
     /// Every budget of the project of which people are warned, and what was spent of it. A project
     /// without a limit has what was spent and what is left; one that never had money has none.
-    pub fn shares(&self, name: &str) -> Vec<Share> {
+    pub fn shares(&self, name: &str) -> Vec<BudgetShare> {
         let Some(project) = self.ledger.projects.get(name) else { return Vec::new() };
         let mut all = self.shares_of(project.limits, &project.spent, None);
         if project.limits.total.is_none() {
@@ -149,11 +149,11 @@ impl State {
         limits: SpendingLimits,
         spent: &Spent,
         user: Option<&String>,
-    ) -> Vec<Share> {
+    ) -> Vec<BudgetShare> {
         let month = spent.in_month_of(self.now());
         let all = [(Which::Total, limits.total, spent.total), (Which::Month, limits.month, month)];
         let share = |(which, limit, spent): (Which, Option<Money>, Money)| {
-            Some(Share { user: user.cloned(), which, spent, of: limit? })
+            Some(BudgetShare { user: user.cloned(), which, spent, of: limit? })
         };
         all.into_iter().filter_map(share).collect()
     }
@@ -167,14 +167,14 @@ impl State {
         self.ledger.accounts.balance(&Account::Project(name.to_owned())) + held + spent
     }
 
-    fn given_to(&self, name: &str, project: &Project) -> Option<Share> {
+    fn given_to(&self, name: &str, project: &Project) -> Option<BudgetShare> {
         let spent = project.spent.total;
         let of = Money(i64::try_from(self.given(name)).unwrap_or(i64::MAX));
-        (of > Money::ZERO).then_some(Share { user: None, which: Which::Total, spent, of })
+        (of > Money::ZERO).then_some(BudgetShare { user: None, which: Which::Total, spent, of })
     }
 
     /// The level of which people were warned that still counts.
-    fn warned_of(&self, project: &Project, share: &Share) -> u32 {
+    fn warned_of(&self, project: &Project, share: &BudgetShare) -> u32 {
         let warned = project.warned.get(&(share.user.clone(), share.which));
         let counts = |month: i64| share.which == Which::Total || month == month_of(self.now());
         warned.filter(|it| counts(it.month)).map_or(0, |it| it.level)
@@ -193,12 +193,12 @@ impl Live {
         let mut changes = Vec::new();
         for share in self.state.shares(name) {
             let (level, before) = (share.level(), self.state.warned_of(project, &share));
-            let Share { user, which, spent, of } = share;
+            let BudgetShare { user, which, spent, of } = share;
             match level.cmp(&before) {
                 std::cmp::Ordering::Equal => {}
-                std::cmp::Ordering::Less => changes.push(Change::Eased { user, which, level }),
+                std::cmp::Ordering::Less => changes.push(ProjectEdit::Eased { user, which, level }),
                 std::cmp::Ordering::Greater => {
-                    changes.push(Change::BudgetWarning { user, which, level, spent, of });
+                    changes.push(ProjectEdit::BudgetWarning { user, which, level, spent, of });
                 }
             }
         }
@@ -230,7 +230,7 @@ mod tests {
     fn levels_are_whole_per_cent() {
         let level = |spent, of| {
             let (spent, of) = (Money(spent), Money(of));
-            Share { user: None, which: Which::Total, spent, of }.level()
+            BudgetShare { user: None, which: Which::Total, spent, of }.level()
         };
         assert_eq!(
             [level(49, 100), level(50, 100), level(799, 1_000), level(800, 1_000)],

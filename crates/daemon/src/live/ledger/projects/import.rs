@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tradewind_model::{Money, Time};
 
 use super::rule::good_name;
-use super::{Change, MemberRole, Project, SpendingLimits};
+use super::{MemberRole, Project, ProjectEdit, SpendingLimits};
 use crate::live::input::{Refusal, RefusalKind};
 use crate::live::money::Account;
 use crate::live::record::LedgerRecord;
@@ -79,7 +79,7 @@ pub struct Mistake {
 /// Something that a table changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Effect {
-    Change(String, Change),
+    Change(String, ProjectEdit),
     Move { from: Account, to: Account, amount: Money },
 }
 
@@ -152,7 +152,7 @@ impl Live {
         for effect in plan.effects {
             match effect {
                 Effect::Change(project, change) => {
-                    if let Change::Joined { user, .. } = &change {
+                    if let ProjectEdit::Joined { user, .. } = &change {
                         joined.push((project.clone(), user.clone()));
                     }
                     touched.insert(project.clone());
@@ -213,7 +213,7 @@ impl ImportDraft<'_> {
         self.projects.get_mut(name)
     }
 
-    fn change(&mut self, name: &str, change: Change, words: String) -> Done {
+    fn change(&mut self, name: &str, change: ProjectEdit, words: String) -> Done {
         let at = self.at;
         let known = self.projects.entry(name.to_owned()).or_default();
         match known.apply(at, &change) {
@@ -243,7 +243,7 @@ impl ImportDraft<'_> {
             let (at, note) = (self.at, note.cloned().unwrap_or_default());
             let made = Project { made: at.0, note: note.clone(), ..Project::default() };
             self.projects.insert(name.to_owned(), made);
-            let change = Change::Made { by: self.by.to_owned(), note, spent: Vec::new() };
+            let change = ProjectEdit::Made { by: self.by.to_owned(), note, spent: Vec::new() };
             self.plan.effects.push(Effect::Change(name.to_owned(), change));
             self.plan.words.push(format!("project {name} is new"));
             return Ok(());
@@ -251,7 +251,7 @@ impl ImportDraft<'_> {
         match note.filter(|note| **note != known.note) {
             Some(note) => {
                 let words = format!("project {name}: note `{note}`");
-                self.change(name, Change::Noted { note: note.clone() }, words)
+                self.change(name, ProjectEdit::Noted { note: note.clone() }, words)
             }
             None => Ok(()),
         }
@@ -265,7 +265,7 @@ impl ImportDraft<'_> {
             (Field::None, None) => Ok(()),
             (Field::None, Some(_)) => {
                 let words = format!("project {name}: {user} is no member any more");
-                self.change(name, Change::Left { user }, words)
+                self.change(name, ProjectEdit::Left { user }, words)
             }
             (Field::Keep, Some(_)) => Ok(()),
             (Field::Be(role), Some(before)) if role == before => Ok(()),
@@ -275,7 +275,7 @@ impl ImportDraft<'_> {
                     _ => MemberRole::Member,
                 };
                 let words = format!("project {name}: {user} is a {}", role.name());
-                self.change(name, Change::Joined { user, role }, words)
+                self.change(name, ProjectEdit::Joined { user, role }, words)
             }
         }
     }
@@ -302,7 +302,7 @@ impl ImportDraft<'_> {
         }
         let whose = user.map_or(String::new(), |user| format!(" of {user}"));
         let words = format!("project {name}: limit{whose} {}", limits.words());
-        self.change(name, Change::Limited { user: user.cloned(), limits }, words)
+        self.change(name, ProjectEdit::Limited { user: user.cloned(), limits }, words)
     }
 
     /// All that the project is ever given is this much.

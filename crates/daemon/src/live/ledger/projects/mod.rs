@@ -16,7 +16,7 @@ use tradewind_model::{Money, Time};
 use crate::live::ApplyError;
 use crate::live::state::{Job, State};
 
-pub use budget::{Limited, Share};
+pub use budget::{BudgetShare, Limited};
 pub use forecast::Forecast;
 pub use rule::may_be_named;
 
@@ -140,7 +140,7 @@ pub struct BudgetWarning {
 
 /// One change of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
+pub enum ProjectEdit {
     /// It begins.
     Made {
         /// Who made it; empty: it is of an older journal, or came with the first start.
@@ -261,9 +261,9 @@ impl Projects {
         &mut self,
         at: Time,
         name: &str,
-        change: &Change,
+        change: &ProjectEdit,
     ) -> Result<(), ApplyError> {
-        if let Change::Made { note, spent, .. } = change {
+        if let ProjectEdit::Made { note, spent, .. } = change {
             if self.0.contains_key(name) {
                 return Err(ApplyError::Other("a project that is there already"));
             }
@@ -324,30 +324,32 @@ impl State {
 }
 
 impl Project {
-    fn apply(&mut self, at: Time, change: &Change) -> Result<(), ApplyError> {
+    fn apply(&mut self, at: Time, change: &ProjectEdit) -> Result<(), ApplyError> {
         let stranger = ApplyError::Other("a user who is no member");
         match change {
-            Change::Made { .. } => {
+            ProjectEdit::Made { .. } => {
                 return Err(ApplyError::Other("a project that is there already"));
             }
-            Change::Noted { note } => self.note.clone_from(note),
-            Change::Joined { user, role } => match self.members.get_mut(user) {
+            ProjectEdit::Noted { note } => self.note.clone_from(note),
+            ProjectEdit::Joined { user, role } => match self.members.get_mut(user) {
                 Some(member) => member.role = *role,
                 None => {
                     let (role, limits) = (*role, SpendingLimits::default());
                     self.members.insert(user.clone(), Member { role, since: at.0, limits });
                 }
             },
-            Change::Left { user } => {
+            ProjectEdit::Left { user } => {
                 self.members.remove(user).ok_or(stranger)?;
                 self.warned.retain(|(of, _), _| of.as_ref() != Some(user));
             }
-            Change::Limited { user: None, limits } => self.limits = *limits,
-            Change::Limited { user: Some(user), limits } => {
+            ProjectEdit::Limited { user: None, limits } => self.limits = *limits,
+            ProjectEdit::Limited { user: Some(user), limits } => {
                 self.members.get_mut(user).ok_or(stranger)?.limits = *limits;
             }
-            Change::BudgetWarning { user, which, level, .. } => self.warn(at, user, *which, *level),
-            Change::Eased { user, which, level } => self.warn(at, user, *which, *level),
+            ProjectEdit::BudgetWarning { user, which, level, .. } => {
+                self.warn(at, user, *which, *level);
+            }
+            ProjectEdit::Eased { user, which, level } => self.warn(at, user, *which, *level),
         }
         Ok(())
     }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use tradewind_model::{Money, Time};
 
-use super::{Change, MemberRole, SpendingLimits};
+use super::{MemberRole, ProjectEdit, SpendingLimits};
 use crate::live::input::{ProjectChange, Refusal, RefusalKind};
 use crate::live::money::Account;
 use crate::live::names::unknown_project;
 use crate::live::record::LedgerRecord;
 use crate::live::rights::{Actor, Role};
-use crate::live::state::{Hold, Job, Phase, State};
+use crate::live::state::{Job, JobHold, Phase, State};
 use crate::live::{ApplyError, Live};
 
 /// What is counted as [`State::rules`] says: 1 charges tasks by the second that they began, 2 counts
@@ -93,9 +93,9 @@ impl Live {
         }
         let users: Vec<String> = spent.keys().cloned().collect();
         let (by, note) = (String::new(), String::new());
-        self.change(at, name, Change::Made { by, note, spent: spent.into_iter().collect() })?;
+        self.change(at, name, ProjectEdit::Made { by, note, spent: spent.into_iter().collect() })?;
         for user in users {
-            self.change(at, name, Change::Joined { user, role: MemberRole::Member })?;
+            self.change(at, name, ProjectEdit::Joined { user, role: MemberRole::Member })?;
         }
         self.turn_away(at, name)
     }
@@ -104,7 +104,7 @@ impl Live {
         &mut self,
         at: Time,
         project: &str,
-        change: Change,
+        change: ProjectEdit,
     ) -> Result<(), ApplyError> {
         self.put(at, LedgerRecord::Project { project: project.to_owned(), change })
     }
@@ -122,20 +122,20 @@ impl Live {
         }
         let by = actor.user.clone();
         let change = match wish {
-            ProjectChange::Make { note } => Change::Made { by, note, spent: Vec::new() },
-            ProjectChange::Note { note } => Change::Noted { note },
-            ProjectChange::Join { user, role } => Change::Joined { user, role },
-            ProjectChange::Leave { user } => Change::Left { user },
-            ProjectChange::Limit { user, limits } => Change::Limited { user, limits },
+            ProjectChange::Make { note } => ProjectEdit::Made { by, note, spent: Vec::new() },
+            ProjectChange::Note { note } => ProjectEdit::Noted { note },
+            ProjectChange::Join { user, role } => ProjectEdit::Joined { user, role },
+            ProjectChange::Leave { user } => ProjectEdit::Left { user },
+            ProjectChange::Limit { user, limits } => ProjectEdit::Limited { user, limits },
         };
         if self.says_nothing_new(name, &change) {
             return Ok(Ok(()));
         }
         self.change(at, name, change.clone())?;
         match change {
-            Change::Left { .. } => self.turn_away(at, name)?,
-            Change::Joined { user, .. } => self.let_back(at, name, &user)?,
-            Change::Limited { .. } => {
+            ProjectEdit::Left { .. } => self.turn_away(at, name)?,
+            ProjectEdit::Joined { user, .. } => self.let_back(at, name, &user)?,
+            ProjectEdit::Limited { .. } => {
                 self.recheck_budgets(at, name)?;
                 let account = Account::Project(name.to_owned());
                 self.recheck_funds(at, |payer| *payer == account)?;
@@ -146,15 +146,15 @@ impl Live {
         Ok(Ok(()))
     }
 
-    fn says_nothing_new(&self, name: &str, change: &Change) -> bool {
+    fn says_nothing_new(&self, name: &str, change: &ProjectEdit) -> bool {
         let Some(project) = self.state.ledger.projects.get(name) else { return false };
         match change {
-            Change::Noted { note } => project.note == *note,
-            Change::Joined { user, role } => {
+            ProjectEdit::Noted { note } => project.note == *note,
+            ProjectEdit::Joined { user, role } => {
                 project.members.get(user).is_some_and(|member| member.role == *role)
             }
-            Change::Limited { user: None, limits } => project.limits == *limits,
-            Change::Limited { user: Some(user), limits } => {
+            ProjectEdit::Limited { user: None, limits } => project.limits == *limits,
+            ProjectEdit::Limited { user: Some(user), limits } => {
                 project.members.get(user).is_some_and(|member| member.limits == *limits)
             }
             _ => false,
@@ -233,7 +233,7 @@ impl Live {
         let barred = |job: &Job| Some((job.number, self.state.barred(job)?));
         let barred: Vec<(u64, String)> = waiting.filter_map(barred).collect();
         for (number, why) in barred {
-            self.shelve(at, number, Hold::Rejected(why))?;
+            self.shelve(at, number, JobHold::Rejected(why))?;
         }
         Ok(())
     }
@@ -245,7 +245,7 @@ impl Live {
         name: &str,
         user: &str,
     ) -> Result<(), ApplyError> {
-        let hold = Hold::Rejected(no_member(user, name));
+        let hold = JobHold::Rejected(no_member(user, name));
         let held = Phase::Held(&hold);
         let jobs = self.state.jobs.values();
         let own = jobs.filter(|it| it.paying_project() == Some(name) && it.user == user);

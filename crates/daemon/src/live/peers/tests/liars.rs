@@ -216,7 +216,7 @@ impl World {
         let harmed = |job: &&crate::live::state::Job| {
             matches!(
                 job.phase(),
-                Phase::Over(_) | Phase::Away | Phase::Handing | Phase::Held(Hold::Lost)
+                Phase::Over(_) | Phase::Away | Phase::Handing | Phase::Held(JobHold::Lost)
             )
         };
         self.home.state().jobs.values().filter(harmed).count()

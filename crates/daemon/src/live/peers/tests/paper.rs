@@ -54,18 +54,18 @@ impl Plan {
             jobs[place].submit = jobs[place].submit.max(jobs[place - 1].submit + Span(1));
         }
         let alpha = [100, 300, 1_000][within(0, 2) as usize];
-        let queues = multiqueue::Settings::new(alpha, within(1, 5) as u32).unwrap();
+        let queues = multiqueue::MultiQueueSettings::new(alpha, within(1, 5) as u32).unwrap();
         let queues = queues.with_patience([None, Some(3), Some(256)][within(0, 2) as usize]);
         let overflow = [Overflow::Queue, Overflow::Migrate][within(0, 1) as usize];
         let choose = Choose::ALL[within(0, 2) as usize].0;
         Plan {
             sites,
             jobs,
-            queues: multiqueue::Settings { overflow, ..queues.unwrap() },
-            negotiation: negotiation::Settings {
+            queues: multiqueue::MultiQueueSettings { overflow, ..queues.unwrap() },
+            negotiation: negotiation::NegotiationSettings {
                 choose,
                 horizon: Span(within(-20, 30).max(0)),
-                ..negotiation::Settings::default()
+                ..negotiation::NegotiationSettings::default()
             },
             links: Links { per_processor_mb: within(0, 30) as u64, ..Links::default() },
         }
@@ -74,7 +74,7 @@ impl Plan {
 
 /// Makes the paper's policy, as `multi-queue` is made live.
 #[derive(Debug)]
-struct Paper(multiqueue::Settings, negotiation::Settings, Links);
+struct Paper(multiqueue::MultiQueueSettings, negotiation::NegotiationSettings, Links);
 
 impl Make for Paper {
     fn make(&self, _: &str, pools: &Pools) -> Result<Box<dyn Policy + Send>, String> {

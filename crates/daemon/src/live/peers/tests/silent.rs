@@ -65,8 +65,8 @@ fn a_job_at_a_silent_peer_says_since_when_and_is_unknown_in_the_end() {
 fn an_administrator_ends_the_doubt_about_a_lost_job() {
     let after = [
         (OnLost::Fail, Phase::Over(&Finish::NodeFail)),
-        (OnLost::Hold, Phase::Held(&Hold::Lost)),
-        (OnLost::Rerun, Phase::Held(&Hold::Nowhere)),
+        (OnLost::Hold, Phase::Held(&JobHold::Lost)),
+        (OnLost::Rerun, Phase::Held(&JobHold::Nowhere)),
     ];
     for (on_lost, phase) in after {
         let mut pair = Pair::with_a_silent_peer(on_lost);
@@ -136,9 +136,9 @@ fn jobs_of_a_peer_that_is_taken_out_of_the_configuration_can_be_settled_at_once(
 fn jobs_of_a_removed_peer_are_wound_up_by_themselves() {
     let after = [
         (OnLost::Fail, Phase::Over(&Finish::NodeFail)),
-        (OnLost::Hold, Phase::Held(&Hold::Lost)),
+        (OnLost::Hold, Phase::Held(&JobHold::Lost)),
         // It may run there still: it must not run here by itself.
-        (OnLost::Rerun, Phase::Held(&Hold::Lost)),
+        (OnLost::Rerun, Phase::Held(&JobHold::Lost)),
     ];
     for (on_lost, phase) in after {
         for is_in_doubt in [false, true] {

@@ -14,7 +14,7 @@ fn chosen(choose: Choose) -> String {
     let names = OFFERS.map(|(name, ..)| name.to_owned());
     let settings = Settings {
         peers: names.to_vec(),
-        negotiation: negotiation::Settings { choose, ..Settings::NEGOTIATION },
+        negotiation: negotiation::NegotiationSettings { choose, ..Settings::NEGOTIATION },
         ..Settings::default()
     };
     let state = live(0, 1).state().clone();

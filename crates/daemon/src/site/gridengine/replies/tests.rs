@@ -153,11 +153,11 @@ fn the_last_record_of_a_job_counts() {
             "100 : assumedly after job",
             "137                  (Killed)",
         );
-    let account = Account::read(&text).unwrap();
+    let account = QacctRow::read(&text).unwrap();
     assert_eq!(account.since.map(|time| time.0), Some(1_794_022_607));
     let until = account.until.unwrap() - account.since.unwrap();
     assert_eq!((until, account.failed, account.status), (Span(3), 100, 137));
-    assert_eq!(Account::read("error: job name x not found\n"), None);
-    let account = Account::read(&record("-/-", "28  : x", "0")).unwrap();
+    assert_eq!(QacctRow::read("error: job name x not found\n"), None);
+    let account = QacctRow::read(&record("-/-", "28  : x", "0")).unwrap();
     assert_eq!((account.until, account.failed), (None, 28));
 }

@@ -24,7 +24,7 @@ const LINGER: Duration = Duration::from_secs(1);
 
 /// What a task may use at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::site::local) struct Limits {
+pub(in crate::site::local) struct TaskLimits {
     /// Thousandths of a processor.
     pub processors: u64,
     /// Memory in bytes.
@@ -46,7 +46,7 @@ pub(in crate::site::local) struct Cell {
 
 impl Cell {
     /// The cgroup with those of the limits that the kernel keeps.
-    pub(in crate::site::local) fn new(tree: &Tree, name: &str, limits: Limits) -> Cell {
+    pub(in crate::site::local) fn new(tree: &Tree, name: &str, limits: TaskLimits) -> Cell {
         let has = tree.has;
         let mut all = Vec::new();
         if has.cpu {

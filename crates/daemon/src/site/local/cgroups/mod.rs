@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-pub(super) use self::cell::{Cell, Limits};
+pub(super) use self::cell::{Cell, TaskLimits};
 use super::records::at;
 
 /// The cgroup of the daemon itself and of the supervisors.
@@ -47,26 +47,26 @@ pub(super) enum Trust {
 
 /// Where this process is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct OwnCgroup {
     /// Where cgroups of version 2 are mounted.
     pub mount: PathBuf,
     /// The cgroup of this process.
     pub own: PathBuf,
 }
 
-impl Place {
+impl OwnCgroup {
     /// The place of this process.
     ///
     /// # Errors
     /// Why there are no cgroups here, for people.
-    pub(super) fn of_this_process() -> Result<Place, String> {
+    pub(super) fn of_this_process() -> Result<OwnCgroup, String> {
         let read =
             |path: &str| fs::read_to_string(path).map_err(|wrong| format!("{path}: {wrong}"));
-        Place::among(&read("/proc/self/cgroup")?, &read("/proc/self/mountinfo")?)
+        OwnCgroup::among(&read("/proc/self/cgroup")?, &read("/proc/self/mountinfo")?)
     }
 
     /// The same from the text of `/proc/self/cgroup` and `/proc/self/mountinfo`.
-    fn among(own: &str, mounts: &str) -> Result<Place, String> {
+    fn among(own: &str, mounts: &str) -> Result<OwnCgroup, String> {
         let own = own.lines().find_map(|line| line.strip_prefix("0::"));
         let own = own.ok_or("the kernel has no cgroups of version 2")?;
         let mounted = mounts.lines().find_map(|line| {
@@ -82,13 +82,13 @@ impl Place {
         let mount = PathBuf::from(mount);
         // Joining an empty path would end in a slash.
         let own = inside.iter().fold(mount.clone(), |path, name| path.join(name));
-        Ok(Place { mount, own })
+        Ok(OwnCgroup { mount, own })
     }
 }
 
 /// Which limits there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Has {
+pub(super) struct Controllers {
     /// Whether processors can be limited.
     pub cpu: bool,
     /// Whether memory can be limited.
@@ -103,7 +103,7 @@ pub(super) struct Tree {
     /// The site's own.
     pub site: PathBuf,
     /// Limits that the kernel keeps there.
-    pub has: Has,
+    pub has: Controllers,
     /// Why not all of them.
     pub lacks: Option<String>,
     /// Bytes that the delegated cgroup may use, if that is limited.
@@ -115,7 +115,7 @@ impl Tree {
     ///
     /// # Errors
     /// Why tasks get no cgroups, for people.
-    pub(super) fn open(place: &Place, site: &Path, trust: Trust) -> Result<Tree, String> {
+    pub(super) fn open(place: &OwnCgroup, site: &Path, trust: Trust) -> Result<Tree, String> {
         let base = base(place);
         may_write(&base)?;
         if trust == Trust::Signs && !is_delegated(&base, place) {
@@ -128,7 +128,7 @@ impl Tree {
         let name = name(site).map_err(|wrong| wrong.to_string())?;
         let site = make(&base.join(name)).map_err(|wrong| wrong.to_string())?;
         let (has, lacks) = match restarted {
-            true => (Has::default(), Some(OLD_SYSTEMD.to_owned())),
+            true => (Controllers::default(), Some(OLD_SYSTEMD.to_owned())),
             false => {
                 step_aside(&base, place).map_err(|wrong| wrong.to_string())?;
                 pass_on(&base, &site)
@@ -169,7 +169,7 @@ impl Tree {
     /// Ends what is left in a task's cgroup, and removes it.
     pub(super) fn sweep(&self, name: &str) {
         const MAX: Duration = Duration::from_secs(1);
-        Cell::new(self, name, Limits { processors: 0, memory: 0 }).remove(MAX);
+        Cell::new(self, name, TaskLimits { processors: 0, memory: 0 }).remove(MAX);
     }
 
     /// Removes the site's own cgroup, unless tasks run in it.
@@ -184,7 +184,7 @@ const OLD_SYSTEMD: &str = "systemd started the daemon in the delegated cgroup it
                            `DelegateSubgroup=daemon` in its unit (systemd 254 or later)";
 
 /// The delegated cgroup: the own one, or that around it if a daemon has moved into its leaf.
-fn base(place: &Place) -> PathBuf {
+fn base(place: &OwnCgroup) -> PathBuf {
     let is_leaf = place.own.file_name().is_some_and(|name| name == LEAF);
     let around = place.own.parent().filter(|around| is_leaf && around.starts_with(&place.mount));
     around.unwrap_or(&place.own).to_owned()
@@ -199,7 +199,7 @@ fn may_write(base: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn is_delegated(base: &Path, place: &Place) -> bool {
+fn is_delegated(base: &Path, place: &OwnCgroup) -> bool {
     let mark = |name: &&str| {
         let mut value = [0_u8; 8];
         let length = rustix::fs::getxattr(base, *name, &mut value);
@@ -211,7 +211,7 @@ fn is_delegated(base: &Path, place: &Place) -> bool {
 }
 
 /// Whether systemd will put the next daemon into this very cgroup.
-fn restarts_in(base: &Path, place: &Place) -> bool {
+fn restarts_in(base: &Path, place: &OwnCgroup) -> bool {
     base == place.own && base.extension().is_some_and(|it| it == "service")
 }
 
@@ -221,7 +221,7 @@ fn is_first(base: &Path) -> bool {
 }
 
 /// Moves this process from the delegated cgroup into a leaf of it.
-fn step_aside(base: &Path, place: &Place) -> io::Result<()> {
+fn step_aside(base: &Path, place: &OwnCgroup) -> io::Result<()> {
     if base != place.own || is_first(base) {
         return Ok(());
     }
@@ -230,7 +230,7 @@ fn step_aside(base: &Path, place: &Place) -> io::Result<()> {
 }
 
 /// Has controllers passed on to the tasks' cgroups: which are, and why others are not.
-fn pass_on(base: &Path, site: &Path) -> (Has, Option<String>) {
+fn pass_on(base: &Path, site: &Path) -> (Controllers, Option<String>) {
     let mut missing = Vec::new();
     let mut enable = |name: &str| {
         for folder in [base, site] {
@@ -253,7 +253,7 @@ fn pass_on(base: &Path, site: &Path) -> (Has, Option<String>) {
     };
     let [cpu, memory] = CONTROLLERS.map(&mut enable);
     let lacks = (!missing.is_empty()).then(|| missing.join("; "));
-    (Has { cpu, memory }, lacks)
+    (Controllers { cpu, memory }, lacks)
 }
 
 /// A name for the site's cgroup that no other site on this machine has.

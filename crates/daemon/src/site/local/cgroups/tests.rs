@@ -43,14 +43,14 @@ fn text(path: PathBuf) -> String {
 
 #[test]
 fn the_own_cgroup_is_found() {
-    let place = Place::among(SELF, &mounts("/", "/sys/fs/cgroup")).unwrap();
+    let place = OwnCgroup::among(SELF, &mounts("/", "/sys/fs/cgroup")).unwrap();
     let own = Path::new("/sys/fs/cgroup/system.slice/tradewind.service/daemon");
     assert_eq!((place.mount.as_path(), place.own.as_path()), (Path::new("/sys/fs/cgroup"), own));
     assert_eq!(base(&place), own.parent().unwrap());
     // In a container that sees only a part of the tree.
-    let place = Place::among("0::/box/a\n", &mounts("/box", "/cg")).unwrap();
+    let place = OwnCgroup::among("0::/box/a\n", &mounts("/box", "/cg")).unwrap();
     assert_eq!(place.own, Path::new("/cg/a"));
-    let place = Place::among("0::/\n", &mounts("/", "/cg")).unwrap();
+    let place = OwnCgroup::among("0::/\n", &mounts("/", "/cg")).unwrap();
     assert_eq!((place.own.as_path(), base(&place)), (Path::new("/cg"), PathBuf::from("/cg")));
     for (own, mounts) in [
         ("1:cpu:/\n".to_owned(), mounts("/", "/cg")),
@@ -58,7 +58,7 @@ fn the_own_cgroup_is_found() {
         ("0::/../a\n".to_owned(), mounts("/", "/cg")),
         (SELF.to_owned(), "31 25 0:27 / /proc rw - proc proc rw\n".to_owned()),
     ] {
-        Place::among(&own, &mounts).unwrap_err();
+        OwnCgroup::among(&own, &mounts).unwrap_err();
     }
 }
 
@@ -68,16 +68,16 @@ fn a_delegated_cgroup_passes_controllers_on() {
     let site = folder(&temp.path().join("state/a"), &[]);
     let mount = folder(&temp.path().join("cgroup"), &[]);
     let base = delegated(&mount, "unit", &site);
-    let place = Place { mount: mount.clone(), own: base.clone() };
+    let place = OwnCgroup { mount: mount.clone(), own: base.clone() };
     let tree = Tree::open(&place, &site, Trust::Owner).unwrap();
     assert_eq!(text(base.join(LEAF).join(PROCESSES)), "0", "the daemon has moved");
     let passed = text(base.join(PASSED_ON));
     assert_eq!(passed, "+memory", "the last of both that were written");
     assert_eq!(text(tree.site.join(PASSED_ON)), "+memory");
-    assert_eq!((tree.has, tree.lacks.clone()), (Has { cpu: true, memory: true }, None));
+    assert_eq!((tree.has, tree.lacks.clone()), (Controllers { cpu: true, memory: true }, None));
     assert_eq!(tree.memory, Some(8 << 30));
     // The next daemon begins in the leaf, or in the cgroup itself.
-    let place = Place { own: base.join(LEAF), ..place };
+    let place = OwnCgroup { own: base.join(LEAF), ..place };
     assert_eq!(Tree::open(&place, &site, Trust::Owner).unwrap(), tree);
 }
 
@@ -87,8 +87,8 @@ fn limits_are_what_was_bought() {
     let site = folder(&temp.path().join("state/a"), &[]);
     let mount = folder(&temp.path().join("cgroup"), &[]);
     let base = delegated(&mount, "unit", &site);
-    let tree = Tree::open(&Place { mount, own: base }, &site, Trust::Owner).unwrap();
-    let limits = Limits { processors: 1_500, memory: 3 << 30 };
+    let tree = Tree::open(&OwnCgroup { mount, own: base }, &site, Trust::Owner).unwrap();
+    let limits = TaskLimits { processors: 1_500, memory: 3 << 30 };
     let cell = Cell::new(&tree, "tw-m-1-0-0", limits);
     let files = ["cpu.max", "memory.max", "memory.swap.max"];
     folder(&cell.folder, &files.map(|name| (name, "")));
@@ -96,7 +96,7 @@ fn limits_are_what_was_bought() {
     let said = files.map(|name| text(cell.folder.join(name)));
     assert_eq!(said, ["150000 100000", "3221225472", "0"]);
     // Too little for the kernel.
-    let min = Cell::new(&tree, "b", Limits { processors: 1, memory: 1 });
+    let min = Cell::new(&tree, "b", TaskLimits { processors: 1, memory: 1 });
     assert!(min.limits.contains(&("cpu.max".to_owned(), "1000 100000".to_owned())));
     // A kernel without the file of a limit that must be kept.
     fs::remove_file(cell.folder.join("memory.max")).unwrap();
@@ -125,7 +125,7 @@ fn what_was_not_delegated_is_left_alone() {
     let site = folder(&temp.path().join("state/a"), &[]);
     let mount = folder(&temp.path().join("cgroup"), &[]);
     let base = delegated(&mount, "session.scope", &site);
-    let place = Place { mount: mount.clone(), own: base.clone() };
+    let place = OwnCgroup { mount: mount.clone(), own: base.clone() };
     if rustix::process::geteuid().is_root() {
         let why = Tree::open(&place, &site, Trust::Signs).unwrap_err();
         assert!(why.contains("is not delegated"), "{why}");
@@ -134,11 +134,11 @@ fn what_was_not_delegated_is_left_alone() {
     // A kernel without controllers: tasks have cgroups, and no limits.
     fs::write(base.join(AVAILABLE), "\n").unwrap();
     let tree = Tree::open(&place, &site, Trust::Owner).unwrap();
-    assert_eq!(tree.has, Has::default());
+    assert_eq!(tree.has, Controllers::default());
     assert!(tree.lacks.as_ref().unwrap().contains("no controller `cpu`"), "{tree:?}");
     // A systemd that would not start the daemon again while jobs run.
     let base = delegated(&mount, "tradewind.service", &site);
-    let place = Place { mount, own: base.clone() };
+    let place = OwnCgroup { mount, own: base.clone() };
     let tree = Tree::open(&place, &site, Trust::Owner).unwrap();
     assert!(tree.lacks.unwrap().contains("DelegateSubgroup"));
     assert_eq!(

@@ -13,7 +13,7 @@ use crate::site::local::records::now;
 use crate::site::managed::accounts::account_of;
 use crate::site::managed::gate::Gate;
 use crate::site::managed::spool::Spool;
-use crate::site::managed::stage::Stage;
+use crate::site::managed::stage::StagedFiles;
 use crate::site::managed::tickets::{Ticket, Tickets};
 use crate::site::managed::tool::{Call, Tool};
 use crate::site::notes::Notes;
@@ -24,7 +24,7 @@ pub(in crate::site) const USER: &str = "{user}";
 
 /// What a site under a manager is made of.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct ManagedSettings {
     /// The site's name, for errors.
     pub name: String,
     /// Where tickets are kept; made if need be.
@@ -65,8 +65,8 @@ pub(in crate::site) struct Base {
 
 impl Base {
     /// Opens the site's folder; the cluster is not asked.
-    pub(super) fn open(settings: Settings, owned: Option<Ownership>) -> io::Result<Base> {
-        let Settings { name, folder, cluster, pools } = settings;
+    pub(super) fn open(settings: ManagedSettings, owned: Option<Ownership>) -> io::Result<Base> {
+        let ManagedSettings { name, folder, cluster, pools } = settings;
         let gate = |it: &Ownership| Gate::new(&it.market, &name, &cluster.spool, it.epoch);
         let gate = owned.as_ref().map(gate);
         let tickets = Tickets::open(&folder, owned.and_then(|it| it.notes))?;
@@ -128,7 +128,7 @@ impl Base {
     pub(super) fn stage(&self, tag: &Tag, commands: &[Vec<String>]) -> Result<(), SiteError> {
         let Some(ticket) = self.tickets.get(tag) else { return Ok(()) };
         let (account, directory) = (ticket.account.as_str(), ticket.directory.as_str());
-        Stage { tool: &self.tool, account, tag, directory }.run(commands)
+        StagedFiles { tool: &self.tool, account, tag, directory }.run(commands)
     }
 
     /// Takes a task's files away. If that fails, the task has ended all the same.

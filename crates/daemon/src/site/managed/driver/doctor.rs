@@ -6,7 +6,7 @@ use tradewind_io::settings::cluster::Accounts;
 
 use super::{Base, USER};
 use crate::site::managed::ssh;
-use crate::site::managed::tool::{Answer, Call, Who};
+use crate::site::managed::tool::{Call, CommandOutput, Who};
 use crate::site::{Finding, Verdict};
 
 /// More than this between two clocks is too much: seconds.
@@ -31,7 +31,10 @@ pub(in crate::site) fn finding(
 }
 
 /// Runs it; what it said, and how long that took in milliseconds.
-pub(in crate::site) fn timed(base: &Base, call: &Call<'_>) -> Result<(Answer, u128), String> {
+pub(in crate::site) fn timed(
+    base: &Base,
+    call: &Call<'_>,
+) -> Result<(CommandOutput, u128), String> {
     let began = Instant::now();
     let answer = base.tool.must(call).map_err(|wrong| wrong.to_string())?;
     Ok((answer, began.elapsed().as_millis()))

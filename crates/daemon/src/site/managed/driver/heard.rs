@@ -67,12 +67,12 @@ pub(super) fn word<M: Manager>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::site::managed::spool::{End, Here};
-    use crate::site::slurm::{Controller, Job};
+    use crate::site::managed::spool::{Here, SpoolEnd};
+    use crate::site::slurm::{Controller, SlurmJob};
 
     fn word(
         ticket: &Ticket,
-        job: Option<&Job>,
+        job: Option<&SlurmJob>,
         known: Option<&Seen>,
         trace: &Trace,
         now: Time,
@@ -107,7 +107,7 @@ mod tests {
 
     fn trace(end: Option<Exit>) -> Trace {
         let here = Here { at: 101_900, id: "7".to_owned(), nodes: vec!["a1".to_owned()] };
-        let end = end.map(|exit| End { since: Some(101_950), at: 105_200, exit });
+        let end = end.map(|exit| SpoolEnd { since: Some(101_950), at: 105_200, exit });
         Trace { here: Some(here), began: Some(102_000), end, is_claimed: false }
     }
 
@@ -145,7 +145,7 @@ mod tests {
         let runs = Seen::Running { since: Time(100), nodes: Vec::new() };
         let told = word(&ticket(), None, Some(&runs), &trace(Some(Exit::Code(0))), NOW);
         assert_eq!(told, ended(100, Exit::Code(0)));
-        let other = Job { id: 8, ..Job::default() };
+        let other = SlurmJob { id: 8, ..SlurmJob::default() };
         let told = word(&ticket(), Some(&other), None, &trace(Some(Exit::Code(0))), NOW);
         assert_eq!(told, Word::AskManager, "two jobs of one tag");
     }

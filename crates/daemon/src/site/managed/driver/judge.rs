@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use tradewind_model::{Span, Time};
 
-use super::manager::{Job, Manager};
+use super::manager::{Manager, ManagerJob};
 use crate::site::managed::spool::{Trace, seconds};
 use crate::site::managed::tickets::Ticket;
 use crate::site::{Exit, Seen};
@@ -16,7 +16,7 @@ pub(in crate::site) const LAST_WORD: Span = Span(30);
 
 /// What is to be said of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::site) enum Verdict {
+pub(in crate::site) enum TaskVerdict {
     /// This.
     Seen(Seen),
     /// It depends on what the task has written: look there.
@@ -37,7 +37,7 @@ pub(super) type Marked<'j, J> = BTreeMap<&'j str, Vec<&'j J>>;
 
 /// Jobs that carry marks, by mark; of those with one mark, first the one that has nodes, then the
 /// one that was submitted first.
-pub(super) fn by_mark<J: Job>(jobs: &[J]) -> Marked<'_, J> {
+pub(super) fn by_mark<J: ManagerJob>(jobs: &[J]) -> Marked<'_, J> {
     let mut all: Marked<'_, J> = BTreeMap::new();
     for job in jobs.iter().filter(|job| job.mark().starts_with("tw-")) {
         all.entry(job.mark()).or_default().push(job);
@@ -75,7 +75,7 @@ pub(in crate::site) fn judge<M: Manager>(
     job: Option<&M::Job>,
     trace: Option<Option<&Trace>>,
     now: Time,
-) -> Verdict {
+) -> TaskVerdict {
     let Some(job) = job else { return M::absent(ticket, trace, now) };
     if job.waits() {
         return waiting::<M>(ticket, job, trace);
@@ -87,13 +87,13 @@ pub(in crate::site) fn judge<M: Manager>(
     let Some(trace) = trace else {
         // Its work may be over.
         return match needs_word || job.is_leaving() {
-            true => Verdict::Look,
-            false => Verdict::Seen(running::<M>(ticket, job, None, now)),
+            true => TaskVerdict::Look,
+            false => TaskVerdict::Seen(running::<M>(ticket, job, None, now)),
         };
     };
     let is_here = trace.is_some_and(|trace| trace.here.is_some());
     let over = trace.and_then(|trace| unheard::<M>(ticket, job, trace, now));
-    Verdict::Seen(match over {
+    TaskVerdict::Seen(match over {
         Some(seen) => seen,
         None if needs_word && !is_here => Seen::Waiting,
         None => running::<M>(ticket, job, trace, now),
@@ -156,7 +156,7 @@ pub(in crate::site) fn is_unclear<M: Manager>(
 }
 
 /// Another job of the same tag was there first; this one found its work begun, and did nothing.
-pub(in crate::site) fn is_other(job: &impl Job, trace: &Trace) -> bool {
+pub(in crate::site) fn is_other(job: &impl ManagerJob, trace: &Trace) -> bool {
     trace.here.as_ref().is_some_and(|here| here.id != job.id())
 }
 
@@ -213,23 +213,27 @@ fn running<M: Manager>(ticket: &Ticket, job: &M::Job, trace: Option<&Trace>, now
     }
 }
 
-fn waiting<M: Manager>(ticket: &Ticket, job: &M::Job, trace: Option<Option<&Trace>>) -> Verdict {
+fn waiting<M: Manager>(
+    ticket: &Ticket,
+    job: &M::Job,
+    trace: Option<Option<&Trace>>,
+) -> TaskVerdict {
     // Where the task's own word counts, its end may be written before the list has heard.
     let says_more = job.restarts() > 0 || !M::KEEPS_ENDED;
     let Some(trace) = trace else {
-        return if says_more { Verdict::Look } else { Verdict::Seen(Seen::Waiting) };
+        return if says_more { TaskVerdict::Look } else { TaskVerdict::Seen(Seen::Waiting) };
     };
-    let Some(trace) = trace.filter(|_| says_more) else { return Verdict::Seen(Seen::Waiting) };
+    let Some(trace) = trace.filter(|_| says_more) else { return TaskVerdict::Seen(Seen::Waiting) };
     if !M::KEEPS_ENDED {
         let end = told_end::<M>(ticket, trace, None);
-        return Verdict::Seen(end.unwrap_or(Seen::Waiting));
+        return TaskVerdict::Seen(end.unwrap_or(Seen::Waiting));
     }
     // Its node died, or an administrator has requeued it: it would find its work begun.
     let since = trace.here.as_ref().map(|here| seconds(here.at));
     let at = trace.end.as_ref().map_or(Time(job.submitted()), |end| seconds(end.at));
     let at = at.max(since.unwrap_or(at));
     let exit = trace.end.as_ref().map_or(Exit::NodeFailed, |end| end.exit.clone());
-    Verdict::Stop(Seen::Ended { since, at, exit })
+    TaskVerdict::Stop(Seen::Ended { since, at, exit })
 }
 
 /// The manager does not know the task: it has lost it or forgotten it, or it was never submitted.
@@ -237,29 +241,29 @@ pub(in crate::site) fn absent<M: Manager>(
     ticket: &Ticket,
     trace: Option<Option<&Trace>>,
     now: Time,
-) -> Verdict {
-    let Some(trace) = trace else { return Verdict::Look };
+) -> TaskVerdict {
+    let Some(trace) = trace else { return TaskVerdict::Look };
     let Some(trace) = trace else {
         return match (ticket.is_withdrawn, ticket.is_taken) {
-            (true, _) => Verdict::Bury(Exit::Withdrawn),
-            (false, true) => Verdict::Bury(dropped::<M>()),
-            (false, false) => Verdict::Nothing,
+            (true, _) => TaskVerdict::Bury(Exit::Withdrawn),
+            (false, true) => TaskVerdict::Bury(dropped::<M>()),
+            (false, false) => TaskVerdict::Nothing,
         };
     };
     if trace.is_claimed {
-        return Verdict::Bury(never::<M>(ticket));
+        return TaskVerdict::Bury(never::<M>(ticket));
     }
     let since = trace.here.as_ref().map(|here| seconds(here.at));
     if let Some(seen) = told_end::<M>(ticket, trace, since) {
-        return Verdict::Seen(seen);
+        return TaskVerdict::Seen(seen);
     }
-    let Some(here) = &trace.here else { return Verdict::Bury(Exit::Lost) };
+    let Some(here) = &trace.here else { return TaskVerdict::Bury(Exit::Lost) };
     // It runs on without its manager, or was killed before it could write its end down.
     let began = seconds(trace.began.unwrap_or(here.at));
     let waited = if trace.began.is_some() { 0 } else { ticket.gather.unwrap_or(0) };
     let last = began + Span(ticket.limit + waited) + LAST_WORD;
     match now > last {
-        true => Verdict::Seen(Seen::Ended { since, at: last.min(now), exit: Exit::Lost }),
-        false => Verdict::Seen(on_its_own(ticket, Some(trace), now)),
+        true => TaskVerdict::Seen(Seen::Ended { since, at: last.min(now), exit: Exit::Lost }),
+        false => TaskVerdict::Seen(on_its_own(ticket, Some(trace), now)),
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::Driver;
 use super::judge::{all_of, by_mark};
-use super::manager::{Job, Manager};
+use super::manager::{Manager, ManagerJob};
 use crate::site::limits::{Cap, Limits};
 use crate::site::{Survey, Tag};
 
@@ -20,7 +20,7 @@ const FADES: Duration = Duration::from_secs(2);
 
 /// Limits that were met.
 #[derive(Debug, Default)]
-pub(super) struct Met {
+pub(super) struct MetLimits {
     /// As the manager has told them last.
     limits: Option<Arc<Limits>>,
     /// What was said to submissions.
@@ -33,7 +33,7 @@ pub(super) struct Met {
     fading: Vec<(Instant, String)>,
 }
 
-impl Met {
+impl MetLimits {
     /// The task was not taken.
     pub(super) fn catch(&mut self, tag: &Tag, cap: Cap) {
         self.caught.insert(tag.clone(), (Instant::now(), cap));
@@ -93,7 +93,7 @@ impl<M: Manager> Driver<M> {
                     *survey.lingering.entry(job.account().to_owned()).or_default() += 1;
                 }
                 let cap = Some(job).filter(|job| job.waits() && ticket.ended.is_none());
-                let Some(cap) = cap.and_then(Job::cap) else { continue };
+                let Some(cap) = cap.and_then(ManagerJob::cap) else { continue };
                 let since = self.caps.waits.get(tag).map_or_else(Instant::now, |(since, _)| *since);
                 if since.elapsed() >= PATIENCE {
                     survey.capped.insert(tag.clone(), cap.clone());

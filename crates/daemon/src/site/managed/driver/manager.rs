@@ -7,17 +7,17 @@ use std::sync::Arc;
 use tradewind_model::Time;
 
 use super::base::Base;
-use super::judge::{self, Verdict};
-use super::rhythm::Part;
+use super::judge::{self, TaskVerdict};
+use super::rhythm::SurveyPart;
 use crate::site::limits::{Cap, Limits};
 use crate::site::managed::bundle::Words;
 use crate::site::managed::spool::{Here, Trace};
 use crate::site::managed::tickets::Ticket;
-use crate::site::queued::Queue;
+use crate::site::queued::WaitingJobs;
 use crate::site::{Aside, Finding, Order, PoolSurvey, Seen, SiteError, Tag};
 
 /// A job as the manager lists it, of any user.
-pub(in crate::site) trait Job: Debug + Clone + Send + Sync {
+pub(in crate::site) trait ManagerJob: Debug + Clone + Send + Sync {
     /// The manager's number of it. It may be used again: it identifies nothing.
     fn id(&self) -> String;
     /// Where a job of ours carries [`Manager::mark`].
@@ -93,7 +93,7 @@ pub(in crate::site) struct Reservation {
 
 /// Which reservations must be listed with all that is known of them: those of others, and…
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::site) enum Whose<'a> {
+pub(in crate::site) enum ReservationsOf<'a> {
     /// None of ours.
     Others,
     /// Those of this market.
@@ -102,7 +102,7 @@ pub(in crate::site) enum Whose<'a> {
 
 /// A task that is about to be submitted; its ticket is written.
 #[derive(Debug)]
-pub(in crate::site) struct Submission<'o> {
+pub(in crate::site) struct TaskSubmission<'o> {
     /// Its place among those that were asked for.
     pub place: usize,
     /// What is to run.
@@ -116,11 +116,11 @@ pub(in crate::site) struct Submission<'o> {
 }
 
 /// What was said to a submission, and the limit that it met, if that is why.
-pub(in crate::site) type Answered = (Result<(), SiteError>, Option<Cap>);
+pub(in crate::site) type SubmitAnswer = (Result<(), SiteError>, Option<Cap>);
 
 /// A task of ours, and all that is known of it.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::site) struct Task<'a, J> {
+pub(in crate::site) struct ManagedTask<'a, J> {
     /// Its name.
     pub tag: &'a Tag,
     /// What is written down of it.
@@ -133,7 +133,7 @@ pub(in crate::site) struct Task<'a, J> {
 
 /// What pools are counted from.
 #[derive(Debug)]
-pub(in crate::site) struct View<'a, J> {
+pub(in crate::site) struct PoolsView<'a, J> {
     /// All jobs, as they were last listed.
     pub jobs: &'a [J],
     /// Those of them that are tasks of ours and count as such: the same length as `jobs`.
@@ -146,14 +146,14 @@ pub(in crate::site) struct View<'a, J> {
 /// recalls, tickets) is the driver's.
 pub(in crate::site) trait Manager: Debug + Send + Sync + Sized {
     /// A job as it lists them.
-    type Job: Job;
+    type Job: ManagerJob;
 
     /// As people call it.
     const NAME: &'static str;
     /// The command by which it lists nodes, for people.
     const LISTS_BY: &'static str;
     /// What a look asks for, a request each; those that come with another one are not named.
-    const PARTS: &'static [Part];
+    const PARTS: &'static [SurveyPart];
     /// Whether its lists say when jobs began and, for a while, how they ended, so that this counts
     /// more than the task's own word: it knows who has stopped a job. If not, a job that is over is
     /// simply not listed.
@@ -206,7 +206,11 @@ pub(in crate::site) trait Manager: Debug + Send + Sync + Sized {
     ///
     /// # Errors
     /// If it does not answer.
-    fn list_reservations(&mut self, base: &Base, whose: Whose<'_>) -> Result<(), SiteError>;
+    fn list_reservations(
+        &mut self,
+        base: &Base,
+        whose: ReservationsOf<'_>,
+    ) -> Result<(), SiteError>;
 
     /// Those that were last listed.
     fn reservations(&self) -> Vec<Reservation>;
@@ -218,14 +222,14 @@ pub(in crate::site) trait Manager: Debug + Send + Sync + Sized {
     fn pools(
         &mut self,
         base: &Base,
-        view: &View<'_, Self::Job>,
+        view: &PoolsView<'_, Self::Job>,
     ) -> Result<Vec<PoolSurvey>, SiteError>;
 
     /// The jobs of others that wait, from the jobs that were last listed and without a request; empty
     /// if it does not list them.
-    fn queue(&mut self, base: &Base, view: &View<'_, Self::Job>) -> Queue {
+    fn queue(&mut self, base: &Base, view: &PoolsView<'_, Self::Job>) -> WaitingJobs {
         let _ = (base, view);
-        Queue::default()
+        WaitingJobs::default()
     }
 
     /// Running jobs with the tags of tasks that have no ticket here.
@@ -243,23 +247,28 @@ pub(in crate::site) trait Manager: Debug + Send + Sync + Sized {
     // What is special about its answers.
 
     /// What to say of a task whose job is listed and is over. `trace`: see [`judge::judge`].
-    fn over(ticket: &Ticket, job: &Self::Job, trace: Option<Option<&Trace>>, now: Time) -> Verdict;
+    fn over(
+        ticket: &Ticket,
+        job: &Self::Job,
+        trace: Option<Option<&Trace>>,
+        now: Time,
+    ) -> TaskVerdict;
 
     /// What to say of a task whose job is not listed.
-    fn absent(ticket: &Ticket, trace: Option<Option<&Trace>>, now: Time) -> Verdict {
+    fn absent(ticket: &Ticket, trace: Option<Option<&Trace>>, now: Time) -> TaskVerdict {
         judge::absent::<Self>(ticket, trace, now)
     }
 
-    /// What its records say of a task, for [`Verdict::AskRecords`]; `None`: nothing yet. Never
-    /// [`Verdict::AskRecords`].
+    /// What its records say of a task, for [`TaskVerdict::AskRecords`]; `None`: nothing yet. Never
+    /// [`TaskVerdict::AskRecords`].
     ///
     /// # Errors
     /// If it does not answer.
     fn records(
         &mut self,
         base: &Base,
-        task: &Task<'_, Self::Job>,
-    ) -> Result<Option<Verdict>, SiteError> {
+        task: &ManagedTask<'_, Self::Job>,
+    ) -> Result<Option<TaskVerdict>, SiteError> {
         let _ = (base, task);
         Ok(None)
     }
@@ -293,7 +302,7 @@ pub(in crate::site) trait Manager: Debug + Send + Sync + Sized {
     }
 
     /// Submits a job; several at the same time.
-    fn submit(&self, base: &Base, one: &Submission<'_>) -> Answered;
+    fn submit(&self, base: &Base, one: &TaskSubmission<'_>) -> SubmitAnswer;
 
     /// Cancels the ticket's job as its account; `None`: by its mark ([`Manager::CANCEL_KILLS`]). An
     /// unknown one is no error then.

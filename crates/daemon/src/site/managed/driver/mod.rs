@@ -38,9 +38,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub(in crate::site) use self::base::{Base, USER};
-pub use self::base::{Ownership, Settings};
+pub use self::base::{ManagedSettings, Ownership};
 pub(in crate::site) use self::manager::Manager;
-pub(in crate::site) use self::rhythm::Part;
+pub(in crate::site) use self::rhythm::SurveyPart;
 use super::news::Listeners;
 use super::requests::Requests;
 use super::spool::Spool;
@@ -56,12 +56,12 @@ use crate::site::{
 pub(in crate::site) struct Driver<M: Manager> {
     base: Base,
     manager: M,
-    last: survey::Last,
+    last: survey::LastAsked,
     rhythm: rhythm::Rhythm,
-    known: turn::Known<M::Job>,
+    known: turn::KnownCluster<M::Job>,
     listeners: Listeners,
-    terms: terms::Terms,
-    caps: limits::Met,
+    terms: terms::SpoolTerms,
+    caps: limits::MetLimits,
     /// Of tasks that were forgotten, the latest last.
     written: VecDeque<PastOutput>,
 }
@@ -72,7 +72,7 @@ impl<M: Manager> Driver<M> {
     /// # Errors
     /// If the folder cannot be used, another adapter uses it, or a file in it is damaged.
     pub(in crate::site) fn open(
-        settings: Settings,
+        settings: ManagedSettings,
         manager: M,
         owned: Option<Ownership>,
     ) -> io::Result<Driver<M>> {
@@ -84,11 +84,11 @@ impl<M: Manager> Driver<M> {
             rhythm: rhythm::Rhythm::of(budget, min, M::PARTS),
             base,
             manager,
-            last: survey::Last::default(),
-            known: turn::Known::default(),
+            last: survey::LastAsked::default(),
+            known: turn::KnownCluster::default(),
             listeners: Listeners::default(),
-            terms: terms::Terms::default(),
-            caps: limits::Met::default(),
+            terms: terms::SpoolTerms::default(),
+            caps: limits::MetLimits::default(),
             written: VecDeque::new(),
         })
     }

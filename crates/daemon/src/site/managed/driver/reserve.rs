@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use tradewind_io::settings::cluster::Mode;
 
 use super::Driver;
-use super::manager::{Manager, Whose};
+use super::manager::{Manager, ReservationsOf};
 use crate::site::local::records::now;
 use crate::site::{Aside, SiteError};
 
@@ -23,7 +23,7 @@ impl<M: Manager> Driver<M> {
         if self.base.cluster.mode != Mode::Reservation {
             return Ok(Vec::new());
         }
-        self.list_reservations(Whose::Market(market))?;
+        self.list_reservations(ReservationsOf::Market(market))?;
         let mut there = self.manager.reservations();
         there.retain(|it| M::is_reservation_of(&self.base, &it.name, market));
         let name = |it: &Aside| M::reservation_name(&self.base, market, it.job, &it.pool);

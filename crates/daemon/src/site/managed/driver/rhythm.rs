@@ -6,7 +6,7 @@ use crate::site::managed::requests::MINUTE;
 
 /// What a look may ask for, a request each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::site) enum Part {
+pub(in crate::site) enum SurveyPart {
     Jobs,
     Nodes,
     Reservations,
@@ -42,7 +42,7 @@ const OLD: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone)]
 pub(super) struct Rhythm {
     /// What there is to ask for.
-    parts: &'static [Part],
+    parts: &'static [SurveyPart],
     /// Between two requests at rest.
     rest: Duration,
     /// Between two requests otherwise, in the long run.
@@ -68,7 +68,11 @@ fn apart(requests: u32) -> Duration {
 
 impl Rhythm {
     /// At most so many requests in a minute at rest, and otherwise; `min` between two looks.
-    pub(super) fn of((at_rest, busy): (u32, u32), min: Duration, parts: &'static [Part]) -> Rhythm {
+    pub(super) fn of(
+        (at_rest, busy): (u32, u32),
+        min: Duration,
+        parts: &'static [SurveyPart],
+    ) -> Rhythm {
         let burst = if busy < SMALL { 1 } else { 2 };
         let spare = if busy < SMALL { 0 } else { burst - 1 + MORE };
         Rhythm {
@@ -104,30 +108,30 @@ impl Rhythm {
     }
 
     /// What to ask for in a look at `now`.
-    pub(super) fn choice(&self, need: Need, now: Instant) -> Vec<Part> {
-        let age = |part: Part| {
+    pub(super) fn choice(&self, need: Need, now: Instant) -> Vec<SurveyPart> {
+        let age = |part: SurveyPart| {
             self.asked_at(part).map_or(Duration::MAX, |at| now.saturating_duration_since(at))
         };
         if need == Need::Rest || self.burst == 1 {
             // Each in its turn, jobs twice as often as the others.
-            let weight = |part: &Part| match part {
-                Part::Jobs => age(*part).saturating_mul(2),
-                Part::Nodes | Part::Reservations => age(*part),
+            let weight = |part: &SurveyPart| match part {
+                SurveyPart::Jobs => age(*part).saturating_mul(2),
+                SurveyPart::Nodes | SurveyPart::Reservations => age(*part),
             };
             return self.parts.iter().copied().max_by_key(weight).into_iter().collect();
         }
         let old = if need == Need::Urgent { OLD } else { 2 * OLD };
         let mut parts = self.parts.to_vec();
-        parts.retain(|part| *part == Part::Jobs || age(*part) >= old);
+        parts.retain(|part| *part == SurveyPart::Jobs || age(*part) >= old);
         parts
     }
 
-    fn asked_at(&self, part: Part) -> Option<Instant> {
+    fn asked_at(&self, part: SurveyPart) -> Option<Instant> {
         self.asked.get(part as usize).copied().flatten()
     }
 
     /// A request was made.
-    pub(super) fn asked(&mut self, part: Part, now: Instant) {
+    pub(super) fn asked(&mut self, part: SurveyPart, now: Instant) {
         if let Some(at) = self.asked.get_mut(part as usize) {
             *at = Some(now);
         }
@@ -136,7 +140,7 @@ impl Rhythm {
 
     /// Nodes and reservations may not be as they were listed.
     pub(super) fn distrust(&mut self) {
-        for part in [Part::Nodes, Part::Reservations] {
+        for part in [SurveyPart::Nodes, SurveyPart::Reservations] {
             let is_new = self.asked_at(part).is_some_and(|at| at.elapsed() < OLD / 2);
             if let Some(at) = self.asked.get_mut(part as usize).filter(|_| !is_new) {
                 *at = None;
@@ -191,7 +195,7 @@ mod tests {
     }
 
     const MIN: Duration = Duration::from_secs(1);
-    const ALL: [Part; 3] = [Part::Reservations, Part::Nodes, Part::Jobs];
+    const ALL: [SurveyPart; 3] = [SurveyPart::Reservations, SurveyPart::Nodes, SurveyPart::Jobs];
 
     #[test]
     fn no_minute_has_more_requests_than_the_budget() {

@@ -7,13 +7,13 @@ use std::thread;
 use tradewind_io::settings::cluster::Mode;
 
 use super::base::unwritten;
-use super::manager::{Answered, Manager, Submission};
+use super::manager::{Manager, SubmitAnswer, TaskSubmission};
 use super::{Driver, USER, find};
 use crate::site::local::records::now;
 use crate::site::local::sheet::refusal;
 use crate::site::managed::bundle::{Paths, TaskScript, ahead, near};
 use crate::site::managed::news::bells;
-use crate::site::managed::stage::Stage;
+use crate::site::managed::stage::StagedFiles;
 use crate::site::managed::tickets::{Ticket, stamp};
 use crate::site::{Order, SiteError};
 
@@ -76,7 +76,7 @@ impl<M: Manager> Driver<M> {
         place: usize,
         order: &'o Order,
         jobs: &mut Option<Vec<M::Job>>,
-    ) -> Result<Option<Submission<'o>>, SiteError> {
+    ) -> Result<Option<TaskSubmission<'o>>, SiteError> {
         if self.was_submitted(order, jobs)? {
             return Ok(None);
         }
@@ -87,7 +87,7 @@ impl<M: Manager> Driver<M> {
         let paths = Paths::of(order, &home);
         let ticket = self.ticket(order, account, &paths);
         let script = self.script(order, &paths, &ticket)?;
-        Ok(Some(Submission { place, order, pool, ticket, script }))
+        Ok(Some(TaskSubmission { place, order, pool, ticket, script }))
     }
 
     /// Whether the task has arrived before. If that was never heard of, it is submitted again, and
@@ -136,7 +136,7 @@ impl<M: Manager> Driver<M> {
     }
 
     /// Some at a time; the answers in their order.
-    fn submit_each(&self, ready: &[Submission<'_>]) -> Vec<Answered> {
+    fn submit_each(&self, ready: &[TaskSubmission<'_>]) -> Vec<SubmitAnswer> {
         let next = AtomicUsize::new(0);
         let hand = || {
             let mut answers = Vec::new();
@@ -159,8 +159,8 @@ impl<M: Manager> Driver<M> {
     }
 
     /// Brings a task's files, then submits it. Its ticket is written.
-    fn submit_one(&self, one: &Submission<'_>) -> Answered {
-        let stage = Stage {
+    fn submit_one(&self, one: &TaskSubmission<'_>) -> SubmitAnswer {
+        let stage = StagedFiles {
             tool: &self.base.tool,
             account: &one.ticket.account,
             tag: &one.order.tag,

@@ -7,15 +7,15 @@ use tradewind_io::settings::cluster::Mode;
 use tradewind_model::Time;
 
 use super::base::unwritten;
-use super::judge::{self, LAST_WORD, Marked, Verdict, all_of, by_mark, find, judge};
-use super::manager::{Job, Manager, Reservation, Task, View, Whose};
-use super::rhythm::Part;
+use super::judge::{self, LAST_WORD, Marked, TaskVerdict, all_of, by_mark, find, judge};
+use super::manager::{ManagedTask, Manager, ManagerJob, PoolsView, Reservation, ReservationsOf};
+use super::rhythm::SurveyPart;
 use super::{Driver, doctor};
 use crate::site::local::records::now;
 use crate::site::managed::spool::{Spool, Trace};
-use crate::site::managed::tickets::{Ended, Ticket};
-use crate::site::queued::Queue;
-use crate::site::{Held, Seen, SiteError, Survey, Tag};
+use crate::site::managed::tickets::{Ticket, TicketEnd};
+use crate::site::queued::WaitingJobs;
+use crate::site::{HeldTask, Seen, SiteError, Survey, Tag};
 
 /// What tasks have written, of those whose folders were looked into; `None`: there is none.
 type Traces = BTreeMap<Tag, Option<Trace>>;
@@ -27,7 +27,7 @@ fn or_later<T>(done: Result<T, SiteError>) -> Option<T> {
 
 /// When what was asked last that is not asked at every survey.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Last {
+pub(super) struct LastAsked {
     /// When all jobs were listed with all that is known of them, and how long that took.
     listed: Option<(Instant, Duration)>,
     /// When the folders of running tasks were looked into.
@@ -60,7 +60,7 @@ const STOPPING: Duration = Duration::from_secs(10);
 
 impl<M: Manager> Driver<M> {
     /// Asks for some of it; the rest is as it was last listed.
-    pub(super) fn look(&mut self, parts: &[Part]) -> Result<Survey, SiteError> {
+    pub(super) fn look(&mut self, parts: &[SurveyPart]) -> Result<Survey, SiteError> {
         let begin = Instant::now();
         let survey = self.list(parts);
         let answered = survey.as_ref().map(|_| ()).map_err(|_| ());
@@ -69,38 +69,38 @@ impl<M: Manager> Driver<M> {
         survey
     }
 
-    fn list(&mut self, parts: &[Part]) -> Result<Survey, SiteError> {
+    fn list(&mut self, parts: &[SurveyPart]) -> Result<Survey, SiteError> {
         // Nodes first: a job that begins in between then counts, and one that ends counts twice
         // as long as it did not.
         // One that did not answer is asked for everything: half an answer does not make it present.
         let is_first = self.known.survey.is_none() || self.known.is_away;
         let wants = |part| M::PARTS.contains(&part) && (is_first || parts.contains(&part));
-        if wants(Part::Reservations) {
-            self.list_reservations(Whose::Others)?;
+        if wants(SurveyPart::Reservations) {
+            self.list_reservations(ReservationsOf::Others)?;
         }
-        if wants(Part::Nodes) {
-            self.rhythm.asked(Part::Nodes, Instant::now());
+        if wants(SurveyPart::Nodes) {
+            self.rhythm.asked(SurveyPart::Nodes, Instant::now());
             self.manager.list_nodes(&self.base)?;
         }
-        let mut survey = match wants(Part::Jobs) {
+        let mut survey = match wants(SurveyPart::Jobs) {
             true => self.list_jobs()?,
             false => self.picture().unwrap_or_default(),
         };
         self.survey_pools(&mut survey)?;
-        if wants(Part::Jobs) {
+        if wants(SurveyPart::Jobs) {
             self.tell_limits(&mut survey);
             self.tidy();
         }
         self.compare_clocks();
         self.known.survey = Some(survey.clone());
-        if wants(Part::Jobs) {
+        if wants(SurveyPart::Jobs) {
             self.base.tickets.tell_past(&mut survey);
         }
         Ok(survey)
     }
 
-    pub(super) fn list_reservations(&mut self, whose: Whose<'_>) -> Result<(), SiteError> {
-        self.rhythm.asked(Part::Reservations, Instant::now());
+    pub(super) fn list_reservations(&mut self, whose: ReservationsOf<'_>) -> Result<(), SiteError> {
+        self.rhythm.asked(SurveyPart::Reservations, Instant::now());
         self.manager.list_reservations(&self.base, whose)
     }
 
@@ -127,7 +127,7 @@ impl<M: Manager> Driver<M> {
         let is_due = self.last.listed.is_none_or(|(at, took)| at.elapsed() >= every(took));
         if self.manager.has_brief_list(&self.base) && !is_due {
             // If it cannot be read, the other says why.
-            self.rhythm.asked(Part::Jobs, Instant::now());
+            self.rhythm.asked(SurveyPart::Jobs, Instant::now());
             if let Ok(jobs) = self.manager.jobs_in_brief(&self.base) {
                 let traces = self.traces(&by_mark(&jobs));
                 if !self.is_unclear(&by_mark(&jobs), &traces) {
@@ -136,7 +136,7 @@ impl<M: Manager> Driver<M> {
             }
         }
         let begin = Instant::now();
-        self.rhythm.asked(Part::Jobs, begin);
+        self.rhythm.asked(SurveyPart::Jobs, begin);
         let jobs = self.manager.jobs(&self.base)?;
         self.last.listed = Some((Instant::now(), begin.elapsed()));
         let traces = self.traces(&by_mark(&jobs));
@@ -167,7 +167,7 @@ impl<M: Manager> Driver<M> {
         for (tag, ticket) in &open {
             let (job, trace) = (find::<M>(all, ticket), traces.get(tag).map(Option::as_ref));
             let verdict = judge::<M>(ticket, job, trace, now());
-            let task = Task { tag, ticket, job, trace: trace.flatten() };
+            let task = ManagedTask { tag, ticket, job, trace: trace.flatten() };
             let began = task.trace.and_then(|trace| trace.began);
             let Some(seen) = self.carry(&task, verdict) else { continue };
             let seen = self.steady(tag, ticket, seen);
@@ -186,7 +186,7 @@ impl<M: Manager> Driver<M> {
     }
 
     /// Writes down how tasks have ended, before it is told.
-    pub(super) fn write_ends(&mut self, ends: &BTreeMap<Tag, Ended>) -> Result<(), SiteError> {
+    pub(super) fn write_ends(&mut self, ends: &BTreeMap<Tag, TicketEnd>) -> Result<(), SiteError> {
         let tags: Vec<Tag> = ends.keys().cloned().collect();
         let end = |tag: &Tag, ticket: &mut Ticket| ticket.ended = ends.get(tag).cloned();
         self.base.tickets.change_each(&tags, end).map_err(|error| unwritten(&error))
@@ -214,9 +214,9 @@ impl<M: Manager> Driver<M> {
     }
 
     /// Does what a verdict asks for; what is to be said of the task then.
-    fn carry(&mut self, task: &Task<'_, M::Job>, verdict: Verdict) -> Option<Seen> {
+    fn carry(&mut self, task: &ManagedTask<'_, M::Job>, verdict: TaskVerdict) -> Option<Seen> {
         let verdict = match verdict {
-            Verdict::AskRecords => {
+            TaskVerdict::AskRecords => {
                 // One whose records cannot be read is no reason to lose sight of the others.
                 match or_later(self.manager.records(&self.base, task)).flatten() {
                     Some(verdict) => verdict,
@@ -226,15 +226,15 @@ impl<M: Manager> Driver<M> {
             other => other,
         };
         let seen = match verdict {
-            Verdict::Seen(seen) => seen,
-            Verdict::Nothing => return None,
+            TaskVerdict::Seen(seen) => seen,
+            TaskVerdict::Nothing => return None,
             // Its folder could not be looked into, or nothing is known yet: it is as it was.
-            Verdict::Look | Verdict::AskRecords => return Some(self.as_before(task)),
-            Verdict::Stop(seen) => match self.stop(task) {
+            TaskVerdict::Look | TaskVerdict::AskRecords => return Some(self.as_before(task)),
+            TaskVerdict::Stop(seen) => match self.stop(task) {
                 true => seen,
                 false => return Some(self.as_before(task)),
             },
-            Verdict::Bury(exit) => {
+            TaskVerdict::Bury(exit) => {
                 match or_later(self.base.spool(task.ticket).claim(task.tag)) {
                     Some(None) => Seen::Ended { since: None, at: now(), exit },
                     // It has just begun after all, or that is not known: the next survey looks.
@@ -249,7 +249,7 @@ impl<M: Manager> Driver<M> {
     }
 
     /// Stops what must not go on; `false`: it has written its end meanwhile, or cannot be reached.
-    fn stop(&self, task: &Task<'_, M::Job>) -> bool {
+    fn stop(&self, task: &ManagedTask<'_, M::Job>) -> bool {
         if let Some(job) = task.job {
             or_later(self.manager.cancel(&self.base, task.ticket, Some(job)));
             return true;
@@ -264,7 +264,7 @@ impl<M: Manager> Driver<M> {
     }
 
     /// What was last said of a task of which nothing is known now.
-    fn as_before(&self, task: &Task<'_, M::Job>) -> Seen {
+    fn as_before(&self, task: &ManagedTask<'_, M::Job>) -> Seen {
         match (self.known.seen(task.tag), M::KEEPS_ENDED) {
             (Some(seen @ Seen::Running { .. }), false) => seen.clone(),
             _ => judge::meanwhile::<M>(task.ticket, task.job, now()),
@@ -325,12 +325,12 @@ impl<M: Manager> Driver<M> {
     }
 
     /// That somebody else holds the job.
-    fn held(&self, ticket: &Ticket, job: &M::Job) -> Option<Held> {
+    fn held(&self, ticket: &Ticket, job: &M::Job) -> Option<HeldTask> {
         let is_ours = ticket.is_held && job.is_held_by_user();
         let is_foreign = job.waits() && job.is_held() && !is_ours;
         let is_foreign = is_foreign && !self.is_own_hold(ticket, job, now().0);
         let max = self.base.cluster.held_after;
-        is_foreign.then(|| Held { why: job.reason().to_owned(), max })
+        is_foreign.then(|| HeldTask { why: job.reason().to_owned(), max })
     }
 
     /// What tasks wrote of whom the manager's word is not enough, and now and then all that run: one
@@ -344,8 +344,8 @@ impl<M: Manager> Driver<M> {
         for (tag, ticket) in self.base.tickets.iter() {
             let is_open = ticket.ended.is_none() && !ticket.is_forgotten;
             let job = find::<M>(all, ticket);
-            let runs = is_time && job.is_some_and(Job::holds_nodes);
-            let looks = || runs || judge::<M>(ticket, job, None, now()) == Verdict::Look;
+            let runs = is_time && job.is_some_and(ManagerJob::holds_nodes);
+            let looks = || runs || judge::<M>(ticket, job, None, now()) == TaskVerdict::Look;
             if is_open && looks() {
                 let place = (ticket.account.as_str(), ticket.spool.as_str());
                 wanted.entry(place).or_default().push(tag.clone());
@@ -408,9 +408,9 @@ impl<M: Manager> Driver<M> {
                 survey.tasks.entry(tag).or_insert(seen);
             }
         }
-        let view = View { jobs, ours: &ours, now: now() };
+        let view = PoolsView { jobs, ours: &ours, now: now() };
         survey.pools = self.manager.pools(&self.base, &view)?;
-        let Queue { jobs, beyond, notes, own } = self.manager.queue(&self.base, &view);
+        let WaitingJobs { jobs, beyond, notes, own } = self.manager.queue(&self.base, &view);
         survey.own = own;
         (survey.queue, survey.queue_beyond, survey.queue_notes) = (jobs, beyond, notes);
         Ok(())
@@ -466,12 +466,12 @@ impl<M: Manager> Driver<M> {
 }
 
 /// The end to be written down, if the task has ended.
-fn end_of<J: Job>(task: &Task<'_, J>, seen: &Seen) -> Option<Ended> {
+fn end_of<J: ManagerJob>(task: &ManagedTask<'_, J>, seen: &Seen) -> Option<TicketEnd> {
     let Seen::Ended { since, at, exit } = seen else { return None };
     let here = task.trace.and_then(|trace| trace.here.as_ref());
     let listed = task.job.map(|job| job.nodes().to_vec());
     let nodes = here.map(|here| here.nodes.clone()).or(listed).unwrap_or_default();
-    Some(Ended {
+    Some(TicketEnd {
         since: since.map(|since| since.0),
         at: at.0,
         began: task.trace.and_then(|trace| trace.began),

@@ -11,26 +11,26 @@ use std::collections::BTreeSet;
 
 use super::Driver;
 use super::judge::{by_mark, find};
-use super::manager::{Job, Manager};
+use super::manager::{Manager, ManagerJob};
 use crate::site::managed::spool::Spool;
 use crate::site::{SiteError, Tag};
 
 /// An account, and its spool.
-type Place = (String, String);
+type AccountSpool = (String, String);
 
 /// Which spools know of the term.
 #[derive(Debug, Default)]
-pub(super) struct Terms {
+pub(super) struct SpoolTerms {
     /// Earlier terms can order nothing there.
-    begun: BTreeSet<Place>,
+    begun: BTreeSet<AccountSpool>,
     /// And nothing that they ordered can arrive there.
-    settled: BTreeSet<Place>,
+    settled: BTreeSet<AccountSpool>,
     /// Those that could not be used.
-    failed: BTreeSet<Place>,
+    failed: BTreeSet<AccountSpool>,
 }
 
-impl Terms {
-    fn note(&mut self, place: &Place, done: Result<(), SiteError>) -> bool {
+impl SpoolTerms {
+    fn note(&mut self, place: &AccountSpool, done: Result<(), SiteError>) -> bool {
         match done {
             Ok(()) => drop(self.failed.remove(place)),
             Err(wrong) if self.failed.insert(place.clone()) => {
@@ -49,9 +49,9 @@ impl<M: Manager> Driver<M> {
             return;
         }
         let tickets = self.base.tickets.iter();
-        let all: BTreeSet<Place> =
+        let all: BTreeSet<AccountSpool> =
             tickets.map(|(_, it)| (it.account.clone(), it.spool.clone())).collect();
-        let new: Vec<Place> = all.difference(&self.terms.begun).cloned().collect();
+        let new: Vec<AccountSpool> = all.difference(&self.terms.begun).cloned().collect();
         for place in &new {
             let spool = Spool { tool: &self.base.tool, account: &place.0, path: &place.1 };
             if self.terms.note(place, spool.begin_term()) {
@@ -66,7 +66,8 @@ impl<M: Manager> Driver<M> {
             return;
         }
         let marked = by_mark(jobs);
-        let left: Vec<Place> = self.terms.begun.difference(&self.terms.settled).cloned().collect();
+        let left: Vec<AccountSpool> =
+            self.terms.begun.difference(&self.terms.settled).cloned().collect();
         for place in &left {
             let is_here = |job: &M::Job| job.waits() || job.holds_nodes();
             let found = self.base.tickets.iter().filter(|(_, it)| {

@@ -9,9 +9,9 @@ use tradewind_io::submission::{OnLost, Surroundings, Work};
 use tradewind_model::{Span, Time};
 
 use super::doctor::{SET_CLOCKS, SKEW, finding};
-use super::manager::{Job, Manager};
+use super::manager::{Manager, ManagerJob};
 use super::{Driver, find};
-use crate::site::managed::tickets::{Ended, Ticket};
+use crate::site::managed::tickets::{Ticket, TicketEnd};
 use crate::site::managed::tool::{Call, Who};
 use crate::site::{Exit, Finding, Order, Seen, Site, Tag, Verdict};
 
@@ -27,7 +27,7 @@ const WORD: &str = "tradewind-doctor";
 const MAX: usize = 4_096;
 
 /// What became of the job.
-enum Outcome {
+enum TrialOutcome {
     Ended(Exit),
     /// It did not start in time; what the manager says of it.
     Waits(String),
@@ -61,14 +61,14 @@ impl<M: Manager> Driver<M> {
         let outcome = self.run_to_end(&trial(&tag, pool, &user), patience);
         let took = began.elapsed().as_secs_f64();
         let finding = match outcome {
-            Outcome::Ended(exit) => self.judge_trial(&what, &tag, &exit, sent, took),
-            Outcome::Waits(why) => {
+            TrialOutcome::Ended(exit) => self.judge_trial(&what, &tag, &exit, sent, took),
+            TrialOutcome::Waits(why) => {
                 let found =
                     format!("not tried: after {} s it still waits: {why}", patience.as_secs());
                 let remedy = "ask again when nodes are free, or wait longer: `--patience 10m`";
                 finding(&what, Verdict::Warning, found, remedy)
             }
-            Outcome::Failed(why) => {
+            TrialOutcome::Failed(why) => {
                 let remedy = "see `options`, `accounts`, `user_command` and `spool` of the site";
                 finding(&what, Verdict::Bad, why, remedy)
             }
@@ -77,9 +77,9 @@ impl<M: Manager> Driver<M> {
         finding
     }
 
-    fn run_to_end(&mut self, order: &Order, patience: Duration) -> Outcome {
+    fn run_to_end(&mut self, order: &Order, patience: Duration) -> TrialOutcome {
         if let Err(wrong) = self.submit(order) {
-            return Outcome::Failed(wrong.to_string());
+            return TrialOutcome::Failed(wrong.to_string());
         }
         let end = Instant::now() + patience;
         let mut said = "nothing is known of it".to_owned();
@@ -92,14 +92,14 @@ impl<M: Manager> Driver<M> {
             }
             asked = Instant::now();
             match self.survey().map(|mut survey| survey.tasks.remove(&order.tag)) {
-                Ok(Some(Seen::Ended { exit, .. })) => return Outcome::Ended(exit),
+                Ok(Some(Seen::Ended { exit, .. })) => return TrialOutcome::Ended(exit),
                 Ok(_) => said = self.managers_word(&order.tag).unwrap_or(said),
                 Err(wrong) => said = wrong.to_string(),
             }
         }
         match self.withdraw(&order.tag) {
-            Ok(()) => Outcome::Waits(said),
-            Err(wrong) => Outcome::Failed(wrong.to_string()),
+            Ok(()) => TrialOutcome::Waits(said),
+            Err(wrong) => TrialOutcome::Failed(wrong.to_string()),
         }
     }
 
@@ -113,7 +113,7 @@ impl<M: Manager> Driver<M> {
     /// State and reason of the task's job.
     fn managers_word(&mut self, tag: &Tag) -> Option<String> {
         let jobs = self.manager.jobs_in_brief(&self.base).ok()?;
-        find::<M>(&jobs, self.base.tickets.get(tag)?).map(Job::shown)
+        find::<M>(&jobs, self.base.tickets.get(tag)?).map(ManagerJob::shown)
     }
 
     /// What its end, its traces in the spool and its output say.
@@ -187,7 +187,7 @@ impl<M: Manager> Driver<M> {
     }
 }
 
-fn nodes(ended: &Ended) -> String {
+fn nodes(ended: &TicketEnd) -> String {
     match ended.nodes.is_empty() {
         true => "a node".to_owned(),
         false => ended.nodes.join(","),

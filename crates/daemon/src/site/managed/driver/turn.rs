@@ -12,9 +12,9 @@ use super::judge::{by_mark, find};
 use super::manager::Manager;
 use super::rhythm::Need;
 use crate::site::local::records::now;
-use crate::site::managed::news::Place;
+use crate::site::managed::news::NewsPlace;
 use crate::site::managed::spool::{Spool, Trace};
-use crate::site::managed::tickets::{Ended, Ticket};
+use crate::site::managed::tickets::{Ticket, TicketEnd};
 use crate::site::{Demand, Seen, SiteError, Survey, Tag, Turn};
 
 /// A task that is due begins within this time, or the manager is asked why it did not.
@@ -28,7 +28,7 @@ const UNHEARD: Duration = Duration::from_secs(2);
 
 /// What is known of the cluster between two looks.
 #[derive(Debug)]
-pub(super) struct Known<J> {
+pub(super) struct KnownCluster<J> {
     /// As they were last listed, and when that was asked for.
     pub jobs: Vec<J>,
     pub listed: Time,
@@ -41,7 +41,7 @@ pub(super) struct Known<J> {
     /// Tasks that have their nodes and begin later.
     early: BTreeMap<Tag, (String, Trace)>,
     /// When folders of a place were last looked into because nobody hears their bells.
-    looked: BTreeMap<Place, Instant>,
+    looked: BTreeMap<NewsPlace, Instant>,
     /// A list that was made for a withdrawal, and when.
     pub extra: Option<(Instant, Vec<J>)>,
     /// Since when tasks that run are told to stop.
@@ -51,9 +51,9 @@ pub(super) struct Known<J> {
     turned: Time,
 }
 
-impl<J> Default for Known<J> {
-    fn default() -> Known<J> {
-        Known {
+impl<J> Default for KnownCluster<J> {
+    fn default() -> KnownCluster<J> {
+        KnownCluster {
             jobs: Vec::new(),
             listed: Time::default(),
             survey: None,
@@ -69,15 +69,15 @@ impl<J> Default for Known<J> {
     }
 }
 
-impl<J> Known<J> {
+impl<J> KnownCluster<J> {
     /// What was last said of a task.
     pub(super) fn seen(&self, tag: &Tag) -> Option<&Seen> {
         self.survey.as_ref()?.tasks.get(tag)
     }
 }
 
-fn place(tag: &Tag, ticket: &Ticket) -> Place {
-    Place {
+fn place(tag: &Tag, ticket: &Ticket) -> NewsPlace {
+    NewsPlace {
         account: ticket.account.clone(),
         spool: ticket.spool.clone(),
         market: tag.market.clone(),
@@ -157,16 +157,16 @@ impl<M: Manager> Driver<M> {
             return;
         }
         let open = self.base.tickets.iter().filter(|(_, ticket)| is_open(ticket));
-        let places: BTreeSet<Place> = open.map(|(tag, ticket)| place(tag, ticket)).collect();
+        let places: BTreeSet<NewsPlace> = open.map(|(tag, ticket)| place(tag, ticket)).collect();
         places.iter().for_each(|place| self.listeners.listen(&self.base.tool, place));
         self.listeners.sweep();
         self.known.looked.retain(|place, _| places.contains(place));
     }
 
     /// Places of open tasks whose bells nobody hears, and when their folders were last looked into.
-    fn unheard(&self) -> impl Iterator<Item = (Place, Option<Instant>)> {
+    fn unheard(&self) -> impl Iterator<Item = (NewsPlace, Option<Instant>)> {
         let open = self.base.tickets.iter().filter(|(_, ticket)| is_open(ticket));
-        let all: BTreeSet<Place> = open.map(|(tag, ticket)| place(tag, ticket)).collect();
+        let all: BTreeSet<NewsPlace> = open.map(|(tag, ticket)| place(tag, ticket)).collect();
         let is_on = self.listeners.is_on();
         let deaf = all.into_iter().filter(move |place| is_on && !self.listeners.hears(place));
         deaf.map(|place| {
@@ -179,7 +179,7 @@ impl<M: Manager> Driver<M> {
     fn hear(&mut self) -> Result<bool, SiteError> {
         let mut news = self.listeners.take();
         let is_due = |at: &Option<Instant>| at.is_none_or(|at| at.elapsed() >= UNHEARD);
-        let unheard: Vec<Place> =
+        let unheard: Vec<NewsPlace> =
             self.unheard().filter(|(_, at)| is_due(at)).map(|(place, _)| place).collect();
         for place in unheard {
             self.known.looked.insert(place.clone(), Instant::now());
@@ -235,7 +235,7 @@ impl<M: Manager> Driver<M> {
                 Word::Is(Seen::Ended { since, at, exit }) => {
                     let nodes = trace.here.map(|here| here.nodes).unwrap_or_default();
                     let since = since.map(|since| since.0);
-                    let ended = Ended { since, at: at.0, began: trace.began, exit, nodes };
+                    let ended = TicketEnd { since, at: at.0, began: trace.began, exit, nodes };
                     self.caps.fade(account);
                     ends.insert(tag, ended);
                 }

@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use super::base::unwritten;
-use super::manager::{Job, Manager};
+use super::manager::{Manager, ManagerJob};
 use super::{Driver, find};
 use crate::site::local::records::now;
-use crate::site::managed::spool::Taken;
-use crate::site::managed::tickets::Ended;
+use crate::site::managed::spool::RecallOutcome;
+use crate::site::managed::tickets::TicketEnd;
 use crate::site::{Exit, SiteError, Tag};
 
 /// A task that has just begun writes that down within some milliseconds; files may be seen later.
@@ -90,15 +90,15 @@ impl<M: Manager> Driver<M> {
         self.base.change(tag, |ticket| ticket.is_recalled = true)?;
         let Some(ticket) = self.base.tickets.get(tag) else { return Ok(()) };
         match self.base.spool(ticket).take_back(tag)? {
-            Taken::Back => self.never_begins(tag),
-            Taken::TooLate => {
+            RecallOutcome::Back => self.never_begins(tag),
+            RecallOutcome::TooLate => {
                 self.base.change(tag, |ticket| ticket.is_recalled = false)?;
                 Err(SiteError::Begun)
             }
-            Taken::Unclear => {
+            RecallOutcome::Unclear => {
                 let jobs = self.manager.jobs_in_brief(&self.base)?;
                 // The folder is of an earlier recall: no job that waits has made it.
-                if find::<M>(&jobs, ticket).is_some_and(Job::waits) {
+                if find::<M>(&jobs, ticket).is_some_and(ManagerJob::waits) {
                     return self.never_begins(tag);
                 }
                 // We are asked again at once.
@@ -118,7 +118,7 @@ impl<M: Manager> Driver<M> {
 
     /// Its folder is ours: it has ended, and its work has not begun.
     fn end_unbegun(&mut self, tag: &Tag) -> Result<(), SiteError> {
-        let ended = Ended::before_it_began(now(), Exit::Withdrawn);
+        let ended = TicketEnd::before_it_began(now(), Exit::Withdrawn);
         self.base.change(tag, |ticket| {
             ticket.is_withdrawn = true;
             ticket.ended = Some(ended);

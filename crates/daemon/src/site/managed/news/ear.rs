@@ -14,7 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::fs::{OFlags, inotify};
 
-use super::{Heard, Place, bells};
+use super::{Heard, NewsPlace, bells};
 use crate::site::local::sheet::folder_name;
 use crate::site::managed::spool::{FILES, Spool, Trace, trace};
 use crate::site::managed::tool::{Tool, kill};
@@ -48,7 +48,7 @@ const MAX: u64 = 64 << 10;
 /// What a listener needs.
 pub(super) struct Work {
     pub tool: Tool,
-    pub place: Place,
+    pub place: NewsPlace,
     pub heard: Arc<Heard>,
     pub stop: Arc<AtomicBool>,
     pub hears: Arc<AtomicBool>,
@@ -103,7 +103,7 @@ impl Work {
     fn watch(&self, bells: &Path) -> io::Result<()> {
         let is_local = rustix::fs::statfs(bells)
             .is_ok_and(|it| u64::try_from(it.f_type).is_ok_and(|it| LOCAL.contains(&it)));
-        let watch = if is_local { Some(Watch::of(bells)?) } else { None };
+        let watch = if is_local { Some(FolderWatch::of(bells)?) } else { None };
         let every = if is_local { WATCHED } else { SHARED };
         self.begin();
         let mut looked = None::<Instant>;
@@ -229,15 +229,15 @@ fn trace_in(spool: &Path, tag: &Tag) -> Option<Trace> {
 }
 
 /// A folder that is watched.
-struct Watch(OwnedFd);
+struct FolderWatch(OwnedFd);
 
-impl Watch {
-    fn of(folder: &Path) -> io::Result<Watch> {
+impl FolderWatch {
+    fn of(folder: &Path) -> io::Result<FolderWatch> {
         let flags = inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK;
         let watch = inotify::init(flags)?;
         let wanted = inotify::WatchFlags::CLOSE_WRITE | inotify::WatchFlags::ONLYDIR;
         inotify::add_watch(&watch, folder, wanted)?;
-        Ok(Watch(watch))
+        Ok(FolderWatch(watch))
     }
 
     /// Waits for a bell for a while; whether there was one.

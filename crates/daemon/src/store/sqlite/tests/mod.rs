@@ -62,7 +62,7 @@ struct FileBench {
     path: PathBuf,
 }
 
-impl conformance::Bench for FileBench {
+impl conformance::StoreBench for FileBench {
     fn open(&mut self) -> Result<Box<dyn Store>, StoreError> {
         Ok(Box::new(Sqlite::open(&self.path)?))
     }

@@ -88,7 +88,7 @@ struct Agent {
 }
 
 /// A job's best window at some prices.
-struct Priced {
+struct PricedWindow {
     /// Its worth and the prices of its slots, scaled.
     value: i128,
     /// As it is in the scenario, with its own cost.
@@ -178,7 +178,7 @@ impl<'a> Flight<'a> {
     }
 
     /// Each job's best window at the prices of now; none where leaving the job out is better.
-    fn price_all(&mut self, meter: &mut Meter<'_>, first: bool) -> Vec<Option<Priced>> {
+    fn price_all(&mut self, meter: &mut Meter<'_>, first: bool) -> Vec<Option<PricedWindow>> {
         let rates = self.prices.rates();
         let penalty = self.worth.penalty * self.worth.scale();
         let mut all = Vec::with_capacity(self.agents.len());
@@ -201,7 +201,7 @@ impl<'a> Flight<'a> {
     }
 
     /// A plan at the prices of now, job by job.
-    fn plan(&mut self, taken: &[Option<Priced>], meter: &mut Meter<'_>) {
+    fn plan(&mut self, taken: &[Option<PricedWindow>], meter: &mut Meter<'_>) {
         let rates = self.prices.rates();
         let value = |job: usize| taken[job].as_ref().map(|it| it.value);
         let by_priority = self.snapshot.by_priority();
@@ -302,7 +302,7 @@ impl Agent {
         rates: &tradewind_model::Rates,
         worth: &Worth,
         scratch: &mut Scratch,
-    ) -> Option<Priced> {
+    ) -> Option<PricedWindow> {
         let mut best: Option<(i128, Window)> = None;
         for &longest in &self.lengths {
             let of_length = match worth.by_longest() {
@@ -320,7 +320,7 @@ impl Agent {
             }
         }
         let (value, window) = best?;
-        Some(Priced { value, window: plan::at_own_prices(snapshot, &window)? })
+        Some(PricedWindow { value, window: plan::at_own_prices(snapshot, &window)? })
     }
 }
 

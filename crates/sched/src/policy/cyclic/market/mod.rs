@@ -16,7 +16,7 @@
 //!   waits for the next cycle. A job that can pay for nothing waits until prices change again or
 //!   its deadline is out of reach.
 //! - A job that agreed with a queue gets the earliest window there, before the rest of its batch.
-//! - With [`Settings::fallback`], jobs that are booked or run have fall-back windows on other sites,
+//! - With [`CycleSettings::fallback`], jobs that are booked or run have fall-back windows on other sites,
 //!   which are not reserved. A job that loses its window or its nodes takes the one of them that
 //!   ends first of those that are still free, in the same pass.
 //! - If a cycle places nothing though nothing runs, is booked or is missing, the first job of the
@@ -33,23 +33,23 @@ use std::collections::BTreeMap;
 use tradewind_model::{Command, Event, JobId, Market, Place, Span, Time, VoPolicy};
 
 use super::{Cyclic, Offers, SubBatches};
-use crate::policy::grid::{Availability, Booking};
+use crate::policy::grid::{Booking, GridAvailability};
 use crate::policy::inbox::{self, Comes};
-use crate::policy::{Policy, Promise, Standing};
+use crate::policy::{Policy, Promise, UserShare};
 
-pub(in crate::policy) use planner::{Key, Planner, Renewal};
+pub(in crate::policy) use planner::{PlanKey, Planner, Renewal};
 pub use rho::RhoRule;
 
 /// When cycles take place, and for what.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct CycleSettings {
     /// How each cycle plans.
     pub cyclic: Cyclic,
     /// What the virtual organisation wants of each plan. Limits are per cycle.
     pub vo: VoPolicy,
     /// From one cycle to the next.
     pub period: Span,
-    /// How far each cycle looks ahead; `None` is [`Settings::PERIODS_AHEAD`] periods.
+    /// How far each cycle looks ahead; `None` is [`CycleSettings::PERIODS_AHEAD`] periods.
     pub horizon: Option<Span>,
     /// What may extend the horizon.
     pub stretch: Stretch,
@@ -58,17 +58,17 @@ pub struct Settings {
     /// The most jobs of one cycle, at least 1.
     pub batch: u32,
     /// Who is planned first.
-    pub turn: Turn,
+    pub turn: PlanOrder,
     /// Fall-back windows per job, at most; see [`Cycles::fallbacks`]. 0: a job that loses its
     /// window or its nodes waits for the next cycle. [`Bsf`](crate::policy::bsf::Bsf) has none.
     pub fallback: u32,
-    /// ρ of some cycles, beside that of [`Settings::vo`]: the first rule that holds.
+    /// ρ of some cycles, beside that of [`CycleSettings::vo`]: the first rule that holds.
     pub rho: Vec<RhoRule>,
 }
 
 /// Who is planned first; ties go to the job that was submitted first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Turn {
+pub enum PlanOrder {
     /// The highest priority.
     #[default]
     Priority,
@@ -77,7 +77,7 @@ pub enum Turn {
     FairShare(Span),
 }
 
-impl Settings {
+impl CycleSettings {
     /// Period of the cycle by default: ten minutes.
     pub const DEFAULT_PERIOD: Span = Span(600);
     /// The horizon in periods, unless stated otherwise.
@@ -94,10 +94,10 @@ impl Settings {
     pub const DEFAULT_SUB_BATCHES: u32 = 5;
 
     /// CSS: the batch as a whole.
-    pub fn css() -> Settings {
+    pub fn css() -> CycleSettings {
         let cyclic =
             Cyclic { max_alternatives: Some(Self::DEFAULT_MAX_ALTERNATIVES), ..Cyclic::default() };
-        Settings {
+        CycleSettings {
             cyclic,
             vo: VoPolicy::default(),
             period: Self::DEFAULT_PERIOD,
@@ -105,30 +105,30 @@ impl Settings {
             stretch: Stretch::default(),
             replan: Replan::default(),
             batch: Self::DEFAULT_BATCH,
-            turn: Turn::default(),
+            turn: PlanOrder::default(),
             fallback: 0,
             rho: Vec::new(),
         }
     }
 
     /// Batch-slicer: the batch in parts.
-    pub fn batch_slicer() -> Settings {
-        let mut settings = Settings::css();
+    pub fn batch_slicer() -> CycleSettings {
+        let mut settings = CycleSettings::css();
         settings.cyclic.sub_batches = SubBatches::Count(Self::DEFAULT_SUB_BATCHES);
         settings
     }
 
     /// Whole-batch: windows of different jobs may overlap, and the choice keeps them apart.
-    pub fn whole_batch() -> Settings {
-        let mut settings = Settings::css();
+    pub fn whole_batch() -> CycleSettings {
+        let mut settings = CycleSettings::css();
         settings.cyclic.offers = Offers::Overlapping;
         settings.cyclic.choice_limit = Self::DEFAULT_CHOICE_LIMIT;
         settings
     }
 
     /// On the fly: windows are searched at prices of slots and chosen in the same rounds.
-    pub fn on_the_fly() -> Settings {
-        let mut settings = Settings::whole_batch();
+    pub fn on_the_fly() -> CycleSettings {
+        let mut settings = CycleSettings::whole_batch();
         settings.cyclic.offers = Offers::OnTheFly;
         settings
     }
@@ -186,20 +186,20 @@ impl Replan {
 /// The policy; see the module's text.
 ///
 /// Between cycles a pass costs next to nothing. A cycle costs a pass over the queue and a
-/// [`plan`](super::plan) of at most [`Settings::batch`] jobs on all nodes; none takes place while
+/// [`plan`](super::plan) of at most [`CycleSettings::batch`] jobs on all nodes; none takes place while
 /// no job waits for one.
 #[derive(Debug)]
 pub struct Cycles {
     planner: Planner,
     /// `None` until the first call.
-    books: Option<Availability>,
+    books: Option<GridAvailability>,
     /// Whether the first call is yet to come, and goes on from another policy.
     resumed: bool,
 }
 
 impl Cycles {
     /// A policy that has seen nothing so far.
-    pub fn new(settings: Settings) -> Cycles {
+    pub fn new(settings: CycleSettings) -> Cycles {
         Cycles { planner: Planner::new(settings), books: None, resumed: false }
     }
 
@@ -239,7 +239,7 @@ impl BookedWindow {
 
 impl Policy for Cycles {
     fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>) {
-        let mut books = self.books.take().unwrap_or_else(|| Availability::of_pools(market));
+        let mut books = self.books.take().unwrap_or_else(|| GridAvailability::of_pools(market));
         let news = books.follow(market, events);
         self.planner.follow(&mut books, news);
         let freed = self.planner.obey(market, &mut books, events);
@@ -271,7 +271,7 @@ impl Policy for Cycles {
         self.planner.resume(usage);
     }
 
-    fn standing(&self, now: Time) -> Vec<Standing> {
+    fn standing(&self, now: Time) -> Vec<UserShare> {
         self.planner.standing(now)
     }
 

@@ -9,15 +9,15 @@ use std::collections::BTreeMap;
 use tradewind_model::{Command, Demand, Event, Horizon, JobId, Market, Reason, Span, Terms, Time};
 
 use super::reach::FEW;
-use super::{Replan, Settings, Stretch, Turn};
+use super::{CycleSettings, PlanOrder, Replan, Stretch};
 use crate::policy::availability::News;
 use crate::policy::cyclic::{self, SearchBy, SliceBy};
 use crate::policy::grid::{
-    Availability, Booking, Outline, Part, PlacementRequest, Spread, Tariff, fits_at_once,
+    Booking, GridAvailability, Part, PlacementRequest, RequestOutline, Spread, Tariff, fits_at_once,
 };
 use crate::policy::inbox::{self, Comes};
 use crate::policy::share::Usage;
-use crate::policy::{Promise, Standing};
+use crate::policy::{Promise, UserShare};
 use crate::window::Algorithm;
 
 use fallback::Fallbacks;
@@ -25,12 +25,12 @@ pub(in crate::policy) use fallback::Renewal;
 use picture::Picture;
 
 /// A job's place in the order of planning: by priority (or what stands for it), then by submission.
-pub(in crate::policy) type Key = (Reverse<i64>, JobId);
+pub(in crate::policy) type PlanKey = (Reverse<i64>, JobId);
 
 /// A job that waits for a cycle or has a window.
 #[derive(Debug)]
 struct Wish {
-    outline: Outline,
+    outline: RequestOutline,
     /// Where there are few pools; else it is made whenever it is needed.
     whole: Option<Box<PlacementRequest>>,
 }
@@ -38,7 +38,7 @@ struct Wish {
 /// A job with a window.
 #[derive(Debug)]
 struct Booked {
-    key: Key,
+    key: PlanKey,
     wish: Wish,
     booking: Booking,
 }
@@ -46,12 +46,12 @@ struct Booked {
 /// Plans batches of the jobs that wait with it.
 #[derive(Debug)]
 pub(in crate::policy) struct Planner {
-    settings: Settings,
+    settings: CycleSettings,
     /// `None` before the first cycle.
     world: Option<Picture>,
     /// Pools by what they cost at the prices of now, where there are many.
     tariff: Option<Tariff>,
-    waiting: BTreeMap<Key, Wish>,
+    waiting: BTreeMap<PlanKey, Wish>,
     booked: BTreeMap<JobId, Booked>,
     /// The first submission: periods are counted from there.
     origin: Option<Time>,
@@ -68,10 +68,10 @@ pub(in crate::policy) struct Planner {
 }
 
 impl Planner {
-    pub(in crate::policy) fn new(settings: Settings) -> Planner {
+    pub(in crate::policy) fn new(settings: CycleSettings) -> Planner {
         let usage = match settings.turn {
-            Turn::Priority => None,
-            Turn::FairShare(half_life) => Some(Usage::new(half_life)),
+            PlanOrder::Priority => None,
+            PlanOrder::FairShare(half_life) => Some(Usage::new(half_life)),
         };
         Planner {
             fallbacks: Fallbacks::new(settings.fallback),
@@ -91,7 +91,7 @@ impl Planner {
 
     /// Takes note of what happened and was written into the books: what is booked and does not
     /// fit any more is given up.
-    pub(in crate::policy) fn follow(&mut self, books: &mut Availability, news: News) {
+    pub(in crate::policy) fn follow(&mut self, books: &mut GridAvailability, news: News) {
         if !news.upset {
             return;
         }
@@ -115,7 +115,7 @@ impl Planner {
     pub(in crate::policy) fn obey(
         &mut self,
         market: &Market,
-        books: &mut Availability,
+        books: &mut GridAvailability,
         events: &[Event],
     ) -> bool {
         self.usage.iter_mut().for_each(|usage| usage.follow(market));
@@ -135,7 +135,7 @@ impl Planner {
         freed
     }
 
-    fn reprice(&mut self, market: &Market, books: &mut Availability) {
+    fn reprice(&mut self, market: &Market, books: &mut GridAvailability) {
         (self.world, self.tariff) = (None, None);
         let Planner { settings, waiting, booked, .. } = self;
         for ((_, job), wish) in waiting {
@@ -195,14 +195,14 @@ impl Planner {
     }
 
     /// What has to be known of a job that can run, if a few pools say that.
-    fn quick(&self, market: &Market, job: JobId, demand: &Demand) -> Option<Outline> {
+    fn quick(&self, market: &Market, job: JobId, demand: &Demand) -> Option<RequestOutline> {
         let free = market.trade(job).is_none() && self.settings.stretch != Stretch::Fixed;
         let tariff = self.tariff.as_ref().filter(|_| free)?;
-        Outline::quick(tariff, market.pools(), demand)
+        RequestOutline::quick(tariff, market.pools(), demand)
     }
 
     /// The job's place in the order, as of the last cycle.
-    fn key(&self, market: &Market, job: JobId) -> Key {
+    fn key(&self, market: &Market, job: JobId) -> PlanKey {
         let none = Terms::NONE;
         let terms = market.demand(job).map_or(&none, Demand::terms);
         let priority = match self.usage {
@@ -233,7 +233,7 @@ impl Planner {
     }
 
     /// What users have used, if that matters.
-    pub(in crate::policy) fn standing(&self, now: Time) -> Vec<Standing> {
+    pub(in crate::policy) fn standing(&self, now: Time) -> Vec<UserShare> {
         self.usage.as_ref().map(|usage| usage.standing(now)).unwrap_or_default()
     }
 
@@ -242,7 +242,7 @@ impl Planner {
         self.usage.iter_mut().for_each(|usage| usage.started(market, commands));
     }
 
-    fn wait(&mut self, now: Time, key: Key, wish: Wish) {
+    fn wait(&mut self, now: Time, key: PlanKey, wish: Wish) {
         self.origin.get_or_insert(now);
         let cycle = self.first_cycle(&wish.outline, now);
         self.next = if self.waiting.is_empty() { cycle } else { self.next.min(cycle) };
@@ -251,7 +251,7 @@ impl Planner {
 
     /// The first cycle from `from` on that could book the job: one that looks as far ahead as its
     /// earliest start.
-    fn first_cycle(&self, wish: &Outline, from: Time) -> Time {
+    fn first_cycle(&self, wish: &RequestOutline, from: Time) -> Time {
         let ahead = self.settings.look_ahead();
         let from = wish.earliest_start().map_or(from, |start| from.max(start - ahead));
         let period = self.settings.period.max(Span(1)).0;
@@ -270,7 +270,7 @@ impl Planner {
     }
 
     /// Jobs that wait for a cycle, in the order of planning.
-    pub(in crate::policy) fn waiting(&self) -> impl Iterator<Item = Key> + '_ {
+    pub(in crate::policy) fn waiting(&self) -> impl Iterator<Item = PlanKey> + '_ {
         self.waiting.keys().copied()
     }
 
@@ -288,15 +288,15 @@ impl Planner {
     pub(in crate::policy) fn batch(
         &mut self,
         market: &Market,
-        books: &mut Availability,
+        books: &mut GridAvailability,
         commands: &mut Vec<Command>,
-    ) -> Vec<Key> {
+    ) -> Vec<PlanKey> {
         self.put_in_order(market);
         self.know_prices(market);
         self.refuse_late(market, books.now(), commands);
         let now = books.now();
         let horizon = self.horizon(now);
-        let first = self.waiting.iter().take(Settings::MAX_LOOKED_AT);
+        let first = self.waiting.iter().take(CycleSettings::MAX_LOOKED_AT);
         let some = first.filter(|((_, job), wish)| self.fits(market, books, (*job, wish), horizon));
         some.map(|(key, _)| *key).take(self.settings.batch.max(1) as usize).collect()
     }
@@ -324,7 +324,7 @@ impl Planner {
     fn fits(
         &self,
         market: &Market,
-        books: &mut Availability,
+        books: &mut GridAvailability,
         (job, wish): (JobId, &Wish),
         horizon: Horizon,
     ) -> bool {
@@ -367,7 +367,7 @@ impl Planner {
     }
 
     /// By when a job must be over to be planned within the horizon.
-    fn end_for(&self, wish: &Outline, horizon: Horizon) -> Time {
+    fn end_for(&self, wish: &RequestOutline, horizon: Horizon) -> Time {
         match self.settings.stretch {
             _ if self.changing => horizon.start + self.ahead() + wish.longest_task(),
             Stretch::Own => horizon.start + self.ahead() + wish.longest_task(),
@@ -379,8 +379,8 @@ impl Planner {
     pub(in crate::policy) fn cycle(
         &mut self,
         market: &Market,
-        books: &mut Availability,
-        batch: &[Key],
+        books: &mut GridAvailability,
+        batch: &[PlanKey],
         commands: &mut Vec<Command>,
     ) {
         if batch.is_empty() {
@@ -420,11 +420,11 @@ impl Planner {
     fn book_agreed(
         &mut self,
         market: &Market,
-        books: &mut Availability,
-        batch: &[Key],
+        books: &mut GridAvailability,
+        batch: &[PlanKey],
         horizon: Horizon,
-    ) -> Vec<Key> {
-        let (agreed, free): (Vec<Key>, Vec<Key>) =
+    ) -> Vec<PlanKey> {
+        let (agreed, free): (Vec<PlanKey>, Vec<PlanKey>) =
             batch.iter().partition(|(_, job)| market.trade(*job).is_some());
         for key in agreed {
             let Some(wish) = self.waiting.get(&key) else { continue };
@@ -439,7 +439,7 @@ impl Planner {
         free
     }
 
-    fn book(&mut self, books: &mut Availability, key: Key, booking: Booking) {
+    fn book(&mut self, books: &mut GridAvailability, key: PlanKey, booking: Booking) {
         if let Some(wish) = self.waiting.remove(&key) {
             self.fallbacks.changed();
             books.book(&booking);
@@ -451,8 +451,8 @@ impl Planner {
     fn plan(
         &mut self,
         market: &Market,
-        books: &Availability,
-        batch: &[Key],
+        books: &GridAvailability,
+        batch: &[PlanKey],
         horizon: Horizon,
     ) -> Vec<Result<Booking, Reason>> {
         let seed = self.settings.cyclic.seed.wrapping_add(self.plans);
@@ -466,11 +466,11 @@ impl Planner {
     pub(in crate::policy) fn pick(
         &mut self,
         market: &Market,
-        books: &Availability,
-        batch: &[Key],
+        books: &GridAvailability,
+        batch: &[PlanKey],
         by: SliceBy,
         count: usize,
-    ) -> Vec<Key> {
+    ) -> Vec<PlanKey> {
         if count >= batch.len() || by == SliceBy::Priority {
             return batch[..count.min(batch.len())].to_vec();
         }
@@ -478,14 +478,15 @@ impl Planner {
         self.picture(market, books, (batch, None), horizon);
         let Some(Picture { snapshot, .. }) = &self.world else { return Vec::new() };
         let order = cyclic::slicing_order(snapshot, by);
-        let mut picked: Vec<Key> = order.into_iter().take(count).map(|job| batch[job]).collect();
+        let mut picked: Vec<PlanKey> =
+            order.into_iter().take(count).map(|job| batch[job]).collect();
         picked.sort_unstable();
         picked
     }
 
     /// Plans what is booked and has not started again, if that is wanted: the first jobs by the
     /// order of planning, as many as a batch may have.
-    pub(in crate::policy) fn replan(&mut self, market: &Market, books: &mut Availability) {
+    pub(in crate::policy) fn replan(&mut self, market: &Market, books: &mut GridAvailability) {
         if self.settings.replan != Replan::OnRelease {
             return;
         }
@@ -494,7 +495,7 @@ impl Planner {
             .booked
             .values()
             .filter(|booked| booked.booking.start > now && market.trade(booked.key.1).is_none());
-        let mut batch: Vec<Key> = ahead.map(|booked| booked.key).collect();
+        let mut batch: Vec<PlanKey> = ahead.map(|booked| booked.key).collect();
         batch.sort_unstable();
         batch.truncate(self.settings.batch.max(1) as usize);
         if batch.is_empty() {
@@ -517,7 +518,7 @@ impl Planner {
     /// Starts the jobs whose time has come.
     pub(in crate::policy) fn start_due(
         &mut self,
-        books: &mut Availability,
+        books: &mut GridAvailability,
         commands: &mut Vec<Command>,
     ) {
         let now = books.now();
@@ -556,12 +557,12 @@ impl Wish {
     /// Keeps all of it where there are few pools.
     fn of(market: &Market, whole: PlacementRequest) -> Wish {
         let few = market.pools().as_slice().len() <= FEW;
-        Wish { outline: Outline::of(&whole), whole: few.then(|| Box::new(whole)) }
+        Wish { outline: RequestOutline::of(&whole), whole: few.then(|| Box::new(whole)) }
     }
 }
 
 /// The job's request at the prices of now.
-fn whole(settings: &Settings, market: &Market, job: JobId) -> Option<PlacementRequest> {
+fn whole(settings: &CycleSettings, market: &Market, job: JobId) -> Option<PlacementRequest> {
     let demand = market.demand(job)?;
     let relaxed = relaxed(&settings.cyclic.search, demand);
     Some(PlacementRequest::anew(market, job, relaxed.as_ref().unwrap_or(demand), Spread::Grid))

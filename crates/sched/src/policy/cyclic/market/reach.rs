@@ -10,7 +10,7 @@ use tradewind_model::{
     Criterion, Demand, Horizon, Limit, Pool, PoolId, Pools, Profile, Spread, Time,
 };
 
-use super::Settings;
+use super::CycleSettings;
 use crate::policy::cyclic::{Offers, SearchBy, SliceBy, SubBatches};
 use crate::policy::grid::{PoolOffer, Tariff};
 use crate::window::{Algorithm, Variant};
@@ -31,7 +31,7 @@ pub(super) struct Sight<'a> {
 
 /// Whether plans under these settings ask for nothing but windows: also the mean of all nodes
 /// counts where limits are shared among sub-batches, or jobs are cut by what they are worth.
-pub(super) fn is_bounded(settings: &Settings) -> bool {
+pub(super) fn is_bounded(settings: &CycleSettings) -> bool {
     let (cyclic, vo) = (&settings.cyclic, &settings.vo);
     let at_once = cyclic.sub_batches == SubBatches::Count(1)
         || cyclic.offers == Offers::Overlapping && vo.criteria.is_empty();
@@ -51,7 +51,7 @@ pub(super) fn is_bounded(settings: &Settings) -> bool {
 /// must be looked at.
 pub(super) fn reached<'a>(
     sight: Sight<'a>,
-    settings: &Settings,
+    settings: &CycleSettings,
     batch: impl Iterator<Item = (&'a Demand, Time)>,
 ) -> Option<Vec<bool>> {
     let mut reached = vec![false; sight.pools.as_slice().len()];

@@ -118,7 +118,7 @@ proptest! {
             job.request.earliest_start = start.map(Time);
         }
         let tasks: u32 = jobs.iter().map(|job| job.request.tasks).sum();
-        let mut settings = Settings::css();
+        let mut settings = CycleSettings::css();
         settings.cyclic.max_alternatives = Some(alternatives);
         settings.cyclic.offers = if overlapping { Offers::Overlapping } else { Offers::Disjoint };
         let demands: Vec<Demand> = jobs.iter().map(|job| demand(&job.request)).collect();

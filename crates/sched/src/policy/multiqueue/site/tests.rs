@@ -40,7 +40,7 @@ fn replay(drawn: &[Drawn], site: &mut MultiQueue) -> History {
             if joined == now {
                 let (length, submitted) = (Span(length), at);
                 let origin = if job.0 % 4 == 3 { Origin::Remote } else { Origin::Local };
-                site.join(Wanted { job, processors, length, submitted }, origin, at);
+                site.join(SiteJob { job, processors, length, submitted }, origin, at);
                 news = true;
             }
         }
@@ -68,7 +68,7 @@ proptest! {
     fn short_cuts_lead_where_looking_at_every_reservation_does(
         drawn in drawn(), alpha in 1u32..=1_000, beta in 1u32..8,
     ) {
-        let settings = Settings::new(alpha, beta).unwrap().with_patience(Some(9)).unwrap();
+        let settings = MultiQueueSettings::new(alpha, beta).unwrap().with_patience(Some(9)).unwrap();
         let mut every = MultiQueue::new(PROCESSORS, settings);
         let mut some = MultiQueue::new(PROCESSORS, settings);
         some.reserved = some.reserved.searching();

@@ -46,7 +46,7 @@ fn holds() -> impl Strategy<Value = Vec<(u32, u32, i64, i64)>> {
     prop::collection::vec((0u32..3, 1u32..4, 0i64..25, 1i64..25), 0..5)
 }
 
-fn starts(forecast: &Forecast) -> Vec<Option<(i64, PoolId)>> {
+fn starts(forecast: &QueueForecast) -> Vec<Option<(i64, PoolId)>> {
     let start = |expected: &Expected| match expected {
         Expected::Starts { start, pool, entries, last } => {
             assert_eq!((1, start), (*entries, last));
@@ -61,8 +61,8 @@ fn depth() -> impl Strategy<Value = Depth> {
     prop_oneof![(0u32..4).prop_map(Depth::First), Just(Depth::All)]
 }
 
-fn turn() -> impl Strategy<Value = Turn> {
-    prop_oneof![Just(Turn::Arrival), Just(Turn::Shortest)]
+fn turn() -> impl Strategy<Value = QueueOrder> {
+    prop_oneof![Just(QueueOrder::Arrival), Just(QueueOrder::Shortest)]
 }
 
 proptest! {
@@ -74,7 +74,7 @@ proptest! {
         horizon in prop_oneof![Just(200i64), 0i64..60],
     ) {
         let survey = surveyed(&[nodes], drawn, &holds);
-        let rule = Rule { turn, horizon: Span(horizon), ..Rule::new(depth) };
+        let rule = SiteRule { turn, horizon: Span(horizon), ..SiteRule::new(depth) };
         prop_assert_eq!(starts(&forecast(&survey, rule)), naive::starts(&survey, rule));
     }
 
@@ -84,7 +84,7 @@ proptest! {
     ) {
         let survey = surveyed(&[4, 3, 5], drawn, &holds);
         let horizon = Span(200);
-        let rule = Rule { turn, tested, horizon, ..Rule::new(Depth::First(depth)) };
+        let rule = SiteRule { turn, tested, horizon, ..SiteRule::new(Depth::First(depth)) };
         prop_assert_eq!(starts(&forecast(&survey, rule)), naive::starts(&survey, rule));
     }
 
@@ -93,7 +93,7 @@ proptest! {
         drawn in drawn(3), holds in holds(), depth in depth(),
     ) {
         let survey = surveyed(&[4, 3, 5], drawn, &holds);
-        let forecast = forecast(&survey, Rule::new(depth));
+        let forecast = forecast(&survey, SiteRule::new(depth));
         let starts = starts(&forecast);
         for time in 0..200i64 {
             for &(pool, nodes) in &survey.pools {
@@ -123,7 +123,7 @@ proptest! {
         // One pool for each job: see the text of the module.
         drawn.iter_mut().for_each(|job| job.4 &= job.4.wrapping_neg());
         let mut survey = surveyed(&[4, 3, 5], drawn, &holds);
-        let rule = Rule { turn, tested, ..Rule::new(depth) };
+        let rule = SiteRule { turn, tested, ..SiteRule::new(depth) };
         let before = forecast(&survey, rule);
         let mut free: Vec<Profile> =
             survey.pools.iter().map(|(_, nodes)| Profile::new(*nodes, Time(0))).collect();

@@ -35,7 +35,7 @@ fn survey(waiting: Vec<OwnersJob>) -> Survey {
 }
 
 fn jobs(survey: &Survey, depth: Depth) -> Vec<Expected> {
-    forecast(survey, Rule::new(depth)).jobs
+    forecast(survey, SiteRule::new(depth)).jobs
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn the_depth_decides_who_is_backfilled() {
 #[test]
 fn one_more_job_waits_for_its_turn() {
     let survey = survey(vec![job(4, 10), job(4, 7)]);
-    let rule = Rule::new(Depth::First(1));
+    let rule = SiteRule::new(Depth::First(1));
     assert_eq!(survey.expected_of(job(2, 3), 0, rule), at(10, 0));
     assert_eq!(survey.expected_of(job(2, 3), 1, rule), at(20, 0));
     assert_eq!(survey.expected_of(job(2, 30), 9, rule), at(27, 0));
@@ -65,7 +65,7 @@ fn one_more_job_waits_for_its_turn() {
 fn one_more_job_moves_the_numbers_of_dependencies() {
     let second = OwnersJob { after: vec![0], ..job(1, 3) };
     let survey = survey(vec![job(4, 10), second]);
-    let rule = Rule::new(Depth::First(1));
+    let rule = SiteRule::new(Depth::First(1));
     let after_both = OwnersJob { after: vec![0, 1], ..job(1, 3) };
     assert_eq!(survey.expected_of(after_both, 0, rule), at(23, 0));
 }
@@ -90,7 +90,7 @@ fn what_cannot_be_foreseen_has_a_reason_and_delays_no_other() {
         of_none,
         job(1, 10),
     ];
-    let forecast = forecast(&survey(waiting), Rule::new(Depth::First(1)));
+    let forecast = forecast(&survey(waiting), SiteRule::new(Depth::First(1)));
     use Unforeseen::{Dependency, Held, TooWide};
     let reasons = [
         Held, Dependency, Dependency, Dependency, Dependency, Dependency, TooWide, TooWide,
@@ -111,7 +111,7 @@ fn jobs_join_when_they_may_and_when_others_have_ended() {
         |last| Expected::Starts { start: Time(10), pool: PoolId(0), entries: 3, last: Time(last) };
     let expected = [at(30, 0), array(14), at(18, 0)];
     assert_eq!(jobs(&survey, Depth::First(1)), expected);
-    let load = forecast(&survey, Rule::new(Depth::First(1))).load;
+    let load = forecast(&survey, SiteRule::new(Depth::First(1))).load;
     let steps = [(4, 10, 14), (2, 14, 18), (1, 18, 20), (4, 30, 40)];
     assert_eq!(load, steps.map(|(nodes, from, until)| taken(0, nodes, from, until)));
 }
@@ -119,13 +119,13 @@ fn jobs_join_when_they_may_and_when_others_have_ended() {
 #[test]
 fn the_horizon_and_the_limits_are_bounds() {
     let survey = survey(vec![job(4, i64::MAX / 4), job(4, 1), job(1, 10)]);
-    let far = Rule::new(Depth::First(1));
+    let far = SiteRule::new(Depth::First(1));
     let year = 366 * 86_400;
     assert_eq!(far.horizon, Span(year));
     let beyond = Expected::No(Unforeseen::BeyondHorizon);
     let expected = [at(10, 0), beyond, at(0, 0)];
     assert_eq!(forecast(&survey, far).jobs, expected);
-    let near = Rule { horizon: Span(9), ..far };
+    let near = SiteRule { horizon: Span(9), ..far };
     assert_eq!(forecast(&survey, near).jobs, [beyond, beyond, at(0, 0)]);
 }
 
@@ -134,7 +134,7 @@ fn entries_beyond_the_bound_are_said_to_be() {
     let array = OwnersJob { count: u32::MAX, ..job(4, 1) };
     let follower = OwnersJob { after: vec![0], ..job(1, 1) };
     let survey = survey(vec![array, follower, job(1, 10)]);
-    let rule = Rule { tested: 5, ..Rule::new(Depth::First(1)) };
+    let rule = SiteRule { tested: 5, ..SiteRule::new(Depth::First(1)) };
     let forecast = forecast(&survey, rule);
     let last = 10 + MAX_ENTRIES as i64 - 1;
     let first = Expected::Starts {
@@ -150,9 +150,9 @@ fn entries_beyond_the_bound_are_said_to_be() {
 #[test]
 fn only_the_first_jobs_are_examined() {
     let survey = survey(vec![job(4, 10), job(4, 10), job(1, 5)]);
-    let rule = Rule { tested: 2, ..Rule::new(Depth::First(1)) };
+    let rule = SiteRule { tested: 2, ..SiteRule::new(Depth::First(1)) };
     assert_eq!(forecast(&survey, rule).jobs, [at(10, 0), at(20, 0), at(30, 0)]);
-    let all = Rule { tested: 3, ..rule };
+    let all = SiteRule { tested: 3, ..rule };
     assert_eq!(forecast(&survey, all).jobs, [at(10, 0), at(20, 0), at(0, 0)]);
 }
 

@@ -7,7 +7,7 @@ const SECONDS: usize = 600;
 
 struct Naive<'a> {
     survey: &'a Survey,
-    rule: Rule,
+    rule: SiteRule,
     /// By pool and second: free nodes.
     free: Vec<Vec<i64>>,
     /// By job: when it started, and where.
@@ -17,7 +17,7 @@ struct Naive<'a> {
 }
 
 /// When each job starts, and in which pool; jobs have one entry.
-pub(super) fn starts(survey: &Survey, rule: Rule) -> Vec<Option<(i64, PoolId)>> {
+pub(super) fn starts(survey: &Survey, rule: SiteRule) -> Vec<Option<(i64, PoolId)>> {
     let row = |pool: &(PoolId, u32)| {
         let mut free = vec![i64::from(pool.1); SECONDS];
         for it in survey.taken.iter().filter(|it| it.share.pool == pool.0) {
@@ -60,7 +60,7 @@ impl Naive<'_> {
         let waits = |job: &usize| self.started[*job].is_none() && self.may_start(*job, now);
         let wide = |job: &usize| (0..self.free.len()).any(|at| self.suits(*job, at));
         let mut jobs: Vec<usize> = (0..self.started.len()).filter(waits).filter(wide).collect();
-        if self.rule.turn == Turn::Shortest {
+        if self.rule.turn == QueueOrder::Shortest {
             jobs.sort_by_key(|job| self.length(*job));
         }
         jobs.truncate(self.rule.tested as usize);

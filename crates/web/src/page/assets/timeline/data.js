@@ -54,15 +54,18 @@ export async function places(windows, choice) {
   return (await (await ask('/places', { windows: text, ...choice })).json()).places;
 }
 
-/** Whether the picture is still good for what the camera looks at. */
-export function isGood(shown, camera) {
+/** Whether the picture has all that the camera looks at, and not much coarser. */
+export function covers(shown, camera) {
   if (!shown) return false;
   const { from, until, first, rows, span, scale } = shown.part;
-  const last = first + rows;
-  const inside = camera.from >= from && camera.until <= until
-    && camera.top >= first && Math.min(camera.top + camera.rows, camera.total) <= last + 1e-6;
-  return inside && camera.span > span / 1.5 && camera.span < span * 1.5
-    && camera.rows > scale / 1.5 && camera.rows < scale * 1.5;
+  return camera.from >= from && camera.until <= until && camera.span > span / 6 && camera.rows > scale / 6
+    && camera.top >= first && Math.min(camera.top + camera.rows, camera.total) <= first + rows + 1e-6;
+}
+
+/** Whether it is as fine as what the camera looks at. */
+export function isSharp(shown, camera) {
+  const { span, scale } = shown.part;
+  return camera.span > span / 1.5 && camera.span < span * 1.5 && camera.rows > scale / 1.5 && camera.rows < scale * 1.5;
 }
 
 /** The cell at a time and a row, if something is in it. */

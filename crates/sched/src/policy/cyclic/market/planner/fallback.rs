@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::{Event, JobId, Market, PoolId, SiteId, Time};
 
-use super::{Key, Planner};
-use crate::policy::grid::{Availability, Booking, Outline, PlacementRequest, Spread};
+use super::{PlanKey, Planner};
+use crate::policy::grid::{Booking, GridAvailability, PlacementRequest, RequestOutline, Spread};
 
 #[cfg(test)]
 mod tests;
@@ -70,7 +70,7 @@ impl Fallbacks {
 }
 
 /// What a search for fall-back windows needs to know of its job.
-struct Wanted<'a> {
+struct FallbackRequest<'a> {
     request: PlacementRequest,
     /// By pool.
     sites: &'a [SiteId],
@@ -92,7 +92,7 @@ impl Planner {
     pub(in crate::policy) fn fall_back(
         &mut self,
         market: &Market,
-        books: &mut Availability,
+        books: &mut GridAvailability,
         events: &[Event],
         renewal: Renewal,
     ) {
@@ -104,8 +104,8 @@ impl Planner {
             Event::Interrupted { job } => Some(*job),
             _ => None,
         }));
-        let waits = |key: &Key| self.waiting.contains_key(key);
-        let mut lost: Vec<Key> =
+        let waits = |key: &PlanKey| self.waiting.contains_key(key);
+        let mut lost: Vec<PlanKey> =
             lost.into_iter().map(|job| self.key(market, job)).filter(waits).collect();
         lost.sort_unstable();
         for key in lost {
@@ -116,7 +116,7 @@ impl Planner {
         }
     }
 
-    fn take_fallback(&mut self, market: &Market, books: &mut Availability, key: Key) {
+    fn take_fallback(&mut self, market: &Market, books: &mut GridAvailability, key: PlanKey) {
         let Some(windows) = self.fallbacks.windows.remove(&key.1) else { return };
         let Some(request) = limited(market, key.1) else { return };
         let free = windows.into_iter().filter_map(|window| still_free(&request, books, window));
@@ -129,7 +129,7 @@ impl Planner {
         }
     }
 
-    fn renew(&mut self, market: &Market, books: &mut Availability, renewal: Renewal) {
+    fn renew(&mut self, market: &Market, books: &mut GridAvailability, renewal: Renewal) {
         let mut before = std::mem::take(&mut self.fallbacks.windows);
         let kept = |job: &JobId, before: &mut BTreeMap<JobId, Vec<Booking>>| match renewal {
             Renewal::All => Vec::new(),
@@ -141,8 +141,8 @@ impl Planner {
         for (job, pools) in self.homes(market) {
             let Some(request) = limited(market, job) else { continue };
             let home = pools.iter().map(|pool| sites[pool.index()]).collect();
-            let end = self.end_for(&Outline::of(&request), horizon);
-            let wanted = Wanted { request, sites: &sites, home, end, count };
+            let end = self.end_for(&RequestOutline::of(&request), horizon);
+            let wanted = FallbackRequest { request, sites: &sites, home, end, count };
             windows.insert(job, find(&wanted, books, kept(&job, &mut before)));
         }
         self.fallbacks.windows = windows;
@@ -188,7 +188,7 @@ fn limited(market: &Market, job: JobId) -> Option<PlacementRequest> {
 /// The window, at the present if its start has passed, if it is free and the job may have it.
 fn still_free(
     request: &PlacementRequest,
-    books: &Availability,
+    books: &GridAvailability,
     window: Booking,
 ) -> Option<Booking> {
     let start = window.start.max(books.now());
@@ -196,7 +196,11 @@ fn still_free(
 }
 
 /// Those of `kept` that are still free, and as many more as are wanted and found.
-fn find(wanted: &Wanted<'_>, books: &mut Availability, kept: Vec<Booking>) -> Vec<Booking> {
+fn find(
+    wanted: &FallbackRequest<'_>,
+    books: &mut GridAvailability,
+    kept: Vec<Booking>,
+) -> Vec<Booking> {
     let is_home = |pool: PoolId| wanted.home.contains(&wanted.sites[pool.index()]);
     let elsewhere = wanted.request.without(is_home);
     if elsewhere.is_priced_out() {
@@ -222,10 +226,10 @@ fn find(wanted: &Wanted<'_>, books: &mut Availability, kept: Vec<Booking>) -> Ve
 
 /// The earliest window on sites that no other window of the job has, or else on any.
 fn next(
-    wanted: &Wanted<'_>,
+    wanted: &FallbackRequest<'_>,
     elsewhere: &PlacementRequest,
     found: &[Booking],
-    books: &mut Availability,
+    books: &mut GridAvailability,
 ) -> Option<Booking> {
     let site = |pool: PoolId| wanted.sites[pool.index()];
     let used: BTreeSet<SiteId> =

@@ -6,12 +6,12 @@ use tradewind_model::{
     Horizon, Job, JobPlan, Market, Outcome, Pool, Pools, Reason, SlotList, Snapshot, Time,
 };
 
-use super::super::Settings;
+use super::super::CycleSettings;
 use super::super::reach::{self, FEW, Sight};
 use super::super::rho;
-use super::{Key, Planner};
+use super::{PlanKey, Planner};
 use crate::policy::cyclic::{self, SearchBy};
-use crate::policy::grid::{Availability, Booking, Names};
+use crate::policy::grid::{Booking, GridAvailability, Names};
 
 /// The grid of named nodes, with the last cycle's slots and jobs.
 #[derive(Debug)]
@@ -41,8 +41,8 @@ impl Planner {
     pub(super) fn reason_in_all(
         &mut self,
         market: &Market,
-        books: &Availability,
-        (batch, key): (&[Key], Key),
+        books: &GridAvailability,
+        (batch, key): (&[PlanKey], PlanKey),
         horizon: Horizon,
     ) -> Option<Reason> {
         let seed = self.settings.cyclic.seed.wrapping_add(self.plans - 1);
@@ -54,7 +54,12 @@ impl Planner {
 
     /// Whether prices change with time and are why the job has no window: alone on free pools it is
     /// not placed as far as a cycle looks ahead, but later, when all prices have come once.
-    pub(super) fn may_wait(&mut self, market: &Market, books: &Availability, key: Key) -> bool {
+    pub(super) fn may_wait(
+        &mut self,
+        market: &Market,
+        books: &GridAvailability,
+        key: PlanKey,
+    ) -> bool {
         let Some(rates) = market.pools().rates() else { return false };
         let wish = self.waiting.get(&key).map(|wish| wish.outline);
         let (Some(wish), Some(demand)) = (wish, market.demand(key.1)) else { return false };
@@ -76,7 +81,7 @@ impl Planner {
     }
 
     /// When a job of the batch must be over.
-    fn end_of(&self, key: &Key, horizon: Horizon) -> Option<Time> {
+    fn end_of(&self, key: &PlanKey, horizon: Horizon) -> Option<Time> {
         let booked = || self.booked.get(&key.1).map(|booked| &booked.wish);
         let wish = self.waiting.get(key).or_else(booked)?;
         Some(self.end_for(&wish.outline, horizon))
@@ -86,8 +91,8 @@ impl Planner {
     pub(super) fn reached(
         &self,
         market: &Market,
-        books: &Availability,
-        batch: &[Key],
+        books: &GridAvailability,
+        batch: &[PlanKey],
         horizon: Horizon,
     ) -> Option<Vec<bool>> {
         let tariff = self.tariff.as_ref().filter(|_| reach::is_bounded(&self.settings))?;
@@ -103,8 +108,8 @@ impl Planner {
     pub(super) fn picture(
         &mut self,
         market: &Market,
-        books: &Availability,
-        (batch, reached): (&[Key], Option<Vec<bool>>),
+        books: &GridAvailability,
+        (batch, reached): (&[PlanKey], Option<Vec<bool>>),
         horizon: Horizon,
     ) {
         let max = self.names_needed(market, batch);
@@ -114,7 +119,7 @@ impl Planner {
             Some(world) => Some(world),
             None => Picture::new(market.pools(), max, reached, &self.settings, horizon),
         };
-        let job = |key: &Key| {
+        let job = |key: &PlanKey| {
             let (Reverse(priority), job) = *key;
             let end = self.end_of(key, horizon)?;
             let mut request = market.demand(job)?.request();
@@ -125,7 +130,7 @@ impl Planner {
             let jobs = batch.iter().filter_map(job).collect();
             let slots = world.names.slots(books.profiles(), horizon);
             let mut snapshot = Snapshot { horizon, slots, jobs, ..world.snapshot };
-            let Settings { vo, rho, .. } = &self.settings;
+            let CycleSettings { vo, rho, .. } = &self.settings;
             snapshot.policy.rho = rho::rho(rho, vo.rho, market, horizon.start);
             Picture { snapshot, ..world }
         });
@@ -133,14 +138,14 @@ impl Planner {
 
     /// Nodes of a pool that the batch could take, with all its alternatives: a power of two, so
     /// that the same names often serve again.
-    fn names_needed(&self, market: &Market, batch: &[Key]) -> u32 {
+    fn names_needed(&self, market: &Market, batch: &[PlanKey]) -> u32 {
         let all = self.nodes_taken(market, batch).min(u64::from(Pools::MAX_NODES));
         all.min(u64::from(market.pools().nodes())).next_power_of_two() as u32
     }
 
     /// Nodes that the batch takes at most, with all its alternatives.
-    fn nodes_taken(&self, market: &Market, batch: &[Key]) -> u64 {
-        let tasks = |(_, job): &Key| market.demand(*job).map_or(0, |demand| demand.processors);
+    fn nodes_taken(&self, market: &Market, batch: &[PlanKey]) -> u64 {
+        let tasks = |(_, job): &PlanKey| market.demand(*job).map_or(0, |demand| demand.processors);
         let tasks: u64 = batch.iter().map(|key| u64::from(tasks(key))).sum();
         let alternatives = match self.settings.cyclic.search {
             SearchBy::Csa => u32::MAX, // it looks at all windows for each alternative
@@ -166,7 +171,7 @@ impl Picture {
         pools: &Pools,
         max: u32,
         reached: Option<Vec<bool>>,
-        settings: &Settings,
+        settings: &CycleSettings,
         horizon: Horizon,
     ) -> Option<Picture> {
         let mut each = reached.iter().flatten();

@@ -72,7 +72,7 @@ fn part(pool: u32, nodes: u32, length: i64) -> Part {
 }
 
 /// Takes what fits.
-fn take(books: &mut Availability, pools: &Pools, holds: &[Hold]) {
+fn take(books: &mut GridAvailability, pools: &Pools, holds: &[Hold]) {
     for &(pool, nodes, start, length) in holds {
         let booking = Booking { start: Time(start), parts: vec![part(pool, nodes, length)] };
         if (pool as usize) < pools.as_slice().len() && books.fits(&booking) {
@@ -81,7 +81,7 @@ fn take(books: &mut Availability, pools: &Pools, holds: &[Hold]) {
     }
 }
 
-fn free(books: &Availability) -> Free {
+fn free(books: &GridAvailability) -> Free {
     let at = |profile: &tradewind_model::Profile, at: i64| profile.min(Time(at), Span(1));
     let of = |profile| (0..SECONDS as i64).map(|second| at(profile, second.max(NOW.0))).collect();
     books.profiles().iter().map(of).collect()
@@ -205,12 +205,12 @@ proptest! {
         end in 20i64..100, count in 0usize..5,
     ) {
         let market = Market::new(Arc::clone(&pools), NOW);
-        let mut books = Availability::of_pools(&market);
+        let mut books = GridAvailability::of_pools(&market);
         take(&mut books, &pools, &holds);
         let sites: Vec<SiteId> = pools.as_slice().iter().map(|pool| pool.site).collect();
         let request = PlacementRequest::anew(&market, JobId(0), &demand, Spread::Grid);
         let (end, none) = (Time(end), BTreeSet::new());
-        let wanted = Wanted { request, sites: &sites, home: home.clone(), end, count };
+        let wanted = FallbackRequest { request, sites: &sites, home: home.clone(), end, count };
         let case = Case { pools: &pools, demand: &demand, home: &home, end };
 
         let before = free(&books);
@@ -243,7 +243,7 @@ proptest! {
 #[test]
 fn a_window_whose_start_has_passed_is_meant_from_now_on() {
     let market = Market::new(Arc::new(Pools::cluster(3)), Time(50));
-    let mut books = Availability::of_pools(&market);
+    let mut books = GridAvailability::of_pools(&market);
     let demand = Demand::new(2, Span(10));
     let request = PlacementRequest::anew(&market, JobId(0), &demand, Spread::Grid);
     let passed = Booking { start: Time(20), parts: vec![part(0, 2, 10)] };

@@ -1,11 +1,14 @@
 //! A policy of one's own in any language: a command that answers each pass with a line of JSON.
 
 mod child;
+mod observed;
 #[cfg(test)]
 mod tests;
 mod wire;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
@@ -14,7 +17,9 @@ use tradewind_model::{Command, Event, JobId, Market, Pools, Reason, Span, Time};
 use tradewind_sched::policy::{Policy, Promise};
 use tradewind_sim::check::{self, Checker};
 use tradewind_sim::workload::Workload;
-use tradewind_sim::{Run, Settings};
+use tradewind_sim::{ReplaySettings, Run};
+
+pub(crate) use observed::site_policy;
 
 use child::Dialogue;
 use wire::{Greeting, Hello, PROTOCOL, Pass, PassAnswer};
@@ -26,9 +31,9 @@ const SHOWN: usize = 120;
 
 /// How commands of the user's decide.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Commands {
+pub(crate) struct Commands {
     /// How long each answer may take.
-    pub(super) answer_within: Span,
+    pub(crate) answer_within: Span,
 }
 
 /// A command of the user's that decides.
@@ -48,11 +53,11 @@ impl OwnPolicy for Commands {
         &self,
         text: &str,
         workload: &Workload,
-        settings: Settings,
+        settings: ReplaySettings,
         listener: Box<dyn Checker>,
     ) -> Result<Run, Failure> {
         let command = UserCommand { text, answer_within: self.answer_within };
-        let mut policy = CommandPolicy::start(command, &workload.pools)?;
+        let mut policy = CommandPolicy::start(command, &workload.pools, Arc::default())?;
         let mut checkers = check::all(policy.promise);
         checkers.push(listener);
         let run = tradewind_sim::run(workload, settings, &mut policy, &mut checkers);
@@ -76,9 +81,13 @@ struct CommandPolicy {
 }
 
 impl CommandPolicy {
-    fn start(command: UserCommand<'_>, pools: &Pools) -> Result<CommandPolicy, Failure> {
+    fn start(
+        command: UserCommand<'_>,
+        pools: &Pools,
+        stop: Arc<AtomicBool>,
+    ) -> Result<CommandPolicy, Failure> {
         let limit = Duration::from_secs(command.answer_within.0.unsigned_abs());
-        let mut dialogue = Dialogue::start(command.text, limit).map_err(|error| {
+        let mut dialogue = Dialogue::start(command.text, limit, stop).map_err(|error| {
             Failure::data(format!("the policy's command does not start: {error}"))
         })?;
         let greeting: Greeting = ask(&mut dialogue, &Hello::new(pools), "its greeting")?;

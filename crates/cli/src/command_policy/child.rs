@@ -3,6 +3,8 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,6 +18,9 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// How long its exit status may follow after the end of its output.
 const LAST_BREATH: Duration = Duration::from_secs(2);
 
+/// How often a wait for an answer looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(100);
+
 /// Why there is no answer.
 #[derive(Debug)]
 pub(super) enum NoAnswer {
@@ -27,6 +32,8 @@ pub(super) enum NoAnswer {
     Long,
     /// What it wrote is not text, or the pipe failed.
     Broken(std::io::Error),
+    /// No answer is wanted any more.
+    Stopped,
 }
 
 impl std::fmt::Display for NoAnswer {
@@ -36,6 +43,7 @@ impl std::fmt::Display for NoAnswer {
             NoAnswer::Ended(None) => write!(f, "it closed its output without an answer"),
             NoAnswer::Slow(limit) => write!(f, "no answer within {} s", limit.as_secs_f64()),
             NoAnswer::Long => write!(f, "its answer is longer than {} MiB", LONGEST_LINE >> 20),
+            NoAnswer::Stopped => f.write_str("it is ended"),
             NoAnswer::Broken(error) => write!(f, "its answer cannot be read: {error}"),
         }
     }
@@ -50,13 +58,19 @@ pub(super) struct Dialogue {
     lines: Option<Sender<String>>,
     answers: Receiver<Result<String, NoAnswer>>,
     limit: Duration,
+    /// Set from outside: answers are not waited for any more.
+    stop: Arc<AtomicBool>,
     /// How long it may take to end once its input is closed.
     patience: Duration,
 }
 
 impl Dialogue {
     /// Starts `command` through `sh -c`. Its standard error stays ours.
-    pub(super) fn start(command: &str, limit: Duration) -> std::io::Result<Dialogue> {
+    pub(super) fn start(
+        command: &str,
+        limit: Duration,
+        stop: Arc<AtomicBool>,
+    ) -> std::io::Result<Dialogue> {
         let mut child = Command::new("sh")
             .args(["-c", command])
             .stdin(Stdio::piped())
@@ -69,7 +83,7 @@ impl Dialogue {
         if let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) {
             thread::spawn(move || talk(input, output, &to_write, &answered));
         }
-        Ok(Dialogue { child, lines: Some(lines), answers, limit, patience: FAREWELL })
+        Ok(Dialogue { child, lines: Some(lines), answers, limit, stop, patience: FAREWELL })
     }
 
     /// Sends a line and waits for the answer.
@@ -78,7 +92,7 @@ impl Dialogue {
             // A thread that is gone shows below.
             let _ = lines.send(line);
         }
-        match self.answers.recv_timeout(self.limit) {
+        match self.received() {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(NoAnswer::Ended(_))) | Err(RecvTimeoutError::Disconnected) => {
                 Err(NoAnswer::Ended(self.end_within(LAST_BREATH)))
@@ -86,7 +100,23 @@ impl Dialogue {
             Ok(Err(silence)) => Err(silence),
             Err(RecvTimeoutError::Timeout) => {
                 self.patience = Duration::ZERO;
-                Err(NoAnswer::Slow(self.limit))
+                match self.stop.load(Ordering::Relaxed) {
+                    true => Err(NoAnswer::Stopped),
+                    false => Err(NoAnswer::Slow(self.limit)),
+                }
+            }
+        }
+    }
+
+    /// The answer, if there is one within the limit and before the wait is stopped.
+    fn received(&self) -> Result<Result<String, NoAnswer>, RecvTimeoutError> {
+        let until = Instant::now() + self.limit;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.answers.recv_timeout(left.min(LOOK)) {
+                Err(RecvTimeoutError::Timeout)
+                    if !left.is_zero() && !self.stop.load(Ordering::Relaxed) => {}
+                received => return received,
             }
         }
     }

@@ -21,11 +21,11 @@ pub(super) const PROTOCOL: u32 = 1;
 pub(super) struct Hello<'a> {
     protocol: u32,
     sites: Vec<&'a str>,
-    pools: Vec<Pool<'a>>,
+    pools: Vec<PoolMessage<'a>>,
 }
 
 #[derive(Debug, Serialize)]
-struct Pool<'a> {
+struct PoolMessage<'a> {
     pool: u32,
     name: &'a str,
     site: u32,
@@ -58,7 +58,7 @@ fn properties(of: &Attributes) -> BTreeMap<&str, Property<'_>> {
 
 impl<'a> Hello<'a> {
     pub(super) fn new(pools: &'a Pools) -> Hello<'a> {
-        let pool = |(index, pool): (usize, &'a tradewind_model::Pool)| Pool {
+        let pool = |(index, pool): (usize, &'a tradewind_model::Pool)| PoolMessage {
             pool: index as u32,
             name: &pool.name,
             site: pool.site.0,

@@ -1,0 +1,167 @@
+//! A market that plans by run times that it has learned.
+
+use tradewind_io::settings::Estimates;
+
+use super::*;
+use crate::codec::pages::{Draft, Pages, VERSION};
+use crate::codec::{Codec as _, Json};
+use crate::store::Changes;
+
+const HOUR: i64 = 3_600;
+
+fn learning() -> Settings {
+    Settings { estimates: Estimates::Learned, ..Settings::default() }
+}
+
+/// On the fast nodes, where a job takes half of its work.
+fn at_b(tasks: u32, work: i64) -> Submission {
+    let terms = Conditions { sites: vec!["b".to_owned()], ..Conditions::default() };
+    Submission { terms, ..job(tasks, work) }
+}
+
+/// Jobs that ask for a day and need ten minutes, one after the other.
+fn trained(settings: Settings, runs: i64) -> Stage {
+    let mut stage = Stage::with(settings);
+    for run in 0..runs {
+        let at = later(1_000 * run);
+        stage.submit(at, at_b(1, 24 * HOUR)).unwrap();
+        let order = stage.orders().into_iter().find(|it| it.act == Act::Submit).unwrap();
+        let tag = order.tag;
+        stage.survey(at + Span(1), 1, vec![(tag.clone(), running(at))], &[]);
+        let over = ended(at, at + Span(600), Exit::Code(0));
+        stage.survey(at + Span(600), 1, vec![(tag.clone(), over)], &[]);
+        let forgotten = Input::Answered { tag, act: Act::Forget, answer: Ok(()) };
+        stage.step(at + Span(601), forgotten);
+    }
+    stage
+}
+
+fn submitted(stage: &mut Stage, at: Time, submission: Submission) -> u64 {
+    submitted_by(stage, at, ("ana", submission))
+}
+
+fn submitted_by(stage: &mut Stage, at: Time, (user, submission): (&str, Submission)) -> u64 {
+    let ask = Ask::Submit { submission: Arc::new(submission), key: None, quote: None };
+    let actor = Actor { user: user.to_owned(), role: Role::User };
+    let Ok(Reply::Jobs(jobs)) = stage.asked(at, actor, ask) else { panic!() };
+    jobs[0]
+}
+
+/// What is expected of a job that waits or runs, and its limit.
+fn demand(stage: &Stage, job: u64) -> (Option<Span>, Span) {
+    let state = stage.live.state();
+    let demand = state.market.demand(state.jobs[&job].id().unwrap()).unwrap();
+    (demand.expected, demand.estimate)
+}
+
+fn is_running(stage: &Stage, job: u64) -> bool {
+    stage.phase(job) == Phase::Running
+}
+
+/// One node is busy for an hour of work of a user who is not known, and a job waits for both.
+fn with_queue(settings: Settings, runs: i64) -> (Stage, Time) {
+    let (mut stage, at) = (trained(settings, runs), later(100_000));
+    let busy = submitted_by(&mut stage, at, ("bo", at_b(1, HOUR)));
+    let wide = submitted(&mut stage, at, at_b(2, HOUR));
+    assert!(is_running(&stage, busy) && !is_running(&stage, wide));
+    (stage, at)
+}
+
+#[test]
+fn a_job_like_others_that_were_short_is_backfilled() {
+    for (settings, runs, is_short) in
+        [(learning(), 20, true), (learning(), 7, false), (Settings::default(), 20, false)]
+    {
+        let (mut stage, at) = with_queue(settings, runs);
+        let short = submitted(&mut stage, at, at_b(1, 24 * HOUR));
+        let (expected, limit) = demand(&stage, short);
+        assert_eq!((limit, is_running(&stage, short)), (Span(24 * HOUR), is_short), "{runs}");
+        assert_eq!(expected.is_some(), is_short, "{expected:?}");
+        assert!(expected.is_none_or(|it| (1_000..=1_450).contains(&it.0)), "{expected:?}");
+        // What is paid and when it is stopped follow the limit.
+        let part = stage.live.state().jobs[&short].parts().first().cloned();
+        assert!(part.is_none_or(|part| part.limit == Span(12 * HOUR)));
+    }
+}
+
+#[test]
+fn limits_count_where_they_are_checked_and_for_those_who_are_not_known() {
+    let (mut stage, at) = with_queue(learning(), 20);
+    let with = |change: fn(&mut Conditions)| {
+        let mut submission = at_b(1, 24 * HOUR);
+        change(&mut submission.terms);
+        submission
+    };
+    let budget = with(|terms| terms.budget = Some(Money::credits(1_000_000)));
+    let deadline = with(|terms| terms.deadline = Some(later(1_000_000)));
+    for submission in [budget, deadline] {
+        let job = submitted(&mut stage, at, submission);
+        assert_eq!(demand(&stage, job).0, None);
+    }
+    let job = submitted_by(&mut stage, at, ("bo", at_b(1, 24 * HOUR)));
+    assert_eq!(demand(&stage, job).0, None);
+}
+
+#[test]
+fn limits_count_as_long_as_a_job_has_waited_for_long() {
+    let (mut stage, at) = with_queue(learning(), 20);
+    let soon = submitted(&mut stage, at + Span(34 * HOUR), at_b(1, 24 * HOUR));
+    let late = submitted(&mut stage, at + Span(35 * HOUR), at_b(1, 24 * HOUR));
+    // It asks for half of all nodes: 190,000 − 130,000 / 2 s.
+    assert!(demand(&stage, soon).0.is_some() && demand(&stage, late).0.is_none());
+}
+
+#[test]
+fn a_restart_changes_no_prediction() {
+    let (mut stage, at) = with_queue(learning(), 20);
+    submitted(&mut stage, at, at_b(1, 24 * HOUR));
+    let state = stage.live.state();
+    assert_eq!(state.lengths.runs.len(), 20);
+    let mut replayed = State::empty(DAY);
+    stage.records.iter().for_each(|(at, record)| replayed.apply(*at, record).unwrap());
+    assert_eq!(replayed.lengths, state.lengths);
+    let read = Json.read_state(Json::VERSION, &Json.state(state)).unwrap();
+    assert_eq!((&read.lengths, &read.market.state()), (&state.lengths, &state.market.state()));
+    let (head, Changes::All(pages)) = Pages::default().of(state, &BTreeSet::new()) else {
+        panic!("a first snapshot has all pages");
+    };
+    let mut draft = Draft::begin(VERSION, &head).unwrap();
+    pages.iter().for_each(|page| draft.add(page).unwrap());
+    let (read, _) = draft.finish().unwrap();
+    assert_eq!(read.lengths, state.lengths);
+    let (live, step) = Live::begin(read, learning(), Arc::new(Easy), "easy", at).unwrap();
+    let records = step.records.into_iter().map(|record| (at, record)).collect();
+    let mut again = Stage { live, records };
+    for stage in [&mut stage, &mut again] {
+        let job = submitted(stage, at + Span(60), at_b(1, 24 * HOUR));
+        let (expected, _) = demand(stage, job);
+        assert!(expected.is_some());
+    }
+    let last = |stage: &Stage| demand(stage, *stage.live.state().jobs.keys().last().unwrap());
+    assert_eq!(last(&stage), last(&again));
+}
+
+#[test]
+fn old_runs_are_dropped_and_the_learner_follows() {
+    use crate::live::lengths::{LengthLearner, Lengths, PastRun};
+    let run = |number: i64| PastRun {
+        user: number % 3,
+        processors: 1,
+        requested: Span(36_000),
+        median: Span(100),
+        run: Span(60 + number),
+    };
+    let (mut lengths, mut kept) = (Lengths::default(), LengthLearner::default());
+    for number in 0..10_000 {
+        lengths.add(run(number));
+        if number % 97 == 0 {
+            kept.follow(&lengths);
+        }
+    }
+    assert!((2_048..4_096).contains(&lengths.runs.len()), "{}", lengths.runs.len());
+    let mut fresh = LengthLearner::default();
+    [&mut kept, &mut fresh].into_iter().for_each(|it| it.follow(&lengths));
+    for user in 0..4 {
+        assert_eq!(kept.says(user), fresh.says(user));
+    }
+}
