@@ -26,8 +26,8 @@ use super::sniffer;
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
 /// Nodes and price of each market, in micro-credits per node and second.
-const SITES: [(u32, i64); 3] = [(2, 1_000), (3, 2_000), (4, 3_000)];
-const PRICES: [&str; 3] = ["0.001", "0.002", "0.003"];
+const SITES: [(u32, i64); 3] = [(2, 3_000), (3, 2_000), (4, 1_000)];
+const PRICES: [&str; 3] = ["0.003", "0.002", "0.001"];
 const POLICY: &str =
     "multi-queue[alpha=1,beta=2,overflow=migrate,choose=cost,window=1s,latency=0s]";
 /// The time limit of all jobs, seconds: none reaches it.
@@ -42,31 +42,26 @@ enum Event {
 }
 use Event::{End, Submit};
 
-const EVENTS: [Event; 24] = [
+const EVENTS: [Event; 19] = [
     Submit(0, 1),
     Submit(0, 1),
-    Submit(0, 1), // the cheapest volunteer
     Submit(0, 4), // too wide for its home
+    Submit(0, 1), // the only volunteer
     Submit(1, 2),
     Submit(0, 2), // no volunteer
-    Submit(1, 1),
-    End(3),
+    Submit(1, 1), // no volunteer
+    End(2),
     Submit(0, 1),
     End(0),
     Submit(0, 1), // would delay a reservation at home
-    End(2),
+    End(3),
     End(1),
     Submit(2, 2),
-    Submit(2, 1),
+    Submit(2, 1), // no volunteer
     End(7),
     Submit(1, 3),
     End(4),
     End(6),
-    End(5),
-    End(8),
-    End(9),
-    End(10),
-    End(11),
 ];
 
 fn plan(jobs: Vec<Asked>) -> Plan {
@@ -131,6 +126,20 @@ fn simulated_entries(moments: &[Time]) -> Entries {
         said[after(at)].insert(rest.split_once(APART).unwrap().0.to_owned());
     }
     (starts, said)
+}
+
+/// Seconds since 1970.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    since.as_secs().try_into().unwrap()
+}
+
+/// Waits until the second is over, and a moment more.
+fn pass(second: i64) {
+    while now() <= second {
+        thread::sleep(Duration::from_millis(20));
+    }
+    thread::sleep(Duration::from_millis(300));
 }
 
 struct Grid {
@@ -204,12 +213,10 @@ impl Grid {
         }
     }
 
-    /// Waits until a second has passed since `at`, and no market asks others any more.
-    fn settle(&self, at: Time) {
-        let now = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis();
-        while now() < (at.0 as u128 + 1) * 1_000 + 300 {
-            thread::sleep(Duration::from_millis(20));
-        }
+    /// Waits until the second `at` is over and no market asks others any more; what was said. If
+    /// anything was, the second in which that ended is over, too: what follows has a later moment.
+    fn settle(&self, at: Time) -> BTreeSet<String> {
+        pass(at.0);
         let is_quiet = |market: &Market| {
             let peers = market.send("GET", "/v1/peers", "", None).unwrap_or_default();
             let doubt = peers["peers"].as_array().into_iter().flatten();
@@ -220,6 +227,11 @@ impl Grid {
             self.markets.iter().for_each(|market| market.until("it is quiet", is_quiet));
             thread::sleep(Duration::from_millis(100));
         }
+        let said = self.said();
+        if !said.is_empty() {
+            pass(now());
+        }
+        said
     }
 
     /// Waits for the starts that are expected after an event. What does not come is found by the
@@ -254,7 +266,7 @@ impl Grid {
 #[test]
 fn three_daemons_decide_as_the_simulator() {
     let folder = tempfile::tempdir().unwrap();
-    let nominal: Vec<Time> = (1..=24).map(|step| DAWN + Span(10 * step)).collect();
+    let nominal: Vec<Time> = (1..).zip(EVENTS).map(|(step, _)| DAWN + Span(10 * step)).collect();
     let (starts, _) = simulated_entries(&nominal);
     let mut grid = Grid::start(folder.path());
     let (mut moments, mut said) = (Vec::new(), Vec::new());
@@ -262,8 +274,7 @@ fn three_daemons_decide_as_the_simulator() {
         let at = grid.cause(event, folder.path());
         moments.push(at);
         grid.await_starts(&starts, place);
-        grid.settle(at);
-        said.push(grid.said());
+        said.push(grid.settle(at));
     }
     let (expected, messages) = simulated_entries(&moments);
     assert_eq!(expected, starts, "the simulator decides the same at these moments");
@@ -275,6 +286,9 @@ fn three_daemons_decide_as_the_simulator() {
             (after(job["started"].as_i64().unwrap()), at)
         })
         .collect();
+    // The others end, too, and nothing is compared any more.
+    (0..expected.len())
+        .for_each(|name| fs::write(folder.path().join(format!("end-{name}")), "").unwrap());
     for (place, (one, two)) in messages.iter().zip(&said).enumerate() {
         assert_eq!(one, two, "after event {place}, {:?}: the simulator's are first", EVENTS[place]);
     }
@@ -284,7 +298,7 @@ fn three_daemons_decide_as_the_simulator() {
     let moved = homes.zip(&found).filter(|(home, (_, at))| *home != at).count();
     let count: usize = said.iter().map(BTreeSet::len).sum();
     println!("{count} messages and {} starts are the simulator's; {moved} jobs moved", found.len());
-    assert!(moved >= 4 && count > 40, "{moved} {count}");
+    assert!(moved >= 4 && count > 30, "{moved} {count}");
     for market in &mut grid.markets {
         market.kill();
         market.verify();

@@ -235,11 +235,14 @@ fn with_reservations_a_job_whose_nodes_are_taken_is_refused_at_once() {
 #[test]
 fn a_reservation_spans_hosts() {
     let mut bench = GridBench::whole_with(|settings| settings.cluster.mode = Mode::Reservation);
-    let mut wide = order(&mut bench, 1, &TaskBehaviour::Exit { after: 3, code: 0 });
+    let mut wide = order(&mut bench, 1, &TaskBehaviour::Exit { after: 10, code: 0 });
     wide.nodes = 3;
     bench.site().submit(&wide).unwrap();
-    until_running(&mut bench, 1);
-    let hosts = bench.site().survey().unwrap().placed.remove(&wide.tag).unwrap();
+    let hosts = bench.until(
+        20,
+        |bench| bench.site().survey().unwrap().placed.remove(&wide.tag).unwrap_or_default(),
+        |hosts| !hosts.is_empty(),
+    );
     assert_eq!(BTreeSet::from_iter(&hosts).len(), 3, "{hosts:?}");
     // Two hosts are not free: that is said at once.
     let mut second = order(&mut bench, 2, &TaskBehaviour::Exit { after: 0, code: 0 });

@@ -21,8 +21,11 @@ fn chosen(choose: Choose) -> String {
     let mut home = Live::begin(state, settings, Arc::new(Easy), "easy", DAWN).unwrap().0;
     let actor = Actor { user: "ana".to_owned(), role: Role::User };
     let ask = Ask::Submit { submission: Arc::new(job(3)), key: None, quote: None };
-    let step = home.step(DAWN, Input::Asked { actor, ask }).unwrap();
-    let inquiry = step.letters.iter().find_map(|(_, letter)| match letter.word {
+    let mut letters = home.step(DAWN, Input::Asked { actor, ask }).unwrap().letters;
+    while home.is_due(DAWN) {
+        letters.extend(home.plan(DAWN).unwrap().letters);
+    }
+    let inquiry = letters.iter().find_map(|(_, letter)| match letter.word {
         MessageBody::Discover { inquiry, .. } => Some(inquiry),
         _ => None,
     });
