@@ -2,6 +2,7 @@
 //!
 //! [`Market::apply`] is the only way to change it.
 
+mod demands;
 mod entries;
 mod event;
 mod ledger;
@@ -314,19 +315,6 @@ impl Market {
         let demand = Demand::new(1, Span(1));
         let over = Entry { demand, phase: Phase::Ended, paid: Money::ZERO, trade: None };
         self.jobs.forget(job.index(), &over, is_over);
-    }
-
-    /// A copy in which jobs that wait, are in line or run ask for what `change` makes of their demands:
-    /// as many processors, and something else besides. Linear in these jobs.
-    pub fn with_demands(&self, change: impl Fn(&Demand) -> Option<Demand>) -> Market {
-        let mut copy = self.clone();
-        for job in self.queue.iter().chain(self.lined.keys()).chain(self.running.keys()) {
-            let Some(changed) = self.demand(*job).and_then(&change) else { continue };
-            if let Some(entry) = copy.jobs.get_mut(job.index()) {
-                entry.demand = Demand { processors: entry.demand.processors, ..changed };
-            }
-        }
-        copy
     }
 
     fn submit(&mut self, job: JobId, demand: &Demand) -> Result<(), MarketError> {

@@ -88,7 +88,7 @@ impl Jobs {
         jobs
     }
 
-    /// Adds the job of this index; jobs may come in any order. `work` is what it did, in
+    /// Adds the job of this index; the order of jobs does not matter. `work` is what it did, in
     /// node-seconds.
     pub(super) fn add(
         &mut self,

@@ -24,16 +24,14 @@ const RESERVATIONS: &str = include_str!("samples/reservations.txt");
 const DOWN: &str = r#"{"errors": [{"description": "Failed while looking for jobs",
     "error_number": -1, "error": "Unspecified error", "source": "slurm_load_jobs"}], "jobs": []}"#;
 
-fn judge(
-    ticket: &Ticket,
-    job: Option<&SlurmJob>,
-    trace: Option<Option<&Trace>>,
-    now: Time,
-) -> TaskVerdict {
+/// If the spool was read: what it has of the task.
+type Traced<'a> = Option<Option<&'a Trace>>;
+
+fn judge(ticket: &Ticket, job: Option<&SlurmJob>, trace: Traced<'_>, now: Time) -> TaskVerdict {
     judge::judge::<Controller>(ticket, job, trace, now)
 }
 
-fn is_unclear(ticket: &Ticket, job: Option<&SlurmJob>, trace: Option<Option<&Trace>>) -> bool {
+fn is_unclear(ticket: &Ticket, job: Option<&SlurmJob>, trace: Traced<'_>) -> bool {
     judge::is_unclear::<Controller>(ticket, job, trace)
 }
 
