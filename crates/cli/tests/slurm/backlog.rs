@@ -22,7 +22,7 @@ fn owners_job(cluster: &Cluster, market: &Market, name: &str, nodes: &str, secon
 fn a_market_job_delays_no_owners_job_that_waits() {
     let alpha = Cluster::start(&Plan::of("alpha", 4));
     let market = Market::start("", &[Offer::new(&alpha, "alpha", 4, "1")]);
-    owners_job(&alpha, &market, "first", "2", 25);
+    owners_job(&alpha, &market, "first", "2", 50);
     market.until("it runs", || market.written("marks").contains("first"));
     owners_job(&alpha, &market, "wide", "4", 3);
     let begin = now();
