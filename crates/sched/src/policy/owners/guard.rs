@@ -32,8 +32,8 @@ fn worlds(entries: usize) -> u32 {
 /// Jobs of the market that are over so soon may use spare nodes, and at most twice as late, seconds:
 /// a job that is submitted meanwhile waits no longer for them. It is the 24th part of the usual time
 /// limit of the owners' jobs, within these bounds: what is soon where jobs take hours is long where
-/// they take minutes.
-const SOON: RangeInclusive<i64> = 10..=300;
+/// they take minutes. On a site of few nodes all may be spare, and short jobs would never run.
+const SOON: RangeInclusive<i64> = 120..=300;
 const PART: i64 = 24;
 /// Spare nodes are left for so many times as long at least: an hour, where limits are two hours or
 /// more; and at most twice as long.
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn what_is_soon_depends_on_how_long_jobs_are() {
         let soon = |limits: &[i64]| Spare::of(limits.iter().map(|limit| (1, Span(*limit)))).soon;
-        assert_eq!([soon(&[]), soon(&[60]), soon(&[60, 2_400, 9_000])], [10, 10, 100]);
+        assert_eq!([soon(&[]), soon(&[60]), soon(&[60, 3_600, 9_000])], [120, 120, 150]);
         assert_eq!([soon(&[7_200]), soon(&[i64::MAX])], [300, 300]);
     }
 }
