@@ -27,7 +27,7 @@ pub trait SiteBench {
     /// Lets a little time pass: at most a second.
     fn wait(&mut self);
 
-    /// So many [`wait`](Bench::wait)s are long enough for anything that takes some seconds.
+    /// So many [`wait`](SiteBench::wait)s are long enough for anything that takes some seconds.
     fn patience(&self) -> u32;
 
     /// The adapter dies and comes back; the cluster does not notice.
