@@ -142,7 +142,7 @@ pub fn forecast_of(
     forecast_with(survey, rule, counts, &Habits::default())
 }
 
-/// The same; `habits` say when jobs usually end, for the rule's [guard](Rule::guard).
+/// The same; `habits` say when jobs usually end, for the rule's [guard](SiteRule::guard).
 pub fn forecast_with(
     survey: &Survey,
     rule: SiteRule,
