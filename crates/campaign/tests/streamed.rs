@@ -40,20 +40,7 @@ fn campaign(log: &Path) -> Campaign {
     let spec = Spec {
         name: "log".to_owned(),
         logs: vec![log.to_str().unwrap().to_owned()],
-        model: None,
-        users: None,
-        procs: None,
-        grid: None,
-        outages: None,
-        side: None,
-        from: None,
-        to: None,
-        squeeze: None,
-        homes: None,
-        dependencies: None,
-        keep_to: Vec::new(),
-        memory: None,
-        nodes: None,
+        ..Spec::default()
     };
     Campaign {
         title: None,

@@ -13,7 +13,7 @@ use tradewind_daemon::live::state::{Finish, Job, Phase};
 use tradewind_daemon::live::{Ask, Make, Reply, Settings};
 use tradewind_daemon::site::PoolSetup;
 use tradewind_daemon::site::local::{self, Local};
-use tradewind_daemon::store::memory::Disk;
+use tradewind_daemon::store::memory::{Disk, StoreFault};
 use tradewind_daemon::store::{Origin, Store};
 use tradewind_io::submission::{
     Append, Conditions, OnLost, Submission, Surroundings, TimeLimit, Work,
@@ -216,4 +216,25 @@ fn a_full_disk_stops_writes_only() {
     submit(&engine, "true");
     engine.handle.stop();
     engine.wait();
+}
+
+#[test]
+fn a_journal_that_is_full_and_then_gone_is_opened_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = Disk::new(Origin { market: "m".to_owned(), created: 0 });
+    let engine = market_on(folder.path(), &disk);
+    let number = submit(&engine, "sleep 600");
+    disk.fail_next(StoreFault::FullAndGone);
+    let cancel = || {
+        let ana = Actor { user: "ana".to_owned(), role: Role::User };
+        engine.handle.ask(ana, Ask::Cancel { job: number })
+    };
+    let end = Instant::now() + Duration::from_secs(60);
+    while cancel().is_err() {
+        assert!(Instant::now() < end, "the market does not go on");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    engine.handle.stop();
+    engine.wait();
+    prove(&mut disk.open().unwrap(), &Json).unwrap();
 }

@@ -88,10 +88,7 @@ impl Options {
             to: time("to_time", &self.to)?,
             squeeze: count("squeeze", self.squeeze, Workload::MAX_SQUEEZE)?,
             homes: self.homes.as_deref().map(|text| word("homes", text)).transpose()?,
-            dependencies: None,
-            keep_to: Vec::new(),
-            memory: None,
-            nodes: None,
+            ..Workload::default()
         };
         checks::workload(&workload)?;
         Ok(workload)

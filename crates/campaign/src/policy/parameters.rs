@@ -163,7 +163,7 @@ pub(super) fn fill(
         "order" => to.order = order(value)?,
         "half-life" => match &mut to.order {
             Order::FairShare(half_life) => *half_life = span(value)?,
-            _ => return Err(nobody_forgets()),
+            _ => return Err(no_half_life()),
         },
         "backfill" => to.candidates = Some(candidates(value)?),
         _ => to.spread = word(value, &[(Spread::Grid, "grid"), (Spread::Site, "site")])?,
@@ -171,7 +171,7 @@ pub(super) fn fill(
     Ok(())
 }
 
-fn nobody_forgets() -> Wrong {
+fn no_half_life() -> Wrong {
     "use is counted with `order=fair-share` only".to_owned().into()
 }
 
@@ -211,7 +211,7 @@ pub(super) fn cycles(to: &mut CycleSettings, key: &str, value: &str) -> Result<(
         "order" => to.turn = word(value, &TURNS)?,
         "half-life" => match &mut to.turn {
             PlanOrder::FairShare(half_life) => *half_life = span(value)?,
-            PlanOrder::Priority => return Err(nobody_forgets()),
+            PlanOrder::Priority => return Err(no_half_life()),
         },
         "horizon" => to.horizon = Some(span(value)?),
         "stretch" => to.stretch = word(value, &Stretch::ALL)?,

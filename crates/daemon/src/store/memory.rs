@@ -14,6 +14,8 @@ use super::{Changes, Page, PageKey, Row, Snapshot, Store, StoreError};
 pub enum StoreFault {
     /// The disk is full: nothing was added, the store goes on.
     Full,
+    /// The same, and the store is of no more use, as if its server had ended.
+    FullAndGone,
     /// The process dies before the rows are safe: they are not there when it is opened again.
     DiesBefore,
     /// The process dies when the rows are safe and no caller was notified: they are there.
@@ -181,6 +183,11 @@ impl Store for MemoryStore {
         match fault {
             None => Ok(()),
             Some(StoreFault::Full) => Err(full()),
+            Some(StoreFault::FullAndGone) => {
+                drop(contents);
+                self.disk.crash();
+                Err(full())
+            }
             Some(StoreFault::DiesBefore | StoreFault::DiesAfter) => {
                 drop(contents);
                 self.disk.crash();

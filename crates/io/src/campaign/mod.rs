@@ -53,7 +53,7 @@ pub struct Campaign {
 }
 
 /// Where jobs come from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Default)]
 pub struct Workload {
     /// In tables and folders.
     pub name: String,

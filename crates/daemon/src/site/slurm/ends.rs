@@ -63,7 +63,7 @@ fn found_begun(trace: &Trace, job: &SlurmJob) -> bool {
 
 /// After a crash of its controller, Slurm uses numbers again and begins jobs again that have ended
 /// meanwhile, and a node on which a job of the same number has ended refuses this one: it is
-/// cancelled at once, `max` after it began, and nobody wanted that.
+/// cancelled at once, `max` after it began, and the market did not order it.
 fn was_revoked(ticket: &Ticket, job: &SlurmJob, max: Span) -> bool {
     let had_nodes = !job.nodes.is_empty() && job.start > 0;
     let is_soon = Time(job.end) - Time(job.start) <= max;

@@ -288,7 +288,7 @@ fn ends_are_those_of_slurm_and_of_the_task() {
     let slowly = SlurmJob { end: 108, ..job("CANCELLED") };
     for refused in [&revoked, &slowly] {
         let verdict = judge(&ticket(), Some(refused), Some(None), Time(200));
-        assert_eq!(verdict, TaskVerdict::Bury(dropped()), "nobody wanted that");
+        assert_eq!(verdict, TaskVerdict::Bury(dropped()), "not ordered by the market");
     }
     let withdrawn = Ticket { is_withdrawn: true, ..ticket() };
     let verdict = judge(&withdrawn, Some(&revoked), Some(None), Time(200));
