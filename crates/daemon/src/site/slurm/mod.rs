@@ -15,6 +15,7 @@ mod ends;
 pub mod fuzzing;
 pub(in crate::site) mod hostlist;
 mod limits;
+mod held;
 mod listing;
 mod moment;
 pub(in crate::site) mod munge;
@@ -23,6 +24,7 @@ mod pools;
 mod queue;
 mod reserve;
 mod sbatch;
+mod shared;
 mod submit;
 #[cfg(test)]
 mod tests;
