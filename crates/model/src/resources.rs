@@ -154,7 +154,7 @@ impl Resources {
     pub fn kinds(&self) -> impl Iterator<Item = Resource> + '_ {
         let plain = [Resource::Cores, Resource::Memory];
         let gres = self.gres.keys().map(|name| Resource::Gres(name.clone()));
-        plain.into_iter().chain(gres).filter(|it| self.of(it) > 0)
+        plain.into_iter().chain(gres).filter(move |it| self.of(it) > 0)
     }
 
     /// The same with another amount of one resource; amounts of cores and generic resources stop
@@ -338,7 +338,10 @@ mod tests {
         let all = amounts(128, 512, 4);
         let places = [amounts(8, 16, 0), amounts(8, 64, 0), amounts(8, 64, 1), amounts(129, 0, 0)];
         assert_eq!(places.map(|each| all.places(&each)), [16, 8, 4, 0]);
-        assert_eq!(all.places(&Resources { gres: [("fpga".into(), 1)].into(), ..amounts(1, 0, 0) }), 0);
+        assert_eq!(
+            all.places(&Resources { gres: [("fpga".into(), 1)].into(), ..amounts(1, 0, 0) }),
+            0
+        );
     }
 
     #[test]

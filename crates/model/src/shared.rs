@@ -27,14 +27,15 @@ struct SharedNode {
     steps: Vec<FreeStep>,
 }
 
-
-
-
 impl SharedFree {
     /// All of every shared node within `horizon`, without what is taken by others. Parts may
     /// overlap and reach beyond the horizon; on nodes that are not shared they are of no account.
     /// What is taken twice is free for neither. O(parts × steps of a node).
-    pub fn from_busy(grid: &Grid, horizon: Horizon, busy: &[(Slot, Option<Resources>)]) -> SharedFree {
+    pub fn from_busy(
+        grid: &Grid,
+        horizon: Horizon,
+        busy: &[(Slot, Option<Resources>)],
+    ) -> SharedFree {
         let mut free = SharedFree::closed(grid);
         for (id, node) in &mut free.nodes {
             let Horizon { start, end } = horizon;

@@ -219,9 +219,8 @@ impl SlotList {
 
     /// Takes the span out of every slot of its node that it meets.
     fn cut(&mut self, span: Slot) {
-        let meets = |slot: &Slot| {
-            slot.node == span.node && slot.start < span.end && span.start < slot.end
-        };
+        let meets =
+            |slot: &Slot| slot.node == span.node && slot.start < span.end && span.start < slot.end;
         let met: Vec<Slot> = self.slots.iter().filter(|slot| meets(slot)).copied().collect();
         self.slots.retain(|slot| !meets(slot));
         for slot in met {

@@ -54,7 +54,7 @@ impl Snapshot {
             }
         }
         let dearest = i128::from(self.grid.dearest().0);
-        let shared = |(id, node): (_, &crate::Node)| {
+        let shared = |(id, node): (crate::NodeId, &crate::Node)| {
             self.grid.resources(id).map(|has| has.ceiling(node.price))
         };
         let dearest = match self.grid.has_resources() {

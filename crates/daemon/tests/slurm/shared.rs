@@ -1,4 +1,4 @@
-//! Nodes that are sold in parts of processors and memory: what we believe free is what Slurm has
+//! Nodes that are sold in units of processors and memory: what we believe free is what Slurm has
 //! free, under jobs of owners of drawn shapes, and what we place there runs.
 
 use std::time::{Duration, Instant};
@@ -34,12 +34,12 @@ fn given(cluster: &Cluster) -> Vec<(u64, u64)> {
     text.lines().map(|line| (number(line, "CPUAlloc="), number(line, "AllocMem="))).collect()
 }
 
-/// Parts that are free by Slurm's own numbers.
+/// Units that are free by Slurm's own numbers.
 fn free_by_slurm(given: &[(u64, u64)]) -> u64 {
     given.iter().map(|(cpus, memory)| ((8 - cpus) / CORES).min((8_000 - memory) / MEMORY)).sum()
 }
 
-/// Parts that are free by a survey: up, without what others have and what our tasks have.
+/// Units that are free by a survey: up, without what others have and what our tasks have.
 fn believed(survey: &Survey, ours: &[Order]) -> u64 {
     let pool = &survey.pools[0];
     let others: u32 = pool.local.values().map(|task| task.nodes).sum();
@@ -87,7 +87,7 @@ fn owner(cluster: &Cluster, draw: &mut impl FnMut(i64, i64) -> i64) -> Option<St
 }
 
 #[test]
-fn free_parts_are_what_slurm_has_free_and_what_is_placed_runs() {
+fn free_units_are_what_slurm_has_free_and_what_is_placed_runs() {
     let cluster = Cluster::start(&plan("v", 3));
     let mut bench = SlurmBench::with(&cluster, "main", 12, |it| it.cluster.unit = UNIT);
     let mut random = stream(7, "owners", 0);
@@ -114,9 +114,9 @@ fn free_parts_are_what_slurm_has_free_and_what_is_placed_runs() {
     agree(&mut bench, &ours);
 }
 
-/// A task that needs more memory than a part has gets as many parts, and Slurm gives what they are.
+/// A task that needs more memory than a unit has gets as many units, and Slurm gives what they are.
 #[test]
-fn memory_is_asked_for_in_whole_parts() {
+fn memory_is_asked_for_in_whole_units() {
     let cluster = Cluster::start(&plan("u", 1));
     let mut bench = SlurmBench::with(&cluster, "main", 4, |it| it.cluster.unit = UNIT);
     let mut one = Order { nodes: 3, ..order(&mut bench, 1, &sleeps(300, 0)) };

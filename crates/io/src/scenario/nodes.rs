@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tradewind_model::{
-    Attribute, Attributes, Energy, Grid, Horizon, Node, NodeId, NodeResources, Performance, Price, Rates,
-    Resources, Series, Sharing, Site, SiteId, Slot, Time, Times,
+    Attribute, Attributes, Energy, Grid, Horizon, Node, NodeId, NodeResources, Performance, Price,
+    Rates, Resources, Series, Sharing, Site, SiteId, Slot, Time, Times,
 };
 
 use super::{MAX_NAME, resources, sites};
@@ -251,7 +251,8 @@ impl Nodes {
             Some(NodeResources { all, sharing: Sharing::Shared(_) }) => all,
             _ => {
                 let message = format!("amounts on `{name}`, which is not shared");
-                let hint = "leave `cores`, `memory` and `gres` out, or add `shared = true` to the node";
+                let hint =
+                    "leave `cores`, `memory` and `gres` out, or add `shared = true` to the node";
                 notes.error(fields.line, &fields.path, message, hint);
                 return None;
             }

@@ -6,10 +6,10 @@ use tradewind_model::{
 };
 
 use super::nodes::NameLines;
-use super::{groups, resources};
 use super::words::{
     COMPONENTS, CRITERIA, MEASURES, OBJECTIVES, component, criterion, quantity, quantity_scale,
 };
+use super::{groups, resources};
 use crate::diagnostics::{did_you_mean, excerpt};
 use crate::duration;
 use crate::fields::{DecimalScale, Fields, Notes, scaled};
@@ -99,12 +99,7 @@ fn request(fields: &Fields<'_, '_>, size: GridSize, notes: &mut Notes<'_>) -> Op
 }
 
 /// Notes a job that the grid never has room for.
-fn check_width(
-    fields: &Fields<'_, '_>,
-    request: &Request,
-    size: GridSize,
-    notes: &mut Notes<'_>,
-) {
+fn check_width(fields: &Fields<'_, '_>, request: &Request, size: GridSize, notes: &mut Notes<'_>) {
     let GridSize { nodes, has_resources } = size;
     let tasks = request.all_tasks();
     if request.needs.is_some() {

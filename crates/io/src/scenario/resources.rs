@@ -141,7 +141,11 @@ pub(super) fn of_node(
         refuse("price", "a price that changes on a shared node", "give it one price");
     }
     if prices.is_some() && fields.get("price").is_some() {
-        refuse("price", "both `price` and `unit_prices`", "keep one: the price of the whole, or of units");
+        refuse(
+            "price",
+            "both `price` and `unit_prices`",
+            "keep one: the price of the whole, or of units",
+        );
     }
     if prices.is_none() && by_greatest.is_some() {
         refuse("charge", "`charge` without `unit_prices`", "say what a core, a GB or a GPU costs");
@@ -185,7 +189,8 @@ pub(super) fn of_job(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<B
     if !any(fields) {
         for key in ["tasks", "packing"].into_iter().filter(|key| fields.get(key).is_some()) {
             let message = format!("`{key}` without what a task takes");
-            let hint = "add `cores`, `memory` or `gres`; `nodes` counts tasks with a whole node each";
+            let hint =
+                "add `cores`, `memory` or `gres`; `nodes` counts tasks with a whole node each";
             notes.error(fields.line_of(key), &fields.place(key), message, hint);
         }
         return None;

@@ -1,3 +1,5 @@
+mod shared;
+
 use proptest::prelude::*;
 use tradewind_model::{
     Attribute, Criteria, Criterion, Grid, Horizon, Job, Limit, Measure, Money, Node, NodeId,

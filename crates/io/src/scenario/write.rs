@@ -34,7 +34,8 @@ pub(super) fn json(scenario: &Scenario) -> String {
     section(&mut out, "nodes", &lines(grid.iter().map(|(id, _)| node(grid, id))));
     match &scenario.busy {
         Some(busy) => {
-            let parts = scenario.busy_parts.iter().map(Option::as_ref).chain(std::iter::repeat(None));
+            let parts =
+                scenario.busy_parts.iter().map(Option::as_ref).chain(std::iter::repeat(None));
             let all = busy.iter().zip(parts).map(|(span, part)| slot(grid, span, part));
             section(&mut out, "busy", &lines(all));
         }

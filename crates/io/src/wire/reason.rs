@@ -76,7 +76,10 @@ fn numbers(reason: &model::Reason) -> BTreeMap<&'static str, Amount> {
             ("deadline", deadline.map(|it| Amount::Seconds(it.0))),
         ],
         R::ResourceShort { needed, would_do, nodes, of, resource } => vec![
-            (amount_key(resource, ["cores", "memory_kib", "gres"]), Some(Amount::of_resource(resource, *needed))),
+            (
+                amount_key(resource, ["cores", "memory_kib", "gres"]),
+                Some(Amount::of_resource(resource, *needed)),
+            ),
             (
                 amount_key(resource, ["cores_would_do", "memory_kib_would_do", "gres_would_do"]),
                 Some(Amount::of_resource(resource, *would_do)),

@@ -273,7 +273,9 @@ impl Args {
         }
         if whole && snapshot.jobs.iter().any(|job| job.request.needs.is_some()) {
             let scheme = self.scheme.name();
-            let what = format!("`{scheme}` keeps windows apart, and tasks of this scenario may share nodes");
+            let what = format!(
+                "`{scheme}` keeps windows apart, and tasks of this scenario may share nodes"
+            );
             return Err(Failure::usage(what).hint("use `--scheme css` or `--scheme batch-slicer`"));
         }
         self.fly_without_contradiction(policy)?;

@@ -126,7 +126,8 @@ impl<'de> Deserialize<'de> for Cores {
             }
 
             fn visit_str<E>(self, word: &str) -> Result<Cores, E> {
-                let is_allocated = word.get(..9).is_some_and(|it| it.eq_ignore_ascii_case("allocated"));
+                let is_allocated =
+                    word.get(..9).is_some_and(|it| it.eq_ignore_ascii_case("allocated"));
                 Ok(Cores(u32::from(is_allocated)))
             }
 

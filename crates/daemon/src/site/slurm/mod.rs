@@ -13,9 +13,9 @@ mod driven;
 mod ends;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
+mod held;
 pub(in crate::site) mod hostlist;
 mod limits;
-mod held;
 mod listing;
 mod moment;
 pub(in crate::site) mod munge;

@@ -9,8 +9,8 @@ use tradewind_sched::policy::availability::expected_end_by_limit;
 use super::hostlist;
 use super::listing::{ListedReservation, SlurmJob};
 use super::nodes::Node;
-use super::shared::{self, Part};
-use crate::site::size::Size;
+use super::shared;
+use crate::site::size::{Size, UnitSize};
 use crate::site::{LocalTask, PoolSurvey};
 
 /// What has no end ends in a year.
@@ -114,7 +114,7 @@ pub(super) fn units(node: &Node, unit: NodeUnit) -> u32 {
         NodeUnit::Node => 1,
         NodeUnit::Cores(cores) => node.cpus / cores.max(1),
         NodeUnit::Shared { cores, memory } => {
-            Part { cores, memory }.count(node.cpus, node.has.memory)
+            UnitSize { cores, memory }.within(node.cpus, node.has.memory)
         }
         NodeUnit::Gpu => node.gpus(),
     }
@@ -147,7 +147,8 @@ impl Needs {
             NodeUnit::Cores(cores) => self.cpus.div_ceil(nodes).div_ceil(cores.max(1)),
             NodeUnit::Shared { cores, memory } => {
                 let each = self.memory.div_ceil(u64::from(nodes));
-                return Part { cores, memory }.covering(self.cpus.div_ceil(nodes), each).min(all);
+                let unit = UnitSize { cores, memory };
+                return unit.covering(self.cpus.div_ceil(nodes), each).min(all);
             }
             NodeUnit::Gpu => part(u64::from(self.cpus), u64::from(node.cpus)),
         };
@@ -221,11 +222,7 @@ pub(super) fn survey(
 }
 
 /// Where jobs share nodes in parts, what each job of others keeps from the market, by its number.
-fn kept(
-    listed: &Listed<'_>,
-    nodes: &BTreeMap<&str, &Node>,
-    unit: NodeUnit,
-) -> BTreeMap<u64, u32> {
+fn kept(listed: &Listed<'_>, nodes: &BTreeMap<&str, &Node>, unit: NodeUnit) -> BTreeMap<u64, u32> {
     let mut all: BTreeMap<u64, u32> = BTreeMap::new();
     let NodeUnit::Shared { cores, memory } = unit else { return all };
     let foreign = |job: &&SlurmJob| job.has_nodes() && !listed.ours.contains(&job.id);
@@ -237,7 +234,7 @@ fn kept(
     }
     for (name, jobs) in by_node {
         let Some(node) = nodes.get(name) else { continue };
-        let counts = shared::kept(node, Part { cores, memory }, &jobs);
+        let counts = shared::kept(node, UnitSize { cores, memory }, &jobs);
         for ((job, _), count) in jobs.iter().zip(counts) {
             *all.entry(job.id).or_default() += count;
         }
@@ -254,7 +251,7 @@ fn size(nodes: &[&Node], unit: NodeUnit) -> Option<Size> {
         NodeUnit::Cores(cores) => Some(Size::Cores(cores.max(1))),
         NodeUnit::Shared { cores, memory } => {
             let most = nodes.iter().map(|node| units(node, unit)).max().unwrap_or(0);
-            Some(Size::Shared { cores, memory, most })
+            Some(Size::Shared { unit: UnitSize { cores, memory }, most })
         }
         NodeUnit::Gpu => Some(Size::Gpu),
     }

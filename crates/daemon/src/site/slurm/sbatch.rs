@@ -7,7 +7,7 @@ use tradewind_model::{Span, Time};
 
 use crate::site::Order;
 use crate::site::managed::bundle::near;
-use crate::site::size::{processors_of_task, units_of_task};
+use crate::site::size::{UnitSize, processors_of_task};
 
 /// When a job is to begin, as Slurm is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,7 +102,7 @@ fn place(nodes: u32, own: &[(String, String)], terms: &SbatchTerms<'_>) -> Vec<S
             add("cpus-per-task", &each.to_string());
         }
         NodeUnit::Shared { cores, memory } => {
-            let each = units_of_task(cores, memory, own);
+            let each = UnitSize { cores, memory }.of_task(own);
             let (tasks, each) = shares(nodes, each, own, cores);
             add("ntasks", &tasks.to_string());
             add("cpus-per-task", &each.to_string());

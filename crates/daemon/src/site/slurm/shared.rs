@@ -1,41 +1,19 @@
-//! Nodes that are sold in parts of so many processors and so much memory each: what jobs of others
+//! Nodes that are sold in units of so many processors and so much memory each: what jobs of others
 //! leave of them.
 //!
-//! A node with free processors c and free memory m has min(⌊c / N⌋, ⌊m / M⌋) parts of N processors and
+//! A node with free processors c and free memory m has min(⌊c / N⌋, ⌊m / M⌋) units of N processors and
 //! M megabytes. Jobs of others need no multiples, so what one of them keeps from the market depends on
-//! the others: two jobs of half a part each may be in one part. In order of their ends, the last
-//! first, each job counts with the parts that are free without it and not with it; so at each of their
+//! the others: two jobs of half a unit each may be in one unit. In order of their ends, the last
+//! first, each job counts with the units that are free without it and not with it; so at each of their
 //! ends the sum over those that still run is exactly what the node has less. The market's own
-//! jobs have whole parts: they change nothing of this.
+//! jobs have whole units: they change nothing of this.
 
 use std::cmp::Reverse;
 
 use super::held::HeldPart;
 use super::listing::SlurmJob;
 use super::nodes::Node;
-
-/// A part of a node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Part {
-    /// Processors, at least 1.
-    pub cores: u32,
-    /// Megabytes, at least 1.
-    pub memory: u64,
-}
-
-impl Part {
-    /// How many of them are in this.
-    pub(super) fn count(self, cpus: u32, memory: u64) -> u32 {
-        let by_memory = memory / self.memory.max(1);
-        (cpus / self.cores.max(1)).min(u32::try_from(by_memory).unwrap_or(u32::MAX))
-    }
-
-    /// How many of them have this, rounded up.
-    pub(super) fn covering(self, cpus: u32, memory: u64) -> u32 {
-        let by_memory = memory.div_ceil(self.memory.max(1));
-        cpus.div_ceil(self.cores.max(1)).max(u32::try_from(by_memory).unwrap_or(u32::MAX))
-    }
-}
+use crate::site::size::UnitSize;
 
 /// What a job has of a node. Where Slurm does not list it, an even share of all, rounded up.
 fn held(job: &SlurmJob, node: &str) -> (u32, u64) {
@@ -47,21 +25,19 @@ fn held(job: &SlurmJob, node: &str) -> (u32, u64) {
     (each, job.memory.div_ceil(nodes as u64))
 }
 
-/// Of `jobs` of others on the node, each with its end, the parts that each keeps from the market until
+/// Of `jobs` of others on the node, each with its end, the units that each keeps from the market until
 /// it ends; by place in `jobs`. O(n log n).
-pub(super) fn kept(node: &Node, part: Part, jobs: &[(&SlurmJob, i64)]) -> Vec<u32> {
+pub(super) fn kept(node: &Node, unit: UnitSize, jobs: &[(&SlurmJob, i64)]) -> Vec<u32> {
     let mut last_first: Vec<usize> = (0..jobs.len()).collect();
     last_first.sort_by_key(|&at| (Reverse(jobs[at].1), jobs[at].0.id));
-    let all = part.count(node.cpus, node.has.memory);
+    let all = unit.within(node.cpus, node.has.memory);
     let (mut cpus, mut memory, mut taken) = (0_u32, 0_u64, 0);
     let mut kept = vec![0; jobs.len()];
     for at in last_first {
         let (more_cpus, more_memory) = held(jobs[at].0, &node.name);
         (cpus, memory) = (cpus.saturating_add(more_cpus), memory.saturating_add(more_memory));
-        let left = part.count(
-            node.cpus.saturating_sub(cpus),
-            node.has.memory.saturating_sub(memory),
-        );
+        let left =
+            unit.within(node.cpus.saturating_sub(cpus), node.has.memory.saturating_sub(memory));
         kept[at] = all - left - taken;
         taken = all - left;
     }
@@ -85,13 +61,13 @@ mod tests {
     }
 
     #[test]
-    fn two_halves_of_a_part_are_one() {
-        let part = Part { cores: 4, memory: 1_000 };
+    fn two_halves_of_a_unit_are_one() {
+        let unit = UnitSize { cores: 4, memory: 1_000 };
         let (one, two) = (job(1, 2, 300), job(2, 2, 700));
-        assert_eq!(kept(&node(16, 4_000), part, &[(&one, 10), (&two, 20)]), [0, 1]);
+        assert_eq!(kept(&node(16, 4_000), unit, &[(&one, 10), (&two, 20)]), [0, 1]);
         let large = job(3, 1, 1_001);
-        assert_eq!(kept(&node(16, 4_000), part, &[(&one, 10), (&large, 20)]), [0, 2]);
-        assert_eq!(part.covering(1, 1_001), 2);
+        assert_eq!(kept(&node(16, 4_000), unit, &[(&one, 10), (&large, 20)]), [0, 2]);
+        assert_eq!(unit.covering(1, 1_001), 2);
     }
 
     #[test]
@@ -115,21 +91,21 @@ mod tests {
             (cores, each) in (1u32..6, 1u64..60),
             jobs in prop::collection::vec((1u32..9, 0u64..90, 0i64..6), 0..7),
         ) {
-            let (node, part) = (node(cpus, memory), Part { cores, memory: each });
+            let (node, unit) = (node(cpus, memory), UnitSize { cores, memory: each });
             let listed: Vec<(SlurmJob, i64)> =
                 (0..).zip(jobs).map(|(id, (cpus, mb, end))| (job(id, cpus, mb), end)).collect();
             let all: Vec<(&SlurmJob, i64)> = listed.iter().map(|(job, end)| (job, *end)).collect();
-            let kept = kept(&node, part, &all);
+            let kept = kept(&node, unit, &all);
             for now in 0..7 {
                 let runs = || all.iter().zip(&kept).filter(|((_, end), _)| *end > now);
                 let sum: u32 = runs().map(|(_, count)| count).sum();
                 let used: u32 = runs().map(|((job, _), _)| job.cpus).sum();
                 let memory_used: u64 = runs().map(|((job, _), _)| job.memory).sum();
-                let free = part.count(
+                let free = unit.within(
                     cpus.saturating_sub(used),
                     memory.saturating_sub(memory_used),
                 );
-                prop_assert_eq!(part.count(cpus, memory) - sum, free);
+                prop_assert_eq!(unit.within(cpus, memory) - sum, free);
             }
         }
     }

@@ -15,7 +15,7 @@ use crate::site::managed::bundle::{ahead, near};
 use crate::site::managed::driver::judge::{self, TaskVerdict};
 use crate::site::managed::spool::{Here, SpoolEnd, Trace};
 use crate::site::managed::tickets::Ticket;
-use crate::site::size::Size;
+use crate::site::size::{Size, UnitSize};
 use crate::site::{Exit, LocalTask, Order, PoolSurvey, Seen, Tag};
 
 const SQUEUE: &str = include_str!("samples/squeue.json");
@@ -140,7 +140,10 @@ fn pools_are_counted_in_their_units() {
     let unit = NodeUnit::Shared { cores: 2, memory: 4_000 };
     let shared = surveyed(unit, &members, &[], now);
     assert_eq!((shared.up, count(&shared, "job 1"), count(&shared, "job 2")), (6, 1, 2));
-    assert_eq!(shared.size, Some(Size::Shared { cores: 2, memory: 4_000, most: 2 }));
+    assert_eq!(
+        shared.size,
+        Some(Size::Shared { unit: UnitSize { cores: 2, memory: 4_000 }, most: 2 })
+    );
     let gpus = surveyed(NodeUnit::Gpu, &members, &[], now);
     assert_eq!((gpus.up, count(&gpus, "job 1"), count(&gpus, "job 2")), (6, 1, 2));
     let some = Members { partition: Some("some".to_owned()), ..Members::default() };

@@ -169,7 +169,10 @@ pub struct Progress {
 pub fn plan(snapshot: &Snapshot, cyclic: &Cyclic, progress: &mut dyn FnMut(Progress)) -> Plan {
     let apart = snapshot.jobs.iter().all(|job| job.request.needs.is_none());
     match cyclic.sub_batches {
-        _ if cyclic.offers == Offers::Overlapping && apart && snapshot.policy.criteria.is_empty() => {
+        _ if cyclic.offers == Offers::Overlapping
+            && apart
+            && snapshot.policy.criteria.is_empty() =>
+        {
             whole::plan_whole(snapshot, cyclic, progress)
         }
         _ if cyclic.offers == Offers::OnTheFly

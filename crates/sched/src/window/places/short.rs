@@ -1,8 +1,6 @@
 //! Which resource keeps tasks from the nodes, and how much of it would do.
 
-use tradewind_model::{
-    Grid, NodeId, Reason, Request, Resource, Slot, SlotList, Time, Window,
-};
+use tradewind_model::{Grid, NodeId, Reason, Request, Resource, Slot, SlotList, Time, Window};
 
 use crate::window::search::{Scratch, Search, Searcher};
 
@@ -77,9 +75,8 @@ pub(crate) fn least_demand(resource: &Resource) -> u64 {
 /// On how many of the nodes that suit otherwise the resource is short at the start of the window
 /// that a smaller demand gets, for as long as a task takes there.
 fn nodes_short(grid: &Grid, slots: &SlotList, request: &Request, short: &Short) -> (u32, u32) {
-    let suitable = grid.iter().filter(|(id, node)| {
-        request.suits(node) && grid.resources(*id).is_some()
-    });
+    let suitable =
+        grid.iter().filter(|(id, node)| request.suits(node) && grid.resources(*id).is_some());
     let (mut lacking, mut all) = (0, 0);
     for (id, node) in suitable {
         let start = short.window.start();
@@ -98,9 +95,8 @@ fn free(grid: &Grid, slots: &SlotList, span: Slot, resource: &Resource) -> u64 {
         let during = during.iter().take_while(|step| step.from < span.end);
         return during.map(|step| step.free.of(resource)).min().unwrap_or(0);
     }
-    let is_free = |slot: &Slot| {
-        slot.node == span.node && slot.start <= span.start && slot.end >= span.end
-    };
+    let is_free =
+        |slot: &Slot| slot.node == span.node && slot.start <= span.start && slot.end >= span.end;
     let has = |id: NodeId| grid.resources(id).map_or(0, |it| it.all.of(resource));
     if slots.as_slice().iter().any(is_free) { has(span.node) } else { 0 }
 }

@@ -47,23 +47,23 @@ fn any_sharing() -> impl Strategy<Value = Sharing> {
 fn any_grid() -> impl Strategy<Value = Grid> {
     let speeds = prop::sample::select(vec![500_u32, 1_000, 1_000, 2_000]);
     let has = ((1_u32..5, 0_u64..7, 0_u32..3).prop_map(amounts), any_sharing());
-    let has = prop::option::weighted(0.9, has.prop_map(|(all, sharing)| {
-        NodeResources { all, sharing }
-    }));
+    let has =
+        prop::option::weighted(0.9, has.prop_map(|(all, sharing)| NodeResources { all, sharing }));
     let one = (speeds, 0_i64..4, 0_u32..2, has, prop::option::weighted(0.8, 0_i64..3));
     prop::collection::vec(one, 1..=3).prop_map(|nodes| {
-        let build = |(i, (speed, price, site, _, watts)): (usize, &(u32, i64, u32, _, Option<i64>))| {
-            let watts = watts.map(|it| ("watts".to_owned(), Attribute::Number(it)));
-            Node {
-                name: format!("n{i}"),
-                site: SiteId(*site),
-                host: None,
-                performance: Performance::from_thousandths(*speed).unwrap(),
-                price: Price(*price),
-                attributes: watts.into_iter().collect::<Attributes>(),
-                times: Times::Work,
-            }
-        };
+        let build =
+            |(i, (speed, price, site, _, watts)): (usize, &(u32, i64, u32, _, Option<i64>))| {
+                let watts = watts.map(|it| ("watts".to_owned(), Attribute::Number(it)));
+                Node {
+                    name: format!("n{i}"),
+                    site: SiteId(*site),
+                    host: None,
+                    performance: Performance::from_thousandths(*speed).unwrap(),
+                    price: Price(*price),
+                    attributes: watts.into_iter().collect::<Attributes>(),
+                    times: Times::Work,
+                }
+            };
         let sites = ["a", "b"].map(|name| Site { name: name.into() }).to_vec();
         let grid = Grid::new(sites, nodes.iter().enumerate().map(build).collect()).unwrap();
         grid.with_resources(nodes.into_iter().map(|(_, _, _, has, _)| has).collect())
@@ -204,7 +204,8 @@ impl World {
             Criterion::Cost => window.cost().0,
             Criterion::ProcessorTime => window.processor_time().0,
             Criterion::Sum(name) => {
-                let rate = |node| tradewind_model::thousandths(&self.grid.node(node).attributes, name);
+                let rate =
+                    |node| tradewind_model::thousandths(&self.grid.node(node).attributes, name);
                 window.tasks().iter().map(|task| rate(task.node) * task.length.0).sum()
             }
         };
