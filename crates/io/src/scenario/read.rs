@@ -37,7 +37,9 @@ fn scenario(fields: &Fields<'_, '_>, name: &str, notes: &mut Notes<'_>) -> Optio
     requests::warn_of_hopeless(&jobs, horizon, notes);
     let (snapshot, busy) = snapshot(horizon, grid, free, jobs, policy.unwrap_or_default(), notes)?;
     let (busy, busy_parts) = busy.map(|all| all.into_iter().unzip()).unzip();
-    let busy_parts = busy_parts.unwrap_or_default();
+    let busy_parts: Vec<Option<Resources>> = busy_parts.unwrap_or_default();
+    let any = busy_parts.iter().any(Option::is_some);
+    let busy_parts = if any { busy_parts } else { Vec::new() };
     Some(Scenario { title: title.map(str::to_owned), notes: texts, snapshot, busy, busy_parts })
 }
 

@@ -414,7 +414,8 @@ prop_compose! {
             .collect();
         let slots = SlotList::from_busy(&grid, horizon, &busy);
         let snapshot = Snapshot { horizon, grid, slots, jobs, policy };
-        Scenario { title, notes, snapshot, busy: by_busy.then_some(busy) }
+        let busy = by_busy.then_some(busy);
+        Scenario { title, notes, snapshot, busy, busy_parts: Vec::new() }
     }
 }
 
