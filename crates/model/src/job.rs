@@ -1,6 +1,8 @@
 //! What a user asks for.
 
-use crate::{Attribute, Attributes, Money, Node, Performance, Price, Span, Time, TimeMode};
+use crate::{
+    Attribute, Attributes, Money, Node, Performance, Price, Span, TaskNeeds, Time, TimeMode,
+};
 
 /// What makes one window better than another; all are minimised. Equals are ordered by earlier
 /// start, then lower cost, then earlier finish, then node rank.
@@ -62,7 +64,7 @@ pub struct TaskGroup {
 /// they are equal within groups (paper 001, section 1).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// Tasks, each on a node of its own; at least 1.
+    /// Tasks, each on a node of its own unless `needs` says otherwise; at least 1.
     pub tasks: u32,
     /// Seconds that each task takes, counted by `times`; at least 1.
     pub work: Span,
@@ -87,6 +89,9 @@ pub struct Request {
     /// Further groups of tasks, which differ from the first in work, performance or attributes;
     /// most jobs have none.
     pub others: Vec<TaskGroup>,
+    /// What each task takes of its node, if tasks may share nodes; without it, each task has a
+    /// whole node. Only where all tasks are equal.
+    pub needs: Option<Box<TaskNeeds>>,
 }
 
 impl Request {
@@ -108,6 +113,7 @@ impl Request {
             criterion: Criterion::Start,
             spread: Spread::Grid,
             others: Vec::new(),
+            needs: None,
         }
     }
 

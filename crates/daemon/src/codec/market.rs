@@ -4,8 +4,8 @@ use serde_json::Value;
 use tradewind_model::{
     Admission, Attribute, Cause, Command, Correction, Criterion, Demand, JobId, JobState, Market,
     MarketState, Money, Outage, OutageId, Performance, Place, Pool, PoolId, Pools, Price, Reason,
-    RunningState, Share, Site, SiteId, SkipReason, Span, Spread, Terms, Time, TimeMode, Times,
-    Trade,
+    Resource, RunningState, Share, Site, SiteId, SkipReason, Span, Spread, Terms, Time, TimeMode,
+    Times, Trade,
 };
 
 use super::wire::{Decode, DecodeFault, Encode, Fields, Object, choice, object};
@@ -136,10 +136,13 @@ choice!(Command {
     "refuse" => Refuse { job, reason },
     "wake" => Wake { at },
 });
+choice!(Resource { "cores" => Cores, "memory" => Memory, "gres" => Gres(name) });
 choice!(Reason {
     "wider-than-grid" => WiderThanGrid { needed, nodes },
     "too-few-nodes" => TooFewNodes { needed, suitable, min_performance },
     "no-common-time" => NoCommonTime { needed, max = "most", deadline },
+    "too-few-places" => TooFewPlaces { needed, max = "most", deadline },
+    "resource-short" => ResourceShort { resource, needed, would_do, nodes, of },
     "budget-short" => BudgetShort { cheapest, budget },
     "too-late" => TooLate { earliest, deadline },
     "wider-than-queues" => WiderThanQueues { needed, widest },

@@ -4,13 +4,14 @@ mod groups;
 mod nodes;
 mod read;
 mod requests;
+mod resources;
 mod sites;
 #[cfg(test)]
 mod tests;
 mod words;
 mod write;
 
-use tradewind_model::{Slot, Snapshot};
+use tradewind_model::{Resources, Slot, Snapshot};
 
 use crate::diagnostics::Diagnostics;
 use crate::input::{self, Input};
@@ -34,6 +35,8 @@ pub struct Scenario {
     /// The owners' local tasks, if the file gave `busy` rather than `slots`; [`Snapshot::slots`]
     /// is the rest of the horizon then.
     pub busy: Option<Vec<Slot>>,
+    /// By entry of `busy`, what it takes of a shared node; all of the node where there is none.
+    pub busy_parts: Vec<Option<Resources>>,
 }
 
 /// Why jobs have a name that is short enough for a table.

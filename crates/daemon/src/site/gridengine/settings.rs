@@ -50,6 +50,9 @@ pub(super) fn pools(settings: &ManagedSettings) -> Result<Vec<Pool>, String> {
     let unit = match cluster.unit {
         cluster::NodeUnit::Node => Unit::Host,
         cluster::NodeUnit::Cores(cores) => Unit::Slots(cores),
+        cluster::NodeUnit::Shared { .. } => {
+            return Err("`unit`: memory of units is for Slurm; write `cores:N`".to_owned());
+        }
         cluster::NodeUnit::Gpu => return Err("`unit`: Grid Engine has slots, no GPUs".to_owned()),
     };
     let environment = cluster.options.iter().find(|(name, _)| name == ENVIRONMENT);
