@@ -58,6 +58,14 @@ pub(crate) async fn other_prices_are_tried(browser: &Browser, stage: &Stage) {
     // The actual window was an accepted offer, which the simulation does not know: where that makes a
     // difference, the page says so, and beside it is what was.
     browser.until("Actual: ").await;
+    // The page warns if the highest income is at an edge of what was tried, and only then.
+    let edge = "const incomes = [...document.querySelectorAll('#trial tbody tr')].slice(1)
+          .map((it) => Number(it.cells[2].innerText.replaceAll(',', '').replaceAll('\u202f', '')));
+        const best = incomes.map((it, at) => (it === Math.max(...incomes) ? at : -1)).filter((it) => it >= 0);
+        const isEdge = best.every((at) => at === 0 || at === incomes.length - 1);
+        return [incomes.length, isEdge, document.getElementById('edge') !== null]";
+    let found = browser.run(edge).await;
+    assert!(found[0] == 9 && found[1] == found[2], "{found}");
 }
 
 /// Candidates side by side; the page says when it is out of date, and asks before it switches.

@@ -244,7 +244,10 @@ impl Jobs {
     }
 
     fn all(&self) -> String {
-        words::grouped(self.found.count)
+        match self.found.count {
+            1 => "1 job".to_owned(),
+            count => format!("{} jobs", words::grouped(count)),
+        }
     }
 
     /// Sorted by the column; once more: the other way round.

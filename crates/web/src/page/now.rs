@@ -8,6 +8,7 @@ use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::{Job, State as Books};
 use tradewind_model::{PoolId, Time};
 
+use super::board;
 use super::census::Census;
 use super::reply::{PageResult, show as page};
 use super::shell::Shell;
@@ -35,8 +36,9 @@ struct NowPage {
     more_pools: usize,
     /// No job was submitted yet.
     is_new: bool,
-    /// Of which pools the timeline is: all.
+    /// Of which pools the timeline is: all. And its height.
     board_pools: &'static str,
+    board_height: u32,
 }
 
 /// A number with its name.
@@ -89,9 +91,11 @@ pub(crate) async fn show(State(context): State<Context>, caller: Caller) -> Page
         (cards, alerts(moment, &census), own(moment, census.own), pools(live), is_new)
     });
     let (cards, (alerts, more_alerts), own, mut pools, is_new) = look.await?;
+    let board_pools = "";
+    let sizes = pools.iter().map(|it| (it.pool.name.as_str(), it.pool.nodes));
+    let board_height = board::height(board_pools, sizes);
     pools.sort_by_key(|it| it.pool.price);
     let more_pools = pools.split_off(pools.len().min(POOLS)).len();
-    let board_pools = "";
     page(&NowPage {
         shell,
         cards,
@@ -102,6 +106,7 @@ pub(crate) async fn show(State(context): State<Context>, caller: Caller) -> Page
         more_pools,
         is_new,
         board_pools,
+        board_height,
     })
 }
 

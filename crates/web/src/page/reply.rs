@@ -4,7 +4,7 @@ use askama::Template;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-use super::assets::VERSION;
+use super::assets::version;
 use crate::failure::ErrorResponse;
 
 /// A page that was made.
@@ -87,7 +87,7 @@ impl IntoResponse for Trouble {
     fn into_response(self) -> Response {
         let (status, problem) = self.0.parts();
         let (message, hint) = (problem.message.as_str(), problem.hint.as_str());
-        let page = TroublePage { version: VERSION, status, message, hint };
+        let page = TroublePage { version: version(), status, message, hint };
         let mut response = html(status, page.render().unwrap_or_else(|_| message.to_owned()));
         response.extensions_mut().insert(self.0);
         response
