@@ -30,10 +30,11 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const SVG: &str = "image/svg+xml";
 
 /// Name, kind, content.
-const FILES: [(&str, &str, &str); 29] = [
+const FILES: [(&str, &str, &str); 30] = [
     ("base.css", CSS, include_str!("assets/base.css")),
     ("shell.js", SCRIPT, include_str!("assets/shell.js")),
     ("theme.js", SCRIPT, include_str!("assets/theme.js")),
+    ("jobs.js", SCRIPT, include_str!("assets/jobs.js")),
     ("live.js", SCRIPT, include_str!("assets/live.js")),
     ("ages.js", SCRIPT, include_str!("assets/ages.js")),
     ("reach.js", SCRIPT, include_str!("assets/reach.js")),
