@@ -60,7 +60,7 @@ pub(crate) async fn other_prices_are_tried(browser: &Browser, stage: &Stage) {
     browser.until("Actual: ").await;
     // The page warns if the highest income is at an edge of what was tried, and only then.
     let edge = "const incomes = [...document.querySelectorAll('#trial tbody tr')].slice(1)
-          .map((it) => Number(it.cells[2].innerText.replaceAll(',', '').replaceAll('\u202f', '')));
+          .map((it) => Number(it.cells[2].innerText.replace(/[^0-9.]/g, '')));
         const best = incomes.map((it, at) => (it === Math.max(...incomes) ? at : -1)).filter((it) => it >= 0);
         const isEdge = best.every((at) => at === 0 || at === incomes.length - 1);
         return [incomes.length, isEdge, document.getElementById('edge') !== null]";

@@ -104,7 +104,9 @@ async fn several_jobs_are_changed_at_once(browser: &Browser, stage: &Stage) {
     let none = "const button = document.querySelector('#bulk button[value=hold]');
         return button.disabled && !document.getElementById('choose-all').hidden";
     until(browser, none).await;
-    browser.run("const all = document.getElementById('choose-all'); all.focus(); all.click()").await;
+    browser
+        .run("const all = document.getElementById('choose-all'); all.focus(); all.click()")
+        .await;
     browser.until("3 of 3 rows chosen").await;
     browser.run("document.querySelector('#bulk button[value=cancel]').click()").await;
     browser.until("6 jobs cancelled.").await;
