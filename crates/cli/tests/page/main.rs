@@ -158,10 +158,10 @@ async fn users_see_their_own(browser: &Browser, stage: &Stage) {
     browser.go(&stage.url("/jobs?show=all")).await;
     browser.until("There are no jobs here").await;
     browser.go(&stage.url("/jobs/1")).await;
-    browser.until("you have no job 1").await;
+    browser.until("You have no job 1").await;
     look(browser, "trouble").await;
     browser.go(&stage.url("/policy")).await;
-    browser.until("only an administrator").await;
+    browser.until("Only an administrator").await;
     browser.go(&stage.url("/")).await;
     browser.run("document.querySelector('#mirror').closest('details').open = true").await;
     browser.until("of another user").await;

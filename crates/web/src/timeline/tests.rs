@@ -230,8 +230,8 @@ fn names_keep_their_rows_and_are_in_natural_order() {
         named(&["n10"], 20, 30),
     ];
     let board = Board::new(Scene { pools, tasks });
-    let names: Vec<String> = (0..4).map(|row| board.row_name(row)).collect();
-    assert_eq!(names, ["n1", "n2", "n10", "4"]);
+    let names: Vec<&str> = (0..4).map(|row| board.row_name(row)).collect();
+    assert_eq!(names, ["n1", "n2", "n10", ""]);
     let rows: Vec<_> = board.blocks.iter().map(|it| (it.task, it.rows.clone())).collect();
     // The owner's two nodes: one is free, one must be drawn over.
     assert_eq!(rows, [(0, 2..3), (1, 0..2), (2, 0..1), (2, 3..4), (3, 2..3)]);

@@ -133,7 +133,7 @@ fn observed_clusters_are_for_administrators() {
     assert!(text.contains("No cluster is observed"), "{text}");
     assert!(!page(&stage, "root", "/").contains("href=\"/shadow\""), "there is none");
     let (status, text) = stage.send("ana", "GET", "/shadow", &[("accept", "text/html")], vec![]);
-    assert!(status == 403 && text.contains("only an administrator"), "{text}");
+    assert!(status == 403 && text.contains("Only an administrator"), "{text}");
     stage.stop();
 }
 
@@ -214,10 +214,10 @@ fn a_wrong_address_is_reported_on_a_page() {
     let send =
         |path: &str, accept: &str| stage.send("ana", "GET", path, &[("accept", accept)], vec![]);
     for (path, status, said) in [
-        ("/jobs?page=x", 400, "the query is wrong"),
-        ("/jobs/x", 400, "the path names nothing"),
-        ("/jobs/99", 404, "you have no job 99"),
-        ("/nowhere", 404, "there is no such page"),
+        ("/jobs?page=x", 400, "The query is wrong"),
+        ("/jobs/x", 400, "The path names nothing"),
+        ("/jobs/99", 404, "You have no job 99"),
+        ("/nowhere", 404, "There is no such page"),
     ] {
         let (found, text) = send(path, "text/html");
         assert_eq!(found, status, "{path}: {text}");

@@ -230,8 +230,9 @@ function start(surface) {
   function place_(row, nodes) {
     const pool = frame.pools.find((it) => row >= it.first && row < it.first + it.nodes);
     if (!pool) return '';
-    const name = shown.names[row - shown.part.first] || String(row - pool.first + 1);
+    const name = shown.names[row - shown.part.first];
     if (pool.price < 0) return `${count(nodes, 'node', 'nodes')} ${pool.name}`;
+    if (!name) return `${count(nodes, 'node', 'nodes')} of ${pool.name}`;
     return nodes === 1 ? `${pool.name}, node ${name}` : `${count(nodes, 'node', 'nodes')} of ${pool.name}, from ${name} on`;
   }
 
