@@ -170,7 +170,7 @@ async fn pages_are_light(browser: &Browser, stage: &Stage) {
     ];
     for path in paths {
         browser.go(&stage.url(path)).await;
-        tokio::time::sleep(std::time::Duration::from_millis(700)).await;
+        browser.jumps().await; // until it rests
         let script = "const all = ['navigation', 'resource'].flatMap((it) => performance.getEntriesByType(it));
             return all.filter((it) => !/v1.events/.test(it.name)).reduce((sum, it) => sum + it.encodedBodySize, 0)";
         let weight = browser.run(script).await.as_u64().unwrap();
