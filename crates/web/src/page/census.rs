@@ -60,10 +60,10 @@ pub(super) struct OwnJobs {
 
 /// The last census, for all readers.
 #[derive(Debug, Default)]
-pub(crate) struct LastCensus(Mutex<Option<Kept>>);
+pub(crate) struct LastCensus(Mutex<Option<KeptCensus>>);
 
 #[derive(Debug)]
-struct Kept {
+struct KeptCensus {
     census: Arc<Census>,
     /// The journal's row that it shows, or one before.
     seq: u64,
@@ -81,14 +81,14 @@ impl LastCensus {
         let plan = blocking(move || advisor.plan()).await?;
         let planned = plan.as_ref().map(|plan| plan.queue.queue_as_of);
         let is_now =
-            |it: &&Kept| (it.seq, it.planned) == (seq, planned) && it.made.elapsed() < FRESH;
+            |it: &&KeptCensus| (it.seq, it.planned) == (seq, planned) && it.made.elapsed() < FRESH;
         if let Some(kept) = last.as_ref().filter(is_now) {
             return Ok(Arc::clone(&kept.census));
         }
         let made = Instant::now();
         let look = move |live: &Live| Census::new(&Moment::new(live.state(), plan.as_deref()));
         let census = Arc::new(context.look(look).await?);
-        *last = Some(Kept { census: Arc::clone(&census), seq, planned, made });
+        *last = Some(KeptCensus { census: Arc::clone(&census), seq, planned, made });
         Ok(census)
     }
 }
