@@ -31,7 +31,7 @@ pub(crate) struct Census {
 
 /// What there is of some users' jobs.
 #[derive(Debug, Default)]
-pub(super) struct JobCounts {
+pub(super) struct CardCounts {
     /// By list.
     pub(super) running: usize,
     pub(super) waiting: usize,
@@ -47,7 +47,7 @@ pub(super) struct JobCounts {
 /// What there is of one user's jobs, by their numbers.
 #[derive(Debug, Default)]
 pub(super) struct OwnJobs {
-    counts: JobCounts,
+    counts: CardCounts,
     /// Those that failed in the last day, and that do not go on by themselves.
     pub(super) failed: Vec<u64>,
     pub(super) stuck: Vec<u64>,
@@ -111,9 +111,9 @@ impl Census {
     }
 
     /// Of the jobs that the reader may see.
-    pub(super) fn seen_by(&self, actor: &Actor) -> JobCounts {
+    pub(super) fn seen_by(&self, actor: &Actor) -> CardCounts {
         let seen = self.users.iter().filter(|(user, _)| actor.may_act_for(user));
-        seen.fold(JobCounts::default(), |sum, (_, own)| sum.and(&own.counts))
+        seen.fold(CardCounts::default(), |sum, (_, own)| sum.and(&own.counts))
     }
 
     /// The reader's own jobs, if there were some.
@@ -126,9 +126,9 @@ fn sooner(one: Option<i64>, other: Option<i64>) -> Option<i64> {
     one.into_iter().chain(other).min()
 }
 
-impl JobCounts {
-    fn and(self, other: &JobCounts) -> JobCounts {
-        JobCounts {
+impl CardCounts {
+    fn and(self, other: &CardCounts) -> CardCounts {
+        CardCounts {
             running: self.running + other.running,
             waiting: self.waiting + other.waiting,
             held: self.held + other.held,

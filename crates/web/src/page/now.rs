@@ -9,7 +9,7 @@ use tradewind_daemon::live::state::State as Books;
 use tradewind_model::{PoolId, Time};
 
 use super::board;
-use super::census::{Census, JobCounts, OwnJobs};
+use super::census::{CardCounts, Census, OwnJobs};
 use super::reply::{PageResult, show as page};
 use super::shell::Shell;
 use super::words;
@@ -200,7 +200,7 @@ fn card(name: &'static str, value: String, note: String, link: &str) -> Card {
 }
 
 /// The jobs that the reader may see: as many as the lists to which the cards lead.
-fn of_jobs(actor: &Actor, counts: &JobCounts) -> Vec<Card> {
+fn of_jobs(actor: &Actor, counts: &CardCounts) -> Vec<Card> {
     let names = match actor.role {
         Role::Administrator => ["running", "waiting", "held", "booked", "failed"],
         _ => ["of your jobs run", "wait", "are held", "are booked", "failed"],
