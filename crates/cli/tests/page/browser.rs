@@ -106,8 +106,8 @@ impl Browser {
     }
 
     /// How far parts of the page have jumped since it began to load, as browsers count layout shift,
-    /// and what jumped from where to where; nothing where they do not count it. It comes back when the
-    /// page has been at rest for a while.
+    /// and what jumped from where to where; nothing where they do not count it. What comes with the
+    /// market's news is no loading. It comes back when the page has been at rest for a while.
     pub(crate) async fn jumps(&self) -> (f64, String) {
         let script = "const done = arguments[arguments.length - 1];
             let sum = 0;
@@ -117,7 +117,8 @@ impl Browser {
             const name = (it) => it?.id || it?.className || it?.nodeName || 'what is gone';
             new PerformanceObserver((list) => {
               for (const it of list.getEntries()) {
-                if (it.hadRecentInput) continue;
+                const [news] = performance.getEntriesByName('news');
+                if (it.hadRecentInput || (news && it.startTime >= news.startTime)) continue;
                 sum += it.value;
                 said.push(`${it.value.toFixed(3)} at ${Math.round(it.startTime)}: ${it.sources.map((part) =>
                   `${name(part.node)} ${place(part.previousRect)} > ${place(part.currentRect)}`).join(', ')}`);

@@ -31,6 +31,8 @@ pub(crate) async fn a_price_is_changed(browser: &Browser, stage: &Stage) {
     browser.click("button[value=preview]").await;
     browser.click("button[value=confirm]").await;
     browser.until("alpha/main\tadmin\t900").await;
+    // A chart below the mouse is not put in again: all of the page with the new price.
+    browser.go(&stage.url("/market")).await;
     // What has the focus is not put in again.
     browser.run("document.querySelector('#prices svg.chart').focus()").await;
     let chart = browser.client.find(Locator::Css("#prices svg.chart")).await.unwrap();
