@@ -205,6 +205,7 @@ async fn the_pages_are_accessible(browser: &Browser, stage: &Stage) {
         ("job-over", "/jobs/2"),
         ("job-running", "/jobs/4"),
         ("job-waiting", "/jobs/5"),
+        ("submit-new", "/submit"),
         ("quote", "/quote"),
         ("market", "/market?try=alpha%2Fmain"),
         ("ledger", "/ledger?account="),
@@ -230,7 +231,7 @@ async fn the_pages_are_accessible(browser: &Browser, stage: &Stage) {
 }
 
 /// How far a page may jump while it loads: browsers call 0.1 good.
-const FAR: f64 = 0.05;
+const FAR: f64 = 0.03;
 
 async fn a_theme_is_remembered(browser: &Browser, stage: &Stage) {
     let theme = "return document.documentElement.dataset.theme || 'auto'";
