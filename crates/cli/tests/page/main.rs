@@ -92,6 +92,9 @@ async fn a_new_market_says_what_to_do(browser: &Browser, stage: &Stage) {
         browser.until(said).await;
         look(browser, name).await;
     }
+    // A token is not revoked by one click.
+    browser.click("details.confirm summary").await;
+    browser.until("What uses it stops working at once").await;
 }
 
 async fn a_quote_is_accepted_and_its_job_runs(browser: &Browser, stage: &Stage) {
