@@ -221,7 +221,7 @@ async fn the_pages_are_accessible(browser: &Browser, stage: &Stage) {
     ];
     let mut jumps = Vec::new();
     for (name, path) in pages {
-        // A page that comes in pieces, and scripts that run late, move nothing either.
+        // Nothing moves either where a page arrives piece by piece and scripts run late.
         browser.slow(40_000).await;
         browser.go(&stage.url(path)).await;
         jumps.push((name, browser.jumps().await));

@@ -72,8 +72,8 @@ struct KeptCensus {
 }
 
 impl LastCensus {
-    /// What there is of jobs now: counted once per row of the journal and plan of the queue, whoever
-    /// asks; who asks meanwhile waits for it.
+    /// What there is of jobs now: counted once per row of the journal and plan of the queue, for all
+    /// readers; requests that come meanwhile wait for it.
     pub(super) async fn of(&self, context: &Context) -> Answer<Arc<Census>> {
         let mut last = self.0.lock().await;
         let seq = context.market.gauges().last_row();

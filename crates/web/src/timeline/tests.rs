@@ -202,7 +202,7 @@ proptest! {
         let fewer = board.only(|_, row| stays(row));
         let name = |board: &Board, row: u32| {
             let lane = board.lanes().iter().find(|it| it.rows.contains(&row)).unwrap();
-            (lane.name.clone(), board.row_name(row))
+            (lane.name.clone(), board.row_name(row).to_owned())
         };
         let by_name = |board: &Board| {
             let all = drawn(board).into_iter().map(|((row, at), kinds)| ((name(board, row), at), kinds));

@@ -370,8 +370,7 @@ fn pages_and_their_files_are_packed_and_files_are_kept() {
         (head, answer.len() - end)
     };
     let text = page(&stage, "root", "/");
-    let (_, script) = text.split_once("<script type=\"module\" src=\"").unwrap();
-    let script = script.split_once('"').unwrap().0;
+    let script = text.split('"').find(|it| it.ends_with("/timeline.js")).unwrap();
     for path in ["/", "/jobs", "/market", script] {
         let (plain, packed) = (head_and_size(path, "identity"), head_and_size(path, "gzip"));
         let is_packed = |head: &str| head.contains("content-encoding: gzip");
@@ -407,7 +406,7 @@ fn cards_count_what_their_lists_have() {
     let cards = |user: &str| {
         let text = page(&stage, user, "/");
         let all = text.split("<a class=\"card").skip(1).filter_map(|card| {
-            let path = card.split_once("href=\"/jobs?")?.1.split_once('"')?.0.replace("&amp;", "&");
+            let path = card.split_once("href=\"/jobs?")?.1.split_once('"')?.0.replace("&#38;", "&");
             let value = card.split_once("<span class=\"value\">")?.1.split_once('<')?.0;
             Some((format!("/jobs?{path}"), value.parse::<u32>().ok()?))
         });
