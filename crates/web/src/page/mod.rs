@@ -64,6 +64,7 @@ use crate::failure::ErrorResponse;
 use reply::Trouble;
 
 pub(crate) use board::Boards;
+pub(crate) use census::LastCensus;
 pub(crate) use policy::{Compared, Copied};
 pub(crate) use prices::LastChanges;
 pub(crate) use runs::Runs;

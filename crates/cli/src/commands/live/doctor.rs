@@ -15,7 +15,7 @@ use tradewind_postgres::{Address, Facts, Postgres};
 use tradewind_web::documents::{Market as MarketDocument, Site, SiteList, SiteState, TokenList};
 
 use super::{Sheet, token};
-use crate::client::words::moment;
+use crate::client::words::moment_of_all;
 use crate::client::{Market, MarketArgs, Sent, place};
 use crate::commands::up::peers::greet;
 use crate::exit::{Exit, Failure, Outcome};
@@ -218,7 +218,7 @@ fn failing(folder: &Path) -> Vec<(String, Finding)> {
 
 /// What the market says of a site that fails.
 fn state_of(site: &Site) -> Finding {
-    let since = site.since.map(|at| format!(" since {}", moment(at))).unwrap_or_default();
+    let since = site.since.map(|at| format!(" since {}", moment_of_all(at))).unwrap_or_default();
     let reason = site.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
     let remedy = match site.state {
         SiteState::Refusing => {
