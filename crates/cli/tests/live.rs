@@ -39,6 +39,10 @@ impl Stage {
     fn start(&mut self) {
         let url = self.state().join("url");
         drop(std::fs::remove_file(&url));
+        // As large on every machine.
+        std::fs::create_dir_all(self.state()).unwrap();
+        let note = self.state().join("default-sites.json");
+        std::fs::write(note, "{\"alpha\": 4, \"beta\": 2}").unwrap();
         let mut up = Command::new(PROGRAM);
         up.args(["up", "--shared-account", "--listen", "127.0.0.1:0", "--state"]).arg(self.state());
         let config = self.folder.path().join("tradewind.toml");

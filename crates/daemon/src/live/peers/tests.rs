@@ -1,10 +1,11 @@
+mod checks;
 mod liars;
 mod paper;
 mod receipts;
 mod silent;
 mod volunteers;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use tradewind_io::submission::{Conditions, OnLost, Submission, Surroundings, TimeLimit, Work};
@@ -157,7 +158,7 @@ impl Pair {
 
     fn hear(&mut self, reports: &[StatusReport]) {
         let (peer, reports) = (Peer(1), reports.to_vec());
-        self.step(0, Input::Reported { peer, reports, without_output: BTreeSet::new() });
+        self.step(0, Input::Reported { peer, reports, outputs: BTreeMap::new() });
     }
 
     /// The site of `b` will not run the task.
