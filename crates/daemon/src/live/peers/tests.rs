@@ -1,4 +1,5 @@
 mod checks;
+mod fast;
 mod liars;
 mod paper;
 mod receipts;
@@ -44,11 +45,15 @@ struct Pair {
 }
 
 fn live(place: usize, nodes: u32) -> Live {
+    live_of(place, nodes, Performance::REFERENCE)
+}
+
+fn live_of(place: usize, nodes: u32, performance: Performance) -> Live {
     let pool = Pool {
         name: "s/x".to_owned(),
         site: SiteId(0),
         nodes,
-        performance: Performance::REFERENCE,
+        performance,
         price: Price(1_000_000),
         attributes: Attributes::new(),
         admission: Admission::NONE,
