@@ -48,6 +48,7 @@ use super::limits::Limits;
 use super::local::records::now;
 use super::managed::bundle::{Words, ahead};
 use super::managed::driver::judge::{self, TaskVerdict};
+use super::managed::driver::missing::MissingTasks;
 use super::managed::driver::manager::{
     self, ManagedTask, PoolsView, Reservation, ReservationsOf, SubmitAnswer, TaskSubmission,
 };
@@ -98,11 +99,10 @@ fn open_as(
     let master = Master {
         pools,
         options,
-        patience,
         instances: Vec::new(),
         reservations: Vec::new(),
         units: Vec::new(),
-        missing: BTreeMap::new(),
+        missing: MissingTasks::new(patience),
         rule: rule::KnownRule::default(),
         resources: resources::HostResources::named(&settings.cluster.options),
     };
@@ -115,13 +115,12 @@ struct Master {
     pools: Vec<Pool>,
     /// Words for every `qsub`, such as `-P` and a project.
     options: Vec<String>,
-    patience: Duration,
     instances: Vec<Instance>,
     /// Those that do not end just now.
     reservations: Vec<replies::AdvanceReservation>,
     /// Slots of a unit by pool, as the cluster said last.
     units: Vec<Option<u32>>,
-    missing: BTreeMap<Tag, ends::Missing>,
+    missing: MissingTasks,
     rule: rule::KnownRule,
     resources: resources::HostResources,
 }
@@ -223,7 +222,7 @@ impl Manager for Master {
             let name = words::name_of(&ticket.tag);
             jobs.iter().any(|job| job.name == name && job.owner == ticket.account)
         };
-        self.missing.retain(|tag, _| open(tag).is_some_and(|ticket| !is_listed(ticket)));
+        self.missing.retain(|tag| open(tag).is_some_and(|ticket| !is_listed(ticket)));
         Ok(jobs)
     }
 
