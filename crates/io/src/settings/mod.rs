@@ -53,7 +53,7 @@ pub struct Settings {
     pub money: Credits,
     /// Webhooks and mail.
     pub notify: Notify,
-    /// In the order of the file; empty: the daemon's own two small ones.
+    /// In the order of the file; empty: the daemon's two default ones.
     pub sites: Vec<Site>,
     /// Clusters that are only observed (`mode = "observe"`), in the order of the file: they are no
     /// part of the market.
