@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use tradewind_io::settings::cluster::Members;
@@ -100,7 +100,7 @@ impl DefaultSlots {
     }
 }
 
-fn unreadable(path: &PathBuf, why: &str) -> Failure {
+fn unreadable(path: &Path, why: &str) -> Failure {
     let message = format!("failed to read `{}`: {why}", path.display());
     let hint = "write the slots of both sites, as `{\"alpha\": 4, \"beta\": 2}`; or name sites with \
                 `[[site]]` in a configuration";

@@ -8,7 +8,7 @@ use tradewind_model::{Money, PoolId, Price, SiteId, Span, Time};
 use tradewind_sched::negotiation::Peer;
 
 use super::money::Account;
-use super::peers::{PeerMessage, Settlement, StatusQuery, StatusReport};
+use super::peers::{PeerMessage, PeerOutput, Settlement, StatusQuery, StatusReport};
 use super::projects::import::AccountingRow;
 use super::projects::{MemberRole, SpendingLimits};
 use super::rights::{Actor, Expiry, Role, TokenHash, TokenTerms};

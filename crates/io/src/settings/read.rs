@@ -19,7 +19,7 @@ use crate::input::Input;
 use crate::kind;
 use crate::scenario::NameLines;
 use crate::submission::TIMES;
-use crate::value::{self, Value, ValueKind};
+use crate::value::{self, ValueKind};
 
 pub(super) fn parse(input: &Input) -> Result<(Settings, Diagnostics), Diagnostics> {
     let document = value::parse(input)?;

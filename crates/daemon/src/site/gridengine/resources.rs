@@ -251,8 +251,8 @@ impl HostResources {
                 all.generic.extend(count.map(|count| (name.clone(), count)));
             }
         }
-        if let Some(gpus) = self.of_generic("gpu").and_then(|one| all.generic.get(&one.name)) {
-            let gpus = *gpus;
+        let gpus = self.of_generic("gpu").and_then(|one| all.generic.get(&one.name));
+        if let Some(gpus) = gpus.copied() {
             all.generic.insert("gpu".to_owned(), gpus);
         }
         all
