@@ -155,7 +155,8 @@ mod tests {
 
     #[test]
     fn a_note_that_makes_no_sense_is_refused_with_what_to_write() {
-        for text in ["", "4 2", "{\"alpha\": 0, \"beta\": 2}", "{\"alpha\": 4}", "{\"alpha\": -1}"] {
+        for text in ["", "4 2", "{\"alpha\": 0, \"beta\": 2}", "{\"alpha\": 4}", "{\"alpha\": -1}"]
+        {
             let folder = tempfile::tempdir().unwrap();
             write(&folder.path().join(NOTE), text).unwrap();
             let failure = DefaultSlots::begin(folder.path(), write).unwrap_err();

@@ -74,8 +74,6 @@ pub(crate) fn owners_first(settings: &Settings) -> BTreeMap<String, OwnersFirst>
     settings.sites.iter().filter_map(first).collect()
 }
 
-}
-
 /// What the market plans with: pools are called `SITE/POOL`, and their nodes have the attributes
 /// `site`, `pool`, `resources` (the pool's full name: see [`RESOURCES`]) and, where one is set, `class`. Prices are those outside all hours.
 pub(crate) fn pools(settings: &Settings) -> Result<Pools, Failure> {

@@ -101,9 +101,8 @@ mod tests {
                 );
                 client.write_all(head.as_bytes()).unwrap();
                 let piece = [b' '; 1 << 16];
-                let all = (0..length / piece.len() as u64).take_while(|_| {
-                    client.write_all(&piece).is_ok()
-                });
+                let all = (0..length / piece.len() as u64)
+                    .take_while(|_| client.write_all(&piece).is_ok());
                 all.count() * piece.len()
             });
             sent[1]

@@ -14,9 +14,9 @@ use tradewind_sched::negotiation::{
 use super::CodecError;
 use super::wire::{self, Decode, DecodeFault, Encode, Fields, Object, choice, object};
 use crate::live::peers::{
-    Away, BrokenOffer, MessageBody, PeerChecks, PeerEntry, PeerMessage, PeerVerdict, Peers, Receipt, Receipts,
-    RemoteOrigin, RemoteProgress, RemoteStatus, Settlement, Standing, StatusQuery, StatusReport,
-    Traveller,
+    Away, BrokenOffer, MessageBody, PeerChecks, PeerEntry, PeerMessage, PeerVerdict, Peers,
+    Receipt, Receipts, RemoteOrigin, RemoteProgress, RemoteStatus, Settlement, Standing,
+    StatusQuery, StatusReport, Traveller,
 };
 use crate::live::state::Finish;
 

@@ -78,8 +78,7 @@ fn jobs_get_gpus_and_memory_where_they_are_and_are_refused_by_name_elsewhere() {
 
 #[test]
 fn a_reservation_has_the_resources_of_its_job() {
-    let mut bench =
-        GridBench::on(cluster(), |settings| settings.cluster.mode = Mode::Reservation);
+    let mut bench = GridBench::on(cluster(), |settings| settings.cluster.mode = Mode::Reservation);
     let mut first = order(&mut bench, 1, &TaskBehaviour::Exit { after: 600, code: 0 });
     first.passed_through = options(&[("gres", "gpu:2")]);
     bench.site().submit(&first).unwrap();
@@ -91,10 +90,7 @@ fn a_reservation_has_the_resources_of_its_job() {
     let mut booked = order(&mut bench, 3, &TaskBehaviour::Exit { after: 0, code: 0 });
     (booked.passed_through, booked.aside) = (second.passed_through, true);
     let answer = bench.site().submit(&booked);
-    assert!(
-        matches!(&answer, Err(SiteError::Refused(why)) if why.contains("gpu=1")),
-        "{answer:?}"
-    );
+    assert!(matches!(&answer, Err(SiteError::Refused(why)) if why.contains("gpu=1")), "{answer:?}");
     bench.site().withdraw(&tag(1)).unwrap();
 }
 

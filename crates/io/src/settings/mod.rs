@@ -25,8 +25,8 @@ use cluster::{Cluster, Members};
 pub use hours::Hours;
 pub use journal::Journal;
 use machine::LocalAccounts;
-use schedule::Schedule;
 pub use peers::{Peer, PeerCheck};
+use schedule::Schedule;
 pub use sign_in::{Provider, RoleName, SignIn};
 pub use store::{JournalStore, Standby, StoreUrl};
 

@@ -11,8 +11,8 @@ use tradewind_io::submission::{
 use tradewind_model::{Money, Span, Time, Times};
 use tradewind_sched::negotiation::Peer;
 
-use super::{BrokenOffer, PeerEntry};
 use super::trust::has_run;
+use super::{BrokenOffer, PeerEntry};
 use crate::live::money::Account;
 use crate::live::record::{JobRecord, Record};
 use crate::live::state::{Finish, Job, JobHold, Phase, State};

@@ -48,10 +48,10 @@ use super::limits::Limits;
 use super::local::records::now;
 use super::managed::bundle::{Words, ahead};
 use super::managed::driver::judge::{self, TaskVerdict};
-use super::managed::driver::missing::MissingTasks;
 use super::managed::driver::manager::{
     self, ManagedTask, PoolsView, Reservation, ReservationsOf, SubmitAnswer, TaskSubmission,
 };
+use super::managed::driver::missing::MissingTasks;
 use super::managed::driver::{Base, Driver, ManagedSettings, Manager, Ownership, SurveyPart};
 use super::managed::spool::{Here, Trace};
 use super::managed::tickets::Ticket;
@@ -427,9 +427,9 @@ impl Master {
         let most = pool.map(|pool| self.resources.most(pool, &self.instances)).unwrap_or_default();
         match most.hold(&asked) {
             true => Ok(words),
-            false => {
-                Err(SiteError::Refused(format!("no host of the pool has {asked}; they have {most}")))
-            }
+            false => Err(SiteError::Refused(format!(
+                "no host of the pool has {asked}; they have {most}"
+            ))),
         }
     }
 

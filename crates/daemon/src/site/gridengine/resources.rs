@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use super::cluster::GridEngineCluster;
 use super::replies::Instance;
 use super::settings::{Pool, Unit};
+use crate::site::SiteError;
 use crate::site::managed::driver::Base;
 use crate::site::resources::{Resources, generic};
-use crate::site::SiteError;
 
 /// What is known is asked for again after this time.
 const READ: Duration = Duration::from_secs(600);

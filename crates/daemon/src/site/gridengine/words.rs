@@ -166,15 +166,8 @@ pub(super) fn is_unheard(complaint: &str) -> bool {
 /// Options of a submission that ask for something which only Slurm can give, or which Grid Engine calls
 /// otherwise at every site: left out silently, the job would run where it cannot.
 pub(super) fn unmet(order: &Order) -> Option<&str> {
-    const DEMANDS: [&str; 7] = [
-        "mem-per-gpu",
-        "gpus-per-task",
-        "gpus-per-socket",
-        "licenses",
-        "container",
-        "bb",
-        "bbf",
-    ];
+    const DEMANDS: [&str; 7] =
+        ["mem-per-gpu", "gpus-per-task", "gpus-per-socket", "licenses", "container", "bb", "bbf"];
     let mut names = order.passed_through.iter().map(|(name, _)| name.as_str());
     names.find(|name| DEMANDS.contains(&name.trim_start_matches('-')))
 }

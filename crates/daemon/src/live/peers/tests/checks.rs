@@ -34,7 +34,8 @@ impl Pair {
     fn computed(&self, job: u64) -> String {
         let submission = &self.lives[1].state().jobs[&job].submission;
         let Work::Script { text, arguments } = &submission.work else { panic!("no script") };
-        let shell = std::process::Command::new("sh").args(["-c", text, "check"]).args(arguments).output();
+        let shell =
+            std::process::Command::new("sh").args(["-c", text, "check"]).args(arguments).output();
         String::from_utf8(shell.unwrap().stdout).unwrap()
     }
 
