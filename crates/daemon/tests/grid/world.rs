@@ -1,6 +1,6 @@
 //! The grid: markets, the network between them, and what goes wrong.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rand::{RngExt as _, SeedableRng as _};
