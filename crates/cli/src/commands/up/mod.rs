@@ -63,8 +63,9 @@ Examples:
   tradewind up --config tradewind.toml --state /var/lib/tradewind
 
 Without a configuration there are two sites on this machine, `alpha` and `beta`, whose nodes are
-slots for real processes: one for each processor. The URL and the file of the administrator's token are printed;
-`tradewind submit`, `jobs`, `ledger` and the other commands find both by themselves.
+slots for real processes: one for each processor. The URL and the file of the administrator's
+token are printed; `tradewind submit`, `jobs`, `ledger` and the other commands find both by
+themselves.
 
 Ctrl-C or SIGTERM stops it. Running jobs go on, and the next `up` takes them over.")]
 pub(crate) struct Args {
