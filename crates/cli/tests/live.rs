@@ -39,12 +39,18 @@ impl Stage {
     fn start(&mut self) {
         let url = self.state().join("url");
         drop(std::fs::remove_file(&url));
+        // As large on every machine.
+        std::fs::create_dir_all(self.state()).unwrap();
+        let note = self.state().join("default-sites.json");
+        std::fs::write(note, "{\"alpha\": 4, \"beta\": 2}").unwrap();
         let mut up = Command::new(PROGRAM);
         up.args(["up", "--shared-account", "--listen", "127.0.0.1:0", "--state"]).arg(self.state());
         let config = self.folder.path().join("tradewind.toml");
         if config.exists() {
             up.arg("--config").arg(config);
         }
+        // As a service manager starts it.
+        up.env_remove("USER");
         up.arg("--quiet").stdin(Stdio::null()).stdout(Stdio::null());
         self.daemon = Some(up.spawn().unwrap());
         let begun = Instant::now();
@@ -146,14 +152,22 @@ fn a_job_from_its_quote_to_the_ledger() {
     stage.text(&["cancel", "3"], 0);
     stage.text(&["wait", "3"], 1);
     stage.text(&["cancel", "3", "99"], 1);
+    let show = "echo $SLURM_SUBMIT_DIR,$SLURM_JOB_NODELIST,$USER; id -un";
+    let words = ["submit", "--time", "1", "--wait", "--output", "told", "--wrap", show];
+    stage.text(&words, 0);
 
     let written = stage.text(&["output", "1"], 0);
     let here = stage.folder.path().canonicalize().unwrap();
     assert_eq!(written, format!("a b -x in {}\n", here.display()));
+    let told = std::fs::read_to_string(stage.folder.path().join("told")).unwrap();
+    let (variables, account) = told.trim().split_once('\n').unwrap();
+    let variables: Vec<&str> = variables.split(',').collect();
+    assert_eq!((Path::new(variables[0]), variables[2]), (here.as_path(), account), "{told}");
+    assert!(variables[1].contains('/'), "a slot: {told}");
     let job = stage.json(&["job", "1"]);
     assert_eq!((job["state"].as_str(), job["exit"]["code"].as_i64()), (Some("FAILED"), Some(3)));
     let all = stage.json(&["jobs", "--all"]);
-    assert_eq!(all["jobs"].as_array().unwrap().len(), 3);
+    assert_eq!(all["jobs"].as_array().unwrap().len(), 4);
     assert_eq!(stage.json(&["jobs"])["jobs"].as_array().unwrap().len(), 0);
 
     let (balance, held) = money(&stage, "user:admin");

@@ -1,6 +1,6 @@
 //! What goes into the live market, and what is answered.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tradewind_io::submission::{OnBreach, Submission};
@@ -8,7 +8,7 @@ use tradewind_model::{Money, PoolId, Price, SiteId, Span, Time};
 use tradewind_sched::negotiation::Peer;
 
 use super::money::Account;
-use super::peers::{PeerMessage, Settlement, StatusQuery, StatusReport};
+use super::peers::{PeerMessage, PeerOutput, Settlement, StatusQuery, StatusReport};
 use super::projects::import::AccountingRow;
 use super::projects::{MemberRole, SpendingLimits};
 use super::rights::{Actor, Expiry, Role, TokenHash, TokenTerms};
@@ -61,8 +61,8 @@ pub enum Input {
         peer: Peer,
         /// What it said.
         reports: Vec<StatusReport>,
-        /// Jobs of these that it says have ended, and of which it knows no output.
-        without_output: BTreeSet<u64>,
+        /// What it shows of the output of those that it says have ended.
+        outputs: BTreeMap<u64, PeerOutput>,
     },
     /// A peer has begun to answer, or has stopped.
     Contact {

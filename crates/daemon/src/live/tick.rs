@@ -24,6 +24,7 @@ impl Live {
         self.mind_caps(at)?;
         self.mind_silence(at)?;
         self.wind_up(at)?;
+        self.mind_checks(at)?;
         self.negotiations_due(at)
     }
 

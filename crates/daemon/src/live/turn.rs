@@ -49,8 +49,8 @@ impl Live {
             Input::Terms { prices, withheld } => self.terms(at, &prices, &withheld)?,
             Input::Forecast { starts } => self.forecast(at, starts)?,
             Input::Contact { peer, there } => self.note_contact(at, peer, there)?,
-            Input::Reported { peer, reports, without_output } => {
-                self.without_output = without_output;
+            Input::Reported { peer, reports, outputs } => {
+                self.outputs = outputs;
                 self.reported(at, peer, &reports)?;
             }
             Input::SetAside { site, denied } => self.set_aside(at, site, denied)?,

@@ -107,6 +107,14 @@ fn mistakes_have_lines_and_hints() {
         ("[[project]]\nname = 'p'\ntimes = 'wal'", "did you mean `wall`?"),
         ("[[project]]\nname = 'p'\n[[project]]\nname = 'p'", "project[1].name"),
         ("[[peers]]\nname = 'b'\nurl = 'https://b.example'\ntoken = 'x'", "peers[0].token"),
+        (
+            "[[peers]]\nname = 'b'\nurl = 'https://b.example'\ntoken_file = 'x'\ncheck_user = 'c'",
+            ":5: peers[0].check_user: there is no `check_every`",
+        ),
+        (
+            "[[peers]]\nname = 'b'\nurl = 'https://b.example'\ntoken_file = 'x'\ncheck_every = '5s'",
+            "peers[0].check_every",
+        ),
     ] {
         let told = read(text).map(|_| ()).unwrap_err().to_string();
         assert!(told.contains(expected) && told.contains("\n  hint: "), "{text}: {told}");

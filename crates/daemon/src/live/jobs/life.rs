@@ -18,6 +18,9 @@ impl Live {
     /// A held job joins the queue, if nothing else holds it.
     pub(in crate::live) fn enqueue(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        if self.state.is_check(number) {
+            return self.held(at, number, JobHold::Nowhere);
+        }
         if let Some(why) = self.state.barred(job) {
             return self.shelve(at, number, JobHold::Rejected(why));
         }

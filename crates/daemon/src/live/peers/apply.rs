@@ -87,6 +87,12 @@ impl State {
         let known = self.peers.directory.get_mut(&peer);
         let known = known.ok_or(ApplyError::Other("a peer that is not known"))?;
         known.standing.get_or_insert_default().judge(at, verdict);
+        if let Some(checks) = known.checks.as_mut().filter(|checks| checks.job == number) {
+            match verdict {
+                PeerVerdict::Kept => checks.right += 1,
+                PeerVerdict::Broken(_) => checks.wrong += 1,
+            }
+        }
         match verdict {
             PeerVerdict::Kept => Ok(()),
             PeerVerdict::Broken(why) => self.note(number, Happening::Doubted(name, why)),

@@ -64,6 +64,11 @@ impl GridEngineCluster<'_> {
         self.read(&call, Details::read(&answer.text()))
     }
 
+    /// The answer to these words.
+    pub(super) fn text(self, words: &[&str]) -> Result<String, SiteError> {
+        Ok(self.0.must(&Call::ours(words))?.text())
+    }
+
     /// Name and value of each line of an answer of `qconf`.
     pub(super) fn settings(self, words: &[&str]) -> Result<BTreeMap<String, String>, SiteError> {
         let answer = self.0.must(&Call::ours(words))?;

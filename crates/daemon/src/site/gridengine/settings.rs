@@ -3,6 +3,7 @@
 use tradewind_io::settings::cluster;
 
 use super::replies::{GridEngineJob, Instance};
+use super::resources;
 use crate::site::PoolSetup;
 use crate::site::managed::driver::ManagedSettings;
 use crate::site::slurm::hostlist;
@@ -78,7 +79,10 @@ pub(super) fn pools(settings: &ManagedSettings) -> Result<Vec<Pool>, String> {
 /// If an option is the adapter's own, or none.
 pub(super) fn options(all: &[(String, String)]) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
-    for (name, value) in all.iter().filter(|(name, _)| name != ENVIRONMENT) {
+    for (name, value) in all.iter() {
+        if name == ENVIRONMENT || resources::OPTIONS.contains(&name.as_str()) {
+            continue;
+        }
         if OURS.contains(&name.as_str()) || !name.chars().all(|c| c.is_ascii_alphabetic()) {
             return Err(format!("`options`: {name:?} is not for a configuration to say"));
         }
