@@ -27,7 +27,7 @@ use tradewind_model::{Command, Demand, Event, JobId, Market, Place, PoolId, Prof
 use super::availability::{Availability, News, expected_span};
 use super::backfill::{Depth, PoolLine, Rank, Waiting};
 use super::{Policy, inbox};
-use crate::predict::{Learned, Prediction, RunForecast, Submission};
+use crate::predict::{JobTraits, Learned, Prediction, RunForecast, Submission};
 pub use weigh::LearnedSettings;
 use weigh::WeighedJob;
 
@@ -153,7 +153,8 @@ impl LearnedFill {
                 let asked = asked.map(|asked| pool.length_in(demand.mode(), asked));
                 let requested = asked.unwrap_or_else(|| pool.length_of(demand)).max(Span(1));
                 let (user, processors) = (demand.terms().user, demand.processors);
-                let what = Submission { user, processors, requested, at: now };
+                let traits = JobTraits::default();
+                let what = Submission { user, processors, requested, at: now, traits };
                 let Prediction { forecast, median } = self.learner.predict(&what);
                 let weighed = self.settings.weigh(&what, &forecast, pool.nodes);
                 let rank = Rank { key: weighed.due.0, job };

@@ -5,8 +5,13 @@ fn forecast(seconds: i64) -> RunForecast {
     RunForecast { median: span, mean: span, late: span, turn: span }
 }
 
+fn submission(processors: u32, requested: i64, at: i64) -> Submission {
+    let (requested, at, traits) = (Span(requested), Time(at), JobTraits::default());
+    Submission { user: 1, processors, requested, at, traits }
+}
+
 fn weigh(at: i64, processors: u32, seconds: i64) -> WeighedJob {
-    let what = Submission { user: 1, processors, requested: Span(i64::MAX / 2), at: Time(at) };
+    let what = submission(processors, i64::MAX / 2, at);
     LearnedSettings::default().weigh(&what, &forecast(seconds), 100)
 }
 
@@ -31,7 +36,7 @@ fn plans_go_from_the_median_to_the_request() {
     let weighed = weigh(0, 1, 10);
     let forecast = RunForecast { median: Span(10), late: Span(40), ..forecast(10) };
     let rank = Rank { key: 0, job: JobId(1) };
-    let what = Submission { user: 1, processors: 1, requested: Span(100), at: Time(0) };
+    let what = submission(1, 100, 0);
     let known = KnownJob { what, forecast, median: Span(10), weighed, rank, start: None };
     let length = |basis, elapsed| known.length(basis, Span(elapsed)).0;
     let predicted = [0, 9, 10, 40, 100].map(|elapsed| length(Basis::Predictions, elapsed));
