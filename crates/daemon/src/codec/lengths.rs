@@ -17,7 +17,8 @@ pub(super) fn runs(lengths: &Lengths) -> impl Iterator<Item = RunRow> {
     lengths.runs.iter().map(|(number, past)| {
         let PastRun { user, processors, requested, longest, median, run, traits } = *past;
         let JobTraits { account, name, script } = traits;
-        let mut numbers = vec![user, i64::from(processors), requested.0, median.0, run.0, longest.0];
+        let mut numbers =
+            vec![user, i64::from(processors), requested.0, median.0, run.0, longest.0];
         numbers.extend([account, name, script].map(|it| it.unwrap_or(0).cast_signed()));
         (*number, numbers)
     })

@@ -133,9 +133,8 @@ impl Live {
             least.map_or(requested, work).max(Span(1)),
         );
         let is_used = self.lengths.knows(user) && !is_checked && !self.state.one_waits_long(at);
-        let counted = least.map_or(forecast.median, |pool| {
-            counted_by(pool, demand.mode(), forecast.median)
-        });
+        let counted =
+            least.map_or(forecast.median, |pool| counted_by(pool, demand.mode(), forecast.median));
         let expected = Some(counted).filter(|it| is_used && *it < requested);
         (Demand { expected, ..demand }, Some(median))
     }
@@ -216,8 +215,7 @@ impl State {
             let user = self.jobs.users.iter().position(|user| *user == job.user)? as i64;
             let pool = self.market.pools().as_slice().get(part.pool.index())?;
             let work = |span| work_of(pool, mode_of(&job.submission), span).max(Span(1));
-            let (longest, run, traits) =
-                (work(requested), work(run), traits_of(&job.submission));
+            let (longest, run, traits) = (work(requested), work(run), traits_of(&job.submission));
             Some(PastRun { user, processors: job.nodes(), requested, longest, median, run, traits })
         });
         run.into_iter().for_each(|run| self.lengths.add(run));

@@ -37,11 +37,7 @@ static MACHINES: [Machine; 9] = [
     machine("LLNL-Thunder-2007-1.1-cln.swf", "LLNL Thunder"),
     machine("HPC2N-2002-2.2-cln.swf", "HPC2N"),
     machine("LPC-EGEE-2004-1.2-cln.swf", "LPC EGEE"),
-    Machine {
-        file: "METACENTRUM-2009-2.swf",
-        name: "MetaCentrum",
-        processors: Some(806),
-    },
+    Machine { file: "METACENTRUM-2009-2.swf", name: "MetaCentrum", processors: Some(806) },
 ];
 static FILES: [&str; MACHINES.len()] = {
     let (mut files, mut at) = ([""; MACHINES.len()], 0);

@@ -69,7 +69,8 @@ fn names_and_scripts_are_classes_of_their_own_and_accounts_help_new_users() {
 #[test]
 fn runs_may_be_counted_in_another_unit_than_requests() {
     let mut learner = Learned::default();
-    (0..20).for_each(|_| learner.learn_up_to(&what(1, 1, 600), Span(1_200), (Span(700), Span(900))));
+    (0..20)
+        .for_each(|_| learner.learn_up_to(&what(1, 1, 600), Span(1_200), (Span(700), Span(900))));
     let forecast = |longest| learner.predict_up_to(&what(1, 1, 600), Span(longest)).forecast;
     assert!((800..=1_000).contains(&forecast(1_200).median.0));
     assert_eq!(forecast(300).late, Span(300), "never beyond what is the request there");
