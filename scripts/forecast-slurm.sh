@@ -12,6 +12,7 @@
 #   EACH=4                                             of so many owners' jobs, one of ours
 #   GUARD=spare MAX_DELAY=5                            what owners may rely on; the usual bound of five
 #                                                      minutes is scaled like all times
+#   BASE_PORT=20000                                    clusters of a world listen from there on
 #   OUT=target/forecasts                               a JSON document for each world
 # Versions run at the same time. The tables are printed when all worlds of all versions are over.
 set -euo pipefail
@@ -30,7 +31,7 @@ if [ "${1:-}" = "--world" ]; then
     chmod 755 "$work"
     # Backfilling plans every second, in steps of a second: limits are minutes here and hours elsewhere.
     [ "$kind" = ranges ] && export CLUSTERS=alpha || export CLUSTERS="alpha beta gamma"
-    export NODES=$nodes CPUS=1 DEFER=bf_resolution=1,bf_max_job_test=1000 PORT=$((20000 + place * 100))
+    export NODES=$nodes CPUS=1 DEFER=bf_resolution=1,bf_max_job_test=1000 PORT=$((${BASE_PORT:-20000} + place * 100))
     trap 'scripts/clusters.sh stop "$work/clusters" >/dev/null || true; rm -rf "$work"' EXIT
     scripts/clusters.sh start "$work/clusters" >&2
     python3 scripts/forecast-slurm.py world --program "$program" --work "$work" --seed "$seed" \
