@@ -9,7 +9,7 @@ const QUARTERS: [f64; 4] = [1.0, 1.189_207_115, std::f64::consts::SQRT_2, 1.681_
 /// From the lower edge of a bin to its middle, as a factor.
 const MIDDLE: f64 = 1.090_507_733;
 /// The middle of each bin, in seconds.
-const MIDDLES: [f64; BINS] = {
+static MIDDLES: [f64; BINS] = {
     let mut middles = [0.0; BINS];
     let mut bin = 0;
     while bin < BINS {
@@ -21,7 +21,7 @@ const MIDDLES: [f64; BINS] = {
 /// Runs that are shorter than this count as long as this in a bounded slowdown, in seconds.
 const SHORT: f64 = 10.0;
 /// The middle of each bin as bounded slowdowns count it.
-const DIVISORS: [f64; BINS] = {
+static DIVISORS: [f64; BINS] = {
     let (mut divisors, mut bin) = (MIDDLES, 0);
     while bin < BINS {
         divisors[bin] = if MIDDLES[bin] > SHORT { MIDDLES[bin] } else { SHORT };
