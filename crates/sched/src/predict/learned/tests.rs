@@ -1,4 +1,5 @@
 use super::*;
+use crate::predict::JobTraits;
 
 fn what(user: i64, processors: u32, requested: i64) -> Submission {
     let traits = JobTraits::default();
