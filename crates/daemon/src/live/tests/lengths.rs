@@ -131,7 +131,8 @@ fn jobs_of_a_name_or_with_a_script_are_classes_of_their_own() {
     let by_program = |number: i64, program: &str| called(&format!("run {number}"), program);
     let by_name =
         |number: i64, name: &str| called(&format!("{name}-{number}"), &number.to_string());
-    for submission in [by_program, by_name] {
+    let both: [fn(i64, &str) -> Submission; 2] = [by_program, by_name];
+    for submission in both {
         let jobs = (0..20).flat_map(|number| {
             [(submission(2 * number, "brief"), 60), (submission(2 * number + 1, "long"), 1_800)]
         });
