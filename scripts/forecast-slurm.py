@@ -295,7 +295,7 @@ def world(args):
 def ranges(args):
     """A market alone on a cluster, with more work than its nodes can do: how its ranges hold."""
     of = random.Random(f"ranges {args.seed} {args.jobs} {args.nodes}")
-    # Jobs come in turns of users' habits: some short, some that use half of their limit.
+    # Three kinds of jobs, all of which end long before their limit.
     jobs = [{"nodes": of.choice([1, 1, 2, max(1, args.nodes // 2)]), "limit": of.choice([1, 1, 2]),
              "work": of.choice([3, 8, 20]) + of.randint(0, 5)} for _ in range(args.jobs)]
     length = sum(job["nodes"] * (job["work"] + 2) for job in jobs) / args.nodes

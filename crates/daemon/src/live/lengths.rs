@@ -4,10 +4,10 @@
 //! When a job joins the queue, the record says how long it is expected to run, so that a journal
 //! needs no learner. What came of it is kept in the state: the last runs, a bounded number. The
 //! learner is that of replays ([`Learned`]) and follows from these runs alone; after a restart it
-//! predicts the same. It is also told what logs do not say: a job's project, name and script
+//! predicts the same. It also gets what logs do not say: a job's project, name and script
 //! ([`JobTraits`]). Runs are counted as work, in seconds of a node of performance 1, so that what
-//! was learned at one site is true at others; of the pools where a job may run that one decides
-//! where its limit is the least work.
+//! was learned at one site is true at others; of the pools where a job may run the slowest one
+//! decides: there its limit is the smallest amount of work.
 //!
 //! Limits are used instead of a prediction
 //!

@@ -58,7 +58,7 @@ struct KnownJob {
 }
 
 impl KnownJob {
-    /// What the learner is told of it.
+    /// It as the learner gets it.
     fn what(&self, at: Time) -> Submission {
         let KnownJob { user, processors, requested, .. } = *self;
         Submission { user, processors, requested, at, traits: JobTraits::default() }
