@@ -49,7 +49,7 @@ impl Live {
                     self.held(at, number, JobHold::Nowhere)
                 }
                 None => {
-                    let (demand, foreseen) = self.foresee(at, demand);
+                    let (demand, foreseen) = self.foresee(at, number, demand);
                     let job = number;
                     self.put(at, JobRecord::Joined { job, demand, processors, foreseen })
                 }
