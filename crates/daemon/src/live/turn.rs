@@ -47,6 +47,7 @@ impl Live {
             Input::Surveyed { site, survey } => self.surveyed(at, site, survey)?,
             Input::Answered { tag, act, answer } => self.answered(at, &tag, act, answer)?,
             Input::Terms { prices, withheld } => self.terms(at, &prices, &withheld)?,
+            Input::Electricity { power } => self.electricity(at, power)?,
             Input::Forecast { starts } => self.forecast(at, starts)?,
             Input::Contact { peer, there } => self.note_contact(at, peer, there)?,
             Input::Reported { peer, reports, without_output } => {
@@ -172,7 +173,8 @@ impl Live {
                 if job.is_gathering() {
                     self.index.gathering.insert(number);
                 }
-                self.mind_price(at, number)
+                self.mind_price(at, number)?;
+                self.mind_power(at, number)
             }
             _ => Ok(()),
         }
