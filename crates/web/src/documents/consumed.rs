@@ -94,6 +94,43 @@ pub struct Budget {
     pub held: Consumed,
 }
 
+/// A limit of a budget, and what is used and held of it; with their units.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BudgetLine {
+    /// The most.
+    pub limit: String,
+    /// What was consumed of it.
+    pub used: String,
+    /// What is held of it for jobs.
+    pub held: String,
+    /// `in all` or `this month`.
+    pub span: &'static str,
+}
+
+impl Budget {
+    /// A line for each limit that is set.
+    pub fn lines(&self) -> Vec<BudgetLine> {
+        let Budget { limits, used, used_this_month: month, held } = self;
+        let kwh = |it: Kwh| format!("{it} kWh");
+        let grams = |it: Thousandths| format!("{it} gCO2e");
+        let energy = |limit: Option<Kwh>, used: Kwh, span| {
+            let held = kwh(held.energy_kwh);
+            limit.map(|it| BudgetLine { limit: kwh(it), used: kwh(used), held, span })
+        };
+        let carbon = |limit: Option<Thousandths>, used: Thousandths, span| {
+            let held = grams(held.carbon_g);
+            limit.map(|it| BudgetLine { limit: grams(it), used: grams(used), held, span })
+        };
+        let all = [
+            energy(limits.energy_kwh, used.energy_kwh, "in all"),
+            energy(limits.energy_kwh_month, month.energy_kwh, "this month"),
+            carbon(limits.carbon_g, used.carbon_g, "in all"),
+            carbon(limits.carbon_g_month, month.carbon_g, "this month"),
+        ];
+        all.into_iter().flatten().collect()
+    }
+}
+
 /// The columns of what was consumed, as CSV.
 pub const CONSUMED_COLUMNS: [&str; 3] = ["energy_kwh", "carbon_g", "energy_price"];
 

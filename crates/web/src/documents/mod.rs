@@ -34,7 +34,7 @@ pub use advice::LimitAdvice;
 pub use amount::{Credits, Thousandths};
 pub use audit::{AUDIT_COLUMNS, AuditList, AuditRow};
 pub use choice::{Choice, OtherPool};
-pub use consumed::{Budget, BudgetLimits, CONSUMED_COLUMNS, Consumed, Kwh};
+pub use consumed::{Budget, BudgetLimits, BudgetLine, CONSUMED_COLUMNS, Consumed, Kwh};
 pub use event::Event;
 pub use explanation::{Explanation, Relaxation};
 pub use import::{

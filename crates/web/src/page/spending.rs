@@ -14,10 +14,10 @@ use super::words;
 use crate::auth::Caller;
 use crate::clock::present;
 use crate::context::Context;
-use crate::documents::{CONSUMED_COLUMNS, Consumed, Credits, Project};
+use crate::documents::{Account, BudgetLine, CONSUMED_COLUMNS, Consumed, Credits, Project};
 use crate::extract::Selection;
 use crate::failure::{Answer, ErrorResponse};
-use crate::views::accounts::owns_any;
+use crate::views::accounts::{self, owns_any};
 use crate::views::projects;
 use crate::views::spending::{
     PoolIncome, SiteIncome, SpendingGroup, SpendingSum, earned, income, spent,
@@ -67,6 +67,8 @@ struct VisibleSpending {
     is_owner: bool,
     /// The reader's projects, with what is left.
     budgets: Vec<Project>,
+    /// Budgets of energy and carbon: whose, and a line for each limit.
+    power: Vec<(String, Vec<BudgetLine>)>,
 }
 
 impl Spending {
@@ -167,10 +169,16 @@ async fn found(
             earned: earned(state, &actor),
             pools: income(state, &actor),
             is_owner: owns_any(state, &actor),
+            power: power(accounts::budgets(state, &actor)),
             budgets: projects::list(state, &actor, None, BUDGETS, present(state)).projects,
         }
     });
     look.await
+}
+
+fn power(accounts: Vec<Account>) -> Vec<(String, Vec<BudgetLine>)> {
+    let lines = |it: Account| Some((it.account, it.budget?.lines()));
+    accounts.into_iter().filter_map(lines).take(BUDGETS).collect()
 }
 
 /// The same sums as CSV.

@@ -140,6 +140,13 @@ fn shown(it: &budgets::Budget, held: Consumption, now: Time) -> Budget {
     }
 }
 
+/// Accounts with budgets of energy or carbon that the caller may see.
+pub(crate) fn budgets(state: &State, actor: &Actor) -> Vec<documents::Account> {
+    let sums = AccountSums::of(state);
+    let seen = sums.budgets.keys().filter(|account| may_see(state, actor, account));
+    seen.map(|account| line(account, state.accounts().balance(account), &sums)).collect()
+}
+
 /// An account with its budget, as it is now.
 pub(crate) fn account(state: &State, account: &Account) -> documents::Account {
     line(account, state.accounts().balance(account), &AccountSums::of(state))

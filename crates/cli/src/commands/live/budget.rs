@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use tradewind_io::decimal;
-use tradewind_web::documents::{Account, Budget, BudgetLimits, Kwh, Thousandths};
+use tradewind_web::documents::{Account, Budget, BudgetLimits, BudgetLine, Kwh, Thousandths};
 
 use super::ledger::account;
 use super::{Sheet, facts};
@@ -109,36 +109,18 @@ fn shown(of: &Account) -> String {
 /// Each limit with what is used and held of it.
 pub(super) fn sentences(budget: &Budget) -> String {
     let mut text = String::new();
-    for [limit, used, held, span] in rows(budget) {
+    for BudgetLine { limit, used, held, span } in budget.lines() {
         let _ = writeln!(text, "budget {span}: {used} of {limit} used, {held} held for jobs");
     }
     text
 }
 
-/// Limit, what is used and what is held of it, and its span; of those that are set.
-fn rows(budget: &Budget) -> Vec<[String; 4]> {
-    let Budget { limits, used, used_this_month: month, held } = budget;
-    let kwh = |it: Kwh| format!("{it} kWh");
-    let grams = |it: Thousandths| format!("{it} gCO2e");
-    let energy = |limit: Option<Kwh>, used: Kwh, span: &str| {
-        limit.map(|it| [kwh(it), kwh(used), kwh(held.energy_kwh), span.to_owned()])
-    };
-    let carbon = |limit: Option<Thousandths>, used: Thousandths, span: &str| {
-        limit.map(|it| [grams(it), grams(used), grams(held.carbon_g), span.to_owned()])
-    };
-    let all = [
-        energy(limits.energy_kwh, used.energy_kwh, "in all"),
-        energy(limits.energy_kwh_month, month.energy_kwh, "this month"),
-        carbon(limits.carbon_g, used.carbon_g, "in all"),
-        carbon(limits.carbon_g_month, month.carbon_g, "this month"),
-    ];
-    all.into_iter().flatten().collect()
-}
-
 fn sheet(of: &Account) -> Sheet {
     let columns = ["ACCOUNT", "LIMIT", "USED", "HELD", "SPAN"].map(|head| (head, Side::Left));
-    let row = |cells: [String; 4]| [&[of.account.clone()][..], &cells[..]].concat();
-    let rows = of.budget.iter().flat_map(rows).map(row).collect();
+    let row = |it: BudgetLine| {
+        vec![of.account.clone(), it.limit, it.used, it.held, it.span.to_owned()]
+    };
+    let rows = of.budget.iter().flat_map(Budget::lines).map(row).collect();
     Sheet { columns: columns.to_vec(), rows }
 }
 
