@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::live::{
-    audit, backup, budget, control, doctor, events, grant, handover, job, jobs, journal, ledger, login,
-    output, peers, policy, price, project, report, shadow, sites, submit, token, usage, wait,
-    whatif,
+    audit, backup, budget, control, doctor, events, grant, handover, job, jobs, journal, ledger,
+    login, output, peers, policy, price, project, report, shadow, sites, submit, token, usage,
+    wait, whatif,
 };
 use crate::commands::{
     analyze, combine, completions, explain, forecast, generate, init, local_task, merge, plan,

@@ -24,8 +24,8 @@ use tradewind_io::settings::machine::{self, LocalAccounts};
 use tradewind_io::settings::schedule::Schedule;
 use tradewind_io::settings::{Pool, Settings, Site, SiteKind};
 use tradewind_model::{
-    self as model, Admission, Attribute, Attributes, Energy, OwnersFirst, Performance, Pools, Power,
-    Price, SiteId, SitePower, Span, Standing, Times,
+    self as model, Admission, Attribute, Attributes, Energy, OwnersFirst, Performance, Pools,
+    Power, Price, SiteId, SitePower, Span, Standing, Times,
 };
 use tradewind_postgres::IN_DATABASE;
 

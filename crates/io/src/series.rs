@@ -105,9 +105,10 @@ fn moment(value: &Value<'_>) -> Result<Time, (String, String)> {
         return Err((message, TIMES.to_owned()));
     };
     let dated = || text.trim().parse::<jiff::Timestamp>().ok().map(|at| Time(at.as_second()));
-    crate::duration::parse_time(text).ok().or_else(dated).ok_or_else(|| {
-        (format!("`{}` is not a time", excerpt(text)), TIMES.to_owned())
-    })
+    crate::duration::parse_time(text)
+        .ok()
+        .or_else(dated)
+        .ok_or_else(|| (format!("`{}` is not a time", excerpt(text)), TIMES.to_owned()))
 }
 
 /// The series in the file `name`, whose mistakes are noted with its own name.

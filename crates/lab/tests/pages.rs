@@ -165,7 +165,9 @@ fn named(cell: &str) -> Vec<(String, u32)> {
     let rest = cell.trim_start_matches(|it: char| it.is_ascii_alphabetic());
     let mut ends = rest.split('\u{2013}').map(number);
     match (ends.next().flatten(), ends.next().flatten()) {
-        (Some(first), last) => (first..=last.unwrap_or(first)).map(|it| (kind.clone(), it)).collect(),
+        (Some(first), last) => {
+            (first..=last.unwrap_or(first)).map(|it| (kind.clone(), it)).collect()
+        }
         _ => Vec::new(),
     }
 }

@@ -3,9 +3,9 @@
 use serde_json::Value;
 use tradewind_model::{
     Admission, Attribute, Carbon, Cause, Command, Correction, Criterion, Demand, Energy, JobId,
-    JobState, Market, MarketState, Money, Outage, OutageId, Performance, Place, Pool, PoolId, Pools, Power, Price, Reason,
-    RunningState, Share, Site, SiteId, SkipReason, Span, Spread, Terms, Time, TimeMode, Times,
-    Trade,
+    JobState, Market, MarketState, Money, Outage, OutageId, Performance, Place, Pool, PoolId,
+    Pools, Power, Price, Reason, RunningState, Share, Site, SiteId, SkipReason, Span, Spread,
+    Terms, Time, TimeMode, Times, Trade,
 };
 
 use super::wire::{Decode, DecodeFault, Encode, Fields, Object, choice, object};
@@ -170,7 +170,8 @@ impl Decode for Pools {
         let (sites, pools) = (fields.take("sites")?, fields.take("pools")?);
         let power: Option<Power> = fields.take("power")?;
         fields.end()?;
-        let pools = Pools::new(sites, pools).map_err(|error| DecodeFault::new(error.to_string()))?;
+        let pools =
+            Pools::new(sites, pools).map_err(|error| DecodeFault::new(error.to_string()))?;
         Ok(match power {
             Some(power) => pools.with_power(power),
             None => pools,

@@ -112,7 +112,10 @@ impl Caps {
             Record::Job(JobRecord::Ended { job, .. }) => self.pardon(*job),
             _ => {}
         }
-        if matches!(record, Record::Job(_) | Record::Market(_) | Record::Ledger(_) | Record::Offer(_)) {
+        if matches!(
+            record,
+            Record::Job(_) | Record::Market(_) | Record::Ledger(_) | Record::Offer(_)
+        ) {
             self.power = OnceCell::new();
         }
         let moves = matches!(
@@ -386,8 +389,7 @@ impl Live {
         };
         loop {
             let asked = pools.iter().filter(|(_, pool)| pool.suits(&chosen.demand));
-            let shut: BTreeMap<PoolId, ClosedReason> =
-                asked.filter_map(why).collect();
+            let shut: BTreeMap<PoolId, ClosedReason> = asked.filter_map(why).collect();
             if shut.is_empty() {
                 return Fit::Fits(chosen, !whys.is_empty());
             }

@@ -406,7 +406,9 @@ impl Live {
         for job in self.state.jobs.values() {
             self.index.add(job);
             match job.phase() {
-                Phase::Held(JobHold::Capped(_) | JobHold::OverBudget(_)) => self.caps.hold(job.number),
+                Phase::Held(JobHold::Capped(_) | JobHold::OverBudget(_)) => {
+                    self.caps.hold(job.number)
+                }
                 Phase::Held(JobHold::Dependency) => waiting.push(job.number),
                 _ => {}
             }

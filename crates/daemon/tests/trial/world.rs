@@ -113,9 +113,8 @@ pub(crate) fn pools(rng: &mut Pcg64Mcg) -> Pools {
             times: [Times::Wall, Times::Work][site as usize],
         });
     }
-    let intensity = |low: i64| {
-        Series::new(&[(DAWN, 100_000 + low), (DAWN + Span(200), 400_000)]).ok()
-    };
+    let intensity =
+        |low: i64| Series::new(&[(DAWN, 100_000 + low), (DAWN + Span(200), 400_000)]).ok();
     let of = |low| SitePower { carbon: intensity(low), price: None };
     Pools::new(sites, pools).unwrap().with_power(Power { sites: vec![of(0), of(500_000)] })
 }

@@ -80,7 +80,8 @@ pub(super) fn sites(
         offers(&site, &mut pools, notes);
         let list = if is_observed { &mut all.observed } else { &mut all.offered };
         let power = electricity(&site, document, notes);
-        let is_file = |key: &&str| matches!(site.get(key).map(|it| &it.kind), Some(Text(_) | Table(_)));
+        let is_file =
+            |key: &&str| matches!(site.get(key).map(|it| &it.kind), Some(Text(_) | Table(_)));
         all.has_files |= ["carbon", "energy_price"].iter().any(is_file);
         list.push(Site { name, kind, owner, times, survey_timeout, policy, power, pools });
     }

@@ -185,7 +185,11 @@ mod tests {
 
     #[test]
     fn a_clean_hour_is_waited_for() {
-        let grid = electric(&crate::testing::grid(&[(1_000, 1)]), &[100], &[(9, 1), (0, 0), (19, 0), (0, 0)]);
+        let grid = electric(
+            &crate::testing::grid(&[(1_000, 1)]),
+            &[100],
+            &[(9, 1), (0, 0), (19, 0), (0, 0)],
+        );
         let slots = crate::testing::slots(&[(0, 0, 60)]);
         let request = Request { work: Span(10), ..Request::new(1, Span(10)) };
         let found = least_carbon(&grid, &slots, &request, 1_000).unwrap();

@@ -15,9 +15,7 @@ use super::openapi::Refusals;
 use super::page;
 use crate::auth::Caller;
 use crate::context::Context;
-use crate::documents::{
-    self, AccountList, BudgetLimits, Kwh, Statement, Thousandths, Transfer,
-};
+use crate::documents::{self, AccountList, BudgetLimits, Kwh, Statement, Thousandths, Transfer};
 use crate::extract::{At, Document, Selection};
 use crate::failure::{Answer, ErrorResponse};
 use crate::notes;
@@ -156,7 +154,8 @@ fn power_limits(limits: &BudgetLimits) -> Answer<PowerLimits> {
         ErrorResponse::invalid("no amount from 0 up", hint).in_field(field)
     };
     let energy = |limit: Option<Kwh>, field: &str| {
-        let read = |it: Kwh| it.energy().ok_or_else(|| wrong(field, "kWh, with at most six decimals"));
+        let read =
+            |it: Kwh| it.energy().ok_or_else(|| wrong(field, "kWh, with at most six decimals"));
         limit.map(read).transpose()
     };
     let carbon = |limit: Option<Thousandths>, field: &str| {

@@ -12,7 +12,8 @@ use tradewind_model::{Consumption, Time};
 use super::projects;
 use crate::clock::present;
 use crate::documents::{
-    self, AccountList, Budget, BudgetLimits, Consumed, Credits, Kwh, Posting, Statement, Thousandths,
+    self, AccountList, Budget, BudgetLimits, Consumed, Credits, Kwh, Posting, Statement,
+    Thousandths,
 };
 
 /// How much of an account a user may see.

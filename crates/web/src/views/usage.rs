@@ -10,7 +10,9 @@ use tradewind_daemon::live::used::{UsageKey, UsageSum};
 use tradewind_model::Money;
 
 use super::projects::may_see_all;
-use crate::documents::{Consumed, Credits, ImportKind, ImportRole, ImportRow, ImportTable, Usage, UsageList};
+use crate::documents::{
+    Consumed, Credits, ImportKind, ImportRole, ImportRow, ImportTable, Usage, UsageList,
+};
 
 /// What sums are grouped by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

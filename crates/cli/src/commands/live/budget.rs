@@ -117,9 +117,8 @@ pub(super) fn sentences(budget: &Budget) -> String {
 
 fn sheet(of: &Account) -> Sheet {
     let columns = ["ACCOUNT", "LIMIT", "USED", "HELD", "SPAN"].map(|head| (head, Side::Left));
-    let row = |it: BudgetLine| {
-        vec![of.account.clone(), it.limit, it.used, it.held, it.span.to_owned()]
-    };
+    let row =
+        |it: BudgetLine| vec![of.account.clone(), it.limit, it.used, it.held, it.span.to_owned()];
     let rows = of.budget.iter().flat_map(Budget::lines).map(row).collect();
     Sheet { columns: columns.to_vec(), rows }
 }

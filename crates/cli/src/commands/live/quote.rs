@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use tradewind_io::submission::document;
-use tradewind_web::documents::{Basis, CONSUMED_COLUMNS, Consumed, Offer, OfferedNodes, Quotes, Times};
+use tradewind_web::documents::{
+    Basis, CONSUMED_COLUMNS, Consumed, Offer, OfferedNodes, Quotes, Times,
+};
 
 use super::options::JobOptions;
 use super::{Sheet, starts, submit, work};

@@ -107,9 +107,10 @@ impl ElectricityFiles {
         }
         self.wrong = wrong;
         let power = crate::sites::electricity(&read.ok()?.0)?;
-        let is_news = self.known.as_ref().is_some_and(|known| {
-            *known != power && known.sites.len() == power.sites.len()
-        });
+        let is_news = self
+            .known
+            .as_ref()
+            .is_some_and(|known| *known != power && known.sites.len() == power.sites.len());
         is_news.then(|| self.known.insert(power).clone())
     }
 }

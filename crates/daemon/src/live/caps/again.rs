@@ -23,7 +23,8 @@ impl Live {
         self.raise(at);
         let jobs = &self.state.jobs;
         let phase = |number: &u64| jobs.get(number).map(|job| job.phase());
-        let is_held = |number: &u64| matches!(phase(number), Some(Phase::Held(hold)) if is_limit(hold));
+        let is_held =
+            |number: &u64| matches!(phase(number), Some(Phase::Held(hold)) if is_limit(hold));
         self.caps.held.retain(is_held);
         self.caps.narrowed.retain(|number| matches!(phase(number), Some(Phase::Waiting)));
         // Who was tried least often comes first: one that never fits must not be in the way.

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use tradewind_model::{Command, Consumption, Demand, Event, JobId, Money, Place, PoolId, Price, SiteId, Span};
+use tradewind_model::{
+    Command, Consumption, Demand, Event, JobId, Money, Place, PoolId, Price, SiteId, Span,
+};
 
 use super::{
     Finish, Happening, Job, JobEnd, JobHold, JobRecord, LastStage, Part, Run, Setback, Stage,
@@ -280,7 +282,9 @@ impl State {
         self.market.apply(&Event::Interrupted { job: id })?;
         match setback {
             // Decided and set back at once: no site knows of it.
-            Setback::Funds | Setback::OverBudget => self.tasks.drop_all(&self.name, self.jobs.job(number)?),
+            Setback::Funds | Setback::OverBudget => {
+                self.tasks.drop_all(&self.name, self.jobs.job(number)?)
+            }
             _ => self.stop_tasks(number)?,
         }
         self.refund(number)?;

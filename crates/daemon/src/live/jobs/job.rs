@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tradewind_io::submission::Submission;
-use tradewind_model::{Consumption, JobId, Money, Place, PoolId, Price, Reason, SiteId, Span, Time};
+use tradewind_model::{
+    Consumption, JobId, Money, Place, PoolId, Price, Reason, SiteId, Span, Time,
+};
 
 use super::choice::Choice;
 use super::gather::StartBarrier;

@@ -146,7 +146,12 @@ impl State {
     }
 
     /// What a part consumes that works for so long.
-    pub(in crate::live) fn consumption_of(&self, job: &Job, part: &Part, time: Span) -> Consumption {
+    pub(in crate::live) fn consumption_of(
+        &self,
+        job: &Job,
+        part: &Part,
+        time: Span,
+    ) -> Consumption {
         let share = Share { pool: part.pool, nodes: part.nodes };
         let since = job.works_since(part).or(job.started()).unwrap_or(self.now());
         self.consumption(share, (since, since + time))
@@ -223,7 +228,8 @@ impl State {
         let numbers: BTreeSet<u64> = numbers.collect();
         for job in numbers.iter().filter_map(|number| self.jobs.get(number)) {
             let most = self.held_power(job);
-            for holder in holders(job).into_iter().filter(|it| self.ledger.budgets.0.contains_key(it))
+            for holder in
+                holders(job).into_iter().filter(|it| self.ledger.budgets.0.contains_key(it))
             {
                 *held.entry(holder).or_default() += most;
             }

@@ -4,9 +4,9 @@ use tradewind_model::{Event, Money, Time};
 use tradewind_sched::negotiation::{Entry, Handing, Offer, Peer, Serial};
 
 use super::{Away, PeerEntry, PeerVerdict, Peers, RemoteOrigin, RemoteProgress, Settlement};
-use crate::live::ledger::used::Used;
 use crate::live::ApplyError;
 use crate::live::jobs::Stage;
+use crate::live::ledger::used::Used;
 use crate::live::money::{Account, Motive};
 use crate::live::record::PeerRecord;
 use crate::live::state::{Happening, JobHold, State};

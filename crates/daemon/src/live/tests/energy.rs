@@ -62,7 +62,8 @@ fn naive(pools: &Pools, pool: usize, nodes: i64, seconds: std::ops::Range<i64>) 
     let (pool, watts) = (&pools.as_slice()[pool], [360_000, 720_000][pool]);
     let carbon = pools.power().unwrap().sites[pool.site.0 as usize].carbon.clone().unwrap();
     let energy = watts * (seconds.end - seconds.start);
-    let emitted: i128 = seconds.map(|at| i128::from(carbon.at(later(at))) * i128::from(watts)).sum();
+    let emitted: i128 =
+        seconds.map(|at| i128::from(carbon.at(later(at))) * i128::from(watts)).sum();
     (energy * nodes, ((emitted + 1_800_000_000) / 3_600_000_000) as i64 * nodes)
 }
 
