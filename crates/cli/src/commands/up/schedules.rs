@@ -75,7 +75,6 @@ struct Eye {
 }
 
 /// The electricity of sites, in files that may be written again while the daemon runs.
-#[derive(Default)]
 struct ElectricityFiles {
     /// The configuration that names them, if any does.
     configuration: Option<String>,

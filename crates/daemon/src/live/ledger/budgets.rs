@@ -169,7 +169,7 @@ impl State {
     pub fn consumed_by(&self, job: &Job, now: Time) -> Consumption {
         let open = matches!(job.phase(), Phase::Running);
         let parts = job.parts().iter().filter(|_| open);
-        job.consumed + parts.map(|part| self.consumed_in_part(job, part, now)).sum()
+        job.consumed + parts.map(|part| self.consumed_in_part(job, part, now)).sum::<Consumption>()
     }
 
     /// What the nodes of a window consume if the job lasts to its end.
