@@ -95,6 +95,9 @@ pub(super) struct Caps {
     counts: OnceCell<CountedJobs>,
     /// What is held of budgets of energy and carbon, if that was added up since it changed.
     power: OnceCell<HeldPower>,
+    /// Jobs that were given nodes just now, and of which it is not looked yet whether they may keep
+    /// them.
+    undecided: BTreeSet<u64>,
 }
 
 /// By site and whose.
@@ -319,6 +322,20 @@ impl Live {
         let met = self.caps.met.get(&(site, whose.clone()))?;
         let there = ours.saturating_add(foreign);
         (there >= met.max).then(|| say(&met.word, there, met.max))
+    }
+
+    /// These jobs were given nodes.
+    pub(super) fn decide_on(&mut self, jobs: &[u64]) {
+        self.caps.undecided = jobs.iter().copied().collect();
+    }
+
+    /// It is decided whether the job keeps its nodes.
+    pub(super) fn decided(&mut self, job: u64) {
+        self.caps.undecided.remove(&job);
+    }
+
+    pub(super) fn undecided(&self) -> &BTreeSet<u64> {
+        &self.caps.undecided
     }
 
     /// What is held of budgets of energy and carbon.

@@ -123,6 +123,7 @@ impl Live {
         for (job, choice) in choices {
             self.put(at, JobRecord::Chose { job, choice })?;
         }
+        self.decide_on(&touched);
         for &number in &touched {
             self.after_decision(at, number)?;
         }

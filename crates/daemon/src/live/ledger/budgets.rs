@@ -213,6 +213,11 @@ impl State {
     /// What is held of each budget. Linear in the jobs that have nodes or windows; nothing to do
     /// where there are no budgets.
     pub fn power_held(&self) -> HeldPower {
+        self.power_held_but(&BTreeSet::new())
+    }
+
+    /// The same without these jobs.
+    fn power_held_but(&self, without: &BTreeSet<u64>) -> HeldPower {
         let mut held = HeldPower::new();
         if self.ledger.budgets.0.is_empty() {
             return held;
@@ -225,7 +230,7 @@ impl State {
             _ => None,
         });
         let numbers = ids.filter_map(|id| self.jobs.numbers.get(&id).copied()).chain(booked);
-        let numbers: BTreeSet<u64> = numbers.collect();
+        let numbers: BTreeSet<u64> = numbers.filter(|it| !without.contains(it)).collect();
         for job in numbers.iter().filter_map(|number| self.jobs.get(number)) {
             let most = self.held_power(job);
             for holder in
@@ -338,8 +343,8 @@ impl Live {
 
     /// Why a job that has just been given its nodes may not keep them, if its budgets leave less.
     pub(in crate::live) fn exceeds_budgets(&self, job: &Job) -> Option<String> {
-        // It is part of what is held.
-        let held = self.power_held();
-        self.state.over_budget(&holders(job), held, Consumption::default())
+        // It is part of what is held; those that were decided with it come later.
+        let held = self.state.power_held_but(self.undecided());
+        self.state.over_budget(&holders(job), &held, Consumption::default())
     }
 }

@@ -153,6 +153,7 @@ impl Live {
     /// A job that was just given nodes which would consume more than is left of a budget gives them
     /// back. A window that was promised stands.
     pub(in crate::live) fn mind_power(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
+        self.decided(number);
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let runs = job.phase() == Phase::Running && !job.in_window();
         let Some(why) = runs.then(|| self.exceeds_budgets(job)).flatten() else { return Ok(()) };
