@@ -23,7 +23,8 @@ use tradewind_io::settings::cluster::{Cluster, Mode};
 use tradewind_io::settings::machine::{self, LocalAccounts};
 use tradewind_io::settings::{Pool, Settings, Site, SiteKind};
 use tradewind_model::{
-    self as model, Admission, Attribute, OwnersFirst, Pools, SiteId, Span, Standing,
+    self as model, Admission, Attribute, Energy, OwnersFirst, Pools, Power, SiteId, SitePower, Span,
+    Standing,
 };
 use tradewind_postgres::IN_DATABASE;
 
@@ -99,7 +100,21 @@ pub(crate) fn pools(settings: &Settings) -> Result<Pools, Failure> {
         }
     }
     let names = sites.iter().map(|site| model::Site { name: site.name.clone() }).collect();
-    Pools::new(names, pools).map_err(|wrong| Failure::usage(wrong.to_string()))
+    let pools = Pools::new(names, pools).map_err(|wrong| Failure::usage(wrong.to_string()))?;
+    Ok(match electricity(settings) {
+        Some(power) => pools.with_power(power),
+        None => pools,
+    })
+}
+
+/// The electricity of all sites, if the configuration says anything of it.
+pub(crate) fn electricity(settings: &Settings) -> Option<Power> {
+    let sites: Vec<SitePower> =
+        configured(settings).iter().map(|site| site.power.clone()).collect();
+    let has_watts = |pool: &Pool| pool.attributes.contains_key(Energy::BUSY);
+    let is_known = sites.iter().any(|it| *it != SitePower::default())
+        || configured(settings).iter().flat_map(|site| &site.pools).any(has_watts);
+    is_known.then_some(Power { sites })
 }
 
 /// Opens every site for the market whose journal is in the folder `state`; what each keeps is below it,

@@ -1,5 +1,7 @@
 //! What a job could get, before anything is submitted.
 
+mod power;
+
 use std::ops::ControlFlow;
 
 use tradewind_model::{
@@ -7,6 +9,8 @@ use tradewind_model::{
 };
 
 use crate::window::{Found, Scratch, Search, Searcher, spans_for_one};
+
+pub use power::{least_carbon, least_energy};
 
 /// The best window under one criterion, or why there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tradewind_io::submission::{OnBreach, Submission};
-use tradewind_model::{Money, PoolId, Price, SiteId, Span, Time};
+use tradewind_model::{Money, PoolId, Power, Price, SiteId, Span, Time};
 use tradewind_sched::negotiation::Peer;
 
+use super::budgets::{BudgetHolder, PowerLimits};
 use super::money::Account;
 use super::peers::{PeerMessage, PeerOutput, Settlement, StatusQuery, StatusReport};
 use super::projects::import::AccountingRow;
@@ -54,6 +55,11 @@ pub enum Input {
         prices: Vec<(PoolId, Price)>,
         /// All that is withheld and not over.
         withheld: Vec<Withheld>,
+    },
+    /// What the electricity of sites costs and emits from now on.
+    Electricity {
+        /// Of all sites of the configuration.
+        power: Power,
     },
     /// A peer has reported on jobs that went there.
     Reported {
@@ -192,6 +198,13 @@ pub enum Ask {
         pool: PoolId,
         /// A table in TOML that was read and is sound; `None`: those of the configuration.
         text: Option<String>,
+    },
+    /// To limit what jobs of a user or a project may consume.
+    Budget {
+        /// Whose.
+        holder: BudgetHolder,
+        /// From now on.
+        limits: PowerLimits,
     },
     /// To issue a token.
     Admit {

@@ -58,7 +58,7 @@ pub use input::{
 use jobs::index::JobIndex;
 pub use jobs::{alike, choice, gather};
 use jobs::{bodies, demand, redact, width};
-pub use ledger::{income, money, projects, used};
+pub use ledger::{budgets, income, money, projects, used};
 pub use outages::recent_history;
 use peers::{CheckSettings, PeerLimits, PeerMessage, PeerOutput};
 use record::MarketRecord;
@@ -409,7 +409,9 @@ impl Live {
         for job in self.state.jobs.values() {
             self.index.add(job);
             match job.phase() {
-                Phase::Held(JobHold::Capped(_)) => self.caps.hold(job.number),
+                Phase::Held(JobHold::Capped(_) | JobHold::OverBudget(_)) => {
+                    self.caps.hold(job.number)
+                }
                 Phase::Held(JobHold::Dependency) => waiting.push(job.number),
                 _ => {}
             }

@@ -16,7 +16,7 @@ mod tests;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use jiff::tz::TimeZone;
-use tradewind_model::{Attributes, Money, Performance, Price, Span, Times};
+use tradewind_model::{Attributes, Money, Performance, Price, SitePower, Span, Times};
 
 use crate::diagnostics::Diagnostics;
 use crate::input::{self, Input};
@@ -53,6 +53,9 @@ pub struct Settings {
     pub money: Credits,
     /// Webhooks and mail.
     pub notify: Notify,
+    /// The file itself, where a site's electricity is in files beside it: these may be written again
+    /// while the daemon runs.
+    pub electricity_from: Option<String>,
     /// In the order of the file; empty: the daemon's two default ones.
     pub sites: Vec<Site>,
     /// Clusters that are only observed (`mode = "observe"`), in the order of the file: they are no
@@ -254,6 +257,9 @@ pub struct Site {
     pub survey_timeout: Option<Span>,
     /// Of an observed one: a class in Python, `module:Class`, that says what it would start.
     pub policy: Option<String>,
+    /// Its electricity over time, on the clock of Unix seconds; what nodes consume is among the
+    /// attributes of their pools.
+    pub power: SitePower,
     /// At least one.
     pub pools: Vec<Pool>,
 }

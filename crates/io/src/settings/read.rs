@@ -25,12 +25,12 @@ pub(super) fn parse(input: &Input) -> Result<(Settings, Diagnostics), Diagnostic
     let document = value::parse(input)?;
     let mut notes = Notes::new(&input.name);
     let settings = Fields::of(&document, String::new(), &kind::CONFIGURATION, &mut notes)
-        .map(|fields| settings(&fields, &mut notes));
+        .map(|fields| settings(&fields, &input.name, &mut notes));
     notes.diagnostics.finish(settings)
 }
 
-fn settings(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Settings {
-    let sites = sites::sites(fields, notes);
+fn settings(fields: &Fields<'_, '_>, document: &str, notes: &mut Notes<'_>) -> Settings {
+    let sites = sites::sites(fields, document, notes);
     let settings = Settings {
         zone: zone(fields, notes),
         market: table(
@@ -49,6 +49,7 @@ fn settings(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Settings {
         money: table(fields, "money", &["new_user_grant"], notes, money),
         notify: table(fields, "notify", &NOTIFY, notes, notify),
         shared_account: super::cluster::flag(fields, "shared_account", notes).unwrap_or(false),
+        electricity_from: sites.has_files.then(|| document.to_owned()),
         sites: sites.offered,
         observed: sites.observed,
         projects: projects(fields, notes),

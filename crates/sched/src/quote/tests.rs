@@ -6,7 +6,7 @@ use crate::testing::{any_market, any_request};
 use crate::window::Proof;
 
 /// Every window that answers `request`, by trying every start and every set of nodes.
-fn all_windows(grid: &Grid, slots: &SlotList, request: &Request) -> Vec<Window> {
+pub(super) fn all_windows(grid: &Grid, slots: &SlotList, request: &Request) -> Vec<Window> {
     let mut windows = Vec::new();
     for start in (0..60).map(Time) {
         let free = |id, length| {

@@ -4,7 +4,7 @@ use tradewind_daemon::live::state::Booking;
 use tradewind_model::{Demand, Money, Pools};
 
 use super::limits;
-use crate::documents::{Offer, OfferedNodes, Times};
+use crate::documents::{Consumed, Offer, OfferedNodes, Times};
 
 /// No window by this criterion.
 pub(crate) fn no_offer(criterion: String, exact: bool, reason: String) -> Offer {
@@ -20,6 +20,7 @@ fn empty(criterion: String, exact: bool) -> Offer {
         expected_start: None,
         finish: None,
         cost: None,
+        consumed: None,
         slack: None,
         basis: None,
         expires: None,
@@ -37,8 +38,11 @@ pub fn offer(
     booking: &Booking,
     cost: Money,
 ) -> Offer {
-    let shares = booking.place.shares(demand.processors);
-    let nodes = shares.zip(&booking.ends).zip(&booking.prices).map(|((share, end), price)| {
+    let shares = || booking.place.shares(demand.processors);
+    let consumed = shares().zip(&booking.ends);
+    let consumed = consumed.map(|(share, end)| pools.consumption_of(share, (booking.start, *end)));
+    let consumed = Consumed::of(consumed.sum());
+    let nodes = shares().zip(&booking.ends).zip(&booking.prices).map(|((share, end), price)| {
         let pool = pools.pool(share.pool);
         let limit = *end - booking.start;
         let times = limits::times(demand, pool);
@@ -61,6 +65,7 @@ pub fn offer(
         start: Some(booking.start.0),
         finish: booking.ends.iter().max().map(|end| end.0),
         cost: Some(cost.into()),
+        consumed,
         nodes: nodes.collect(),
         ..empty(criterion, exact)
     }

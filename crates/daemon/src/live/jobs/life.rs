@@ -39,7 +39,7 @@ impl Live {
         }
         let within = match self.demand_within(number) {
             Ok(within) => within,
-            Err(why) => return self.held(at, number, JobHold::Capped(why)),
+            Err(hold) => return self.held(at, number, hold),
         };
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         match within.and_then(|chosen| within_budget(job, chosen)) {

@@ -254,9 +254,11 @@ impl Live {
             Setback::Refused(why) | Setback::BarrierTimedOut(_, why) | Setback::Capped(_, why) => {
                 BreachReason::Refused(why.clone())
             }
-            Setback::Lost | Setback::Displaced | Setback::Funds | Setback::Requeued(_) => {
-                BreachReason::Lost(pool)
-            }
+            Setback::Lost
+            | Setback::Displaced
+            | Setback::Funds
+            | Setback::OverBudget
+            | Setback::Requeued(_) => BreachReason::Lost(pool),
         };
         self.state_breach(at, number, why)?;
         // What happens to a job that was lost, its user has said for all such jobs.

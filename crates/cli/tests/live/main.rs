@@ -2,6 +2,8 @@
 //! `SIGKILL`.
 #![expect(clippy::unwrap_used, reason = "a test that cannot run its programs has failed")]
 
+mod energy;
+
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
