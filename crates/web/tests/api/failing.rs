@@ -138,6 +138,30 @@ fn a_job_that_waits_for_a_lost_site_says_so() {
     stage.stop();
 }
 
+/// A window that is booked at a lost site is no start to expect: when it begins is not known.
+#[test]
+fn a_window_at_a_lost_site_is_not_expected_to_begin() {
+    let stage = Stage::new();
+    until_state(&stage, "up");
+    let start = crate::stage::now().0 + 1_000;
+    let body = json!({"name": "t", "command": ["true"], "nodes": 1, "time": 60,
+        "sites": ["beta"], "earliest_start": start});
+    let quotes = stage.call("ana", "POST", "/v1/quotes", body.clone()).1;
+    let path = format!("/v1/jobs?quote={}", quotes["quotes"][0]["id"]);
+    let job = stage.call("ana", "POST", &path, body).1["jobs"][0].as_u64().unwrap();
+    let told = || stage.get("ana", &format!("/v1/jobs/{job}")).1;
+    assert_eq!(told()["expected_start"]["at"], start, "{:#}", told());
+    lose_beta(&stage);
+    let lost = told();
+    assert_eq!(lost["reason"], "SiteNotAvailable", "{lost:#}");
+    assert_eq!(lost["booking"]["start"], start);
+    assert!(lost["expected_start"].is_null(), "{lost:#}");
+    stage.hands[1].fail(None);
+    until_state(&stage, "up");
+    assert_eq!(told()["expected_start"]["at"], start);
+    stage.stop();
+}
+
 /// What runs at a site that is lost is not said to be over, nor to run for sure.
 #[test]
 fn a_job_at_a_lost_site_says_what_is_known() {
