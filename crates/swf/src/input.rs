@@ -252,6 +252,11 @@ fn unpack<'b>(name: &str, bytes: &'b [u8], limit: u64) -> Result<Cow<'b, [u8]>, 
             Err(Diagnostic::error(name, what).with_hint(hint).into())
         }
         Ok(None) => Err(too_large(name, limit)),
+        Err(err) if err.kind() == io::ErrorKind::OutOfMemory => {
+            Err(Diagnostic::error(name, "unpacks to more than there is memory for")
+                .with_hint("split the file, or cut out the part that matters")
+                .into())
+        }
         Err(err) => Err(Diagnostic::error(name, format!("damaged {kind} data: {err}"))
             .with_hint("the file is probably truncated: fetch it again")
             .into()),

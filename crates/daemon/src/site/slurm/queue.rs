@@ -126,9 +126,9 @@ pub(super) fn read_all(jobs: &[SlurmJob]) {
     let (nodes, members) = ([node(0), node(3)], Members::default());
     let places = [QueuePool::of(&nodes, &members)];
     for unit in [NodeUnit::Node, NodeUnit::Cores(2), NodeUnit::Gpu] {
-        let waiting = jobs.iter().filter_map(|job| {
-            Some((0, queued(job, job.asked.as_deref()?, &places, unit)?))
-        });
+        let waiting = jobs
+            .iter()
+            .filter_map(|job| Some((0, queued(job, job.asked.as_deref()?, &places, unit)?)));
         let _ = WaitingJobs::of(waiting.collect());
     }
 }
