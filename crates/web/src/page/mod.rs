@@ -75,6 +75,13 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
                       img-src 'self' data:; connect-src 'self'; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
 
+/// Reads what may be in a field or the address of a page: for the fuzz targets.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn fuzzed(text: &str) {
+    let _ = (clock::clock(text), clock::instant(text, &jiff::tz::TimeZone::UTC));
+    let _ = (timeline_api::windows(text), prices::price(text));
+}
+
 /// Where there is no page: as a page to browsers, and else as the API does.
 pub(crate) async fn nowhere(headers: HeaderMap) -> Response {
     let kinds = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok()).unwrap_or_default();

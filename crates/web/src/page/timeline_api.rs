@@ -256,7 +256,7 @@ pub(crate) async fn places(
     Ok(Json(RowRanges { places: places.await? }))
 }
 
-fn windows(text: &str) -> Answer<Vec<(usize, u32, i64, i64)>> {
+pub(super) fn windows(text: &str) -> Answer<Vec<(usize, u32, i64, i64)>> {
     let window = |text: &str| {
         let mut words = text.split(':');
         let found = (

@@ -59,6 +59,12 @@ impl Scheduler {
     }
 }
 
+/// The rule that these settings are: for the fuzz targets.
+#[cfg(feature = "fuzzing")]
+pub(super) fn read(about: &BTreeMap<String, String>) -> Option<QueueRule> {
+    Scheduler::read(about).map(Scheduler::rule)
+}
+
 /// What is known, and since when.
 #[derive(Debug, Default)]
 pub(super) struct KnownRule {

@@ -140,7 +140,7 @@ impl Pool {
     }
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "fuzzing"))]
 impl Pool {
     /// A pool of eight units of a queue.
     pub(super) fn named(queue: &str, unit: Unit) -> Pool {
