@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use tradewind_io::settings::cluster::Members;
 use tradewind_io::settings::schedule::Schedule;
 use tradewind_io::settings::{Pool, Settings, Site, SiteKind};
-use tradewind_model::{Attributes, Performance, Price, Times};
+use tradewind_model::{Attributes, Performance, Price, SitePower, Times};
 
 use crate::exit::Failure;
 
@@ -120,7 +120,8 @@ fn local_site(name: &str, (pool, nodes): (&str, u32), price: Price) -> Site {
     };
     let (name, times) = (name.to_owned(), Times::Wall);
     let kind = SiteKind::Local(Box::default());
-    Site { name, kind, owner: None, times, survey_timeout: None, policy: None, pools: vec![pool] }
+    let (survey_timeout, power) = (None, SitePower::default());
+    Site { name, kind, owner: None, times, survey_timeout, policy: None, power, pools: vec![pool] }
 }
 
 #[cfg(test)]
