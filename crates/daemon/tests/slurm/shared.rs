@@ -14,7 +14,7 @@ use super::gotchas::{sleeps, until_running};
 
 const CORES: u64 = 2;
 const MEMORY: u64 = 2_000;
-const UNIT: NodeUnit = NodeUnit::Shared { cores: CORES as u32, memory: MEMORY };
+const UNIT: NodeUnit = NodeUnit::Shared { cores: 2, memory: MEMORY };
 
 /// Eight processors and 8,000 MB a node, of which jobs take what they ask for.
 fn plan(name: &'static str, nodes: u32) -> Plan {
@@ -69,10 +69,12 @@ fn agree(bench: &mut SlurmBench<'_>, ours: &[Order]) -> u64 {
 
 /// An owner's job of a drawn shape; one that has to wait is cancelled.
 fn owner(cluster: &Cluster, draw: &mut impl FnMut(i64, i64) -> i64) -> Option<String> {
-    let (tasks, each) = (draw(1, 9).to_string(), format!("--mem-per-cpu={}", draw(50, 1_700)));
-    let (memory, minutes) = (format!("--mem={}", draw(100, 6_000)), draw(5, 60).to_string());
-    let shape = if draw(0, 2) == 0 { ["-N1", &memory] } else { ["-s", &each] };
-    let job = cluster.job(&["-n", &tasks, shape[0], shape[1], "-t", &minutes]);
+    let (tasks, minutes) = (draw(1, 8).to_string(), draw(5, 60).to_string());
+    let memory = match draw(0, 2) {
+        0 => format!("--mem={}", draw(100, 6_000)),
+        _ => format!("--mem-per-cpu={}", draw(50, 900)),
+    };
+    let job = cluster.job(&["-n", &tasks, "-t", &minutes, &memory]);
     let state = || cluster.say(&["squeue", "-h", "-o", "%T %r", "-j", &job]);
     cluster.until("the owner's job runs or waits for resources", |_| {
         let state = state();
@@ -105,7 +107,8 @@ fn free_units_are_what_slurm_has_free_and_what_is_placed_runs() {
         }
         println!("round {round}: {} owners' jobs, {} ours, {free} free", owners.len(), ours.len());
         for _ in 0..=usize::from(free == 0) {
-            let last = i64::try_from(owners.len()).unwrap() - 1;
+            let Some(last) = owners.len().checked_sub(1) else { break };
+            let last = i64::try_from(last).unwrap();
             let ends = owners.remove(usize::try_from(draw(0, last)).unwrap());
             cluster.run(&["scancel", &ends]);
             cluster.until_state(&ends, "");

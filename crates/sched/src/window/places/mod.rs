@@ -30,7 +30,7 @@ use super::search::{Found, Scratch, Search, Searcher};
 pub(super) struct Places {
     /// On the grid of places.
     inner: Searcher,
-    rooms: Rooms,
+    of_nodes: NodePlaces,
     /// By node, the first of the nodes among which tasks may be exchanged.
     alike: Vec<u32>,
     packing: Packing,
@@ -38,7 +38,7 @@ pub(super) struct Places {
 
 /// Which places belong to which node.
 #[derive(Debug, Clone)]
-struct Rooms {
+struct NodePlaces {
     each: Arc<Resources>,
     /// By place, its node.
     node_of: Vec<NodeId>,
@@ -50,14 +50,14 @@ impl Places {
     /// `None` if each task of the request has a whole node.
     pub(super) fn of(grid: &Grid, request: &Request, search: &Search) -> Option<Box<Places>> {
         let needs = request.needs.as_deref().filter(|_| request.others.is_empty())?;
-        let rooms = Rooms::new(grid, request, needs);
-        let grid_of_places = rooms.grid(grid, request)?;
+        let of_nodes = NodePlaces::new(grid, request, needs);
+        let grid_of_places = of_nodes.grid(grid, request)?;
         let on_places = Request { needs: None, ..request.clone() };
         Some(Box::new(Places {
             inner: Searcher::new(&grid_of_places, &on_places, search),
             alike: alike(grid),
             packing: needs.packing,
-            rooms,
+            of_nodes,
         }))
     }
 
@@ -68,7 +68,7 @@ impl Places {
         from: Time,
         scratch: &mut Scratch,
     ) -> Option<Found> {
-        let places = self.rooms.free(slots);
+        let places = self.of_nodes.free(slots);
         let found = self.inner.find(&places, from, scratch)?;
         let window = self.on_nodes(&found.window, &places)?;
         Some(Found { window, ..found })
@@ -76,7 +76,7 @@ impl Places {
 
     /// Why there is no window on these slots, as far as it is not one resource alone.
     pub(super) fn reason(&self, slots: &SlotList, scratch: &mut Scratch) -> Reason {
-        let places = self.rooms.free(slots);
+        let places = self.of_nodes.free(slots);
         match self.inner.reason(&places, scratch) {
             Reason::WiderThanGrid { needed, nodes } => {
                 Reason::TooFewPlaces { needed, max: nodes, deadline: None }
@@ -93,7 +93,7 @@ impl Places {
 
     /// The window with the tasks of each class of like nodes shared out among them.
     fn on_nodes(&self, window: &Window, places: &SlotList) -> Option<Window> {
-        let node_of = |place: NodeId| self.rooms.node_of[place.0 as usize];
+        let node_of = |place: NodeId| self.of_nodes.node_of[place.0 as usize];
         let class = |task: &Task| self.alike[node_of(task.node).0 as usize];
         let mut tasks = window.tasks().to_vec();
         tasks.sort_by_key(class);
@@ -106,7 +106,7 @@ impl Places {
                 packed.extend(std::iter::repeat_n(task, count as usize));
             }
         }
-        Window::sharing(window.start(), packed, Arc::clone(&self.rooms.each)).ok()
+        Window::sharing(window.start(), packed, Arc::clone(&self.of_nodes.each)).ok()
     }
 
     /// The nodes of a class in order, with how many of their places are free throughout the span.
@@ -119,7 +119,7 @@ impl Places {
         let all = places.as_slice();
         let reach = all.partition_point(|slot| slot.start <= start);
         let free = all[..reach].iter().filter(|slot| slot.end >= end);
-        let nodes = free.map(|slot| self.rooms.node_of[slot.node.0 as usize]);
+        let nodes = free.map(|slot| self.of_nodes.node_of[slot.node.0 as usize]);
         let mut nodes: Vec<NodeId> =
             nodes.filter(|node| self.alike[node.0 as usize] == class).collect();
         nodes.sort_unstable();
@@ -127,9 +127,9 @@ impl Places {
     }
 }
 
-impl Rooms {
+impl NodePlaces {
     /// No node has more places than the request has tasks.
-    fn new(grid: &Grid, request: &Request, needs: &TaskNeeds) -> Rooms {
+    fn new(grid: &Grid, request: &Request, needs: &TaskNeeds) -> NodePlaces {
         let mut node_of = Vec::new();
         let mut first = vec![0];
         for (id, node) in grid.iter() {
@@ -140,7 +140,7 @@ impl Rooms {
             node_of.extend(std::iter::repeat_n(id, places as usize));
             first.push(node_of.len() as u32);
         }
-        Rooms { each: Arc::new(needs.each.clone()), node_of, first }
+        NodePlaces { each: Arc::new(needs.each.clone()), node_of, first }
     }
 
     /// The places as nodes, each at the price of a task. `None` if there are more than a grid may
@@ -199,9 +199,9 @@ impl Rooms {
 /// The spans in which at least one task of the request has a place, by node.
 pub(crate) fn spans_for_one(grid: &Grid, slots: &SlotList, request: &Request) -> Vec<Slot> {
     let Some(needs) = &request.needs else { return slots.as_slice().to_vec() };
-    let rooms = Rooms::new(grid, &Request { tasks: 1, ..request.clone() }, needs);
-    let node = |slot: &Slot| Slot { node: rooms.node_of[slot.node.0 as usize], ..*slot };
-    rooms.free(slots).as_slice().iter().map(node).collect()
+    let of_nodes = NodePlaces::new(grid, &Request { tasks: 1, ..request.clone() }, needs);
+    let node = |slot: &Slot| Slot { node: of_nodes.node_of[slot.node.0 as usize], ..*slot };
+    of_nodes.free(slots).as_slice().iter().map(node).collect()
 }
 
 /// Kinds of nodes of a grid that are remembered, the last ones, so that a grid without two equal
