@@ -119,10 +119,8 @@ pub(crate) fn pools(rng: &mut Pcg64Mcg) -> Pools {
     Pools::new(sites, pools).unwrap().with_power(Power { sites: vec![of(0), of(500_000)] })
 }
 
-/// What a node of a pool consumes while a job has it.
 fn watts(rng: &mut Pcg64Mcg) -> Attributes {
-    let watts = Attribute::Number(rng.random_range(0..500) * 1_000);
-    [(Energy::BUSY.to_owned(), watts)].into()
+    [(Energy::BUSY.to_owned(), Attribute::Number(rng.random_range(0..500) * 1_000))].into()
 }
 
 pub(crate) fn sites(pools: &Pools) -> Vec<FakeSite> {
