@@ -33,7 +33,8 @@ fn energy_is_counted_quoted_and_limited() {
     stage.write("tradewind.toml", ELECTRIC);
     stage.start();
     // An hour on a node of `main` may take 3.6 kWh.
-    let quotes = stage.json(&["quote", "--time", "1:00:00", "--", "true"]);
+    let quote = ["quote", "--format", "json", "--time", "1:00:00", "--", "true"];
+    let quotes: Value = serde_json::from_str(&stage.text(&quote, 0)).unwrap();
     let by = |criterion: &str| {
         let quotes = quotes["quotes"].as_array().unwrap();
         quotes.iter().find(|it| it["criterion"] == criterion).unwrap().clone()

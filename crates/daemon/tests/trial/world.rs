@@ -16,8 +16,8 @@ use tradewind_daemon::site::{PoolSetup, Site as _, SiteError, Tag};
 use tradewind_daemon::store::memory::{Disk, MemoryStore, StoreFault as DiskFault};
 use tradewind_daemon::store::{Origin, Snapshot, Store as _};
 use tradewind_model::{
-    Admission, Attribute, Attributes, Energy, Money, OwnersFirst, Performance, Pool, Pools, Power,
-    Price, Series, Site, SiteId, SitePower, Span, Time, Times,
+    Admission, Attribute, Energy, Money, OwnersFirst, Performance, Pool, Pools, Power, Price,
+    Series, Site, SiteId, SitePower, Span, Time, Times,
 };
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::{Policy, gridfill};
@@ -101,28 +101,23 @@ pub(crate) fn pools(rng: &mut Pcg64Mcg) -> Pools {
     let sites: Vec<Site> = ["a", "b"].map(|name| Site { name: name.to_owned() }).into();
     let mut pools = Vec::new();
     for (site, name) in [(0, "a/x"), (0, "a/y"), (1, "b/x")] {
+        let watts = Attribute::Number(rng.random_range(0..500) * 1_000);
         pools.push(Pool {
             name: name.to_owned(),
             site: SiteId(site),
             nodes: rng.random_range(1..5),
             performance: Performance::from_thousandths(rng.random_range(1..4) * 1_000).unwrap(),
             price: Price(rng.random_range(0..4) * 1_000_000),
-            attributes: watts(rng),
+            attributes: [(Energy::BUSY.to_owned(), watts)].into(),
             admission: Admission::NONE,
             // The owner of the second site counts work.
             times: [Times::Wall, Times::Work][site as usize],
         });
     }
-    let intensity =
-        |low: i64| Series::new(&[(DAWN, 100_000 + low), (DAWN + Span(200), 400_000)]).ok();
-    let of = |low| SitePower { carbon: intensity(low), price: None };
-    Pools::new(sites, pools).unwrap().with_power(Power { sites: vec![of(0), of(500_000)] })
-}
-
-/// What a node of a pool consumes while a job has it.
-fn watts(rng: &mut Pcg64Mcg) -> Attributes {
-    let watts = Attribute::Number(rng.random_range(0..500) * 1_000);
-    [(Energy::BUSY.to_owned(), watts)].into()
+    let carbon = |low| Series::new(&[(DAWN, low), (DAWN + Span(200), 400_000)]).ok();
+    let of = |low| SitePower { carbon: carbon(low), price: None };
+    let power = Power { sites: vec![of(100_000), of(600_000)] };
+    Pools::new(sites, pools).unwrap().with_power(power)
 }
 
 pub(crate) fn sites(pools: &Pools) -> Vec<FakeSite> {

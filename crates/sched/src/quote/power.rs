@@ -1,4 +1,4 @@
-//! The windows with the least energy and the least emissions.
+//! The windows with the lowest energy and the lowest emissions.
 //!
 //! A node's emissions per second are its watts times the carbon intensity of its site, which changes
 //! by the hour: to the search they are a price that changes. So the search for the cheapest window at
@@ -16,7 +16,7 @@ use crate::window::{Found, Proof, Scratch, Search, Searcher};
 /// Milliwatts times milligrams per kWh are millionths of a milligram in an hour, of so many seconds.
 const HOUR_S: i128 = 3_600;
 
-/// The window for `request` with the least energy: watts × length, over nodes that say what they
+/// The window for `request` with the lowest energy: watts × length, over nodes that say what they
 /// consume. Exact without a budget; under one within the work limit.
 ///
 /// # Errors
@@ -34,7 +34,7 @@ pub fn least_energy(
     found.ok_or_else(|| searcher.reason(slots, &mut scratch))
 }
 
-/// The window for `request` with the least emissions: the integral of watts × carbon intensity over
+/// The window for `request` with the lowest emissions: the integral of watts × carbon intensity over
 /// its tasks, counted in millionths of a milligram per second of each node, rounded down. Nodes that
 /// do not say what they consume emit nothing.
 ///

@@ -24,7 +24,7 @@ pub struct Budgets(pub BTreeMap<BudgetHolder, Budget>);
 /// Whose.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum BudgetHolder {
-    /// A user: all jobs, whoever pays for them.
+    /// A user: all own jobs, also those that a project pays for.
     User(String),
     /// A project: the jobs that it pays for.
     Project(String),
