@@ -133,7 +133,9 @@ impl State {
         finish: &Finish,
         output: Option<&PeerOutput>,
     ) -> Option<BrokenOffer> {
-        let is_wanted = job.cancelled_by.is_none() && *finish != Finish::NodeFail;
+        // One that is called back is judged for that.
+        let is_recalled = job.away().is_some_and(|away| away.recalled.is_some());
+        let is_wanted = job.cancelled_by.is_none() && !is_recalled && *finish != Finish::NodeFail;
         if !is_wanted || !self.is_check(job.number) {
             return None;
         }

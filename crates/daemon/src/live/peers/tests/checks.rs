@@ -114,7 +114,8 @@ fn wrong_answers_cost_a_peer_its_jobs_and_its_check_jobs() {
     let mut pair = pair();
     for _ in 0..5 {
         pair.contact();
-        pair.pass(5);
+        // A search that was not answered is repeated after some seconds.
+        pair.pass(20);
         if !pair.lives[0].wanted().is_empty() {
             pair.ends(Finish::Completed, PeerOutput::Tail("answer 70000".to_owned()));
         }

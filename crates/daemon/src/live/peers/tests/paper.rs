@@ -285,8 +285,8 @@ impl<'a> Markets<'a> {
                 let ask = Ask::Report { market: format!("m{at}"), wanted };
                 let answer = self.step(there, Input::Asked { actor, ask });
                 let Some(Ok(Reply::Reports(reports))) = answer else { panic!("{answer:?}") };
-                let without_output = BTreeSet::new();
-                self.step(at, Input::Reported { peer, reports, without_output });
+                let outputs = BTreeMap::new();
+                self.step(at, Input::Reported { peer, reports, outputs });
             }
         }
     }

@@ -8,7 +8,7 @@ const VEGA: Peer = Peer(1);
 
 impl Pair {
     /// Time passes at home alone: the peer is not reached.
-    fn pass_alone(&mut self, seconds: i64) {
+    pub(super) fn pass_alone(&mut self, seconds: i64) {
         self.now = self.now + Span(seconds);
         self.step(0, Input::Tick);
         self.post.clear();
