@@ -12,6 +12,7 @@ fn one_less(change: &Change) -> Option<Change> {
         Change::EarliestStart(by) => Change::EarliestStart(Span(by.0 - 1)),
         Change::MinPerformance(by) => Change::MinPerformance(by - 1),
         Change::Tasks(by) => Change::Tasks(by - 1),
+        Change::Need(kind, by) => Change::Need(kind.clone(), by - 1),
         Change::Attribute(_) | Change::Spread => return None,
         Change::InGroup(group, change) => Change::InGroup(*group, Box::new(one_less(change)?)),
     };
