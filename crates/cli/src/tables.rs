@@ -2,7 +2,7 @@
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
-use tradewind_model::{Grid, NodeId, Window};
+use tradewind_model::{Grid, NodeId, Request, Window};
 
 use crate::output;
 
@@ -91,8 +91,18 @@ pub(crate) fn node_names(grid: &Grid, window: &Window) -> String {
     names.join(" ")
 }
 
+/// The nodes of a job's window in short, and of a moldable job the shape that it has.
+pub(crate) fn nodes_of(grid: &Grid, window: &Window, request: &Request) -> String {
+    let nodes = nodes_in_short(grid, window);
+    let width = u32::try_from(window.tasks().len()).unwrap_or(u32::MAX);
+    match request.shapes.as_ref().and_then(|shapes| shapes.of_width(width)) {
+        Some(shape) => format!("shape {} x {} s: {nodes}", shape.nodes, shape.time),
+        None => nodes,
+    }
+}
+
 /// The nodes of a window in short: `lyra[1-3], orion2`, at most [`RUNS_MOST`] runs of names.
-pub(crate) fn nodes_in_short(grid: &Grid, window: &Window) -> String {
+fn nodes_in_short(grid: &Grid, window: &Window) -> String {
     let names = |node: NodeId| grid.node(node).name.as_str();
     let runs = runs(&window.tasks().iter().map(|task| names(task.node)).collect::<Vec<_>>());
     if runs.len() <= RUNS_MOST {

@@ -1,6 +1,6 @@
 //! What a user asks for.
 
-use crate::{Attribute, Attributes, Money, Node, Performance, Price, Span, Time, TimeMode};
+use crate::{Attribute, Attributes, Money, Node, Performance, Price, Shapes, Span, Time, TimeMode};
 
 /// What makes one window better than another; all are minimised. Equals are ordered by earlier
 /// start, then lower cost, then earlier finish, then node rank.
@@ -87,6 +87,9 @@ pub struct Request {
     /// Further groups of tasks, which differ from the first in work, performance or attributes;
     /// most jobs have none.
     pub others: Vec<TaskGroup>,
+    /// In which shapes the job may run, if in more than one: `tasks` and `work` are one of them. Such a
+    /// job has one group.
+    pub shapes: Option<Shapes>,
 }
 
 impl Request {
@@ -108,6 +111,7 @@ impl Request {
             criterion: Criterion::Start,
             spread: Spread::Grid,
             others: Vec::new(),
+            shapes: None,
         }
     }
 

@@ -7,6 +7,7 @@
 //! This crate knows nothing of files, clocks, threads or algorithms. Every other crate builds on it.
 
 mod demand;
+mod downey;
 mod grid;
 mod guard;
 mod job;
@@ -23,6 +24,7 @@ pub mod random;
 mod rates;
 mod reason;
 mod series;
+mod shapes;
 mod slot;
 mod snapshot;
 mod standing;
@@ -32,6 +34,7 @@ pub mod tree;
 mod window;
 
 pub use demand::{Correction, Demand, Terms};
+pub use downey::SpeedUp;
 pub use grid::{Attribute, Attributes, Grid, GridError, Node, NodeId, Site, SiteId};
 pub use guard::{Guard, OwnersFirst};
 pub use job::{Criterion, Job, Request, Spread, TaskGroup};
@@ -50,6 +53,7 @@ pub use quantity::{Component, Criteria, Goal, Quantity};
 pub use rates::Rates;
 pub use reason::Reason;
 pub use series::{Series, SeriesError};
+pub use shapes::{JobShape, Shapes, ShapesError};
 pub use slot::{Slot, SlotError, SlotList};
 pub use snapshot::{Snapshot, SnapshotError};
 pub use standing::Standing;

@@ -147,7 +147,8 @@ fn without_limits(request: &Request) -> Request {
     };
     let others = request.others.iter().map(free).collect();
     let times = request.times;
-    Request { criterion, times, others, ..Request::new(request.tasks, request.work) }
+    let shapes = request.shapes.clone();
+    Request { criterion, times, others, shapes, ..Request::new(request.tasks, request.work) }
 }
 
 struct Trial<'a> {
@@ -268,8 +269,11 @@ impl Trial<'_> {
         request.groups().enumerate().filter_map(&mut of_group).collect()
     }
 
-    /// Of each group of several tasks.
+    /// Of each group of several tasks. A job of several shapes has said which widths it can have.
     fn tasks(&mut self, request: &Request) -> Vec<Change> {
+        if request.shapes.is_some() {
+            return Vec::new();
+        }
         let mut of_group = |(index, group): (usize, Request)| {
             let change = |by| in_group(request, index, Change::Tasks(by as u32));
             self.min(request, i64::from(group.tasks) - 1, change)

@@ -2,11 +2,12 @@
 
 use tradewind_model::{
     Component, Criteria, Criterion, Horizon, Job, Limit, Measure, Money, Objective, Quantity,
-    Request, Rho, Span, Spread, TaskGroup, VoPolicy,
+    Request, Rho, Shapes, Span, Spread, TaskGroup, VoPolicy,
 };
 
 use super::groups;
 use super::nodes::NameLines;
+use super::shapes;
 use super::words::{
     COMPONENTS, CRITERIA, MEASURES, OBJECTIVES, component, criterion, quantity, quantity_scale,
 };
@@ -15,11 +16,12 @@ use crate::duration;
 use crate::fields::{DecimalScale, Fields, Notes, scaled};
 use crate::value::{Value, ValueKind};
 
-const JOB_KEYS: [&str; 13] = [
+const JOB_KEYS: [&str; 14] = [
     "name",
     "nodes",
     "work",
     "groups",
+    "shapes",
     "min_performance",
     "max_price",
     "budget",
@@ -45,7 +47,7 @@ pub(super) fn jobs(items: &[Value<'_>], nodes: usize, notes: &mut Notes<'_>) -> 
     for (i, item) in items.iter().enumerate() {
         let path = format!("jobs[{i}]");
         let Some(fields) = Fields::of(item, path, &JOB_KEYS, notes) else { continue };
-        match fields.get("groups") {
+        match fields.get("groups").or(fields.get("shapes")) {
             Some(_) => fields.require(&["name"], notes),
             None => fields.require(&["name", "nodes", "work"], notes),
         }
@@ -60,9 +62,13 @@ pub(super) fn jobs(items: &[Value<'_>], nodes: usize, notes: &mut Notes<'_>) -> 
 }
 
 fn request(fields: &Fields<'_, '_>, nodes: usize, notes: &mut Notes<'_>) -> Option<Request> {
-    let groups = match fields.list("groups", notes) {
-        Some(items) => groups::read(fields, items, notes),
-        None => groups::one(fields, notes).map(|group| vec![group]),
+    let shapes = shapes::read(fields, notes);
+    let groups = match (&shapes, fields.get("groups")) {
+        (Some(shapes), _) => shapes::first(fields, shapes, notes).map(|group| vec![group]),
+        (None, Some(_)) => {
+            fields.list("groups", notes).and_then(|items| groups::read(fields, items, notes))
+        }
+        (None, None) => groups::one(fields, notes).map(|group| vec![group]),
     };
     let spreads = Spread::ALL.map(|(spread, name)| (name, spread));
     let limits = Request {
@@ -77,11 +83,13 @@ fn request(fields: &Fields<'_, '_>, nodes: usize, notes: &mut Notes<'_>) -> Opti
     let mut groups = groups?.into_iter();
     let TaskGroup { tasks, work, min_performance, attributes } = groups.next()?;
     let others = groups.collect();
-    let request = Request { tasks, work, min_performance, attributes, others, ..limits };
-    let tasks = request.all_tasks();
+    let shapes = shapes.and_then(|shapes| Shapes::new(&shapes).ok().flatten());
+    let request = Request { tasks, work, min_performance, attributes, others, shapes, ..limits };
+    let tasks = shapes::narrowest(&request).unwrap_or_else(|| request.all_tasks());
     // Without any node there is another mistake to mend first.
     if nodes > 0 && tasks as usize > nodes {
-        let key = if fields.get("groups").is_some() { "groups" } else { "nodes" };
+        let given = |key: &&str| fields.get(key).is_some();
+        let key = ["groups", "shapes"].into_iter().find(given).unwrap_or("nodes");
         let message = format!("{tasks} nodes needed, the grid has {nodes}");
         let hint = "each task needs a node of its own: ask for fewer, or list more nodes";
         notes.error(fields.line_of(key), &fields.place(key), message, hint);

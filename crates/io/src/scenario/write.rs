@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Number, Value, json};
 use tradewind_model::{
-    Attribute, Attributes, Criteria, Criterion, Energy, Grid, Job, Limit, Performance, Power,
-    Quantity, Request, Rho, Series, Site, SitePower, Slot, Spread, VoPolicy,
+    Attribute, Attributes, Criteria, Criterion, Energy, Grid, Job, JobShape, Limit, Performance,
+    Power, Quantity, Request, Rho, Series, Shapes, Site, SitePower, Slot, Spread, VoPolicy,
 };
 
 use super::Scenario;
@@ -138,12 +138,16 @@ fn job(job: &Job) -> String {
     let spread = Some(request.spread).filter(|it| *it != Spread::default());
     let own = Some(&request.criterion).filter(|it| **it != Criterion::default());
     let equal = request.others.is_empty();
+    let rigid = request.shapes.is_none();
+    let shape = |it: &JobShape| json!({"nodes": it.nodes, "time": it.time.0});
+    let shapes = |all: &Shapes| all.as_slice().iter().map(shape).collect();
     let groups = || request.groups().map(|it| group(&it)).collect();
     table([
         ("name", Some(json!(job.name))),
-        ("nodes", equal.then(|| json!(request.tasks))),
-        ("work", equal.then(|| json!(request.work.0))),
+        ("nodes", (equal && rigid).then(|| json!(request.tasks))),
+        ("work", (equal && rigid).then(|| json!(request.work.0))),
         ("groups", (!equal).then(|| Value::Array(groups()))),
+        ("shapes", request.shapes.as_ref().map(|all| Value::Array(shapes(all)))),
         ("min_performance", request.min_performance.filter(|_| equal).map(performance)),
         ("max_price", request.max_price.map(|price| Value::Number(decimal::price(price)))),
         ("budget", request.budget.map(|budget| Value::Number(decimal::credits(budget)))),

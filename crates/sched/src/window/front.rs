@@ -71,7 +71,8 @@ impl FreeAtOnce {
     pub fn request(&self, grid: &Grid, request: &Request, search: &Search) -> Option<FrontRequest> {
         let later = request.earliest_start.is_some_and(|start| start > self.at);
         let at_one_site = request.spread != Spread::Grid;
-        let changing = grid.rates().is_some() || !request.others.is_empty();
+        let changing =
+            grid.rates().is_some() || !request.others.is_empty() || request.shapes.is_some();
         if later || at_one_site || changing || request.tasks == 0 || !is_earliest(search) {
             return None;
         }

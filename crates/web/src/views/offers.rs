@@ -37,6 +37,8 @@ pub fn offer(
     booking: &Booking,
     cost: Money,
 ) -> Offer {
+    let shape = demand.shape_at(&booking.place);
+    let demand = shape.as_ref().unwrap_or(demand);
     let shares = booking.place.shares(demand.processors);
     let nodes = shares.zip(&booking.ends).zip(&booking.prices).map(|((share, end), price)| {
         let pool = pools.pool(share.pool);

@@ -7,7 +7,7 @@ use tradewind_daemon::live::state::Booking;
 use tradewind_daemon::live::{RESOURCES, Refusal, RefusalKind};
 use tradewind_io::scenario::criterion_name;
 use tradewind_model::{
-    Demand, Horizon, JobId, Market, Money, PoolId, Price, Share, Span, Time, Window,
+    Demand, Horizon, JobId, Market, Money, Place, PoolId, Price, Share, Span, Time, Window,
 };
 use tradewind_sched::explain::{self, Change};
 use tradewind_sched::free::{FreeTime, Taken};
@@ -223,7 +223,13 @@ fn proposal(market: &Market, demand: &Demand, free: &FreeTime, quote: Quote) -> 
 }
 
 fn booking(market: &Market, demand: &Demand, free: &FreeTime, window: &Window) -> (Booking, Money) {
-    let (place, start) = (free.place(window), window.start());
+    let (mut place, start) = (free.place(window), window.start());
+    let width = u32::try_from(window.tasks().len()).unwrap_or(u32::MAX);
+    let shape = demand.in_shape(width);
+    if shape.is_some() {
+        place = Place::counted(place.shares(width).collect());
+    }
+    let demand = shape.as_ref().unwrap_or(demand);
     let (mut ends, mut prices) = (Vec::new(), Vec::new());
     for share in place.shares(demand.processors) {
         let pool = market.pools().pool(share.pool);
