@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tradewind_campaign::replay::Watch;
-use tradewind_campaign::{checks, model};
+use tradewind_campaign::{checks, model, moldable};
 use tradewind_io::campaign::{
     self, Campaign, Checks, Dependencies, EstimateKind, Homes, Keyword, LogField, MemoryField,
     MemorySize, NodeSize, OfferedLoad, Output, Overrun, Seeds, Semantics, Shard, Trim, Workload,
