@@ -188,7 +188,7 @@ fn spots(workload: &Workload, run: &Run) -> Vec<Spot> {
 fn shapes_of(first: JobShape, others: &[(u32, i64)]) -> Option<Shapes> {
     let mut all = vec![first];
     for (nodes, by) in others {
-        // A speed-up of less than the nodes, so that wider is quicker and dearer.
+        // A speed-up of less than the nodes, so that wider is quicker and costs more.
         let work = first.time.0 * i64::from(first.nodes);
         let time = work / i64::from(*nodes) + by * (i64::from(*nodes) - i64::from(first.nodes)) / 3;
         let shape = JobShape { nodes: *nodes, time: Span(time.max(1)) };

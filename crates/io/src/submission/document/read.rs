@@ -146,8 +146,8 @@ fn shapes(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Option<Vec<JobShape>
         }
     }
     // Anything is right for going on after a mistake.
-    let mended = || vec![JobShape { nodes: 1, time: Span(1) }];
-    Some(scenario::shapes(fields, notes).unwrap_or_else(mended))
+    let any = || vec![JobShape { nodes: 1, time: Span(1) }];
+    Some(scenario::shapes(fields, notes).unwrap_or_else(any))
 }
 
 /// One limit, counted as `times` says.

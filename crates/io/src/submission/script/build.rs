@@ -170,8 +170,8 @@ impl OptionReader<'_> {
             }
         }
         // Anything is right for going on after a mistake.
-        let mended = || vec![JobShape { nodes: 1, time: Span(1) }];
-        given.then(|| found.unwrap_or_else(mended))
+        let any = || vec![JobShape { nodes: 1, time: Span(1) }];
+        given.then(|| found.unwrap_or_else(any))
     }
 
     /// One limit, counted as `times` says.
