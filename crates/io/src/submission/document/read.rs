@@ -135,7 +135,6 @@ fn submission(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Option<Submissio
     })
 }
 
-/// Tasks and nodes; a document without any of it asks for one task.
 /// The shapes, if any are given: a list, or a text. Nothing else then says nodes or time.
 fn shapes(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Option<Vec<JobShape>> {
     fields.get("shapes")?;
@@ -159,6 +158,7 @@ fn counted(fields: &Table<'_, '_>, limit: Span, notes: &mut Notes<'_>) -> TimeLi
     }
 }
 
+/// Tasks and nodes; a document without any of it asks for one task.
 fn shape(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Shape {
     let mut count = |key: &str| {
         let found = fields.whole(key, 1..=i64::from(Request::MAX_TASKS), notes);
