@@ -29,6 +29,7 @@ pub(crate) use line::MarketClient;
 use place::Found;
 pub(crate) use place::MarketArgs;
 pub(crate) use place::TokenSource;
+use several::Silences;
 use transport::{ApiRequest, ApiResponse, Heard, NoResponse};
 
 /// A daemon that is frozen takes requests and does not answer: so long one of several may take.
@@ -44,6 +45,7 @@ pub(crate) struct Market {
     quick: Agent,
     /// The address that answered last.
     current: RefCell<String>,
+    silences: RefCell<Silences>,
 }
 
 /// A document as the market sent it.
@@ -75,7 +77,7 @@ impl Market {
         let current = RefCell::new(found.url.clone());
         let quick = Found { timeout: found.timeout.min(SOON), ..found.clone() };
         let (agent, quick) = (transport::agent(&found)?, transport::agent(&quick)?);
-        Ok(Market { agent, quick, found, current })
+        Ok(Market { agent, quick, found, current, silences: RefCell::default() })
     }
 
     /// Whether it was found in a folder of this machine: paths mean the same to both.

@@ -30,6 +30,8 @@ pub(super) enum Heard {
 #[derive(Debug, Clone)]
 pub(super) struct NoResponse {
     pub(super) heard: Heard,
+    /// The request was taken, and the time for an answer is over.
+    pub(super) is_late: bool,
     pub(super) failure: Failure,
 }
 
@@ -164,7 +166,7 @@ fn silence(found: &Found, wrong: &ureq::Error) -> NoResponse {
             false => "is it running, and is this its URL?",
         };
         let failure = Failure::usage(format!("no market answers at {url}: {why}")).hint(hint);
-        NoResponse { heard: Heard::No, failure }
+        NoResponse { heard: Heard::No, is_late: false, failure }
     };
     match wrong {
         ureq::Error::Io(error) if error.kind() == ErrorKind::ConnectionRefused => {
@@ -191,7 +193,8 @@ fn silence(found: &Found, wrong: &ureq::Error) -> NoResponse {
                 other => format!("{url} broke off: {other}"),
             };
             let failure = Failure::negative(message).hint(hint);
-            NoResponse { heard: Heard::Perhaps, failure }
+            let is_late = matches!(other, ureq::Error::Timeout(_));
+            NoResponse { heard: Heard::Perhaps, is_late, failure }
         }
     }
 }
@@ -199,7 +202,7 @@ fn silence(found: &Found, wrong: &ureq::Error) -> NoResponse {
 fn no_trust(url: &str, why: &str) -> NoResponse {
     let failure = Failure::usage(format!("no trusted connection to {url}: {why}"));
     let failure = failure.hint(mistrusted(why));
-    NoResponse { heard: Heard::No, failure }
+    NoResponse { heard: Heard::No, is_late: false, failure }
 }
 
 /// What to do about a certificate, by what rustls says of it.

@@ -213,8 +213,8 @@ impl Grid {
         }
     }
 
-    /// Waits until the second `at` is over and no market asks others any more; what was said. If
-    /// anything was, the second in which that ended is over, too: what follows has a later moment.
+    /// Waits until the second `at` is over and no market asks others any more; what was said. The
+    /// second in which that, and the last start, was seen is over, too: what follows has a later moment.
     fn settle(&self, at: Time) -> BTreeSet<String> {
         pass(at.0);
         let is_quiet = |market: &Market| {
@@ -227,11 +227,8 @@ impl Grid {
             self.markets.iter().for_each(|market| market.until("it is quiet", is_quiet));
             thread::sleep(Duration::from_millis(100));
         }
-        let said = self.said();
-        if !said.is_empty() {
-            pass(now());
-        }
-        said
+        pass(now());
+        self.said()
     }
 
     /// Waits for the starts that are expected after an event. What does not come is found by the

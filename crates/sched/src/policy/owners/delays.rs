@@ -6,7 +6,7 @@
 //! are submitted later, make it happen; under EASY, where an early end changes which jobs are
 //! backfilled, to the same job again and again.
 //!
-//! The bound: once an owner's job has been put off for [`Rule::max_delay`](super::Rule::max_delay) in
+//! The bound: once an owner's job has been put off for [`SiteRule::max_delay`](super::SiteRule::max_delay) in
 //! sum, no further job of the market starts in its pools until it has started. Those that run end by
 //! their limits. So jobs of the market put off an owner's job by no more than `max_delay` and the
 //! longest of their time limits, whatever the rule of the site's scheduler. Two exceptions: windows
