@@ -11,7 +11,7 @@ mod logs;
 use std::error::Error;
 use std::sync::Arc;
 
-use tradewind_model::Pools;
+use tradewind_model::{Pool, Pools, Price};
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::cyclic::market::{CycleSettings, Cycles};
 use tradewind_sched::policy::gridfill::{Depth, GridFill, GridFillSettings, ShapeRule};
@@ -82,7 +82,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let log = swf::load(path)?;
     let number = |at: usize, usual: usize| rest.get(at).map_or(Ok(usual), |text| text.parse());
     let (seeds, count) = (number(0, 3)?, number(1, usize::MAX)?);
-    let pools = Arc::new(Pools::cluster(log.header.max_procs().ok_or("no MaxProcs")?));
+    let plain = Pools::cluster(log.header.max_procs().ok_or("no MaxProcs")?);
+    let priced = plain.as_slice().iter().map(|pool| Pool { price: Price(1), ..pool.clone() });
+    let pools = Arc::new(Pools::new(plain.sites().to_vec(), priced.collect())?);
     let jobs: Vec<LogJob> = log.jobs.iter().take(count).map(logs::log_job).collect();
     let logged = prepare(&jobs, Arc::clone(&pools), Semantics::Textbook, Overrun::Kill);
     println!("| policy | turnaround, s | turnaround / logged run time | node-hours |");

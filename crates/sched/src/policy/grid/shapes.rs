@@ -13,11 +13,11 @@ use super::wish::PlacementRequest;
 /// Which shape of a job is taken, of the earliest place that each of them has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum ShapeRule {
-    /// The place that is over first; then the cheapest, that of fewest node-seconds, the earliest.
-    #[default]
-    SoonestEnd,
     /// The place that starts first; then the one that is over first.
+    #[default]
     SoonestStart,
+    /// The place that is over first; then the cheapest, that of fewest node-seconds, the earliest.
+    SoonestEnd,
     /// The cheapest place; then the one that is over first.
     Cheapest,
     /// The first shape that is listed, whatever the others could have: the job is rigid.
@@ -27,8 +27,8 @@ pub enum ShapeRule {
 impl ShapeRule {
     /// Every rule, with its name in options.
     pub const ALL: [(ShapeRule, &'static str); 4] = [
-        (ShapeRule::SoonestEnd, "soonest-end"),
         (ShapeRule::SoonestStart, "soonest-start"),
+        (ShapeRule::SoonestEnd, "soonest-end"),
         (ShapeRule::Cheapest, "cheapest"),
         (ShapeRule::First, "first"),
     ];
