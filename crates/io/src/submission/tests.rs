@@ -221,7 +221,7 @@ fn shapes_and_what_they_say_do_not_go_together() {
     ] {
         let text = format!(r#"{{"name": "x", "command": ["x"], {rest}}}"#);
         let wrong = document::parse(&Input::new("x.json", text)).unwrap_err();
-        assert_eq!(wrong.as_slice().len(), 1, "{rest}: {wrong}");
+        assert_eq!(wrong.errors(), 1, "{rest}: {wrong}");
         assert!(wrong.to_string().contains(wanted), "{rest}: {wrong}");
     }
 }

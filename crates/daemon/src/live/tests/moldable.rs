@@ -56,16 +56,19 @@ fn width_limit_cost_and_environment_are_those_of_the_shape() {
 }
 
 #[test]
-fn a_job_waits_for_the_shape_that_is_over_first() {
+fn a_job_takes_the_nodes_that_are_free_or_waits_for_the_first() {
     let mut stage = Stage::new();
     stage.submit(DAY, at_a(1, 30)).unwrap();
-    // On one node until 180 s, on both from 30 s to 130 s.
+    // On one node at once, though both are free soon.
     stage.submit(DAY, bends()).unwrap();
-    assert_eq!(stage.phase(2), Phase::Waiting);
-    let first = stage.orders().remove(0);
+    assert_eq!(taken(&stage, 2), (1, 180, 180));
+    // One more waits until both nodes or one are free.
+    stage.submit(DAY, bends()).unwrap();
+    assert_eq!(stage.phase(3), Phase::Waiting);
+    let first = stage.orders().into_iter().find(|it| it.tag.job == 1).unwrap();
     let over = ended(DAY, later(30), Exit::Code(0));
     stage.survey(later(30), first.site.0, vec![(first.tag, over)], &[]);
-    assert_eq!(taken(&stage, 2), (2, 100, 200));
+    assert_eq!(taken(&stage, 3), (1, 180, 180));
 }
 
 #[test]
