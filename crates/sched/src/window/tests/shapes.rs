@@ -1,6 +1,7 @@
 //! Windows of moldable jobs, against all windows of all shapes.
 
 use proptest::prelude::*;
+use tradewind_model::Window;
 
 use super::brute::{Key, best_key, found_key, key};
 use super::*;
