@@ -4,6 +4,7 @@ All get the same jobs at the same moments. Beside them Tradewind submits jobs of
 second cluster, behind the owners; the third has none, like the first, so that the two say how much
 waits differ by themselves. At some moments the first cluster is observed by a new
 `mode = "observe"` market, whose record has its forecasts and Slurm's from the same list of jobs.
+A world of the kind `ranges` is one cluster of a market alone, whose own ranges of starts are counted.
 Writes one JSON document per world; `table` makes the tables from several of them.
 """
 
@@ -291,6 +292,49 @@ def world(args):
     Path(args.out).write_text(json.dumps(document))
 
 
+def ranges(args):
+    """A market alone on a cluster, with more work than its nodes can do: how its ranges hold."""
+    of = random.Random(f"ranges {args.seed} {args.jobs} {args.nodes}")
+    # Three kinds of jobs, all of which end long before their limit.
+    jobs = [{"nodes": of.choice([1, 1, 2, max(1, args.nodes // 2)]), "limit": of.choice([1, 1, 2]),
+             "work": of.choice([3, 8, 20]) + of.randint(0, 5)} for _ in range(args.jobs)]
+    length = sum(job["nodes"] * (job["work"] + 2) for job in jobs) / args.nodes
+    moments = sorted(of.uniform(0, 0.9 * length) for _ in jobs)
+    cluster = Cluster(f"{args.work}/clusters", NAMES[0])
+    market = Market(args.program, f"{args.work}/market", "", cluster, args.nodes, "")
+    market.until(lambda: market.run("policy"))
+    start, numbers = time.time(), []
+    for at, job in zip(moments, jobs):
+        time.sleep(max(0, start + at - time.time()))
+        number = market.run(
+            "submit", "--parsable", "--nodes", str(job["nodes"]), "--time", f"{job['limit']}:00",
+            "--chdir", f"{market.folder}/work", "--output", "/dev/null", "--wrap", f"sleep {job['work']}")
+        numbers.append(number and number.strip())
+    def is_over(number):
+        return (market.json("job", number) or {}).get("state") in ("COMPLETED", "FAILED", "TIMEOUT")
+    over = [bool(market.until(lambda: is_over(number), 600)) for number in numbers if number]
+    site = ((market.json("sites") or {}).get("sites") or [{}])[0]
+    market.stop()
+    document = {"slurm": cluster.say("sinfo", "--version")[0].split()[-1], "seed": args.seed,
+                "jobs": args.jobs, "nodes": args.nodes, "seconds": round(time.time() - start),
+                "kind": "ranges", "over": sum(over), "score": site.get("start_ranges")}
+    Path(args.out).write_text(json.dumps(document))
+
+
+def range_table(worlds):
+    """Starts within the ranges that were given first, of 100."""
+    print("| Slurm | jobs on nodes | worlds | jobs over | starts with a range | 50 | 80 | 95 |")
+    print("|---|---|---|---|---|---|---|---|")
+    for key in sorted({(one["slurm"], one["jobs"], one["nodes"]) for one in worlds}):
+        some = [one for one in worlds if (one["slurm"], one["jobs"], one["nodes"]) == key]
+        scores = [one["score"] for one in some if one["score"]]
+        starts = sum(score["starts"] for score in scores)
+        within = [sum(score["within"][at]["starts"] for score in scores) for at in range(3)]
+        shares = " | ".join(f"{100 * it / starts:.0f}" if starts else "–" for it in within)
+        print(f"| {key[0]} | {key[1]} on {key[2]} | {len(some)} | {sum(one['over'] for one in some)} | "
+              f"{starts} | {shares} |")
+
+
 def quantile(values, part):
     """Nearest rank: a value that occurred."""
     values = sorted(values)
@@ -382,6 +426,12 @@ def percent(found):
 
 def table(args):
     worlds = [json.loads(Path(path).read_text()) for path in args.files]
+    ranged = [one for one in worlds if one.get("kind") == "ranges"]
+    if ranged:
+        range_table(ranged)
+    worlds = [one for one in worlds if one.get("kind") != "ranges"]
+    if not worlds:
+        return
     groups = {}
     for one in worlds:
         groups.setdefault((one["slurm"], one.get("kind", "backlog"), one["jobs"], one["nodes"]), []).append(one)
@@ -476,10 +526,10 @@ def main():
     for name in ("--seed", "--jobs", "--nodes"):
         one.add_argument(name, type=int, required=True)
     one.add_argument("--each", type=int, default=4, help="of so many owners' jobs, one of ours")
-    one.add_argument("--kind", choices=("backlog", "arriving"), default="backlog")
+    one.add_argument("--kind", choices=("backlog", "arriving", "ranges"), default="backlog")
     one.add_argument("--max-delay", type=int)
     one.add_argument("--guard", choices=("limits", "early", "spare"), default="spare")
-    one.set_defaults(run=world)
+    one.set_defaults(run=lambda args: (ranges if args.kind == "ranges" else world)(args))
     tables = kinds.add_parser("table")
     tables.add_argument("files", nargs="+")
     tables.set_defaults(run=table)

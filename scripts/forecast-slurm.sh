@@ -5,11 +5,14 @@
 # Usage: scripts/forecast-slurm.sh [VERSION ...]     22.05, 24.11, 26.05; this machine's unless given
 #   PROGRAM=target/release/tradewind
 #   WORLDS="1:20:4 2:40:8 3:500:64 4:40:8:arriving"    SEED:OWNERS' JOBS:NODES of each world; all jobs
-#                                                      but a fifth wait at once, or all come in time
+#                                                      but a fifth wait at once, or all come in time;
+#                                                      `5:200:8:ranges`: a market alone with 200 jobs of
+#                                                      its own, whose ranges of starts are counted
 #   AT_ONCE=3                                          so many worlds of a version at the same time, 9 at most
 #   EACH=4                                             of so many owners' jobs, one of ours
 #   GUARD=spare MAX_DELAY=5                            what owners may rely on; the usual bound of five
 #                                                      minutes is scaled like all times
+#   BASE_PORT=20000                                    clusters of a world listen from there on
 #   OUT=target/forecasts                               a JSON document for each world
 # Versions run at the same time. The tables are printed when all worlds of all versions are over.
 set -euo pipefail
@@ -27,7 +30,8 @@ if [ "${1:-}" = "--world" ]; then
     work=$(mktemp -d)
     chmod 755 "$work"
     # Backfilling plans every second, in steps of a second: limits are minutes here and hours elsewhere.
-    export CLUSTERS="alpha beta gamma" NODES=$nodes CPUS=1 DEFER=bf_resolution=1,bf_max_job_test=1000 PORT=$((20000 + place * 100))
+    [ "$kind" = ranges ] && export CLUSTERS=alpha || export CLUSTERS="alpha beta gamma"
+    export NODES=$nodes CPUS=1 DEFER=bf_resolution=1,bf_max_job_test=1000 PORT=$((${BASE_PORT:-20000} + place * 100))
     trap 'scripts/clusters.sh stop "$work/clusters" >/dev/null || true; rm -rf "$work"' EXIT
     scripts/clusters.sh start "$work/clusters" >&2
     python3 scripts/forecast-slurm.py world --program "$program" --work "$work" --seed "$seed" \

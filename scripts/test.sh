@@ -14,12 +14,12 @@ export WHAT PROPTEST_RNG_SEED=${SEED:-1} RUST_TEST_THREADS=${THREADS:-3}
 
 "$cargo" test "${what[@]}" --no-run || exit 1
 
-# Integration tests but those of managers, which wait for most of their time.
+# Integration tests but those of managers and pages, which wait for most of their time.
 others() {
     "$cargo" metadata --no-deps --format-version 1 | python3 -c '
 import json, sys
 tests = {t["name"] for p in json.load(sys.stdin)["packages"] for t in p["targets"] if "test" in t["kind"]}
-print(*("--test=" + name for name in sorted(tests - {"with_slurm", "with_gridengine"})))'
+print(*("--test=" + name for name in sorted(tests - {"with_slurm", "with_gridengine", "with_chromium"})))'
 }
 
 # part ROW NAME COMMAND ...
@@ -35,6 +35,7 @@ part() {
 managers() {
     part managers "managers of this machine" \
         "$cargo" test "${what[@]}" --no-fail-fast --test with_slurm --test with_gridengine
+    part managers "pages" "$cargo" test "${what[@]}" --no-fail-fast --test with_chromium
 }
 
 newer() {

@@ -20,6 +20,7 @@ use tradewind_sched::negotiation::Peer;
 use tradewind_sched::policy::{Policy, gridfill};
 
 fuzz_target!(|data: &[u8]| {
+    tradewind_web::fuzzing::receipts(data);
     let mut market = Market::new();
     for line in data.split(|byte| *byte == b'\n').take(16) {
         market.hear(line);

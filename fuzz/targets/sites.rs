@@ -1,11 +1,13 @@
-//! What sites say: answers of Slurm and of Grid Engine, and what tasks write into the spool.
+//! What sites say: answers of Slurm and of Grid Engine, what tasks write into the spool, and the files
+//! of local sites.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tradewind_daemon::site::{gridengine, managed, slurm};
+use tradewind_daemon::site::{gridengine, local, managed, slurm};
 
 fuzz_target!(|data: &[u8]| {
     slurm::fuzzing::read(data);
     gridengine::fuzzing::read(data);
     managed::fuzzing::read(data);
+    local::fuzzing::read(data);
 });

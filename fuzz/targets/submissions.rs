@@ -1,4 +1,6 @@
-//! What users submit: documents of the API, scripts with options, command lines, variables.
+//! What users and their browsers send: documents of the API, scripts with options, command lines,
+//! variables, tables of users and projects, fields of pages; and what a provider of identities says
+//! of them.
 #![no_main]
 
 use std::collections::BTreeMap;
@@ -12,8 +14,13 @@ use tradewind_model::Time;
 
 fuzz_target!(|data: &[u8]| {
     let Some((first, rest)) = data.split_first() else { return };
+    match first % 5 {
+        3 => return tradewind_web::fuzzing::requests(rest),
+        4 => return tradewind_web::fuzzing::provider(rest),
+        _ => {}
+    }
     let Ok(text) = std::str::from_utf8(rest) else { return };
-    match first % 3 {
+    match first % 5 {
         0 => documented(text),
         1 => script(text),
         _ => words(text),

@@ -17,7 +17,7 @@ CGROUP = Path("/sys/fs/cgroup/system.slice/tradewind.service")
 LOGS = Path("/var/log/check")
 TOKENS = Path("/root/tokens")
 # The machine may be emulated, on a host that has other work: seconds.
-PATIENCE = 180
+PATIENCE = 600
 
 
 class Wrong(Exception):

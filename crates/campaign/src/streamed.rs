@@ -1,6 +1,6 @@
 //! Runs of long logs that are read as they are replayed, where nothing needs more than sums.
 //!
-//! The same summary as [`crate::replay::replay`] gives, in memory that grows by 16 bytes per job. A
+//! The same summary as [`crate::replay::replay`] gives, in memory that grows by 12 bytes per job. A
 //! log that cannot be replayed line by line (unsorted, damaged, without the size of its machine) is
 //! read whole instead, so that it is treated, or refused, as a short one is.
 

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::live::{
-    audit, backup, control, doctor, events, grant, handover, job, jobs, journal, ledger, login,
-    output, peers, policy, price, project, report, shadow, sites, submit, token, usage, wait,
-    whatif,
+    audit, backup, budget, control, doctor, events, grant, handover, job, jobs, journal, ledger,
+    login, output, peers, policy, price, project, report, shadow, sites, submit, token, usage,
+    wait, whatif,
 };
 use crate::commands::{
     analyze, combine, completions, explain, forecast, generate, init, local_task, merge, plan,
@@ -116,6 +116,8 @@ pub(crate) enum Command {
     Ledger(ledger::Args),
     /// Move money to an account.
     Grant(grant::Args),
+    /// Show or limit the energy and carbon that jobs of a user or a project may use.
+    Budget(budget::Args),
     /// Make projects, choose their members, limit what they spend.
     Project(project::Args),
     /// Make, list, rotate and revoke tokens.

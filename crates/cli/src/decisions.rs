@@ -139,13 +139,16 @@ mod tests {
     use tradewind_daemon::store::memory::Disk;
     use tradewind_io::submission::{Conditions, OnLost, Submission, Surroundings, TimeLimit};
     use tradewind_model::{
-        Admission, Attributes, Performance, Pool, Price, Site, SiteId, Span, Times,
+        Admission, Attribute, Energy, Performance, Pool, Power, Price, Series, Site, SiteId,
+        SitePower, Span, Times,
     };
 
     use super::*;
     use crate::commands::up::policies::Policies;
 
     const DAWN: Time = Time(1_800_000_000);
+    /// The emissions of a cycle are limited, and there are series in the journal.
+    const CLEAN: &str = "css[criteria=carbon+cost,max-carbon=900]";
 
     fn pools() -> Pools {
         let pool = |name: &str, nodes, performance, price| Pool {
@@ -154,13 +157,15 @@ mod tests {
             nodes,
             performance: Performance::from_thousandths(performance).unwrap(),
             price: Price(price),
-            attributes: Attributes::new(),
+            attributes: [(Energy::BUSY.to_owned(), Attribute::Number(price * 300))].into(),
             admission: Admission::NONE,
             times: Times::Work,
         };
         let site = Site { name: "a".to_owned() };
         let pools = vec![pool("a/x", 4, 1_000, 1_000), pool("a/y", 2, 2_000, 3_000)];
-        Pools::new(vec![site], pools).unwrap()
+        let carbon = Series::new(&[(DAWN, 500_000), (DAWN + Span(500), 90_000)]).ok();
+        let power = Power { sites: vec![SitePower { carbon, price: None }] };
+        Pools::new(vec![site], pools).unwrap().with_power(power)
     }
 
     fn submission(number: i64) -> Submission {
@@ -254,7 +259,7 @@ mod tests {
     #[test]
     fn the_simulator_decides_what_the_live_market_decided() {
         for policy in
-            ["easy", "conservative", "css", "easy[order=fair-share,half-life=1h]", "auction"]
+            ["easy", "conservative", "css", "easy[order=fair-share,half-life=1h]", "auction", CLEAN]
         {
             let disk = Disk::new(Origin { market: "m".to_owned(), created: DAWN.0 });
             journal(policy, &disk);

@@ -44,6 +44,7 @@ pub(crate) fn run(cli: &Cli, report: &Report) -> Outcome {
         Command::Audit(args) => live::audit::run(args, format),
         Command::Ledger(args) => live::ledger::run(args, format),
         Command::Grant(args) => live::grant::run(args, format),
+        Command::Budget(args) => live::budget::run(args, format),
         Command::Project(args) => live::project::run(args, format),
         Command::Login(args) => live::login::login(args, format, report),
         Command::Logout(args) => live::login::logout(args, report),

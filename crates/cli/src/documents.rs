@@ -34,7 +34,12 @@ pub(crate) struct Basis {
 }
 
 /// One entry for each node and group of any quoted window, in node order.
-pub(crate) fn basis(grid: &Grid, quotes: &[Quote], front: &WindowFront) -> Vec<Basis> {
+pub(crate) fn basis(
+    grid: &Grid,
+    request: &Request,
+    quotes: &[Quote],
+    front: &WindowFront,
+) -> Vec<Basis> {
     let best = quotes.iter().filter_map(|quote| Some(&quote.answer.as_ref().ok()?.window));
     let tasks = best.chain(&front.windows).flat_map(Window::tasks);
     let by_node: BTreeMap<(NodeId, u16), &Task> =
@@ -45,7 +50,7 @@ pub(crate) fn basis(grid: &Grid, quotes: &[Quote], front: &WindowFront) -> Vec<B
         Basis {
             node: node.name.clone(),
             performance: Amount::Performance(node.performance.thousandths()),
-            price: Amount::Price(node.price),
+            price: Amount::Price(grid.price_for(id, request)),
             length: task.length.0,
             cost: Amount::Credits(task.cost),
             group: differ.then_some(group),
@@ -60,6 +65,9 @@ struct Nodes {
     usable: u32,
     too_slow: u32,
     lacks_attribute: u32,
+    /// Only where tasks may share nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    too_small: Option<u32>,
     too_dear: u32,
     never_free: u32,
     over_budget: u32,
@@ -95,11 +103,12 @@ pub(crate) fn quotes(
             usable: rejected.usable,
             too_slow: rejected.too_slow,
             lacks_attribute: rejected.lacks_attribute,
+            too_small: job.request.needs.as_ref().map(|_| rejected.too_small),
             too_dear: rejected.too_dear,
             never_free: rejected.never_free,
             over_budget: rejected.over_budget,
         },
-        basis: basis(grid, quotes, front),
+        basis: basis(grid, &job.request, quotes, front),
         units: UNITS,
     }
 }
@@ -191,6 +200,7 @@ fn amount(change: &Change) -> Option<Amount> {
         Change::Deadline(by) | Change::EarliestStart(by) => Amount::Seconds(by.0),
         Change::MinPerformance(by) => Amount::Performance(by),
         Change::Tasks(by) => Amount::Count(by),
+        Change::Need(ref kind, by) => Amount::of_resource(kind, by),
         Change::Attribute(_) | Change::Spread => return None,
     })
 }
@@ -206,6 +216,10 @@ fn value(change: &Change, request: &Request) -> Option<Amount> {
             request.min_performance.map(|min| Amount::Performance(min.thousandths()))
         }
         Change::Tasks(_) => Some(Amount::Count(request.tasks)),
+        Change::Need(kind, _) => {
+            let needs = request.needs.as_ref()?;
+            Some(Amount::of_resource(kind, needs.each.of(kind)))
+        }
         Change::InGroup(group, change) => value(change, &request.groups().nth(*group)?),
         Change::Attribute(_) | Change::Spread => None,
     }

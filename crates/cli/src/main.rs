@@ -7,6 +7,7 @@ mod client;
 mod command_policy;
 mod commands;
 mod decisions;
+mod default_sites;
 mod dispatch;
 mod documents;
 mod exit;

@@ -19,17 +19,17 @@ use tradewind_daemon::site::managed::driver::{self, Ownership};
 use tradewind_daemon::site::notes::Notes;
 use tradewind_daemon::site::observed::Observed;
 use tradewind_daemon::site::slurm;
-use tradewind_io::settings::cluster::{Cluster, Members, Mode};
+use tradewind_io::settings::cluster::{Cluster, Mode};
 use tradewind_io::settings::machine::{self, LocalAccounts};
-use tradewind_io::settings::schedule::Schedule;
 use tradewind_io::settings::{Pool, Settings, Site, SiteKind};
 use tradewind_model::{
-    self as model, Admission, Attribute, Attributes, OwnersFirst, Performance, Pools, Price,
-    SiteId, Span, Standing, Times,
+    self as model, Admission, Attribute, Energy, OwnersFirst, Pools, Power, SiteId, SitePower,
+    Span, Standing,
 };
 use tradewind_postgres::IN_DATABASE;
 
 use crate::command_policy::site_policy;
+use crate::default_sites::DefaultSlots;
 use crate::exit::Failure;
 
 /// The hidden command in which this program is the supervisor of a local task.
@@ -43,13 +43,10 @@ const LISTS_OF_SURVEY: u32 = 3;
 /// How long a survey of a local site may take, if its configuration does not say.
 const LOCAL_WITHIN: Span = Span(10);
 
-/// The sites of `settings`; two small ones on this machine if it has none.
+/// The sites of `settings`; the default ones, as large as those of the demo, if it has none.
 pub(crate) fn configured(settings: &Settings) -> Cow<'_, [Site]> {
     match settings.sites.is_empty() {
-        true => Cow::Owned(vec![
-            local_site("alpha", ("main", 4), Price(2_000)),
-            local_site("beta", ("spare", 2), Price(1_000)),
-        ]),
+        true => Cow::Owned(DefaultSlots::FIXED.sites()),
         false => Cow::Borrowed(&settings.sites),
     }
 }
@@ -78,22 +75,6 @@ pub(crate) fn owners_first(settings: &Settings) -> BTreeMap<String, OwnersFirst>
     settings.sites.iter().filter_map(first).collect()
 }
 
-fn local_site(name: &str, (pool, nodes): (&str, u32), price: Price) -> Site {
-    let pool = Pool {
-        name: pool.to_owned(),
-        nodes,
-        performance: Performance::REFERENCE,
-        attributes: Attributes::new(),
-        members: Members::default(),
-        price,
-        prices: Schedule::default(),
-        offers: Schedule::default(),
-    };
-    let (name, times) = (name.to_owned(), Times::Wall);
-    let kind = SiteKind::Local(Box::default());
-    Site { name, kind, owner: None, times, survey_timeout: None, policy: None, pools: vec![pool] }
-}
-
 /// What the market plans with: pools are called `SITE/POOL`, and their nodes have the attributes
 /// `site`, `pool`, `resources` (the pool's full name: see [`RESOURCES`]) and, where one is set, `class`. Prices are those outside all hours.
 pub(crate) fn pools(settings: &Settings) -> Result<Pools, Failure> {
@@ -119,7 +100,21 @@ pub(crate) fn pools(settings: &Settings) -> Result<Pools, Failure> {
         }
     }
     let names = sites.iter().map(|site| model::Site { name: site.name.clone() }).collect();
-    Pools::new(names, pools).map_err(|wrong| Failure::usage(wrong.to_string()))
+    let pools = Pools::new(names, pools).map_err(|wrong| Failure::usage(wrong.to_string()))?;
+    Ok(match electricity(settings) {
+        Some(power) => pools.with_power(power),
+        None => pools,
+    })
+}
+
+/// The electricity of all sites, if the configuration says anything of it.
+pub(crate) fn electricity(settings: &Settings) -> Option<Power> {
+    let sites: Vec<SitePower> =
+        configured(settings).iter().map(|site| site.power.clone()).collect();
+    let has_watts = |pool: &Pool| pool.attributes.contains_key(Energy::BUSY);
+    let is_known = sites.iter().any(|it| *it != SitePower::default())
+        || configured(settings).iter().flat_map(|site| &site.pools).any(has_watts);
+    is_known.then_some(Power { sites })
 }
 
 /// Opens every site for the market whose journal is in the folder `state`; what each keeps is below it,
@@ -542,7 +537,8 @@ mod tests {
     #[test]
     fn a_name_that_is_no_folder_is_refused() {
         let state = tempfile::tempdir().unwrap();
-        let sites = vec![local_site("../up", ("p", 1), Price(0))];
+        let mut sites = DefaultSlots::FIXED.sites();
+        sites[0].name = "../up".to_owned();
         let settings = Settings { sites, ..Settings::default() };
         let wrong = open(&settings, state.path(), "m").unwrap_err();
         assert!(wrong.problems[0].message.contains("cannot be that of a folder"), "{wrong:?}");

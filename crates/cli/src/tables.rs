@@ -2,7 +2,7 @@
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
-use tradewind_model::{Grid, NodeId, Request, Window};
+use tradewind_model::{Grid, Request, Task, Window};
 
 use crate::output;
 
@@ -85,7 +85,7 @@ fn whole_width<'a>(cells: impl Iterator<Item = &'a str>) -> usize {
     cells.flat_map(str::lines).map(|line| line.chars().count()).max().unwrap_or(0)
 }
 
-/// The names of a window's nodes, separated by blanks.
+/// The name of each task's node, separated by blanks.
 pub(crate) fn node_names(grid: &Grid, window: &Window) -> String {
     let names: Vec<&str> = window.tasks().iter().map(|t| grid.node(t.node).name.as_str()).collect();
     names.join(" ")
@@ -101,10 +101,22 @@ pub(crate) fn nodes_of(grid: &Grid, window: &Window, request: &Request) -> Strin
     }
 }
 
-/// The nodes of a window in short: `lyra[1-3], orion2`, at most [`RUNS_MOST`] runs of names.
+/// The names of a window's nodes; before that of a shared node, how many tasks it has: `8×lyra1`.
+fn names(grid: &Grid, window: &Window) -> Vec<String> {
+    let of_node = |tasks: &[Task]| {
+        let name = grid.node(tasks[0].node).name.clone();
+        match window.each() {
+            Some(_) => format!("{}×{name}", tasks.len()),
+            None => name,
+        }
+    };
+    window.tasks().chunk_by(|one, other| one.node == other.node).map(of_node).collect()
+}
+
+/// The nodes of a window in short: `lyra[1-3], orion2`, or `8×lyra[1-3]` with tasks that share nodes, at most [`RUNS_MOST`] runs of names.
 fn nodes_in_short(grid: &Grid, window: &Window) -> String {
-    let names = |node: NodeId| grid.node(node).name.as_str();
-    let runs = runs(&window.tasks().iter().map(|task| names(task.node)).collect::<Vec<_>>());
+    let names = names(grid, window);
+    let runs = runs(&names.iter().map(String::as_str).collect::<Vec<_>>());
     if runs.len() <= RUNS_MOST {
         let all: Vec<String> = runs.iter().map(NameRange::text).collect();
         return all.join(", ");

@@ -32,6 +32,7 @@ mod halves;
 pub mod hidden;
 pub mod jobs_table;
 mod kind;
+mod memory;
 pub mod outages;
 mod owners_first;
 pub mod parquet;

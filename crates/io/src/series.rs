@@ -59,6 +59,10 @@ pub(crate) fn read(
     }
 }
 
+/// What [`moment`] takes: of times with a date, the seconds since 1970.
+const TIMES: &str = "write seconds (`5400`), `90m`, `24h`, `2d`, `D-HH:MM:SS`, or a moment with its \
+                     zone (`2027-01-15T08:00Z`)";
+
 /// A moment, a value, and the line that they stand in.
 type SeriesRow = (Time, i64, u32);
 
@@ -98,12 +102,13 @@ fn listed(
 fn moment(value: &Value<'_>) -> Result<Time, (String, String)> {
     let (ValueKind::Number(text) | ValueKind::Text(text)) = &value.kind else {
         let message = format!("expected a time, found {}", value.describe());
-        return Err((message, crate::duration::FORMS.to_owned()));
+        return Err((message, TIMES.to_owned()));
     };
-    crate::duration::parse_time(text).map_err(|_| {
-        let message = format!("`{}` is not a time", excerpt(text));
-        (message, crate::duration::FORMS.to_owned())
-    })
+    let dated = || text.trim().parse::<jiff::Timestamp>().ok().map(|at| Time(at.as_second()));
+    crate::duration::parse_time(text)
+        .ok()
+        .or_else(dated)
+        .ok_or_else(|| (format!("`{}` is not a time", excerpt(text)), TIMES.to_owned()))
 }
 
 /// The series in the file `name`, whose mistakes are noted with its own name.
@@ -161,7 +166,14 @@ fn rows_of(
             continue;
         };
         fields.require(&COLUMNS, notes);
-        let (time, value) = (fields.time("time", notes), fields.scaled("value", scale, notes));
+        let value = fields.scaled("value", scale, notes);
+        let time = fields.get("time").and_then(|time| {
+            let read = moment(time);
+            let note = |(message, hint): &(String, String)| {
+                notes.error(time.line, &fields.place("time"), message.clone(), hint);
+            };
+            read.inspect_err(note).ok()
+        });
         all.extend(time.zip(value).map(|(time, value)| (time, value, item.line)));
     }
     (all.len() == items.len()).then_some(all)

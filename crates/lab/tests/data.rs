@@ -19,7 +19,7 @@ fn of_nothing(study: &'static Study, size: Size, logs: &[&str]) -> Findings {
 }
 
 /// What experiments count if their log is there.
-const LOGS: [&str; 3] = ["dam/all", "widest", "log/hybrid/response"];
+const LOGS: [&str; 4] = ["dam/all", "widest", "log/hybrid/response", "logs"];
 
 #[test]
 fn all_formulas_can_be_worked_out() {

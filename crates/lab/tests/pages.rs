@@ -142,3 +142,56 @@ fn what_parameters_were_chosen_by_is_fitted_on_the_page() {
         }
     }
 }
+
+/// The numbered parts of the papers: letters before the number, and the last number.
+const PARTS: [(&str, &[(&str, u32)]); 5] = [
+    ("000", &[("Algorithm", 2), ("Table", 3), ("Figure", 9), ("", 9)]),
+    ("001", &[("Figure", 6), ("", 3)]),
+    ("002", &[("Figure", 16)]),
+    ("003", &[("Algorithm", 1), ("Table", 1), ("Figure", 7), ("", 27)]),
+    ("004", &[("Table", 1), ("Figure", 11), ("", 14)]),
+];
+
+/// What a cell names: `Figures 2–3` is Figure 2 and Figure 3, `(3)–(7)` are equations.
+fn named(cell: &str) -> Vec<(String, u32)> {
+    let kind: String = cell.chars().take_while(|it| it.is_ascii_alphabetic()).collect();
+    let kind = kind.trim_end_matches('s').to_owned();
+    let number = |text: &str| -> Option<u32> {
+        match text.trim_matches(['(', ')', ' ']) {
+            "I" => Some(1),
+            digits => digits.parse().ok(),
+        }
+    };
+    let rest = cell.trim_start_matches(|it: char| it.is_ascii_alphabetic());
+    let mut ends = rest.split('\u{2013}').map(number);
+    match (ends.next().flatten(), ends.next().flatten()) {
+        (Some(first), last) => {
+            (first..=last.unwrap_or(first)).map(|it| (kind.clone(), it)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn the_index_has_every_numbered_part_of_the_papers_once() {
+    let page = read(&Path::new(DOCS).join("explanation/paper-index.md"));
+    let mut listed: BTreeMap<(String, String, u32), usize> = BTreeMap::new();
+    for row in rows(&page, "| paper | part |") {
+        let states = ["implemented", "corrected", "study", "drawing"];
+        assert!(states.contains(&row[3].as_str()), "{row:?}");
+        assert!(row[3] != "study" || row[4].contains("](reproduction.md#"), "{row:?}");
+        for (kind, number) in named(&row[1]) {
+            *listed.entry((row[0].clone(), kind, number)).or_default() += 1;
+        }
+    }
+    for (paper, kinds) in PARTS {
+        for (kind, last) in kinds {
+            for number in 1..=*last {
+                let key = (paper.to_owned(), (*kind).to_owned(), number);
+                assert_eq!(listed.remove(&key), Some(1), "{key:?}");
+            }
+        }
+    }
+    listed.retain(|(_, kind, _), _| kind != "Section");
+    assert!(listed.is_empty(), "the papers have no {listed:?}");
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Performance, Power, Price, Rates, Times};
+use crate::{NodeResources, Performance, Power, Price, Rates, Times};
 
 /// Index of a node in its [`Grid`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -95,6 +95,8 @@ pub struct Grid {
     nodes: Vec<Node>,
     pub(crate) power: Option<Arc<Power>>,
     pub(crate) rates: Option<Arc<Rates>>,
+    /// By node, where any says what it has.
+    pub(crate) resources: Option<Arc<[Option<NodeResources>]>>,
 }
 
 /// Why a list of nodes is not a grid.
@@ -136,7 +138,7 @@ impl Grid {
                 return Err(GridError::NegativePrice(node.name.clone()));
             }
         }
-        Ok(Grid { sites, nodes, power: None, rates: None })
+        Ok(Grid { sites, nodes, power: None, rates: None, resources: None })
     }
 
     /// All sites, by id.

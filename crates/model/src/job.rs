@@ -1,6 +1,8 @@
 //! What a user asks for.
 
-use crate::{Attribute, Attributes, Money, Node, Performance, Price, Shapes, Span, Time, TimeMode};
+use crate::{
+    Attribute, Attributes, Money, Node, Performance, Price, Shapes, Span, TaskNeeds, Time, TimeMode,
+};
 
 /// What makes one window better than another; all are minimised. Equals are ordered by earlier
 /// start, then lower cost, then earlier finish, then node rank.
@@ -62,7 +64,7 @@ pub struct TaskGroup {
 /// they are equal within groups (paper 001, section 1).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// Tasks, each on a node of its own; at least 1.
+    /// Tasks, each on a node of its own unless `needs` says otherwise; at least 1.
     pub tasks: u32,
     /// Seconds that each task takes, counted by `times`; at least 1.
     pub work: Span,
@@ -90,6 +92,9 @@ pub struct Request {
     /// In which shapes the job may run, if in more than one: `tasks` and `work` are one of them. Such a
     /// job has one group.
     pub shapes: Option<Shapes>,
+    /// What each task takes of its node, if tasks may share nodes; without it, each task has a
+    /// whole node. Only where all tasks are equal.
+    pub needs: Option<Box<TaskNeeds>>,
 }
 
 impl Request {
@@ -112,6 +117,7 @@ impl Request {
             spread: Spread::Grid,
             others: Vec::new(),
             shapes: None,
+            needs: None,
         }
     }
 

@@ -23,8 +23,10 @@ mod quantity;
 pub mod random;
 mod rates;
 mod reason;
+mod resources;
 mod series;
 mod shapes;
+mod shared;
 mod slot;
 mod snapshot;
 mod standing;
@@ -52,8 +54,12 @@ pub use profile::{Level, Profile};
 pub use quantity::{Component, Criteria, Goal, Quantity};
 pub use rates::Rates;
 pub use reason::Reason;
+pub use resources::{
+    Charge, NodeResources, Packing, Resource, Resources, Sharing, TaskNeeds, UnitPrices,
+};
 pub use series::{Series, SeriesError};
 pub use shapes::{JobShape, Shapes, ShapesError};
+pub use shared::{FreeStep, SharedFree};
 pub use slot::{Slot, SlotError, SlotList};
 pub use snapshot::{Snapshot, SnapshotError};
 pub use standing::Standing;

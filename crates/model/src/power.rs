@@ -9,7 +9,9 @@ use std::fmt;
 use std::ops::{Add, AddAssign};
 use std::sync::Arc;
 
-use crate::{Attribute, Attributes, Grid, Money, Place, Pools, Series, SiteId, Span, Time, Window};
+use crate::{
+    Attribute, Attributes, Grid, Money, Place, Pools, Series, Share, SiteId, Span, Time, Window,
+};
 
 /// Millijoules of a kilowatt-hour.
 const KWH: i128 = 3_600_000_000;
@@ -189,15 +191,19 @@ impl Pools {
         start: Time,
         length: impl Fn(crate::PoolId) -> Span,
     ) -> Consumption {
-        let none = Power::default();
-        let power = self.power().unwrap_or(&none);
-        let share = |share: crate::Share| {
-            let pool = self.pool(share.pool);
-            let watts = thousandths(&pool.attributes, Energy::BUSY);
-            let interval = (start, start + length(share.pool));
-            power.of_nodes(pool.site, (watts, share.nodes), interval)
-        };
+        let share = |share: Share| self.consumption_of(share, (start, start + length(share.pool)));
         place.shares(processors).map(share).sum()
+    }
+
+    /// What the nodes of a share consume that are busy during `[start, end)`.
+    ///
+    /// # Panics
+    /// If there is no such pool.
+    pub fn consumption_of(&self, share: Share, interval: (Time, Time)) -> Consumption {
+        let none = Power::default();
+        let (power, pool) = (self.power().unwrap_or(&none), self.pool(share.pool));
+        let watts = thousandths(&pool.attributes, Energy::BUSY);
+        power.of_nodes(pool.site, (watts, share.nodes), interval)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Money, Performance, Span, Time};
+use crate::{Money, Performance, Resource, Span, Time};
 
 /// Why a job got no window. The same value serves tests, command line, API and metrics.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +31,28 @@ pub enum Reason {
         max: u32,
         /// The deadline that was applied.
         deadline: Option<Time>,
+    },
+    /// Tasks may share nodes, and there is never room for all of them together for long enough.
+    TooFewPlaces {
+        /// Tasks asked for.
+        needed: u32,
+        /// The most that have a place together.
+        max: u32,
+        /// The deadline that was applied.
+        deadline: Option<Time>,
+    },
+    /// Tasks may share nodes, and would all have a place if each took less of one resource.
+    ResourceShort {
+        /// Which one.
+        resource: Resource,
+        /// What each task asks for.
+        needed: u64,
+        /// The most that each could ask for, all else unchanged.
+        would_do: u64,
+        /// On how many nodes less than `needed` is free when the tasks could then start.
+        nodes: u32,
+        /// Nodes that suit otherwise.
+        of: u32,
     },
     /// Windows exist, but none within the budget.
     BudgetShort {
@@ -108,6 +130,8 @@ impl Reason {
             Reason::WiderThanGrid { .. } => "wider-than-grid",
             Reason::TooFewNodes { .. } => "too-few-nodes",
             Reason::NoCommonTime { .. } => "no-common-time",
+            Reason::TooFewPlaces { .. } => "too-few-places",
+            Reason::ResourceShort { .. } => "resource-short",
             Reason::BudgetShort { .. } => "budget-short",
             Reason::TooLate { .. } => "too-late",
             Reason::WiderThanQueues { .. } => "wider-than-queues",
@@ -143,6 +167,21 @@ impl fmt::Display for Reason {
                 match deadline {
                     Some(deadline) => write!(f, " before the deadline at {deadline}"),
                     None => write!(f, " within the horizon"),
+                }
+            }
+            Reason::TooFewPlaces { needed, max, deadline } => {
+                write!(f, "places for at most {max} of {needed} tasks are free together")?;
+                match deadline {
+                    Some(deadline) => write!(f, " before the deadline at {deadline}"),
+                    None => Ok(()),
+                }
+            }
+            Reason::ResourceShort { resource, needed, would_do, nodes, of } => {
+                let by = resource.show(needed.saturating_sub(*would_do));
+                write!(f, "{resource} short by {by} on {nodes} of {of} nodes: ")?;
+                match would_do {
+                    0 => write!(f, "tasks without it have places"),
+                    _ => write!(f, "{} would do", resource.show(*would_do)),
                 }
             }
             Reason::BudgetShort { cheapest, budget } => write!(

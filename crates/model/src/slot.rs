@@ -1,5 +1,6 @@
 //! Idle spans on nodes, and the ordered list of them that every search reads.
 
+use crate::shared::{SharedFree, by_node};
 use crate::{Grid, Horizon, NodeId, Span, Time, Window};
 
 /// An idle span `[start, end)` on one node.
@@ -25,6 +26,9 @@ impl Slot {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SlotList {
     slots: Vec<Slot>,
+    /// Where nodes are shared: what is free on them. The slots of these nodes are the spans in
+    /// which the whole node is free.
+    shared: Option<Box<SharedFree>>,
 }
 
 /// Why slots do not make a list, or why a span cannot be taken out of one.
@@ -51,7 +55,7 @@ impl SlotList {
             return Err(SlotError::Empty(*empty));
         }
         slots.sort_by_key(|slot| slot.start);
-        let list = SlotList { slots };
+        let list = SlotList { slots, shared: None };
         list.check()?;
         Ok(list)
     }
@@ -77,7 +81,22 @@ impl SlotList {
             }
         }
         slots.sort_by_key(|slot| slot.start);
-        SlotList { slots }
+        SlotList { slots, shared: None }
+    }
+
+    /// The same list with what is free on shared nodes: their slots become the spans in which
+    /// the whole node is free. O(n log n).
+    pub fn with_shared(mut self, shared: SharedFree) -> SlotList {
+        self.slots.retain(|slot| !shared.has(slot.node));
+        self.slots.extend(shared.whole());
+        self.slots.sort_by_key(|slot| slot.start);
+        self.shared = Some(Box::new(shared));
+        self
+    }
+
+    /// What is free on shared nodes, if there are any.
+    pub fn shared(&self) -> Option<&SharedFree> {
+        self.shared.as_deref()
     }
 
     /// The slots, in order.
@@ -93,6 +112,16 @@ impl SlotList {
     /// Whether nothing is idle.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
+    }
+
+    /// The first and the last moment between which anything is idle, parts of shared nodes
+    /// included. O(slots).
+    pub fn bounds(&self) -> Option<(Time, Time)> {
+        let (starts, ends) = self.shared.as_ref().map_or((None, None), |shared| shared.bounds());
+        let first = self.slots.first().map(|slot| slot.start);
+        let last = self.slots.iter().map(|slot| slot.end).max();
+        let start = first.into_iter().chain(starts).min()?;
+        Some((start, last.into_iter().chain(ends).max()?))
     }
 
     /// Drops the slots for which `keep` is false; the others stay in order.
@@ -117,6 +146,14 @@ impl SlotList {
     /// # Errors
     /// [`SlotError::NotFree`] if no slot holds all of `taken`; the list is unchanged then.
     pub fn subtract(&mut self, taken: Slot) -> Result<(), SlotError> {
+        self.subtract_slot(taken)?;
+        if let Some(shared) = &mut self.shared {
+            shared.take(taken, None, 1);
+        }
+        Ok(())
+    }
+
+    fn subtract_slot(&mut self, taken: Slot) -> Result<(), SlotError> {
         let reach = self.slots.partition_point(|slot| slot.start <= taken.start);
         let holds = |slot: &Slot| slot.node == taken.node && slot.end >= taken.end;
         let found = self.slots[..reach].iter().rposition(holds);
@@ -145,10 +182,54 @@ impl SlotList {
     /// # Errors
     /// [`SlotError::NotFree`] for the first task that is not free; the list is unchanged then.
     pub fn subtract_window(&mut self, window: &Window) -> Result<(), SlotError> {
+        if self.shared.is_some() {
+            return self.subtract_parts(window);
+        }
         if window.tasks().len() == 1 {
             return self.subtract(window.taken().next().unwrap_or(EMPTY));
         }
         self.subtract_many(window)
+    }
+
+    /// Takes the parts of shared nodes, and of others the whole.
+    fn subtract_parts(&mut self, window: &Window) -> Result<(), SlotError> {
+        let Some(mut shared) = self.shared.take() else { return Ok(()) };
+        let each = window.each();
+        let is_free = |(span, count): &(Slot, u32)| match shared.has(span.node) {
+            true => shared.places(*span, each) >= *count,
+            false => *count == 1 && self.holds(*span),
+        };
+        let lacking = by_node(window).find(|it| !is_free(it));
+        if lacking.is_none() {
+            for (span, count) in by_node(window) {
+                shared.take(span, each, count);
+                self.cut(span);
+            }
+        }
+        self.shared = Some(shared);
+        lacking.map_or(Ok(()), |(span, _)| Err(SlotError::NotFree(span)))
+    }
+
+    /// Whether one slot holds all of the span.
+    fn holds(&self, span: Slot) -> bool {
+        let reach = self.slots.partition_point(|slot| slot.start <= span.start);
+        let holds = |slot: &Slot| slot.node == span.node && slot.end >= span.end;
+        self.slots[..reach].iter().any(holds)
+    }
+
+    /// Takes the span out of every slot of its node that it meets.
+    fn cut(&mut self, span: Slot) {
+        let meets =
+            |slot: &Slot| slot.node == span.node && slot.start < span.end && span.start < slot.end;
+        let met: Vec<Slot> = self.slots.iter().filter(|slot| meets(slot)).copied().collect();
+        self.slots.retain(|slot| !meets(slot));
+        for slot in met {
+            let before = Slot { end: span.start, ..slot };
+            let after = Slot { start: span.end, ..slot };
+            for rest in [before, after].into_iter().filter(|rest| rest.start < rest.end) {
+                self.slots.insert(self.place_for(rest.start), rest);
+            }
+        }
     }
 
     /// One pass over the slots that start by the window's start, so that a wide window costs no
@@ -183,6 +264,12 @@ impl SlotList {
     /// # Errors
     /// [`SlotError::NotFree`] for a task that is not free; the list is unchanged then.
     pub fn subtract_together(&mut self, windows: &[Window]) -> Result<(), SlotError> {
+        if self.shared.is_some() {
+            let mut left = self.clone();
+            windows.iter().try_for_each(|window| left.subtract_parts(window))?;
+            *self = left;
+            return Ok(());
+        }
         let Some(start) = windows.first().map(Window::start) else { return Ok(()) };
         let mut taken: Vec<(Slot, usize)> =
             windows.iter().flat_map(Window::taken).zip(0..).collect();

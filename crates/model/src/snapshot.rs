@@ -53,9 +53,16 @@ impl Snapshot {
                 return Err(SnapshotError::OutsideHorizon(*slot));
             }
         }
-        let dearest = self.grid.dearest().0;
+        let dearest = i128::from(self.grid.dearest().0);
+        let shared = |(id, node): (crate::NodeId, &crate::Node)| {
+            self.grid.resources(id).map(|has| has.ceiling(node.price))
+        };
+        let dearest = match self.grid.has_resources() {
+            true => self.grid.iter().filter_map(shared).fold(dearest, i128::max),
+            false => dearest,
+        };
         let span = i128::from(self.horizon.span().0);
-        let all = i128::from(dearest) * span * self.grid.len() as i128;
+        let all = dearest.saturating_mul(span).saturating_mul(self.grid.len() as i128);
         if all > i128::from(Money::MAX.0) {
             return Err(SnapshotError::MoneyOverflow);
         }

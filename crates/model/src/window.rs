@@ -1,6 +1,9 @@
-//! Tasks on distinct nodes that start together.
+//! Tasks that start together: on distinct nodes, or on shared ones.
 
-use crate::{Grid, Money, NodeId, Request, Slot, Span, Spread, Time};
+use std::sync::Arc;
+
+use crate::shared::by_node;
+use crate::{Grid, Money, NodeId, Request, Resources, Slot, Span, Spread, Time};
 
 /// One task of a window: it occupies its node from the window's start for `length`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -15,12 +18,14 @@ pub struct Task {
     pub group: u16,
 }
 
-/// A set of tasks on distinct nodes with one start. Nodes differ in speed, so the right edge is
+/// A set of tasks with one start, on distinct nodes unless they may share nodes. Nodes differ in speed, so the right edge is
 /// rough: each task ends when its own node is done.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Window {
     start: Time,
     tasks: Vec<Task>,
+    /// What each task takes, where tasks may share nodes.
+    each: Option<Arc<Resources>>,
 }
 
 /// Why tasks do not make a window, or why a window does not answer a request.
@@ -29,8 +34,8 @@ pub enum WindowError {
     /// No task at all.
     #[error("a window needs at least one task")]
     Empty,
-    /// Two tasks on one node.
-    #[error("two tasks on node {}", .0.0)]
+    /// Two tasks on one node, or more tasks than it has room for.
+    #[error("too many tasks on node {}", .0.0)]
     SharedNode(NodeId),
     /// The number of tasks differs from the request's.
     #[error("{found} tasks instead of {wanted}")]
@@ -66,8 +71,30 @@ impl Window {
         tasks.sort_unstable_by_key(|task| task.node);
         match tasks.windows(2).find(|pair| pair[0].node == pair[1].node) {
             Some(pair) => Err(WindowError::SharedNode(pair[0].node)),
-            None => Ok(Window { start, tasks }),
+            None => Ok(Window { start, tasks, each: None }),
         }
+    }
+
+    /// A window of `tasks` that may share nodes, each of which takes `each` of its node; they are
+    /// put in node order.
+    ///
+    /// # Errors
+    /// [`WindowError::Empty`].
+    pub fn sharing(
+        start: Time,
+        mut tasks: Vec<Task>,
+        each: Arc<Resources>,
+    ) -> Result<Window, WindowError> {
+        if tasks.is_empty() {
+            return Err(WindowError::Empty);
+        }
+        tasks.sort_unstable_by_key(|task| task.node);
+        Ok(Window { start, tasks, each: Some(each) })
+    }
+
+    /// What each task takes of its node, where tasks may share nodes; else each has a whole node.
+    pub fn each(&self) -> Option<&Resources> {
+        self.each.as_deref()
     }
 
     /// The common start.
@@ -153,9 +180,17 @@ impl Window {
                 return Err(WindowError::Unsuitable(task.node));
             }
             let length = request.length_on(node);
-            if task.length != length || task.cost != grid.cost(task.node, self.start, length) {
+            let cost = match grid.is_shared(task.node) && request.needs.is_some() {
+                true => grid.price_for(task.node, request) * length,
+                false => grid.cost(task.node, self.start, length),
+            };
+            if task.length != length || task.cost != cost {
                 return Err(WindowError::WrongTask(task.node));
             }
+        }
+        let crowded = by_node(self).find(|(span, count)| grid.places(span.node, request) < *count);
+        if let Some((span, _)) = crowded.filter(|_| self.each.is_some()) {
+            return Err(WindowError::SharedNode(span.node));
         }
         Ok(found)
     }

@@ -36,6 +36,8 @@ def program():
 def market(program, tmp_path_factory):
     """Address and token of a market on this machine, which runs jobs itself."""
     state = tmp_path_factory.mktemp("market")
+    # As large on every machine.
+    (state / "default-sites.json").write_text('{"alpha": 4, "beta": 2}')
     daemon = subprocess.Popen(
         [program, "up", "--quiet", "--shared-account", "--state", state, "--listen", "127.0.0.1:0"],
         stdout=subprocess.DEVNULL,

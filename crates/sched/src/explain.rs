@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use tradewind_model::{
-    Attribute, Attributes, Criterion, Grid, Money, Performance, Price, Reason, Request, Slot,
-    SlotList, Span, Spread, TaskGroup, Time, Window,
+    Attribute, Attributes, Criterion, Grid, Money, Performance, Price, Reason, Request, Resource,
+    Resources, SlotList, Span, Spread, TaskGroup, TaskNeeds, Time, Window,
 };
 
-use crate::window::{Algorithm, Scratch, Search, Searcher};
+use crate::window::{Algorithm, Scratch, Search, Searcher, least_demand};
 
 /// The caller stopped the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +57,8 @@ pub enum Change {
     Attribute(String),
     /// Let tasks lie at several sites.
     Spread,
+    /// This much less of a resource for each task, where tasks may share nodes.
+    Need(Resource, u64),
     /// A change of the tasks of one group alone, where tasks differ; groups count from 0.
     InGroup(usize, Box<Change>),
 }
@@ -73,6 +75,9 @@ impl Change {
             Change::Tasks(_) => "nodes",
             Change::Attribute(_) => "attributes",
             Change::Spread => "spread",
+            Change::Need(Resource::Cores, _) => "cores",
+            Change::Need(Resource::Memory, _) => "memory",
+            Change::Need(Resource::Gres(name), _) => return Cow::Owned(format!("gres.{name}")),
             Change::InGroup(group, change) => {
                 return Cow::Owned(format!("groups[{group}].{}", change.limit()));
             }
@@ -147,8 +152,12 @@ fn without_limits(request: &Request) -> Request {
     };
     let others = request.others.iter().map(free).collect();
     let times = request.times;
+    let each = Resources { cores: 1, ..Resources::default() };
+    let packing = request.needs.as_ref().map(|needs| needs.packing);
+    let needs = packing.map(|packing| Box::new(TaskNeeds { each, packing }));
     let shapes = request.shapes.clone();
-    Request { criterion, times, others, shapes, ..Request::new(request.tasks, request.work) }
+    let free = Request::new(request.tasks, request.work);
+    Request { criterion, times, others, needs, shapes, ..free }
 }
 
 struct Trial<'a> {
@@ -165,7 +174,7 @@ impl Trial<'_> {
         let searcher = Searcher::new(self.grid, request, search);
         match searcher.find(self.slots, Time::MIN, &mut self.scratch) {
             Some(found) => Ok(found.window),
-            None => Err(searcher.reason(self.slots, &mut self.scratch)),
+            None => Err(searcher.reason_on(self.grid, request, self.slots, &mut self.scratch)),
         }
     }
 
@@ -202,6 +211,7 @@ impl Trial<'_> {
         changes.extend(self.min_performance(request));
         changes.extend(self.attributes(request));
         changes.extend(self.spread(request));
+        changes.extend(self.needs(request));
         changes.extend(self.tasks(request));
         let with_window = |change: Change| {
             let relaxed = change.apply(request);
@@ -248,13 +258,13 @@ impl Trial<'_> {
     }
 
     fn deadline(&mut self, request: &Request) -> Option<Change> {
-        let last = self.slots.as_slice().iter().map(|slot: &Slot| slot.end).max()?;
+        let (_, last) = self.slots.bounds()?;
         let max = last - request.deadline?;
         self.min(request, max.0, |by| Change::Deadline(Span(by)))
     }
 
     fn earliest_start(&mut self, request: &Request) -> Option<Change> {
-        let first = self.slots.as_slice().first()?.start;
+        let (first, _) = self.slots.bounds()?;
         let max = request.earliest_start? - first;
         self.min(request, max.0, |by| Change::EarliestStart(Span(by)))
     }
@@ -279,6 +289,17 @@ impl Trial<'_> {
             self.min(request, i64::from(group.tasks) - 1, change)
         };
         request.groups().enumerate().filter_map(&mut of_group).collect()
+    }
+
+    /// Of each resource that a task takes.
+    fn needs(&mut self, request: &Request) -> Vec<Change> {
+        let Some(needs) = &request.needs else { return Vec::new() };
+        let mut of = |kind: Resource| {
+            let max = needs.each.of(&kind).saturating_sub(least_demand(&kind));
+            let change = |by: i64| Change::Need(kind.clone(), by.unsigned_abs());
+            self.min(request, i64::try_from(max).unwrap_or(i64::MAX), change)
+        };
+        needs.each.kinds().filter_map(&mut of).collect()
     }
 
     fn spread(&mut self, request: &Request) -> Option<Change> {
@@ -339,6 +360,12 @@ impl Change {
                 relaxed.attributes.remove(name);
             }
             Change::Spread => relaxed.spread = Spread::Grid,
+            Change::Need(kind, by) => {
+                if let Some(needs) = &mut relaxed.needs {
+                    let less = needs.each.of(kind).saturating_sub(*by);
+                    needs.each = needs.each.with(kind, less);
+                }
+            }
             Change::InGroup(index, change) => {
                 if let Some(group) = request.groups().nth(*index) {
                     return with_group(request, *index, change.apply(&group));

@@ -1,12 +1,16 @@
 //! What a job could get, before anything is submitted.
 
+mod power;
+
 use std::ops::ControlFlow;
 
 use tradewind_model::{
     Attribute, Criterion, Grid, Money, NodeId, Reason, Request, SlotList, Span, Time, Window,
 };
 
-use crate::window::{Found, Scratch, Search, Searcher};
+use crate::window::{Found, Scratch, Search, Searcher, spans_for_one};
+
+pub use power::{least_carbon, least_energy};
 
 /// The best window under one criterion, or why there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +68,7 @@ fn all<'a>(
         let search = Search { work_limit, ..Search::best(criterion.clone()) };
         let searcher = searcher(&before, grid, request, &search);
         let found = searcher.find(slots, Time::MIN, &mut scratch);
-        let answer = found.ok_or_else(|| searcher.reason(slots, &mut scratch));
+        let answer = found.ok_or_else(|| searcher.reason_on(grid, request, slots, &mut scratch));
         before = Some(searcher);
         Quote { criterion: criterion.clone(), answer }
     };
@@ -130,6 +134,9 @@ pub struct Rejected {
     pub too_slow: u32,
     /// Without an attribute asked for.
     pub lacks_attribute: u32,
+    /// With less than a task takes, or without a word of what they have; only where tasks may
+    /// share nodes.
+    pub too_small: u32,
     /// More expensive per second than the price cap, at all times.
     pub too_dear: u32,
     /// Suitable, but never free for long enough between earliest start and deadline.
@@ -146,7 +153,8 @@ pub struct Rejected {
 /// O(nodes + slots).
 pub fn rejected(grid: &Grid, slots: &SlotList, request: &Request) -> Rejected {
     let mut longest = vec![Span::ZERO; grid.len()];
-    for slot in slots.as_slice() {
+    let of_places = request.needs.as_ref().map(|_| spans_for_one(grid, slots, request));
+    for slot in of_places.as_deref().unwrap_or(slots.as_slice()) {
         let start = request.earliest_start.map_or(slot.start, |earliest| earliest.max(slot.start));
         let end = request.deadline.map_or(slot.end, |deadline| deadline.min(slot.end));
         let fit = &mut longest[slot.node.0 as usize];
@@ -173,6 +181,7 @@ pub fn rejected(grid: &Grid, slots: &SlotList, request: &Request) -> Rejected {
 enum Stage {
     TooSlow,
     LacksAttribute,
+    TooSmall,
     TooDear,
     NeverFree,
     OverBudget,
@@ -184,6 +193,7 @@ impl Rejected {
         match stage {
             Stage::TooSlow => &mut self.too_slow,
             Stage::LacksAttribute => &mut self.lacks_attribute,
+            Stage::TooSmall => &mut self.too_small,
             Stage::TooDear => &mut self.too_dear,
             Stage::NeverFree => &mut self.never_free,
             Stage::OverBudget => &mut self.over_budget,
@@ -194,7 +204,11 @@ impl Rejected {
 
 impl Stage {
     fn of(grid: &Grid, id: NodeId, longest: Span, request: &Request) -> Stage {
-        let (node, least) = (grid.node(id), grid.lowest_price(id));
+        let node = grid.node(id);
+        let least = match request.needs.is_some() && grid.is_shared(id) {
+            true => grid.price_for(id, request),
+            false => grid.lowest_price(id),
+        };
         let length = request.length_on(node);
         let missing = |(name, wanted): (&String, &Attribute)| {
             !Attribute::meets(node.attributes.get(name), wanted)
@@ -203,6 +217,8 @@ impl Stage {
             Stage::TooSlow
         } else if request.attributes.iter().any(missing) {
             Stage::LacksAttribute
+        } else if grid.places(id, request) == 0 {
+            Stage::TooSmall
         } else if request.max_price.is_some_and(|cap| least > cap) {
             Stage::TooDear
         } else if longest < length {

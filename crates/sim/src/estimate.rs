@@ -1,7 +1,7 @@
 //! How long a job is expected to run, as given to the policy.
 
 use tradewind_model::{Correction, Event, JobId, Span, Time};
-use tradewind_sched::predict::{LastTwo, Learned, Learner, PublishedLinear, Submission};
+use tradewind_sched::predict::{JobTraits, LastTwo, Learned, Learner, PublishedLinear, Submission};
 
 use crate::workload::Job;
 
@@ -53,7 +53,8 @@ impl Estimator {
             return (if exact { job.run.max(Span(1)) } else { requested }, Correction::Doubled);
         };
         let Job { user, processors, .. } = *job;
-        let what = Submission { user, processors, requested, at: now };
+        let what =
+            Submission { user, processors, requested, at: now, traits: JobTraits::default() };
         let correction = match self.estimate {
             Estimate::PublishedLinear => Correction::Requested(requested),
             _ => Correction::Stepped(requested),

@@ -10,7 +10,7 @@ use tradewind_model::{Event, JobId, Market, Pools, Span, Terms, Time};
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::availability::expected_span;
 use tradewind_sched::policy::learned::{Basis, LearnedFill, LearnedSettings};
-use tradewind_sched::predict::{Learned, Learner, RunForecast, Submission};
+use tradewind_sched::predict::{JobTraits, Learned, Learner, RunForecast, Submission};
 use tradewind_sim::check::{self, Checker, Violation};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
 use tradewind_sim::{Run, Semantics, run};
@@ -225,7 +225,8 @@ impl Naive<'_> {
         let first = *next;
         while let Some(job) = self.workload.jobs.get(*next).filter(|job| job.submit.0 <= now) {
             let (user, processors, requested) = (job.user, job.processors, job.requested);
-            let what = Submission { user, processors, requested, at: Time(now) };
+            let (at, traits) = (Time(now), JobTraits::default());
+            let what = Submission { user, processors, requested, at, traits };
             self.forecasts[*next] = Some(self.learner.predict(&what).forecast);
             self.learner.submitted(JobId(*next as u32), what);
             self.queue.push(*next);

@@ -205,12 +205,28 @@ fn too_large(path: &str, limit: u64) -> Diagnostics {
 const UNPACKED: u64 = 64 << 20;
 /// See [`UNPACKED`].
 const MOST_TIMES: u64 = 100;
+/// So many bytes are read first of an input of which nothing is known.
+const FIRST: usize = 1 << 16;
 
 /// All bytes, or `None` if there are more than `limit`. `expected` saves moving them as they grow.
-fn read_limited(source: impl Read, expected: u64, limit: u64) -> io::Result<Option<Vec<u8>>> {
-    let mut bytes = Vec::with_capacity(usize::try_from(expected.min(limit)).unwrap_or(0));
-    source.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
-    Ok(Some(bytes).filter(|bytes| bytes.len() as u64 <= limit))
+/// More memory than there is is an error, and never more is reserved than `limit` and a byte.
+fn read_limited(mut source: impl Read, expected: u64, limit: u64) -> io::Result<Option<Vec<u8>>> {
+    let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+    let most = size(limit).saturating_add(1);
+    let mut bytes = Vec::new();
+    let mut room = size(expected).clamp(FIRST, most.max(FIRST));
+    loop {
+        bytes.try_reserve_exact(room).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        let free = (bytes.capacity() - bytes.len()) as u64;
+        let read = source.by_ref().take(free).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > limit {
+            return Ok(None);
+        }
+        if (read as u64) < free {
+            return Ok(Some(bytes));
+        }
+        room = bytes.len().min(most - bytes.len());
+    }
 }
 
 /// `bytes`, unpacked if they begin as gzip or zstd does. The limit holds for what comes out, too.
@@ -236,6 +252,11 @@ fn unpack<'b>(name: &str, bytes: &'b [u8], limit: u64) -> Result<Cow<'b, [u8]>, 
             Err(Diagnostic::error(name, what).with_hint(hint).into())
         }
         Ok(None) => Err(too_large(name, limit)),
+        Err(err) if err.kind() == io::ErrorKind::OutOfMemory => {
+            Err(Diagnostic::error(name, "unpacks to more than there is memory for")
+                .with_hint("split the file, or cut out the part that matters")
+                .into())
+        }
         Err(err) => Err(Diagnostic::error(name, format!("damaged {kind} data: {err}"))
             .with_hint("the file is probably truncated: fetch it again")
             .into()),
@@ -281,6 +302,25 @@ mod tests {
         let err = unpack("x", &bomb, MAX_BYTES).unwrap_err().to_string();
         assert!(err.contains("unpacks to more than 100 times its size"), "{err}");
         assert!(err.contains("gunzip"), "{err}");
+    }
+
+    #[test]
+    fn no_more_memory_is_taken_than_may_be_used() {
+        let sizes = [0, 1, FIRST - 1, FIRST, FIRST + 1, 3 * FIRST, 10 * FIRST];
+        for size in sizes {
+            for limit in [size, size + 1, 20 * FIRST] {
+                for expected in [0, size as u64, u64::MAX] {
+                    let source = io::repeat(b'x').take(size as u64);
+                    let read = read_limited(source, expected, limit as u64).unwrap().unwrap();
+                    assert_eq!(read.len(), size);
+                    assert!(read.capacity() <= (limit + 1).max(FIRST), "{size} {limit} {expected}");
+                }
+            }
+            let more = io::repeat(b'x').take(size as u64 + 1);
+            assert_eq!(read_limited(more, 0, size as u64).unwrap(), None);
+        }
+        let never = read_limited(io::repeat(b'x'), u64::MAX, u64::MAX);
+        assert_eq!(never.unwrap_err().kind(), io::ErrorKind::OutOfMemory);
     }
 
     #[test]

@@ -22,7 +22,9 @@ use crate::metrics::Metrics;
 use crate::notes;
 use crate::oidc::Oidc;
 use crate::operations::{Examinations, Operations};
-use crate::page::{Boards, Compared, Copied, LastChanges, Runs, TrialBasis, TriedPrice};
+use crate::page::{
+    Boards, Compared, Copied, LastCensus, LastChanges, Runs, TrialBasis, TriedPrice,
+};
 use crate::turns::{Bounds, Turns};
 use crate::views::status::Moment;
 
@@ -57,6 +59,7 @@ pub(crate) struct ContextInner {
     pub(crate) sign_in: SignIn,
     pub(crate) oidc: Option<Oidc>,
     pub(crate) boards: Boards,
+    pub(crate) census: LastCensus,
     /// Other prices that were tried, by pool.
     pub(crate) trials: Runs<TrialBasis, TriedPrice>,
     /// Policies that were compared, by their names.
@@ -99,6 +102,7 @@ impl Context {
             sign_in,
             oidc,
             boards: Boards::default(),
+            census: LastCensus::default(),
             trials: Runs::default(),
             compared: Runs::default(),
             last_prices: LastChanges::default(),

@@ -22,6 +22,8 @@ pub mod documents;
 mod extract;
 mod failure;
 mod feed;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod limit_advice;
 mod metrics;
 mod notes;

@@ -31,6 +31,9 @@ pub(crate) fn of(ask: &Ask) -> Option<(AuditKind, String)> {
         Ask::Move { from, to, amount, .. } => {
             Some((AuditKind::Money, format!("{amount} from {from} to {to}")))
         }
+        Ask::Budget { holder, .. } => {
+            Some((AuditKind::Money, format!("a budget of energy or carbon for {holder}")))
+        }
         Ask::Project { project, wish } => Some((AuditKind::Rights, wished(project, wish))),
         Ask::SettleAway { job, outcome } => {
             let subject = format!("job {job} at a peer settled as {}", outcome.name());

@@ -74,7 +74,7 @@ pub(crate) async fn visits(browser: &Browser, stage: &Stage) {
             return [performance.getEntriesByName('first-contentful-paint')[0]?.startTime || 0, sum(files), sum(all), all.length]";
         let found = browser.run(script).await;
         let [paint, files, all, count] = [0, 1, 2, 3].map(|at| found[at].as_f64().unwrap());
-        let jumps = browser.jumps().await;
+        let (jumps, _) = browser.jumps().await;
         println!(
             "visit {path:<38} first paint {paint:>5.0} ms   {:>6.1} kB, with data {:>7.1} kB, \
              {count} requests   layout shift {jumps:.3}",

@@ -78,3 +78,42 @@ impl MarketClient {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+
+    /// The first answer fits, the second does not: how much of it was taken before the line was cut.
+    #[test]
+    fn no_more_of_a_peers_answer_is_read_than_it_may_have() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let peer = thread::spawn(move || {
+            let sent = [LONGEST, 64 << 20].map(|length| {
+                let (mut client, _) = listener.accept().unwrap();
+                let _ = client.read(&mut [0; 1 << 12]).unwrap();
+                let head = format!(
+                    "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+                );
+                client.write_all(head.as_bytes()).unwrap();
+                let piece = [b' '; 1 << 16];
+                let all = (0..length / piece.len() as u64)
+                    .take_while(|_| client.write_all(&piece).is_ok());
+                all.count() * piece.len()
+            });
+            sent[1]
+        });
+        let client = MarketClient::to(&format!("http://127.0.0.1:{port}"), None).unwrap();
+        let body = client.post("/", Vec::new()).map(|(_, body)| body.len() as u64);
+        assert_eq!(body, Ok(LONGEST));
+        let refused = client.post("/", Vec::new()).unwrap_err();
+        assert!(refused.contains("too long"), "{refused}");
+        drop(client);
+        // What the kernel keeps between both is some megabytes.
+        assert!(peer.join().unwrap() < 32 << 20);
+    }
+}

@@ -8,9 +8,18 @@ pub(crate) fn moment(at: i64) -> String {
     in_zone(at, TimeZone::system())
 }
 
+/// The same with its distance from UTC, for readers elsewhere: `2026-11-21T14:03:02+01:00`.
+pub(crate) fn moment_of_all(at: i64) -> String {
+    formatted(at, TimeZone::system(), "%Y-%m-%dT%H:%M:%S%:z")
+}
+
 fn in_zone(at: i64, zone: TimeZone) -> String {
+    formatted(at, zone, "%Y-%m-%dT%H:%M:%S")
+}
+
+fn formatted(at: i64, zone: TimeZone, form: &str) -> String {
     match Timestamp::from_second(at) {
-        Ok(moment) => moment.to_zoned(zone).strftime("%Y-%m-%dT%H:%M:%S").to_string(),
+        Ok(moment) => moment.to_zoned(zone).strftime(form).to_string(),
         Err(_) => "Unknown".to_owned(),
     }
 }

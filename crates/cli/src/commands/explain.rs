@@ -144,7 +144,9 @@ fn unit(amount: Amount) -> &'static str {
         Amount::Seconds(_) => " s",
         Amount::Energy(_) => " kWh",
         Amount::Carbon(_) => " gCO2e",
-        Amount::Performance(_) | Amount::Count(_) | Amount::Thousandths(_) => "",
+        Amount::Performance(_) | Amount::Count(_) | Amount::Memory(_) | Amount::Thousandths(_) => {
+            ""
+        }
     }
 }
 

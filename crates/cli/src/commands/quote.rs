@@ -141,7 +141,7 @@ fn table(
         text.push_str("\ncost against finish: no window is both cheaper and earlier\n\n");
         text.push_str(&front_table(snapshot, job, front));
     }
-    text.push_str(&prices(&documents::basis(&snapshot.grid, quotes, front)));
+    text.push_str(&prices(&documents::basis(&snapshot.grid, &job.request, quotes, front)));
     let _ = writeln!(text, "\n{}", nodes_and_units(rejected));
     text
 }
@@ -223,7 +223,12 @@ fn front_table(snapshot: &Snapshot, job: &Job, front: &WindowFront) -> String {
 
 /// "2 nodes × 80 s of work, performance at least 2"; what is asked of a group alone.
 fn asked_of_group(group: &Request) -> String {
-    let nodes = if group.tasks == 1 { "node" } else { "nodes" };
+    let nodes = match (&group.needs, group.tasks) {
+        (None, 1) => "node".to_owned(),
+        (None, _) => "nodes".to_owned(),
+        (Some(needs), 1) => format!("task with {}", needs.each),
+        (Some(needs), _) => format!("tasks with {} each", needs.each),
+    };
     let mut words = format!("{} {nodes} × {} s of work", group.tasks, group.work);
     if let Some(min) = group.min_performance {
         let _ = write!(words, ", performance at least {min}");
@@ -279,6 +284,7 @@ fn nodes_and_units(rejected: Rejected) -> String {
     let counts = [
         (rejected.too_slow, "too slow"),
         (rejected.lacks_attribute, "without an attribute asked for"),
+        (rejected.too_small, "with less than a task takes"),
         (rejected.too_dear, "above the price cap"),
         (rejected.never_free, "never free for long enough"),
         (rejected.over_budget, "too dear for the budget with one task alone"),

@@ -105,18 +105,46 @@ impl Browser {
         self.client.execute(script, Vec::new()).await.unwrap()
     }
 
-    /// How far parts of the page have jumped since it began to load, as browsers count layout shift;
-    /// nothing where they do not.
-    pub(crate) async fn jumps(&self) -> f64 {
+    /// How far parts of the page have jumped since it began to load, as browsers count layout shift,
+    /// and what jumped from where to where; nothing where they do not count it. What comes with the
+    /// market's news is no loading. It comes back when the page has been at rest for a while.
+    pub(crate) async fn jumps(&self) -> (f64, String) {
         let script = "const done = arguments[arguments.length - 1];
             let sum = 0;
-            if (!PerformanceObserver.supportedEntryTypes.includes('layout-shift')) { done(0); return; }
+            const said = [];
+            if (!PerformanceObserver.supportedEntryTypes.includes('layout-shift')) { done([0, '']); return; }
+            const place = ({ x, y, width, height }) => [x, y, width, height].map(Math.round).join(' ');
+            const name = (it) => it?.id || it?.className || it?.nodeName || 'what is gone';
             new PerformanceObserver((list) => {
-              for (const it of list.getEntries()) if (!it.hadRecentInput) sum += it.value;
+              for (const it of list.getEntries()) {
+                const [news] = performance.getEntriesByName('news');
+                if (it.hadRecentInput || (news && it.startTime >= news.startTime)) continue;
+                sum += it.value;
+                said.push(`${it.value.toFixed(3)} at ${Math.round(it.startTime)}: ${it.sources.map((part) =>
+                  `${name(part.node)} ${place(part.previousRect)} > ${place(part.currentRect)}`).join(', ')}`);
+              }
             }).observe({ type: 'layout-shift', buffered: true });
-            setTimeout(() => done(sum), 150);";
+            const isReady = () => !document.getElementById('stage') || document.body.dataset.timeline === 'ready';
+            const wait = () => (isReady() ? setTimeout(() => done([sum, said.join('; ')]), 150) : setTimeout(wait, 50));
+            wait();";
         let found = self.client.execute_async(script, Vec::new()).await.unwrap();
-        found.as_f64().unwrap()
+        (found[0].as_f64().unwrap(), found[1].as_str().unwrap().to_owned())
+    }
+
+    /// From now on what is loaded comes slowly: so many bytes in a second, each answer late. Nothing
+    /// where the browser's protocol has no such command.
+    pub(crate) async fn slow(&self, bytes_per_second: i64) {
+        if self.is_firefox {
+            return;
+        }
+        self.command("Network.enable", &json!({})).await;
+        let network = json!({
+            "offline": false,
+            "latency": if bytes_per_second < 0 { 0 } else { 60 },
+            "downloadThroughput": bytes_per_second,
+            "uploadThroughput": -1,
+        });
+        self.command("Network.emulateNetworkConditions", &network).await;
     }
 
     /// The narrowest window that it makes, pixels.

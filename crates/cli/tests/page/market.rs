@@ -31,6 +31,8 @@ pub(crate) async fn a_price_is_changed(browser: &Browser, stage: &Stage) {
     browser.click("button[value=preview]").await;
     browser.click("button[value=confirm]").await;
     browser.until("alpha/main\tadmin\t900").await;
+    // A chart below the mouse is not put in again: all of the page with the new price.
+    browser.go(&stage.url("/market")).await;
     // What has the focus is not put in again.
     browser.run("document.querySelector('#prices svg.chart').focus()").await;
     let chart = browser.client.find(Locator::Css("#prices svg.chart")).await.unwrap();
@@ -58,6 +60,14 @@ pub(crate) async fn other_prices_are_tried(browser: &Browser, stage: &Stage) {
     // The actual window was an accepted offer, which the simulation does not know: where that makes a
     // difference, the page says so, and beside it is what was.
     browser.until("Actual: ").await;
+    // The page warns if the highest income is at an edge of what was tried, and only then.
+    let edge = "const incomes = [...document.querySelectorAll('#trial tbody tr')].slice(1)
+          .map((it) => Number(it.cells[2].innerText.replace(/[^0-9.]/g, '')));
+        const best = incomes.map((it, at) => (it === Math.max(...incomes) ? at : -1)).filter((it) => it >= 0);
+        const isEdge = Math.max(...incomes) > 0 && best.every((at) => at === 0 || at === incomes.length - 1);
+        return [incomes.length, isEdge, document.getElementById('edge') !== null]";
+    let found = browser.run(edge).await;
+    assert!(found[0] == 9 && found[1] == found[2], "{found}");
 }
 
 /// Candidates side by side; the page says when it is out of date, and asks before it switches.

@@ -14,6 +14,7 @@ async fn the_first_page_answers_above_the_fold() {
     let token = stage.token("ana");
     stage.command(&["grant", "user:ana", "100"]);
     stage.submit_as(&token, ("broken", "1", "1", "exit 3"));
+    stage.submit(("broken-too", "1", "1", "exit 3"));
     // Its nodes are free tomorrow at the latest: a date has to fit on a phone.
     let theirs = ["submit", "--job-name", "theirs", "--clusters", "alpha", "--nodes", "4"];
     stage.command(&[&theirs[..], &["--time", "1500", "--", "sh", "-c", "sleep 900"]].concat());
@@ -38,8 +39,22 @@ async fn the_first_page_answers_above_the_fold() {
         above_the_fold(&browser, width, height).await;
     }
     look(&browser, "now-glance").await;
+    a_card_counts_what_its_list_has(&browser).await;
     own_jobs_are_coloured(&browser).await;
     browser.end().await;
+}
+
+/// The jobs that failed are another user's, too; the card and its list have the reader's own.
+async fn a_card_counts_what_its_list_has(browser: &Browser) {
+    let failed = "const card = [...document.querySelectorAll('a.card')].find((it) => /failed/.test(it.innerText));
+        const count = card.querySelector('.value').innerText;
+        card.click();
+        return count";
+    let home = browser.client.current_url().await.unwrap();
+    assert_eq!(browser.run(failed).await, "1");
+    browser.until("of 1 job").await;
+    browser.go(home.as_str()).await;
+    ready(browser).await;
 }
 
 /// What the page answers with is seen without scrolling, and so is the timeline with some rows.

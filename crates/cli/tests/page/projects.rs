@@ -34,11 +34,11 @@ async fn managers_change_their_own(browser: &Browser, stage: &Stage) {
     browser.go(&stage.url("/")).await;
     browser.click("nav a[href='/projects']").await;
     browser.until("to the moon").await;
-    browser.click("details.confirm > summary").await;
+    browser.click("section > details.confirm > summary").await;
     browser.fill("#add-1", "noa").await;
     browser.click("form:has(#add-1) button").await;
     browser.until("Remove noa").await;
-    browser.click("details.confirm > summary").await;
+    browser.click("section > details.confirm > summary").await;
     browser.fill("#total-1", "many").await;
     browser.click("form:has(#total-1) button").await;
     browser.until("is not a number of credits").await;

@@ -16,6 +16,7 @@ async fn a_job_says_in_a_sentence_where_it_stands() {
     crate::sign_in(&browser, &stage.url(""), &stage.admin()).await;
     browser.arrive("/").await;
     each_state_has_its_sentence(&browser, &stage).await;
+    a_job_has_one_expected_start(&browser, &stage).await;
     what_is_over_says_what_it_cost(&browser, &stage).await;
     times_are_short(&browser, &stage).await;
     browser.end().await;
@@ -47,6 +48,29 @@ async fn each_state_has_its_sentence(browser: &Browser, stage: &Stage) {
     look(browser, "status-waiting").await;
     says(browser, stage, 4, &["Held since ", "release it", "When it starts is not known"]).await;
     look(browser, "status-held").await;
+}
+
+/// In the list, on the first page, and on top of its own page.
+async fn a_job_has_one_expected_start(browser: &Browser, stage: &Stage) {
+    let places = [
+        ("/jobs?show=all&sort=job", "tr:has(input[value=\"3\"]) td[data-label=Start] time"),
+        ("/", "li[data-row=\"3\"] .start time"),
+        ("/jobs/3", "p.status .expected time"),
+    ];
+    let begun = std::time::Instant::now();
+    loop {
+        let mut starts = Vec::new();
+        for (path, css) in places {
+            browser.go(&stage.url(path)).await;
+            let start = format!("return document.querySelector('{css}')?.dateTime || 'none'");
+            starts.push(browser.run(&start).await.as_str().unwrap().to_owned());
+        }
+        // A plan may be made between two pages, and none before the first.
+        if starts.iter().all(|it| *it == starts[0] && it != "none") {
+            return;
+        }
+        assert!(begun.elapsed().as_secs() < 60, "job 3 is expected at {starts:?}");
+    }
 }
 
 async fn what_is_over_says_what_it_cost(browser: &Browser, stage: &Stage) {

@@ -87,7 +87,7 @@ async fn several_jobs_are_changed_at_once(browser: &Browser, stage: &Stage) {
         for job in jobs {
             let script = format!(
                 "const box = document.querySelector('.pick input[value=\"{job}\"]');
-                 box.focus(); box.checked = true; return true"
+                 box.focus(); if (!box.checked) box.click(); return true"
             );
             until(browser, &script).await;
         }
@@ -99,7 +99,15 @@ async fn several_jobs_are_changed_at_once(browser: &Browser, stage: &Stage) {
     choose(&["5", "6"]).await;
     browser.run("document.querySelector('#bulk button[value=release]').click()").await;
     browser.until("2 jobs released.").await;
-    choose(&["array-1", "5", "6"]).await;
+    // All of them, and then all but none: the head of the column says so.
+    choose(&[]).await;
+    let none = "const button = document.querySelector('#bulk button[value=hold]');
+        return button.disabled && !document.getElementById('choose-all').hidden";
+    until(browser, none).await;
+    browser
+        .run("const all = document.getElementById('choose-all'); all.focus(); all.click()")
+        .await;
+    browser.until("3 of 3 rows chosen").await;
     browser.run("document.querySelector('#bulk button[value=cancel]').click()").await;
     browser.until("6 jobs cancelled.").await;
 }
@@ -162,7 +170,7 @@ async fn pages_are_light(browser: &Browser, stage: &Stage) {
     ];
     for path in paths {
         browser.go(&stage.url(path)).await;
-        tokio::time::sleep(std::time::Duration::from_millis(700)).await;
+        browser.jumps().await; // until it rests
         let script = "const all = ['navigation', 'resource'].flatMap((it) => performance.getEntriesByType(it));
             return all.filter((it) => !/v1.events/.test(it.name)).reduce((sum, it) => sum + it.encodedBodySize, 0)";
         let weight = browser.run(script).await.as_u64().unwrap();

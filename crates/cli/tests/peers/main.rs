@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use tradewind_daemon::live::peers::MessageBody;
 
+mod checks;
 #[path = "../../../daemon/tests/paper/mod.rs"]
 mod grid;
 mod paper;

@@ -1,6 +1,8 @@
 //! Two daemons, of which one must sign what happened to the other's jobs.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -56,4 +58,29 @@ fn what_a_peer_says_counts_if_it_is_signed_with_its_key() {
         market.kill();
         market.verify();
     }
+}
+
+#[test]
+fn a_restored_market_signs_with_the_same_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let [a, mut b] = ["a", "b"].map(|name| Market::new(folder.path(), name));
+    b.configure(1, &[("a", a.port)]);
+    b.start();
+    let key = key_of(&b);
+    let backup = folder.path().join("backup.db");
+    let run = |words: [&std::ffi::OsStr; 4]| {
+        let done = Command::new(env!("CARGO_BIN_EXE_tradewind")).args(words).output().unwrap();
+        assert!(done.status.success(), "{done:?}");
+    };
+    let state = b.folder.join("state");
+    run(["backup".as_ref(), backup.as_ref(), "--state".as_ref(), state.as_ref()]);
+    b.kill();
+    let kept = folder.path().join("backup.db.receipt-key");
+    let mode = fs::metadata(&kept).unwrap().permissions().mode();
+    assert_eq!(mode & 0o7777, 0o600, "only its owner can read it");
+    fs::remove_dir_all(&state).unwrap();
+    run(["restore".as_ref(), backup.as_ref(), "--state".as_ref(), state.as_ref()]);
+    b.start();
+    assert_eq!(key_of(&b), key);
+    b.kill();
 }

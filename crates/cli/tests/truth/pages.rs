@@ -202,8 +202,8 @@ fn cards(stage: &Stage, user: &str, text: &str) {
 
 /// How many jobs a list has.
 fn listed(text: &str) -> u64 {
-    let caption = between(text, "<caption>Showing ", " jobs</caption>");
-    let all = caption.map(|it| it.rsplit(' ').next().unwrap().replace(',', ""));
+    let caption = between(text, "<caption>Showing ", "</caption>");
+    let all = caption.map(|it| it.rsplit(' ').nth(1).unwrap().replace(',', ""));
     all.map_or(0, |all| all.parse().unwrap())
 }
 

@@ -73,12 +73,13 @@ job!(
         array, key, submitted, phase, id, attempt, capped, parts, expected, started, ended, paid,
         cancelled_by, booking, in_window, turn, choice, rendezvous, apart, history, width, processors,
         origin, away, redacted, promises, covered, covering, requeued_by, foreseen,
+        consumed,
     }
     |job| look: {
         let Job {
             number: _, user: _, submission: _, stage: _, array, key, submitted, attempt, capped,
             nodes, processors, expected, paid, cancelled_by, booking, promises,
-            covered, covering, choice, history, origin, foreseen,
+            covered, covering, choice, history, origin, foreseen, consumed,
         } = job;
         let (phase, id, parts, in_window) = (&job.phase(), &job.id(), &job.parts(), &job.in_window());
         let turn = &job.run().and_then(|run| run.turn);
@@ -123,6 +124,7 @@ job!(
             capped: capped.unwrap_or(0), nodes, processors, expected, paid, cancelled_by, booking,
             promises: Option::<Vec<Promise>>::unwrap_or_default(promises),
             covered: money(covered), covering: money(covering), choice, history, origin, foreseen,
+            consumed,
         })
     }
 );
@@ -207,6 +209,7 @@ choice!(JobHold {
     "user" => User, "dependency" => Dependency, "array" => Array, "funds" => Funds(needed),
     "booked" => Booked, "lost" => Lost, "rejected" => Rejected(words),
     "nowhere" => Nowhere, "capped" => Capped(why), "breached" => Breached,
+    "over-budget" => OverBudget(words),
 });
 choice!(Finish {
     "completed" => Completed, "failed" => Failed(code), "killed" => Killed(signal),
@@ -217,7 +220,7 @@ choice!(Finish {
 choice!(Setback {
     "refused" => Refused(words), "displaced" => Displaced, "lost" => Lost, "funds" => Funds,
     "preempted" => Preempted, "slipped" => BarrierTimedOut(pool, why), "capped" => Capped(pool, word),
-    "requeued" => Requeued(by),
+    "requeued" => Requeued(by), "over-budget" => OverBudget,
 });
 object!(Part { pool, nodes, price, limit, names, since, exit });
 choice!(Happening {

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 use tradewind_model::{
-    Admission, Attribute, Cause, Command, Correction, Criterion, Demand, JobId, JobShape, JobState,
-    Market, MarketState, Money, Outage, OutageId, Performance, Place, Pool, PoolId, Pools, Price,
-    Reason, RunningState, Shapes, Share, Site, SiteId, SkipReason, Span, Spread, Terms, Time,
-    TimeMode, Times, Trade,
+    Admission, Attribute, Carbon, Cause, Command, Correction, Criterion, Demand, Energy, JobId,
+    JobShape, JobState, Market, MarketState, Money, Outage, OutageId, Performance, Place, Pool,
+    PoolId, Pools, Power, Price, Reason, Resource, RunningState, Shapes, Share, Site, SiteId,
+    SkipReason, Span, Spread, Terms, Time, TimeMode, Times, Trade,
 };
 
 use super::wire::{Decode, DecodeFault, Encode, Fields, Object, choice, object};
@@ -34,7 +34,7 @@ macro_rules! number {
     )* };
 }
 
-number!(JobId, PoolId, SiteId, OutageId, Money, Price, Time, Span);
+number!(JobId, PoolId, SiteId, OutageId, Money, Price, Time, Span, Energy, Carbon);
 
 impl Encode for Performance {
     fn put(&self, out: &mut Vec<u8>) {
@@ -161,10 +161,13 @@ choice!(Command {
     "refuse" => Refuse { job, reason },
     "wake" => Wake { at },
 });
+choice!(Resource { "cores" => Cores, "memory" => Memory, "gres" => Gres(name) });
 choice!(Reason {
     "wider-than-grid" => WiderThanGrid { needed, nodes },
     "too-few-nodes" => TooFewNodes { needed, suitable, min_performance },
     "no-common-time" => NoCommonTime { needed, max = "most", deadline },
+    "too-few-places" => TooFewPlaces { needed, max = "most", deadline },
+    "resource-short" => ResourceShort { resource, needed, would_do, nodes, of },
     "budget-short" => BudgetShort { cheapest, budget },
     "too-late" => TooLate { earliest, deadline },
     "wider-than-queues" => WiderThanQueues { needed, widest },
@@ -184,6 +187,7 @@ impl Encode for Pools {
         let mut object = Object::begin(out);
         object.field("sites", &self.sites());
         object.field("pools", &self.as_slice());
+        object.field("power", &self.power());
         object.end();
     }
 }
@@ -192,8 +196,14 @@ impl Decode for Pools {
     fn get(value: Value) -> Result<Self, DecodeFault> {
         let mut fields = Fields::of(value)?;
         let (sites, pools) = (fields.take("sites")?, fields.take("pools")?);
+        let power: Option<Power> = fields.take("power")?;
         fields.end()?;
-        Pools::new(sites, pools).map_err(|error| DecodeFault::new(error.to_string()))
+        let pools =
+            Pools::new(sites, pools).map_err(|error| DecodeFault::new(error.to_string()))?;
+        Ok(match power {
+            Some(power) => pools.with_power(power),
+            None => pools,
+        })
     }
 }
 

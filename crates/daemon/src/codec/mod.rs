@@ -15,6 +15,7 @@ mod lengths;
 mod market;
 pub mod pages;
 pub mod peers;
+mod power;
 mod projects;
 mod record;
 mod state;

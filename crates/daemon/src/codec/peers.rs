@@ -14,9 +14,9 @@ use tradewind_sched::negotiation::{
 use super::CodecError;
 use super::wire::{self, Decode, DecodeFault, Encode, Fields, Object, choice, object};
 use crate::live::peers::{
-    Away, BrokenOffer, MessageBody, PeerEntry, PeerMessage, PeerVerdict, Peers, Receipt, Receipts,
-    RemoteOrigin, RemoteProgress, RemoteStatus, Settlement, Standing, StatusQuery, StatusReport,
-    Traveller,
+    Away, BrokenOffer, MessageBody, PeerChecks, PeerEntry, PeerMessage, PeerVerdict, Peers,
+    Receipt, Receipts, RemoteOrigin, RemoteProgress, RemoteStatus, Settlement, Standing,
+    StatusQuery, StatusReport, Traveller,
 };
 use crate::live::state::Finish;
 
@@ -60,12 +60,14 @@ choice!(Entry {
     "settled" => Settled { from, settled },
 });
 object!(Peers { directory, durable, taken });
-object!(PeerEntry { name, market, silent, removed, standing });
+object!(PeerEntry { name, market, silent, removed, standing, checks });
+object!(PeerChecks { job, at, right, wrong });
 object!(Standing { kept, broken, deficit, at });
 choice!(BrokenOffer {
     "no-start" => NoStart, "too-early" => TooEarly, "too-short" => TooShort,
     "overcharged" => Overcharged, "no-output" => NoOutput, "no-receipt" => NoReceipt, "not-started" => NotStarted,
     "not-ended" => NotEnded, "forgotten" => Forgotten, "lost" => Lost,
+    "wrong-answer" => WrongAnswer,
 });
 choice!(PeerVerdict { "kept" => Kept, "broken" => Broken(why) });
 choice!(Settlement { "lost" => Lost, "ran" => Ran });

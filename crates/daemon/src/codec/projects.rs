@@ -11,9 +11,9 @@ use crate::live::used::{UsageKey, UsageSum, Uses};
 
 object!(Project { made, note, members, limits, spent, by_user, days, warned });
 object!(UsageKey { month, project, user, site });
-object!(UsageSum { parts, node_seconds, charged });
+object!(UsageSum { parts, node_seconds, charged, consumed });
 object!(PoolMonth { month, pool });
-object!(Earned { node_seconds, income });
+object!(Earned { node_seconds, income, consumed });
 object!(Member { role, since, limits });
 object!(SpendingLimits { total, month });
 object!(Spent { total, month, in_month });

@@ -67,6 +67,7 @@ choice!(LedgerRecord {
     "moved" => Moved { from, to, amount, note },
     "project" => Project { project, change },
     "rules" => Rules { version },
+    "power-limited" => PowerLimited { holder, limits },
 });
 choice!(OutageRecord {
     "announced" => Announced { what, why },

@@ -6,11 +6,12 @@ use rand::SeedableRng as _;
 use rand_pcg::Pcg64Mcg;
 use tradewind_io::input::Input;
 use tradewind_io::submission::{Submission, document};
-use tradewind_model::{Performance, Pools};
+use tradewind_model::{Consumption, Performance, Pools, Series, Span, Time};
 use tradewind_sched::negotiation::{Peer, Serial};
 
 use super::wire::{Decode, Encode, parse};
 use super::*;
+use crate::live::budgets::{Budget, BudgetHolder};
 use crate::live::income::{Earned, PoolMonth};
 use crate::live::jobs::{Beginning, JobEnd, LastStage, Run, Stage};
 use crate::live::money::{Accounts, Posting};
@@ -89,7 +90,21 @@ any! {
             pool.performance = Any::any(dice);
         }
         pools[1].name = "two".to_owned();
-        Pools::new(Pools::cluster(4).sites().to_vec(), pools).unwrap()
+        let pools = Pools::new(Pools::cluster(4).sites().to_vec(), pools).unwrap();
+        match Option::any(dice) {
+            Some(power) => pools.with_power(power),
+            None => pools,
+        }
+    };
+    Series: dice => {
+        let series = Series::new(&[(Time(-5), 0), (Time(3_600), 250_000)]).unwrap();
+        let every = dice.of(&[None, Some(Span(86_400))]);
+        every.map_or(Ok(series.clone()), |every| series.repeated(every)).unwrap()
+    };
+    Consumption: dice => Consumption {
+        energy: Any::any(dice),
+        carbon: Any::any(dice),
+        price: Any::any(dice),
     };
     Peer: dice => Peer(Any::any(dice));
     Serial: dice => Serial { epoch: Any::any(dice), number: Any::any(dice) };
@@ -155,6 +170,7 @@ any! {
         choice: Any::any(dice),
         history: Any::any(dice),
         origin: Any::any(dice),
+        consumed: Any::any(dice),
     };
     Accounts: dice => Accounts::of(Any::any(dice), Any::any(dice), Any::any(dice));
 }
@@ -259,6 +275,7 @@ proptest! {
         survives::<Project>(dice);
         survives::<(UsageKey, UsageSum)>(dice);
         survives::<(PoolMonth, Earned)>(dice);
+        survives::<(BudgetHolder, Budget)>(dice);
         survives::<PeerMessage>(dice);
         survives::<StatusQuery>(dice);
         survives::<StatusReport>(dice);

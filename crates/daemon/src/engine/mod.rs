@@ -29,7 +29,7 @@ mod still;
 pub use gauges::Gauges;
 pub use handle::{CommittedRecord, EngineStopped, Handle, RecordStream};
 pub use lease::{Lease, Tick};
-pub use peers::{PeerSetup, PeerTransport};
+pub use peers::{PeerSetup, PeerTransport, TAIL};
 pub use reads::Reader;
 pub use recovery::{RecoveryError, begun, recover, recover_pages, replay};
 pub use sites::SiteSetup;

@@ -3,7 +3,7 @@
 //! Nothing waits for it. Letters that it cannot deliver are lost, as the negotiation allows; a
 //! peer that does not answer is left alone for a moment.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
@@ -14,9 +14,12 @@ use tradewind_sched::negotiation::Peer;
 use super::handle::Handle;
 use crate::live::Input;
 use crate::live::peers::{
-    MessageBody, PeerMessage, Receipts, RemoteStatus, StatusQuery, StatusReport,
+    MessageBody, PeerMessage, PeerOutput, Receipts, RemoteStatus, StatusQuery, StatusReport,
 };
 use crate::live::state::Finish;
+
+/// So much of the end of an output is asked for: bytes. Check jobs write less.
+pub const TAIL: u32 = 256;
 
 /// How one peer is reached. Calls may take some seconds, and then fail.
 pub trait PeerTransport: Debug + Send {
@@ -32,11 +35,11 @@ pub trait PeerTransport: Debug + Send {
     /// Why there is no answer; for people.
     fn ask(&mut self, market: &str, wanted: &[StatusQuery]) -> Result<Vec<StatusReport>, String>;
 
-    /// Whether the peer knows the output of a job of `market`, be it empty or not to be read.
+    /// What the peer shows of the output of a job of `market`: the last [`TAIL`] bytes.
     ///
     /// # Errors
     /// Why there is no answer; for people.
-    fn has_output(&mut self, market: &str, wanted: &StatusQuery) -> Result<bool, String>;
+    fn output(&mut self, market: &str, wanted: &StatusQuery) -> Result<PeerOutput, String>;
 }
 
 /// A peer of the configuration.
@@ -141,9 +144,9 @@ impl Round {
                 }
                 let answer = self.setup.courier.ask(&self.market, &some);
                 if let Some(reports) = self.heard(answer) {
-                    let (reports, without_output) = self.with_evidence(reports);
+                    let (reports, outputs) = self.with_evidence(reports);
                     let peer = self.peer;
-                    let input = Input::Reported { peer, reports, without_output };
+                    let input = Input::Reported { peer, reports, outputs };
                     let told = self.engine.tell(input);
                     if told.is_err() {
                         return; // the engine is gone
@@ -153,18 +156,20 @@ impl Round {
         }
     }
 
-    /// The reports, and the jobs of which the peer says that they have ended and shows no output. A
-    /// report of an end whose output cannot be asked for now waits until it can.
-    fn with_evidence(&mut self, reports: Vec<StatusReport>) -> (Vec<StatusReport>, BTreeSet<u64>) {
-        let (mut told, mut without) = (Vec::new(), BTreeSet::new());
+    /// The reports, and what the peer shows of the output of jobs of which it says that they have ended.
+    /// A report of an end whose output cannot be asked for now waits until it can.
+    fn with_evidence(
+        &mut self,
+        reports: Vec<StatusReport>,
+    ) -> (Vec<StatusReport>, BTreeMap<u64, PeerOutput>) {
+        let (mut told, mut outputs) = (Vec::new(), BTreeMap::new());
         for report in reports {
             if is_end(&report) {
                 let (job, transfer) = (report.job, report.transfer);
                 let wanted =
                     StatusQuery { job, transfer, cancel: false, receipt: Receipts::Unasked };
-                match self.setup.courier.has_output(&self.market, &wanted) {
-                    Ok(true) => {}
-                    Ok(false) => drop(without.insert(job)),
+                match self.setup.courier.output(&self.market, &wanted) {
+                    Ok(output) => drop(outputs.insert(job, output)),
                     Err(why) => {
                         self.heard::<()>(Err(why));
                         break;
@@ -173,7 +178,7 @@ impl Round {
             }
             told.push(report);
         }
-        (told, without)
+        (told, outputs)
     }
 
     /// Takes note of whether the peer has answered.

@@ -358,6 +358,7 @@ fn same_grid(state: &State, pools: &Pools, owners: &[String]) -> bool {
     };
     state.owners() == owners
         && now.sites() == pools.sites()
+        && now.power() == pools.power()
         && now.as_slice().len() == pools.as_slice().len()
         && now.as_slice().iter().zip(pools.as_slice()).all(alike)
 }

@@ -100,6 +100,7 @@ impl Live {
                 self.admit(at, new, terms)
             }
             Ask::Policy { policy } => self.switch(at, &policy),
+            Ask::Budget { holder, limits } => self.limit_power(at, holder, limits),
             Ask::SettleAway { job, outcome } => self.settle_by_hand(at, actor, job, outcome),
         }
     }
@@ -282,6 +283,10 @@ impl Live {
         if free < i128::from(cost.0) {
             let free = Money(i64::try_from(free.max(0)).unwrap_or(i64::MAX));
             return conflict(format!("{payer} has {free} to spend, and the window costs {cost}"));
+        }
+        let whose = (user, project);
+        if let Some(why) = self.state.window_over_budget(whose, &quote.booking, quote.tasks) {
+            return conflict(why);
         }
         self.state.stands(quote).or_else(conflict)
     }

@@ -16,6 +16,7 @@ use tradewind_io::submission::Submission;
 use tradewind_model::{Demand, PoolId, SiteId, Span, Time};
 
 use self::over::{hopeless, over};
+use super::budgets::HeldPower;
 use super::demand::{Chosen, choose, promised};
 use super::input::Refusal;
 use super::state::{Job, JobHold, Phase, Setback, TaskReport};
@@ -92,6 +93,11 @@ pub(super) struct Caps {
     held: BTreeSet<u64>,
     /// Jobs of the market that are there or may go there, if that was counted since they changed.
     counts: OnceCell<CountedJobs>,
+    /// What is held of budgets of energy and carbon, if that was added up since it changed.
+    power: OnceCell<HeldPower>,
+    /// Jobs that were given nodes just now, and of which it is not looked yet whether they may keep
+    /// them.
+    undecided: BTreeSet<u64>,
 }
 
 /// By site and whose.
@@ -101,12 +107,19 @@ impl Caps {
     /// Keeps what follows from records; this one is about to be applied.
     pub(super) fn heed(&mut self, record: &Record) {
         match record {
-            Record::Job(JobRecord::Held { job, hold: JobHold::Capped(_) })
-            | Record::Job(JobRecord::Left { job, hold: JobHold::Capped(_) }) => {
+            Record::Job(JobRecord::Held { job, hold } | JobRecord::Left { job, hold })
+                if is_limit(hold) =>
+            {
                 self.held.insert(*job);
             }
             Record::Job(JobRecord::Ended { job, .. }) => self.pardon(*job),
             _ => {}
+        }
+        if matches!(
+            record,
+            Record::Job(_) | Record::Market(_) | Record::Ledger(_) | Record::Offer(_)
+        ) {
+            self.power = OnceCell::new();
         }
         let moves = matches!(
             record,
@@ -171,12 +184,17 @@ impl Caps {
     }
 }
 
-/// How a job stands to the limits of all sites.
+/// Whether a job with this hold is tried again once a limit leaves room for it.
+fn is_limit(hold: &JobHold) -> bool {
+    matches!(hold, JobHold::Capped(_) | JobHold::OverBudget(_))
+}
+
+/// How a job stands to the limits of all sites and to budgets of energy and carbon.
 enum Fit {
     /// It may ask for this; some pools may be closed to it for now.
     Fits(Chosen, bool),
-    /// All pools that could have it are closed for now; why.
-    Later(String),
+    /// All pools that could have it are closed for now; it is held for this.
+    Later(JobHold),
     Never(Refusal),
 }
 
@@ -306,6 +324,25 @@ impl Live {
         (there >= met.max).then(|| say(&met.word, there, met.max))
     }
 
+    /// These jobs were given nodes.
+    pub(super) fn decide_on(&mut self, jobs: &[u64]) {
+        self.caps.undecided = jobs.iter().copied().collect();
+    }
+
+    /// It is decided whether the job keeps its nodes.
+    pub(super) fn decided(&mut self, job: u64) {
+        self.caps.undecided.remove(&job);
+    }
+
+    pub(super) fn undecided(&self) -> &BTreeSet<u64> {
+        &self.caps.undecided
+    }
+
+    /// What is held of budgets of energy and carbon.
+    pub(super) fn power_held(&self) -> &HeldPower {
+        self.caps.power.get_or_init(|| self.state.power_held())
+    }
+
     /// Jobs in the queue count wherever they may go.
     fn counts(&self) -> &CountedJobs {
         self.caps.counts.get_or_init(|| {
@@ -360,20 +397,29 @@ impl Live {
             }
         }
         let full = self.full_for(user, submission);
+        let hungry = self.too_hungry(job, &chosen.demand);
         let pools = self.state.market.pools();
-        let mut whys = BTreeSet::new();
+        let (mut whys, mut is_hungry) = (BTreeSet::new(), false);
+        let why = |(id, pool): (PoolId, &tradewind_model::Pool)| {
+            let why = full.get(&pool.site).or_else(|| hungry.get(&id))?;
+            Some((id, why.clone()))
+        };
         loop {
             let asked = pools.iter().filter(|(_, pool)| pool.suits(&chosen.demand));
-            let shut: BTreeMap<PoolId, ClosedReason> =
-                asked.filter_map(|(id, pool)| Some((id, full.get(&pool.site)?.clone()))).collect();
+            let shut: BTreeMap<PoolId, ClosedReason> = asked.filter_map(why).collect();
             if shut.is_empty() {
                 return Fit::Fits(chosen, !whys.is_empty());
             }
+            is_hungry |= shut.keys().any(|id| hungry.contains_key(id));
             whys.extend(shut.values().cloned());
             closed.extend(shut);
             match self.pick(user, submission, None, &closed) {
                 Ok(other) => chosen = other,
-                Err(_) => return Fit::Later(whys.into_iter().collect::<Vec<_>>().join("; ")),
+                Err(_) => {
+                    let whys = whys.into_iter().collect::<Vec<_>>().join("; ");
+                    let hold = if is_hungry { JobHold::OverBudget } else { JobHold::Capped };
+                    return Fit::Later(hold(whys));
+                }
             }
         }
     }
@@ -389,16 +435,17 @@ impl Live {
         };
         let closed = self.closed_to(Some(number), user, submission, &demand);
         let full = self.full_for(user, submission);
+        let hungry = self.too_hungry(job, &demand);
         let suits = |(_, pool): &(PoolId, &tradewind_model::Pool)| pool.suits(&demand);
         // Where it may go it counts itself.
         let asked = job.id().and_then(|id| self.state.market.demand(id));
         let may_not = |pool: &tradewind_model::Pool| match job.phase() {
-            Phase::Held(JobHold::Capped(_)) => true,
+            Phase::Held(hold) => is_limit(hold),
             Phase::Waiting => asked.is_some_and(|asked| !pool.suits(asked)),
             _ => false,
         };
         let why = |(id, pool): (PoolId, &tradewind_model::Pool)| {
-            let full = || full.get(&pool.site).filter(|_| may_not(pool));
+            let full = || full.get(&pool.site).or(hungry.get(&id)).filter(|_| may_not(pool));
             closed.get(&id).or_else(full).cloned()
         };
         let whys: BTreeSet<String> = pools.iter().filter(suits).filter_map(why).collect();
@@ -409,8 +456,13 @@ impl Live {
     ///
     /// # Errors
     /// In the inner result: if no nodes could ever meet it.
-    pub(super) fn demand_within(&mut self, number: u64) -> Result<Result<Chosen, Refusal>, String> {
-        let Some(job) = self.state.jobs.get(&number) else { return Err(String::new()) };
+    pub(super) fn demand_within(
+        &mut self,
+        number: u64,
+    ) -> Result<Result<Chosen, Refusal>, JobHold> {
+        let Some(job) = self.state.jobs.get(&number) else {
+            return Err(JobHold::Capped(String::new()));
+        };
         match self.fit(job) {
             Fit::Fits(chosen, is_narrowed) => {
                 match is_narrowed {
@@ -419,7 +471,7 @@ impl Live {
                 };
                 Ok(Ok(chosen))
             }
-            Fit::Later(why) => Err(why),
+            Fit::Later(hold) => Err(hold),
             Fit::Never(refusal) => Ok(Err(refusal)),
         }
     }

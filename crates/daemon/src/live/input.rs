@@ -1,14 +1,15 @@
 //! What goes into the live market, and what is answered.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tradewind_io::submission::{OnBreach, Submission};
-use tradewind_model::{Money, PoolId, Price, SiteId, Span, Time};
+use tradewind_model::{Money, PoolId, Power, Price, SiteId, Span, Time};
 use tradewind_sched::negotiation::Peer;
 
+use super::budgets::{BudgetHolder, PowerLimits};
 use super::money::Account;
-use super::peers::{PeerMessage, Settlement, StatusQuery, StatusReport};
+use super::peers::{PeerMessage, PeerOutput, Settlement, StatusQuery, StatusReport};
 use super::projects::import::AccountingRow;
 use super::projects::{MemberRole, SpendingLimits};
 use super::rights::{Actor, Expiry, Role, TokenHash, TokenTerms};
@@ -55,14 +56,19 @@ pub enum Input {
         /// All that is withheld and not over.
         withheld: Vec<Withheld>,
     },
+    /// What the electricity of sites costs and emits from now on.
+    Electricity {
+        /// Of all sites of the configuration.
+        power: Power,
+    },
     /// A peer has reported on jobs that went there.
     Reported {
         /// Which.
         peer: Peer,
         /// What it said.
         reports: Vec<StatusReport>,
-        /// Jobs of these that it says have ended, and of which it knows no output.
-        without_output: BTreeSet<u64>,
+        /// What it shows of the output of those that it says have ended.
+        outputs: BTreeMap<u64, PeerOutput>,
     },
     /// A peer has begun to answer, or has stopped.
     Contact {
@@ -192,6 +198,13 @@ pub enum Ask {
         pool: PoolId,
         /// A table in TOML that was read and is sound; `None`: those of the configuration.
         text: Option<String>,
+    },
+    /// To limit what jobs of a user or a project may consume.
+    Budget {
+        /// Whose.
+        holder: BudgetHolder,
+        /// From now on.
+        limits: PowerLimits,
     },
     /// To issue a token.
     Admit {

@@ -4,7 +4,10 @@
 //! When a job joins the queue, the record says how long it is expected to run, so that a journal
 //! needs no learner. What came of it is kept in the state: the last runs, a bounded number. The
 //! learner is that of replays ([`Learned`]) and follows from these runs alone; after a restart it
-//! predicts the same.
+//! predicts the same. It also gets what logs do not say: a job's project, name and script
+//! ([`JobTraits`]). Runs are counted as work, in seconds of a node of performance 1, so that what
+//! was learned at one site is true at others; of the pools where a job may run the slowest one
+//! decides: there its limit is the smallest amount of work.
 //!
 //! Limits are used instead of a prediction
 //!
@@ -15,11 +18,14 @@
 
 use std::collections::BTreeMap;
 
+use sha2::{Digest as _, Sha256};
 use tradewind_io::settings::Estimates;
-use tradewind_model::{Demand, Span, Time};
+use tradewind_io::submission::{Submission as Submitted, Work};
+use tradewind_model::{Demand, Pool, Span, Time, TimeMode, Times};
 use tradewind_sched::policy::learned;
-use tradewind_sched::predict::{Learned, Prediction, Submission};
+use tradewind_sched::predict::{JobTraits, Learned, Prediction, Submission};
 
+use super::jobs::alike::mode_of;
 use super::state::{Happening, Job, State};
 use super::{ApplyError, Live};
 
@@ -29,12 +35,15 @@ pub(crate) struct PastRun {
     /// The user's place among all.
     pub(crate) user: i64,
     pub(crate) processors: u32,
-    /// Its limit.
+    /// Its limit, as it is counted.
     pub(crate) requested: Span,
-    /// The median that was predicted, used or not.
+    /// The limit as work where it ran.
+    pub(crate) longest: Span,
+    /// The work that was predicted, used or not: the median.
     pub(crate) median: Span,
-    /// What it used of the limit.
+    /// The work that it used of the limit.
     pub(crate) run: Span,
+    pub(crate) traits: JobTraits,
 }
 
 /// The last runs, by number in the order of their ends.
@@ -78,9 +87,9 @@ impl LengthLearner {
             *self = LengthLearner { first, next: first, ..LengthLearner::default() };
         }
         for (number, past) in lengths.runs.range(self.next..) {
-            let PastRun { user, processors, requested, median, run } = *past;
-            let what = Submission { user, processors, requested, at: Time(0) };
-            self.learner.learn(&what, median, run);
+            let PastRun { user, processors, requested, longest, median, run, traits } = *past;
+            let what = Submission { user, processors, requested, at: Time(0), traits };
+            self.learner.learn_up_to(&what, longest, (median, run));
             *self.known.entry(user).or_insert(0) += 1;
             self.next = number + 1;
         }
@@ -89,7 +98,8 @@ impl LengthLearner {
     /// Whether the user is known well enough, and what is predicted of a job.
     #[cfg(test)]
     pub(super) fn says(&self, user: i64) -> (bool, Prediction) {
-        let what = Submission { user, processors: 1, requested: Span(36_000), at: Time(0) };
+        let (requested, at, traits) = (Span(36_000), Time(0), JobTraits::default());
+        let what = Submission { user, processors: 1, requested, at, traits };
         (self.knows(user), self.learner.predict(&what))
     }
 
@@ -99,22 +109,90 @@ impl LengthLearner {
 }
 
 impl Live {
-    /// The demand of a job that joins the queue with what is expected of it, and the median that the
+    /// The demand of a job that joins the queue with what is expected of it, and the work that the
     /// learner says, whether or not it is used. `None`: the market does not learn.
-    pub(super) fn foresee(&mut self, at: Time, demand: Demand) -> (Demand, Option<Span>) {
+    pub(super) fn foresee(
+        &mut self,
+        at: Time,
+        number: u64,
+        demand: Demand,
+    ) -> (Demand, Option<Span>) {
+        let Some(job) = self.state.jobs.get(&number) else { return (demand, None) };
         if self.settings.estimates == Estimates::Requested {
             return (demand, None);
         }
         self.lengths.follow(&self.state.lengths);
-        let terms = demand.terms();
+        let (terms, traits) = (demand.terms(), traits_of(&job.submission));
         let (user, processors, requested) = (terms.user, demand.processors, demand.estimate);
         let is_checked = terms.budget.is_some() || terms.deadline.is_some();
-        let Prediction { forecast, median } =
-            self.lengths.learner.predict(&Submission { user, processors, requested, at });
+        let pools = self.state.market.pools().as_slice().iter();
+        let work = |pool: &Pool| work_of(pool, demand.mode(), requested);
+        let least = pools.filter(|pool| pool.suits(&demand)).min_by_key(|pool| work(pool));
+        let Prediction { forecast, median } = self.lengths.learner.predict_up_to(
+            &Submission { user, processors, requested, at, traits },
+            least.map_or(requested, work).max(Span(1)),
+        );
         let is_used = self.lengths.knows(user) && !is_checked && !self.state.one_waits_long(at);
-        let expected = Some(forecast.median).filter(|it| is_used && *it < requested);
+        let counted =
+            least.map_or(forecast.median, |pool| counted_by(pool, demand.mode(), forecast.median));
+        let expected = Some(counted).filter(|it| is_used && *it < requested);
         (Demand { expected, ..demand }, Some(median))
     }
+}
+
+/// The work of a time that is counted by `mode` in the pool.
+fn work_of(pool: &Pool, mode: TimeMode, span: Span) -> Span {
+    match mode.at(pool.times) {
+        Times::Work => span,
+        Times::Wall => pool.performance.work_in(span),
+    }
+}
+
+/// The time, as it is counted by `mode`, that so much work takes in the pool.
+fn counted_by(pool: &Pool, mode: TimeMode, work: Span) -> Span {
+    match mode.at(pool.times) {
+        Times::Work => work,
+        Times::Wall => pool.performance.length_of(work),
+    }
+}
+
+/// What tells a job from others of its user. Names that differ in numbers alone are one name.
+fn traits_of(submission: &Submitted) -> JobTraits {
+    let name = without_numbers(&submission.name);
+    JobTraits {
+        account: submission.project.as_deref().map(|it| number_of([it.as_bytes()])),
+        name: Some(name).filter(|it| !it.is_empty()).map(|it| number_of([it.as_bytes()])),
+        script: Some(number_of_work(&submission.work)),
+    }
+}
+
+/// Of long scripts, which a whole array may share, the beginning, the end and the length decide.
+fn number_of_work(work: &Work) -> u64 {
+    const EACH: usize = 16 << 10;
+    match work {
+        Work::Script { text, .. } => {
+            let bytes = text.as_bytes();
+            let (head, rest) = bytes.split_at(bytes.len().min(EACH));
+            let tail = &rest[rest.len().saturating_sub(EACH)..];
+            number_of([&bytes.len().to_le_bytes(), head, tail])
+        }
+        Work::Command(words) => number_of(words.iter().flat_map(|it| [it.as_bytes(), &[0]])),
+    }
+}
+
+/// The first bytes of a hash, which are not all zero.
+fn number_of<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u64 {
+    let hash =
+        parts.into_iter().fold(Sha256::new(), |hash, part| hash.chain_update(part)).finalize();
+    hash.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte)).max(1)
+}
+
+fn without_numbers(name: &str) -> String {
+    let mut short = name.replace(|it: char| it.is_ascii_digit(), "0");
+    while short.contains("00") {
+        short = short.replace("00", "0");
+    }
+    short
 }
 
 impl State {
@@ -134,9 +212,12 @@ impl State {
     /// A job that was predicted is over: what it used is kept.
     pub(super) fn keep_run(&mut self, number: u64) -> Result<(), ApplyError> {
         let job = self.jobs.get(&number).ok_or(ApplyError::Job(number))?;
-        let run = job.foreseen.zip(job.ran()).and_then(|(median, (run, requested))| {
+        let run = job.foreseen.zip(job.ran()).and_then(|(median, (part, run, requested))| {
             let user = self.jobs.users.iter().position(|user| *user == job.user)? as i64;
-            Some(PastRun { user, processors: job.nodes(), requested, median, run })
+            let pool = self.market.pools().as_slice().get(part.pool.index())?;
+            let work = |span| work_of(pool, mode_of(&job.submission), span).max(Span(1));
+            let (longest, run, traits) = (work(requested), work(run), traits_of(&job.submission));
+            Some(PastRun { user, processors: job.nodes(), requested, longest, median, run, traits })
         });
         run.into_iter().for_each(|run| self.lengths.add(run));
         Ok(())

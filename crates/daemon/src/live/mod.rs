@@ -58,9 +58,9 @@ pub use input::{
 use jobs::index::JobIndex;
 pub use jobs::{alike, choice, gather};
 use jobs::{bodies, demand, redact, width};
-pub use ledger::{income, money, projects, used};
+pub use ledger::{budgets, income, money, projects, used};
 pub use outages::recent_history;
-use peers::{PeerLimits, PeerMessage};
+use peers::{CheckSettings, PeerLimits, PeerMessage, PeerOutput};
 use record::MarketRecord;
 pub use record::Record;
 pub use state::{ApplyError, State};
@@ -115,6 +115,8 @@ pub struct Settings {
     pub peers: Vec<String>,
     /// By peer, what may be there at once, if not as usual.
     pub peer_limits: BTreeMap<String, PeerLimits>,
+    /// By peer that gets check jobs, how.
+    pub peer_checks: BTreeMap<String, CheckSettings>,
     /// How that is negotiated.
     pub negotiation: negotiation::NegotiationSettings,
     /// How long the first parts of a job wait for its last, if its user does not say.
@@ -153,6 +155,7 @@ impl Default for Settings {
             max_refusals: 8,
             peers: Vec::new(),
             peer_limits: BTreeMap::new(),
+            peer_checks: BTreeMap::new(),
             negotiation: Settings::NEGOTIATION,
             gather: Span(120),
             slack: Settings::SLACK,
@@ -239,8 +242,8 @@ pub struct Live {
     wishes: Vec<u64>,
     /// Jobs whose data are under way to a peer, and when they are there: the job follows then.
     travelling: BTreeMap<(Time, Serial), Envelope>,
-    /// Jobs of the last report of a peer of which it shows no output.
-    without_output: BTreeSet<u64>,
+    /// What the last report of a peer shows of the output of jobs that have ended there.
+    outputs: BTreeMap<u64, PeerOutput>,
     /// The month of the last look at limits of months, months since January 1970.
     month: i64,
 }
@@ -313,7 +316,7 @@ impl Live {
             letters: Vec::new(),
             wishes: Vec::new(),
             travelling: BTreeMap::new(),
-            without_output: BTreeSet::new(),
+            outputs: BTreeMap::new(),
             month: 0,
         })
     }
@@ -406,7 +409,9 @@ impl Live {
         for job in self.state.jobs.values() {
             self.index.add(job);
             match job.phase() {
-                Phase::Held(JobHold::Capped(_)) => self.caps.hold(job.number),
+                Phase::Held(JobHold::Capped(_) | JobHold::OverBudget(_)) => {
+                    self.caps.hold(job.number)
+                }
                 Phase::Held(JobHold::Dependency) => waiting.push(job.number),
                 _ => {}
             }

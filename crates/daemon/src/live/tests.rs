@@ -20,6 +20,7 @@ mod advice;
 mod bodies;
 mod caps;
 mod choice;
+mod energy;
 mod funds;
 mod gather;
 mod held;
@@ -123,10 +124,14 @@ impl Stage {
     }
 
     fn with(settings: Settings) -> Stage {
+        Stage::on(pools(), settings)
+    }
+
+    fn on(pools: Pools, settings: Settings) -> Stage {
         let mut state = State::empty(DAY);
         let owners = vec!["olga".to_owned(), "otto".to_owned()];
         let mut records = vec![Record::Market(MarketRecord::Created { market: "m".to_owned() })];
-        records.push(Record::Market(MarketRecord::Gridded { pools: Arc::new(pools()), owners }));
+        records.push(Record::Market(MarketRecord::Gridded { pools: Arc::new(pools), owners }));
         records.iter().for_each(|record| state.apply(DAY, record).unwrap());
         let (live, step) = Live::begin(state, settings, Arc::new(Easy), "easy", DAY).unwrap();
         records.extend(step.records);

@@ -1,11 +1,13 @@
 //! What time alone brings.
 
-use tradewind_model::Time;
+use std::sync::Arc;
+
+use tradewind_model::{Pools, Power, Time};
 
 use super::projects::{ProjectEdit, Which, month_of};
 use super::state::{Phase, Quote};
 use super::{ApplyError, Live};
-use crate::live::record::{JobRecord, OfferRecord};
+use crate::live::record::{JobRecord, MarketRecord, OfferRecord};
 
 /// Records of one kind in one step, at most: a step is written down at once.
 pub(super) const AT_ONCE: usize = 1_000;
@@ -24,7 +26,26 @@ impl Live {
         self.mind_caps(at)?;
         self.mind_silence(at)?;
         self.wind_up(at)?;
+        self.mind_checks(at)?;
         self.negotiations_due(at)
+    }
+
+    /// The electricity of sites is another from now on. The policy begins again: what it has planned
+    /// may have counted on the old one.
+    pub(super) fn electricity(&mut self, at: Time, power: Power) -> Result<(), ApplyError> {
+        let pools = self.state.market.pools();
+        if pools.power() == Some(&power) {
+            return Ok(());
+        }
+        let pools = Arc::new(Pools::clone(pools).with_power(power));
+        let policy = self.state.policy.clone();
+        let made = self.maker.make(&policy, &pools);
+        // It was made of the same nodes before.
+        let Ok(made) = made else { return Ok(()) };
+        let owners = self.state.owners().to_vec();
+        self.put(at, MarketRecord::Gridded { pools, owners })?;
+        self.policy = made;
+        self.go_on(at, &policy)
     }
 
     /// Writes a quote down.

@@ -47,10 +47,11 @@ impl Live {
             Input::Surveyed { site, survey } => self.surveyed(at, site, survey)?,
             Input::Answered { tag, act, answer } => self.answered(at, &tag, act, answer)?,
             Input::Terms { prices, withheld } => self.terms(at, &prices, &withheld)?,
+            Input::Electricity { power } => self.electricity(at, power)?,
             Input::Forecast { starts } => self.forecast(at, starts)?,
             Input::Contact { peer, there } => self.note_contact(at, peer, there)?,
-            Input::Reported { peer, reports, without_output } => {
-                self.without_output = without_output;
+            Input::Reported { peer, reports, outputs } => {
+                self.outputs = outputs;
                 self.reported(at, peer, &reports)?;
             }
             Input::SetAside { site, denied } => self.set_aside(at, site, denied)?,
@@ -122,6 +123,7 @@ impl Live {
         for (job, choice) in choices {
             self.put(at, JobRecord::Chose { job, choice })?;
         }
+        self.decide_on(&touched);
         for &number in &touched {
             self.after_decision(at, number)?;
         }
@@ -172,7 +174,8 @@ impl Live {
                 if job.is_gathering() {
                     self.index.gathering.insert(number);
                 }
-                self.mind_price(at, number)
+                self.mind_price(at, number)?;
+                self.mind_power(at, number)
             }
             _ => Ok(()),
         }

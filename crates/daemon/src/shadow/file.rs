@@ -57,7 +57,7 @@ pub(super) fn load(path: &Path) -> io::Result<Shadow> {
     }
 }
 
-fn read(bytes: &[u8]) -> Result<Shadow, String> {
+pub(super) fn read(bytes: &[u8]) -> Result<Shadow, String> {
     let read: Read = serde_json::from_slice(bytes).map_err(|wrong| wrong.to_string())?;
     match read.format {
         FORMAT => Ok(read.shadow),

@@ -24,6 +24,15 @@ mod times;
 mod usage;
 mod watch;
 
+/// What is kept of observed clusters, as a damaged disk has it: for the fuzz targets.
+#[cfg(feature = "fuzzing")]
+pub fn read(bytes: &[u8]) {
+    if let Ok(mut shadow) = file::read(bytes) {
+        shadow.bound();
+        let _ = shadow.summary();
+    }
+}
+
 pub use advice::{Adviser, PolicyState, SitePolicy, StartAdviser};
 pub use record::{Counts, MAX_SCORED, Shadow};
 pub use summary::{Advised, Compared, Errors, SiteSummary, Summary, WaitSummary};

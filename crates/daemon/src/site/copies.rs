@@ -75,7 +75,10 @@ fn folders(folder: &Path) -> io::Result<Vec<std::ffi::OsString>> {
 }
 
 /// Copies a file, if it is there, for its owner only.
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
+///
+/// # Errors
+/// If it cannot be read, or not be written, or there is something at `to`.
+pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let mut read = match File::open(from) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

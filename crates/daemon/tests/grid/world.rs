@@ -1,6 +1,6 @@
 //! The grid: markets, the network between them, and what goes wrong.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rand::{RngExt as _, SeedableRng as _};
@@ -332,8 +332,8 @@ impl World {
                 if self.mutant == Some(Mutant::PaysNothing) {
                     reports.iter_mut().for_each(pays_nothing);
                 }
-                let without_output = BTreeSet::new();
-                let input = Input::Reported { peer, reports, without_output };
+                let outputs = BTreeMap::new();
+                let input = Input::Reported { peer, reports, outputs };
                 self.markets[to].inbox.push_back(input);
                 return Ok(());
             }

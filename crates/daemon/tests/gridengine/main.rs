@@ -8,6 +8,7 @@ mod faults;
 mod fixture;
 mod market;
 mod owners;
+mod resources;
 mod surprises;
 mod together;
 mod users;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tradewind_daemon::codec::Json;
 use tradewind_daemon::engine::{Engine, Setup, SiteSetup, Timing};
 use tradewind_daemon::live::rights::{Actor, Role};
-use tradewind_daemon::live::{Ask, Make, Reply, Settings};
+use tradewind_daemon::live::{Ask, Make, Refusal, Reply, Settings};
 use tradewind_daemon::store::memory::Disk;
 use tradewind_daemon::store::{Origin, Store};
 use tradewind_io::submission::{Conditions, OnLost, Submission, Surroundings, TimeLimit, Work};
@@ -18,6 +18,7 @@ use tradewind_sched::policy::{Policy, gridfill};
 
 use crate::bench::GridBench;
 use crate::fixture::Cluster;
+use crate::resources;
 
 #[derive(Debug)]
 struct Easy;
@@ -66,6 +67,16 @@ fn market(bench: GridBench) -> (Engine, Cluster) {
 
 /// A job of the market on so many nodes, with this time limit in seconds.
 fn submit(engine: &Engine, script: &str, nodes: u32, limit: i64) {
+    assert!(matches!(ask_for(engine, script, (nodes, limit), vec![]), Ok(Reply::Jobs(_))));
+}
+
+/// The same with options for managers.
+fn ask_for(
+    engine: &Engine,
+    script: &str,
+    (nodes, limit): (u32, i64),
+    passed_through: Vec<(String, String)>,
+) -> Result<Reply, Refusal> {
     let submission = Submission {
         name: "market".to_owned(),
         work: Work::Script { text: format!("#!/bin/sh\n{script}\n"), arguments: vec![] },
@@ -86,11 +97,32 @@ fn submit(engine: &Engine, script: &str, nodes: u32, limit: i64) {
         mail: None,
         comment: None,
         quote: None,
-        passed_through: vec![],
+        passed_through,
     };
     let actor = Actor { user: "ana".to_owned(), role: Role::User };
     let ask = Ask::Submit { submission: Arc::new(submission), key: None, quote: None };
-    assert!(matches!(engine.handle.ask(actor, ask), Ok(Reply::Jobs(_))));
+    engine.handle.ask(actor, ask)
+}
+
+/// A job with resources runs where they are, and one that wants more than there is on any host is refused
+/// with what there is.
+#[test]
+fn a_market_places_jobs_by_their_resources() {
+    let (engine, cluster) = market(GridBench::on(resources::cluster(), |_| {}));
+    let gpus = |count: &str| vec![("gres".to_owned(), format!("gpu:{count}"))];
+    // It is not known what the hosts have before the first survey.
+    let end = Instant::now() + Duration::from_secs(60);
+    while !matches!(ask_for(&engine, "true", (1, 60), gpus("3")), Err(refusal)
+        if refusal.message.contains("gpu 3") || refusal.hint.contains("gpu 2"))
+    {
+        assert!(Instant::now() < end, "{}", cluster.told());
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    let script = says(&cluster, "gpus", 0);
+    assert!(ask_for(&engine, &script, (1, 60), gpus("2")).is_ok());
+    until(&cluster, 120, "gpus-ends");
+    engine.handle.stop();
+    engine.wait();
 }
 
 /// Writes down when it begins and ends.

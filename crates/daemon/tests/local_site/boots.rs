@@ -1,4 +1,4 @@
-//! Tasks that ran when the machine stopped.
+//! Tasks that ran when the machine stopped, and those that find the disk full.
 
 use std::fs;
 use std::time::{Duration, UNIX_EPOCH};
@@ -7,7 +7,7 @@ use tradewind_daemon::site::conformance::SiteBench;
 use tradewind_daemon::site::{Exit, Seen};
 
 use super::local_site::LocalBench;
-use super::{kill, pid, record, shell, soon, task_folder, until_ended, until_running};
+use super::{kill, pid, record, seen, shell, soon, task_folder, until_ended, until_running};
 
 #[test]
 fn after_a_boot_what_ran_has_failed_with_its_node() {
@@ -54,4 +54,21 @@ fn a_supervisor_shows_again_and_again_that_it_lives() {
     soon(|| (lock.metadata().unwrap().modified().unwrap() > UNIX_EPOCH).then_some(()));
     bench.site().withdraw(&order.tag).unwrap();
     assert_eq!(until_ended(&mut bench), Exit::Withdrawn);
+}
+
+/// Supervisors end at once where the disk is full: the task waits for room, and is not given up.
+#[test]
+fn a_task_whose_supervisor_finds_no_room_waits() {
+    let mut bench = LocalBench::set(8, |_, settings| settings.supervisor = vec!["false".into()]);
+    let order = shell(&mut bench, "true");
+    bench.site().submit(&order).unwrap();
+    let room = task_folder(&bench).join("room");
+    for _ in 0..40 {
+        let _ = std::os::unix::fs::symlink("/dev/full", &room);
+        assert_eq!(seen(&mut bench), Some(Seen::Waiting));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    fs::remove_file(&room).unwrap_or_default();
+    let exit = until_ended(&mut bench);
+    assert!(matches!(&exit, Exit::NotStarted(why) if why.contains("does not start")), "{exit:?}");
 }

@@ -12,6 +12,7 @@ mod owners;
 mod ports;
 mod preempted;
 mod recall;
+mod shared;
 mod signals;
 mod ssh;
 mod terms;

@@ -9,7 +9,7 @@ use tradewind_daemon::live::state::{Finish, Job, JobHold, Phase};
 use tradewind_daemon::site::Exit;
 use tradewind_daemon::site::fake::{FakeSite, Ran};
 use tradewind_io::submission::OnLost;
-use tradewind_model::{Money, Time};
+use tradewind_model::{Consumption, Money, Time};
 
 use crate::people::Promises;
 
@@ -37,6 +37,17 @@ pub(crate) fn kept(state: &State, promises: &Promises) -> Check {
     match promises.jobs.keys().find(|job| !state.jobs.contains_key(job)) {
         Some(job) => broken("kept", format!("job {job} was acknowledged and is gone")),
         None => Ok(()),
+    }
+}
+
+/// What nodes consumed is counted once with each job, each use and each pool's income.
+pub(crate) fn energy(state: &State) -> Check {
+    let jobs: Consumption = state.jobs.values().map(|job| job.consumed).sum();
+    let used: Consumption = state.used().0.values().map(|it| it.consumed).sum();
+    let earned: Consumption = state.income().0.values().map(|it| it.consumed).sum();
+    match jobs == used && used == earned {
+        true => Ok(()),
+        false => broken("energy", format!("{jobs:?} of jobs, {used:?} used, {earned:?} of pools")),
     }
 }
 
@@ -222,9 +233,13 @@ pub(crate) fn whole(state: &State, sites: &[FakeSite], clouded: &BTreeSet<u64>) 
 pub(crate) fn finished(state: &State, at: Time) -> Check {
     let waits = state.jobs.values().find(|job| match job.phase() {
         Phase::Over(_) => false,
-        Phase::Held(JobHold::User | JobHold::Lost | JobHold::Rejected(_) | JobHold::Funds(_)) => {
-            false
-        }
+        Phase::Held(
+            JobHold::User
+            | JobHold::Lost
+            | JobHold::Rejected(_)
+            | JobHold::Funds(_)
+            | JobHold::OverBudget(_),
+        ) => false,
         Phase::Held(JobHold::Breached) => false,
         // A job before it waits for its user.
         Phase::Held(JobHold::Dependency | JobHold::Array) => false,

@@ -122,6 +122,9 @@ fn kept(state: &State, record: &OfferRecord, sites: Option<&[FakeSite]>) -> Chec
     if !same || *began > promise.latest() {
         return broken("offers", format!("job {} has another window", job.number));
     }
+    if job.barrier().is_some_and(|it| it.at.is_none_or(|at| at > promise.latest())) {
+        return broken("offers", format!("the parts of job {} begin later", job.number));
+    }
     let ran = |sites: &[FakeSite]| {
         let mut runs = sites.iter().flat_map(FakeSite::history);
         runs.any(|ran| ran.tag.job == job.number && ran.since <= promise.latest())

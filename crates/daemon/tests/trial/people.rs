@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
+use tradewind_daemon::live::budgets::{BudgetHolder, PowerLimits};
 use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::{Booking, Happening, Phase, Quote, TaskGoal};
@@ -14,7 +15,7 @@ use tradewind_io::submission::{
     Array, Conditions, Dependency, Gather, OnBreach, OnLost, Submission, Surroundings, TimeLimit,
     When,
 };
-use tradewind_model::{Money, Place, PoolId, Share, Span, Time, TimeMode, Times};
+use tradewind_model::{Carbon, Energy, Money, Place, PoolId, Share, Span, Time, TimeMode, Times};
 
 use crate::offers::{self, Accepted};
 
@@ -106,7 +107,13 @@ pub(crate) fn draw(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> (Act
     let actor = Actor { user: user.to_owned(), role: Role::User };
     let last = live.state().last_job();
     let job = |rng: &mut Pcg64Mcg| rng.random_range(0..=last + 1);
-    match rng.random_range(0..21) {
+    match rng.random_range(0..22) {
+        21 => {
+            let energy = rng.random_bool(0.7).then(|| Energy(rng.random_range(0..400_000_000)));
+            let carbon_month = rng.random_bool(0.3).then(|| Carbon(rng.random_range(0..40_000)));
+            let limits = PowerLimits { energy, carbon_month, ..PowerLimits::default() };
+            (administrator(), Ask::Budget { holder: BudgetHolder::User(user.to_owned()), limits })
+        }
         20 => {
             let begun = live
                 .state()

@@ -16,8 +16,8 @@ use tradewind_daemon::site::{PoolSetup, Site as _, SiteError, Tag};
 use tradewind_daemon::store::memory::{Disk, MemoryStore, StoreFault as DiskFault};
 use tradewind_daemon::store::{Origin, Snapshot, Store as _};
 use tradewind_model::{
-    Admission, Attributes, Money, OwnersFirst, Performance, Pool, Pools, Price, Site, SiteId, Span,
-    Time, Times,
+    Admission, Attribute, Attributes, Energy, Money, OwnersFirst, Performance, Pool, Pools, Power,
+    Price, Series, Site, SiteId, SitePower, Span, Time, Times,
 };
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::{Policy, gridfill};
@@ -107,13 +107,22 @@ pub(crate) fn pools(rng: &mut Pcg64Mcg) -> Pools {
             nodes: rng.random_range(1..5),
             performance: Performance::from_thousandths(rng.random_range(1..4) * 1_000).unwrap(),
             price: Price(rng.random_range(0..4) * 1_000_000),
-            attributes: Attributes::new(),
+            attributes: watts(rng),
             admission: Admission::NONE,
             // The owner of the second site counts work.
             times: [Times::Wall, Times::Work][site as usize],
         });
     }
-    Pools::new(sites, pools).unwrap()
+    let intensity =
+        |low: i64| Series::new(&[(DAWN, 100_000 + low), (DAWN + Span(200), 400_000)]).ok();
+    let of = |low| SitePower { carbon: intensity(low), price: None };
+    Pools::new(sites, pools).unwrap().with_power(Power { sites: vec![of(0), of(500_000)] })
+}
+
+/// What a node of a pool consumes while a job has it.
+fn watts(rng: &mut Pcg64Mcg) -> Attributes {
+    let watts = Attribute::Number(rng.random_range(0..500) * 1_000);
+    [(Energy::BUSY.to_owned(), watts)].into()
 }
 
 pub(crate) fn sites(pools: &Pools) -> Vec<FakeSite> {
@@ -522,6 +531,7 @@ impl World {
         checks::kept(state, &self.promises)?;
         checks::uncancelled(state)?;
         checks::books(state)?;
+        checks::energy(state)?;
         checks::past(state)?;
         checks::money(state)?;
         self.promises.accepted.check(state)?;

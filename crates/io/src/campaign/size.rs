@@ -6,6 +6,8 @@ use std::str::FromStr;
 use serde::Serialize;
 use tradewind_model::Pools;
 
+use crate::memory;
+
 /// An amount of memory in whole KiB, at least one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(transparent)]
@@ -18,20 +20,7 @@ impl MemorySize {
     }
 
     fn read(text: &str) -> Option<MemorySize> {
-        let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.')?);
-        let unit = unit.strip_suffix("iB").or(unit.strip_suffix('B')).unwrap_or(unit);
-        let shift = match unit {
-            "K" => 0,
-            "M" => 10,
-            "G" => 20,
-            "T" => 30,
-            _ => return None,
-        };
-        let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
-        let part = Some(part).filter(|part| (1..=3).contains(&part.len()))?;
-        let thousandths: u64 = format!("{part:0<3}").parse().ok()?;
-        let exact = whole.parse::<u64>().ok()?.checked_mul(1_000)?.checked_add(thousandths)?;
-        let kib = u32::try_from(exact.checked_mul(1 << shift)? / 1_000).ok()?;
+        let kib = u32::try_from(memory::kib(text)?).ok()?;
         (1..=Pools::MAX_MEMORY).contains(&kib).then_some(MemorySize(kib))
     }
 }

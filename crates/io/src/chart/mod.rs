@@ -17,6 +17,7 @@ mod curves;
 mod distribution;
 mod gantt;
 mod ink;
+mod lanes;
 mod letters;
 mod lines;
 mod panel;

@@ -2,18 +2,17 @@
 
 use tradewind_model::{NodeId, Plan, Slot, Snapshot, Time, Window};
 
-use super::{Bar, Chart, ChartJob, ChartRow, Fate, Kind};
+use super::lanes::Lanes;
+use super::{Bar, Chart, ChartJob, Fate, Kind};
 
 impl Chart {
     /// The chart of `plan` on `snapshot`: what is not free is the owners' load.
     ///
     /// O(nodes + slots log slots + tasks of all alternatives).
     pub fn of_plan(title: String, snapshot: &Snapshot, plan: &Plan) -> Chart {
-        let row = |(id, node): (NodeId, &tradewind_model::Node)| ChartRow {
-            label: node.name.clone(),
-            group: snapshot.grid.site_of(id).name.clone(),
-        };
-        let mut bars = busy(snapshot);
+        let mut lanes = Lanes::new(&snapshot.grid, plan);
+        let mut bars = lanes.on_all(busy(snapshot));
+        let mut sharing: Vec<Bar> = Vec::new();
         let mut jobs = Vec::with_capacity(plan.jobs.len());
         for (index, (job, planned)) in snapshot.jobs.iter().zip(&plan.jobs).enumerate() {
             let chosen = planned.window();
@@ -22,11 +21,18 @@ impl Chart {
                     true => Kind::Placed(index),
                     false => Kind::Alternative(index),
                 };
-                bars.extend(tasks(window, kind));
+                match window.each() {
+                    None => bars.extend(lanes.on_all(tasks(window, kind).collect())),
+                    // Alternatives of tasks that share nodes would cover each other.
+                    Some(_) if matches!(kind, Kind::Alternative(_)) => {}
+                    Some(_) => sharing.extend(tasks(window, kind)),
+                }
             }
             jobs.push(ChartJob { name: job.name.clone(), fate: fate(planned) });
         }
-        let rows = snapshot.grid.iter().map(row).collect();
+        sharing.sort_by_key(|bar| bar.start);
+        bars.extend(sharing.into_iter().map(|bar| lanes.on_one(bar)));
+        let rows = lanes.rows(&snapshot.grid);
         Chart { title, horizon: snapshot.horizon, now: None, rows, bars, jobs }.by_group()
     }
 
@@ -75,9 +81,12 @@ fn tasks(window: &Window, kind: Kind) -> impl Iterator<Item = Bar> {
     })
 }
 
-/// The horizon minus the slots, node by node.
+/// The horizon minus the slots, node by node; of a shared node, the time in which no core is free.
 fn busy(snapshot: &Snapshot) -> Vec<Bar> {
-    let mut slots: Vec<&Slot> = snapshot.slots.as_slice().iter().collect();
+    let list = &snapshot.slots;
+    let is_whole = |slot: &&Slot| list.shared().is_none_or(|shared| !shared.has(slot.node));
+    let parts = parts(snapshot);
+    let mut slots: Vec<&Slot> = list.as_slice().iter().filter(is_whole).chain(&parts).collect();
     slots.sort_by_key(|slot| (slot.node, slot.start));
     let mut free_from = vec![snapshot.horizon.start; snapshot.grid.len()];
     let mut bars = Vec::new();
@@ -95,4 +104,15 @@ fn busy(snapshot: &Snapshot) -> Vec<Bar> {
         gap(row, from, snapshot.horizon.end);
     }
     bars
+}
+
+/// When anything of each shared node is free.
+fn parts(snapshot: &Snapshot) -> Vec<Slot> {
+    let Some(shared) = snapshot.slots.shared() else { return Vec::new() };
+    let of_node = |(node, _): (NodeId, _)| {
+        let steps = shared.steps(node).unwrap_or_default();
+        let idle = steps.windows(2).filter(|pair| pair[0].free.cores > 0);
+        idle.map(move |pair| Slot { start: pair[0].from, end: pair[1].from, node })
+    };
+    snapshot.grid.iter().flat_map(of_node).collect()
 }

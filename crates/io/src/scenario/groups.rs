@@ -9,9 +9,13 @@ use crate::value::Value;
 /// What a group says of its tasks; a job without groups says the same of all of them.
 const GROUP_KEYS: [&str; 4] = ["nodes", "work", "min_performance", "attributes"];
 
-/// The tasks that these fields ask for.
-pub(super) fn one(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<TaskGroup> {
-    let tasks = fields.whole("nodes", 1..=i64::from(Request::MAX_TASKS), notes);
+/// The tasks that these fields ask for; `count` is the key of their number.
+pub(super) fn one(
+    fields: &Fields<'_, '_>,
+    count: &str,
+    notes: &mut Notes<'_>,
+) -> Option<TaskGroup> {
+    let tasks = fields.whole(count, 1..=i64::from(Request::MAX_TASKS), notes);
     let work = fields.span("work", 1..=Span::MAX.0, notes);
     let min_performance = fields.performance("min_performance", &LEAST_PERFORMANCE, notes);
     let attributes = attributes(fields, notes);
@@ -42,7 +46,7 @@ pub(super) fn read(
             continue;
         };
         fields.require(&["nodes", "work"], notes);
-        all.extend(one(&fields, notes));
+        all.extend(one(&fields, "nodes", notes));
     }
     (all.len() == items.len()).then_some(all)
 }

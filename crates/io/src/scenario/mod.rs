@@ -4,6 +4,7 @@ mod groups;
 mod nodes;
 mod read;
 mod requests;
+mod resources;
 mod shapes;
 mod sites;
 #[cfg(test)]
@@ -11,7 +12,7 @@ mod tests;
 mod words;
 mod write;
 
-use tradewind_model::{Slot, Snapshot};
+use tradewind_model::{Resources, Slot, Snapshot};
 
 use crate::diagnostics::Diagnostics;
 use crate::input::{self, Input};
@@ -36,6 +37,8 @@ pub struct Scenario {
     /// The owners' local tasks, if the file gave `busy` rather than `slots`; [`Snapshot::slots`]
     /// is the rest of the horizon then.
     pub busy: Option<Vec<Slot>>,
+    /// By entry of `busy`, what it takes of a shared node; all of the node where there is none.
+    pub busy_parts: Vec<Option<Resources>>,
 }
 
 /// Why jobs have a name that is short enough for a table.

@@ -4,20 +4,37 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tradewind_model::{
-    Attribute, Attributes, Grid, Horizon, Node, NodeId, Performance, Price, Rates, Series, Site,
-    SiteId, Slot, Time, Times,
+    Attribute, Attributes, Energy, Grid, Horizon, Node, NodeId, NodeResources, Performance, Price,
+    Rates, Resources, Series, Sharing, Site, SiteId, Slot, Time, Times,
 };
 
-use super::{MAX_NAME, sites};
+use super::{MAX_NAME, resources, sites};
 use crate::diagnostics::{excerpt, suggestion};
 use crate::fields::{Fields, NUMBER, Notes, PERFORMANCE, TABLE, hint_for, scaled};
 use crate::power::Watts;
 use crate::series::{self, Rate};
 use crate::value::{Value, ValueKind};
 
-const NODE_KEYS: [&str; 7] =
-    ["name", "site", "performance", "price", "host", "attributes", "watts"];
+const NODE_KEYS: [&str; 13] = [
+    "name",
+    "site",
+    "performance",
+    "price",
+    "host",
+    "attributes",
+    "watts",
+    "cores",
+    "memory",
+    "gres",
+    "shared",
+    "unit_prices",
+    "charge",
+];
 const SLOT_KEYS: [&str; 3] = ["node", "start", "end"];
+const SPAN_KEYS: [&str; 6] = ["node", "start", "end", "cores", "memory", "gres"];
+
+/// The most cores of all nodes that say what they have.
+const MOST_CORES: u64 = 1 << 22;
 
 /// The site of nodes that name none.
 const DEFAULT_SITE: &str = "local";
@@ -67,9 +84,11 @@ impl NameLines {
 }
 
 /// A span and its place in the file.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct ListedSpan {
     pub(super) span: Slot,
+    /// What of a shared node it is about, if not all.
+    pub(super) part: Option<Resources>,
     /// In its list, from 0.
     index: usize,
     line: u32,
@@ -82,6 +101,7 @@ pub(super) struct Nodes {
     nodes: Vec<Node>,
     ids: BTreeMap<String, NodeId>,
     rates: Vec<Option<Arc<Series>>>,
+    resources: Vec<Option<NodeResources>>,
     power: sites::ScenarioSites,
 }
 
@@ -99,6 +119,7 @@ impl Nodes {
             nodes: Vec::with_capacity(items.len()),
             ids: BTreeMap::new(),
             rates: Vec::with_capacity(items.len()),
+            resources: Vec::with_capacity(items.len()),
             power,
         };
         let mut names = NameLines::default();
@@ -108,7 +129,22 @@ impl Nodes {
                 all.add(&fields, &mut names, (document, from), notes);
             }
         }
+        all.bound_cores(notes);
         all
+    }
+
+    /// Places for tasks are at most as many as cores.
+    fn bound_cores(&self, notes: &mut Notes<'_>) {
+        let cores: u64 = self.resources.iter().flatten().map(|it| u64::from(it.all.cores)).sum();
+        if cores > MOST_CORES {
+            let message = format!("{cores} cores in all");
+            notes.error(1, "nodes", message, &format!("at most {MOST_CORES} are possible"));
+        }
+    }
+
+    /// Whether any node says what it has.
+    pub(super) fn has_resources(&self) -> bool {
+        self.resources.iter().any(Option::is_some)
     }
 
     fn add(
@@ -128,7 +164,18 @@ impl Nodes {
             watts.put(&mut attributes, fields, notes);
         }
         let rate = series::rate(fields, "price", document, notes);
-        let (price, rate) = match rate.or_else(|| self.power.rate(site_name)) {
+        let rate = rate.or_else(|| self.power.rate(site_name));
+        let (has, whole) = resources::of_node(fields, rate.as_ref(), notes).unzip();
+        let rate = whole.flatten().map(Rate::Fixed).or(rate);
+        if has.as_ref().is_some_and(|it| it.sharing != Sharing::Whole)
+            && attributes.contains_key(Energy::BUSY)
+        {
+            let hint = "leave `watts` out, also at its site: it is not divided among tasks";
+            let message = "electricity of a shared node".to_owned();
+            notes.error(fields.line_of("watts"), &fields.place("watts"), message, hint);
+        }
+        self.resources.push(has);
+        let (price, rate) = match rate {
             Some(Rate::Changes(rate)) => (Price(rate.at(from)), Some(rate)),
             Some(Rate::Fixed(price)) => (price, None),
             None => (Price::default(), None),
@@ -172,7 +219,7 @@ impl Nodes {
         let mut spans = Vec::with_capacity(items.len());
         for (i, item) in items.iter().enumerate() {
             let path = format!("{key}[{i}]");
-            let Some(fields) = Fields::of(item, path, &SLOT_KEYS, notes) else { continue };
+            let Some(fields) = Fields::of(item, path, &SPAN_KEYS, notes) else { continue };
             fields.require(&SLOT_KEYS, notes);
             let node = self.node(&fields, notes);
             let (start, end) = (fields.time("start", notes), fields.time("end", notes));
@@ -183,10 +230,38 @@ impl Nodes {
                 notes.error(fields.line_of("end"), &fields.path, message, hint);
                 continue;
             }
+            let part = self.part(&fields, node, notes);
             let span = Slot { start, end, node };
-            spans.push(ListedSpan { span, index: i, line: fields.line });
+            spans.push(ListedSpan { span, part, index: i, line: fields.line });
         }
         spans
+    }
+
+    /// What a span is about of a node that tasks share: at most what the node has.
+    fn part(
+        &self,
+        fields: &Fields<'_, '_>,
+        node: NodeId,
+        notes: &mut Notes<'_>,
+    ) -> Option<Resources> {
+        let part = resources::amounts(fields, &Resources::default(), notes)?;
+        let node = node.0 as usize;
+        let name = excerpt(&self.nodes[node].name);
+        let all = match &self.resources[node] {
+            Some(NodeResources { all, sharing: Sharing::Shared(_) }) => all,
+            _ => {
+                let message = format!("amounts on `{name}`, which is not shared");
+                let hint =
+                    "leave `cores`, `memory` and `gres` out, or add `shared = true` to the node";
+                notes.error(fields.line, &fields.path, message, hint);
+                return None;
+            }
+        };
+        if !all.holds(&part) {
+            let message = format!("{part} of `{name}`, which has {all}");
+            notes.error(fields.line, &fields.path, message, "at most what the node has");
+        }
+        Some(part)
     }
 
     fn node(&self, fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<NodeId> {
@@ -254,7 +329,7 @@ impl Nodes {
         let power = self.power;
         match Grid::new(self.sites, self.nodes) {
             Ok(grid) => {
-                let grid = grid.with_rates(Rates::new(self.rates));
+                let grid = grid.with_rates(Rates::new(self.rates)).with_resources(self.resources);
                 Some(power.into_power(&grid).map_or(grid.clone(), |it| grid.with_power(it)))
             }
             Err(err) => {

@@ -1,6 +1,8 @@
 //! A document's tree becomes a scenario, or the list of all its mistakes.
 
-use tradewind_model::{Grid, Horizon, Job, Slot, SlotList, Snapshot, Time, VoPolicy};
+use tradewind_model::{
+    Grid, Horizon, Job, Resources, SharedFree, Slot, SlotList, Snapshot, Time, VoPolicy,
+};
 
 use super::nodes::{ListedSpan, Nodes};
 use super::sites::ScenarioSites;
@@ -26,14 +28,19 @@ fn scenario(fields: &Fields<'_, '_>, name: &str, notes: &mut Notes<'_>) -> Optio
     let from = horizon.map_or(Time(0), |it| it.start);
     let nodes = Nodes::read(listed, ScenarioSites::read(fields, name, notes), (name, from), notes);
     let free = free(fields, &nodes, horizon, notes);
-    let jobs = requests::jobs(filled(fields, "jobs", notes), listed.len(), notes);
+    let size = requests::GridSize { nodes: listed.len(), has_resources: nodes.has_resources() };
+    let jobs = requests::jobs(filled(fields, "jobs", notes), size, notes);
     let policy = fields.get("policy").map(|value| requests::policy(value, notes));
     let (title, texts) = (fields.text("title", notes), texts(fields, notes));
     let grid = nodes.grid(notes)?;
     let (horizon, free) = (horizon?, free?);
     requests::warn_of_hopeless(&jobs, horizon, notes);
     let (snapshot, busy) = snapshot(horizon, grid, free, jobs, policy.unwrap_or_default(), notes)?;
-    Some(Scenario { title: title.map(str::to_owned), notes: texts, snapshot, busy })
+    let (busy, busy_parts) = busy.map(|all| all.into_iter().unzip()).unzip();
+    let busy_parts: Vec<Option<Resources>> = busy_parts.unwrap_or_default();
+    let any = busy_parts.iter().any(Option::is_some);
+    let busy_parts = if any { busy_parts } else { Vec::new() };
+    Some(Scenario { title: title.map(str::to_owned), notes: texts, snapshot, busy, busy_parts })
 }
 
 /// The items of a list that must not be empty.
@@ -77,9 +84,12 @@ fn texts(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<String> {
 
 /// What a file says about free time.
 enum Free {
-    Slots(Vec<Slot>),
-    Busy(Vec<Slot>),
+    Slots(Vec<SpanPart>),
+    Busy(Vec<SpanPart>),
 }
+
+/// A span, and what of a shared node it is about, if not all.
+type SpanPart = (Slot, Option<Resources>);
 
 fn free(
     fields: &Fields<'_, '_>,
@@ -87,7 +97,7 @@ fn free(
     horizon: Option<Horizon>,
     notes: &mut Notes<'_>,
 ) -> Option<Free> {
-    let spans = |all: Vec<ListedSpan>| all.into_iter().map(|it| it.span).collect();
+    let spans = |all: Vec<ListedSpan>| all.into_iter().map(|it| (it.span, it.part)).collect();
     match (fields.list("slots", notes), fields.list("busy", notes)) {
         (Some(_), Some(_)) => {
             let message = "both `slots` and `busy` are given".to_owned();
@@ -119,16 +129,25 @@ fn snapshot(
     jobs: Vec<(Job, u32)>,
     policy: VoPolicy,
     notes: &mut Notes<'_>,
-) -> Option<(Snapshot, Option<Vec<Slot>>)> {
+) -> Option<(Snapshot, Option<Vec<SpanPart>>)> {
+    let spans = |all: &[SpanPart]| all.iter().map(|(span, _)| *span).collect::<Vec<Slot>>();
+    let is_shared = grid.iter().any(|(id, _)| grid.is_shared(id));
+    let with = |list: SlotList, shared: &dyn Fn() -> SharedFree| match is_shared {
+        true => list.with_shared(shared()),
+        false => list,
+    };
     let (slots, busy) = match free {
-        Free::Slots(slots) => match SlotList::new(slots) {
-            Ok(list) => (list, None),
+        Free::Slots(slots) => match SlotList::new(spans(&slots)) {
+            Ok(list) => (with(list, &|| SharedFree::from_slots(&grid, &slots)), None),
             Err(err) => {
                 notes.error(1, "slots", err.to_string(), "slots of one node do not overlap");
                 return None;
             }
         },
-        Free::Busy(busy) => (SlotList::from_busy(&grid, horizon, &busy), Some(busy)),
+        Free::Busy(busy) => {
+            let list = SlotList::from_busy(&grid, horizon, &spans(&busy));
+            (with(list, &|| SharedFree::from_busy(&grid, horizon, &busy)), Some(busy))
+        }
     };
     let jobs = jobs.into_iter().map(|(job, _)| job).collect();
     let snapshot = Snapshot { horizon, grid, slots, jobs, policy };

@@ -5,18 +5,18 @@ use tradewind_model::{
     Request, Rho, Shapes, Span, Spread, TaskGroup, VoPolicy,
 };
 
-use super::groups;
 use super::nodes::NameLines;
 use super::shapes;
 use super::words::{
     COMPONENTS, CRITERIA, MEASURES, OBJECTIVES, component, criterion, quantity, quantity_scale,
 };
+use super::{groups, resources};
 use crate::diagnostics::{did_you_mean, excerpt};
 use crate::duration;
 use crate::fields::{DecimalScale, Fields, Notes, scaled};
 use crate::value::{Value, ValueKind};
 
-const JOB_KEYS: [&str; 14] = [
+const JOB_KEYS: [&str; 19] = [
     "name",
     "nodes",
     "work",
@@ -31,6 +31,11 @@ const JOB_KEYS: [&str; 14] = [
     "priority",
     "attributes",
     "spread",
+    "tasks",
+    "cores",
+    "memory",
+    "gres",
+    "packing",
 ];
 const POLICY_KEYS: [&str; 7] =
     ["objective", "measure", "time_limit", "budget_limit", "rho", "order", "limits"];
@@ -40,20 +45,29 @@ const MAX_PRIORITY: i64 = 1_000_000_000_000;
 /// The largest time limit for a batch: sums over many jobs exceed [`Span::MAX`].
 const MAX_TIME_LIMIT: i64 = i64::MAX / 4;
 
-/// The jobs as read, on a grid of `nodes` nodes; those with mistakes are left out.
-pub(super) fn jobs(items: &[Value<'_>], nodes: usize, notes: &mut Notes<'_>) -> Vec<(Job, u32)> {
+/// What jobs may ask of the grid.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct GridSize {
+    pub(super) nodes: usize,
+    /// Whether any node says what it has.
+    pub(super) has_resources: bool,
+}
+
+/// The jobs as read, for a grid of this size; those with mistakes are left out.
+pub(super) fn jobs(items: &[Value<'_>], size: GridSize, notes: &mut Notes<'_>) -> Vec<(Job, u32)> {
     let mut names = NameLines::default();
     let mut all = Vec::with_capacity(items.len());
     for (i, item) in items.iter().enumerate() {
         let path = format!("jobs[{i}]");
         let Some(fields) = Fields::of(item, path, &JOB_KEYS, notes) else { continue };
         match fields.get("groups").or(fields.get("shapes")) {
+            _ if resources::any(&fields) => fields.require(&["name", "tasks", "work"], notes),
             Some(_) => fields.require(&["name"], notes),
             None => fields.require(&["name", "nodes", "work"], notes),
         }
         let name = names.take(&fields, "job", notes);
         let priority = fields.whole("priority", -MAX_PRIORITY..=MAX_PRIORITY, notes);
-        let request = request(&fields, nodes, notes);
+        let request = request(&fields, size, notes);
         if let (Some(name), Some(request)) = (name, request) {
             all.push((Job { name, priority: priority.unwrap_or(0), request }, fields.line));
         }
@@ -61,14 +75,16 @@ pub(super) fn jobs(items: &[Value<'_>], nodes: usize, notes: &mut Notes<'_>) -> 
     all
 }
 
-fn request(fields: &Fields<'_, '_>, nodes: usize, notes: &mut Notes<'_>) -> Option<Request> {
+fn request(fields: &Fields<'_, '_>, size: GridSize, notes: &mut Notes<'_>) -> Option<Request> {
+    let needs = resources::of_job(fields, notes);
     let shapes = shapes::read(fields, notes);
     let groups = match (&shapes, fields.get("groups")) {
         (Some(shapes), _) => shapes::first(fields, shapes, notes).map(|group| vec![group]),
+        _ if needs.is_some() => groups::one(fields, "tasks", notes).map(|group| vec![group]),
         (None, Some(_)) => {
             fields.list("groups", notes).and_then(|items| groups::read(fields, items, notes))
         }
-        (None, None) => groups::one(fields, notes).map(|group| vec![group]),
+        (None, None) => groups::one(fields, "nodes", notes).map(|group| vec![group]),
     };
     let spreads = Spread::ALL.map(|(spread, name)| (name, spread));
     let limits = Request {
@@ -84,9 +100,25 @@ fn request(fields: &Fields<'_, '_>, nodes: usize, notes: &mut Notes<'_>) -> Opti
     let TaskGroup { tasks, work, min_performance, attributes } = groups.next()?;
     let others = groups.collect();
     let shapes = shapes.and_then(|shapes| Shapes::new(&shapes).ok().flatten());
-    let request = Request { tasks, work, min_performance, attributes, others, shapes, ..limits };
-    let tasks = shapes::narrowest(&request).unwrap_or_else(|| request.all_tasks());
-    // Without any node there is another mistake to mend first.
+    let equal = Request { tasks, work, min_performance, attributes, ..limits };
+    let request = Request { others, needs, shapes, ..equal };
+    check_width(fields, &request, size, notes);
+    Some(request)
+}
+
+/// Notes a job that the grid never has room for.
+fn check_width(fields: &Fields<'_, '_>, request: &Request, size: GridSize, notes: &mut Notes<'_>) {
+    let GridSize { nodes, has_resources } = size;
+    let tasks = shapes::narrowest(request).unwrap_or_else(|| request.all_tasks());
+    if request.needs.is_some() {
+        if nodes > 0 && !has_resources {
+            let message = "no node says what it has".to_owned();
+            let hint = "give nodes `cores`, `memory` and `gres`, and `shared = true` where tasks share them";
+            notes.error(fields.line, &fields.path, message, hint);
+        }
+        return;
+    }
+    // Without any node there is another mistake to correct first.
     if nodes > 0 && tasks as usize > nodes {
         let given = |key: &&str| fields.get(key).is_some();
         let key = ["groups", "shapes"].into_iter().find(given).unwrap_or("nodes");
@@ -94,7 +126,6 @@ fn request(fields: &Fields<'_, '_>, nodes: usize, notes: &mut Notes<'_>) -> Opti
         let hint = "each task needs a node of its own: ask for fewer, or list more nodes";
         notes.error(fields.line_of(key), &fields.place(key), message, hint);
     }
-    Some(request)
 }
 
 fn minimize(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Criterion> {

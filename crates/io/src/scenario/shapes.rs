@@ -46,7 +46,8 @@ pub(super) fn first(
     shapes: &[JobShape],
     notes: &mut Notes<'_>,
 ) -> Option<TaskGroup> {
-    for key in ["nodes", "work", "groups"].into_iter().filter(|key| job.get(key).is_some()) {
+    let others = ["nodes", "tasks", "work", "groups", "cores", "memory", "gres", "packing"];
+    for key in others.into_iter().filter(|key| job.get(key).is_some()) {
         let message = format!("a job with `shapes` has no `{key}`");
         notes.error(job.line_of(key), &job.place(key), message, "leave it out, or `shapes`");
     }

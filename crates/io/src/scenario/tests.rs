@@ -1,3 +1,5 @@
+mod shared;
+
 use proptest::prelude::*;
 use tradewind_model::{
     Attribute, Criteria, Criterion, Grid, Horizon, Job, Limit, Measure, Money, Node, NodeId,
@@ -412,7 +414,8 @@ prop_compose! {
             .collect();
         let slots = SlotList::from_busy(&grid, horizon, &busy);
         let snapshot = Snapshot { horizon, grid, slots, jobs, policy };
-        Scenario { title, notes, snapshot, busy: by_busy.then_some(busy) }
+        let busy = by_busy.then_some(busy);
+        Scenario { title, notes, snapshot, busy, busy_parts: Vec::new() }
     }
 }
 

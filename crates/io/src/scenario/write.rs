@@ -4,11 +4,13 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Number, Value, json};
 use tradewind_model::{
-    Attribute, Attributes, Criteria, Criterion, Energy, Grid, Job, JobShape, Limit, Performance,
-    Power, Quantity, Request, Rho, Series, Shapes, Site, SitePower, Slot, Spread, VoPolicy,
+    Attribute, Attributes, Criteria, Criterion, Energy, Grid, Job, JobShape, Limit, NodeId,
+    Packing, Performance, Power, Quantity, Request, Resources, Rho, Series, Shapes, Site,
+    SitePower, Slot, SlotList, Spread, VoPolicy,
 };
 
 use super::Scenario;
+use super::resources;
 use super::words::{component_name, criterion_name, measure_name, objective_name, quantity_scale};
 use crate::{decimal, power, series};
 
@@ -30,11 +32,15 @@ pub(super) fn json(scenario: &Scenario) -> String {
         section(&mut out, "sites", &lines(sites(grid, power)));
     }
     section(&mut out, "nodes", &lines(grid.iter().map(|(id, _)| node(grid, id))));
-    let (key, spans) = match &scenario.busy {
-        Some(busy) => ("busy", busy.as_slice()),
-        None => ("slots", snapshot.slots.as_slice()),
-    };
-    section(&mut out, key, &lines(spans.iter().map(|span| slot(grid, span))));
+    match &scenario.busy {
+        Some(busy) => {
+            let parts =
+                scenario.busy_parts.iter().map(Option::as_ref).chain(std::iter::repeat(None));
+            let all = busy.iter().zip(parts).map(|(span, part)| slot(grid, span, part));
+            section(&mut out, "busy", &lines(all));
+        }
+        None => section(&mut out, "slots", &lines(slots(grid, &snapshot.slots).into_iter())),
+    }
     section(&mut out, "jobs", &lines(snapshot.jobs.iter().map(job)));
     section(&mut out, "policy", &policy(&snapshot.policy));
     out.push_str("\n}\n");
@@ -59,20 +65,31 @@ fn table<const N: usize>(fields: [(&str, Option<Value>); N]) -> String {
     format!("{{{}}}", text.join(", "))
 }
 
-fn node(grid: &Grid, id: tradewind_model::NodeId) -> String {
+fn node(grid: &Grid, id: NodeId) -> String {
     let node = grid.node(id);
+    let has = grid.resources(id);
+    let amounts = has.map(|has| resources::written(&has.all)).unwrap_or_default();
+    let [shared, unit_prices, charge] = resources::sharing(has);
+    let [cores, memory, gres] = amounts;
+    let by_units = unit_prices.1.is_some();
     table([
         ("name", Some(json!(node.name))),
         ("site", Some(json!(grid.site_of(id).name))),
         ("performance", Some(performance(node.performance))),
-        ("price", Some(price(grid, id))),
+        ("price", (!by_units).then(|| price(grid, id))),
         ("host", node.host.as_ref().map(|host| json!(host))),
         ("attributes", attributes(&other_than_watts(grid, &node.attributes))),
         ("watts", grid.power().and_then(|_| watts(&node.attributes))),
+        cores,
+        memory,
+        gres,
+        shared,
+        unit_prices,
+        charge,
     ])
 }
 
-fn price(grid: &Grid, id: tradewind_model::NodeId) -> Value {
+fn price(grid: &Grid, id: NodeId) -> Value {
     match grid.rate(id) {
         Some(rate) => series::rate_json(rate),
         None => Value::Number(decimal::price(grid.node(id).price)),
@@ -113,12 +130,31 @@ fn watts(all: &Attributes) -> Option<Value> {
     }
 }
 
-fn slot(grid: &Grid, slot: &Slot) -> String {
+fn slot(grid: &Grid, slot: &Slot, part: Option<&Resources>) -> String {
+    let [cores, memory, gres] = part.map(resources::written).unwrap_or_default();
     table([
         ("node", Some(json!(grid.node(slot.node).name))),
         ("start", Some(json!(slot.start.0))),
         ("end", Some(json!(slot.end.0))),
+        cores,
+        memory,
+        gres,
     ])
+}
+
+/// The slots of whole nodes, then the steps of what is free on each shared node.
+fn slots(grid: &Grid, list: &SlotList) -> Vec<String> {
+    let whole = list.as_slice().iter().filter(|it| !grid.is_shared(it.node));
+    let mut all: Vec<String> = whole.map(|it| slot(grid, it, None)).collect();
+    let Some(shared) = list.shared() else { return all };
+    for (node, _) in grid.iter() {
+        for pair in shared.steps(node).unwrap_or_default().windows(2) {
+            let span = Slot { start: pair[0].from, end: pair[1].from, node };
+            let free = &pair[0].free;
+            all.extend(free.kinds().next().map(|_| slot(grid, &span, Some(free))));
+        }
+    }
+    all
 }
 
 /// A group of a job whose tasks differ.
@@ -142,9 +178,13 @@ fn job(job: &Job) -> String {
     let shape = |it: &JobShape| json!({"nodes": it.nodes, "time": it.time.0});
     let shapes = |all: &Shapes| all.as_slice().iter().map(shape).collect();
     let groups = || request.groups().map(|it| group(&it)).collect();
+    let needs = request.needs.as_deref();
+    let [cores, memory, gres] = needs.map(|it| resources::written(&it.each)).unwrap_or_default();
+    let packing = needs.map(|it| it.packing).filter(|it| *it != Packing::default());
     table([
         ("name", Some(json!(job.name))),
-        ("nodes", (equal && rigid).then(|| json!(request.tasks))),
+        ("nodes", (equal && rigid && needs.is_none()).then(|| json!(request.tasks))),
+        ("tasks", needs.map(|_| json!(request.tasks))),
         ("work", (equal && rigid).then(|| json!(request.work.0))),
         ("groups", (!equal).then(|| Value::Array(groups()))),
         ("shapes", request.shapes.as_ref().map(|all| Value::Array(shapes(all)))),
@@ -157,6 +197,10 @@ fn job(job: &Job) -> String {
         ("priority", Some(job.priority).filter(|it| *it != 0).map(|it| json!(it))),
         ("attributes", attributes(&request.attributes).filter(|_| equal)),
         ("spread", spread.map(|it| json!(it.name()))),
+        cores,
+        memory,
+        gres,
+        ("packing", packing.map(|it| json!(it.name()))),
     ])
 }
 

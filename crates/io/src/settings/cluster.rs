@@ -10,6 +10,7 @@ use tradewind_model::{OwnersFirst, Span, Standing};
 use super::read::{text, texts};
 use crate::diagnostics::excerpt;
 use crate::fields::{Fields, Notes};
+use crate::memory;
 use crate::owners_first;
 use crate::value::ValueKind;
 
@@ -166,6 +167,13 @@ pub enum NodeUnit {
     Node,
     /// So many processors of a node.
     Cores(u32),
+    /// So many processors of a node with so much of its memory.
+    Shared {
+        /// Processors, at least 1.
+        cores: u32,
+        /// Megabytes, a multiple of the processors.
+        memory: u64,
+    },
     /// An accelerator of a node.
     Gpu,
 }
@@ -368,19 +376,37 @@ pub(super) fn path(fields: &Fields<'_, '_>, key: &str, notes: &mut Notes<'_>) ->
 
 fn unit(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> NodeUnit {
     let Some(text) = fields.text("unit", notes) else { return NodeUnit::Node };
-    let cores = || text.strip_prefix("cores:")?.parse().ok().filter(|it| *it > 0);
     match text {
         "node" => NodeUnit::Node,
         "gpu" => NodeUnit::Gpu,
-        _ => cores().map_or_else(
-            || {
-                let message = format!("`{}` is no unit", excerpt(text));
-                let hint = "write `node`, `cores:N` for N processors of a node, or `gpu`";
-                notes.error(fields.line_of("unit"), &fields.place("unit"), message, hint);
-                NodeUnit::Node
-            },
-            NodeUnit::Cores,
-        ),
+        _ => part_of_node(text).unwrap_or_else(|hint| {
+            let message = format!("`{}` is no unit", excerpt(text));
+            notes.error(fields.line_of("unit"), &fields.place("unit"), message, hint);
+            NodeUnit::Node
+        }),
+    }
+}
+
+/// `cores:N`, or `cores:N,memory:SIZE`; else a hint.
+fn part_of_node(text: &str) -> Result<NodeUnit, &'static str> {
+    let (cores, memory) = match text.split_once(',') {
+        Some((cores, memory)) => (cores, Some(memory.trim())),
+        None => (text, None),
+    };
+    let cores = cores.strip_prefix("cores:").and_then(|count| count.parse().ok());
+    let cores: u32 = cores.filter(|count| *count > 0).ok_or(
+        "write `node`, `cores:N` for N processors of a node, `cores:N,memory:SIZE` for N \
+         processors with so much memory, or `gpu`",
+    )?;
+    let Some(memory) = memory else { return Ok(NodeUnit::Cores(cores)) };
+    let kib = memory.strip_prefix("memory:").and_then(memory::kib);
+    let kib = kib.ok_or("write the memory as in `cores:4,memory:16G`")?;
+    let memory = kib / 1_024;
+    let is_whole = kib.is_multiple_of(1_024) && memory.is_multiple_of(u64::from(cores));
+    match is_whole && memory > 0 {
+        true => Ok(NodeUnit::Shared { cores, memory }),
+        false => Err("each processor of the unit needs a whole number of MB, as in \
+                      `cores:4,memory:16G`"),
     }
 }
 

@@ -4,6 +4,7 @@ pub mod cluster;
 mod hours;
 mod journal;
 pub mod machine;
+mod peers;
 mod read;
 pub mod schedule;
 mod sign_in;
@@ -15,7 +16,7 @@ mod tests;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use jiff::tz::TimeZone;
-use tradewind_model::{Attributes, Money, Performance, Price, Span, Times};
+use tradewind_model::{Attributes, Money, Performance, Price, SitePower, Span, Times};
 
 use crate::diagnostics::Diagnostics;
 use crate::input::{self, Input};
@@ -24,6 +25,7 @@ use cluster::{Cluster, Members};
 pub use hours::Hours;
 pub use journal::Journal;
 use machine::LocalAccounts;
+pub use peers::{Peer, PeerCheck};
 use schedule::Schedule;
 pub use sign_in::{Provider, RoleName, SignIn};
 pub use store::{JournalStore, Standby, StoreUrl};
@@ -51,7 +53,10 @@ pub struct Settings {
     pub money: Credits,
     /// Webhooks and mail.
     pub notify: Notify,
-    /// In the order of the file; empty: the daemon's own two small ones.
+    /// The file itself, where a site's electricity is in files beside it: these may be written again
+    /// while the daemon runs.
+    pub electricity_from: Option<String>,
+    /// In the order of the file; empty: the daemon's two default ones.
     pub sites: Vec<Site>,
     /// Clusters that are only observed (`mode = "observe"`), in the order of the file: they are no
     /// part of the market.
@@ -252,6 +257,9 @@ pub struct Site {
     pub survey_timeout: Option<Span>,
     /// Of an observed one: a class in Python, `module:Class`, that says what it would start.
     pub policy: Option<String>,
+    /// Its electricity over time, on the clock of Unix seconds; what nodes consume is among the
+    /// attributes of their pools.
+    pub power: SitePower,
     /// At least one.
     pub pools: Vec<Pool>,
 }
@@ -296,29 +304,6 @@ pub struct Project {
     pub name: String,
     /// How times are counted of jobs that leave it open.
     pub times: Option<Times>,
-}
-
-/// A peer: another market.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Peer {
-    /// Unique name of the peer.
-    pub name: String,
-    /// Where it is reached.
-    pub url: String,
-    /// The file of the token that it gave us.
-    pub token_file: String,
-    /// Authorities to trust for it instead of the usual ones: a file in PEM.
-    pub ca_file: Option<String>,
-    /// Jobs that may be there at once.
-    pub max_jobs: Option<u64>,
-    /// Of these, jobs of which it is not known whether they have arrived.
-    pub max_doubt: Option<u64>,
-    /// What these jobs may cost together.
-    pub max_credits: Option<Money>,
-    /// Below this standing, thousandths, nothing is passed to it.
-    pub min_standing: Option<u32>,
-    /// The public key with which it must sign starts and ends of jobs.
-    pub receipt_key: Option<String>,
 }
 
 /// Reads the settings in the file `path` and the warnings about them.

@@ -8,8 +8,8 @@ use tradewind_model::Span;
 use super::SiteKind;
 use super::schedule::{LoadRange, Rule, Schedule};
 use super::{
-    Credits, Estimates, Hours, Listen, Market, Notify, Peer, Project, Settings, Tls, UserLimits,
-    Volunteer, hours, journal, sign_in, sites, store,
+    Credits, Estimates, Hours, Listen, Market, Notify, Project, Settings, Tls, UserLimits,
+    Volunteer, hours, journal, peers, sign_in, sites, store,
 };
 use crate::decimal;
 use crate::diagnostics::{Diagnostics, excerpt};
@@ -19,18 +19,18 @@ use crate::input::Input;
 use crate::kind;
 use crate::scenario::NameLines;
 use crate::submission::TIMES;
-use crate::value::{self, Value, ValueKind};
+use crate::value::{self, ValueKind};
 
 pub(super) fn parse(input: &Input) -> Result<(Settings, Diagnostics), Diagnostics> {
     let document = value::parse(input)?;
     let mut notes = Notes::new(&input.name);
     let settings = Fields::of(&document, String::new(), &kind::CONFIGURATION, &mut notes)
-        .map(|fields| settings(&fields, &mut notes));
+        .map(|fields| settings(&fields, &input.name, &mut notes));
     notes.diagnostics.finish(settings)
 }
 
-fn settings(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Settings {
-    let sites = sites::sites(fields, notes);
+fn settings(fields: &Fields<'_, '_>, document: &str, notes: &mut Notes<'_>) -> Settings {
+    let sites = sites::sites(fields, document, notes);
     let settings = Settings {
         zone: zone(fields, notes),
         market: table(
@@ -49,10 +49,11 @@ fn settings(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Settings {
         money: table(fields, "money", &["new_user_grant"], notes, money),
         notify: table(fields, "notify", &NOTIFY, notes, notify),
         shared_account: super::cluster::flag(fields, "shared_account", notes).unwrap_or(false),
+        electricity_from: sites.has_files.then(|| document.to_owned()),
         sites: sites.offered,
         observed: sites.observed,
         projects: projects(fields, notes),
-        peers: peers(fields, notes),
+        peers: peers::read(fields, notes),
     };
     meetings(&settings, fields, notes);
     settings
@@ -346,48 +347,4 @@ pub(super) fn check_url(url: &str, (line, place): (u32, &str), notes: &mut Notes
         let hint = "write `https://HOST/PATH`; `http://` on this machine only, no passwords";
         notes.error(line, place, message, hint);
     }
-}
-
-fn peers(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Peer> {
-    const KEYS: [&str; 9] = [
-        "name",
-        "url",
-        "token_file",
-        "ca_file",
-        "max_jobs",
-        "max_doubt",
-        "max_credits",
-        "min_standing",
-        "receipt_key",
-    ];
-    let mut names = NameLines::default();
-    let mut all = Vec::new();
-    let items: &[Value<'_>] = fields.list("peers", notes).unwrap_or_default();
-    for (i, item) in items.iter().enumerate() {
-        let Some(peer) = Fields::of(item, format!("peers[{i}]"), &KEYS, notes) else { continue };
-        peer.require(&KEYS[..3], notes);
-        let name = names.take(&peer, "peer", notes);
-        let (url, token_file) = (text(&peer, "url", notes), text(&peer, "token_file", notes));
-        if let Some(url) = &url {
-            check_url(url, (peer.line_of("url"), &peer.place("url")), notes);
-        }
-        if let (Some(name), Some(url), Some(token_file)) = (name, url, token_file) {
-            let count = |key: &str, notes: &mut Notes<'_>| {
-                peer.whole(key, 0..=1_000_000, notes).and_then(|count| u64::try_from(count).ok())
-            };
-            let standing = peer.whole("min_standing", 0..=1_000, notes);
-            all.push(Peer {
-                name,
-                url,
-                token_file,
-                ca_file: text(&peer, "ca_file", notes),
-                max_jobs: count("max_jobs", notes),
-                max_doubt: count("max_doubt", notes),
-                max_credits: peer.money("max_credits", notes),
-                min_standing: standing.and_then(|standing| u32::try_from(standing).ok()),
-                receipt_key: text(&peer, "receipt_key", notes),
-            });
-        }
-    }
-    all
 }

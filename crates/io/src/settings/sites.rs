@@ -1,23 +1,39 @@
 //! `[[site]]`: pools, prices and offers.
 
-use tradewind_model::{Attribute, Performance, Pools, Times};
+use tradewind_model::{Attribute, Performance, Pools, SitePower, Times};
 
 use super::read::{hours, load, text};
 use super::schedule::{LoadRange, Rule, Schedule};
 use super::{Pool, Site, SiteKind, cluster, machine};
 use crate::diagnostics::{did_you_mean, excerpt};
 use crate::fields::{DecimalScale, Fields, Notes, PERFORMANCE};
+use crate::power::{self, Watts};
 use crate::scenario::{NameLines, attributes};
 use crate::submission::TIMES;
+use crate::value::ValueKind::{Table, Text};
 
-const KEYS: [&str; 9] =
-    ["name", "kind", "owner", "times", "survey_timeout", "policy", "pool", "price", "offer"];
-const POOL: [&str; 6] = ["name", "nodes", "performance", "price", "class", "attributes"];
+const KEYS: [&str; 12] = [
+    "name",
+    "kind",
+    "owner",
+    "times",
+    "survey_timeout",
+    "policy",
+    "pool",
+    "price",
+    "offer",
+    "watts",
+    "carbon",
+    "energy_price",
+];
+const POOL: [&str; 7] = ["name", "nodes", "performance", "price", "class", "attributes", "watts"];
 /// What a policy in Python begins with.
 const PYTHON: &str = "python:";
 const KINDS: [&str; 3] = ["local", "slurm", "gridengine"];
 /// The attribute that names a node's class.
 const CLASS: &str = "class";
+/// Values of a series, at most: two years of hours.
+const MAX_VALUES: usize = 2 * 366 * 24;
 const SHARE: DecimalScale = DecimalScale { decimals: 3, range: 0..=1_000 };
 
 /// The sites of a file, by what the market does there.
@@ -27,9 +43,16 @@ pub(super) struct ConfiguredSites {
     pub offered: Vec<Site>,
     /// They are only observed.
     pub observed: Vec<Site>,
+    /// Series of electricity are in files of their own.
+    pub has_files: bool,
 }
 
-pub(super) fn sites(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> ConfiguredSites {
+/// `document` is the name of the file, beside which those of series are.
+pub(super) fn sites(
+    fields: &Fields<'_, '_>,
+    document: &str,
+    notes: &mut Notes<'_>,
+) -> ConfiguredSites {
     let (mut names, mut pool_names) = (NameLines::default(), NameLines::default());
     let mut all = ConfiguredSites::default();
     for (i, item) in fields.list("site", notes).unwrap_or_default().iter().enumerate() {
@@ -56,9 +79,27 @@ pub(super) fn sites(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Configure
         prices(&site, &mut pools, notes);
         offers(&site, &mut pools, notes);
         let list = if is_observed { &mut all.observed } else { &mut all.offered };
-        list.push(Site { name, kind, owner, times, survey_timeout, policy, pools });
+        let power = electricity(&site, document, notes);
+        let is_file =
+            |key: &&str| matches!(site.get(key).map(|it| &it.kind), Some(Text(_) | Table(_)));
+        all.has_files |= ["carbon", "energy_price"].iter().any(is_file);
+        list.push(Site { name, kind, owner, times, survey_timeout, policy, power, pools });
     }
     all
+}
+
+/// The site's carbon intensity and price of electricity: kept in the journal, so in bounds.
+fn electricity(site: &Fields<'_, '_>, document: &str, notes: &mut Notes<'_>) -> SitePower {
+    let power = power::site(site, document, notes).unwrap_or_default();
+    for (key, series) in [("carbon", &power.carbon), ("energy_price", &power.price)] {
+        let values = series.as_ref().map_or(0, |series| series.values().count());
+        if values > MAX_VALUES {
+            let message = format!("{values} values, and a market keeps {MAX_VALUES} at most");
+            let hint = "two years of hours: leave older or later ones out";
+            notes.error(site.line_of(key), &site.place(key), message, hint);
+        }
+    }
+    power
 }
 
 /// Whether the site is only observed; notes where that is not possible.
@@ -142,6 +183,7 @@ fn only_local(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) {
 }
 
 fn pools(fields: &Fields<'_, '_>, names: &mut NameLines, notes: &mut Notes<'_>) -> Vec<Pool> {
+    let of_site = Watts::read(fields, notes);
     let items = fields.list("pool", notes).unwrap_or_default();
     if items.is_empty() && fields.get("pool").is_some() {
         let (line, place) = (fields.line_of("pool"), fields.place("pool"));
@@ -162,6 +204,9 @@ fn pools(fields: &Fields<'_, '_>, names: &mut NameLines, notes: &mut Notes<'_>) 
         if attributes.contains_key(CLASS) {
             let message = "the class is a field of the pool".to_owned();
             notes.error(pool.line_of("attributes"), &pool.path, message, "write `class = \"…\"`");
+        }
+        if let Some(watts) = Watts::read(&pool, notes).or(of_site) {
+            watts.put(&mut attributes, &pool, notes);
         }
         let class = text(&pool, CLASS, notes).map(Attribute::Text);
         attributes.extend(class.map(|class| (CLASS.to_owned(), class)));

@@ -1,4 +1,4 @@
-use tradewind_model::{Guard, OwnersFirst, Span, Standing, Time};
+use tradewind_model::{Attribute, Energy, Guard, OwnersFirst, Span, Standing, Time};
 
 use super::*;
 use crate::input::Input;
@@ -42,6 +42,16 @@ fn mistakes_have_lines_and_hints() {
         ),
         ("[[site]]\nname = 'a'\nkind = 'slurm'\nssh_options = ['-4']\npool = []", "no `ssh`"),
         (SITE, "`pool` is missing"),
+        (
+            "[[site]]\nname = 'a'\nkind = 'local'\nwatts = { idle = 9, busy = 5 }\n\
+             pool = [{name = 'p', nodes = 1}]",
+            ":4: site[0].watts: `idle` is more than `busy`",
+        ),
+        (
+            "[[site]]\nname = 'a'\nkind = 'local'\ncarbon = [['noon', 5]]\n\
+             pool = [{name = 'p', nodes = 1}]",
+            ":4: site[0].carbon[0]: `noon` is not a time",
+        ),
         ("shared_account = 1", ":1: shared_account: expected true or false"),
         (
             "[[site]]\nname = 'a'\nkind = 'local'\nsurvey_timeout = 0\npool = []",
@@ -107,6 +117,14 @@ fn mistakes_have_lines_and_hints() {
         ("[[project]]\nname = 'p'\ntimes = 'wal'", "did you mean `wall`?"),
         ("[[project]]\nname = 'p'\n[[project]]\nname = 'p'", "project[1].name"),
         ("[[peers]]\nname = 'b'\nurl = 'https://b.example'\ntoken = 'x'", "peers[0].token"),
+        (
+            "[[peers]]\nname = 'b'\nurl = 'https://b.example'\ntoken_file = 'x'\ncheck_user = 'c'",
+            ":5: peers[0].check_user: there is no `check_every`",
+        ),
+        (
+            "[[peers]]\nname = 'b'\nurl = 'https://b.example'\ntoken_file = 'x'\ncheck_every = '5s'",
+            "peers[0].check_every",
+        ),
     ] {
         let told = read(text).map(|_| ()).unwrap_err().to_string();
         assert!(told.contains(expected) && told.contains("\n  hint: "), "{text}: {told}");
@@ -190,6 +208,29 @@ fn a_local_site_says_whose_account_runs_its_jobs() {
         (machine.directory.as_str(), machine.spool.as_str()),
         ("/scratch/{user}", "~/.tradewind")
     );
+}
+
+#[test]
+fn electricity_is_read_with_dates_and_watts_are_attributes() {
+    let site = |carbon: &str| {
+        format!(
+            "[[site]]\nname = 'a'\nkind = 'local'\nwatts = 90\ncarbon = {carbon}\n\
+             pool = [{{name = 'p', nodes = 2}}, {{name = 'q', nodes = 1, watts = {{idle = 5, busy = 250.5}}}}]\n"
+        )
+    };
+    let settings = read(&site("[['2027-01-15T08:00Z', 400], [1800003600, 250.5]]")).unwrap().0;
+    let (first, carbon) = (&settings.sites[0], settings.sites[0].power.carbon.as_ref().unwrap());
+    let values: Vec<(Time, i64)> = carbon.values().collect();
+    assert_eq!(values, [(Time(1_800_000_000), 400_000), (Time(1_800_003_600), 250_500)]);
+    let watts = |pool: usize| first.pools[pool].attributes.get(Energy::BUSY).cloned();
+    assert_eq!(watts(0), Some(Attribute::Number(90_000)));
+    assert_eq!(watts(1), Some(Attribute::Number(250_500)));
+    assert_eq!((first.power.price.as_ref(), settings.electricity_from), (None, None));
+    let daily = "{every = '24h', values = [['0h', 10], ['8h', 20]]}";
+    assert_eq!(read(&site(daily)).unwrap().0.electricity_from.as_deref(), Some("tradewind.toml"));
+    let steps: String = (0..20_000).map(|at| format!("[{at}, 1],")).collect();
+    let wrong = read(&site(&format!("[{steps}]"))).unwrap_err().to_string();
+    assert!(wrong.contains(":5: site[0].carbon: 20000 values"), "{wrong}");
 }
 
 #[test]

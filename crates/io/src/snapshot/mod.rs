@@ -222,7 +222,8 @@ pub fn take(log: &Log, options: &SnapshotOptions) -> Result<Taken, Diagnostics> 
     let title =
         format!("{} at {at} for {} s, seed {}", machine.name, options.horizon, options.seed);
     let notes = assumptions.clone();
-    let scenario = Scenario { title: Some(title), notes, snapshot, busy: Some(busy) };
+    let scenario =
+        Scenario { title: Some(title), notes, snapshot, busy: Some(busy), busy_parts: Vec::new() };
     Ok(Taken { scenario, assumptions })
 }
 

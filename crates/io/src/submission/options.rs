@@ -448,7 +448,10 @@ pub static OPTIONS: [OptionSpec; 121] = [
     ),
     own("max-price", "the maximum price of a node, credits per node-second"),
     own("min-performance", "of each node; 1 is the reference node"),
-    own("minimize", "`start`, `finish`, `runtime`, `cost`, `processor-time` or `sum:ATTRIBUTE`"),
+    own(
+        "minimize",
+        "`start`, `finish`, `runtime`, `cost`, `processor-time`, `energy` or `sum:ATTRIBUTE`",
+    ),
     own(
         "on-breach",
         "`requeue`, `cancel` or `hold`: what happens if the accepted quote is not kept",

@@ -1,7 +1,7 @@
 //! A number with its unit.
 
 use serde::{Serialize, Serializer};
-use tradewind_model::{Carbon, Energy, Money, Price, Quantity};
+use tradewind_model::{Carbon, Energy, Money, Price, Quantity, Resource};
 
 use crate::decimal;
 
@@ -20,6 +20,8 @@ pub enum Amount {
     Thousandths(i64),
     /// A number of things.
     Count(u32),
+    /// Memory in KiB; for people in the largest binary unit that is exact.
+    Memory(u64),
     /// Energy, shown in kWh with up to six decimals.
     Energy(Energy),
     /// Emissions, shown in grams with up to three decimals.
@@ -27,6 +29,14 @@ pub enum Amount {
 }
 
 impl Amount {
+    /// An amount of a resource of nodes.
+    pub fn of_resource(resource: &Resource, amount: u64) -> Amount {
+        match resource {
+            Resource::Memory => Amount::Memory(amount),
+            _ => Amount::Count(u32::try_from(amount).unwrap_or(u32::MAX)),
+        }
+    }
+
     /// A sum of the quantity.
     pub fn of(quantity: &Quantity, sum: i64) -> Amount {
         match quantity {
@@ -50,6 +60,7 @@ impl Serialize for Amount {
             }
             Amount::Thousandths(number) => decimal::json(*number, 3).serialize(to),
             Amount::Count(count) => count.serialize(to),
+            Amount::Memory(kib) => kib.serialize(to),
             Amount::Energy(energy) => decimal::json(energy.micro_kwh(), 6).serialize(to),
             Amount::Carbon(carbon) => decimal::json(carbon.0, 3).serialize(to),
         }
@@ -67,6 +78,7 @@ impl std::fmt::Display for Amount {
             }
             Amount::Thousandths(number) => f.write_str(&decimal::format(*number, 3)),
             Amount::Count(count) => count.fmt(f),
+            Amount::Memory(kib) => f.write_str(&Resource::Memory.show(*kib)),
             Amount::Energy(energy) => energy.fmt(f),
             Amount::Carbon(carbon) => carbon.fmt(f),
         }

@@ -43,6 +43,16 @@ impl From<&model::Reason> for Postponed {
     }
 }
 
+/// The key of an amount of the resource: of cores, memory and generic resources.
+fn amount_key(resource: &model::Resource, keys: [&'static str; 3]) -> &'static str {
+    let [cores, memory, gres] = keys;
+    match resource {
+        model::Resource::Cores => cores,
+        model::Resource::Memory => memory,
+        model::Resource::Gres(_) => gres,
+    }
+}
+
 fn numbers(reason: &model::Reason) -> BTreeMap<&'static str, Amount> {
     use model::Reason as R;
     let credits = Amount::Credits;
@@ -59,6 +69,23 @@ fn numbers(reason: &model::Reason) -> BTreeMap<&'static str, Amount> {
             ("needed", Some(Amount::Count(*needed))),
             ("most", Some(Amount::Count(*max))),
             ("deadline", deadline.map(|it| Amount::Seconds(it.0))),
+        ],
+        R::TooFewPlaces { needed, max, deadline } => vec![
+            ("needed", Some(Amount::Count(*needed))),
+            ("most", Some(Amount::Count(*max))),
+            ("deadline", deadline.map(|it| Amount::Seconds(it.0))),
+        ],
+        R::ResourceShort { needed, would_do, nodes, of, resource } => vec![
+            (
+                amount_key(resource, ["cores", "memory_kib", "gres"]),
+                Some(Amount::of_resource(resource, *needed)),
+            ),
+            (
+                amount_key(resource, ["cores_would_do", "memory_kib_would_do", "gres_would_do"]),
+                Some(Amount::of_resource(resource, *would_do)),
+            ),
+            ("nodes_short", Some(Amount::Count(*nodes))),
+            ("nodes", Some(Amount::Count(*of))),
         ],
         R::BudgetShort { cheapest, budget } => vec![
             ("cheapest", Some(credits(*cheapest))),

@@ -1,5 +1,7 @@
 //! `W`: a window with its nodes by name.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use tradewind_model::{self as model, Grid, Money};
 
@@ -24,6 +26,9 @@ pub struct Window {
     pub shape: Option<TakenShape>,
     /// In node order.
     pub tasks: Vec<Task>,
+    /// What each task takes of its node, where tasks may share nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_task: Option<PerTask>,
     /// Where electricity is described: `energy` in kWh, `carbon` in gCO2e and `energy_price`, what
     /// the electricity costs the sites in credits.
     #[serde(flatten)]
@@ -37,6 +42,25 @@ pub struct TakenShape {
     pub nodes: u32,
     /// Seconds on the reference node.
     pub time: i64,
+}
+
+/// What a task takes of a node that it shares.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PerTask {
+    /// Processor cores.
+    pub cores: u32,
+    /// Memory in KiB.
+    pub memory_kib: u64,
+    /// Generic resources by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub gres: BTreeMap<String, u32>,
+}
+
+impl From<&model::Resources> for PerTask {
+    fn from(each: &model::Resources) -> PerTask {
+        let model::Resources { cores, memory, gres } = each.clone();
+        PerTask { cores, memory_kib: memory, gres }
+    }
 }
 
 /// What a window consumes.
@@ -107,6 +131,7 @@ impl Window {
             processor_time: window.processor_time().0,
             shape: None,
             tasks: window.tasks().iter().map(task).collect(),
+            per_task: window.each().map(PerTask::from),
             consumption: grid.power().map(|_| grid.consumption(window).into()),
         }
     }

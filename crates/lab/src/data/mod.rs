@@ -31,11 +31,12 @@ pub(crate) use read::Content;
 pub use study::{Study, experiments, find};
 
 /// The files, in the order of papers.
-static FILES: [(&str, &str); 4] = [
+static FILES: [(&str, &str); 5] = [
     ("metascheduling.toml", include_str!("../../data/metascheduling.toml")),
     ("alp_amp.toml", include_str!("../../data/alp_amp.toml")),
     ("double_auction.toml", include_str!("../../data/double_auction.toml")),
     ("multi_queue.toml", include_str!("../../data/multi_queue.toml")),
+    ("waits.toml", include_str!("../../data/waits.toml")),
 ];
 
 /// All studies in the order of papers; read once.

@@ -1,16 +1,17 @@
-//! A module per paper, or per pair of papers that share a study.
+//! A module per paper, or per pair of papers that share a study; `waits` is a study of our own.
 
 mod alp_amp;
 mod double_auction;
 mod metascheduling;
 mod multi_queue;
+mod waits;
 
 use crate::case::{Case, Size};
 use crate::experiment::Experiment;
 use crate::findings::Figure;
 
 /// The experiments of each paper, in order.
-pub(crate) static EXPERIMENTS: [&Experiment; 15] = [
+pub(crate) static EXPERIMENTS: [&Experiment; 16] = [
     &metascheduling::SINGLE,
     &metascheduling::WORKING,
     &metascheduling::USERS,
@@ -26,6 +27,7 @@ pub(crate) static EXPERIMENTS: [&Experiment; 15] = [
     &multi_queue::TUNING,
     &multi_queue::MONTHS,
     &multi_queue::SCALE,
+    &waits::WAITS,
 ];
 
 /// What a formula may ask of a case: a parameter, or what follows from several.

@@ -30,9 +30,11 @@ pub fn markdown(report: &Report, figures: &str) -> String {
     page
 }
 
-/// Each once, in the order of the results.
+/// Those with parameters, each once, in the order of the results.
 pub(super) fn experiments(report: &Report) -> Vec<&'static Experiment> {
-    crate::data::experiments(&report.results.iter().map(|result| result.study).collect::<Vec<_>>())
+    let studies: Vec<_> = report.results.iter().map(|result| result.study).collect();
+    let all = crate::data::experiments(&studies).into_iter();
+    all.filter(|experiment| !experiment.parameters.is_empty()).collect()
 }
 
 fn study(page: &mut String, result: &StudyResult, figures: &str) {

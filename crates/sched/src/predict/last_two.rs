@@ -45,7 +45,8 @@ mod tests {
         let mut learner = LastTwo::default();
         let mut next = 0;
         let mut submit = |learner: &mut LastTwo, user, requested| {
-            let what = Submission { user, processors: 1, requested: Span(requested), at: Time(0) };
+            let (requested, at, traits) = (Span(requested), Time(0), Default::default());
+            let what = Submission { user, processors: 1, requested, at, traits };
             next += 1;
             (JobId(next), learner.submitted(JobId(next), what).0)
         };

@@ -30,6 +30,20 @@ pub struct Submission {
     pub requested: Span,
     /// When.
     pub at: Time,
+    /// What the job is, as far as that is known.
+    pub traits: JobTraits,
+}
+
+/// What logs do not say and live markets do: names and scripts, as numbers that differ where these
+/// differ. `None`: it is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct JobTraits {
+    /// Who pays, if not the user alone.
+    pub account: Option<u64>,
+    /// What the user calls such jobs.
+    pub name: Option<u64>,
+    /// Its script or command.
+    pub script: Option<u64>,
 }
 
 /// Predicts run times, and learns from the runs that it is given. Times never go back. The same calls

@@ -6,7 +6,7 @@ use crate::testing::{any_market, any_request};
 use crate::window::Proof;
 
 /// Every window that answers `request`, by trying every start and every set of nodes.
-fn all_windows(grid: &Grid, slots: &SlotList, request: &Request) -> Vec<Window> {
+pub(super) fn all_windows(grid: &Grid, slots: &SlotList, request: &Request) -> Vec<Window> {
     let mut windows = Vec::new();
     for start in (0..60).map(Time) {
         let free = |id, length| {
@@ -121,6 +121,7 @@ fn every_node_is_counted_once_in_what_was_rejected() {
         over_budget: 1,
         usable: 1,
         lacks_attribute: 0,
+        too_small: 0,
     };
     assert_eq!(rejected(&grid, &slots, &request), expected);
 }

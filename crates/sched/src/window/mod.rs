@@ -19,6 +19,9 @@
 //! in every second of a task. `pieces` and `priced` answer then, exactly, for both variants;
 //! constant prices never come there.
 //!
+//! Where tasks may share nodes ([`Request::needs`](tradewind_model::Request::needs)), `places` makes
+//! whole nodes of the places for tasks, on which all of these searches answer.
+//!
 //! Where the tasks of a job differ ([`Request::others`](tradewind_model::Request::others)), `groups`
 //! answers, at constant prices and others, exactly, for both variants.
 
@@ -33,6 +36,7 @@ mod judges;
 mod limits;
 mod paper;
 mod pieces;
+mod places;
 mod priced;
 mod ranking;
 mod reason;
@@ -43,6 +47,7 @@ mod work;
 
 pub use front::{FreeAtOnce, FrontRequest};
 pub use limits::derived_budget;
+pub(crate) use places::{least_demand, spans_for_one};
 pub use search::{Algorithm, Found, Proof, Scratch, Search, Searcher, Variant, find};
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use super::groups::Groups;
 use super::judges::{Earliest, Least, RightEdge, Shrinking};
 use super::limits::MoneyLimits;
 use super::pieces::PriceList;
+use super::places::{self, Places};
 use super::ranking::{NodeRanking, RankBy};
 use super::sweep::{ANY_LENGTH, StartBounds, sweep};
 use super::{csa, paper, priced, reason, sites};
@@ -143,6 +144,8 @@ pub struct Searcher {
     groups: Option<Box<Groups>>,
     /// Where the job has several shapes: the search for each. Then nothing else is asked.
     by_shape: Vec<Searcher>,
+    /// Where tasks may share nodes: the search on places. Then nothing else is asked.
+    places: Option<Box<Places>>,
 }
 
 #[derive(Debug, Clone)]
@@ -189,7 +192,9 @@ impl Searcher {
             return Searcher::new(grid, request, search);
         }
         let now = MoneyLimits::of(request, search);
-        let before = self.max_price == now.max_price && self.grid_size == grid.len() as u32;
+        let before = self.max_price == now.max_price
+            && self.grid_size == grid.len() as u32
+            && self.places.is_none();
         match before && Method::same_order(&self.search, search) {
             true => {
                 let by_site = self.by_site.iter().map(|site| Arc::clone(&site.ranking));
@@ -207,6 +212,7 @@ impl Searcher {
     ) -> Searcher {
         let limits = MoneyLimits::of(request, search);
         let groups = Groups::of(grid, request, search);
+        let places = Places::of(grid, request, search);
         let of = |ranking: Arc<NodeRanking>, by_site: Vec<Searcher>| Searcher {
             search: search.clone(),
             wanted: request.tasks as usize,
@@ -222,6 +228,7 @@ impl Searcher {
             by_site,
             groups: groups.clone(),
             by_shape: Vec::new(),
+            places: places.clone(),
         };
         let by_site = by_site.map(|ranking| of(ranking, Vec::new())).collect();
         of(ranking, by_site)
@@ -247,12 +254,16 @@ impl Searcher {
     ///   equals by criterion, start, cost and finish, the one whose nodes come first.
     /// - Tasks that differ: exact for the same searches, in the order of an assignment at each
     ///   start (see `groups`).
+    /// - Tasks that may share nodes: the same on places (see `places`); nodes by the packing rule.
     /// - Where prices change with time: exact for the same searches, but slower (see `priced`);
     ///   CSA stays a heuristic, and [`Variant::Paper`] is answered like [`Variant::Exact`].
     /// - [`Variant::Paper`]: O(p · alive nodes) as in the papers; the first among equals.
     pub fn find(&self, slots: &SlotList, from: Time, scratch: &mut Scratch) -> Option<Found> {
         if !self.by_shape.is_empty() {
             return sites::find(self.by_shape.iter(), slots, from, scratch);
+        }
+        if let Some(places) = &self.places {
+            return places.find(slots, from, scratch);
         }
         if let Some(groups) = &self.groups {
             return groups.find(self, slots, self.bracket(from));
@@ -322,6 +333,9 @@ impl Searcher {
                 return nearest;
             }
         }
+        if let Some(places) = &self.places {
+            return places.reason(slots, scratch);
+        }
         if let Some(groups) = &self.groups {
             return groups.reason(self, slots);
         }
@@ -329,6 +343,24 @@ impl Searcher {
         let mut of = |it: &Searcher| reason::reason(it, slots, it.bracket(Time(i64::MIN)), scratch);
         let nearest = sites::nearest(self.by_site.iter().map(&mut of));
         nearest.unwrap_or_else(|| of(self))
+    }
+
+    /// The same for the request and the grid that this searcher was made for. Where tasks may
+    /// share nodes and one resource alone is short, it says which and how much would do, which
+    /// takes a search for each step of a bisection.
+    pub fn reason_on(
+        &self,
+        grid: &Grid,
+        request: &Request,
+        slots: &SlotList,
+        scratch: &mut Scratch,
+    ) -> Reason {
+        let reason = self.reason(slots, scratch);
+        let of_places = matches!(reason, Reason::TooFewPlaces { .. });
+        let short = of_places
+            .then(|| places::reason(grid, slots, request, &self.search, scratch))
+            .flatten();
+        short.unwrap_or(reason)
     }
 
     /// The budget that this search applies: the request's own, or the derived one for AMP and CSA.

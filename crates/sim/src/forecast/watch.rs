@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use tradewind_model::{Event, JobId, Market, Span, Time};
 use tradewind_sched::policy::Policy;
-use tradewind_sched::predict::Submission;
 use tradewind_sched::predict::waits::{BinomialBounds, Question, WaitForecaster};
+use tradewind_sched::predict::{JobTraits, Submission};
 
 use super::queue::{self, Known, Lengths, Reach};
 use super::{ForecastOptions, Forecasted, Said};
@@ -60,7 +60,8 @@ impl Watcher {
 
     fn submitted(&mut self, job: JobId, processors: u32, now: Time) {
         let Logged { user, requested, .. } = self.logged[job.index()];
-        let what = Submission { user, processors, requested, at: now };
+        let what =
+            Submission { user, processors, requested, at: now, traits: JobTraits::default() };
         let predicted = self.options.learner.submitted(job, what);
         self.known.insert(job, Known { predicted, requested });
         self.waiting.insert(job, (now, None));

@@ -9,7 +9,7 @@ use super::{Counted, Entry, MetricOptions, stays};
 use crate::result::{Ran, Run};
 use crate::workload::{Job, Workload};
 
-/// Sums over the jobs that count, and 16 bytes for each.
+/// Sums over the jobs that count, and 12 bytes for each.
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
     /// Number of jobs that ran.
@@ -22,12 +22,12 @@ pub(super) struct Jobs {
     /// First submission and last end, in seconds.
     pub(super) makespan: Option<(i64, i64)>,
     pub(super) killed_work: i128,
-    waited: Column,
-    ran_for: Column,
+    waited: Column<u32>,
+    ran_for: Column<u32>,
     /// 0 at an index where no job ran.
-    processors: Column,
+    processors: Column<u16>,
     /// Places in the order in which users came.
-    user: Column,
+    user: Column<u16>,
     /// Each user's place in that order.
     users: BTreeMap<i64, u32>,
 }

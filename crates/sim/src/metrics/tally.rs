@@ -1,4 +1,4 @@
-//! The same measures of jobs that come one by one as they end, in 16 bytes per job.
+//! The same measures of jobs that come one by one as they end, in 12 bytes per job.
 
 use std::collections::BTreeMap;
 

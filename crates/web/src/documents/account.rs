@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::amount::Credits;
+use super::consumed::{Budget, Consumed};
 
 /// An account of the ledger, with its balance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -15,6 +16,13 @@ pub struct Account {
     pub balance: Credits,
     /// What was taken from it and is held for jobs.
     pub held: Credits,
+    /// What nodes have consumed for the jobs that it has paid for, of a site's owner at that site,
+    /// in the months of which usage is kept; left out where they do not say what they consume.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consumed: Option<Consumed>,
+    /// How much energy and carbon may be used, if that is limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
 }
 
 /// All accounts that the caller may see.

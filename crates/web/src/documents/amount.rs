@@ -66,6 +66,13 @@ impl std::fmt::Display for Credits {
     }
 }
 
+/// With up to three decimals: `431.5`.
+impl std::fmt::Display for Thousandths {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(&decimal::format(self.0, 3))
+    }
+}
+
 fn write<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
     let number: Number = text.parse().map_err(serde::ser::Error::custom)?;
     number.serialize(serializer)

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::amount::Credits;
+use super::consumed::Consumed;
 
 /// The columns of the table as CSV.
 pub const IMPORT_COLUMNS: [&str; 8] =
@@ -124,6 +125,9 @@ pub struct Usage {
     pub node_seconds: i64,
     /// What was paid.
     pub charged: Credits,
+    /// What nodes consumed in that time; left out where they do not say what they consume.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consumed: Option<Consumed>,
 }
 
 /// What was used and charged.

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use super::amount::Credits;
 use super::choice::Choice;
+use super::consumed::Consumed;
 use super::limit::Limit;
 use super::site::SiteFailure;
 use super::start::Expectation;
@@ -74,6 +75,10 @@ pub struct Job {
     pub paid: Credits,
     /// What is held for it now; what it does not use is refunded.
     pub held: Credits,
+    /// What its nodes have consumed so far; left out where they do not say what they consume, and
+    /// of what ran at a peer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consumed: Option<Consumed>,
     /// How it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<ExitStatus>,

@@ -8,6 +8,7 @@ mod advice;
 mod amount;
 mod audit;
 mod choice;
+mod consumed;
 mod event;
 mod explanation;
 mod import;
@@ -33,6 +34,7 @@ pub use advice::LimitAdvice;
 pub use amount::{Credits, Thousandths};
 pub use audit::{AUDIT_COLUMNS, AuditList, AuditRow};
 pub use choice::{Choice, OtherPool};
+pub use consumed::{Budget, BudgetLimits, BudgetLine, CONSUMED_COLUMNS, Consumed, Kwh};
 pub use event::Event;
 pub use explanation::{Explanation, Relaxation};
 pub use import::{

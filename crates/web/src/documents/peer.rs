@@ -11,7 +11,7 @@ use super::amount::Credits;
 #[schema(example = json!({
     "name": "beta", "market": "k3m9", "configured": true, "reachable": true,
     "since": 1_800_000_000, "jobs_there": 3, "jobs_here": 1, "in_doubt": 0, "held": 2.5, "standing": 940,
-    "min_standing": 500, "kept": 12, "broken": 1, "balance": 12.5
+    "min_standing": 500, "kept": 12, "broken": 1, "checks_right": 4, "checks_wrong": 0, "last_check": 31, "balance": 12.5
 }))]
 pub struct Peer {
     /// As the configuration calls it.
@@ -48,6 +48,15 @@ pub struct Peer {
     /// Offers that it did not keep.
     #[serde(default)]
     pub broken: u64,
+    /// Check jobs that it answered as it should.
+    #[serde(default)]
+    pub checks_right: u64,
+    /// Check jobs that it answered wrongly, or not at all.
+    #[serde(default)]
+    pub checks_wrong: u64,
+    /// The number of the last check job, for administrators; nothing if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_check: Option<u64>,
     /// What it has here, for administrators: what it earned with jobs from here and was granted,
     /// less what its jobs paid here.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::amount::Credits;
+use super::consumed::Consumed;
 use super::limit::Times;
 
 /// What a job could get now.
@@ -101,6 +102,10 @@ pub struct Offer {
     /// What it costs at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Credits>,
+    /// What its nodes consume at most, to the end of the limit; left out where they do not say what
+    /// they consume.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consumed: Option<Consumed>,
     /// The job's work begins so many seconds after `start` at the latest, or the market states that
     /// the offer was not kept. Left out if it cannot be accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]

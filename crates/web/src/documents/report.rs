@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::amount::Credits;
+use super::consumed::Consumed;
 
 /// What users and sites did, by the jobs that are kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -61,6 +62,9 @@ pub struct UserReport {
     pub node_seconds: i64,
     /// What they paid.
     pub spent: Credits,
+    /// What nodes consumed for them; left out where they do not say what they consume.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consumed: Option<Consumed>,
 }
 
 /// What a site did.
@@ -83,4 +87,7 @@ pub struct SiteReport {
     /// What the owner has been paid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earned: Option<Credits>,
+    /// What its nodes consumed for jobs; left out where they do not say what they consume.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consumed: Option<Consumed>,
 }

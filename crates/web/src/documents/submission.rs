@@ -79,7 +79,7 @@ pub struct Submission {
     /// Deadline, in Unix seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline: Option<i64>,
-    /// `start`, `finish`, `runtime`, `cost`, `processor-time` or `sum:ATTRIBUTE`.
+    /// `start`, `finish`, `runtime`, `cost`, `processor-time`, `energy` or `sum:ATTRIBUTE`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minimize: Option<String>,
     /// Higher comes first.

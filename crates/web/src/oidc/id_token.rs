@@ -103,7 +103,7 @@ pub(super) fn verify(
 }
 
 /// What the crate leaves open: times, one issuer, who asked, and the nonce.
-fn agrees(
+pub(super) fn agrees(
     claims: Map<String, Value>,
     expected: &Expected<'_>,
 ) -> Result<Map<String, Value>, Refused> {

@@ -7,6 +7,8 @@
 
 mod discovery;
 mod flow;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod id_token;
 mod identity;
 mod keys;

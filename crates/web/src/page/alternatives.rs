@@ -163,6 +163,7 @@ mod tests {
             start: Some(10),
             finish: Some(finish),
             cost: Some(Credits(cost)),
+            consumed: None,
             slack: None,
             basis: None,
             expires: None,

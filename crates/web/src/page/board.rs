@@ -42,6 +42,17 @@ pub(crate) struct Shown {
     known: Arc<BoardSource>,
 }
 
+/// Pixels of a timeline with its axis, as `timeline.js` draws it in a window that is high enough.
+/// `pools`: those that it shows, separated by commas, or nothing for all; `all`: each with its nodes.
+pub(crate) fn height<'a>(pools: &str, all: impl Iterator<Item = (&'a str, u32)>) -> u32 {
+    const ROW: u32 = 24;
+    const AXIS: u32 = 36;
+    let is_shown = |name: &str| pools.is_empty() || pools.split(',').any(|it| it == name);
+    let rows: u32 = all.filter(|(name, _)| is_shown(name)).map(|(_, nodes)| nodes).sum();
+    let most = if pools.is_empty() { u32::MAX - AXIS } else { 320 };
+    rows.saturating_mul(ROW).clamp(120, most) + AXIS
+}
+
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

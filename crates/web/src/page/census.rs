@@ -1,17 +1,38 @@
-//! One walk over the jobs for the first page: its cards, alerts and list all come from it.
+//! One walk over the jobs for the first pages of all readers: their cards, alerts and lists come from
+//! it. As long as nothing happens it is kept, so that a thousand open pages cost one walk.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::Mutex;
+use tradewind_daemon::live::Live;
 use tradewind_daemon::live::rights::Actor;
 use tradewind_daemon::live::state::{Job, JobHold, Phase};
 
 use super::jobs::failed_lately;
+use crate::blocking::blocking;
+use crate::context::Context;
+use crate::failure::Answer;
 use crate::views::failures;
 use crate::views::status::{Moment, StatusGroup, group};
 use crate::views::words::started;
 
-/// What there is of jobs, for one reader.
+/// A census is of now for so long, if nothing happens: work begins at a moment of its own.
+const FRESH: Duration = Duration::from_secs(2);
+
+/// What there is of jobs.
 #[derive(Debug, Default)]
-pub(super) struct Census<'a> {
-    /// Jobs that the reader may see, by list.
+pub(crate) struct Census {
+    users: BTreeMap<String, OwnJobs>,
+    /// Nodes, of all jobs, on which work runs.
+    pub(super) at_work: u32,
+}
+
+/// What there is of some users' jobs.
+#[derive(Debug, Default)]
+pub(super) struct CardCounts {
+    /// By list.
     pub(super) running: usize,
     pub(super) waiting: usize,
     pub(super) held: usize,
@@ -21,65 +42,129 @@ pub(super) struct Census<'a> {
     /// When the one that waits longest was submitted, and the one that runs longest began.
     pub(super) oldest: Option<i64>,
     pub(super) longest: Option<i64>,
-    /// The reader's own that failed in the last day, and that do not go on by themselves.
-    pub(super) own_failed: Vec<&'a Job>,
-    pub(super) own_stuck: Vec<&'a Job>,
-    /// The reader's own that are not over: whether no site keeps it waiting, when it starts or started
-    /// (the largest number: not known), and itself.
-    pub(super) own: Vec<(bool, i64, &'a Job)>,
-    /// The reader's own that starts next: when, and its number.
-    pub(super) next: Option<(i64, u64)>,
-    /// Nodes, of all jobs, on which work runs.
-    pub(super) at_work: u32,
 }
 
-impl<'a> Census<'a> {
-    /// O(n) for n jobs, and O(m log p) for m of the reader's own and p that are planned.
-    pub(super) fn new(moment: &Moment<'a>, actor: &Actor) -> Census<'a> {
+/// What there is of one user's jobs, by their numbers.
+#[derive(Debug, Default)]
+pub(super) struct OwnJobs {
+    counts: CardCounts,
+    /// Those that failed in the last day, and that do not go on by themselves.
+    pub(super) failed: Vec<u64>,
+    pub(super) stuck: Vec<u64>,
+    /// Those that are not over, in this order: whether no site keeps it waiting, when it starts or
+    /// started (the largest number: not known), and its number.
+    pub(super) open: Vec<(bool, i64, u64)>,
+    /// The one that starts next: when, and its number.
+    pub(super) next: Option<(i64, u64)>,
+}
+
+/// The last census, for all readers.
+#[derive(Debug, Default)]
+pub(crate) struct LastCensus(Mutex<Option<KeptCensus>>);
+
+#[derive(Debug)]
+struct KeptCensus {
+    census: Arc<Census>,
+    /// The journal's row that it shows, or one before.
+    seq: u64,
+    planned: Option<i64>,
+    made: Instant,
+}
+
+impl LastCensus {
+    /// What there is of jobs now: counted once per row of the journal and plan of the queue, for all
+    /// readers; requests that come meanwhile wait for it.
+    pub(super) async fn of(&self, context: &Context) -> Answer<Arc<Census>> {
+        let mut last = self.0.lock().await;
+        let seq = context.market.gauges().last_row();
+        let advisor = Arc::clone(&context.advisor);
+        let plan = blocking(move || advisor.plan()).await?;
+        let planned = plan.as_ref().map(|plan| plan.queue.queue_as_of);
+        let is_now =
+            |it: &&KeptCensus| (it.seq, it.planned) == (seq, planned) && it.made.elapsed() < FRESH;
+        if let Some(kept) = last.as_ref().filter(is_now) {
+            return Ok(Arc::clone(&kept.census));
+        }
+        let made = Instant::now();
+        let look = move |live: &Live| Census::new(&Moment::new(live.state(), plan.as_deref()));
+        let census = Arc::new(context.look(look).await?);
+        *last = Some(KeptCensus { census: Arc::clone(&census), seq, planned, made });
+        Ok(census)
+    }
+}
+
+impl Census {
+    /// O(n log n) for n jobs.
+    fn new(moment: &Moment<'_>) -> Census {
         let mut census = Census::default();
         for job in moment.state.jobs.values() {
             census.at_work += at_work(moment, job);
-            if actor.may_act_for(&job.user) {
-                census.count(moment, job);
+            if !census.users.contains_key(&job.user) {
+                census.users.insert(job.user.clone(), OwnJobs::default());
             }
-            if job.user == actor.user {
-                census.take_own(moment, job);
+            if let Some(own) = census.users.get_mut(&job.user) {
+                own.take(moment, job);
             }
         }
+        census.users.values_mut().for_each(|own| own.open.sort_unstable());
         census
     }
 
-    fn count(&mut self, moment: &Moment<'_>, job: &Job) {
-        let sooner = |before: &mut Option<i64>, at: Option<i64>| {
-            *before = before.iter().copied().chain(at).min();
-        };
-        match group(moment.state, job) {
-            StatusGroup::Running => {
-                self.running += 1;
-                sooner(&mut self.longest, started(job).map(|at| at.0));
-            }
-            StatusGroup::Waiting => {
-                self.waiting += 1;
-                sooner(&mut self.oldest, Some(job.submitted.0));
-            }
-            StatusGroup::Held => self.held += 1,
-            StatusGroup::Booked => self.booked += 1,
-            StatusGroup::Over if failed_lately(moment, job) => self.failed += 1,
-            StatusGroup::Over | StatusGroup::Unknown => {}
-        }
+    /// Of the jobs that the reader may see.
+    pub(super) fn seen_by(&self, actor: &Actor) -> CardCounts {
+        let seen = self.users.iter().filter(|(user, _)| actor.may_act_for(user));
+        seen.fold(CardCounts::default(), |sum, (_, own)| sum.and(&own.counts))
     }
 
-    fn take_own(&mut self, moment: &Moment<'_>, job: &'a Job) {
-        match job.phase() {
-            Phase::Over(_) => {
-                if failed_lately(moment, job) {
-                    self.own_failed.push(job);
-                }
-                return;
+    /// The reader's own jobs, if there were some.
+    pub(super) fn own(&self, actor: &Actor) -> Option<&OwnJobs> {
+        self.users.get(&actor.user)
+    }
+}
+
+fn sooner(one: Option<i64>, other: Option<i64>) -> Option<i64> {
+    one.into_iter().chain(other).min()
+}
+
+impl CardCounts {
+    fn and(self, other: &CardCounts) -> CardCounts {
+        CardCounts {
+            running: self.running + other.running,
+            waiting: self.waiting + other.waiting,
+            held: self.held + other.held,
+            booked: self.booked + other.booked,
+            failed: self.failed + other.failed,
+            oldest: sooner(self.oldest, other.oldest),
+            longest: sooner(self.longest, other.longest),
+        }
+    }
+}
+
+impl OwnJobs {
+    fn take(&mut self, moment: &Moment<'_>, job: &Job) {
+        let counts = &mut self.counts;
+        match group(moment.state, job) {
+            StatusGroup::Running => {
+                counts.running += 1;
+                counts.longest = sooner(counts.longest, started(job).map(|at| at.0));
             }
+            StatusGroup::Waiting => {
+                counts.waiting += 1;
+                counts.oldest = sooner(counts.oldest, Some(job.submitted.0));
+            }
+            StatusGroup::Held => counts.held += 1,
+            StatusGroup::Booked => counts.booked += 1,
+            StatusGroup::Over if failed_lately(moment, job) => {
+                counts.failed += 1;
+                self.failed.push(job.number);
+            }
+            StatusGroup::Over | StatusGroup::Unknown => {}
+        }
+        match job.phase() {
+            Phase::Over(_) => return,
             Phase::Held(JobHold::User | JobHold::Dependency | JobHold::Array | JobHold::Booked) => {
             }
-            Phase::Held(_) => self.own_stuck.push(job),
+            Phase::Held(_) => self.stuck.push(job.number),
             _ => {}
         }
         let expected = moment.start_of(job).map(|at| at.0);
@@ -88,7 +173,7 @@ impl<'a> Census<'a> {
         }
         let start = expected.or(started(job).map(|at| at.0)).unwrap_or(i64::MAX);
         let is_well = failures::of_job(moment.state, job).is_empty();
-        self.own.push((is_well, start, job));
+        self.open.push((is_well, start, job.number));
     }
 }
 

@@ -10,6 +10,7 @@ use tradewind_daemon::site::{Excerpt, Stream};
 use tradewind_io::scenario::criterion_name;
 
 use super::alternatives::{self, Alternative};
+use super::board;
 use super::considered::{Considered, considered};
 use super::reply::{PageResult, go, show as page};
 use super::shell::Shell;
@@ -44,8 +45,9 @@ struct JobPage {
     script: Option<String>,
     /// Where it stands.
     said: StatusSentence,
-    /// Of the timeline: where it is or could be.
+    /// Of the timeline: where it is or could be, and its height.
     board_pools: String,
+    board_height: u32,
 }
 
 /// What the job's document does not say.
@@ -57,6 +59,8 @@ struct Facts {
     considered: Result<Considered, String>,
     /// Where it writes, once it has begun.
     source: Option<Source>,
+    /// All pools, each with its nodes.
+    pools: Vec<(String, u32)>,
 }
 
 impl JobPage {
@@ -115,7 +119,13 @@ fn facts(live: &Live, job: &Known) -> Facts {
     let criterion = criterion_name(&job.submission.terms.criterion);
     // What a peer has is on the page of the output: that it answers slowly delays no other page.
     let source = source_of(state, job).filter(|_| job.away().is_none());
-    Facts { prefers: alternatives::in_words(&criterion), considered: considered(live, job), source }
+    let pools = state.market.pools().iter().map(|(_, pool)| (pool.name.clone(), pool.nodes));
+    Facts {
+        prefers: alternatives::in_words(&criterion),
+        considered: considered(live, job),
+        source,
+        pools: pools.collect(),
+    }
 }
 
 async fn look(context: &Context, caller: &Caller, number: u64) -> Answer<(Job, Facts)> {
@@ -151,6 +161,8 @@ pub(crate) async fn show(
     let text = |name: &str| job.submission.as_ref()?.get(name)?.as_str().map(str::to_owned);
     let script = text("script");
     let board_pools = pools(&job, &others, &facts);
+    let sizes = facts.pools.iter().map(|(name, nodes)| (name.as_str(), *nodes));
+    let board_height = board::height(&board_pools, sizes);
     let said = status_sentence(&job, waits.as_ref().and_then(|it| it.as_ref().ok()));
     page(&JobPage {
         shell,
@@ -162,6 +174,7 @@ pub(crate) async fn show(
         script,
         said,
         board_pools,
+        board_height,
         job,
     })
 }

@@ -210,6 +210,15 @@ impl Jobs {
         self.found.rows != self.found.count
     }
 
+    /// Whether there is a row whose jobs can be changed.
+    fn has_open(&self) -> bool {
+        let is_open = |row: &ListRow| match &row.folded {
+            Some(array) => !array.is_over,
+            None => row.job.ended.is_none(),
+        };
+        self.found.jobs.iter().any(is_open)
+    }
+
     /// How many rows, in words.
     fn rows(&self) -> String {
         match self.found.rows {
@@ -244,7 +253,10 @@ impl Jobs {
     }
 
     fn all(&self) -> String {
-        words::grouped(self.found.count)
+        match self.found.count {
+            1 => "1 job".to_owned(),
+            count => format!("{} jobs", words::grouped(count)),
+        }
     }
 
     /// Sorted by the column; once more: the other way round.

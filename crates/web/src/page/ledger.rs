@@ -137,7 +137,8 @@ async fn found(
     (account, wanted): (&str, PostingFilter),
 ) -> Answer<(FoundPostings, bool)> {
     if wanted.account.as_ref().is_none_or(|it| *it != Account::User(caller.actor.user.clone())) {
-        notes::read(context, caller, "", &format!("statement of {account}"));
+        let whose = if account.is_empty() { "all accounts" } else { account };
+        notes::read(context, caller, "", &format!("statement of {whose}"));
     }
     let wanted_all =
         wanted == PostingFilter { account: wanted.account.clone(), ..PostingFilter::default() };

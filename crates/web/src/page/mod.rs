@@ -64,6 +64,7 @@ use crate::failure::ErrorResponse;
 use reply::Trouble;
 
 pub(crate) use board::Boards;
+pub(crate) use census::LastCensus;
 pub(crate) use policy::{Compared, Copied};
 pub(crate) use prices::LastChanges;
 pub(crate) use runs::Runs;
@@ -73,6 +74,13 @@ pub(crate) use trial::{TrialBasis, TriedPrice};
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
                       img-src 'self' data:; connect-src 'self'; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
+
+/// Reads what may be in a field or the address of a page: for the fuzz targets.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn fuzzed(text: &str) {
+    let _ = (clock::clock(text), clock::instant(text, &jiff::tz::TimeZone::UTC));
+    let _ = (timeline_api::windows(text), prices::price(text));
+}
 
 /// Where there is no page: as a page to browsers, and else as the API does.
 pub(crate) async fn nowhere(headers: HeaderMap) -> Response {

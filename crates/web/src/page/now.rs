@@ -5,10 +5,11 @@ use axum::extract::State;
 use tradewind_daemon::live::Live;
 use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::rights::{Actor, Role};
-use tradewind_daemon::live::state::{Job, State as Books};
+use tradewind_daemon::live::state::State as Books;
 use tradewind_model::{PoolId, Time};
 
-use super::census::Census;
+use super::board;
+use super::census::{CardCounts, Census, OwnJobs};
 use super::reply::{PageResult, show as page};
 use super::shell::Shell;
 use super::words;
@@ -35,8 +36,9 @@ struct NowPage {
     more_pools: usize,
     /// No job was submitted yet.
     is_new: bool,
-    /// Of which pools the timeline is: all.
+    /// Of which pools the timeline is: all. And its height.
     board_pools: &'static str,
+    board_height: u32,
 }
 
 /// A number with its name.
@@ -82,16 +84,20 @@ struct Alert {
 pub(crate) async fn show(State(context): State<Context>, caller: Caller) -> PageResult {
     let shell = Shell::new(&context, &caller, "Now").await?;
     let actor = caller.actor;
+    let census = context.census.of(&context).await?;
     let look = context.see(move |live, moment| {
         let is_new = moment.state.last_job() == 0;
-        let census = Census::new(moment, &actor);
-        let cards = cards(moment, &actor, &census);
-        (cards, alerts(moment, &census), own(moment, census.own), pools(live), is_new)
+        let none = OwnJobs::default();
+        let jobs = census.own(&actor).unwrap_or(&none);
+        let cards = cards(moment, &actor, &census, jobs);
+        (cards, alerts(moment, jobs), own(moment, &jobs.open), pools(live), is_new)
     });
     let (cards, (alerts, more_alerts), own, mut pools, is_new) = look.await?;
+    let board_pools = "";
+    let sizes = pools.iter().map(|it| (it.pool.name.as_str(), it.pool.nodes));
+    let board_height = board::height(board_pools, sizes);
     pools.sort_by_key(|it| it.pool.price);
     let more_pools = pools.split_off(pools.len().min(POOLS)).len();
-    let board_pools = "";
     page(&NowPage {
         shell,
         cards,
@@ -102,6 +108,7 @@ pub(crate) async fn show(State(context): State<Context>, caller: Caller) -> Page
         more_pools,
         is_new,
         board_pools,
+        board_height,
     })
 }
 
@@ -112,22 +119,22 @@ const POOLS: usize = 5;
 
 /// What is to be done for the reader's own jobs: failures of the last day, holds that do not end
 /// by themselves.
-fn alerts(moment: &Moment<'_>, census: &Census<'_>) -> (Vec<Alert>, usize) {
-    let all = census.own_stuck.iter().chain(census.own_failed.iter().rev());
-    let alert = |job: &&Job| {
+fn alerts(moment: &Moment<'_>, jobs: &OwnJobs) -> (Vec<Alert>, usize) {
+    let all = jobs.stuck.iter().chain(jobs.failed.iter().rev());
+    let alert = |number: &u64| {
+        let job = moment.state.jobs.get(number)?;
         let document = views::jobs::whole(moment, job);
         let said = status_sentence(&document, None);
-        Alert { id: job.number, title: document.title(), said }
+        Some(Alert { id: job.number, title: document.title(), said })
     };
-    let more = (census.own_stuck.len() + census.own_failed.len()).saturating_sub(ALERTS);
-    (all.take(ALERTS).map(alert).collect(), more)
+    let more = (jobs.stuck.len() + jobs.failed.len()).saturating_sub(ALERTS);
+    (all.take(ALERTS).filter_map(alert).collect(), more)
 }
 
 /// Those that wait for a site that fails first, then by start.
-fn own(moment: &Moment<'_>, mut own: Vec<(bool, i64, &Job)>) -> (Vec<documents::Job>, usize) {
-    own.sort_unstable_by_key(|(is_well, start, job)| (*is_well, *start, job.number));
-    let count = own.len();
-    (own.iter().take(OWN).map(|(.., job)| views::jobs::line(moment, job)).collect(), count)
+fn own(moment: &Moment<'_>, open: &[(bool, i64, u64)]) -> (Vec<documents::Job>, usize) {
+    let jobs = open.iter().filter_map(|(.., number)| moment.state.jobs.get(number));
+    (jobs.take(OWN).map(|job| views::jobs::line(moment, job)).collect(), open.len())
 }
 
 fn pools(live: &Live) -> Vec<PoolLine> {
@@ -167,10 +174,10 @@ fn next_free(state: &Books, id: PoolId) -> NextFree {
 }
 
 /// Only what says something: no card counts nothing.
-fn cards(moment: &Moment<'_>, actor: &Actor, census: &Census<'_>) -> Vec<Card> {
+fn cards(moment: &Moment<'_>, actor: &Actor, census: &Census, own: &OwnJobs) -> Vec<Card> {
     let state = moment.state;
-    let mut cards = of_jobs(actor, census);
-    cards.extend(next_start(moment, census));
+    let mut cards = of_jobs(actor, &census.seen_by(actor));
+    cards.extend(next_start(moment, own));
     cards.extend(nodes(state, census.at_work));
     let account = Account::User(actor.user.clone());
     if state.accounts().knows(&account) {
@@ -193,7 +200,7 @@ fn card(name: &'static str, value: String, note: String, link: &str) -> Card {
 }
 
 /// The jobs that the reader may see: as many as the lists to which the cards lead.
-fn of_jobs(actor: &Actor, census: &Census<'_>) -> Vec<Card> {
+fn of_jobs(actor: &Actor, counts: &CardCounts) -> Vec<Card> {
     let names = match actor.role {
         Role::Administrator => ["running", "waiting", "held", "booked", "failed"],
         _ => ["of your jobs run", "wait", "are held", "are booked", "failed"],
@@ -207,18 +214,18 @@ fn of_jobs(actor: &Actor, census: &Census<'_>) -> Vec<Card> {
     };
     let lately = "in the last day".to_owned();
     let all = [
-        noted(of(names[0], census.running, "running", ""), ("longest for", census.longest)),
-        noted(of(names[1], census.waiting, "waiting", ""), ("oldest for", census.oldest)),
-        Card { alarm: true, ..of(names[2], census.held, "held", "") },
-        of(names[3], census.booked, "booked", ""),
-        Card { alarm: true, note: lately, ..of(names[4], census.failed, "failed", "&ended=day") },
+        noted(of(names[0], counts.running, "running", ""), ("longest for", counts.longest)),
+        noted(of(names[1], counts.waiting, "waiting", ""), ("oldest for", counts.oldest)),
+        Card { alarm: true, ..of(names[2], counts.held, "held", "") },
+        of(names[3], counts.booked, "booked", ""),
+        Card { alarm: true, note: lately, ..of(names[4], counts.failed, "failed", "&ended=day") },
     ];
     all.into_iter().filter(|card| card.value != "0").collect()
 }
 
 /// The next of the reader's own jobs that waits.
-fn next_start(moment: &Moment<'_>, census: &Census<'_>) -> Option<Card> {
-    let (at, number) = census.next?;
+fn next_start(moment: &Moment<'_>, own: &OwnJobs) -> Option<Card> {
+    let (at, number) = own.next?;
     let link = format!("/jobs/{number}");
     let wait = match at - moment.now.0 {
         ..=0 => "now".to_owned(),

@@ -225,7 +225,7 @@ impl PriceForm {
 }
 
 /// A price per node and second of one per node and hour, to the nearest micro-credit.
-fn price(text: &str) -> Result<Price, String> {
+pub(super) fn price(text: &str) -> Result<Price, String> {
     let text = text.trim();
     let said = format!("`{}` is not a price: write credits per node-hour, as in 7.2", shown(text));
     let credits: Credits = serde_json::from_str(text).map_err(|_| said.clone())?;

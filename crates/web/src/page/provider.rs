@@ -7,7 +7,7 @@ use cookie::SameSite;
 use serde::Deserialize;
 use std::net::SocketAddr;
 
-use super::assets::VERSION;
+use super::assets::version;
 use super::next::own;
 use super::reply::{PageResult, go, show};
 use super::session::{door, start};
@@ -53,7 +53,7 @@ struct Onward<'a> {
 /// Leads to the provider's page to sign out, whose address is `to`. It is no redirection: browsers
 /// let forms lead to our own pages only.
 pub(super) fn out(to: &str) -> PageResult {
-    show(&Onward { version: VERSION, title: "Signed out", next: to })
+    show(&Onward { version: version(), title: "Signed out", next: to })
 }
 
 fn provider(context: &Context) -> Answer<&Oidc> {
@@ -119,7 +119,7 @@ async fn enter(
     let issued = sign_in::admit(context, who, "signed in on the pages").await?;
     let (hash, token, agent) = (issued.hash, issued.id, agent_of(headers));
     let who = Newcomer { hash, token, user, agent, is_own_token: true, hint: Some(hint) };
-    let page = show(&Onward { version: VERSION, title: "Signed in", next })?;
+    let page = show(&Onward { version: version(), title: "Signed in", next })?;
     let page = start(context, headers, who, page).await?;
     let gone = context.auth.ours.set(COOKIE, "", 0, SameSite::Lax);
     Ok(page.and(header::SET_COOKIE, &gone))

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use tradewind_daemon::live::{Ask, Reply};
 
 use super::alternatives::{self, Alternative};
+use super::board;
 use super::clock::{clock, instant};
 use super::curve;
 use super::reply::{PageResult, go, show as page};
@@ -77,8 +78,9 @@ struct QuotePage {
     /// Criteria without a window, and why.
     none: Vec<Offer>,
     curve: Option<String>,
-    /// Of the windows.
+    /// Of the windows; and the height of their timeline.
     board_pools: String,
+    board_height: u32,
 }
 
 #[derive(Debug, Clone)]
@@ -128,6 +130,7 @@ async fn blank(context: &Context, caller: &Caller, filled: QuoteForm) -> Answer<
         none,
         curve: None,
         board_pools,
+        board_height: 0,
     })
 }
 
@@ -209,11 +212,15 @@ async fn answer(
             let points = alternatives::points(&windows);
             let curve = if points.len() > 1 { curve::front(points) } else { None };
             let board_pools = alternatives::pools(&windows);
+            let sizes = empty.sites.sites.iter().flat_map(|site| &site.pools);
+            let sizes = sizes.map(|pool| (pool.name.as_str(), pool.nodes));
+            let board_height = board::height(&board_pools, sizes);
             let without_offer = quotes.without_offer.filter(|it| it.ranges.is_some());
             let sooner = quotes.sooner().filter(|_| without_offer.is_none());
             let made = QuotePage { answered, windows, purse, sooner, without_offer, ..empty };
             let (advice, unknown) = (quotes.advice, quotes.unknown);
-            page(&QuotePage { none, curve, board_pools, advice, unknown, ..made })
+            let made = QuotePage { board_pools, board_height, ..made };
+            page(&QuotePage { none, curve, advice, unknown, ..made })
         }
         Err(failure) => {
             let (status, problem) = failure.parts();

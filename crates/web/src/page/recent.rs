@@ -138,7 +138,7 @@ fn price_table(trends: &Trends, drawn: &[usize], ahead: &PlannedPrices) -> Chart
 
 /// What nodes were for, from the bottom up: name and class.
 const USES: [(&str, &str); 4] = [
-    ("the market’s jobs at work", "worked"),
+    ("busy with the market’s jobs", "worked"),
     ("allocated, work not begun", "held"),
     ("owners’ own load", "owners"),
     ("down or not offered", "missing"),
@@ -187,8 +187,7 @@ fn use_of(trends: &Trends, chosen: &Chosen<'_>) -> Figure {
     Figure {
         id: "use",
         title: "Utilisation".to_owned(),
-        note: "Allocated is what the market’s jobs hold; at work is the part of it on which their \
-               work really runs."
+        note: "Allocated: the market’s jobs have these nodes. Busy: their work runs there."
             .to_owned(),
         legend: USES.iter().map(|(name, kind)| (area_mark(kind), (*name).to_owned())).collect(),
         svg: Some(areas(&frame, &layers)),

@@ -4,8 +4,9 @@ use askama::Template;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-use super::assets::VERSION;
+use super::assets::version;
 use crate::failure::ErrorResponse;
+use crate::views::sentence;
 
 /// A page that was made.
 #[derive(Debug)]
@@ -79,6 +80,7 @@ impl From<ErrorResponse> for Trouble {
 struct TroublePage<'a> {
     version: &'static str,
     status: StatusCode,
+    title: &'static str,
     message: &'a str,
     hint: &'a str,
 }
@@ -86,9 +88,17 @@ struct TroublePage<'a> {
 impl IntoResponse for Trouble {
     fn into_response(self) -> Response {
         let (status, problem) = self.0.parts();
-        let (message, hint) = (problem.message.as_str(), problem.hint.as_str());
-        let page = TroublePage { version: VERSION, status, message, hint };
-        let mut response = html(status, page.render().unwrap_or_else(|_| message.to_owned()));
+        let message = sentence::capital(problem.message.trim_end_matches('.'));
+        let hint = problem.hint.as_str();
+        let title = match status.as_u16() {
+            404 => "Not found",
+            401 | 403 => "Not allowed",
+            429 => "Too many requests",
+            400..500 => "Not accepted",
+            _ => "Not available",
+        };
+        let page = TroublePage { version: version(), status, title, message: &message, hint };
+        let mut response = html(status, page.render().unwrap_or_else(|_| message.clone()));
         response.extensions_mut().insert(self.0);
         response
     }

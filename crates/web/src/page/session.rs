@@ -10,7 +10,7 @@ use serde::Deserialize;
 use std::net::SocketAddr;
 use tradewind_daemon::audit::AuditKind;
 
-use super::assets::VERSION;
+use super::assets::version;
 use super::next::own;
 use super::provider;
 use super::reply::{Html, PageResult, go, show};
@@ -69,7 +69,7 @@ pub(crate) async fn form(
 pub(super) fn door(context: &Context, next: &str, wrong: Option<&str>) -> PageResult {
     let provider = context.oidc.as_ref().map(|it| it.provider().name.as_str());
     let address = format!("/signin/oidc?next={}", words::in_address(next));
-    show(&SignInPage { version: VERSION, next, wrong, provider, address: &address })
+    show(&SignInPage { version: version(), next, wrong, provider, address: &address })
 }
 
 /// Checks the token. A valid one is never refused, whatever others tried before.

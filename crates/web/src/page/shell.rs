@@ -5,7 +5,7 @@ use tradewind_daemon::live::site_health::Health;
 use tradewind_daemon::live::state::State;
 use tradewind_model::SiteId;
 
-use super::assets::VERSION;
+use super::assets::version;
 use crate::auth::Caller;
 use crate::clock::present;
 use crate::context::Context;
@@ -104,7 +104,7 @@ impl Shell {
                 let has_peers = !state.peers.directory.is_empty();
                 Shell {
                     title,
-                    version: VERSION,
+                    version: version(),
                     actor,
                     market: state.name.clone(),
                     policy: state.policy.clone(),

@@ -14,10 +14,10 @@ use super::words;
 use crate::auth::Caller;
 use crate::clock::present;
 use crate::context::Context;
-use crate::documents::{Credits, Project};
+use crate::documents::{Account, BudgetLine, CONSUMED_COLUMNS, Consumed, Credits, Project};
 use crate::extract::Selection;
 use crate::failure::{Answer, ErrorResponse};
-use crate::views::accounts::owns_any;
+use crate::views::accounts::{self, owns_any};
 use crate::views::projects;
 use crate::views::spending::{
     PoolIncome, SiteIncome, SpendingGroup, SpendingSum, earned, income, spent,
@@ -67,6 +67,8 @@ struct VisibleSpending {
     is_owner: bool,
     /// The reader's projects, with what is left.
     budgets: Vec<Project>,
+    /// Budgets of energy and carbon: whose, and a line for each limit.
+    power: Vec<(String, Vec<BudgetLine>)>,
 }
 
 impl Spending {
@@ -76,6 +78,16 @@ impl Spending {
 
     fn total(&self) -> Credits {
         Credits(self.found.lines.iter().map(|it| it.charged.0).sum())
+    }
+
+    /// Whether any sum says what nodes consumed.
+    fn is_electric(&self) -> bool {
+        self.found.lines.iter().any(|it| it.consumed.is_some())
+    }
+
+    /// Whether it is known of any site what its nodes consumed.
+    fn sites_are_electric(&self) -> bool {
+        self.found.earned.iter().any(|it| it.consumed.is_some())
     }
 
     /// Of a bar that is as long as the largest sum: a number from 0 to 100.
@@ -157,10 +169,16 @@ async fn found(
             earned: earned(state, &actor),
             pools: income(state, &actor),
             is_owner: owns_any(state, &actor),
+            power: power(accounts::budgets(state, &actor)),
             budgets: projects::list(state, &actor, None, BUDGETS, present(state)).projects,
         }
     });
     look.await
+}
+
+fn power(accounts: Vec<Account>) -> Vec<(String, Vec<BudgetLine>)> {
+    let lines = |it: Account| Some((it.account, it.budget?.lines()));
+    accounts.into_iter().filter_map(lines).take(BUDGETS).collect()
 }
 
 /// The same sums as CSV.
@@ -175,24 +193,27 @@ pub(crate) async fn csv(
         return Ok(file("income-by-pool", pools_as_csv(&found.pools)));
     }
     let (name, _) = group.names();
-    let mut text = format!("{name},job,node_seconds,credits\n");
+    let mut text = format!("{name},job,node_seconds,credits,{}\n", CONSUMED_COLUMNS.join(","));
     for it in &found.lines {
         let job = it.job.map(|it| it.to_string()).unwrap_or_default();
         let seconds = it.node_seconds.map(|it| it.to_string()).unwrap_or_default();
         let cells = [quoted(&it.name), job, seconds, words::plain(&it.charged)];
-        text += &(cells.join(",") + "\n");
+        text += &line(cells, it.consumed);
     }
     Ok(file(&format!("spending-by-{name}"), text))
 }
 
 fn pools_as_csv(pools: &[PoolIncome]) -> String {
-    let mut text = "month,pool,node_seconds,credits\n".to_owned();
+    let mut text = format!("month,pool,node_seconds,credits,{}\n", CONSUMED_COLUMNS.join(","));
     for it in pools {
-        let cells =
-            [&it.month, &quoted(&it.pool), &it.node_seconds.to_string(), &words::plain(&it.income)];
-        text += &(cells.map(String::as_str).join(",") + "\n");
+        let (seconds, income) = (it.node_seconds.to_string(), words::plain(&it.income));
+        text += &line([it.month.clone(), quoted(&it.pool), seconds, income], it.consumed);
     }
     text
+}
+
+fn line(cells: [String; 4], consumed: Option<Consumed>) -> String {
+    [&cells[..], &Consumed::cells(consumed)[..]].concat().join(",") + "\n"
 }
 
 fn file(name: &str, text: String) -> Response {

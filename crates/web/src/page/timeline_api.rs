@@ -165,7 +165,7 @@ fn body(shown: &Shown, view: &View, caller: &Caller) -> Answer<Vec<u8>> {
     let board = &shown.board;
     let last = view.rows.end.min(board.rows());
     let named = if view.rows.len() as u32 <= NAMES { view.rows.start..last } else { 0..0 };
-    let names = named.map(|row| board.row_name(row)).collect();
+    let names = named.map(|row| board.row_name(row).to_owned()).collect();
     let picture = board.picture(view, &|task| sight(&caller.actor, task));
     let part = TimelineSlice { seq: shown.seq(), now: shown.now(), names, picture: &picture };
     let mut body = serde_json::to_vec(&part)
@@ -206,7 +206,10 @@ pub(crate) async fn digest(
         let found = board.digest(&area, max, &|task| sight(&caller.actor, task));
         let lane = |row: u32| board.lanes().iter().find(|lane| lane.rows.contains(&row));
         let pool = |row: u32| lane(row).map_or("", |lane| lane.name.as_str());
-        let name = |row: &u32| format!("{} {}", pool(*row), board.row_name(*row));
+        let name = |row: &u32| match board.row_name(*row) {
+            "" => format!("a node of {}", pool(*row)),
+            name => format!("{} {name}", pool(*row)),
+        };
         let kinds = found.kinds.iter().map(|(kind, (tasks, held))| (*kind as u8, *tasks, *held));
         PlaceContent {
             tasks: found.kinds.values().map(|(tasks, _)| tasks).sum(),
@@ -253,7 +256,7 @@ pub(crate) async fn places(
     Ok(Json(RowRanges { places: places.await? }))
 }
 
-fn windows(text: &str) -> Answer<Vec<(usize, u32, i64, i64)>> {
+pub(super) fn windows(text: &str) -> Answer<Vec<(usize, u32, i64, i64)>> {
     let window = |text: &str| {
         let mut words = text.split(':');
         let found = (

@@ -52,15 +52,15 @@ pub(crate) fn sentence(text: &str) -> Safe<String> {
     Safe(sentence::with_moments(text).iter().map(piece).collect())
 }
 
-/// A text of the command line, in which code is between back-ticks.
+/// A text of the command line, in which code is between back-ticks, and moments may stand.
 pub(crate) fn with_code(text: &str) -> Safe<String> {
-    let parts = text.split('`').map(escaped).enumerate();
+    let parts = text.split('`').enumerate();
     // An odd number of marks: the last one is none.
     let last = text.matches('`').count();
-    let part = |(place, part): (usize, String)| match place % 2 == 1 {
-        true if place == last => format!("`{part}"),
-        true => format!("<code>{part}</code>"),
-        false => part,
+    let part = |(place, part): (usize, &str)| match place % 2 == 1 {
+        true if place == last => format!("`{}", escaped(part)),
+        true => format!("<code>{}</code>", escaped(part)),
+        false => sentence(part).0,
     };
     Safe(parts.map(part).collect())
 }

@@ -4,16 +4,18 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Deserialize;
+use tradewind_daemon::live::budgets::{BudgetHolder, PowerLimits};
 use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::{Ask, Unknown};
 use tradewind_io::hidden::is_hidden;
+use tradewind_model::Carbon;
 use utoipa::IntoParams;
 
 use super::openapi::Refusals;
 use super::page;
 use crate::auth::Caller;
 use crate::context::Context;
-use crate::documents::{AccountList, Statement, Transfer};
+use crate::documents::{self, AccountList, BudgetLimits, Kwh, Statement, Thousandths, Transfer};
 use crate::extract::{At, Document, Selection};
 use crate::failure::{Answer, ErrorResponse};
 use crate::notes;
@@ -101,6 +103,74 @@ pub(crate) async fn statement(
     found
         .map(Json)
         .ok_or_else(|| ErrorResponse::unknown("there is no such account, or not for you"))
+}
+
+/// An account, with its budget of energy and carbon if it has one.
+#[utoipa::path(
+    get, path = "/v1/accounts/{account}/budget", tag = "money", operation_id = "show_budget",
+    params(("account" = String, Path, description = "`user:NAME` or `project:NAME`")),
+    responses((status = 200, description = "the account", body = documents::Account), Refusals),
+)]
+pub(crate) async fn show_budget(
+    State(context): State<Context>,
+    caller: Caller,
+    At(text): At<String>,
+) -> Answer<Json<documents::Account>> {
+    let account = parse(&text, "account")?;
+    let found = context.look(move |live| {
+        let seen = accounts::may_see(live.state(), &caller.actor, &account);
+        seen.then(|| accounts::account(live.state(), &account))
+    });
+    let unknown = || ErrorResponse::unknown("there is no such account, or not for you");
+    found.await?.map(Json).ok_or_else(unknown)
+}
+
+/// Limits what the jobs of a user or a project may consume: administrators may. What is left out has
+/// no limit from now on.
+#[utoipa::path(
+    put, path = "/v1/accounts/{account}/budget", tag = "money", operation_id = "limit_power",
+    request_body = BudgetLimits,
+    params(("account" = String, Path, description = "`user:NAME` or `project:NAME`")),
+    responses((status = 200, description = "the account", body = documents::Account), Refusals),
+)]
+pub(crate) async fn budget(
+    State(context): State<Context>,
+    caller: Caller,
+    At(text): At<String>,
+    Document(limits): Document<BudgetLimits>,
+) -> Answer<Json<documents::Account>> {
+    let account = parse(&text, "account")?;
+    let holder = BudgetHolder::parse(&text).ok_or_else(|| {
+        let hint = "write `user:NAME` or `project:NAME`";
+        ErrorResponse::invalid("this account uses no energy", hint).in_field("account")
+    })?;
+    let limits = power_limits(&limits)?;
+    context.ask(caller.actor, Ask::Budget { holder, limits }).await?;
+    context.look(move |live| accounts::account(live.state(), &account)).await.map(Json)
+}
+
+fn power_limits(limits: &BudgetLimits) -> Answer<PowerLimits> {
+    let wrong = |field: &str, hint: &str| {
+        ErrorResponse::invalid("no amount from 0 up", hint).in_field(field)
+    };
+    let energy = |limit: Option<Kwh>, field: &str| {
+        let read =
+            |it: Kwh| it.energy().ok_or_else(|| wrong(field, "kWh, with at most six decimals"));
+        limit.map(read).transpose()
+    };
+    let carbon = |limit: Option<Thousandths>, field: &str| {
+        let read = |it: Thousandths| {
+            let good = Some(Carbon(it.0)).filter(|it| it.0 >= 0);
+            good.ok_or_else(|| wrong(field, "grams, with at most three decimals"))
+        };
+        limit.map(read).transpose()
+    };
+    Ok(PowerLimits {
+        energy: energy(limits.energy_kwh, "energy_kwh")?,
+        energy_month: energy(limits.energy_kwh_month, "energy_kwh_month")?,
+        carbon: carbon(limits.carbon_g, "carbon_g")?,
+        carbon_month: carbon(limits.carbon_g_month, "carbon_g_month")?,
+    })
 }
 
 /// Moves money: administrators may.

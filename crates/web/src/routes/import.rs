@@ -73,6 +73,15 @@ fn told(mistake: Mistake) -> ErrorResponse {
     if field.is_empty() { failure } else { failure.in_field(format!("rows[{row}].{field}")) }
 }
 
+/// Reads a body that may be a table: for the fuzz targets.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn fuzzed(bytes: &[u8]) {
+    let Ok(ImportTable { rows }) = crate::extract::read(bytes) else { return };
+    for it in rows {
+        let _ = row(it);
+    }
+}
+
 type RowError = (&'static str, ErrorResponse);
 
 fn row(it: ImportRow) -> Result<AccountingRow, RowError> {

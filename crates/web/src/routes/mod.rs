@@ -105,6 +105,7 @@ fn guarded() -> Router<Context> {
         .route("/v1/sites/{site}/pools/{pool}/price", put(sites::price))
         .route("/v1/accounts", get(accounts::list))
         .route("/v1/accounts/{account}", get(accounts::statement))
+        .route("/v1/accounts/{account}/budget", get(accounts::show_budget).put(accounts::budget))
         .route("/v1/transfers", post(accounts::transfer))
         .route("/v1/import", post(import::import))
         .route("/v1/export", get(import::export))

@@ -60,6 +60,12 @@ fn check_items(bytes: &[u8]) -> Answer<()> {
     Err(failure.with(Usage { limit, used, allowed, wait: 0 }))
 }
 
+/// Reads a body that may be a submission: for the fuzz targets.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn fuzzed(bytes: &[u8]) {
+    let _ = read(bytes);
+}
+
 /// What was submitted, and what is probably not meant.
 fn read(bytes: &[u8]) -> Answer<(Submission, Vec<String>)> {
     check_items(bytes)?;

@@ -93,11 +93,10 @@ impl Board {
         for lane in &self.lanes {
             let first = board.names.len() as u32;
             for row in lane.rows.clone() {
-                let stays = keep(&lane.name, &self.row_name(row));
+                let stays = keep(&lane.name, self.row_name(row));
                 places.push((stays, board.names.len() as u32));
                 if stays {
-                    let number = || (row - lane.rows.start + 1).to_string();
-                    board.names.push(self.names[row as usize].clone().or_else(|| Some(number())));
+                    board.names.push(self.names[row as usize].clone());
                 }
             }
             let rows = first..board.names.len() as u32;
@@ -135,13 +134,9 @@ impl Board {
         joined(free.chain(taken).take(nodes as usize))
     }
 
-    /// What the row's node is called; without a name, its number in the pool, from 1.
-    pub(crate) fn row_name(&self, row: u32) -> String {
-        if let Some(Some(name)) = self.names.get(row as usize) {
-            return name.clone();
-        }
-        let lane = self.lanes.iter().find(|lane| lane.rows.contains(&row));
-        lane.map_or_else(String::new, |lane| (row - lane.rows.start + 1).to_string())
+    /// What the row's node is called; empty: no task has told yet. A number would look like a name.
+    pub(crate) fn row_name(&self, row: u32) -> &str {
+        self.names.get(row as usize).and_then(Option::as_deref).unwrap_or_default()
     }
 
     /// The rectangles that meet the rows and `[from, until)`. Logarithmic, and linear in those

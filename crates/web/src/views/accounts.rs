@@ -3,12 +3,18 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
+use tradewind_daemon::live::budgets::{self, BudgetHolder};
 use tradewind_daemon::live::money::{self, Account, Motive};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::State;
+use tradewind_model::{Consumption, Time};
 
 use super::projects;
-use crate::documents::{self, AccountList, Credits, Posting, Statement};
+use crate::clock::present;
+use crate::documents::{
+    self, AccountList, Budget, BudgetLimits, Consumed, Credits, Kwh, Posting, Statement,
+    Thousandths,
+};
 
 /// How much of an account a user may see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -76,9 +82,75 @@ pub(crate) fn held_of(state: &State, payer: &Account) -> i128 {
     held(state).get(payer).copied().unwrap_or(0)
 }
 
-fn line(account: &Account, balance: i128, held: &BTreeMap<Account, i128>) -> documents::Account {
-    let held = Credits(held.get(account).copied().unwrap_or(0));
-    documents::Account { account: account.to_string(), balance: Credits(balance), held }
+fn line(account: &Account, balance: i128, sums: &AccountSums) -> documents::Account {
+    let held = Credits(sums.held.get(account).copied().unwrap_or(0));
+    documents::Account {
+        account: account.to_string(),
+        balance: Credits(balance),
+        held,
+        consumed: sums.consumed.get(account).copied().and_then(Consumed::of),
+        budget: sums.budgets.get(account).copied(),
+    }
+}
+
+/// What is said of accounts beside their balances.
+pub(crate) struct AccountSums {
+    held: BTreeMap<Account, i128>,
+    consumed: BTreeMap<Account, Consumption>,
+    budgets: BTreeMap<Account, Budget>,
+}
+
+impl AccountSums {
+    /// Linear in the jobs for which something is held, and in the usage that is kept.
+    pub(crate) fn of(state: &State) -> AccountSums {
+        let mut consumed = BTreeMap::<Account, Consumption>::new();
+        for (place, sum) in &state.used().0 {
+            let payer = match &place.project {
+                Some(project) => Account::Project(project.clone()),
+                None => Account::User(place.user.clone()),
+            };
+            *consumed.entry(payer).or_default() += sum.consumed;
+            *consumed.entry(Account::Owner(place.site.clone())).or_default() += sum.consumed;
+        }
+        let held = state.power_held();
+        let budget = |(holder, it): (&BudgetHolder, &budgets::Budget)| {
+            let account = match holder {
+                BudgetHolder::User(name) => Account::User(name.clone()),
+                BudgetHolder::Project(name) => Account::Project(name.clone()),
+            };
+            let held = held.get(holder).copied().unwrap_or_default();
+            (account, shown(it, held, present(state)))
+        };
+        let budgets = state.budgets().0.iter().map(budget).collect();
+        AccountSums { held: self::held(state), consumed, budgets }
+    }
+}
+
+fn shown(it: &budgets::Budget, held: Consumption, now: Time) -> Budget {
+    let budgets::PowerLimits { energy, energy_month, carbon, carbon_month } = it.limits;
+    Budget {
+        limits: BudgetLimits {
+            energy_kwh: energy.map(Kwh::from),
+            energy_kwh_month: energy_month.map(Kwh::from),
+            carbon_g: carbon.map(Thousandths::from),
+            carbon_g_month: carbon_month.map(Thousandths::from),
+        },
+        used: it.used.into(),
+        used_this_month: it.used_in_month_of(now).into(),
+        held: held.into(),
+    }
+}
+
+/// Accounts with budgets of energy or carbon that the caller may see.
+pub(crate) fn budgets(state: &State, actor: &Actor) -> Vec<documents::Account> {
+    let sums = AccountSums::of(state);
+    let seen = sums.budgets.keys().filter(|account| may_see(state, actor, account));
+    seen.map(|account| line(account, state.accounts().balance(account), &sums)).collect()
+}
+
+/// An account with its budget, as it is now.
+pub(crate) fn account(state: &State, account: &Account) -> documents::Account {
+    line(account, state.accounts().balance(account), &AccountSums::of(state))
 }
 
 /// A page of accounts. Those of jobs are left out: they are in the jobs.
@@ -88,7 +160,7 @@ pub(crate) fn list(
     after: Option<&Account>,
     limit: usize,
 ) -> AccountList {
-    let held = held(state);
+    let sums = AccountSums::of(state);
     let all: BTreeMap<&Account, i128> = state.accounts().balances().collect();
     let from = after.map_or(Bound::Unbounded, Bound::Excluded);
     let visible =
@@ -99,7 +171,7 @@ pub(crate) fn list(
     let page: Vec<documents::Account> = found
         .by_ref()
         .take(limit)
-        .map(|(account, balance)| line(account, *balance, &held))
+        .map(|(account, balance)| line(account, *balance, &sums))
         .collect();
     let next = found.next().and_then(|_| page.last().map(|it| it.account.clone()));
     AccountList { accounts: page, next }
@@ -123,7 +195,7 @@ pub(crate) fn statement(
     let page: Vec<Posting> = postings.by_ref().take(limit).map(posting).collect();
     let next = postings.next().and_then(|_| page.last().map(|it| it.number));
     let balance = state.accounts().balance(account);
-    Statement { account: line(account, balance, &held(state)), postings: page, next }
+    Statement { account: line(account, balance, &AccountSums::of(state)), postings: page, next }
 }
 
 /// Which postings are wanted, by what readers filter for.

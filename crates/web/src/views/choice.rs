@@ -49,7 +49,7 @@ pub(crate) fn other(state: &State, job: &Job, it: &WeighedPool, got: Option<Got>
             closed(job, it.pool)
         }
         (Verdict::Against(why), _) => against(why, job),
-        (Verdict::From(_), None) => "suits".to_owned(),
+        (Verdict::From(_), None) => "possible".to_owned(),
         (Verdict::From(start), Some(got)) => {
             beside(Got { start: *start, length: it.length, cost }, got)
         }
@@ -136,7 +136,7 @@ fn against(why: &Against, job: &Job) -> String {
         }
         Against::Size => "it takes no jobs of this size".to_owned(),
         Against::Narrow(nodes) => {
-            format!("{nodes} of the {tasks} nodes that it needs: only with others")
+            format!("{nodes} of the {tasks} nodes that it needs: too small alone")
         }
         Against::Budget(max) => format!("beyond the budget of {} credits", credits(*max)),
         Against::Late(finish) => {

@@ -14,7 +14,7 @@ use tradewind_model::{JobShape, Pool, PoolId, Shapes};
 use super::status::Moment;
 use super::{at_peer, choice, failures, limits, promises, words};
 use crate::documents::{
-    self, ArrayPlace, Booking, Credits, ExitStatus, HistoryEntry, Home, JobList, Together,
+    self, ArrayPlace, Booking, Consumed, Credits, ExitStatus, HistoryEntry, Home, JobList, Together,
 };
 
 /// How much lists show of each job.
@@ -119,6 +119,7 @@ pub(crate) fn line(moment: &Moment<'_>, job: &Job) -> documents::Job {
         cost_at_most: status.cost_at_most,
         paid: job.paid.into(),
         held: held(state, job),
+        consumed: Consumed::of(state.consumed_by(job, moment.now)),
         exit: exit(job.phase()),
         restarts: job.attempt,
         cancelled_by: job.cancelled_by.clone(),

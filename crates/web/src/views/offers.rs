@@ -4,7 +4,7 @@ use tradewind_daemon::live::state::Booking;
 use tradewind_model::{Demand, Money, Pools};
 
 use super::limits;
-use crate::documents::{Offer, OfferedNodes, Times};
+use crate::documents::{Consumed, Offer, OfferedNodes, Times};
 
 /// No window by this criterion.
 pub(crate) fn no_offer(criterion: String, exact: bool, reason: String) -> Offer {
@@ -20,6 +20,7 @@ fn empty(criterion: String, exact: bool) -> Offer {
         expected_start: None,
         finish: None,
         cost: None,
+        consumed: None,
         slack: None,
         basis: None,
         expires: None,
@@ -39,8 +40,11 @@ pub fn offer(
 ) -> Offer {
     let shape = demand.shape_at(&booking.place);
     let demand = shape.as_ref().unwrap_or(demand);
-    let shares = booking.place.shares(demand.processors);
-    let nodes = shares.zip(&booking.ends).zip(&booking.prices).map(|((share, end), price)| {
+    let shares = || booking.place.shares(demand.processors);
+    let consumed = shares().zip(&booking.ends);
+    let consumed = consumed.map(|(share, end)| pools.consumption_of(share, (booking.start, *end)));
+    let consumed = Consumed::of(consumed.sum());
+    let nodes = shares().zip(&booking.ends).zip(&booking.prices).map(|((share, end), price)| {
         let pool = pools.pool(share.pool);
         let limit = *end - booking.start;
         let times = limits::times(demand, pool);
@@ -63,6 +67,7 @@ pub fn offer(
         start: Some(booking.start.0),
         finish: booking.ends.iter().max().map(|end| end.0),
         cost: Some(cost.into()),
+        consumed,
         nodes: nodes.collect(),
         ..empty(criterion, exact)
     }

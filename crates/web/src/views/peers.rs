@@ -11,6 +11,7 @@ use crate::documents::{Credits, Peer, PeerList};
 /// All peers that were ever configured. Linear in the jobs that are kept.
 pub(crate) fn list(live: &Live, actor: &Actor) -> PeerList {
     let state = live.state();
+    let is_administrator = actor.role == Role::Administrator;
     let count =
         |suits: &dyn Fn(&Job) -> bool| state.jobs.values().filter(|job| suits(job)).count() as u64;
     let peers = state.peers.directory.iter().map(|(&peer, known)| {
@@ -39,6 +40,9 @@ pub(crate) fn list(live: &Live, actor: &Actor) -> PeerList {
             min_standing: limits.min_standing,
             kept: standing.kept,
             broken: standing.broken,
+            checks_right: known.checks.map_or(0, |checks| checks.right),
+            checks_wrong: known.checks.map_or(0, |checks| checks.wrong),
+            last_check: known.checks.filter(|_| is_administrator).map(|checks| checks.job),
             name: known.name.clone(),
             market: known.market.clone(),
             configured: live.settings().peers.contains(&known.name),
@@ -47,7 +51,7 @@ pub(crate) fn list(live: &Live, actor: &Actor) -> PeerList {
             jobs_there: count(&|job| went(job, Phase::Away)),
             jobs_here: count(&came),
             in_doubt: count(&|job| went(job, Phase::Handing)),
-            balance: (actor.role == Role::Administrator).then_some(Credits(balance)),
+            balance: is_administrator.then_some(Credits(balance)),
         }
     });
     PeerList { peers: peers.collect(), searches: live.searches() as u64, receipt_key: None }

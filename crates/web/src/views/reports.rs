@@ -5,23 +5,24 @@ use std::collections::BTreeMap;
 use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::{Finish, Job, Part, Phase, State};
-use tradewind_model::{SiteId, Time};
+use tradewind_model::{Consumption, SiteId, Time};
 
 use super::accounts::owns;
 use crate::clock::present;
-use crate::documents::{Credits, Report, SiteReport, TogetherReport, UserReport};
+use crate::documents::{Consumed, Credits, Report, SiteReport, TogetherReport, UserReport};
 
 /// What users and sites did, by the jobs that are kept. Linear in these.
 pub(crate) fn report(state: &State, actor: &Actor) -> Report {
     let from = state.jobs.values().map(|job| job.submitted).min();
-    let mut users = BTreeMap::<&str, (UserReport, i64, i64)>::new();
+    let mut users = BTreeMap::<&str, UserCount>::new();
     for job in state.jobs.values().filter(|job| actor.may_act_for(&job.user)) {
-        count(present(state), job, users.entry(&job.user).or_default());
+        count(state, job, users.entry(&job.user).or_default());
     }
-    let users = users.into_iter().map(|(user, (report, waits, started))| UserReport {
+    let users = users.into_iter().map(|(user, it)| UserReport {
         user: user.to_owned(),
-        mean_wait: (started > 0).then(|| waits / started),
-        ..report
+        mean_wait: (it.started > 0).then(|| it.waits / it.started),
+        consumed: Consumed::of(it.consumed),
+        ..it.report
     });
     let sites = 0..state.market.pools().sites().len();
     Report {
@@ -43,7 +44,18 @@ fn skews(state: &State, actor: &Actor, of: fn(&Job) -> bool) -> Option<TogetherR
     Some(TogetherReport { starts, mean_skew_ms, max_skew_ms })
 }
 
-fn count(now: Time, job: &Job, (report, waits, started): &mut (UserReport, i64, i64)) {
+/// What a user's jobs come to so far.
+#[derive(Default)]
+struct UserCount {
+    report: UserReport,
+    /// Seconds of those that started.
+    waits: i64,
+    started: i64,
+    consumed: Consumption,
+}
+
+fn count(state: &State, job: &Job, to: &mut UserCount) {
+    let (now, report) = (present(state), &mut to.report);
     report.jobs += 1;
     match job.phase() {
         Phase::Over(Finish::Completed) => report.completed += 1,
@@ -51,11 +63,12 @@ fn count(now: Time, job: &Job, (report, waits, started): &mut (UserReport, i64, 
         _ => report.active += 1,
     }
     if let Some(began) = job.began() {
-        *waits += (began - job.submitted).0;
-        *started += 1;
+        to.waits += (began - job.submitted).0;
+        to.started += 1;
     }
     report.node_seconds += job.parts().iter().map(|part| ran(now, job, part)).sum::<i64>();
     report.spent = Credits(report.spent.0 + i128::from(job.paid.0));
+    to.consumed += state.consumed_by(job, now);
 }
 
 /// Node-seconds that a part ran so far.
@@ -72,10 +85,11 @@ fn site(state: &State, actor: &Actor, place: usize, from: Option<Time>) -> SiteR
     let here = |(job, part): &(&Job, &Part)| {
         state.site_of(part.pool) == id && job.works_since(part).is_some()
     };
-    let (mut number, mut node_seconds) = (0, 0);
+    let (mut number, mut node_seconds, mut consumed) = (0, 0, Consumption::default());
     for (job, part) in parts.filter(here) {
         number += 1;
         node_seconds += ran(present(state), job, part);
+        consumed += state.consumed_in_part(job, part, present(state));
     }
     let nodes: u32 = pools.as_slice().iter().filter(|it| it.site == id).map(|it| it.nodes).sum();
     let all = from.map(|from| (present(state) - from).0 * i64::from(nodes)).filter(|all| *all > 0);
@@ -85,6 +99,7 @@ fn site(state: &State, actor: &Actor, place: usize, from: Option<Time>) -> SiteR
         parts: number,
         node_seconds,
         utilisation: all.map(|all| node_seconds as f64 / all as f64),
+        consumed: Consumed::of(consumed),
         earned: seen.then(|| Credits(state.accounts().balance(&Account::Owner(name.clone())))),
         site: name,
     }

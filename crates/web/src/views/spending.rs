@@ -8,11 +8,12 @@ use tradewind_daemon::live::money::Motive;
 use tradewind_daemon::live::projects::text_of_month;
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::State;
+use tradewind_model::Consumption;
 
 use super::accounts::owns;
 use super::jobs;
 use super::usage::{By, sums};
-use crate::documents::Credits;
+use crate::documents::{Consumed, Credits};
 
 /// What sums of spending are grouped by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +63,8 @@ pub(crate) struct SpendingSum {
     pub(crate) node_seconds: Option<i64>,
     /// What was paid.
     pub(crate) charged: Credits,
+    /// What nodes consumed in that time, where that is known.
+    pub(crate) consumed: Option<Consumed>,
 }
 
 /// What the reader may see of what was spent in these months, of this project if one is named: months
@@ -84,6 +87,7 @@ pub(crate) fn spent(
             job: None,
             node_seconds: Some(it.node_seconds),
             charged: it.charged,
+            consumed: it.consumed,
         })
         .collect();
     match group {
@@ -108,6 +112,7 @@ fn by_job(state: &State, actor: &Actor, project: Option<&String>) -> Vec<Spendin
             job: Some(number),
             node_seconds: None,
             charged: Credits(paid),
+            consumed: Consumed::of(job.consumed),
         })
     };
     let mut lines: Vec<SpendingSum> = all.into_iter().filter_map(line).collect();
@@ -126,6 +131,8 @@ pub(crate) struct PoolIncome {
     pub(crate) node_seconds: i64,
     /// What the owner got.
     pub(crate) income: Credits,
+    /// What nodes consumed in that time, where that is known.
+    pub(crate) consumed: Option<Consumed>,
 }
 
 /// Income of pools of the reader's own sites by month, the latest first; administrators see all.
@@ -142,6 +149,7 @@ pub(crate) fn income(state: &State, actor: &Actor) -> Vec<PoolIncome> {
         pool: it.pool.clone(),
         node_seconds: i64::try_from(sum.node_seconds).unwrap_or(i64::MAX),
         income: Credits(i128::from(sum.income.0)),
+        consumed: Consumed::of(sum.consumed),
     };
     all.into_iter().map(line).collect()
 }
@@ -157,23 +165,28 @@ pub(crate) struct SiteIncome {
     pub(crate) node_seconds: i64,
     /// What was paid.
     pub(crate) charged: Credits,
+    /// What nodes consumed in that time, where that is known.
+    pub(crate) consumed: Option<Consumed>,
 }
 
 /// Income of the reader's own sites by month, the latest first; administrators see all.
 pub(crate) fn earned(state: &State, actor: &Actor) -> Vec<SiteIncome> {
-    let mut all = BTreeMap::<(i64, &str), (i128, i128)>::new();
+    type Sums = (i128, i128, Consumption);
+    let mut all = BTreeMap::<(i64, &str), Sums>::new();
     for (place, used) in &state.used().0 {
         if actor.role == Role::Administrator || owns(state, actor, &place.site) {
             let sum = all.entry((-place.month, place.site.as_str())).or_default();
             sum.0 += used.node_seconds;
             sum.1 += i128::from(used.charged.0);
+            sum.2 += used.consumed;
         }
     }
-    let line = |((month, site), (seconds, charged)): ((i64, &str), (i128, i128))| SiteIncome {
+    let line = |((month, site), (seconds, charged, consumed)): ((i64, &str), Sums)| SiteIncome {
         month: text_of_month(-month),
         site: site.to_owned(),
         node_seconds: i64::try_from(seconds).unwrap_or(i64::MAX),
         charged: Credits(charged),
+        consumed: Consumed::of(consumed),
     };
     all.into_iter().map(line).collect()
 }

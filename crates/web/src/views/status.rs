@@ -162,11 +162,15 @@ impl<'a> Moment<'a> {
     /// When the job's work is expected to begin, seconds in market time.
     pub(crate) fn start_of(&self, job: &Job) -> Option<Time> {
         match job.phase() {
+            // When a site that fails is there again is not known.
+            Phase::Waiting | Phase::Held(JobHold::Booked)
+                if !failures::of_job(self.state, job).is_empty() =>
+            {
+                None
+            }
             Phase::Held(JobHold::Booked) => {
                 job.booking.as_ref().map(|booking| booking.start.max(self.now))
             }
-            // When a site that fails is there again is not known.
-            Phase::Waiting if !failures::of_job(self.state, job).is_empty() => None,
             // What should have started by now is expected to start at any moment.
             Phase::Waiting if self.plan.is_some() => {
                 self.planned(job.id()?).map(|planned| planned.start.max(self.now))

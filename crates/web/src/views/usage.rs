@@ -10,7 +10,9 @@ use tradewind_daemon::live::used::{UsageKey, UsageSum};
 use tradewind_model::Money;
 
 use super::projects::may_see_all;
-use crate::documents::{Credits, ImportKind, ImportRole, ImportRow, ImportTable, Usage, UsageList};
+use crate::documents::{
+    Consumed, Credits, ImportKind, ImportRole, ImportRow, ImportTable, Usage, UsageList,
+};
 
 /// What sums are grouped by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +60,7 @@ pub(crate) fn sums(
         sum.parts += used.parts;
         sum.node_seconds += used.node_seconds;
         sum.charged += used.charged;
+        sum.consumed += used.consumed;
     }
     let line = |((month, project, user, site), it): ((Option<i64>, _, _, _), UsageSum)| Usage {
         month: month.map(text_of_month),
@@ -67,6 +70,7 @@ pub(crate) fn sums(
         parts: it.parts,
         node_seconds: i64::try_from(it.node_seconds).unwrap_or(i64::MAX),
         charged: it.charged.into(),
+        consumed: Consumed::of(it.consumed),
     };
     UsageList { usage: all.into_iter().map(line).collect() }
 }

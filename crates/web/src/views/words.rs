@@ -159,6 +159,9 @@ pub(crate) fn held(hold: &JobHold) -> (&'static str, String) {
         JobHold::Capped(why) => {
             return ("SiteLimit", format!("it waits for a limit of the sites: {why}"));
         }
+        JobHold::OverBudget(why) => {
+            return ("AssocGrpEnergyMinutes", format!("it waits for a budget: {why}"));
+        }
         JobHold::Rejected(why) => {
             return ("JobLaunchFailedHeld", format!("sites would not start it: {why}"));
         }
@@ -303,6 +306,7 @@ pub(crate) fn set_back(setback: &Setback, pool: impl Fn(PoolId) -> String) -> St
         Setback::Lost => "its nodes died or were lost".to_owned(),
         Setback::Preempted => "its nodes were taken away for a job of higher priority".to_owned(),
         Setback::Funds => "its payer had too little".to_owned(),
+        Setback::OverBudget => "a budget of energy or carbon had too little left".to_owned(),
         Setback::Requeued(by) => format!("requeued by {by}"),
         Setback::Capped(at, word) => format!("{} has a limit: {word}", pool(*at)),
         Setback::BarrierTimedOut(missing, why) => {

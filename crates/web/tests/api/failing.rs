@@ -138,6 +138,37 @@ fn a_job_that_waits_for_a_lost_site_says_so() {
     stage.stop();
 }
 
+/// A window that is booked at a lost site is no start to expect: when it begins is not known.
+#[test]
+fn a_window_at_a_lost_site_is_not_expected_to_begin() {
+    let stage = Stage::new();
+    // All offers here are for a window at alpha.
+    let quotes = stage.call("ana", "POST", "/v1/quotes", crate::stage::job(1)).1;
+    let path = format!("/v1/jobs?quote={}", quotes["quotes"][0]["id"]);
+    let job = stage.call("ana", "POST", &path, crate::stage::job(1)).1["jobs"][0].clone();
+    let until = |reason: &str| {
+        let begun = Instant::now();
+        loop {
+            let told = stage.get("ana", &format!("/v1/jobs/{job}")).1;
+            if told["reason"] == reason {
+                return told;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "{told:#}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let booked = until("Reservation");
+    let start = &booked["booking"]["start"];
+    assert_eq!(&booked["expected_start"]["at"], start, "{booked:#}");
+    stage.hands[0].fail(Some(SiteError::Away(SAID.to_owned())));
+    let lost = until("SiteNotAvailable");
+    assert_eq!(&lost["booking"]["start"], start);
+    assert!(start.is_i64() && lost["expected_start"].is_null(), "{lost:#}");
+    stage.hands[0].fail(None);
+    assert_eq!(&until("Reservation")["expected_start"]["at"], start);
+    stage.stop();
+}
+
 /// What runs at a site that is lost is not said to be over, nor to run for sure.
 #[test]
 fn a_job_at_a_lost_site_says_what_is_known() {

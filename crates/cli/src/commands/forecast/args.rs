@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use tradewind_io::campaign::{EstimateKind, Overrun, Semantics};
 use tradewind_model::{JobId, Pools, Span, Time};
-use tradewind_sched::predict::{LastTwo, Learner, PublishedLinear, Submission};
+use tradewind_sched::predict::{LastTwo, Learned, Learner, PublishedLinear, Submission};
 
 use crate::commands::simulate::single::Single;
 use crate::commands::simulate::word;
@@ -57,6 +57,8 @@ pub(super) enum Lengths {
     LastTwo,
     /// Learned online, as in a study of 2015
     PublishedLinear,
+    /// Learned online, by our own learner
+    Learned,
     /// The user's request
     Requested,
 }
@@ -66,6 +68,7 @@ impl Lengths {
         match self {
             Lengths::PublishedLinear => "published-linear",
             Lengths::LastTwo => "last-two",
+            Lengths::Learned => "learned",
             Lengths::Requested => "requested",
         }
     }
@@ -74,6 +77,7 @@ impl Lengths {
         match self {
             Lengths::PublishedLinear => Box::<PublishedLinear>::default(),
             Lengths::LastTwo => Box::<LastTwo>::default(),
+            Lengths::Learned => Box::<Learned>::default(),
             Lengths::Requested => Box::new(Requests),
         }
     }

@@ -159,6 +159,7 @@ pub(super) fn environment(args: &EnvironmentArgs, report: &Report) -> Outcome {
         ],
         snapshot: cycle.snapshot,
         busy: Some(cycle.busy),
+        busy_parts: Vec::new(),
     };
     args.target.write(&scenario.to_json())
 }
@@ -178,6 +179,7 @@ pub(super) fn study1(args: &Study1Args, report: &Report) -> Outcome {
         notes: vec!["no real nodes and jobs: drawn by rule".to_owned()],
         snapshot,
         busy: None,
+        busy_parts: Vec::new(),
     };
     args.target.write(&scenario.to_json())
 }

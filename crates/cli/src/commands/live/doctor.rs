@@ -15,9 +15,10 @@ use tradewind_postgres::{Address, Facts, Postgres};
 use tradewind_web::documents::{Market as MarketDocument, Site, SiteList, SiteState, TokenList};
 
 use super::{Sheet, token};
-use crate::client::words::moment;
+use crate::client::words::moment_of_all;
 use crate::client::{Market, MarketArgs, Sent, place};
 use crate::commands::up::peers::greet;
+use crate::default_sites::DefaultSlots;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::journals::PAGE;
 use crate::options::Format;
@@ -56,11 +57,12 @@ fn patience(text: &str) -> Result<Duration, String> {
 }
 
 pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
-    let settings = match &args.config {
+    let mut settings = match &args.config {
         Some(path) => input::configuration(path, report)?,
         None => Settings::default(),
     };
     let folder = place::folder(args.state.as_deref())?;
+    DefaultSlots::noted(&folder)?.unwrap_or(DefaultSlots::FIXED).complete(&mut settings);
     let patience = (!args.no_jobs).then_some(args.patience);
     let all = examine(&settings, &folder, patience, report)?;
     let bad = all.iter().any(|(_, finding)| finding.verdict == Verdict::Bad);
@@ -218,7 +220,7 @@ fn failing(folder: &Path) -> Vec<(String, Finding)> {
 
 /// What the market says of a site that fails.
 fn state_of(site: &Site) -> Finding {
-    let since = site.since.map(|at| format!(" since {}", moment(at))).unwrap_or_default();
+    let since = site.since.map(|at| format!(" since {}", moment_of_all(at))).unwrap_or_default();
     let reason = site.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
     let remedy = match site.state {
         SiteState::Refusing => {

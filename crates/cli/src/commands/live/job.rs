@@ -143,6 +143,7 @@ fn page(job: &Job) -> String {
     line("cost so far", Some(format!("{} credits", job.cost_so_far)));
     line("cost at most", job.cost_at_most.map(|most| format!("{most} credits")));
     line("held", Some(format!("{} credits; {} paid", job.held, job.paid)));
+    line("consumed", job.consumed.map(|it| it.to_string()));
     if !job.parts.is_empty() {
         let _ = write!(text, "\n{}", parts(&job.parts).table());
     }

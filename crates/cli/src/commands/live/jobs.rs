@@ -1,6 +1,6 @@
 //! `tradewind jobs`: the queue, as `squeue` shows it.
 
-use tradewind_web::documents::{Job, JobList};
+use tradewind_web::documents::{CONSUMED_COLUMNS, Consumed, Job, JobList};
 
 use super::{Sheet, starts};
 use crate::client::words::{self, length, moment};
@@ -202,9 +202,9 @@ pub(super) fn sheet_csv(jobs: &[Job]) -> Sheet {
     };
     let row = |job: &Job| {
         let ranges = starts::cells(job.expected_start.as_ref());
-        row(job).into_iter().chain(ranges).collect()
+        row(job).into_iter().chain(ranges).chain(Consumed::cells(job.consumed)).collect()
     };
-    let heads = HEADS.into_iter().chain(starts::HEADS);
+    let heads = HEADS.into_iter().chain(starts::HEADS).chain(CONSUMED_COLUMNS);
     let columns = heads.map(|head| (head, Side::Left)).collect();
     Sheet { columns, rows: jobs.iter().map(row).collect() }
 }

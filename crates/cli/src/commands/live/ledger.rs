@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use tradewind_web::documents::{Account, AccountList, Myself, POSTING_COLUMNS, Posting, Statement};
 
-use super::Sheet;
+use super::{Sheet, budget};
 use crate::client::words::moment;
 use crate::client::{Market, MarketArgs, encode};
 use crate::exit::{Exit, Failure, Outcome};
@@ -98,8 +98,14 @@ fn table(account: &Account, postings: &[Posting]) -> String {
             it.note.clone().unwrap_or_default(),
         ]
     };
-    let Account { account: name, balance, held } = account;
+    let Account { account: name, balance, held, consumed, budget } = account;
     let mut text = format!("{name}: {balance} credits, {held} held for jobs\n");
+    if let Some(consumed) = consumed {
+        let _ = writeln!(text, "consumed: {consumed}");
+    }
+    if let Some(budget) = budget {
+        text.push_str(&budget::sentences(budget));
+    }
     if !postings.is_empty() {
         let rows = postings.iter().map(row).collect();
         let _ = write!(text, "\n{}", Sheet { columns, rows }.table());

@@ -2,6 +2,7 @@
 
 pub(crate) mod audit;
 pub(crate) mod backup;
+pub(crate) mod budget;
 pub(crate) mod control;
 pub(crate) mod doctor;
 pub(crate) mod events;
@@ -32,13 +33,14 @@ pub(crate) mod whatif;
 mod work;
 
 use serde_json::Value;
+use tradewind_web::documents::Consumed;
 
 use crate::client::Sent;
 use crate::client::words::moment;
 use crate::exit::Failure;
 use crate::options::Format;
 use crate::output::{csv, print, print_styled};
-use crate::tables::{self, Column};
+use crate::tables::{self, Column, Side};
 
 /// Rows under their heads, for people or for spreadsheets.
 #[derive(Debug)]
@@ -55,6 +57,19 @@ impl Sheet {
             Format::Csv => self.print_csv(),
             Format::Table => print_styled(&self.table()),
         }
+    }
+
+    /// With what was consumed beside each row, if that is known of any.
+    fn with_consumed(mut self, all: impl Iterator<Item = Option<Consumed>>) -> Sheet {
+        let all: Vec<Option<Consumed>> = all.collect();
+        if all.iter().any(Option::is_some) {
+            let heads = ["ENERGY KWH", "CARBON G", "ENERGY PRICE"];
+            self.columns.extend(heads.map(|head| (head, Side::Right)));
+            for (row, consumed) in self.rows.iter_mut().zip(all) {
+                row.extend(Consumed::cells(consumed));
+            }
+        }
+        self
     }
 
     fn table(self) -> String {

@@ -23,7 +23,8 @@ Examples:
 THERE are jobs from here that are at the peer, HERE jobs of the peer that are here, DOUBT jobs that
 may or may not have arrived there. HELD is what the jobs there and in doubt may cost. STANDING says
 how far the peer keeps its offers, from 0 to 1000; KEPT and BROKEN are offers that it kept and did
-not keep. BALANCE is what the peer has here, for administrators.")]
+not keep. RIGHT and WRONG are answers to check jobs. BALANCE is what the peer has here, for
+administrators.")]
 pub(crate) struct Args {
     #[command(subcommand)]
     what: Option<PeersCommand>,
@@ -169,6 +170,8 @@ fn sheet(peers: &[Peer]) -> Sheet {
         ("STANDING", Side::Right),
         ("KEPT", Side::Right),
         ("BROKEN", Side::Right),
+        ("RIGHT", Side::Right),
+        ("WRONG", Side::Right),
         ("BALANCE", Side::Right),
     ];
     let none = || "N/A".to_owned();
@@ -183,7 +186,8 @@ fn sheet(peers: &[Peer]) -> Sheet {
         row.extend(counts.map(|count| count.to_string()));
         row.push(it.held.to_string());
         row.push(it.standing.to_string());
-        row.extend([it.kept, it.broken].map(|count| count.to_string()));
+        let counts = [it.kept, it.broken, it.checks_right, it.checks_wrong];
+        row.extend(counts.map(|count| count.to_string()));
         row.push(it.balance.map_or_else(none, |balance| balance.to_string()));
         row
     };

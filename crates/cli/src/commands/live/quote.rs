@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use tradewind_io::submission::document;
-use tradewind_web::documents::{Basis, Offer, OfferedNodes, Quotes, Times};
+use tradewind_web::documents::{
+    Basis, CONSUMED_COLUMNS, Consumed, Offer, OfferedNodes, Quotes, Times,
+};
 
 use super::options::JobOptions;
 use super::{Sheet, starts, submit, work};
@@ -103,7 +105,9 @@ fn table(all: &Quotes) -> String {
     let mut text = String::new();
     if !lines.is_empty() {
         let rows = lines.iter().map(row).collect();
-        text.push_str(&Sheet { columns: COLUMNS.to_vec(), rows }.table());
+        let sheet = Sheet { columns: COLUMNS.to_vec(), rows };
+        let consumed = lines.iter().map(|line| line.offer.consumed);
+        text.push_str(&sheet.with_consumed(consumed).table());
         text.push_str(&limits(&lines));
     }
     for offer in quotes.iter().filter(|offer| offer.start.is_none()) {
@@ -256,14 +260,16 @@ fn csv(quotes: &[Offer]) -> Sheet {
             more.push(part.times.map(times).unwrap_or_default().to_owned());
             more.push(part.work.unwrap_or(limit).to_string());
             more.push(text(offer.expected_start));
+            more.extend(Consumed::cells(offer.consumed));
             rows.push([first.clone(), more].concat());
         }
         if offer.nodes.is_empty() {
             let mut more = vec![String::new(); 4];
             more.push(offer.reason.clone().unwrap_or_default());
-            more.extend(vec![String::new(); 3]);
+            more.extend(vec![String::new(); 6]);
             rows.push([first, more].concat());
         }
     }
-    Sheet { columns: HEADS.map(|head| (head, Side::Left)).to_vec(), rows }
+    let heads = HEADS.into_iter().chain(CONSUMED_COLUMNS);
+    Sheet { columns: heads.map(|head| (head, Side::Left)).collect(), rows }
 }

@@ -84,7 +84,8 @@ fn users(all: &[UserReport], span: fn(i64) -> String) -> Sheet {
         row.extend([it.node_seconds.to_string(), it.spent.to_string()]);
         row
     };
-    Sheet { columns, rows: all.iter().map(row).collect() }
+    let sheet = Sheet { columns, rows: all.iter().map(row).collect() };
+    sheet.with_consumed(all.iter().map(|it| it.consumed))
 }
 
 fn sites(all: &[SiteReport]) -> Sheet {
@@ -107,5 +108,6 @@ fn sites(all: &[SiteReport]) -> Sheet {
             it.earned.map(|it| it.to_string()).unwrap_or_else(|| "N/A".to_owned()),
         ]
     };
-    Sheet { columns, rows: all.iter().map(row).collect() }
+    let sheet = Sheet { columns, rows: all.iter().map(row).collect() };
+    sheet.with_consumed(all.iter().map(|it| it.consumed))
 }

@@ -77,7 +77,8 @@ fn sheet(usage: &[Usage], by: &str) -> Sheet {
         row.extend([it.parts.to_string(), it.node_seconds.to_string(), it.charged.to_string()]);
         row
     };
-    Sheet { columns, rows: usage.iter().map(row).collect() }
+    let sheet = Sheet { columns, rows: usage.iter().map(row).collect() };
+    sheet.with_consumed(usage.iter().map(|it| it.consumed))
 }
 
 /// As `sacct -P --format` prints them, and what was charged.

@@ -231,7 +231,7 @@ impl Args {
     /// The scheme for a batch of `jobs` jobs.
     pub(super) fn cyclic(&self, snapshot: &Snapshot) -> Result<Cyclic, Failure> {
         let jobs = snapshot.jobs.len();
-        self.without_contradiction(&snapshot.policy)?;
+        self.without_contradiction(snapshot)?;
         Ok(Cyclic {
             offers: match self.scheme {
                 Scheme::WholeBatch => Offers::Overlapping,
@@ -261,7 +261,8 @@ impl Args {
     }
 
     /// Whether each option that is given means something to the scheme.
-    fn without_contradiction(&self, policy: &VoPolicy) -> Result<(), Failure> {
+    fn without_contradiction(&self, snapshot: &Snapshot) -> Result<(), Failure> {
+        let policy = &snapshot.policy;
         let whole = matches!(self.scheme, Scheme::WholeBatch | Scheme::OnTheFly);
         if whole && !policy.criteria.is_empty() {
             let scheme = self.scheme.name();
@@ -269,6 +270,13 @@ impl Args {
                 "`{scheme}` has no vector of criteria and no further limits",
             ))
             .hint("leave `--order` and `--limit` out, or use `--scheme css`"));
+        }
+        if whole && snapshot.jobs.iter().any(|job| job.request.needs.is_some()) {
+            let scheme = self.scheme.name();
+            let what = format!(
+                "`{scheme}` keeps windows apart, and tasks of this scenario may share nodes"
+            );
+            return Err(Failure::usage(what).hint("use `--scheme css` or `--scheme batch-slicer`"));
         }
         self.fly_without_contradiction(policy)?;
         if self.scheme != Scheme::Css && self.front.is_some() {

@@ -7,12 +7,13 @@ use tradewind_daemon::live::state::Booking;
 use tradewind_daemon::live::{RESOURCES, Refusal, RefusalKind};
 use tradewind_io::scenario::criterion_name;
 use tradewind_model::{
-    Demand, Horizon, JobId, Market, Money, Place, PoolId, Price, Share, Span, Time, Window,
+    Criterion, Demand, Energy, Horizon, JobId, Market, Money, Node, Place, PoolId, Price, Reason,
+    Share, Span, Time, Window,
 };
 use tradewind_sched::explain::{self, Change};
 use tradewind_sched::free::{FreeTime, Taken};
 use tradewind_sched::quote::{self, Quote};
-use tradewind_sched::window::{Proof, Search};
+use tradewind_sched::window::{Found, Proof, Search};
 use tradewind_sim::fork::{Forecast, Limits, Outcome, Stopped};
 use tradewind_web::documents::{
     Explanation, Fate, JobChange, LookedAt, Offer, Relaxation, Totals, WhatIf, WhatIfQuestion,
@@ -29,6 +30,9 @@ use crate::policy::PolicySpec;
 
 /// How far windows are looked for.
 const HORIZON: Span = Span(30 * 86_400);
+/// What offers are best by, beside the criteria of every quote, where nodes say what they consume.
+const ENERGY: &str = "energy";
+const CARBON: &str = "carbon";
 /// Windows that stand by if a job's own is lost.
 const FALL_BACKS: usize = 3;
 
@@ -43,9 +47,8 @@ impl Advisor for SimulationAdvisor {
         let kept = self.plans.plan(view, watch)?;
         let taken: Vec<Taken> = kept.taken(&view.market).collect();
         let free = free(&view.market, demand, &taken)?;
-        let quotes = quotes(&free, demand, watch)?.into_iter();
-        let proposals = quotes.map(|quote| proposal(&view.market, demand, &free, quote));
-        Ok(Quoted { proposals: proposals.collect(), queue: kept.queue })
+        let proposals = proposals(&view.market, demand, &free, watch)?;
+        Ok(Quoted { proposals, queue: kept.queue })
     }
 
     fn quote_instead(
@@ -58,8 +61,7 @@ impl Advisor for SimulationAdvisor {
         let kept = self.plans.plan(view, watch)?;
         let taken: Vec<Taken> = kept.taken_by_others(&view.market, job).collect();
         let free = free(&view.market, demand, &taken)?;
-        let quotes = quotes(&free, demand, watch)?.into_iter();
-        Ok(quotes.map(|quote| proposal(&view.market, demand, &free, quote)).collect())
+        proposals(&view.market, demand, &free, watch)
     }
 
     fn whatif(
@@ -216,10 +218,54 @@ fn quotes(free: &FreeTime, demand: &Demand, watch: &Watch) -> Result<Vec<Quote>,
     found.ok_or_else(stopped)
 }
 
+/// The best window by each criterion; by energy and carbon, too, where all nodes say what they consume.
+fn proposals(
+    market: &Market,
+    demand: &Demand,
+    free: &FreeTime,
+    watch: &Watch,
+) -> Result<Vec<Proposal>, Refusal> {
+    let own = |quote| proposal(market, demand, free, quote);
+    let mut all: Vec<Proposal> = quotes(free, demand, watch)?.into_iter().map(own).collect();
+    let (grid, slots) = (&free.snapshot.grid, &free.snapshot.slots);
+    let has_watts = |node: &Node| node.attributes.contains_key(Energy::BUSY);
+    let Some(power) = grid.power().filter(|_| grid.nodes().iter().all(has_watts)) else {
+        return Ok(all);
+    };
+    let (request, limit) = (demand.request(), Search::DEFAULT_WORK_LIMIT);
+    if !all.iter().any(|it| it.criterion == ENERGY) {
+        let answer = quote::least_energy(grid, slots, &request, limit);
+        all.push(powered(market, demand, free, (ENERGY, answer)));
+    }
+    if power.sites.iter().any(|site| site.carbon.is_some()) {
+        if watch.flow().is_break() {
+            return Err(stopped());
+        }
+        let answer = quote::least_carbon(grid, slots, &request, limit);
+        all.push(powered(market, demand, free, (CARBON, answer)));
+    }
+    Ok(all)
+}
+
+fn powered(
+    market: &Market,
+    demand: &Demand,
+    free: &FreeTime,
+    (criterion, answer): (&str, Result<Found, Reason>),
+) -> Proposal {
+    let exact = answer.as_ref().is_ok_and(|found| matches!(found.proof, Proof::Exact));
+    let answer = answer.map(|found| booking(market, demand, free, &found.window));
+    Proposal { criterion: criterion.to_owned(), exact, answer }
+}
+
 fn proposal(market: &Market, demand: &Demand, free: &FreeTime, quote: Quote) -> Proposal {
     let exact = quote.answer.as_ref().is_ok_and(|found| matches!(found.proof, Proof::Exact));
     let answer = quote.answer.map(|found| booking(market, demand, free, &found.window));
-    Proposal { criterion: criterion_name(&quote.criterion), exact, answer }
+    let criterion = match &quote.criterion {
+        Criterion::Sum(attribute) if attribute == Energy::BUSY => ENERGY.to_owned(),
+        criterion => criterion_name(criterion),
+    };
+    Proposal { criterion, exact, answer }
 }
 
 fn booking(market: &Market, demand: &Demand, free: &FreeTime, window: &Window) -> (Booking, Money) {
@@ -269,6 +315,7 @@ fn relaxation(it: &explain::Relaxation) -> Relaxation {
         Change::Tasks(fewer) => format!("-{fewer}"),
         Change::Attribute(name) => return without_attribute(name, it),
         Change::Spread => "nodes at several sites".to_owned(),
+        Change::Need(resource, less) => format!("-{}", resource.show(*less)),
         Change::InGroup(_, change) => {
             let of_group = explain::Relaxation { change: (**change).clone(), ..it.clone() };
             let limit = it.change.limit().into_owned();

@@ -44,6 +44,7 @@ use tradewind_model::{SiteId, Times};
 use tradewind_postgres::Claim;
 use tradewind_web::{Api, Limits, Listen, Outputs, Rate, Server, Tls};
 
+use crate::default_sites::DefaultSlots;
 use crate::exit::{Failure, Outcome};
 use crate::journals::JournalPlace;
 use crate::report::Report;
@@ -61,9 +62,10 @@ Examples:
   tradewind up --demo
   tradewind up --config tradewind.toml --state /var/lib/tradewind
 
-Without a configuration there are two small sites on this machine, `alpha` and `beta`, whose
-nodes are slots for real processes. The URL and the file of the administrator's token are printed;
-`tradewind submit`, `jobs`, `ledger` and the other commands find both by themselves.
+Without a configuration there are two sites on this machine, `alpha` and `beta`, whose nodes are
+slots for real processes: one for each processor. The URL and the file of the administrator's
+token are printed; `tradewind submit`, `jobs`, `ledger` and the other commands find both by
+themselves.
 
 Ctrl-C or SIGTERM stops it. Running jobs go on, and the next `up` takes them over.")]
 pub(crate) struct Args {
@@ -128,12 +130,13 @@ impl Args {
 
 pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     log(args);
-    let settings = read(args, report)?;
+    let mut settings = read(args, report)?;
     accounts::tell(&settings, args, report);
     let place = args.place()?;
     place.make()?;
     let kept = journal::located(&place, &settings)?;
     journal::check(&place, &kept, args.beginning(), report)?;
+    default_slots(args, &place, &kept)?.complete(&mut settings);
     let (told, happenings) = std::sync::mpsc::channel();
     // Opened first: the process that has the journal has the sites.
     let market = match &kept {
@@ -179,6 +182,25 @@ fn tell_url(
     }
 }
 
+/// How large the default sites are, before the journal is opened.
+///
+/// # Errors
+/// If the note of that cannot be read or written.
+fn default_slots(
+    args: &Args,
+    place: &StateFolder,
+    kept: &JournalPlace,
+) -> Result<DefaultSlots, Failure> {
+    let is_new = match kept {
+        JournalPlace::File(journal) => !journal.exists() && !args.demo,
+        JournalPlace::Database(_) => false,
+    };
+    match is_new {
+        true => DefaultSlots::begin(place.folder(), place::write_private),
+        false => Ok(DefaultSlots::noted(place.folder())?.unwrap_or(DefaultSlots::FIXED)),
+    }
+}
+
 fn log(args: &Args) {
     let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let log = tracing_subscriber::fmt().with_max_level(args.log).with_writer(std::io::stderr);
@@ -216,6 +238,7 @@ fn allowed(settings: &Settings) -> tradewind_daemon::live::Settings {
         new_user_grant: settings.money.new_user_grant,
         peers: settings.peers.iter().map(|peer| peer.name.clone()).collect(),
         peer_limits: peers::limits(settings),
+        peer_checks: peers::checks(settings),
         negotiation: peers::negotiation(settings),
         gather: settings.market.gather,
         slack: settings.market.slack,

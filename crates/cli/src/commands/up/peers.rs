@@ -6,11 +6,13 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use tradewind_daemon::codec::peers::{Answers, Glance, PROTOCOL, Post, Questions};
-use tradewind_daemon::engine::{PeerSetup, PeerTransport};
+use tradewind_daemon::engine::{PeerSetup, PeerTransport, TAIL};
 use tradewind_daemon::live;
-use tradewind_daemon::live::peers::{PeerLimits, PeerMessage, Receipts, StatusQuery, StatusReport};
+use tradewind_daemon::live::peers::{
+    CheckSettings, PeerLimits, PeerMessage, PeerOutput, Receipts, StatusQuery, StatusReport,
+};
 use tradewind_daemon::site::SiteError;
-use tradewind_io::settings::{Peer, Settings, Volunteer};
+use tradewind_io::settings::{Peer, PeerCheck, Settings, Volunteer};
 use tradewind_model::Time;
 use tradewind_sched::negotiation::{self, Choose};
 use tradewind_web::{PeerKey, documents};
@@ -35,6 +37,18 @@ pub(super) fn limits(settings: &Settings) -> BTreeMap<String, PeerLimits> {
         },
     };
     settings.peers.iter().map(|peer| (peer.name.clone(), of(peer))).collect()
+}
+
+/// By peer that gets check jobs, how.
+pub(super) fn checks(settings: &Settings) -> BTreeMap<String, CheckSettings> {
+    let of = |check: &PeerCheck| CheckSettings {
+        every: check.every,
+        most: check.credits.unwrap_or(CheckSettings::MOST),
+        user: check.user.clone().unwrap_or_else(|| CheckSettings::USER.to_owned()),
+    };
+    let checked = settings.peers.iter();
+    let checked = checked.filter_map(|it| Some((it.name.clone(), of(it.check.as_ref()?))));
+    checked.collect()
 }
 
 /// How jobs are passed on under policies that do not say it themselves.
@@ -216,20 +230,23 @@ impl PeerTransport for Http {
         Ok(reports)
     }
 
-    fn has_output(&mut self, market: &str, wanted: &StatusQuery) -> Result<bool, String> {
+    fn output(&mut self, market: &str, wanted: &StatusQuery) -> Result<PeerOutput, String> {
         let glance = Glance {
             protocol: PROTOCOL,
             market: market.to_owned(),
             job: wanted.job,
             transfer: wanted.transfer,
-            bytes: 1,
+            bytes: TAIL,
         };
         match self.post("/v1/peers/output", &glance.bytes()) {
-            Ok(_) => Ok(true),
+            Ok(bytes) => {
+                let tail = &bytes[bytes.len().saturating_sub(TAIL as usize)..];
+                Ok(PeerOutput::Tail(String::from_utf8_lossy(tail).into_owned()))
+            }
             // It knows of no such job.
-            Err(Unheard::Refused(404, _)) => Ok(false),
+            Err(Unheard::Refused(404, _)) => Ok(PeerOutput::Unknown),
             // Its site does not answer it, it may not read the file, or it is busy.
-            Err(Unheard::Refused(..)) => Ok(true),
+            Err(Unheard::Refused(..)) => Ok(PeerOutput::Unreadable),
             Err(silent) => Err(silent.to_string()),
         }
     }

@@ -12,7 +12,7 @@ use tradewind_daemon::engine::{EngineStopped, Handle};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::{Ask, Input, Live, Withheld};
 use tradewind_io::settings::{Pool, Settings};
-use tradewind_model::{Cause, Market, PoolId, Price, Span, Time};
+use tradewind_model::{Cause, Market, PoolId, Power, Price, Span, Time};
 
 /// How often load is looked at.
 const EVERY: Duration = Duration::from_secs(1);
@@ -20,6 +20,8 @@ const EVERY: Duration = Duration::from_secs(1);
 /// so long. It stays the same all day, and so does what is said.
 const AHEAD: Span = Span(2 * DAY_S);
 const DAY_S: i64 = 86_400;
+/// How often files of electricity are read.
+const REREAD: Span = Span(60);
 
 /// Looks again and again until it is stopped.
 #[derive(Debug)]
@@ -39,7 +41,8 @@ impl Watcher {
         let pools = sites.iter().flat_map(|site| site.pools.clone()).collect();
         let zone = settings.zone.clone().unwrap_or_else(TimeZone::system);
         let rules = settings.market.clone();
-        let mut eye = Eye { market, pools, zone, rules, last: None, policy: None };
+        let electricity = ElectricityFiles::of(settings);
+        let mut eye = Eye { market, pools, zone, rules, last: None, policy: None, electricity };
         let stopped = Arc::clone(&stop);
         let thread = std::thread::Builder::new().name("schedules".to_owned()).spawn(move || {
             while !stopped.load(Ordering::Relaxed) && eye.look().is_ok() {
@@ -68,6 +71,47 @@ struct Eye {
     last: Option<Said>,
     /// The policy that the rules asked for last.
     policy: Option<String>,
+    electricity: ElectricityFiles,
+}
+
+/// The electricity of sites, in files that may be written again while the daemon runs.
+struct ElectricityFiles {
+    /// The configuration that names them, if any does.
+    configuration: Option<String>,
+    /// As it was read last.
+    known: Option<Power>,
+    /// What was wrong when it was read last.
+    wrong: Option<String>,
+    /// When it is read next.
+    due: Time,
+}
+
+impl ElectricityFiles {
+    /// Of the file that was just read.
+    fn of(settings: &Settings) -> ElectricityFiles {
+        let configuration = settings.electricity_from.clone();
+        let known = crate::sites::electricity(settings);
+        ElectricityFiles { configuration, known, wrong: None, due: now() + REREAD }
+    }
+
+    /// What they say, if that is due and something else than before. What cannot be read changes
+    /// nothing, and is said once.
+    fn news(&mut self, now: Time) -> Option<Power> {
+        let configuration = self.configuration.as_ref().filter(|_| self.due <= now)?;
+        self.due = now + REREAD;
+        let read = tradewind_io::settings::load(configuration);
+        let wrong = read.as_ref().err().map(|wrong| wrong.to_string());
+        if let Some(wrong) = wrong.as_ref().filter(|_| self.wrong != wrong) {
+            tracing::warn!(%wrong, "the electricity of sites stays as it is");
+        }
+        self.wrong = wrong;
+        let power = crate::sites::electricity(&read.ok()?.0)?;
+        let is_news = self
+            .known
+            .as_ref()
+            .is_some_and(|known| *known != power && known.sites.len() == power.sites.len());
+        is_news.then(|| self.known.insert(power).clone())
+    }
 }
 
 impl Eye {
@@ -95,6 +139,9 @@ impl Eye {
             }));
         }
         self.tell(prices, withheld)?;
+        if let Some(power) = self.electricity.news(now) {
+            self.market.tell(Input::Electricity { power })?;
+        }
         self.decide(now, all);
         Ok(())
     }

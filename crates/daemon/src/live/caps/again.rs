@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use tradewind_io::submission::Submission;
 use tradewind_model::Time;
 
 use super::super::record::JobRecord;
 use super::super::state::{Job, JobHold, Phase};
 use super::super::{ApplyError, Live};
-use super::{FIRST_WAIT, Fit};
+use super::{FIRST_WAIT, Fit, is_limit};
 use crate::site::limits::Charged;
 
 /// Jobs that join the queue again in one step, at most.
@@ -22,7 +23,8 @@ impl Live {
         self.raise(at);
         let jobs = &self.state.jobs;
         let phase = |number: &u64| jobs.get(number).map(|job| job.phase());
-        let is_held = |number: &u64| matches!(phase(number), Some(Phase::Held(JobHold::Capped(_))));
+        let is_held =
+            |number: &u64| matches!(phase(number), Some(Phase::Held(hold)) if is_limit(hold));
         self.caps.held.retain(is_held);
         self.caps.narrowed.retain(|number| matches!(phase(number), Some(Phase::Waiting)));
         // Who was tried least often comes first: one that never fits must not be in the way.
@@ -37,7 +39,12 @@ impl Live {
             };
             let terms = &job.submission.terms;
             let charged = Charged::of(&[], &job.submission.passed_through);
-            let key = (job.user.clone(), charged, terms.sites.clone(), terms.pools.clone());
+            // Of a budget, one job may need what is left and another may not.
+            let needs = (!self.state.budgets().0.is_empty()).then(|| {
+                let Submission { project, tasks, time, .. } = &*job.submission;
+                (project.clone(), *tasks, format!("{time:?}"))
+            });
+            let key = (job.user.clone(), charged, terms.sites.clone(), terms.pools.clone(), needs);
             if in_vain.contains(&key) {
                 continue;
             }
@@ -63,10 +70,12 @@ impl Live {
         };
         let full = self.full_for(&job.user, &job.submission);
         let Ok(wanted) = self.demand_of(&job.user, &job.submission) else { return false };
+        let hungry = self.too_hungry(job, &wanted);
         let mut pools = self.state.market.pools().iter();
         pools.any(|(id, pool)| {
             let is_barred = self.caps.barred.contains_key(&(job.number, id));
-            let is_open = !is_barred && !full.contains_key(&pool.site);
+            let is_full = full.contains_key(&pool.site) || hungry.contains_key(&id);
+            let is_open = !is_barred && !is_full;
             is_open && pool.suits(&wanted) && !pool.suits(asked)
         })
     }

@@ -4,11 +4,11 @@ use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_io::submission::{Submission, TimeLimit};
-use tradewind_model::Span;
+use tradewind_model::{Span, TimeMode};
 pub use tradewind_sched::predict::limits::PERCENT;
 use tradewind_sched::predict::limits::{self, LimitAdvice};
 
-use super::{Finish, Job, Phase};
+use super::{Finish, Job, Part, Phase};
 use crate::live::Live;
 use crate::live::redact::hash_of;
 
@@ -30,17 +30,26 @@ pub fn limit_of(submission: &Submission) -> Option<Span> {
     }
 }
 
+/// How its one time limit is counted.
+pub(in crate::live) fn mode_of(submission: &Submission) -> TimeMode {
+    match submission.time {
+        TimeLimit::One { counted, .. } => counted.mode(),
+        TimeLimit::Reference(_) => TimeMode::WORK,
+        TimeLimit::Classes(_) => TimeMode::WALL,
+    }
+}
+
 /// How much of its own time limit a job used that ended by itself or at its limit. Other ends say
 /// nothing of how long such jobs run.
 fn used(job: &Job) -> Option<Span> {
     let Phase::Over(Finish::Completed | Finish::Timeout) = job.phase() else { return None };
-    job.used_of_limit().map(|(used, _)| used)
+    job.used_of_limit().map(|(_, used, _)| used)
 }
 
 impl Job {
-    /// How long it ran, as a part of its one time limit, and that limit. `None`: it did not run to
-    /// an end of its own.
-    pub(in crate::live) fn ran(&self) -> Option<(Span, Span)> {
+    /// The part that ran longest, how long that was as a part of its one time limit, and that limit.
+    /// `None`: it did not run to an end of its own.
+    pub(in crate::live) fn ran(&self) -> Option<(&Part, Span, Span)> {
         let Phase::Over(finish) = self.phase() else { return None };
         let is_own = matches!(
             finish,
@@ -53,15 +62,15 @@ impl Job {
         self.used_of_limit().filter(|_| is_own && self.started().is_some())
     }
 
-    fn used_of_limit(&self) -> Option<(Span, Span)> {
+    fn used_of_limit(&self) -> Option<(&Part, Span, Span)> {
         let (asked, end) = (limit_of(&self.submission)?, self.ended()?);
-        let part = |part: &super::Part| {
+        let used = |part: &&Part| {
             let worked = i128::from(self.worked(part, end).0) * i128::from(asked.0);
             let limit = i128::from(part.limit.0.max(1));
             i64::try_from((worked + limit - 1) / limit).unwrap_or(asked.0)
         };
-        let most = self.parts().iter().map(part).max()?;
-        Some((Span(most.clamp(1, asked.0.max(1))), asked))
+        let most = self.parts().iter().max_by_key(used)?;
+        Some((most, Span(used(&most).clamp(1, asked.0.max(1))), asked))
     }
 }
 

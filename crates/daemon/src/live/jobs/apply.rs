@@ -2,14 +2,20 @@
 
 use std::sync::Arc;
 
-use tradewind_model::{Command, Demand, Event, JobId, Money, Place, PoolId, Price, SiteId, Span};
+use tradewind_model::{
+    Command, Consumption, Demand, Event, JobId, Money, Place, PoolId, Price, SiteId, Span,
+};
 
 use super::{
     Finish, Happening, Job, JobEnd, JobHold, JobRecord, LastStage, Part, Run, Setback, Stage,
 };
 use crate::live::ApplyError;
 use crate::live::ledger::money::{Account, Motive};
+use crate::live::ledger::used::Used;
 use crate::live::state::State;
+
+/// The rules from which on it is counted what nodes consume.
+const CONSUMED: u32 = 3;
 
 impl State {
     pub(in crate::live) fn apply_to_job(&mut self, record: &JobRecord) -> Result<(), ApplyError> {
@@ -279,7 +285,9 @@ impl State {
         self.market.apply(&Event::Interrupted { job: id })?;
         match setback {
             // Decided and set back at once: no site knows of it.
-            Setback::Funds => self.tasks.drop_all(&self.name, self.jobs.job(number)?),
+            Setback::Funds | Setback::OverBudget => {
+                self.tasks.drop_all(&self.name, self.jobs.job(number)?)
+            }
             _ => self.stop_tasks(number)?,
         }
         self.refund(number)?;
@@ -289,7 +297,7 @@ impl State {
         let job = self.job(number)?;
         job.stage = Stage::Waiting(id);
         job.attempt += 1;
-        if let Setback::Capped(..) | Setback::Requeued(_) = setback {
+        if let Setback::Capped(..) | Setback::Requeued(_) | Setback::OverBudget = setback {
             job.capped = job.capped.saturating_add(1);
         }
         self.note(number, Happening::Setback(setback.clone()))
@@ -365,16 +373,25 @@ impl State {
     /// most for its limit.
     fn settle(&mut self, number: u64) -> Result<(), ApplyError> {
         let (at, rules) = (self.now(), self.ledger.rules);
-        let job = self.job(number)?;
+        let job = self.jobs.get(&number).ok_or(ApplyError::Job(number))?;
         let seconds = |part: &Part| job.charged(part, at, rules);
-        let used = |part: &Part| (part.pool, part.nodes, part.price, seconds(part));
-        let used: Vec<(PoolId, u32, Price, Span)> = job.parts().iter().map(used).collect();
-        for (pool, nodes, price, time) in used {
-            let amount = price.of(nodes, time);
+        let used = |part: &Part| {
+            let (nodes, time) = (part.nodes, seconds(part));
+            // A replay of what older releases wrote counts none, either.
+            let consumed = match rules >= Some(CONSUMED) && time > Span(0) {
+                true => self.consumption_of(job, part, time),
+                false => Consumption::default(),
+            };
+            (part.pool, part.price, Used { nodes, time, consumed })
+        };
+        let used: Vec<(PoolId, Price, Used)> = job.parts().iter().map(used).collect();
+        for (pool, price, used) in used {
+            let amount = price.of(used.nodes, used.time);
             let site = self.site_of(pool);
             let owner = Account::Owner(self.market.pools().sites()[site.0 as usize].name.clone());
-            self.charge(number, owner, (nodes, time), amount)?;
-            self.count_income(pool, (nodes, time), amount);
+            self.charge(number, owner, used, amount)?;
+            self.count_income(pool, used, amount);
+            self.consume(number, used.consumed)?;
         }
         Ok(())
     }
@@ -385,7 +402,7 @@ impl State {
         &mut self,
         number: u64,
         payee: Account,
-        used: (u32, Span),
+        used: Used,
         amount: Money,
     ) -> Result<(), ApplyError> {
         let (at, from) = (self.now(), Account::Held(number));

@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tradewind_io::submission::Submission;
-use tradewind_model::{JobId, Money, Place, PoolId, Price, Reason, SiteId, Span, Time};
+use tradewind_model::{
+    Consumption, JobId, Money, Place, PoolId, Price, Reason, SiteId, Span, Time,
+};
 
 use super::choice::Choice;
 use super::gather::StartBarrier;
@@ -61,6 +63,8 @@ pub struct Job {
     pub history: VecDeque<(Time, Happening)>,
     /// Where it came from, if it is a peer's.
     pub origin: Option<RemoteOrigin>,
+    /// What its nodes have consumed in the time that it has paid.
+    pub consumed: Consumption,
 }
 
 /// Where a job is, with what it has there and nowhere else.
@@ -180,6 +184,7 @@ impl Job {
             choice: None,
             history: VecDeque::new(),
             origin: None,
+            consumed: Consumption::default(),
         }
     }
 
@@ -330,6 +335,8 @@ pub enum JobHold {
     Array,
     /// Its payer has too little: so much is needed to start it.
     Funds(Money),
+    /// Its nodes would consume more than is left of a budget of energy or carbon; which.
+    OverBudget(String),
     /// Its window is booked, and has not come.
     Booked,
     /// It was lost, and its user is to decide.
@@ -380,6 +387,8 @@ pub enum Setback {
     Lost,
     /// A site took its nodes away for a job of higher priority.
     Preempted,
+    /// Its nodes would have consumed more than was left of a budget of energy or carbon.
+    OverBudget,
     /// Its payer had too little.
     Funds,
     /// Its parts did not come together: the pool of the one that was missing, and why.

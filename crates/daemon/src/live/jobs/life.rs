@@ -18,6 +18,9 @@ impl Live {
     /// A held job joins the queue, if nothing else holds it.
     pub(in crate::live) fn enqueue(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        if self.state.is_check(number) {
+            return self.held(at, number, JobHold::Nowhere);
+        }
         if let Some(why) = self.state.barred(job) {
             return self.shelve(at, number, JobHold::Rejected(why));
         }
@@ -36,7 +39,7 @@ impl Live {
         }
         let within = match self.demand_within(number) {
             Ok(within) => within,
-            Err(why) => return self.held(at, number, JobHold::Capped(why)),
+            Err(hold) => return self.held(at, number, hold),
         };
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         match within.and_then(|chosen| within_budget(job, chosen)) {
@@ -46,7 +49,7 @@ impl Live {
                     self.held(at, number, JobHold::Nowhere)
                 }
                 None => {
-                    let (demand, foreseen) = self.foresee(at, demand);
+                    let (demand, foreseen) = self.foresee(at, number, demand);
                     let job = number;
                     self.put(at, JobRecord::Joined { job, demand, processors, foreseen })
                 }

@@ -7,7 +7,7 @@ use tradewind_io::submission::Submission;
 use tradewind_model::{PoolId, Pools, Request};
 
 use crate::site::resources::{Resources, generic, megabytes};
-use crate::site::size::Size;
+use crate::site::size::{Size, UnitSize};
 
 /// What a site has told of the nodes of one of its pools.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -80,8 +80,26 @@ fn width(submission: &Submission, has: &PoolWidth) -> Result<u32, String> {
             let each = shape.processors().div_ceil(cores.max(1));
             Ok(shape.all_tasks().saturating_mul(each).min(Request::MAX_TASKS))
         }
+        Some(Size::Shared { unit, most }) => shared(submission, unit, most),
         Some(Size::Cores(_) | Size::Gpu) | None => Ok(submission.tasks),
     }
+}
+
+/// The same where each node is a unit of a shared one, of which the largest has `most`: a task takes
+/// as many units as have its processors and its memory, all of one node.
+fn shared(submission: &Submission, unit: UnitSize, most: u32) -> Result<u32, String> {
+    let shape = submission.layout();
+    let mut options = submission.passed_through.clone();
+    options.push(("cpus-per-task".to_owned(), shape.processors().to_string()));
+    let wants_all = options.iter().any(|(name, value)| name == "mem" && megabytes(value) == 0);
+    let each = unit.of_task(&options);
+    if each > most || wants_all {
+        let what = if wants_all { ", and no whole nodes" } else { "" };
+        let memory = unit.memory.saturating_mul(u64::from(most));
+        let processors = unit.cores.saturating_mul(most);
+        return Err(format!("{processors} processors and {memory} MB for a task{what}"));
+    }
+    Ok(shape.all_tasks().saturating_mul(each).min(Request::MAX_TASKS))
 }
 
 /// The same where each node is a whole one of so many processors.

@@ -150,6 +150,17 @@ impl Live {
         self.wait_for_funds(at, number, own)
     }
 
+    /// A job that was just given nodes which would consume more than is left of a budget gives them
+    /// back. A window that was promised stands.
+    pub(in crate::live) fn mind_power(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
+        self.decided(number);
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        let runs = job.phase() == Phase::Running && !job.in_window();
+        let Some(why) = runs.then(|| self.exceeds_budgets(job)).flatten() else { return Ok(()) };
+        self.put(at, JobRecord::Interrupted { job: number, setback: Setback::OverBudget })?;
+        self.shelve(at, number, JobHold::OverBudget(why))
+    }
+
     /// Jobs that their payers can pay for now join the queue.
     pub(in crate::live) fn afford(&mut self, at: Time) -> Result<(), ApplyError> {
         let mut purses = Purses::default();

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Money, PoolId, Span};
+use tradewind_model::{Consumption, Money, PoolId, Span};
 
 use super::projects::month_of;
-use super::used::Uses;
+use super::used::{Used, Uses};
 use crate::live::state::State;
 
 /// What was earned in each month.
@@ -28,6 +28,8 @@ pub struct Earned {
     pub node_seconds: i128,
     /// What the owner got.
     pub income: Money,
+    /// What nodes consumed in that time, where that is known.
+    pub consumed: Consumption,
 }
 
 /// The rules from which on it is counted.
@@ -44,7 +46,7 @@ impl State {
     pub(in crate::live) fn count_income(
         &mut self,
         pool: PoolId,
-        (nodes, time): (u32, Span),
+        Used { nodes, time, consumed }: Used,
         income: Money,
     ) {
         // A replay of what older releases wrote counts none, either.
@@ -59,6 +61,7 @@ impl State {
         let sum = all.entry(PoolMonth { month, pool }).or_default();
         sum.node_seconds += i128::from(nodes) * i128::from(time.0);
         sum.income += income;
+        sum.consumed += consumed;
         if is_new_month {
             all.retain(|it, _| it.month > month - Uses::MONTHS);
         }

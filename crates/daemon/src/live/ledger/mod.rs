@@ -1,5 +1,6 @@
 //! The ledger: where the money is, what was used and charged, and who may spend what.
 
+pub mod budgets;
 pub(super) mod funds;
 pub mod income;
 pub mod money;
@@ -10,6 +11,7 @@ pub mod used;
 use tradewind_model::{Money, Time};
 
 use super::ApplyError;
+use budgets::{BudgetHolder, Budgets, PowerLimits};
 use income::Income;
 use money::{Account, Accounts, Motive};
 use projects::{ProjectEdit, Projects};
@@ -26,6 +28,8 @@ pub struct Ledger {
     pub(crate) income: Income,
     /// Who may spend what.
     pub(crate) projects: Projects,
+    /// How much energy and carbon may be used.
+    pub(crate) budgets: Budgets,
     /// The rules by which charges follow from records; `None`: those of older releases.
     pub(crate) rules: Option<u32>,
 }
@@ -54,8 +58,16 @@ pub enum LedgerRecord {
     /// From now on these rules count, by which the state follows from records: what older releases
     /// wrote keeps those of its day.
     Rules {
-        /// 1: a task pays for at least a second; 2: the income of pools is counted.
+        /// 1: a task pays for at least a second; 2: the income of pools is counted; 3: what nodes
+        /// consume is counted.
         version: u32,
+    },
+    /// Other limits of energy and carbon count.
+    PowerLimited {
+        /// Whose.
+        holder: BudgetHolder,
+        /// From now on; none at all: there is no budget any more.
+        limits: PowerLimits,
     },
 }
 
@@ -71,6 +83,10 @@ impl Ledger {
             LedgerRecord::Project { project, change } => self.projects.apply(at, project, change),
             LedgerRecord::Rules { version } => {
                 self.rules = Some(*version);
+                Ok(())
+            }
+            LedgerRecord::PowerLimited { holder, limits } => {
+                self.budgets.limit(at, holder, *limits);
                 Ok(())
             }
         }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Money, Span};
+use tradewind_model::{Carbon, Consumption, Energy, Money, Span};
 
 use crate::live::ApplyError;
 use crate::live::money::Account;
@@ -36,6 +36,27 @@ pub struct UsageSum {
     pub node_seconds: i128,
     /// What was paid.
     pub charged: Money,
+    /// What nodes consumed in that time, where that is known.
+    pub consumed: Consumption,
+}
+
+/// What a part of a job has used that pays for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::live) struct Used {
+    pub(in crate::live) nodes: u32,
+    /// Seconds that are charged.
+    pub(in crate::live) time: Span,
+    /// In that time.
+    pub(in crate::live) consumed: Consumption,
+}
+
+impl Used {
+    /// What was used at a peer is not known.
+    pub(in crate::live) const NOTHING_HERE: Used = Used {
+        nodes: 0,
+        time: Span(0),
+        consumed: Consumption { energy: Energy(0), carbon: Carbon(0), price: Money(0) },
+    };
 }
 
 impl Uses {
@@ -49,7 +70,7 @@ impl State {
         &mut self,
         number: u64,
         payee: &Account,
-        (nodes, time): (u32, Span),
+        Used { nodes, time, consumed }: Used,
         charged: Money,
     ) -> Result<(), ApplyError> {
         // Older releases kept none: a replay of theirs keeps none, either.
@@ -69,6 +90,7 @@ impl State {
         sum.parts += 1;
         sum.node_seconds += i128::from(nodes) * i128::from(time.0);
         sum.charged += charged;
+        sum.consumed += consumed;
         if is_new_month {
             self.ledger.used.0.retain(|it, _| it.month > month - Uses::MONTHS);
         }

@@ -75,9 +75,11 @@ impl Live {
 
     /// The job's work has begun in its window: in time, or late.
     fn began_in_window(&mut self, at: Time, number: u64, began: Time) -> Result<(), ApplyError> {
-        // A site's clock may be ahead of ours.
-        let began = began.min(at);
-        let promise = self.state.jobs.get(&number).and_then(Job::open_promise);
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        // A site's clock may be ahead of ours. When parts begin together, the market itself has said:
+        // perhaps in a moment, and then their work runs no sooner.
+        let began = if job.barrier().is_some() { began } else { began.min(at) };
+        let promise = job.open_promise();
         match promise.is_some_and(|it| began <= it.latest()) {
             true => {
                 self.forget_promise(number);
@@ -254,9 +256,11 @@ impl Live {
             Setback::Refused(why) | Setback::BarrierTimedOut(_, why) | Setback::Capped(_, why) => {
                 BreachReason::Refused(why.clone())
             }
-            Setback::Lost | Setback::Displaced | Setback::Funds | Setback::Requeued(_) => {
-                BreachReason::Lost(pool)
-            }
+            Setback::Lost
+            | Setback::Displaced
+            | Setback::Funds
+            | Setback::OverBudget
+            | Setback::Requeued(_) => BreachReason::Lost(pool),
         };
         self.state_breach(at, number, why)?;
         // What happens to a job that was lost, its user has said for all such jobs.

@@ -6,6 +6,7 @@ use tradewind_sched::negotiation::{Entry, Handing, Offer, Peer, Serial};
 use super::{Away, PeerEntry, PeerVerdict, Peers, RemoteOrigin, RemoteProgress, Settlement};
 use crate::live::ApplyError;
 use crate::live::jobs::Stage;
+use crate::live::ledger::used::Used;
 use crate::live::money::{Account, Motive};
 use crate::live::record::PeerRecord;
 use crate::live::state::{Happening, JobHold, State};
@@ -87,6 +88,12 @@ impl State {
         let known = self.peers.directory.get_mut(&peer);
         let known = known.ok_or(ApplyError::Other("a peer that is not known"))?;
         known.standing.get_or_insert_default().judge(at, verdict);
+        if let Some(checks) = known.checks.as_mut().filter(|checks| checks.job == number) {
+            match verdict {
+                PeerVerdict::Kept => checks.right += 1,
+                PeerVerdict::Broken(_) => checks.wrong += 1,
+            }
+        }
         match verdict {
             PeerVerdict::Kept => Ok(()),
             PeerVerdict::Broken(why) => self.note(number, Happening::Doubted(name, why)),
@@ -211,6 +218,6 @@ impl State {
         let charged = believed.map_or(Money::ZERO, |news| news.charged);
         let amount = charged.clamp(Money::ZERO, away.offer.quote.cost);
         let account = Account::Peer(away.name.clone());
-        self.charge(number, account, (0, tradewind_model::Span(0)), amount)
+        self.charge(number, account, Used::NOTHING_HERE, amount)
     }
 }

@@ -7,6 +7,7 @@
 //! answers change nothing by being lost, doubled or late, as both name the hand-over.
 
 mod apply;
+mod checks;
 mod desk;
 mod exchange;
 mod message;
@@ -25,6 +26,7 @@ use tradewind_model::{Money, Time};
 use tradewind_sched::negotiation::{Durable, Entry, Offer, Peer, Serial};
 
 use super::state::{Finish, JobHold};
+pub use checks::{CheckSettings, PeerChecks, PeerOutput};
 pub use message::{MessageBody, PeerMessage, Traveller};
 pub(super) use negotiate::may_travel;
 pub use settle::{Settlement, WINDING_UP};
@@ -55,6 +57,8 @@ pub struct PeerEntry {
     pub removed: Option<Time>,
     /// Offers that it kept and did not keep; `None`: none yet.
     pub standing: Option<Standing>,
+    /// Check jobs that it got; `None`: none yet.
+    pub checks: Option<PeerChecks>,
 }
 
 /// Where a job came from.

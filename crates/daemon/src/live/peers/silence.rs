@@ -24,7 +24,7 @@ impl PeerEntry {
     /// A peer of which nothing is known yet.
     pub fn named(name: &str) -> PeerEntry {
         let name = name.to_owned();
-        PeerEntry { name, market: None, silent: None, removed: None, standing: None }
+        PeerEntry { name, market: None, silent: None, removed: None, standing: None, checks: None }
     }
 }
 
@@ -98,7 +98,7 @@ impl Live {
     }
 
     /// Changes what is known of a peer, if that changes anything.
-    fn change_peer(
+    pub(super) fn change_peer(
         &mut self,
         at: Time,
         peer: Peer,

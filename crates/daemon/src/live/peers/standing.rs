@@ -59,6 +59,8 @@ pub enum BrokenOffer {
     Forgotten,
     /// It lost the job.
     Lost,
+    /// It answered a check job wrongly, or not at all.
+    WrongAnswer,
 }
 
 impl BrokenOffer {
@@ -79,6 +81,7 @@ impl BrokenOffer {
             BrokenOffer::NotEnded => "did not end the job at its limit",
             BrokenOffer::Forgotten => "does not know the job any more",
             BrokenOffer::Lost => "lost the job",
+            BrokenOffer::WrongAnswer => "did not answer the check job as it should",
         }
     }
 

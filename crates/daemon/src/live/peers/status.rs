@@ -167,7 +167,8 @@ impl Live {
         let ahead = self.ahead_of(away.peer);
         let wrong = implausible(job, away, (news, &finish), (at, ahead));
         let wrong = wrong.or(self.without_receipt(away, news, &finish));
-        let wrong = wrong.or(self.without_output(number, &finish));
+        let wrong = wrong.or_else(|| self.without_output(number, &finish));
+        let wrong = wrong.or_else(|| self.failed_check(number, &finish));
         let is_judged = away.doubtful.is_some();
         self.index.away.remove(&number);
         if let Some(why) = wrong {

@@ -1,10 +1,12 @@
+mod checks;
+mod fast;
 mod liars;
 mod paper;
 mod receipts;
 mod silent;
 mod volunteers;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use tradewind_io::submission::{Conditions, OnLost, Submission, Surroundings, TimeLimit, Work};
@@ -43,11 +45,15 @@ struct Pair {
 }
 
 fn live(place: usize, nodes: u32) -> Live {
+    live_of(place, nodes, Performance::REFERENCE)
+}
+
+fn live_of(place: usize, nodes: u32, performance: Performance) -> Live {
     let pool = Pool {
         name: "s/x".to_owned(),
         site: SiteId(0),
         nodes,
-        performance: Performance::REFERENCE,
+        performance,
         price: Price(1_000_000),
         attributes: Attributes::new(),
         admission: Admission::NONE,
@@ -157,7 +163,7 @@ impl Pair {
 
     fn hear(&mut self, reports: &[StatusReport]) {
         let (peer, reports) = (Peer(1), reports.to_vec());
-        self.step(0, Input::Reported { peer, reports, without_output: BTreeSet::new() });
+        self.step(0, Input::Reported { peer, reports, outputs: BTreeMap::new() });
     }
 
     /// The site of `b` will not run the task.

@@ -174,10 +174,4 @@ impl Live {
         let is_asked = self.receipts_of(away.peer) == Receipts::Required;
         (is_asked && is_due && news.receipt.is_none()).then_some(BrokenOffer::NoReceipt)
     }
-
-    /// Whether the peer knows no output of a job that ran there, as it says.
-    pub(super) fn without_output(&self, number: u64, finish: &Finish) -> Option<BrokenOffer> {
-        let is_due = has_run(finish) && self.without_output.contains(&number);
-        is_due.then_some(BrokenOffer::NoOutput)
-    }
 }

@@ -1,6 +1,8 @@
 //! A market that plans by run times that it has learned.
 
 use tradewind_io::settings::Estimates;
+use tradewind_io::submission::Counted;
+use tradewind_sched::predict::JobTraits;
 
 use super::*;
 use crate::codec::pages::{Draft, Pages, VERSION};
@@ -21,19 +23,31 @@ fn at_b(tasks: u32, work: i64) -> Submission {
 
 /// Jobs that ask for a day and need ten minutes, one after the other.
 fn trained(settings: Settings, runs: i64) -> Stage {
+    let jobs = (0..runs).map(|_| (at_b(1, 24 * HOUR), 600));
+    trained_by(settings, jobs.collect())
+}
+
+/// Jobs on the fast nodes that run for so long, one after the other.
+fn trained_by(settings: Settings, jobs: Vec<(Submission, i64)>) -> Stage {
     let mut stage = Stage::with(settings);
-    for run in 0..runs {
-        let at = later(1_000 * run);
-        stage.submit(at, at_b(1, 24 * HOUR)).unwrap();
+    for (number, (submission, run)) in (0..).zip(jobs) {
+        let at = later(2_000 * number);
+        stage.submit(at, submission).unwrap();
         let order = stage.orders().into_iter().find(|it| it.act == Act::Submit).unwrap();
         let tag = order.tag;
         stage.survey(at + Span(1), 1, vec![(tag.clone(), running(at))], &[]);
-        let over = ended(at, at + Span(600), Exit::Code(0));
-        stage.survey(at + Span(600), 1, vec![(tag.clone(), over)], &[]);
+        let over = ended(at, at + Span(run), Exit::Code(0));
+        stage.survey(at + Span(run), 1, vec![(tag.clone(), over)], &[]);
         let forgotten = Input::Answered { tag, act: Act::Forget, answer: Ok(()) };
-        stage.step(at + Span(601), forgotten);
+        stage.step(at + Span(run + 1), forgotten);
     }
     stage
+}
+
+/// Named so, running this program.
+fn called(name: &str, program: &str) -> Submission {
+    let work = Work::Command(vec![program.to_owned()]);
+    Submission { name: name.to_owned(), work, ..at_b(1, 24 * HOUR) }
 }
 
 fn submitted(stage: &mut Stage, at: Time, submission: Submission) -> u64 {
@@ -111,6 +125,48 @@ fn limits_count_as_long_as_a_job_has_waited_for_long() {
     assert!(demand(&stage, soon).0.is_some() && demand(&stage, late).0.is_none());
 }
 
+/// Names differ in numbers, programs do not; then the reverse.
+#[test]
+fn jobs_of_a_name_or_with_a_script_are_classes_of_their_own() {
+    let by_program = |number: i64, program: &str| called(&format!("run {number}"), program);
+    let by_name =
+        |number: i64, name: &str| called(&format!("{name}-{number}"), &number.to_string());
+    let both: [fn(i64, &str) -> Submission; 2] = [by_program, by_name];
+    for submission in both {
+        let jobs = (0..20).flat_map(|number| {
+            [(submission(2 * number, "brief"), 60), (submission(2 * number + 1, "long"), 1_800)]
+        });
+        let mut stage = trained_by(learning(), jobs.collect());
+        let mut expected = |what: &str| {
+            let job = submitted(&mut stage, later(200_000), submission(777, what));
+            demand(&stage, job).0.unwrap().0
+        };
+        let (brief, long) = (expected("brief"), expected("long"));
+        assert!((100..=150).contains(&brief) && (3_000..=4_400).contains(&long), "{brief} {long}");
+    }
+}
+
+/// An hour of wall-clock time on nodes that are twice as fast is two hours of work.
+#[test]
+fn what_was_learned_at_one_site_is_true_at_another() {
+    let counted = Counted::Job(Times::Wall);
+    let at = |site: &[&str]| {
+        let sites = site.iter().map(|site| (*site).to_owned()).collect();
+        let terms = Conditions { sites, ..Conditions::default() };
+        let time = TimeLimit::One { limit: Span(24 * HOUR), counted };
+        Submission { time, terms, ..job(1, 1) }
+    };
+    let mut stage = trained_by(learning(), (0..20).map(|_| (at(&["b"]), 600)).collect());
+    let mut expected = |sites: &[&str]| {
+        let job = submitted(&mut stage, later(200_000), at(sites));
+        demand(&stage, job).0.unwrap().0
+    };
+    let (fast, slow) = (expected(&["b"]), expected(&["a"]));
+    assert!((500..=725).contains(&fast) && (1_000..=1_450).contains(&slow), "{fast} {slow}");
+    // Where it may run on both, it is expected to take as long as on the slower ones.
+    assert_eq!(expected(&["a", "b"]), slow);
+}
+
 #[test]
 fn a_restart_changes_no_prediction() {
     let (mut stage, at) = with_queue(learning(), 20);
@@ -148,8 +204,10 @@ fn old_runs_are_dropped_and_the_learner_follows() {
         user: number % 3,
         processors: 1,
         requested: Span(36_000),
+        longest: Span(36_000),
         median: Span(100),
         run: Span(60 + number),
+        traits: JobTraits::default(),
     };
     let (mut lengths, mut kept) = (Lengths::default(), LengthLearner::default());
     for number in 0..10_000 {

@@ -64,13 +64,14 @@ impl GridEngineCluster<'_> {
         self.read(&call, Details::read(&answer.text()))
     }
 
+    /// The answer to these words.
+    pub(super) fn text(self, words: &[&str]) -> Result<String, SiteError> {
+        Ok(self.0.must(&Call::ours(words))?.text())
+    }
+
     /// Name and value of each line of an answer of `qconf`.
     pub(super) fn settings(self, words: &[&str]) -> Result<BTreeMap<String, String>, SiteError> {
-        let answer = self.0.must(&Call::ours(words))?;
-        // A line may go on after a backslash.
-        let text = answer.text().replace("\\\n", " ");
-        let pairs = text.lines().filter_map(|line| line.split_once(char::is_whitespace));
-        Ok(pairs.map(|(name, value)| (name.to_owned(), value.trim().to_owned())).collect())
+        self.0.must(&Call::ours(words)).map(|answer| pairs(&answer.text()))
     }
 
     /// The record of a job of `owner` that is over, by its name. Records come some seconds late, and on some
@@ -162,6 +163,14 @@ impl GridEngineCluster<'_> {
         let words = call.words.join(" ");
         SiteError::Unknown(format!("site {}: `{words}`: {why}", self.0.site))
     }
+}
+
+/// Name and value of each line of what `qconf` says.
+pub(super) fn pairs(text: &str) -> BTreeMap<String, String> {
+    // A line may go on after a backslash.
+    let text = text.replace("\\\n", " ");
+    let pairs = text.lines().filter_map(|line| line.split_once(char::is_whitespace));
+    pairs.map(|(name, value)| (name.to_owned(), value.trim().to_owned())).collect()
 }
 
 /// The time that a command takes, and its answer: for the doctor.

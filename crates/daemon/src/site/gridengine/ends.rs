@@ -1,31 +1,14 @@
 //! How a task ended that could not say so itself: its job is in error, or was killed, or its node
 //! died.
 
-use std::time::{Duration, Instant};
-
-use tradewind_model::Time;
-
 use super::cluster::GridEngineCluster;
 use super::replies::{GridEngineJob, QacctRow};
 use super::{Master, now, words};
 use crate::site::managed::driver::Base;
 use crate::site::managed::driver::judge::TaskVerdict;
 use crate::site::managed::driver::manager::ManagedTask;
-use crate::site::managed::spool::{Trace, seconds};
-use crate::site::managed::tickets::Ticket;
-use crate::site::{Exit, Seen, SiteError};
-
-const KILL: i32 = 9;
-/// Between two looks into the accounting for the same task: a big one takes seconds to read.
-const PAUSE: Duration = Duration::from_secs(3);
-
-/// A task that is not listed any more.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Missing {
-    since: Instant,
-    /// When the accounting was asked last.
-    asked: Option<Instant>,
-}
+use crate::site::managed::driver::missing::RecordedEnd;
+use crate::site::{Exit, SiteError};
 
 impl Master {
     /// What Grid Engine's records say of a task whose job is in error, or is not listed any more and
@@ -41,54 +24,13 @@ impl Master {
             let why = reasons.get(&job.id).map_or("Grid Engine does not say why", String::as_str);
             return Ok(Some(TaskVerdict::Bury(Exit::NotStarted(why.to_owned()))));
         }
-        let (tag, ticket, trace) = (task.tag, task.ticket, task.trace);
-        let fresh = Missing { since: Instant::now(), asked: None };
-        let missing = self.missing.entry(tag.clone()).or_insert(fresh);
-        let mut account = None;
-        if missing.asked.is_none_or(|asked| asked.elapsed() >= PAUSE) && !ticket.is_withdrawn {
-            missing.asked = Some(Instant::now());
-            account = cluster.account(&ticket.account, &words::job_name(tag))?;
-        }
-        let is_over = account.is_some() || missing.since.elapsed() >= self.patience;
-        if !ticket.is_withdrawn && !is_over {
-            return Ok(None);
-        }
-        // Its folder is of an earlier recall. One that was deleted while it waited leaves no record,
-        // and looks like one that was lost.
-        let has_folder = trace.is_some_and(|trace| !trace.is_claimed);
-        let (since, at, exit) = end_of_missing(ticket, trace, account, now());
-        Ok(Some(match has_folder {
-            true => TaskVerdict::Stop(Seen::Ended { since, at, exit }),
-            false if ticket.is_recalled => TaskVerdict::Bury(Exit::Withdrawn),
-            false => TaskVerdict::Bury(exit),
-        }))
+        let has_begun = task.trace.is_some_and(|trace| trace.here.is_some());
+        let records = || {
+            let row = cluster.account(&task.ticket.account, &words::job_name(task.tag))?;
+            Ok(row.map(|row| RecordedEnd { until: row.until, exit: exit(row, has_begun) }))
+        };
+        self.missing.judge(task.tag, (task.ticket, task.trace), now(), records)
     }
-}
-
-/// The end of a task that could not say how it ended: killed by the manager, or its node died.
-/// `account`: its record; `None`: there is none.
-fn end_of_missing(
-    ticket: &Ticket,
-    trace: Option<&Trace>,
-    account: Option<QacctRow>,
-    now: Time,
-) -> (Option<Time>, Time, Exit) {
-    let here = trace.and_then(|trace| trace.here.as_ref()).map(|here| seconds(here.at));
-    // One that waited on its nodes has not run before its work began.
-    let has_run = !ticket.waits_there() || trace.is_some_and(|trace| trace.began.is_some());
-    let since = here.filter(|_| has_run);
-    let at = account.and_then(|account| account.until).unwrap_or(now);
-    let at = at.max(since.unwrap_or(at));
-    let exit = match account.map(|account| exit(account, here.is_some())) {
-        _ if ticket.is_withdrawn => Exit::Withdrawn,
-        // With its reservation a job ends, too: it began late, and its own limit comes later.
-        Some(Exit::Signal(KILL)) if at.0 >= ticket.start.saturating_add(ticket.limit) => {
-            Exit::TimeLimit
-        }
-        Some(exit) => exit,
-        None => Exit::Lost,
-    };
-    (since, at, exit)
 }
 
 /// As the manager's record has it. An exit code of 0 does not say that the work ended well: then
@@ -113,9 +55,14 @@ fn exit(account: QacctRow, has_begun: bool) -> Exit {
 mod tests {
     use std::collections::BTreeMap;
 
+    use tradewind_model::Time;
+
     use super::*;
+    use crate::site::Seen;
     use crate::site::managed::driver::judge::judge;
-    use crate::site::managed::spool::{Here, SpoolEnd};
+    use crate::site::managed::driver::missing::end;
+    use crate::site::managed::spool::{Here, SpoolEnd, Trace};
+    use crate::site::managed::tickets::Ticket;
 
     fn ticket() -> Ticket {
         Ticket {
@@ -190,19 +137,23 @@ mod tests {
         let account = |failed, status| {
             Some(QacctRow { since: Some(Time(5)), until: Some(Time(9)), failed, status })
         };
-        let end =
-            |account, trace: Option<&Trace>| end_of_missing(&ticket(), trace, account, Time(20)).2;
+        let recorded = |row: Option<QacctRow>, has_begun| {
+            row.map(|row| RecordedEnd { until: row.until, exit: exit(row, has_begun) })
+        };
+        let end_of = |row, trace: Option<&Trace>| {
+            end(&ticket(), trace, recorded(row, trace.is_some()), Time(20)).2
+        };
         let here = here();
-        assert_eq!(end(account(0, 0), Some(&here)), Exit::Lost);
-        assert_eq!(end(account(100, 137), Some(&here)), Exit::Signal(9));
-        assert_eq!(end(account(37, 137), Some(&here)), Exit::TimeLimit);
-        assert!(matches!(end(account(0, 125), None), Exit::NotStarted(_)));
-        assert_eq!(end(None, Some(&here)), Exit::Lost);
+        assert_eq!(end_of(account(0, 0), Some(&here)), Exit::Lost);
+        assert_eq!(end_of(account(100, 137), Some(&here)), Exit::Signal(9));
+        assert_eq!(end_of(account(37, 137), Some(&here)), Exit::TimeLimit);
+        assert!(matches!(end_of(account(0, 125), None), Exit::NotStarted(_)));
+        assert_eq!(end_of(None, Some(&here)), Exit::Lost);
         let late = Ticket { start: 5, limit: 4, ..ticket() };
-        let (.., exit) = end_of_missing(&late, Some(&here), account(100, 137), Time(20));
+        let (.., exit) = end(&late, Some(&here), recorded(account(100, 137), true), Time(20));
         assert_eq!(exit, Exit::TimeLimit);
         let withdrawn = Ticket { is_withdrawn: true, ..ticket() };
-        let ended = end_of_missing(&withdrawn, None, None, Time(20));
+        let ended = end(&withdrawn, None, None, Time(20));
         assert_eq!(ended, (None, Time(20), Exit::Withdrawn));
     }
 }

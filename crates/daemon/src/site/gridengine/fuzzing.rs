@@ -1,13 +1,19 @@
 //! Grid Engine's answers as a fuzzer writes them: no bytes may stop the daemon.
 
-use super::{replies, words};
+use super::settings::{Pool, Unit};
+use super::{cluster, queue, replies, rule, words};
 
 /// Reads `bytes` as every answer of Grid Engine's commands that is read anywhere.
 pub fn read(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let _ = replies::Status::read(text);
+    if let Ok(status) = replies::Status::read(text) {
+        let pools = [Unit::Slots(0), Unit::Host].map(|unit| Pool::named("all.q", unit));
+        let jobs: Vec<_> = status.jobs.iter().collect();
+        let _ = queue::of(&pools, &status.instances, &jobs, |job| job.slots > 1);
+    }
     let _ = replies::reservations(text);
     let _ = replies::Details::read(text);
     let _ = replies::QacctRow::read(text);
-    let _ = words::refusal(text);
+    let _ = rule::read(&cluster::pairs(text));
+    let _ = (words::refusal(text), words::is_unheard(text));
 }

@@ -12,6 +12,7 @@
 //! | `replies` | what it answers |
 //! | `cluster` | both, with errors |
 //! | `pools` | what is free |
+//! | `resources` | memory, GPUs and the like |
 //! | `queue` | waiting jobs of others |
 //! | `rule` | how the scheduler goes through them |
 //! | `ends` | how a task ended that could not say so |
@@ -27,6 +28,7 @@ mod pools;
 mod queue;
 mod replies;
 mod reserve;
+mod resources;
 mod rule;
 mod settings;
 mod words;
@@ -49,10 +51,12 @@ use super::managed::driver::judge::{self, TaskVerdict};
 use super::managed::driver::manager::{
     self, ManagedTask, PoolsView, Reservation, ReservationsOf, SubmitAnswer, TaskSubmission,
 };
+use super::managed::driver::missing::MissingTasks;
 use super::managed::driver::{Base, Driver, ManagedSettings, Manager, Ownership, SurveyPart};
 use super::managed::spool::{Here, Trace};
 use super::managed::tickets::Ticket;
 use super::queued::WaitingJobs;
+use super::resources::Resources;
 use super::{Aside, Finding, Order, PoolSurvey, Site, SiteError, Tag};
 
 /// So long a task may be unknown to Grid Engine before it counts as lost: accounting is written
@@ -95,12 +99,12 @@ fn open_as(
     let master = Master {
         pools,
         options,
-        patience,
         instances: Vec::new(),
         reservations: Vec::new(),
         units: Vec::new(),
-        missing: BTreeMap::new(),
+        missing: MissingTasks::new(patience),
         rule: rule::KnownRule::default(),
+        resources: resources::HostResources::named(&settings.cluster.options),
     };
     Ok(Box::new(Driver::open(settings, master, owned)?))
 }
@@ -111,14 +115,14 @@ struct Master {
     pools: Vec<Pool>,
     /// Words for every `qsub`, such as `-P` and a project.
     options: Vec<String>,
-    patience: Duration,
     instances: Vec<Instance>,
     /// Those that do not end just now.
     reservations: Vec<replies::AdvanceReservation>,
     /// Slots of a unit by pool, as the cluster said last.
     units: Vec<Option<u32>>,
-    missing: BTreeMap<Tag, ends::Missing>,
+    missing: MissingTasks,
     rule: rule::KnownRule,
+    resources: resources::HostResources,
 }
 
 impl Master {
@@ -218,7 +222,7 @@ impl Manager for Master {
             let name = words::name_of(&ticket.tag);
             jobs.iter().any(|job| job.name == name && job.owner == ticket.account)
         };
-        self.missing.retain(|tag, _| open(tag).is_some_and(|ticket| !is_listed(ticket)));
+        self.missing.retain(|tag| open(tag).is_some_and(|ticket| !is_listed(ticket)));
         Ok(jobs)
     }
 
@@ -252,7 +256,7 @@ impl Manager for Master {
         let theirs = theirs(view);
         let waiting: Vec<&GridEngineJob> =
             theirs.iter().copied().filter(|job| !job.is_placed()).collect();
-        self.rule.ask(base, &waiting);
+        self.rule.ask(base, &self.pools, &waiting);
         let reservations: Vec<&replies::AdvanceReservation> = self
             .reservations
             .iter()
@@ -270,7 +274,14 @@ impl Manager for Master {
             inside: &inside,
             now: view.now,
         };
-        Ok(pools::look(&self.pools, &self.instances, &others))
+        let mut seen = pools::look(&self.pools, &self.instances, &others);
+        if let Err(wrong) = self.resources.ask(base, &self.pools, &self.instances) {
+            tracing::debug!(%wrong, "what hosts have besides slots is not known");
+        }
+        for (pool, survey) in self.pools.iter().zip(&mut seen) {
+            survey.max = Some(self.resources.most(pool, &self.instances));
+        }
+        Ok(seen)
     }
 
     fn queue(&mut self, _: &Base, view: &PoolsView<'_, GridEngineJob>) -> WaitingJobs {
@@ -278,7 +289,7 @@ impl Manager for Master {
     }
 
     fn limits(&mut self, base: &Base) -> Option<Arc<Limits>> {
-        Some(self.rule.limits(base))
+        Some(self.rule.limits(base, &self.pools))
     }
 
     /// Only jobs in error are listed after their end.
@@ -330,6 +341,11 @@ impl Manager for Master {
             return Err(SiteError::Refused("the market's name is too long".to_owned()));
         }
         let slots = order.nodes.saturating_mul(self.unit(base, place)?);
+        let resources = self.checked_resources(base, order, place)?;
+        if order.aside && base.cluster.mode == Mode::Reservation && !resources.is_empty() {
+            let why = format!("{}: its reservation has only slots", resources.join(", "));
+            return Err(SiteError::Refused(why));
+        }
         if slots > 1 && self.pools.get(place).is_some_and(|pool| pool.environment.is_none()) {
             let wanted = "its owner must add `options = { pe = \"…\" }`, a parallel environment";
             return Err(SiteError::Refused(format!("more than one slot: {wanted}")));
@@ -376,7 +392,7 @@ impl Manager for Master {
     fn reserve(&mut self, base: &Base, name: &str, wanted: &Aside) -> Result<(), SiteError> {
         let place = base.pool(&wanted.pool).unwrap_or(usize::MAX);
         self.unit(base, place)?;
-        self.qrsub(base, name, wanted)
+        self.qrsub(base, name, (wanted, &[]))
     }
 
     fn unreserve(&mut self, base: &Base, known: &Reservation) -> Result<(), SiteError> {
@@ -391,13 +407,47 @@ impl Manager for Master {
 }
 
 impl Master {
+    /// The same, if a host of the pool has that much.
+    fn checked_resources(
+        &mut self,
+        base: &Base,
+        order: &Order,
+        place: usize,
+    ) -> Result<Vec<String>, SiteError> {
+        let asked = Resources::asked(&order.passed_through);
+        if asked == Resources::default() {
+            return Ok(Vec::new());
+        }
+        if self.resources.is_unknown() {
+            self.jobs(base)?;
+            self.resources.ask(base, &self.pools, &self.instances)?;
+        }
+        let words = self.resources_of(order, place).map_err(SiteError::Refused)?;
+        let pool = self.pools.get(place);
+        let most = pool.map(|pool| self.resources.most(pool, &self.instances)).unwrap_or_default();
+        match most.hold(&asked) {
+            true => Ok(words),
+            false => Err(SiteError::Refused(format!(
+                "no host of the pool has {asked}; they have {most}"
+            ))),
+        }
+    }
+
+    /// What the order asks for besides slots, as `-l` takes it.
+    fn resources_of(&self, order: &Order, place: usize) -> Result<Vec<String>, String> {
+        let unit = self.pools.get(place).map_or(Unit::Host, |pool| pool.unit);
+        let slots = self.known_unit(place).unwrap_or(1);
+        self.resources.words(&order.passed_through, order.nodes, (unit, slots))
+    }
+
     fn qsub(&self, base: &Base, one: &TaskSubmission<'_>) -> Result<(), SiteError> {
         let (Some(pool), Some(slots)) = (self.pools.get(one.pool), self.known_unit(one.pool))
         else {
             return Err(SiteError::Unknown(format!("nothing is known of {:?}", one.order.pool)));
         };
+        let resources = self.resources_of(one.order, one.pool).map_err(SiteError::Refused)?;
         let reserved = match base.cluster.mode {
-            Mode::Reservation => self.reservation_for(base, one.order)?,
+            Mode::Reservation => self.reservation_for(base, one.order, &resources)?,
             Mode::Begin | Mode::HoldRelease => None,
         };
         let mut limit = words::hard_limit(one.order, base.grace());
@@ -412,6 +462,7 @@ impl Master {
             limit,
             begin: ahead(one.order, now()),
             reservation: reserved.as_ref().map(|one| one.id.as_str()),
+            resources: &resources,
             options: &self.options,
         });
         GridEngineCluster(&base.tool).submit(&one.ticket.account, words, &one.script)

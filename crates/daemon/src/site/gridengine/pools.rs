@@ -9,7 +9,6 @@ use tradewind_model::{Span, Time};
 
 use super::replies::{AdvanceReservation, GridEngineJob, Instance};
 use super::{Pool, Unit};
-use crate::site::resources::Resources;
 use crate::site::size::Size;
 use crate::site::{LocalTask, PoolSurvey};
 
@@ -37,7 +36,7 @@ pub(super) struct Others<'a> {
     pub now: Time,
 }
 
-/// The surveys of `pools`, in their order.
+/// The surveys of `pools`, in their order. What their hosts can give besides slots is left open.
 pub(super) fn look(pools: &[Pool], instances: &[Instance], others: &Others<'_>) -> Vec<PoolSurvey> {
     pools.iter().map(|pool| look_at(pool, instances, others)).collect()
 }
@@ -53,9 +52,7 @@ fn size(pool: &Pool, instances: &[Instance]) -> Option<Size> {
 }
 
 fn look_at(pool: &Pool, instances: &[Instance], others: &Others<'_>) -> PoolSurvey {
-    // Whoever asks for any of that is refused: see `words::unmet`.
-    let max = Some(Resources::default());
-    let mut survey = PoolSurvey { max, size: size(pool, instances), ..PoolSurvey::default() };
+    let mut survey = PoolSurvey { size: size(pool, instances), ..PoolSurvey::default() };
     for instance in instances.iter().filter(|instance| pool.has(instance)) {
         survey.up += match instance.is_well() {
             true => instance.slots / pool.slots_on(instance),
@@ -178,7 +175,7 @@ mod tests {
             jobs: vec![job("1", &[("q@h1", 3)], Some(60)), job("2", &[("q@h2", 4)], None)],
         };
         let seen = survey(&pool(1), &status, &[], &[]);
-        assert_eq!((seen.up, seen.max), (12, Some(Resources::default())));
+        assert_eq!(seen.up, 12);
         let one = LocalTask { nodes: 3, from: Time(90), until: Time(150) };
         let two = LocalTask { nodes: 4, from: Time(90), until: Time(90) + FOR_EVER };
         assert_eq!(

@@ -33,14 +33,19 @@ pub(super) fn will_do(known: &Reservation, wanted: &Aside, slots: u32) -> bool {
 
 impl Master {
     /// Reserves as the user's account. Slots of a unit must be known.
-    pub(super) fn qrsub(&self, base: &Base, name: &str, wanted: &Aside) -> Result<(), SiteError> {
+    pub(super) fn qrsub(
+        &self,
+        base: &Base,
+        name: &str,
+        (wanted, resources): (&Aside, &[String]),
+    ) -> Result<(), SiteError> {
         let place = base.pool(&wanted.pool).unwrap_or(usize::MAX);
         let (Some(pool), Some(slots)) = (self.pools.get(place), self.known_unit(place)) else {
             return Err(SiteError::Unknown(format!("nothing is known of {:?}", wanted.pool)));
         };
         let account = base.account(&wanted.user)?;
         let from = (wanted.from > now() + SOON).then_some(wanted.from);
-        let words = words::qrsub(wanted, name, (pool, slots), from);
+        let words = words::qrsub(wanted, name, (pool, slots, resources), from);
         let made = GridEngineCluster(&base.tool).reserve(&account, words)?;
         made.map_err(SiteError::Refused)
     }
@@ -54,6 +59,7 @@ impl Master {
         &self,
         base: &Base,
         order: &Order,
+        resources: &[String],
     ) -> Result<Option<replies::AdvanceReservation>, SiteError> {
         let place = base.pool(&order.pool).unwrap_or(usize::MAX);
         let name = words::reservation_name(&order.tag.market, order.tag.job, place);
@@ -75,7 +81,7 @@ impl Master {
             from,
             until: from + words::hard_limit(order, base.grace()) + SOON,
         };
-        match self.qrsub(base, &name, &wanted) {
+        match self.qrsub(base, &name, (&wanted, resources)) {
             Ok(()) => find(),
             Err(SiteError::Refused(why)) => {
                 Err(SiteError::Refused(format!("its nodes cannot be reserved: {why}")))

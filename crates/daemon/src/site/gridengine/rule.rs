@@ -12,7 +12,8 @@ use tradewind_model::{Span, Time};
 
 use super::cluster::GridEngineCluster;
 use super::replies::GridEngineJob;
-use crate::site::limits::Limits;
+use super::settings::{Pool, Unit};
+use crate::site::limits::{Limits, PoolLimits};
 use crate::site::managed::driver::Base;
 use crate::site::queued::{MAX_LIMIT, QueueRule};
 
@@ -58,6 +59,12 @@ impl Scheduler {
     }
 }
 
+/// The rule that these settings are: for the fuzz targets.
+#[cfg(feature = "fuzzing")]
+pub(super) fn read(about: &BTreeMap<String, String>) -> Option<QueueRule> {
+    Scheduler::read(about).map(Scheduler::rule)
+}
+
 /// What is known, and since when.
 #[derive(Debug, Default)]
 pub(super) struct KnownRule {
@@ -78,7 +85,7 @@ fn number(job: &GridEngineJob) -> &str {
 
 impl KnownRule {
     /// What the site allows: who runs its jobs, and how its scheduler works. Asked for rarely.
-    pub(super) fn limits(&mut self, base: &Base) -> Arc<Limits> {
+    pub(super) fn limits(&mut self, base: &Base, pools: &[Pool]) -> Arc<Limits> {
         if let Some((at, known)) = &self.limits
             && at.elapsed() < READ
         {
@@ -91,6 +98,7 @@ impl KnownRule {
             accounts: Some(base.cluster.accounts.clone()),
             only,
             queue: self.scheduler.map(Scheduler::rule),
+            pools: pools.iter().map(|pool| widest(base, pool)).collect(),
             ..Limits::default()
         });
         self.limits = Some((Instant::now(), Arc::clone(&limits)));
@@ -98,8 +106,8 @@ impl KnownRule {
     }
 
     /// Asks which of the `waiting` jobs ask for reservations, if this is not known of all.
-    pub(super) fn ask(&mut self, base: &Base, waiting: &[&GridEngineJob]) {
-        self.limits(base);
+    pub(super) fn ask(&mut self, base: &Base, pools: &[Pool], waiting: &[&GridEngineJob]) {
+        self.limits(base, pools);
         let known: BTreeMap<_, _> =
             waiting.iter().map(|job| key(job)).map(|key| (key, ())).collect();
         self.asks.retain(|job, (at, _)| known.contains_key(job) && at.elapsed() < READ);
@@ -126,6 +134,26 @@ impl KnownRule {
         let may = |it: Scheduler| it.reservations > 0 && (job.limit.is_some() || it.has_default);
         asks && self.scheduler.is_none_or(may)
     }
+}
+
+/// How many units of the pool a job may have: one without a parallel environment, and with one as many as
+/// it has slots for. Of whole hosts it is not known how many slots they have.
+fn widest(base: &Base, pool: &Pool) -> PoolLimits {
+    let Unit::Slots(unit) = pool.unit else { return PoolLimits::default() };
+    let unit = unit.max(1);
+    let nodes = match &pool.environment {
+        None if unit == 1 => Some((1, "no parallel environment (`pe` of `options`)".to_owned())),
+        None => None,
+        Some(name) => {
+            let about = GridEngineCluster(&base.tool).settings(&["qconf", "-sp", name]).ok();
+            let slots = about.and_then(|about| about.get("slots")?.parse::<u32>().ok());
+            // One unit of one slot needs none.
+            let least = u32::from(unit == 1);
+            let word = format!("the parallel environment {name}");
+            slots.map(|slots| ((slots / unit).max(least), word))
+        }
+    };
+    PoolLimits { nodes, ..PoolLimits::default() }
 }
 
 /// `0:0:15` or `15`, in seconds; `None`: `INFINITY`, or no time at all.

@@ -3,6 +3,7 @@
 use tradewind_io::settings::cluster;
 
 use super::replies::{GridEngineJob, Instance};
+use super::resources;
 use crate::site::PoolSetup;
 use crate::site::managed::driver::ManagedSettings;
 use crate::site::slurm::hostlist;
@@ -50,6 +51,9 @@ pub(super) fn pools(settings: &ManagedSettings) -> Result<Vec<Pool>, String> {
     let unit = match cluster.unit {
         cluster::NodeUnit::Node => Unit::Host,
         cluster::NodeUnit::Cores(cores) => Unit::Slots(cores),
+        cluster::NodeUnit::Shared { .. } => {
+            return Err("`unit`: memory of units is for Slurm; write `cores:N`".to_owned());
+        }
         cluster::NodeUnit::Gpu => return Err("`unit`: Grid Engine has slots, no GPUs".to_owned()),
     };
     let environment = cluster.options.iter().find(|(name, _)| name == ENVIRONMENT);
@@ -75,7 +79,10 @@ pub(super) fn pools(settings: &ManagedSettings) -> Result<Vec<Pool>, String> {
 /// If an option is the adapter's own, or none.
 pub(super) fn options(all: &[(String, String)]) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
-    for (name, value) in all.iter().filter(|(name, _)| name != ENVIRONMENT) {
+    for (name, value) in all.iter() {
+        if name == ENVIRONMENT || resources::OPTIONS.contains(&name.as_str()) {
+            continue;
+        }
         if OURS.contains(&name.as_str()) || !name.chars().all(|c| c.is_ascii_alphabetic()) {
             return Err(format!("`options`: {name:?} is not for a configuration to say"));
         }
@@ -133,7 +140,7 @@ impl Pool {
     }
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "fuzzing"))]
 impl Pool {
     /// A pool of eight units of a queue.
     pub(super) fn named(queue: &str, unit: Unit) -> Pool {

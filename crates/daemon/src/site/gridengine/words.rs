@@ -77,6 +77,8 @@ pub(super) struct QsubWords<'a> {
     pub begin: Option<Time>,
     /// The number of the reservation that it runs in.
     pub reservation: Option<&'a str>,
+    /// Memory and other resources, as `-l` takes them.
+    pub resources: &'a [String],
     /// The site's own.
     pub options: &'a [String],
 }
@@ -93,6 +95,7 @@ pub(super) fn qsub(one: &QsubWords<'_>) -> Vec<String> {
     words.extend(["-N".to_owned(), job_name(&one.order.tag)]);
     words.extend(["-v".to_owned(), format!("TRADEWIND_SLOTS={}", one.slots)]);
     words.extend(["-l".to_owned(), format!("h_rt={}", one.limit.0)]);
+    words.extend(requests(one.resources));
     words.extend(places(one.pool, one.order.nodes, one.slots));
     if let Some(begin) = one.begin {
         words.extend(["-a".to_owned(), moment(begin)]);
@@ -108,7 +111,7 @@ pub(super) fn qsub(one: &QsubWords<'_>) -> Vec<String> {
 pub(super) fn qrsub(
     aside: &Aside,
     name: &str,
-    (pool, slots): (&Pool, u32),
+    (pool, slots, resources): (&Pool, u32, &[String]),
     from: Option<Time>,
 ) -> Vec<String> {
     let mut words: Vec<String> = vec!["qrsub".to_owned(), "-N".to_owned(), name.to_owned()];
@@ -116,8 +119,14 @@ pub(super) fn qrsub(
         words.extend(["-a".to_owned(), moment(from)]);
     }
     words.extend(["-e".to_owned(), moment(aside.until)]);
+    words.extend(requests(resources));
     words.extend(places(pool, aside.nodes, slots));
     words
+}
+
+/// What the job asks for besides its slots.
+fn requests(resources: &[String]) -> impl Iterator<Item = String> + '_ {
+    resources.iter().flat_map(|one| ["-l".to_owned(), one.clone()])
 }
 
 /// Where, and how many slots. One slot needs no parallel environment.
@@ -157,20 +166,8 @@ pub(super) fn is_unheard(complaint: &str) -> bool {
 /// Options of a submission that ask for something which only Slurm can give, or which Grid Engine calls
 /// otherwise at every site: left out silently, the job would run where it cannot.
 pub(super) fn unmet(order: &Order) -> Option<&str> {
-    const DEMANDS: [&str; 12] = [
-        "mem",
-        "mem-per-cpu",
-        "mem-per-gpu",
-        "gres",
-        "gpus",
-        "gpus-per-node",
-        "gpus-per-task",
-        "gpus-per-socket",
-        "licenses",
-        "container",
-        "bb",
-        "bbf",
-    ];
+    const DEMANDS: [&str; 7] =
+        ["mem-per-gpu", "gpus-per-task", "gpus-per-socket", "licenses", "container", "bb", "bbf"];
     let mut names = order.passed_through.iter().map(|(name, _)| name.as_str());
     names.find(|name| DEMANDS.contains(&name.trim_start_matches('-')))
 }

@@ -325,6 +325,11 @@ impl Entry {
             let said = std::fs::read_to_string(self.folder.path(Folder::LOG)).unwrap_or_default();
             return self.give_up(&format!("its supervisor does not start: {}", said.trim()));
         }
+        if self.launches > 0 {
+            // A supervisor that has no room for its records ends at once: that says nothing of the
+            // task, which waits until there is room.
+            self.folder.try_room()?;
+        }
         self.launches += 1;
         match spawn(program, &self.folder.0) {
             Ok(child) => {

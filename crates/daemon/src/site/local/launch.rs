@@ -70,7 +70,9 @@ impl Launch {
         };
         let said = error.try_clone()?;
         let mut command = Command::new(path);
-        command.args(arguments).env_clear().envs(&self.environment);
+        command.args(arguments).env_clear();
+        // Scripts go to the folder from which they were submitted.
+        command.env("SLURM_SUBMIT_DIR", &self.directory).envs(&self.environment);
         command.current_dir(&self.directory);
         command.stdin(input).stdout(output).stderr(error).process_group(0);
         let started = unless_busy(|| command.spawn().map(|child| child.id()));

@@ -33,6 +33,8 @@ mod confine;
 mod doctor;
 pub(in crate::site) mod ends;
 mod entry;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod gather;
 pub(in crate::site) mod gone;
 mod hide;
@@ -125,6 +127,7 @@ pub struct Local {
     /// Those that have not ended.
     live: BTreeSet<Tag>,
     gone: Gone,
+    room: DiskRoom,
     ends: Ends,
     /// Supervisors whose tasks are over, to be waited for.
     finished: Vec<Child>,
@@ -155,6 +158,7 @@ impl Local {
             live: BTreeSet::new(),
             gone,
             ends,
+            room: DiskRoom::default(),
             finished: Vec::new(),
             written: VecDeque::new(),
             next: 0,
@@ -238,7 +242,7 @@ impl Local {
     fn look(&mut self) -> io::Result<Load> {
         for tag in &self.live {
             if let Some(entry) = self.entries.get_mut(tag) {
-                unless_full(entry.refresh(&self.settings.supervisor))?;
+                self.room.unless_full(entry.refresh(&self.settings.supervisor))?;
                 self.finished.extend(entry.take_supervisor());
             }
         }
@@ -285,8 +289,9 @@ impl Local {
             let slots: Vec<u32> =
                 (0..setup.nodes).filter(|slot| !used.contains(slot)).take(wanted).collect();
             used.extend(slots.iter().copied());
-            unless_full(entry.place(slots, &self.settings.supervisor))?;
+            self.room.unless_full(entry.place(slots, &self.settings.supervisor))?;
         }
+        self.room.looked();
         Ok(())
     }
 
@@ -494,20 +499,33 @@ impl Site for Local {
     }
 }
 
-/// On a full disk what a task needs next cannot be written: it stays as it was until the next
-/// look, and the others are looked at all the same.
-fn unless_full(done: io::Result<()>) -> io::Result<()> {
-    match done {
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
-            ) =>
-        {
-            tracing::warn!(%error, "no room to write down how a task goes on");
-            Ok(())
+/// Whether the disk has room for what tasks need next.
+#[derive(Debug, Default)]
+struct DiskRoom {
+    /// The last look found none.
+    was_full: bool,
+    is_full: bool,
+}
+
+impl DiskRoom {
+    /// On a full disk what a task needs next cannot be written: it stays as it was until the next
+    /// look, and the others are looked at all the same. This is said once, until there is room.
+    fn unless_full(&mut self, done: io::Result<()>) -> io::Result<()> {
+        let Err(error) = done else { return Ok(()) };
+        let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
+        if !full.contains(&error.kind()) {
+            return Err(error);
         }
-        other => other,
+        if !self.was_full && !self.is_full {
+            tracing::warn!(%error, "no room to write down how tasks go on: they wait for it");
+        }
+        self.is_full = true;
+        Ok(())
+    }
+
+    /// A look at all tasks is over.
+    fn looked(&mut self) {
+        self.was_full = std::mem::take(&mut self.is_full);
     }
 }
 

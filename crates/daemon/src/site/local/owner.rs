@@ -87,13 +87,22 @@ fn read(path: &Path, pools: &[PoolSetup]) -> Result<Option<(usize, LocalTask)>, 
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error.to_string()),
     };
-    let taken: OwnerFile = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
+    let written = modified.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    task(&bytes, written.cast_signed(), pools).map(Some)
+}
+
+/// The pool and what is taken of it, as the file says that was `written` then.
+pub(super) fn task(
+    bytes: &[u8],
+    written: i64,
+    pools: &[PoolSetup],
+) -> Result<(usize, LocalTask), String> {
+    let taken: OwnerFile = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     let Some(pool) = pools.iter().position(|pool| pool.name == taken.pool) else {
         return Err(format!("no pool {:?}", taken.pool));
     };
-    let written = modified.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let bounded = |time: i64| Time(time.clamp(Time::MIN.0, Time::MAX.0));
-    let from = taken.from.map_or(Time(written.cast_signed()), bounded);
+    let from = taken.from.map_or(Time(written), bounded);
     let until = taken.until.map_or(Time(from.0 + FOR_EVER), bounded);
-    Ok(Some((pool, LocalTask { nodes: taken.slots, from, until })))
+    Ok((pool, LocalTask { nodes: taken.slots, from, until }))
 }

@@ -214,6 +214,17 @@ impl Folder {
         self.path(name).exists()
     }
 
+    /// Whether the disk takes as much as a task writes down.
+    ///
+    /// # Errors
+    /// If it does not.
+    pub(super) fn try_room(&self) -> io::Result<()> {
+        let path = self.path("room");
+        let tried = fs::write(&path, [0; 4096]);
+        let _ = fs::remove_file(&path);
+        tried
+    }
+
     /// The record, if it is there.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ use tradewind_io::submission::{Append, Work};
 use super::accounts::TaskAccount;
 use super::confine::Confined;
 use super::hide::Reach;
+use super::home::Home;
 use super::records::{Folder, Sheet, Warned};
 use super::{LocalSettings, records};
 use crate::site::Order;
@@ -45,7 +46,11 @@ pub(super) fn of(
     let place = |path: &str| at_home(&directory, expand(path, order));
     let output = place(around.output.as_deref().unwrap_or("tradewind-%j.out"));
     let kept: &[&str] = if account.is_some() { &COMMON } else { &KEPT };
-    let (environment, node_variables) = environment(order, kept, std::env::vars_os());
+    let (mut environment, node_variables) = environment(order, kept, std::env::vars_os());
+    // A daemon that a service manager has started may not know the name of its account.
+    if account.is_none() && !environment.contains_key("USER") {
+        environment.insert("USER".to_owned(), Home::own().name);
+    }
     Sheet {
         tag: order.tag.to_string(),
         number,
@@ -102,9 +107,6 @@ fn environment(
         ("LANG".to_owned(), "C.UTF-8".to_owned()),
         ("TMPDIR".to_owned(), "/tmp".to_owned()),
     ]);
-    if kept.contains(&"USER") {
-        all.insert("USER".to_owned(), order.user.clone());
-    }
     let own =
         own.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     all.extend(own.filter(|(name, _)| kept.contains(&name.as_str())));

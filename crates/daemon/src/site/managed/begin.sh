@@ -8,6 +8,8 @@ case $1 in
 esac || { printf '%s\n' "$1" >"$at/missing"; exit 127; }
 # Who keeps the limit reads them at any time: without the end of its line a file is not written yet.
 echo $$ >"$at/pid"
+read -r tw_up tw_rest 2>/dev/null </proc/uptime && echo "$tw_up" >"$at/up"
+unset tw_up tw_rest
 date +%s%3N >"$at/began"
 [ -z "$bell" ] || printf '' 2>/dev/null >"$bell"
 unset at bell

@@ -27,12 +27,15 @@ folder=$tw_spool/$tw_folder
 # Milliseconds since 1970.
 now() { date +%s%3N; }
 
-# tick: milliseconds since the machine's start, in `ticks`; where nobody says, since 1970.
+# tick: milliseconds since the machine's start, in `ticks`; on machines that do not say, since 1970. It is
+# one clock for the whole task: if it cannot be read for once, no time has passed.
+read -r up place 2>/dev/null </proc/uptime || up=
+ticks=${up%.*}${up#*.}0
 tick() {
-    if read -r ticks place 2>/dev/null </proc/uptime; then
-        ticks=${ticks%.*}${ticks#*.}0
-    else
+    if [ -z "$up" ]; then
         ticks=$(now)
+    elif read -r up_now place 2>/dev/null </proc/uptime; then
+        ticks=${up_now%.*}${up_now#*.}0
     fi
 }
 
@@ -171,13 +174,22 @@ warn() {
     tw_signal=
 }
 
+# begun: since when the work runs, in `since`: by the same clock as `moment`. The time of day may be set
+# while it runs.
+begun() {
+    [ -f "$folder/began" ] && read -r began <"$folder/began" || return
+    since=$began
+    [ -n "$up" ] && [ -f "$folder/up" ] && read -r up_then <"$folder/up" || return
+    [ -z "$up_then" ] || since=$((arrived + ${up_then%.*}${up_then#*.}0 - arrival))
+}
+
 # Stops the work at its limit, or when its manager has lost sight of it.
 watch() {
     trap 'kill "$nap" 2>/dev/null; exit 0' TERM
     # Signals to all processes of the job are not for us.
     trap '' HUP INT QUIT USR1 USR2 ALRM
     while :; do
-        [ -f "$folder/began" ] && read -r began <"$folder/began" && since=$began
+        begun
         moment
         # The moment is told in hundredths of a second, and nobody is stopped before the limit.
         left=$((since + tw_limit * 1000 - moment + 10))

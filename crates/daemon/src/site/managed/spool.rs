@@ -344,7 +344,7 @@ impl Spool<'_> {
 }
 
 /// Where the program's own words begin, bytes; `None`: it has said none.
-fn behind_first(said: &[u8]) -> Option<usize> {
+pub(super) fn behind_first(said: &[u8]) -> Option<usize> {
     let line = format!("{FIRST}\n");
     let at = said.windows(line.len()).position(|it| it == line.as_bytes());
     at.map(|at| at + line.len())

@@ -249,6 +249,23 @@ fn half_a_beginning_is_no_limit() {
     assert_eq!(place.exit(&order), Exit::Code(7));
 }
 
+/// The time of day may be set, and users have commands of their own.
+#[test]
+fn a_clock_that_goes_back_is_no_limit() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let tools = place.folder.path().join("tools");
+    std::fs::create_dir(&tools).unwrap();
+    let date = tools.join("date");
+    let an_hour_ago = "#!/bin/sh\necho $(( $(/bin/date +%s%3N) - 3600000 ))\n";
+    std::fs::write(&date, an_hour_ago).unwrap();
+    std::fs::set_permissions(&date, PermissionsExt::from_mode(0o755)).unwrap();
+    let mut order = sh(1, "sleep 4; exit 7");
+    let path = format!("{}:{}", tools.display(), std::env::var("PATH").unwrap());
+    order.surroundings.environment.insert("PATH".to_owned(), path);
+    assert_eq!(place.exit(&order), Exit::Code(7));
+}
+
 #[test]
 fn gathered_work_begins_when_it_is_told() {
     let place = Place::new();

@@ -1,13 +1,14 @@
 //! Slurm's answers as a fuzzer writes them: no bytes may stop the daemon.
 
-use super::{brief, caps, hostlist, limits, listing, moment, nodes};
+use super::{brief, caps, hostlist, limits, listing, moment, nodes, queue, versions};
 
 /// Reads `bytes` as every answer of Slurm's commands that is read anywhere.
 pub fn read(bytes: &[u8]) {
-    let _ = listing::jobs(bytes);
+    queue::read_all(&listing::jobs(bytes).unwrap_or_default());
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let _ = nodes::nodes(text);
-    let _ = brief::jobs(text, "|");
+    queue::read_all(&brief::jobs(text, "|").unwrap_or_default());
+    let _ = versions::finding("version", text);
     let _ = listing::reservations(text);
     let _ = caps::of_refusal(text);
     let _ = caps::of_reason(text);

@@ -11,6 +11,7 @@ use serde_json::Value;
 use tradewind_model::{Span, Time};
 
 use super::asked::AskedNodes;
+use super::held::{HeldPart, RawResources};
 use super::{hostlist, moment};
 use crate::site::resources::{generic, megabytes};
 
@@ -39,6 +40,8 @@ pub(in crate::site) struct SlurmJob {
     pub memory: u64,
     /// Of all nodes together.
     pub gpus: u32,
+    /// What it has of each node, where Slurm lists it.
+    pub parts: Vec<HeldPart>,
     /// As `wait` returns it.
     pub status: i32,
     /// How often it was begun before.
@@ -106,6 +109,8 @@ struct RawJob {
     resv_name: Value,
     tres_req_str: Value,
     shared: Value,
+    #[serde(deserialize_with = "or_none")]
+    job_resources: RawResources,
 }
 
 /// The jobs of an answer.
@@ -128,6 +133,11 @@ fn rows<'a, T: Deserialize<'a>>(answer: &'a [u8]) -> Result<Vec<T>, String> {
         return Err(format!("the answer lists an error: {}", said.join(", ")));
     }
     answer.rows.ok_or_else(|| "the answer lists nothing".to_owned())
+}
+
+/// What may be null.
+fn or_none<'de, D: serde::Deserializer<'de>>(from: D) -> Result<RawResources, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or_default())
 }
 
 fn text(value: &Value) -> String {
@@ -236,6 +246,7 @@ fn listed(raw: &RawJob) -> SlurmJob {
         nodes: hostlist::expand(&text(&raw.nodes)),
         cpus: small(&raw.cpus),
         memory,
+        parts: raw.job_resources.parts(small(&raw.cpus)),
         gpus: words(&raw.gres_detail).iter().map(|node| gpus(&generic(node))).sum(),
         status: status(&raw.exit_code),
         restarts: small(&raw.restart_cnt),

@@ -13,6 +13,7 @@ mod driven;
 mod ends;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
+mod held;
 pub(in crate::site) mod hostlist;
 mod limits;
 mod listing;
@@ -23,6 +24,7 @@ mod pools;
 mod queue;
 mod reserve;
 mod sbatch;
+mod shared;
 mod submit;
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,8 @@ use tradewind_sched::policy::availability::expected_end_by_limit;
 use super::hostlist;
 use super::listing::{ListedReservation, SlurmJob};
 use super::nodes::Node;
-use crate::site::size::Size;
+use super::shared;
+use crate::site::size::{Size, UnitSize};
 use crate::site::{LocalTask, PoolSurvey};
 
 /// What has no end ends in a year.
@@ -112,6 +113,9 @@ pub(super) fn units(node: &Node, unit: NodeUnit) -> u32 {
     match unit {
         NodeUnit::Node => 1,
         NodeUnit::Cores(cores) => node.cpus / cores.max(1),
+        NodeUnit::Shared { cores, memory } => {
+            UnitSize { cores, memory }.within(node.cpus, node.has.memory)
+        }
         NodeUnit::Gpu => node.gpus(),
     }
 }
@@ -141,6 +145,11 @@ impl Needs {
             NodeUnit::Node => return 1,
             // Whole units, also where the node's processors are no multiple of one.
             NodeUnit::Cores(cores) => self.cpus.div_ceil(nodes).div_ceil(cores.max(1)),
+            NodeUnit::Shared { cores, memory } => {
+                let each = self.memory.div_ceil(u64::from(nodes));
+                let unit = UnitSize { cores, memory };
+                return unit.covering(self.cpus.div_ceil(nodes), each).min(all);
+            }
             NodeUnit::Gpu => part(u64::from(self.cpus), u64::from(node.cpus)),
         };
         let gpus = if unit == NodeUnit::Gpu { self.gpus.div_ceil(nodes) } else { 0 };
@@ -184,15 +193,18 @@ pub(super) fn survey(
     let nodes: BTreeMap<&str, &Node> =
         own.into_iter().filter(|node| node.is_up).map(|node| (node.name.as_str(), node)).collect();
     let up: u32 = nodes.values().map(|node| units(node, unit)).sum();
+    let kept = kept(listed, &nodes, unit);
     let mut local = BTreeMap::new();
     // Until when each node is in use, by whomever.
     let mut busy: BTreeMap<&str, Time> = BTreeMap::new();
     for job in listed.jobs.iter().filter(|job| job.has_nodes()) {
         let until = end(job);
         let own = job.nodes.iter().filter_map(|name| nodes.get_key_value(name.as_str()));
-        let mut taken_units = 0;
+        let mut taken_units = kept.get(&job.id).copied().unwrap_or(0);
         for (name, node) in own {
-            taken_units += taken(job, node, unit);
+            if !matches!(unit, NodeUnit::Shared { .. }) {
+                taken_units += taken(job, node, unit);
+            }
             let free = expected_end_by_limit(until, listed.now);
             let last = busy.entry(name).or_insert(free);
             *last = free.max(*last);
@@ -209,6 +221,27 @@ pub(super) fn survey(
     PoolSurvey { up: up.min(max), local, max: has, size, problem }
 }
 
+/// Where jobs share nodes in parts, what each job of others keeps from the market, by its number.
+fn kept(listed: &Listed<'_>, nodes: &BTreeMap<&str, &Node>, unit: NodeUnit) -> BTreeMap<u64, u32> {
+    let mut all: BTreeMap<u64, u32> = BTreeMap::new();
+    let NodeUnit::Shared { cores, memory } = unit else { return all };
+    let foreign = |job: &&SlurmJob| job.has_nodes() && !listed.ours.contains(&job.id);
+    let mut by_node: BTreeMap<&str, Vec<(&SlurmJob, i64)>> = BTreeMap::new();
+    for job in listed.jobs.iter().filter(foreign) {
+        for name in &job.nodes {
+            by_node.entry(name).or_default().push((job, end(job).0));
+        }
+    }
+    for (name, jobs) in by_node {
+        let Some(node) = nodes.get(name) else { continue };
+        let counts = shared::kept(node, UnitSize { cores, memory }, &jobs);
+        for ((job, _), count) in jobs.iter().zip(counts) {
+            *all.entry(job.id).or_default() += count;
+        }
+    }
+    all
+}
+
 /// How large the market's nodes are: by the smallest one, so that enough of them are asked for.
 fn size(nodes: &[&Node], unit: NodeUnit) -> Option<Size> {
     match unit {
@@ -216,6 +249,10 @@ fn size(nodes: &[&Node], unit: NodeUnit) -> Option<Size> {
             nodes.iter().map(|node| node.cpus).filter(|it| *it > 0).min().map(Size::Node)
         }
         NodeUnit::Cores(cores) => Some(Size::Cores(cores.max(1))),
+        NodeUnit::Shared { cores, memory } => {
+            let most = nodes.iter().map(|node| units(node, unit)).max().unwrap_or(0);
+            Some(Size::Shared { unit: UnitSize { cores, memory }, most })
+        }
         NodeUnit::Gpu => Some(Size::Gpu),
     }
 }

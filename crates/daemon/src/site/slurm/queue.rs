@@ -117,6 +117,22 @@ impl Controller {
     }
 }
 
+/// Makes entries of all `jobs` for two nodes of their partitions: for the fuzz targets.
+#[cfg(feature = "fuzzing")]
+pub(super) fn read_all(jobs: &[SlurmJob]) {
+    let partitions: Vec<String> =
+        jobs.iter().flat_map(|job| &job.partitions).take(8).cloned().collect();
+    let node = |cpus| Node { cpus, partitions: partitions.clone(), is_up: true, ..Node::default() };
+    let (nodes, members) = ([node(0), node(3)], Members::default());
+    let places = [QueuePool::of(&nodes, &members)];
+    for unit in [NodeUnit::Node, NodeUnit::Cores(2), NodeUnit::Gpu] {
+        let waiting = jobs
+            .iter()
+            .filter_map(|job| Some((0, queued(job, job.asked.as_deref()?, &places, unit)?)));
+        let _ = WaitingJobs::of(waiting.collect());
+    }
+}
+
 /// Whether no job is listed but those of this account.
 fn shows_only(jobs: &[&SlurmJob], account: &str) -> bool {
     jobs.iter().all(|job| job.user == account)

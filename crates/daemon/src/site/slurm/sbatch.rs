@@ -7,6 +7,7 @@ use tradewind_model::{Span, Time};
 
 use crate::site::Order;
 use crate::site::managed::bundle::near;
+use crate::site::size::{UnitSize, processors_of_task};
 
 /// When a job is to begin, as Slurm is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,9 +95,18 @@ fn place(nodes: u32, own: &[(String, String)], terms: &SbatchTerms<'_>) -> Vec<S
             all.push("--exclusive".to_owned());
         }
         NodeUnit::Cores(cores) => {
-            let (tasks, each) = shares(nodes, own, cores.max(1));
+            let cores = cores.max(1);
+            let each = processors_of_task(own).div_ceil(cores);
+            let (tasks, each) = shares(nodes, each, own, cores);
             add("ntasks", &tasks.to_string());
             add("cpus-per-task", &each.to_string());
+        }
+        NodeUnit::Shared { cores, memory } => {
+            let each = UnitSize { cores, memory }.of_task(own);
+            let (tasks, each) = shares(nodes, each, own, cores);
+            add("ntasks", &tasks.to_string());
+            add("cpus-per-task", &each.to_string());
+            add("mem-per-cpu", &format!("{}M", memory / u64::from(cores.max(1))));
         }
         NodeUnit::Gpu => {
             add("ntasks", &count);
@@ -113,13 +123,13 @@ fn place(nodes: u32, own: &[(String, String)], terms: &SbatchTerms<'_>) -> Vec<S
 }
 
 /// Tasks, and processors of each, where the market's nodes are so many processors: each task has
-/// whole units. Without a number of tasks each unit is one.
-fn shares(units: u32, own: &[(String, String)], cores: u32) -> (u32, u32) {
+/// `each` whole units. Without a number of tasks each unit is one.
+fn shares(units: u32, each: u32, own: &[(String, String)], cores: u32) -> (u32, u32) {
     let count = |name: &str| {
         let found = own.iter().find(|(option, _)| option == name);
         found.and_then(|(_, value)| value.parse::<u32>().ok()).filter(|count| *count > 0)
     };
-    let each = count("cpus-per-task").unwrap_or(1).div_ceil(cores).max(1);
+    let each = each.max(1);
     match count("ntasks") {
         Some(tasks) if u64::from(tasks) * u64::from(each) == u64::from(units) => {
             (tasks, each.saturating_mul(cores))
@@ -154,6 +164,8 @@ fn options(own: &[(String, String)], terms: &SbatchTerms<'_>) -> Vec<String> {
 fn is_passed(name: &str, unit: NodeUnit) -> bool {
     match name {
         "ntasks" | "ntasks-per-node" | "cpus-per-task" => unit == NodeUnit::Node,
+        // Counted by units, too.
+        _ if MEMORY.contains(&name) && matches!(unit, NodeUnit::Shared { .. }) => false,
         _ => OPTIONS.iter().any(|known| known.name == name && known.kind == Support::PassedThrough),
     }
 }
@@ -179,7 +191,9 @@ mod tests {
             // What was queued by an earlier release has a unit for each task.
             (8, &[("ntasks", 8), ("cpus-per-task", 4)], 2, (8, 2)),
         ] {
-            assert_eq!(shares(units, &own(options), cores), told, "{units} {options:?}");
+            let each = processors_of_task(&own(options)).div_ceil(cores);
+            let shares = shares(units, each, &own(options), cores);
+            assert_eq!(shares, told, "{units} {options:?}");
         }
     }
 

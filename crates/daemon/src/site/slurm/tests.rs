@@ -15,6 +15,7 @@ use crate::site::managed::bundle::{ahead, near};
 use crate::site::managed::driver::judge::{self, TaskVerdict};
 use crate::site::managed::spool::{Here, SpoolEnd, Trace};
 use crate::site::managed::tickets::Ticket;
+use crate::site::size::{Size, UnitSize};
 use crate::site::{Exit, LocalTask, Order, PoolSurvey, Seen, Tag};
 
 const SQUEUE: &str = include_str!("samples/squeue.json");
@@ -136,6 +137,13 @@ fn pools_are_counted_in_their_units() {
     let cores = surveyed(NodeUnit::Cores(2), &members, &[], now);
     assert_eq!((cores.up, count(&cores, "job 1")), (12, 2), "three processors are two units");
     assert_eq!(count(&cores, "job 2"), 4, "it has all of the node's memory");
+    let unit = NodeUnit::Shared { cores: 2, memory: 4_000 };
+    let shared = surveyed(unit, &members, &[], now);
+    assert_eq!((shared.up, count(&shared, "job 1"), count(&shared, "job 2")), (6, 1, 2));
+    assert_eq!(
+        shared.size,
+        Some(Size::Shared { unit: UnitSize { cores: 2, memory: 4_000 }, most: 2 })
+    );
     let gpus = surveyed(NodeUnit::Gpu, &members, &[], now);
     assert_eq!((gpus.up, count(&gpus, "job 1"), count(&gpus, "job 2")), (6, 1, 2));
     let some = Members { partition: Some("some".to_owned()), ..Members::default() };
@@ -510,6 +518,11 @@ fn submissions_say_what_was_ordered_and_no_more() {
     let words = sbatch::words(&order, "x", &terms).join(" ");
     assert!(words.contains("--ntasks=3 --cpus-per-task=4") && words.contains(" --hold"));
     assert!(!words.contains("exclusive"), "{words}");
+    let unit = NodeUnit::Shared { cores: 2, memory: 8_000 };
+    order.passed_through = vec![pair("mem", "20G"), pair("qos", "high")];
+    let words = sbatch::words(&order, "x", &SbatchTerms { unit, ..terms }).join(" ");
+    assert!(words.contains("--ntasks=1 --cpus-per-task=6 --mem-per-cpu=4000M"), "{words}");
+    assert!(!words.contains("--mem=") && words.contains("--qos=high"), "{words}");
     order.passed_through = vec![pair("mem-per-cpu", "1G")];
     let words =
         sbatch::words(&order, "x", &SbatchTerms { unit: NodeUnit::Node, ..terms }).join(" ");

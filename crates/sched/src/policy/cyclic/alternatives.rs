@@ -259,10 +259,12 @@ impl Quest {
     ) -> JobAlternatives {
         self.found.cut = self.state == PassState::Open && self.found.windows.len() >= max;
         if self.found.windows.is_empty() {
-            let (all, searcher) = (&snapshot.slots, self.searcher(snapshot, cyclic));
+            let (all, grid) = (&snapshot.slots, &snapshot.grid);
+            let request = &snapshot.jobs[self.job].request;
+            let searcher = self.searcher(snapshot, cyclic);
             self.found.reason = Some(match searcher.find(all, Time::MIN, scratch) {
                 Some(_) => Reason::Outbid,
-                None => searcher.reason(all, scratch),
+                None => searcher.reason_on(grid, request, all, scratch),
             });
         }
         self.found

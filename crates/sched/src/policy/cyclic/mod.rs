@@ -163,14 +163,20 @@ pub struct Progress {
 /// Plans the batch of `snapshot`. Deterministic: the same snapshot and options give the same plan.
 ///
 /// Alternatives never intersect within a sub-batch, unless offers overlap or are found on the fly; chosen
-/// windows never intersect at all. [`Offers::Overlapping`] has no vector of criteria: with one, offers are
-/// disjoint. A job that is not placed carries a [`tradewind_model::Reason`].
+/// windows never intersect at all, but that they may share nodes by [`Request::needs`].
+/// [`Offers::Overlapping`] has no vector of criteria: with one, and where tasks may share nodes,
+/// offers are disjoint. A job that is not placed carries a [`tradewind_model::Reason`].
 pub fn plan(snapshot: &Snapshot, cyclic: &Cyclic, progress: &mut dyn FnMut(Progress)) -> Plan {
+    let apart = snapshot.jobs.iter().all(|job| job.request.needs.is_none());
     match cyclic.sub_batches {
-        _ if cyclic.offers == Offers::Overlapping && snapshot.policy.criteria.is_empty() => {
+        _ if cyclic.offers == Offers::Overlapping
+            && apart
+            && snapshot.policy.criteria.is_empty() =>
+        {
             whole::plan_whole(snapshot, cyclic, progress)
         }
         _ if cyclic.offers == Offers::OnTheFly
+            && apart
             && snapshot.policy.criteria.is_empty()
             && Offers::fly(&snapshot.policy) =>
         {

@@ -245,14 +245,14 @@ impl LimitShares {
 }
 
 /// What a task costs on the node, where prices change at the mean price of the horizon.
-fn mean_cost(snapshot: &Snapshot, node: NodeId, length: Span) -> i128 {
+fn mean_cost(snapshot: &Snapshot, node: NodeId, request: &Request, length: Span) -> i128 {
     let Horizon { start, end } = snapshot.horizon;
     match snapshot.grid.rate(node) {
         Some(rate) => {
             let whole = rate.integral(start, end).saturating_mul(i128::from(length.0));
             whole / i128::from((end - start).0.max(1))
         }
-        None => i128::from((snapshot.grid.node(node).price * length).0),
+        None => i128::from((snapshot.grid.price_for(node, request) * length).0),
     }
 }
 
@@ -276,7 +276,7 @@ fn mean_of_group(snapshot: &Snapshot, request: &Request) -> (i128, i128) {
         let length = request.length_on(node);
         nodes += 1;
         time += i128::from(length.0);
-        cost += mean_cost(snapshot, id, length);
+        cost += mean_cost(snapshot, id, request, length);
     }
     let tasks = i128::from(request.tasks);
     let time_tasks = match snapshot.policy.measure {

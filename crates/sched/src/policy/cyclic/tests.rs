@@ -1,3 +1,5 @@
+mod shared;
+
 use proptest::prelude::*;
 use tradewind_model::{
     Attribute, Component, Criteria, Energy, Goal, Job, JobPlan, Limit, Measure, Money, Objective,

@@ -27,7 +27,7 @@ use tradewind_model::{Command, Demand, Event, JobId, Market, Place, PoolId, Prof
 use super::availability::{Availability, News, expected_span};
 use super::backfill::{Depth, PoolLine, Rank, Waiting};
 use super::{Policy, inbox};
-use crate::predict::{Learned, Prediction, RunForecast, Submission};
+use crate::predict::{JobTraits, Learned, Prediction, Submission};
 pub use weigh::LearnedSettings;
 use weigh::WeighedJob;
 
@@ -43,27 +43,37 @@ pub enum Basis {
 /// What is known of a job that has not ended.
 #[derive(Debug, Clone, Copy)]
 struct KnownJob {
-    what: Submission,
-    forecast: RunForecast,
+    user: i64,
+    processors: u32,
+    requested: Span,
+    /// What is expected of it: at first, and once it has exceeded that.
+    expected: [Span; 2],
+    turn: Span,
     /// The median of the prediction, trusted or not.
     median: Span,
-    weighed: WeighedJob,
+    /// From when on it is protected.
+    protected: Time,
     rank: Rank,
     start: Option<Time>,
 }
 
 impl KnownJob {
+    /// It as the learner gets it.
+    fn what(&self, at: Time) -> Submission {
+        let KnownJob { user, processors, requested, .. } = *self;
+        Submission { user, processors, requested, at, traits: JobTraits::default() }
+    }
+
     /// How long the job is expected to run in all, if it has been running for `elapsed`; longer
     /// than that.
     fn length(&self, basis: Basis, elapsed: Span) -> Span {
-        let RunForecast { median, late, .. } = self.forecast;
         let predicted = match basis {
-            Basis::Predictions => &[median, late][..],
+            Basis::Predictions => &self.expected[..],
             Basis::Requests => &[],
         };
         let holds =
-            predicted.iter().copied().find(|span| *span > elapsed && *span < self.what.requested);
-        holds.unwrap_or_else(|| expected_span(self.what.requested, elapsed))
+            predicted.iter().copied().find(|span| *span > elapsed && *span < self.requested);
+        holds.unwrap_or_else(|| expected_span(self.requested, elapsed))
     }
 }
 
@@ -123,7 +133,7 @@ impl LearnedFill {
                 Event::Ended { job } => {
                     let Some(known) = self.known.remove(job) else { continue };
                     if let Some(start) = known.start {
-                        self.learner.learn(&known.what, known.median, now - start);
+                        self.learner.learn(&known.what(start), known.median, now - start);
                     }
                 }
                 _ => {}
@@ -133,7 +143,7 @@ impl LearnedFill {
 
     fn leave(&mut self, nodes: &mut Availability<Profile>, job: JobId) {
         let Some(known) = self.known.get(&job) else { return };
-        self.young.remove(&(known.weighed.protected, job));
+        self.young.remove(&(known.protected, job));
         self.line.remove(nodes.free_mut(), known.rank);
     }
 
@@ -146,21 +156,21 @@ impl LearnedFill {
     /// A job as it waits.
     fn waiting(&mut self, job: JobId, demand: &Demand, market: &Market) -> Waiting {
         let (now, pool) = (market.now(), market.pools().pool(PoolId(0)));
-        let known = match self.known.get(&job) {
-            Some(known) => *known,
-            None => {
-                let asked = demand.correction.requested();
-                let asked = asked.map(|asked| pool.length_in(demand.mode(), asked));
-                let requested = asked.unwrap_or_else(|| pool.length_of(demand)).max(Span(1));
-                let (user, processors) = (demand.terms().user, demand.processors);
-                let what = Submission { user, processors, requested, at: now };
-                let Prediction { forecast, median } = self.learner.predict(&what);
-                let weighed = self.settings.weigh(&what, &forecast, pool.nodes);
-                let rank = Rank { key: weighed.due.0, job };
-                KnownJob { what, forecast, median, weighed, rank, start: None }
-            }
-        };
-        self.known.insert(job, known);
+        let (learner, settings) = (&self.learner, &self.settings);
+        let known = *self.known.entry(job).or_insert_with(|| {
+            let asked = demand.correction.requested();
+            let asked = asked.map(|asked| pool.length_in(demand.mode(), asked));
+            let requested = asked.unwrap_or_else(|| pool.length_of(demand)).max(Span(1));
+            let (user, processors) = (demand.terms().user, demand.processors);
+            let traits = JobTraits::default();
+            let what = Submission { user, processors, requested, at: now, traits };
+            let Prediction { forecast, median } = learner.predict(&what);
+            let WeighedJob { due, protected } = settings.weigh(&what, &forecast, pool.nodes);
+            let (rank, expected) = (Rank { key: due.0, job }, [forecast.median, forecast.late]);
+            let turn = forecast.turn;
+            let start = None;
+            KnownJob { user, processors, requested, expected, turn, median, protected, rank, start }
+        });
         self.placed(&known, demand.processors)
     }
 
@@ -168,7 +178,7 @@ impl LearnedFill {
     fn placed(&self, known: &KnownJob, processors: u32) -> Waiting {
         let Rank { key, job } = known.rank;
         let length = known.length(self.basis, Span::ZERO);
-        let turn = if weigh::is_protected(key) { key } else { known.forecast.turn.0 };
+        let turn = if weigh::is_protected(key) { key } else { known.turn.0 };
         Waiting { turn: Some(turn), ..Waiting::keyed(key, job, processors, length) }
     }
 
@@ -179,7 +189,7 @@ impl LearnedFill {
             self.young.remove(&(at, job));
             let Some(known) = self.known.get_mut(&job) else { continue };
             let Some(waiting) = self.line.remove(nodes.free_mut(), known.rank) else { continue };
-            known.rank.key = known.weighed.protected_key();
+            known.rank.key = weigh::protected_key(known.protected);
             let known = *known;
             self.line.insert(self.placed(&known, waiting.processors));
             any = true;
@@ -215,7 +225,7 @@ impl LearnedFill {
             let job = waiting.rank.job;
             nodes.start(job, waiting.taken(now), waiting.estimate);
             if let Some(known) = self.known.get_mut(&job) {
-                self.young.remove(&(known.weighed.protected, job));
+                self.young.remove(&(known.protected, job));
                 known.start = Some(now);
             }
             commands.push(Command::Start { job, place: Place::Pool(PoolId(0)) });
@@ -251,7 +261,7 @@ impl LearnedFill {
             if self.started.len() == started
                 && let Some(known) = self.known.get(&job)
             {
-                self.young.insert((known.weighed.protected, job));
+                self.young.insert((known.protected, job));
             }
         }
         whole

@@ -75,11 +75,9 @@ fn thousandths(processors: u32, nodes: u32) -> i64 {
     (i64::from(processors) * 1_000 / i64::from(nodes.max(1))).min(1_000)
 }
 
-impl WeighedJob {
-    /// Its key once it is protected.
-    pub(super) fn protected_key(&self) -> i64 {
-        PROTECTED + self.protected.0
-    }
+/// The key of a job that is protected since then.
+pub(super) fn protected_key(since: Time) -> i64 {
+    PROTECTED + since.0
 }
 
 /// Whether this is a protected job's key.

@@ -1,9 +1,12 @@
 //! Our own learner: how long jobs of the same class ran, from general classes to special ones.
 //!
-//! Four levels of classes: all jobs that ask for about as long, the jobs of the user, those of them
-//! that ask for exactly as long, and those of them that are as wide. Each level keeps a histogram of
-//! run times in which older runs count less, and what it says is mixed with what the level above
-//! says: the fewer runs a class has seen, the more the level above counts (a prior of so many runs).
+//! Up to seven levels of classes: all jobs that ask for about as long, the jobs of the account, those
+//! of the user, those of them that ask for exactly as long, and those of them that are as wide; the
+//! user's jobs of the same name; those with the same script on as many nodes. Accounts, names and
+//! scripts have a level only where they are known ([`JobTraits`](super::JobTraits)). Each level keeps a
+//! histogram of run times in which older runs count less, and what it says is mixed with what the
+//! level above says: the fewer runs a class has seen, the more the level above counts (a prior of so
+//! many runs).
 //! So a prediction is a whole distribution ([`RunForecast`]), and a new class begins with what is known
 //! of its user, a new user with what is known of all.
 //!
@@ -60,7 +63,7 @@ pub struct Prediction {
 }
 
 /// See the module's text. A prediction and a lesson take some hundred operations; memory is bounded
-/// for each user, and grows with users. As a [`Learner`] it also remembers the jobs that have not
+/// for each user and account, and grows with these. As a [`Learner`] it also remembers the jobs that have not
 /// ended; those who do that themselves need [`Learned::predict`] and [`Learned::learn`] only.
 #[derive(Debug, Default)]
 pub struct Learned {
@@ -72,18 +75,30 @@ pub struct Learned {
 impl Learned {
     /// How long such a job is expected to run.
     pub fn predict(&self, what: &Submission) -> Prediction {
-        let forecast = RunForecast::of(&self.classes.spread(what), what.requested);
+        self.predict_up_to(what, what.requested)
+    }
+
+    /// The same, where runs are counted in another unit than requests: its request is `longest` of
+    /// these, at least 1 s.
+    pub fn predict_up_to(&self, what: &Submission, longest: Span) -> Prediction {
+        let forecast = RunForecast::of(&self.classes.spread(what, longest), longest);
         let median = forecast.median;
         match self.trust.get(&what.user).is_none_or(Trust::prefers_predictions) {
             true => Prediction { forecast, median },
-            false => Prediction { forecast: RunForecast::requested(what.requested), median },
+            false => Prediction { forecast: RunForecast::requested(longest), median },
         }
     }
 
     /// Such a job is over after `run`; `median` is that of its prediction.
-    pub fn learn(&mut self, what: &Submission, median: Span, run: Span) {
+    pub(crate) fn learn(&mut self, what: &Submission, median: Span, run: Span) {
+        self.learn_up_to(what, what.requested, (median, run));
+    }
+
+    /// The same, where runs are counted in another unit than requests: its request was `longest` of
+    /// these where it ran.
+    pub fn learn_up_to(&mut self, what: &Submission, longest: Span, (median, run): (Span, Span)) {
         self.classes.learn(what, run);
-        self.trust.entry(what.user).or_default().learn(median, what.requested, run);
+        self.trust.entry(what.user).or_default().learn(median, longest, run);
     }
 }
 

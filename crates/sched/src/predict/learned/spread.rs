@@ -9,7 +9,7 @@ const QUARTERS: [f64; 4] = [1.0, 1.189_207_115, std::f64::consts::SQRT_2, 1.681_
 /// From the lower edge of a bin to its middle, as a factor.
 const MIDDLE: f64 = 1.090_507_733;
 /// The middle of each bin, in seconds.
-const MIDDLES: [f64; BINS] = {
+static MIDDLES: [f64; BINS] = {
     let mut middles = [0.0; BINS];
     let mut bin = 0;
     while bin < BINS {
@@ -20,6 +20,15 @@ const MIDDLES: [f64; BINS] = {
 };
 /// Runs that are shorter than this count as long as this in a bounded slowdown, in seconds.
 const SHORT: f64 = 10.0;
+/// The middle of each bin as bounded slowdowns count it.
+static DIVISORS: [f64; BINS] = {
+    let (mut divisors, mut bin) = (MIDDLES, 0);
+    while bin < BINS {
+        divisors[bin] = if MIDDLES[bin] > SHORT { MIDDLES[bin] } else { SHORT };
+        bin += 1;
+    }
+    divisors
+};
 
 /// Where each bin begins, in seconds. Only products and powers of two: the same on every machine.
 const EDGES: [f64; BINS + 1] = {
@@ -82,9 +91,10 @@ pub(super) struct Spread {
 impl Spread {
     /// Nothing is known: every bin up to the request is as likely.
     pub(super) fn unknown(requested: Span) -> Spread {
-        let (mut shares, last) = ([0.0; BINS], bin_of(requested));
-        shares[..=last].fill(1.0 / (last + 1) as f64);
-        Spread { requested, shares, last }
+        let last = bin_of(requested);
+        let mut spread = Spread { requested, shares: [0.0; BINS], last };
+        spread.shares[..=last].fill(1.0 / (last + 1) as f64);
+        spread
     }
 
     /// Takes runs of such jobs into account; what was expected before counts as `prior` runs. Runs
@@ -104,30 +114,64 @@ impl Spread {
     /// What the shares say, in one pass over them: half of all runs, and one in a hundred, are
     /// longer than the first two.
     pub(super) fn reading(&self) -> Reading {
-        let requested = self.requested.0 as f64;
-        let (mut sum, mut mean, mut inverse) = (0.0, 0.0, 0.0);
-        let (mut median, mut late) = (None, None);
-        for (bin, part) in self.shares[..=self.last].iter().enumerate() {
-            let with = sum + part;
-            if with >= HALF && median.is_none() {
-                median = Some(self.within(bin, (HALF - sum) / part.max(f64::MIN_POSITIVE)));
-            }
-            if with >= LATE && late.is_none() {
-                late = Some(self.within(bin, (LATE - sum) / part.max(f64::MIN_POSITIVE)));
-            }
-            sum = with;
-            let seconds = MIDDLES[bin].min(requested);
-            mean += part * seconds;
-            inverse += part / seconds.max(SHORT);
+        // All but the last bin end before the request.
+        let before = 0..self.last;
+        let whole = (&self.shares[before.clone()], &MIDDLES[before.clone()], &DIVISORS[before]);
+        let mut sums = Sums::default();
+        let median = self.reached(HALF, whole, &mut sums);
+        let late = self.reached(LATE, whole, &mut sums);
+        sums.add_until(f64::INFINITY, whole);
+        let (part, seconds) = (self.shares[self.last], MIDDLES[self.last]);
+        let seconds = seconds.min(self.requested.0 as f64);
+        let mean = sums.mean + part * seconds;
+        Reading { median, late, mean, inverse: sums.inverse + part / seconds.max(SHORT) }
+    }
+
+    /// The run time that so large a share does not exceed.
+    fn reached(&self, share: f64, whole: WholeBins<'_>, sums: &mut Sums) -> Span {
+        sums.add_until(share, whole);
+        let part = self.shares[sums.bin];
+        match sums.shares + part >= share {
+            true => self.within(sums.bin, (share - sums.shares) / part.max(f64::MIN_POSITIVE)),
+            false => self.requested,
         }
-        let [median, late] = [median, late].map(|found| found.unwrap_or(self.requested));
-        Reading { median, late, mean, inverse }
     }
 
     /// So far within a bin, from 1 s up to the request.
     fn within(&self, bin: usize, part: f64) -> Span {
         let seconds = EDGES[bin] + (EDGES[bin + 1] - EDGES[bin]) * part.clamp(0.0, 1.0);
         Span(seconds as i64).max(Span(1)).min(self.requested)
+    }
+}
+
+/// Bins that end before the request: their shares, middles, and middles in slowdowns.
+type WholeBins<'a> = (&'a [f64], &'a [f64], &'a [f64]);
+
+/// Sums over the first bins.
+#[derive(Debug, Default)]
+struct Sums {
+    /// The first bin that is not in them.
+    bin: usize,
+    shares: f64,
+    mean: f64,
+    inverse: f64,
+}
+
+impl Sums {
+    /// Adds bins as long as their shares are less than this together.
+    fn add_until(&mut self, share: f64, (shares, middles, divisors): WholeBins<'_>) {
+        let from = self.bin;
+        let bins = shares[from..].iter().zip(&middles[from..]).zip(&divisors[from..]);
+        for ((part, middle), divisor) in bins {
+            let with = self.shares + part;
+            if with >= share {
+                break;
+            }
+            self.shares = with;
+            self.mean += part * middle;
+            self.inverse += part / divisor;
+            self.bin += 1;
+        }
     }
 }
 

@@ -25,6 +25,11 @@ const GUESS: [i64; BOUNDS] = [0, 0, 4, 8, 16, 32, 64];
 pub(super) type ClassKey = (u8, [u8; 4]);
 /// The class of all jobs.
 const ALL: ClassKey = (0, [0; 4]);
+/// All jobs again, with their waits over those of the look-ahead with requested times: hardly any is
+/// longer, so that no bound has to be.
+const CEILING: ClassKey = (4, [0; 4]);
+/// Of a thousand waits so many are not beyond the ceiling.
+const BELOW: usize = 998;
 
 /// A window of scores for each class.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -69,6 +74,16 @@ impl ScoreClasses {
             self.make_room(class);
             self.windows.entry(class).or_default().add(question.at, score);
         }
+        let beside_requested = self::score(question.requested, wait);
+        self.windows.entry(CEILING).or_default().add(question.at, beside_requested);
+    }
+
+    /// A wait that hardly any job exceeds of which a look-ahead with requested times says as much.
+    fn ceiling(&self, question: &Question) -> Span {
+        let window = self.windows.get(&CEILING).map(|seen| &seen.window);
+        let window = window.filter(|window| window.len() >= ENOUGH);
+        let score = window.and_then(|window| window.nth(window.len() * BELOW / 1_000));
+        score.map_or(Span::MAX, |score| wait(question.requested, score))
     }
 
     /// Where there are too many classes, that which had no score for longest goes.
@@ -90,8 +105,9 @@ impl ScoreClasses {
             let window = &self.windows.get(&class)?.window;
             (fineness == 0 || window.len() >= ENOUGH).then_some(window)
         });
+        let ceiling = self.ceiling(question);
         let bound = |at: usize| match window.and_then(|window| levels.score(at, window)) {
-            Some(score) => wait(expected, score),
+            Some(score) => wait(expected, score).min(ceiling),
             None => Span(expected.0.saturating_mul(GUESS[at]) / 8).min(Span::MAX),
         };
         let centre = window.and_then(|window| window.nth(window.len() / 2));
@@ -102,13 +118,15 @@ impl ScoreClasses {
 
 /// The score of a wait, rounded up so that [`wait`] gives it back.
 fn score(expected: Span, wait: Span) -> i64 {
-    let (wait, unit) = (i128::from(wait.0.max(0) + GRACE) * ONE, i128::from(expected.0 + GRACE));
+    let unit = i128::from(expected.0.max(0) + GRACE);
+    let wait = i128::from(wait.0.max(0) + GRACE) * ONE;
     i64::try_from((wait + unit - 1) / unit).unwrap_or(i64::MAX)
 }
 
 /// The wait with this score.
 fn wait(expected: Span, score: i64) -> Span {
-    let wait = i128::from(expected.0 + GRACE) * i128::from(score) / ONE - i128::from(GRACE);
+    let expected = i128::from(expected.0.max(0) + GRACE);
+    let wait = expected * i128::from(score) / ONE - i128::from(GRACE);
     Span(wait.clamp(0, i128::from(Span::MAX.0)) as i64)
 }
 

@@ -6,6 +6,8 @@
 //! - The score of a job is its wait over the expected wait. Scores of the last jobs are kept by class:
 //!   expected wait, how much shorter learned lengths make it, width, requested time (`classes`). The
 //!   finest class with enough scores gives the quantiles.
+//! - No bound is beyond a ceiling: the look-ahead with requested times, times what 998 of the last
+//!   1,000 waits did not exceed of it.
 //! - Which quantile of the scores is read is adapted, one level for each bound (`levels`): a bound
 //!   that was exceeded too often moves outwards, and one that was not moves inwards. So the bounds
 //!   hold in the long run whatever is submitted, also where scores repeat (Gibbs and Candès, 2021, for

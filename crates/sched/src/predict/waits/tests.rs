@@ -118,6 +118,35 @@ fn ranges_are_within_each_other_and_around_the_median() {
     }
 }
 
+/// Half of the jobs wait as long as with requested times, of which learned lengths say next to
+/// nothing; of the others both look-aheads say the same, and they wait half as long at most.
+#[test]
+fn no_bound_is_beyond_what_requested_times_say_where_no_wait_was() {
+    let mut draw = Draw(8);
+    let mut forecaster = WaitForecaster::default();
+    let question = |at: i64, learned: i64, requested: i64| Question {
+        learned: Span(learned),
+        requested: Span(requested),
+        ..fate(at, 1, 1).question
+    };
+    let fates: Vec<Fate> = (0..2_000_i64)
+        .map(|id| {
+            let requested = 2_000 + draw.below(1_000);
+            let (learned, wait) = match id % 2 {
+                0 => (0, requested),
+                _ => (requested, 1 + draw.below(requested as u64 / 2)),
+            };
+            Fate { question: question(id * 5_000, learned, requested), wait: Span(wait) }
+        })
+        .collect();
+    replay(&mut forecaster, &fates);
+    // Of a kind that was never seen: scores of all jobs are up to twice what is expected.
+    let requested = 900_000;
+    let forecast = forecaster.forecast(&question(20_000_000, requested, requested));
+    let [.., nearly_all] = forecast.ranges;
+    assert!((requested - 60..=requested + 60).contains(&nearly_all.high.0), "{forecast:?}");
+}
+
 #[test]
 fn a_restart_in_the_middle_changes_nothing() {
     let fates = exchangeable(&mut Draw(6), 1_000);

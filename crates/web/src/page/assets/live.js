@@ -52,6 +52,8 @@ function putAll(page) {
     if (!fresh || fresh.innerHTML === was.get(part)) continue;
     if (isBusy(part)) { wanted = true; continue; }
     was.set(part, fresh.innerHTML);
+    // For measurements: from here on it is news that moves the page, and no longer its loading.
+    if (!performance.getEntriesByName('news').length) performance.mark('news');
     put(part, fresh);
   }
   const [old, fresh] = [document, page].map((it) => it.querySelector('footer'));

@@ -56,7 +56,8 @@ function start(surface) {
   const all = () => shown && shown.rectangles;
   const present = () => clock.now + (Date.now() - clock.at) / 1000;
   const most = Number(surface.dataset.height) || Infinity;
-  const height = () => Math.min(Math.max(frame.rows * 24, 120), Math.max(window.innerHeight - 260, 240), most);
+  const reserved = surface.clientHeight - AXIS;
+  const height = () => (frame.rows ? Math.min(Math.max(frame.rows * 24, 120), Math.max(window.innerHeight - 260, 240), most) : reserved);
 
   const chosenAt = () => find(all(), chosen);
   /** The runs of the job under the pointer or chosen. */
@@ -68,7 +69,6 @@ function start(surface) {
     if (camera.width !== width || camera.height !== tall) {
       camera.width = width;
       camera.height = tall;
-      surface.style.height = `${tall + AXIS}px`;
       painter.size(width, tall);
     }
   }
@@ -230,8 +230,9 @@ function start(surface) {
   function place_(row, nodes) {
     const pool = frame.pools.find((it) => row >= it.first && row < it.first + it.nodes);
     if (!pool) return '';
-    const name = shown.names[row - shown.part.first] || String(row - pool.first + 1);
+    const name = shown.names[row - shown.part.first];
     if (pool.price < 0) return `${count(nodes, 'node', 'nodes')} ${pool.name}`;
+    if (!name) return `${count(nodes, 'node', 'nodes')} of ${pool.name}`;
     return nodes === 1 ? `${pool.name}, node ${name}` : `${count(nodes, 'node', 'nodes')} of ${pool.name}, from ${name} on`;
   }
 

@@ -100,6 +100,28 @@ fn units_are_shares_of_tasks() {
 }
 
 #[test]
+fn memory_counts_where_units_have_some() {
+    let unit = UnitSize { cores: 4, memory: 16_000 };
+    let size = Some(Size::Shared { unit, most: 8 });
+    let has = PoolWidth { max: Some(Resources { memory: 128_000, ..Resources::default() }), size };
+    for (options, units) in [
+        ("-n 8", 8),
+        ("-n 8 -c 5", 16),
+        ("-n 2 --mem=16000", 2),
+        ("-n 2 --mem=16001", 4),
+        ("-n 2 -c 2 --mem-per-cpu=20G", 6),
+        ("-N 3 --mem=40G", 9),
+        ("-n 1 -c 32", 8),
+    ] {
+        assert_eq!(width(&asked(options), &has), Ok(units), "{options}");
+    }
+    for options in ["-n 1 -c 33", "-n 1 --mem=126G", "-n 1 --mem=0"] {
+        let told = width(&asked(options), &has).unwrap_err();
+        assert!(told.starts_with("32 processors and 128000 MB for a task"), "{told}");
+    }
+}
+
+#[test]
 fn more_processors_never_need_more_nodes() {
     for options in ["-n 8", "-n 7 -c 2", "-n 9 --ntasks-per-node=3", "--gpus=4 -n 5"] {
         let mut last = u32::MAX;

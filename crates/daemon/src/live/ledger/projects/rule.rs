@@ -14,8 +14,8 @@ use crate::live::state::{Job, JobHold, Phase, State};
 use crate::live::{ApplyError, Live};
 
 /// What is counted as [`State::rules`] says: 1 charges tasks by the second that they began, 2 counts
-/// the income of pools.
-const RULES: u32 = 2;
+/// the income of pools, 3 what nodes consume.
+const RULES: u32 = 3;
 
 /// Whether users and projects may have this name: 1 to 64 letters, digits and `_-.@`.
 pub fn may_be_named(name: &str) -> bool {

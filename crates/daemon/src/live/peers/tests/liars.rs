@@ -2,12 +2,11 @@
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
-use std::collections::BTreeMap;
 use tradewind_io::submission::PeerChoice;
 use tradewind_sched::negotiation::{Offer, Serial, StartQuote};
 
 use super::*;
-use crate::live::peers::{PeerLimits, Receipts, RemoteProgress, StatusQuery};
+use crate::live::peers::{PeerLimits, PeerOutput, Receipts, RemoteProgress, StatusQuery};
 
 /// What a peer does with the jobs that it gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,8 +188,9 @@ impl World {
             let hides = |it: &&StatusReport| {
                 self.has.get(&it.job).is_some_and(|(lie, _)| *lie == Lie::HasNoOutput)
             };
-            let without_output = reports.iter().filter(hides).map(|it| it.job).collect();
-            self.step(Input::Reported { peer, reports, without_output });
+            let outputs = reports.iter().filter(hides).map(|it| (it.job, PeerOutput::Unknown));
+            let outputs = outputs.collect();
+            self.step(Input::Reported { peer, reports, outputs });
         }
     }
 

@@ -1,7 +1,5 @@
 //! Peers that must sign what happened to jobs.
 
-use std::collections::BTreeMap;
-
 use super::*;
 use crate::live::peers::{BrokenOffer, PeerLimits, Receipt, Receipts, RemoteProgress};
 

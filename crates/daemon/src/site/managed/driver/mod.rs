@@ -23,6 +23,7 @@ mod heard;
 pub(in crate::site) mod judge;
 mod limits;
 pub(in crate::site) mod manager;
+pub(in crate::site) mod missing;
 mod reserve;
 mod rhythm;
 mod submit;

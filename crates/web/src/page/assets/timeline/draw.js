@@ -274,7 +274,9 @@ export class Painter {
     pen.font = `bold ${FONT}`;
     pen.textBaseline = 'middle';
     const length = pen.measureText(text).width + 8;
-    const [x, middle] = [Math.max(x0, 0) + 4, y + Math.min(tall / 2, 12)];
+    // At its end, if that is in view: the task under it has its own name at the beginning.
+    const last = Math.min(x1, camera.width) - length - 4;
+    const [x, middle] = [Math.max(last, Math.max(x0, 0) + 4), y + Math.min(tall / 2, 12)];
     pen.fillStyle = style === 'picked' ? this.colours.accent : this.colours.paper;
     pen.fillRect(x, middle - 9, length, 18);
     pen.fillStyle = style === 'picked' ? this.colours.paper : this.colours.accent;

@@ -40,7 +40,7 @@ function layout(camera, shown, frame) {
     for (let row = pool.first; row < pool.first + pool.nodes; row += 1) {
       const at = camera.y(row) + (tall - LINE) / 2;
       const name = names[row - shown.part.first];
-      if (name === undefined || at < 0 || at > camera.height - LINE) continue;
+      if (!name || at < 0 || at > camera.height - LINE) continue;
       parts.push({ y: at, text: name, more: '', strong: false, pool: pool.name });
     }
   }

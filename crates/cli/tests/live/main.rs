@@ -2,6 +2,9 @@
 //! `SIGKILL`.
 #![expect(clippy::unwrap_used, reason = "a test that cannot run its programs has failed")]
 
+mod energy;
+mod moldable;
+
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -39,12 +42,18 @@ impl Stage {
     fn start(&mut self) {
         let url = self.state().join("url");
         drop(std::fs::remove_file(&url));
+        // As large on every machine.
+        std::fs::create_dir_all(self.state()).unwrap();
+        let note = self.state().join("default-sites.json");
+        std::fs::write(note, "{\"alpha\": 4, \"beta\": 2}").unwrap();
         let mut up = Command::new(PROGRAM);
         up.args(["up", "--shared-account", "--listen", "127.0.0.1:0", "--state"]).arg(self.state());
         let config = self.folder.path().join("tradewind.toml");
         if config.exists() {
             up.arg("--config").arg(config);
         }
+        // As a service manager starts it.
+        up.env_remove("USER");
         up.arg("--quiet").stdin(Stdio::null()).stdout(Stdio::null());
         self.daemon = Some(up.spawn().unwrap());
         let begun = Instant::now();
@@ -146,14 +155,22 @@ fn a_job_from_its_quote_to_the_ledger() {
     stage.text(&["cancel", "3"], 0);
     stage.text(&["wait", "3"], 1);
     stage.text(&["cancel", "3", "99"], 1);
+    let show = "echo $SLURM_SUBMIT_DIR,$SLURM_JOB_NODELIST,$USER; id -un";
+    let words = ["submit", "--time", "1", "--wait", "--output", "told", "--wrap", show];
+    stage.text(&words, 0);
 
     let written = stage.text(&["output", "1"], 0);
     let here = stage.folder.path().canonicalize().unwrap();
     assert_eq!(written, format!("a b -x in {}\n", here.display()));
+    let told = std::fs::read_to_string(stage.folder.path().join("told")).unwrap();
+    let (variables, account) = told.trim().split_once('\n').unwrap();
+    let variables: Vec<&str> = variables.split(',').collect();
+    assert_eq!((Path::new(variables[0]), variables[2]), (here.as_path(), account), "{told}");
+    assert!(variables[1].contains('/'), "a slot: {told}");
     let job = stage.json(&["job", "1"]);
     assert_eq!((job["state"].as_str(), job["exit"]["code"].as_i64()), (Some("FAILED"), Some(3)));
     let all = stage.json(&["jobs", "--all"]);
-    assert_eq!(all["jobs"].as_array().unwrap().len(), 3);
+    assert_eq!(all["jobs"].as_array().unwrap().len(), 4);
     assert_eq!(stage.json(&["jobs"])["jobs"].as_array().unwrap().len(), 0);
 
     let (balance, held) = money(&stage, "user:admin");
@@ -547,51 +564,4 @@ fn advice_on_limits_is_from_the_own_runs() {
     stage.write("tradewind.toml", site);
     stage.start();
     assert!(stage.text(&quote, 0).contains(advice.split_once("it asks").unwrap().0));
-}
-
-const BENDS: &str = "#!/bin/sh
-#SBATCH --job-name=bends
-#TRADEWIND shapes=3x1m,2x100s,1x170s
-echo \"$SLURM_NTASKS tasks, $SLURM_JOB_NUM_NODES nodes, $TRADEWIND_LIMIT s\"
-";
-
-#[test]
-fn a_job_of_several_shapes_runs_in_one_of_them() {
-    let site = "[[site]]\nname = 'alpha'\nkind = 'local'\npool = [{name = 'main', nodes = 3, price = 0.01}]\n";
-    let stage = Stage::configured(site);
-    stage.write("bends.sh", BENDS);
-    let quotes = stage.json(&["quote", "bends.sh"]);
-    let offer = |criterion: &str| {
-        let mut all = quotes["quotes"].as_array().unwrap().iter();
-        all.find(|it| it["criterion"] == criterion).unwrap().clone()
-    };
-    let taken = |offer: &Value| {
-        [&offer["nodes"][0]["nodes"], &offer["nodes"][0]["limit"]].map(|it| it.as_u64().unwrap())
-    };
-    assert_eq!(taken(&offer("runtime")), [3, 60]);
-    assert_eq!(taken(&offer("cost")), [1, 170]);
-    // An offer is accepted with its shape. What was promised is over at once.
-    let id = offer("cost")["id"].to_string();
-    stage.text(&["submit", "--quote", &id, "bends.sh"], 0);
-    stage.text(&["wait", "1"], 0);
-    assert_eq!(stage.text(&["output", "1"], 0), "1 tasks, 1 nodes, 170 s\n");
-    // Beside a long job two nodes are over first.
-    stage.text(&["submit", "--time", "60", "--", "sleep", "600"], 0);
-    stage.text(&["submit", "bends.sh"], 0);
-    stage.text(&["wait", "3"], 0);
-    assert_eq!(stage.text(&["output", "3"], 0), "2 tasks, 2 nodes, 100 s\n");
-    let told = stage.text(&["job", "3"], 0);
-    let sentence = "2 nodes for 1 min 40 s, of the shapes 3 nodes for 1 min, 2 nodes for 1 min 40 s, \
-                    1 node for 2 min 50 s\n";
-    assert!(told.contains(sentence), "{told}");
-    for (shapes, wrong) in [
-        ("4x1h,8x2h", "8 nodes for 7200 s are never better than 4 nodes for 3600 s"),
-        ("4x1h,8x30m", "needs 4 nodes, and 3 suit"),
-        ("4x60", "`60` is a time without a unit"),
-    ] {
-        let output = stage.run(&["submit", "--shapes", shapes, "--wrap", "true"]);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.code() == Some(3) && said.contains(wrong), "{shapes}: {said}");
-    }
-    stage.text(&["cancel", "2"], 0);
 }

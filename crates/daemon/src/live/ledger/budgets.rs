@@ -1,0 +1,350 @@
+//! Budgets of energy and carbon, beside those of credits: of a user, for all own jobs, and of a
+//! project.
+//!
+//! What a job may consume is held from its allocation on as credits are: all its nodes for the
+//! whole of its time limit, at the site's carbon intensity then. What it did consume is counted
+//! when it pays.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use tradewind_model::{Carbon, Consumption, Demand, Energy, Pool, PoolId, Share, Span, Time};
+
+use super::money::Account;
+use super::projects::month_of;
+use crate::live::input::{Refusal, RefusalKind, Reply};
+use crate::live::record::LedgerRecord;
+use crate::live::state::{Booking, Job, JobHold, Part, Phase, State, Why};
+use crate::live::{ApplyError, Live};
+
+/// All budgets.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Budgets(pub BTreeMap<BudgetHolder, Budget>);
+
+/// Whose.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum BudgetHolder {
+    /// A user: all jobs, whoever pays for them.
+    User(String),
+    /// A project: the jobs that it pays for.
+    Project(String),
+}
+
+/// As in `user:ana` and `project:flow`.
+impl fmt::Display for BudgetHolder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BudgetHolder::User(name) => write!(f, "user:{name}"),
+            BudgetHolder::Project(name) => write!(f, "project:{name}"),
+        }
+    }
+}
+
+impl BudgetHolder {
+    /// The holder that is written like this.
+    pub fn parse(text: &str) -> Option<BudgetHolder> {
+        let (kind, name) = text.split_once(':').filter(|(_, name)| !name.is_empty())?;
+        match kind {
+            "user" => Some(BudgetHolder::User(name.to_owned())),
+            "project" => Some(BudgetHolder::Project(name.to_owned())),
+            _ => None,
+        }
+    }
+}
+
+/// The most that may be consumed; `None`: any amount.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PowerLimits {
+    /// Since the budget was first set.
+    pub energy: Option<Energy>,
+    /// In one calendar month, UTC.
+    pub energy_month: Option<Energy>,
+    /// Since the budget was first set.
+    pub carbon: Option<Carbon>,
+    /// In one calendar month, UTC.
+    pub carbon_month: Option<Carbon>,
+}
+
+/// A budget, and what was consumed of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Budget {
+    /// The most.
+    pub limits: PowerLimits,
+    /// Since it was first set.
+    pub used: Consumption,
+    /// The month that `used_in_month` is of: months since January 1970, UTC.
+    pub month: i64,
+    /// In that month.
+    pub used_in_month: Consumption,
+}
+
+impl Budget {
+    /// What was consumed in this month.
+    pub fn used_in_month_of(&self, at: Time) -> Consumption {
+        match self.month == month_of(at) {
+            true => self.used_in_month,
+            false => Consumption::default(),
+        }
+    }
+
+    fn add(&mut self, at: Time, consumed: Consumption) {
+        self.used_in_month = self.used_in_month_of(at) + consumed;
+        self.month = month_of(at);
+        self.used += consumed;
+    }
+
+    /// The first limit that leaves less than `need`, where so much is `held`: in words.
+    fn exceeded(&self, at: Time, held: Consumption, need: Consumption) -> Option<String> {
+        let PowerLimits { energy, energy_month, carbon, carbon_month } = self.limits;
+        let (all, month) = (self.used + held, self.used_in_month_of(at) + held);
+        let kwh = |amount: i64| format!("{} kWh", Energy(amount));
+        let grams = |amount: i64| format!("{} gCO2e", Carbon(amount));
+        type Words = fn(i64) -> String;
+        let limits: [(Option<i64>, i64, i64, Words, &str); 4] = [
+            (energy.map(|it| it.0), all.energy.0, need.energy.0, kwh, "in all"),
+            (energy_month.map(|it| it.0), month.energy.0, need.energy.0, kwh, "this month"),
+            (carbon.map(|it| it.0), all.carbon.0, need.carbon.0, grams, "in all"),
+            (carbon_month.map(|it| it.0), month.carbon.0, need.carbon.0, grams, "this month"),
+        ];
+        limits.into_iter().find_map(|(limit, used, need, words, span)| {
+            let limit = limit?;
+            let left = limit.saturating_sub(used);
+            (left < need).then(|| {
+                let (left, limit, need) = (words(left.max(0)), words(limit), words(need));
+                format!("{left} left of {limit} {span}, and it may take {need}")
+            })
+        })
+    }
+}
+
+impl Budgets {
+    /// Other limits count; what was consumed so far stays.
+    pub(super) fn limit(&mut self, at: Time, holder: &BudgetHolder, limits: PowerLimits) {
+        if limits == PowerLimits::default() {
+            self.0.remove(holder);
+            return;
+        }
+        let new = || Budget { month: month_of(at), ..Budget::default() };
+        self.0.entry(holder.clone()).or_insert_with(new).limits = limits;
+    }
+}
+
+/// What is held of each budget: of those of which something is.
+pub type HeldPower = BTreeMap<BudgetHolder, Consumption>;
+
+impl State {
+    /// Budgets of energy and carbon.
+    pub fn budgets(&self) -> &Budgets {
+        &self.ledger.budgets
+    }
+
+    /// What nodes of a share consume during this interval of the market's time. Series are of the
+    /// clock.
+    pub fn consumption(&self, share: Share, (start, end): (Time, Time)) -> Consumption {
+        let lead = self.lead();
+        self.market.pools().consumption_of(share, (start - lead, end - lead))
+    }
+
+    /// What a part consumes that works for so long.
+    pub(in crate::live) fn consumption_of(
+        &self,
+        job: &Job,
+        part: &Part,
+        time: Span,
+    ) -> Consumption {
+        let share = Share { pool: part.pool, nodes: part.nodes };
+        let since = job.works_since(part).or(job.started()).unwrap_or(self.now());
+        self.consumption(share, (since, since + time))
+    }
+
+    /// What the nodes of one of the job's parts have consumed by `now`, in the time that is charged.
+    pub fn consumed_in_part(&self, job: &Job, part: &Part, now: Time) -> Consumption {
+        match job.works_since(part) {
+            Some(_) => self.consumption_of(job, part, self.charged(job, part, now)),
+            None => Consumption::default(),
+        }
+    }
+
+    /// What the job's nodes have consumed by `now`: in the time that it has paid, and since then.
+    pub fn consumed_by(&self, job: &Job, now: Time) -> Consumption {
+        let open = matches!(job.phase(), Phase::Running);
+        let parts = job.parts().iter().filter(|_| open);
+        job.consumed + parts.map(|part| self.consumed_in_part(job, part, now)).sum::<Consumption>()
+    }
+
+    /// What the nodes of a window consume if the job lasts to its end.
+    pub fn consumption_in(&self, booking: &Booking, tasks: u32) -> Consumption {
+        let shares = booking.place.shares(tasks).zip(&booking.ends);
+        shares.map(|(share, end)| self.consumption(share, (booking.start, *end))).sum()
+    }
+
+    /// A part of a job has consumed this.
+    pub(in crate::live) fn consume(
+        &mut self,
+        number: u64,
+        consumed: Consumption,
+    ) -> Result<(), ApplyError> {
+        let at = self.now();
+        let job = self.jobs.job(number)?;
+        job.consumed += consumed;
+        for holder in holders(job) {
+            if let Some(budget) = self.ledger.budgets.0.get_mut(&holder) {
+                budget.add(at, consumed);
+            }
+        }
+        Ok(())
+    }
+
+    /// What the job may consume from now on, beside what it has paid for: with all its nodes to
+    /// their limits, or in its booked window.
+    fn held_power(&self, job: &Job) -> Consumption {
+        match (job.phase(), &job.booking) {
+            (Phase::Running, _) => {
+                let parts = job.parts().iter();
+                parts.map(|part| self.consumption_of(job, part, part.limit)).sum()
+            }
+            (Phase::Held(JobHold::Booked), Some(booking)) => {
+                self.consumption_in(booking, job.nodes())
+            }
+            _ => Consumption::default(),
+        }
+    }
+
+    /// What is held of each budget. Linear in the jobs that have nodes or windows; nothing to do
+    /// where there are no budgets.
+    pub fn power_held(&self) -> HeldPower {
+        self.power_held_but(&BTreeSet::new())
+    }
+
+    /// The same without these jobs.
+    fn power_held_but(&self, without: &BTreeSet<u64>) -> HeldPower {
+        let mut held = HeldPower::new();
+        if self.ledger.budgets.0.is_empty() {
+            return held;
+        }
+        let lined = self.market.lined().map(|(job, _)| job);
+        let ids = self.market.running().map(|it| it.job).chain(lined);
+        let all = Why::Booked(PoolId(0), 0)..=Why::Booked(PoolId(u32::MAX), u64::MAX);
+        let booked = self.outages.open.range(all).filter_map(|(why, _)| match why {
+            Why::Booked(_, job) => Some(*job),
+            _ => None,
+        });
+        let numbers = ids.filter_map(|id| self.jobs.numbers.get(&id).copied()).chain(booked);
+        let numbers: BTreeSet<u64> = numbers.filter(|it| !without.contains(it)).collect();
+        for job in numbers.iter().filter_map(|number| self.jobs.get(number)) {
+            let most = self.held_power(job);
+            for holder in
+                holders(job).into_iter().filter(|it| self.ledger.budgets.0.contains_key(it))
+            {
+                *held.entry(holder).or_default() += most;
+            }
+        }
+        held
+    }
+
+    /// Which budget of these holders leaves less than `need`, in words.
+    fn over_budget(
+        &self,
+        holders: &[BudgetHolder],
+        held: &HeldPower,
+        need: Consumption,
+    ) -> Option<String> {
+        holders.iter().find_map(|holder| {
+            let budget = self.ledger.budgets.0.get(holder)?;
+            let held = held.get(holder).copied().unwrap_or_default();
+            let why = budget.exceeded(self.now(), held, need)?;
+            Some(format!("{holder} has {why}"))
+        })
+    }
+
+    /// The same for a window that is about to be booked for a user, or a project.
+    pub(in crate::live) fn window_over_budget(
+        &self,
+        (user, project): (&str, Option<&str>),
+        booking: &Booking,
+        tasks: u32,
+    ) -> Option<String> {
+        let need = self.consumption_in(booking, tasks);
+        self.over_budget(&holders_of(user, project), &self.power_held(), need)
+    }
+}
+
+/// Whose budgets the job counts for. What a peer's job consumes is its own market's.
+fn holders(job: &Job) -> Vec<BudgetHolder> {
+    match job.origin {
+        Some(_) => Vec::new(),
+        None => holders_of(&job.user, job.paying_project()),
+    }
+}
+
+fn holders_of(user: &str, project: Option<&str>) -> Vec<BudgetHolder> {
+    let project = project.map(|project| BudgetHolder::Project(project.to_owned()));
+    [BudgetHolder::User(user.to_owned())].into_iter().chain(project).collect()
+}
+
+impl PowerLimits {
+    fn make_sense(&self) -> bool {
+        let energy = [self.energy, self.energy_month].into_iter().flatten().map(|it| it.0);
+        let carbon = [self.carbon, self.carbon_month].into_iter().flatten().map(|it| it.0);
+        energy.chain(carbon).all(|amount| amount >= 0)
+    }
+}
+
+impl Live {
+    /// Other limits count. Jobs that have nodes keep them.
+    pub(in crate::live) fn limit_power(
+        &mut self,
+        at: Time,
+        holder: BudgetHolder,
+        limits: PowerLimits,
+    ) -> Result<Result<Reply, Refusal>, ApplyError> {
+        let account = match &holder {
+            BudgetHolder::User(name) => Account::User(name.clone()),
+            BudgetHolder::Project(name) => Account::Project(name.clone()),
+        };
+        if let Err(stranger) = self.state.may_receive(&account) {
+            let hint = "`tradewind ledger --accounts` lists those that are known";
+            return Ok(Err(Refusal::new(RefusalKind::Invalid, stranger.refusal.message, hint)));
+        }
+        if !limits.make_sense() {
+            let hint = "leave a limit out to lift it";
+            return Ok(Err(Refusal::new(RefusalKind::Invalid, "a limit is below 0", hint)));
+        }
+        let before = self.state.ledger.budgets.0.get(&holder).map(|it| it.limits);
+        if before.unwrap_or_default() != limits {
+            self.put(at, LedgerRecord::PowerLimited { holder, limits })?;
+            self.mind_caps(at)?;
+        }
+        Ok(Ok(Reply::Done))
+    }
+
+    /// Pools on which the job would consume more now than is left of a budget, and why. Where all
+    /// its nodes may be in each of the others, so may any part of them.
+    pub(in crate::live) fn too_hungry(
+        &self,
+        job: &Job,
+        demand: &Demand,
+    ) -> BTreeMap<PoolId, String> {
+        let holders = holders(job);
+        let (state, at) = (&self.state, self.state.now());
+        if !holders.iter().any(|it| state.ledger.budgets.0.contains_key(it)) {
+            return BTreeMap::new();
+        }
+        let held = self.power_held();
+        let suits = |(_, pool): &(PoolId, &Pool)| pool.suits(demand);
+        let why = |(id, pool): (PoolId, &Pool)| {
+            let share = Share { pool: id, nodes: demand.processors };
+            let need = state.consumption(share, (at, at + pool.length_of(demand)));
+            let why = state.over_budget(&holders, held, need)?;
+            Some((id, format!("{why} at {}", pool.name)))
+        };
+        state.market.pools().iter().filter(suits).filter_map(why).collect()
+    }
+
+    /// Why a job that has just been given its nodes may not keep them, if its budgets leave less.
+    pub(in crate::live) fn exceeds_budgets(&self, job: &Job) -> Option<String> {
+        // It is part of what is held; those that were decided with it come later.
+        let held = self.state.power_held_but(self.undecided());
+        self.state.over_budget(&holders(job), &held, Consumption::default())
+    }
+}
