@@ -3,9 +3,9 @@
 use tradewind_io::campaign::Workload;
 
 use crate::failure::Failure;
-use crate::model;
 use crate::plan::Plan;
 use crate::workload::WorkloadFiles;
+use crate::{model, moldable};
 
 /// What options say of a workload must fit together.
 ///
@@ -18,6 +18,9 @@ pub fn workload(workload: &Workload) -> Result<(), Failure> {
         return Err(Failure::usage(format!("`--from` {from} is not before `--to` {to}")));
     }
     if let Some((message, hint)) = workload.model.as_deref().and_then(model::objection) {
+        return Err(Failure::usage(message).hint(hint));
+    }
+    if let Some((message, hint)) = workload.moldable.as_deref().and_then(moldable::objection) {
         return Err(Failure::usage(message).hint(hint));
     }
     if workload.model.is_some() && workload.procs.is_none() && workload.grid.is_none() {
@@ -42,6 +45,7 @@ pub fn workload(workload: &Workload) -> Result<(), Failure> {
 pub fn plan(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
     check_parts(sources)?;
     check_memory(plan, sources)?;
+    check_shapes(plan, sources)?;
     check_limits(plan, sources)?;
     check_numbers(plan, sources)?;
     check_prices(plan, sources)
@@ -70,6 +74,18 @@ fn check_memory(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failur
             Err(Failure::usage(message).hint(hint))
         }
     }
+}
+
+/// Policies must choose shapes where jobs are moldable.
+fn check_shapes(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
+    if !sources.iter().any(WorkloadFiles::is_moldable) {
+        return Ok(());
+    }
+    let blind = plan.deciders.iter().find(|it| it.ours().is_none_or(|it| !it.chooses_shapes()));
+    let Some(decider) = blind else { return Ok(()) };
+    let message = format!("policy `{}` does not choose shapes", decider.text());
+    let hint = "use `easy` and its like, `css`, `batch-slicer`, `whole-batch` or `bsf`";
+    Err(Failure::usage(message).hint(hint))
 }
 
 /// What policies count must be known of every pool.

@@ -16,6 +16,7 @@ pub mod fates;
 mod homes;
 pub mod links;
 pub mod model;
+pub mod moldable;
 mod owners;
 pub mod plan;
 pub mod policy;

@@ -20,7 +20,7 @@ use crate::plan::Run;
 use crate::policy::{Layout, PolicySpec};
 use crate::sites::{self, Asking, Sites};
 use crate::streamed::{self, LogFacts};
-use crate::{model, rules};
+use crate::{model, moldable, rules};
 
 /// The files of one workload, and their content once it was asked for.
 pub struct WorkloadFiles<'a> {
@@ -184,6 +184,11 @@ impl<'a> WorkloadFiles<'a> {
         self.spec.memory.is_some()
     }
 
+    /// Whether its jobs become moldable.
+    pub(super) fn is_moldable(&self) -> bool {
+        self.spec.moldable.is_some()
+    }
+
     /// Of how many jobs of the logs no memory is known, and how many are there, if it is counted.
     pub fn without_memory(&self) -> Option<(usize, usize)> {
         let field = self.spec.memory?;
@@ -300,6 +305,10 @@ impl<'a> WorkloadFiles<'a> {
         {
             name_users(&mut workload.jobs);
         }
+        if let Some(law) = &self.spec.moldable {
+            let processors = workload.processors();
+            moldable::read(law)?.apply(&mut workload.jobs, processors, seed);
+        }
         let by = self.spec.dependencies;
         let linked = by.map(|by| links::link(&mut workload, &logs, by)).transpose()?;
         workload.owners = machine.sites.owners(&workload.pools);
@@ -336,7 +345,12 @@ impl<'a> WorkloadFiles<'a> {
         let plain = !pools.counts_memory()
             && pools.as_slice().len() == 1
             && pools.as_slice()[0].performance == Performance::REFERENCE;
-        match run.semantics == campaign::Semantics::Pyss && !plain {
+        let pyss = run.semantics == campaign::Semantics::Pyss;
+        match pyss && !plain {
+            _ if pyss && self.spec.moldable.is_some() => {
+                let failure = Failure::usage(format!("{}: `pyss` knows no shapes", self.spec.name));
+                Err(failure.hint("use `--semantics textbook` with `--moldable`"))
+            }
             false => Ok(()),
             true => {
                 let message = format!("{}: `pyss` is about one cluster", self.spec.name);

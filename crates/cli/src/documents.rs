@@ -91,11 +91,11 @@ pub(crate) fn quotes(
     rejected: Rejected,
 ) -> Quotes {
     let grid = &snapshot.grid;
-    let point = |window| wire::QuotePoint::from(wire::Window::new(window, grid));
+    let point = |window| wire::QuotePoint::from(wire::Window::of(window, &job.request, grid));
     Quotes {
         quotes: wire::Quotes {
             job: job.name.clone(),
-            quotes: quotes.iter().map(|quote| by_criterion(quote, grid)).collect(),
+            quotes: quotes.iter().map(|quote| by_criterion(quote, &job.request, grid)).collect(),
             pareto: front.windows.iter().map(point).collect(),
             pareto_complete: front.complete,
         },
@@ -113,7 +113,7 @@ pub(crate) fn quotes(
     }
 }
 
-fn by_criterion(quote: &Quote, grid: &Grid) -> wire::Quote {
+fn by_criterion(quote: &Quote, request: &Request, grid: &Grid) -> wire::Quote {
     let found = quote.answer.as_ref().ok();
     let bounded = matches!(quote.criterion, Criterion::ProcessorTime | Criterion::Sum(_));
     wire::Quote {
@@ -121,7 +121,7 @@ fn by_criterion(quote: &Quote, grid: &Grid) -> wire::Quote {
         algorithm: if bounded { "bounded-search" } else { "one-pass" }.to_owned(),
         exact: found.is_none_or(|found| found.proof == Proof::Exact),
         gap: found.and_then(|found| gap(&quote.criterion, &found.window, found.proof, grid)),
-        window: found.map(|found| wire::Window::new(&found.window, grid)),
+        window: found.map(|found| wire::Window::of(&found.window, request, grid)),
         reason: quote.answer.as_ref().err().map(wire::Reason::from),
     }
 }
@@ -160,9 +160,10 @@ pub(crate) fn explanation(
         limit: relaxation.change.limit().into_owned(),
         now: value(&relaxation.change, &job.request),
     };
+    let placed = |window| wire::Window::of(window, &job.request, grid);
     wire::Explanation {
         job: job.name.clone(),
-        placed: explanation.answer.as_ref().ok().map(|window| wire::Window::new(window, grid)),
+        placed: explanation.answer.as_ref().ok().map(placed),
         reason: explanation.answer.as_ref().err().map(wire::Reason::from),
         binding: explanation.relaxations.iter().map(binding).collect(),
         relaxations: explanation.relaxations.iter().map(|it| relaxation(it, grid)).collect(),
@@ -177,7 +178,7 @@ pub(crate) fn relaxation(relaxation: &Relaxation, grid: &Grid) -> wire::Relaxati
         attribute: attribute(&relaxation.change),
         by: amount(&relaxation.change),
         to: value(&relaxation.change, &relaxation.request),
-        window: wire::Window::new(&relaxation.window, grid),
+        window: wire::Window::of(&relaxation.window, &relaxation.request, grid),
     }
 }
 

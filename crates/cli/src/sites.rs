@@ -23,8 +23,8 @@ use tradewind_io::settings::cluster::{Cluster, Mode};
 use tradewind_io::settings::machine::{self, LocalAccounts};
 use tradewind_io::settings::{Pool, Settings, Site, SiteKind};
 use tradewind_model::{
-    self as model, Admission, Attribute, Energy, OwnersFirst, Pools, Power, SiteId, SitePower, Span,
-    Standing,
+    self as model, Admission, Attribute, Energy, OwnersFirst, Pools, Power, SiteId, SitePower,
+    Span, Standing,
 };
 use tradewind_postgres::IN_DATABASE;
 

@@ -2,7 +2,7 @@
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
-use tradewind_model::{Grid, Task, Window};
+use tradewind_model::{Grid, Request, Task, Window};
 
 use crate::output;
 
@@ -91,6 +91,16 @@ pub(crate) fn node_names(grid: &Grid, window: &Window) -> String {
     names.join(" ")
 }
 
+/// The nodes of a job's window in short, and of a moldable job the shape that it has.
+pub(crate) fn nodes_of(grid: &Grid, window: &Window, request: &Request) -> String {
+    let nodes = nodes_in_short(grid, window);
+    let width = u32::try_from(window.tasks().len()).unwrap_or(u32::MAX);
+    match request.shapes.as_ref().and_then(|shapes| shapes.of_width(width)) {
+        Some(shape) => format!("shape {} x {} s: {nodes}", shape.nodes, shape.time),
+        None => nodes,
+    }
+}
+
 /// The names of a window's nodes; before that of a shared node, how many tasks it has: `8×lyra1`.
 fn names(grid: &Grid, window: &Window) -> Vec<String> {
     let of_node = |tasks: &[Task]| {
@@ -104,7 +114,7 @@ fn names(grid: &Grid, window: &Window) -> Vec<String> {
 }
 
 /// The nodes of a window in short: `lyra[1-3], orion2`, or `8×lyra[1-3]` with tasks that share nodes, at most [`RUNS_MOST`] runs of names.
-pub(crate) fn nodes_in_short(grid: &Grid, window: &Window) -> String {
+fn nodes_in_short(grid: &Grid, window: &Window) -> String {
     let names = names(grid, window);
     let runs = runs(&names.iter().map(String::as_str).collect::<Vec<_>>());
     if runs.len() <= RUNS_MOST {

@@ -335,3 +335,31 @@ fn jobs_keep_to_the_pools_of_their_partition() {
     let said = String::from_utf8(refused.get_output().stderr.clone()).unwrap();
     assert!(said.contains("no pool of grid.toml has a text `partition`"), "{said}");
 }
+
+#[test]
+fn moldable_jobs_run_in_the_shapes_that_are_drawn_for_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let policies = "easy,easy[shape=first],conservative[shape=cheapest],css,whole-batch,bsf";
+    let drawn = ["--policy", policies, "--moldable", "downey[a=1..4,reach=2]", "--check"];
+    let [once, again] = ["a", "b"].map(|name| folder.path().join(name));
+    simulate(&once, &[&drawn[..], &["--seed", "1"]].concat()).success();
+    simulate(&again, &[&drawn[..], &["--seed", "1"]].concat()).success();
+    let jobs = |out: &Path, policy: &str| read(&out.join(policy).join("jobs.csv"));
+    for policy in ["easy", "css", "bsf"] {
+        assert_eq!(jobs(&once, policy), jobs(&again, policy));
+    }
+    // Rigid jobs are those of the log.
+    let rigid = folder.path().join("rigid");
+    simulate(&rigid, &["--policy", "easy"]).success();
+    assert_eq!(jobs(&once, "easy[shape=first]"), read(&rigid.join("jobs.csv")));
+    assert_ne!(jobs(&once, "easy"), jobs(&once, "easy[shape=first]"));
+    for (args, wrong) in [
+        (["--policy", "auction", "--moldable", "downey"], "does not choose shapes"),
+        (["--policy", "easy", "--moldable", "amdahl"], "there is no speed-up law `amdahl`"),
+        (["--policy", "easy", "--moldable", "downey[a=0]"], "`a=0` is no range"),
+    ] {
+        let refused = simulate(&folder.path().join("none"), &args).code(2);
+        let said = String::from_utf8(refused.get_output().stderr.clone()).unwrap();
+        assert!(said.contains(wrong), "{said}");
+    }
+}

@@ -45,6 +45,7 @@ pub mod scenario;
 pub mod schedule;
 mod series;
 pub mod settings;
+pub mod shapes;
 pub mod snapshot;
 pub mod submission;
 pub mod swf;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Attributes, Criterion, Money, Performance, Price, Request, SiteId, Span, Spread, Time, TimeMode,
+    Attributes, Criterion, Money, Performance, Price, Request, Shapes, SiteId, Span, Spread, Time,
+    TimeMode,
 };
 
 /// What a job asks for.
@@ -62,6 +63,7 @@ impl Demand {
             criterion: terms.criterion.clone(),
             times: terms.times,
             spread: terms.spread,
+            shapes: self.expected_shapes(),
             ..Request::new(self.processors, self.estimate)
         }
     }
@@ -85,6 +87,15 @@ impl Correction {
     /// What is added to the estimate, in seconds (Tsafrir, Etsion and Feitelson, 2007).
     pub const STEPS: [i64; 11] =
         [60, 300, 900, 1_800, 3_600, 7_200, 18_000, 36_000, 72_000, 180_000, 360_000];
+
+    /// The same with other times.
+    pub(crate) fn map(self, change: impl Fn(Span) -> Span) -> Correction {
+        match self {
+            Correction::Doubled => Correction::Doubled,
+            Correction::Requested(span) => Correction::Requested(change(span)),
+            Correction::Stepped(span) => Correction::Stepped(change(span)),
+        }
+    }
 
     /// What the user asked for, if the estimate is another one.
     pub fn requested(self) -> Option<Span> {
@@ -127,6 +138,9 @@ pub struct Terms {
     pub times: TimeMode,
     /// Over how many sites it may lie.
     pub spread: Spread,
+    /// In which shapes it may run, if it has more than one: the demand's processors and estimate are
+    /// those of one of them, which a start may change ([`Event::Started`](crate::Event::Started)).
+    pub shapes: Option<Shapes>,
 }
 
 impl Terms {
@@ -146,5 +160,6 @@ impl Terms {
         memory: None,
         times: TimeMode::WORK,
         spread: Spread::Grid,
+        shapes: None,
     };
 }

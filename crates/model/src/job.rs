@@ -1,7 +1,7 @@
 //! What a user asks for.
 
 use crate::{
-    Attribute, Attributes, Money, Node, Performance, Price, Span, TaskNeeds, Time, TimeMode,
+    Attribute, Attributes, Money, Node, Performance, Price, Shapes, Span, TaskNeeds, Time, TimeMode,
 };
 
 /// What makes one window better than another; all are minimised. Equals are ordered by earlier
@@ -89,6 +89,9 @@ pub struct Request {
     /// Further groups of tasks, which differ from the first in work, performance or attributes;
     /// most jobs have none.
     pub others: Vec<TaskGroup>,
+    /// In which shapes the job may run, if in more than one: `tasks` and `work` are one of them. Such a
+    /// job has one group.
+    pub shapes: Option<Shapes>,
     /// What each task takes of its node, if tasks may share nodes; without it, each task has a
     /// whole node. Only where all tasks are equal.
     pub needs: Option<Box<TaskNeeds>>,
@@ -113,6 +116,7 @@ impl Request {
             criterion: Criterion::Start,
             spread: Spread::Grid,
             others: Vec::new(),
+            shapes: None,
             needs: None,
         }
     }

@@ -7,6 +7,7 @@
 //! This crate knows nothing of files, clocks, threads or algorithms. Every other crate builds on it.
 
 mod demand;
+mod downey;
 mod grid;
 mod guard;
 mod job;
@@ -24,6 +25,7 @@ mod rates;
 mod reason;
 mod resources;
 mod series;
+mod shapes;
 mod shared;
 mod slot;
 mod snapshot;
@@ -34,6 +36,7 @@ pub mod tree;
 mod window;
 
 pub use demand::{Correction, Demand, Terms};
+pub use downey::SpeedUp;
 pub use grid::{Attribute, Attributes, Grid, GridError, Node, NodeId, Site, SiteId};
 pub use guard::{Guard, OwnersFirst};
 pub use job::{Criterion, Job, Request, Spread, TaskGroup};
@@ -55,6 +58,7 @@ pub use resources::{
     Charge, NodeResources, Packing, Resource, Resources, Sharing, TaskNeeds, UnitPrices,
 };
 pub use series::{Series, SeriesError};
+pub use shapes::{JobShape, Shapes, ShapesError};
 pub use shared::{FreeStep, SharedFree};
 pub use slot::{Slot, SlotError, SlotList};
 pub use snapshot::{Snapshot, SnapshotError};

@@ -311,6 +311,12 @@ impl Place {
         one.into_iter().chain(many.iter().copied())
     }
 
+    /// A place of these shares that says how many nodes it has, as a job of several shapes needs it.
+    pub fn counted(mut shares: Vec<Share>) -> Place {
+        shares.sort_unstable_by_key(|share| share.pool);
+        Place::Shares(shares.into())
+    }
+
     /// A place of these shares: the simplest form that says so.
     pub fn of(mut shares: Vec<Share>) -> Place {
         shares.sort_unstable_by_key(|share| share.pool);

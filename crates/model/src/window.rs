@@ -134,12 +134,16 @@ impl Window {
     }
 
     /// Whether this window gives `request` what it asks for on `grid`: number of tasks,
-    /// suitable nodes, right lengths and costs, within its times. Budget and price cap are not
-    /// judged here: which of them applies is the search's rule.
+    /// suitable nodes, right lengths and costs, within its times. Of a job of several shapes, the one of
+    /// as many tasks counts. Budget and price cap are not judged here: which of them applies is the
+    /// search's rule.
     ///
     /// # Errors
     /// The first way in which it does not.
     pub fn check(&self, request: &Request, grid: &Grid) -> Result<(), WindowError> {
+        if request.shapes.is_some() {
+            return self.check(&request.of_width(self.tasks.len()), grid);
+        }
         let mut found = 0;
         for (group, of_group) in (0..).zip(request.groups()) {
             found += self.check_group(group, &of_group, grid)?;

@@ -155,7 +155,9 @@ fn without_limits(request: &Request) -> Request {
     let each = Resources { cores: 1, ..Resources::default() };
     let packing = request.needs.as_ref().map(|needs| needs.packing);
     let needs = packing.map(|packing| Box::new(TaskNeeds { each, packing }));
-    Request { criterion, times, others, needs, ..Request::new(request.tasks, request.work) }
+    let shapes = request.shapes.clone();
+    let free = Request::new(request.tasks, request.work);
+    Request { criterion, times, others, needs, shapes, ..free }
 }
 
 struct Trial<'a> {
@@ -277,8 +279,11 @@ impl Trial<'_> {
         request.groups().enumerate().filter_map(&mut of_group).collect()
     }
 
-    /// Of each group of several tasks.
+    /// Of each group of several tasks. A job of several shapes has said which widths it can have.
     fn tasks(&mut self, request: &Request) -> Vec<Change> {
+        if request.shapes.is_some() {
+            return Vec::new();
+        }
         let mut of_group = |(index, group): (usize, Request)| {
             let change = |by| in_group(request, index, Change::Tasks(by as u32));
             self.min(request, i64::from(group.tasks) - 1, change)

@@ -61,8 +61,12 @@ impl FreeTime {
                 profile.take(share.nodes, *from, *until);
             }
         }
-        let admits = |pool: &Pool| pool.admission.admits(demand.processors, pool.length_of(demand));
-        let (names, grid) = Names::of(market.pools(), demand.processors, admits)?;
+        let shapes = demand.in_shapes();
+        let admits = |pool: &Pool| {
+            let admits = |it: &Demand| pool.admission.admits(it.processors, pool.length_of(it));
+            shapes.iter().any(admits)
+        };
+        let (names, grid) = Names::of(market.pools(), demand.most_processors(), admits)?;
         let mut snapshot = empty(horizon, grid);
         snapshot.check()?;
         snapshot.slots = names.slots(&profiles, horizon);

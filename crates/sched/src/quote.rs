@@ -147,8 +147,8 @@ pub struct Rejected {
     pub usable: u32,
 }
 
-/// Counts what `request` rules out on `grid`. Where tasks differ, a node counts for the group for
-/// which it comes farthest in the order of these fields.
+/// Counts what `request` rules out on `grid`. Where tasks differ, or the job has several shapes, a node
+/// counts for the group or shape for which it comes farthest in the order of these fields.
 ///
 /// O(nodes + slots).
 pub fn rejected(grid: &Grid, slots: &SlotList, request: &Request) -> Rejected {
@@ -163,9 +163,13 @@ pub fn rejected(grid: &Grid, slots: &SlotList, request: &Request) -> Rejected {
     let mut count = Rejected::default();
     for (id, _) in grid.iter() {
         let stage = |group: &Request| Stage::of(grid, id, longest[id.0 as usize], group);
-        let stage = match request.others.is_empty() {
+        let stage = match request.others.is_empty() && request.shapes.is_none() {
             true => stage(request),
-            false => request.groups().map(|group| stage(&group)).max().unwrap_or(Stage::Usable),
+            false => {
+                let (shapes, groups) = (request.in_shapes(), request.groups().skip(1));
+                let all = shapes.iter().map(stage).chain(groups.map(|group| stage(&group)));
+                all.max().unwrap_or(Stage::Usable)
+            }
         };
         *count.field(stage) += 1;
     }

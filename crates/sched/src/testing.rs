@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Attributes, Criterion, Grid, Horizon, Job, Money, Node, NodeId, Performance, Price, Request,
-    Site, SiteId, Slot, SlotList, Snapshot, Span, TaskGroup, Time, TimeMode, Times, VoPolicy,
+    Attributes, Criterion, Grid, Horizon, Job, JobShape, Money, Node, NodeId, Performance, Price,
+    Request, Shapes, Site, SiteId, Slot, SlotList, Snapshot, Span, TaskGroup, Time, TimeMode,
+    Times, VoPolicy,
 };
 
 pub(crate) fn performance(thousandths: u32) -> Performance {
@@ -100,6 +101,26 @@ pub(crate) fn any_request() -> impl Strategy<Value = Request> {
             ..Request::new(tasks, Span(work))
         },
     )
+}
+
+/// Requests of which some have several shapes and some have tasks that differ.
+pub(crate) fn any_request_of_shapes() -> impl Strategy<Value = Request> {
+    let others = prop::collection::vec((1u32..5, 1i64..30), 0..3);
+    (any_request_of_groups(), others).prop_map(|(request, others)| {
+        if request.others.is_empty() { with_shapes(request, &others) } else { request }
+    })
+}
+
+/// The request with those of the other shapes that go together with its own.
+pub(crate) fn with_shapes(request: Request, others: &[(u32, i64)]) -> Request {
+    let mut all = vec![JobShape { nodes: request.tasks, time: request.work }];
+    for (nodes, time) in others {
+        all.push(JobShape { nodes: *nodes, time: Span(*time) });
+        if Shapes::new(&all).is_err() {
+            all.pop();
+        }
+    }
+    Request { shapes: Shapes::new(&all).unwrap(), ..request }
 }
 
 /// Requests of which some have tasks that differ.

@@ -3,6 +3,7 @@
 //! What happens in which order within a second, and when the policy is asked, depends on the
 //! [`Semantics`].
 
+use std::collections::BTreeMap;
 use std::ops::Deref;
 
 use tradewind_model::{
@@ -100,6 +101,8 @@ pub(crate) struct Replay<'a, L = &'a Workload, C = &'a mut [Box<dyn Checker>]> {
     begun: Vec<JobId>,
     trades: Vec<Struck>,
     lost: Vec<Lost>,
+    /// The widths of moldable jobs that started.
+    molded: BTreeMap<JobId, u32>,
     owners: Owners<'a>,
 }
 
@@ -126,6 +129,7 @@ where
             begun: Vec::new(),
             trades: Vec::new(),
             lost: Vec::new(),
+            molded: BTreeMap::new(),
             owners: Owners::new(&[], &workload.pools),
             workload,
         }
@@ -204,8 +208,12 @@ where
         self.owners.lines(market)
     }
 
-    fn length(&self, _market: &Market, job: JobId, pool: &Pool, _elapsed: Span) -> Span {
-        self.feed.job(&self.workload.jobs, job).length_in(pool)
+    fn length(&self, market: &Market, job: JobId, pool: &Pool, _elapsed: Span) -> Span {
+        let logged = self.feed.job(&self.workload.jobs, job);
+        match market.demand(job).filter(|demand| demand.is_moldable()) {
+            Some(demand) => logged.in_shape(demand.processors).length_in(pool),
+            None => logged.length_in(pool),
+        }
     }
 
     fn interrupts(&self, _what: &Outage) -> bool {
@@ -244,6 +252,9 @@ where
     fn started(&mut self, market: &Market, job: JobId, place: Place, end: Time) {
         let ran = &mut self.jobs[job.index()];
         (ran.start, ran.end, ran.place) = (market.now(), end, place);
+        if let Some(demand) = market.demand(job).filter(|demand| demand.is_moldable()) {
+            self.molded.insert(job, demand.processors);
+        }
         self.begun.push(job);
     }
 
@@ -335,8 +346,14 @@ where
         for checker in world.checkers.as_mut() {
             checker.finish(&market).map_err(objection(market.now()))?;
         }
-        let Replay { jobs, trades, lost, owners, feed, .. } = world;
-        let submitted = feed.finish();
+        let Replay { jobs, trades, lost, owners, feed, molded, workload, .. } = world;
+        let mut submitted = feed.finish();
+        if submitted.is_empty() && !molded.is_empty() {
+            submitted.clone_from(&workload.jobs);
+        }
+        for (job, width) in molded {
+            submitted[job.index()] = submitted[job.index()].in_shape(width);
+        }
         let owners = owners.finish();
         let (income, counts) = (market.ledger().income().to_vec(), policy.counts());
         Ok(Run { jobs, submitted, trades, lost, income, passes, owners, counts })

@@ -60,9 +60,10 @@ pub struct Struck {
 pub struct Run {
     /// By index in the workload's jobs.
     pub jobs: Vec<Ran>,
-    /// The jobs with the moments and in the order of their submission, if these depended on the run
-    /// ([`Workload::links`](crate::workload::Workload::links)); they take the place of the
-    /// workload's jobs. Empty: submissions were as the workload has them.
+    /// The jobs with the moments and in the order of their submission and in the shapes that they ran
+    /// in, if these depended on the run ([`Workload::links`](crate::workload::Workload::links),
+    /// [`Terms::shapes`](tradewind_model::Terms::shapes)); they take the place of the workload's jobs.
+    /// Empty: they were as the workload has them.
     pub submitted: Vec<Job>,
     /// In the order of time; a job that traded again is there again.
     pub trades: Vec<Struck>,

@@ -62,6 +62,23 @@ pub struct Job {
 }
 
 impl Job {
+    /// The same job in its shape of this width: it runs for the same share of what that shape asks for.
+    /// As it is, if it has no such shape.
+    pub fn in_shape(&self, nodes: u32) -> Job {
+        let Some(shapes) = self.terms.as_ref().and_then(|terms| terms.shapes.as_ref()) else {
+            return self.clone();
+        };
+        if shapes.of_width(nodes).is_none() {
+            return self.clone();
+        }
+        let scale = |time: Span| match time {
+            Span(..=0) => time,
+            _ => shapes.scaled(time, self.processors, nodes),
+        };
+        let (run, requested) = (scale(self.run), scale(self.requested));
+        Job { run, requested, processors: nodes, ..self.clone() }
+    }
+
     /// How long it really runs on nodes of the pool.
     pub fn length_in(&self, pool: &Pool) -> Span {
         let mode = self.terms.as_ref().map_or(TimeMode::WORK, |terms| terms.times);

@@ -38,7 +38,8 @@ pub(crate) async fn advice(
     let AskedJob { user, submission, demand, waits } = job;
     let nodes = demand.processors;
     let found = context.look(move |live| {
-        let asked = limit_of(&submission)?;
+        let rigid = Some(&submission).filter(|it| it.terms.shapes.is_none());
+        let asked = limit_of(rigid?)?;
         let is_wanted = live.settings().advice;
         let advice = is_wanted.then(|| live.limit_advice(&user, &submission, nodes))?;
         Some((asked, advice?))

@@ -12,7 +12,7 @@ use tradewind_sched::policy::dispatch::{
     self, Clearing, Deadline, Fraction, Gate, Prices, QueueDiscipline, Ratio, ShareOf, Slots, Ties,
     Valuation, Wait,
 };
-use tradewind_sched::policy::gridfill::{self, Spread};
+use tradewind_sched::policy::gridfill::{self, ShapeRule, Spread};
 use tradewind_sched::window::{Algorithm, Variant};
 
 use super::federal;
@@ -53,7 +53,7 @@ pub(super) enum Family {
 impl Family {
     pub(super) fn keys(self) -> &'static [&'static str] {
         match self {
-            Family::Fill => &["depth", "order", "half-life", "backfill", "spread"],
+            Family::Fill => &["depth", "order", "half-life", "backfill", "spread", "shape"],
             Family::Cycles => &[
                 "period",
                 "order",
@@ -166,6 +166,7 @@ pub(super) fn fill(
             _ => return Err(no_half_life()),
         },
         "backfill" => to.candidates = Some(candidates(value)?),
+        "shape" => to.shape = word(value, &ShapeRule::ALL)?,
         _ => to.spread = word(value, &[(Spread::Grid, "grid"), (Spread::Site, "site")])?,
     }
     Ok(())

@@ -225,6 +225,11 @@ impl PolicySpec {
         matches!(&self.kind, Kind::Fill(settings) if *settings == conservative)
     }
 
+    /// Whether it chooses among the shapes of a moldable job.
+    pub fn chooses_shapes(&self) -> bool {
+        matches!(self.kind, Kind::Fill(_) | Kind::Cycles(_) | Kind::Bsf(_))
+    }
+
     /// Whether the policy learns from the runs of each user: it then needs to know whose jobs are
     /// whose.
     pub fn learns(&self) -> bool {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use owo_colors::OwoColorize as _;
 use tradewind_io::wire::{self, Amount};
-use tradewind_model::{JobPlan, SlotList, Snapshot};
+use tradewind_model::{Job, JobPlan, SlotList, Snapshot};
 use tradewind_sched::explain::{self, Explanation};
 use tradewind_sched::policy::cyclic::{self, Cyclic};
 use tradewind_sched::window::Search;
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     match format {
         Format::Json => output::json(&document)?,
         Format::Csv => output::print(&output::csv(&csv(&document))?)?,
-        Format::Table => output::print_styled(&sentences(&snapshot, &explanation, &document))?,
+        Format::Table => output::print_styled(&sentences(&snapshot, job, &explanation, &document))?,
     }
     Ok(Exit::Ok)
 }
@@ -81,6 +81,7 @@ fn after_batch(snapshot: &Snapshot, name: &str) -> SlotList {
 
 fn sentences(
     snapshot: &Snapshot,
+    job: &Job,
     explanation: &Explanation,
     document: &wire::Explanation,
 ) -> String {
@@ -92,7 +93,7 @@ fn sentences(
                 window.start(),
                 window.finish(),
                 window.cost(),
-                tables::nodes_in_short(&snapshot.grid, window)
+                tables::nodes_of(&snapshot.grid, window, &job.request)
             );
         }
         Err(reason) => reason,

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use owo_colors::OwoColorize as _;
-use tradewind_model::{Job, Request, Snapshot, Window};
+use tradewind_model::{Job, Request, Shapes, Snapshot, Window};
 use tradewind_sched::quote::{self, Quote, Rejected, WindowFront};
 use tradewind_sched::window::{Proof, Search};
 
@@ -128,7 +128,7 @@ fn table(
         match &quote.answer {
             Ok(found) => {
                 let proof = proof_words(found.proof);
-                rows.push(row(snapshot, name, &found.window, proof));
+                rows.push(row((snapshot, job), name, &found.window, proof));
             }
             Err(reason) => refused.push((name, reason.to_string())),
         }
@@ -139,7 +139,7 @@ fn table(
     text.push_str(&refusals(&refused, quotes.len()));
     if !front.windows.is_empty() {
         text.push_str("\ncost against finish: no window is both cheaper and earlier\n\n");
-        text.push_str(&front_table(snapshot, front));
+        text.push_str(&front_table(snapshot, job, front));
     }
     text.push_str(&prices(&documents::basis(&snapshot.grid, &job.request, quotes, front)));
     let _ = writeln!(text, "\n{}", nodes_and_units(rejected));
@@ -185,7 +185,12 @@ fn refusals(refused: &[(String, String)], criteria: usize) -> String {
     }
 }
 
-fn row(snapshot: &Snapshot, name: String, window: &Window, proof: String) -> Vec<String> {
+fn row(
+    (snapshot, job): (&Snapshot, &Job),
+    name: String,
+    window: &Window,
+    proof: String,
+) -> Vec<String> {
     vec![
         name,
         window.start().to_string(),
@@ -194,11 +199,11 @@ fn row(snapshot: &Snapshot, name: String, window: &Window, proof: String) -> Vec
         window.cost().to_string(),
         window.processor_time().to_string(),
         proof,
-        tables::nodes_in_short(&snapshot.grid, window),
+        tables::nodes_of(&snapshot.grid, window, &job.request),
     ]
 }
 
-fn front_table(snapshot: &Snapshot, front: &WindowFront) -> String {
+fn front_table(snapshot: &Snapshot, job: &Job, front: &WindowFront) -> String {
     const COLUMNS: [Column; 4] = [
         ("finish s", Side::Right),
         ("cost credits", Side::Right),
@@ -210,7 +215,7 @@ fn front_table(snapshot: &Snapshot, front: &WindowFront) -> String {
             window.finish().to_string(),
             window.cost().to_string(),
             window.start().to_string(),
-            tables::nodes_in_short(&snapshot.grid, window),
+            tables::nodes_of(&snapshot.grid, window, &job.request),
         ]
     };
     tables::table(&COLUMNS, front.windows.iter().map(row).collect())
@@ -231,6 +236,18 @@ fn asked_of_group(group: &Request) -> String {
     words
 }
 
+/// "64 nodes × 3600 s, 32 nodes × 6600 s or 16 nodes × 12600 s of work".
+fn asked_of_shapes(request: &Request, shapes: &Shapes) -> String {
+    let each = shapes.as_slice().iter().map(|it| format!("{} nodes × {} s", it.nodes, it.time));
+    let mut all: Vec<String> = each.collect();
+    let last = all.pop().unwrap_or_default();
+    let mut words = format!("{} or {last} of work", all.join(", "));
+    if let Some(min) = request.min_performance {
+        let _ = write!(words, ", performance at least {min}");
+    }
+    words
+}
+
 fn of_attributes(group: &Request) -> impl Iterator<Item = String> + '_ {
     group.attributes.iter().map(|(name, wanted)| format!("{name} {wanted}"))
 }
@@ -243,7 +260,10 @@ fn asked(job: &Job) -> String {
         let attributes = of_attributes(&group).filter(|_| differ);
         [asked_of_group(&group)].into_iter().chain(attributes).collect::<Vec<_>>().join(", ")
     };
-    let mut words = request.groups().map(group).collect::<Vec<_>>().join("; and ");
+    let mut words = match &request.shapes {
+        Some(shapes) => asked_of_shapes(request, shapes),
+        None => request.groups().map(group).collect::<Vec<_>>().join("; and "),
+    };
     let mut add = |what: Option<String>| {
         if let Some(what) = what {
             words.push_str(", ");

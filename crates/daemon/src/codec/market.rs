@@ -3,9 +3,9 @@
 use serde_json::Value;
 use tradewind_model::{
     Admission, Attribute, Carbon, Cause, Command, Correction, Criterion, Demand, Energy, JobId,
-    JobState, Market, MarketState, Money, Outage, OutageId, Performance, Place, Pool, PoolId,
-    Pools, Power, Price, Reason, Resource, RunningState, Share, Site, SiteId, SkipReason, Span, Spread,
-    Terms, Time, TimeMode, Times, Trade,
+    JobShape, JobState, Market, MarketState, Money, Outage, OutageId, Performance, Place, Pool,
+    PoolId, Pools, Power, Price, Reason, Resource, RunningState, Shapes, Share, Site, SiteId,
+    SkipReason, Span, Spread, Terms, Time, TimeMode, Times, Trade,
 };
 
 use super::wire::{Decode, DecodeFault, Encode, Fields, Object, choice, object};
@@ -115,7 +115,32 @@ object!(Terms {
     memory,
     times,
     spread,
+    shapes,
 });
+object!(JobShape { nodes, time });
+
+impl Encode for Shapes {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.as_slice().to_vec().put(out);
+    }
+}
+
+impl Decode for Shapes {
+    fn get(value: Value) -> Result<Self, DecodeFault> {
+        let shapes = Shapes::new(&Vec::get(value)?);
+        let shapes = shapes.map_err(|wrong| DecodeFault::new(wrong.to_string()))?;
+        shapes.ok_or_else(|| DecodeFault::new("a single shape"))
+    }
+}
+
+#[cfg(test)]
+impl super::tests::Any for Shapes {
+    fn any(_: &mut super::tests::Dice) -> Self {
+        let shape = |nodes, time| JobShape { nodes, time: tradewind_model::Span(time) };
+        Shapes::new(&[shape(64, 3_600), shape(16, 12_600)]).unwrap().unwrap()
+    }
+}
+
 object!(Site { name });
 object!(Pool { name, site, nodes, performance, price, attributes, admission, times });
 object!(Admission { min_processors, max_processors, max_time });

@@ -49,6 +49,7 @@ object!(Conditions {
     pools,
     spread,
     peers,
+    shapes,
 });
 choice!(PeerChoice { "only" => Only(names), "not" => Not(names) });
 object!(Surroundings { directory, output, error, input, append, environment });

@@ -266,7 +266,9 @@ impl Live {
         if submission.array.is_some() || !submission.after.is_empty() || submission.held {
             return conflict("a quote is for one job that may start at once".to_owned());
         }
-        if !quote.is_for(demand) {
+        // A window of a moldable job is for one of its shapes.
+        let shape = demand.in_shape(quote.tasks);
+        if !quote.is_for(shape.as_ref().unwrap_or(demand)) {
             let what = quote.subject();
             return conflict(format!("quote {number} is for {what}"));
         }

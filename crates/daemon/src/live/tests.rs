@@ -26,6 +26,7 @@ mod gather;
 mod held;
 mod lengths;
 mod line;
+mod moldable;
 mod owners;
 mod preempted;
 mod projects;

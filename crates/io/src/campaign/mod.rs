@@ -96,6 +96,9 @@ pub struct Workload {
     /// Which memory of jobs is counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryField>,
+    /// The law by which jobs become moldable, with its parameters in brackets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moldable: Option<String>,
     /// The shared nodes of the machine, where memory is counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<NodeSize>,
@@ -137,7 +140,7 @@ impl Workload {
     /// Whether it may depend on a seed.
     pub fn draws(&self) -> bool {
         let drawn = [&self.model, &self.grid, &self.side];
-        drawn.iter().any(|given| given.is_some()) || self.users.is_some()
+        drawn.iter().any(|given| given.is_some()) || self.users.is_some() || self.moldable.is_some()
     }
 
     /// At which sites jobs are submitted, also if nothing is said: a model belongs to no site.
@@ -180,6 +183,8 @@ pub struct Checks<'c> {
     pub policy: Check<'c>,
     /// Models of workloads.
     pub model: Check<'c>,
+    /// Laws by which jobs become moldable.
+    pub moldable: Check<'c>,
 }
 
 /// Reads the campaign in the file `path`; `-` is standard input. Paths in it start from its

@@ -15,7 +15,7 @@ use crate::input::Input;
 use crate::kind;
 use crate::value::{self, Value, ValueKind};
 
-const WORKLOAD_KEYS: [&str; 17] = [
+const WORKLOAD_KEYS: [&str; 18] = [
     "name",
     "log",
     "model",
@@ -30,6 +30,7 @@ const WORKLOAD_KEYS: [&str; 17] = [
     "homes",
     "dependencies",
     "keep-to",
+    "moldable",
     "memory",
     "node-processors",
     "node-memory",
@@ -56,7 +57,7 @@ fn campaign(
     fields.require(&["workload", "policies"], notes);
     Campaign {
         title: fields.text("title", notes).map(str::to_owned),
-        workloads: workloads(fields, folder, checks.model, notes),
+        workloads: workloads(fields, folder, checks, notes),
         policies: policies(fields, checks.policy, notes),
         command: None,
         semantics: words(fields, "semantics", notes).unwrap_or_else(|| vec![Default::default()]),
@@ -199,13 +200,13 @@ fn trim(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Trim {
 fn workloads(
     fields: &Fields<'_, '_>,
     folder: &Path,
-    model: Check<'_>,
+    checks: Checks<'_>,
     notes: &mut Notes<'_>,
 ) -> Vec<Workload> {
     let mut all: Vec<Workload> = Vec::new();
     for (place, item) in items(fields, "workload", notes).unwrap_or_default() {
         let Some(fields) = Fields::of(item, place, &WORKLOAD_KEYS, notes) else { continue };
-        let workload = workload(&fields, folder, model, notes);
+        let workload = workload(&fields, folder, checks, notes);
         if all.iter().any(|other| other.name == workload.name) {
             let message = format!("a second workload `{}`", excerpt(&workload.name));
             let line = fields.line_of("name");
@@ -219,12 +220,12 @@ fn workloads(
 fn workload(
     fields: &Fields<'_, '_>,
     folder: &Path,
-    check: Check<'_>,
+    checks: Checks<'_>,
     notes: &mut Notes<'_>,
 ) -> Workload {
     let logs = texts(fields, "log", notes).unwrap_or_default();
     let logs: Vec<String> = logs.into_iter().map(|(_, _, path)| beside(folder, path)).collect();
-    let model = model(fields, check, notes);
+    let model = named("model", fields, checks.model, notes);
     one_source(fields, notes);
     let (from, to) = (fields.time("from", notes), fields.time("to", notes));
     if let (Some(from), Some(to)) = (from, to)
@@ -251,6 +252,7 @@ fn workload(
         homes: homes(fields, notes),
         dependencies: dependencies(fields, notes),
         keep_to: keep_to(fields, notes),
+        moldable: named("moldable", fields, checks.moldable, notes),
         memory: memory(fields, notes),
         nodes: nodes(fields, notes),
         model,
@@ -259,11 +261,16 @@ fn workload(
     }
 }
 
-/// The model, if what is said of it makes sense.
-fn model(fields: &Fields<'_, '_>, check: Check<'_>, notes: &mut Notes<'_>) -> Option<String> {
-    let text = fields.text("model", notes)?.trim();
+/// A model or law, if what is said of it makes sense.
+fn named(
+    key: &str,
+    fields: &Fields<'_, '_>,
+    check: Check<'_>,
+    notes: &mut Notes<'_>,
+) -> Option<String> {
+    let text = fields.text(key, notes)?.trim();
     if let Some((message, hint)) = check(text) {
-        notes.error(fields.line_of("model"), &fields.place("model"), message, &hint);
+        notes.error(fields.line_of(key), &fields.place(key), message, &hint);
     }
     Some(text.to_owned())
 }

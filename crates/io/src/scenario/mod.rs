@@ -5,6 +5,7 @@ mod nodes;
 mod read;
 mod requests;
 mod resources;
+mod shapes;
 mod sites;
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,7 @@ use crate::input::{self, Input};
 use crate::kind::{self, FileKind};
 
 pub(crate) use nodes::{NameLines, attributes};
+pub(crate) use shapes::read as shapes;
 pub use words::{
     COMPONENTS, component, component_name, criterion, criterion_name, measure_name, objective_name,
     quantity, quantity_scale,

@@ -2,10 +2,11 @@
 
 use tradewind_model::{
     Component, Criteria, Criterion, Horizon, Job, Limit, Measure, Money, Objective, Quantity,
-    Request, Rho, Span, Spread, TaskGroup, VoPolicy,
+    Request, Rho, Shapes, Span, Spread, TaskGroup, VoPolicy,
 };
 
 use super::nodes::NameLines;
+use super::shapes;
 use super::words::{
     COMPONENTS, CRITERIA, MEASURES, OBJECTIVES, component, criterion, quantity, quantity_scale,
 };
@@ -15,11 +16,12 @@ use crate::duration;
 use crate::fields::{DecimalScale, Fields, Notes, scaled};
 use crate::value::{Value, ValueKind};
 
-const JOB_KEYS: [&str; 18] = [
+const JOB_KEYS: [&str; 19] = [
     "name",
     "nodes",
     "work",
     "groups",
+    "shapes",
     "min_performance",
     "max_price",
     "budget",
@@ -58,7 +60,7 @@ pub(super) fn jobs(items: &[Value<'_>], size: GridSize, notes: &mut Notes<'_>) -
     for (i, item) in items.iter().enumerate() {
         let path = format!("jobs[{i}]");
         let Some(fields) = Fields::of(item, path, &JOB_KEYS, notes) else { continue };
-        match fields.get("groups") {
+        match fields.get("groups").or(fields.get("shapes")) {
             _ if resources::any(&fields) => fields.require(&["name", "tasks", "work"], notes),
             Some(_) => fields.require(&["name"], notes),
             None => fields.require(&["name", "nodes", "work"], notes),
@@ -75,10 +77,14 @@ pub(super) fn jobs(items: &[Value<'_>], size: GridSize, notes: &mut Notes<'_>) -
 
 fn request(fields: &Fields<'_, '_>, size: GridSize, notes: &mut Notes<'_>) -> Option<Request> {
     let needs = resources::of_job(fields, notes);
-    let groups = match fields.list("groups", notes) {
+    let shapes = shapes::read(fields, notes);
+    let groups = match (&shapes, fields.get("groups")) {
+        (Some(shapes), _) => shapes::first(fields, shapes, notes).map(|group| vec![group]),
         _ if needs.is_some() => groups::one(fields, "tasks", notes).map(|group| vec![group]),
-        Some(items) => groups::read(fields, items, notes),
-        None => groups::one(fields, "nodes", notes).map(|group| vec![group]),
+        (None, Some(_)) => {
+            fields.list("groups", notes).and_then(|items| groups::read(fields, items, notes))
+        }
+        (None, None) => groups::one(fields, "nodes", notes).map(|group| vec![group]),
     };
     let spreads = Spread::ALL.map(|(spread, name)| (name, spread));
     let limits = Request {
@@ -93,7 +99,9 @@ fn request(fields: &Fields<'_, '_>, size: GridSize, notes: &mut Notes<'_>) -> Op
     let mut groups = groups?.into_iter();
     let TaskGroup { tasks, work, min_performance, attributes } = groups.next()?;
     let others = groups.collect();
-    let request = Request { tasks, work, min_performance, attributes, others, needs, ..limits };
+    let shapes = shapes.and_then(|shapes| Shapes::new(&shapes).ok().flatten());
+    let equal = Request { tasks, work, min_performance, attributes, ..limits };
+    let request = Request { others, needs, shapes, ..equal };
     check_width(fields, &request, size, notes);
     Some(request)
 }
@@ -101,7 +109,7 @@ fn request(fields: &Fields<'_, '_>, size: GridSize, notes: &mut Notes<'_>) -> Op
 /// Notes a job that the grid never has room for.
 fn check_width(fields: &Fields<'_, '_>, request: &Request, size: GridSize, notes: &mut Notes<'_>) {
     let GridSize { nodes, has_resources } = size;
-    let tasks = request.all_tasks();
+    let tasks = shapes::narrowest(request).unwrap_or_else(|| request.all_tasks());
     if request.needs.is_some() {
         if nodes > 0 && !has_resources {
             let message = "no node says what it has".to_owned();
@@ -112,7 +120,8 @@ fn check_width(fields: &Fields<'_, '_>, request: &Request, size: GridSize, notes
     }
     // Without any node there is another mistake to correct first.
     if nodes > 0 && tasks as usize > nodes {
-        let key = if fields.get("groups").is_some() { "groups" } else { "nodes" };
+        let given = |key: &&str| fields.get(key).is_some();
+        let key = ["groups", "shapes"].into_iter().find(given).unwrap_or("nodes");
         let message = format!("{tasks} nodes needed, the grid has {nodes}");
         let hint = "each task needs a node of its own: ask for fewer, or list more nodes";
         notes.error(fields.line_of(key), &fields.place(key), message, hint);

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Number, Value, json};
 use tradewind_model::{
-    Attribute, Attributes, Criteria, Criterion, Energy, Grid, Job, Limit, NodeId, Packing,
-    Performance, Power, Quantity, Request, Resources, Rho, Series, Site, SitePower, Slot, SlotList,
-    Spread, VoPolicy,
+    Attribute, Attributes, Criteria, Criterion, Energy, Grid, Job, JobShape, Limit, NodeId,
+    Packing, Performance, Power, Quantity, Request, Resources, Rho, Series, Shapes, Site,
+    SitePower, Slot, SlotList, Spread, VoPolicy,
 };
 
 use super::Scenario;
@@ -174,16 +174,20 @@ fn job(job: &Job) -> String {
     let spread = Some(request.spread).filter(|it| *it != Spread::default());
     let own = Some(&request.criterion).filter(|it| **it != Criterion::default());
     let equal = request.others.is_empty();
+    let rigid = request.shapes.is_none();
+    let shape = |it: &JobShape| json!({"nodes": it.nodes, "time": it.time.0});
+    let shapes = |all: &Shapes| all.as_slice().iter().map(shape).collect();
     let groups = || request.groups().map(|it| group(&it)).collect();
     let needs = request.needs.as_deref();
     let [cores, memory, gres] = needs.map(|it| resources::written(&it.each)).unwrap_or_default();
     let packing = needs.map(|it| it.packing).filter(|it| *it != Packing::default());
     table([
         ("name", Some(json!(job.name))),
-        ("nodes", (equal && needs.is_none()).then(|| json!(request.tasks))),
+        ("nodes", (equal && rigid && needs.is_none()).then(|| json!(request.tasks))),
         ("tasks", needs.map(|_| json!(request.tasks))),
-        ("work", equal.then(|| json!(request.work.0))),
+        ("work", (equal && rigid).then(|| json!(request.work.0))),
         ("groups", (!equal).then(|| Value::Array(groups()))),
+        ("shapes", request.shapes.as_ref().map(|all| Value::Array(shapes(all)))),
         ("min_performance", request.min_performance.filter(|_| equal).map(performance)),
         ("max_price", request.max_price.map(|price| Value::Number(decimal::price(price)))),
         ("budget", request.budget.map(|budget| Value::Number(decimal::credits(budget)))),

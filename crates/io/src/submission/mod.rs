@@ -17,8 +17,8 @@ use std::collections::BTreeMap;
 pub use lists::is_address;
 pub use shape::Shape;
 use tradewind_model::{
-    Attribute, Attributes, Criterion, Money, Performance, Price, Span, Spread, Time, TimeMode,
-    Times,
+    Attribute, Attributes, Criterion, Money, Performance, Price, Shapes, Span, Spread, Time,
+    TimeMode, Times,
 };
 
 /// A job as it is submitted; every field is checked.
@@ -224,6 +224,9 @@ pub struct Conditions {
     pub spread: Spread,
     /// To which other markets it may be passed on; `None`: to any.
     pub peers: Option<PeerChoice>,
+    /// In which shapes it may run, if in more than one: the submission's `tasks` and `time` are those of
+    /// the first.
+    pub shapes: Option<Shapes>,
 }
 
 /// To which other markets a job may be passed on, by the names that this market gives them.

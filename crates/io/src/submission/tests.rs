@@ -95,6 +95,7 @@ fn conditions() -> impl Strategy<Value = Conditions> {
                 pools,
                 spread,
                 peers,
+                shapes: None,
             }
         },
     )
@@ -184,6 +185,45 @@ fn submission() -> impl Strategy<Value = Submission> {
             stay_home: state.2,
         },
     )
+}
+
+/// A job of these shapes.
+fn moldable(text: &str) -> Submission {
+    let document = format!(r#"{{"name": "x", "command": ["x"], "shapes": {text}}}"#);
+    document::parse(&Input::new("x.json", document)).unwrap()
+}
+
+#[test]
+fn shapes_are_read_as_a_list_or_a_text_and_come_back() {
+    let it = moldable(r#"[{"nodes": 64, "time": "1h"}, {"nodes": 16, "time": 12600}]"#);
+    assert_eq!(it, moldable(r#""64x1h,16x3:30""#));
+    assert_eq!((it.tasks, it.shape, &it.time), (64, None, &TimeLimit::one(Span(3_600))));
+    let widths: Vec<u32> =
+        it.terms.shapes.iter().flat_map(|all| all.as_slice()).map(|shape| shape.nodes).collect();
+    assert_eq!(widths, [64, 16]);
+    let text = document::value(&it).to_string();
+    assert_eq!(document::parse(&Input::new("x.json", text)), Ok(it));
+    let one = moldable(r#""4x90s""#);
+    assert_eq!((one.tasks, one.time, one.terms.shapes), (4, TimeLimit::one(Span(90)), None));
+}
+
+#[test]
+fn shapes_and_what_they_say_do_not_go_together() {
+    for (rest, wanted) in [
+        (r#""shapes": "4x1h,8x30m", "nodes": 4"#, "nodes: stands beside `shapes`"),
+        (r#""shapes": "4x1h,8x30m", "time": 60"#, "time: stands beside `shapes`"),
+        (r#""shapes": "4x1h,8x30m", "ntasks": 4"#, "ntasks: stands beside `shapes`"),
+        (r#""shapes": []"#, "shapes: no shape"),
+        (r#""shapes": 4"#, "shapes: expected"),
+        (r#""shapes": [{"nodes": 0, "time": 5}]"#, "shapes[0].nodes: "),
+        (r#""shapes": [{"nodes": 1}]"#, "`time` is missing"),
+        (r#""shapes": "4x1h,8x2h""#, "never better"),
+    ] {
+        let text = format!(r#"{{"name": "x", "command": ["x"], {rest}}}"#);
+        let wrong = document::parse(&Input::new("x.json", text)).unwrap_err();
+        assert_eq!(wrong.errors(), 1, "{rest}: {wrong}");
+        assert!(wrong.to_string().contains(wanted), "{rest}: {wrong}");
+    }
 }
 
 proptest! {

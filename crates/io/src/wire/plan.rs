@@ -172,7 +172,7 @@ impl Plan {
             scheme: None,
             seed: None,
             sub_batches: plan.sub_batches,
-            jobs: jobs.map(|(job, it)| JobPlan::new(&job.name, it, &snapshot.grid)).collect(),
+            jobs: jobs.map(|(job, it)| JobPlan::new(job, it, &snapshot.grid)).collect(),
             limits: BatchLimits {
                 time: plan.limits.time.map(|span| span.0),
                 budget: plan.limits.budget,
@@ -192,16 +192,17 @@ impl Plan {
 }
 
 impl JobPlan {
-    fn new(name: &str, plan: &model::JobPlan, grid: &Grid) -> JobPlan {
+    fn new(job: &model::Job, plan: &model::JobPlan, grid: &Grid) -> JobPlan {
         let postponed = match &plan.outcome {
             Outcome::Placed(_) => None,
             Outcome::Postponed(reason) => Some(Postponed::from(reason)),
         };
+        let of = |window: &model::Window| Window::of(window, &job.request, grid);
         JobPlan {
-            name: name.to_owned(),
-            window: plan.window().map(|window| Window::new(window, grid)),
+            name: job.name.clone(),
+            window: plan.window().map(of),
             postponed,
-            alternatives: plan.alternatives.iter().map(|it| Window::new(it, grid)).collect(),
+            alternatives: plan.alternatives.iter().map(of).collect(),
             cut: plan.cut,
             unproven: plan.unproven,
         }

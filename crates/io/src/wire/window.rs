@@ -21,6 +21,9 @@ pub struct Window {
     pub cost: Money,
     /// Σ seconds of the tasks.
     pub processor_time: i64,
+    /// Of a moldable job: which of its shapes this is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shape: Option<TakenShape>,
     /// In node order.
     pub tasks: Vec<Task>,
     /// What each task takes of its node, where tasks may share nodes.
@@ -30,6 +33,15 @@ pub struct Window {
     /// the electricity costs the sites in credits.
     #[serde(flatten)]
     pub consumption: Option<Consumption>,
+}
+
+/// A shape of a moldable job, as the job says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct TakenShape {
+    /// Nodes.
+    pub nodes: u32,
+    /// Seconds on the reference node.
+    pub time: i64,
 }
 
 /// What a task takes of a node that it shares.
@@ -90,8 +102,18 @@ pub struct Task {
 }
 
 impl Window {
+    /// `window` of a job with this request, with the names of `grid`.
+    pub fn of(window: &model::Window, request: &model::Request, grid: &Grid) -> Window {
+        let of_width = |shapes: &model::Shapes| {
+            let shape = shapes.of_width(u32::try_from(window.tasks().len()).ok()?)?;
+            Some(TakenShape { nodes: shape.nodes, time: shape.time.0 })
+        };
+        let shape = request.shapes.as_ref().and_then(of_width);
+        Window { shape, ..Window::new(window, grid) }
+    }
+
     /// `window` with the names of `grid`.
-    pub fn new(window: &model::Window, grid: &Grid) -> Window {
+    fn new(window: &model::Window, grid: &Grid) -> Window {
         // Of several groups the later ones have numbers above 0.
         let differ = window.tasks().iter().any(|task| task.group > 0);
         let task = |task: &model::Task| Task {
@@ -107,6 +129,7 @@ impl Window {
             runtime: window.runtime().0,
             cost: window.cost(),
             processor_time: window.processor_time().0,
+            shape: None,
             tasks: window.tasks().iter().map(task).collect(),
             per_task: window.each().map(PerTask::from),
             consumption: grid.power().map(|_| grid.consumption(window).into()),

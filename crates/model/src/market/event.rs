@@ -75,7 +75,8 @@ pub enum Event {
         /// Id of the job in the market.
         job: JobId,
     },
-    /// A job took its nodes.
+    /// A job took its nodes. A moldable job whose place has the width of another of its shapes
+    /// ([`Terms::shapes`](crate::Terms::shapes)) asks for that shape from now on.
     Started {
         /// Id of the job in the market.
         job: JobId,

@@ -379,11 +379,12 @@ impl Market {
     }
 
     fn start(&mut self, job: JobId, place: &Place) -> Result<(), MarketError> {
-        let (processors, estimate, mode) = {
-            let demand = &self.entry(job, self.before_start(job))?.demand;
-            (demand.processors, demand.estimate, demand.mode())
-        };
+        let demand = &self.entry(job, self.before_start(job))?.demand;
+        let shape = demand.shape_at(place);
+        let demand = shape.as_ref().unwrap_or(demand);
+        let (processors, estimate, mode) = (demand.processors, demand.estimate, demand.mode());
         self.check_place(job, place, processors)?;
+        shape.into_iter().for_each(|demand| self.jobs[job.index()].demand = demand);
         let (mut hold, mut price, mut further) = (Money::ZERO, None, Vec::new());
         for share in place.shares(processors) {
             self.take(share);

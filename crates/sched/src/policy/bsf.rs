@@ -192,7 +192,7 @@ impl Policy for Bsf {
         if self.planner.is_due(market.now()) {
             self.cycle(market, &mut books, commands);
         }
-        self.planner.start_due(&mut books, commands);
+        self.planner.start_due(market, &mut books, commands);
         let before = commands.len();
         self.fill.decide(market, &mut books, events.is_empty(), commands);
         for command in &commands[before..] {

@@ -67,22 +67,23 @@ impl Tail {
         let demand = market.demand(job)?;
         let wish = PlacementRequest::of(market, (job, Comes::Again), demand, Spread::Grid).ok()?;
         let alike = self.floors.entry((demand.processors, demand.estimate)).or_default();
-        let known = alike.iter().position(|(other, _)| *other == wish);
+        // A wider shape may have begun later than a narrower one can.
+        let known = alike.iter().position(|(other, _)| *other == wish && !wish.is_moldable());
         let from = known.map_or(self.books.now(), |at| alike[at].1.max(self.books.now()));
         let booking = wish.earliest(self.books.free_mut(), from)?;
         match known {
             Some(at) => alike[at].1 = booking.start,
-            None if alike.len() < ALIKE => alike.push((wish, booking.start)),
+            None if alike.len() < ALIKE && !wish.is_moldable() => alike.push((wish, booking.start)),
             None => {}
         }
         self.books.book(&booking);
-        Some(placed(job, &booking))
+        Some(placed(market, job, &booking))
     }
 }
 
-fn placed(job: JobId, booking: &Booking) -> Placed {
+fn placed(market: &Market, job: JobId, booking: &Booking) -> Placed {
     let parts = booking.taken().collect();
-    Placed { job, start: booking.start, place: booking.place(), parts }
+    Placed { job, start: booking.start, place: booking.place_of(market, job), parts }
 }
 
 #[cfg(test)]

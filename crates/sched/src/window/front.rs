@@ -71,7 +71,8 @@ impl FreeAtOnce {
     pub fn request(&self, grid: &Grid, request: &Request, search: &Search) -> Option<FrontRequest> {
         let later = request.earliest_start.is_some_and(|start| start > self.at);
         let at_one_site = request.spread != Spread::Grid;
-        let unlike = !request.others.is_empty() || request.needs.is_some();
+        let unlike =
+            !request.others.is_empty() || request.needs.is_some() || request.shapes.is_some();
         let changing = grid.rates().is_some() || unlike;
         if later || at_one_site || changing || request.tasks == 0 || !is_earliest(search) {
             return None;

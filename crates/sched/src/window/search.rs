@@ -142,6 +142,8 @@ pub struct Searcher {
     by_site: Vec<Searcher>,
     /// Where the tasks differ: their groups. Then nothing else but limits is asked.
     groups: Option<Box<Groups>>,
+    /// Where the job has several shapes: the search for each. Then nothing else is asked.
+    by_shape: Vec<Searcher>,
     /// Where tasks may share nodes: the search on places. Then nothing else is asked.
     places: Option<Box<Places>>,
 }
@@ -165,6 +167,12 @@ pub fn find(grid: &Grid, slots: &SlotList, request: &Request, search: &Search) -
 impl Searcher {
     /// Prepares `search` for `request` on `grid`. O(n log n) for n nodes.
     pub fn new(grid: &Grid, request: &Request, search: &Search) -> Searcher {
+        if request.shapes.is_some() {
+            let shapes = request.in_shapes();
+            let by_shape: Vec<Searcher> =
+                shapes.iter().map(|shape| Searcher::new(grid, shape, search)).collect();
+            return Searcher { by_shape, ..Searcher::new(grid, &shapes[0], search) };
+        }
         let limits = MoneyLimits::of(request, search);
         let criterion = search.algorithm.criterion();
         let ranking = NodeRanking::new(grid, request, limits, criterion, Method::order(search));
@@ -180,6 +188,9 @@ impl Searcher {
     /// earliest start may be others: nodes are ranked again only if this search wants them in
     /// another order.
     pub(crate) fn again(&self, grid: &Grid, request: &Request, search: &Search) -> Searcher {
+        if request.shapes.is_some() || !self.by_shape.is_empty() {
+            return Searcher::new(grid, request, search);
+        }
         let now = MoneyLimits::of(request, search);
         let before = self.max_price == now.max_price
             && self.grid_size == grid.len() as u32
@@ -216,6 +227,7 @@ impl Searcher {
             ranking,
             by_site,
             groups: groups.clone(),
+            by_shape: Vec::new(),
             places: places.clone(),
         };
         let by_site = by_site.map(|ranking| of(ranking, Vec::new())).collect();
@@ -238,6 +250,8 @@ impl Searcher {
     ///   windows equal by criterion, start, cost and finish it takes the one cut first.
     /// - A request for one site: the same at each site, and the best of their windows; the first
     ///   site among equals.
+    /// - A job of several shapes: the same for each shape, and the best of their windows; among
+    ///   equals by criterion, start, cost and finish, the one whose nodes come first.
     /// - Tasks that differ: exact for the same searches, in the order of an assignment at each
     ///   start (see `groups`).
     /// - Tasks that may share nodes: the same on places (see `places`); nodes by the packing rule.
@@ -245,6 +259,9 @@ impl Searcher {
     ///   CSA stays a heuristic, and [`Variant::Paper`] is answered like [`Variant::Exact`].
     /// - [`Variant::Paper`]: O(p · alive nodes) as in the papers; the first among equals.
     pub fn find(&self, slots: &SlotList, from: Time, scratch: &mut Scratch) -> Option<Found> {
+        if !self.by_shape.is_empty() {
+            return sites::find(self.by_shape.iter(), slots, from, scratch);
+        }
         if let Some(places) = &self.places {
             return places.find(slots, from, scratch);
         }
@@ -255,7 +272,7 @@ impl Searcher {
             return None;
         }
         if !self.by_site.is_empty() {
-            return sites::find(&self.by_site, slots, from, scratch);
+            return sites::find(self.by_site.iter(), slots, from, scratch);
         }
         let (list, bracket) = (slots, self.bracket(from));
         if let Some(prices) = &self.prices {
@@ -272,6 +289,17 @@ impl Searcher {
         }
     }
 
+    /// The same among some shapes of a job that has several, by their widths.
+    pub(crate) fn find_shape(
+        &self,
+        widths: impl Fn(usize) -> bool,
+        (slots, from): (&SlotList, Time),
+        scratch: &mut Scratch,
+    ) -> Option<Found> {
+        let shapes = self.by_shape.iter().filter(|shape| widths(shape.wanted));
+        sites::find(shapes, slots, from, scratch)
+    }
+
     /// The same search where a task costs the integral of other prices, by node, over its own time;
     /// no task is longer than `longest`, and neither the budget nor the price cap applies. The
     /// pricing step of a Lagrangian relaxation, exact if this searches by cost. O(n).
@@ -286,6 +314,11 @@ impl Searcher {
                 .map(|it| it.repriced(rates, Some(Span(longest))))
                 .collect(),
             groups: self.groups.as_ref().map(|it| it.repriced(rates, Some(Span(longest)))),
+            by_shape: self
+                .by_shape
+                .iter()
+                .map(|it| it.repriced(rates, Some(Span(longest))))
+                .collect(),
             ..self.clone()
         }
     }
@@ -294,6 +327,12 @@ impl Searcher {
     /// nodes (price cap and the attribute to sum up counted, where they apply), never enough of
     /// them free together, budget too small. O((p + n) log n).
     pub fn reason(&self, slots: &SlotList, scratch: &mut Scratch) -> Reason {
+        if !self.by_shape.is_empty() {
+            let reasons = self.by_shape.iter().map(|shape| shape.reason(slots, scratch));
+            if let Some(nearest) = sites::nearest(reasons) {
+                return nearest;
+            }
+        }
         if let Some(places) = &self.places {
             return places.reason(slots, scratch);
         }

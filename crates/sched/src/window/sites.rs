@@ -1,4 +1,4 @@
-//! Windows that lie at one site.
+//! The best of several searches: windows that lie at one site, or have one of several shapes.
 
 use std::collections::BTreeSet;
 
@@ -19,8 +19,8 @@ pub(super) fn rankings(grid: &Grid, ranking: &NodeRanking) -> Vec<NodeRanking> {
 }
 
 /// The best of the sites' windows; equals are ordered by their nodes, as within one search.
-pub(super) fn find(
-    sites: &[Searcher],
+pub(super) fn find<'s>(
+    sites: impl Iterator<Item = &'s Searcher>,
     slots: &SlotList,
     from: Time,
     scratch: &mut Scratch,

@@ -12,7 +12,8 @@ use super::{Checker, Violation};
 /// No job starts later than its reservation said, or gets a later promise than before. All
 /// promises lapse when a running job exceeds what was believed of it, when a job is interrupted
 /// (it takes its old place in the queue), when an outage is announced and when a site's own scheduler
-/// starts a job. A job in the queue of a site has no reservation of the policy.
+/// starts a job. A job in the queue of a site has no reservation of the policy. Nothing is promised about
+/// starts of moldable jobs.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     promised: BTreeMap<JobId, Time>,
@@ -50,7 +51,9 @@ impl Checker for Kept {
             self.promised.clear();
         }
         for job in market.queue() {
-            let Some(now) = policy.reservation(job) else { continue };
+            // A moldable job may get a later start in a shape that is better for it.
+            let is_rigid = market.demand(job).is_some_and(|demand| !demand.is_moldable());
+            let Some(now) = policy.reservation(job).filter(|_| is_rigid) else { continue };
             let before = self.promised.insert(job, now);
             if let Some(before) = before.filter(|before| *before < now) {
                 let what = format!("job {} was promised {before} and now {now}", job.0);

@@ -11,7 +11,9 @@ impl Beliefs {
     pub(super) fn length(&self, market: &Market, job: JobId, pool: &Pool, elapsed: Span) -> Span {
         let unknown = Demand::new(1, Span(1));
         let demand = market.demand(job).unwrap_or(&unknown);
-        let believed = self.runs.get(&job).map(|run| pool.length_in(demand.mode(), *run));
+        // What is believed of a moldable job is of another shape, perhaps.
+        let run = self.runs.get(&job).filter(|_| !demand.is_moldable());
+        let believed = run.map(|run| pool.length_in(demand.mode(), *run));
         match believed.filter(|length| elapsed == Span::ZERO || *length > elapsed) {
             Some(length) => length,
             None => expected_length(pool, demand, elapsed),

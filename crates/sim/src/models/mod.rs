@@ -7,13 +7,15 @@
 //!
 //! Streams of jobs: [`Lublin`], [`Poisson`], by name [`JobModel`]; [`Requests`] adds users and requested
 //! times, which they lack. Batches with slots: [`Study1`], [`Environment`]; [`LocalLoad`] is the owners' load,
-//! over one cycle or for as long as one likes, and [`FailureModel`] break nodes.
+//! over one cycle or for as long as one likes, and [`FailureModel`] break nodes. [`Moldable`] gives jobs of a
+//! log other shapes.
 
 mod draws;
 mod environment;
 mod faults;
 mod load;
 mod lublin;
+mod moldable;
 mod named;
 mod poisson;
 mod requests;
@@ -26,6 +28,7 @@ pub use environment::{Cycle, Environment};
 pub use faults::{FailureModel, Repair};
 pub use load::{LocalLoad, owners_load};
 pub use lublin::{Arrivals, Lublin, RunTimes, WidthLaw};
+pub use moldable::Moldable;
 pub use named::{JOB_MODELS, JobModel, ParameterError};
 pub use poisson::{Poisson, RunLaw};
 pub use requests::Requests;

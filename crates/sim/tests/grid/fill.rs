@@ -20,7 +20,13 @@ pub(crate) fn any_knobs() -> impl Strategy<Value = GridFillSettings> {
     let settled = orders.into_iter().filter(|order| !order.moves());
     let candidates = prop::option::of(prop::sample::select(settled.collect::<Vec<_>>()));
     (prop::sample::select(depths.collect::<Vec<_>>()), order, candidates, spread).prop_map(
-        |(depth, order, candidates, spread)| GridFillSettings { depth, order, candidates, spread },
+        |(depth, order, candidates, spread)| GridFillSettings {
+            depth,
+            order,
+            candidates,
+            spread,
+            ..GridFillSettings::default()
+        },
     )
 }
 

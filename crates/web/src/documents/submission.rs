@@ -49,8 +49,13 @@ pub struct Submission {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 16_777_216)]
     pub cpus_per_task: Option<u32>,
+    /// Shapes of which the job gets one, 1 to 32, instead of `nodes` and `time`; a text such as
+    /// `64x1h,32x1:50` will do, too.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(nullable)]
+    pub shapes: Vec<SubmittedShape>,
     /// How long it may run.
-    #[schema(required = true)]
+    #[schema(required = false)]
     pub time: TimeLimit,
     /// What `time` counts: `wall` is wall-clock time, the same on all nodes; `work` is seconds on a
     /// node of performance 1. Left out: as the project or the site's owner says, else `wall`.
@@ -164,6 +169,17 @@ pub struct Submission {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(nullable)]
     pub exclude_peers: Vec<String>,
+}
+
+/// A number of nodes, and how long the job takes on as many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+pub struct SubmittedShape {
+    /// Number of nodes.
+    #[schema(required = true, minimum = 1, maximum = 16_777_216)]
+    pub nodes: u32,
+    /// Seconds, counted as `times` says; `10m` and its like will do, too.
+    #[schema(required = true, minimum = 1)]
+    pub time: i64,
 }
 
 /// Seconds, counted as `times` says, or seconds of wall-clock time by class of nodes; `10m` and its

@@ -167,6 +167,8 @@ async fn windows(
 }
 
 fn quote_of(context: &Context, demand: &Demand, booking: &Booking, cost: Money) -> Quote {
+    let shape = demand.shape_at(&booking.place);
+    let demand = shape.as_ref().unwrap_or(demand);
     Quote {
         number: 0,
         user: String::new(),

@@ -7,8 +7,9 @@ use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::rights::Actor;
 use tradewind_daemon::live::state::{Finish, Job, Part, Phase, State};
 use tradewind_daemon::store::Digest;
+use tradewind_io::present::whole_span;
 use tradewind_io::submission::document;
-use tradewind_model::{Pool, PoolId};
+use tradewind_model::{JobShape, Pool, PoolId, Shapes};
 
 use super::status::Moment;
 use super::{at_peer, choice, failures, limits, promises, words};
@@ -181,6 +182,9 @@ fn submission(job: &Job) -> Value {
 /// `8 tasks of 1 processor: 2 nodes of 4 processors at alpha/main`, once the number of nodes is
 /// known.
 fn layout(state: &State, job: &Job) -> Option<String> {
+    if let Some(shapes) = &job.submission.terms.shapes {
+        return Some(shapes_in_words(shapes, job));
+    }
     let shape = job.submission.shape.as_ref()?;
     let demand = job.id().and_then(|id| state.market.demand(id));
     let suits = |pool: &&Pool| demand.is_some_and(|demand| pool.suits(demand));
@@ -200,6 +204,21 @@ fn layout(state: &State, job: &Job) -> Option<String> {
     let size = job.processors.map(|count| format!(" of {}", many(count, "processor")));
     let (nodes, size) = (many(job.nodes(), "node"), size.unwrap_or_default());
     Some(format!("{}: {nodes}{size} at {}", shape.words(), places.join(" or ")))
+}
+
+/// `32 nodes for 1 h 50 min, of the shapes 64 nodes for 1 h, …`; only these, before it has one.
+fn shapes_in_words(shapes: &Shapes, job: &Job) -> String {
+    let one = |it: &JobShape| {
+        let nodes = if it.nodes == 1 { "node" } else { "nodes" };
+        format!("{} {nodes} for {}", it.nodes, whole_span(it.time.0))
+    };
+    let all: Vec<String> = shapes.as_slice().iter().map(one).collect();
+    let is_settled = job.run().is_some() || job.booking.is_some();
+    let taken = shapes.of_width(job.nodes()).filter(|_| is_settled);
+    match taken {
+        Some(taken) => format!("{}, of the shapes {}", one(&taken), all.join(", ")),
+        None => format!("one of the shapes {}", all.join(", ")),
+    }
 }
 
 fn part(state: &State, job: &Job, part: &Part) -> documents::Part {

@@ -38,6 +38,8 @@ pub fn offer(
     booking: &Booking,
     cost: Money,
 ) -> Offer {
+    let shape = demand.shape_at(&booking.place);
+    let demand = shape.as_ref().unwrap_or(demand);
     let shares = || booking.place.shares(demand.processors);
     let consumed = shares().zip(&booking.ends);
     let consumed = consumed.map(|(share, end)| pools.consumption_of(share, (booking.start, *end)));

@@ -36,7 +36,7 @@ pub(super) fn table(snapshot: &Snapshot, plan: &Plan, title: &str, chart: &Chart
                 window.runtime().to_string(),
                 window.cost().to_string(),
                 format!("{} of {}", index + 1, alternatives(planned)),
-                tables::nodes_in_short(&snapshot.grid, window),
+                tables::nodes_of(&snapshot.grid, window, &job.request),
             ]),
             (Outcome::Postponed(reason), _) => postponed.push((&job.name, reason.to_string())),
             (Outcome::Placed(_), None) => {}

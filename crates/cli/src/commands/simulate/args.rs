@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tradewind_campaign::replay::Watch;
-use tradewind_campaign::{checks, model};
+use tradewind_campaign::{checks, model, moldable};
 use tradewind_io::campaign::{
     self, Campaign, Checks, Dependencies, EstimateKind, Homes, Keyword, LogField, MemoryField,
     MemorySize, NodeSize, OfferedLoad, Output, Overrun, Seeds, Semantics, Shard, Trim, Workload,
@@ -41,7 +41,7 @@ Examples:
       --squeeze 1000 --policy auction,fcfs,edf-fq --seeds 1..10 --out runs
   tradewind simulate campaign.toml --shard 3/16 --out runs
 
-Policies: fcfs, sjf, easy, conservative [depth=N|all,order=ORDER,backfill=ORDER,spread=grid|site]; learned;
+Policies: fcfs, sjf, easy, conservative [depth=N|all,order=ORDER,backfill=ORDER,spread=grid|site,shape=RULE]; learned;
 css, batch-slicer, whole-batch, on-the-fly, bsf [period=SPAN,objective=…]; auction, admission,
 meta-fcfs, meta-sjf, edf-fq, hvfq, fair-share [cycle=SPAN,gate=on|off,…]; multi-queue [alpha=A,beta=N,…] and
 fcfs-sites, easy-sites, conservative-sites [migrate=on|off,discover=all|N,…]; all parameters are in
@@ -138,6 +138,9 @@ struct Axes {
     /// Memory of each shared node, with `--memory`: `512M`, `1G`, `1.5T`.
     #[arg(long, value_name = "SIZE", requires = "memory", help_heading = MACHINE)]
     node_memory: Option<MemorySize>,
+    /// Give jobs other shapes, by a law of speed-ups: `downey[a=0.5..4,sigma=0..2,reach=4]`.
+    #[arg(long, value_name = "LAW", help_heading = WORKLOAD)]
+    moldable: Option<String>,
     /// When nodes are missing, in CSV.
     #[arg(long, value_name = "FILE", help_heading = MACHINE)]
     outages: Option<String>,
@@ -244,7 +247,11 @@ impl Args {
         let Some(path) = file else { return self.axes.campaign(&self.logs, self.policies()?) };
         let input = tradewind_io::input::read(path)?;
         // What is in the file is configuration; that it cannot be read is a matter of data.
-        let checks = Checks { policy: &policy::objection, model: &model::objection };
+        let checks = Checks {
+            policy: &policy::objection,
+            model: &model::objection,
+            moldable: &moldable::objection,
+        };
         let (mut campaign, warnings) = campaign::parse(&input, checks)
             .map_err(|wrong| Failure { exit: Exit::Usage, ..Failure::from(wrong) })?;
         if let Some(option) = self.axes.given() {
@@ -303,6 +310,7 @@ impl Axes {
             ("--homes", self.homes.is_some()),
             ("--dependencies", self.dependencies.is_some()),
             ("--keep-to", !self.keep_to.is_empty()),
+            ("--moldable", self.moldable.is_some()),
             ("--memory", self.memory.is_some()),
             ("--warm-up", self.warm_up.is_some()),
             ("--cool-down", self.cool_down.is_some()),
@@ -346,6 +354,7 @@ impl Axes {
             homes: self.homes,
             dependencies: self.dependencies.filter(|how| *how != Dependencies::Ignore),
             keep_to: once("--keep-to", &self.keep_to, &[])?,
+            moldable: self.moldable.clone(),
             memory: self.memory.filter(|how| *how != MemoryField::Ignore),
             nodes: self.nodes(),
         };

@@ -7,8 +7,8 @@ use tradewind_daemon::live::state::Booking;
 use tradewind_daemon::live::{RESOURCES, Refusal, RefusalKind};
 use tradewind_io::scenario::criterion_name;
 use tradewind_model::{
-    Criterion, Demand, Energy, Horizon, JobId, Market, Money, Node, PoolId, Price, Reason, Share,
-    Span, Time, Window,
+    Criterion, Demand, Energy, Horizon, JobId, Market, Money, Node, Place, PoolId, Price, Reason,
+    Share, Span, Time, Window,
 };
 use tradewind_sched::explain::{self, Change};
 use tradewind_sched::free::{FreeTime, Taken};
@@ -269,7 +269,13 @@ fn proposal(market: &Market, demand: &Demand, free: &FreeTime, quote: Quote) -> 
 }
 
 fn booking(market: &Market, demand: &Demand, free: &FreeTime, window: &Window) -> (Booking, Money) {
-    let (place, start) = (free.place(window), window.start());
+    let (mut place, start) = (free.place(window), window.start());
+    let width = u32::try_from(window.tasks().len()).unwrap_or(u32::MAX);
+    let shape = demand.in_shape(width);
+    if shape.is_some() {
+        place = Place::counted(place.shares(width).collect());
+    }
+    let demand = shape.as_ref().unwrap_or(demand);
     let (mut ends, mut prices) = (Vec::new(), Vec::new());
     for share in place.shares(demand.processors) {
         let pool = market.pools().pool(share.pool);

@@ -241,6 +241,9 @@ impl State {
             parts.push(Part { pool, nodes, price, limit, names, since: None, exit: None });
         }
         let job = self.job(number)?;
+        if demand.is_moldable() {
+            job.is_as_wide_as(demand.processors, job.processors);
+        }
         let beginning = job.beginning_of(parts.len());
         job.stage = Stage::Running(Run {
             id,

@@ -101,6 +101,8 @@ impl Live {
         let mut scales = None;
         let choice = |(job, place)| {
             let (number, demand) = (*self.state.jobs.numbers.get(job)?, market.demand(*job)?);
+            let shape = demand.shape_at(place);
+            let demand = shape.as_ref().unwrap_or(demand);
             let scales = scales.get_or_insert_with(|| PoolReport::of(market));
             let weighed = self.state.only_counted(scales.weigh(market, demand));
             scales.take(market, demand, place);

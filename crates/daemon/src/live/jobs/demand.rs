@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use tradewind_io::submission::{Submission, TimeLimit};
 use tradewind_model::{
-    Attribute, Attributes, Criterion, Demand, Market, Money, Pool, PoolId, Pools, SiteId, Span,
-    Spread, Terms,
+    Attribute, Attributes, Criterion, Demand, JobShape, Market, Money, Pool, PoolId, Pools, Shapes,
+    SiteId, Span, Spread, Terms,
 };
 
 pub(in crate::live) use super::width::Most;
@@ -85,6 +85,15 @@ pub(in crate::live) fn promised(
     width: u32,
 ) -> Result<Chosen, Refusal> {
     let wishes = Wishes::of(submission, place, state, max)?;
+    if let Some(shapes) = &submission.terms.shapes {
+        // The window's shape was promised, and no other.
+        let estimate = shapes.of_width(width).map_or(wishes.estimate, |shape| shape.time);
+        let terms = Some(Arc::new(wishes.base));
+        return Ok(Chosen {
+            demand: Demand { terms, ..Demand::new(width, estimate) },
+            processors: None,
+        });
+    }
     if wishes.groups.iter().any(|group| group.width == width) {
         return choose(submission, place, state, max, Some(width), &BTreeMap::new());
     }
@@ -171,6 +180,7 @@ impl<'a> Wishes<'a> {
             times: submission.time.mode(),
             spread: terms.spread,
             memory: None,
+            shapes: None,
         };
         let (groups, unfit) = groups(submission, pools, max);
         Ok(Wishes { submission, market, base, estimate, groups, unfit })
@@ -223,7 +233,23 @@ impl<'a> Wishes<'a> {
         }
         let (estimate, terms) = (self.estimate, Some(Arc::new(terms)));
         let processors = group.processors.filter(|_| self.submission.shape.is_some());
-        Chosen { demand: Demand { terms, ..Demand::new(group.width, estimate) }, processors }
+        let demand = Demand { terms, ..Demand::new(group.width, estimate) };
+        Chosen { demand: self.in_possible_shapes(demand), processors }
+    }
+
+    /// The demand of a moldable job with those of its shapes of which there are enough nodes that suit
+    /// them; as it is, if there is none.
+    fn in_possible_shapes(&self, demand: Demand) -> Demand {
+        let shapes = self.submission.terms.shapes.iter().flat_map(|shapes| shapes.as_slice());
+        let of =
+            |it: &JobShape| Demand { processors: it.nodes, estimate: it.time, ..demand.clone() };
+        let pools = self.market.pools();
+        let fits = |it: &&JobShape| suitable(&of(it), pools) >= u64::from(it.nodes);
+        let possible: Vec<JobShape> = shapes.filter(fits).copied().collect();
+        let Some(first) = possible.first() else { return demand };
+        let shapes = Shapes::new(&possible).ok().flatten();
+        let terms = Some(Arc::new(Terms { shapes, ..demand.terms().clone() }));
+        Demand { terms, ..of(first) }
     }
 
     /// Where no pool could have it.

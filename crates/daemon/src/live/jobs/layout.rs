@@ -57,13 +57,18 @@ impl Job {
     /// What Slurm tells a task of its job's shape, for sites that do not tell it themselves.
     pub(in crate::live) fn shape_variables(&self, place: usize) -> Vec<(&'static str, String)> {
         let Some(part) = self.parts().get(place) else { return Vec::new() };
-        let shape = self.submission.layout();
+        let is_moldable = self.submission.terms.shapes.is_some();
+        let shape = match is_moldable {
+            // A task on each node of the shape that it has.
+            true => Shape { nodes: Some(self.nodes()), ..Shape::default() },
+            false => self.submission.layout(),
+        };
         let tasks = self.tasks_of(place, &shape);
         let mut all = vec![
             ("SLURM_NNODES", part.nodes.to_string()),
             ("SLURM_TASKS_PER_NODE", spread(tasks, part.nodes)),
         ];
-        if shape.tasks.or(shape.tasks_per_node).is_some() {
+        if is_moldable || shape.tasks.or(shape.tasks_per_node).is_some() {
             all.push(("SLURM_NTASKS", tasks.to_string()));
             all.push(("SLURM_NPROCS", tasks.to_string()));
         }

@@ -379,7 +379,7 @@ impl Live {
 
 /// Whether the job's user lets it leave home, and it is not too heavy for a message.
 pub(in crate::live) fn may_travel(submission: &Submission) -> bool {
-    !submission.stay_home && weight(submission) <= HEAVIEST
+    !submission.stay_home && submission.terms.shapes.is_none() && weight(submission) <= HEAVIEST
 }
 
 /// By how much a clock is ahead that showed `sent` a moment before this one showed `at`. What may

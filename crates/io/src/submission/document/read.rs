@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Attribute, Attributes, Request, Span, Spread};
+use tradewind_model::{Attribute, Attributes, JobShape, Request, Shapes, Span, Spread};
 
 use super::super::script::Wrong;
 use super::super::signal;
@@ -18,7 +18,7 @@ use crate::input::Input;
 use crate::scenario;
 use crate::value::{self, Entry, Value, ValueKind};
 
-const KEYS: [&str; 44] = [
+const KEYS: [&str; 45] = [
     "name",
     "script",
     "arguments",
@@ -28,6 +28,7 @@ const KEYS: [&str; 44] = [
     "ntasks",
     "ntasks_per_node",
     "cpus_per_task",
+    "shapes",
     "time",
     "times",
     "min_performance",
@@ -79,16 +80,27 @@ pub(super) fn parse(input: &Input) -> Result<Submission, Diagnostics> {
 }
 
 fn submission(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Option<Submission> {
-    fields.require(&["name", "time"], notes);
+    let shapes = shapes(fields, notes);
+    match shapes {
+        Some(_) => fields.require(&["name"], notes),
+        None => fields.require(&["name", "time"], notes),
+    }
     let name = text(fields, "name", notes);
     if name.as_ref().is_some_and(|name| name.chars().count() > Submission::MAX_NAME) {
         let message = format!("a name of more than {} characters", Submission::MAX_NAME);
         notes.error(fields.line_of("name"), "name", message, "shorten it");
     }
     let work = work(fields, notes);
-    let shape = shape(fields, notes);
-    let time = time(fields, notes);
-    let terms = terms(fields, notes);
+    let (shape, time, shapes) = match &shapes {
+        Some(all) => {
+            let first = *all.first()?;
+            let shape = Shape { nodes: Some(first.nodes), ..Shape::default() };
+            let time = Some(counted(fields, first.time, notes));
+            (shape, time, Shapes::new(all).ok().flatten())
+        }
+        None => (shape(fields, notes), time(fields, notes), None),
+    };
+    let terms = Conditions { shapes, ..terms(fields, notes) };
     if terms.attributes.contains_key(lists::CLASS) && matches!(time, Some(TimeLimit::Classes(_))) {
         let message = "classes of nodes are given twice".to_owned();
         let hint = "name classes in `time` or in `attributes`";
@@ -121,6 +133,29 @@ fn submission(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Option<Submissio
         shape: Some(shape).filter(|shape| !shape.is_plain() || shape.nodes.is_none()),
         time: time?,
     })
+}
+
+/// The shapes, if any are given: a list, or a text. Nothing else then says nodes or time.
+fn shapes(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Option<Vec<JobShape>> {
+    fields.get("shapes")?;
+    for key in ["nodes", "max_nodes", "ntasks", "ntasks_per_node", "cpus_per_task", "time"] {
+        if fields.get(key).is_some() {
+            let message = "stands beside `shapes`, which say nodes and time".to_owned();
+            notes.error(fields.line_of(key), key, message, "leave one of them out");
+        }
+    }
+    // Anything is right for going on after a mistake.
+    let any = || vec![JobShape { nodes: 1, time: Span(1) }];
+    Some(scenario::shapes(fields, notes).unwrap_or_else(any))
+}
+
+/// One limit, counted as `times` says.
+fn counted(fields: &Table<'_, '_>, limit: Span, notes: &mut Notes<'_>) -> TimeLimit {
+    let limit = TimeLimit::one(limit);
+    match fields.word("times", &TIMES, notes) {
+        Some(times) => limit.counted_by(times),
+        None => limit,
+    }
 }
 
 /// Tasks and nodes; a document without any of it asks for one task.
@@ -358,6 +393,7 @@ fn terms(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Conditions {
         pools: each(fields, "partitions", notes, name),
         spread: fields.word("spread", &spreads, notes).unwrap_or_default(),
         peers: peers(fields, notes),
+        shapes: None,
     };
     if let (Some(start), Some(end)) = (terms.earliest_start, terms.deadline)
         && start >= end

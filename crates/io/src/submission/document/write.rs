@@ -1,7 +1,7 @@
 //! A submission becomes a JSON object.
 
 use serde_json::{Map, Value, json};
-use tradewind_model::{Attribute, Attributes, Criterion, Spread, Times};
+use tradewind_model::{Attribute, Attributes, Criterion, JobShape, Spread, Times};
 
 use super::super::{
     Append, Conditions, Counted, Gather, OnBreach, OnLost, PeerChoice, Submission, Surroundings,
@@ -35,7 +35,7 @@ pub(super) fn object(it: &Submission) -> Map<String, Value> {
         Work::Command(words) => all.put("command", Some(texts(words))),
     }
     shape(&mut all, it);
-    all.put("time", Some(time(&it.time)));
+    all.put("time", Some(time(&it.time)).filter(|_| it.terms.shapes.is_none()));
     let times = times(&it.time).and_then(|it| TIMES.iter().find(|(_, times)| *times == it));
     all.put("times", times.map(|(name, _)| *name));
     terms(&mut all, &it.terms);
@@ -90,6 +90,10 @@ pub(super) fn object(it: &Submission) -> Map<String, Value> {
 }
 
 fn shape(all: &mut Object, it: &Submission) {
+    if let Some(shapes) = &it.terms.shapes {
+        let one = |it: &JobShape| json!({"nodes": it.nodes, "time": it.time.0});
+        return all.put_list("shapes", shapes.as_slice().iter().map(one).collect());
+    }
     let Some(shape) = &it.shape else { return all.put("nodes", Some(it.tasks)) };
     let max = shape.max_nodes.filter(|max| shape.nodes != Some(*max));
     all.put("nodes", shape.nodes);

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use tradewind_model::{
-    Attribute, Attributes, Criterion, Money, Performance, Price, Request, Spread,
+    Attribute, Attributes, Criterion, JobShape, Money, Performance, Price, Request, Shapes, Span,
+    Spread,
 };
 
 use super::super::lists;
@@ -21,7 +22,7 @@ use crate::decimal;
 use crate::diagnostics::{Diagnostic, Diagnostics, did_you_mean, excerpt};
 use crate::fields::{PERFORMANCE, scaled};
 use crate::hidden::is_hidden;
-use crate::scenario;
+use crate::{scenario, shapes};
 
 /// Hands out the options one by one and notes what is wrong with them.
 struct OptionReader<'a> {
@@ -41,9 +42,17 @@ pub(super) fn submission(
     let mut reader = OptionReader { chosen, around, problems };
     let work = reader.work(file, work);
     let name = reader.value("job-name", job_name);
-    let (tasks, shape) = reader.shape();
-    let time = reader.time(file);
-    let terms = reader.terms(time.as_ref());
+    let (tasks, shape, time, shapes) = match reader.shapes() {
+        Some(shapes) => {
+            let (first, time) = (*shapes.first()?, reader.counted(shapes.first()?.time)?);
+            (first.nodes, None, Some(time), Shapes::new(&shapes).ok().flatten())
+        }
+        None => {
+            let ((tasks, shape), time) = (reader.shape(), reader.time(file));
+            (tasks, shape, time, None)
+        }
+    };
+    let terms = Conditions { shapes, ..reader.terms(time.as_ref()) };
     let surroundings = reader.surroundings();
     let (mail, on_lost) = (reader.mail(), reader.on_lost());
     reader.always_so();
@@ -145,6 +154,35 @@ impl OptionReader<'_> {
         }
     }
 
+    /// The shapes, if any are given: then nothing else says nodes or time.
+    fn shapes(&mut self) -> Option<Vec<JobShape>> {
+        let read = |text: &str| shapes::parse(text).map_err(|(message, hint)| wrong(message, hint));
+        let given = self.chosen.contains_key("shapes");
+        let found = self.value("shapes", read);
+        let others = ["nodes", "ntasks", "ntasks-per-node", "cpus-per-task", "gpus", "time"];
+        for name in others.into_iter().filter(|_| given) {
+            if let Some(place) = self.place(name) {
+                let it = wrong(
+                    format!("`{name}` beside `shapes`, which say nodes and time"),
+                    "leave one of them out",
+                );
+                self.problems.push(place.error(it));
+            }
+        }
+        // Anything is right for going on after a mistake.
+        let any = || vec![JobShape { nodes: 1, time: Span(1) }];
+        given.then(|| found.unwrap_or_else(any))
+    }
+
+    /// One limit, counted as `times` says.
+    fn counted(&mut self, limit: Span) -> Option<TimeLimit> {
+        let limit = TimeLimit::one(limit);
+        match self.chosen.contains_key("times") {
+            true => Some(limit.counted_by(self.value("times", limits::times)?)),
+            false => Some(limit),
+        }
+    }
+
     fn time(&mut self, file: &str) -> Option<TimeLimit> {
         if !self.chosen.contains_key("time") {
             let hint = "write `#SBATCH --time=10` (minutes) into the script, or give `--time 10`";
@@ -182,6 +220,7 @@ impl OptionReader<'_> {
             pools: self.value("partition", lists::names).unwrap_or_default(),
             spread: self.value("spread", spread).unwrap_or_default(),
             peers: self.peers(),
+            shapes: None,
         };
         if let (Some(start), Some(end)) = (terms.earliest_start, terms.deadline)
             && start >= end

@@ -42,7 +42,7 @@ enum PassState {
 }
 
 /// Searches pass after pass over `batch` (job indices in order of planning), one window per job
-/// and pass, each taken out of the list, until a whole pass finds none (paper 001, section 2).
+/// and pass, in all shapes of a moldable job in turn, each taken out of the list, until a whole pass finds none (paper 001, section 2).
 /// `free` itself is not changed: the alternatives are offers, not bookings.
 ///
 /// O(windows × slots) for searches by start, times a logarithm for the others.
@@ -138,7 +138,8 @@ fn shortest_lengths(snapshot: &Snapshot, batch: &[usize]) -> Vec<Span> {
     let mut min: BTreeMap<TimeMode, Span> = BTreeMap::new();
     for request in batch.iter().map(|&job| &snapshot.jobs[job].request) {
         let others = request.others.iter().map(|group| group.work);
-        let work = others.fold(request.work, Span::min);
+        let shapes = request.shapes.iter().flat_map(|it| it.as_slice()).map(|shape| shape.time);
+        let work = others.chain(shapes).fold(request.work, Span::min);
         let known = min.entry(request.times).or_insert(work);
         *known = work.min(*known);
     }
@@ -190,7 +191,10 @@ impl Quest {
         let request = &snapshot.jobs[self.job].request;
         let from = self.from;
         let Left { list: Some(list), front, scratch, .. } = left else { return false };
-        let best = self.searcher(snapshot, cyclic).find(list, from, scratch);
+        let best = match request.shapes {
+            Some(_) => self.find_shape(snapshot, cyclic, list, scratch),
+            None => self.searcher(snapshot, cyclic).find(list, from, scratch),
+        };
         let Some(found) = best.filter(|found| list.subtract_window(&found.window).is_ok()) else {
             if !is_random(cyclic, &request.criterion) {
                 self.state = PassState::Exhausted;
@@ -198,11 +202,37 @@ impl Quest {
             return false;
         };
         front.take(&found.window);
-        if starts_earliest(cyclic, &request.criterion) {
+        if starts_earliest(cyclic, &request.criterion) && request.shapes.is_none() {
             self.from = found.window.start();
         }
         self.note(found);
         true
+    }
+
+    /// The best window in any of the job's shapes; once it has one, the best in the shapes of which it has
+    /// fewest, as long as they have any: so that the choice is among all shapes.
+    fn find_shape(
+        &mut self,
+        snapshot: &Snapshot,
+        cyclic: &Cyclic,
+        list: &SlotList,
+        scratch: &mut Scratch,
+    ) -> Option<Found> {
+        let request = &snapshot.jobs[self.job].request;
+        let widths = request.shapes.iter().flat_map(|shapes| shapes.as_slice());
+        let windows = &self.found.windows;
+        let count = |nodes: usize| windows.iter().filter(|it| it.tasks().len() == nodes).count();
+        let counts: BTreeMap<usize, usize> =
+            widths.map(|shape| (shape.nodes as usize, count(shape.nodes as usize))).collect();
+        let mut levels: Vec<usize> = counts.values().copied().collect();
+        levels.sort_unstable();
+        levels.dedup();
+        let (from, searcher) = (self.from, self.searcher(snapshot, cyclic));
+        let of = |level: usize| {
+            let wanted = |nodes: usize| counts.get(&nodes) == Some(&level);
+            searcher.find_shape(wanted, (list, from), scratch)
+        };
+        levels.into_iter().find_map(of)
     }
 
     fn note(&mut self, found: Found) {

@@ -257,7 +257,8 @@ fn mean_cost(snapshot: &Snapshot, node: NodeId, request: &Request, length: Span)
 }
 
 /// The mean over all suitable nodes of what the request takes there: time by the VO's measure
-/// and money, both in thousandths of the unit. Where tasks differ, of all groups together.
+/// and money, both in thousandths of the unit. Where tasks differ, of all groups together; of several
+/// shapes, in the first one.
 fn mean_demand(snapshot: &Snapshot, request: &Request) -> (i128, i128) {
     if request.others.is_empty() {
         return mean_of_group(snapshot, request);

@@ -8,7 +8,7 @@ use tradewind_model::{
 };
 
 use super::*;
-use crate::testing::{any_market, any_request_of_groups, grid, job, performance, slots, snapshot};
+use crate::testing::{any_market, any_request_of_shapes, grid, job, performance, slots, snapshot};
 use crate::window::{self, Scratch, Search};
 
 fn plan_of(snapshot: &Snapshot, cyclic: &Cyclic) -> Plan {
@@ -24,7 +24,7 @@ fn sliced(count: u32) -> Cyclic {
 }
 
 pub(super) fn any_batch(max: usize) -> impl Strategy<Value = Snapshot> {
-    let jobs = prop::collection::vec((any_request_of_groups(), 0i64..3), 1..=max);
+    let jobs = prop::collection::vec((any_request_of_shapes(), 0i64..3), 1..=max);
     (any_market(), jobs, any_policy()).prop_map(|((grid, slots), jobs, policy)| {
         let named = |(i, (request, priority)): (usize, (Request, i64))| Job {
             name: format!("j{i}"),

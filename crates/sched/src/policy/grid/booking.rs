@@ -1,6 +1,6 @@
 //! Nodes of pools that are set aside for a job.
 
-use tradewind_model::{JobId, Market, Place, PoolId, Profile, Share, Span, Time};
+use tradewind_model::{Demand, JobId, Market, Place, PoolId, Profile, Share, Span, Time};
 
 use super::GridAvailability;
 use super::free::Free;
@@ -52,8 +52,20 @@ impl Booking {
 
     /// As the market wants to know it.
     pub(crate) fn place(&self) -> Place {
+        Place::of(self.shares())
+    }
+
+    /// The same of a job that may be moldable: then with its width.
+    pub(crate) fn place_of(&self, market: &Market, job: JobId) -> Place {
+        match market.demand(job).is_some_and(Demand::is_moldable) {
+            true => Place::counted(self.shares()),
+            false => self.place(),
+        }
+    }
+
+    fn shares(&self) -> Vec<Share> {
         let share = |part: &Part| Share { pool: part.pool, nodes: part.nodes };
-        Place::of(self.parts.iter().map(share).collect())
+        self.parts.iter().map(share).collect()
     }
 }
 

@@ -8,6 +8,7 @@ mod outline;
 mod priced;
 mod rooms;
 mod search;
+mod shapes;
 mod tariff;
 mod wish;
 
@@ -16,6 +17,7 @@ pub(super) use free::{Free, PoolOpening};
 pub(crate) use names::Names;
 pub(super) use outline::{RequestOutline, fits_at_once};
 pub(super) use search::Starts;
+pub use shapes::ShapeRule;
 pub(super) use tariff::Tariff;
 pub use tradewind_model::Spread;
 pub(super) use wish::{PlacementRequest, PoolOffer};

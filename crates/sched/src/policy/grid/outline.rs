@@ -35,7 +35,7 @@ impl RequestOutline {
         demand: &Demand,
     ) -> Option<RequestOutline> {
         let terms = demand.terms();
-        if terms.deadline.is_some() || terms.spread != Spread::Grid {
+        if terms.deadline.is_some() || terms.spread != Spread::Grid || demand.is_moldable() {
             return None;
         }
         let (mut left, mut cost) = (demand.processors, 0i128);

@@ -101,10 +101,11 @@ impl PlacementRequest {
             let free = free.profiles()[offer.pool.index()].min(from, offer.length);
             free.clamp(0, i64::from(offer.nodes))
         };
-        let enough = |group: &PoolGroup| {
-            group.offers.iter().map(usable).sum::<i64>() >= i64::from(self.wanted)
+        let enough = |shape: &PlacementRequest| {
+            let usable = |group: &PoolGroup| group.offers.iter().map(usable).sum::<i64>();
+            shape.groups.iter().any(|group| usable(group) >= i64::from(shape.wanted))
         };
-        self.groups.iter().any(enough)
+        self.each().any(enough)
     }
 
     /// Why the job could not start at `now` or later though all pools were free and prices were

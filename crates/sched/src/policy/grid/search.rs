@@ -88,13 +88,23 @@ impl PlacementRequest {
     pub(in crate::policy) fn priced_start(&self, free: &Free, starts: Starts) -> Option<Time> {
         let (prices, bounds) = (self.prices.as_ref()?, self.bounds(starts));
         let room = FreeNodes::Beside(free.profiles());
-        let find = |group| self.earliest_priced((group, prices), room, bounds);
-        self.groups.iter().filter_map(find).map(|(_, booking)| booking.start).min()
+        let find = |shape: &PlacementRequest| {
+            let of = |group| shape.earliest_priced((group, prices), room, bounds);
+            shape.groups.iter().filter_map(of).map(|(_, booking)| booking.start).min()
+        };
+        self.each().filter_map(find).min()
     }
 
     /// The place at `now`, if there is one.
+    ///
+    /// A moldable job starts only where the best place of all its shapes begins now.
     pub(in crate::policy) fn now(&self, free: &mut Free, now: Time) -> Option<Booking> {
-        self.earliest_of(free, self.bounds(Starts { from: now, until: now + Span(1) }))
+        let bounds = self.bounds(Starts { from: now, until: now + Span(1) });
+        let found = self.earliest_of(free, bounds)?;
+        match self.is_moldable() {
+            true => self.earliest(free, now).filter(|best| best.start == now),
+            false => Some(found),
+        }
     }
 
     pub(super) fn bounds(&self, starts: Starts) -> SearchBounds {
@@ -102,7 +112,15 @@ impl PlacementRequest {
         SearchBounds { from, until: starts.until, deadline: self.deadline, lifted: None }
     }
 
-    fn earliest_of(&self, free: &mut Free, mut bounds: SearchBounds) -> Option<Booking> {
+    fn earliest_of(&self, free: &mut Free, bounds: SearchBounds) -> Option<Booking> {
+        self.best_shape(free, |shape, free| shape.earliest_of_shape(free, bounds))
+    }
+
+    fn earliest_of_shape(
+        &self,
+        free: &mut Free,
+        mut bounds: SearchBounds,
+    ) -> Option<PricedBooking> {
         let mut best: Option<PricedBooking> = None;
         for group in &self.groups {
             let found = match &self.prices {
@@ -120,7 +138,7 @@ impl PlacementRequest {
                 best = Some(found);
             }
         }
-        best.map(|(_, booking)| booking)
+        best
     }
 
     /// The earliest within one group.

@@ -7,6 +7,7 @@ use tradewind_model::{
 
 use super::booking::{Booking, Part};
 use super::priced::ChangingPrices;
+use super::shapes::{self, MadeRequest, OtherShapes};
 use crate::policy::inbox::{self, Comes};
 
 /// What a pool would give to a job.
@@ -43,6 +44,8 @@ pub(in crate::policy) struct PlacementRequest {
     pub(super) groups: Vec<PoolGroup>,
     /// Where the price of any pool changes with time: costs depend on the start.
     pub(super) prices: Option<ChangingPrices>,
+    /// Of a moldable job: its other shapes. This one is then one of them.
+    pub(super) shapes: Option<Box<OtherShapes>>,
 }
 
 impl PlacementRequest {
@@ -95,12 +98,18 @@ impl PlacementRequest {
     }
 
     /// Without groups, if there is a reason.
-    fn with_reason(
-        market: &Market,
-        job: JobId,
-        demand: &Demand,
-        spread: Spread,
-    ) -> (PlacementRequest, Option<Reason>) {
+    fn with_reason(market: &Market, job: JobId, demand: &Demand, spread: Spread) -> MadeRequest {
+        match demand.is_moldable() {
+            true => {
+                let make = |shape: &Demand| PlacementRequest::rigid(market, job, shape, spread);
+                shapes::of_shapes(demand, make)
+            }
+            false => PlacementRequest::rigid(market, job, demand, spread),
+        }
+    }
+
+    /// The same in the shape that the demand has.
+    fn rigid(market: &Market, job: JobId, demand: &Demand, spread: Spread) -> MadeRequest {
         let terms = demand.terms();
         let mut wish = PlacementRequest {
             wanted: demand.processors,
@@ -110,6 +119,7 @@ impl PlacementRequest {
             deadline: terms.deadline.unwrap_or(Time::INFINITY),
             groups: Vec::new(),
             prices: changing(market, job, terms),
+            shapes: None,
         };
         let offers = match market.trade(job) {
             Some(trade) => vec![agreed(market.pools(), demand, trade)],
@@ -136,11 +146,15 @@ impl PlacementRequest {
 
     /// Whether the job waits for other prices.
     pub(in crate::policy) fn is_priced_out(&self) -> bool {
-        self.groups.is_empty()
+        self.each().all(|shape| shape.groups.is_empty())
     }
 
     /// Whether the job can pay for the booking.
     pub(in crate::policy) fn affords(&self, booking: &Booking) -> bool {
+        self.shape_of(booking).affords_shape(booking)
+    }
+
+    fn affords_shape(&self, booking: &Booking) -> bool {
         if let Some(prices) = &self.prices {
             let cost = |group: &PoolGroup| self.priced_cost((group, prices), booking);
             return self.groups.iter().filter_map(cost).any(|cost| cost <= self.budget);
@@ -156,7 +170,7 @@ impl PlacementRequest {
     }
 
     /// The same request on the other pools only. It has no groups if these cannot serve it.
-    pub(in crate::policy) fn without(&self, left_out: impl Fn(PoolId) -> bool) -> PlacementRequest {
+    pub(in crate::policy) fn without(&self, left_out: &dyn Fn(PoolId) -> bool) -> PlacementRequest {
         let group = |group: &PoolGroup| {
             let offers = group.offers.iter().filter(|offer| !left_out(offer.pool));
             let offers: Vec<PoolOffer> = offers.copied().collect();
@@ -165,7 +179,11 @@ impl PlacementRequest {
             Some(PoolGroup { offers, least_length })
         };
         let groups = self.groups.iter().filter_map(group).collect();
-        PlacementRequest { groups, prices: self.prices.clone(), ..*self }
+        let shapes = self.shapes.as_ref().map(|shapes| {
+            let requests = shapes.requests.iter().map(|shape| shape.without(left_out)).collect();
+            Box::new(OtherShapes { rule: shapes.rule, requests })
+        });
+        PlacementRequest { groups, prices: self.prices.clone(), shapes, ..*self }
     }
 
     /// Whether the booking keeps the job's budget, earliest start and deadline.
@@ -201,18 +219,19 @@ impl PlacementRequest {
 
     /// How long the job takes at least, if everything were free.
     pub(in crate::policy) fn least_runtime(&self) -> Span {
-        self.groups.iter().map(|group| group.least_length).min().unwrap_or_default()
+        let groups = self.each().flat_map(|shape| &shape.groups);
+        groups.map(|group| group.least_length).min().unwrap_or_default()
     }
 
     /// Where a task could run, and for how long; a pool may come more than once.
     pub(in crate::policy) fn pools(&self) -> impl Iterator<Item = (PoolId, Span)> + '_ {
-        let offers = self.groups.iter().flat_map(|group| &group.offers);
+        let offers = self.each().flat_map(|shape| &shape.groups).flat_map(|group| &group.offers);
         offers.map(|offer| (offer.pool, offer.length))
     }
 
     /// How long a task takes at most.
     pub(in crate::policy) fn longest_task(&self) -> Span {
-        let offers = self.groups.iter().flat_map(|group| &group.offers);
+        let offers = self.each().flat_map(|shape| &shape.groups).flat_map(|group| &group.offers);
         offers.map(|offer| offer.length).max().unwrap_or_default()
     }
 
@@ -241,7 +260,11 @@ impl PlacementRequest {
         let start = self.earliest_start.unwrap_or(now).max(now);
         let (earliest, deadline) = (start + self.least_runtime(), self.deadline);
         let late = (earliest > deadline).then_some(Reason::TooLate { earliest, deadline });
-        late.or_else(|| self.never(now))
+        late.or_else(|| {
+            let mut never = self.each().map(|shape| shape.never(now));
+            let first = never.next().flatten();
+            first.filter(|_| never.all(|reason| reason.is_some()))
+        })
     }
 }
 

@@ -119,13 +119,15 @@ impl Fill {
             }
         }
         if inbox::terms_changed(events) {
-            let spread = self.settings.spread;
+            let settings = self.settings;
             let Fill { line, later, new, .. } = self;
             let waiting = line.queue.iter_mut().chain(later.values_mut()).chain(new.values_mut());
             for waiting in waiting {
                 let job = waiting.rank.job;
                 if let Some(demand) = market.demand(job) {
-                    let wish = PlacementRequest::anew(market, job, demand, spread);
+                    let demand = settings.shape.limits(demand);
+                    let wish = PlacementRequest::anew(market, job, &demand, settings.spread);
+                    let wish = wish.by(settings.shape);
                     waiting.settled &= wish == waiting.wish;
                     waiting.wish = wish;
                 }
@@ -144,7 +146,10 @@ impl Fill {
     ) -> Result<(), Reason> {
         let Some(demand) = market.demand(job) else { return Ok(()) };
         let now = market.now();
-        let wish = PlacementRequest::of(market, (job, comes), demand, self.settings.spread)?;
+        let GridFillSettings { shape, spread, .. } = self.settings;
+        let limited = shape.limits(demand);
+        let demand = &*limited;
+        let wish = PlacementRequest::of(market, (job, comes), demand, spread)?.by(shape);
         let joins = match self.settings.depth {
             Depth::All => now,
             Depth::First(_) => wish.earliest_start().unwrap_or(now).max(now),
@@ -216,7 +221,7 @@ impl Fill {
                 self.expires = self.expires.into_iter().chain(expires).min();
             }
         }
-        self.carry_out(books, outcomes, commands);
+        self.carry_out(market, books, outcomes, commands);
     }
 
     /// Whether submissions alone leave every job that waited where it was.
@@ -258,6 +263,7 @@ impl Fill {
     /// Applies the outcomes of a pass, and makes commands of them.
     fn carry_out(
         &mut self,
+        market: &Market,
         books: &mut GridAvailability,
         outcomes: Vec<(Rank, Outcome)>,
         commands: &mut Vec<Command>,
@@ -266,7 +272,7 @@ impl Fill {
             commands.push(match outcome {
                 Outcome::Starts(booking) => {
                     books.begin(job, &booking);
-                    Command::Start { job, place: booking.place() }
+                    Command::Start { job, place: booking.place_of(market, job) }
                 }
                 Outcome::Refused(reason) => {
                     self.joined.remove(&job);

@@ -10,6 +10,9 @@
 //! Where there is one pool, it is [`Backfill`] that decides, until a job asks for more than nodes and
 //! time, or the price changes: it does the same, and is much quicker.
 //!
+//! - A moldable job has the earliest place of each of its shapes, and takes the best of them by its
+//!   rule ([`ShapeRule`]): later, if that is better. It starts where its best place begins now, and its
+//!   reservation may move to a later start that is better by the rule.
 //! - A job that could not run even if all pools were free is refused, when it is submitted or as
 //!   soon as time has made it so.
 //! - With a finite depth a job joins the queue at its earliest start, as if submitted then. With
@@ -37,7 +40,7 @@ pub use super::Order;
 pub use super::backfill::Depth;
 use super::backfill::{self, Backfill};
 use super::grid::GridAvailability;
-pub use super::grid::Spread;
+pub use super::grid::{ShapeRule, Spread};
 use super::inbox::{self, Comes};
 use super::{Policy, Promise, UserShare};
 pub(super) use fill::Fill;
@@ -54,6 +57,8 @@ pub struct GridFillSettings {
     pub candidates: Option<Order>,
     /// Over how many sites one job may lie.
     pub spread: Spread,
+    /// Which shape a moldable job takes.
+    pub shape: ShapeRule,
 }
 
 impl Default for GridFillSettings {
@@ -61,7 +66,13 @@ impl Default for GridFillSettings {
     fn default() -> GridFillSettings {
         let backfill::BackfillSettings { depth, order, candidates } =
             backfill::BackfillSettings::default();
-        GridFillSettings { depth, order, candidates, spread: Spread::Grid }
+        GridFillSettings {
+            depth,
+            order,
+            candidates,
+            spread: Spread::Grid,
+            shape: ShapeRule::default(),
+        }
     }
 }
 
@@ -141,6 +152,9 @@ fn asks_for_time_only(pool: &Pool, demand: &Demand) -> bool {
             && terms.deadline.is_none()
             && terms.budget.is_none_or(|budget| cost <= i128::from(budget.0))
     };
+    if demand.is_moldable() {
+        return false;
+    }
     let simple = demand.terms.is_none() && pool.admission == Admission::NONE;
     simple || demand.terms.as_deref().is_none_or(anytime) && pool.suits(demand)
 }

@@ -106,7 +106,12 @@ fn settle(waiting: &mut PoolsJob, free: &mut Free, openings: &mut Openings) {
     if kept {
         let better = openings.starts(waiting.rank, &waiting.wish);
         let until = waiting.reserved_start().map_or(Time::INFINITY, |start| start + Span(1));
-        starts = Starts { from: better.from.max(now), until: better.until.min(until) };
+        let (from, all) = (better.from.max(now), better.until);
+        starts = match waiting.wish.is_moldable() && from < all {
+            // A later start in another shape may be better: all places are compared again.
+            true => starts,
+            false => Starts { from, until: all.min(until) },
+        };
     }
     if starts.from >= starts.until {
         return;

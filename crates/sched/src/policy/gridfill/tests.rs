@@ -224,7 +224,7 @@ fn any_settings() -> impl Strategy<Value = GridFillSettings> {
     let spread = prop::sample::select(vec![Spread::Grid, Spread::Site]);
     let candidates = prop::option::of(prop::sample::select(orders.clone()));
     (depth, order, candidates, spread).prop_map(|(depth, order, candidates, spread)| {
-        GridFillSettings { depth, order, candidates, spread }
+        GridFillSettings { depth, order, candidates, spread, ..GridFillSettings::default() }
     })
 }
 

@@ -7,6 +7,7 @@ mod metamorphic;
 mod paper;
 mod priced;
 mod rules;
+mod shapes;
 mod sites;
 
 use proptest::prelude::*;

@@ -301,6 +301,7 @@ fn command(record: &Record) -> String {
         option(key, plain(&workload[key]));
     }
     option("squeeze", plain(&workload["squeeze"]).filter(|times| times != "1"));
+    option("moldable", plain(&workload["moldable"]));
     let list = |key: &str, default: &str| {
         Some(words(&campaign[key]).join(",")).filter(|text| text != default)
     };

@@ -260,7 +260,7 @@ impl Policy for Cycles {
             renewal = Renewal::All;
         }
         self.planner.fall_back(market, &mut books, events, renewal);
-        self.planner.start_due(&mut books, commands);
+        self.planner.start_due(market, &mut books, commands);
         self.planner.started(market, commands);
         commands.extend(self.planner.next_wake().map(|at| Command::Wake { at }));
         self.books = Some(books);

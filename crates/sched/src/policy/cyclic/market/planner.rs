@@ -518,6 +518,7 @@ impl Planner {
     /// Starts the jobs whose time has come.
     pub(in crate::policy) fn start_due(
         &mut self,
+        market: &Market,
         books: &mut GridAvailability,
         commands: &mut Vec<Command>,
     ) {
@@ -526,7 +527,7 @@ impl Planner {
         let due: Vec<JobId> = self.booked.values().filter(is_due).map(|it| it.key.1).collect();
         for job in due {
             if let Some(Booked { booking, .. }) = self.booked.remove(&job) {
-                commands.push(Command::Start { job, place: booking.place() });
+                commands.push(Command::Start { job, place: booking.place_of(market, job) });
                 books.begin(job, &booking);
             }
         }

@@ -56,7 +56,7 @@ pub(super) fn reached<'a>(
 ) -> Option<Vec<bool>> {
     let mut reached = vec![false; sight.pools.as_slice().len()];
     for (demand, end) in batch {
-        if demand.terms().spread != Spread::Grid {
+        if demand.terms().spread != Spread::Grid || demand.is_moldable() {
             return None;
         }
         let criterion = match &settings.cyclic.search {

@@ -202,7 +202,7 @@ fn find(
     kept: Vec<Booking>,
 ) -> Vec<Booking> {
     let is_home = |pool: PoolId| wanted.home.contains(&wanted.sites[pool.index()]);
-    let elsewhere = wanted.request.without(is_home);
+    let elsewhere = wanted.request.without(&is_home);
     if elsewhere.is_priced_out() {
         return Vec::new();
     }
@@ -234,7 +234,7 @@ fn next(
     let site = |pool: PoolId| wanted.sites[pool.index()];
     let used: BTreeSet<SiteId> =
         found.iter().flat_map(|window| &window.parts).map(|part| site(part.pool)).collect();
-    let apart = elsewhere.without(|pool| used.contains(&site(pool)));
+    let apart = elsewhere.without(&|pool| used.contains(&site(pool)));
     let (now, end) = (books.now(), wanted.end);
     let first = apart.earliest_by(books.free_mut(), now, end);
     match first {

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use tradewind_model::{
-    Horizon, Job, JobPlan, Market, Outcome, Pool, Pools, Reason, SlotList, Snapshot, Time,
+    Demand, Horizon, Job, JobPlan, Market, Outcome, Pool, Pools, Reason, SlotList, Snapshot, Time,
 };
 
 use super::super::CycleSettings;
@@ -145,7 +145,7 @@ impl Planner {
 
     /// Nodes that the batch takes at most, with all its alternatives.
     fn nodes_taken(&self, market: &Market, batch: &[PlanKey]) -> u64 {
-        let tasks = |(_, job): &PlanKey| market.demand(*job).map_or(0, |demand| demand.processors);
+        let tasks = |(_, job): &PlanKey| market.demand(*job).map_or(0, Demand::most_processors);
         let tasks: u64 = batch.iter().map(|key| u64::from(tasks(key))).sum();
         let alternatives = match self.settings.cyclic.search {
             SearchBy::Csa => u32::MAX, // it looks at all windows for each alternative
