@@ -98,6 +98,8 @@ pub(super) struct Caps {
     /// Jobs that were given nodes just now, and of which it is not looked yet whether they may keep
     /// them.
     undecided: BTreeSet<u64>,
+    /// When jobs were last looked at that wait for a limit.
+    looked: Option<Time>,
 }
 
 /// By site and whose.

@@ -342,7 +342,10 @@ fn owners_see_what_each_pool_has_earned() {
     assert!(income("olga") && income("otto") && income("root") && !income("ana"));
     let earned = |user: &str| {
         let file = page(&stage, user, "/spending.csv?income=pools");
-        assert!(file.starts_with("month,pool,node_seconds,credits\n"), "{file}");
+        assert!(
+            file.starts_with("month,pool,node_seconds,credits,energy_kwh,carbon_g,energy_price\n"),
+            "{file}"
+        );
         file.lines().count() - 1
     };
     assert_eq!((earned("olga") + earned("otto"), earned("root"), earned("ana")), (1, 1, 0));

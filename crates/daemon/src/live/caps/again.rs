@@ -20,6 +20,7 @@ impl Live {
         if self.caps.held.is_empty() && self.caps.narrowed.is_empty() {
             return Ok(());
         }
+        self.caps.looked = Some(at);
         self.raise(at);
         let jobs = &self.state.jobs;
         let phase = |number: &u64| jobs.get(number).map(|job| job.phase());
@@ -60,6 +61,11 @@ impl Live {
             self.enqueue(at, number)?;
         }
         Ok(())
+    }
+
+    /// The present: time passes without records, too.
+    pub(in crate::live) fn present(&self) -> Time {
+        self.caps.looked.map_or(self.state.now(), |at| at.max(self.state.now()))
     }
 
     /// Whether pools are open to the job that were not.

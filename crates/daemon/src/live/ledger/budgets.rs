@@ -326,7 +326,7 @@ impl Live {
         demand: &Demand,
     ) -> BTreeMap<PoolId, String> {
         let holders = holders(job);
-        let (state, at) = (&self.state, self.state.now());
+        let (state, at) = (&self.state, self.present());
         if !holders.iter().any(|it| state.ledger.budgets.0.contains_key(it)) {
             return BTreeMap::new();
         }
