@@ -121,7 +121,7 @@ fn wrong_answers_cost_a_peer_its_jobs_and_its_check_jobs() {
         }
         pair.pass_alone(EVERY.0);
     }
-    assert_eq!(pair.checks().unwrap().wrong, 2, "below the least standing it gets none");
+    assert_eq!(pair.checks().unwrap().wrong, 2, "a peer that is not trusted gets none");
     pair.submit(job(3)).unwrap();
     pair.pass(5);
     let last = pair.lives[0].state().jobs.last;
