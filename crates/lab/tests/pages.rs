@@ -154,7 +154,7 @@ const PARTS: [(&str, &[(&str, u32)]); 5] = [
 
 /// What a cell names: `Figures 2–3` is Figure 2 and Figure 3, `(3)–(7)` are equations.
 fn named(cell: &str) -> Vec<(String, u32)> {
-    let kind: String = cell.chars().take_while(|it| it.is_ascii_alphabetic()).collect();
+    let kind: String = cell.chars().take_while(char::is_ascii_alphabetic).collect();
     let kind = kind.trim_end_matches('s').to_owned();
     let number = |text: &str| -> Option<u32> {
         match text.trim_matches(['(', ')', ' ']) {

@@ -140,7 +140,7 @@ fn bits(number: u128) -> u64 {
     let mut rest = (number.max(1) << (127 - whole)) >> 96; // in [2^31, 2^32)
     let mut found = u64::from(whole);
     for _ in 0..16 {
-        rest = rest * rest >> 31;
+        rest = (rest * rest) >> 31;
         found <<= 1;
         if rest >= 1 << 32 {
             rest >>= 1;

@@ -156,14 +156,14 @@ impl Demand {
 
     /// The same job in each of its shapes, as listed; just as it is, if it is rigid.
     pub fn in_shapes(&self) -> Vec<Demand> {
-        let shapes = self.terms().shapes.iter().flat_map(|shapes| shapes.as_slice());
+        let shapes = self.terms().shapes.iter().flat_map(Shapes::as_slice);
         let all: Vec<Demand> = shapes.filter_map(|shape| self.in_shape(shape.nodes)).collect();
         if all.is_empty() { vec![self.clone()] } else { all }
     }
 
     /// The processors of its widest shape.
     pub fn most_processors(&self) -> u32 {
-        let shapes = self.terms().shapes.iter().flat_map(|shapes| shapes.as_slice());
+        let shapes = self.terms().shapes.iter().flat_map(Shapes::as_slice);
         shapes.map(|shape| shape.nodes).fold(self.processors, u32::max)
     }
 

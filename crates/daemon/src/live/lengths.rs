@@ -182,8 +182,7 @@ fn number_of_work(work: &Work) -> u64 {
 
 /// The first bytes of a hash, which are not all zero.
 fn number_of<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u64 {
-    let hash =
-        parts.into_iter().fold(Sha256::new(), |hash, part| hash.chain_update(part)).finalize();
+    let hash = parts.into_iter().fold(Sha256::new(), sha2::Digest::chain_update).finalize();
     hash.iter().take(8).fold(0, |number, byte| (number << 8) | u64::from(*byte)).max(1)
 }
 

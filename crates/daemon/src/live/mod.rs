@@ -410,7 +410,7 @@ impl Live {
             self.index.add(job);
             match job.phase() {
                 Phase::Held(JobHold::Capped(_) | JobHold::OverBudget(_)) => {
-                    self.caps.hold(job.number)
+                    self.caps.hold(job.number);
                 }
                 Phase::Held(JobHold::Dependency) => waiting.push(job.number),
                 _ => {}

@@ -17,7 +17,9 @@ impl Lanes {
     pub(super) fn new(grid: &Grid, plan: &Plan) -> Lanes {
         let mut edges: Vec<Vec<(Time, i32)>> = vec![Vec::new(); grid.len()];
         let chosen = plan.jobs.iter().filter_map(|job| job.window());
-        for slot in chosen.filter(|window| window.each().is_some()).flat_map(|it| it.taken()) {
+        for slot in
+            chosen.filter(|window| window.each().is_some()).flat_map(tradewind_model::Window::taken)
+        {
             edges[slot.node.0 as usize].extend([(slot.end, -1), (slot.start, 1)]);
         }
         let mut first = vec![0];
@@ -38,7 +40,7 @@ impl Lanes {
     /// Bars whose rows are nodes, on all rows of these.
     pub(super) fn on_all(&self, bars: Vec<Bar>) -> Vec<Bar> {
         let rows = |bar: &Bar| self.first[bar.row]..self.first[bar.row + 1];
-        let on = |bar: Bar| rows(&bar).map(move |row| Bar { row, ..bar.clone() });
+        let on = |bar: Bar| rows(&bar).map(move |row| Bar { row, ..bar });
         bars.into_iter().flat_map(on).collect()
     }
 

@@ -247,15 +247,11 @@ impl Nodes {
         let part = resources::amounts(fields, &Resources::default(), notes)?;
         let node = node.0 as usize;
         let name = excerpt(&self.nodes[node].name);
-        let all = match &self.resources[node] {
-            Some(NodeResources { all, sharing: Sharing::Shared(_) }) => all,
-            _ => {
-                let message = format!("amounts on `{name}`, which is not shared");
-                let hint =
-                    "leave `cores`, `memory` and `gres` out, or add `shared = true` to the node";
-                notes.error(fields.line, &fields.path, message, hint);
-                return None;
-            }
+        let Some(NodeResources { all, sharing: Sharing::Shared(_) }) = &self.resources[node] else {
+            let message = format!("amounts on `{name}`, which is not shared");
+            let hint = "leave `cores`, `memory` and `gres` out, or add `shared = true` to the node";
+            notes.error(fields.line, &fields.path, message, hint);
+            return None;
         };
         if !all.holds(&part) {
             let message = format!("{part} of `{name}`, which has {all}");

@@ -59,6 +59,6 @@ pub(super) fn first(
 
 /// The nodes of the narrowest shape of a moldable job.
 pub(super) fn narrowest(request: &Request) -> Option<u32> {
-    let shapes = request.shapes.iter().flat_map(|shapes| shapes.as_slice());
+    let shapes = request.shapes.iter().flat_map(tradewind_model::Shapes::as_slice);
     shapes.map(|shape| shape.nodes).min()
 }

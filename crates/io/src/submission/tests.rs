@@ -198,8 +198,13 @@ fn shapes_are_read_as_a_list_or_a_text_and_come_back() {
     let it = moldable(r#"[{"nodes": 64, "time": "1h"}, {"nodes": 16, "time": 12600}]"#);
     assert_eq!(it, moldable(r#""64x1h,16x3:30""#));
     assert_eq!((it.tasks, it.shape, &it.time), (64, None, &TimeLimit::one(Span(3_600))));
-    let widths: Vec<u32> =
-        it.terms.shapes.iter().flat_map(|all| all.as_slice()).map(|shape| shape.nodes).collect();
+    let widths: Vec<u32> = it
+        .terms
+        .shapes
+        .iter()
+        .flat_map(tradewind_model::Shapes::as_slice)
+        .map(|shape| shape.nodes)
+        .collect();
     assert_eq!(widths, [64, 16]);
     let text = document::value(&it).to_string();
     assert_eq!(document::parse(&Input::new("x.json", text)), Ok(it));

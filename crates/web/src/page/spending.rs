@@ -198,7 +198,7 @@ pub(crate) async fn csv(
         let job = it.job.map(|it| it.to_string()).unwrap_or_default();
         let seconds = it.node_seconds.map(|it| it.to_string()).unwrap_or_default();
         let cells = [quoted(&it.name), job, seconds, words::plain(&it.charged)];
-        text += &line(cells, it.consumed);
+        text += &line(&cells, it.consumed);
     }
     Ok(file(&format!("spending-by-{name}"), text))
 }
@@ -207,12 +207,12 @@ fn pools_as_csv(pools: &[PoolIncome]) -> String {
     let mut text = format!("month,pool,node_seconds,credits,{}\n", CONSUMED_COLUMNS.join(","));
     for it in pools {
         let (seconds, income) = (it.node_seconds.to_string(), words::plain(&it.income));
-        text += &line([it.month.clone(), quoted(&it.pool), seconds, income], it.consumed);
+        text += &line(&[it.month.clone(), quoted(&it.pool), seconds, income], it.consumed);
     }
     text
 }
 
-fn line(cells: [String; 4], consumed: Option<Consumed>) -> String {
+fn line(cells: &[String; 4], consumed: Option<Consumed>) -> String {
     [&cells[..], &Consumed::cells(consumed)[..]].concat().join(",") + "\n"
 }
 

@@ -100,7 +100,7 @@ impl ElectricityFiles {
         let configuration = self.configuration.as_ref().filter(|_| self.due <= now)?;
         self.due = now + REREAD;
         let read = tradewind_io::settings::load(configuration);
-        let wrong = read.as_ref().err().map(|wrong| wrong.to_string());
+        let wrong = read.as_ref().err().map(std::string::ToString::to_string);
         if let Some(wrong) = wrong.as_ref().filter(|_| self.wrong != wrong) {
             tracing::warn!(%wrong, "the electricity of sites stays as it is");
         }

@@ -286,7 +286,7 @@ impl State {
         match setback {
             // Decided and set back at once: no site knows of it.
             Setback::Funds | Setback::OverBudget => {
-                self.tasks.drop_all(&self.name, self.jobs.job(number)?)
+                self.tasks.drop_all(&self.name, self.jobs.job(number)?);
             }
             _ => self.stop_tasks(number)?,
         }

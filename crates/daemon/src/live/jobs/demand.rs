@@ -240,7 +240,8 @@ impl<'a> Wishes<'a> {
     /// The demand of a moldable job with those of its shapes of which there are enough nodes that suit
     /// them; as it is, if there is none.
     fn in_possible_shapes(&self, demand: Demand) -> Demand {
-        let shapes = self.submission.terms.shapes.iter().flat_map(|shapes| shapes.as_slice());
+        let shapes =
+            self.submission.terms.shapes.iter().flat_map(tradewind_model::Shapes::as_slice);
         let of =
             |it: &JobShape| Demand { processors: it.nodes, estimate: it.time, ..demand.clone() };
         let pools = self.market.pools();

@@ -28,11 +28,11 @@ const SLOTS: &str = "slots";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Counted {
     /// Each slot takes it.
-    PerSlot,
+    Slot,
     /// The job takes it.
-    PerJob,
+    Job,
     /// Each host must have it; nothing is taken.
-    PerHost,
+    Host,
 }
 
 /// A complex with a number that jobs may ask for.
@@ -153,10 +153,10 @@ impl HostResources {
         let is_of_node = name == "mem";
         let of_node = if is_of_node { wanted } else { wanted.saturating_mul(slots) };
         let amount = match complex.counted {
-            Counted::PerSlot if is_of_node => wanted.div_ceil(slots),
-            Counted::PerSlot => wanted,
-            Counted::PerHost => of_node,
-            Counted::PerJob => of_node.saturating_mul(nodes),
+            Counted::Slot if is_of_node => wanted.div_ceil(slots),
+            Counted::Slot => wanted,
+            Counted::Host => of_node,
+            Counted::Job => of_node.saturating_mul(nodes),
         };
         Ok(Some(format!("{}={amount}M", complex.name)))
     }
@@ -176,16 +176,16 @@ impl HostResources {
             })?;
             let slots = u64::from(slots.max(1));
             let amount = match complex.counted {
-                Counted::PerSlot if count % slots == 0 => count / slots,
-                Counted::PerSlot => {
+                Counted::Slot if count % slots == 0 => count / slots,
+                Counted::Slot => {
                     return Err(format!(
                         "`{name}:{count}`: it is counted per slot, and a node has {slots} slots"
                     ));
                 }
-                Counted::PerJob if nodes > 1 => {
+                Counted::Job if nodes > 1 => {
                     return Err(format!("`{name}`: it is counted per job, not per node"));
                 }
-                Counted::PerJob | Counted::PerHost => *count,
+                Counted::Job | Counted::Host => *count,
             };
             Ok(format!("{}={amount}", complex.name))
         };
@@ -213,7 +213,7 @@ impl HostResources {
         if let Some(name) = self.named.get("mem") {
             return self.complex(name).filter(|one| one.is_memory);
         }
-        let is_kept = |one: &&Complex| one.name != MEMORY[0] || one.counted != Counted::PerHost;
+        let is_kept = |one: &&Complex| one.name != MEMORY[0] || one.counted != Counted::Host;
         MEMORY.into_iter().filter_map(|name| self.complex(name)).find(is_kept)
     }
 
@@ -238,7 +238,7 @@ impl HostResources {
         let machine = load.get("mem_total").map_or(0, |text| mebibytes(text));
         let memory = self.of_memory().map_or(0, |one| match (of(one), one.counted) {
             (Some(value), _) => mebibytes(value),
-            (None, Counted::PerHost) => machine,
+            (None, Counted::Host) => machine,
             // A queue has as much of it as anybody wants.
             (None, _) if one.name == MEMORY[0] => machine,
             (None, _) => 0,
@@ -277,9 +277,9 @@ fn read_complexes(text: &str) -> Vec<Complex> {
             _ => return None,
         };
         let counted = match *consumed {
-            "YES" => Counted::PerSlot,
-            "JOB" => Counted::PerJob,
-            _ => Counted::PerHost,
+            "YES" => Counted::Slot,
+            "JOB" => Counted::Job,
+            _ => Counted::Host,
         };
         let (name, shortcut) = ((*name).to_owned(), (*shortcut).to_owned());
         Some(Complex { name, shortcut, is_memory, counted })

@@ -79,7 +79,7 @@ fn each_mistake_is_reported_with_its_place() {
     for (from, to, parts) in [
         (r#""cores": 128, "#, "", ["nodes[0].shared", "without `cores`", "how many cores"]),
         ("512 GB", "512", ["nodes[0].memory", "`512` is not an amount", "512 GB"]),
-        (r#""512 GB""#, "512", ["nodes[0].memory", "found a number", "quotes"]),
+        (r#""512 GB""#, "512", ["nodes[0].memory", "found the number", "quotes"]),
         ("0.0128", "[[0, 1], [9, 2]]", ["nodes[0].price", "changes on a shared node", "one price"]),
         (r#"e, "price""#, r#"e, "watts": 9, "price""#, ["nodes[0].watts", "electricity", "leave"]),
         (r#""charge": "#, r#""price": 1, "charge": "#, ["nodes[1].price", "both", "keep one"]),

@@ -138,7 +138,11 @@ fn shortest_lengths(snapshot: &Snapshot, batch: &[usize]) -> Vec<Span> {
     let mut min: BTreeMap<TimeMode, Span> = BTreeMap::new();
     for request in batch.iter().map(|&job| &snapshot.jobs[job].request) {
         let others = request.others.iter().map(|group| group.work);
-        let shapes = request.shapes.iter().flat_map(|it| it.as_slice()).map(|shape| shape.time);
+        let shapes = request
+            .shapes
+            .iter()
+            .flat_map(tradewind_model::Shapes::as_slice)
+            .map(|shape| shape.time);
         let work = others.chain(shapes).fold(request.work, Span::min);
         let known = min.entry(request.times).or_insert(work);
         *known = work.min(*known);
@@ -219,7 +223,7 @@ impl Quest {
         scratch: &mut Scratch,
     ) -> Option<Found> {
         let request = &snapshot.jobs[self.job].request;
-        let widths = request.shapes.iter().flat_map(|shapes| shapes.as_slice());
+        let widths = request.shapes.iter().flat_map(tradewind_model::Shapes::as_slice);
         let windows = &self.found.windows;
         let count = |nodes: usize| windows.iter().filter(|it| it.tasks().len() == nodes).count();
         let counts: BTreeMap<usize, usize> =

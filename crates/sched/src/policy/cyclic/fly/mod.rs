@@ -271,7 +271,7 @@ impl Agent {
             ..Search::best(criterion)
         };
         let (mut lengths, mut costliest) = (Vec::new(), Price::default());
-        for group in request.in_shapes().iter().flat_map(|shape| shape.groups()) {
+        for group in request.in_shapes().iter().flat_map(tradewind_model::Request::groups) {
             for (id, node) in grid.iter().filter(|(_, node)| group.suits(node)) {
                 lengths.push(group.length_on(node).max(Span(1)));
                 costliest = costliest.max(grid.highest_price(id));
@@ -280,7 +280,7 @@ impl Agent {
         lengths.sort_unstable();
         lengths.dedup();
         let longest = lengths.last().copied().unwrap_or_default();
-        let shapes = request.shapes.iter().flat_map(|shapes| shapes.as_slice());
+        let shapes = request.shapes.iter().flat_map(tradewind_model::Shapes::as_slice);
         let tasks = shapes.map(|shape| shape.nodes).fold(request.all_tasks(), u32::max);
         let (tasks, length) = (i128::from(tasks), i128::from(longest.0));
         let most = match worth.objective {
