@@ -83,9 +83,9 @@ impl Market {
     fn hear(&mut self, line: &[u8]) {
         self.now = self.now + Span(3);
         if let Ok(answers) = Answers::read(line) {
-            let without_output = std::collections::BTreeSet::new();
+            let outputs = std::collections::BTreeMap::new();
             let reports = answers.jobs;
-            self.put(Input::Reported { peer: Peer(0), reports, without_output });
+            self.put(Input::Reported { peer: Peer(0), reports, outputs });
         }
         let Ok(value) = serde_json::from_slice::<serde_json::Value>(line) else { return };
         if let Ok(post) = Post::read(value.clone()) {

@@ -12,7 +12,7 @@ pub const FORMS: &str = "write `64x1h,32x1:50,16x3:30` (nodes x time), or `16..6
                          (the time is that on the fewest nodes)";
 
 /// What is wrong, and what to do about it.
-pub type Wrong = (String, String);
+pub type WrongShapes = (String, String);
 
 /// Shapes from a text: at least one, and what [`Shapes::new`] takes. Times have a unit (`90s`, `15m`,
 /// `24h`, `2d`) or are `HH:MM`, `HH:MM:SS` or `D-HH:MM:SS`; a bare number is refused, since commands
@@ -20,7 +20,7 @@ pub type Wrong = (String, String);
 ///
 /// # Errors
 /// The first thing that is wrong.
-pub fn parse(text: &str) -> Result<Vec<JobShape>, Wrong> {
+pub fn parse(text: &str) -> Result<Vec<JobShape>, WrongShapes> {
     let parts = text.split(',').take(Shapes::MAX + 3).map(str::trim);
     let (laws, shapes): (Vec<&str>, Vec<&str>) = parts.partition(|part| part.contains('='));
     let found = match shapes[..] {
@@ -40,7 +40,7 @@ pub fn parse(text: &str) -> Result<Vec<JobShape>, Wrong> {
 ///
 /// # Errors
 /// The first thing that is wrong.
-pub fn checked(shapes: Vec<JobShape>) -> Result<Vec<JobShape>, Wrong> {
+pub fn checked(shapes: Vec<JobShape>) -> Result<Vec<JobShape>, WrongShapes> {
     match Shapes::new(&shapes) {
         Ok(_) => Ok(shapes),
         Err(wrong) => Err((wrong.to_string(), wrong.remedy().to_owned())),
@@ -53,7 +53,7 @@ pub fn text(shapes: &[JobShape]) -> String {
     each.collect::<Vec<_>>().join(",")
 }
 
-fn listed(text: &str, parts: &[&str]) -> Result<Vec<JobShape>, Wrong> {
+fn listed(text: &str, parts: &[&str]) -> Result<Vec<JobShape>, WrongShapes> {
     let count = text.split(',').take(1_000_000).count();
     if count > Shapes::MAX {
         return checked(vec![JobShape { nodes: 1, time: Span(1) }; count]);
@@ -64,19 +64,19 @@ fn listed(text: &str, parts: &[&str]) -> Result<Vec<JobShape>, Wrong> {
     parts.iter().map(|part| shape(part)).collect()
 }
 
-fn shape(part: &str) -> Result<JobShape, Wrong> {
+fn shape(part: &str) -> Result<JobShape, WrongShapes> {
     let (width, length) = halves(part)?;
     Ok(JobShape { nodes: nodes(width)?, time: time(length)? })
 }
 
 /// What stands before and after the `x`.
-fn halves(part: &str) -> Result<(&str, &str), Wrong> {
+fn halves(part: &str) -> Result<(&str, &str), WrongShapes> {
     let wrong = || (format!("`{}` is no shape", excerpt(part)), FORMS.to_owned());
     let (width, length) = part.split_once(['x', 'X']).ok_or_else(wrong)?;
     Ok((width.trim(), length.trim()))
 }
 
-fn nodes(text: &str) -> Result<u32, Wrong> {
+fn nodes(text: &str) -> Result<u32, WrongShapes> {
     let number = Some(text).filter(|it| !it.is_empty() && it.bytes().all(|c| c.is_ascii_digit()));
     let number = number.map(|it| it.parse().unwrap_or(u32::MAX));
     let number = number.filter(|count| (1..=Request::MAX_TASKS).contains(count));
@@ -86,7 +86,7 @@ fn nodes(text: &str) -> Result<u32, Wrong> {
     })
 }
 
-fn time(text: &str) -> Result<Span, Wrong> {
+fn time(text: &str) -> Result<Span, WrongShapes> {
     if !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit()) {
         let message = format!("`{}` is a time without a unit", excerpt(text));
         return Err((
@@ -105,7 +105,7 @@ fn time(text: &str) -> Result<Span, Wrong> {
     })
 }
 
-fn of_range(range: &str, laws: &[&str]) -> Result<Vec<JobShape>, Wrong> {
+fn of_range(range: &str, laws: &[&str]) -> Result<Vec<JobShape>, WrongShapes> {
     let (widths, length) = halves(range)?;
     let (least, most) = widths.split_once("..").unwrap_or((widths, widths));
     let (least, most) = (nodes(least.trim())?, nodes(most.trim())?);

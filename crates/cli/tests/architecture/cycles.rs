@@ -28,7 +28,7 @@ const KNOWN: [(&str, &[&str]); 6] = [
         ],
     ),
     ("daemon", &["site/local", "site/local/cgroups"]),
-    ("sched", &["window", "window/bounded", "window/groups", "window/paper"]),
+    ("sched", &["window", "window/bounded", "window/groups", "window/paper", "window/places"]),
     ("sim", &[".", "owners"]),
     ("web", &[".", "auth", "feed", "page", "routes"]),
 ];

@@ -117,8 +117,8 @@ impl<'de> Deserialize<'de> for RawParts {
 
 impl<'de> Deserialize<'de> for Cores {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Cores, D::Error> {
-        struct Count;
-        impl<'de> Visitor<'de> for Count {
+        struct SocketVisitor;
+        impl<'de> Visitor<'de> for SocketVisitor {
             type Value = Cores;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -167,7 +167,7 @@ impl<'de> Deserialize<'de> for Cores {
                 Ok(Cores(sum))
             }
         }
-        from.deserialize_any(Count)
+        from.deserialize_any(SocketVisitor)
     }
 }
 

@@ -237,7 +237,7 @@ fn the_environment_is_read_as_sbatch_reads_it() {
 }
 
 /// A good value of each option that is honoured, and something that shows beside `--time=1`.
-const SAMPLES: [(&str, &str); 51] = [
+const SAMPLES: [(&str, &str); 52] = [
     ("account", "x"),
     ("array", "1-2"),
     ("begin", "16:00"),
@@ -247,12 +247,15 @@ const SAMPLES: [(&str, &str); 51] = [
     ("clusters", "x"),
     ("comment", "x"),
     ("constraint", "x"),
+    ("cpus-per-task", "2"),
     ("deadline", "tomorrow"),
     ("dependency", "after:1"),
     ("earliest-start", "16:00"),
     ("error", "x"),
+    ("exclude-peers", "x"),
     ("exclusive", ""),
     ("export", "A=b"),
+    ("gather", "90s"),
     ("hold", ""),
     ("ignore-pbs", ""),
     ("input", "x"),
@@ -261,7 +264,6 @@ const SAMPLES: [(&str, &str); 51] = [
     ("mail-type", "END"),
     ("mail-user", "x"),
     ("max-price", "1"),
-    ("gather", "90s"),
     ("min-performance", "1"),
     ("minimize", "cost"),
     ("nice", ""),
@@ -269,23 +271,22 @@ const SAMPLES: [(&str, &str); 51] = [
     ("nodes", "2"),
     ("ntasks", "2"),
     ("ntasks-per-node", "2"),
-    ("cpus-per-task", "2"),
     ("on-breach", "hold"),
     ("on-lost", "hold"),
     ("open-mode", "append"),
     ("output", "x"),
     ("partition", "x"),
     ("peers", "x"),
-    ("exclude-peers", "x"),
     ("preemptible", ""),
     ("priority", "1"),
     ("quote", "7"),
     ("requeue", ""),
+    ("shapes", "4x1,2x2"),
     ("sites", "x"),
     ("spread", "site"),
     ("stay-home", ""),
-    ("times", "work"),
     ("time", "2"),
+    ("times", "work"),
     ("use-min-nodes", ""),
     ("value", "1"),
     ("wait-all-nodes", "1"),
@@ -353,6 +354,7 @@ proptest! {
         // Both of a pair say the same, so that the order would matter, or exclude each other.
         let pairs = [
             "class", "earliest-start", "sites", "requeue", "no-requeue", "ntasks", "time", "peers",
+            "shapes",
         ];
         let mut picks: Vec<(&str, &str)> = picks.iter().map(|&i| SAMPLES[i]).collect();
         picks.retain(|(name, _)| !pairs.contains(name));

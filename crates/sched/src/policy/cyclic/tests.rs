@@ -2,9 +2,9 @@ mod shared;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Attribute, Component, Criteria, Energy, Goal, Job, JobPlan, Limit, Measure, Money, Objective,
-    Outcome, Plan, Power, Quantity, Reason, Request, Series, SitePower, Slot, SlotList, Snapshot,
-    Span, Time, VoPolicy, Window,
+    Attribute, Component, Criteria, Energy, Goal, Grid, Job, JobPlan, Limit, Measure, Money,
+    Objective, Outcome, Plan, Power, Quantity, Reason, Request, Series, SitePower, Slot, SlotList,
+    Snapshot, Span, Time, VoPolicy, Window,
 };
 
 use super::*;
@@ -101,6 +101,32 @@ fn check_plan(snapshot: &Snapshot, plan: &Plan) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// The window that starts first, in the shapes of which there are fewest windows so far; if these have
+/// none, in those of which there are next fewest. Among equal starts the cheapest nodes, by task.
+fn next_by_start(
+    grid: &Grid,
+    list: &SlotList,
+    request: &Request,
+    so_far: &[Window],
+) -> Option<Window> {
+    let search = Search::best(Criterion::Start);
+    let count = |shape: &Request| {
+        so_far.iter().filter(|it| it.tasks().len() == shape.tasks as usize).count()
+    };
+    let mut shapes = request.in_shapes();
+    shapes.sort_by_key(count);
+    let key = |window: &Window| {
+        let mut tasks: Vec<_> =
+            window.tasks().iter().map(|it| (it.cost, it.length, it.node)).collect();
+        tasks.sort_unstable();
+        (window.start(), tasks)
+    };
+    shapes.chunk_by(|one, two| count(one) == count(two)).find_map(|equal| {
+        let found = equal.iter().filter_map(|it| window::find(grid, list, it, &search));
+        found.map(|it| it.window).min_by_key(key)
+    })
+}
+
 proptest! {
     #[test]
     fn plans_keep_every_promise(snapshot in any_batch(5), count in 1u32..6) {
@@ -138,11 +164,10 @@ proptest! {
         loop {
             let mut any = false;
             for job in snapshot.by_priority() {
-                let search = Search::best(Criterion::Start);
                 let request = &snapshot.jobs[job].request;
-                if let Some(found) = window::find(&snapshot.grid, &list, request, &search) {
-                    list.subtract_window(&found.window).unwrap();
-                    expected[job].push(found.window);
+                if let Some(window) = next_by_start(&snapshot.grid, &list, request, &expected[job]) {
+                    list.subtract_window(&window).unwrap();
+                    expected[job].push(window);
                     any = true;
                 }
             }

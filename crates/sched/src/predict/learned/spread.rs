@@ -117,7 +117,7 @@ impl Spread {
         // All but the last bin end before the request.
         let before = 0..self.last;
         let whole = (&self.shares[before.clone()], &MIDDLES[before.clone()], &DIVISORS[before]);
-        let mut sums = Sums::default();
+        let mut sums = FirstBins::default();
         let median = self.reached(HALF, whole, &mut sums);
         let late = self.reached(LATE, whole, &mut sums);
         sums.add_until(f64::INFINITY, whole);
@@ -128,7 +128,7 @@ impl Spread {
     }
 
     /// The run time that so large a share does not exceed.
-    fn reached(&self, share: f64, whole: WholeBins<'_>, sums: &mut Sums) -> Span {
+    fn reached(&self, share: f64, whole: WholeBins<'_>, sums: &mut FirstBins) -> Span {
         sums.add_until(share, whole);
         let part = self.shares[sums.bin];
         match sums.shares + part >= share {
@@ -147,9 +147,9 @@ impl Spread {
 /// Bins that end before the request: their shares, middles, and middles in slowdowns.
 type WholeBins<'a> = (&'a [f64], &'a [f64], &'a [f64]);
 
-/// Sums over the first bins.
+/// FirstBins over the first bins.
 #[derive(Debug, Default)]
-struct Sums {
+struct FirstBins {
     /// The first bin that is not in them.
     bin: usize,
     shares: f64,
@@ -157,7 +157,7 @@ struct Sums {
     inverse: f64,
 }
 
-impl Sums {
+impl FirstBins {
     /// Adds bins as long as their shares are less than this together.
     fn add_until(&mut self, share: f64, (shares, middles, divisors): WholeBins<'_>) {
         let from = self.bin;
