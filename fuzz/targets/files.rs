@@ -53,7 +53,8 @@ fn rows(input: &Input) {
 
 fn documents(input: &Input) {
     if let Ok((scenario, _)) = scenario::parse(input) {
-        let (back, _) = scenario::parse(&Input::new("y.json", scenario.to_json())).expect("our own");
+        let (back, _) =
+            scenario::parse(&Input::new("y.json", scenario.to_json())).expect("our own");
         assert_eq!(back, scenario);
     }
     let _ = wire::combine::parse(input);
@@ -61,6 +62,9 @@ fn documents(input: &Input) {
     let _ = grid::parse(input);
     let _ = outages::parse(input, &outages::Targets::of(&Pools::cluster(8)));
     let nothing = |_: &str| None;
-    let _ = campaign::parse(input, campaign::Checks { policy: &nothing, model: &nothing });
+    let _ = campaign::parse(
+        input,
+        campaign::Checks { policy: &nothing, model: &nothing, moldable: &nothing },
+    );
     let _ = settings::parse(input);
 }

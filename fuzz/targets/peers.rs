@@ -8,8 +8,8 @@ use std::sync::Arc;
 use libfuzzer_sys::fuzz_target;
 use tradewind_daemon::codec::peers::{Answers, Glance, Post, Questions};
 use tradewind_daemon::codec::{Codec, Json};
-use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::record::MarketRecord;
+use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::{Ask, Input, Live, Make, Settings, State};
 use tradewind_io::input;
 use tradewind_io::submission::document;
@@ -71,7 +71,8 @@ impl Market {
         let mut market = Market { live: begun.expect("a market").0, now: DAWN };
         market.put(Input::Contact { peer: Peer(0), there: true });
         for tasks in [1, 2] {
-            let text = format!(r#"{{"name": "t", "command": ["true"], "nodes": {tasks}, "time": 100}}"#);
+            let text =
+                format!(r#"{{"name": "t", "command": ["true"], "nodes": {tasks}, "time": 100}}"#);
             let submission = document::parse(&input::Input::new("job", text)).expect("a job");
             let ask = Ask::Submit { submission: Arc::new(submission), key: None, quote: None };
             market.ask("ana", Role::User, ask);

@@ -410,7 +410,7 @@ fn a_task_does_not_see_the_daemons_secrets() {
     assert_eq!(until_ended(&mut bench), Exit::Code(0));
     let text = fs::read_to_string(bench.settings.directory.join("names")).unwrap();
     let known: BTreeSet<&str> =
-        "PATH HOME USER LOGNAME SHELL LANG LC_ALL TZ TMPDIR TRADEWIND_NODES \
+        "PATH HOME USER LOGNAME SHELL LANG LC_ALL TZ TMPDIR SLURM_SUBMIT_DIR TRADEWIND_NODES \
         TRADEWIND_TASK_FOLDER PWD OLDPWD SHLVL _"
             .split_whitespace()
             .collect();

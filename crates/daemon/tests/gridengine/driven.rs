@@ -68,7 +68,14 @@ fn at_rest_the_budget_holds() {
         std::thread::sleep(Duration::from_millis(50));
     }
     let asked = lists(&mut bench) - before;
-    assert!((2..=5).contains(&asked), "{asked} in 20 s, of 12 a minute");
+    assert!(asked <= 5, "{asked} in 20 s, of 12 a minute");
+    // On a busy machine Grid Engine answers late, but it is asked.
+    let end = Instant::now() + PATIENCE;
+    while lists(&mut bench) == before {
+        assert!(Instant::now() < end, "Grid Engine is not asked any more");
+        bench.site().turn();
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 #[test]
