@@ -64,7 +64,7 @@ pub struct Prediction {
 
 /// See the module's text. A prediction and a lesson take some hundred operations; memory is bounded
 /// for each user and account, and grows with these. As a [`Learner`] it also remembers the jobs that have not
-/// ended; those who do that themselves need [`Learned::predict`] and [`Learned::learn`] only.
+/// ended; those who do that themselves need [`Learned::predict`] and `learn` only.
 #[derive(Debug, Default)]
 pub struct Learned {
     classes: RunClasses,
