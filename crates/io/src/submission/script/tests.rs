@@ -237,7 +237,7 @@ fn the_environment_is_read_as_sbatch_reads_it() {
 }
 
 /// A good value of each option that is honoured, and something that shows beside `--time=1`.
-const SAMPLES: [(&str, &str); 52] = [
+const SAMPLES: [(&str, &str); 51] = [
     ("account", "x"),
     ("array", "1-2"),
     ("begin", "16:00"),
@@ -281,7 +281,6 @@ const SAMPLES: [(&str, &str); 52] = [
     ("priority", "1"),
     ("quote", "7"),
     ("requeue", ""),
-    ("shapes", "4x1,2x2"),
     ("sites", "x"),
     ("spread", "site"),
     ("stay-home", ""),
@@ -314,6 +313,14 @@ fn no_option_is_ignored() {
         };
         let sample = SAMPLES.iter().find(|(name, _)| *name == option.name);
         match (option.kind, sample) {
+            // It takes the place of `--time`.
+            _ if option.name == "shapes" => {
+                assert!(bad(&line("4x1h")).contains("`time` beside `shapes`"));
+                let shapes = good("#TRADEWIND shapes=4x1h,2x90m").terms.shapes;
+                assert_eq!(shapes.map(|all| all.as_slice().len()), Some(2));
+                let told = bad("#TRADEWIND shapes='?'");
+                assert!(told.contains("job.sh:2: ") && told.contains("\n  hint: "), "{told}");
+            }
             _ if option.name == "wrap" => assert!(bad(&line("x")).contains("--wrap")),
             (Support::Refused, _) => {
                 let value = if option.takes == Takes::Value { "x" } else { "" };
@@ -354,7 +361,6 @@ proptest! {
         // Both of a pair say the same, so that the order would matter, or exclude each other.
         let pairs = [
             "class", "earliest-start", "sites", "requeue", "no-requeue", "ntasks", "time", "peers",
-            "shapes",
         ];
         let mut picks: Vec<(&str, &str)> = picks.iter().map(|&i| SAMPLES[i]).collect();
         picks.retain(|(name, _)| !pairs.contains(name));

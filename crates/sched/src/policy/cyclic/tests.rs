@@ -102,7 +102,8 @@ fn check_plan(snapshot: &Snapshot, plan: &Plan) -> Result<(), TestCaseError> {
 }
 
 /// The window that starts first, in the shapes of which there are fewest windows so far; if these have
-/// none, in those of which there are next fewest. Among equal starts the cheapest nodes, by task.
+/// none, in those of which there are next fewest. Among equal starts the cheapest, then the one that is over
+/// first, then the one with the first tasks by cost, length and node.
 fn next_by_start(
     grid: &Grid,
     list: &SlotList,
@@ -119,7 +120,7 @@ fn next_by_start(
         let mut tasks: Vec<_> =
             window.tasks().iter().map(|it| (it.cost, it.length, it.node)).collect();
         tasks.sort_unstable();
-        (window.start(), tasks)
+        (window.start(), window.cost(), window.finish(), tasks)
     };
     shapes.chunk_by(|one, two| count(one) == count(two)).find_map(|equal| {
         let found = equal.iter().filter_map(|it| window::find(grid, list, it, &search));
