@@ -96,9 +96,13 @@ pub fn generic(text: &str) -> BTreeMap<String, u64> {
         let (counts, types): (Vec<&str>, Vec<&str>) =
             words.partition(|word| word.starts_with(|c: char| c.is_ascii_digit()));
         let count = counts.first().map_or(1, |text| count(text));
-        *all.entry(name.to_owned()).or_default() += count;
+        let mut add = |name: String| {
+            let sum: &mut u64 = all.entry(name).or_default();
+            *sum = sum.saturating_add(count);
+        };
+        add(name.to_owned());
         if let Some(kind) = types.first() {
-            *all.entry(format!("{name}:{kind}")).or_default() += count;
+            add(format!("{name}:{kind}"));
         }
     }
     all
