@@ -83,12 +83,12 @@ impl PlacementRequest {
             return found;
         }
         PlacementRequest::new(market, job, &inbox::without_limits(demand), spread)?;
-        Ok(PlacementRequest::anew(market, job, demand, spread))
+        Ok(PlacementRequest::of_waiting(market, job, demand, spread))
     }
 
     /// The same for a job that waits already, when prices have changed: if it cannot run at
     /// these, it waits for others.
-    pub(in crate::policy) fn anew(
+    pub(in crate::policy) fn of_waiting(
         market: &Market,
         job: JobId,
         demand: &Demand,

@@ -61,7 +61,7 @@ impl Fill {
             let Some(demand) = market.demand(job.rank.job) else { continue };
             let joined = *fill.joined.entry(job.rank.job).or_insert(now);
             let key = if settings.order == Order::Arrival { now.0 } else { job.rank.key };
-            let wish = PlacementRequest::anew(market, job.rank.job, demand, settings.spread);
+            let wish = PlacementRequest::of_waiting(market, job.rank.job, demand, settings.spread);
             let mut waiting = PoolsJob::new(Rank { key, ..job.rank }, joined, wish);
             let part =
                 Part { pool: PoolId(0), nodes: job.processors, length: job.estimate, memory: 0 };
@@ -126,7 +126,7 @@ impl Fill {
                 let job = waiting.rank.job;
                 if let Some(demand) = market.demand(job) {
                     let demand = settings.shape.limits(demand);
-                    let wish = PlacementRequest::anew(market, job, &demand, settings.spread);
+                    let wish = PlacementRequest::of_waiting(market, job, &demand, settings.spread);
                     let wish = wish.by(settings.shape);
                     waiting.settled &= wish == waiting.wish;
                     waiting.wish = wish;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tradewind_model::{Rates, Reason, Series, Window};
 
-use super::brute::{Key, all_limits, all_windows, best_key, found_key, key};
+use super::brute::{Key, all_limits, all_windows, best_key, found_key, key, same_best};
 use super::*;
 
 /// A price from 0 on, at a few further moments, and perhaps every so often.
@@ -40,13 +40,7 @@ proptest! {
     ) {
         let wanted = best_key(&world, &criterion, all_limits(&world.request));
         let got = found_key(&world, &best(&criterion), &criterion);
-        let is_sum = matches!(criterion, Criterion::ProcessorTime | Criterion::Sum(_));
-        if is_sum && world.request.budget.is_some() {
-            let known = |key: Key| (key.0, key.1, key.2);
-            prop_assert_eq!(got.map(known), wanted.map(known));
-        } else {
-            prop_assert_eq!(got, wanted);
-        }
+        same_best(&world.request, &criterion, got, wanted)?;
     }
 
     #[test]
@@ -117,13 +111,9 @@ proptest! {
         let one = |node: &Node| Some(Arc::new(Series::new(&[(Time(0), node.price.0)]).unwrap()));
         let rates = Rates::new(world.grid.nodes().iter().map(one).collect());
         let priced = World { grid: world.grid.clone().with_rates(rates), ..world.clone() };
-        let is_sum = matches!(criterion, Criterion::ProcessorTime | Criterion::Sum(_));
-        let known = |key: Key| match is_sum && world.request.budget.is_some() {
-            true => (key.0, key.1, key.2, 0, Vec::new()),
-            false => key,
-        };
-        let plain = found_key(&world, &best(&criterion), &criterion).map(known);
-        prop_assert_eq!(found_key(&priced, &best(&criterion), &criterion).map(known), plain);
+        let plain = found_key(&world, &best(&criterion), &criterion);
+        let got = found_key(&priced, &best(&criterion), &criterion);
+        same_best(&world.request, &criterion, got, plain)?;
     }
 }
 

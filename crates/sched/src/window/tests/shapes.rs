@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use tradewind_model::Window;
 
-use super::brute::{Key, best_key, found_key, key};
+use super::brute::{best_key, found_key, key, same_best};
 use super::*;
 use crate::testing::with_shapes;
 
@@ -30,13 +30,7 @@ proptest! {
         let limits = (world.request.budget, world.request.max_price);
         let wanted = of_shapes(&world).filter_map(|it| best_key(&it, &criterion, limits)).min();
         let got = found_key(&world, &best(&criterion), &criterion);
-        let is_sum = matches!(criterion, Criterion::ProcessorTime | Criterion::Sum(_));
-        if is_sum && world.request.budget.is_some() {
-            let known = |key: Key| (key.0, key.1, key.2);
-            prop_assert_eq!(got.map(known), wanted.map(known));
-        } else {
-            prop_assert_eq!(got, wanted);
-        }
+        same_best(&world.request, &criterion, got, wanted)?;
     }
 
     /// The front has a window for every trade of cost against finish that any shape offers.

@@ -340,7 +340,7 @@ impl Planner {
         if tariff.is_some_and(|it| fits_at_once(it, pools, demand, books.free(), (now, end))) {
             return true;
         }
-        let whole = PlacementRequest::anew(market, job, demand, Spread::Grid);
+        let whole = PlacementRequest::of_waiting(market, job, demand, Spread::Grid);
         whole.fits_by(books.free_mut(), now, end)
     }
 
@@ -566,7 +566,12 @@ impl Wish {
 fn whole(settings: &CycleSettings, market: &Market, job: JobId) -> Option<PlacementRequest> {
     let demand = market.demand(job)?;
     let relaxed = relaxed(&settings.cyclic.search, demand);
-    Some(PlacementRequest::anew(market, job, relaxed.as_ref().unwrap_or(demand), Spread::Grid))
+    Some(PlacementRequest::of_waiting(
+        market,
+        job,
+        relaxed.as_ref().unwrap_or(demand),
+        Spread::Grid,
+    ))
 }
 
 /// The demand without the limits that the search does not apply to the letter, if that is not what

@@ -182,7 +182,7 @@ impl Planner {
 /// `None`: the job has agreed with a queue, and goes nowhere else.
 fn limited(market: &Market, job: JobId) -> Option<PlacementRequest> {
     let demand = market.demand(job).filter(|_| market.trade(job).is_none())?;
-    Some(PlacementRequest::anew(market, job, demand, Spread::Grid))
+    Some(PlacementRequest::of_waiting(market, job, demand, Spread::Grid))
 }
 
 /// The window, at the present if its start has passed, if it is free and the job may have it.

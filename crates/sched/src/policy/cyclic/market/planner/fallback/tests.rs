@@ -208,7 +208,7 @@ proptest! {
         let mut books = GridAvailability::of_pools(&market);
         take(&mut books, &pools, &holds);
         let sites: Vec<SiteId> = pools.as_slice().iter().map(|pool| pool.site).collect();
-        let request = PlacementRequest::anew(&market, JobId(0), &demand, Spread::Grid);
+        let request = PlacementRequest::of_waiting(&market, JobId(0), &demand, Spread::Grid);
         let (end, none) = (Time(end), BTreeSet::new());
         let wanted = FallbackRequest { request, sites: &sites, home: home.clone(), end, count };
         let case = Case { pools: &pools, demand: &demand, home: &home, end };
@@ -245,7 +245,7 @@ fn a_window_whose_start_has_passed_is_meant_from_now_on() {
     let market = Market::new(Arc::new(Pools::cluster(3)), Time(50));
     let mut books = GridAvailability::of_pools(&market);
     let demand = Demand::new(2, Span(10));
-    let request = PlacementRequest::anew(&market, JobId(0), &demand, Spread::Grid);
+    let request = PlacementRequest::of_waiting(&market, JobId(0), &demand, Spread::Grid);
     let passed = Booking { start: Time(20), parts: vec![part(0, 2, 10)] };
     let moved = Booking { start: Time(50), ..passed.clone() };
     assert_eq!(still_free(&request, &books, passed.clone()), Some(moved.clone()));
