@@ -137,7 +137,7 @@ mod tests {
     use tradewind_daemon::site::{PoolSetup, Site as _};
     use tradewind_daemon::store::Origin;
     use tradewind_daemon::store::memory::Disk;
-    use tradewind_io::submission::{Conditions, OnLost, Submission, Surroundings, TimeLimit};
+    use tradewind_io::submission::{OnLost, Submission, TimeLimit};
     use tradewind_model::{
         Admission, Attribute, Energy, Performance, Pool, Power, Price, Series, Site, SiteId,
         SitePower, Span, Times,
@@ -170,26 +170,13 @@ mod tests {
 
     fn submission(number: i64) -> Submission {
         Submission {
-            name: "j".to_owned(),
-            work: fake::work(Span(10 + number % 50), 0),
-            tasks: 1 + (number % 4) as u32,
-            shape: None,
-            time: TimeLimit::Reference(Span(30 + number % 60)),
-            terms: Conditions::default(),
-            project: None,
-            surroundings: Surroundings::default(),
-            after: vec![],
-            array: None,
-            held: false,
             on_lost: OnLost::Rerun,
-            on_preempted: None,
-            on_breach: None,
-            mail: None,
-            comment: None,
-            gather: None,
-            quote: None,
-            passed_through: vec![],
-            stay_home: false,
+            ..Submission::new(
+                "j",
+                fake::work(Span(10 + number % 50), 0),
+                1 + (number % 4) as u32,
+                TimeLimit::Reference(Span(30 + number % 60)),
+            )
         }
     }
 

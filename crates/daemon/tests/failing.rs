@@ -18,7 +18,7 @@ use tradewind_daemon::site::{
 };
 use tradewind_daemon::store::memory::Disk;
 use tradewind_daemon::store::{Origin, Store};
-use tradewind_io::submission::{Conditions, OnLost, Submission, Surroundings, TimeLimit, Work};
+use tradewind_io::submission::{Submission, TimeLimit, Work};
 use tradewind_model::{
     Admission, Attributes, Money, Performance, Pool, PoolId, Pools, Price, Site as SiteName,
     SiteId, Span, Time, Times,
@@ -207,28 +207,12 @@ impl Market {
     }
 
     fn submit(&self, nodes: u32) {
-        let submission = Submission {
-            on_breach: None,
-            name: "t".to_owned(),
-            work: Work::Command(vec!["true".to_owned()]),
-            tasks: nodes,
-            shape: None,
-            time: TimeLimit::Reference(Span(600)),
-            terms: Conditions::default(),
-            project: None,
-            surroundings: Surroundings::default(),
-            after: vec![],
-            array: None,
-            held: false,
-            on_lost: OnLost::Fail,
-            on_preempted: None,
-            mail: None,
-            comment: None,
-            gather: None,
-            quote: None,
-            passed_through: vec![],
-            stay_home: false,
-        };
+        let submission = Submission::new(
+            "t",
+            Work::Command(vec!["true".to_owned()]),
+            nodes,
+            TimeLimit::Reference(Span(600)),
+        );
         let ask = Ask::Submit { submission: Arc::new(submission), key: None, quote: None };
         self.engine.handle.ask(ana(), ask).unwrap();
     }

@@ -15,9 +15,7 @@ use tradewind_daemon::site::PoolSetup;
 use tradewind_daemon::site::local::{self, Local};
 use tradewind_daemon::store::memory::{Disk, StoreFault};
 use tradewind_daemon::store::{Origin, Store};
-use tradewind_io::submission::{
-    Append, Conditions, OnLost, Submission, Surroundings, TimeLimit, Work,
-};
+use tradewind_io::submission::{Append, Submission, Surroundings, TimeLimit, Work};
 use tradewind_model::{
     Admission, Attributes, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Times,
 };
@@ -95,30 +93,17 @@ fn market_on(folder: &Path, disk: &Disk) -> Engine {
 /// A job of three nodes, which are never all at one site.
 fn submit(engine: &Engine, script: &str) -> u64 {
     let submission = Submission {
-        name: "both".to_owned(),
-        work: Work::Script { text: format!("#!/bin/sh\n{script}\n"), arguments: vec![] },
-        tasks: 3,
-        shape: None,
-        time: TimeLimit::Reference(Span(60)),
-        terms: Conditions::default(),
-        project: None,
         surroundings: Surroundings {
             output: Some("out-%t".to_owned()),
             append: Append::Append,
             ..Surroundings::default()
         },
-        after: vec![],
-        array: None,
-        held: false,
-        stay_home: false,
-        on_lost: OnLost::Fail,
-        on_preempted: None,
-        on_breach: None,
-        gather: None,
-        mail: None,
-        comment: None,
-        quote: None,
-        passed_through: vec![],
+        ..Submission::new(
+            "both",
+            Work::Script { text: format!("#!/bin/sh\n{script}\n"), arguments: vec![] },
+            3,
+            TimeLimit::Reference(Span(60)),
+        )
     };
     let actor = Actor { user: "ana".to_owned(), role: Role::User };
     let ask = Ask::Submit { submission: Arc::new(submission), key: None, quote: None };

@@ -2,7 +2,7 @@ mod fixture;
 
 use std::sync::Arc;
 
-use tradewind_io::submission::{Conditions, OnLost, Submission, Surroundings, TimeLimit, Work};
+use tradewind_io::submission::{Conditions, OnLost, Submission, TimeLimit, Work};
 use tradewind_model::{
     Cause, Command, Demand, JobId, Money, Outage, Place, PoolId, Pools, Price, Span, Trade,
 };
@@ -24,26 +24,15 @@ use crate::store::{Origin, Page, Snapshot};
 
 fn submission() -> Arc<Submission> {
     Arc::new(Submission {
-        name: "sweep".to_owned(),
-        work: Work::Command(vec!["sleep".to_owned(), "60".to_owned()]),
-        tasks: 2,
-        shape: None,
-        time: TimeLimit::Reference(Span(60)),
         terms: Conditions { budget: Some(Money::credits(5)), ..Conditions::default() },
-        project: None,
-        surroundings: Surroundings::default(),
-        after: vec![],
-        array: None,
-        held: false,
         on_lost: OnLost::Rerun,
-        on_preempted: None,
-        on_breach: None,
-        mail: None,
-        comment: None,
-        gather: None,
-        quote: None,
         passed_through: vec![("--constraint".to_owned(), "ib".to_owned())],
-        stay_home: false,
+        ..Submission::new(
+            "sweep",
+            Work::Command(vec!["sleep".to_owned(), "60".to_owned()]),
+            2,
+            TimeLimit::Reference(Span(60)),
+        )
     })
 }
 

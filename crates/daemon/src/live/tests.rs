@@ -88,28 +88,12 @@ fn pools() -> Pools {
 }
 
 fn job(tasks: u32, seconds: i64) -> Submission {
-    Submission {
-        name: "t".to_owned(),
-        work: Work::Command(vec!["true".to_owned()]),
+    Submission::new(
+        "t",
+        Work::Command(vec!["true".to_owned()]),
         tasks,
-        shape: None,
-        time: TimeLimit::Reference(Span(seconds)),
-        terms: Conditions::default(),
-        project: None,
-        surroundings: Surroundings::default(),
-        after: vec![],
-        array: None,
-        held: false,
-        on_lost: OnLost::Fail,
-        on_preempted: None,
-        on_breach: None,
-        mail: None,
-        comment: None,
-        gather: None,
-        quote: None,
-        passed_through: vec![],
-        stay_home: false,
-    }
+        TimeLimit::Reference(Span(seconds)),
+    )
 }
 
 /// A live market whose sites are driven by hand.

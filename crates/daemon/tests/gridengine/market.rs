@@ -10,7 +10,7 @@ use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::{Ask, Make, Refusal, Reply, Settings};
 use tradewind_daemon::store::memory::Disk;
 use tradewind_daemon::store::{Origin, Store};
-use tradewind_io::submission::{Conditions, OnLost, Submission, Surroundings, TimeLimit, Work};
+use tradewind_io::submission::{Submission, TimeLimit, Work};
 use tradewind_model::{
     Admission, Attributes, Performance, Pool, Pools, Price, Site, SiteId, Span, Times,
 };
@@ -78,26 +78,13 @@ fn ask_for(
     passed_through: Vec<(String, String)>,
 ) -> Result<Reply, Refusal> {
     let submission = Submission {
-        name: "market".to_owned(),
-        work: Work::Script { text: format!("#!/bin/sh\n{script}\n"), arguments: vec![] },
-        tasks: nodes,
-        shape: None,
-        time: TimeLimit::Reference(Span(limit)),
-        terms: Conditions::default(),
-        project: None,
-        surroundings: Surroundings::default(),
-        after: vec![],
-        array: None,
-        held: false,
-        stay_home: false,
-        on_lost: OnLost::Fail,
-        on_preempted: None,
-        on_breach: None,
-        gather: None,
-        mail: None,
-        comment: None,
-        quote: None,
         passed_through,
+        ..Submission::new(
+            "market",
+            Work::Script { text: format!("#!/bin/sh\n{script}\n"), arguments: vec![] },
+            nodes,
+            TimeLimit::Reference(Span(limit)),
+        )
     };
     let actor = Actor { user: "ana".to_owned(), role: Role::User };
     let ask = Ask::Submit { submission: Arc::new(submission), key: None, quote: None };

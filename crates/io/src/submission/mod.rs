@@ -77,6 +77,32 @@ impl Submission {
     pub const MAX_ARRAY: usize = 10_000;
     /// The longest that parts of a job may wait for each other.
     pub const MAX_GATHER: Span = Span(24 * 3_600);
+
+    /// A job of so many nodes that asks for nothing else.
+    pub fn new(name: &str, work: Work, tasks: u32, time: TimeLimit) -> Submission {
+        Submission {
+            name: name.to_owned(),
+            work,
+            tasks,
+            shape: None,
+            time,
+            terms: Conditions::default(),
+            project: None,
+            surroundings: Surroundings::default(),
+            after: Vec::new(),
+            array: None,
+            held: false,
+            on_lost: OnLost::Fail,
+            on_preempted: None,
+            on_breach: None,
+            gather: None,
+            mail: None,
+            comment: None,
+            quote: None,
+            passed_through: Vec::new(),
+            stay_home: false,
+        }
+    }
 }
 
 /// What runs, on the first of the job's nodes; it finds the others in its environment.

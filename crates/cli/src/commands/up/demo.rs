@@ -10,7 +10,7 @@ use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::{Finish, Job, Phase, State};
 use tradewind_daemon::live::{Ask, Live, Record};
 use tradewind_daemon::site::Seen;
-use tradewind_io::submission::{Conditions, OnLost, Submission, Surroundings, TimeLimit, Work};
+use tradewind_io::submission::{Conditions, OnLost, Submission, TimeLimit, Work};
 use tradewind_model::{Command, Criterion, JobId, Money, Span};
 
 use crate::exit::Failure;
@@ -81,26 +81,10 @@ fn asked((name, user, tasks, limit, seconds, budget, criterion): DemoJob) -> (Ac
     let command = ["sh", "-c", &text].map(str::to_owned).to_vec();
     let terms = Conditions { budget: budget.map(Money), criterion, ..Conditions::default() };
     let submission = Submission {
-        name: name.to_owned(),
-        work: Work::Command(command),
-        tasks,
-        time: TimeLimit::one(Span(limit)),
-        shape: None,
         terms,
-        project: None,
-        surroundings: Surroundings::default(),
-        after: vec![],
-        array: None,
-        held: false,
         on_lost: OnLost::Rerun,
-        on_preempted: None,
-        on_breach: None,
-        mail: None,
         comment: Some("demo".to_owned()),
-        gather: None,
-        quote: None,
-        passed_through: vec![],
-        stay_home: false,
+        ..Submission::new(name, Work::Command(command), tasks, TimeLimit::one(Span(limit)))
     };
     let actor = Actor { user: user.to_owned(), role: Role::User };
     (actor, Ask::Submit { submission: Arc::new(submission), key: None, quote: None })

@@ -5,9 +5,7 @@
 
 use std::sync::Arc;
 
-use tradewind_io::submission::{
-    Conditions, OnLost, PeerChoice, Submission, Surroundings, TimeLimit, Work,
-};
+use tradewind_io::submission::{Conditions, PeerChoice, Submission, TimeLimit, Work};
 use tradewind_model::{Money, Span, Time, Times};
 use tradewind_sched::negotiation::Peer;
 
@@ -94,29 +92,16 @@ fn submission(name: &str, [start, rounds]: [u64; 2], most: Money) -> Submission 
         ..Conditions::default()
     };
     Submission {
-        name: "check".to_owned(),
-        work: Work::Script {
-            text: SCRIPT.to_owned(),
-            arguments: vec![start.to_string(), rounds.to_string()],
-        },
-        tasks: 1,
-        shape: None,
-        time: TimeLimit::one(LIMIT).counted_by(Times::Wall),
         terms,
-        project: None,
-        surroundings: Surroundings::default(),
-        after: Vec::new(),
-        array: None,
-        held: false,
-        on_lost: OnLost::Fail,
-        on_preempted: None,
-        on_breach: None,
-        mail: None,
-        comment: None,
-        quote: None,
-        passed_through: Vec::new(),
-        gather: None,
-        stay_home: false,
+        ..Submission::new(
+            "check",
+            Work::Script {
+                text: SCRIPT.to_owned(),
+                arguments: vec![start.to_string(), rounds.to_string()],
+            },
+            1,
+            TimeLimit::one(LIMIT).counted_by(Times::Wall),
+        )
     }
 }
 

@@ -9,7 +9,7 @@ mod volunteers;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use tradewind_io::submission::{Conditions, OnLost, Submission, Surroundings, TimeLimit, Work};
+use tradewind_io::submission::{Conditions, OnLost, Submission, TimeLimit, Work};
 use tradewind_model::{
     Admission, Attributes, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Time, Times,
 };
@@ -75,28 +75,12 @@ fn live_of(place: usize, nodes: u32, performance: Performance) -> Live {
 }
 
 fn job(tasks: u32) -> Submission {
-    Submission {
-        name: "t".to_owned(),
-        work: Work::Command(vec!["secret".to_owned()]),
+    Submission::new(
+        "t",
+        Work::Command(vec!["secret".to_owned()]),
         tasks,
-        shape: None,
-        time: TimeLimit::Reference(Span(100)),
-        terms: Conditions::default(),
-        project: None,
-        surroundings: Surroundings::default(),
-        after: vec![],
-        array: None,
-        held: false,
-        on_lost: OnLost::Fail,
-        on_preempted: None,
-        on_breach: None,
-        mail: None,
-        comment: None,
-        quote: None,
-        passed_through: vec![],
-        gather: None,
-        stay_home: false,
-    }
+        TimeLimit::Reference(Span(100)),
+    )
 }
 
 fn peer(place: usize) -> Actor {

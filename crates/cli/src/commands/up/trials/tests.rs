@@ -5,9 +5,7 @@ use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::{Ask, Input, Live, Record, Settings, State};
 use tradewind_daemon::site::fake::{FakeSite, LocalJob, work};
 use tradewind_daemon::site::{PoolSetup, Site};
-use tradewind_io::submission::{
-    Conditions, Dependency, OnLost, Submission, Surroundings, TimeLimit,
-};
+use tradewind_io::submission::{Conditions, Submission, TimeLimit};
 use tradewind_model::{Admission, Attributes, Performance, Pool, Pools, SiteId, Span, Times};
 use tradewind_web::Other;
 
@@ -50,26 +48,8 @@ fn pools() -> Pools {
 
 fn submission(tasks: u32, (run, limit): (i64, i64), dearest: i64) -> Submission {
     Submission {
-        name: "t".to_owned(),
-        work: work(Span(run), 0),
-        tasks,
-        shape: None,
-        time: TimeLimit::Reference(Span(limit)),
         terms: Conditions { max_price: Some(Price::credits(dearest)), ..Conditions::default() },
-        project: None,
-        surroundings: Surroundings::default(),
-        after: Vec::<Dependency>::new(),
-        array: None,
-        held: false,
-        on_lost: OnLost::Fail,
-        on_preempted: None,
-        on_breach: None,
-        mail: None,
-        comment: None,
-        gather: None,
-        quote: None,
-        passed_through: Vec::new(),
-        stay_home: false,
+        ..Submission::new("t", work(Span(run), 0), tasks, TimeLimit::Reference(Span(limit)))
     }
 }
 
