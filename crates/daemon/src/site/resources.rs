@@ -153,6 +153,12 @@ mod tests {
     }
 
     #[test]
+    fn counts_that_do_not_fit_in_64_bits_are_as_many_as_fit() {
+        let all = generic(&format!("gpu:a:{},gpu:b:2", u64::MAX));
+        assert_eq!((all["gpu"], all["gpu:b"]), (u64::MAX, 2));
+    }
+
+    #[test]
     fn requests_are_read_as_sbatch_reads_them() {
         for (options, wanted) in [
             (&[("mem", "3000")][..], "3000 MB"),
