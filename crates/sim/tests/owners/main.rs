@@ -312,6 +312,29 @@ fn no_owners_job_is_put_off_beyond_the_bound() {
     }
 }
 
+/// Owners who never stop: as much work as their nodes can do, or half as much more. What is promised
+/// to a job counts from its own submission, whoever comes before and after it; what the market gets is
+/// what they leave.
+#[test]
+fn owners_who_submit_for_ever_have_the_bound_for_each_job() {
+    let (owners, ends, market) = (Submitted::ForEver, Ends::Early, Standing::Behind);
+    let usual = OwnersFirst::usual(market);
+    for (guard, bound, worlds) in
+        [(Guard::Limits, Span(60), WORLDS / 5), (usual.guard, usual.max_delay, WORLDS)]
+    {
+        let kind = Kind { owners, ends, market, guard };
+        let sums = Sums::bounded(kind, worlds, bound);
+        let (low, high) = sums.interval();
+        println!(
+            "{guard:?}, {bound:?}: + {low:.2} to {high:.2} %, put off {} s beyond the longest limit",
+            sums.put_off
+        );
+        assert!(sums.put_off <= bound.0, "{guard:?}, {bound:?}: {} s", sums.put_off);
+        assert_eq!((sums.broken, sums.broken_alone), (0, 0), "foreseen at submission");
+        assert!(sums.market_wait > 0 && sums.longer() < 30, "{}", sums.row("owners"));
+    }
+}
+
 /// One owner's job needs nodes that the market's jobs always have when those before it end early:
 /// without a bound it is put off by one after the other.
 #[test]

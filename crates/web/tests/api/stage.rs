@@ -59,7 +59,16 @@ pub(crate) struct Hand(
     Arc<Mutex<BTreeMap<Tag, Seen>>>,
     Arc<Mutex<Option<SiteError>>>,
     Arc<Mutex<Vec<QueuedJob>>>,
+    Arc<Mutex<HandMood>>,
 );
+
+/// What is wrong at a site that answers.
+#[derive(Debug, Clone, Default)]
+struct HandMood {
+    /// Of its two nodes.
+    drained: u32,
+    refuses: bool,
+}
 
 impl Hand {
     pub(crate) fn tasks(&self) -> MutexGuard<'_, BTreeMap<Tag, Seen>> {
@@ -74,6 +83,16 @@ impl Hand {
     /// These jobs of others wait there from now on.
     pub(crate) fn queue(&self, jobs: Vec<QueuedJob>) {
         *self.2.lock().unwrap() = jobs;
+    }
+
+    /// So many of its two nodes are drained.
+    pub(crate) fn drain(&self, nodes: u32) {
+        self.3.lock().unwrap().drained = nodes;
+    }
+
+    /// It takes no jobs any more.
+    pub(crate) fn refuse(&self) {
+        self.3.lock().unwrap().refuses = true;
     }
 
     fn answers(&self) -> Result<(), SiteError> {
@@ -101,7 +120,8 @@ impl Site for ByHand {
     }
     fn survey(&mut self) -> Result<Survey, SiteError> {
         self.tasks.answers()?;
-        let pools = vec![PoolSurvey { up: 2, ..PoolSurvey::default() }];
+        let up = 2 - self.tasks.3.lock().unwrap().drained;
+        let pools = vec![PoolSurvey { up, ..PoolSurvey::default() }];
         let waiting = self.tasks.2.lock().unwrap().iter().map(|job| (0, job.clone())).collect();
         let WaitingJobs { jobs: queue, notes: queue_notes, .. } = WaitingJobs::of(waiting);
         let tasks = self.tasks.tasks().clone();
@@ -109,6 +129,9 @@ impl Site for ByHand {
     }
     fn submit(&mut self, order: &Order) -> Result<(), SiteError> {
         self.tasks.answers()?;
+        if self.tasks.3.lock().unwrap().refuses {
+            return Err(SiteError::Refused("sbatch: the partition is closed".to_owned()));
+        }
         let running = Seen::Running { since: now(), nodes: vec!["n1".to_owned()] };
         self.tasks.tasks().entry(order.tag.clone()).or_insert(running);
         Ok(())
@@ -379,8 +402,25 @@ impl Stage {
         trust: ureq::tls::TlsConfig,
         sign_in: SignIn,
     ) -> Result<Stage, ServeError> {
-        let origin = Origin { market: "m".to_owned(), created: 0 };
+        Stage::made([Hand::default(), Hand::default()], limits, tls, trust, sign_in)
+    }
+
+    /// The second site cannot be reached, from the beginning.
+    pub(crate) fn without_beta(error: SiteError) -> Stage {
         let hands = [Hand::default(), Hand::default()];
+        hands[1].fail(Some(error));
+        let (trust, sign_in) = (ureq::tls::TlsConfig::default(), SignIn::default());
+        Stage::made(hands, Limits::default(), None, trust, sign_in).unwrap()
+    }
+
+    fn made(
+        hands: [Hand; 2],
+        limits: Limits,
+        tls: Option<Tls>,
+        trust: ureq::tls::TlsConfig,
+        sign_in: SignIn,
+    ) -> Result<Stage, ServeError> {
+        let origin = Origin { market: "m".to_owned(), created: 0 };
         let sites = [("alpha", "olga", "x"), ("beta", "otto", "y")].into_iter().zip(&hands);
         let sites = sites.map(|((name, owner, pool), hand)| {
             let performance = Performance::from_thousandths(1_000).unwrap();
