@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rand::RngExt as _;
 use tradewind_daemon::live::outages::bound::OwnerJobKey;
-use tradewind_daemon::live::{Input, LineSettings, Live};
+use tradewind_daemon::live::{Input, LineSettings, Live, State};
 use tradewind_daemon::site::Site as _;
 use tradewind_daemon::site::queued::QueuedJob;
 use tradewind_model::{SiteId, Span, Time};
+use tradewind_sched::policy::owners::JobDelay;
 
 use crate::checks::{Check, broken};
 use crate::world::World;
@@ -45,6 +46,10 @@ pub(crate) struct PutOffCheck {
     pub(crate) longest: Span,
 }
 
+fn until(delay: JobDelay, now: Time) -> Span {
+    delay.since.map_or(delay.sum, |since| delay.sum + (now - since))
+}
+
 /// The site of a survey that answered, and the jobs that wait there.
 pub(crate) fn surveyed(input: &Input) -> Option<(SiteId, BTreeSet<OwnerJobKey>)> {
     match input {
@@ -57,6 +62,19 @@ pub(crate) fn surveyed(input: &Input) -> Option<(SiteId, BTreeSet<OwnerJobKey>)>
 }
 
 impl PutOffCheck {
+    /// Whether the state says what was counted.
+    pub(crate) fn fits(&self, state: &State) -> bool {
+        let none = BTreeMap::new();
+        self.sites.iter().all(|(site, (last, counted))| {
+            let said = state.put_off_at(*site).map_or(&none, |said| &said.jobs);
+            said.keys().all(|job| counted.contains_key(job))
+                && counted.iter().all(|(job, (sum, grows))| {
+                    let it = said.get(job).copied().unwrap_or_default();
+                    *sum == until(it, *last) && *grows == it.since.is_some()
+                })
+        })
+    }
+
     /// The market took a survey in: what it says of its waiting jobs must be what was counted.
     pub(crate) fn took(
         &mut self,
@@ -64,8 +82,13 @@ impl PutOffCheck {
         (site, waits): (SiteId, BTreeSet<OwnerJobKey>),
     ) -> Check {
         let now = live.state().now();
-        if live.owners_queue(site).is_none_or(|queue| queue.at != now) {
-            return Ok(()); // It made no sense.
+        // One that makes no sense counts for nothing.
+        let Some(queue) = live.owners_queue(site).filter(|queue| queue.at == now) else {
+            return Ok(());
+        };
+        let names = queue.jobs.iter().map(|(job, _)| (job.name.clone(), job.tasks));
+        if names.collect::<BTreeSet<_>>() != waits {
+            return Ok(());
         }
         let (last, known) = self.sites.remove(&site).unwrap_or((now, BTreeMap::new()));
         let said = live.state().put_off_at(site);
@@ -74,7 +97,7 @@ impl PutOffCheck {
             let it = said.and_then(|said| said.jobs.get(&job)).copied().unwrap_or_default();
             let (before, grew) = known.get(&job).copied().unwrap_or((Span::ZERO, false));
             let sum = if grew { before + (now - last) } else { before };
-            let is = it.since.map_or(it.sum, |since| it.sum + (now - since));
+            let is = until(it, now);
             if is != sum {
                 let what = format!("{job:?} of the owners was put off for {sum}, not for {is}");
                 return broken("put-off", what);

@@ -70,6 +70,7 @@ pub(crate) struct World {
     /// By site: the owners' waiting jobs.
     pub(crate) owners_queues: [Vec<QueuedJob>; 2],
     put_off: PutOffCheck,
+    perhaps_put_off: Option<PutOffCheck>,
     /// What each site's thread has still to say.
     orders: Vec<VecDeque<Instruction>>,
     /// Messages that are on their way to the engine.
@@ -141,6 +142,7 @@ impl World {
             owners_first: offers::owners_first(seed),
             owners_queues: Default::default(),
             put_off: PutOffCheck::default(),
+            perhaps_put_off: None,
             orders: vec![VecDeque::new(), VecDeque::new()],
             inbox: VecDeque::new(),
             told: BTreeMap::new(),
@@ -336,6 +338,9 @@ impl World {
         let joined = live.join_sites(self.clock()).map_err(|wrong| unsound(&wrong))?;
         step.records.extend(joined.records);
         self.promises.read(live.state());
+        if let Some(it) = self.perhaps_put_off.take().filter(|it| it.fits(live.state())) {
+            self.put_off = it;
+        }
         self.daemon = Some((live, store));
         self.write(&step.records);
         Ok(())
@@ -422,6 +427,8 @@ impl World {
             surveyed.map_or(Ok(()), |surveyed| put_off.took(live, surveyed))?;
         }
         let is_written = self.write(&records);
+        // What failed may be written all the same.
+        self.perhaps_put_off = (!is_written).then(|| put_off.clone());
         if is_written {
             self.counts.put_off += u64::from(put_off.longest > self.put_off.longest);
             self.put_off = put_off;

@@ -313,7 +313,7 @@ fn no_owners_job_is_put_off_beyond_the_bound() {
 }
 
 /// Owners who never stop: as much work as their nodes can do, or half as much more. What is promised
-/// to a job counts from its own submission, whoever comes before and after it; what the market gets is
+/// to a job counts from its own submission, whatever comes before and after it; what the market gets is
 /// what they leave.
 #[test]
 fn owners_who_submit_for_ever_have_the_bound_for_each_job() {

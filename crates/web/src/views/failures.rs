@@ -64,7 +64,7 @@ pub(crate) fn of_reader(
 pub(crate) enum Manages {
     /// An administrator, or its owner.
     Yes,
-    /// Anybody else.
+    /// Any other user.
     No,
 }
 

@@ -230,7 +230,11 @@ fn every_kind_of_failure_is_told_everywhere() {
             // Some nodes are always down somewhere: that is for those who manage the site.
             let is_told =
                 page(&stage, user, path).contains(&format!("beta</strong>: {words} since"));
-            assert_eq!(is_told, name != "partly-drained" || user == "root", "{name} {user} {path}");
+            assert_eq!(
+                is_shown,
+                name != "partly-drained" || user == "root",
+                "{name} {user} {path}"
+            );
         }
         let job = stage.submit("ana", 4);
         let begun = Instant::now();

@@ -53,7 +53,7 @@ fn text(shadow: &Shadow) -> String {
     let first = |all: &[ObservedWaits]| all[..all.len().min(NAMES)].to_vec();
     let jobs = if shadow.jobs == 1 { "job has" } else { "jobs have" };
     let mut text = format!(
-        "{} {jobs} started since they were seen waiting\n\n{}\n{}",
+        "{} {jobs} started since these clusters are observed\n\n{}\n{}",
         shadow.jobs,
         errors(shadow).table(),
         sites(&shadow.sites).table()
