@@ -127,8 +127,8 @@ impl World {
                 Submitted::Before => 0,
                 Submitted::AllTheTime | Submitted::ForEver => 40_000,
             };
-            // What comes for ever is more than the nodes can do.
-            let count = if kind.owners == Submitted::ForEver { 2 * count + 40 } else { count };
+            // What comes for ever is more than the nodes can do, and each queue is long.
+            let count = if kind.owners == Submitted::ForEver { count / 2 + 10 } else { count };
             let mut log = jobs(&mut lots, count, *nodes, (submit, 14_400), kind.ends);
             if kind.owners == Submitted::ForEver {
                 spread(&mut log, *nodes, lots.draw(1_000, 1_500));

@@ -40,6 +40,11 @@ pub fn sentence(reason: &Reason) -> String {
     }
 }
 
+/// Whether the job is to give its nodes, or its turn, back.
+pub(crate) fn is_leaving(job: &Job) -> bool {
+    job.cancelled_by.is_some() || job.requeued_by().is_some()
+}
+
 /// The job's state, as `squeue` and `sacct` call it.
 pub(crate) fn state(state: &State, job: &Job) -> &'static str {
     if state.is_unknown_at_peer(job, present(state)) {
@@ -48,7 +53,7 @@ pub(crate) fn state(state: &State, job: &Job) -> &'static str {
     match job.phase() {
         Phase::Handing if job.cancelled_by.is_some() => "COMPLETING",
         Phase::Held(_) | Phase::Waiting | Phase::Handing => "PENDING",
-        Phase::Running if job.cancelled_by.is_some() || job.requeued_by().is_some() => "COMPLETING",
+        Phase::Running if is_leaving(job) => "COMPLETING",
         Phase::Running if job.began().is_some() => "RUNNING",
         Phase::Running if state.queued_at(job).is_some() || state.is_lined(job) => "PENDING",
         Phase::Running => "CONFIGURING",
@@ -109,6 +114,8 @@ pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)>
         Phase::Waiting => Some(waiting(state, job)),
         Phase::Running => match state.held_there(job) {
             Some(held) => Some(held_there(held)),
+            // It has left the line, and its site is to confirm that.
+            None if is_leaving(job) => None,
             None if state.is_lined(job) => Some(in_line(state, job)),
             None => state.queued_at(job).map(queued_at),
         },

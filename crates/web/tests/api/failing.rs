@@ -228,7 +228,7 @@ fn every_kind_of_failure_is_told_everywhere() {
         let reason = site(&stage, "ana")["reason"].as_str().unwrap().to_owned();
         for (user, path) in PAGES.into_iter().flat_map(|path| [("root", path), ("ana", path)]) {
             // Some nodes are always down somewhere: that is for those who manage the site.
-            let is_told =
+            let is_shown =
                 page(&stage, user, path).contains(&format!("beta</strong>: {words} since"));
             assert_eq!(
                 is_shown,
