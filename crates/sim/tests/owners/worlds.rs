@@ -127,7 +127,7 @@ impl World {
                 Submitted::Before => 0,
                 Submitted::AllTheTime | Submitted::ForEver => 40_000,
             };
-            // What comes for ever is more than the nodes can do, and each queue is long.
+            // What comes for ever is more than the nodes can do.
             let count = if kind.owners == Submitted::ForEver { count / 2 + 10 } else { count };
             let mut log = jobs(&mut lots, count, *nodes, (submit, 14_400), kind.ends);
             if kind.owners == Submitted::ForEver {
