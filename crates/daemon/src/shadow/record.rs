@@ -242,8 +242,7 @@ impl SiteShadow {
         for it in &look.survey.ended {
             let name = &it.job.name;
             let is_known = self.running.contains(name) || self.ended.contains(name);
-            // One that began before was missed by a survey: it may be of a time long ago.
-            if is_known || it.start < last || queued.contains(name.as_str()) {
+            if is_known || queued.contains(name.as_str()) {
                 continue;
             }
             usage::add_brief(&mut self.hours, it, look.prices, (last, look.at));

@@ -149,8 +149,9 @@ fn waiting(state: &State, job: &Job) -> Vec<SiteFailure> {
             return Vec::new();
         }
     }
-    let of = |site| failure(state, site, &state.site_health(site), "it waits for");
-    missing.into_iter().map(of).collect()
+    let known = missing.into_iter().map(|site| (site, state.site_health(site)));
+    let failing = known.filter(|(_, health)| health.state != SiteState::Up);
+    failing.map(|(site, health)| failure(state, site, &health, "it waits for")).collect()
 }
 
 /// Nodes of the pool that are down or drained, at most all.
