@@ -59,6 +59,16 @@ pub(crate) struct FailingSite {
     pub(crate) jobs: (Vec<u64>, usize),
 }
 
+impl FailingSite {
+    /// What that means for plans.
+    pub(crate) fn consequence(&self) -> &'static str {
+        match self.state {
+            SiteState::PartlyDrained => "Its other nodes are used.",
+            _ => "Nothing is planned there.",
+        }
+    }
+}
+
 /// Jobs that are named on top of a page.
 const NAMED: usize = 5;
 
