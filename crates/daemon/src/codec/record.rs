@@ -20,6 +20,7 @@ choice!(SiteRecord {
     "tariff" => Tariff { pool, text },
     "reached" => Reached { site, away },
     "site-health" => Health { site, health },
+    "site-put-off" => PutOff { site, change },
     "site-used" => Used { site, ended },
 });
 choice!(JobRecord {

@@ -99,7 +99,7 @@ state!(
             lead,
             jobs: Jobs { table: jobs, numbers, last: last_job, keys, users },
             tasks: Tasks(tasks),
-            sites: Sites { owners, away, health, tariffs, delays: slips, used: habits },
+            sites: Sites { owners, away, health, tariffs, delays: slips, used: habits, put_off },
             ledger: Ledger { accounts, used, income, projects, budgets, rules },
             outages: Outages { open: closures, past },
             offers: Offers { quotes, last: last_quote },
@@ -112,12 +112,12 @@ state!(
     all: {
         name, market, owners, away, policy, jobs, numbers, last_job, keys, users, tasks, closures,
         tariffs, accounts, tokens, last_token, quotes, last_quote, slips, peers, past, lead,
-        projects, rules, used, income, health, habits, waits, lengths, budgets
+        projects, rules, used, income, health, habits, put_off, waits, lengths, budgets
     },
     head: {
         name, owners, away, policy, last_job, users, closures, tariffs, tokens, last_token, quotes,
         last_quote, slips, peers, past, lead, projects, rules, used, income, health, habits,
-        budgets
+        put_off, budgets
     }
 );
 

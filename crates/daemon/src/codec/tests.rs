@@ -15,6 +15,7 @@ use crate::live::budgets::{Budget, BudgetHolder};
 use crate::live::income::{Earned, PoolMonth};
 use crate::live::jobs::{Beginning, JobEnd, LastStage, Run, Stage};
 use crate::live::money::{Accounts, Posting};
+use crate::live::outages::bound::PutOff;
 use crate::live::peers::{PeerMessage, Peers, StatusQuery, StatusReport, Traveller};
 use crate::live::projects::Project;
 use crate::live::recent_history::RecentHistory;
@@ -276,6 +277,7 @@ proptest! {
         survives::<(UsageKey, UsageSum)>(dice);
         survives::<(PoolMonth, Earned)>(dice);
         survives::<(BudgetHolder, Budget)>(dice);
+        survives::<PutOff>(dice);
         survives::<PeerMessage>(dice);
         survives::<StatusQuery>(dice);
         survives::<StatusReport>(dice);

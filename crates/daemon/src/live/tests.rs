@@ -31,6 +31,7 @@ mod owners;
 mod preempted;
 mod projects;
 mod promises;
+mod put_off;
 mod quotes;
 mod recall;
 mod redact;

@@ -13,6 +13,8 @@ mod daemons;
 mod mutants;
 mod offers;
 mod people;
+mod put_off;
+mod rates;
 mod world;
 
 use std::iter::StepBy;
@@ -82,6 +84,7 @@ fn nothing_is_lost_in_thousands_of_worlds() {
         turns,
         forecasts,
         requeued,
+        put_off,
     } = counts;
     let lively = steps > worlds * 100 && gathered > worlds && slipped > worlds / 10;
     let lively = lively && launched > gathered / 2 && apart > worlds / 4;
@@ -94,7 +97,8 @@ fn nothing_is_lost_in_thousands_of_worlds() {
         && lined > worlds / 4
         && turns > worlds / 4
         && forecasts > worlds
-        && requeued > worlds / 20;
+        && requeued > worlds / 20
+        && put_off > worlds / 10;
     let lively =
         lively && offers_kept > worlds / 20 && breached > worlds / 10 && covered > worlds / 100;
     assert!(lively, "the worlds are too quiet: {counts:?}");

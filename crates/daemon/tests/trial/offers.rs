@@ -20,11 +20,11 @@ use crate::world::World;
 /// A market may wait so long for news of a site before it states a breach.
 const SILENCE: Span = Span(60);
 
-/// In half of the worlds more is left to the owners than they are expected to need: offers are kept
-/// all the same.
+/// In half of the worlds more is left to the owners than they are expected to need, and the market's
+/// jobs put them off for a minute at most: offers are kept all the same.
 pub(crate) fn owners_first(seed: u64) -> BTreeMap<String, OwnersFirst> {
     let names: &[&str] = if (seed / 4).is_multiple_of(2) { &["a", "b"] } else { &[] };
-    let first = OwnersFirst { guard: Guard::Spare, max_delay: OwnersFirst::NO_BOUND };
+    let first = OwnersFirst { guard: Guard::Spare, max_delay: Span(60) };
     names.iter().map(|name| ((*name).to_owned(), first)).collect()
 }
 

@@ -124,7 +124,7 @@ impl<'a> OwnersSite<'a> {
         let renewal = self.seen.filter(|_| !self.is_idle());
         let is_owners = |job: JobId| self.index.contains_key(&job);
         let renewal = renewal.and_then(|seen| self.queue.next_renewal(seen, is_owners));
-        let reached = self.delays.next(self.load.rule.max_delay);
+        let reached = self.seen.and_then(|seen| self.delays.next(seen, self.load.rule.max_delay));
         let other = expected.into_iter().chain(renewal).chain(reached).chain(self.closed_until);
         self.next_own().into_iter().chain(other).min()
     }
@@ -246,9 +246,10 @@ impl<'a> OwnersSite<'a> {
         }
         let (queue, index) = (&self.queue, &self.index);
         let put_off = queue.put_off(now, |job| !index.contains_key(&job));
-        self.delays.look(now, |job| queue.waits(*job), put_off.into_iter().collect());
+        let change = self.delays.change(|job| queue.waits(*job), &put_off.into_iter().collect());
+        self.delays.apply(now, &change);
         let start = |job: &JobId| expected.iter().find(|it| it.job == *job).map(|it| it.start);
-        let reached = self.delays.reached(self.load.rule.max_delay);
+        let reached = self.delays.reached(now, self.load.rule.max_delay);
         let until = reached.map(|job| start(job).unwrap_or(now + CLOSED)).max();
         let Some(until) = until.filter(|until| *until > now) else { return load };
         self.closed_until = Some(until);

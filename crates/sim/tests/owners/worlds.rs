@@ -32,6 +32,8 @@ pub(crate) struct Kind {
 pub(crate) enum Submitted {
     Before,
     AllTheTime,
+    /// As long as the market has jobs, and at least as much work as the nodes can do.
+    ForEver,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,6 +101,16 @@ fn jobs(
     (0..count).map(job).collect()
 }
 
+/// Submissions as close to each other as this load demands, in thousandths of what the nodes can do.
+fn spread(log: &mut [LogJob], nodes: u32, load: i64) {
+    let work = |job: &LogJob| job.run.map_or(0, |run| run.0) * job.processors.map_or(0, i64::from);
+    let all: i64 = log.iter().map(work).sum();
+    let length = all * 1_000 / (i64::from(nodes) * load);
+    for job in log {
+        job.submit = job.submit.map(|at| Time(at.0 * length / 40_000));
+    }
+}
+
 impl World {
     pub(crate) fn drawn(seed: u64, kind: Kind) -> World {
         let mut lots = Lots(stream(seed, "owners-world", 0));
@@ -113,9 +125,14 @@ impl World {
             let count = lots.draw(5, 40);
             let submit = match kind.owners {
                 Submitted::Before => 0,
-                Submitted::AllTheTime => 40_000,
+                Submitted::AllTheTime | Submitted::ForEver => 40_000,
             };
-            let log = jobs(&mut lots, count, *nodes, (submit, 14_400), kind.ends);
+            // What comes for ever is more than the nodes can do.
+            let count = if kind.owners == Submitted::ForEver { count / 2 + 10 } else { count };
+            let mut log = jobs(&mut lots, count, *nodes, (submit, 14_400), kind.ends);
+            if kind.owners == Submitted::ForEver {
+                spread(&mut log, *nodes, lots.draw(1_000, 1_500));
+            }
             let rule = SiteRule { guard: kind.guard, ..SiteRule::new(depth) };
             let pools = vec![PoolId(at as u32)];
             let overrun = match kind.ends {
