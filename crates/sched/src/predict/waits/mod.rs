@@ -164,9 +164,10 @@ impl OpenForecast {
         self.standing != Standing::Outdated
     }
 
-    /// The first moment at which an upper bound is exceeded.
+    /// The first moment at which a bound is exceeded: a lower one by a wait that is as long.
     fn over(&self, at: usize) -> Time {
-        self.question.at + self.bounds[at] + Span(1)
+        let bound = self.question.at + self.bounds[at];
+        if levels::LOWER.contains(&at) { bound } else { bound + Span(1) }
     }
 }
 
@@ -189,8 +190,10 @@ pub struct WaitForecaster<K = JobId> {
     classes: ScoreClasses,
     levels: Levels,
     open: BTreeMap<K, OpenForecast>,
-    /// When an upper bound of a job is over.
+    /// When a bound of a job is over.
     due: BTreeSet<(Time, K, usize)>,
+    /// Jobs that started and taught.
+    started: u64,
 }
 
 impl<K> Default for WaitForecaster<K> {
@@ -200,6 +203,7 @@ impl<K> Default for WaitForecaster<K> {
             levels: Levels::default(),
             open: BTreeMap::new(),
             due: BTreeSet::new(),
+            started: 0,
         }
     }
 }
@@ -210,9 +214,9 @@ impl<K: Copy + Ord> WaitForecaster<K> {
         self.results() >= LEAST
     }
 
-    /// Results that are remembered of all jobs together, at most a thousand.
+    /// Forecasts that have ended, as far as ranges are made from them: at most a thousand.
     pub fn results(&self) -> usize {
-        self.classes.results()
+        self.started.min(window::MOST as u64) as usize
     }
 
     /// How many results there have to be before [`WaitForecaster::is_informed`].
@@ -237,7 +241,7 @@ impl<K: Copy + Ord> WaitForecaster<K> {
         let (bounds, centre) = self.bounds(&question);
         let standing = if self.is_informed() { Standing::Informed } else { Standing::Guessed };
         let open = OpenForecast { question, bounds, centre, standing };
-        for at in levels::UPPER {
+        for at in 0..BOUNDS {
             self.due.insert((open.over(at), job, at));
         }
         self.open.insert(job, open);
@@ -249,7 +253,7 @@ impl<K: Copy + Ord> WaitForecaster<K> {
         while let Some(first) = self.due.first().copied().filter(|(at, ..)| *at <= now) {
             self.due.remove(&first);
             if self.open.get(&first.1).is_some_and(OpenForecast::teaches) {
-                self.levels.exceeded(first.2);
+                self.levels.exceeded(first.2, self.open.len());
             }
         }
     }
@@ -258,29 +262,29 @@ impl<K: Copy + Ord> WaitForecaster<K> {
     /// if the start was not known sooner. The result, if its forecast was made from enough others.
     pub fn started(&mut self, job: K, start: Time) -> Option<WaitResult> {
         let known = self.exceeded(job);
+        let alike = self.open.len();
         let open = self.close(job).filter(OpenForecast::teaches)?;
-        let wait = start - open.question.at;
-        for (at, bound) in open.bounds.iter().enumerate() {
-            match wait <= *bound {
-                true if levels::LOWER.contains(&at) && wait == *bound => self.levels.exceeded(at),
-                true if known[at] => self.levels.held_after_all(at),
-                true => self.levels.held(at),
-                false if known[at] => {} // since it was over
-                false => self.levels.exceeded(at),
+        for (at, known) in known.into_iter().enumerate() {
+            match (start >= open.over(at), known) {
+                (true, true) => {} // since it was over
+                (true, false) => self.levels.exceeded(at, alike),
+                (false, true) => self.levels.held_after_all(at, alike),
+                (false, false) => self.levels.held(at, alike),
             }
         }
+        let wait = start - open.question.at;
         let forecast = WaitForecast::of(open.bounds, open.centre);
         self.levels.ranged(forecast.ranges.map(|range| range.has(wait)));
         self.classes.learn(&open.question, wait);
+        self.started += 1;
         (open.standing == Standing::Informed).then_some(WaitResult { forecast, wait })
     }
 
-    /// Which upper bounds of the job are known to be exceeded.
+    /// Which bounds of the job are known to be exceeded.
     fn exceeded(&self, job: K) -> [bool; BOUNDS] {
         let open = self.open.get(&job);
         let is_due = |open: &OpenForecast, at| self.due.contains(&(open.over(at), job, at));
-        let is_over = |at| open.is_some_and(|open| !is_due(open, at));
-        std::array::from_fn(|at| levels::UPPER.contains(&at) && is_over(at))
+        std::array::from_fn(|at| open.is_some_and(|open| !is_due(open, at)))
     }
 
     /// A job will not start any more, or waits for another reason than the queue.
@@ -292,12 +296,13 @@ impl<K: Copy + Ord> WaitForecaster<K> {
     pub fn reset(&mut self) {
         self.classes = ScoreClasses::default();
         self.levels = Levels::default();
+        self.started = 0;
         self.open.values_mut().for_each(|open| open.standing = Standing::Outdated);
     }
 
     fn close(&mut self, job: K) -> Option<OpenForecast> {
         let open = self.open.remove(&job)?;
-        for at in levels::UPPER {
+        for at in 0..BOUNDS {
             self.due.remove(&(open.over(at), job, at));
         }
         Some(open)
@@ -305,6 +310,8 @@ impl<K: Copy + Ord> WaitForecaster<K> {
 
     /// The bounds, and the median without any correction.
     fn bounds(&self, question: &Question) -> ([Span; BOUNDS], Span) {
-        self.classes.bounds(question, &self.levels)
+        let open = self.open.len();
+        let rank = levels::rank(self.started.wrapping_add(open as u64));
+        self.classes.bounds(question, &self.levels, (open, rank))
     }
 }
