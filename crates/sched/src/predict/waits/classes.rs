@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tradewind_model::{Span, Time};
 
 use super::Question;
-use super::levels::{BOUNDS, LOWER, Levels, Reading, SHARES};
+use super::levels::{BOUNDS, LOWER, Levels, SHARES, ScoreReading};
 use super::window::Window;
 
 /// A score of 1: the wait was as expected.
@@ -134,7 +134,7 @@ impl ScoreClasses {
         let steady = seen.is_exact();
         let ceiling = self.ceiling(question);
         let bound = |at: usize| {
-            let reading = Reading { open, apart: seen.apart, rank, steady };
+            let reading = ScoreReading { open, apart: seen.apart, rank, steady };
             let Some(quantile) = levels.score(at, &seen.window, reading) else { return guess[at] };
             let said = wait(expected, quantile.score).min(ceiling);
             let said = match (quantile.excluded, LOWER.contains(&at)) {

@@ -35,7 +35,7 @@ const BEYOND_ENDS: [(i64, i64); 3] = [(105_000, 480_000), (28_000, 245_000), (1_
 const MILLION: i64 = 1_000_000;
 /// Steps through the scores that are equal: the golden ratio, of 2 to the power of 64.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
-/// Scores are told apart from equal ones where a twentieth of the window is equal, and at least five.
+/// Equal scores are distinguished where a twentieth of the window is equal, and at least five.
 const EQUAL: (usize, usize) = (20, 5);
 
 /// The level of each bound, in billionths. Beyond 0 and 1 a bound lies outside all scores.
@@ -48,7 +48,7 @@ pub(super) struct Levels {
 
 /// How a bound is read from scores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Reading {
+pub(super) struct ScoreReading {
     /// Forecasts that are open.
     pub(super) open: usize,
     /// Jobs of the window that waited one after the other.
@@ -59,7 +59,7 @@ pub(super) struct Reading {
     pub(super) steady: bool,
 }
 
-impl Reading {
+impl ScoreReading {
     /// The share beyond an end of a range that has to be read where this one is wanted: with `apart`
     /// results, of which the next one is as likely to be the greatest as any other.
     fn beyond(self, share: i64) -> i64 {
@@ -138,7 +138,7 @@ impl Levels {
     }
 
     /// The level at which a bound is read.
-    fn read(&self, at: usize, reading: Reading) -> i64 {
+    fn read(&self, at: usize, reading: ScoreReading) -> i64 {
         if reading.steady {
             return self.wanted(at) * (WHOLE / MILLION);
         }
@@ -150,7 +150,12 @@ impl Levels {
     }
 
     /// The score at a bound, if there is any.
-    pub(super) fn score(&self, at: usize, window: &Window, reading: Reading) -> Option<Quantile> {
+    pub(super) fn score(
+        &self,
+        at: usize,
+        window: &Window,
+        reading: ScoreReading,
+    ) -> Option<Quantile> {
         let (level, count) = (self.read(at, reading), window.len() as i64);
         let place = level * (count + 1);
         // From the median on rounded up: ranges are rather too wide.

@@ -123,7 +123,7 @@ fn bursts(draw: &mut Draw, bursts: i64, jobs: i64) -> Vec<Fate> {
 }
 
 #[test]
-fn coverage_holds_where_jobs_come_in_bursts() {
+fn coverage_holds_for_bursts_of_jobs() {
     let mut off = [0.0; 3];
     for seed in 1..=6 {
         let fates = bursts(&mut Draw(seed), 150, 60);
@@ -209,7 +209,7 @@ fn a_job_that_waits_teaches_as_soon_as_a_bound_is_over() {
 fn bounds_beyond_all_scores_double_and_stay_in_order() {
     let mut window = window::Window::default();
     (1..=50).for_each(|score| window.add(score << 20));
-    let reading = levels::Reading { open: 0, apart: 1_000_000_000, rank: 0, steady: false };
+    let reading = levels::ScoreReading { open: 0, apart: 1_000_000_000, rank: 0, steady: false };
     let read = |level: i64| {
         let mut levels = Levels::default();
         levels.levels[6] = level;
