@@ -411,7 +411,7 @@ fn ranges_of_earlier_releases_begin_again() {
     let level = ["500000000"; 7].join(",");
     let open = "[7,[100,60,60,1,3600,0,0,10,60,70,80,90,60,1,3]]";
     let read = |scores: &str| {
-        let head = format!(r#"{{"levels":[{level},-200,50,50],"held":{{"0":[0,3]}}}}"#);
+        let head = format!(r#"{{"levels":[{level},-200,50,50],"held":[[0,[0,3]]]}}"#);
         let text = format!(r#"{{"head":{head},"scores":[{scores}],"open":[{open}]}}"#);
         Waits::get(parse(text.as_bytes()).unwrap())
     };

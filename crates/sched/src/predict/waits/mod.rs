@@ -5,17 +5,24 @@
 //!
 //! - The score of a job is its wait over the expected wait. Scores of the last jobs are kept by class:
 //!   expected wait, how much shorter learned lengths make it, width, requested time (`classes`). The
-//!   finest class with enough scores gives the quantiles.
+//!   finest class that knows enough gives the quantiles.
+//! - Jobs that wait at the same time wait alike and are one result. What counts is how many waited one
+//!   after the other: of few such results ranges are wide, as the next one is likely to be beyond them
+//!   all.
 //! - No bound is beyond a ceiling: the look-ahead with requested times, times what 998 of the last
 //!   1,000 waits did not exceed of it.
 //! - Which quantile of the scores is read is adapted, one level for each bound (`levels`): a bound
 //!   that was exceeded too often moves outwards, and one that was not moves inwards. So the bounds
-//!   hold in the long run whatever is submitted, also where scores repeat (Gibbs and Candès, 2021, for
-//!   single quantiles; here with results that come late).
+//!   hold in the long run whatever is submitted (Gibbs and Candès, 2021, for single quantiles; here with
+//!   results that come late: the more forecasts are open, the slower levels move, and the wider
+//!   ranges are).
+//! - Where scores repeat, each job has a place among equal ones, and its range leaves them out if that
+//!   place is not in it (smoothed conformal prediction, with places that are spread evenly instead of
+//!   drawn ones).
 //!
-//! A result is known when the job starts, and that a bound was too low as soon as it is over. Nothing
-//! is drawn at random, so that there is no seed. Integers throughout: the same calls give the same
-//! ranges on every machine.
+//! That a bound was too low is known as soon as it is over, everything else when the job starts.
+//! Nothing is drawn at random, so that there is no seed. Integers throughout: the same calls give the
+//! same ranges on every machine.
 
 mod binomial;
 mod classes;
@@ -183,7 +190,7 @@ pub struct WaitResult {
 /// Makes forecasts, and learns from what came; see the module's text.
 ///
 /// Memory: a thousand scores of each class, some hundred classes (at most 4,096), and the jobs that
-/// wait. A forecast takes a few look-ups, a result four insertions into a window. `K` is what jobs
+/// wait. A forecast takes a few look-ups, a result five insertions into a window. `K` is what jobs
 /// are known by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitForecaster<K = JobId> {
